@@ -1,0 +1,80 @@
+// NdArray: an owning, contiguous, row-major array of one dtype. The value that crosses every border of the kit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "base/dtype.h"
+
+namespace dovetail {
+
+using Shape = std::vector<std::int64_t>;
+
+// Product of the extents; 1 for a scalar (empty shape). Precondition: no extent is negative and the product fits int64.
+std::int64_t element_count(const Shape& shape);
+std::string to_string(const Shape& shape);  // "[1, 16, 8, 8]"
+
+class NdArray {
+ public:
+  NdArray() : NdArray(DType::float32, {0}) {}
+  NdArray(DType dtype, Shape shape);  // zero-filled
+  NdArray(DType dtype, Shape shape, std::vector<std::byte> bytes);  // precondition: bytes.size() == count * size
+
+  template <typename T>
+  static NdArray from(Shape shape, const std::vector<T>& values) {
+    NdArray array(dtype_of<T>, std::move(shape));
+    DOVETAIL_CHECK(static_cast<std::size_t>(array.count()) == values.size(), "values and shape differ in size");
+    for (std::size_t i = 0; i < values.size(); ++i) array.template data<T>()[i] = values[i];
+    return array;
+  }
+  template <typename T>
+  static NdArray scalar(T value) { return from<T>({}, {value}); }
+
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  int rank() const { return static_cast<int>(shape_.size()); }
+  std::int64_t count() const { return count_; }
+
+  std::span<std::byte> bytes() { return bytes_; }
+  std::span<const std::byte> bytes() const { return bytes_; }
+
+  // Typed view. Precondition: dtype_of<T> == dtype().
+  template <typename T>
+  std::span<T> data() {
+    DOVETAIL_CHECK(dtype_of<T> == dtype_, std::string("array holds ") + std::string(name(dtype_)));
+    return {reinterpret_cast<T*>(bytes_.data()), static_cast<std::size_t>(count_)};
+  }
+  template <typename T>
+  std::span<const T> data() const {
+    DOVETAIL_CHECK(dtype_of<T> == dtype_, std::string("array holds ") + std::string(name(dtype_)));
+    return {reinterpret_cast<const T*>(bytes_.data()), static_cast<std::size_t>(count_)};
+  }
+
+  // Element `index` (row-major) as a number of another kind: exact where the target can hold it. float16 and bfloat16 are decoded.
+  double as_double(std::int64_t index) const;
+  std::int64_t as_int64(std::int64_t index) const;
+  // Stores a number with C++ conversion rules of the element type; float16/bfloat16 round to nearest even.
+  void set_double(std::int64_t index, double value);
+  void set_int64(std::int64_t index, std::int64_t value);
+
+  NdArray reshaped(Shape shape) const;  // precondition: equal element count
+  bool operator==(const NdArray& other) const = default;  // dtype, shape and bytes
+
+ private:
+  DType dtype_;
+  Shape shape_;
+  std::int64_t count_;
+  std::vector<std::byte> bytes_;
+};
+
+// IEEE binary16 and bfloat16 as bit patterns; rounding to nearest even.
+float float16_to_float(std::uint16_t bits);
+std::uint16_t float_to_float16(float value);
+float bfloat16_to_float(std::uint16_t bits);
+std::uint16_t float_to_bfloat16(float value);
+
+}  // namespace dovetail

@@ -1,0 +1,69 @@
+// HardwareConfig: one design point of the accelerator as run-time data. The parameters' names, ranges, defaults and JSON keys
+// are the table in isa/spec/config.h; this struct only holds the values.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+
+namespace dovetail::isa {
+
+// The on-chip and DRAM element kinds that an instruction can name; the values are the encoding (DESIGN section 4).
+enum class Memory : std::uint8_t { uop = 0, wgt = 1, inp = 2, acc = 3, out = 4, acc8 = 5 };
+
+enum class Encoding : std::uint8_t {
+  compact,  // 128-bit instructions, 32-bit micro-ops: VTA's own
+  wide,     // 256-bit instructions, 64-bit micro-ops: chosen when a field does not fit the compact form
+};
+
+struct HardwareConfig {
+  std::string name = "1x16x16";
+  // Tensor block: one GEMM micro-op multiplies [batch][block_in] by [block_out][block_in]^T.
+  std::int64_t batch = 1;
+  std::int64_t block_in = 16;
+  std::int64_t block_out = 16;
+  // Buffer sizes in bytes (powers of two). OUT has as many elements as ACC.
+  std::int64_t uop_buffer_bytes = 32 << 10;
+  std::int64_t inp_buffer_bytes = 32 << 10;
+  std::int64_t wgt_buffer_bytes = 256 << 10;
+  std::int64_t acc_buffer_bytes = 128 << 10;
+  // Queues.
+  std::int64_t command_queue_depth = 128;
+  std::int64_t token_queue_depth = 64;
+  // Memory port.
+  std::int64_t address_bits = 32;
+  std::int64_t bus_bytes = 8;
+  std::int64_t burst_beats = 32;
+  std::int64_t outstanding_beats = 128;
+  // Extensions.
+  bool requant = false;
+  bool saturate = false;
+  bool overwrite = false;
+
+  bool operator==(const HardwareConfig&) const = default;
+
+  // Derived, all exact (sizes are powers of two).
+  Encoding encoding() const;                       // wide exactly when the compact form has no room
+  std::int64_t instruction_bytes() const;          // 16 or 32
+  std::int64_t uop_bytes() const;                  // 4 or 8
+  std::int64_t element_bytes(Memory memory) const; // in DRAM
+  std::int64_t depth(Memory memory) const;         // elements on chip; acc8 and out: as acc
+  std::int64_t macs_per_uop() const { return batch * block_in * block_out; }
+};
+
+// The named configurations (isa/configs/*.json, embedded in the binary), in listing order.
+const std::vector<HardwareConfig>& named_configs();
+
+// `name_or_path`: a named configuration, or a JSON file with our keys or VTA's (LOG_BATCH, LOG_BLOCK_IN, ...). The result is validated.
+Result<HardwareConfig> load_config(std::string_view name_or_path);
+Result<HardwareConfig> config_from_json(const Json& json, std::string_view where);
+Json config_to_json(const HardwareConfig& config);
+// Every violated range or combination, with the parameter's name, both numbers, and the remedy.
+Result<void> validate(const HardwareConfig& config);
+
+}  // namespace dovetail::isa

@@ -1,0 +1,62 @@
+// The static verifier (DESIGN section 4): races, deadlock, leftover tokens, undefined reads, everything illegal. Exact, one pass.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "isa/config.h"
+#include "isa/instruction.h"
+
+namespace dovetail::isa {
+
+struct Launch {
+  std::size_t begin = 0;  // instruction index
+  std::size_t count = 0;
+};
+
+// Physical memory as the accelerator sees it: `bytes` starts at physical address `base`.
+struct DramImage {
+  std::uint64_t base = 0;
+  std::span<const std::byte> bytes;
+};
+
+enum class FindingKind : std::uint8_t {
+  illegal,         // a field, flag, index, address or bit pattern that the ISA forbids
+  race,            // two instructions of different queues touch the same bytes, one writes, and no token orders them
+  deadlock,        // an instruction can never start (missing push, or finite queues are in the way)
+  leftover_token,  // pushed and never popped within the launch
+  undefined_read,  // SRAM that nothing wrote is read
+  uop_overwrite,   // a STORE reaches bytes that a LOAD UOP or the instruction fetch reads
+};
+std::string_view name(FindingKind kind);
+
+struct Finding {
+  FindingKind kind;
+  std::size_t instruction;              // the one that is wrong, or the later of a pair
+  std::optional<std::size_t> other;     // the earlier of a pair
+  bool possible = false;                // true where the micro-ops are unknown: may, not must
+  Diagnostic diagnostic;                // names both instructions with their disassembly
+};
+
+struct VerifyOptions {
+  std::span<const Launch> launches;        // empty: one launch of the whole program
+  std::optional<DramImage> dram;           // holds the micro-ops; without it GEMM and ALU may touch anything
+  std::optional<std::uint64_t> program_base;  // where the program lies in DRAM, if a STORE may reach it
+  std::size_t max_findings = 64;           // further ones are counted, not described
+};
+
+struct VerifyReport {
+  std::vector<Finding> findings;
+  std::size_t suppressed = 0;
+  bool clean() const { return findings.empty(); }
+};
+
+VerifyReport verify(const HardwareConfig& config, std::span<const Instruction> program, const VerifyOptions& options);
+
+}  // namespace dovetail::isa

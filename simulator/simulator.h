@@ -1,0 +1,62 @@
+// The one interface of all simulators: memory image + program + configuration in, memory image + counters out. A run is a pure function
+// of what it is given; SRAM persists from launch to launch within a Simulator object.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "isa/config.h"
+#include "isa/instruction.h"
+
+namespace dovetail::simulator {
+
+// What a run did, counted by the unit that did it. Bytes are DRAM traffic; pads move none.
+struct Counters {
+  std::array<std::uint64_t, 5> instructions{};   // by isa::Opcode
+  std::array<std::uint64_t, 3> queue_instructions{};  // by isa::Queue
+  std::array<std::uint64_t, 6> bytes_loaded{};   // by isa::Memory
+  std::uint64_t bytes_stored = 0;
+  std::uint64_t gemm_uops = 0;                   // executed with operands (not reset)
+  std::uint64_t gemm_reset_uops = 0;
+  std::uint64_t alu_uops = 0;
+  std::array<std::uint64_t, 8> alu_uops_by_op{}; // by isa::AluOp
+  std::uint64_t macs = 0;                        // gemm_uops * batch * block_in * block_out
+  std::uint64_t tokens = 0;                      // pushed
+  std::uint64_t nops = 0;                        // LOAD/STORE with x_size 0
+
+  Counters& operator+=(const Counters& other);
+  bool operator==(const Counters&) const = default;
+};
+Json to_json(const Counters& counters);
+
+// Physical memory: `bytes` starts at physical address `base`. Everything outside is out of range.
+struct Dram {
+  std::uint64_t base = 0;
+  std::vector<std::byte> bytes;
+};
+
+class Simulator {
+ public:
+  virtual ~Simulator() = default;
+
+  virtual std::string_view name() const = 0;  // "functional", "cycle", "systemc", "rtl"
+
+  // Runs one launch to completion against `dram`. On an error (deadlock, token overflow, out-of-range access, undefined read, illegal
+  // instruction) the diagnostic names instruction index (plus `first_index`), disassembly and queue heads; `dram` then holds what had been
+  // written so far. Counters accumulate in the returned value only for this launch.
+  virtual Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index = 0) = 0;
+
+  // Forgets SRAM: as after power-up.
+  virtual void reset() = 0;
+};
+
+}  // namespace dovetail::simulator
