@@ -1,0 +1,36 @@
+// The loop-program interpreter: the executable meaning of every loop program. Programs are compiled to bytecode once and run many times.
+// Float programs may be run in binary64 (`Precision::wide`), which gives the reference y64 of the error bound in docs/architecture.md.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "loops/intrinsic.h"
+#include "loops/ir.h"
+
+namespace dovetail::loops {
+
+enum class Precision : std::uint8_t {
+  native,  // every operation rounds to its type
+  wide,    // float16/bfloat16/float32 values and intermediates are held in binary64
+};
+
+class CompiledProgram;  // bytecode; immutable, may be shared between threads
+
+// `intrinsics` must hold every intrinsic that the program calls. Error: the program does not verify (loops/verify.h).
+Result<std::shared_ptr<const CompiledProgram>> compile(const Program& program, const IntrinsicTable& intrinsics = {},
+                                                       Precision precision = Precision::native);
+
+// `arguments`: the input and constant parameters in parameter order. Returns the outputs in parameter order. Errors: dtype or shape mismatch,
+// an index out of bounds (block, buffer, index and extent named), integer division by zero, a read of an element never written.
+Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const NdArray> arguments);
+
+// compile + run.
+Result<std::vector<NdArray>> evaluate(const Program& program, std::span<const NdArray> arguments, const IntrinsicTable& intrinsics = {},
+                                      Precision precision = Precision::native);
+
+}  // namespace dovetail::loops

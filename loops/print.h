@@ -1,0 +1,14 @@
+// Text of loop programs: what --dump shows, what tests compare, what parse.h reads back (print∘parse = identity).
+#pragma once
+
+#include <string>
+
+#include "loops/ir.h"
+
+namespace dovetail::loops {
+
+std::string to_string(const Program& program);
+std::string to_string(const Stmt& stmt, int indent = 0);
+std::string to_string(const Expr& expr);
+
+}  // namespace dovetail::loops
