@@ -1,0 +1,58 @@
+// What the compiler knows of an operator: one row per operator, all rows in compiler/ops/all.cpp. Adding an operator is a file here, its line
+// in all.cpp and a test.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "compiler/graph/graph.h"
+#include "loops/ir.h"
+
+namespace dovetail::ops {
+
+// How an operator may be fused (compiler/passes/fuse).
+enum class Category : std::uint8_t {
+  injective,            // each output element reads at most one element of each input: elementwise, broadcast, reshape, transpose, pad
+  reduction,            // a commutative reduction over axes of its input
+  complex_out_fusable,  // convolution, matmul, pooling: elementwise operators may be fused behind it
+  opaque,               // everything else
+};
+
+// A node as an operator's functions see it: types of all inputs, and values where the inputs are constants (a Reshape's shape, say).
+struct Operands {
+  const graph::Graph& graph;
+  const graph::Node& node;
+
+  std::size_t count() const { return node.inputs.size(); }
+  bool has(std::size_t i) const { return i < node.inputs.size() && node.inputs[i].valid(); }
+  const graph::TensorType& type(std::size_t i) const { return graph.value(node.inputs[i]).type; }
+  const NdArray* constant(std::size_t i) const {  // null where absent or not constant
+    return has(i) && graph.value(node.inputs[i]).constant ? &*graph.value(node.inputs[i]).constant : nullptr;
+  }
+  const graph::TensorType& output(std::size_t i) const { return graph.value(node.outputs[i]).type; }
+};
+
+struct OpDef {
+  std::string_view op;        // Node::op
+  Category category;
+  // Types of the outputs from the operands' types; checks attributes, dtypes and shapes. Diagnostics name the node and the rule.
+  Result<std::vector<graph::TensorType>> (*infer)(const Operands& operands);
+  // The naive loop program. Parameters: the node's present inputs in order (constants as ParameterRole::constant unless their value is only needed at
+  // compile time, see `compile_time_inputs`), then outputs; buffers are named "in<i>" and "out<i>" by operand position. Precondition: infer succeeded.
+  Result<loops::Program> (*define)(const Operands& operands);
+  // Positions of inputs whose values must be constants and that are not parameters of the program (Reshape's shape, Slice's starts, ...).
+  std::vector<int> compile_time_inputs = {};
+};
+
+// All operators, sorted by name. `find` returns null where unknown.
+std::span<const OpDef> all();
+const OpDef* find(std::string_view op);
+
+// Re-infers the node's outputs and writes the types into the graph.
+Result<void> infer(graph::Graph& graph, graph::NodeId node);
+// The naive loop program of a node; error for unknown operators.
+Result<loops::Program> define(const graph::Graph& graph, graph::NodeId node);
+
+}  // namespace dovetail::ops

@@ -1,0 +1,29 @@
+// The reference: a graph evaluated node by node on the operators' naive loop programs, nothing scheduled, nothing fused. Every other way of
+// running a model is held against this.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "compiler/graph/graph.h"
+#include "compiler/passes/pass.h"
+
+namespace dovetail {
+
+// Values of all live node outputs by value name (graph outputs among them). `inputs` by input name; missing, superfluous or wrongly typed ones
+// are diagnosed together. Programs of equal text are compiled once per call of make_reference.
+class Reference {
+ public:
+  static Result<Reference> make(graph::Graph graph);
+  Result<std::map<std::string, NdArray>> run(const std::map<std::string, NdArray>& inputs) const;
+  const graph::Graph& graph() const;
+
+ private:
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace dovetail

@@ -1,0 +1,64 @@
+// Tensor expressions: an operator says *what* each output element is, once, on logical axes; build() turns that into a naive loop program,
+// one block per tensor, in the order of definition, with loops named after the axes.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loops/ir.h"
+
+namespace dovetail::tensor {
+
+// A named axis; `extent` elements from 0.
+struct Axis {
+  std::string name;
+  std::int64_t extent;
+};
+using Axes = std::vector<Axis>;
+using Indices = std::vector<loops::Expr>;
+
+// A reduction: identity and combine on scalars; tuples have one entry per component (argmax: value and index).
+struct Reducer {
+  std::string name;
+  std::function<std::vector<loops::Expr>(const std::vector<DType>&)> identity;
+  std::function<std::vector<loops::Expr>(const std::vector<loops::Expr>& accumulated, const std::vector<loops::Expr>& value)> combine;
+};
+const Reducer& sum_reducer();
+const Reducer& max_reducer();
+const Reducer& min_reducer();
+const Reducer& product_reducer();
+const Reducer& arg_max_reducer();  // (value, index); the first maximum wins
+const Reducer& arg_min_reducer();
+
+class Definition {
+ public:
+  explicit Definition(std::string program_name);
+
+  loops::Buffer input(std::string name, DType dtype, Shape shape);
+  loops::Buffer constant(std::string name, DType dtype, Shape shape);
+
+  // buffer[axes] = body(indices); the block is named `name`, its loops `<name>.<axis>`.
+  loops::Buffer compute(std::string name, DType dtype, const Axes& axes, const std::function<loops::Expr(const Indices&)>& body);
+  // buffer[axes] = reduce over `reduce_axes` of body(spatial indices, reduce indices), starting at the reducer's identity.
+  loops::Buffer reduce(std::string name, DType dtype, const Axes& axes, const Axes& reduce_axes, const Reducer& reducer,
+                       const std::function<loops::Expr(const Indices&, const Indices&)>& body);
+  // One buffer per component of a tuple reducer.
+  std::vector<loops::Buffer> reduce_tuple(const std::vector<std::string>& names, const std::vector<DType>& dtypes, const Axes& axes,
+                                          const Axes& reduce_axes, const Reducer& reducer,
+                                          const std::function<std::vector<loops::Expr>(const Indices&, const Indices&)>& body);
+  // A block written by hand (scatter, scan: ordered iterators).
+  void statement(loops::Stmt stmt, std::vector<loops::Buffer> written);
+
+  // Buffers named here become outputs in this order; other computed buffers are allocations. Precondition: each was defined here.
+  loops::Program build(const std::vector<loops::Buffer>& outputs) const;
+
+ private:
+  std::string name_;
+  std::vector<loops::Parameter> parameters_;
+  std::vector<loops::Buffer> computed_;
+  std::vector<loops::Stmt> body_;
+};
+
+}  // namespace dovetail::tensor
