@@ -57,7 +57,8 @@ class NdArray {
   // Element `index` (row-major) as a number of another kind: exact where the target can hold it. float16 and bfloat16 are decoded.
   double as_double(std::int64_t index) const;
   std::int64_t as_int64(std::int64_t index) const;
-  // Stores a number with C++ conversion rules of the element type; float16/bfloat16 round to nearest even.
+  // Stores a number with C++ conversion rules of the element type; float16/bfloat16 round to nearest even, once. Where C++ leaves the
+  // result undefined, a real number outside an integer's range, it is the nearest value of that range, and 0 for NaN (as_int64 too).
   void set_double(std::int64_t index, double value);
   void set_int64(std::int64_t index, std::int64_t value);
 

@@ -1,0 +1,20 @@
+# `cmake --install`: the headers under include/dovetail, the libraries, the CLI and a package for find_package(dovetail).
+include(CMakePackageConfigHelpers)
+
+get_property(layers GLOBAL PROPERTY DOVETAIL_LAYERS)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dovetail)
+foreach(layer ${layers})
+  install(TARGETS dovetail_${layer} EXPORT dovetail_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY ${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dovetail FILES_MATCHING PATTERN "*.h")
+endforeach()
+if(TARGET dovetail)
+  install(TARGETS dovetail RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/dovetail)
+
+install(EXPORT dovetail_targets NAMESPACE dovetail:: FILE dovetail_targets.cmake DESTINATION ${package_dir})
+configure_package_config_file(cmake/dovetail-config.cmake.in ${CMAKE_BINARY_DIR}/dovetail-config.cmake
+  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/dovetail-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/dovetail-config.cmake ${CMAKE_BINARY_DIR}/dovetail-config-version.cmake
+  DESTINATION ${package_dir})

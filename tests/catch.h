@@ -1,0 +1,17 @@
+// Catch2, of either major version: 2.13 (Debian 12) and 3 (Ubuntu 24.04). Tests include this header and use the names common to both;
+// of the string matchers that is ContainsSubstring, under its name of version 3.
+#pragma once
+
+#if __has_include(<catch2/catch_test_macros.hpp>)
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_template_test_macros.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators_all.hpp>
+#include <catch2/matchers/catch_matchers_all.hpp>
+using Catch::Approx;
+#else
+#include <catch2/catch.hpp>
+namespace Catch::Matchers {
+inline auto ContainsSubstring(const std::string& text) { return Contains(text); }
+}  // namespace Catch::Matchers
+#endif
