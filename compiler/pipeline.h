@@ -1,0 +1,57 @@
+// The compiler's table of contents: ONNX graph to bundle. pipeline.cpp is the flat list of stages; dumping, timing and verifying come from here.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "bundle/bundle.h"
+#include "compiler/graph/graph.h"
+#include "compiler/import/onnx.h"
+#include "compiler/passes/pass.h"
+#include "isa/config.h"
+
+namespace dovetail {
+
+struct CompileOptions {
+  std::vector<std::string> targets = {"accel"};    // in order of preference; "cpu" is the host
+  isa::HardwareConfig hardware;                    // for "accel"
+  std::map<std::string, std::string> place;        // node name -> target
+  bool strict = false;                             // refuse nodes that no listed target takes, instead of running them on the host
+  passes::PassContext context;
+  // Called with each stage's printed form when its name is in `dump` ("all" for every one). Stages: see stage_names().
+  std::vector<std::string> dump;
+  std::function<void(std::string_view stage, std::string_view text)> on_dump;
+  std::string stop_after;                          // stage name; empty: run to the end
+};
+
+struct StageTime {
+  std::string name;
+  double seconds;
+};
+struct NodePlacement {
+  std::string node;      // imported node's name
+  std::string op;        // imported operator
+  std::string target;    // "accelerator", "host", "folded"
+  std::string why;       // for host: the reason; for folded: into what
+};
+struct Compiled {
+  graph::Graph imported;       // after import, before any pass
+  graph::Graph integer;        // after lower_qdq: the graph that the reference evaluates
+  bundle::Bundle bundle;       // empty when stopped early
+  std::vector<NodePlacement> placement;
+  std::vector<StageTime> stages;
+  Json report;                 // everything above that a user may want, as JSON (also in the bundle)
+};
+
+// The names of the stages in order, for --dump and --stop-after.
+std::vector<std::string_view> stage_names();
+
+Result<Compiled> compile(import::Imported model, const CompileOptions& options);
+
+}  // namespace dovetail

@@ -1,0 +1,206 @@
+#include "compiler/schedule/nest.h"
+
+#include <charconv>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "loops/verify.h"
+
+namespace dovetail::schedule {
+
+using namespace loops;
+
+namespace {
+
+// Depth-first; calls `visit` with the path of every statement; stops when it returns true.
+bool walk(Path& path, const std::function<bool(const Path&)>& visit) {
+  if (visit(path)) return true;
+  const auto child = [&](const Stmt& stmt) {
+    if (!stmt) return false;
+    path.push_back(stmt);
+    if (walk(path, visit)) return true;
+    path.pop_back();
+    return false;
+  };
+  const StmtNode& node = *path.back();
+  if (const auto* loop = std::get_if<For>(&node.node)) return child(loop->body);
+  if (const auto* condition = std::get_if<If>(&node.node)) return child(condition->then_body) || child(condition->else_body);
+  if (const auto* seq = std::get_if<Sequence>(&node.node)) {
+    for (const Stmt& stmt : seq->body)
+      if (child(stmt)) return true;
+    return false;
+  }
+  if (const auto* block = std::get_if<Block>(&node.node)) return child(block->body);
+  return false;
+}
+
+std::optional<Path> find(const Stmt& root, const std::function<bool(const Stmt&)>& wanted) {
+  if (!root) return std::nullopt;
+  Path path{root};
+  if (walk(path, [&](const Path& at) { return wanted(at.back()); })) return path;
+  return std::nullopt;
+}
+
+std::string names_of(const Stmt& root, bool loops) {
+  std::vector<std::string> names;
+  if (root)
+    visit_stmts(root, [&](const Stmt& stmt) {
+      if (loops && as_for(stmt)) names.push_back(as_for(stmt)->var->name);
+      if (!loops && as_block(stmt)) names.push_back(as_block(stmt)->name);
+    });
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+}  // namespace
+
+const For* as_for(const Stmt& stmt) { return stmt ? std::get_if<For>(&stmt->node) : nullptr; }
+const Block* as_block(const Stmt& stmt) { return stmt ? std::get_if<Block>(&stmt->node) : nullptr; }
+
+std::optional<Path> find_loop(const Stmt& root, std::string_view name) {
+  return find(root, [&](const Stmt& stmt) { return as_for(stmt) && as_for(stmt)->var->name == name; });
+}
+std::optional<Path> find_block(const Stmt& root, std::string_view name) {
+  return find(root, [&](const Stmt& stmt) { return as_block(stmt) && as_block(stmt)->name == name; });
+}
+Buffer find_buffer(const Program& program, std::string_view name) {
+  for (const Parameter& parameter : program.parameters)
+    if (parameter.buffer->name == name) return parameter.buffer;
+  for (const Buffer& buffer : program.allocations)
+    if (buffer->name == name) return buffer;
+  return nullptr;
+}
+
+Diagnostic refuse(std::string_view primitive, std::string_view object, std::string why, std::string hint) {
+  return {fmt::format("cannot {} {}", primitive, object), "schedule", std::move(why), std::move(hint)};
+}
+
+Result<Path> require_loop(const Program& program, std::string_view name, std::string_view primitive) {
+  if (auto path = find_loop(program.body, name)) return *std::move(path);
+  return refuse(primitive, name, fmt::format("program {} has no loop of that name", program.name),
+                "the loops are " + names_of(program.body, true));
+}
+Result<Path> require_block(const Program& program, std::string_view name, std::string_view primitive) {
+  if (auto path = find_block(program.body, name)) return *std::move(path);
+  return refuse(primitive, name, fmt::format("program {} has no block of that name", program.name),
+                "the blocks are " + names_of(program.body, false));
+}
+Result<Buffer> require_buffer(const Program& program, std::string_view name, std::string_view primitive) {
+  if (Buffer buffer = find_buffer(program, name)) return buffer;
+  std::vector<std::string> names;
+  for (const Parameter& parameter : program.parameters) names.push_back(parameter.buffer->name);
+  for (const Buffer& buffer : program.allocations) names.push_back(buffer->name);
+  return refuse(primitive, name, fmt::format("program {} has no buffer of that name", program.name),
+                fmt::format("the buffers are {}", fmt::join(names, ", ")));
+}
+Result<std::int64_t> require_integer(std::string_view text, std::int64_t min, std::string_view what, std::string_view primitive) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value < min)
+    return refuse(primitive, text, fmt::format("{} must be an integer of at least {}", what, min), "give such a number");
+  return value;
+}
+
+Stmt replace(const Stmt& root, const Stmt& target, Stmt replacement) {
+  if (root == target) return replacement;
+  if (const auto* loop = std::get_if<For>(&root->node)) {
+    Stmt body = replace(loop->body, target, replacement);
+    if (body == loop->body) return root;
+    if (!body) return nullptr;
+    For copy = *loop;
+    copy.body = std::move(body);
+    return make_stmt(std::move(copy));
+  }
+  if (const auto* condition = std::get_if<If>(&root->node)) {
+    Stmt then_body = replace(condition->then_body, target, replacement);
+    Stmt else_body = condition->else_body ? replace(condition->else_body, target, replacement) : nullptr;
+    if (then_body == condition->then_body && else_body == condition->else_body) return root;
+    if (!then_body) return nullptr;
+    return make_stmt(If{condition->condition, std::move(then_body), std::move(else_body)});
+  }
+  if (const auto* seq = std::get_if<Sequence>(&root->node)) {
+    std::vector<Stmt> body;
+    bool changed = false;
+    for (const Stmt& stmt : seq->body) {
+      Stmt copy = replace(stmt, target, replacement);
+      changed |= copy != stmt;
+      if (copy) body.push_back(std::move(copy));
+    }
+    if (!changed) return root;
+    return body.empty() ? nullptr : sequence(std::move(body));
+  }
+  if (const auto* block = std::get_if<Block>(&root->node)) {
+    Stmt body = replace(block->body, target, replacement);
+    if (body == block->body) return root;
+    if (!body) return nullptr;
+    Block copy = *block;
+    copy.body = std::move(body);
+    return make_stmt(std::move(copy));
+  }
+  return root;
+}
+
+std::vector<const For*> loops_of(const Path& path) {
+  std::vector<const For*> loops;
+  for (const Stmt& stmt : path)
+    if (const For* loop = as_for(stmt)) loops.push_back(loop);
+  return loops;
+}
+
+Bounds bounds_of(const std::vector<const For*>& loops) {
+  Bounds bounds;
+  for (const For* loop : loops) bounds[loop->var.get()] = {0, std::max<std::int64_t>(loop->extent - 1, 0)};
+  return bounds;
+}
+
+std::vector<Path> blocks_below(const Stmt& root) {
+  std::vector<Path> blocks;
+  if (!root) return blocks;
+  Path path{root};
+  walk(path, [&](const Path& at) {
+    if (as_block(at.back())) blocks.push_back(at);
+    return false;
+  });
+  return blocks;
+}
+
+const Block* only_block(const Stmt& stmt) {
+  const Stmt* at = &stmt;
+  while (const For* loop = as_for(*at)) at = &loop->body;
+  return as_block(*at);
+}
+
+VarMap bindings_of(const Block& block) {
+  VarMap map;
+  for (const Iterator& iterator : block.iterators) map[iterator.var.get()] = iterator.binding;
+  return map;
+}
+
+bool reads(const Stmt& stmt, const BufferNode* buffer) {
+  for (const Path& path : blocks_below(stmt))
+    for (const Region& region : as_block(path.back())->reads)
+      if (region.buffer.get() == buffer) return true;
+  return false;
+}
+bool writes(const Stmt& stmt, const BufferNode* buffer) {
+  for (const Path& path : blocks_below(stmt))
+    for (const Region& region : as_block(path.back())->writes)
+      if (region.buffer.get() == buffer) return true;
+  return false;
+}
+
+Block with_inferred_regions(Block block) {
+  BlockRegions regions = infer_regions(block);
+  block.reads = std::move(regions.reads);
+  block.writes = std::move(regions.writes);
+  return block;
+}
+
+Expr conjunction(Expr a, Expr b) {
+  if (!a) return b;
+  if (!b) return a;
+  return logical_and(std::move(a), std::move(b));
+}
+
+}  // namespace dovetail::schedule

@@ -1,0 +1,60 @@
+// Finding places in a loop program and rewriting them: what all primitives share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "loops/ir.h"
+#include "loops/rewrite.h"
+#include "loops/simplify.h"
+
+namespace dovetail::schedule {
+
+// A statement with its ancestors: path.front() is the program's body, path.back() the statement itself.
+using Path = std::vector<loops::Stmt>;
+
+std::optional<Path> find_loop(const loops::Stmt& root, std::string_view name);
+std::optional<Path> find_block(const loops::Stmt& root, std::string_view name);
+loops::Buffer find_buffer(const loops::Program& program, std::string_view name);  // null where unknown
+
+// The same, with a diagnostic that lists the names there are.
+Result<Path> require_loop(const loops::Program& program, std::string_view name, std::string_view primitive);
+Result<Path> require_block(const loops::Program& program, std::string_view name, std::string_view primitive);
+Result<loops::Buffer> require_buffer(const loops::Program& program, std::string_view name, std::string_view primitive);
+Result<std::int64_t> require_integer(std::string_view text, std::int64_t min, std::string_view what, std::string_view primitive);
+
+const loops::For* as_for(const loops::Stmt& stmt);      // null where it is another statement
+const loops::Block* as_block(const loops::Stmt& stmt);
+
+// `root` with the one statement `target` (by identity) replaced; a null replacement removes it, and loops and conditions left empty with it.
+loops::Stmt replace(const loops::Stmt& root, const loops::Stmt& target, loops::Stmt replacement);
+
+// The loops on a path, outermost first, and the bounds of their variables.
+std::vector<const loops::For*> loops_of(const Path& path);
+loops::Bounds bounds_of(const std::vector<const loops::For*>& loops);
+
+// All blocks below a statement in program order, each with its path from there.
+std::vector<Path> blocks_below(const loops::Stmt& root);
+
+// The only block below `stmt`, reached through loops alone; null where there are several or something else in between.
+const loops::Block* only_block(const loops::Stmt& stmt);
+
+// Iterators replaced by their bindings, simplified under the loops' bounds: expressions in loop variables.
+loops::VarMap bindings_of(const loops::Block& block);
+
+// Buffers read and written by the blocks below a statement.
+bool reads(const loops::Stmt& stmt, const loops::BufferNode* buffer);
+bool writes(const loops::Stmt& stmt, const loops::BufferNode* buffer);
+
+// The block with regions recomputed from its body.
+loops::Block with_inferred_regions(loops::Block block);
+
+// `a` and `b`, either of which may be null.
+loops::Expr conjunction(loops::Expr a, loops::Expr b);
+
+Diagnostic refuse(std::string_view primitive, std::string_view object, std::string why, std::string hint);
+
+}  // namespace dovetail::schedule

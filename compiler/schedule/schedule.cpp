@@ -1,0 +1,72 @@
+#include "compiler/schedule/schedule.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace dovetail::schedule {
+
+const Primitive* find_primitive(std::string_view name) {
+  for (const Primitive& primitive : all_primitives())
+    if (primitive.name == name) return &primitive;
+  return nullptr;
+}
+
+Schedule::Schedule(loops::Program program, const loops::IntrinsicTable& intrinsics)
+    : program_(std::move(program)), intrinsics_(&intrinsics) {}
+
+Result<void> Schedule::apply(Step step) {
+  const Primitive* primitive = find_primitive(step.primitive);
+  if (!primitive) {
+    std::vector<std::string_view> names;
+    for (const Primitive& row : all_primitives()) names.push_back(row.name);
+    return Diagnostic{fmt::format("unknown schedule primitive {}", step.primitive), "schedule", "no such primitive exists",
+                      fmt::format("the primitives are {}", fmt::join(names, ", "))};
+  }
+  if (step.arguments.size() < primitive->min_arguments || step.arguments.size() > primitive->max_arguments)
+    return Diagnostic{fmt::format("cannot apply `{}`", to_string(step)), "schedule",
+                      fmt::format("{} takes {} to {} arguments, not {}", primitive->name, primitive->min_arguments,
+                                  primitive->max_arguments, step.arguments.size()),
+                      fmt::format("write `{}`", primitive->signature)};
+  DOVETAIL_ASSIGN(program_, primitive->apply(program_, step, *intrinsics_));
+  trace_.push_back(std::move(step));
+  return {};
+}
+
+Result<void> Schedule::replay(std::span<const Step> trace) {
+  for (const Step& step : trace) DOVETAIL_TRY(apply(step));
+  return {};
+}
+
+Schedule& Schedule::step(std::string primitive, std::vector<std::string> arguments, std::vector<std::string> results) {
+  if (!errors_.empty()) return *this;
+  if (auto status = apply({std::move(primitive), std::move(arguments), std::move(results)}); !status.ok()) errors_ = status.errors();
+  return *this;
+}
+
+Schedule& Schedule::split(const std::string& loop, std::int64_t factor, const std::string& outer, const std::string& inner) {
+  return step("split", {loop, std::to_string(factor)}, {outer, inner});
+}
+Schedule& Schedule::fuse(const std::string& outer, const std::string& inner, const std::string& fused) {
+  return step("fuse", {outer, inner}, {fused});
+}
+Schedule& Schedule::reorder(const std::vector<std::string>& loops) { return step("reorder", loops); }
+Schedule& Schedule::compute_at(const std::string& block, const std::string& loop) { return step("compute_at", {block, loop}); }
+Schedule& Schedule::cache_read(const std::string& block, const std::string& buffer, const std::string& scope, const std::string& cached) {
+  return step("cache_read", {block, buffer, scope}, {cached});
+}
+Schedule& Schedule::cache_write(const std::string& block, const std::string& buffer, const std::string& scope, const std::string& cached) {
+  return step("cache_write", {block, buffer, scope}, {cached});
+}
+Schedule& Schedule::set_scope(const std::string& buffer, const std::string& scope) { return step("set_scope", {buffer, scope}); }
+Schedule& Schedule::transform_layout(const std::string& buffer, const std::string& index_map) {
+  return step("transform_layout", {buffer, index_map});
+}
+Schedule& Schedule::decompose_reduction(const std::string& block, const std::string& loop, const std::string& init_block) {
+  return step("decompose_reduction", {block, loop}, {init_block});
+}
+Schedule& Schedule::tensorize(const std::string& loop, const std::string& intrinsic) { return step("tensorize", {loop, intrinsic}); }
+Schedule& Schedule::annotate(const std::string& loop_or_block, const std::string& key, const std::string& value) {
+  return step("annotate", {loop_or_block, key, value});
+}
+
+}  // namespace dovetail::schedule

@@ -1,0 +1,76 @@
+// Schedules: checked rewrites of loop programs that keep their meaning (float reductions may be reassociated, nothing else). A schedule is its
+// trace: a list of steps in text that names loops, blocks and buffers, and names what each step creates. The tuner's record, a user's script
+// and a test's input are the same thing.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "loops/intrinsic.h"
+#include "loops/ir.h"
+
+namespace dovetail::schedule {
+
+// "split conv.o 16 -> conv.o_0 conv.o_1": one line of a trace. Words hold no blanks.
+struct Step {
+  std::string primitive;
+  std::vector<std::string> arguments;
+  std::vector<std::string> results;  // names given to what the step creates; empty: the primitive's default names
+  bool operator==(const Step&) const = default;
+};
+std::string to_string(const Step& step);
+std::string to_string(std::span<const Step> trace);
+Result<std::vector<Step>> parse_trace(std::string_view text, std::string_view where);  // '#' begins a comment
+
+// A row of the list in primitives/all.cpp. `apply` sees a verified program and a step whose argument count lies in the given range; it returns
+// the rewritten program or says which rule forbids the step. It fills in step.results where they were left to it.
+struct Primitive {
+  std::string_view name;
+  std::string_view signature;  // for help and diagnostics: "split LOOP FACTOR -> OUTER INNER"
+  std::size_t min_arguments, max_arguments;
+  Result<loops::Program> (*apply)(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+};
+std::span<const Primitive> all_primitives();
+const Primitive* find_primitive(std::string_view name);
+
+// A program under transformation and the trace that led to it. A refused step leaves both unchanged.
+class Schedule {
+ public:
+  // `intrinsics` must outlive the schedule; what tensorize may name.
+  Schedule(loops::Program program, const loops::IntrinsicTable& intrinsics);
+
+  const loops::Program& program() const { return program_; }
+  const std::vector<Step>& trace() const { return trace_; }
+
+  Result<void> apply(Step step);
+  Result<void> replay(std::span<const Step> trace);
+
+  // Shorthands for apply. Errors are kept: after the first refused step the others do nothing, and status() tells which step and why, so that
+  // schedule functions read as a list of steps.
+  Schedule& split(const std::string& loop, std::int64_t factor, const std::string& outer, const std::string& inner);
+  Schedule& fuse(const std::string& outer, const std::string& inner, const std::string& fused);
+  Schedule& reorder(const std::vector<std::string>& loops);
+  Schedule& compute_at(const std::string& block, const std::string& loop);
+  Schedule& cache_read(const std::string& block, const std::string& buffer, const std::string& scope, const std::string& cached);
+  Schedule& cache_write(const std::string& block, const std::string& buffer, const std::string& scope, const std::string& cached);
+  Schedule& set_scope(const std::string& buffer, const std::string& scope);
+  Schedule& transform_layout(const std::string& buffer, const std::string& index_map);
+  Schedule& decompose_reduction(const std::string& block, const std::string& loop, const std::string& init_block);
+  Schedule& tensorize(const std::string& loop, const std::string& intrinsic);
+  Schedule& annotate(const std::string& loop_or_block, const std::string& key, const std::string& value);
+  Result<void> status() const { return errors_; }
+
+ private:
+  Schedule& step(std::string primitive, std::vector<std::string> arguments, std::vector<std::string> results = {});
+
+  loops::Program program_;
+  const loops::IntrinsicTable* intrinsics_;
+  std::vector<Step> trace_;
+  Diagnostics errors_;
+};
+
+}  // namespace dovetail::schedule
