@@ -1,0 +1,72 @@
+#include "base/file.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+
+namespace dovetail {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+using test::TemporaryFolder;
+
+TEST_CASE("a written file reads back") {
+  const TemporaryFolder folder;
+  const std::string text = std::string("one\n\0two", 8) + std::string(200000, 'x');
+  REQUIRE(write_text_file(folder / "new/deep/file.txt", text).ok());
+  CHECK(*read_text_file(folder / "new/deep/file.txt") == text);
+  CHECK(read_file(folder / "new/deep/file.txt")->size() == text.size());
+}
+
+TEST_CASE("writing replaces a file and leaves nothing beside it") {
+  const TemporaryFolder folder;
+  REQUIRE(write_text_file(folder / "a", "long content").ok());
+  REQUIRE(write_text_file(folder / "a", "").ok());
+  CHECK(read_text_file(folder / "a")->empty());
+  CHECK(std::distance(fs::directory_iterator(folder.path()), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("writing through a symbolic link keeps the link") {
+  const TemporaryFolder folder;
+  REQUIRE(write_text_file(folder / "target", "old").ok());
+  fs::create_symlink("target", folder / "link");
+  REQUIRE(write_text_file(folder / "link", "new").ok());
+  CHECK(fs::is_symlink(folder / "link"));
+  CHECK(*read_text_file(folder / "target") == "new");
+}
+
+TEST_CASE("devices are written in place") {
+  CHECK(write_text_file("/dev/null", "gone").ok());
+  CHECK(fs::is_character_file("/dev/null"));
+  CHECK(read_text_file("/dev/null")->empty());
+}
+
+TEST_CASE("read errors name the path and the reason") {
+  const TemporaryFolder folder;
+  CHECK_THAT(to_string(read_file(folder / "none").errors()),
+             ContainsSubstring("cannot read file") && ContainsSubstring("none") && ContainsSubstring("no such file"));
+  CHECK_THAT(to_string(read_file(folder.path()).errors()), ContainsSubstring("it is a directory"));
+}
+
+TEST_CASE("the size limit holds, also where the size is not known before") {
+  const TemporaryFolder folder;
+  REQUIRE(write_text_file(folder / "five", "12345").ok());
+  CHECK(read_file(folder / "five", 5).ok());
+  CHECK_THAT(to_string(read_file(folder / "five", 4).errors()), ContainsSubstring("5 bytes > limit 4 bytes"));
+  CHECK_THAT(to_string(read_file("/dev/zero", 1000).errors()), ContainsSubstring("> limit 1000 bytes"));
+}
+
+TEST_CASE("write errors name the path and the reason") {
+  const TemporaryFolder folder;
+  REQUIRE(write_text_file(folder / "file", "x").ok());
+  CHECK_THAT(to_string(write_text_file(folder.path(), "x").errors()), ContainsSubstring("it is a directory"));
+  CHECK_THAT(to_string(write_text_file(folder / "file/below", "x").errors()),
+             ContainsSubstring("cannot write file") && ContainsSubstring("file/below"));
+  CHECK(!write_text_file("", "x").ok());
+  CHECK_THAT(to_string(write_text_file("/dev/full", std::string(100000, 'x')).errors()), ContainsSubstring("No space left"));
+}
+
+}  // namespace dovetail
