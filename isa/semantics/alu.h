@@ -1,0 +1,50 @@
+// ALU: acc[dst] = op(acc[dst], use_imm ? imm : acc[src]), lane by lane on int32.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "isa/instruction.h"
+#include "isa/semantics/requant.h"
+#include "isa/semantics/wrap.h"
+
+namespace dovetail::isa::semantics {
+
+// Total: an amount >= 0 shifts right arithmetically by min(amount, 31), one < 0 shifts left by min(-amount, 31).
+constexpr std::int32_t shr(std::int32_t value, std::int32_t amount) {
+  const std::uint32_t right = std::min(bits(amount), 31u);       // used for amount >= 0
+  const std::uint32_t left = std::min(0u - bits(amount), 31u);   // used for amount < 0; -2^31 becomes 2^31, capped
+  return amount >= 0 ? value >> right : wrap(bits(value) << left);
+}
+
+// What an operation reads besides acc[dst]; immediates replace the first. REQUANT: the scale's bits in acc[src], the bias in acc[src + 1],
+// and the immediate as zero point.
+struct AluOperands {
+  std::int32_t source = 0;
+  std::int32_t next = 0;
+  std::int32_t imm = 0;
+};
+
+template <AluOp op>
+constexpr std::int32_t alu(std::int32_t acc, AluOperands operands) {
+  if constexpr (op == AluOp::min) return std::min(acc, operands.source);
+  if constexpr (op == AluOp::max) return std::max(acc, operands.source);
+  if constexpr (op == AluOp::add) return wrapping_add(acc, operands.source);
+  if constexpr (op == AluOp::shr) return shr(acc, operands.source);
+  if constexpr (op == AluOp::mul) return wrapping_mul(acc, operands.source);
+  if constexpr (op == AluOp::requant) return requant(acc, operands.next, bits(operands.source), operands.imm);
+}
+
+constexpr std::int32_t alu(AluOp op, std::int32_t acc, AluOperands operands) {
+  switch (op) {
+    case AluOp::min: return alu<AluOp::min>(acc, operands);
+    case AluOp::max: return alu<AluOp::max>(acc, operands);
+    case AluOp::add: return alu<AluOp::add>(acc, operands);
+    case AluOp::shr: return alu<AluOp::shr>(acc, operands);
+    case AluOp::mul: return alu<AluOp::mul>(acc, operands);
+    case AluOp::requant: return alu<AluOp::requant>(acc, operands);
+  }
+  return acc;  // not an AluOp
+}
+
+}  // namespace dovetail::isa::semantics
