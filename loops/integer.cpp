@@ -5,9 +5,9 @@
 namespace dovetail::loops {
 namespace {
 
-using Wide = __int128;
+__extension__ typedef __int128 Wide;  // the compiler's, not the language's
 
-std::int64_t to_representation(Wide value, DType dtype) { return wrap(static_cast<std::int64_t>(static_cast<unsigned __int128>(value)), dtype); }
+std::int64_t to_representation(Wide value, DType dtype) { return wrap(static_cast<std::int64_t>(value), dtype); }
 
 // The mathematical value: only uint64 differs from its representation.
 Wide widen(std::int64_t value, DType dtype) {

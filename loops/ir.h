@@ -141,6 +141,7 @@ struct IntrinsicOperand {
   Buffer buffer;
   std::vector<Expr> indices;                       // first element
   std::vector<std::vector<std::int64_t>> steps;    // [operand axis][buffer dimension]
+  std::vector<std::int64_t> extents = {};          // per buffer dimension: the box that the call touches (redundant with steps; may be empty)
 };
 struct IntrinsicCall {
   std::string intrinsic;

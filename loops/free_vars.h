@@ -1,0 +1,12 @@
+// Variables that a statement uses and does not bind: the immediates of an intrinsic's semantics, or a mistake.
+#pragma once
+
+#include <vector>
+
+#include "loops/ir.h"
+
+namespace dovetail::loops {
+
+std::vector<Var> free_vars(const Stmt& stmt);  // in order of first use
+
+}  // namespace dovetail::loops

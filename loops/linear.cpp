@@ -1,0 +1,78 @@
+#include "loops/linear.h"
+
+#include <algorithm>
+
+#include "loops/integer.h"
+#include "loops/rewrite.h"
+
+namespace dovetail::loops {
+namespace {
+
+std::int64_t wrapped_add(std::int64_t a, std::int64_t b) { return *fold(BinaryOp::add, DType::int64, a, b); }
+std::int64_t wrapped_mul(std::int64_t a, std::int64_t b) { return *fold(BinaryOp::mul, DType::int64, a, b); }
+
+void accumulate(Linear& sum, const Expr& expr, std::int64_t factor) {
+  if (const auto* n = std::get_if<IntImm>(&expr->node)) {
+    sum.constant = wrapped_add(sum.constant, wrapped_mul(n->value, factor));
+    return;
+  }
+  if (const auto* n = std::get_if<Unary>(&expr->node); n != nullptr && n->op == UnaryOp::neg) return accumulate(sum, n->a, wrapped_mul(factor, -1));
+  if (const auto* n = std::get_if<Binary>(&expr->node)) {
+    if (n->op == BinaryOp::add || n->op == BinaryOp::sub) {
+      accumulate(sum, n->a, factor);
+      return accumulate(sum, n->b, n->op == BinaryOp::add ? factor : wrapped_mul(factor, -1));
+    }
+    if (n->op == BinaryOp::mul) {
+      if (const auto* b = std::get_if<IntImm>(&n->b->node)) return accumulate(sum, n->a, wrapped_mul(factor, b->value));
+      if (const auto* a = std::get_if<IntImm>(&n->a->node)) return accumulate(sum, n->b, wrapped_mul(factor, a->value));
+    }
+  }
+  sum.add(expr, factor);
+}
+
+}  // namespace
+
+void Linear::add(const Expr& atom, std::int64_t coefficient) {
+  if (coefficient == 0) return;
+  const auto found = std::find_if(terms.begin(), terms.end(), [&](const LinearTerm& term) { return structurally_equal(term.atom, atom); });
+  if (found == terms.end()) {
+    terms.push_back({atom, coefficient});
+    return;
+  }
+  found->coefficient = wrapped_add(found->coefficient, coefficient);
+  if (found->coefficient == 0) terms.erase(found);
+}
+
+void Linear::add(const Linear& other, std::int64_t factor) {
+  constant = wrapped_add(constant, wrapped_mul(other.constant, factor));
+  for (const LinearTerm& term : other.terms) add(term.atom, wrapped_mul(term.coefficient, factor));
+}
+
+Linear linear_form(const Expr& expr) {
+  Linear sum;
+  accumulate(sum, expr, 1);
+  return sum;
+}
+
+Expr to_expr(const Linear& linear) {
+  Expr result;
+  const auto scaled = [](const Expr& atom, std::int64_t factor) { return factor == 1 ? atom : atom * factor; };
+  for (const LinearTerm& term : linear.terms)
+    if (term.coefficient > 0) result = result ? result + scaled(term.atom, term.coefficient) : scaled(term.atom, term.coefficient);
+  std::int64_t constant = linear.constant;
+  for (const LinearTerm& term : linear.terms) {
+    if (term.coefficient > 0) continue;
+    if (!result && constant != 0) {
+      result = int_imm(constant);
+      constant = 0;
+    }
+    // The negation of INT64_MIN is itself, modulo 2^64.
+    const Expr negated = scaled(term.atom, wrapped_mul(term.coefficient, -1));
+    result = result ? result - negated : term.atom * term.coefficient;
+  }
+  if (!result) return int_imm(constant);
+  if (constant == 0) return result;
+  return constant < 0 && constant != type_min(DType::int64) ? result - -constant : result + constant;
+}
+
+}  // namespace dovetail::loops

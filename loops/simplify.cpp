@@ -1,0 +1,74 @@
+#include "loops/simplify.h"
+
+#include "loops/integer.h"
+#include "loops/linear.h"
+#include "loops/rewrite.h"
+#include "loops/simplify_rules.h"
+
+namespace dovetail::loops {
+namespace {
+
+using Values = std::map<const VarNode*, std::int64_t>;
+
+std::optional<std::int64_t> evaluate_binary(const Binary& n, const Values& values) {
+  const auto a = evaluate(n.a, values);
+  if (!a) return std::nullopt;
+  const auto b = evaluate(n.b, values);
+  return b ? fold(n.op, n.a->dtype, *a, *b) : std::nullopt;
+}
+
+}  // namespace
+
+Expr simplify(const Expr& expr, const Bounds& bounds) {
+  if (!expr) return expr;
+  return rewrite_expr(expr, [&](const Expr& node) {
+    for (const SimplifyRule& rule : simplify_rules())
+      // The result is new, so its own parts may simplify further. Rules shrink a measure (docs/loop-programs.md), so this ends.
+      if (Expr replaced = rule.apply(node, bounds)) return simplify(replaced, bounds);
+    return node;
+  });
+}
+
+std::optional<Affine> affine(const Expr& expr, const Bounds& bounds) {
+  const Expr simple = simplify(expr, bounds);
+  Affine result;
+  if (simple->dtype != DType::int64) {
+    const auto* n = std::get_if<VarRef>(&simple->node);
+    if (n == nullptr || !is_integer(simple->dtype)) return std::nullopt;
+    result.coefficients[n->var.get()] = 1;
+    return result;
+  }
+  const Linear linear = linear_form(simple);
+  result.constant = linear.constant;
+  for (const LinearTerm& term : linear.terms) {
+    const auto* n = std::get_if<VarRef>(&term.atom->node);
+    if (n == nullptr) return std::nullopt;
+    result.coefficients[n->var.get()] = term.coefficient;
+  }
+  return result;
+}
+
+std::optional<std::int64_t> evaluate(const Expr& expr, const std::map<const VarNode*, std::int64_t>& values) {
+  if (is_floating(expr->dtype)) return std::nullopt;
+  if (const auto* n = std::get_if<IntImm>(&expr->node)) return n->value;
+  if (const auto* n = std::get_if<VarRef>(&expr->node)) {
+    const auto found = values.find(n->var.get());
+    return found == values.end() ? std::nullopt : std::optional(wrap(found->second, expr->dtype));
+  }
+  if (const auto* n = std::get_if<Unary>(&expr->node)) {
+    const auto a = evaluate(n->a, values);
+    return a ? fold(n->op, n->a->dtype, *a) : std::nullopt;
+  }
+  if (const auto* n = std::get_if<Binary>(&expr->node)) return evaluate_binary(*n, values);
+  if (const auto* n = std::get_if<Cast>(&expr->node)) {
+    const auto a = evaluate(n->a, values);
+    return a ? std::optional(wrap(*a, expr->dtype)) : std::nullopt;
+  }
+  if (const auto* n = std::get_if<Select>(&expr->node)) {
+    const auto condition = evaluate(n->condition, values);
+    return condition ? evaluate(*condition != 0 ? n->if_true : n->if_false, values) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+}  // namespace dovetail::loops

@@ -1,0 +1,329 @@
+#include "loops/simplify_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "loops/integer.h"
+#include "loops/linear.h"
+#include "loops/range.h"
+#include "loops/rewrite.h"
+
+namespace dovetail::loops {
+namespace {
+
+std::optional<std::int64_t> literal(const Expr& expr) {
+  const auto* n = std::get_if<IntImm>(&expr->node);
+  return n == nullptr ? std::nullopt : std::optional(n->value);
+}
+
+Expr same_or_null(const Expr& original, Expr replacement) { return structurally_equal(original, replacement) ? nullptr : replacement; }
+
+// x op k with a positive constant k, where x is int64 and its linear form is exact.
+struct ByConstant {
+  Expr x;
+  std::int64_t k;
+  Linear form;
+};
+std::optional<ByConstant> by_constant(const Expr& expr, BinaryOp op, const Bounds& bounds) {
+  const auto* n = std::get_if<Binary>(&expr->node);
+  if (n == nullptr || n->op != op || expr->dtype != DType::int64) return std::nullopt;
+  const auto k = literal(n->b);
+  if (!k || *k <= 0) return std::nullopt;
+  Linear form = linear_form(n->a);
+  if (!range_of(form, bounds)) return std::nullopt;
+  return ByConstant{n->a, *k, std::move(form)};
+}
+
+Expr fold_constants(const Expr& expr, const Bounds&) {
+  if (is_floating(expr->dtype) || std::holds_alternative<IntImm>(expr->node)) return nullptr;
+  if (std::holds_alternative<Select>(expr->node)) return nullptr;
+  const auto value = evaluate(expr, {});
+  return value ? int_imm(*value, expr->dtype) : nullptr;
+}
+
+Expr single_value(const Expr& expr, const Bounds& bounds) {
+  if (is_floating(expr->dtype) || std::holds_alternative<IntImm>(expr->node)) return nullptr;
+  const Range range = range_of(expr, bounds);
+  return range.single() ? int_imm(range.min, expr->dtype) : nullptr;
+}
+
+struct Quotient {  // atom = x op k
+  Expr x;
+  std::int64_t k;
+};
+std::optional<Quotient> quotient(const Expr& atom, BinaryOp op) {
+  const auto* n = std::get_if<Binary>(&atom->node);
+  if (n == nullptr || n->op != op) return std::nullopt;
+  const auto k = literal(n->b);
+  return k && *k > 0 ? std::optional(Quotient{n->a, *k}) : std::nullopt;
+}
+
+bool product_is(std::int64_t a, std::int64_t b, std::int64_t product) {
+  std::int64_t result;
+  return !__builtin_mul_overflow(a, b, &result) && result == product;
+}
+
+// Recombination of a quotient with its remainder, on one pair of terms; true where `linear` changed.
+bool join_quotient_and_remainder(Linear& linear) {
+  for (const LinearTerm& low : linear.terms) {
+    const auto remainder = quotient(low.atom, BinaryOp::floor_mod);
+    if (!remainder) continue;
+    for (const LinearTerm& high : linear.terms) {
+      if (!product_is(low.coefficient, remainder->k, high.coefficient)) continue;
+      Linear joined;
+      if (const auto q = quotient(high.atom, BinaryOp::floor_div); q && q->k == remainder->k && structurally_equal(q->x, remainder->x)) {
+        joined = linear_form(q->x);
+      } else if (const auto outer = quotient(high.atom, BinaryOp::floor_mod)) {
+        const auto inner = quotient(outer->x, BinaryOp::floor_div);
+        std::int64_t modulus;
+        if (!inner || inner->k != remainder->k || !structurally_equal(inner->x, remainder->x)) continue;
+        if (__builtin_mul_overflow(inner->k, outer->k, &modulus)) continue;
+        joined.add(floor_mod(inner->x, modulus), 1);
+      } else {
+        continue;
+      }
+      const LinearTerm low_term = low, high_term = high;
+      linear.add(low_term.atom, -low_term.coefficient);
+      linear.add(high_term.atom, -high_term.coefficient);
+      linear.add(joined, low_term.coefficient);
+      return true;
+    }
+  }
+  return false;
+}
+
+// a*x - (a*k)*(x // k) = a*(x % k), where the terms of x all stand in the sum.
+bool form_remainder(Linear& linear) {
+  for (const LinearTerm& term : linear.terms) {
+    const auto q = quotient(term.atom, BinaryOp::floor_div);
+    if (!q || term.coefficient % q->k != 0 || term.coefficient == type_min(DType::int64)) continue;
+    const std::int64_t factor = -(term.coefficient / q->k);
+    const Linear x = linear_form(q->x);
+    const bool present = !x.terms.empty() && std::all_of(x.terms.begin(), x.terms.end(), [&](const LinearTerm& part) {
+      return std::any_of(linear.terms.begin(), linear.terms.end(), [&](const LinearTerm& other) {
+        return structurally_equal(other.atom, part.atom) && product_is(part.coefficient, factor, other.coefficient);
+      });
+    });
+    if (!present) continue;
+    const LinearTerm removed = term;
+    linear.add(removed.atom, -removed.coefficient);
+    linear.add(x, -factor);
+    linear.add(floor_mod(q->x, q->k), factor);
+    return true;
+  }
+  return false;
+}
+
+bool is_linear_op(const Expr& expr) {
+  if (const auto* n = std::get_if<Unary>(&expr->node)) return n->op == UnaryOp::neg;
+  const auto* n = std::get_if<Binary>(&expr->node);
+  return n != nullptr && (n->op == BinaryOp::add || n->op == BinaryOp::sub || n->op == BinaryOp::mul);
+}
+
+Expr collect_terms(const Expr& expr, const Bounds&) {
+  if (expr->dtype != DType::int64 || !is_linear_op(expr)) return nullptr;
+  return same_or_null(expr, to_expr(linear_form(expr)));
+}
+
+Expr join_div_mod(const Expr& expr, const Bounds&) {
+  if (expr->dtype != DType::int64 || !is_linear_op(expr)) return nullptr;
+  Linear linear = linear_form(expr);
+  return join_quotient_and_remainder(linear) || form_remainder(linear) ? to_expr(linear) : nullptr;
+}
+
+Expr neutral_operand(const Expr& expr, const Bounds&) {
+  const auto* n = std::get_if<Binary>(&expr->node);
+  if (n == nullptr || is_floating(n->a->dtype)) return nullptr;
+  const auto a = literal(n->a);
+  const auto b = literal(n->b);
+  switch (n->op) {
+    case BinaryOp::add:
+    case BinaryOp::bit_or:
+    case BinaryOp::bit_xor: return b == 0 ? n->a : a == 0 ? n->b : nullptr;
+    case BinaryOp::sub:
+    case BinaryOp::shl:
+    case BinaryOp::shr: return b == 0 ? n->a : nullptr;
+    case BinaryOp::mul: return b == 1 ? n->a : a == 1 ? n->b : b == 0 ? n->b : a == 0 ? n->a : nullptr;
+    case BinaryOp::div:
+    case BinaryOp::floor_div: return b == 1 ? n->a : nullptr;
+    case BinaryOp::mod:
+    case BinaryOp::floor_mod: return b == 1 ? int_imm(0, expr->dtype) : nullptr;
+    case BinaryOp::logical_and: return b == 1 ? n->a : a == 1 ? n->b : b == 0 ? n->b : a == 0 ? n->a : nullptr;
+    case BinaryOp::logical_or: return b == 0 ? n->a : a == 0 ? n->b : b == 1 ? n->b : a == 1 ? n->a : nullptr;
+    default: return nullptr;
+  }
+}
+
+Expr same_operands(const Expr& expr, const Bounds&) {
+  const auto* n = std::get_if<Binary>(&expr->node);
+  if (n == nullptr || is_floating(n->a->dtype) || !structurally_equal(n->a, n->b)) return nullptr;
+  switch (n->op) {
+    case BinaryOp::min:
+    case BinaryOp::max:
+    case BinaryOp::bit_and:
+    case BinaryOp::bit_or:
+    case BinaryOp::logical_and:
+    case BinaryOp::logical_or: return n->a;
+    case BinaryOp::eq:
+    case BinaryOp::le:
+    case BinaryOp::ge: return bool_imm(true);
+    case BinaryOp::ne:
+    case BinaryOp::lt:
+    case BinaryOp::gt: return bool_imm(false);
+    default: return nullptr;
+  }
+}
+
+Expr double_negation(const Expr& expr, const Bounds&) {
+  const auto* n = std::get_if<Unary>(&expr->node);
+  if (n == nullptr || n->op != UnaryOp::logical_not) return nullptr;
+  const auto* inner = std::get_if<Unary>(&n->a->node);
+  return inner != nullptr && inner->op == UnaryOp::logical_not ? inner->a : nullptr;
+}
+
+Expr truncating_to_floor(const Expr& expr, const Bounds& bounds) {
+  const auto* n = std::get_if<Binary>(&expr->node);
+  if (n == nullptr || (n->op != BinaryOp::div && n->op != BinaryOp::mod) || expr->dtype != DType::int64) return nullptr;
+  const auto k = literal(n->b);
+  const Range x = range_of(n->a, bounds);
+  if (!k || *k <= 0 || x.assumed || x.min < 0) return nullptr;
+  return binary(n->op == BinaryOp::div ? BinaryOp::floor_div : BinaryOp::floor_mod, n->a, n->b);
+}
+
+Expr div_of_multiples(const Expr& expr, const Bounds& bounds) {
+  const auto n = by_constant(expr, BinaryOp::floor_div, bounds);
+  if (!n || n->k == 1) return nullptr;
+  Linear whole, rest;
+  for (const LinearTerm& term : n->form.terms)
+    term.coefficient % n->k == 0 ? whole.add(term.atom, term.coefficient / n->k) : rest.add(term.atom, term.coefficient);
+  whole.constant = floor_div(n->form.constant, n->k);
+  rest.constant = floor_mod(n->form.constant, n->k);
+  if ((whole.terms.empty() && whole.constant == 0) || !range_of(rest, bounds)) return nullptr;
+  return to_expr(whole) + floor_div(to_expr(rest), n->k);
+}
+
+Expr mod_of_multiples(const Expr& expr, const Bounds& bounds) {
+  const auto n = by_constant(expr, BinaryOp::floor_mod, bounds);
+  if (!n || n->k == 1) return nullptr;
+  Linear rest;
+  for (const LinearTerm& term : n->form.terms)
+    if (term.coefficient % n->k != 0) rest.add(term.atom, term.coefficient);
+  rest.constant = floor_mod(n->form.constant, n->k);
+  if (rest.terms.size() == n->form.terms.size() && rest.constant == n->form.constant) return nullptr;
+  return range_of(rest, bounds) ? floor_mod(to_expr(rest), n->k) : nullptr;
+}
+
+Expr mod_in_range(const Expr& expr, const Bounds& bounds) {
+  const auto n = by_constant(expr, BinaryOp::floor_mod, bounds);
+  if (!n) return nullptr;
+  const Range x = range_of(n->x, bounds);
+  if (x.assumed || floor_div(x.min, n->k) != floor_div(x.max, n->k)) return nullptr;
+  Linear shifted = n->form;
+  std::int64_t below;
+  if (__builtin_mul_overflow(floor_div(x.min, n->k), n->k, &below) || __builtin_sub_overflow(shifted.constant, below, &shifted.constant)) return nullptr;
+  return to_expr(shifted);
+}
+
+// x = g*A + r with 0 <= r < g, g | k, the largest such g > 1.
+struct CommonFactor {
+  std::int64_t g;
+  Linear multiple;  // A
+  Linear rest;      // r
+};
+std::optional<CommonFactor> common_factor(const ByConstant& n, const Bounds& bounds) {
+  std::vector<std::int64_t> candidates;
+  for (const LinearTerm& term : n.form.terms)
+    if (const std::int64_t g = std::gcd(term.coefficient, n.k); g > 1) candidates.push_back(g);
+  std::sort(candidates.rbegin(), candidates.rend());
+  for (const std::int64_t g : candidates) {
+    CommonFactor found{g, {}, {}};
+    for (const LinearTerm& term : n.form.terms)
+      term.coefficient % g == 0 ? found.multiple.add(term.atom, term.coefficient / g) : found.rest.add(term.atom, term.coefficient);
+    found.multiple.constant = floor_div(n.form.constant, g);
+    found.rest.constant = floor_mod(n.form.constant, g);
+    const auto rest = range_of(found.rest, bounds);
+    if (rest && rest->within(0, g - 1) && range_of(found.multiple, bounds)) return found;
+  }
+  return std::nullopt;
+}
+
+Expr div_by_common_factor(const Expr& expr, const Bounds& bounds) {
+  const auto n = by_constant(expr, BinaryOp::floor_div, bounds);
+  if (!n) return nullptr;
+  const auto factor = common_factor(*n, bounds);
+  return factor ? floor_div(to_expr(factor->multiple), n->k / factor->g) : nullptr;
+}
+
+Expr mod_by_common_factor(const Expr& expr, const Bounds& bounds) {
+  const auto n = by_constant(expr, BinaryOp::floor_mod, bounds);
+  if (!n) return nullptr;
+  const auto factor = common_factor(*n, bounds);
+  return factor ? floor_mod(to_expr(factor->multiple), n->k / factor->g) * factor->g + to_expr(factor->rest) : nullptr;
+}
+
+Expr div_of_div(const Expr& expr, const Bounds&) {
+  const auto outer = quotient(expr, BinaryOp::floor_div);
+  if (!outer || expr->dtype != DType::int64) return nullptr;
+  const auto inner = quotient(outer->x, BinaryOp::floor_div);
+  std::int64_t product;
+  if (!inner || __builtin_mul_overflow(inner->k, outer->k, &product)) return nullptr;
+  return floor_div(inner->x, product);
+}
+
+Expr mod_of_mod(const Expr& expr, const Bounds&) {
+  const auto outer = quotient(expr, BinaryOp::floor_mod);
+  if (!outer || expr->dtype != DType::int64) return nullptr;
+  const auto inner = quotient(outer->x, BinaryOp::floor_mod);
+  return inner && inner->k % outer->k == 0 ? floor_mod(inner->x, outer->k) : nullptr;
+}
+
+Expr div_of_mod(const Expr& expr, const Bounds&) {
+  const auto outer = quotient(expr, BinaryOp::floor_div);
+  if (!outer || expr->dtype != DType::int64) return nullptr;
+  const auto inner = quotient(outer->x, BinaryOp::floor_mod);
+  return inner && inner->k % outer->k == 0 ? floor_mod(floor_div(inner->x, outer->k), inner->k / outer->k) : nullptr;
+}
+
+Expr min_max_decided(const Expr& expr, const Bounds& bounds) {
+  const auto* n = std::get_if<Binary>(&expr->node);
+  if (n == nullptr || (n->op != BinaryOp::min && n->op != BinaryOp::max) || is_floating(expr->dtype)) return nullptr;
+  const Range a_first = range_of(binary(BinaryOp::le, n->a, n->b), bounds);  // a <= b
+  if (a_first.single()) return (a_first.min == 1) == (n->op == BinaryOp::min) ? n->a : n->b;
+  const Range b_first = range_of(binary(BinaryOp::le, n->b, n->a), bounds);
+  return b_first.single() ? ((b_first.min == 1) == (n->op == BinaryOp::min) ? n->b : n->a) : nullptr;
+}
+
+Expr select_decided(const Expr& expr, const Bounds&) {
+  const auto* n = std::get_if<Select>(&expr->node);
+  if (n == nullptr) return nullptr;
+  if (const auto condition = literal(n->condition)) return *condition != 0 ? n->if_true : n->if_false;
+  return structurally_equal(n->if_true, n->if_false) ? n->if_true : nullptr;
+}
+
+constexpr std::array<SimplifyRule, 18> kRules{{
+    {"fold_constants", "an operation on literals is its value", fold_constants},
+    {"single_value", "an expression whose range is one value is that value; comparisons are decided so", single_value},
+    {"neutral_operand", "x+0, x*1, x*0, x//1, x%1, true && x, ...", neutral_operand},
+    {"same_operands", "min(x, x) = x, x <= x is true, ...", same_operands},
+    {"double_negation", "!!x = x", double_negation},
+    {"select_decided", "select(true, a, b) = a; select(c, a, a) = a", select_decided},
+    {"collect_terms", "sums are constant + sum(coefficient * atom)", collect_terms},
+    {"join_div_mod", "(x//k)*k + x%k = x; (x//k%m)*k + x%k = x % (k*m); x - (x//k)*k = x%k", join_div_mod},
+    {"truncating_to_floor", "x/k = x//k and mod(x, k) = x%k for x >= 0, k > 0", truncating_to_floor},
+    {"div_of_div", "(x//a)//b = x//(a*b) for a, b > 0", div_of_div},
+    {"mod_of_mod", "(x%(a*b))%b = x%b", mod_of_mod},
+    {"div_of_mod", "(x%(a*b))//b = (x//b)%a", div_of_mod},
+    {"mod_in_range", "x%k = x - q*k for q*k <= x < (q+1)*k", mod_in_range},
+    {"div_of_multiples", "(k*a + r)//k = a + r//k", div_of_multiples},
+    {"mod_of_multiples", "(k*a + r)%k = r%k", mod_of_multiples},
+    {"div_by_common_factor", "(g*a + r)//(g*m) = a//m for 0 <= r < g", div_by_common_factor},
+    {"mod_by_common_factor", "(g*a + r)%(g*m) = g*(a%m) + r for 0 <= r < g", mod_by_common_factor},
+    {"min_max_decided", "min(a, b) = a where a <= b is proven", min_max_decided},
+}};
+
+}  // namespace
+
+std::span<const SimplifyRule> simplify_rules() { return kRules; }
+
+}  // namespace dovetail::loops
