@@ -1,0 +1,48 @@
+#!/usr/bin/env python3
+"""tools/summarise_tests.py counts what CTest wrote, and takes a test that could not run for a failure."""
+
+import contextlib
+import io
+import os
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.join(os.environ.get("DOVETAIL_SOURCE_DIR", "."), "tools"))
+import summarise_tests  # noqa: E402
+
+PASSED = '<testcase name="a" status="run"/>'
+FAILED = '<testcase name="b" status="fail"><failure message="Failed"/></testcase>'
+SKIPPED = ('<testcase name="c" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>'
+           "<system-out>looking\nno numpy here\n</system-out></testcase>")
+MISSING = '<testcase name="d" status="notrun"><skipped message="Unable to find executable: x"/></testcase>'
+
+
+class SummariseTests(unittest.TestCase):
+    def summary(self, *cases):
+        with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
+            file.write(f"<testsuite>{''.join(cases)}</testsuite>")
+            file.flush()
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
+                status = summarise_tests.main(file.name)
+            return status, output.getvalue().splitlines()
+
+    def test_all_passed(self):
+        self.assertEqual(self.summary(PASSED, PASSED), (0, ["2 passed, 0 failed, 0 skipped"]))
+
+    def test_a_skip_tells_its_reason(self):
+        self.assertEqual(self.summary(PASSED, SKIPPED), (0, ["skipped: c: no numpy here", "1 passed, 0 failed, 1 skipped"]))
+
+    def test_a_failure(self):
+        self.assertEqual(self.summary(PASSED, FAILED), (1, ["failed: b", "1 passed, 1 failed, 0 skipped"]))
+
+    def test_a_test_that_could_not_run_failed(self):
+        self.assertEqual(self.summary(PASSED, MISSING), (1, ["failed: d (not run)", "1 passed, 1 failed, 0 skipped"]))
+
+    def test_no_test_at_all_is_no_success(self):
+        self.assertEqual(self.summary(), (1, ["0 passed, 0 failed, 0 skipped"]))
+
+
+if __name__ == "__main__":
+    unittest.main()

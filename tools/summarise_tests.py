@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+"""Prints "N passed, N failed, N skipped" for a JUnit file of CTest, after the names of the failed tests and the reasons of the skipped.
+
+Exit status 1 where a test failed or none ran.
+"""
+
+import sys
+import xml.etree.ElementTree
+
+
+def last_line(text):
+    lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
+    return lines[-1] if lines else "no reason given"
+
+
+def main(path):
+    passed, failed, skipped = 0, [], []
+    for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
+        status = case.get("status")
+        if status == "run":
+            passed += 1
+        elif status == "fail":
+            failed.append(case.get("name"))
+        elif case.find("skipped") is not None and "SKIP_" in (case.find("skipped").get("message") or ""):
+            skipped.append((case.get("name"), last_line(case.findtext("system-out"))))
+        elif status == "disabled":
+            skipped.append((case.get("name"), "disabled"))
+        else:  # the executable is missing, or a fixture failed
+            failed.append(f"{case.get('name')} (not run)")
+    for name in failed:
+        print(f"failed: {name}")
+    for name, reason in skipped:
+        print(f"skipped: {name}: {reason}")
+    print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
+    return 1 if failed or passed == 0 else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: summarise_tests.py JUNIT.xml")
+    sys.exit(main(sys.argv[1]))
