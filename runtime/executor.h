@@ -5,8 +5,10 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/ndarray.h"
 #include "base/result.h"
 #include "bundle/bundle.h"
@@ -17,6 +19,14 @@ namespace dovetail::runtime {
 // Makes the engine for a configuration ("functional", ...); the caller chooses.
 using MakeSimulator = std::function<Result<std::unique_ptr<simulator::Simulator>>(const isa::HardwareConfig& config)>;
 Result<MakeSimulator> simulator_factory(std::string_view engine);  // diagnostic lists the engines of this build
+
+// Every engine that the kit knows by name, and whether this build has it.
+struct Engine {
+  std::string_view name;
+  std::string_view description;
+  bool available = false;
+};
+std::vector<Engine> engines();
 
 struct StepProfile {
   std::string name;
@@ -34,12 +44,16 @@ struct RunOptions {
   bool keep_tensors = false;
 };
 
+// Missing, superfluous, wrongly typed or shaped inputs, all of them together. Executor::run does the same first.
+Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& inputs);
+
 class Executor {
  public:
   // Compiles host programs and builds the simulators; the bundle is verified.
   static Result<Executor> make(bundle::Bundle bundle, const MakeSimulator& make_simulator);
 
-  // `inputs` by name. Missing, superfluous, wrongly typed or shaped ones are diagnosed together.
+  // `inputs` by name. Missing, superfluous, wrongly typed or shaped ones are diagnosed together. Every run begins with SRAM as after power-up
+  // and the image as laid out by the compiler. Not to be called from two threads at once: the simulators keep state.
   Result<RunResult> run(const std::map<std::string, NdArray>& inputs, const RunOptions& options = {});
 
   const bundle::Bundle& bundle() const;

@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "runtime/step.h"
+
+namespace dovetail::runtime {
+
+namespace {
+
+class AccelStep : public ReadyStep {
+ public:
+  AccelStep(const bundle::Bundle& bundle, const bundle::AccelStep& step, std::unique_ptr<simulator::Simulator> simulator)
+      : bundle_(bundle), step_(step), simulator_(std::move(simulator)), image_(step.dram_bytes) {
+    for (const bundle::Segment& segment : step_.segments) std::copy(segment.bytes.begin(), segment.bytes.end(), at(image_, segment.address));
+    for (const bundle::Binding& output : step_.outputs) outputs_.push_back(output.tensor);
+  }
+
+  std::string_view name() const override { return step_.name; }
+  std::string_view target() const override { return "accel"; }
+  const std::vector<bundle::TensorIndex>& outputs() const override { return outputs_; }
+
+  Result<StepOutcome> run(const TensorValue& value) override {
+    dram_.base = step_.dram_base;
+    dram_.bytes = image_;
+    for (const bundle::Binding& input : step_.inputs) {
+      const auto bytes = value(input.tensor).bytes();
+      std::copy(bytes.begin(), bytes.end(), at(dram_.bytes, input.address));
+    }
+    simulator_->reset();
+    StepOutcome outcome;
+    for (const isa::Launch& launch : step_.launches) {
+      auto counters = simulator_->launch(std::span(step_.program).subspan(launch.begin, launch.count), dram_, launch.begin);
+      if (!counters.ok()) return located(counters.errors());
+      outcome.counters += *counters;
+    }
+    for (const bundle::Binding& output : step_.outputs) {
+      const bundle::Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(output.tensor)];
+      NdArray array(tensor.dtype, tensor.shape);
+      std::copy_n(at(dram_.bytes, output.address), array.bytes().size(), array.bytes().begin());
+      outcome.values.push_back(std::move(array));
+    }
+    return outcome;
+  }
+
+ private:
+  std::vector<std::byte>::iterator at(std::vector<std::byte>& bytes, std::uint64_t address) const {
+    return bytes.begin() + static_cast<std::ptrdiff_t>(address - step_.dram_base);
+  }
+
+  Diagnostics located(Diagnostics problems) const {
+    for (Diagnostic& problem : problems)
+      problem.where = problem.where.empty() ? fmt::format("step {}", step_.name) : fmt::format("step {}, {}", step_.name, problem.where);
+    return problems;
+  }
+
+  const bundle::Bundle& bundle_;
+  const bundle::AccelStep& step_;
+  std::unique_ptr<simulator::Simulator> simulator_;
+  std::vector<std::byte> image_;       // memory as every run finds it
+  simulator::Dram dram_;               // kept from run to run for its storage only
+  std::vector<bundle::TensorIndex> outputs_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<ReadyStep>> make_accel_step(const bundle::Bundle& bundle, const bundle::AccelStep& step,
+                                                   const MakeSimulator& make_simulator) {
+  DOVETAIL_ASSIGN(auto simulator, make_simulator(step.config));
+  return std::unique_ptr<ReadyStep>(std::make_unique<AccelStep>(bundle, step, std::move(simulator)));
+}
+
+}  // namespace dovetail::runtime

@@ -1,0 +1,55 @@
+// The list of engines: a new simulator is a row here.
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "runtime/executor.h"
+#include "simulator/functional/functional.h"
+
+namespace dovetail::runtime {
+
+namespace {
+
+using Make = Result<std::unique_ptr<simulator::Simulator>> (*)(const isa::HardwareConfig& config);
+
+struct EngineRow {
+  std::string_view name;
+  std::string_view description;
+  Make make;  // null: not in this version
+};
+
+constexpr std::array<EngineRow, 4> kEngines{{
+    {"functional", "values only, no time; the specification that the others are held against",
+     [](const isa::HardwareConfig& config) -> Result<std::unique_ptr<simulator::Simulator>> {
+       DOVETAIL_TRY(isa::validate(config));
+       return simulator::make_functional(config);
+     }},
+    {"cycle", "values and exact cycles", nullptr},
+    {"systemc", "the cycle model as a TLM-2.0 platform", nullptr},
+    {"rtl", "the Verilated design", nullptr},
+}};
+
+}  // namespace
+
+std::vector<Engine> engines() {
+  std::vector<Engine> list;
+  for (const EngineRow& row : kEngines) list.push_back({row.name, row.description, row.make != nullptr});
+  return list;
+}
+
+Result<MakeSimulator> simulator_factory(std::string_view engine) {
+  std::vector<std::string_view> available;
+  bool known = false;
+  for (const EngineRow& row : kEngines) {
+    if (row.make) available.push_back(row.name);
+    if (row.name != engine) continue;
+    if (row.make) return MakeSimulator(row.make);
+    known = true;
+  }
+  return Diagnostic{fmt::format("no engine \"{}\"", engine), "", known ? "this build does not have it" : "there is no engine of that name",
+                    fmt::format("engines of this build: {}", fmt::join(available, ", "))};
+}
+
+}  // namespace dovetail::runtime
