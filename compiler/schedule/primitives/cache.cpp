@@ -1,0 +1,113 @@
+// cache_read BLOCK BUFFER SCOPE -> CACHED        cache_write BLOCK BUFFER SCOPE -> CACHED
+//
+//   B: .. = f(X[i])          ==>   CACHED: CACHED[i] = X[i]   B: .. = f(CACHED[i])           (cache_read)
+//   B: Y[i] = f(..)          ==>   B: CACHED[i] = f(..)       CACHED: Y[i] = CACHED[i]       (cache_write)
+//
+// The copy is a block named as the new buffer, over the whole buffer, beside the statement of the program's top level that holds BLOCK; compute_at
+// shrinks it. cache_read is legal where that statement does not write BUFFER; cache_write where BLOCK alone writes it there and nothing else in
+// that statement reads it.
+#include <fmt/format.h>
+
+#include "compiler/schedule/nest.h"
+#include "compiler/schedule/primitives/primitives.h"
+
+namespace dovetail::schedule {
+
+using namespace loops;
+
+namespace {
+
+// for each dimension: a loop "<name>.<d>"; block <name>: to[..] = from[..].
+Stmt copy_nest(const std::string& name, const Buffer& to, const Buffer& from) {
+  Block block;
+  block.name = name;
+  std::vector<Expr> indices;
+  std::vector<Var> loops;
+  for (std::size_t d = 0; d < to->shape.size(); ++d) {
+    loops.push_back(make_var(fmt::format("{}.{}", name, d)));
+    const Var iterator = make_var(fmt::format("i{}", d));
+    block.iterators.push_back({iterator, to->shape[d], IterKind::spatial, ref(loops.back())});
+    indices.push_back(ref(iterator));
+  }
+  block.body = store(to, indices, load(from, indices));
+  Stmt stmt = make_stmt(with_inferred_regions(std::move(block)));
+  for (std::size_t d = to->shape.size(); d-- > 0;)
+    stmt = make_stmt(For{loops[d], to->shape[d], ForKind::serial, "", {}, std::move(stmt)});
+  return stmt;
+}
+
+struct Place {
+  Path path;       // to the block
+  Stmt top;        // the statement of the top level that holds it
+  Buffer buffer, cached;
+};
+
+Result<Place> find_place(const Program& program, Step& step, std::string_view primitive) {
+  Place place;
+  DOVETAIL_ASSIGN(place.path, require_block(program, step.arguments[0], primitive));
+  DOVETAIL_ASSIGN(place.buffer, require_buffer(program, step.arguments[1], primitive));
+  if (step.results.empty()) step.results = {place.buffer->name + "." + step.arguments[2]};
+  if (find_buffer(program, step.results[0]) || find_block(program.body, step.results[0]))
+    return refuse(primitive, place.buffer->name, fmt::format("the name {} is taken", step.results[0]), "choose another name");
+  place.cached = make_buffer(step.results[0], place.buffer->dtype, place.buffer->shape, step.arguments[2]);
+  const bool in_sequence = std::holds_alternative<Sequence>(program.body->node);
+  place.top = in_sequence ? place.path[1] : place.path[0];
+  return place;
+}
+
+Stmt redirect(const Stmt& block, const Buffer& from, const Buffer& to, bool reads_too, bool writes_too) {
+  const auto exprs = [&](const Expr& expr) -> Expr {
+    const auto* access = std::get_if<LoadExpr>(&expr->node);
+    return access && access->buffer == from && reads_too ? load(to, access->indices) : expr;
+  };
+  const auto stmts = [&](const Stmt& stmt) -> Stmt {
+    const auto* access = std::get_if<Store>(&stmt->node);
+    if (!access || !writes_too) return stmt;
+    Store copy = *access;
+    for (StoreTarget& target : copy.targets)
+      if (target.buffer == from) target.buffer = to;
+    return make_stmt(std::move(copy));
+  };
+  Block copy = *as_block(block);
+  if (copy.init) copy.init = rewrite_stmt(copy.init, stmts, exprs);
+  copy.body = rewrite_stmt(copy.body, stmts, exprs);
+  if (copy.predicate && reads_too) copy.predicate = rewrite_expr(copy.predicate, exprs);
+  return make_stmt(with_inferred_regions(std::move(copy)));
+}
+
+}  // namespace
+
+Result<Program> apply_cache_read(const Program& program, Step& step, const IntrinsicTable&) {
+  DOVETAIL_ASSIGN(const Place place, find_place(program, step, "cache_read"));
+  if (!reads(place.path.back(), place.buffer.get()))
+    return refuse("cache_read", place.buffer->name, fmt::format("block {} does not read it", step.arguments[0]), "name a buffer that it reads");
+  if (writes(place.top, place.buffer.get()))
+    return refuse("cache_read", place.buffer->name, "it is written in the same nest, so a copy made before would be stale",
+                  "cache before compute_at brings writer and reader together");
+  const Stmt consumer = replace(place.top, place.path.back(), redirect(place.path.back(), place.buffer, place.cached, true, false));
+  Program result = program;
+  result.allocations.push_back(place.cached);
+  result.body = replace(program.body, place.top, sequence({copy_nest(step.results[0], place.cached, place.buffer), consumer}));
+  return result;
+}
+
+Result<Program> apply_cache_write(const Program& program, Step& step, const IntrinsicTable&) {
+  DOVETAIL_ASSIGN(const Place place, find_place(program, step, "cache_write"));
+  for (const Path& path : blocks_below(place.top)) {
+    const Block& block = *as_block(path.back());
+    const bool itself = block.name == step.arguments[0];
+    if (itself != writes(path.back(), place.buffer.get()))
+      return refuse("cache_write", place.buffer->name,
+                    fmt::format("block {} {}", block.name, itself ? "does not write it" : "writes it too"), "name the block that alone writes it");
+    if (!itself && reads(path.back(), place.buffer.get()))
+      return refuse("cache_write", place.buffer->name, fmt::format("block {} reads it in the same nest", block.name),
+                    "cache before compute_at brings writer and reader together");
+  }
+  const Stmt producer = replace(place.top, place.path.back(), redirect(place.path.back(), place.buffer, place.cached, true, true));
+  Program result = program;
+  result.allocations.push_back(place.cached);
+  result.body = replace(program.body, place.top, sequence({producer, copy_nest(step.results[0], place.buffer, place.cached)}));
+  return result;
+}
+
+}  // namespace dovetail::schedule

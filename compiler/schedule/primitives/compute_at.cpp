@@ -1,0 +1,161 @@
+// compute_at BLOCK LOOP
+//
+//   for i in 8 { P: A[i] = f(i) }                              for y in 2 {
+//   for y in 2 { for x in 4 { C: .. = g(A[y * 4 + x]) } }  ==>    for i in 4 { P: A[y * 4 + i] = f(y * 4 + i) }
+//                                                                 for x in 4 { C: .. = g(A[y * 4 + x]) } }             (compute_at P y)
+//
+// Moves a producer into LOOP of its consumers, where it computes just what one iteration of LOOP reads. Its loops are made anew: one per
+// iterator, named as before. Legal where
+//  - BLOCK is alone in its nest, is not inside LOOP yet, has no ordered iterators and writes one allocation, each element once (its indices are distinct spatial iterators),
+//  - every reader of that buffer lies inside LOOP, and the nest of BLOCK comes before LOOP,
+//  - what BLOCK reads is not written inside LOOP at or after the place it moves to, nor between its old place and LOOP.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/primitives/primitives.h"
+#include "compiler/schedule/region.h"
+
+namespace dovetail::schedule {
+
+using namespace loops;
+
+namespace {
+
+// Index of the written dimension that each iterator runs over; nullopt where the write is not of that form.
+std::optional<std::vector<int>> written_dimensions(const Block& block, const BufferNode* buffer) {
+  const auto* assignment = std::get_if<Store>(&block.body->node);
+  if (!assignment || assignment->targets.size() != 1 || assignment->targets[0].buffer.get() != buffer) return std::nullopt;
+  std::vector<int> dimension(block.iterators.size(), -1);
+  const std::vector<Expr>& indices = assignment->targets[0].indices;
+  for (std::size_t d = 0; d < indices.size(); ++d) {
+    if (const auto* constant = std::get_if<IntImm>(&indices[d]->node); constant && buffer->shape[d] == 1 && constant->value == 0) continue;
+    const auto* reference = std::get_if<VarRef>(&indices[d]->node);
+    if (!reference) return std::nullopt;
+    const auto iterator = std::find_if(block.iterators.begin(), block.iterators.end(), [&](const Iterator& i) { return i.var == reference->var; });
+    if (iterator == block.iterators.end() || iterator->kind != IterKind::spatial) return std::nullopt;
+    int& at = dimension[static_cast<std::size_t>(iterator - block.iterators.begin())];
+    if (at != -1) return std::nullopt;
+    at = static_cast<int>(d);
+  }
+  for (std::size_t i = 0; i < block.iterators.size(); ++i)
+    if (block.iterators[i].kind == IterKind::spatial && dimension[i] == -1 && block.iterators[i].extent != 1) return std::nullopt;
+  return dimension;
+}
+
+// The child of `path` at `depth` in a sequence there, or the loop's body.
+std::vector<Stmt> children(const Stmt& stmt) {
+  if (const auto* seq = std::get_if<Sequence>(&stmt->node)) return seq->body;
+  return {stmt};
+}
+
+}  // namespace
+
+Result<Program> apply_compute_at(const Program& program, Step& step, const IntrinsicTable&) {
+  const std::string& name = step.arguments[0];
+  const std::string& loop_name = step.arguments[1];
+  DOVETAIL_ASSIGN(const Path path, require_block(program, name, "compute_at"));
+  DOVETAIL_ASSIGN(const Path target, require_loop(program, loop_name, "compute_at"));
+  const Block& block = *as_block(path.back());
+
+  // The producer's own nest: the outermost statement that holds nothing else.
+  std::size_t top = path.size() - 1;
+  while (top > 0 && as_for(path[top - 1])) --top;
+  const Stmt nest = path[top];
+  if (std::find(target.begin(), target.end(), nest) != target.end())
+    return refuse("compute_at", name, fmt::format("loop {} belongs to the block's own nest", loop_name), "name a loop of its consumer");
+  for (std::size_t i = 0; i < top; ++i)
+    if (as_for(path[i]) && std::find(target.begin(), target.end(), path[i]) == target.end())
+      return refuse("compute_at", name, fmt::format("the block lies inside loop {}, and {} does not", as_for(path[i])->var->name, loop_name),
+                    "name a loop inside it");
+
+  if (block.writes.size() != 1)
+    return refuse("compute_at", name, fmt::format("the block writes {} buffers, not 1", block.writes.size()), "move a block with one result");
+  const Buffer buffer = block.writes[0].buffer;
+  const bool allocation = std::find(program.allocations.begin(), program.allocations.end(), buffer) != program.allocations.end();
+  if (!allocation)
+    return refuse("compute_at", name, fmt::format("{} is an output of the program, every element of which must be computed", buffer->name),
+                  "move the producer of an intermediate buffer");
+  const auto dimensions = written_dimensions(block, buffer.get());
+  if (!dimensions)
+    return refuse("compute_at", name, fmt::format("the indices of {} are not distinct spatial iterators of the block", buffer->name),
+                  "apply transform_layout and tensorize after compute_at");
+  for (const Iterator& iterator : block.iterators)
+    if (iterator.kind == IterKind::ordered) return refuse("compute_at", name, "the block has ordered iterators", "leave it where it is");
+
+  // Readers and writers elsewhere.
+  const Stmt loop_stmt = target.back();
+  for (const Path& other : blocks_below(program.body)) {
+    const Block& b = *as_block(other.back());
+    if (b.name == name) continue;
+    const bool inside = std::find(other.begin(), other.end(), loop_stmt) != other.end();
+    if (!inside && reads(other.back(), buffer.get()))
+      return refuse("compute_at", name, fmt::format("block {}, which reads {}, lies outside of loop {}", b.name, buffer->name, loop_name),
+                    "name a loop around all readers");
+    if (writes(other.back(), buffer.get()))
+      return refuse("compute_at", name, fmt::format("block {} writes {} too", b.name, buffer->name), "move a block that alone writes its buffer");
+  }
+
+  // The place: before the first statement of the loop's body that reads the buffer.
+  const For& loop = *as_for(loop_stmt);
+  std::vector<Stmt> body = children(loop.body);
+  const auto first = std::find_if(body.begin(), body.end(), [&](const Stmt& stmt) { return reads(stmt, buffer.get()); });
+  if (first == body.end())
+    return refuse("compute_at", name, fmt::format("nothing inside loop {} reads {}", loop_name, buffer->name), "name a loop of its consumer");
+
+  // Order: the nest comes before the loop, and nothing that it reads is written between the two places.
+  const auto fork = std::mismatch(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(top) + 1, target.begin(), target.end());
+  const Stmt common = *(fork.first - 1);
+  const std::vector<Stmt> siblings = children(common);
+  const auto from = std::find(siblings.begin(), siblings.end(), *fork.first), to = std::find(siblings.begin(), siblings.end(), *fork.second);
+  if (to < from) return refuse("compute_at", name, fmt::format("the block comes after loop {}", loop_name), "name a loop of a later consumer");
+  for (const Region& region : block.reads) {
+    if (region.buffer == buffer) continue;
+    const auto stale = [&](const Stmt& stmt) { return writes(stmt, region.buffer.get()); };
+    const bool between = std::any_of(from + 1, to, stale);
+    const bool inside = stale(*to) && !std::all_of(first, body.end(), [&](const Stmt& stmt) { return !stale(stmt); });
+    if (between || inside)
+      return refuse("compute_at", name, fmt::format("{}, which it reads, is written on the way to loop {}", region.buffer->name, loop_name),
+                    "move the producer of that buffer first, or choose an outer loop");
+  }
+
+  // What one iteration needs.
+  std::vector<const For*> outside = loops_of(target);
+  const Box box = touched_box(accesses(loop.body, buffer.get(), outside), *buffer, outside);
+  const Bounds bounds = bounds_of(outside);
+
+  Block moved = block;
+  std::vector<For> fresh;
+  for (std::size_t i = 0; i < moved.iterators.size(); ++i) {
+    Iterator& iterator = moved.iterators[i];
+    const auto* plain = std::get_if<VarRef>(&iterator.binding->node);
+    const Var var = make_var(plain ? plain->var->name : fmt::format("{}.{}", name, iterator.var->name));
+    const int d = (*dimensions)[i];
+    const std::int64_t extent = d < 0 ? iterator.extent : std::min(box[static_cast<std::size_t>(d)].extent, iterator.extent);
+    const Expr min = d < 0 ? int_imm(0) : box[static_cast<std::size_t>(d)].min;
+    iterator.binding = extent == 1 ? min : simplify(min + ref(var), bounds);
+    Bounds with_loop = bounds;
+    with_loop[var.get()] = {0, extent - 1};
+    // A reader's tile may stick out at the edge, where the reader itself is masked.
+    const auto range = bound(iterator.binding, with_loop);
+    if (!range || range->max >= iterator.extent)
+      moved.predicate = conjunction(moved.predicate, binary(BinaryOp::lt, iterator.binding, int_imm(iterator.extent)));
+    if (!range || range->min < 0) moved.predicate = conjunction(moved.predicate, binary(BinaryOp::ge, iterator.binding, int_imm(0)));
+    if (extent != 1) fresh.push_back({var, extent, ForKind::serial, "", {}, nullptr});
+  }
+  Stmt stmt = make_stmt(std::move(moved));
+  for (auto inner = fresh.rbegin(); inner != fresh.rend(); ++inner) {
+    inner->body = std::move(stmt);
+    stmt = make_stmt(std::move(*inner));
+  }
+  body.insert(first, stmt);
+
+  For new_loop = loop;
+  new_loop.body = sequence(std::move(body));
+  Program result = program;
+  result.body = replace(program.body, loop_stmt, make_stmt(std::move(new_loop)));
+  result.body = replace(result.body, nest, nullptr);
+  return result;
+}
+
+}  // namespace dovetail::schedule

@@ -1,0 +1,90 @@
+// reorder LOOP LOOP ...
+//
+//   for y { for x { for c { B } } }   ==>   for c { for y { for x { B } } }        (reorder c y)
+//
+// The named loops take each other's places in the given order; loops between them stay where they are. Legal where all lie in one perfect nest
+// over a single block, and loops that feed an ordered iterator keep their relative order. Iterations of spatial iterators are independent;
+// reduction iterators commute (float sums may be reassociated).
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/nest.h"
+#include "compiler/schedule/primitives/primitives.h"
+
+namespace dovetail::schedule {
+
+using namespace loops;
+
+namespace {
+
+bool uses(const Expr& expr, const VarNode* var) {
+  bool found = false;
+  visit_exprs(expr, [&](const Expr& e) {
+    if (const auto* reference = std::get_if<VarRef>(&e->node)) found |= reference->var.get() == var;
+  });
+  return found;
+}
+
+}  // namespace
+
+Result<Program> apply_reorder(const Program& program, Step& step, const IntrinsicTable&) {
+  std::set<std::string> wanted;
+  for (const std::string& name : step.arguments) {
+    DOVETAIL_TRY(require_loop(program, name, "reorder"));
+    if (!wanted.insert(name).second) return refuse("reorder", name, "the loop is named twice", "name each loop once");
+  }
+  // The outermost named loop, and the nest below it.
+  std::optional<Path> top;
+  for (const std::string& name : step.arguments) {
+    auto path = find_loop(program.body, name);
+    if (!top || path->size() < top->size()) top = std::move(path);
+  }
+  std::vector<const For*> nest;
+  Stmt at = top->back();
+  std::size_t found = 0;
+  while (const For* loop = as_for(at)) {
+    nest.push_back(loop);
+    found += wanted.count(loop->var->name);
+    at = loop->body;
+    if (found == wanted.size()) break;
+  }
+  if (found != wanted.size())
+    return refuse("reorder", nest.front()->var->name, "the loops are not in one perfect nest",
+                  "reorder before other blocks are computed inside, or name only loops of one nest");
+  const Block* block = only_block(nest.back()->body);
+  if (!block)
+    return refuse("reorder", nest.front()->var->name, "there are several blocks below the loops", "reorder before compute_at moves blocks in");
+
+  std::vector<const For*> order = nest;
+  std::size_t next = 0;
+  for (const For*& loop : order) {
+    if (!wanted.count(loop->var->name)) continue;
+    const std::string& name = step.arguments[next++];
+    loop = *std::find_if(nest.begin(), nest.end(), [&](const For* l) { return l->var->name == name; });
+  }
+  std::vector<const For*> ordered_before, ordered_after;
+  const auto feeds_ordered = [&](const For* loop) {
+    return std::any_of(block->iterators.begin(), block->iterators.end(), [&](const Iterator& iterator) {
+      return iterator.kind == IterKind::ordered && uses(iterator.binding, loop->var.get());
+    });
+  };
+  std::copy_if(nest.begin(), nest.end(), std::back_inserter(ordered_before), feeds_ordered);
+  std::copy_if(order.begin(), order.end(), std::back_inserter(ordered_after), feeds_ordered);
+  if (ordered_before != ordered_after)
+    return refuse("reorder", block->name, fmt::format("block {} has ordered iterators whose loops would change places", block->name),
+                  "keep those loops in their order");
+
+  Stmt body = nest.back()->body;
+  for (auto loop = order.rbegin(); loop != order.rend(); ++loop) {
+    For copy = **loop;
+    copy.body = std::move(body);
+    body = make_stmt(std::move(copy));
+  }
+  Program result = program;
+  result.body = replace(program.body, top->back(), body);
+  return result;
+}
+
+}  // namespace dovetail::schedule

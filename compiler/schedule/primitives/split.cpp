@@ -1,0 +1,53 @@
+// split LOOP FACTOR -> OUTER INNER
+//
+//   for y in 10 { S(y) }   ==>   for y_0 in 3 { for y_1 in 4 { S(y_0 * 4 + y_1) } }      (FACTOR 4; blocks get the predicate y_0 * 4 + y_1 < 10)
+//
+// Always legal: the order of iterations is unchanged. A factor that does not divide adds a predicate to every block below.
+#include <fmt/format.h>
+
+#include "compiler/schedule/nest.h"
+#include "compiler/schedule/primitives/primitives.h"
+
+namespace dovetail::schedule {
+
+using namespace loops;
+
+Result<Program> apply_split(const Program& program, Step& step, const IntrinsicTable&) {
+  const std::string& name = step.arguments[0];
+  DOVETAIL_ASSIGN(const Path path, require_loop(program, name, "split"));
+  DOVETAIL_ASSIGN(const std::int64_t factor, require_integer(step.arguments[1], 1, "the factor", "split"));
+  if (step.results.empty()) step.results = {name + "_0", name + "_1"};
+  if (step.results.size() != 2) return refuse("split", name, "a split names two loops", "write `-> OUTER INNER`");
+  for (const std::string& result : step.results)
+    if (result != name && find_loop(program.body, result))
+      return refuse("split", name, fmt::format("a loop named {} exists already", result), "choose another name");
+  if (step.results[0] == step.results[1]) return refuse("split", name, "both new loops have the same name", "choose another name");
+
+  const For& loop = *as_for(path.back());
+  const std::int64_t outer_extent = (loop.extent + factor - 1) / factor;
+  const Var outer = make_var(step.results[0], loop.var->dtype), inner = make_var(step.results[1], loop.var->dtype);
+  const Expr value = outer_extent == 1 ? ref(inner) : factor == 1 ? ref(outer) : ref(outer) * factor + ref(inner);
+
+  Stmt body = substitute(loop.body, {{loop.var.get(), value}});
+  if (outer_extent * factor != loop.extent) {
+    const Expr inside = binary(BinaryOp::lt, value, int_imm(loop.extent));
+    body = rewrite_stmt(body, [&](const Stmt& stmt) -> Stmt {
+      const Block* block = as_block(stmt);
+      if (!block) return stmt;
+      Block copy = *block;
+      copy.predicate = conjunction(copy.predicate, inside);
+      return make_stmt(std::move(copy));
+    });
+  }
+  For inner_loop = loop;
+  inner_loop.var = inner;
+  inner_loop.extent = factor;
+  inner_loop.body = std::move(body);
+  For outer_loop{outer, outer_extent, ForKind::serial, "", {}, make_stmt(std::move(inner_loop))};
+
+  Program result = program;
+  result.body = replace(program.body, path.back(), make_stmt(std::move(outer_loop)));
+  return result;
+}
+
+}  // namespace dovetail::schedule

@@ -1,0 +1,220 @@
+#include "compiler/schedule/unify.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "loops/print.h"
+
+namespace dovetail::schedule {
+
+using namespace loops;
+
+namespace {
+
+class Matcher {
+ public:
+  Matcher(const Intrinsic& intrinsic, VarMap bindings, Bounds bounds)
+      : intrinsic_(intrinsic), bindings_(std::move(bindings)), bounds_(std::move(bounds)) {}
+
+  // Empty on success, else what did not match.
+  std::string stores(const Stmt& pattern, const Stmt& target) {
+    const auto* p = pattern ? std::get_if<Store>(&pattern->node) : nullptr;
+    const auto* t = target ? std::get_if<Store>(&target->node) : nullptr;
+    if (!p || !t || p->targets.size() != t->targets.size()) return "the bodies are not stores of the same number of values";
+    for (std::size_t i = 0; i < p->targets.size(); ++i) {
+      if (std::string why = access(p->targets[i].buffer, p->targets[i].indices, t->targets[i].buffer, t->targets[i].indices); !why.empty()) return why;
+      if (std::string why = exprs(p->targets[i].value, t->targets[i].value); !why.empty()) return why;
+    }
+    return {};
+  }
+
+  Match match;
+
+ private:
+  std::string access(const Buffer& parameter, const std::vector<Expr>& inside, const Buffer& buffer, const std::vector<Expr>& outside) {
+    if (parameter->dtype != buffer->dtype)
+      return fmt::format("operand {} is {}, buffer {} is {}", parameter->name, name(parameter->dtype), buffer->name, name(buffer->dtype));
+    std::vector<Expr> loops_only;
+    for (const Expr& index : outside) loops_only.push_back(simplify(substitute(index, bindings_), bounds_));
+    match.accesses.push_back({parameter.get(), inside, std::move(loops_only), buffer});
+    return {};
+  }
+
+  std::string exprs(const Expr& pattern, const Expr& target) {
+    if (const auto* reference = std::get_if<VarRef>(&pattern->node)) {
+      for (const Var& immediate : intrinsic_.immediates) {
+        if (immediate != reference->var) continue;
+        const Expr value = simplify(substitute(target, bindings_), bounds_);
+        if (!std::holds_alternative<IntImm>(value->node)) return fmt::format("immediate {} is not a constant: {}", immediate->name, loops::to_string(target));
+        const auto [it, fresh] = match.immediates.emplace(immediate.get(), value);
+        if (!fresh && std::get<IntImm>(it->second->node).value != std::get<IntImm>(value->node).value)
+          return fmt::format("immediate {} has two values", immediate->name);
+        return {};
+      }
+    }
+    const auto mismatch = [&] { return fmt::format("{} does not match {}", loops::to_string(target), loops::to_string(pattern)); };
+    if (pattern->dtype != target->dtype || pattern->node.index() != target->node.index()) return mismatch();
+    if (const auto* p = std::get_if<LoadExpr>(&pattern->node)) {
+      const auto& t = std::get<LoadExpr>(target->node);
+      return access(p->buffer, p->indices, t.buffer, t.indices);
+    }
+    if (const auto* p = std::get_if<Binary>(&pattern->node)) {
+      const auto& t = std::get<Binary>(target->node);
+      if (p->op != t.op) return mismatch();
+      const std::size_t before = match.accesses.size();
+      if (std::string why = exprs(p->a, t.a); why.empty()) {
+        why = exprs(p->b, t.b);
+        if (why.empty()) return {};
+      }
+      const bool commutes = p->op == BinaryOp::add || p->op == BinaryOp::mul || p->op == BinaryOp::min || p->op == BinaryOp::max;
+      match.accesses.resize(before);
+      if (!commutes) return mismatch();
+      if (std::string why = exprs(p->a, t.b); !why.empty()) return mismatch();
+      return exprs(p->b, t.a);
+    }
+    if (const auto* p = std::get_if<Unary>(&pattern->node)) {
+      const auto& t = std::get<Unary>(target->node);
+      return p->op == t.op ? exprs(p->a, t.a) : mismatch();
+    }
+    if (const auto* p = std::get_if<Select>(&pattern->node)) {
+      const auto& t = std::get<Select>(target->node);
+      for (const auto& [a, b] : {std::pair(p->condition, t.condition), std::pair(p->if_true, t.if_true), std::pair(p->if_false, t.if_false)})
+        if (std::string why = exprs(a, b); !why.empty()) return why;
+      return {};
+    }
+    if (const auto* p = std::get_if<Cast>(&pattern->node)) return exprs(p->a, std::get<Cast>(target->node).a);
+    if (const auto* p = std::get_if<Bitcast>(&pattern->node)) return exprs(p->a, std::get<Bitcast>(target->node).a);
+    if (const auto* p = std::get_if<Call>(&pattern->node)) {
+      const auto& t = std::get<Call>(target->node);
+      if (p->function != t.function || p->arguments.size() != t.arguments.size()) return mismatch();
+      for (std::size_t i = 0; i < p->arguments.size(); ++i)
+        if (std::string why = exprs(p->arguments[i], t.arguments[i]); !why.empty()) return why;
+      return {};
+    }
+    if (const auto* p = std::get_if<IntImm>(&pattern->node)) return p->value == std::get<IntImm>(target->node).value ? "" : mismatch();
+    if (const auto* p = std::get_if<FloatImm>(&pattern->node)) return p->value == std::get<FloatImm>(target->node).value ? "" : mismatch();
+    return mismatch();
+  }
+
+  const Intrinsic& intrinsic_;
+  VarMap bindings_;
+  Bounds bounds_;
+};
+
+}  // namespace
+
+std::string match_bodies(const Intrinsic& intrinsic, const Stmt& pattern, const Stmt& target, const VarMap& bindings, const Bounds& bounds,
+                         Match& match) {
+  Matcher matcher(intrinsic, bindings, bounds);
+  std::string why = matcher.stores(pattern, target);
+  match = std::move(matcher.match);
+  return why;
+}
+
+// `what` of a failure is kept in `why`.
+std::optional<Operand> derive_operand(const Parameter& parameter, const Match& match, const std::vector<const For*>& loops,
+                                      const std::vector<const For*>& outside, const std::map<const VarNode*, int>& loop_of, const Bounds& bounds,
+                                      std::string& why) {
+  Operand operand;
+  const std::size_t rank = parameter.buffer->shape.size();
+  std::vector<std::optional<std::vector<std::int64_t>>> steps(rank);
+  std::optional<std::vector<Affine>> origin;  // outer parts at operand index 0
+  const auto same_form = [](const Affine& a, const Affine& b) { return a.coefficients == b.coefficients; };
+  // Accesses with constant operand indices of 0 first: they fix the origin, others the steps between constants.
+  std::vector<const Match::Access*> order;
+  for (const auto& access : match.accesses)
+    if (access.parameter == parameter.buffer.get()) order.push_back(&access);
+  const auto constant_part = [](const Match::Access* access) {
+    std::int64_t sum = 0;
+    for (const Expr& index : access->inside)
+      if (const auto* imm = std::get_if<IntImm>(&index->node)) sum += imm->value;
+    return sum;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return constant_part(a) < constant_part(b); });
+
+  for (const Match::Access* access : order) {
+    if (operand.buffer && operand.buffer != access->buffer) {
+      why = fmt::format("operand {} would be both {} and {}", parameter.buffer->name, operand.buffer->name, access->buffer->name);
+      return std::nullopt;
+    }
+    operand.buffer = access->buffer;
+    const std::size_t dimensions = access->outside.size();
+    std::vector<Affine> outer(dimensions);
+    // Which loops the operand's own indices follow here.
+    std::map<const VarNode*, std::size_t> axis_of_loop;
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      if (const auto* reference = std::get_if<VarRef>(&access->inside[axis]->node)) {
+        const auto it = loop_of.find(reference->var.get());
+        if (it != loop_of.end() && it->second >= 0) axis_of_loop[loops[static_cast<std::size_t>(it->second)]->var.get()] = axis;
+        if (!steps[axis]) steps[axis] = std::vector<std::int64_t>(dimensions, 0);
+      }
+    std::map<std::size_t, std::vector<std::int64_t>> found;
+    for (const auto& [var, axis] : axis_of_loop) found[axis].assign(dimensions, 0);
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      const auto form = affine(access->outside[d], bounds);
+      if (!form) {
+        why = fmt::format("index {} of {} is not affine: {}", d, access->buffer->name, loops::to_string(access->outside[d]));
+        return std::nullopt;
+      }
+      outer[d].constant = form->constant;
+      for (const auto& [var, coefficient] : form->coefficients) {
+        const bool tensorized = std::any_of(loops.begin(), loops.end(), [&](const For* loop) { return loop->var.get() == var; });
+        if (!tensorized) {
+          outer[d].coefficients[var] = coefficient;
+        } else if (const auto it = axis_of_loop.find(var); it != axis_of_loop.end()) {
+          found[it->second][d] = coefficient;
+        } else {
+          why = fmt::format("loop {} moves {}, but no axis of operand {} follows it", var->name, access->buffer->name, parameter.buffer->name);
+          return std::nullopt;
+        }
+      }
+    }
+    for (auto& [axis, step] : found) {
+      const bool moved = std::any_of(steps[axis]->begin(), steps[axis]->end(), [](std::int64_t s) { return s != 0; });
+      if (moved && *steps[axis] != step) {
+        why = fmt::format("operand {} moves in two ways", parameter.buffer->name);
+        return std::nullopt;
+      }
+      if (std::all_of(step.begin(), step.end(), [](std::int64_t s) { return s == 0; }) && parameter.buffer->shape[axis] > 1) {
+        why = fmt::format("axis {} of operand {} does not move {}", axis, parameter.buffer->name, access->buffer->name);
+        return std::nullopt;
+      }
+      steps[axis] = step;
+    }
+    if (!origin) {
+      origin = outer;
+    } else {
+      // The difference to the origin belongs to the operand's constant indices: it must be a whole step along one such axis.
+      std::optional<std::size_t> axis;
+      std::int64_t count = 0;
+      for (std::size_t a = 0; a < rank; ++a)
+        if (const auto* imm = std::get_if<IntImm>(&access->inside[a]->node); imm && imm->value != 0) axis = a, count = imm->value;
+      std::vector<std::int64_t> step(dimensions, 0);
+      for (std::size_t d = 0; d < dimensions; ++d) {
+        const std::int64_t difference = outer[d].constant - (*origin)[d].constant;
+        if (!same_form(outer[d], (*origin)[d]) || (difference != 0 && (!axis || difference % count != 0))) {
+          why = fmt::format("two accesses of operand {} do not lie a constant step apart", parameter.buffer->name);
+          return std::nullopt;
+        }
+        if (axis) step[d] = difference / count;
+      }
+      if (axis) steps[*axis] = step;
+    }
+  }
+  if (!operand.buffer) {
+    why = fmt::format("operand {} is not used", parameter.buffer->name);
+    return std::nullopt;
+  }
+  for (const Affine& form : *origin) {
+    Expr base = int_imm(form.constant);
+    for (const For* loop : outside)
+      if (const auto it = form.coefficients.find(loop->var.get()); it != form.coefficients.end()) base = ref(loop->var) * it->second + base;
+    operand.base.push_back(base);
+  }
+  for (std::size_t axis = 0; axis < rank; ++axis)
+    operand.steps.push_back(steps[axis] ? *steps[axis] : std::vector<std::int64_t>(operand.buffer->shape.size(), 0));
+  return operand;
+}
+
+}  // namespace dovetail::schedule

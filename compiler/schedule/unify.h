@@ -1,0 +1,41 @@
+// Unification of a block with an intrinsic's loop program, for tensorize: which buffer stands for which operand, and how each moves.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/nest.h"
+#include "loops/intrinsic.h"
+
+namespace dovetail::schedule {
+
+// What matching the intrinsic's body against a block's body yields.
+struct Match {
+  struct Access {
+    const loops::BufferNode* parameter;             // of the intrinsic
+    std::vector<loops::Expr> inside, outside;       // its indices there, and the block's indices in loop variables
+    loops::Buffer buffer;
+  };
+  std::vector<Access> accesses;
+  std::map<const loops::VarNode*, loops::Expr> immediates;
+};
+
+// Expressions are compared node by node; +, *, min and max also with their operands exchanged. Empty on success, else what does not match.
+std::string match_bodies(const loops::Intrinsic& intrinsic, const loops::Stmt& pattern, const loops::Stmt& target, const loops::VarMap& bindings,
+                         const loops::Bounds& bounds, Match& match);
+
+struct Operand {
+  loops::Buffer buffer;
+  std::vector<loops::Expr> base;                 // indices with all tensorized loops at 0
+  std::vector<std::vector<std::int64_t>> steps;  // [parameter axis][buffer dimension]
+};
+
+// How the operand `parameter` moves when intrinsic axes are given to loops: `loop_of` maps an axis' variable to its position in `loops`.
+// nullopt: it does not fit, `why` says how.
+std::optional<Operand> derive_operand(const loops::Parameter& parameter, const Match& match, const std::vector<const loops::For*>& loops,
+                                      const std::vector<const loops::For*>& outside, const std::map<const loops::VarNode*, int>& loop_of,
+                                      const loops::Bounds& bounds, std::string& why);
+
+}  // namespace dovetail::schedule

@@ -1,0 +1,25 @@
+// The accelerator's tensor intrinsics as library rows: each is its own specification as a loop program over [batch][block] elements.
+#pragma once
+
+#include "isa/config.h"
+#include "loops/intrinsic.h"
+
+namespace dovetail::accel {
+
+// Memory scopes of the accelerator, as buffers name them.
+inline constexpr const char* kInpScope = "accel.inp";
+inline constexpr const char* kWgtScope = "accel.wgt";
+inline constexpr const char* kAccScope = "accel.acc";
+
+// One row per operation of the configuration; rows of extensions exist where the extension is on.
+//   accel.gemm (D, X, W)          D += X . W^T
+//   accel.fill (D; imm)           D = imm
+//   accel.<op> (D, A, S)          D = op(A, S), D and A the same storage       op: add, min, max, mul, shr
+//   accel.<op>_imm (D, A; imm)    D = op(A, imm)
+//   accel.requant (D, A, S; imm)  D = requantize(A + S[1], bits of S[0], imm)  with the extension `requant`
+loops::IntrinsicTable make_intrinsics(const isa::HardwareConfig& config);
+
+// The ISA's SHR as an expression: right by min(s, 31) for s >= 0, else left by min(-s, 31). int32.
+loops::Expr shr_expression(loops::Expr a, loops::Expr s);
+
+}  // namespace dovetail::accel
