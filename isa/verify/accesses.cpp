@@ -1,0 +1,118 @@
+#include "isa/verify/accesses.h"
+
+#include <algorithm>
+
+#include "isa/semantics/gemm.h"
+#include "isa/semantics/load.h"
+#include "isa/semantics/store.h"
+
+namespace dovetail::isa {
+namespace {
+
+std::uint64_t depth(const HardwareConfig& config, Memory memory) { return static_cast<std::uint64_t>(config.depth(memory)); }
+
+}  // namespace
+
+DramAccess dram_access(const HardwareConfig& config, const Instruction& instruction) {
+  const bool store = instruction.opcode() == Opcode::store;
+  const Transfer* transfer = store ? static_cast<const Transfer*>(std::get_if<Store>(&instruction.body))
+                                   : static_cast<const Transfer*>(std::get_if<Load>(&instruction.body));
+  if (transfer == nullptr || transfer->x_size == 0 || transfer->y_size == 0) return {};
+  const auto element = static_cast<std::uint64_t>(config.element_bytes(transfer->memory));
+  // In elements, so that no address overflows 64 bits. One beyond the address space is illegal and touches nothing.
+  const std::uint64_t bytes = config.address_bits >= 64 ? ~std::uint64_t{0} : std::uint64_t{1} << config.address_bits;
+  const std::uint64_t last = transfer->dram_base + std::uint64_t{transfer->y_size - 1} * transfer->x_stride + transfer->x_size;
+  if (last > bytes / element) return {};
+  DramAccess access{.write = store,
+                    .begin = transfer->dram_base * element,
+                    .row_bytes = transfer->x_size * element,
+                    .stride_bytes = transfer->x_stride * element,
+                    .rows = transfer->y_size};
+  // The union of rows that touch or overlap is one interval.
+  if (access.stride_bytes <= access.row_bytes) {
+    access.row_bytes += (access.rows - 1) * access.stride_bytes;
+    access.rows = 1;
+  }
+  return access;
+}
+
+const UopLoop* uop_loop(const Instruction& instruction) {
+  if (const auto* gemm = std::get_if<Gemm>(&instruction.body)) return gemm;
+  return std::get_if<Alu>(&instruction.body);
+}
+
+bool zero_trip(const UopLoop& loop) { return loop.iter_out == 0 || loop.iter_in == 0 || loop.uop_begin >= loop.uop_end; }
+
+IndexUses index_uses(const Instruction& instruction) {
+  IndexUses uses;
+  const UopLoop* loop = uop_loop(instruction);
+  if (loop == nullptr || zero_trip(*loop)) return uses;
+  const auto add = [&](const IndexUse& use) { uses.uses[uses.count++] = use; };
+  IndexUse dst{Memory::acc, AccessKind::update, &Uop::dst, loop->dst_factor_out, loop->dst_factor_in, 1};
+  if (const auto* gemm = std::get_if<Gemm>(&instruction.body)) {
+    const auto mode = semantics::gemm_mode(*gemm);
+    if (mode != semantics::GemmMode::reset) {
+      add({Memory::inp, AccessKind::read, &Uop::src, gemm->src_factor_out, gemm->src_factor_in, 1});
+      add({Memory::wgt, AccessKind::read, &Uop::wgt, gemm->wgt_factor_out, gemm->wgt_factor_in, 1});
+    }
+    if (mode != semantics::GemmMode::accumulate) dst.kind = AccessKind::write;
+  } else {
+    const auto& alu = std::get<Alu>(instruction.body);
+    if (!alu.use_imm)
+      add({Memory::acc, AccessKind::read, &Uop::src, alu.src_factor_out, alu.src_factor_in, alu.op == AluOp::requant ? 2u : 1u});
+  }
+  add(dst);
+  return uses;
+}
+
+AccessFinder::AccessFinder(const HardwareConfig& config)
+    : config_(config), inp_(depth(config, Memory::inp)), wgt_(depth(config, Memory::wgt)), acc_(depth(config, Memory::acc)) {}
+
+SramAccess& AccessFinder::append(Memory memory, AccessKind kind) {
+  SramAccess& access = accesses_[count_++];
+  access.memory = memory;
+  access.kind = kind;
+  access.anywhere = false;
+  access.runs.clear();
+  return access;
+}
+
+IndexSet& AccessFinder::set_of(Memory memory) { return memory == Memory::inp ? inp_ : memory == Memory::wgt ? wgt_ : acc_; }
+
+std::span<const SramAccess> AccessFinder::find(const Instruction& instruction, const UopBuffer& uops) {
+  count_ = 0;
+  const auto transfer = [&](Memory memory, AccessKind kind, std::uint64_t begin, std::uint64_t elements) {
+    const std::uint64_t limit = depth(config_, memory);
+    const Extent run{std::min(begin, limit), std::min(begin + elements, limit)};
+    if (run.begin < run.end) append(memory, kind).runs.push_back(run);
+  };
+  if (const auto* load = std::get_if<Load>(&instruction.body)) {
+    if (load->memory == Memory::inp || load->memory == Memory::wgt)
+      transfer(load->memory, AccessKind::write, load->sram_base, semantics::loaded_elements(*load));
+    else if (load->memory == Memory::acc || load->memory == Memory::acc8)
+      transfer(Memory::acc, AccessKind::write, load->sram_base, semantics::loaded_elements(*load));
+  } else if (const auto* store = std::get_if<Store>(&instruction.body)) {
+    transfer(Memory::acc, AccessKind::read, store->sram_base, semantics::stored_elements(*store));
+  } else if (const UopLoop* loop = uop_loop(instruction)) {
+    const IndexUses uses = index_uses(instruction);
+    for (const IndexUse& use : uses.all()) {
+      SramAccess& access = append(use.memory, use.kind);
+      if (!uops.contents_known()) {
+        access.anywhere = true;
+        continue;
+      }
+      IndexSet& set = set_of(use.memory);
+      set.clear();
+      const std::size_t end = std::min<std::size_t>(loop->uop_end, uops.size());
+      for (std::size_t k = loop->uop_begin; k < end; ++k)
+        if (uops.known(k)) set.insert(uops[k].*use.field);
+      set.repeat(1, use.span);
+      set.repeat(use.factor_in, loop->iter_in);
+      set.repeat(use.factor_out, loop->iter_out);
+      set.runs(access.runs);
+    }
+  }
+  return {accesses_.data(), count_};
+}
+
+}  // namespace dovetail::isa

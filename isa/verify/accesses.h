@@ -1,0 +1,76 @@
+// What one instruction touches, exactly: elements of SRAM and byte ranges of DRAM.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "isa/verify.h"
+#include "isa/verify/index_set.h"
+#include "isa/verify/uop_buffer.h"
+
+namespace dovetail::isa {
+
+enum class AccessKind : std::uint8_t { read, write, update };  // update: reads, then writes, the same elements
+
+// Of INP, WGT or ACC. UOP has one queue and is followed by UopBuffer.
+struct SramAccess {
+  Memory memory = Memory::acc;
+  AccessKind kind = AccessKind::read;
+  bool anywhere = false;       // the micro-ops are unknown: at least one element, which one cannot be said; runs is empty
+  std::vector<Extent> runs;    // elements, ascending and disjoint, within the memory
+};
+
+// A transfer's DRAM side in bytes. Rows that touch are one row.
+struct DramAccess {
+  bool write = false;
+  std::uint64_t begin = 0, row_bytes = 0, stride_bytes = 0, rows = 0;
+
+  bool empty() const { return rows == 0; }
+  Extent row(std::uint64_t y) const { return {begin + y * stride_bytes, begin + y * stride_bytes + row_bytes}; }
+  Extent hull() const { return {begin, empty() ? begin : row(rows - 1).end}; }
+};
+DramAccess dram_access(const HardwareConfig& config, const Instruction& instruction);
+
+// What a micro-op loop does to an index, with the largest value that it takes; the basis of both the sets and the check against the depth.
+struct IndexUse {
+  Memory memory = Memory::acc;
+  AccessKind kind = AccessKind::read;
+  std::uint32_t Uop::*field = nullptr;
+  std::uint64_t factor_out = 0, factor_in = 0;
+  std::uint64_t span = 1;  // consecutive elements from the index on; REQUANT's source: 2
+};
+// At most inp, wgt and dst; none for FINISH, LOAD, STORE.
+struct IndexUses {
+  std::array<IndexUse, 3> uses;
+  std::size_t count = 0;
+  std::span<const IndexUse> all() const { return {uses.data(), count}; }
+};
+IndexUses index_uses(const Instruction& instruction);
+// Null unless GEMM or ALU.
+const UopLoop* uop_loop(const Instruction& instruction);
+// No step at all: one of the three loops is zero-trip.
+bool zero_trip(const UopLoop& loop);
+
+// Keeps its scratch memory from call to call.
+class AccessFinder {
+ public:
+  explicit AccessFinder(const HardwareConfig& config);
+  // Valid until the next call. For GEMM and ALU, `uops` holds what the compute queue has loaded so far.
+  std::span<const SramAccess> find(const Instruction& instruction, const UopBuffer& uops);
+
+ private:
+  SramAccess& append(Memory memory, AccessKind kind);
+  IndexSet& set_of(Memory memory);
+
+  const HardwareConfig& config_;
+  IndexSet inp_, wgt_, acc_;
+  std::array<SramAccess, 3> accesses_;
+  std::size_t count_ = 0;
+};
+
+}  // namespace dovetail::isa

@@ -1,0 +1,58 @@
+// Vector clocks with one entry per queue. As every queue is in-order, "which instructions are surely done" is three counts.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "isa/instruction.h"
+#include "isa/verify.h"
+#include "isa/verify/token_machine.h"
+
+namespace dovetail::isa {
+
+// Counts run on from launch to launch, so that a launch border, which is a barrier, needs no clearing anywhere: it raises every entry.
+// 0 is "before the first instruction".
+using Position = std::uint32_t;
+using Clock = std::array<Position, kQueues>;
+
+inline void join(Clock& clock, const Clock& other) {
+  for (std::size_t q = 0; q < kQueues; ++q) clock[q] = std::max(clock[q], other[q]);
+}
+
+// An instruction as the shadows see it: where it stands and what is done before it starts, in every execution.
+struct Event {
+  Queue queue = Queue::compute;
+  Position position = 0;  // 1-based
+  Clock clock{};
+};
+
+// An earlier event of the pass that touched the same place and is not ordered before the current one.
+struct Conflict {
+  Queue queue = Queue::compute;
+  Position position = 0;
+  bool possible = false;
+  std::vector<Extent> extents;
+};
+
+// Gathers places with conflicts in any order, and hands out one Conflict per earlier event, with merged extents.
+class ConflictList {
+ public:
+  void add(Queue queue, Position position, bool possible, Extent extent) { raw_.push_back({queue, position, possible, extent}); }
+  bool empty() const { return raw_.empty(); }
+  std::vector<Conflict> take();
+
+ private:
+  struct Raw {
+    Queue queue;
+    Position position;
+    bool possible;
+    Extent extent;
+    auto operator<=>(const Raw&) const = default;
+  };
+  std::vector<Raw> raw_;
+};
+
+}  // namespace dovetail::isa

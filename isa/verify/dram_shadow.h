@@ -1,0 +1,38 @@
+// Who last touched each byte of DRAM within one launch. Only STORE writes, and stores are ordered among themselves, so one writer and one
+// reader of each reading queue are kept per byte. LOAD UOP is left out: a STORE to its bytes is a finding whatever the order.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "isa/verify/accesses.h"
+#include "isa/verify/clock.h"
+#include "isa/verify/interval_map.h"
+
+namespace dovetail::isa {
+
+class DramShadow {
+ public:
+  // Forgets everything; looks ahead at the launch for the places that are both stored to and loaded from, which are few: the rest, such as
+  // weights, costs a look-up per instruction.
+  void begin_launch(const HardwareConfig& config, std::span<const Instruction> launch);
+
+  void access(const DramAccess& access, const Event& event, ConflictList& conflicts);
+
+ private:
+  struct State {
+    Position stored = 0, loaded = 0, computed = 0;  // the last access by the store, load and compute queue
+  };
+
+  void read(Extent row, const Event& event, ConflictList& conflicts);
+  void write(Extent row, const Event& event, ConflictList& conflicts);
+
+  IntervalMap<State> bytes_;
+  // Hulls of accesses, united: sorted and disjoint.
+  std::vector<Extent> stored_, loaded_;
+};
+
+}  // namespace dovetail::isa

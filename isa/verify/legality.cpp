@@ -1,0 +1,68 @@
+#include "isa/verify/legality.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "isa/verify/accesses.h"
+
+namespace dovetail::isa {
+namespace {
+
+std::string_view field_name(std::uint32_t Uop::*field) { return field == &Uop::dst ? "dst" : field == &Uop::src ? "src" : "wgt"; }
+std::string_view memory_name(Memory memory) { return memory == Memory::inp ? "INP" : memory == Memory::wgt ? "WGT" : "ACC"; }
+
+void check_index(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction, const UopLoop& loop,
+                 const IndexUse& use, const UopBuffer& uops, FindingSet& findings) {
+  // Factors are not negative, so the last trip of both loops reaches furthest, with the largest micro-op.
+  std::optional<std::size_t> furthest;
+  const std::size_t end = std::min<std::size_t>(loop.uop_end, uops.size());
+  for (std::size_t k = loop.uop_begin; k < end; ++k)
+    if (uops.known(k) && (!furthest || uops[k].*use.field > uops[*furthest].*use.field)) furthest = k;
+  if (!furthest) return;
+  const std::uint64_t base = uops[*furthest].*use.field;
+  const std::uint64_t y = loop.iter_out - 1;
+  const std::uint64_t x = loop.iter_in - 1;
+  const std::uint64_t last = base + y * use.factor_out + x * use.factor_in + use.span - 1;
+  const auto depth = static_cast<std::uint64_t>(config.depth(use.memory));
+  if (last < depth || !findings.admit(instruction)) return;
+  std::string why = fmt::format("{} reaches {} element {} of {}: micro-op {} names {}, plus {} x {} (outer) plus {} x {} (inner)",
+                                field_name(use.field), memory_name(use.memory), last, depth, *furthest, base, y, use.factor_out, x,
+                                use.factor_in);
+  if (use.span != 1) why += ", plus 1 for the bias";
+  findings.add(illegal_finding(program, instruction, std::move(why), "lower the micro-op, the trip counts or the factors"));
+}
+
+}  // namespace
+
+void check_indices(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction, const UopBuffer& uops,
+                   FindingSet& findings) {
+  const UopLoop& loop = *uop_loop(program[instruction]);
+  if (zero_trip(loop)) return;
+  if (loop.uop_end > uops.size() && findings.admit(instruction))
+    findings.add(illegal_finding(program, instruction,
+                                 fmt::format("micro-ops [{}, {}) are executed, and UOP holds {}", loop.uop_begin, loop.uop_end, uops.size()),
+                                 "uop_end is exclusive; keep it at or below the depth"));
+  const std::vector<Extent> holes = uops.undefined(loop.uop_begin, loop.uop_end);
+  if (!holes.empty() && findings.admit(instruction)) findings.add(undefined_finding(program, instruction, Memory::uop, holes));
+  if (!uops.contents_known()) return;
+  const IndexUses uses = index_uses(program[instruction]);
+  for (const IndexUse& use : uses.all()) check_index(config, program, instruction, loop, use, uops, findings);
+}
+
+bool check_static(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction,
+                  const std::optional<DramImage>& image, FindingSet& findings) {
+  bool trusted = true;
+  const DramAccess access = dram_access(config, program[instruction]);
+  if (!image || access.empty()) return trusted;
+  const Extent hull = access.hull();
+  const std::uint64_t end = image->base + image->bytes.size();
+  if ((hull.begin < image->base || hull.end > end) && findings.admit(instruction))
+    findings.add(illegal_finding(program, instruction,
+                                 fmt::format("it {} DRAM bytes {:#x}..{:#x}, and the memory image covers {:#x}..{:#x}",
+                                             access.write ? "writes" : "reads", hull.begin, hull.end - 1, image->base, end - 1),
+                                 "dram_base counts elements from physical address 0; check it, the sizes, and the image's base and length"));
+  return trusted;
+}
+
+}  // namespace dovetail::isa

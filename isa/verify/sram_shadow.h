@@ -1,0 +1,53 @@
+// Who last touched each element of INP, WGT or ACC. Each of these memories is written by one queue only, so one writer and one reader of the
+// other queue are kept per element, and that is exact: see docs/verify.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "isa/config.h"
+#include "isa/verify/accesses.h"
+#include "isa/verify/clock.h"
+
+namespace dovetail::isa {
+
+class SramShadow {
+ public:
+  // `reader`: the queue other than `writer` that reads the memory; `writer` may read it too.
+  SramShadow(const HardwareConfig& config, Memory memory, Queue writer, Queue reader);
+
+  Memory memory() const { return memory_; }
+
+  // Precondition: called in an order that the tokens allow. Unordered earlier accesses go to `conflicts`.
+  void access(const SramAccess& access, const Event& event, ConflictList& conflicts);
+
+  // Elements read by an event that no write can precede. Judged when the launch is over, because a write that comes later in this pass
+  // may be unordered with the read: then the pair is a race, and reported as such.
+  struct Undefined {
+    Queue queue = Queue::compute;
+    Position position = 0;
+    std::vector<Extent> extents;  // empty: the memory as a whole
+  };
+  // `ordered(writer position, queue, position)`: the event comes before the writer in every execution.
+  using Ordered = std::function<bool(Position, Queue, Position)>;
+  std::vector<Undefined> end_launch(const Ordered& ordered);
+
+ private:
+  void read(const SramAccess& access, const Event& event, ConflictList& conflicts);
+  void write(const SramAccess& access, const Event& event, ConflictList& conflicts);
+  void suspect(const Event& event, Extent extent);
+
+  Memory memory_;
+  Queue writer_, reader_;
+  // Per element; positions are of writer_ and of reader_.
+  std::vector<Position> first_write_, last_write_, last_read_;
+  // The same over all elements, for accesses that may lie anywhere.
+  Position any_first_write_ = 0, any_last_write_ = 0, any_last_read_ = 0;
+  // Accesses that may lie anywhere.
+  Position may_first_write_ = 0, may_last_write_ = 0, may_last_read_ = 0;
+  std::vector<Undefined> suspects_;
+};
+
+}  // namespace dovetail::isa

@@ -1,0 +1,188 @@
+#include "isa/verify.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <utility>
+
+#include "isa/verify/accesses.h"
+#include "isa/verify/clock.h"
+#include "isa/verify/dram_shadow.h"
+#include "isa/verify/findings.h"
+#include "isa/verify/legality.h"
+#include "isa/verify/sram_shadow.h"
+#include "isa/verify/token_machine.h"
+#include "isa/verify/uop_buffer.h"
+#include "isa/verify/uop_overwrite.h"
+
+namespace dovetail::isa {
+namespace {
+
+class Verifier {
+ public:
+  Verifier(const HardwareConfig& config, std::span<const Instruction> program, const VerifyOptions& options)
+      : config_(config),
+        program_(program),
+        options_(options),
+        findings_(options.max_findings),
+        launches_(options.launches.begin(), options.launches.end()),
+        uops_(config, options.dram),
+        accesses_(config),
+        shadows_{SramShadow{config, Memory::inp, Queue::load, Queue::compute}, SramShadow{config, Memory::wgt, Queue::load, Queue::compute},
+                 SramShadow{config, Memory::acc, Queue::compute, Queue::store}} {
+    if (launches_.empty()) launches_.push_back({0, program.size()});
+  }
+
+  VerifyReport run() && {
+    clip_launches();
+    trusted_.resize(program_.size());
+    for (std::size_t i = 0; i < program_.size(); ++i) trusted_[i] = check_static(config_, program_, i, options_.dram, findings_);
+    find_uop_overwrites(config_, program_, launches_, options_.program_base, findings_);
+    for (const Launch& launch : launches_)
+      if (!examine(launch)) break;
+    return std::move(findings_).report();
+  }
+
+ private:
+  void clip_launches();
+  bool examine(const Launch& launch);
+  void start(std::size_t local, std::span<const std::size_t> pushers);
+  void touch(const Instruction& instruction, const Event& event);
+  void report_undefined();
+  void report(const Event& event, std::optional<Memory> memory, ConflictList& conflicts);
+
+  SramShadow& shadow(Memory memory) { return shadows_[memory == Memory::inp ? 0 : memory == Memory::wgt ? 1 : 2]; }
+  // The program index of an event of the current launch.
+  std::size_t at(Queue queue, Position position) const { return launch_.begin + machine_->at(queue, position - base_[index(queue)]); }
+
+  const HardwareConfig& config_;
+  std::span<const Instruction> program_;
+  const VerifyOptions& options_;
+  FindingSet findings_;
+  std::vector<Launch> launches_;
+  std::vector<bool> trusted_;
+
+  UopBuffer uops_;
+  AccessFinder accesses_;
+  std::array<SramShadow, 3> shadows_;
+  DramShadow dram_;
+  ConflictList conflicts_;
+
+  // Of the current launch.
+  Launch launch_;
+  const TokenMachine* machine_ = nullptr;
+  Clock base_{};                     // instructions of each queue in the launches before
+  std::array<Clock, kQueues> now_{}; // what is done before the next instruction of each queue
+  std::vector<Clock> clocks_;        // what is done before each instruction
+};
+
+void Verifier::clip_launches() {
+  for (std::size_t i = 0; i < launches_.size(); ++i) {
+    Launch& launch = launches_[i];
+    const std::size_t begin = std::min(launch.begin, program_.size());
+    const std::size_t count = std::min(launch.count, program_.size() - begin);
+    if (begin == launch.begin && count == launch.count) continue;
+    if (findings_.admit(launch.begin))
+      findings_.add({FindingKind::illegal, launch.begin, std::nullopt, false,
+                     Diagnostic{fmt::format("launch {} lies outside the program", i), fmt::format("launch {}:{}", launch.begin, launch.count),
+                                fmt::format("it needs {} instructions, and the program has {}", launch.begin + launch.count, program_.size()),
+                                "mend the launch's begin or count"},
+                     std::nullopt, {}});
+    launch = {begin, count};
+  }
+}
+
+// False: the launch never ends, and nothing comes after it.
+bool Verifier::examine(const Launch& launch) {
+  launch_ = launch;
+  const auto instructions = program_.subspan(launch.begin, launch.count);
+  const QueueDepths depths = queue_depths(config_);
+  TokenMachine machine(instructions, depths);
+  machine_ = &machine;
+  now_.fill(base_);
+  clocks_.assign(launch.count, Clock{});
+  dram_.begin_launch(config_, instructions);
+
+  const TokenMachine::OnStart on_start = [this](std::size_t local, std::span<const std::size_t> pushers) { start(local, pushers); };
+  bool done = machine.run(on_start);
+  const bool stopped = !done;
+  if (stopped) {
+    // Finite depths may be in the way. They never order anything, so that the rest can still be examined without them.
+    const TokenMachine at_rest = machine;
+    machine.set_depths({});
+    done = machine.run(on_start);
+    const Finding finding = deadlock_finding(program_, launch.begin, done ? at_rest : machine, depths, !done);
+    if (findings_.admit(finding.instruction)) findings_.add(finding);
+  }
+  report_undefined();
+  for (Queue queue : {Queue::load, Queue::compute, Queue::store}) base_[index(queue)] += static_cast<Position>(machine.count(queue));
+  if (done)
+    for (std::size_t f = 0; f < kTokenFifos; ++f) {
+      const auto fifo = static_cast<TokenFifo>(f);
+      if (machine.pushed(fifo) == machine.popped(fifo)) continue;
+      const Finding finding = leftover_finding(program_, launch.begin, machine, fifo);
+      if (findings_.admit(finding.instruction)) findings_.add(finding);
+    }
+  return !stopped;
+}
+
+void Verifier::start(std::size_t local, std::span<const std::size_t> pushers) {
+  const Queue queue = machine_->use(local).queue;
+  Clock& now = now_[index(queue)];
+  for (const std::size_t pusher : pushers) {
+    const std::size_t from = index(machine_->use(pusher).queue);
+    join(now, clocks_[pusher]);
+    now[from] = std::max(now[from], base_[from] + static_cast<Position>(machine_->position(pusher)));
+  }
+  clocks_[local] = now;
+  const Event event{queue, base_[index(queue)] + static_cast<Position>(machine_->position(local)), now};
+  now[index(queue)] = event.position;
+
+  const std::size_t instruction = launch_.begin + local;
+  if (!trusted_[instruction]) return;
+  if (uop_loop(program_[instruction]) != nullptr) check_indices(config_, program_, instruction, uops_, findings_);
+  touch(program_[instruction], event);
+}
+
+void Verifier::touch(const Instruction& instruction, const Event& event) {
+  const auto* load = std::get_if<Load>(&instruction.body);
+  if (load != nullptr && load->memory == Memory::uop) return uops_.load(*load);
+  for (const SramAccess& access : accesses_.find(instruction, uops_)) {
+    shadow(access.memory).access(access, event, conflicts_);
+    if (!conflicts_.empty()) report(event, access.memory, conflicts_);
+  }
+  dram_.access(dram_access(config_, instruction), event, conflicts_);
+  if (!conflicts_.empty()) report(event, std::nullopt, conflicts_);
+}
+
+void Verifier::report(const Event& event, std::optional<Memory> memory, ConflictList& conflicts) {
+  for (Conflict& conflict : conflicts.take()) {
+    const std::size_t a = at(conflict.queue, conflict.position);
+    const std::size_t b = at(event.queue, event.position);
+    if (findings_.admit(std::max(a, b))) findings_.add(race_finding(program_, a, b, memory, std::move(conflict)));
+  }
+}
+
+void Verifier::report_undefined() {
+  for (SramShadow& shadow : shadows_) {
+    const Queue writer = shadow.memory() == Memory::acc ? Queue::compute : Queue::load;
+    const auto ordered = [&](Position write, Queue queue, Position position) {
+      if (write <= base_[index(writer)]) return false;  // written in an earlier launch
+      const Clock& before = clocks_[at(writer, write) - launch_.begin];
+      return before[index(queue)] >= position;
+    };
+    for (SramShadow::Undefined& undefined : shadow.end_launch(ordered)) {
+      const std::size_t instruction = at(undefined.queue, undefined.position);
+      if (findings_.admit(instruction))
+        findings_.add(undefined_finding(program_, instruction, shadow.memory(), std::move(undefined.extents)));
+    }
+  }
+}
+
+}  // namespace
+
+VerifyReport verify(const HardwareConfig& config, std::span<const Instruction> program, const VerifyOptions& options) {
+  return Verifier(config, program, options).run();
+}
+
+}  // namespace dovetail::isa
