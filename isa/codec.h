@@ -1,7 +1,9 @@
 // Encoding and decoding, driven by the field table for any configuration. encode(decode(bits)) == bits for every legal word.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -9,6 +11,7 @@
 #include "base/result.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
+#include "isa/spec/layout.h"
 
 namespace dovetail::isa {
 
@@ -32,8 +35,31 @@ class Codec {
   Result<std::vector<std::byte>> encode_program(std::span<const Instruction> program) const;
 
  private:
-  HardwareConfig config_;
+  using Words = std::array<std::uint64_t, spec::kMaxWords>;
 
+  // A field, ready to cut out. An absent field has mask 0 and reads as 0.
+  struct Extractor {
+    std::uint32_t word = 0;
+    std::uint32_t shift = 0;
+    std::uint64_t mask = 0;
+  };
+  enum class Fault : std::uint8_t { none, opcode, reserved, memory, alu_op };
+
+  Words read_words(std::span<const std::byte> bytes) const;
+  Fault decode_words(const Words& words, Instruction& instruction) const;
+  template <typename Body>
+  void decode_body(const Words& words, Body& body) const;
+  Diagnostic describe(Fault fault, const Words& words, std::string_view where) const;
+  Diagnostics encoding_errors(const Instruction& instruction) const;
+  void write_words(const Instruction& instruction, Words& words) const;
+
+  HardwareConfig config_;
+  std::size_t words_ = 2;
+  std::size_t uop_bytes_ = 4;
+  std::array<std::array<Extractor, spec::kMaxFields>, spec::kInstructions.size()> extractors_{};
+  std::array<Words, spec::kInstructions.size()> reserved_{};
+  std::array<Extractor, 3> uop_extractors_{};
+  std::uint8_t alu_ops_ = 0;  // bit i: ALU operation i is known and its extension on
 };
 
 }  // namespace dovetail::isa

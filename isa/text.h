@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ struct Assembly {
 
 // Begins with a `.config` line holding every parameter that differs from the default.
 std::string format_assembly(const HardwareConfig& config, std::span<const Instruction> program);
+std::string format_assembly(const Assembly& assembly);  // micro-ops before instructions
+std::string format_config_line(const HardwareConfig& config);
 
 // `expected`: the configuration asked for on the command line; a `.config` line that disagrees is an error naming the parameter and both
 // values. Without either, the default configuration holds. All errors of a file are collected, each with its line and column.

@@ -1,0 +1,111 @@
+// Bit positions: the tables of isa/spec/instructions.h at one configuration.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <span>
+
+#include "isa/spec/instructions.h"
+
+namespace dovetail::isa::spec {
+
+// Buffer depths as powers of two; everything a compact field width depends on.
+struct DepthsLog2 {
+  int uop = 0, inp = 0, wgt = 0, acc = 0;
+};
+
+// With micro-ops of `uop_bytes`. Total: for sizes that validate() refuses the result is meaningless, but defined.
+constexpr DepthsLog2 depths_log2(const HardwareConfig& config, std::int64_t uop_bytes) {
+  const auto log2 = [](std::int64_t bytes, std::int64_t element) {
+    const auto quotient = element > 0 && bytes > 0 ? static_cast<std::uint64_t>(bytes / element) : 0;
+    return quotient == 0 ? 0 : std::bit_width(quotient) - 1;
+  };
+  return {.uop = static_cast<int>(log2(config.uop_buffer_bytes, uop_bytes)),
+          .inp = static_cast<int>(log2(config.inp_buffer_bytes, config.batch * config.block_in)),
+          .wgt = static_cast<int>(log2(config.wgt_buffer_bytes, config.block_out * config.block_in)),
+          .acc = static_cast<int>(log2(config.acc_buffer_bytes, config.batch * config.block_out * kAccBytes))};
+}
+
+constexpr int bits(Width width, Encoding encoding, DepthsLog2 depths) {
+  if (encoding == Encoding::wide) return width.wide;
+  switch (width.rule) {
+    case Width::Rule::fixed: return width.compact;
+    case Width::Rule::uop_index: return depths.uop;
+    case Width::Rule::uop_end: return depths.uop + 1;
+    case Width::Rule::inp_index: return depths.inp;
+    case Width::Rule::wgt_index: return depths.wgt;
+    case Width::Rule::acc_index: return depths.acc;
+    case Width::Rule::src_index: return depths.acc > depths.inp ? depths.acc : depths.inp;
+  }
+  return 0;
+}
+
+// A field's place. Width 0: absent, because its extension is off.
+struct Slot {
+  int bit = 0;
+  int width = 0;
+  constexpr int word() const { return bit / 64; }
+  constexpr int shift() const { return bit % 64; }
+  constexpr std::uint64_t mask() const { return width == 0 ? 0 : ~std::uint64_t{0} >> (64 - width); }
+  constexpr bool operator==(const Slot&) const = default;
+};
+
+struct Layout {
+  std::array<Slot, kMaxFields> slots{};  // in table order
+  int end = 0;                           // one past the highest bit used
+};
+
+// Places `fields` from bit `begin` on. Extension bits that are on come first: a packed field that would cover one moves up to the next
+// word, as it does at a word's border.
+constexpr Layout place(std::span<const FieldSpec> fields, int begin, const HardwareConfig& config, Encoding encoding, DepthsLog2 depths) {
+  Layout layout;
+  const auto is_on = [&](const FieldSpec& field) { return field.enabled_by == nullptr || config.*field.enabled_by; };
+  for (std::size_t i = 0; i < fields.size(); ++i)
+    if (fields[i].fixed_bit && is_on(fields[i])) layout.slots[i] = {*fields[i].fixed_bit, bits(fields[i].width, encoding, depths)};
+
+  int next = begin;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].fixed_bit || !is_on(fields[i])) continue;
+    const int width = bits(fields[i].width, encoding, depths);
+    bool collides = next / 64 != (next + width - 1) / 64;
+    for (std::size_t other = 0; other < fields.size(); ++other) {
+      const Slot& slot = layout.slots[other];
+      if (fields[other].fixed_bit && slot.width > 0 && next < slot.bit + slot.width && slot.bit < next + width) collides = true;
+    }
+    if (collides) next = (next / 64 + 1) * 64;
+    layout.slots[i] = {next, width};
+    next += width;
+  }
+  for (const Slot& slot : layout.slots)
+    if (slot.width > 0 && slot.bit + slot.width > layout.end) layout.end = slot.bit + slot.width;
+  return layout;
+}
+
+inline constexpr int kHeaderBits = 7;  // opcode and flags, everywhere
+inline constexpr Slot kOpcodeSlot{0, 3};
+constexpr Slot flag_slot(std::size_t flag) { return {3 + static_cast<int>(flag), 1}; }
+
+constexpr Layout instruction_layout(Opcode opcode, const HardwareConfig& config, Encoding encoding) {
+  return place(info(opcode).fields, kHeaderBits, config, encoding, depths_log2(config, encoding == Encoding::wide ? 8 : 4));
+}
+constexpr Layout uop_layout(const HardwareConfig& config, Encoding encoding) {
+  return place(kUopSpecs, 0, config, encoding, depths_log2(config, encoding == Encoding::wide ? 8 : 4));
+}
+
+// Does every field have room in 128-bit instructions and 32-bit micro-ops, and can the fixed fields reach all of SRAM and DRAM?
+constexpr bool fits_compact(const HardwareConfig& config) {
+  if (uop_layout(config, Encoding::compact).end > kCompactUopBits) return false;
+  for (const InstructionSpec& instruction : kInstructions)
+    if (instruction_layout(instruction.opcode, config, Encoding::compact).end > kCompactBits) return false;
+  const DepthsLog2 depths = depths_log2(config, 4);
+  for (const int depth : {depths.uop, depths.inp, depths.wgt, depths.acc})
+    if (depth > kSramBase.compact) return false;
+  for (const std::int64_t element : {std::int64_t{4}, config.batch * config.block_in, config.batch * config.block_out}) {
+    const int element_log2 = element > 0 ? std::bit_width(static_cast<std::uint64_t>(element)) - 1 : 0;
+    if (config.address_bits - element_log2 > kDramBase.compact) return false;
+  }
+  return true;
+}
+
+}  // namespace dovetail::isa::spec

@@ -1,0 +1,46 @@
+// The words of the assembly language, shared by printer, parser and documentation.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "isa/instruction.h"
+
+namespace dovetail::isa::text {
+
+// A NOP (x_size 0) may carry a memory id that names nothing.
+inline constexpr std::array<std::string_view, 8> kMemoryNames{"uop", "wgt", "inp", "acc", "out", "acc8", "mem6", "mem7"};
+
+inline constexpr std::string_view kGrammar = R"(line        = [label] [directive | instruction] [comment]
+label       = name ":"                          marks a place for the reader; unique in a file
+comment     = ("#" | ";" | "//") to the end of the line
+directive   = ".config" [named-configuration] {parameter "=" value}
+            | ".uop" dst "," src "," wgt
+instruction = mnemonic {operand} {flag}         operands and flags in any order, each once
+flag        = "pop_prev" | "pop_next" | "push_prev" | "push_next"
+mnemonic    = "load." memory | "store." memory | "nop." memory | "gemm" | "alu." operation | "finish"
+memory      = "uop" | "wgt" | "inp" | "acc" | "out" | "acc8" | "mem6" | "mem7"
+operation   = "min" | "max" | "add" | "shr" | "mul" | "requant"
+number      = decimal, or hexadecimal after "0x"; "_" may stand between digits
+
+operands of load and store:
+  sram=N dram=N       first element on chip, and in DRAM (physical byte address / element bytes); 0 where missing
+  size=YxX            decimal rows and elements of a row; required
+  stride=N            elements from row to row in DRAM; X where missing
+  pad=T,B,L,R         rows above and below, elements left and right; 0 where missing
+  saturate            store, extension `saturate`
+operands of gemm and alu:
+  uop=B:E             micro-ops B up to E, exclusive; required
+  iter=OUTxIN         decimal trips of the two loops; 1x1 where missing
+  dst=OUT,IN src=OUT,IN wgt=OUT,IN    index factors (wgt: gemm only); 0,0 where missing
+  reset               gemm: clear acc[dst]; alu: kept, without effect
+  overwrite           gemm, extension `overwrite`
+  imm=N               alu: the second operand is N, -32768 to 32767
+  zero_point=N        alu.requant: what is added after scaling
+  unused_imm=N        alu without imm: the bits of the immediate field, which have no effect
+
+`nop.M` is `load.M` (`nop.out`: `store.out`) with every operand 0: it only moves tokens. mem6 and mem7 are ids that name no memory; only a load or
+store of x size 0 may carry them. Without `.config` the default configuration holds, or the one of the command line; a file that has the
+line and disagrees with the command line is refused. `.config` stands before the first instruction and micro-op.)";
+
+}  // namespace dovetail::isa::text
