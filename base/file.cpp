@@ -29,7 +29,8 @@ template <typename Container>
 Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (!fs::exists(status)) return read_error(path, "no such file", "check the path; it is relative to the current folder");
+  if (!fs::exists(status))
+    return read_error(path, "no such file", "check the path; it is relative to the current folder");
   if (fs::is_directory(status)) return read_error(path, "it is a directory", "name a file in it");
   errno = 0;
   const FilePointer file(std::fopen(path.c_str(), "rb"));

@@ -27,7 +27,7 @@ std::uint16_t float_to_float16(float value) {
     return static_cast<std::uint16_t>(sign | 0x7c00u | (payload != 0 ? payload : 0x200u));
   }
   if (magnitude >= 0x47800000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // at least 2^16
-  if (magnitude < 0x33000000u) return static_cast<std::uint16_t>(sign);             // below 2^-25, half the least subnormal
+  if (magnitude < 0x33000000u) return static_cast<std::uint16_t>(sign);  // below 2^-25, half the least subnormal
   // The significand with its hidden bit, and how many of its low bits the result has no room for.
   const std::uint32_t exponent = magnitude >> 23;
   const bool normal = exponent >= 113;
@@ -37,7 +37,8 @@ std::uint16_t float_to_float16(float value) {
   const std::uint32_t rest = significand & ((1u << dropped_bits) - 1);
   const std::uint32_t half = 1u << (dropped_bits - 1);
   const std::uint32_t round_up = rest > half || (rest == half && (kept & 1) != 0);
-  // For a normal number the hidden bit in `kept` adds one to the exponent; a carry out of the fraction does so too, up to infinity.
+  // For a normal number the hidden bit in `kept` adds one to the exponent; a carry out of the fraction does so too, up
+  // to infinity.
   const std::uint32_t base = normal ? (exponent - 113) << 10 : 0;
   return static_cast<std::uint16_t>(sign | (base + kept + round_up));
 }

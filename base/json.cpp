@@ -65,7 +65,8 @@ Result<Json> parse_json(std::string_view text, std::string_view where) {
                         without_prefix(error.what()), "correct the text at that place"});
     return problems;
   } catch (const Json::out_of_range& error) {  // carries no place, but the number
-    problems.push_back({"cannot read JSON", std::string(where), without_prefix(error.what()), "numbers must fit binary64"});
+    problems.push_back(
+        {"cannot read JSON", std::string(where), without_prefix(error.what()), "numbers must fit binary64"});
     return problems;
   }
   if (too_deep)

@@ -42,19 +42,22 @@ auto with_element_type(DType dtype, Visitor visit) {
   throw_internal_error(__FILE__, __LINE__, "dtype is a DType", fmt::format("{}", static_cast<int>(dtype)));
 }
 
-// Truncates towards zero; outside the range of T the nearest value, and 0 for NaN, so that the result is the same on every machine.
+// Truncates towards zero; outside the range of T the nearest value, and 0 for NaN, so that the result is the same on
+// every machine.
 template <typename T>
 T saturate_to(double value) {
   if (std::isnan(value)) return 0;
   constexpr double kBelow = static_cast<double>(std::numeric_limits<T>::min());
-  const double above = std::ldexp(1.0, std::numeric_limits<T>::digits);  // one past the maximum, exact where the maximum is not
+  const double above =
+      std::ldexp(1.0, std::numeric_limits<T>::digits);  // one past the maximum, exact where the maximum is not
   if (value <= kBelow) return std::numeric_limits<T>::min();
   if (value >= above) return std::numeric_limits<T>::max();
   return static_cast<T>(value);
 }
 
-// Rounds to binary32 towards zero and sets the last bit if anything was lost ("round to odd"). Rounding the result once more to a format
-// at least two bits narrower then gives what one rounding of `value` gives (Boldo and Melquiond, 2008). `long double` holds every int64.
+// Rounds to binary32 towards zero and sets the last bit if anything was lost ("round to odd"). Rounding the result once
+// more to a format at least two bits narrower then gives what one rounding of `value` gives (Boldo and Melquiond,
+// 2008). `long double` holds every int64.
 float round_to_odd(long double value) {
   const float nearest = static_cast<float>(value);
   if (std::isnan(nearest) || static_cast<long double>(nearest) == value) return nearest;
@@ -119,8 +122,9 @@ NdArray::NdArray(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(sha
 NdArray::NdArray(DType dtype, Shape shape, std::vector<std::byte> bytes)
     : dtype_(dtype), shape_(std::move(shape)), count_(element_count(shape_)), bytes_(std::move(bytes)) {
   const auto element_bytes = static_cast<std::size_t>(size_bytes(dtype));
-  DOVETAIL_CHECK(bytes_.size() % element_bytes == 0 && bytes_.size() / element_bytes == static_cast<std::size_t>(count_),
-                 fmt::format("{} bytes for {} {}", bytes_.size(), name(dtype), to_string(shape_)));
+  DOVETAIL_CHECK(
+      bytes_.size() % element_bytes == 0 && bytes_.size() / element_bytes == static_cast<std::size_t>(count_),
+      fmt::format("{} bytes for {} {}", bytes_.size(), name(dtype), to_string(shape_)));
 }
 
 double NdArray::as_double(std::int64_t index) const {

@@ -21,8 +21,8 @@ static_assert(std::endian::native == std::endian::little, "array bytes are kept 
 namespace {
 
 constexpr std::string_view kMagic{"\x93NUMPY", 6};
-constexpr std::size_t kMaxRank = 64;            // numpy's own limit
-constexpr std::size_t kHeaderAlignment = 64;    // of the data in the file, since format 1.0 of numpy 1.14
+constexpr std::size_t kMaxRank = 64;          // numpy's own limit
+constexpr std::size_t kHeaderAlignment = 64;  // of the data in the file, since format 1.0 of numpy 1.14
 
 struct NpyHeader {
   std::string descr;
@@ -71,7 +71,8 @@ class HeaderParser {
     return std::nullopt;
   }
   void skip_space() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) ++at_;
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
+      ++at_;
   }
   bool peek(char wanted) {
     skip_space();
@@ -154,11 +155,13 @@ std::optional<std::size_t> array_bytes(DType dtype, const Shape& shape, std::siz
 
 void reverse_element_bytes(std::span<std::byte> bytes, std::size_t element_bytes) {
   for (std::size_t at = 0; at < bytes.size(); at += element_bytes)
-    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at), bytes.begin() + static_cast<std::ptrdiff_t>(at + element_bytes));
+    std::reverse(bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                 bytes.begin() + static_cast<std::ptrdiff_t>(at + element_bytes));
 }
 
 // From first index fastest to last index fastest.
-std::vector<std::byte> fortran_to_row_major(std::span<const std::byte> source, const Shape& shape, std::size_t element_bytes) {
+std::vector<std::byte> fortran_to_row_major(std::span<const std::byte> source, const Shape& shape,
+                                            std::size_t element_bytes) {
   std::vector<std::byte> target(source.size());
   std::vector<std::size_t> source_strides(shape.size());
   std::size_t stride = element_bytes;
@@ -189,11 +192,13 @@ Result<NdArray> parse_npy(std::span<const std::byte> bytes, std::string_view whe
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(kMagic)) return refuse("it does not start with \\x93NUMPY", "is it a .npy file?");
   const auto cut_off = [&](std::size_t needed_bytes) {
-    return refuse(fmt::format("{} bytes needed, {} there", needed_bytes, bytes.size()), "the file is cut off; write it anew");
+    return refuse(fmt::format("{} bytes needed, {} there", needed_bytes, bytes.size()),
+                  "the file is cut off; write it anew");
   };
   if (bytes.size() < 8) return cut_off(8);
   const int major = static_cast<int>(bytes[6]);
-  if (major < 1 || major > 3) return refuse(fmt::format("format {}; known are 1 to 3", major), "write it with numpy.save");
+  if (major < 1 || major > 3)
+    return refuse(fmt::format("format {}; known are 1 to 3", major), "write it with numpy.save");
   const std::size_t length_bytes = major == 1 ? 2 : 4;
   const std::size_t header_offset = 8 + length_bytes;
   if (bytes.size() < header_offset) return cut_off(header_offset);
@@ -203,7 +208,9 @@ Result<NdArray> parse_npy(std::span<const std::byte> bytes, std::string_view whe
 
   HeaderParser parser(text.substr(header_offset, header_bytes));
   std::optional<NpyHeader> header = parser.parse();
-  if (!header) return refuse(fmt::format("bad header: {}", parser.problem()), "write it with numpy.save, plain element types only");
+  if (!header)
+    return refuse(fmt::format("bad header: {}", parser.problem()),
+                  "write it with numpy.save, plain element types only");
   const std::optional<ElementType> type = element_type(header->descr);
   if (!type)
     return refuse(fmt::format("element type '{}' is not supported", header->descr),
@@ -212,8 +219,8 @@ Result<NdArray> parse_npy(std::span<const std::byte> bytes, std::string_view whe
   const std::span<const std::byte> data = bytes.subspan(header_offset + header_bytes);
   const std::optional<std::size_t> wanted_bytes = array_bytes(type->dtype, header->shape, data.size());
   if (!wanted_bytes || *wanted_bytes != data.size())
-    return refuse(fmt::format("{} {} does not have the {} bytes of data that are there", name(type->dtype), to_string(header->shape),
-                              data.size()),
+    return refuse(fmt::format("{} {} does not have the {} bytes of data that are there", name(type->dtype),
+                              to_string(header->shape), data.size()),
                   "the file is cut off or holds more than one array; write it anew");
 
   const auto element_bytes = static_cast<std::size_t>(size_bytes(type->dtype));
@@ -255,7 +262,9 @@ std::vector<std::byte> format_npy(const NdArray& array) {
   return bytes;
 }
 
-Result<void> write_npy(const std::filesystem::path& path, const NdArray& array) { return write_file(path, format_npy(array)); }
+Result<void> write_npy(const std::filesystem::path& path, const NdArray& array) {
+  return write_file(path, format_npy(array));
+}
 
 Result<std::map<std::string, NdArray>> parse_npz(std::span<const std::byte> bytes, std::string_view where) {
   DOVETAIL_ASSIGN(const std::vector<ZipMember> members, parse_zip(bytes, where));

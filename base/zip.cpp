@@ -56,7 +56,8 @@ std::optional<std::size_t> find_end_record(std::span<const std::byte> bytes) {
   const std::size_t last = bytes.size() - kEndBytes;
   const std::size_t first = last > kMaxCommentBytes ? last - kMaxCommentBytes : 0;
   for (std::size_t offset = last + 1; offset-- > first;)
-    if (load32(bytes, offset) == kEndSignature && load16(bytes, offset + 20) == bytes.size() - offset - kEndBytes) return offset;
+    if (load32(bytes, offset) == kEndSignature && load16(bytes, offset + 20) == bytes.size() - offset - kEndBytes)
+      return offset;
   return std::nullopt;
 }
 
@@ -104,14 +105,16 @@ class ZipReader {
   }
 
  private:
-  Diagnostic error(std::string_view member, std::string why, std::string hint = "the file is damaged; write it anew") const {
-    return {"cannot read zip archive", member.empty() ? where_ : fmt::format("{}, member {}", where_, member), std::move(why),
-            std::move(hint)};
+  Diagnostic error(std::string_view member, std::string why,
+                   std::string hint = "the file is damaged; write it anew") const {
+    return {"cannot read zip archive", member.empty() ? where_ : fmt::format("{}, member {}", where_, member),
+            std::move(why), std::move(hint)};
   }
 
   Result<std::vector<CentralEntry>> read_directory() const {
     const std::optional<std::size_t> end = find_end_record(bytes_);
-    if (!end) return error("", fmt::format("no end record in {} bytes", bytes_.size()), "is it an .npz file, and complete?");
+    if (!end)
+      return error("", fmt::format("no end record in {} bytes", bytes_.size()), "is it an .npz file, and complete?");
     const std::size_t entry_count = load16(bytes_, *end + 10);
     const std::size_t directory_bytes = load32(bytes_, *end + 12);
     const std::size_t directory_offset = load32(bytes_, *end + 16);
@@ -120,7 +123,8 @@ class ZipReader {
     if (directory_offset == kZip64Mark || directory_bytes == kZip64Mark || entry_count == 0xffff)
       return error("", "it is a zip64 archive", "keep archives below 4 GiB, or use one .npy file per array");
     if (directory_offset > *end || directory_bytes > *end - directory_offset)
-      return error("", fmt::format("directory of {} bytes at {} > end record at {}", directory_bytes, directory_offset, *end));
+      return error(
+          "", fmt::format("directory of {} bytes at {} > end record at {}", directory_bytes, directory_offset, *end));
 
     const std::span<const std::byte> directory = bytes_.subspan(directory_offset, directory_bytes);
     std::vector<CentralEntry> entries;
@@ -144,11 +148,13 @@ class ZipReader {
                          .packed_bytes = load32(directory, at + 20),
                          .content_bytes = load32(directory, at + 24),
                          .local_offset = load32(directory, at + 42)};
-      if (!names.insert(entry.name).second) return error(entry.name, "the name stands twice in the archive", "rename one");
+      if (!names.insert(entry.name).second)
+        return error(entry.name, "the name stands twice in the archive", "rename one");
       // Members that shared their bytes could make a small file inflate without bound.
       total_packed_bytes += entry.packed_bytes;
       if (total_packed_bytes > directory_offset)
-        return error(entry.name, fmt::format("members of {} bytes > {} bytes before the directory", total_packed_bytes, directory_offset));
+        return error(entry.name, fmt::format("members of {} bytes > {} bytes before the directory", total_packed_bytes,
+                                             directory_offset));
       entries.push_back(std::move(entry));
       at += entry_bytes;
     }
@@ -158,7 +164,8 @@ class ZipReader {
   Result<std::vector<std::byte>> read_content(const CentralEntry& entry) const {
     if ((entry.flags & kEncryptedFlag) != 0) return error(entry.name, "it is encrypted", "decrypt the archive first");
     if (entry.method != kStored && entry.method != kDeflated)
-      return error(entry.name, fmt::format("compression method {}; known are 0 (stored) and 8 (deflated)", entry.method),
+      return error(entry.name,
+                   fmt::format("compression method {}; known are 0 (stored) and 8 (deflated)", entry.method),
                    "write it with numpy.savez or numpy.savez_compressed");
     if (entry.packed_bytes == kZip64Mark || entry.content_bytes == kZip64Mark || entry.local_offset == kZip64Mark)
       return error(entry.name, "it uses zip64", "keep archives below 4 GiB, or use one .npy file per array");
@@ -176,7 +183,8 @@ class ZipReader {
     std::vector<std::byte> content;
     if (entry.method == kStored) {
       if (entry.packed_bytes != entry.content_bytes)
-        return error(entry.name, fmt::format("stored as {} bytes, but {} bytes long", entry.packed_bytes, entry.content_bytes));
+        return error(entry.name,
+                     fmt::format("stored as {} bytes, but {} bytes long", entry.packed_bytes, entry.content_bytes));
       content.assign(packed.begin(), packed.end());
     } else {
       std::optional<std::vector<std::byte>> inflated = inflate_raw(packed, entry.content_bytes);
@@ -192,7 +200,9 @@ class ZipReader {
   std::string where_;
 };
 
-void append(std::vector<std::byte>& bytes, std::span<const std::byte> tail) { bytes.insert(bytes.end(), tail.begin(), tail.end()); }
+void append(std::vector<std::byte>& bytes, std::span<const std::byte> tail) {
+  bytes.insert(bytes.end(), tail.begin(), tail.end());
+}
 
 // The fields which the local header and the directory share.
 void append_common_fields(std::vector<std::byte>& bytes, const ZipMember& member) {
@@ -221,11 +231,13 @@ Result<std::vector<std::byte>> format_zip(std::span<const ZipMember> members, st
   };
   std::uint64_t total_bytes = kEndBytes;
   for (const ZipMember& member : members) {
-    if (member.name.size() > 0xffff) return refuse(fmt::format("a name of {} bytes > 65535", member.name.size()), "shorten it");
+    if (member.name.size() > 0xffff)
+      return refuse(fmt::format("a name of {} bytes > 65535", member.name.size()), "shorten it");
     total_bytes += kLocalBytes + kCentralBytes + 2 * member.name.size() + member.content.size();
   }
   if (members.size() >= 0xffff || total_bytes >= kZip64Mark)
-    return refuse(fmt::format("{} members of {} bytes; the format ends at 65534 members and 4294967294 bytes", members.size(), total_bytes),
+    return refuse(fmt::format("{} members of {} bytes; the format ends at 65534 members and 4294967294 bytes",
+                              members.size(), total_bytes),
                   "use one .npy file per array");
 
   std::vector<std::byte> bytes;

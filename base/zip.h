@@ -17,11 +17,12 @@ struct ZipMember {
   std::vector<std::byte> content;
 };
 
-// In the order of the central directory. Errors: damaged or overlapping members, a wrong checksum, an unsupported method, a name twice.
-// Memory stays in proportion to what the members really hold, whatever the headers claim.
+// In the order of the central directory. Errors: damaged or overlapping members, a wrong checksum, an unsupported
+// method, a name twice. Memory stays in proportion to what the members really hold, whatever the headers claim.
 Result<std::vector<ZipMember>> parse_zip(std::span<const std::byte> bytes, std::string_view where);
 
-// Stored, with a fixed date: equal members give equal bytes. Errors: more than 65535 members or 4 GiB, which would need zip64.
+// Stored, with a fixed date: equal members give equal bytes. Errors: more than 65535 members or 4 GiB, which would need
+// zip64.
 Result<std::vector<std::byte>> format_zip(std::span<const ZipMember> members, std::string_view where);
 
 }  // namespace dovetail

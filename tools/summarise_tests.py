@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints "N passed, N failed, N skipped" for a JUnit file of CTest, after the names of the failed tests and the reasons of the skipped.
+"""Prints "N passed, N failed, N skipped" for a JUnit file of CTest, after the output of the failed tests and the reasons of the skipped.
 
 Exit status 1 where a test failed or none ran.
 """
@@ -21,6 +21,7 @@ def main(path):
             passed += 1
         elif status == "fail":
             failed.append(case.get("name"))
+            print(f"---- {case.get('name')} ----\n{(case.findtext('system-out') or '').strip()}")
         elif case.find("skipped") is not None and "SKIP_" in (case.find("skipped").get("message") or ""):
             skipped.append((case.get("name"), last_line(case.findtext("system-out"))))
         elif status == "disabled":

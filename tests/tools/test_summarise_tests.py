@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.environ.get("DOVETAIL_SOURCE_DIR", "."), "too
 import summarise_tests  # noqa: E402
 
 PASSED = '<testcase name="a" status="run"/>'
-FAILED = '<testcase name="b" status="fail"><failure message="Failed"/></testcase>'
+FAILED = '<testcase name="b" status="fail"><failure message="Failed"/><system-out>1 != 2</system-out></testcase>'
 SKIPPED = ('<testcase name="c" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/>'
            "<system-out>looking\nno numpy here\n</system-out></testcase>")
 MISSING = '<testcase name="d" status="notrun"><skipped message="Unable to find executable: x"/></testcase>'
@@ -35,7 +35,7 @@ class SummariseTests(unittest.TestCase):
         self.assertEqual(self.summary(PASSED, SKIPPED), (0, ["skipped: c: no numpy here", "1 passed, 0 failed, 1 skipped"]))
 
     def test_a_failure(self):
-        self.assertEqual(self.summary(PASSED, FAILED), (1, ["failed: b", "1 passed, 1 failed, 0 skipped"]))
+        self.assertEqual(self.summary(PASSED, FAILED), (1, ["---- b ----", "1 != 2", "failed: b", "1 passed, 1 failed, 0 skipped"]))
 
     def test_a_test_that_could_not_run_failed(self):
         self.assertEqual(self.summary(PASSED, MISSING), (1, ["failed: d (not run)", "1 passed, 1 failed, 0 skipped"]))

@@ -66,7 +66,8 @@ TEST_CASE("write errors name the path and the reason") {
   CHECK_THAT(to_string(write_text_file(folder / "file/below", "x").errors()),
              ContainsSubstring("cannot write file") && ContainsSubstring("file/below"));
   CHECK(!write_text_file("", "x").ok());
-  CHECK_THAT(to_string(write_text_file("/dev/full", std::string(100000, 'x')).errors()), ContainsSubstring("No space left"));
+  CHECK_THAT(to_string(write_text_file("/dev/full", std::string(100000, 'x')).errors()),
+             ContainsSubstring("No space left"));
 }
 
 }  // namespace dovetail

@@ -19,8 +19,9 @@ double value_of(std::uint32_t bits, int exponent_bits, int fraction_bits) {
   const int exponent = static_cast<int>(bits >> fraction_bits) & ((1 << exponent_bits) - 1);
   const double fraction = bits & ((1u << fraction_bits) - 1);
   const double magnitude = exponent == (1 << exponent_bits) - 1 ? static_cast<double>(kInfinity)
-                           : exponent == 0                      ? std::ldexp(fraction, 1 - bias - fraction_bits)
-                                           : std::ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits);
+                           : exponent == 0
+                               ? std::ldexp(fraction, 1 - bias - fraction_bits)
+                               : std::ldexp(fraction + (1 << fraction_bits), exponent - bias - fraction_bits);
   return (bits & 0x8000u) != 0 ? -magnitude : magnitude;
 }
 
@@ -41,7 +42,8 @@ void check_all_patterns(const Format& format) {
   for (std::uint32_t bits = 0; bits < kPatterns; ++bits) {
     const float value = format.decode(static_cast<std::uint16_t>(bits));
     const bool decoded = format.is_nan(bits) ? std::isnan(value)
-                                             : static_cast<double>(value) == value_of(bits, format.exponent_bits, format.fraction_bits) &&
+                                             : static_cast<double>(value) ==
+                                                       value_of(bits, format.exponent_bits, format.fraction_bits) &&
                                                    std::signbit(value) == ((bits & 0x8000u) != 0);
     if (decoded && format.encode(value) == bits) continue;
     CAPTURE(bits, value, format.encode(value));
@@ -54,8 +56,9 @@ void check_all_ties(const Format& format) {
   for (std::uint32_t bits = 0; bits < format.infinity(); ++bits) {
     const double low = value_of(bits, format.exponent_bits, format.fraction_bits);
     // Past the largest number lies what would be the next: from its midpoint on everything is infinite.
-    const double high = bits + 1 < format.infinity() ? value_of(bits + 1, format.exponent_bits, format.fraction_bits)
-                                                     : 2 * low - value_of(bits - 1, format.exponent_bits, format.fraction_bits);
+    const double high = bits + 1 < format.infinity()
+                            ? value_of(bits + 1, format.exponent_bits, format.fraction_bits)
+                            : 2 * low - value_of(bits - 1, format.exponent_bits, format.fraction_bits);
     const auto midpoint = static_cast<float>((low + high) / 2);
     if (static_cast<double>(midpoint) != (low + high) / 2) continue;  // below float's own subnormals
     const std::uint32_t even = (bits & 1) == 0 ? bits : bits + 1;

@@ -28,10 +28,13 @@ TEST_CASE("a key twice in one object is an error, in two objects it is not") {
         "error: cannot read JSON (f.json): the key \"k\" stands twice in one object. Hint: remove one of the two");
 }
 
-TEST_CASE("all duplicate keys are told") { CHECK(parse_json(R"({"a":1,"a":2,"b":3,"b":4})", "f").errors().size() == 2); }
+TEST_CASE("all duplicate keys are told") {
+  CHECK(parse_json(R"({"a":1,"a":2,"b":3,"b":4})", "f").errors().size() == 2);
+}
 
 TEST_CASE("syntax errors name line and column") {
-  CHECK_THAT(problem("{\n  \"a\": 1,\n  oops\n}"), ContainsSubstring("(f.json:3:3)") && ContainsSubstring("syntax error"));
+  CHECK_THAT(problem("{\n  \"a\": 1,\n  oops\n}"),
+             ContainsSubstring("(f.json:3:3)") && ContainsSubstring("syntax error"));
   CHECK_THAT(problem(""), ContainsSubstring("(f.json:1:1)") && ContainsSubstring("unexpected end of input"));
   CHECK_THAT(problem("[1, 2"), ContainsSubstring("f.json:1:6"));
 }

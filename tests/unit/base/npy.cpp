@@ -61,7 +61,8 @@ TEST_CASE("every dtype round-trips through npy; bfloat16 becomes its bits") {
     INFO(row.name);
     const NdArray array = ramp(row.dtype);
     const NdArray back = *parse_npy(format_npy(array), "f.npy");
-    if (row.dtype == DType::bfloat16) CHECK(back == NdArray(DType::uint16, array.shape(), {array.bytes().begin(), array.bytes().end()}));
+    if (row.dtype == DType::bfloat16)
+      CHECK(back == NdArray(DType::uint16, array.shape(), {array.bytes().begin(), array.bytes().end()}));
     else CHECK(back == array);
   }
 }
@@ -114,11 +115,15 @@ TEST_CASE("npy errors name the broken rule") {
   CHECK_THAT(to_string(parse_npy({}, "f.npy").errors()), ContainsSubstring("does not start with"));
   CHECK_THAT(problem("{'descr': '<i2', 'fortran_order': False, 'shape': (3,), }", 5),
              ContainsSubstring("f.npy") && ContainsSubstring("int16 [3] does not have the 5 bytes"));
-  CHECK_THAT(problem("{'descr': '<c8', 'fortran_order': False, 'shape': (), }", 8), ContainsSubstring("element type '<c8'"));
-  CHECK_THAT(problem("{'descr': '|i2', 'fortran_order': False, 'shape': (), }", 2), ContainsSubstring("element type '|i2'"));
-  CHECK_THAT(problem("{'descr': '<i2', 'fortran_order': Maybe, 'shape': (), }"), ContainsSubstring("neither True nor False"));
+  CHECK_THAT(problem("{'descr': '<c8', 'fortran_order': False, 'shape': (), }", 8),
+             ContainsSubstring("element type '<c8'"));
+  CHECK_THAT(problem("{'descr': '|i2', 'fortran_order': False, 'shape': (), }", 2),
+             ContainsSubstring("element type '|i2'"));
+  CHECK_THAT(problem("{'descr': '<i2', 'fortran_order': Maybe, 'shape': (), }"),
+             ContainsSubstring("neither True nor False"));
   CHECK_THAT(problem("{'descr': '<i2', 'shape': (), }"), ContainsSubstring("is missing"));
-  CHECK_THAT(problem("{'descr': '<i2', 'descr': '<i2', 'shape': (), }"), ContainsSubstring("'descr' is unknown or stands twice"));
+  CHECK_THAT(problem("{'descr': '<i2', 'descr': '<i2', 'shape': (), }"),
+             ContainsSubstring("'descr' is unknown or stands twice"));
   CHECK_THAT(problem("{'descr': '<i2', 'fortran_order': False, 'shape': (-1,), }"), ContainsSubstring("an extent"));
   CHECK_THAT(problem("{'descr': '<i2', 'fortran_order': False, 'shape': (), } x"), ContainsSubstring("text follows"));
   CHECK_THAT(to_string(read_npy(kData / "structured.npy").errors()), ContainsSubstring("structured element types"));
@@ -133,8 +138,10 @@ TEST_CASE("npy shapes that overflow or claim terabytes are refused without alloc
              ContainsSubstring("does not have the 16 bytes"));
   CHECK_THAT(problem("{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807,), }", 16),
              ContainsSubstring("does not have the 16 bytes"));
-  CHECK(problem("{'descr': '<f8', 'fortran_order': True, 'shape': (9223372036854775807, 9223372036854775807, 0), }") == "no problem");
-  CHECK_THAT(problem("{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775808,), }"), ContainsSubstring("an extent"));
+  CHECK(problem("{'descr': '<f8', 'fortran_order': True, 'shape': (9223372036854775807, 9223372036854775807, 0), }") ==
+        "no problem");
+  CHECK_THAT(problem("{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775808,), }"),
+             ContainsSubstring("an extent"));
   std::string ones;
   for (int i = 0; i < 65; ++i) ones += "1,";
   CHECK_THAT(problem("{'descr': '|i1', 'fortran_order': False, 'shape': (" + ones + "), }", 1),

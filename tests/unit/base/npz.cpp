@@ -136,7 +136,8 @@ TEST_CASE("an npz member that claims gigabytes is refused without allocating the
 
 TEST_CASE("npz members may not share their bytes") {
   const std::vector<std::byte> one = *format_zip(std::vector{text_member("a.npy", std::string(100, 'x'))}, "f");
-  std::vector<std::byte> bytes = *format_zip(std::vector{text_member("a.npy", std::string(100, 'x')), text_member("b.npy", "")}, "f");
+  std::vector<std::byte> bytes =
+      *format_zip(std::vector{text_member("a.npy", std::string(100, 'x')), text_member("b.npy", "")}, "f");
   const std::size_t second_entry = 135 + 35 + 51;
   for (const std::size_t field : {20, 24}) bytes[second_entry + field] = std::byte{100};
   for (std::size_t i = 0; i < 4; ++i) bytes[second_entry + 42 + i] = std::byte{0};
