@@ -1,0 +1,19 @@
+// Attributes of an ONNX node as graph attributes.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "base/result.h"
+#include "compiler/graph/graph.h"
+
+namespace dovetail::onnx {
+class Node;
+}
+
+namespace dovetail::import {
+
+// Errors (all of the node's): subgraphs, references to function attributes, sparse tensors and type attributes, duplicates, damaged tensors.
+Result<graph::Attributes> read_attributes(const onnx::Node& node, const std::string& where, const std::filesystem::path& external_folder);
+
+}  // namespace dovetail::import

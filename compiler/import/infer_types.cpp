@@ -1,0 +1,132 @@
+#include "compiler/import/infer_types.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "compiler/import/normalise.h"
+#include "compiler/import/tensor_proto.h"
+#include "compiler/ops/op.h"
+#include "compiler/passes/evaluate_node.h"
+
+namespace dovetail::import {
+namespace {
+
+using graph::NodeId;
+using graph::ValueId;
+
+// A value needed at compile time (a shape, a list of axes) is small; more than this on the way to one is a damaged model.
+constexpr std::int64_t kCompileTimeBytes = std::int64_t{1} << 24;
+
+class TypeInference {
+ public:
+  TypeInference(graph::Graph& graph, std::int64_t opset, const std::string& where, const passes::Evaluate& evaluate)
+      : graph_(graph), opset_(opset), where_(where), evaluate_(evaluate) {}
+
+  Diagnostics run() {
+    for (NodeId imported : graph_.topological_order()) {
+      if (!operands_typed(imported)) {
+        lose(graph_.node(imported).outputs);
+        continue;
+      }
+      const std::vector<ValueId> outputs = graph_.node(imported).outputs;
+      const auto nodes = normalise(graph_, imported, opset_);
+      if (!nodes) {
+        report(nodes.errors());
+        lose(outputs);
+        continue;
+      }
+      for (NodeId node : *nodes)
+        if (operands_typed(node) && !infer(node)) lose(graph_.node(node).outputs), lose(outputs);
+    }
+    return std::move(findings_);
+  }
+
+ private:
+  void report(Diagnostics diagnostics) {
+    for (Diagnostic& diagnostic : diagnostics) {
+      diagnostic.where = diagnostic.where.empty() ? where_ : where_ + ", " + diagnostic.where;
+      findings_.push_back(std::move(diagnostic));
+    }
+  }
+
+  bool operands_typed(NodeId node) const {
+    const std::vector<ValueId>& inputs = graph_.node(node).inputs;
+    return std::none_of(inputs.begin(), inputs.end(), [&](ValueId input) { return input.valid() && untyped_.count(input); });
+  }
+  void lose(const std::vector<ValueId>& outputs) { untyped_.insert(outputs.begin(), outputs.end()); }
+
+  bool infer(NodeId node) {
+    const std::size_t before = findings_.size();
+    if (const ops::OpDef* def = ops::find(graph_.node(node).op))
+      for (int position : def->compile_time_inputs) require_constant(node, static_cast<std::size_t>(position));
+    if (findings_.size() != before) return false;
+    if (auto inferred = ops::infer(graph_, node); !inferred) {
+      report(inferred.errors());
+      return false;
+    }
+    for (ValueId output : graph_.node(node).outputs) {
+      const graph::Value& value = graph_.value(output);
+      if (auto bytes = tensor_bytes(value.type.dtype, value.type.shape, fmt::format("{}, output %{}", graph_.node(node).name, value.name)); !bytes) report(bytes.errors());
+    }
+    return findings_.size() == before;
+  }
+
+  void require_constant(NodeId node, std::size_t position) {
+    if (position >= graph_.node(node).inputs.size()) return;
+    const ValueId operand = graph_.node(node).inputs[position];
+    if (!operand.valid() || graph_.is_constant(operand)) return;
+    if (const std::string why = materialise(operand); !why.empty())
+      report({{fmt::format("cannot import {} ({})", graph_.node(node).name, graph_.node(node).op), graph_.node(node).name,
+               fmt::format("input {} (%{}) must be known at compile time, but {}", position, graph_.value(operand).name, why),
+               "fix the extents it depends on (--shape), or fold constants before export"}});
+  }
+
+  // Makes the value a constant by evaluating all that it depends on; else says why not. Everything on the way has its type already.
+  std::string materialise(ValueId wanted) {
+    std::vector<NodeId> needed;
+    std::set<NodeId> seen;
+    std::vector<ValueId> open{wanted};
+    while (!open.empty()) {
+      const ValueId value = open.back();
+      open.pop_back();
+      if (!value.valid() || graph_.is_constant(value)) continue;
+      const NodeId producer = graph_.value(value).producer;
+      if (!producer.valid()) return fmt::format("it depends on graph input %{}", graph_.value(value).name);
+      if (!seen.insert(producer).second) continue;
+      needed.push_back(producer);
+      if (!passes::needs_types_only(graph_.node(producer))) open.insert(open.end(), graph_.node(producer).inputs.begin(), graph_.node(producer).inputs.end());
+    }
+    // Operands first: the order in which types were inferred is the execution order.
+    std::vector<NodeId> order;
+    for (NodeId node : graph_.topological_order())
+      if (seen.count(node)) order.push_back(node);
+    for (NodeId node : order) {
+      for (ValueId output : graph_.node(node).outputs) {
+        const graph::TensorType& type = graph_.value(output).type;
+        if (element_count(type.shape) > kCompileTimeBytes / size_bytes(type.dtype))
+          return fmt::format("computing it takes a tensor of type {} (%{}), more than {} MiB", to_string(type), graph_.value(output).name, kCompileTimeBytes >> 20);
+      }
+      auto values = passes::evaluate_node(graph_, node, evaluate_);
+      if (!values) return fmt::format("evaluating {} fails: {}", graph_.node(node).name, values.errors().front().why);
+      passes::replace_by_constants(graph_, node, *std::move(values));
+    }
+    return "";
+  }
+
+  graph::Graph& graph_;
+  const std::int64_t opset_;
+  const std::string& where_;
+  const passes::Evaluate& evaluate_;
+  std::set<ValueId> untyped_;
+  Diagnostics findings_;
+};
+
+}  // namespace
+
+Result<void> infer_types(graph::Graph& graph, std::int64_t opset, const std::string& where, const passes::Evaluate& evaluate) {
+  return TypeInference(graph, opset, where, evaluate).run();
+}
+
+}  // namespace dovetail::import

@@ -1,0 +1,291 @@
+#include "compiler/import/normalise.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace dovetail::import {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::TensorType;
+using graph::ValueId;
+
+struct Rewrite {
+  Graph& graph;
+  NodeId id;
+  std::int64_t opset;
+  std::vector<NodeId> before, after;  // nodes that a rule adds
+
+  Node& node() { return graph.node(id); }
+  const TensorType& type(std::size_t input) { return graph.value(node().inputs[input]).type; }
+  bool has(std::size_t input) { return input < node().inputs.size() && node().inputs[input].valid(); }
+
+  Diagnostic refused(std::string why, std::string hint) { return {fmt::format("cannot import {} of opset {}", node().op, opset), node().name, std::move(why), std::move(hint)}; }
+
+  void set_input(std::size_t position, ValueId value) {
+    if (node().inputs.size() <= position) node().inputs.resize(position + 1);
+    node().inputs[position] = value;
+  }
+  void set_constant_input(std::size_t position, std::string_view stem, NdArray array) {
+    const ValueId value = graph.add_constant(fmt::format("{}/{}", node().name, stem), std::move(array));
+    set_input(position, value);
+  }
+  NodeId add(std::string op, std::string_view stem, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
+    Node added;
+    added.name = graph.unique_node_name(fmt::format("{}/{}", node().name, stem));
+    added.op = std::move(op);
+    added.inputs = std::move(inputs);
+    added.outputs = std::move(outputs);
+    added.origins = node().origins;
+    return graph.add_node(std::move(added));
+  }
+};
+using Rule = Result<void> (*)(Rewrite&);
+
+NdArray int64_list(const std::vector<std::int64_t>& values) { return NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values); }
+
+NdArray scalar_of(DType dtype, double value) {
+  NdArray array(dtype, {});
+  array.set_double(0, value);
+  return array;
+}
+
+// The attribute `name` (a list of integers) becomes input `position`; nothing happens where it is absent.
+Result<void> move_ints(Rewrite& rewrite, const char* name, std::size_t position) {
+  const auto found = rewrite.node().attributes.find(name);
+  if (found == rewrite.node().attributes.end()) return {};
+  std::vector<std::int64_t> values;
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&found->second)) values = *list;
+  else if (const auto* single = std::get_if<std::int64_t>(&found->second)) values = {*single};
+  else return rewrite.refused(fmt::format("attribute {} is no list of integers", name), "export the model again");
+  rewrite.node().attributes.erase(found);
+  rewrite.set_constant_input(position, name, int64_list(values));
+  return {};
+}
+
+// The attribute `name` (a number) becomes scalar input `position` of the type of input 0.
+Result<void> move_number(Rewrite& rewrite, const char* name, std::size_t position) {
+  const auto found = rewrite.node().attributes.find(name);
+  if (found == rewrite.node().attributes.end()) return {};
+  const auto* value = std::get_if<double>(&found->second);
+  if (!value || !rewrite.has(0)) return rewrite.refused(fmt::format("attribute {} is no number", name), "export the model again");
+  NdArray array = scalar_of(rewrite.type(0).dtype, *value);
+  rewrite.node().attributes.erase(found);
+  rewrite.set_constant_input(position, name, std::move(array));
+  return {};
+}
+
+Result<void> axes_to_input(Rewrite& rewrite) { return move_ints(rewrite, "axes", 1); }
+
+Result<void> clip(Rewrite& rewrite) {
+  DOVETAIL_TRY(move_number(rewrite, "min", 1));
+  return move_number(rewrite, "max", 2);
+}
+
+Result<void> pad(Rewrite& rewrite) {
+  DOVETAIL_TRY(move_ints(rewrite, "pads", 1));
+  return move_number(rewrite, "value", 2);
+}
+
+Result<void> slice(Rewrite& rewrite) {
+  DOVETAIL_TRY(move_ints(rewrite, "starts", 1));
+  DOVETAIL_TRY(move_ints(rewrite, "ends", 2));
+  return move_ints(rewrite, "axes", 3);
+}
+
+Result<void> split_sizes(Rewrite& rewrite) { return move_ints(rewrite, "split", 1); }
+
+// Before opset 18 the number of parts was that of the outputs.
+Result<void> split_count(Rewrite& rewrite) {
+  if (!rewrite.has(1)) rewrite.node().attributes["num_outputs"] = static_cast<std::int64_t>(rewrite.node().outputs.size());
+  return {};
+}
+
+Result<void> top_k(Rewrite& rewrite) { return move_ints(rewrite, "k", 1); }
+
+// Inference ignores the ratio.
+Result<void> dropout(Rewrite& rewrite) {
+  rewrite.node().attributes.erase("ratio");
+  return {};
+}
+
+Result<void> batch_normalisation(Rewrite& rewrite) {
+  Node& node = rewrite.node();
+  if (const auto spatial = node.attributes.find("spatial"); spatial != node.attributes.end()) {
+    if (const auto* value = std::get_if<std::int64_t>(&spatial->second); !value || *value != 1)
+      return rewrite.refused("spatial = 0 (statistics per element)", "only spatial = 1 (statistics per channel) is supported");
+    node.attributes.erase(spatial);
+  }
+  // Outputs 1 to 4 are the statistics that training writes.
+  for (std::size_t i = 1; i < node.outputs.size(); ++i)
+    if (rewrite.graph.is_output(node.outputs[i]) || !rewrite.graph.users(node.outputs[i]).empty())
+      return rewrite.refused(fmt::format("output {} (training statistics) is used", i), "export the model for inference");
+  for (std::size_t i = 1; i < node.outputs.size(); ++i) rewrite.graph.value(node.outputs[i]).producer = {};
+  if (!node.outputs.empty()) node.outputs.resize(1);
+  return {};
+}
+
+// Softmax, LogSoftmax, Hardmax before opset 13 work on the input seen as a matrix: axes before `axis` are rows, the others one row.
+Result<void> matrix_softmax(Rewrite& rewrite) {
+  if (!rewrite.has(0)) return {};
+  const Shape shape = rewrite.type(0).shape;
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  std::int64_t axis = graph::int_attribute(rewrite.node(), "axis", 1);
+  if (axis < -rank || axis > rank) return rewrite.refused(fmt::format("axis {} of rank {}", axis, rank), "export the model again");
+  if (axis < 0) axis += rank;
+  std::int64_t rows = 1, columns = 1;
+  for (std::int64_t i = 0; i < rank; ++i) (i < axis ? rows : columns) *= shape[static_cast<std::size_t>(i)];
+  if (axis < rank && columns == shape[static_cast<std::size_t>(axis)]) {  // the axes behind have extent 1: the two meanings agree
+    rewrite.node().attributes["axis"] = axis;
+    return {};
+  }
+  const DType dtype = rewrite.type(0).dtype;
+  const std::string stem = rewrite.graph.value(rewrite.node().outputs[0]).name;
+  const ValueId input = rewrite.node().inputs[0], output = rewrite.node().outputs[0];
+  const ValueId matrix = rewrite.graph.add_value(stem + "/matrix", {dtype, {rows, columns}});
+  const ValueId result = rewrite.graph.add_value(stem + "/softmax", {dtype, {rows, columns}});
+  const ValueId to_matrix = rewrite.graph.add_constant(stem + "/matrix_shape", int64_list({rows, columns}));
+  const ValueId to_shape = rewrite.graph.add_constant(stem + "/shape", int64_list(shape));
+  rewrite.graph.value(output).producer = {};
+  rewrite.before.push_back(rewrite.add("Reshape", "to_matrix", {input, to_matrix}, {matrix}));
+  rewrite.after.push_back(rewrite.add("Reshape", "from_matrix", {result, to_shape}, {output}));
+  rewrite.node().inputs[0] = matrix;
+  rewrite.node().outputs[0] = result;
+  rewrite.graph.value(result).producer = rewrite.id;
+  rewrite.node().attributes["axis"] = std::int64_t{1};
+  return {};
+}
+
+// Resize of opset 10: no transformation of coordinates; nearest is the lower neighbour when growing, the upper one when shrinking.
+Result<void> resize_10(Rewrite& rewrite) {
+  if (rewrite.node().inputs.size() != 2 || !rewrite.has(1)) return rewrite.refused("it needs the inputs X and scales", "export the model again");
+  const ValueId scales = rewrite.node().inputs[1];
+  rewrite.node().inputs = {rewrite.node().inputs[0], ValueId{}, scales};
+  rewrite.node().attributes["coordinate_transformation_mode"] = std::string("asymmetric");
+  bool grows = false, shrinks = false;
+  if (const auto& constant = rewrite.graph.value(scales).constant)
+    for (std::int64_t i = 0; i < constant->count(); ++i) {
+      grows = grows || constant->as_double(i) > 1;
+      shrinks = shrinks || constant->as_double(i) < 1;
+    }
+  if (grows && shrinks) return rewrite.refused("it shrinks one axis and grows another", "export the model with opset 11 or later");
+  rewrite.node().attributes["nearest_mode"] = std::string(shrinks ? "ceil" : "floor");
+  return {};
+}
+
+Result<void> upsample(Rewrite& rewrite) {
+  const auto found = rewrite.node().attributes.find("scales");
+  if (found != rewrite.node().attributes.end()) {
+    const auto* scales = std::get_if<std::vector<double>>(&found->second);
+    if (!scales) return rewrite.refused("attribute scales is no list of numbers", "export the model again");
+    NdArray array = NdArray::from<float>({static_cast<std::int64_t>(scales->size())}, {scales->begin(), scales->end()});
+    rewrite.node().attributes.erase(found);
+    rewrite.set_constant_input(1, "scales", std::move(array));
+  }
+  rewrite.node().op = "Resize";
+  return resize_10(rewrite);
+}
+
+// Empty tensors stood for omitted inputs until opset 13 allowed to omit them.
+Result<void> resize_empty_inputs(Rewrite& rewrite) {
+  for (std::size_t i = 1; i < rewrite.node().inputs.size(); ++i)
+    if (rewrite.has(i) && rewrite.type(i).shape == Shape{0}) rewrite.node().inputs[i] = {};
+  while (!rewrite.node().inputs.empty() && !rewrite.node().inputs.back().valid()) rewrite.node().inputs.pop_back();
+  return {};
+}
+
+Result<void> scatter(Rewrite& rewrite) {
+  rewrite.node().op = "ScatterElements";
+  return {};
+}
+
+// Scale and bias per group (opset 18) become scale and bias per channel.
+Result<void> group_normalisation(Rewrite& rewrite) {
+  const std::int64_t groups = graph::int_attribute(rewrite.node(), "num_groups", 0);
+  if (!rewrite.has(0) || rewrite.type(0).shape.size() < 2 || groups <= 0) return {};  // infer tells
+  const std::int64_t channels = rewrite.type(0).shape[1];
+  for (std::size_t input : {std::size_t{1}, std::size_t{2}}) {
+    if (!rewrite.has(input)) continue;
+    const auto& constant = rewrite.graph.value(rewrite.node().inputs[input]).constant;
+    if (!constant) return rewrite.refused("scale and bias are no constants", "export the model with opset 21");
+    if (constant->count() != groups || channels % groups != 0) return rewrite.refused(fmt::format("{} scales for {} groups of {} channels", constant->count(), groups, channels), "give one per group");
+    NdArray expanded(constant->dtype(), {channels});
+    for (std::int64_t c = 0; c < channels; ++c) expanded.set_double(c, constant->as_double(c / (channels / groups)));
+    rewrite.set_constant_input(input, input == 1 ? "scale" : "bias", std::move(expanded));
+  }
+  return {};
+}
+
+Result<void> grid_sample(Rewrite& rewrite) {
+  const auto mode = rewrite.node().attributes.find("mode");
+  if (mode == rewrite.node().attributes.end()) return {};
+  if (mode->second == graph::Attribute{std::string("bilinear")}) mode->second = std::string("linear");
+  if (mode->second == graph::Attribute{std::string("bicubic")}) mode->second = std::string("cubic");
+  return {};
+}
+
+Result<void> roi_align(Rewrite& rewrite) {
+  rewrite.node().attributes["coordinate_transformation_mode"] = std::string("output_half_pixel");
+  return {};
+}
+
+// A rule applies to models of an opset before `before`, the one that brought the new form. Several rules of one operator apply in this order.
+struct Row {
+  std::string_view op;
+  std::int64_t before;
+  Rule rule;
+};
+constexpr std::int64_t kAlways = 1'000;  // the operator itself is gone, or the old form stays legal
+constexpr Row kRules[] = {
+    {"BatchNormalization", 14, batch_normalisation},
+    {"Clip", 11, clip},
+    {"Dropout", 12, dropout},
+    {"GridSample", 20, grid_sample},
+    {"GroupNormalization", 21, group_normalisation},
+    {"Hardmax", 13, matrix_softmax},
+    {"LogSoftmax", 13, matrix_softmax},
+    {"Pad", 11, pad},
+    {"ReduceL1", 18, axes_to_input},
+    {"ReduceL2", 18, axes_to_input},
+    {"ReduceLogSum", 18, axes_to_input},
+    {"ReduceLogSumExp", 18, axes_to_input},
+    {"ReduceMax", 18, axes_to_input},
+    {"ReduceMean", 18, axes_to_input},
+    {"ReduceMin", 18, axes_to_input},
+    {"ReduceProd", 18, axes_to_input},
+    {"ReduceSum", 13, axes_to_input},
+    {"ReduceSumSquare", 18, axes_to_input},
+    {"Resize", 11, resize_10},
+    {"Resize", kAlways, resize_empty_inputs},
+    {"RoiAlign", 16, roi_align},
+    {"Scatter", kAlways, scatter},
+    {"Slice", 10, slice},
+    {"Softmax", 13, matrix_softmax},
+    {"Split", 13, split_sizes},
+    {"Split", 18, split_count},
+    {"Squeeze", 13, axes_to_input},
+    {"TopK", 10, top_k},
+    {"Unsqueeze", 13, axes_to_input},
+    {"Upsample", kAlways, upsample},
+};
+constexpr std::string_view kNormalisedAway[] = {"Constant", "Scatter", "Upsample"};
+
+}  // namespace
+
+bool is_normalised_away(std::string_view op) { return std::find(std::begin(kNormalisedAway), std::end(kNormalisedAway), op) != std::end(kNormalisedAway); }
+
+Result<std::vector<NodeId>> normalise(Graph& graph, NodeId node, std::int64_t opset) {
+  Rewrite rewrite{graph, node, opset, {}, {}};
+  const std::string op = graph.node(node).op;
+  for (const Row& row : kRules)
+    if (row.op == op && opset < row.before) DOVETAIL_TRY(row.rule(rewrite));
+  std::vector<NodeId> nodes = std::move(rewrite.before);
+  nodes.push_back(node);
+  nodes.insert(nodes.end(), rewrite.after.begin(), rewrite.after.end());
+  return nodes;
+}
+
+}  // namespace dovetail::import

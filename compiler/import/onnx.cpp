@@ -1,0 +1,73 @@
+#include "compiler/import/onnx.h"
+
+#include <climits>
+
+#include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include "base/file.h"
+#include "compiler/import/infer_types.h"
+#include "compiler/import/onnx.pb.h"
+#include "compiler/import/read_graph.h"
+#include "compiler/import/tensor_proto.h"
+
+namespace dovetail::import {
+namespace {
+
+// The format nests five messages deep; what nests deeper is skipped as unknown, or damaged.
+constexpr int kRecursionLimit = 32;
+
+Result<void> parse(std::span<const std::byte> bytes, const std::string& where, onnx::Model& model) {
+  if (bytes.size() > static_cast<std::size_t>(INT_MAX))
+    return Diagnostic{"cannot import the model", where, fmt::format("{} bytes > {}, the limit of a protobuf file", bytes.size(), INT_MAX), "export the weights as external data"};
+  google::protobuf::io::ArrayInputStream array(bytes.data(), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedInputStream stream(&array);
+  stream.SetRecursionLimit(kRecursionLimit);
+  if (!model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
+    return Diagnostic{"cannot import the model", where, fmt::format("{} bytes that are no serialised ONNX model", bytes.size()), "the file is damaged or truncated, or in another format"};
+  return {};
+}
+
+// The file's types of the outputs against the inferred ones. Shapes in files are often stale; element types are not.
+void check_outputs(const onnx::Graph& proto, const std::string& where, Imported& imported, Diagnostics& findings) {
+  for (int i = 0; i < proto.output_size(); ++i) {
+    const onnx::TensorTypeInfo& declared = proto.output(i).type().tensor_type();
+    const graph::Value& value = imported.graph.value(imported.graph.outputs[static_cast<std::size_t>(i)]);
+    const auto dtype = dtype_from_onnx(declared.elem_type());
+    if (declared.elem_type() != 0 && dtype != value.type.dtype)
+      findings.push_back({"cannot import the model", where + ", output " + value.name,
+                          fmt::format("the file declares {}, its operators yield {}", onnx_dtype_name(declared.elem_type()), name(value.type.dtype)), "export the model again"});
+    if (!declared.has_shape()) continue;
+    bool differs = declared.shape().dim_size() != static_cast<int>(value.type.shape.size());
+    for (int axis = 0; !differs && axis < declared.shape().dim_size(); ++axis) {
+      const onnx::Dimension& dimension = declared.shape().dim(axis);
+      differs = dimension.has_dim_value() && dimension.dim_value() > 0 && dimension.dim_value() != value.type.shape[static_cast<std::size_t>(axis)];
+    }
+    if (differs) imported.report.notes.push_back(fmt::format("output {}: the file declares another shape than {}, which its operators yield", value.name, to_string(value.type.shape)));
+  }
+}
+
+}  // namespace
+
+Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view source, const ImportOptions& options) {
+  const std::string where(source);
+  onnx::Model model;
+  DOVETAIL_TRY(parse(bytes, where, model));
+  DOVETAIL_ASSIGN(Imported imported, read_graph(model, where, options));
+  DOVETAIL_TRY(infer_types(imported.graph, imported.report.opset, where, passes::interpreter_evaluate()));
+  Diagnostics findings;
+  check_outputs(model.graph(), where, imported, findings);
+  if (!findings.empty()) return findings;
+  imported.graph.compact();
+  if (auto verified = graph::verify(imported.graph); !verified) throw InternalError(to_string(verified.errors()) + to_string(imported.graph));
+  return imported;
+}
+
+Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options) {
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path));
+  if (options.external_data_folder.empty()) options.external_data_folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  return import_onnx(bytes, path.string(), options);
+}
+
+}  // namespace dovetail::import

@@ -1,0 +1,250 @@
+#include "compiler/import/read_graph.h"
+
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "compiler/import/attributes.h"
+#include "compiler/import/input_shapes.h"
+#include "compiler/import/normalise.h"
+#include "compiler/import/onnx.pb.h"
+#include "compiler/import/tensor_proto.h"
+#include "compiler/ops/op.h"
+
+namespace dovetail::import {
+namespace {
+
+using graph::Node;
+using graph::ValueId;
+
+constexpr std::size_t kNamedNodes = 5;  // of an unknown operator; the rest is counted
+
+bool is_default_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
+
+// Hands out unique node names: `stem`, stem_2, ... in time independent of the number of nodes.
+class Names {
+ public:
+  std::string unique(const std::string& stem) {
+    std::string name = stem;
+    for (int& count = tried_[stem]; !taken_.insert(name).second;) name = fmt::format("{}_{}", stem, ++count + 1);
+    return name;
+  }
+
+ private:
+  std::unordered_map<std::string, int> tried_;
+  std::unordered_set<std::string> taken_;
+};
+
+class Reader {
+ public:
+  Reader(const onnx::Model& model, const std::string& where, const ImportOptions& options) : model_(model), proto_(model.graph()), where_(where), options_(options) {}
+
+  Result<Imported> run() {
+    read_header();
+    graph().name = printable(proto_.name());
+    for (const onnx::Tensor& tensor : proto_.initializer()) add_initialiser(tensor);
+    for (const onnx::SparseTensor& tensor : proto_.sparse_initializer())
+      report("initialiser " + printable(tensor.values().name()), "sparse tensors are not supported", "export it dense");
+    add_inputs();
+    for (const onnx::Node& node : proto_.node()) add_node(node);
+    for (std::size_t i = 0; i < links_.size(); ++i) link(links_[i]);
+    add_outputs();
+    report_unknown_operators();
+    if (findings_.empty())
+      if (auto verified = graph::verify(graph()); !verified) findings_ = verified.errors();  // cycles
+    if (!findings_.empty()) return std::move(findings_);
+    return std::move(imported_);
+  }
+
+ private:
+  struct Link {  // the operands of a node, by name: producers may come later in the file
+    graph::NodeId node;
+    std::vector<std::string> inputs;
+  };
+
+  graph::Graph& graph() { return imported_.graph; }
+
+  void report(const std::string& object, std::string why, std::string hint) {
+    findings_.push_back({"cannot import the model", object.empty() ? where_ : where_ + ", " + object, std::move(why), std::move(hint)});
+  }
+  void report(const Diagnostics& diagnostics) { findings_.insert(findings_.end(), diagnostics.begin(), diagnostics.end()); }
+
+  void read_header() {
+    imported_.report.ir_version = model_.ir_version();
+    imported_.report.producer = printable(model_.producer_name());
+    if (!model_.producer_version().empty()) imported_.report.producer += " " + printable(model_.producer_version());
+    for (const onnx::OperatorSet& set : model_.opset_import())
+      if (is_default_domain(set.domain())) imported_.report.opset = set.version();
+    if (const std::int64_t opset = imported_.report.opset; opset < kOldestOpset || opset > kNewestOpset)
+      report("", opset == 0 ? std::string("the model names no ONNX operator set") : fmt::format("ONNX operator set {}; supported are {} to {}", opset, kOldestOpset, kNewestOpset),
+             "convert the model with onnx.version_converter, or export it with another opset");
+    if (!model_.has_graph()) report("", "the file holds no graph", "check that this is an ONNX model");
+  }
+
+  // Declares a value; an error where the name is taken.
+  ValueId declare(const std::string& name, graph::TensorType type, const std::string& what) {
+    const ValueId id{static_cast<std::int32_t>(graph().values.size())};
+    const auto [entry, fresh] = by_name_.emplace(name, id);
+    if (!fresh) {
+      report(what, fmt::format("value {} is defined twice", name), "every value has one producer; rename one of them");
+      return {};
+    }
+    graph::Value value;
+    value.name = name;
+    value.type = std::move(type);
+    graph().values.push_back(std::move(value));
+    return id;
+  }
+
+  void add_constant(const std::string& name, NdArray array, const std::string& what) {
+    const ValueId id = declare(name, {array.dtype(), array.shape()}, what);
+    if (id.valid()) graph().value(id).constant = std::move(array);
+  }
+
+  void add_initialiser(const onnx::Tensor& tensor) {
+    const std::string name = printable(tensor.name());
+    const std::string what = "initialiser " + name;
+    if (name.empty()) return report(what, "an initialiser has no name", "export the model again");
+    auto array = to_ndarray(tensor, where_ + ", " + what, options_.external_data_folder);
+    if (!array) {
+      report(array.errors());
+      broken_.insert(name);
+      return;
+    }
+    add_constant(name, *std::move(array), what);
+  }
+
+  // IR versions before 4 list initialisers among the inputs; they stay constants.
+  void add_inputs() {
+    std::vector<const onnx::ValueInfo*> inputs;
+    std::unordered_set<std::string> seen;
+    for (const onnx::ValueInfo& input : proto_.input()) {
+      const std::string name = printable(input.name());
+      if (by_name_.count(name) || broken_.count(name)) continue;
+      if (name.empty()) report("inputs", "a graph input has no name", "export the model again");
+      else if (!seen.insert(name).second) report("input " + name, fmt::format("value {} is defined twice", name), "list each input once");
+      else inputs.push_back(&input);
+    }
+    auto types = bind_input_shapes(inputs, where_, options_, imported_.report.notes);
+    if (!types) report(types.errors());
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const std::string name = printable(inputs[i]->name());
+      graph().inputs.push_back(declare(name, types ? (*types)[i] : graph::TensorType{}, "input " + name));
+    }
+  }
+
+  void add_node(const onnx::Node& proto) {
+    Node node;
+    node.op = printable(proto.op_type());
+    if (!is_default_domain(proto.domain())) node.op = printable(proto.domain()) + "." + node.op;
+    ++imported_.report.operators[node.op];
+    node.name = printable(proto.name());
+    if (node.name.empty()) node.name = node.op + (proto.output_size() ? "_" + printable(proto.output(0)) : "");
+    node.name = names_.unique(node.name);
+    node.origins = {node.name};
+    const std::string what = fmt::format("node {} ({})", node.name, node.op);
+
+    auto attributes = read_attributes(proto, where_ + ", " + what, options_.external_data_folder);
+    if (!attributes) {
+      report(attributes.errors());
+      declare_outputs(proto, what);  // so that users of its outputs are not reported as well
+      return;
+    }
+    node.attributes = *std::move(attributes);
+    if (node.op == "Constant") return add_constant_node(proto, node, what);
+    if (!is_known(node.op)) unknown_[node.op].push_back(node.name);
+    node.outputs = declare_outputs(proto, what);
+    if (node.outputs.empty()) report(what, "it has no outputs", "remove the node");
+    Link link;
+    for (const std::string& input : proto.input()) link.inputs.push_back(printable(input));
+    while (!link.inputs.empty() && link.inputs.back().empty()) link.inputs.pop_back();
+    link.node = {static_cast<std::int32_t>(graph().nodes.size())};
+    for (ValueId output : node.outputs) graph().value(output).producer = link.node;
+    graph().nodes.push_back(std::move(node));
+    links_.push_back(std::move(link));
+  }
+
+  // Omitted outputs at the end vanish; one in the middle becomes a value that nobody uses.
+  std::vector<ValueId> declare_outputs(const onnx::Node& proto, const std::string& what) {
+    int count = proto.output_size();
+    while (count > 0 && proto.output(count - 1).empty()) --count;
+    std::vector<ValueId> outputs;
+    for (int i = 0; i < count; ++i) {
+      std::string name = printable(proto.output(i));
+      if (name.empty()) name = fmt::format("{} output {} (unused)", what, i);
+      if (const ValueId id = declare(name, {}, what); id.valid()) outputs.push_back(id);
+    }
+    return outputs;
+  }
+
+  void add_constant_node(const onnx::Node& proto, const Node& node, const std::string& what) {
+    if (proto.output_size() != 1 || node.attributes.size() != 1) return report(what, "a Constant has one output and one attribute", "export the model again");
+    const std::string name = printable(proto.output(0));
+    const auto& [attribute, value] = *node.attributes.begin();
+    if (const auto* array = std::get_if<NdArray>(&value)) return add_constant(name, *array, what);
+    if (const auto* integer = std::get_if<std::int64_t>(&value)) return add_constant(name, NdArray::scalar(*integer), what);
+    if (const auto* real = std::get_if<double>(&value)) return add_constant(name, NdArray::scalar(static_cast<float>(*real)), what);
+    if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value))
+      return add_constant(name, NdArray::from<std::int64_t>({static_cast<std::int64_t>(integers->size())}, *integers), what);
+    if (const auto* reals = std::get_if<std::vector<double>>(&value))
+      return add_constant(name, NdArray::from<float>({static_cast<std::int64_t>(reals->size())}, {reals->begin(), reals->end()}), what);
+    broken_.insert(name);
+    report(what, fmt::format("attribute {} of a Constant is no tensor and no number", attribute), "strings are not supported");
+  }
+
+  static bool is_known(const std::string& op) { return ops::find(op) || is_normalised_away(op); }
+
+  ValueId lookup(const std::string& name, const std::string& what) {
+    if (name.empty()) return {};
+    const auto found = by_name_.find(name);
+    if (found != by_name_.end()) return found->second;
+    if (!broken_.count(name)) report(what, fmt::format("it uses {}, which nothing defines", name), "the model is incomplete; export it again");
+    return {};
+  }
+
+  void link(const Link& link) {
+    const std::string what = fmt::format("node {} ({})", graph().node(link.node).name, graph().node(link.node).op);
+    for (const std::string& input : link.inputs) {
+      const ValueId id = lookup(input, what);
+      graph().node(link.node).inputs.push_back(id);
+    }
+  }
+
+  void add_outputs() {
+    if (model_.has_graph() && proto_.output_size() == 0) report("", "the graph has no outputs", "mark at least one value as an output");
+    for (const onnx::ValueInfo& output : proto_.output()) {
+      const std::string name = printable(output.name());
+      if (name.empty()) report("outputs", "a graph output has no name", "export the model again");
+      else graph().outputs.push_back(lookup(name, "outputs"));
+    }
+  }
+
+  void report_unknown_operators() {
+    for (const auto& [op, nodes] : unknown_) {
+      std::vector<std::string> named(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(std::min(nodes.size(), kNamedNodes)));
+      report("", fmt::format("operator {} is not supported; {} node{}: {}{}", op, nodes.size(), nodes.size() == 1 ? "" : "s", fmt::join(named, ", "),
+                             nodes.size() > named.size() ? fmt::format(" and {} more", nodes.size() - named.size()) : ""),
+             op.find('.') != std::string::npos ? "operators of other domains are not supported; export with ONNX operators only"
+                                               : "add it in compiler/ops, or rewrite the model without it");
+    }
+  }
+
+  const onnx::Model& model_;
+  const onnx::Graph& proto_;
+  const std::string& where_;
+  const ImportOptions& options_;
+  Imported imported_;
+  Diagnostics findings_;
+  Names names_;
+  std::vector<Link> links_;
+  std::unordered_map<std::string, ValueId> by_name_;
+  std::unordered_set<std::string> broken_;  // names whose definition was reported already
+  std::map<std::string, std::vector<std::string>> unknown_;
+};
+
+}  // namespace
+
+Result<Imported> read_graph(const onnx::Model& model, const std::string& where, const ImportOptions& options) { return Reader(model, where, options).run(); }
+
+}  // namespace dovetail::import

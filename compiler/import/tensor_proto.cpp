@@ -1,0 +1,159 @@
+#include "compiler/import/tensor_proto.h"
+
+#include <climits>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "compiler/import/external_data.h"
+#include "compiler/import/onnx.h"
+#include "compiler/import/onnx.pb.h"
+
+namespace dovetail::import {
+namespace {
+
+constexpr int kExternal = 1;  // data_location
+constexpr int kString = 8;    // data_type
+
+Diagnostic refused(const std::string& where, std::string why, std::string hint = "export the model again; the file is damaged") {
+  return {"cannot read a tensor", where, std::move(why), std::move(hint)};
+}
+
+// Copies a typed field into `array`; an error where the counts differ.
+template <typename Element, typename Field>
+Result<NdArray> from_field(NdArray array, const Field& field, std::string_view field_name, const std::string& where) {
+  if (field.size() != array.count())
+    return refused(where, fmt::format("shape {} needs {} elements, {} holds {}", to_string(array.shape()), array.count(), field_name, field.size()));
+  std::byte* to = array.bytes().data();
+  for (const auto value : field) {
+    const Element element = static_cast<Element>(value);
+    std::memcpy(to, &element, sizeof element);
+    to += sizeof element;
+  }
+  return array;
+}
+
+Result<NdArray> from_typed_field(NdArray array, const onnx::Tensor& tensor, const std::string& where) {
+  switch (array.dtype()) {
+    case DType::float32: return from_field<float>(std::move(array), tensor.float_data(), "float_data", where);
+    case DType::float64: return from_field<double>(std::move(array), tensor.double_data(), "double_data", where);
+    case DType::int64: return from_field<std::int64_t>(std::move(array), tensor.int64_data(), "int64_data", where);
+    case DType::uint64: return from_field<std::uint64_t>(std::move(array), tensor.uint64_data(), "uint64_data", where);
+    case DType::uint32: return from_field<std::uint32_t>(std::move(array), tensor.uint64_data(), "uint64_data", where);
+    case DType::int32: return from_field<std::int32_t>(std::move(array), tensor.int32_data(), "int32_data", where);
+    case DType::int16: return from_field<std::int16_t>(std::move(array), tensor.int32_data(), "int32_data", where);
+    case DType::int8: return from_field<std::int8_t>(std::move(array), tensor.int32_data(), "int32_data", where);
+    case DType::uint8: return from_field<std::uint8_t>(std::move(array), tensor.int32_data(), "int32_data", where);
+    case DType::boolean: return from_field<bool>(std::move(array), tensor.int32_data(), "int32_data", where);
+    case DType::uint16:
+    case DType::float16:   // the bits, in the low half
+    case DType::bfloat16: return from_field<std::uint16_t>(std::move(array), tensor.int32_data(), "int32_data", where);
+  }
+  DOVETAIL_CHECK(false, "dtype without a field");
+}
+
+// Bytes other than 0 and 1 would be undefined behaviour in a bool.
+void make_booleans(NdArray& array) {
+  if (array.dtype() == DType::boolean)
+    for (std::byte& byte : array.bytes()) byte = std::byte{byte != std::byte{0}};
+}
+
+std::int64_t typed_elements(const onnx::Tensor& tensor) {
+  return std::int64_t{tensor.float_data_size()} + tensor.int32_data_size() + tensor.int64_data_size() + tensor.double_data_size() + tensor.uint64_data_size();
+}
+
+}  // namespace
+
+Result<std::int64_t> tensor_bytes(DType dtype, const Shape& shape, const std::string& where) {
+  std::int64_t bytes = size_bytes(dtype);
+  bool empty = false;
+  for (std::int64_t extent : shape) {
+    if (extent < 0) return refused(where, fmt::format("extent {} of shape {} is negative", extent, to_string(shape)));
+    empty = empty || extent == 0;
+  }
+  if (empty) return std::int64_t{0};
+  for (std::int64_t extent : shape)
+    if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > kTensorBytesLimit)
+      return refused(where, fmt::format("shape {} of {} has more than {} GiB", to_string(shape), name(dtype), kTensorBytesLimit >> 30),
+                     "check the shapes of the model and those given for its inputs");
+  return bytes;
+}
+
+Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where, const std::filesystem::path& external_folder) {
+  const std::optional<DType> dtype = dtype_from_onnx(tensor.data_type());
+  if (!dtype)
+    return refused(where, fmt::format("element type {} is not supported", onnx_dtype_name(tensor.data_type())),
+                   "supported are 8- to 64-bit integers, float16, bfloat16, float32, float64 and bool");
+  Shape shape(tensor.dims().begin(), tensor.dims().end());
+  DOVETAIL_ASSIGN(const std::int64_t bytes, tensor_bytes(*dtype, shape, where));
+
+  if (tensor.data_location() == kExternal) {
+    DOVETAIL_ASSIGN(std::vector<std::byte> data, read_external_data(tensor, bytes, where, external_folder));
+    NdArray array(*dtype, std::move(shape), std::move(data));
+    make_booleans(array);
+    return array;
+  }
+  if (tensor.has_raw_data()) {
+    const std::string& raw = tensor.raw_data();
+    // Some exporters write an empty raw_data beside a typed field.
+    if (!raw.empty() || typed_elements(tensor) == 0) {
+      if (static_cast<std::int64_t>(raw.size()) != bytes)
+        return refused(where, fmt::format("{} needs {} bytes, raw_data holds {}", to_string(graph::TensorType{*dtype, shape}), bytes, raw.size()));
+      const auto* begin = reinterpret_cast<const std::byte*>(raw.data());
+      NdArray array(*dtype, std::move(shape), std::vector<std::byte>(begin, begin + raw.size()));
+      make_booleans(array);
+      return array;
+    }
+  }
+  // Checked before the allocation below: a shape of gigabytes with no data must not cost gigabytes.
+  if (const std::int64_t held = typed_elements(tensor); held != bytes / size_bytes(*dtype))
+    return refused(where, fmt::format("{} needs {} elements, the file holds {}", to_string(graph::TensorType{*dtype, shape}), bytes / size_bytes(*dtype), held));
+  return from_typed_field(NdArray(*dtype, std::move(shape)), tensor, where);
+}
+
+std::string onnx_dtype_name(int number) {
+  constexpr std::pair<int, std::string_view> kNames[] = {
+      {0, "undefined"}, {kString, "string"}, {14, "complex64"}, {15, "complex128"}, {17, "float8e4m3fn"}, {18, "float8e4m3fnuz"},
+      {19, "float8e5m2"}, {20, "float8e5m2fnuz"}, {21, "uint4"}, {22, "int4"}, {23, "float4e2m1"}};
+  for (const auto& [known, name] : kNames)
+    if (known == number) return fmt::format("{} ({})", name, number);
+  if (const auto dtype = dtype_from_onnx(number)) return std::string(name(*dtype));
+  return fmt::format("number {}", number);
+}
+
+std::string printable(std::string_view bytes) {
+  std::string text;
+  for (std::size_t i = 0; i < bytes.size();) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    // Length of a UTF-8 sequence by its first byte; 0 where none starts so.
+    const std::size_t length = byte < 0x80 ? 1 : byte >= 0xC2 && byte < 0xE0 ? 2 : byte >= 0xE0 && byte < 0xF0 ? 3 : byte >= 0xF0 && byte < 0xF5 ? 4 : 0;
+    bool valid = length > 0 && i + length <= bytes.size() && !(length == 1 && (byte < 0x20 || byte == 0x7F));
+    for (std::size_t k = 1; valid && k < length; ++k) valid = (static_cast<unsigned char>(bytes[i + k]) & 0xC0) == 0x80;
+    if (valid && length == 3) {  // no overlong forms, no surrogates
+      const auto second = static_cast<unsigned char>(bytes[i + 1]);
+      valid = !(byte == 0xE0 && second < 0xA0) && !(byte == 0xED && second >= 0xA0);
+    } else if (valid && length == 4) {
+      const auto second = static_cast<unsigned char>(bytes[i + 1]);
+      valid = !(byte == 0xF0 && second < 0x90) && !(byte == 0xF4 && second >= 0x90);
+    }
+    if (valid) {
+      text.append(bytes.substr(i, length));
+      i += length;
+    } else {
+      text += fmt::format("\\x{:02x}", byte);
+      ++i;
+    }
+  }
+  return text;
+}
+
+Result<NdArray> parse_tensor_proto(std::span<const std::byte> bytes, std::string_view where) {
+  onnx::Tensor tensor;
+  if (bytes.size() > static_cast<std::size_t>(INT_MAX) || !tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return refused(std::string(where), fmt::format("{} bytes that are no serialised TensorProto", bytes.size()), "give a .pb file of ONNX test data, or .npy");
+  return to_ndarray(tensor, std::string(where), {});
+}
+
+}  // namespace dovetail::import

@@ -1,0 +1,75 @@
+#include "compiler/passes/evaluate_node.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "compiler/ops/op.h"
+#include "loops/interpreter.h"
+
+namespace dovetail::passes {
+namespace {
+
+NdArray shape_of(const graph::Node& node, const Shape& shape) {
+  if (node.op == "Size") return NdArray::scalar(element_count(shape));
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const auto bound = [&](std::string_view name, std::int64_t fallback) {
+    const std::int64_t value = graph::int_attribute(node, name, fallback);
+    return std::clamp(value < 0 ? value + rank : value, std::int64_t{0}, rank);
+  };
+  const std::int64_t start = bound("start", 0), end = std::max(start, bound("end", rank));
+  return NdArray::from<std::int64_t>({end - start}, {shape.begin() + start, shape.begin() + end});
+}
+
+}  // namespace
+
+Evaluate interpreter_evaluate() {
+  return [](const loops::Program& program, std::span<const NdArray> inputs) { return loops::evaluate(program, inputs); };
+}
+
+std::vector<std::size_t> operand_positions(const loops::Program& program) {
+  std::vector<std::size_t> positions;
+  for (const loops::Parameter& parameter : program.parameters) {
+    if (parameter.role == loops::ParameterRole::output) continue;
+    const std::string_view name = parameter.buffer->name;
+    std::size_t position = 0;
+    const auto [end, error] = std::from_chars(name.data() + std::min<std::size_t>(2, name.size()), name.data() + name.size(), position);
+    DOVETAIL_CHECK(name.starts_with("in") && error == std::errc{} && end == name.data() + name.size(),
+                   fmt::format("parameter {} of program {} is not named in<position>", name, program.name));
+    positions.push_back(position);
+  }
+  return positions;
+}
+
+bool needs_types_only(const graph::Node& node) { return (node.op == "Shape" || node.op == "Size") && node.inputs.size() == 1 && node.inputs[0].valid(); }
+
+Result<std::vector<NdArray>> evaluate_node(const graph::Graph& graph, graph::NodeId id, const Evaluate& evaluate) {
+  const graph::Node& node = graph.node(id);
+  if (needs_types_only(node)) return std::vector<NdArray>{shape_of(node, graph.value(node.inputs[0]).type.shape)};
+  DOVETAIL_ASSIGN(const loops::Program program, ops::define(graph, id));
+  std::vector<NdArray> arguments;
+  for (std::size_t position : operand_positions(program)) {
+    DOVETAIL_CHECK(position < node.inputs.size() && node.inputs[position].valid(), fmt::format("program of {} takes operand {}, which it lacks", node.name, position));
+    const graph::Value& operand = graph.value(node.inputs[position]);
+    if (!operand.constant)
+      return Diagnostic{fmt::format("cannot evaluate {} ({})", node.name, node.op), node.name, fmt::format("input {} (%{}) is no constant", position, operand.name),
+                        "only nodes of constants can be evaluated at compile time"};
+    arguments.push_back(*operand.constant);
+  }
+  return evaluate(program, arguments);
+}
+
+void replace_by_constants(graph::Graph& graph, graph::NodeId id, std::vector<NdArray> values) {
+  const std::vector<graph::ValueId> outputs = graph.node(id).outputs;
+  DOVETAIL_CHECK(outputs.size() == values.size(), fmt::format("{} has {} outputs, {} values came", graph.node(id).name, outputs.size(), values.size()));
+  graph.remove_node(id);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    graph::Value& value = graph.value(outputs[i]);
+    value.type = {values[i].dtype(), values[i].shape()};
+    value.constant = std::move(values[i]);
+  }
+}
+
+}  // namespace dovetail::passes
