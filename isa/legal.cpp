@@ -4,6 +4,7 @@
 
 #include "isa/semantics/load.h"
 #include "isa/semantics/store.h"
+#include "isa/spec/instructions.h"
 #include "isa/spec/memories.h"
 #include "isa/text.h"
 
