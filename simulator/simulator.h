@@ -14,8 +14,10 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "isa/codec.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
+#include "isa/verify.h"
 
 namespace dovetail::simulator {
 
@@ -36,6 +38,9 @@ struct Counters {
   Counters& operator+=(const Counters& other);
   bool operator==(const Counters&) const = default;
 };
+// {"instructions": {"load", "store", "gemm", "finish", "alu", "total"}, "queues": {"load", "compute", "store"}, "bytes_loaded": {"uop",
+// "wgt", "inp", "acc", "acc8", "total"}, "bytes_stored", "gemm_uops", "gemm_reset_uops", "alu_uops", "alu_uops_by_op": {"min", ...},
+// "macs", "tokens", "nops"}, all numbers.
 Json to_json(const Counters& counters);
 
 // Physical memory: `bytes` starts at physical address `base`. Everything outside is out of range.
@@ -58,5 +63,11 @@ class Simulator {
   // Forgets SRAM: as after power-up.
   virtual void reset() = 0;
 };
+
+// Decodes a raw program and runs `launches` in order, one launch of everything if there is none. Returns the sum of their counters.
+// Errors: what does not decode or run, and a launch beyond the program. `where` names the program in diagnostics. Precondition: the
+// codec's configuration is the simulator's.
+Result<Counters> run_program(Simulator& simulator, const isa::Codec& codec, std::span<const std::byte> program, std::string_view where,
+                             std::span<const isa::Launch> launches, Dram& dram);
 
 }  // namespace dovetail::simulator

@@ -1,0 +1,40 @@
+#include "simulator/functional/core.h"
+
+#include <utility>
+#include <variant>
+
+namespace dovetail::simulator {
+
+namespace {
+
+TileLayout tile_layout(const isa::HardwareConfig& config) {
+  return {.batch = static_cast<std::size_t>(config.batch),
+          .block_in = static_cast<std::size_t>(config.block_in),
+          .block_out = static_cast<std::size_t>(config.block_out)};
+}
+
+}  // namespace
+
+Core::Core(const isa::HardwareConfig& config, const FunctionalOptions& options)
+    : config_(config),
+      check_undefined_reads_(options.check_undefined_reads),
+      kernels_(select_kernels(options.kernel_level.value_or(best_kernel_level()), tile_layout(config))),
+      sram_(config, kernels_) {
+  for (std::size_t i = 0; i < depth_.size(); ++i) {
+    depth_[i] = static_cast<std::uint64_t>(config.depth(static_cast<isa::Memory>(i)));
+    element_bytes_[i] = static_cast<std::uint64_t>(config.element_bytes(static_cast<isa::Memory>(i)));
+  }
+}
+
+void Core::reset() { sram_ = Sram(config_, kernels_); }
+
+bool Core::execute(const isa::Instruction& instruction, Dram& dram, Counters& counters) {
+  return std::visit([&](const auto& body) { return run(body, dram, counters); }, instruction.body);
+}
+
+bool Core::fail(std::string why, std::string hint) {
+  fault_ = {std::move(why), std::move(hint)};
+  return false;
+}
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,74 @@
+// The datapath of the functional simulator: executes one instruction at a time, completely, on SRAM and DRAM. Queues and tokens are not its
+// business. Precondition throughout: the instruction is legal by itself (isa/legal.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "isa/semantics/gemm.h"
+#include "simulator/functional/functional.h"
+#include "simulator/functional/kernels/kernels.h"
+#include "simulator/functional/sram.h"
+#include "simulator/simulator.h"
+
+namespace dovetail::simulator {
+
+// Why an instruction could not be executed; the caller knows which and where.
+struct Fault {
+  std::string why;
+  std::string hint;
+};
+
+class Core {
+ public:
+  Core(const isa::HardwareConfig& config, const FunctionalOptions& options);
+
+  void reset();
+
+  // Adds what the instruction did to `counters`. False: fault() says why; SRAM and DRAM are as before the instruction.
+  bool execute(const isa::Instruction& instruction, Dram& dram, Counters& counters);
+  const Fault& fault() const { return fault_; }
+
+ private:
+  // An operand of a GEMM or ALU: where its indices lie.
+  struct Operand {
+    isa::Memory memory;
+    const char* index;                 // "dst", "src" or "wgt", for messages
+    const std::uint32_t* uop_indices;  // of the micro-ops executed
+    LoopFactors factors;
+    IndexRange range;                  // of all indices
+  };
+
+  bool run(const isa::Load& load, Dram& dram, Counters& counters);
+  bool run(const isa::Store& store, Dram& dram, Counters& counters);
+  bool run(const isa::Gemm& gemm, Dram& dram, Counters& counters);
+  bool run(const isa::Alu& alu, Dram& dram, Counters& counters);
+  bool run(const isa::Finish&, Dram&, Counters&) { return true; }
+
+  // Checks, each with its fault.
+  bool sram_range_fits(isa::Memory memory, std::uint64_t begin, std::uint64_t count);
+  bool dram_range_fits(const isa::Transfer& transfer, const Dram& dram, const char* action);
+  bool uops_usable(const isa::UopLoop& loop);
+  Operand operand(isa::Memory memory, const char* index, const isa::UopLoop& loop, const std::uint32_t* uop_indices, IndexRange uop_range,
+                  LoopFactors factors) const;
+  bool in_range(const Operand& operand, const isa::UopLoop& loop, std::uint64_t beyond = 0);
+  bool is_defined(const Operand& operand, const isa::UopLoop& loop, std::uint64_t beyond = 0);
+  void define(const Operand& operand, const isa::UopLoop& loop);
+
+  bool fail(std::string why, std::string hint);
+  std::uint64_t depth(isa::Memory memory) const { return depth_[static_cast<std::size_t>(memory)]; }
+  std::uint64_t element_bytes(isa::Memory memory) const { return element_bytes_[static_cast<std::size_t>(memory)]; }
+
+  isa::HardwareConfig config_;
+  bool check_undefined_reads_;
+  Kernels kernels_;
+  Sram sram_;
+  std::array<std::uint64_t, 6> depth_{}, element_bytes_{};  // by isa::Memory
+  Fault fault_;
+};
+
+}  // namespace dovetail::simulator

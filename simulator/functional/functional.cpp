@@ -1,0 +1,144 @@
+#include "simulator/functional/functional.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "isa/legal.h"
+#include "isa/text.h"
+#include "simulator/functional/command_queues.h"
+#include "simulator/functional/core.h"
+
+namespace dovetail::simulator {
+
+namespace {
+
+using isa::Queue;
+
+std::array<Queue, 3> priorities(ExecutionOrder order) {
+  if (order == ExecutionOrder::store_first) return {Queue::store, Queue::compute, Queue::load};
+  return {Queue::load, Queue::compute, Queue::store};
+}
+
+class FunctionalSimulator final : public Simulator {
+ public:
+  FunctionalSimulator(const isa::HardwareConfig& config, const FunctionalOptions& options)
+      : config_(config), order_(options.order), core_(config, options), queues_(isa::queue_depths(config)) {}
+
+  std::string_view name() const override { return "functional"; }
+  void reset() override { core_.reset(); }
+  Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) override;
+
+ private:
+  enum class Step : std::uint8_t { moved, stuck, failed };
+
+  // One launch, in progress.
+  struct Launch {
+    std::span<const isa::Instruction> program;
+    Dram& dram;
+    std::size_t first_index;
+    Counters counters;
+    std::size_t next = 0;  // the first instruction that is not fetched
+    Diagnostics errors;
+  };
+
+  Step fetch(Launch& launch);
+  Step run_units(Launch& launch);
+  bool execute(Launch& launch, std::size_t instruction, isa::TokenUse use);
+
+  isa::HardwareConfig config_;
+  ExecutionOrder order_;
+  Core core_;
+  CommandQueues queues_;
+};
+
+bool FunctionalSimulator::execute(Launch& launch, std::size_t instruction, isa::TokenUse use) {
+  const isa::Instruction& what = launch.program[instruction];
+  ++launch.counters.instructions[static_cast<std::size_t>(what.opcode())];
+  ++launch.counters.queue_instructions[isa::index(use.queue)];
+  launch.counters.tokens += static_cast<std::uint64_t>(__builtin_popcount(use.pushes));
+  if (core_.execute(what, launch.dram, launch.counters)) [[likely]]
+    return true;
+  launch.errors = {{.what = fmt::format("cannot execute `{}`", isa::format_instruction(what)),
+                    .where = fmt::format("instruction {}", launch.first_index + instruction),
+                    .why = core_.fault().why + "; " + queues_.state(launch.program, launch.first_index),
+                    .hint = core_.fault().hint}};
+  return false;
+}
+
+// Fetches what its command queue has room for: one instruction in program order, all of them otherwise. One that may start at once and
+// before which nothing waits is executed right here.
+FunctionalSimulator::Step FunctionalSimulator::fetch(Launch& launch) {
+  Step step = Step::stuck;
+  while (launch.next < launch.program.size()) {
+    const std::size_t instruction = launch.next;
+    const isa::TokenUse use = isa::token_use(launch.program[instruction]);
+    if (!queues_.has_room(use.queue)) return step;
+    if (auto legal = isa::check_instruction(config_, launch.program[instruction]); !legal.ok()) {
+      launch.errors = legal.errors();
+      for (Diagnostic& error : launch.errors) {
+        error.where = fmt::format("instruction {}: `{}`", launch.first_index + instruction,
+                                  isa::format_instruction(launch.program[instruction]));
+        error.why += "; " + queues_.state(launch.program, launch.first_index);
+      }
+      return Step::failed;
+    }
+    ++launch.next;
+    step = Step::moved;
+    if (order_ != ExecutionOrder::program) {
+      queues_.fetch(instruction, use);
+    } else if (queues_.pass(use)) {
+      if (!execute(launch, instruction, use)) return Step::failed;
+    } else {
+      queues_.fetch(instruction, use);
+      return step;
+    }
+  }
+  return step;
+}
+
+// Starts the first instruction in order of priority that may start, and goes on until none may, or, with fetch ahead, for one
+// instruction: fetch may have found a better one.
+FunctionalSimulator::Step FunctionalSimulator::run_units(Launch& launch) {
+  Step step = Step::stuck;
+  const auto order = priorities(order_);
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (Queue queue : order) moved |= queues_.push_blocked(queue);
+    for (Queue queue : order) {
+      const auto instruction = queues_.ready(queue);
+      if (!instruction) continue;
+      queues_.start(queue);
+      if (!execute(launch, *instruction, isa::token_use(launch.program[*instruction]))) return Step::failed;
+      queues_.finish(queue);
+      moved = true;
+      break;
+    }
+    if (moved) step = Step::moved;
+    if (order_ != ExecutionOrder::program) break;
+  }
+  return step;
+}
+
+Result<Counters> FunctionalSimulator::launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) {
+  queues_.clear();
+  Launch launch{.program = program, .dram = dram, .first_index = first_index, .counters = {}, .errors = {}};
+  for (bool moving = true; moving;) {
+    const Step fetched = fetch(launch);
+    if (fetched == Step::failed) return launch.errors;
+    const Step ran = queues_.idle() ? Step::stuck : run_units(launch);
+    if (ran == Step::failed) return launch.errors;
+    moving = fetched == Step::moved || ran == Step::moved;
+  }
+  if (!queues_.idle() || launch.next < program.size()) return queues_.deadlock(program, first_index, launch.next);
+  if (queues_.tokens_left()) return queues_.leftover_tokens(first_index, program.size());
+  return launch.counters;
+}
+
+}  // namespace
+
+std::unique_ptr<Simulator> make_functional(const isa::HardwareConfig& config, const FunctionalOptions& options) {
+  return std::make_unique<FunctionalSimulator>(config, options);
+}
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,75 @@
+// The functional simulator's inner loops, one table per instruction set of the host. All levels compute the same bits; isa/semantics is
+// the specification.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "isa/instruction.h"
+#include "simulator/functional/kernel_level.h"
+#include "simulator/functional/kernels/tile_layout.h"
+
+namespace dovetail::simulator {
+
+// Micro-ops [begin, end) of the micro-op memory, one array per index.
+struct UopView {
+  const std::uint32_t* dst = nullptr;
+  const std::uint32_t* src = nullptr;
+  const std::uint32_t* wgt = nullptr;
+  std::size_t count = 0;
+};
+
+struct IndexRange {
+  std::uint64_t min = 0, max = 0;
+};
+struct UopRanges {
+  IndexRange dst, src, wgt;
+};
+
+// Index = uop.index + y * factor_out + x * factor_in. Precondition of every kernel: all indices lie within their memories.
+struct LoopFactors {
+  std::size_t out = 0, in = 0;
+};
+
+struct GemmArguments {
+  TileLayout layout;
+  UopView uops;
+  std::size_t iter_out = 0, iter_in = 0;
+  LoopFactors dst, src, wgt_factors;
+  std::int32_t* acc = nullptr;
+  const std::uint32_t* inp = nullptr;
+  const std::int32_t* compensation = nullptr;  // [inp element][batch]; groups of 4 only
+  const std::uint32_t* wgt = nullptr;
+};
+
+struct AluArguments {
+  std::size_t vectors = 1;
+  UopView uops;
+  std::size_t iter_out = 0, iter_in = 0;
+  LoopFactors dst, src;
+  std::int32_t* acc = nullptr;
+  std::int32_t imm = 0;
+};
+
+using GemmKernel = void (*)(const GemmArguments&);
+using AluKernel = void (*)(const AluArguments&);
+inline constexpr std::size_t kAluOps = 6;
+
+struct Kernels {
+  std::size_t group_depth = 2;
+  GemmKernel accumulate = nullptr, overwrite = nullptr;
+  std::array<AluKernel, kAluOps> alu_immediate{}, alu_vector{};  // by isa::AluOp; REQUANT only as vector
+  UopRanges (*uop_ranges)(const UopView&) = nullptr;             // precondition: count > 0
+};
+
+// Per level; the vector levels exist on x86-64 only.
+Kernels baseline_kernels();
+Kernels avx2_kernels(const TileLayout& layout);
+Kernels avx512vnni_kernels(const TileLayout& layout);
+
+// Precondition: is_supported(level). `layout.group_depth` is ignored: it follows from the level.
+Kernels select_kernels(KernelLevel level, const TileLayout& layout);
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,96 @@
+#include "simulator/functional/sram.h"
+
+#include "simulator/functional/kernels/pack.h"
+
+namespace dovetail::simulator {
+
+namespace {
+
+std::size_t depth(const isa::HardwareConfig& config, isa::Memory memory) { return static_cast<std::size_t>(config.depth(memory)); }
+
+TileLayout layout_for(const isa::HardwareConfig& config, const Kernels& kernels) {
+  return {.batch = static_cast<std::size_t>(config.batch),
+          .block_in = static_cast<std::size_t>(config.block_in),
+          .block_out = static_cast<std::size_t>(config.block_out),
+          .group_depth = kernels.group_depth};
+}
+
+}  // namespace
+
+// A kernel may read a whole vector where an element is shorter: INP and its compensation end in a spare one.
+Sram::Sram(const isa::HardwareConfig& config, const Kernels& kernels)
+    : codec_(config),
+      uop_bytes_(static_cast<std::size_t>(config.uop_bytes())),
+      layout_(layout_for(config, kernels)),
+      uop_dst_(depth(config, isa::Memory::uop)),
+      uop_src_(uop_dst_.size()),
+      uop_wgt_(uop_dst_.size()),
+      inp_(depth(config, isa::Memory::inp) * layout_.inp_words() + kVectorLanes),
+      compensation_(depth(config, isa::Memory::inp) * layout_.batch + kVectorLanes),
+      wgt_(depth(config, isa::Memory::wgt) * layout_.wgt_words() / kVectorLanes),
+      acc_(depth(config, isa::Memory::acc) * layout_.vectors()),
+      uop_defined_(depth(config, isa::Memory::uop)),
+      inp_defined_(depth(config, isa::Memory::inp)),
+      wgt_defined_(depth(config, isa::Memory::wgt)),
+      acc_defined_(depth(config, isa::Memory::acc)) {
+  // "All elements read as zero" in the kernels' form: a stored weight of 0 may be biased.
+  write_zeros(isa::Memory::wgt, 0, depth(config, isa::Memory::wgt));
+}
+
+DefinedElements& Sram::defined(isa::Memory memory) {
+  switch (memory) {
+    case isa::Memory::uop: return uop_defined_;
+    case isa::Memory::wgt: return wgt_defined_;
+    case isa::Memory::inp: return inp_defined_;
+    case isa::Memory::acc:
+    case isa::Memory::out:
+    case isa::Memory::acc8: break;
+  }
+  return acc_defined_;
+}
+
+void Sram::write(isa::Memory memory, std::size_t begin, std::size_t count, const std::byte* dram) {
+  switch (memory) {
+    case isa::Memory::uop: return write_uops(begin, count, dram);
+    case isa::Memory::wgt: return pack_wgt(layout_, dram, count, reinterpret_cast<std::uint32_t*>(wgt_.data()) + begin * layout_.wgt_words());
+    case isa::Memory::inp:
+      return pack_inp(layout_, dram, count, inp_.data() + begin * layout_.inp_words(), compensation_.data() + begin * layout_.batch);
+    case isa::Memory::acc: return unpack_acc(layout_, dram, count, acc_element(begin));
+    case isa::Memory::acc8: return unpack_acc8(layout_, dram, count, acc_element(begin));
+    case isa::Memory::out: break;  // not a destination of LOAD
+  }
+}
+
+void Sram::write_zeros(isa::Memory memory, std::size_t begin, std::size_t count) {
+  switch (memory) {
+    case isa::Memory::uop:
+      for (auto* index : {&uop_dst_, &uop_src_, &uop_wgt_}) std::fill_n(index->begin() + begin, count, 0);
+      return;
+    case isa::Memory::wgt:
+      std::fill_n(reinterpret_cast<std::uint32_t*>(wgt_.data()) + begin * layout_.wgt_words(), count * layout_.wgt_words(),
+                  zero_weights(layout_));
+      return;
+    case isa::Memory::inp:
+      std::fill_n(inp_.begin() + begin * layout_.inp_words(), count * layout_.inp_words(), 0);
+      std::fill_n(compensation_.begin() + begin * layout_.batch, count * layout_.batch, 0);
+      return;
+    case isa::Memory::acc:
+    case isa::Memory::acc8: std::fill_n(acc_element(begin), count * layout_.acc_words(), 0); return;
+    case isa::Memory::out: return;  // not a destination of LOAD
+  }
+}
+
+void Sram::write_uops(std::size_t begin, std::size_t count, const std::byte* dram) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const isa::Uop uop = codec_.decode_uop({dram + i * uop_bytes_, uop_bytes_});
+    uop_dst_[begin + i] = uop.dst;
+    uop_src_[begin + i] = uop.src;
+    uop_wgt_[begin + i] = uop.wgt;
+  }
+}
+
+void Sram::read_out(std::size_t begin, std::size_t count, bool saturate, std::byte* dram) const {
+  narrow_acc(layout_, acc_element(begin), count, saturate, dram);
+}
+
+}  // namespace dovetail::simulator

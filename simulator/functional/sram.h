@@ -1,0 +1,83 @@
+// The on-chip memories, in the kernels' form, with a record of what has been written. After reset all elements read as zero, and none is
+// defined.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "isa/codec.h"
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "simulator/functional/kernels/kernels.h"
+#include "simulator/functional/kernels/tile_layout.h"
+
+namespace dovetail::simulator {
+
+// Which elements of a memory have been written. Instructions ask for whole ranges, which are nearly always defined.
+class DefinedElements {
+ public:
+  explicit DefinedElements(std::size_t count) : defined_(count, 0) {}
+
+  bool operator[](std::size_t index) const { return defined_[index] != 0; }
+  void define(std::size_t index) { defined_[index] = 1; }
+  void define(std::size_t begin, std::size_t count) { std::memset(defined_.data() + begin, 1, count); }
+
+  // The first undefined element of [min, max].
+  std::optional<std::size_t> find_undefined(std::size_t min, std::size_t max) const {
+    if (min == max) return defined_[min] != 0 ? std::nullopt : std::optional(min);
+    const void* hole = std::memchr(defined_.data() + min, 0, max - min + 1);
+    if (hole == nullptr) return std::nullopt;
+    return static_cast<const std::uint8_t*>(hole) - defined_.data();
+  }
+
+ private:
+  std::vector<std::uint8_t> defined_;
+};
+
+class Sram {
+ public:
+  Sram(const isa::HardwareConfig& config, const Kernels& kernels);
+
+  const TileLayout& layout() const { return layout_; }
+
+  // The elements that LOAD writes. `dram` holds `count` consecutive DRAM elements. Precondition: the range lies within the memory.
+  void write(isa::Memory memory, std::size_t begin, std::size_t count, const std::byte* dram);
+  void write_zeros(isa::Memory memory, std::size_t begin, std::size_t count);
+
+  // `count` ACC elements as int8 lanes, wrapped or saturated.
+  void read_out(std::size_t begin, std::size_t count, bool saturate, std::byte* dram) const;
+
+  UopView uops(std::size_t begin, std::size_t end) const {
+    return {uop_dst_.data() + begin, uop_src_.data() + begin, uop_wgt_.data() + begin, end - begin};
+  }
+  std::int32_t* acc() { return acc_.front().words; }
+  const std::uint32_t* inp() const { return inp_.data(); }
+  const std::int32_t* compensation() const { return compensation_.data(); }
+  const std::uint32_t* wgt() const { return reinterpret_cast<const std::uint32_t*>(wgt_.front().words); }
+
+  DefinedElements& defined(isa::Memory memory);
+
+ private:
+  struct alignas(64) Vector {
+    std::int32_t words[kVectorLanes];
+  };
+
+  void write_uops(std::size_t begin, std::size_t count, const std::byte* dram);
+  std::int32_t* acc_element(std::size_t index) { return acc_[index * layout_.vectors()].words; }
+  const std::int32_t* acc_element(std::size_t index) const { return acc_[index * layout_.vectors()].words; }
+
+  isa::Codec codec_;
+  std::size_t uop_bytes_;
+  TileLayout layout_;
+  std::vector<std::uint32_t> uop_dst_, uop_src_, uop_wgt_;
+  std::vector<std::uint32_t> inp_;
+  std::vector<std::int32_t> compensation_;
+  std::vector<Vector> wgt_, acc_;
+  DefinedElements uop_defined_, inp_defined_, wgt_defined_, acc_defined_;
+};
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,42 @@
+#include "isa/semantics/alu.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "tests/catch.h"
+
+namespace dovetail::isa::semantics {
+
+TEST_CASE("SHR is total: right by min(s, 31), left by min(-s, 31)") {
+  std::vector<std::int32_t> amounts{INT32_MIN, INT32_MIN + 1, -32768, -1000, 1000, 32767, INT32_MAX};
+  for (std::int32_t amount = -40; amount <= 40; ++amount) amounts.push_back(amount);
+  for (std::int32_t value : {0, 1, -1, 12345, -12345, INT32_MAX, INT32_MIN, 0x55555555}) {
+    for (std::int32_t amount : amounts) {
+      const std::int64_t places = amount < 0 ? -std::int64_t{amount} : amount;
+      std::int64_t expected = value;
+      for (std::int64_t i = 0; i < (places > 31 ? 31 : places); ++i) {
+        if (amount >= 0) {
+          expected = (expected - (expected & 1)) / 2;
+        } else {
+          expected = 2 * expected;
+          expected = expected > INT32_MAX ? expected - (std::int64_t{1} << 32) : expected < INT32_MIN ? expected + (std::int64_t{1} << 32) : expected;
+        }
+      }
+      CAPTURE(value, amount);
+      CHECK(shr(value, amount) == expected);
+    }
+  }
+}
+
+TEST_CASE("ADD and MUL wrap, MIN and MAX compare signed") {
+  CHECK(alu(AluOp::add, INT32_MAX, {.source = 1}) == INT32_MIN);
+  CHECK(alu(AluOp::add, INT32_MIN, {.source = -1}) == INT32_MAX);
+  CHECK(alu(AluOp::mul, 0x10000, {.source = 0x10000}) == 0);
+  CHECK(alu(AluOp::mul, INT32_MIN, {.source = -1}) == INT32_MIN);
+  CHECK(alu(AluOp::mul, -3, {.source = 7}) == -21);
+  CHECK(alu(AluOp::min, -1, {.source = 1}) == -1);
+  CHECK(alu(AluOp::max, -1, {.source = 1}) == 1);
+  CHECK(alu(AluOp::requant, 10, {.source = 0x3f800000, .next = 5, .imm = -1}) == 14);
+}
+
+}  // namespace dovetail::isa::semantics
