@@ -54,9 +54,9 @@ struct Finding {
 };
 
 struct VerifyOptions {
-  std::span<const Launch> launches;        // empty: one launch of the whole program
-  std::optional<DramImage> dram;           // holds the micro-ops; without it GEMM and ALU may touch anything
-  std::optional<std::uint64_t> program_base;  // where the program lies in DRAM, if a STORE may reach it
+  std::span<const Launch> launches = {};   // empty: one launch of the whole program
+  std::optional<DramImage> dram = std::nullopt;  // holds the micro-ops; without it GEMM and ALU may touch anything
+  std::optional<std::uint64_t> program_base = std::nullopt;  // where the program lies in DRAM, if a STORE may reach it
   std::size_t max_findings = 64;           // in the order of instructions; further ones are counted, not described
 };
 

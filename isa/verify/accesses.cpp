@@ -5,6 +5,7 @@
 #include "isa/semantics/gemm.h"
 #include "isa/semantics/load.h"
 #include "isa/semantics/store.h"
+#include "isa/spec/memories.h"
 
 namespace dovetail::isa {
 namespace {
@@ -17,7 +18,7 @@ DramAccess dram_access(const HardwareConfig& config, const Instruction& instruct
   const bool store = instruction.opcode() == Opcode::store;
   const Transfer* transfer = store ? static_cast<const Transfer*>(std::get_if<Store>(&instruction.body))
                                    : static_cast<const Transfer*>(std::get_if<Load>(&instruction.body));
-  if (transfer == nullptr || transfer->x_size == 0 || transfer->y_size == 0) return {};
+  if (transfer == nullptr || transfer->x_size == 0 || transfer->y_size == 0 || !spec::is_memory(transfer->memory)) return {};
   const auto element = static_cast<std::uint64_t>(config.element_bytes(transfer->memory));
   // In elements, so that no address overflows 64 bits. One beyond the address space is illegal and touches nothing.
   const std::uint64_t bytes = config.address_bits >= 64 ? ~std::uint64_t{0} : std::uint64_t{1} << config.address_bits;

@@ -39,10 +39,6 @@ void check_indices(const HardwareConfig& config, std::span<const Instruction> pr
                    FindingSet& findings) {
   const UopLoop& loop = *uop_loop(program[instruction]);
   if (zero_trip(loop)) return;
-  if (loop.uop_end > uops.size() && findings.admit(instruction))
-    findings.add(illegal_finding(program, instruction,
-                                 fmt::format("micro-ops [{}, {}) are executed, and UOP holds {}", loop.uop_begin, loop.uop_end, uops.size()),
-                                 "uop_end is exclusive; keep it at or below the depth"));
   const std::vector<Extent> holes = uops.undefined(loop.uop_begin, loop.uop_end);
   if (!holes.empty() && findings.admit(instruction)) findings.add(undefined_finding(program, instruction, Memory::uop, holes));
   if (!uops.contents_known()) return;
@@ -50,19 +46,44 @@ void check_indices(const HardwareConfig& config, std::span<const Instruction> pr
   for (const IndexUse& use : uses.all()) check_index(config, program, instruction, loop, use, uops, findings);
 }
 
-bool check_static(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction,
-                  const std::optional<DramImage>& image, FindingSet& findings) {
+StaticRules::StaticRules(const HardwareConfig& config, const std::optional<DramImage>& image)
+    : config_(config), image_(image), rules_(config), codec_(config) {}
+
+bool StaticRules::check(std::span<const Instruction> program, std::size_t instruction, FindingSet& findings) {
+  const auto report = [&](Diagnostics errors) {
+    for (Diagnostic& error : errors)
+      if (findings.admit(instruction))
+        findings.add(illegal_finding(program, instruction, std::move(error.why), std::move(error.hint)));
+  };
+  const Instruction& what = program[instruction];
   bool trusted = true;
-  const DramAccess access = dram_access(config, program[instruction]);
-  if (!image || access.empty()) return trusted;
-  const Extent hull = access.hull();
-  const std::uint64_t end = image->base + image->bytes.size();
-  if ((hull.begin < image->base || hull.end > end) && findings.admit(instruction))
-    findings.add(illegal_finding(program, instruction,
-                                 fmt::format("it {} DRAM bytes {:#x}..{:#x}, and the memory image covers {:#x}..{:#x}",
-                                             access.write ? "writes" : "reads", hull.begin, hull.end - 1, image->base, end - 1),
-                                 "dram_base counts elements from physical address 0; check it, the sizes, and the image's base and length"));
+  if (!rules_.is_legal(what)) [[unlikely]] {
+    report(rules_.check(what));
+    Instruction without_flags = what;
+    without_flags.flags = {};
+    trusted = rules_.is_legal(without_flags);
+  }
+  // Values that no field holds, extensions that are off: what cannot be encoded cannot be run.
+  encoded_.clear();
+  if (auto encoded = codec_.encode(what, encoded_); !encoded.ok()) [[unlikely]] {
+    report(encoded.errors());
+    trusted = false;
+  }
+  if (trusted) check_image(program, instruction, findings);
   return trusted;
+}
+
+void StaticRules::check_image(std::span<const Instruction> program, std::size_t instruction, FindingSet& findings) const {
+  const DramAccess access = dram_access(config_, program[instruction]);
+  if (!image_ || access.empty()) return;
+  const Extent hull = access.hull();
+  const std::uint64_t end = image_->base + image_->bytes.size();
+  if ((hull.begin >= image_->base && hull.end <= end) || !findings.admit(instruction)) return;
+  std::string image = image_->bytes.empty() ? std::string("is empty") : fmt::format("covers {:#x}..{:#x}", image_->base, end - 1);
+  findings.add(illegal_finding(program, instruction,
+                               fmt::format("it {} DRAM bytes {:#x}..{:#x}, and the memory image {}", access.write ? "writes" : "reads",
+                                           hull.begin, hull.end - 1, image),
+                               "dram_base counts elements from physical address 0; check it, the sizes, and the image's base and length"));
 }
 
 }  // namespace dovetail::isa

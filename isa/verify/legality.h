@@ -4,19 +4,35 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
+#include "isa/codec.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
+#include "isa/legal.h"
 #include "isa/verify.h"
 #include "isa/verify/findings.h"
 #include "isa/verify/uop_buffer.h"
 
 namespace dovetail::isa {
 
-// Reports every broken field rule and every transfer that leaves the image. False: the instruction's transfer or loop cannot be trusted, and
-// what it touches is not to be examined.
-bool check_static(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction,
-                  const std::optional<DramImage>& image, FindingSet& findings);
+class StaticRules {
+ public:
+  StaticRules(const HardwareConfig& config, const std::optional<DramImage>& image);
+
+  // Reports every broken field rule and a transfer that leaves the image. False: the fields cannot be trusted, and what the instruction
+  // touches is not to be examined. (Wrong flags alone move no data.)
+  bool check(std::span<const Instruction> program, std::size_t instruction, FindingSet& findings);
+
+ private:
+  void check_image(std::span<const Instruction> program, std::size_t instruction, FindingSet& findings) const;
+
+  const HardwareConfig& config_;
+  const std::optional<DramImage>& image_;
+  LegalityRules rules_;
+  Codec codec_;
+  std::vector<std::byte> encoded_;  // scratch
+};
 
 // The micro-ops that `instruction` names are loaded, and no index reaches the depth of its memory, in full precision.
 void check_indices(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction, const UopBuffer& uops,

@@ -114,7 +114,10 @@ bool TokenMachine::advance(QueueState& queue, const OnStart& on_start) {
       if (!push(queue)) return moved;
       moved = true;
     }
-    if (queue.started == queue.issued) return moved;
+    if (queue.started == queue.issued) {
+      queue.dry |= next_ < size();
+      return moved;
+    }
     const std::size_t instruction = queue.order[queue.started];
     const TokenUse& use = uses_[instruction];
     if (!can_pop(use)) return moved;

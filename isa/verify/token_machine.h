@@ -80,12 +80,15 @@ class TokenMachine {
   // The most that a queue or FIFO has held so far.
   std::size_t peak_commands(Queue queue) const { return queues_[index(queue)].peak; }
   std::size_t peak_tokens(TokenFifo fifo) const { return fifos_[index(fifo)].peak; }
+  // Its unit was idle for want of instructions while not all were fetched.
+  bool ran_dry(Queue queue) const { return queues_[index(queue)].dry; }
 
  private:
   struct QueueState {
     std::vector<std::uint32_t> order;  // all its instructions
     std::size_t issued = 0, started = 0, peak = 0;
     std::optional<std::size_t> pushing;
+    bool dry = false;
   };
   struct FifoState {
     std::vector<std::uint32_t> pushers;

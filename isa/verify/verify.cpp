@@ -26,6 +26,7 @@ class Verifier {
         options_(options),
         findings_(options.max_findings),
         launches_(options.launches.begin(), options.launches.end()),
+        rules_(config, options.dram),
         uops_(config, options.dram),
         accesses_(config),
         shadows_{SramShadow{config, Memory::inp, Queue::load, Queue::compute}, SramShadow{config, Memory::wgt, Queue::load, Queue::compute},
@@ -36,7 +37,7 @@ class Verifier {
   VerifyReport run() && {
     clip_launches();
     trusted_.resize(program_.size());
-    for (std::size_t i = 0; i < program_.size(); ++i) trusted_[i] = check_static(config_, program_, i, options_.dram, findings_);
+    for (std::size_t i = 0; i < program_.size(); ++i) trusted_[i] = rules_.check(program_, i, findings_);
     find_uop_overwrites(config_, program_, launches_, options_.program_base, findings_);
     for (const Launch& launch : launches_)
       if (!examine(launch)) break;
@@ -62,6 +63,7 @@ class Verifier {
   std::vector<Launch> launches_;
   std::vector<bool> trusted_;
 
+  StaticRules rules_;
   UopBuffer uops_;
   AccessFinder accesses_;
   std::array<SramShadow, 3> shadows_;

@@ -1,0 +1,130 @@
+#include "tests/generator/builder.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "isa/semantics/load.h"
+
+namespace dovetail::test {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+
+}  // namespace
+
+Builder::Builder(const isa::HardwareConfig& config, const GeneratorOptions& options)
+    : config_(config), options_(options), random_(options.seed), codec_(config) {
+  uops_.resize(depth(isa::Memory::uop));
+  uop_loaded_.resize(uops_.size());
+  for (std::size_t m = 0; m < kSharedMemories; ++m) defined_[m].resize(depth(kShared[m]));
+  fill_image();
+  synchroniser_.emplace(config_, isa::Extent{base_, data_end_}, options.extra_percent, random_.bits());
+}
+
+void Builder::fill_image() {
+  uop_count_ = std::min<std::uint64_t>(2 * depth(isa::Memory::uop), 256);
+  const std::uint64_t largest = std::max({bytes(isa::Memory::inp), bytes(isa::Memory::wgt), bytes(isa::Memory::acc)});
+  base_ = kPage * random_.between(0, 3);
+  data_begin_ = base_ + (uop_count_ * bytes(isa::Memory::uop) + kPage - 1) / kPage * kPage;
+  data_end_ = data_begin_ + std::max<std::uint64_t>(4 * kPage, 16 * largest);
+  DOVETAIL_CHECK(data_end_ <= std::uint64_t{1} << config_.address_bits, "the image does not fit the address space");
+  image_.resize(data_end_ - base_);
+  for (std::byte& byte : image_) byte = static_cast<std::byte>(random_.below(256));
+
+  // Kernels of related micro-ops. Low indices leave room for factors; now and then one lies anywhere.
+  while (pool_.size() < uop_count_) {
+    const auto start = [&](isa::Memory memory) { return random_.below(std::max<std::uint64_t>(1, depth(memory) / random_.pick({1u, 2u, 4u, 8u}))); };
+    const std::uint64_t dst = start(isa::Memory::acc);
+    const std::uint64_t src = start(random_.chance(50) ? isa::Memory::inp : isa::Memory::acc);
+    const std::uint64_t wgt = start(isa::Memory::wgt);
+    const std::uint64_t dst_step = random_.below(4), src_step = random_.below(4), wgt_step = random_.below(3);
+    const std::uint64_t src_depth = std::max(depth(isa::Memory::inp), depth(isa::Memory::acc));
+    const std::uint64_t length = random_.between(1, 12);
+    for (std::uint64_t i = 0; i < length && pool_.size() < uop_count_; ++i)
+      pool_.push_back({static_cast<std::uint32_t>((dst + i * dst_step) % depth(isa::Memory::acc)),
+                       static_cast<std::uint32_t>((src + i * src_step) % src_depth),
+                       static_cast<std::uint32_t>((wgt + i * wgt_step) % depth(isa::Memory::wgt))});
+  }
+  std::vector<std::byte> encoded;
+  for (const isa::Uop& uop : pool_) DOVETAIL_CHECK(codec_.encode(uop, encoded).ok(), "a generated micro-op does not fit its fields");
+  std::copy(encoded.begin(), encoded.end(), image_.begin());
+}
+
+GeneratedProgram Builder::build() && {
+  const std::size_t launches = random_.between(1, std::max<std::size_t>(1, options_.launches));
+  // Micro-ops first: nothing computes without. All of UOP, so that any kernel can be picked.
+  for (std::uint64_t at = 0; at < uops_.size();) {
+    isa::Load load{isa::Transfer{.memory = isa::Memory::uop, .sram_base = static_cast<std::uint32_t>(at), .y_size = 1}};
+    load.x_size = static_cast<std::uint32_t>(std::min<std::uint64_t>(uop_count_, uops_.size() - at));
+    load.x_stride = load.x_size;
+    load.dram_base = base_ / bytes(isa::Memory::uop);
+    at += load.x_size;
+    emit({{}, load});
+    if (at >= 4 * uop_count_) break;
+  }
+  for (std::size_t launch = 0; launch < launches; ++launch) {
+    const std::size_t begin = synchroniser_->size();
+    while (synchroniser_->size() < begin + options_.size / launches) {
+      if (random_.chance(3)) draw_burst();
+      else draw();
+    }
+    synchroniser_->end_launch();
+  }
+  GeneratedProgram result;
+  result.config = config_;
+  result.program = synchroniser_->take_program();
+  result.launches = synchroniser_->take_launches();
+  result.dram_base = base_;
+  result.dram = std::move(image_);
+  result.seed = options_.seed;
+  if (options_.interleave) interleave(result, random_);
+  return result;
+}
+
+void Builder::draw() {
+  const std::uint64_t roll = random_.below(100);
+  if (roll < 34) emit(draw_load());
+  else if (roll < 52) emit(draw_store());
+  else if (roll < 72) emit(draw_gemm());
+  else if (roll < 92) emit(draw_alu());
+  else emit({{}, isa::Finish{}});
+}
+
+// As many instructions of one queue as fill it, where that is cheap.
+void Builder::draw_burst() {
+  const auto length = static_cast<std::uint64_t>(std::min<std::int64_t>(config_.command_queue_depth, 12)) + 2;
+  const std::uint64_t queue = random_.below(3);
+  for (std::uint64_t i = 0; i < length; ++i) {
+    if (queue == 0) emit(draw_load(random_.chance(50) ? isa::Memory::inp : isa::Memory::wgt));
+    else if (queue == 1) emit(random_.chance(50) ? draw_gemm() : draw_alu());
+    else emit(draw_store());
+  }
+}
+
+// Whatever the instruction reads and nothing has written yet is loaded first.
+void Builder::emit(const isa::Instruction& instruction) {
+  const Touches touched = touches(config_, instruction, uops_);
+  for (std::size_t m = 0; m < kSharedMemories; ++m) {
+    std::vector<std::uint32_t> missing;
+    for (const std::uint32_t e : touched.reads[m])
+      if (!defined_[m][e]) missing.push_back(e);
+    if (!missing.empty()) define(kShared[m], missing);
+  }
+  for (std::size_t m = 0; m < kSharedMemories; ++m)
+    for (const std::uint32_t e : touched.writes[m]) defined_[m][e] = true;
+  if (const auto* load = std::get_if<isa::Load>(&instruction.body); load != nullptr && load->memory == isa::Memory::uop)
+    isa::semantics::for_each_loaded_run(
+        *load,
+        [&](std::uint64_t sram, std::uint64_t count) {
+          for (std::uint64_t i = sram; i < sram + count; ++i) uops_[i] = {}, uop_loaded_[i] = true;
+        },
+        [&](std::uint64_t sram, std::uint64_t dram, std::uint64_t count) {
+          const std::uint64_t from = dram - base_ / bytes(isa::Memory::uop);
+          for (std::uint64_t i = 0; i < count; ++i) uops_[sram + i] = pool_[from + i], uop_loaded_[sram + i] = true;
+        });
+  synchroniser_->append(instruction, touched);
+}
+
+GeneratedProgram generate(const isa::HardwareConfig& config, const GeneratorOptions& options) { return Builder(config, options).build(); }
+
+}  // namespace dovetail::test

@@ -1,0 +1,92 @@
+// Random legal programs: what isa/verify calls clean and every simulator must run alike. Derived from the instruction tables: field widths
+// bound what is drawn, so that a new configuration parameter changes the programs with it.
+//
+//   const GeneratedProgram program = generate(random_config(seed), {.seed = seed});
+//
+// Programs are legal by construction: instructions are drawn in a serially correct order (operands defined, indices within the memories),
+// a dependence analysis of the generator's own, byte by byte, then places the tokens, and the queues' streams are interleaved anew as far
+// as the queue depths allow. Everything is a pure function of configuration and options.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "isa/verify.h"
+
+namespace dovetail::test {
+
+struct GeneratorOptions {
+  std::uint64_t seed = 0;
+  std::size_t size = 80;          // instructions drawn; tokens and definitions add some
+  std::size_t launches = 2;       // at most
+  unsigned extra_percent = 15;    // how often an instruction takes a token that it does not need
+  std::uint64_t max_steps = 160;  // loop steps of one GEMM or ALU
+  bool interleave = true;         // false: program order is serially correct
+};
+
+struct GeneratedProgram {
+  isa::HardwareConfig config;
+  std::vector<isa::Instruction> program;
+  std::vector<isa::Launch> launches;     // consecutive, covering the program
+  std::uint64_t dram_base = 0;           // physical address of dram[0]
+  std::vector<std::byte> dram;           // micro-ops and random data; also room for what is stored
+  std::uint64_t seed = 0;
+
+  isa::DramImage image() const { return {dram_base, dram}; }
+  isa::VerifyOptions verify_options() const { return {.launches = launches, .dram = image()}; }
+};
+
+GeneratedProgram generate(const isa::HardwareConfig& config, const GeneratorOptions& options);
+
+// Small memories and shallow queues, every encoding, shape and extension: small so that instructions meet each other often.
+isa::HardwareConfig random_config(std::uint64_t seed);
+
+// "seed 17, 93 instructions: <assembly>", for failure messages.
+std::string describe(const GeneratedProgram& program);
+
+// The number of random cases that a test runs: `cases` times the environment variable DOVETAIL_TEST_SCALE (default 1).
+std::size_t scaled(std::size_t cases);
+
+// Minimises a program of which `fails` is true: drops launches, instructions (with the tokens they are partners in), single tokens, then
+// simplifies fields, as long as `fails` stays true. The result need not be legal: a predicate that wants that says so itself.
+GeneratedProgram shrink(GeneratedProgram program, const std::function<bool(const GeneratedProgram&)>& fails);
+
+// The instruction that pops what each instruction pushes, by FIFO (isa::TokenFifo), within one launch.
+struct TokenPair {
+  std::size_t push, pop;  // program indices
+  std::size_t fifo;
+};
+std::vector<TokenPair> token_pairs(const GeneratedProgram& program);
+// Removes the token: both flags.
+void drop_token(GeneratedProgram& program, const TokenPair& token);
+
+// What a set of programs has exercised. Every bin that is listed was reachable; missing() names those never hit.
+class Coverage {
+ public:
+  void add(const GeneratedProgram& program);
+
+  std::size_t instructions() const { return instructions_; }
+  // Shares are percent of all instructions.
+  double opcode_percent(isa::Opcode opcode) const;
+  std::uint64_t median_operations() const;  // elements moved or loop steps per instruction, NOPs and FINISH left out
+  std::vector<std::string> missing() const;  // memory x pad x stride, ALU operation x operand, GEMM modes, queues and FIFOs full and empty
+  std::string report() const;
+
+ private:
+  void expect_bins(const isa::HardwareConfig& config);
+
+  std::size_t instructions_ = 0;
+  std::array<std::size_t, 5> opcodes_{};
+  std::vector<std::uint64_t> operations_;
+  std::map<std::string, std::size_t> bins_;
+};
+
+}  // namespace dovetail::test

@@ -1,0 +1,102 @@
+#include "tests/generator/touches.h"
+
+#include <algorithm>
+
+#include "isa/semantics/gemm.h"
+#include "isa/semantics/load.h"
+#include "isa/semantics/store.h"
+#include "isa/semantics/uop_loop.h"
+
+namespace dovetail::test {
+namespace {
+
+using isa::Memory;
+constexpr std::size_t kInp = 0, kWgt = 1, kAcc = 2;
+
+std::size_t shared_index(Memory memory) { return memory == Memory::inp ? kInp : memory == Memory::wgt ? kWgt : kAcc; }
+
+void sort_unique(std::vector<std::uint32_t>& elements) {
+  std::sort(elements.begin(), elements.end());
+  elements.erase(std::unique(elements.begin(), elements.end()), elements.end());
+}
+
+void append(std::vector<std::uint32_t>& elements, std::uint64_t begin, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) elements.push_back(static_cast<std::uint32_t>(begin + i));
+}
+
+struct Finder {
+  const isa::HardwareConfig& config;
+  std::span<const isa::Uop> uops;
+  Touches result;
+
+  isa::Extent bytes(Memory memory, std::uint64_t begin, std::uint64_t count) const {
+    const auto size = static_cast<std::uint64_t>(config.element_bytes(memory));
+    return {begin * size, (begin + count) * size};
+  }
+
+  void operator()(const isa::Load& load) {
+    result.operations = isa::semantics::loaded_elements(load);
+    const bool uop = load.memory == Memory::uop;
+    const auto written = [&](std::uint64_t sram, std::uint64_t count) {
+      if (!uop) append(result.writes[shared_index(load.memory)], sram, count);
+    };
+    isa::semantics::for_each_loaded_run(load, written, [&](std::uint64_t sram, std::uint64_t dram, std::uint64_t count) {
+      written(sram, count);
+      (uop ? result.uop_reads : result.dram_reads).push_back(bytes(load.memory, dram, count));
+    });
+  }
+
+  void operator()(const isa::Store& store) {
+    result.operations = isa::semantics::stored_elements(store);
+    isa::semantics::for_each_stored_run(store, [&](std::uint64_t sram, std::uint64_t dram, std::uint64_t count) {
+      append(result.reads[kAcc], sram, count);
+      result.dram_writes.push_back(bytes(store.memory, dram, count));
+    });
+  }
+
+  void operator()(const isa::Gemm& gemm) {
+    const auto mode = isa::semantics::gemm_mode(gemm);
+    step(gemm, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+      const std::uint64_t dst = isa::semantics::element_index(uop.dst, y, x, gemm.dst_factor_out, gemm.dst_factor_in);
+      append(result.writes[kAcc], dst, 1);
+      if (mode == isa::semantics::GemmMode::reset) return;
+      if (mode == isa::semantics::GemmMode::accumulate) append(result.reads[kAcc], dst, 1);
+      append(result.reads[kInp], isa::semantics::element_index(uop.src, y, x, gemm.src_factor_out, gemm.src_factor_in), 1);
+      append(result.reads[kWgt], isa::semantics::element_index(uop.wgt, y, x, gemm.wgt_factor_out, gemm.wgt_factor_in), 1);
+    });
+  }
+
+  void operator()(const isa::Alu& alu) {
+    step(alu, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+      const std::uint64_t dst = isa::semantics::element_index(uop.dst, y, x, alu.dst_factor_out, alu.dst_factor_in);
+      append(result.reads[kAcc], dst, 1);
+      append(result.writes[kAcc], dst, 1);
+      if (!alu.use_imm)
+        append(result.reads[kAcc], isa::semantics::element_index(uop.src, y, x, alu.src_factor_out, alu.src_factor_in),
+               alu.op == isa::AluOp::requant ? 2 : 1);
+    });
+  }
+
+  void operator()(const isa::Finish&) {}
+
+  template <typename Visit>
+  void step(const isa::UopLoop& loop, Visit&& visit) {
+    isa::semantics::for_each_step(loop, uops, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+      ++result.operations;
+      visit(uop, y, x);
+    });
+    if (result.operations != 0) append(result.uops_executed, loop.uop_begin, loop.uop_end - loop.uop_begin);
+  }
+};
+
+}  // namespace
+
+Touches touches(const isa::HardwareConfig& config, const isa::Instruction& instruction, std::span<const isa::Uop> uops) {
+  Finder finder{config, uops, {}};
+  std::visit(finder, instruction.body);
+  for (auto& elements : finder.result.reads) sort_unique(elements);
+  for (auto& elements : finder.result.writes) sort_unique(elements);
+  return std::move(finder.result);
+}
+
+}  // namespace dovetail::test

@@ -1,0 +1,118 @@
+// LOADs and STOREs of every memory, pad and stride kind.
+#include <algorithm>
+
+#include "tests/generator/builder.h"
+
+namespace dovetail::test {
+namespace {
+
+bool is_uop(const isa::Transfer& transfer) { return transfer.memory == isa::Memory::uop; }
+
+}  // namespace
+
+std::uint64_t Builder::dram_elements(isa::Memory memory) const {
+  return memory == isa::Memory::uop ? uop_count_ : (data_end_ - data_begin_) / bytes(memory);
+}
+
+isa::Instruction Builder::draw_load() {
+  return draw_load(random_.pick({isa::Memory::uop, isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::acc8}));
+}
+
+isa::Instruction Builder::draw_load(isa::Memory memory) {
+  if (random_.chance(5)) return draw_nop(false);
+  isa::Load load{isa::Transfer{.memory = memory}};
+  const auto pads = random_.pick({PadKind::none, PadKind::none, PadKind::rows, PadKind::columns, PadKind::both});
+  draw_shape(load, pads, random_.pick({StrideKind::packed, StrideKind::gap, StrideKind::overlap}), random_.chance(4));
+  return {{}, load};
+}
+
+isa::Instruction Builder::draw_store() {
+  if (random_.chance(5)) return draw_nop(true);
+  isa::Store store{isa::Transfer{.memory = isa::Memory::out}};
+  draw_shape(store, PadKind::none, random_.pick({StrideKind::packed, StrideKind::gap, StrideKind::overlap}), random_.chance(3));
+  store.saturate = config_.saturate && random_.chance(50);
+  return {{}, store};
+}
+
+// Moves nothing whatever its other fields say.
+isa::Instruction Builder::draw_nop(bool store) {
+  isa::Transfer nop;
+  nop.sram_base = static_cast<std::uint32_t>(random_.below(1 << 16));
+  nop.dram_base = random_.below(std::uint64_t{1} << 32);
+  nop.y_size = static_cast<std::uint32_t>(random_.below(1 << 16));
+  nop.x_stride = static_cast<std::uint32_t>(random_.below(1 << 16));
+  for (auto pad : {&isa::Transfer::y_pad_0, &isa::Transfer::y_pad_1, &isa::Transfer::x_pad_0, &isa::Transfer::x_pad_1})
+    nop.*pad = static_cast<std::uint32_t>(random_.below(16));
+  if (store) {
+    nop.memory = isa::Memory::out;
+    return {{}, isa::Store{nop}};
+  }
+  nop.memory = random_.pick({isa::Memory::uop, isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::acc8});
+  return {{}, isa::Load{nop}};
+}
+
+// Draws sizes of the given kind until they fit SRAM and DRAM, smaller from try to try; one element fits always.
+void Builder::draw_shape(isa::Transfer& transfer, PadKind pads, StrideKind stride, bool no_rows) {
+  const bool row_pads = pads == PadKind::rows || pads == PadKind::both;
+  const bool column_pads = pads == PadKind::columns || pads == PadKind::both;
+  for (std::uint64_t bound = 12; bound > 0; --bound) {
+    const auto draw = [&](std::uint64_t least, std::uint64_t most) {
+      return static_cast<std::uint32_t>(random_.between(least, std::max(least, std::min(most, bound))));
+    };
+    transfer.x_size = draw(1, 12);
+    transfer.y_size = no_rows ? 0 : stride == StrideKind::packed ? draw(1, 8) : draw(2, 8);
+    transfer.x_stride = stride == StrideKind::packed ? transfer.x_size
+                        : stride == StrideKind::gap  ? transfer.x_size + draw(1, 6)
+                                                     : static_cast<std::uint32_t>(random_.below(transfer.x_size));
+    // At least one of the two pads of a kind.
+    const auto draw_pads = [&](bool wanted, std::uint32_t& first, std::uint32_t& second) {
+      first = wanted && random_.chance(70) ? draw(1, 4) : 0;
+      second = wanted && (first == 0 || random_.chance(60)) ? draw(1, 15) : 0;
+    };
+    draw_pads(row_pads, transfer.y_pad_0, transfer.y_pad_1);
+    draw_pads(column_pads, transfer.x_pad_0, transfer.x_pad_1);
+    if (place_in_dram(transfer)) return;
+  }
+  transfer.x_size = transfer.y_size = transfer.x_stride = 1;
+  transfer.y_pad_0 = transfer.y_pad_1 = transfer.x_pad_0 = transfer.x_pad_1 = 0;
+  place_in_dram(transfer);
+}
+
+// Chooses both bases. False: the transfer fits no place.
+bool Builder::place_in_dram(isa::Transfer& transfer) {
+  const std::uint64_t rows = std::uint64_t{transfer.y_pad_0} + transfer.y_size + transfer.y_pad_1;
+  const std::uint64_t elements = rows * (std::uint64_t{transfer.x_pad_0} + transfer.x_size + transfer.x_pad_1);
+  const std::uint64_t room = depth(transfer.memory);
+  if (elements > room) return false;
+  transfer.sram_base = static_cast<std::uint32_t>(random_.chance(20) ? room - elements : random_.below(room - elements + 1));
+  const std::uint64_t hull = transfer.y_size == 0 ? 0 : std::uint64_t{transfer.y_size - 1} * transfer.x_stride + transfer.x_size;
+  const std::uint64_t available = dram_elements(transfer.memory);
+  if (hull > available) return false;
+  // Stores keep to one half mostly, loads to the other: every meeting costs a detour over the compute queue.
+  const bool store = transfer.memory == isa::Memory::out;
+  std::uint64_t first = 0, last = available - hull;
+  if (!is_uop(transfer) && random_.chance(80) && hull <= available / 2) {
+    first = store ? available / 2 : 0;
+    last = store ? available - hull : available / 2 - hull;
+  }
+  transfer.dram_base = (is_uop(transfer) ? base_ : data_begin_) / bytes(transfer.memory) + random_.between(first, last);
+  return true;
+}
+
+// Loads that cover `elements`, ascending: runs with small holes are one load.
+void Builder::define(isa::Memory memory, const std::vector<std::uint32_t>& elements) {
+  for (std::size_t i = 0; i < elements.size();) {
+    std::size_t last = i;
+    const bool narrow = memory == isa::Memory::acc && random_.chance(50);
+    isa::Load load{isa::Transfer{.memory = narrow ? isa::Memory::acc8 : memory, .sram_base = elements[i], .y_size = 1}};
+    const std::uint64_t most = dram_elements(load.memory);
+    while (last + 1 < elements.size() && elements[last + 1] - elements[last] <= 8 && elements[last + 1] - elements[i] < most) ++last;
+    load.x_size = elements[last] - elements[i] + 1;
+    load.x_stride = load.x_size;
+    load.dram_base = data_begin_ / bytes(load.memory) + random_.below(most - load.x_size + 1);
+    emit({{}, load});
+    i = last + 1;
+  }
+}
+
+}  // namespace dovetail::test
