@@ -1,0 +1,305 @@
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "compiler/target/accel/leaf.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
+
+std::int64_t origin(const LeafForm& form, const LoopValues& outer) {
+  std::int64_t value = form.constant;
+  for (const auto& [var, coefficient] : form.outer) value += coefficient * outer.at(var);
+  return value;
+}
+
+struct Range {
+  std::int64_t begin, end;
+  bool empty() const { return begin >= end; }
+};
+
+// Narrows `range` of loop `l` to where base + coefficient * l >= 0.
+void clip(Range& range, std::int64_t base, std::int64_t coefficient) {
+  if (coefficient > 0)
+    range.begin = std::max(range.begin, ceil_div(-base, coefficient));
+  else
+    range.end = std::min(range.end, floor_div(base, -coefficient) + 1);
+}
+
+// A loop of the instruction(s) to be made: its extent and how far each operand moves.
+struct Axis {
+  std::int64_t extent;
+  std::vector<std::int64_t> steps;  // compute: dst, src, wgt; transfer: on chip, DRAM
+  std::int64_t pad_before = 0, pad_after = 0;  // transfers: part of the extent that is zero
+};
+
+// Joins loops that act as one: the outer step is the inner step times the inner extent, for every operand.
+void merge(std::vector<Axis>& axes) {
+  std::erase_if(axes, [](const Axis& axis) { return axis.extent == 1 && axis.pad_before + axis.pad_after == 0; });
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < axes.size() && !changed; ++i)
+      for (std::size_t o = 0; o < axes.size() && !changed; ++o) {
+        if (i == o || axes[i].pad_before + axes[i].pad_after + axes[o].pad_before + axes[o].pad_after != 0) continue;
+        bool joins = true;
+        for (std::size_t s = 0; s < axes[i].steps.size(); ++s) joins = joins && axes[o].steps[s] == axes[i].steps[s] * axes[i].extent;
+        if (!joins) continue;
+        axes[i].extent *= axes[o].extent;
+        axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(o));
+        changed = true;
+      }
+  }
+}
+
+class Emitter {
+ public:
+  Emitter(const Leaf& leaf, const LeafContext& context, int node, Stream& stream) : leaf_(leaf), context_(context), node_(node), stream_(stream) {}
+
+  void run(const LoopValues& outer) {
+    std::vector<Range> ranges;
+    for (std::size_t l = 0; l < leaf_.extents.size(); ++l) ranges.push_back({0, leaf_.extents[l]});
+    for (const LeafForm& mask : leaf_.masks) mask_origins_.push_back(origin(mask, outer));
+    if (leaf_.transfer) {
+      bases_ = {origin(leaf_.transfer->on_chip, outer), origin(leaf_.transfer->dram, outer)};
+      for (const LeafForm& pad : leaf_.transfer->pad) pad_origins_.push_back(origin(pad, outer));
+    } else {
+      const Leaf::Compute& compute = *leaf_.compute;
+      bases_ = {origin(compute.dst, outer), compute.src ? origin(*compute.src, outer) : 0, compute.wgt ? origin(*compute.wgt, outer) : 0};
+    }
+    walk(0, ranges);
+  }
+
+ private:
+  // Fixes the enumerated loops one by one, then clips the others.
+  void walk(std::size_t from, std::vector<Range> ranges) {
+    while (from < ranges.size() && !leaf_.enumerated[from]) ++from;
+    if (from < ranges.size()) {
+      for (std::int64_t value = 0; value < leaf_.extents[from]; ++value) {
+        ranges[from] = {value, value + 1};
+        walk(from + 1, ranges);
+      }
+      return;
+    }
+    for (std::size_t m = 0; m < leaf_.masks.size(); ++m) {
+      std::int64_t base = mask_origins_[m];
+      std::optional<std::size_t> open;
+      for (std::size_t l = 0; l < ranges.size(); ++l) {
+        const std::int64_t coefficient = leaf_.masks[m].inner[l];
+        if (coefficient == 0) continue;
+        if (leaf_.enumerated[l] || leaf_.extents[l] == 1)
+          base += coefficient * ranges[l].begin;
+        else
+          open = l;
+      }
+      if (open)
+        clip(ranges[*open], base, leaf_.masks[m].inner[*open]);
+      else if (base < 0)
+        return;
+    }
+    for (const Range& range : ranges)
+      if (range.empty()) return;
+    if (leaf_.transfer)
+      transfer(ranges);
+    else
+      compute(ranges);
+  }
+
+  std::vector<Axis> axes_of(const std::vector<Range>& ranges, const std::vector<const LeafForm*>& forms, std::vector<std::int64_t>& bases) const {
+    std::vector<Axis> axes;
+    for (std::size_t l = 0; l < ranges.size(); ++l) {
+      Axis axis{ranges[l].end - ranges[l].begin, {}};
+      for (std::size_t f = 0; f < forms.size(); ++f) {
+        const std::int64_t step = forms[f] ? forms[f]->inner[l] : 0;
+        axis.steps.push_back(step);
+        bases[f] += step * ranges[l].begin;
+      }
+      axes.push_back(std::move(axis));
+    }
+    return axes;
+  }
+
+  // ---- LOAD and STORE ------------------------------------------------------------------------------------------------------------
+
+  void transfer(const std::vector<Range>& ranges) {
+    const Leaf::Transfer& t = *leaf_.transfer;
+    std::vector<std::int64_t> bases = bases_;
+    std::vector<Axis> axes = axes_of(ranges, {&t.on_chip, &t.dram}, bases);
+    // Pads: each condition concerns one loop, and leaves zeros before or after.
+    for (std::size_t p = 0; p < t.pad.size(); ++p) {
+      std::int64_t base = pad_origins_[p];
+      std::optional<std::size_t> open;
+      for (std::size_t l = 0; l < ranges.size(); ++l) {
+        if (t.pad[p].inner[l] == 0) continue;
+        base += t.pad[p].inner[l] * ranges[l].begin;
+        DOVETAIL_CHECK(!open || axes[*open].extent == 1 || axes[l].extent == 1, fmt::format("a pad of {} depends on two loops", leaf_.block));
+        if (!open || axes[*open].extent == 1) open = l;
+      }
+      DOVETAIL_CHECK(open || base >= 0, fmt::format("a part of {} lies wholly in its pad", leaf_.block));
+      if (!open) continue;
+      Range inside{0, axes[*open].extent};
+      clip(inside, base, t.pad[p].inner[*open]);
+      inside.begin = std::min(inside.begin, axes[*open].extent);
+      inside.end = std::max(inside.end, std::int64_t{0});
+      axes[*open].pad_before = std::max(axes[*open].pad_before, inside.begin);
+      axes[*open].pad_after = std::max(axes[*open].pad_after, axes[*open].extent - inside.end);
+    }
+    merge(axes);
+    std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.steps[0] < b.steps[0]; });
+    // Columns: elements that follow each other on both sides. Rows: packed on chip behind each other.
+    Axis columns{1, {1, 1}}, rows{1, {0, 0}};
+    if (!axes.empty() && axes.front().steps[0] == 1 && axes.front().steps[1] == 1) {
+      columns = axes.front();
+      axes.erase(axes.begin());
+    }
+    const std::int64_t width = columns.extent;
+    const bool tall = !axes.empty() && axes.front().steps[0] == width && axes.front().steps[1] >= 0;
+    if (tall) {
+      rows = axes.front();
+      axes.erase(axes.begin());
+    }
+    for (const Axis& axis : axes)
+      DOVETAIL_CHECK(axis.pad_before + axis.pad_after == 0, fmt::format("a pad of {} lies outside of rows and columns", leaf_.block));
+    each(axes, 0, bases, [&](const std::vector<std::int64_t>& at) { transfer_2d(columns, rows, at); });
+  }
+
+  void transfer_2d(Axis columns, Axis rows, const std::vector<std::int64_t>& bases) {
+    constexpr std::int64_t kMaxPad = 15;
+    const Leaf::Transfer& t = *leaf_.transfer;
+    std::int64_t x_size = columns.extent - columns.pad_before - columns.pad_after, y_size = rows.extent - rows.pad_before - rows.pad_after;
+    if (x_size <= 0 || y_size <= 0) {
+      // Nothing but zeros: rows of padding (x_size 0 would be a NOP).
+      x_size = columns.extent;
+      columns.pad_before = columns.pad_after = 0;
+      y_size = 0;
+      rows.pad_before = (rows.extent + 1) / 2;
+      rows.pad_after = rows.extent / 2;
+    }
+    for (const std::int64_t pad : {columns.pad_before, columns.pad_after, rows.pad_before, rows.pad_after})
+      DOVETAIL_CHECK(pad <= kMaxPad, fmt::format("a pad of {} is {} elements wide, LOAD has at most {}", leaf_.block, pad, kMaxPad));
+    isa::Transfer transfer;
+    transfer.memory = t.memory;
+    transfer.sram_base = static_cast<std::uint32_t>(bases[0]);
+    if (y_size > 0) transfer.dram_base = static_cast<std::uint64_t>(bases[1] + columns.pad_before * columns.steps[1] + rows.pad_before * rows.steps[1]);
+    transfer.y_size = static_cast<std::uint32_t>(y_size);
+    transfer.x_size = static_cast<std::uint32_t>(x_size);
+    transfer.x_stride = static_cast<std::uint32_t>(y_size > 1 ? rows.steps[1] : x_size);
+    transfer.x_pad_0 = static_cast<std::uint32_t>(columns.pad_before);
+    transfer.x_pad_1 = static_cast<std::uint32_t>(columns.pad_after);
+    transfer.y_pad_0 = static_cast<std::uint32_t>(rows.pad_before);
+    transfer.y_pad_1 = static_cast<std::uint32_t>(rows.pad_after);
+    if (t.store) {
+      isa::Store store{transfer, t.saturate};
+      push({{}, store}, -1);
+    } else {
+      push({{}, isa::Load{transfer}}, -1);
+    }
+  }
+
+  // ---- GEMM and ALU --------------------------------------------------------------------------------------------------------------
+
+  void compute(const std::vector<Range>& ranges) {
+    const Leaf::Compute& c = *leaf_.compute;
+    std::vector<std::int64_t> bases = bases_;
+    std::vector<Axis> axes = axes_of(ranges, {&c.dst, c.src ? &*c.src : nullptr, c.wgt ? &*c.wgt : nullptr}, bases);
+    merge(axes);
+    // The two longest loops become the instruction's, the others micro-ops, as far as the buffer holds them (half of it, so that kernels can stay
+    // resident beside each other); what remains is walked.
+    std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.extent > b.extent; });
+    Axis outer{1, {0, 0, 0}}, inner{1, {0, 0, 0}};
+    const auto take = [&](Axis& into) {
+      constexpr std::int64_t kMaxIterations = (1 << 14) - 1;
+      const auto fits = std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.extent <= kMaxIterations; });
+      if (fits == axes.end()) return;
+      into = *fits;
+      axes.erase(fits);
+    };
+    take(outer);
+    take(inner);
+    const std::int64_t room = std::max<std::int64_t>(1, context_.config.depth(isa::Memory::uop) / 2);
+    std::vector<Axis> kernel, walked;
+    std::int64_t count = 1;
+    for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+      const bool fits = count * axis->extent <= room;
+      if (fits) count *= axis->extent;
+      (fits ? kernel : walked).push_back(*axis);
+    }
+    each(walked, 0, bases, [&](const std::vector<std::int64_t>& at) {
+      std::vector<isa::Uop> uops;
+      each(kernel, 0, at, [&](const std::vector<std::int64_t>& uop) {
+        uops.push_back({static_cast<std::uint32_t>(uop[0]), static_cast<std::uint32_t>(uop[1]), static_cast<std::uint32_t>(uop[2])});
+      });
+      instruction(stream_.kernel(std::move(uops)), outer, inner);
+    });
+  }
+
+  static void set_loop(isa::UopLoop& loop, const Axis& outer, const Axis& inner) {
+    loop.iter_out = static_cast<std::uint32_t>(outer.extent);
+    loop.iter_in = static_cast<std::uint32_t>(inner.extent);
+    loop.dst_factor_out = static_cast<std::uint32_t>(outer.steps[0]);
+    loop.dst_factor_in = static_cast<std::uint32_t>(inner.steps[0]);
+    loop.src_factor_out = static_cast<std::uint32_t>(outer.steps[1]);
+    loop.src_factor_in = static_cast<std::uint32_t>(inner.steps[1]);
+  }
+
+  void instruction(int kernel, const Axis& outer, const Axis& inner) {
+    const Leaf::Compute& c = *leaf_.compute;
+    const std::string_view op = std::string_view(c.intrinsic).substr(std::string_view("accel.").size());
+    if (op == "gemm" || op == "fill") {
+      isa::Gemm gemm;
+      set_loop(gemm, outer, inner);
+      gemm.wgt_factor_out = static_cast<std::uint32_t>(outer.steps[2]);
+      gemm.wgt_factor_in = static_cast<std::uint32_t>(inner.steps[2]);
+      gemm.reset = op == "fill";
+      push({{}, gemm}, kernel);
+      if (gemm.reset && *c.immediate != 0) alu(isa::AluOp::add, c.immediate, kernel, outer, inner);
+      return;
+    }
+    static constexpr std::pair<std::string_view, isa::AluOp> kOps[] = {{"min", isa::AluOp::min}, {"max", isa::AluOp::max}, {"add", isa::AluOp::add},
+                                                                       {"shr", isa::AluOp::shr}, {"mul", isa::AluOp::mul}, {"requant", isa::AluOp::requant}};
+    for (const auto& [name, code] : kOps)
+      if (op.substr(0, op.find('_')) == name) return alu(code, c.immediate, kernel, outer, inner);
+    throw InternalError(fmt::format("intrinsic {} has no instruction", c.intrinsic));
+  }
+
+  void alu(isa::AluOp op, std::optional<std::int64_t> immediate, int kernel, const Axis& outer, const Axis& inner) {
+    isa::Alu alu;
+    set_loop(alu, outer, inner);
+    alu.op = op;
+    alu.use_imm = immediate.has_value() && op != isa::AluOp::requant;
+    alu.imm = static_cast<std::int32_t>(immediate.value_or(0));
+    DOVETAIL_CHECK(alu.imm >= -32768 && alu.imm <= 32767, fmt::format("immediate {} of {} does not fit 16 bits", alu.imm, leaf_.block));
+    push({{}, alu}, kernel);
+  }
+
+  template <typename Body>
+  static void each(const std::vector<Axis>& axes, std::size_t from, const std::vector<std::int64_t>& bases, const Body& body) {
+    if (from == axes.size()) return body(bases);
+    std::vector<std::int64_t> at = bases;
+    for (std::int64_t i = 0; i < axes[from].extent; ++i) {
+      each(axes, from + 1, at, body);
+      for (std::size_t s = 0; s < at.size(); ++s) at[s] += axes[from].steps[s];
+    }
+  }
+
+  void push(isa::Instruction instruction, int kernel) { stream_.instructions.push_back({std::move(instruction), kernel, node_}); }
+
+  const Leaf& leaf_;
+  const LeafContext& context_;
+  int node_;
+  Stream& stream_;
+  std::vector<std::int64_t> bases_, mask_origins_, pad_origins_;
+};
+
+}  // namespace
+
+void emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream) {
+  Emitter(leaf, context, node, stream).run(outer);
+}
+
+}  // namespace dovetail::accel
