@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/import/expand_qoperators.h"
 #include "compiler/import/normalise.h"
 #include "compiler/import/tensor_proto.h"
 #include "compiler/ops/op.h"
@@ -31,7 +32,7 @@ class TypeInference {
         continue;
       }
       const std::vector<ValueId> outputs = graph_.node(imported).outputs;
-      const auto nodes = normalise(graph_, imported, opset_);
+      const auto nodes = is_qoperator(graph_.node(imported).op) ? expand_qoperator(graph_, imported) : normalise(graph_, imported, opset_);
       if (!nodes) {
         report(nodes.errors());
         lose(outputs);

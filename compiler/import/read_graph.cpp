@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "compiler/import/attributes.h"
+#include "compiler/import/expand_qoperators.h"
 #include "compiler/import/input_shapes.h"
 #include "compiler/import/normalise.h"
 #include "compiler/import/onnx.pb.h"
@@ -73,7 +74,7 @@ class Reader {
   void read_header() {
     imported_.report.ir_version = model_.ir_version();
     imported_.report.producer = printable(model_.producer_name());
-    if (!model_.producer_version().empty()) imported_.report.producer += " " + printable(model_.producer_version());
+    if (!model_.producer_version().empty()) imported_.report.producer = fmt::format("{} {}", imported_.report.producer, printable(model_.producer_version()));
     for (const onnx::OperatorSet& set : model_.opset_import())
       if (is_default_domain(set.domain())) imported_.report.opset = set.version();
     if (const std::int64_t opset = imported_.report.opset; opset < kOldestOpset || opset > kNewestOpset)
@@ -140,7 +141,7 @@ class Reader {
     if (!is_default_domain(proto.domain())) node.op = printable(proto.domain()) + "." + node.op;
     ++imported_.report.operators[node.op];
     node.name = printable(proto.name());
-    if (node.name.empty()) node.name = node.op + (proto.output_size() ? "_" + printable(proto.output(0)) : "");
+    if (node.name.empty()) node.name = proto.output_size() ? fmt::format("{}_{}", node.op, printable(proto.output(0))) : node.op;
     node.name = names_.unique(node.name);
     node.origins = {node.name};
     const std::string what = fmt::format("node {} ({})", node.name, node.op);
@@ -193,7 +194,7 @@ class Reader {
     report(what, fmt::format("attribute {} of a Constant is no tensor and no number", attribute), "strings are not supported");
   }
 
-  static bool is_known(const std::string& op) { return ops::find(op) || is_normalised_away(op); }
+  static bool is_known(const std::string& op) { return ops::find(op) || is_normalised_away(op) || is_qoperator(op); }
 
   ValueId lookup(const std::string& name, const std::string& what) {
     if (name.empty()) return {};

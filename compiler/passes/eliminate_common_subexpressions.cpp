@@ -1,0 +1,69 @@
+#include "compiler/passes/eliminate_common_subexpressions.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+
+namespace dovetail::passes {
+namespace {
+
+using graph::NodeId;
+using graph::ValueId;
+
+int merge_constants(graph::Graph& graph) {
+  int merged = 0;
+  std::unordered_map<std::size_t, std::vector<ValueId>> by_hash;
+  std::vector<ValueId> kept_for(graph.values.size());
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {
+    const graph::Value& value = graph.values[i];
+    const ValueId id{static_cast<std::int32_t>(i)};
+    kept_for[i] = id;
+    if (!value.constant) continue;
+    const std::span<const std::byte> bytes = value.constant->bytes();
+    std::vector<ValueId>& candidates = by_hash[std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()})];
+    const auto same = std::find_if(candidates.begin(), candidates.end(), [&](ValueId other) { return *graph.value(other).constant == *value.constant; });
+    if (same == candidates.end()) candidates.push_back(id);
+    else kept_for[i] = *same;
+  }
+  for (graph::Node& node : graph.nodes)
+    if (!node.removed)
+      for (ValueId& input : node.inputs)
+        if (input.valid() && kept_for[static_cast<std::size_t>(input.index)] != input) input = kept_for[static_cast<std::size_t>(input.index)], ++merged;
+  return merged;
+}
+
+// Graph outputs keep their own value: its name is the interface.
+bool has_output(const graph::Graph& graph, const graph::Node& node) {
+  return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return graph.is_output(output); });
+}
+
+bool equal(const graph::Node& a, const graph::Node& b) {
+  return a.op == b.op && a.inputs == b.inputs && a.outputs.size() == b.outputs.size() && a.attributes == b.attributes;
+}
+
+}  // namespace
+
+Result<PassOutcome> eliminate_common_subexpressions(graph::Graph& graph, const PassContext&) {
+  PassOutcome outcome;
+  outcome.changes = merge_constants(graph);
+  std::map<std::pair<std::string, std::vector<ValueId>>, std::vector<NodeId>> seen;
+  for (NodeId id : graph.topological_order()) {
+    std::vector<NodeId>& candidates = seen[{graph.node(id).op, graph.node(id).inputs}];
+    const auto same = std::find_if(candidates.begin(), candidates.end(), [&](NodeId other) { return equal(graph.node(other), graph.node(id)); });
+    if (same == candidates.end() || has_output(graph, graph.node(id))) {
+      candidates.push_back(id);
+      continue;
+    }
+    const std::vector<ValueId> outputs = graph.node(id).outputs;
+    std::vector<std::string>& origins = graph.node(*same).origins;
+    for (const std::string& origin : graph.node(id).origins)
+      if (std::find(origins.begin(), origins.end(), origin) == origins.end()) origins.push_back(origin);
+    graph.remove_node(id);
+    for (std::size_t i = 0; i < outputs.size(); ++i) graph.replace_uses(outputs[i], graph.node(*same).outputs[i]);
+    ++outcome.changes;
+  }
+  return outcome;
+}
+
+}  // namespace dovetail::passes

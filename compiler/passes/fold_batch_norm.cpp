@@ -1,0 +1,67 @@
+#include "compiler/passes/fold_batch_norm.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace dovetail::passes {
+namespace {
+
+using graph::NodeId;
+using graph::ValueId;
+
+// The convolution in front, if it can take the normalisation up.
+NodeId foldable_convolution(const graph::Graph& graph, const graph::Node& norm) {
+  if (norm.op != "BatchNormalization" || norm.outputs.size() != 1 || norm.inputs.size() != 5 || graph::int_attribute(norm, "training_mode", 0) != 0) return {};
+  for (std::size_t i = 1; i < 5; ++i)
+    if (!graph.is_constant(norm.inputs[i])) return {};
+  const ValueId input = norm.inputs[0];
+  const NodeId conv = graph.value(input).producer;
+  if (!conv.valid() || graph.node(conv).op != "Conv" || graph.is_output(input) || graph.users(input).size() != 1) return {};
+  const graph::Node& node = graph.node(conv);
+  const bool has_bias = node.inputs.size() > 2 && node.inputs[2].valid();
+  if (!graph.is_constant(node.inputs[1]) || (has_bias && !graph.is_constant(node.inputs[2]))) return {};
+  return conv;
+}
+
+void fold(graph::Graph& graph, NodeId norm_id, NodeId conv_id) {
+  const graph::Node norm = graph.node(norm_id);
+  const auto parameter = [&](std::size_t input, std::int64_t channel) { return graph.value(norm.inputs[input]).constant->as_double(channel); };
+  const double epsilon = static_cast<float>(graph::float_attribute(norm, "epsilon", 1e-5));
+  const graph::Node conv = graph.node(conv_id);
+  const NdArray& weight = *graph.value(conv.inputs[1]).constant;
+  const bool has_bias = conv.inputs.size() > 2 && conv.inputs[2].valid();
+  const std::int64_t channels = weight.shape()[0], per_channel = channels ? weight.count() / channels : 0;
+
+  NdArray folded_weight(weight.dtype(), weight.shape()), folded_bias(weight.dtype(), {channels});
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const double factor = parameter(1, c) / std::sqrt(parameter(4, c) + epsilon);
+    for (std::int64_t i = c * per_channel; i < (c + 1) * per_channel; ++i) folded_weight.set_double(i, weight.as_double(i) * factor);
+    const double bias = has_bias ? graph.value(conv.inputs[2]).constant->as_double(c) : 0.0;
+    folded_bias.set_double(c, (bias - parameter(3, c)) * factor + parameter(2, c));
+  }
+  const std::string stem = conv.name;
+  const ValueId new_weight = graph.add_constant(stem + "/weight", std::move(folded_weight));
+  const ValueId new_bias = graph.add_constant(stem + "/bias", std::move(folded_bias));
+
+  graph.remove_node(norm_id);
+  graph.value(conv.outputs[0]).producer = {};
+  graph.value(norm.outputs[0]).producer = conv_id;
+  graph::Node& node = graph.node(conv_id);
+  node.inputs = {conv.inputs[0], new_weight, new_bias};
+  node.outputs = norm.outputs;
+  node.origins.insert(node.origins.end(), norm.origins.begin(), norm.origins.end());
+}
+
+}  // namespace
+
+Result<PassOutcome> fold_batch_norm(graph::Graph& graph, const PassContext&) {
+  PassOutcome outcome;
+  for (NodeId id : graph.topological_order())
+    if (const NodeId conv = foldable_convolution(graph, graph.node(id)); conv.valid()) {
+      fold(graph, id, conv);
+      ++outcome.changes;
+    }
+  return outcome;
+}
+
+}  // namespace dovetail::passes

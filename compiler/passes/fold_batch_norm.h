@@ -1,0 +1,11 @@
+// BatchNormalization behind a convolution becomes part of its weights and bias: w' = w * g / sqrt(v + e), b' = (b - m) * g / sqrt(v + e) + beta,
+// computed in binary64 and rounded once. Only where the convolution's result has no other user.
+#pragma once
+
+#include "compiler/passes/pass.h"
+
+namespace dovetail::passes {
+
+Result<PassOutcome> fold_batch_norm(graph::Graph& graph, const PassContext& context = {});
+
+}  // namespace dovetail::passes

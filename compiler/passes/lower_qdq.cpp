@@ -1,0 +1,164 @@
+#include "compiler/passes/lower_qdq.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compiler/passes/eliminate_dead_nodes.h"
+#include "compiler/passes/evaluate_node.h"
+#include "compiler/passes/qdq/lowering.h"
+
+namespace dovetail::passes {
+namespace {
+
+using namespace qdq;
+
+// The rule for each operator that a QuantizeLinear may follow.
+struct RuleRow {
+  std::string_view op;
+  Refusal (*lower)(Lowering&, NodeId, const Target&);
+};
+constexpr RuleRow kRules[] = {
+    {"Add", lower_addition},          {"AveragePool", lower_average}, {"Concat", lower_concatenation}, {"Conv", lower_convolution}, {"Gemm", lower_matrix_product},
+    {"GlobalAveragePool", lower_average}, {"MatMul", lower_matrix_product}, {"Mul", lower_scaling},    {"Sub", lower_addition},     {"Sum", lower_addition},
+};
+
+// Weights stored in float behind QuantizeLinear become what they stand for.
+Result<void> quantise_constants(Lowering& lowering) {
+  for (NodeId id : lowering.graph.topological_order()) {
+    const Node& node = lowering.graph.node(id);
+    if (node.op != "QuantizeLinear" || !std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return !input.valid() || lowering.graph.is_constant(input); })) continue;
+    DOVETAIL_ASSIGN(std::vector<NdArray> values, evaluate_node(lowering.graph, id, lowering.context.evaluate));
+    replace_by_constants(lowering.graph, id, std::move(values));
+    ++lowering.outcome.changes;
+  }
+  return {};
+}
+
+// QuantizeLinear of a DequantizeLinear (and perhaps Relu and Clip between): the same steps, clamped steps, or steps of another scale.
+Refusal requantise(Lowering& lowering, const Operand& x, const Target& target) {
+  Graph& graph = lowering.graph;
+  if (x.q == target.q && target.range.is_full()) {
+    const bool is_output = graph.is_output(target.output);
+    if (lowering.fresh.count(x.value) && !graph.is_output(x.value) && graph.value(x.value).producer.valid()) {
+      // The value made here takes the name that the model has for it.
+      const NodeId producer = graph.value(x.value).producer;
+      graph.remove_node(target.quantize);
+      std::replace(graph.node(producer).outputs.begin(), graph.node(producer).outputs.end(), x.value, target.output);
+      graph.value(x.value).producer = {};
+      graph.value(target.output).producer = producer;
+      graph.replace_uses(x.value, target.output);
+      ++lowering.outcome.changes;
+      return "";
+    }
+    if (!is_output) {
+      graph.remove_node(target.quantize);
+      graph.replace_uses(target.output, x.value);
+      ++lowering.outcome.changes;
+      return "";
+    }
+  }
+  Node node;
+  if (x.q == target.q) {
+    node.op = "dovetail.qclip";
+    node.inputs = {x.value};
+    node.attributes["y_min"] = std::int64_t{target.range.min};
+    node.attributes["y_max"] = std::int64_t{target.range.max};
+  } else {
+    Refusal refusal;
+    node = lowering.rescale(x, target.q, target.range, graph.value(target.output).name, refusal);
+    if (!refusal.empty()) return refusal;
+  }
+  // The node stands for the activation behind which it sits, or else for the QuantizeLinear itself.
+  Target behind = target;
+  NodeId op = target.quantize;
+  if (!behind.float_nodes.empty()) {
+    op = behind.float_nodes.back();
+    behind.float_nodes.pop_back();
+  }
+  return lowering.place(std::move(node), op, behind);
+}
+
+void lower_quantize(Lowering& lowering, NodeId quantize) {
+  Graph& graph = lowering.graph;
+  const Node node = graph.node(quantize);
+  const auto q = lowering.parameters(node);
+  if (!q) {
+    lowering.refusals[node.name] = fmt::format("its scale is not one positive constant, or its result ({}) not int8 or uint8", to_string(graph.value(node.outputs[0]).type));
+    return;
+  }
+  Target target{quantize, node.outputs[0], *q, {}, {}};
+  ValueId value = node.inputs[0];
+  std::vector<std::pair<float, float>> clips;  // nearest to the QuantizeLinear first
+  for (;;) {
+    const NodeId producer = graph.value(value).producer;
+    if (!producer.valid()) return;  // a graph input: here the integers begin
+    const auto bounds = clip_bounds(graph, graph.node(producer));
+    if (!bounds) break;
+    clips.push_back(*bounds);
+    target.float_nodes.push_back(producer);
+    value = graph.node(producer).inputs[0];
+  }
+  for (auto clip = clips.rbegin(); clip != clips.rend(); ++clip) target.range = clamp_behind(target.range, clip->first, clip->second, *q);
+
+  const NodeId op = graph.value(value).producer;
+  const std::string name = graph.node(op).name, op_type = graph.node(op).op;
+  Refusal refusal;
+  if (const auto x = lowering.dequantised(value)) {
+    refusal = requantise(lowering, *x, target);
+  } else if (const auto row = std::find_if(std::begin(kRules), std::end(kRules), [&](const RuleRow& each) { return each.op == op_type; }); row != std::end(kRules)) {
+    refusal = row->lower(lowering, op, target);
+  } else {
+    refusal = "it has no integer form";
+  }
+  if (!refusal.empty()) lowering.refusals[name] = refusal;
+}
+
+// Float operators that touch quantised values, each with the reason why it stays.
+void note_islands(Lowering& lowering) {
+  const Graph& graph = lowering.graph;
+  const auto is = [&](NodeId node, std::string_view op) { return node.valid() && graph.node(node).op == op; };
+  for (NodeId id : graph.topological_order()) {
+    const Node& node = graph.node(id);
+    if (node.op == "QuantizeLinear" || node.op == "DequantizeLinear") {
+      if (const auto refusal = lowering.refusals.find(node.name); refusal != lowering.refusals.end())
+        lowering.outcome.notes.push_back(fmt::format("{} ({}) stays: {}", node.name, node.op, refusal->second));
+      continue;
+    }
+    const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return input.valid() && is(graph.value(input).producer, "DequantizeLinear"); });
+    bool feeds = false;
+    for (ValueId output : node.outputs)
+      for (NodeId user : graph.users(output)) feeds = feeds || is(user, "QuantizeLinear");
+    if (!reads && !feeds) continue;
+    const auto refusal = lowering.refusals.find(node.name);
+    std::string why = "no QuantizeLinear follows";
+    if (lowering.kept_float.count(node.name)) why = "its float result is used besides the quantised one";
+    else if (refusal != lowering.refusals.end()) why = refusal->second;
+    lowering.outcome.notes.push_back(fmt::format("{} ({}) stays float: {}", node.name, node.op, why));
+  }
+}
+
+}  // namespace
+
+Result<PassOutcome> lower_qdq(graph::Graph& graph, const PassContext& context) {
+  const std::vector<NodeId> imported = graph.live_nodes();
+  if (std::none_of(imported.begin(), imported.end(), [&](NodeId id) { return graph.node(id).op == "DequantizeLinear" || graph.node(id).op == "QuantizeLinear"; })) return PassOutcome{};
+  Lowering lowering{graph, context, {}, {}, {}, {}};
+  DOVETAIL_TRY(quantise_constants(lowering));
+  recentre_activations(lowering);
+  // Operands first: when a node's turn comes, what is in front of it has its final form.
+  for (NodeId id : graph.topological_order()) {
+    if (graph.node(id).removed) continue;
+    const Node node = graph.node(id);
+    Refusal refusal;
+    if (node.op == "QuantizeLinear") lower_quantize(lowering, id);
+    else if (moves_values(node.op)) refusal = move_values(lowering, id);
+    else if (node.op == "Relu" || node.op == "Clip") refusal = clip_steps(lowering, id);
+    if (!refusal.empty()) lowering.refusals[node.name] = refusal;
+  }
+  DOVETAIL_TRY(eliminate_dead_nodes(graph));
+  note_islands(lowering);
+  return std::move(lowering.outcome);
+}
+
+}  // namespace dovetail::passes

@@ -1,0 +1,55 @@
+// The numbers of the integer form (docs/quantisation.md), apart from any graph: each function is one formula of that page.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/ndarray.h"
+
+namespace dovetail::passes::qdq {
+
+// An int8 tensor's meaning: real = (step - zero_point) * scale. uint8 tensors are seen as int8, zero point less 128.
+struct Quantisation {
+  float scale = 1;
+  int zero_point = 0;
+  bool operator==(const Quantisation&) const = default;
+};
+
+// Bounds of an int8 result, in steps.
+struct Range {
+  int min = -128, max = 127;
+  bool operator==(const Range&) const = default;
+  bool is_full() const { return *this == Range{}; }
+};
+
+// QuantizeLinear of one number: round_half_even(real / scale) in binary32, plus the zero point, saturated.
+int quantize(float real, const Quantisation& q);
+
+// The range of QuantizeLinear(min(max(r, low), high)) given that of QuantizeLinear(r): quantising is monotone, so clamping before it is
+// clamping behind it. An infinite bound does not clamp. Precondition: no NaN.
+Range clamp_behind(Range range, float low, float high, const Quantisation& q);
+
+// binary32(binary64(sx) * sw / sy).
+float requantisation_scale(float x, float w, float y);
+
+// round_half_even(real / (sx * sw)) in binary64.
+double bias_steps(double real, float x, float w);
+
+// True where `bias` is sx * sw up to the rounding of an exporter that stored the product as binary32, or multiplied rounded factors.
+bool is_product_scale(float bias, float x, float w);
+
+// The largest |x - zero_point| of an int8 x.
+std::int64_t largest_centred(int zero_point);
+
+// How two tensors of different scales are added: multipliers binary32(s_i / sy * 2^shift).
+struct Addition {
+  double a_multiplier, b_multiplier;
+  int shift;
+};
+// The shift is 16, or the largest at which the sum fits int32; nothing where even 0 is too large, or a multiplier is no normal number.
+std::optional<Addition> addition(const Quantisation& a, const Quantisation& b, float y, bool subtract);
+
+}  // namespace dovetail::passes::qdq

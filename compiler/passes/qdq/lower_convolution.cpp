@@ -1,0 +1,132 @@
+// Convolutions, and what is one in disguise: scaling by constants (1x1, depthwise) and averaging (depthwise with weights of 1).
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "compiler/ops/convolve.h"
+#include "compiler/ops/op.h"
+#include "compiler/passes/qdq/lowering.h"
+
+namespace dovetail::passes::qdq {
+namespace {
+
+constexpr std::string_view kNotQuantised = "its input is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale";
+
+Node convolution(Lowering& lowering, NodeId op, const Operand& x, const Weight& weight, const Accumulation& accumulation, const Target& target) {
+  const std::string stem = lowering.graph.node(op).name;
+  Node node;
+  node.op = "dovetail.qconv";
+  node.inputs = {x.value, lowering.int8_constant(stem + "/weight", weight.steps), lowering.graph.add_constant(stem + "/bias", accumulation.bias),
+                 lowering.graph.add_constant(stem + "/scale", accumulation.scale)};
+  if (weight.has_zero_points()) {
+    NdArray zero_points(DType::int8, {static_cast<std::int64_t>(weight.zero_points.size())});
+    for (std::size_t i = 0; i < weight.zero_points.size(); ++i) zero_points.set_int64(static_cast<std::int64_t>(i), weight.zero_points[i]);
+    node.inputs.push_back(lowering.int8_constant(stem + "/weight_zero_point", std::move(zero_points)));
+  }
+  node.attributes["x_zero_point"] = std::int64_t{x.q.zero_point};
+  set_output(node, target.q, target.range);
+  return node;
+}
+
+void set_window(Node& node, const ops::Window& window, std::int64_t group) {
+  std::vector<std::int64_t> pads = window.pad_begin;
+  pads.insert(pads.end(), window.pad_end.begin(), window.pad_end.end());
+  node.attributes["strides"] = window.strides;
+  node.attributes["dilations"] = window.dilations;
+  node.attributes["pads"] = std::move(pads);
+  node.attributes["group"] = group;
+}
+
+// One weight per channel of an [N, C, spatial...] tensor, kernel extents `kernel`.
+Weight depthwise(std::int64_t channels, const Shape& kernel) {
+  Shape shape{channels, 1};
+  shape.insert(shape.end(), kernel.begin(), kernel.end());
+  Weight weight{NdArray(DType::int8, shape), std::vector<float>(static_cast<std::size_t>(channels), 1.0f), std::vector<int>(static_cast<std::size_t>(channels), 0)};
+  for (std::int8_t& step : weight.steps.data<std::int8_t>()) step = 1;
+  return weight;
+}
+
+Refusal convolve(Lowering& lowering, NodeId op, const Target& target, std::vector<ValueId> biases) {
+  const Node conv = lowering.graph.node(op);
+  const auto x = lowering.dequantised(conv.inputs[0]);
+  if (!x) return std::string(kNotQuantised);
+  Weight weight;
+  if (Refusal refusal = lowering.read_weight(conv.inputs[1], 0, weight); !refusal.empty()) return refusal;
+  if (conv.inputs.size() > 2 && conv.inputs[2].valid()) biases.push_back(conv.inputs[2]);
+  Accumulation accumulation;
+  if (Refusal refusal = accumulate(lowering, *x, weight, biases, target.q, accumulation); !refusal.empty()) return refusal;
+  auto shape = ops::conv_shape({lowering.graph, conv});
+  if (!shape) return shape.errors().front().why;
+  Node node = convolution(lowering, op, *x, weight, accumulation, target);
+  set_window(node, shape->window, shape->group);
+  return lowering.place(std::move(node), op, target);
+}
+
+}  // namespace
+
+Refusal lower_convolution(Lowering& lowering, NodeId op, const Target& target) { return convolve(lowering, op, target, {}); }
+Refusal lower_convolution_with(Lowering& lowering, NodeId op, const Target& target, ValueId extra) { return convolve(lowering, op, target, {extra}); }
+
+// x * c with c constant, one or one per channel: a 1x1 depthwise convolution, so rounded once.
+Refusal lower_scaling(Lowering& lowering, NodeId op, const Target& target) {
+  Graph& graph = lowering.graph;
+  const Node mul = graph.node(op);
+  for (std::size_t side : {std::size_t{0}, std::size_t{1}}) {
+    const auto x = lowering.dequantised(mul.inputs[side]);
+    if (!x || graph.is_constant(x->value)) continue;
+    const ValueId factor = mul.inputs[1 - side];
+    const Shape& shape = graph.value(x->value).type.shape;
+    if (shape.size() < 3 || graph.value(target.output).type.shape != shape) return "only products of an [N, C, spatial...] tensor and a constant have an integer form";
+    const std::int64_t channels = shape[1];
+    Weight weight = depthwise(channels, Shape(shape.size() - 2, 1));
+    if (const auto c = lowering.dequantised(factor); c && graph.is_constant(c->value) && element_count(graph.value(c->value).type.shape) == 1) {
+      for (std::int8_t& step : weight.steps.data<std::int8_t>()) step = static_cast<std::int8_t>(graph.value(c->value).constant->as_int64(0));
+      weight.scales.assign(static_cast<std::size_t>(channels), c->q.scale);
+      weight.zero_points.assign(static_cast<std::size_t>(channels), c->q.zero_point);
+    } else if (graph.is_constant(factor) && element_count(graph.value(factor).type.shape) == 1 && graph.value(factor).constant->as_double(0) > 0) {
+      weight.scales.assign(static_cast<std::size_t>(channels), static_cast<float>(graph.value(factor).constant->as_double(0)));
+    } else {
+      return "its other operand is not one constant number (quantised, or positive)";
+    }
+    Accumulation accumulation;
+    if (Refusal refusal = accumulate(lowering, *x, weight, {}, target.q, accumulation); !refusal.empty()) return refusal;
+    Node node = convolution(lowering, op, *x, weight, accumulation, target);
+    node.attributes["group"] = channels;
+    return lowering.place(std::move(node), op, target);
+  }
+  return std::string(kNotQuantised);
+}
+
+// The mean of n elements: a depthwise convolution with weights of 1 whose scale carries 1/n, so rounded once.
+Refusal lower_average(Lowering& lowering, NodeId op, const Target& target) {
+  Graph& graph = lowering.graph;
+  const Node pool = graph.node(op);
+  const auto x = lowering.dequantised(pool.inputs[0]);
+  if (!x) return std::string(kNotQuantised);
+  const Shape shape = graph.value(x->value).type.shape;
+  if (shape.size() < 3) return fmt::format("an average over a tensor of rank {}; needed is [N, C, spatial...]", shape.size());
+  Node windowed = pool;
+  if (pool.op == "GlobalAveragePool") {
+    windowed.attributes.clear();
+    windowed.attributes["kernel_shape"] = std::vector<std::int64_t>(shape.begin() + 2, shape.end());
+  }
+  const std::vector<std::int64_t> kernel = graph::ints_attribute(windowed, "kernel_shape", {});
+  auto window = ops::make_window({graph, windowed}, kernel);
+  if (!window) return window.errors().front().why;
+  if (window->pads_anything() && graph::int_attribute(pool, "count_include_pad", 0) == 0) return "it pads and counts only what lies inside: the divisor varies";
+  for (std::size_t axis = 0; axis < window->rank(); ++axis)
+    if (window->touched(axis) > window->pad_begin[axis] + window->input[axis] + window->pad_end[axis]) return "its last window reaches over the edge (ceil_mode): the divisor varies";
+
+  Weight weight = depthwise(shape[1], kernel);
+  Accumulation accumulation;
+  // Checks the accumulator; the scales follow below, as binary32(sx / (sy * n)) is rounded once.
+  if (Refusal refusal = accumulate(lowering, *x, weight, {}, target.q, accumulation); !refusal.empty()) return refusal;
+  const auto scale = static_cast<float>(static_cast<double>(x->q.scale) / (static_cast<double>(target.q.scale) * static_cast<double>(element_count(kernel))));
+  if (!std::isnormal(scale)) return fmt::format("scale {} / ({} * {}) is no normal binary32", x->q.scale, target.q.scale, element_count(kernel));
+  for (float& each : accumulation.scale.data<float>()) each = scale;
+  Node node = convolution(lowering, op, *x, weight, accumulation, target);
+  set_window(node, *window, shape[1]);
+  return lowering.place(std::move(node), op, target);
+}
+
+}  // namespace dovetail::passes::qdq

@@ -1,0 +1,187 @@
+#include "compiler/passes/qdq/lowering.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "compiler/ops/op.h"
+
+namespace dovetail::passes::qdq {
+namespace {
+
+bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8; }
+
+// The steps of a byte tensor as int8: uint8 less 128.
+NdArray as_int8(const NdArray& steps) {
+  if (steps.dtype() == DType::int8) return steps;
+  NdArray centred(DType::int8, steps.shape());
+  for (std::int64_t i = 0; i < steps.count(); ++i) centred.set_int64(i, steps.as_int64(i) - 128);
+  return centred;
+}
+
+std::string first_reason(const Diagnostics& diagnostics) { return diagnostics.front().why; }
+
+void add_origins(std::vector<std::string>& to, const std::vector<std::string>& from) {
+  for (const std::string& origin : from)
+    if (std::find(to.begin(), to.end(), origin) == to.end()) to.push_back(origin);
+}
+
+}  // namespace
+
+bool Weight::has_zero_points() const {
+  return std::any_of(zero_points.begin(), zero_points.end(), [](int zero_point) { return zero_point != 0; });
+}
+
+void set_output(Node& node, const Quantisation& q, Range range) {
+  node.attributes["y_zero_point"] = std::int64_t{q.zero_point};
+  node.attributes["y_min"] = std::int64_t{range.min};
+  node.attributes["y_max"] = std::int64_t{range.max};
+}
+
+std::optional<Quantisation> Lowering::parameters(const Node& node) const {
+  const bool quantizes = node.op == "QuantizeLinear";
+  if (!quantizes && node.op != "DequantizeLinear") return std::nullopt;
+  const DType dtype = graph.value(quantizes ? node.outputs[0] : node.inputs[0]).type.dtype;
+  if (!is_byte(dtype) || graph.value(quantizes ? node.inputs[0] : node.outputs[0]).type.dtype != DType::float32) return std::nullopt;
+  const auto& scale = graph.value(node.inputs[1]).constant;
+  if (!scale || scale->count() != 1) return std::nullopt;
+  std::int64_t zero_point = 0;
+  if (node.inputs.size() > 2 && node.inputs[2].valid()) {
+    const auto& constant = graph.value(node.inputs[2]).constant;
+    if (!constant || constant->count() != 1) return std::nullopt;
+    zero_point = constant->as_int64(0);
+  }
+  const auto number = static_cast<float>(scale->as_double(0));
+  if (!std::isnormal(number) || number < 0) return std::nullopt;
+  return Quantisation{number, static_cast<int>(zero_point) - (dtype == DType::uint8 ? 128 : 0)};
+}
+
+std::optional<Operand> Lowering::dequantised(ValueId value) {
+  if (!value.valid() || !graph.value(value).producer.valid()) return std::nullopt;
+  const Node& node = graph.node(graph.value(value).producer);
+  if (node.op != "DequantizeLinear") return std::nullopt;
+  const std::optional<Quantisation> q = parameters(node);
+  if (!q) return std::nullopt;
+  const ValueId steps = node.inputs[0];
+  if (graph.value(steps).type.dtype == DType::int8) return Operand{steps, *q};
+  if (!graph.is_constant(steps)) return std::nullopt;  // recentre_activations() has left no other uint8
+  return Operand{int8_constant(graph.value(steps).name + "/int8", as_int8(*graph.value(steps).constant)), *q};
+}
+
+Refusal Lowering::read_weight(ValueId value, std::int64_t axis, Weight& weight) const {
+  const NodeId producer = graph.value(value).producer;
+  if (!producer.valid() || graph.node(producer).op != "DequantizeLinear")
+    return fmt::format("weight %{} is not quantised: no DequantizeLinear of a constant", graph.value(value).name);
+  const Node& node = graph.node(producer);
+  for (ValueId input : node.inputs)
+    if (input.valid() && !graph.is_constant(input)) return fmt::format("weight %{} is no constant", graph.value(value).name);
+  const NdArray& steps = *graph.value(node.inputs[0]).constant;
+  if (!is_byte(steps.dtype())) return fmt::format("weight %{} is {}, not int8 or uint8", graph.value(value).name, name(steps.dtype()));
+  if (graph::int_attribute(node, "block_size", 0) != 0) return fmt::format("weight %{} is quantised in blocks", graph.value(value).name);
+
+  const auto rank = static_cast<std::int64_t>(steps.rank());
+  const NdArray& scale = *graph.value(node.inputs[1]).constant;
+  std::int64_t scale_axis = graph::int_attribute(node, "axis", 1);
+  if (scale_axis < 0) scale_axis += rank;
+  const std::int64_t channels = steps.shape()[static_cast<std::size_t>(axis)];
+  if (scale.count() != 1 && (scale_axis != axis || scale.count() != channels))
+    return fmt::format("weight %{} has {} scales on axis {}; needed is one, or {} on axis {}", graph.value(value).name, scale.count(), scale_axis, channels, axis);
+  const NdArray* zero = node.inputs.size() > 2 && node.inputs[2].valid() ? &*graph.value(node.inputs[2]).constant : nullptr;
+  weight.steps = as_int8(steps);
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const std::int64_t at = scale.count() == 1 ? 0 : c;
+    const auto number = static_cast<float>(scale.as_double(at));
+    if (!std::isnormal(number) || number < 0) return fmt::format("scale {} of weight %{} is no positive normal number", number, graph.value(value).name);
+    weight.scales.push_back(number);
+    weight.zero_points.push_back(static_cast<int>(zero ? zero->as_int64(zero->count() == 1 ? 0 : c) : 0) - (steps.dtype() == DType::uint8 ? 128 : 0));
+  }
+  return "";
+}
+
+Refusal Lowering::place(Node node, NodeId op, const Target& target) {
+  const ValueId scratch = graph.add_value(graph.value(target.output).name + "/int8", {DType::int8, {}});
+  node.name = graph.unique_node_name(graph.node(op).name);
+  node.outputs = {scratch};
+  node.origins = graph.node(op).origins;
+  for (auto float_node = target.float_nodes.rbegin(); float_node != target.float_nodes.rend(); ++float_node) add_origins(node.origins, graph.node(*float_node).origins);
+  add_origins(node.origins, graph.node(target.quantize).origins);
+  const NodeId placed = graph.add_node(std::move(node));
+  Refusal refusal;
+  if (auto inferred = ops::infer(graph, placed); !inferred) refusal = first_reason(inferred.errors());
+  else if (graph.value(scratch).type != graph.value(target.output).type)
+    refusal = fmt::format("its integer form has type {}, expected {}", to_string(graph.value(scratch).type), to_string(graph.value(target.output).type));
+  if (!refusal.empty()) {
+    graph.remove_node(placed);
+    return refusal;
+  }
+  graph.remove_node(target.quantize);
+  graph.value(scratch).producer = {};
+  graph.node(placed).outputs = {target.output};
+  graph.value(target.output).producer = placed;
+
+  const std::string wanted = graph.node(op).name;
+  std::vector<NodeId> chain = target.float_nodes;  // result first, so that each is free of users when its turn comes
+  chain.push_back(op);
+  for (NodeId dead : chain) {
+    if (graph.node(dead).removed) continue;  // the QuantizeLinear itself, where the node stands for it alone
+    const std::vector<ValueId>& outputs = graph.node(dead).outputs;
+    const bool used = std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) { return graph.is_output(output) || !graph.users(output).empty(); });
+    if (used) {
+      kept_float.insert(graph.node(dead).name);
+      break;
+    }
+    graph.remove_node(dead);
+  }
+  if (graph.node(op).removed) graph.node(placed).name = wanted;
+  ++outcome.changes;
+  return "";
+}
+
+std::optional<ValueId> Lowering::add(Node node, NodeId op, std::string_view stem, Refusal& refusal) {
+  const ValueId output = graph.add_value(stem, {DType::int8, {}});
+  node.name = graph.unique_node_name(stem);
+  node.outputs = {output};
+  node.origins = graph.node(op).origins;
+  const NodeId added = graph.add_node(std::move(node));
+  if (auto inferred = ops::infer(graph, added); !inferred) {
+    graph.remove_node(added);
+    refusal = first_reason(inferred.errors());
+    return std::nullopt;
+  }
+  fresh.insert(output);
+  return output;
+}
+
+void Lowering::dequantise_to(ValueId output, const Operand& operand, NodeId op) {
+  Node node;
+  node.name = graph.unique_node_name(graph.node(op).name + "/dequantize");
+  node.op = "DequantizeLinear";
+  node.origins = graph.node(op).origins;
+  const std::string stem = graph.value(output).name;
+  const ValueId scale = graph.add_constant(stem + "/scale", NdArray::scalar(operand.q.scale));
+  const ValueId zero_point = graph.add_constant(stem + "/zero_point", NdArray::scalar(static_cast<std::int8_t>(operand.q.zero_point)));
+  node.inputs = {operand.value, scale, zero_point};
+  node.outputs = {output};
+  graph.add_node(std::move(node));
+}
+
+Node Lowering::rescale(const Operand& x, const Quantisation& q, Range range, std::string_view stem, Refusal& refusal) {
+  Node node;
+  const auto numbers = addition(x.q, {q.scale, 0}, q.scale, false);
+  if (!numbers) {
+    refusal = fmt::format("scales {} and {} are too far apart", x.q.scale, q.scale);
+    return node;
+  }
+  node.op = "dovetail.qadd";
+  node.inputs = {x.value, int8_constant(fmt::format("{}/zero", stem), NdArray::scalar(std::int8_t{0}))};
+  node.attributes["a_zero_point"] = std::int64_t{x.q.zero_point};
+  node.attributes["b_zero_point"] = std::int64_t{0};
+  node.attributes["a_multiplier"] = numbers->a_multiplier;
+  node.attributes["b_multiplier"] = numbers->b_multiplier;
+  node.attributes["shift"] = std::int64_t{numbers->shift};
+  set_output(node, q, range);
+  return node;
+}
+
+}  // namespace dovetail::passes::qdq

@@ -1,0 +1,111 @@
+// What the rules of lower_qdq share: how they read quantisation parameters off the graph, and how they put an integer node in place of a
+// float operator and its QuantizeLinear.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+#include "compiler/passes/pass.h"
+#include "compiler/passes/qdq/arithmetic.h"
+
+namespace dovetail::passes::qdq {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+// An int8 value and its meaning.
+struct Operand {
+  ValueId value;
+  Quantisation q;
+};
+
+// A constant int8 tensor with a scale and a zero point per slice of `axis` (expanded where the model has one for all).
+struct Weight {
+  NdArray steps;  // int8
+  std::vector<float> scales;
+  std::vector<int> zero_points;
+  bool has_zero_points() const;
+};
+
+// Where a rule's result goes: the value of a QuantizeLinear, seen as int8.
+struct Target {
+  NodeId quantize;
+  ValueId output;
+  Quantisation q;
+  Range range;                     // from Relu and Clip in front of the QuantizeLinear
+  std::vector<NodeId> float_nodes; // what stands between the operator and the QuantizeLinear, result first
+};
+
+// Why a rule does not apply; "" where it did.
+using Refusal = std::string;
+
+struct Lowering {
+  Graph& graph;
+  const PassContext& context;
+  PassOutcome outcome;
+  std::map<std::string, Refusal> refusals;  // by node name
+  std::set<std::string> kept_float;         // operators whose float result still had users when their integer form was placed
+  std::set<ValueId> fresh;                  // int8 values made here, whose names nobody knows
+
+  // Per-tensor parameters of a QuantizeLinear or DequantizeLinear; nothing where they are no constants, not per tensor, or of another type
+  // than int8 and uint8.
+  std::optional<Quantisation> parameters(const Node& node) const;
+  // The int8 value behind a float value, where a DequantizeLinear with per-tensor parameters stands between. A constant uint8 gets an int8 twin.
+  std::optional<Operand> dequantised(ValueId value);
+  // The weight behind a float value; `axis` is where its scales may vary. Else the reason.
+  Refusal read_weight(ValueId value, std::int64_t axis, Weight& weight) const;
+
+  // Puts `node` (no name, outputs and origins yet) in place of `op`, of the float nodes that nobody else uses and of the QuantizeLinear. Its output is the
+  // target's. Returns why the operator refuses the node, with the graph as it was.
+  Refusal place(Node node, NodeId op, const Target& target);
+  // A new node on int8 values with one output of its own; its name and origins come from `op`. Nothing where the operator refuses it.
+  std::optional<ValueId> add(Node node, NodeId op, std::string_view stem, Refusal& refusal);
+  // DequantizeLinear to `output`, which has no producer.
+  void dequantise_to(ValueId output, const Operand& operand, NodeId op);
+  ValueId int8_constant(std::string_view stem, NdArray array) { return graph.add_constant(stem, std::move(array)); }
+
+  // qadd of `x` and zero: x in the steps of `q`.
+  Node rescale(const Operand& x, const Quantisation& q, Range range, std::string_view stem, Refusal& refusal);
+};
+
+// y_zero_point, y_min, y_max.
+void set_output(Node& node, const Quantisation& q, Range range);
+
+// The rules. Each lowers `op` (of the name in rules.cpp) whose result reaches the target.
+Refusal lower_convolution(Lowering& lowering, NodeId op, const Target& target);
+Refusal lower_matrix_product(Lowering& lowering, NodeId op, const Target& target);
+Refusal lower_addition(Lowering& lowering, NodeId op, const Target& target);
+Refusal lower_scaling(Lowering& lowering, NodeId op, const Target& target);
+Refusal lower_average(Lowering& lowering, NodeId op, const Target& target);
+Refusal lower_concatenation(Lowering& lowering, NodeId op, const Target& target);
+
+// Convolution or matrix product followed by an Add of a constant: the constant joins the bias. `extra` is that constant.
+Refusal lower_convolution_with(Lowering& lowering, NodeId op, const Target& target, ValueId extra);
+Refusal lower_matrix_product_with(Lowering& lowering, NodeId op, const Target& target, ValueId extra);
+
+// bias[o] in steps of sx * sw[o] and the check that the accumulators fit int32. `shape_ok` has been checked by the caller: one value, or one per channel.
+struct Accumulation {
+  NdArray bias;   // int32 [O]
+  NdArray scale;  // float32 [O]
+};
+// `biases`: constants that add up (float, or behind a DequantizeLinear); each holds one value or O. `multiplier`: of the scale (Gemm's alpha).
+Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& weight, const std::vector<ValueId>& biases, const Quantisation& y, Accumulation& result);
+
+// Operators that only move values, and Relu and Clip: op(DequantizeLinear(x)) becomes DequantizeLinear(op(x)), exactly.
+Refusal move_values(Lowering& lowering, NodeId op);
+bool moves_values(std::string_view op);
+Refusal clip_steps(Lowering& lowering, NodeId op);
+// Bounds of a Relu or Clip; nothing where they are no constants or NaN.
+std::optional<std::pair<float, float>> clip_bounds(const Graph& graph, const Node& node);
+
+// uint8 activations become int8 with dovetail.recentre at the border.
+void recentre_activations(Lowering& lowering);
+
+}  // namespace dovetail::passes::qdq
