@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "compiler/graph/graph.h"
+#include "compiler/ops/signature.h"
 #include "loops/ir.h"
 
 namespace dovetail::ops {
@@ -34,23 +35,27 @@ struct Operands {
   const graph::TensorType& output(std::size_t i) const { return graph.value(node.outputs[i]).type; }
 };
 
+using Types = std::vector<graph::TensorType>;
+
 struct OpDef {
   std::string_view op;        // Node::op
   Category category;
-  // Types of the outputs from the operands' types; checks attributes, dtypes and shapes. Diagnostics name the node and the rule.
-  Result<std::vector<graph::TensorType>> (*infer)(const Operands& operands);
+  // Types of the outputs from the operands' types; checks what the signature cannot say. Diagnostics name the node and the rule.
+  Result<Types> (*infer)(const Operands& operands);
   // The naive loop program. Parameters: the node's present inputs in order (constants as ParameterRole::constant unless their value is only needed at
   // compile time, see `compile_time_inputs`), then outputs; buffers are named "in<i>" and "out<i>" by operand position. Precondition: infer succeeded.
   Result<loops::Program> (*define)(const Operands& operands);
   // Positions of inputs whose values must be constants and that are not parameters of the program (Reshape's shape, Slice's starts, ...).
   std::vector<int> compile_time_inputs = {};
+  // Arity, dtypes and attributes, checked before `infer` runs: an input or attribute that is not listed is refused, never ignored.
+  Signature signature = {};
 };
 
 // All operators, sorted by name. `find` returns null where unknown.
 std::span<const OpDef> all();
 const OpDef* find(std::string_view op);
 
-// Re-infers the node's outputs and writes the types into the graph.
+// Checks the node against its row, re-infers its outputs and writes the types into the graph (untouched on error).
 Result<void> infer(graph::Graph& graph, graph::NodeId node);
 // The naive loop program of a node; error for unknown operators.
 Result<loops::Program> define(const graph::Graph& graph, graph::NodeId node);

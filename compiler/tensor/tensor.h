@@ -29,9 +29,12 @@ const Reducer& sum_reducer();
 const Reducer& max_reducer();
 const Reducer& min_reducer();
 const Reducer& product_reducer();
-const Reducer& arg_max_reducer();  // (value, index); the first maximum wins
+// (value, index), index int64. Of equal values the smallest index wins, whatever the order of the reduction; NaN never wins.
+const Reducer& arg_max_reducer();
 const Reducer& arg_min_reducer();
 
+// Block and buffer names are unique in a definition, axis names in a block (InternalError otherwise). A tensor without elements gets no
+// block; a reduction over an empty axis is its identity.
 class Definition {
  public:
   explicit Definition(std::string program_name);
@@ -52,9 +55,14 @@ class Definition {
   void statement(loops::Stmt stmt, std::vector<loops::Buffer> written);
 
   // Buffers named here become outputs in this order; other computed buffers are allocations. Precondition: each was defined here.
-  loops::Program build(const std::vector<loops::Buffer>& outputs) const;
+  // `output_names`, where given, replaces the names of their buffers (the blocks keep theirs).
+  loops::Program build(const std::vector<loops::Buffer>& outputs, const std::vector<std::string>& output_names = {}) const;
 
  private:
+  loops::Buffer parameter(std::string name, DType dtype, Shape shape, loops::ParameterRole role);
+  void add_block(const std::string& name, const Axes& axes, const Axes& reduce_axes, const std::vector<loops::Buffer>& written,
+                 const std::function<loops::Block(const Indices&, const Indices&)>& make_block);
+
   std::string name_;
   std::vector<loops::Parameter> parameters_;
   std::vector<loops::Buffer> computed_;

@@ -1,0 +1,23 @@
+// Axis attributes: negative ones count from the end.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ops/op.h"
+#include "compiler/tensor/tensor.h"
+
+namespace dovetail::ops {
+
+// The axis as a position in [0, rank); refused outside [-rank, rank).
+Result<std::size_t> normalise_axis(const Operands& operands, std::int64_t axis, std::size_t rank);
+// Each axis once, in the order given; a repeated one is refused.
+Result<std::vector<std::size_t>> normalise_axes(const Operands& operands, const std::vector<std::int64_t>& axes, std::size_t rank);
+
+// The values of a constant integer tensor.
+std::vector<std::int64_t> integers_of(const NdArray& array);
+std::string join(const std::vector<std::int64_t>& values);
+
+// `indices` with the entry at `axis` replaced.
+tensor::Indices with_index(tensor::Indices indices, std::size_t axis, loops::Expr index);
+
+}  // namespace dovetail::ops

@@ -1,0 +1,41 @@
+// Cast: value conversion. Reals become integers by truncation and saturate; anything non-zero becomes true.
+#include <fmt/format.h>
+
+#include "compiler/ops/families.h"
+#include "compiler/ops/naive.h"
+#include "compiler/tensor/expr.h"
+
+namespace dovetail::ops {
+namespace {
+
+Result<Types> infer(const Operands& operands) {
+  const std::int64_t to = graph::int_attribute(operands.node, "to", 0);
+  const std::optional<DType> dtype = dtype_from_onnx(static_cast<int>(to));
+  if (!dtype)
+    return refuse(operands, fmt::format("element type {} is none of the {} supported", to, kDTypes.size()), "cast to a type of base/dtype.h");
+  return Types{{*dtype, operands.type(0).shape}};
+}
+
+Result<loops::Program> define(const Operands& operands) {
+  Naive program(operands);
+  return program.map([&](const Indices& i) {
+    const loops::Expr x = loops::load(program.in(0), i);
+    const DType to = operands.output(0).dtype;
+    return to == DType::boolean && x->dtype != to ? tensor::not_equal(x, tensor::like(0, x)) : loops::cast(to, x);
+  });
+}
+
+Result<Types> infer_like(const Operands& operands) { return Types{{operands.type(1).dtype, operands.type(0).shape}}; }
+
+}  // namespace
+
+std::vector<OpDef> cast_ops() {
+  // `saturate` concerns the 8-bit floats only, which are not supported.
+  const AttributeRule saturate{"saturate", AttributeKind::integer};
+  return {
+      {"Cast", Category::injective, infer, define, {}, {{{"input"}}, {{"to", AttributeKind::integer, Presence::required}, saturate}}},
+      {"CastLike", Category::injective, infer_like, define, {}, {{{"input"}, {"target_type"}}, {saturate}}},
+  };
+}
+
+}  // namespace dovetail::ops

@@ -1,0 +1,61 @@
+// Concat along one axis.
+#include <fmt/format.h>
+
+#include "compiler/ops/axes.h"
+#include "compiler/ops/families.h"
+#include "compiler/ops/naive.h"
+#include "compiler/tensor/expr.h"
+
+namespace dovetail::ops {
+namespace {
+
+Result<std::size_t> axis_of(const Operands& operands) {
+  return normalise_axis(operands, graph::int_attribute(operands.node, "axis", 0), operands.type(0).shape.size());
+}
+
+Result<Types> infer(const Operands& operands) {
+  DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
+  graph::TensorType y = operands.type(0);
+  Diagnostics errors;
+  for (std::size_t k = 1; k < operands.count(); ++k) {
+    Shape expected = y.shape;
+    const Shape& shape = operands.type(k).shape;
+    if (shape.size() == expected.size()) expected[axis] = shape[axis];
+    if (shape != expected) {
+      errors.push_back(refuse(operands, fmt::format("input {} has shape {}, input 0 has {}; all extents but that of axis {} must be equal", k, to_string(shape),
+                                                    to_string(operands.type(0).shape), axis),
+                              "insert a Reshape or a Slice"));
+    } else {
+      y.shape[axis] += shape[axis];
+    }
+  }
+  if (!errors.empty()) return errors;
+  return Types{std::move(y)};
+}
+
+// A chain of choices by the position along the axis; inputs without elements take no part.
+Result<loops::Program> define(const Operands& operands) {
+  DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
+  Naive program(operands);
+  return program.map([&](const Indices& i) {
+    std::int64_t begin = operands.output(0).shape[axis];
+    loops::Expr value;
+    for (std::size_t k = operands.count(); k-- > 0;) {
+      const std::int64_t extent = operands.type(k).shape[axis], end = begin;
+      begin -= extent;
+      if (extent == 0) continue;
+      const loops::Expr own = loops::load(program.in(k), begin == 0 ? i : with_index(i, axis, i[axis] - begin));
+      value = value ? loops::select(tensor::less(i[axis], tensor::index(end)), own, value) : own;
+    }
+    return value;
+  });
+}
+
+}  // namespace
+
+std::vector<OpDef> concat_ops() {
+  return {{"Concat", Category::injective, infer, define, {},
+           {{{"inputs", kAny, 'T', Presence::variadic}}, {{"axis", AttributeKind::integer, Presence::required}}}}};
+}
+
+}  // namespace dovetail::ops

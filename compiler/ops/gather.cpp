@@ -1,0 +1,109 @@
+// Gather, GatherElements, GatherND: elements chosen by an index tensor. Negative indices count from the end; one out of range is the program's
+// error and is found when it runs.
+#include <fmt/format.h>
+
+#include "compiler/ops/axes.h"
+#include "compiler/ops/families.h"
+#include "compiler/ops/naive.h"
+#include "compiler/tensor/expr.h"
+
+namespace dovetail::ops {
+namespace {
+
+using loops::Expr;
+
+Result<std::size_t> axis_of(const Operands& operands) {
+  return normalise_axis(operands, graph::int_attribute(operands.node, "axis", 0), operands.type(0).shape.size());
+}
+
+// The index at a place of the index tensor, counted from the start of an axis of this extent.
+Expr index_at(const loops::Buffer& indices, const Indices& place, std::int64_t extent) {
+  const Expr index = loops::cast(DType::int64, loops::load(indices, place));
+  return loops::select(tensor::less(index, tensor::index(0)), index + extent, index);
+}
+
+Result<Types> infer_gather(const Operands& operands) {
+  DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
+  graph::TensorType y = operands.type(0);
+  const Shape& indices = operands.type(1).shape;
+  const auto place = y.shape.erase(y.shape.begin() + static_cast<std::ptrdiff_t>(axis));
+  y.shape.insert(place, indices.begin(), indices.end());
+  return Types{std::move(y)};
+}
+
+Result<loops::Program> define_gather(const Operands& operands) {
+  DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
+  const std::size_t rank = operands.type(1).shape.size();
+  Naive program(operands);
+  return program.map([&](const Indices& i) {
+    const auto first = i.begin() + static_cast<std::ptrdiff_t>(axis), last = first + static_cast<std::ptrdiff_t>(rank);
+    Indices source(i.begin(), first);
+    source.push_back(index_at(program.in(1), Indices(first, last), operands.type(0).shape[axis]));
+    source.insert(source.end(), last, i.end());
+    return loops::load(program.in(0), source);
+  });
+}
+
+Result<Types> infer_elements(const Operands& operands) {
+  DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
+  const Shape &x = operands.type(0).shape, &indices = operands.type(1).shape;
+  bool fits = indices.size() == x.size();
+  for (std::size_t i = 0; fits && i < x.size(); ++i) fits = i == axis || indices[i] <= x[i];
+  if (!fits)
+    return refuse(operands, fmt::format("indices {} exceed data {} outside axis {}", to_string(indices), to_string(x), axis), "both have the same rank, and indices no larger extents");
+  return Types{{operands.type(0).dtype, indices}};
+}
+
+Result<loops::Program> define_elements(const Operands& operands) {
+  DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
+  Naive program(operands);
+  return program.map([&](const Indices& i) {
+    return loops::load(program.in(0), with_index(i, axis, index_at(program.in(1), i, operands.type(0).shape[axis])));
+  });
+}
+
+std::size_t batch_dims(const Operands& operands) { return static_cast<std::size_t>(graph::int_attribute(operands.node, "batch_dims", 0)); }
+
+Result<Types> infer_nd(const Operands& operands) {
+  const Shape &x = operands.type(0).shape, &indices = operands.type(1).shape;
+  const std::size_t batch = batch_dims(operands);
+  if (indices.empty() || batch >= indices.size() || batch + static_cast<std::size_t>(indices.back()) > x.size())
+    return refuse(operands, fmt::format("indices {} with batch_dims {} do not address data {} of rank {}", to_string(indices), batch, to_string(x), x.size()),
+                  "batch_dims plus the last extent of the indices may not exceed the rank of the data");
+  for (std::size_t i = 0; i < batch; ++i)
+    if (x[i] != indices[i])
+      return refuse(operands, fmt::format("batch axis {} has extent {} in the data, {} in the indices", i, x[i], indices[i]), "make them equal");
+  Shape shape(indices.begin(), indices.end() - 1);
+  shape.insert(shape.end(), x.begin() + static_cast<std::ptrdiff_t>(batch) + indices.back(), x.end());
+  return Types{{operands.type(0).dtype, std::move(shape)}};
+}
+
+Result<loops::Program> define_nd(const Operands& operands) {
+  const Shape &x = operands.type(0).shape, &indices = operands.type(1).shape;
+  const std::size_t batch = batch_dims(operands);
+  Naive program(operands);
+  return program.map([&](const Indices& i) {
+    const auto middle = i.begin() + static_cast<std::ptrdiff_t>(indices.size() - 1);
+    Indices source(i.begin(), i.begin() + static_cast<std::ptrdiff_t>(batch));
+    for (std::int64_t k = 0; k < indices.back(); ++k) {
+      Indices place(i.begin(), middle);
+      place.push_back(tensor::index(k));
+      source.push_back(index_at(program.in(1), place, x[batch + static_cast<std::size_t>(k)]));
+    }
+    source.insert(source.end(), middle, i.end());
+    return loops::load(program.in(0), source);
+  });
+}
+
+}  // namespace
+
+std::vector<OpDef> gather_ops() {
+  const AttributeRule axis{"axis", AttributeKind::integer};
+  return {
+      {"Gather", Category::injective, infer_gather, define_gather, {}, {{{"data"}, {"indices", kIndex}}, {axis}}},
+      {"GatherElements", Category::injective, infer_elements, define_elements, {}, {{{"data"}, {"indices", kIndex}}, {axis}}},
+      {"GatherND", Category::injective, infer_nd, define_nd, {}, {{{"data"}, {"indices", kInt64}}, {{"batch_dims", AttributeKind::integer}}}},
+  };
+}
+
+}  // namespace dovetail::ops

@@ -1,0 +1,56 @@
+// GlobalAveragePool and GlobalMaxPool: over all spatial axes, which stay with extent 1.
+#include <fmt/format.h>
+
+#include "compiler/ops/families.h"
+#include "compiler/ops/naive.h"
+#include "compiler/tensor/expr.h"
+
+namespace dovetail::ops {
+namespace {
+
+Result<Types> infer(const Operands& operands) {
+  const graph::TensorType& x = operands.type(0);
+  if (x.shape.size() < 3 || element_count(x.shape) == 0)
+    return refuse(operands, fmt::format("input of shape {}", to_string(x.shape)), "the input is [batch, channels, spatial...], with elements");
+  Shape shape(x.shape.size(), 1);
+  shape[0] = x.shape[0];
+  shape[1] = x.shape[1];
+  return Types{{x.dtype, std::move(shape)}};
+}
+
+loops::Buffer reduce_image(Naive& program, const Operands& operands, DType wide, const tensor::Reducer& reducer) {
+  const Shape& shape = operands.type(0).shape;
+  const Axes window = spatial_axes(Shape(shape.begin() + 2, shape.end()), "k");
+  return program.reduce(program.block(), wide, image_axes(operands.output(0).shape), window, reducer, [&](const Indices& i, const Indices& r) {
+    Indices element{i[0], i[1]};
+    element.insert(element.end(), r.begin(), r.end());
+    return loops::cast(wide, loops::load(program.in(0), element));
+  });
+}
+
+Result<loops::Program> define_max(const Operands& operands) {
+  Naive program(operands);
+  return program.finish({reduce_image(program, operands, operands.type(0).dtype, tensor::max_reducer())});
+}
+
+Result<loops::Program> define_average(const Operands& operands) {
+  Naive program(operands);
+  const graph::TensorType& x = operands.type(0);
+  const DType wide = accumulator(x.dtype);
+  const double count = static_cast<double>(element_count(x.shape) / (x.shape[0] * x.shape[1]));
+  const loops::Buffer sum = reduce_image(program, operands, wide, tensor::sum_reducer());
+  return program.finish({program.compute("average", x.dtype, image_axes(operands.output(0).shape), [&](const Indices& i) {
+    return loops::cast(x.dtype, tensor::divide(loops::load(sum, i), loops::constant(count, wide)));
+  })});
+}
+
+}  // namespace
+
+std::vector<OpDef> global_pool_ops() {
+  return {
+      {"GlobalAveragePool", Category::complex_out_fusable, infer, define_average, {}, {{{"X", kFloat}}}},
+      {"GlobalMaxPool", Category::complex_out_fusable, infer, define_max, {}, {{{"X", kFloat | kByte}}}},
+  };
+}
+
+}  // namespace dovetail::ops

@@ -1,0 +1,107 @@
+// Pad: constant, edge, reflect and wrap; negative pads cut.
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "compiler/ops/axes.h"
+#include "compiler/ops/families.h"
+#include "compiler/ops/naive.h"
+#include "compiler/tensor/expr.h"
+
+namespace dovetail::ops {
+namespace {
+
+using loops::Expr;
+
+struct Pads {
+  std::vector<std::int64_t> begin, end;  // one per axis of the input
+};
+
+std::string mode_of(const Operands& operands) { return graph::string_attribute(operands.node, "mode", "constant"); }
+
+Result<Pads> pads_of(const Operands& operands) {
+  const std::size_t rank = operands.type(0).shape.size();
+  const std::vector<std::int64_t> pads = integers_of(*operands.constant(1));
+  std::vector<std::int64_t> axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (operands.has(3)) axes = integers_of(*operands.constant(3));
+  DOVETAIL_ASSIGN(const std::vector<std::size_t> positions, normalise_axes(operands, axes, rank));
+  if (pads.size() != 2 * positions.size())
+    return refuse(operands, fmt::format("pads has {} entries, {} are expected", pads.size(), 2 * positions.size()), "give a begin and an end per padded axis");
+  Pads result{std::vector<std::int64_t>(rank), std::vector<std::int64_t>(rank)};
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    result.begin[positions[i]] = pads[i];
+    result.end[positions[i]] = pads[positions.size() + i];
+  }
+  return result;
+}
+
+Result<Types> infer(const Operands& operands) {
+  const std::string mode = mode_of(operands);
+  if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
+    return refuse(operands, fmt::format("mode is \"{}\", allowed are constant, edge, reflect and wrap", mode), "use one of these");
+  if (operands.has(2) && element_count(operands.type(2).shape) != 1)
+    return refuse(operands, fmt::format("constant_value has shape {}, expected one element", to_string(operands.type(2).shape)), "give a scalar");
+  DOVETAIL_ASSIGN(const Pads pads, pads_of(operands));
+  graph::TensorType y = operands.type(0);
+  for (std::size_t i = 0; i < y.shape.size(); ++i) {
+    const std::int64_t extent = y.shape[i];
+    // Reflection does not repeat the border element; beyond the mirrored tensor there is nothing to copy.
+    const std::int64_t limit = mode == "reflect" ? extent - 1 : extent;
+    if (mode != "constant" && mode != "edge" && std::max(pads.begin[i], pads.end[i]) > std::max<std::int64_t>(limit, 0))
+      return refuse(operands, fmt::format("{} pad of {} on axis {} of extent {}, the largest is {}", mode, std::max(pads.begin[i], pads.end[i]), i, extent, limit), "pad in several steps");
+    if (mode == "edge" && extent == 0 && pads.begin[i] + pads.end[i] > 0)
+      return refuse(operands, fmt::format("edge pad of {} on axis {} of extent 0", pads.begin[i] + pads.end[i], i), "use mode constant");
+    y.shape[i] = extent + pads.begin[i] + pads.end[i];
+    if (y.shape[i] < 0)
+      return refuse(operands, fmt::format("pads {} and {} cut more than extent {} of axis {}", pads.begin[i], pads.end[i], extent, i), "cut less");
+  }
+  return Types{std::move(y)};
+}
+
+// The element of the input that stands at `position` (counted from the input's start) of a padded axis.
+Expr mirror(const Expr& position, std::int64_t extent, const std::string& mode) {
+  const Expr first = tensor::index(0), last = tensor::index(extent - 1);
+  if (mode == "edge") return tensor::clamp(position, first, last);
+  if (mode == "wrap") return loops::floor_mod(position, extent);
+  const Expr folded = loops::select(tensor::less(position, first), tensor::negative(position), position);
+  return loops::select(tensor::less(last, folded), tensor::index(2 * (extent - 1)) - folded, folded);
+}
+
+Result<loops::Program> define(const Operands& operands) {
+  DOVETAIL_ASSIGN(const Pads pads, pads_of(operands));
+  const graph::TensorType& x = operands.type(0);
+  const std::string mode = mode_of(operands);
+  Naive program(operands);
+  return program.map([&](const Indices& i) {
+    Indices source = i;
+    Expr inside;
+    const auto require = [&](Expr condition) { inside = inside ? loops::logical_and(inside, std::move(condition)) : std::move(condition); };
+    for (std::size_t k = 0; k < x.shape.size(); ++k) {
+      if (pads.begin[k] == 0 && pads.end[k] <= 0) continue;
+      if (pads.begin[k] != 0) source[k] = i[k] - pads.begin[k];
+      if (pads.begin[k] <= 0 && pads.end[k] <= 0) continue;
+      if (mode != "constant") {
+        source[k] = mirror(source[k], x.shape[k], mode);
+        continue;
+      }
+      if (pads.begin[k] > 0) require(tensor::less_equal(tensor::index(0), source[k]));
+      if (pads.end[k] > 0) require(tensor::less(source[k], tensor::index(x.shape[k])));
+    }
+    const Expr fill = operands.has(2) ? program.scalar(2) : loops::constant(0, x.dtype);
+    if (element_count(x.shape) == 0) return fill;
+    const Expr element = loops::load(program.in(0), source);
+    return inside ? loops::select(inside, element, fill) : element;
+  });
+}
+
+}  // namespace
+
+std::vector<OpDef> pad_ops() {
+  return {{"Pad", Category::injective, infer, define, {1, 3},
+           {{{"data", kAny, 'T'}, {"pads", kInt64}, {"constant_value", kAny, 'T', Presence::optional}, {"axes", kIndex, 0, Presence::optional}},
+            {{"mode", AttributeKind::text}}}}};
+}
+
+}  // namespace dovetail::ops

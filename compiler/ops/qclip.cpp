@@ -1,0 +1,25 @@
+// dovetail.qclip: int8 clamp by y_min and y_max.
+#include "compiler/ops/families.h"
+#include "compiler/ops/requantize.h"
+
+namespace dovetail::ops {
+namespace {
+
+Result<Types> infer(const Operands& operands) {
+  DOVETAIL_TRY(check_quantised_attributes(operands));
+  return Types{operands.type(0)};
+}
+
+Result<loops::Program> define(const Operands& operands) {
+  Naive program(operands);
+  return program.map([&](const Indices& i) { return clamped(operands, loops::load(program.in(0), i)); });
+}
+
+}  // namespace
+
+std::vector<OpDef> qclip_ops() {
+  return {{"dovetail.qclip", Category::injective, infer, define, {},
+           {{{"x", kInt8}}, {{"y_min", AttributeKind::integer}, {"y_max", AttributeKind::integer}}}}};
+}
+
+}  // namespace dovetail::ops

@@ -1,0 +1,97 @@
+// QuantizeLinear and DequantizeLinear, per tensor or per axis. y = saturate(round_half_even(x / scale) + zero point), division in float32;
+// x = (y - zero point) * scale.
+#include <fmt/format.h>
+
+#include "compiler/ops/axes.h"
+#include "compiler/ops/families.h"
+#include "compiler/ops/naive.h"
+#include "compiler/tensor/expr.h"
+#include "loops/integer.h"
+
+namespace dovetail::ops {
+namespace {
+
+using loops::Expr;
+
+// Scale and zero point: one element for the tensor, or one per position along an axis.
+struct Parameters {
+  std::optional<std::size_t> axis;  // none: per tensor
+  Expr at(const Naive& program, std::size_t input, const Indices& i) const { return axis ? loops::load(program.in(input), {i[*axis]}) : program.scalar(input); }
+};
+
+Result<Parameters> parameters_of(const Operands& operands) {
+  const Shape &x = operands.type(0).shape, &scale = operands.type(1).shape;
+  if (operands.has(2) && operands.type(2).shape != scale)
+    return refuse(operands, fmt::format("zero point has shape {}, scale has {}", to_string(operands.type(2).shape), to_string(scale)), "make them equal");
+  if (const std::int64_t block = graph::int_attribute(operands.node, "block_size", 0); block != 0)
+    return refuse(operands, fmt::format("block_size is {}, only 0 (per tensor or per axis) is supported", block), "quantise per axis");
+  if (scale.empty() || (scale == Shape{1} && x.empty())) return Parameters{};
+  if (scale.size() != 1)
+    return refuse(operands, fmt::format("scale of shape {} has rank {}, allowed are 0 and 1", to_string(scale), scale.size()), "quantise per tensor or per axis");
+  const Result<std::size_t> axis = normalise_axis(operands, graph::int_attribute(operands.node, "axis", 1), x.size());
+  if (scale[0] == 1 && (!axis || x[*axis] != 1)) return Parameters{};  // older exporters write a scalar as [1]; the axis means nothing then
+  if (!axis) return axis.errors();
+  if (scale[0] != x[*axis])
+    return refuse(operands, fmt::format("scale has {} elements, axis {} of {} has {}", scale[0], *axis, to_string(x), x[*axis]), "give one per position of the axis");
+  return Parameters{*axis};
+}
+
+Result<Types> infer_quantize(const Operands& operands) {
+  DOVETAIL_ASSIGN([[maybe_unused]] const Parameters parameters, parameters_of(operands));
+  const std::int64_t wanted = graph::int_attribute(operands.node, "output_dtype", 0);
+  const DType dtype = operands.has(2) ? operands.type(2).dtype : wanted == 0 ? DType::uint8 : dtype_from_onnx(static_cast<int>(wanted)).value_or(DType::float64);
+  if (is_floating(dtype) || size_bytes(dtype) > 2 || (wanted != 0 && wanted != info(dtype).onnx))
+    return refuse(operands, fmt::format("output_dtype {} for a zero point of {}", wanted, name(dtype)), "make them equal: int8, uint8, int16 or uint16");
+  return Types{{dtype, operands.type(0).shape}};
+}
+
+Result<loops::Program> define_quantize(const Operands& operands) {
+  DOVETAIL_ASSIGN(const Parameters parameters, parameters_of(operands));
+  const DType dtype = operands.output(0).dtype;
+  const std::int64_t low = loops::type_min(dtype), high = loops::type_max(dtype);
+  const auto int32 = [](std::int64_t value) { return loops::int_imm(value, DType::int32); };
+  Naive program(operands);
+  return program.map([&](const Indices& i) {
+    const Expr scaled = tensor::divide(loops::cast(DType::float32, loops::load(program.in(0), i)), loops::cast(DType::float32, parameters.at(program, 1, i)));
+    const Expr steps = loops::cast(DType::int32, loops::unary(loops::UnaryOp::round_even, scaled));  // saturates
+    if (!operands.has(2)) return loops::cast(dtype, tensor::clamp(steps, int32(low), int32(high)));
+    // Anything beyond high - low saturates whatever the zero point; cut there, the sum cannot overflow.
+    const Expr cut = tensor::clamp(steps, int32(low - high), int32(high - low));
+    const Expr shifted = cut + loops::cast(DType::int32, parameters.at(program, 2, i));
+    return loops::cast(dtype, tensor::clamp(shifted, int32(low), int32(high)));
+  });
+}
+
+Result<Types> infer_dequantize(const Operands& operands) {
+  DOVETAIL_ASSIGN([[maybe_unused]] const Parameters parameters, parameters_of(operands));
+  return Types{{operands.type(1).dtype, operands.type(0).shape}};
+}
+
+Result<loops::Program> define_dequantize(const Operands& operands) {
+  DOVETAIL_ASSIGN(const Parameters parameters, parameters_of(operands));
+  const DType dtype = operands.output(0).dtype, wide = accumulator(dtype);
+  Naive program(operands);
+  return program.map([&](const Indices& i) {
+    Expr steps = loops::cast(DType::int32, loops::load(program.in(0), i));
+    if (operands.has(2)) steps = steps - loops::cast(DType::int32, parameters.at(program, 2, i));
+    return loops::cast(dtype, loops::cast(wide, steps) * loops::cast(wide, parameters.at(program, 1, i)));
+  });
+}
+
+}  // namespace
+
+std::vector<OpDef> quantize_linear_ops() {
+  constexpr auto integer = AttributeKind::integer;
+  constexpr DTypeSet kNarrow = kByte | only(DType::int16) | only(DType::uint16), kReal = kFloat & ~only(DType::float64);
+  // `saturate` concerns the 8-bit floats only.
+  return {
+      {"DequantizeLinear", Category::injective, infer_dequantize, define_dequantize, {},
+       {{{"x", kNarrow | kInt32, 'Q'}, {"x_scale", kReal}, {"x_zero_point", kNarrow | kInt32, 'Q', Presence::optional}},
+        {{"axis", integer}, {"block_size", integer}}}},
+      {"QuantizeLinear", Category::injective, infer_quantize, define_quantize, {},
+       {{{"x", kReal | kInt32}, {"y_scale", kReal}, {"y_zero_point", kNarrow, 0, Presence::optional}},
+        {{"axis", integer}, {"block_size", integer}, {"output_dtype", integer}, {"saturate", integer}}}},
+  };
+}
+
+}  // namespace dovetail::ops

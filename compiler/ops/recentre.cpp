@@ -1,0 +1,32 @@
+// dovetail.recentre: uint8 to int8 by -128 and back by +128, the integer form's only view of uint8 data.
+#include <fmt/format.h>
+
+#include "compiler/ops/families.h"
+#include "compiler/ops/naive.h"
+
+namespace dovetail::ops {
+namespace {
+
+Result<Types> infer(const Operands& operands) {
+  const DType from = operands.type(0).dtype, to = from == DType::uint8 ? DType::int8 : DType::uint8;
+  if (const std::int64_t number = graph::int_attribute(operands.node, "to", 0); number != info(to).onnx)
+    return refuse(operands, fmt::format("to is {}, but {} is recentred to {} ({})", number, name(from), name(to), info(to).onnx), "mend the pass that made the node");
+  return Types{{to, operands.type(0).shape}};
+}
+
+Result<loops::Program> define(const Operands& operands) {
+  Naive program(operands);
+  const DType to = operands.output(0).dtype;
+  return program.map([&](const Indices& i) {
+    const loops::Expr wide = loops::cast(DType::int32, loops::load(program.in(0), i));
+    return loops::cast(to, to == DType::int8 ? wide - 128 : wide + 128);
+  });
+}
+
+}  // namespace
+
+std::vector<OpDef> recentre_ops() {
+  return {{"dovetail.recentre", Category::injective, infer, define, {}, {{{"x", kByte}}, {{"to", AttributeKind::integer, Presence::required}}}}};
+}
+
+}  // namespace dovetail::ops

@@ -1,0 +1,27 @@
+// Where: elementwise choice; only the chosen side is evaluated.
+#include "compiler/ops/broadcast.h"
+#include "compiler/ops/families.h"
+#include "compiler/ops/naive.h"
+
+namespace dovetail::ops {
+namespace {
+
+Result<Types> infer(const Operands& operands) {
+  DOVETAIL_ASSIGN(Shape shape, broadcast_inputs(operands));
+  return Types{{operands.type(1).dtype, std::move(shape)}};
+}
+
+Result<loops::Program> define(const Operands& operands) {
+  Naive program(operands);
+  return program.map([&](const Indices& i) {
+    return loops::select(load_broadcast(program.in(0), i), load_broadcast(program.in(1), i), load_broadcast(program.in(2), i));
+  });
+}
+
+}  // namespace
+
+std::vector<OpDef> where_ops() {
+  return {{"Where", Category::injective, infer, define, {}, {{{"condition", kBool}, {"X", kAny, 'T'}, {"Y", kAny, 'T'}}}}};
+}
+
+}  // namespace dovetail::ops
