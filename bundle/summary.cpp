@@ -1,30 +1,23 @@
 #include "bundle/summary.h"
 
-#include <array>
 #include <string_view>
+
+#include "isa/spec/instructions.h"
+#include "isa/spec/memories.h"
 
 namespace dovetail::bundle {
 
 namespace {
-
-std::string_view memory_name(isa::Memory memory) {
-  constexpr std::array<std::string_view, 6> kNames{"uop", "wgt", "inp", "acc", "out", "acc8"};
-  return kNames[static_cast<std::size_t>(memory)];
-}
-std::string_view alu_name(isa::AluOp op) {
-  constexpr std::array<std::string_view, 6> kNames{"min", "max", "add", "shr", "mul", "requant"};
-  return kNames[static_cast<std::size_t>(op)];
-}
 
 struct KindOf {
   std::string operator()(const isa::Load& load) const { return transfer("load.", load); }
   std::string operator()(const isa::Store& store) const { return transfer("store.", store); }
   std::string operator()(const isa::Gemm& gemm) const { return gemm.reset ? "gemm.reset" : "gemm"; }
   std::string operator()(const isa::Finish&) const { return "finish"; }
-  std::string operator()(const isa::Alu& alu) const { return "alu." + std::string(alu_name(alu.op)); }
+  std::string operator()(const isa::Alu& alu) const { return "alu." + std::string(isa::spec::info(alu.op).name); }
 
   static std::string transfer(std::string_view verb, const isa::Transfer& transfer) {
-    return transfer.x_size == 0 ? "nop" : std::string(verb) + std::string(memory_name(transfer.memory));
+    return transfer.x_size == 0 ? "nop" : std::string(verb) + std::string(isa::spec::info(transfer.memory).name);
   }
 };
 

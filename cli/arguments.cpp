@@ -1,0 +1,128 @@
+#include "cli/arguments.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace dovetail::cli {
+
+namespace {
+
+Diagnostic bad_value(std::string_view option, std::string_view text, std::string why, std::string hint) {
+  return {fmt::format("bad value of {}", option), std::string(text), std::move(why), std::move(hint)};
+}
+
+// The whole text as a number, or nothing.
+template <typename T>
+bool parse_number(std::string_view text, int base, T& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  return error == std::errc{} && end == text.data() + text.size() && !text.empty();
+}
+
+struct TargetRow {
+  std::string_view name;
+  bool available;
+};
+// In the order of DESIGN's target list; the unavailable ones are known so that the message can say "not yet" instead of "no such".
+constexpr std::array<TargetRow, 5> kTargets{{{"accel", true}, {"cpu", true}, {"onednn", false}, {"cuda", false}, {"cublas", false}}};
+
+}  // namespace
+
+Result<std::uint64_t> parse_address(std::string_view option, std::string_view text) {
+  std::uint64_t value = 0;
+  const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
+  if (parse_number(hexadecimal ? text.substr(2) : text, hexadecimal ? 16 : 10, value)) return value;
+  return bad_value(option, text, "it is no address below 2^64", "write it as 4096 or 0x1000");
+}
+
+Result<std::vector<isa::Launch>> parse_launches(const std::vector<std::string>& texts, std::size_t program_size) {
+  std::vector<isa::Launch> launches;
+  for (const std::string& text : texts) {
+    const std::size_t colon = text.find(':');
+    isa::Launch launch;
+    if (colon == std::string::npos || !parse_number(std::string_view(text).substr(0, colon), 10, launch.begin) ||
+        !parse_number(std::string_view(text).substr(colon + 1), 10, launch.count))
+      return bad_value("--launch", text, "it is not BEGIN:COUNT", "write the first instruction's index and how many follow, as in 0:30");
+    if (launch.begin > program_size || launch.count > program_size - launch.begin)
+      return bad_value("--launch", text, fmt::format("it exceeds the program's {} instructions", program_size), "launch fewer");
+    launches.push_back(launch);
+  }
+  if (texts.empty()) launches.push_back({0, program_size});
+  return launches;
+}
+
+Result<std::map<std::string, std::string>> parse_assignments(std::string_view option, const std::vector<std::string>& texts) {
+  std::map<std::string, std::string> assignments;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.rfind('=');
+    if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+      return bad_value(option, text, "it is not NAME=VALUE", fmt::format("write {} NAME=VALUE, without spaces", option));
+    if (!assignments.emplace(text.substr(0, equals), text.substr(equals + 1)).second)
+      return bad_value(option, text, fmt::format("{} is given twice", text.substr(0, equals)), "give it once");
+  }
+  return assignments;
+}
+
+Result<std::vector<std::string>> parse_targets(std::string_view option, std::string_view text) {
+  std::vector<std::string> targets;
+  std::vector<std::string_view> available;
+  for (const TargetRow& row : kTargets)
+    if (row.available) available.push_back(row.name);
+  const std::string hint = fmt::format("targets of this version: {}", fmt::join(available, ", "));
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string target(text.substr(begin, end - begin));
+    const auto row = std::find_if(kTargets.begin(), kTargets.end(), [&](const TargetRow& candidate) { return candidate.name == target; });
+    if (row == kTargets.end()) return bad_value(option, text, fmt::format("there is no target \"{}\"", target), hint);
+    if (!row->available) return bad_value(option, text, fmt::format("target {} is not available in this version", target), hint);
+    if (std::find(targets.begin(), targets.end(), target) != targets.end())
+      return bad_value(option, text, fmt::format("{} is listed twice", target), "name each target once, in order of preference");
+    targets.push_back(target);
+    begin = end + 1;
+  }
+  return targets;
+}
+
+Result<std::map<std::string, Shape>> parse_shapes(const std::vector<std::string>& texts) {
+  DOVETAIL_ASSIGN(const auto assignments, parse_assignments("--shape", texts));
+  std::map<std::string, Shape> shapes;
+  for (const auto& [name, text] : assignments) {
+    Shape& shape = shapes[name];
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find('x', begin), text.size());
+      std::int64_t extent = 0;
+      if (!parse_number(std::string_view(text).substr(begin, end - begin), 10, extent) || extent < 1)
+        return bad_value("--shape", fmt::format("{}={}", name, text), "an extent is no positive number", "write 1x3x224x224, or batch=1");
+      shape.push_back(extent);
+      begin = end + 1;
+    }
+  }
+  return shapes;
+}
+
+std::string plain_name(std::string_view name) {
+  std::string plain(name);
+  for (char& c : plain) {
+    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+    if (!kept) c = '_';
+  }
+  return plain;
+}
+
+Result<std::string> match_name(std::string_view option, std::string_view kind, const std::vector<std::string>& names,
+                               std::string_view given) {
+  if (std::find(names.begin(), names.end(), given) != names.end()) return std::string(given);
+  std::vector<std::string> matches;
+  for (const std::string& name : names)
+    if (plain_name(name) == plain_name(given)) matches.push_back(name);
+  if (matches.size() == 1) return matches.front();
+  if (matches.empty())
+    return bad_value(option, given, fmt::format("the model has no {} of that name", kind),
+                     fmt::format("there are: {}", names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
+  return bad_value(option, given, fmt::format("it may mean {}", fmt::join(matches, " or ")), "write the name exactly");
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,21 @@
+// Every command's factory; the list itself is all.cpp.
+#pragma once
+
+#include <memory>
+
+#include "cli/command.h"
+
+namespace dovetail::cli {
+
+std::unique_ptr<Command> make_compile();
+std::unique_ptr<Command> make_run();
+std::unique_ptr<Command> make_simulate();
+std::unique_ptr<Command> make_check();
+std::unique_ptr<Command> make_asm();
+std::unique_ptr<Command> make_disasm();
+std::unique_ptr<Command> make_isa();
+std::unique_ptr<Command> make_hw();
+std::unique_ptr<Command> make_inspect();
+std::unique_ptr<Command> make_doctor();
+
+}  // namespace dovetail::cli

@@ -1,0 +1,83 @@
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/file.h"
+#include "cli/commands/all.h"
+#include "cli/model.h"
+#include "cli/text.h"
+#include "cli/verify_bundle.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+class Compile : public Command {
+ public:
+  void declare(Options& options) override {
+    options.positional("MODEL.onnx", model_.model, "the model");
+    model_.declare(options);
+    options.flag("--verify", verify_, "prove every program free of races, deadlock and undefined reads (isa/verify)");
+    options.values("--dump", "STAGE", dump_, fmt::format("print what this stage made: all, {}; repeatable", fmt::join(stage_names(), ", ")));
+    options.value("--stop-after", "STAGE", stop_after_, "compile no further than this stage");
+    options.value("--report", "R.json", report_, "write the report as JSON");
+    options.value("-o", "OUT.dvt", output_, "write the bundle");
+    options.unavailable("--records", "there is no tuner yet");
+    options.unavailable("--cpu", "there is no CPU code generator yet; the host interprets loop programs");
+    options.footer("Example: dovetail compile examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --verify -o digits.dvt");
+  }
+
+  Result<Exit> run() override {
+    CompileOptions options;
+    DOVETAIL_TRY(check_stages());
+    options.dump = dump_;
+    options.stop_after = stop_after_;
+    options.on_dump = [](std::string_view stage, std::string_view text) { fmt::print("---- {} ----\n{}\n", stage, text); };
+    DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
+    if (!outcome.model) return fail(Exit::failed, outcome.failure);
+    const CompiledModel& model = *outcome.model;
+    fmt::print("{}", report_text(model, model_.model));
+    if (verify_) {
+      const VerifiedBundle verified = verify_programs(model.compiled.bundle);
+      if (!verified.problems.empty()) return fail(Exit::failed, verified.problems);
+      fmt::print("verified      {}\n", verified.summary);
+    }
+    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report_json(model, model_.model))));
+    if (output_) {
+      DOVETAIL_TRY(bundle::write_bundle(*output_, model.compiled.bundle));
+      fmt::print("bundle        {}, {}\n", *output_, bytes_text(std::filesystem::file_size(*output_)));
+    }
+    return Exit::success;
+  }
+
+ private:
+  Result<void> check_stages() const {
+    const auto stages = stage_names();
+    const auto check = [&](std::string_view option, std::string_view stage) -> Result<void> {
+      for (const std::string_view name : stages)
+        if (name == stage) return {};
+      return Diagnostic{fmt::format("bad value of {}", option), std::string(stage), "there is no stage of that name",
+                        fmt::format("stages: {}", fmt::join(stages, ", "))};
+    };
+    for (const std::string& stage : dump_)
+      if (stage != "all") DOVETAIL_TRY(check("--dump", stage));
+    if (stop_after_.empty()) return {};
+    DOVETAIL_TRY(check("--stop-after", stop_after_));
+    if ((output_ || verify_) && stop_after_ != stages.back())
+      return Diagnostic{"bad usage of `dovetail compile`", "--stop-after", "there is no bundle before the last stage", "drop -o and --verify, or --stop-after"};
+    return {};
+  }
+
+  ModelArguments model_;
+  bool verify_ = false;
+  std::vector<std::string> dump_;
+  std::string stop_after_;
+  std::optional<std::string> report_, output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_compile() { return std::make_unique<Compile>(); }
+
+}  // namespace dovetail::cli

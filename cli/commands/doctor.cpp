@@ -1,0 +1,151 @@
+#include <cstdio>
+#include <filesystem>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/file.h"
+#include "base/text_table.h"
+#include "cli/build_facts.h"
+#include "cli/commands/all.h"
+#include "cli/text.h"
+#include "runtime/executor.h"
+#include "simulator/functional/kernel_level.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+struct Package {
+  std::string group, name, purpose;
+};
+
+// The column of packages.txt for this system: 1 Debian, 2 Ubuntu; nullopt elsewhere.
+std::optional<int> package_column() {
+  const auto release = read_text_file("/etc/os-release");
+  if (!release.ok()) return std::nullopt;
+  std::string ids;
+  std::istringstream lines(*release);
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("ID=") || line.starts_with("ID_LIKE=")) ids += line.substr(line.find('=') + 1) + " ";
+  if (ids.find("ubuntu") != std::string::npos) return 2;
+  if (ids.find("debian") != std::string::npos) return 1;
+  return std::nullopt;
+}
+
+std::vector<Package> packages(int column) {
+  std::vector<Package> list;
+  std::istringstream lines{std::string(kPackages)};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    std::istringstream words(line);
+    std::string group, debian, ubuntu, purpose;
+    words >> group >> debian >> ubuntu >> std::ws;
+    std::getline(words, purpose);
+    const std::string& name = column == 1 ? debian : ubuntu;
+    if (!name.empty() && name != "-") list.push_back({group, name, purpose});
+  }
+  return list;
+}
+
+// dpkg keeps a list of files of every installed package, named with the architecture where several may be installed.
+bool installed(const std::string& package) {
+  const std::filesystem::path folder = "/var/lib/dpkg/info";
+  std::error_code error;
+  if (std::filesystem::exists(folder / (package + ".list"), error)) return true;
+  for (const char* architecture : {"amd64", "arm64"})
+    if (std::filesystem::exists(folder / fmt::format("{}:{}.list", package, architecture), error)) return true;
+  return false;
+}
+
+class Doctor : public Command {
+ public:
+  void declare(Options& options) override {
+    options.flag("--json", json_, "print JSON");
+    options.footer("Example: dovetail doctor");
+  }
+
+  Result<Exit> run() override {
+    const auto column = package_column();
+    std::vector<Package> missing;
+    if (column)
+      for (const Package& package : packages(*column))
+        if (!installed(package.name)) missing.push_back(package);
+    fmt::print("{}", json_ ? json_text(json(missing, column.has_value())) : text(missing, column.has_value()));
+    return Exit::success;
+  }
+
+ private:
+  struct Fact {
+    std::string_view name, value;
+  };
+  static std::vector<Fact> versions() {
+    return {{"dovetail", kVersion}, {"compiler", kCompiler},   {"build type", kBuildType},  {"fmt", kFmtVersion},
+            {"nlohmann-json", kJsonVersion}, {"zlib", kZlibVersion}, {"protobuf", kProtobufVersion}, {"CLI11", kCli11Version}};
+  }
+  static std::vector<runtime::Engine> targets() {
+    return {{"accel", "the accelerator, on one of the engines above", true},
+            {"cpu", "the host: loop programs, interpreted", true},
+            {"onednn", "oneDNN on the CPU", false},
+            {"cuda", "NVIDIA GPUs", false},
+            {"cublas", "cuBLAS on NVIDIA GPUs", false}};
+  }
+  static std::string install_line(const std::vector<Package>& missing) {
+    std::vector<std::string> names;
+    for (const Package& package : missing) names.push_back(package.name);
+    return fmt::format("sudo apt-get install --no-install-recommends {}", fmt::join(names, " "));
+  }
+
+  static std::string text(const std::vector<Package>& missing, bool known_system) {
+    std::string lines = "engines\n";
+    TextTable engines({"name", "here", "what it is"}), target_table({"name", "here", "what it is"});
+    for (const runtime::Engine& engine : runtime::engines())
+      engines.add({std::string(engine.name), engine.available ? "yes" : "not in this version", std::string(engine.description)});
+    for (const runtime::Engine& target : targets())
+      target_table.add({std::string(target.name), target.available ? "yes" : "not in this version", std::string(target.description)});
+    lines += engines.to_string() + "\ntargets\n" + target_table.to_string() + "\nCPU: functional simulator kernels\n";
+    TextTable kernels({"kernel", "supported", "used"});
+    for (const auto level : kLevels)
+      kernels.add({std::string(name(level)), simulator::is_supported(level) ? "yes" : "no", level == simulator::best_kernel_level() ? "yes" : ""});
+    lines += kernels.to_string() + "\nversions\n";
+    TextTable table({"name", "version"});
+    for (const Fact& fact : versions()) table.add({std::string(fact.name), std::string(fact.value)});
+    lines += table.to_string() + "\n";
+    if (!known_system) return lines + "packages: this is neither Debian nor Ubuntu; packages.txt names what building needs\n";
+    if (missing.empty()) return lines + "packages: nothing is missing to build, test and format\n";
+    lines += "missing to build, test or format (this program runs without)\n";
+    TextTable packages({"group", "package", "purpose"});
+    for (const Package& package : missing) packages.add({package.group, package.name, package.purpose});
+    return lines + packages.to_string() + fmt::format("  install: {}\n", install_line(missing));
+  }
+
+  static Json json(const std::vector<Package>& missing, bool known_system) {
+    const auto rows = [](const std::vector<runtime::Engine>& list) {
+      Json rows = Json::array();
+      for (const auto& row : list) rows.push_back({{"name", row.name}, {"available", row.available}, {"description", row.description}});
+      return rows;
+    };
+    Json kernels = Json::array(), facts = Json::object(), packages = Json::array();
+    for (const auto level : kLevels) kernels.push_back({{"name", name(level)}, {"supported", simulator::is_supported(level)}});
+    for (const Fact& fact : versions()) facts[std::string(fact.name)] = fact.value;
+    for (const Package& package : missing) packages.push_back({{"group", package.group}, {"package", package.name}, {"purpose", package.purpose}});
+    return {{"kind", "doctor"},
+            {"engines", rows(runtime::engines())},
+            {"targets", rows(targets())},
+            {"kernels", kernels},
+            {"kernel", name(simulator::best_kernel_level())},
+            {"versions", facts},
+            {"missing_packages", known_system ? packages : Json(nullptr)},
+            {"install", missing.empty() ? "" : install_line(missing)}};
+  }
+
+  static constexpr std::array kLevels{simulator::KernelLevel::baseline, simulator::KernelLevel::avx2, simulator::KernelLevel::avx512vnni};
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_doctor() { return std::make_unique<Doctor>(); }
+
+}  // namespace dovetail::cli

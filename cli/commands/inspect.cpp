@@ -1,0 +1,46 @@
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "cli/commands/all.h"
+#include "cli/describe.h"
+#include "cli/program_file.h"
+#include "cli/text.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+class Inspect : public Command {
+ public:
+  void declare(Options& options) override {
+    options.positional("FILE", file_, "a bundle, .npy, .npz, hardware or report JSON, ONNX model or tensor, assembly, raw program");
+    options.value("--hw", "CONFIG", hardware_, fmt::format("for raw programs: {}", kHardwareHelp));
+    options.flag("--json", json_, "print JSON");
+    options.footer("Example: dovetail inspect digits.dvt");
+  }
+
+  Result<Exit> run() override {
+    DOVETAIL_ASSIGN(const auto bytes, read_file(file_, std::size_t{1} << 32));
+    std::optional<isa::HardwareConfig> config;
+    if (hardware_) {
+      DOVETAIL_ASSIGN(config, isa::load_config(*hardware_));
+    }
+    DOVETAIL_ASSIGN(const Description description, describe(bytes, file_, config));
+    if (json_) fmt::print("{}", json_text(description.json));
+    else fmt::print("file          {}, {}\n{}", file_, bytes_text(bytes.size()), description.text);
+    return Exit::success;
+  }
+
+ private:
+  std::string file_;
+  std::optional<std::string> hardware_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_inspect() { return std::make_unique<Inspect>(); }
+
+}  // namespace dovetail::cli

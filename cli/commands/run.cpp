@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/file.h"
+#include "bundle/format.h"
+#include "cli/arguments.h"
+#include "cli/commands/all.h"
+#include "cli/model.h"
+#include "cli/program_file.h"
+#include "cli/run_report.h"
+#include "cli/tensor_files.h"
+#include "cli/text.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+class Run : public Command {
+ public:
+  void declare(Options& options) override {
+    options.positional("MODEL.onnx|OUT.dvt", model_.model, "a model, which is compiled first, or a bundle");
+    model_.declare(options);
+    options.value("--engine", "ENGINE", engine_, "what runs the accelerator's programs (default functional)");
+    options.values("--input", "NAME=FILE", inputs_, "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable");
+    options.value("--seed", "N", seed_, "of the random inputs (default 1)");
+    options.value("--output-dir", "DIR", output_dir_, "write every output as DIR/NAME.npy");
+    options.value("--report", "R.json", report_, "write the report as JSON");
+    options.flag("--check", check_, "compare every tensor with the reference and name the first that differs");
+    options.unavailable("--waves", "there is no RTL engine yet");
+    options.footer("Names are matched, and output files named, after replacing every character outside A-Za-z0-9_.- by _.\n"
+                   "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check --output-dir out");
+  }
+
+  Result<Exit> run() override {
+    DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_));
+    DOVETAIL_ASSIGN(const std::uint64_t seed, parse_address("--seed", seed_));
+    bundle::Bundle loaded;
+    std::optional<CompiledModel> model;
+    DOVETAIL_ASSIGN(const bool is_bundle, begins_like_bundle());
+    if (is_bundle) {
+      DOVETAIL_ASSIGN(loaded, load_bundle());
+    } else {
+      DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_));
+      if (!outcome.model) return fail(Exit::failed, outcome.failure);
+      model = std::move(outcome.model);
+      loaded = model->compiled.bundle;
+    }
+    DOVETAIL_ASSIGN(const RunInputs inputs, gather_inputs(loaded, inputs_, seed));
+    DOVETAIL_ASSIGN(auto executor, runtime::Executor::make(std::move(loaded), make_simulator));
+    runtime::RunOptions options;
+    options.keep_tensors = check_;
+    const auto result = executor.run(inputs.tensors, options);
+    if (!result.ok()) return fail(Exit::failed, result.errors());
+
+    RunFacts facts{model_.model, engine_, &executor.bundle(), model ? &*model : nullptr, &*result, {}, inputs.announcements};
+    if (check_) {
+      auto check = check_against_reference(model->compiled.integer, inputs.tensors, *result);
+      if (!check.ok()) return fail(Exit::failed, check.errors());
+      facts.check = *std::move(check);
+    }
+    fmt::print("{}", run_text(facts));
+    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(run_json(facts))));
+    if (output_dir_) {
+      DOVETAIL_ASSIGN(const auto paths, write_outputs(*output_dir_, result->outputs));
+      for (const auto& path : paths) fmt::print("written       {}\n", path.string());
+    }
+    if (facts.check && facts.check->different > 0) return fail(Exit::failed, facts.check->first);
+    return Exit::success;
+  }
+
+ private:
+  Result<bool> begins_like_bundle() const {
+    DOVETAIL_ASSIGN(const auto bytes, read_file(model_.model, std::size_t{1} << 32));
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    return text.starts_with(bundle::format::kMagic);
+  }
+
+  // Options that a bundle has settled are not ignored: they are compared with it, or refused.
+  Result<bundle::Bundle> load_bundle() const {
+    std::vector<std::string> refused = model_.compile_only_options();
+    if (check_) refused.emplace_back("--check");
+    if (!refused.empty())
+      return Diagnostic{"bad usage of `dovetail run`", model_.model, fmt::format("{} needs a model, this is a bundle", fmt::join(refused, ", ")),
+                        "run the .onnx file it was made from"};
+    DOVETAIL_ASSIGN(bundle::Bundle loaded, bundle::read_bundle(model_.model));
+    std::vector<std::string> targets;
+    if (model_.targets) {
+      DOVETAIL_ASSIGN(targets, parse_targets("--target", *model_.targets));
+    }
+    for (const bundle::Step& step : loaded.steps) {
+      const auto* accel = std::get_if<bundle::AccelStep>(&step);
+      if (accel == nullptr) continue;
+      if (model_.targets && std::find(targets.begin(), targets.end(), "accel") == targets.end())
+        return Diagnostic{"cannot run bundle", model_.model, fmt::format("it was compiled for accel, --target is {}", *model_.targets),
+                          "add accel, or compile it anew"};
+      if (!model_.hardware) continue;
+      DOVETAIL_ASSIGN(const auto config, isa::load_config(*model_.hardware));
+      isa::HardwareConfig named = accel->config;
+      named.name = config.name;  // a name is no difference
+      if (named != config)
+        return Diagnostic{"cannot run bundle", model_.model,
+                          fmt::format("it was compiled for {}; --hw is {}", config_text(accel->config), config_text(config)),
+                          "drop --hw, or compile it anew"};
+    }
+    return loaded;
+  }
+
+  ModelArguments model_;
+  std::string engine_ = "functional", seed_ = "1";
+  std::vector<std::string> inputs_;
+  std::optional<std::string> output_dir_, report_;
+  bool check_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_run() { return std::make_unique<Run>(); }
+
+}  // namespace dovetail::cli

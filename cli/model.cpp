@@ -1,0 +1,120 @@
+#include "cli/model.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text_table.h"
+#include "bundle/summary.h"
+#include "cli/arguments.h"
+#include "cli/program_file.h"
+#include "cli/text.h"
+
+namespace dovetail::cli {
+
+void ModelArguments::declare(Options& options) {
+  options.value("--target", "LIST", targets, "targets in order of preference, as in accel,cpu");
+  options.value("--hw", "CONFIG", hardware, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
+  options.values("--place", "NODE=TARGET", place, "put this node on this target; repeatable");
+  options.values("--shape", "NAME=SHAPE", shapes, "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable");
+  options.flag("--strict", strict, "refuse nodes that no listed target takes, instead of running them on the host");
+}
+
+std::vector<std::string> ModelArguments::compile_only_options() const {
+  std::vector<std::string> given;
+  if (!place.empty()) given.emplace_back("--place");
+  if (!shapes.empty()) given.emplace_back("--shape");
+  if (strict) given.emplace_back("--strict");
+  return given;
+}
+
+Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOptions options) {
+  CompileOutcome outcome;
+  CompiledModel& model = outcome.model.emplace();
+  if (!arguments.targets)
+    return Diagnostic{"cannot compile", arguments.model, "no target is given", "add --target accel"};
+  DOVETAIL_ASSIGN(model.targets, parse_targets("--target", *arguments.targets));
+  DOVETAIL_ASSIGN(model.hardware, isa::load_config(arguments.hardware.value_or(kDefaultHardware)));
+  import::ImportOptions import_options;
+  DOVETAIL_ASSIGN(import_options.shapes, parse_shapes(arguments.shapes));
+  DOVETAIL_ASSIGN(const auto places, parse_assignments("--place", arguments.place));
+
+  const auto start = std::chrono::steady_clock::now();
+  DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(arguments.model, std::move(import_options)));
+  model.import_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  model.import = imported.report;
+
+  std::vector<std::string> nodes;
+  for (const graph::NodeId node : imported.graph.live_nodes()) nodes.push_back(imported.graph.node(node).name);
+  for (const auto& [given, target] : places) {
+    DOVETAIL_ASSIGN(const std::string node, match_name("--place", "node", nodes, given));
+    DOVETAIL_ASSIGN(const auto targets, parse_targets("--place", target));
+    if (targets.size() != 1)
+      return Diagnostic{"bad value of --place", given + "=" + target, "it names several targets", "name one"};
+    options.place[node] = target;
+  }
+  options.targets = model.targets;
+  options.hardware = model.hardware;
+  options.strict = arguments.strict;
+  auto compiled = compile(std::move(imported), options);
+  if (compiled.ok()) {
+    model.compiled = *std::move(compiled);
+  } else {
+    outcome.failure = compiled.errors();
+    outcome.model.reset();
+  }
+  return outcome;
+}
+
+std::string report_text(const CompiledModel& model, const std::string& path) {
+  std::string operators;
+  for (const auto& [name, count] : model.import.operators) operators += fmt::format("{}{} {}", operators.empty() ? "" : ", ", count, name);
+  std::string text = fmt::format("model         {}: ONNX IR {}, opset {}, {}\n", path, model.import.ir_version, model.import.opset, operators);
+  for (const std::string& note : model.import.notes) text += fmt::format("note          {}\n", note);
+  text += fmt::format("targets       {}\n", fmt::join(model.targets, ", "));
+  text += fmt::format("hardware      {}\n", config_text(model.hardware));
+
+  std::map<std::string, int> by_target;
+  TextTable table({"node", "operator", "runs on", "why"});
+  for (const NodePlacement& placement : model.compiled.placement) {
+    table.add({placement.node, placement.op, placement.target, placement.why});
+    ++by_target[placement.target];
+  }
+  if (!table.empty()) {
+    std::string totals;
+    for (const auto& [target, count] : by_target) totals += fmt::format("{}{} {}", totals.empty() ? "" : ", ", target, count);
+    text += fmt::format("nodes         {}\n\n{}\n", totals, table.to_string());
+  }
+  const bundle::ProgramSummary summary = bundle::summarize(model.compiled.bundle);
+  if (summary.instructions > 0) text += program_text(summary);
+  std::string stages = fmt::format("import {}", seconds_text(model.import_seconds));
+  for (const StageTime& stage : model.compiled.stages) stages += fmt::format(", {} {}", stage.name, seconds_text(stage.seconds));
+  text += fmt::format("time          {}\n", stages);
+  return text;
+}
+
+Json report_json(const CompiledModel& model, const std::string& path) {
+  Json stages = Json::array();
+  stages.push_back({{"name", "import"}, {"seconds", model.import_seconds}});
+  for (const StageTime& stage : model.compiled.stages) stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
+  Json placement = Json::array();
+  for (const NodePlacement& row : model.compiled.placement)
+    placement.push_back({{"node", row.node}, {"op", row.op}, {"target", row.target}, {"why", row.why}});
+  return {{"kind", "compile"},
+          {"model", path},
+          {"import",
+           {{"ir_version", model.import.ir_version},
+            {"opset", model.import.opset},
+            {"producer", model.import.producer},
+            {"operators", model.import.operators},
+            {"notes", model.import.notes}}},
+          {"targets", model.targets},
+          {"hardware", isa::config_to_json(model.hardware)},
+          {"placement", placement},
+          {"program", bundle::to_json(bundle::summarize(model.compiled.bundle))},
+          {"stages", stages},
+          {"compiler", model.compiled.report}};
+}
+
+}  // namespace dovetail::cli

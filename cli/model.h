@@ -1,0 +1,47 @@
+// A model on the command line, from its arguments to a bundle: shared by the commands that take MODEL.onnx.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command.h"
+#include "cli/options.h"
+#include "compiler/import/onnx.h"
+#include "compiler/pipeline.h"
+
+namespace dovetail::cli {
+
+struct ModelArguments {
+  std::string model;
+  std::optional<std::string> targets, hardware;
+  std::vector<std::string> place, shapes;
+  bool strict = false;
+
+  // --target, --hw, --place, --shape, --strict.
+  void declare(Options& options);
+  // The options that were given, of those that only a model understands.
+  std::vector<std::string> compile_only_options() const;
+};
+
+struct CompiledModel {
+  import::ImportReport import;
+  std::vector<std::string> targets;
+  isa::HardwareConfig hardware;
+  Compiled compiled;
+  double import_seconds = 0;
+};
+// Error: bad input. `failure` is set instead of the result where the input was taken and compiling failed.
+struct CompileOutcome {
+  std::optional<CompiledModel> model;
+  Diagnostics failure;
+};
+Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOptions options = {});
+
+// The report that people read: import, placement, program, stages.
+std::string report_text(const CompiledModel& model, const std::string& path);
+// And the one for machines: "kind": "compile".
+Json report_json(const CompiledModel& model, const std::string& path);
+
+}  // namespace dovetail::cli

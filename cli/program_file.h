@@ -1,0 +1,22 @@
+// PROGRAM.bin: raw instructions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "isa/config.h"
+#include "isa/instruction.h"
+
+namespace dovetail::cli {
+
+// The --hw of commands that work on raw programs.
+inline constexpr const char* kDefaultHardware = "1x16x16";
+inline constexpr const char* kHardwareHelp = "a named configuration (`dovetail hw list`) or a JSON file, ours or VTA's";
+
+Result<std::vector<isa::Instruction>> read_program(const std::string& path, const isa::HardwareConfig& config);
+
+// A raw memory image whose first byte lies at `base`; errors where it leaves the configuration's address space.
+Result<std::vector<std::byte>> read_image(const std::string& path, std::uint64_t base, const isa::HardwareConfig& config);
+
+}  // namespace dovetail::cli

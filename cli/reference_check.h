@@ -1,0 +1,29 @@
+// --check: what a run computed against the reference, tensor by tensor.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "compiler/graph/graph.h"
+#include "runtime/executor.h"
+
+namespace dovetail::cli {
+
+struct ReferenceCheck {
+  std::size_t compared = 0;     // tensors that run and reference both have
+  std::size_t elements = 0;
+  std::size_t different = 0;    // tensors
+  Diagnostics first;            // the first that differs in execution order; empty where all agree
+};
+
+// Evaluates `graph` (the integer graph) node by node on naive loop programs and compares every tensor that `run` kept under the same name, and
+// all outputs, bit for bit; NaNs of a kind agree. Error: the reference itself failed.
+Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
+                                               const runtime::RunResult& run);
+
+// Position of the first element that differs; nullopt where none does. Precondition: equal dtype and shape.
+std::optional<std::int64_t> first_difference(const NdArray& a, const NdArray& b);
+
+}  // namespace dovetail::cli

@@ -1,0 +1,79 @@
+#include "cli/run_report.h"
+
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/text_table.h"
+#include "cli/text.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+std::uint64_t total(const auto& array) { return std::accumulate(array.begin(), array.end(), std::uint64_t{0}); }
+
+// The host is never silent: what ran there, and why.
+std::string host_text(const CompiledModel& model) {
+  std::string text;
+  for (const NodePlacement& placement : model.compiled.placement)
+    if (placement.target == "host") text += fmt::format("on the host   {} ({}): {}\n", placement.node, placement.op, placement.why);
+  return text;
+}
+
+}  // namespace
+
+std::string run_text(const RunFacts& facts) {
+  std::string text = fmt::format("ran           {} with engine {}\n", facts.path, facts.engine);
+  for (const std::string& input : facts.inputs) text += fmt::format("input         {}\n", input);
+  if (facts.model != nullptr) text += host_text(*facts.model);
+  TextTable table({"step", "target", ">time", ">instructions", ">loaded", ">stored", ">MACs"});
+  for (const runtime::StepProfile& step : facts.run->steps) {
+    const simulator::Counters& counters = step.counters;
+    const bool accel = step.target == "accel";
+    const auto cell = [&](std::string filled) { return accel ? filled : std::string("-"); };
+    table.add({step.name, step.target, seconds_text(step.seconds), cell(with_separators(total(counters.instructions))),
+               cell(bytes_text(total(counters.bytes_loaded))), cell(bytes_text(counters.bytes_stored)), cell(with_separators(counters.macs))});
+  }
+  text += fmt::format("\n{}\n", table.to_string());
+  if (const auto summary = bundle::summarize(*facts.bundle); summary.instructions > 0)
+    text += program_text(summary) + counters_text(facts.run->counters);
+  if (facts.check)
+    text += fmt::format("check         {} tensors, {} elements against the reference node by node: {}\n", facts.check->compared,
+                        with_separators(facts.check->elements),
+                        facts.check->different == 0 ? "all equal" : fmt::format("{} differ", facts.check->different));
+  for (const auto& [name, array] : facts.run->outputs)
+    text += fmt::format("output        {}: {}: {}\n", name, type_text(array.dtype(), array.shape()), preview(array));
+  return text;
+}
+
+Json run_json(const RunFacts& facts) {
+  Json steps = Json::array(), outputs = Json::array();
+  for (const runtime::StepProfile& step : facts.run->steps) {
+    Json row{{"name", step.name}, {"target", step.target}, {"seconds", step.seconds}};
+    if (step.target == "accel") row["counters"] = to_json(step.counters);
+    steps.push_back(std::move(row));
+  }
+  for (const auto& [name, array] : facts.run->outputs)
+    outputs.push_back({{"name", name}, {"dtype", dovetail::name(array.dtype())}, {"shape", array.shape()}});
+  Json json{{"kind", "run"},
+            {"file", facts.path},
+            {"engine", facts.engine},
+            {"inputs", facts.inputs},
+            {"steps", steps},
+            {"program", bundle::to_json(bundle::summarize(*facts.bundle))},
+            {"counters", to_json(facts.run->counters)},
+            {"outputs", outputs}};
+  if (facts.check)
+    json["check"] = {{"compared_with", "the integer graph node by node on naive loop programs"},
+                     {"tensors", facts.check->compared},
+                     {"elements", facts.check->elements},
+                     {"different", facts.check->different},
+                     {"first", facts.check->first.empty() ? "" : to_string(facts.check->first.front(), "difference")}};
+  else
+    json["check"] = nullptr;  // not compared with anything
+  if (facts.model != nullptr) json["compile"] = report_json(*facts.model, facts.path);
+  return json;
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,26 @@
+// The report of `dovetail run`, for people and for machines.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/json.h"
+#include "cli/model.h"
+#include "cli/reference_check.h"
+#include "runtime/executor.h"
+
+namespace dovetail::cli {
+
+struct RunFacts {
+  std::string path, engine;
+  const bundle::Bundle* bundle = nullptr;
+  const CompiledModel* model = nullptr;        // null: a bundle was run
+  const runtime::RunResult* run = nullptr;
+  std::optional<ReferenceCheck> check;
+  std::vector<std::string> inputs;             // announcements
+};
+
+std::string run_text(const RunFacts& facts);
+Json run_json(const RunFacts& facts);          // "kind": "run"
+
+}  // namespace dovetail::cli

@@ -1,0 +1,110 @@
+#include "cli/tensor_files.h"
+
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/npy.h"
+#include "cli/arguments.h"
+#include "cli/text.h"
+#include "compiler/import/onnx.h"
+#include "runtime/executor.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+constexpr std::size_t kMostTensorBytes = std::size_t{1} << 33;
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
+
+// SplitMix64 (Steele, Lea, Flood 2014): the standard library's distributions differ between implementations, this does not.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+std::uint64_t hash(std::string_view text) {  // FNV-1a
+  std::uint64_t value = 0xcbf29ce484222325u;
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  return value;
+}
+
+NdArray random_array(const bundle::Tensor& tensor, std::uint64_t seed) {
+  Random random(seed ^ hash(tensor.name));
+  NdArray array(tensor.dtype, tensor.shape);
+  for (std::int64_t i = 0; i < array.count(); ++i) {
+    const std::uint64_t bits = random.next() >> 32;
+    if (is_floating(tensor.dtype)) array.set_double(i, static_cast<double>(bits) * 0x1p-31 - 1);
+    else if (tensor.dtype == DType::boolean) array.set_int64(i, static_cast<std::int64_t>(bits & 1));
+    else if (tensor.dtype == DType::uint8) array.set_int64(i, static_cast<std::int64_t>(bits & 255));
+    else array.set_int64(i, static_cast<std::int64_t>(bits & 255) - (is_signed_integer(tensor.dtype) ? 128 : 0));
+  }
+  return array;
+}
+
+}  // namespace
+
+Result<NdArray> read_tensor(const std::filesystem::path& path) {
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, kMostTensorBytes));
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.starts_with(kNpyMagic)) return parse_npy(bytes, path.string());
+  if (path.extension() == ".pb") return import::parse_tensor_proto(bytes, path.string());
+  return Diagnostic{"cannot read tensor", path.string(), "it is neither a .npy file nor named .pb",
+                    "write it with numpy.save, or give a serialised ONNX TensorProto as FILE.pb"};
+}
+
+Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<std::string>& assignments, std::uint64_t seed) {
+  std::vector<std::string> names;
+  for (const bundle::TensorIndex index : bundle.inputs) names.push_back(bundle.tensors[static_cast<std::size_t>(index)].name);
+
+  RunInputs inputs;
+  Diagnostics problems;
+  DOVETAIL_ASSIGN(const auto files, parse_assignments("--input", assignments));
+  for (const auto& [given, file] : files) {
+    const auto name = match_name("--input", "input", names, given);
+    const auto array = name.ok() ? read_tensor(file) : Result<NdArray>(name.errors());
+    if (!array.ok()) {
+      problems.insert(problems.end(), array.errors().begin(), array.errors().end());
+    } else if (!inputs.tensors.emplace(*name, *array).second) {
+      problems.push_back({"bad value of --input", given, fmt::format("input {} is given twice", *name), "give it once"});
+    } else {
+      inputs.announcements.push_back(fmt::format("{}: {} from {}", *name, type_text(array->dtype(), array->shape()), file));
+    }
+  }
+  if (!problems.empty()) return problems;
+  for (const bundle::TensorIndex index : bundle.inputs) {
+    const bundle::Tensor& tensor = bundle.tensors[static_cast<std::size_t>(index)];
+    if (inputs.tensors.contains(tensor.name)) continue;
+    inputs.tensors.emplace(tensor.name, random_array(tensor, seed));
+    inputs.announcements.push_back(fmt::format("{}: {} of random values, seed {} (--input {}=FILE gives it)", tensor.name,
+                                               type_text(tensor.dtype, tensor.shape), seed, plain_name(tensor.name)));
+  }
+  DOVETAIL_TRY(runtime::check_inputs(bundle, inputs.tensors));
+  return inputs;
+}
+
+Result<std::vector<std::filesystem::path>> write_outputs(const std::filesystem::path& folder, const std::map<std::string, NdArray>& outputs) {
+  std::map<std::string, std::string> taken;  // plain name -> output
+  for (const auto& [name, array] : outputs)
+    if (const auto [entry, inserted] = taken.emplace(plain_name(name), name); !inserted)
+      return Diagnostic{"cannot write outputs", folder.string(),
+                        fmt::format("outputs {} and {} would both be {}.npy", entry->second, name, entry->first), "rename one in the model"};
+  std::vector<std::filesystem::path> paths;
+  for (const auto& [name, array] : outputs) {
+    paths.push_back(folder / (plain_name(name) + ".npy"));
+    DOVETAIL_TRY(write_npy(paths.back(), array));
+  }
+  return paths;
+}
+
+}  // namespace dovetail::cli

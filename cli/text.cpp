@@ -1,0 +1,88 @@
+#include "cli/text.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "base/text_table.h"
+#include "isa/spec/config.h"
+#include "isa/spec/memories.h"
+
+namespace dovetail::cli {
+
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes < 1024) return fmt::format("{} B", bytes);
+  constexpr std::array<const char*, 4> kUnits{"KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  std::size_t unit = 0;
+  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
+  const std::string digits = fmt::format("{:.1f}", value);
+  return fmt::format("{} {}", digits.ends_with(".0") ? digits.substr(0, digits.size() - 2) : digits, kUnits[unit]);
+}
+
+std::string seconds_text(double seconds) {
+  if (seconds >= 1) return fmt::format("{:.2f} s", seconds);
+  if (seconds >= 1e-3) return fmt::format("{:.2f} ms", seconds * 1e3);
+  return fmt::format("{:.1f} us", seconds * 1e6);
+}
+
+std::string type_text(DType dtype, const Shape& shape) { return fmt::format("{}{}", name(dtype), to_string(shape)); }
+
+std::string preview(const NdArray& array) {
+  constexpr std::int64_t kMost = 10;
+  std::string text;
+  for (std::int64_t i = 0; i < std::min(array.count(), kMost); ++i) {
+    if (i > 0) text += ' ';
+    text += is_floating(array.dtype()) ? fmt::format("{:.6g}", array.as_double(i)) : fmt::format("{}", array.as_int64(i));
+  }
+  if (array.count() > kMost) text += " …";
+  return text;
+}
+
+std::string config_text(const isa::HardwareConfig& config) {
+  const std::string extensions = extensions_text(config);
+  return fmt::format("{}: {}×{}×{}, UOP {}, INP {}, WGT {}, ACC {}{}{}", config.name, config.batch, config.block_in, config.block_out,
+                     bytes_text(static_cast<std::uint64_t>(config.uop_buffer_bytes)),
+                     bytes_text(static_cast<std::uint64_t>(config.inp_buffer_bytes)),
+                     bytes_text(static_cast<std::uint64_t>(config.wgt_buffer_bytes)),
+                     bytes_text(static_cast<std::uint64_t>(config.acc_buffer_bytes)),
+                     config.encoding() == isa::Encoding::wide ? ", wide encoding" : "",
+                     extensions.empty() ? ", base ISA" : ", with " + extensions);
+}
+
+std::string extensions_text(const isa::HardwareConfig& config) {
+  std::string text;
+  for (const isa::spec::Extension& extension : isa::spec::kExtensions)
+    if (config.*extension.member) text += (text.empty() ? "" : ", ") + std::string(extension.key);
+  return text;
+}
+
+std::string program_text(const bundle::ProgramSummary& summary) {
+  std::string kinds;
+  for (const auto& [kind, count] : summary.kinds) kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", kind, with_separators(count));
+  return fmt::format("instructions  {}{}\nmicro-ops     {}\ntokens        {}\n", with_separators(summary.instructions),
+                     kinds.empty() ? "" : ": " + kinds, with_separators(summary.uops), with_separators(summary.tokens));
+}
+
+std::string counters_text(const simulator::Counters& counters) {
+  const auto sum = [](const auto& array) { return std::accumulate(array.begin(), array.end(), std::uint64_t{0}); };
+  std::string loaded;
+  for (const isa::spec::MemoryInfo& memory : isa::spec::kMemories)
+    if (const std::uint64_t bytes = counters.bytes_loaded[static_cast<std::size_t>(memory.id)]; bytes > 0)
+      loaded += fmt::format("{}{} {}", loaded.empty() ? "" : ", ", memory.name, bytes_text(bytes));
+  std::string text = fmt::format("executed      {} instructions: {} load queue, {} compute queue, {} store queue; {} tokens\n",
+                                 with_separators(sum(counters.instructions)), with_separators(counters.queue_instructions[0]),
+                                 with_separators(counters.queue_instructions[1]), with_separators(counters.queue_instructions[2]),
+                                 with_separators(counters.tokens));
+  text += fmt::format("DRAM          {} loaded{}{}{}, {} stored\n", bytes_text(sum(counters.bytes_loaded)), loaded.empty() ? "" : " (", loaded,
+                      loaded.empty() ? "" : ")", bytes_text(counters.bytes_stored));
+  text += fmt::format("work          {} MACs in {} GEMM micro-ops, {} resets, {} ALU micro-ops\n", with_separators(counters.macs),
+                      with_separators(counters.gemm_uops), with_separators(counters.gemm_reset_uops), with_separators(counters.alu_uops));
+  return text;
+}
+
+std::string json_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace dovetail::cli
