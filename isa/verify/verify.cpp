@@ -170,6 +170,7 @@ void Verifier::report_undefined() {
     const Queue writer = shadow.memory() == Memory::acc ? Queue::compute : Queue::load;
     const auto ordered = [&](Position write, Queue queue, Position position) {
       if (write <= base_[index(writer)]) return false;  // written in an earlier launch
+      if (writer == queue) return write >= position;  // an instruction reads before it writes
       const Clock& before = clocks_[at(writer, write) - launch_.begin];
       return before[index(queue)] >= position;
     };

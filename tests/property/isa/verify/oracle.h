@@ -1,0 +1,35 @@
+// The verifier's judge: everything DESIGN says about order, computed by definition. Happens-before is a transitive closure, conflicts are
+// found pair by pair and element by element, deadlock by a machine that moves at random. O(n^2) and more; for small programs.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "tests/generator/generator.h"
+#include "tests/generator/touches.h"
+
+namespace dovetail::test {
+
+struct OracleReport {
+  using Pair = std::pair<std::size_t, std::size_t>;  // program order
+  // Where: 0 to 2 kShared, 3 DRAM; and the element or byte.
+  using Place = std::pair<std::size_t, std::uint64_t>;
+  static constexpr std::size_t kDram = 3;
+
+  std::map<Place, std::set<Pair>> races;
+  std::set<std::pair<std::size_t, Place>> undefined;     // instruction, SRAM element
+  std::set<std::pair<std::size_t, std::uint64_t>> undefined_uops;
+  std::set<std::uint64_t> overwritten;                    // bytes of micro-ops that a STORE reaches
+  std::set<std::size_t> illegal;                          // instructions
+  std::size_t leftovers = 0;                              // FIFOs with tokens left, over all launches
+  bool deadlock = false;                                  // at the configuration's depths
+};
+
+// Precondition: LOAD UOPs lie within the image; their fields are legal.
+OracleReport judge(const GeneratedProgram& program);
+
+}  // namespace dovetail::test
