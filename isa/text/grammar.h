@@ -43,4 +43,21 @@ operands of gemm and alu:
 store of x size 0 may carry them. Without `.config` the default configuration holds, or the one of the command line; a file that has the
 line and disagrees with the command line is refused. `.config` stands before the first instruction and micro-op.)";
 
+// One tile product with bias: y = inp . wgt^T + bias. Shown in the reference and assembled by its tests.
+inline constexpr std::string_view kExample = R"(.config 1x16x16
+        # The kernel, for whoever lays out memory: micro-op 0 of DRAM.
+kernel: .uop 0, 0, 0
+
+        load.uop sram=0 dram=0x400 size=1x1
+        load.acc sram=0 dram=0x80 size=1x1
+        load.inp sram=0 dram=0x200 size=1x1
+        load.wgt sram=0 dram=0x30 size=1x1 push_next
+        gemm uop=0:1 iter=1x1 pop_prev
+        alu.shr uop=0:1 imm=4
+        alu.max uop=0:1 imm=-128
+        alu.min uop=0:1 imm=127 push_next
+        store.out sram=0 dram=0x600 size=1x1 pop_prev push_prev
+        finish pop_next
+)";
+
 }  // namespace dovetail::isa::text

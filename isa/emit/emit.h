@@ -1,0 +1,18 @@
+// The only writers of generated files: documentation and packages derived from the tables of isa/spec. Each returns the whole file, banner
+// included; `dovetail isa --format markdown|sv|json|c [--hw CONFIG]` prints it.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "isa/config.h"
+
+namespace dovetail::isa {
+
+// Precondition of all: validate(config).
+std::string emit_markdown(const HardwareConfig& config);    // docs/gen/isa.md, at the default configuration
+std::string emit_sv_package(const HardwareConfig& config);  // package dovetail_isa_pkg, for Verilator and Yosys alike
+std::string emit_c_header(const HardwareConfig& config);    // register map, encodings and design point for drivers
+std::string emit_json(const HardwareConfig& config);        // everything, for other generators
+
+}  // namespace dovetail::isa

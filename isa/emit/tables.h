@@ -1,0 +1,40 @@
+// What all emitters need of the tables: fields with their places, at one configuration.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isa/spec/layout.h"
+
+namespace dovetail::isa::emit {
+
+struct PlacedField {
+  const spec::FieldSpec* spec;
+  spec::Slot slot;       // of an extension that is off: where it would be
+  bool is_present;
+};
+
+// Opcode and flags included, in table order.
+std::vector<PlacedField> placed_fields(Opcode opcode, const HardwareConfig& config, Encoding encoding);
+std::vector<PlacedField> placed_uop_fields(const HardwareConfig& config, Encoding encoding);
+
+// "log2(ACC depth)", or a number where the rule is fixed.
+std::string width_rule(spec::Width width, Encoding encoding);
+
+// The bits of each 64-bit word that no present field covers.
+std::vector<std::uint64_t> reserved_words(const std::vector<PlacedField>& fields, Encoding encoding);
+
+std::string upper(std::string_view text);
+std::string_view name(Encoding encoding);
+std::string_view name(Queue queue);
+
+struct Constant {
+  std::string name;  // upper case
+  std::int64_t value;
+  std::string doc;
+};
+// Parameters, extensions (0 or 1) and everything derived from them.
+std::vector<Constant> config_constants(const HardwareConfig& config);
+
+}  // namespace dovetail::isa::emit
