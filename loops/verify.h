@@ -9,12 +9,21 @@
 
 namespace dovetail::loops {
 
-Result<void> verify(const Program& program, const IntrinsicTable& intrinsics = {});
+// An index without loads must be proven in bounds from extents, predicates and the conditions around it; one that depends on data is checked
+// when the program runs. `allow` leaves all of them to the run (the interpreter does that).
+enum class UnprovenIndices : std::uint8_t { report, allow };
 
-// The regions a block's body and init touch, as tight boxes in the block's iterators; what tensor expressions and primitives declare.
+Result<void> verify(const Program& program, const IntrinsicTable& intrinsics = {}, UnprovenIndices unproven = UnprovenIndices::report);
+
+// An intrinsic's own rules: its semantics verifies with the immediates as free variables, and every parameter is an operand with a scope.
+Result<void> verify(const Intrinsic& intrinsic);
+
+// The regions a block's body and init touch, as tight boxes in the block's iterators; what tensor expressions and primitives declare. Accesses
+// to one buffer whose boxes lie a constant apart share one region; others stand apart. A dimension indexed by loaded values is read whole. For
+// an intrinsic call the operands' extents come from the table; without its row, the regions that the block declares for its operands.
 struct BlockRegions {
   std::vector<Region> reads, writes;
 };
-BlockRegions infer_regions(const Block& block);
+BlockRegions infer_regions(const Block& block, const IntrinsicTable& intrinsics = {});
 
 }  // namespace dovetail::loops

@@ -1,0 +1,34 @@
+// Inequalities known from the conditions around an expression, and proofs from them: what shows `in[y + ky - 1]` under
+// `select(y + ky >= 1 && ..., ...)` to be in bounds.
+#pragma once
+
+#include <vector>
+
+#include "loops/linear.h"
+#include "loops/simplify.h"
+
+namespace dovetail::loops {
+
+class Facts {
+ public:
+  explicit Facts(const Bounds& bounds) : bounds_(&bounds) {}
+
+  // Both remember only what is a conjunction of integer comparisons; the rest is dropped.
+  void assume(const Expr& condition);
+  void assume_not(const Expr& condition);
+
+  // True only where the linear form is proven non-negative for all values in the bounds that satisfy the facts.
+  bool non_negative(const Linear& linear) const;
+  bool in_range(const Expr& expr, std::int64_t extent) const;  // 0 <= expr < extent; precondition: dtype int64
+
+  bool empty() const { return facts_.empty(); }
+
+ private:
+  void add(const Expr& large, const Expr& small, std::int64_t margin);  // large - small >= margin
+  bool prove(const Linear& linear, int depth) const;
+
+  const Bounds* bounds_;
+  std::vector<Linear> facts_;  // each is >= 0
+};
+
+}  // namespace dovetail::loops

@@ -1,0 +1,272 @@
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "loops/interpreter/core.h"
+#include "loops/linear.h"
+#include "loops/rewrite.h"
+
+namespace dovetail::loops {
+namespace {
+
+Core make_core(decltype(CoreNode::node) node) { return std::make_shared<const CoreNode>(CoreNode{std::move(node)}); }
+
+Core sequence_of(std::vector<Core> body) {
+  std::erase(body, nullptr);
+  if (body.empty()) return nullptr;
+  return body.size() == 1 ? body.front() : make_core(CoreSequence{std::move(body)});
+}
+
+Core guarded(const Expr& condition, Core body, Core otherwise = nullptr) {
+  if (!body && !otherwise) return nullptr;
+  if (!condition) return body;
+  if (const auto* n = std::get_if<IntImm>(&condition->node)) return n->value != 0 ? body : otherwise;
+  return make_core(CoreIf{condition, body ? body : make_core(CoreSequence{}), otherwise});
+}
+
+Expr conjunction(const Expr& a, const Expr& b) { return !a ? b : !b ? a : logical_and(a, b); }
+
+// An operand of an intrinsic call: element i of its parameter is element origin + sum(i[axis] * steps[axis]) of the buffer.
+struct Window {
+  Buffer buffer;
+  std::vector<Expr> origin;
+  std::vector<std::vector<std::int64_t>> steps;
+
+  std::vector<Expr> indices(const std::vector<Expr>& inner) const {
+    std::vector<Expr> result = origin;
+    for (std::size_t axis = 0; axis < steps.size(); ++axis)
+      for (std::size_t dim = 0; dim < result.size(); ++dim)
+        if (steps[axis][dim] != 0) result[dim] = result[dim] + inner[axis] * steps[axis][dim];
+    return result;
+  }
+};
+
+// A lowered statement, and the init of a block inside it while that may still move outwards over loops.
+struct Lowered {
+  Core init;
+  std::set<const VarNode*> hoist_over;
+  Core main;
+
+  Core together() && { return sequence_of({std::move(init), std::move(main)}); }
+};
+
+class Dissolver {
+ public:
+  Dissolver(const IntrinsicTable& intrinsics, CoreProgram& result) : intrinsics_(intrinsics), result_(result) {}
+
+  Lowered lower(const Stmt& stmt) {
+    if (!stmt) return {};
+    return std::visit([&](const auto& n) { return lower(n); }, stmt->node);
+  }
+
+ private:
+  Expr resolve(const Expr& expr) const {
+    if (!expr) return expr;
+    const Expr resolved = rewrite_expr(substitute(expr, vars_), [&](const Expr& e) -> Expr {
+      const auto* n = std::get_if<LoadExpr>(&e->node);
+      if (n == nullptr) return e;
+      const auto [buffer, indices] = resolve_access(n->buffer, n->indices);
+      return buffer == n->buffer ? e : load(buffer, indices);
+    });
+    return simplify(resolved, result_.bounds);
+  }
+  // Where the access falls in the program's own buffers; the indices are resolved already.
+  std::pair<Buffer, std::vector<Expr>> resolve_access(const Buffer& buffer, const std::vector<Expr>& indices) const {
+    const auto window = windows_.find(buffer.get());
+    return window == windows_.end() ? std::pair(buffer, indices) : std::pair(window->second.buffer, window->second.indices(indices));
+  }
+
+  Lowered lower(const For& n) {
+    if (n.extent == 0) return {};
+    if (n.extent == 1) {
+      vars_[n.var.get()] = int_imm(0, n.var->dtype);
+      return lower(n.body);
+    }
+    // A loop inside an intrinsic's semantics runs once per call, so its variable is made anew.
+    const Var var = make_var(n.var->name, n.var->dtype);
+    vars_[n.var.get()] = ref(var);
+    result_.bounds[var.get()] = {0, n.extent - 1};
+    perfect_.push_back(var.get());
+    Lowered body = lower(n.body);
+    if (!perfect_.empty()) perfect_.pop_back();
+    Core init;
+    if (body.hoist_over.count(var.get()) != 0) {
+      init = std::move(body.init);
+      body.init = nullptr;
+    }
+    const std::set<const VarNode*> hoist_over = body.hoist_over;
+    Core inner = std::move(body).together();
+    return {init, hoist_over, inner ? make_core(CoreLoop{var, n.extent, inner}) : nullptr};
+  }
+
+  // Statements between which nothing moves.
+  Core lower_apart(const Stmt& stmt) {
+    const auto saved = std::exchange(perfect_, {});
+    Core result = lower(stmt).together();
+    perfect_ = saved;
+    return result;
+  }
+
+  Lowered lower(const If& n) { return {{}, {}, guarded(resolve(n.condition), lower_apart(n.then_body), lower_apart(n.else_body))}; }
+
+  Lowered lower(const Sequence& n) {
+    if (n.body.size() == 1) return lower(n.body.front());
+    std::vector<Core> body;
+    for (const Stmt& stmt : n.body) body.push_back(lower_apart(stmt));
+    return {{}, {}, sequence_of(std::move(body))};
+  }
+
+  // The loop variables that are all 0 exactly where the reduce iterators are; nullopt where no such set exists.
+  std::optional<std::set<const VarNode*>> zero_vars(const Block& n) const {
+    std::set<const VarNode*> result;
+    for (const Iterator& iterator : n.iterators) {
+      if (iterator.kind != IterKind::reduce) continue;
+      const auto form = affine(vars_.at(iterator.var.get()), result_.bounds);
+      if (!form || form->constant != 0) return std::nullopt;
+      for (const auto& [var, coefficient] : form->coefficients) {
+        if (coefficient < 0 || result_.bounds.count(var) == 0) return std::nullopt;
+        result.insert(var);
+      }
+    }
+    return result;
+  }
+
+  static bool mentions(const Expr& expr, const std::set<const VarNode*>& vars) {
+    bool found = false;
+    visit_exprs(expr, [&](const Expr& e) {
+      if (const auto* n = std::get_if<VarRef>(&e->node)) found |= vars.count(n->var.get()) != 0;
+    });
+    return found;
+  }
+
+  Lowered lower(const Block& n) {
+    const std::string saved_block = std::exchange(block_, n.name);
+    VarMap bindings;
+    for (const Iterator& iterator : n.iterators) bindings[iterator.var.get()] = resolve(iterator.binding);
+    for (auto& [var, binding] : bindings) vars_[var] = binding;
+    const Expr predicate = resolve(n.predicate);
+    Lowered result;
+    const std::size_t initialised_before = initialised_.size();
+    if (n.init) result = lower_init(n, predicate);
+    const auto saved_perfect = perfect_;
+    if (predicate || n.init) perfect_.clear();
+    Lowered body = lower(n.body);
+    perfect_ = saved_perfect;
+    initialised_.resize(initialised_before);
+    block_ = saved_block;
+    if (!n.init && !predicate) return body;
+    result.main = guarded(predicate, std::move(body).together());
+    return result;
+  }
+
+  // The init runs where all reduce iterators are 0. Loops directly around the block whose variable must be 0 are left: the init moves in front
+  // of them, where their first iteration would have run it.
+  Lowered lower_init(const Block& n, const Expr& predicate) {
+    Lowered result;
+    const auto zero = zero_vars(n);
+    Expr guard = predicate;
+    VarMap at_zero;
+    if (zero) {
+      while (!perfect_.empty() && zero->count(perfect_.back()) != 0 && at_zero.size() < zero->size()) {
+        const VarNode* var = perfect_.back();
+        perfect_.pop_back();
+        at_zero[var] = int_imm(0, var->dtype);
+        result.hoist_over.insert(var);
+      }
+      for (std::size_t i = 0; i < result.hoist_over.size(); ++i) perfect_.push_back(nullptr);  // the loops above pop what they pushed
+    }
+    for (const Iterator& iterator : n.iterators) {
+      if (iterator.kind != IterKind::reduce) continue;
+      const Expr binding = vars_.at(iterator.var.get());
+      guard = conjunction(guard, binary(BinaryOp::eq, binding, int_imm(0, binding->dtype)));
+    }
+    const VarMap saved = vars_;
+    for (auto& [var, value] : vars_) value = simplify(substitute(value, at_zero), result_.bounds);
+    guard = simplify(substitute(guard, at_zero), result_.bounds);
+    result.init = guarded(guard, lower_apart(n.init));
+    vars_ = saved;
+    if (zero && !(predicate && mentions(predicate, *zero))) note_initialised(n.init, *zero);
+    return result;
+  }
+
+  void note_initialised(const Stmt& init, const std::set<const VarNode*>& zero) {
+    const auto* n = std::get_if<Store>(&init->node);
+    if (n == nullptr) return;
+    for (const StoreTarget& target : n->targets) {
+      LoadExpr place = resolve_place(target.buffer, target.indices);
+      bool moves = false;
+      for (const Expr& index : place.indices) moves |= mentions(index, zero);
+      if (!moves) initialised_.push_back(std::move(place));
+    }
+  }
+
+  LoadExpr resolve_place(const Buffer& buffer, const std::vector<Expr>& indices) const {
+    std::vector<Expr> resolved;
+    for (const Expr& index : indices) resolved.push_back(resolve(index));
+    auto [target, mapped] = resolve_access(buffer, resolved);
+    for (Expr& index : mapped) index = simplify(index, result_.bounds);
+    return {target, mapped};
+  }
+
+  Lowered lower(const Store& n) {
+    CoreStore store{{}, block_, initialised_};
+    for (const StoreTarget& target : n.targets) {
+      LoadExpr place = resolve_place(target.buffer, target.indices);
+      store.targets.push_back({place.buffer, place.indices, resolve(target.value)});
+    }
+    return {{}, {}, make_core(std::move(store))};
+  }
+
+  Lowered lower(const IntrinsicCall& n) {
+    const Intrinsic* intrinsic = find_intrinsic(intrinsics_, n.intrinsic);
+    DOVETAIL_CHECK(intrinsic != nullptr, "call of " + n.intrinsic + " passed the verifier");
+    std::map<const BufferNode*, Window> windows;
+    for (std::size_t i = 0; i < n.operands.size(); ++i) {
+      const LoadExpr place = resolve_place(n.operands[i].buffer, n.operands[i].indices);
+      windows[intrinsic->semantics.parameters[i].buffer.get()] = {place.buffer, place.indices, n.operands[i].steps};
+    }
+    std::vector<Core> body;
+    for (const Buffer& buffer : intrinsic->semantics.allocations) {
+      const Buffer own = make_buffer(fmt::format("{}.{}", n.intrinsic, buffer->name), buffer->dtype, buffer->shape, buffer->scope);
+      std::vector<std::vector<std::int64_t>> unit(own->shape.size(), std::vector<std::int64_t>(own->shape.size(), 0));
+      for (std::size_t axis = 0; axis < unit.size(); ++axis) unit[axis][axis] = 1;
+      windows[buffer.get()] = {own, std::vector<Expr>(own->shape.size(), int_imm(0)), unit};
+      result_.temporary.push_back(own);
+      body.push_back(make_core(CoreForget{own}));
+    }
+    VarMap vars;
+    for (std::size_t i = 0; i < n.immediates.size(); ++i) vars[intrinsic->immediates[i].get()] = resolve(n.immediates[i]);
+    const auto saved_vars = std::exchange(vars_, std::move(vars));
+    const auto saved_windows = std::exchange(windows_, std::move(windows));
+    const auto saved_initialised = std::exchange(initialised_, {});
+    body.push_back(lower_apart(intrinsic->semantics.body));
+    vars_ = saved_vars;
+    windows_ = saved_windows;
+    initialised_ = saved_initialised;
+    return {{}, {}, sequence_of(std::move(body))};
+  }
+
+  const IntrinsicTable& intrinsics_;
+  CoreProgram& result_;
+  VarMap vars_;                                    // loop variables and iterators in terms of the core's loop variables
+  std::map<const BufferNode*, Window> windows_;    // inside an intrinsic's semantics
+  std::vector<const VarNode*> perfect_;            // loops around with nothing beside the statement being lowered
+  std::vector<LoadExpr> initialised_;
+  std::string block_;
+};
+
+}  // namespace
+
+CoreProgram dissolve_blocks(const Program& program, const IntrinsicTable& intrinsics) {
+  CoreProgram result;
+  result.temporary = program.allocations;
+  Dissolver dissolver(intrinsics, result);
+  result.body = dissolver.lower(program.body).together();
+  return result;
+}
+
+}  // namespace dovetail::loops
