@@ -83,10 +83,11 @@ GeneratedProgram Builder::build() && {
 
 void Builder::draw() {
   const std::uint64_t roll = random_.below(100);
-  if (roll < 34) emit(draw_load());
-  else if (roll < 52) emit(draw_store());
-  else if (roll < 72) emit(draw_gemm());
-  else if (roll < 92) emit(draw_alu());
+  // Definitions and relays add loads.
+  if (roll < 20) emit(draw_load());
+  else if (roll < 38) emit(draw_store());
+  else if (roll < 62) emit(draw_gemm());
+  else if (roll < 86) emit(draw_alu());
   else emit({{}, isa::Finish{}});
 }
 

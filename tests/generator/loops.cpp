@@ -11,7 +11,7 @@ void Builder::draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits) {
     return std::all_of(limits.begin(), limits.end(),
                        [&](const Limit& limit) { return uop.*limit.field + limit.beyond < depth(limit.memory); });
   };
-  const std::uint64_t longest = random_.pick({1u, 2u, 4u, 8u, 16u});
+  const std::uint64_t longest = random_.pick({1u, 2u, 4u, 8u, 16u, 16u});
   loop.uop_begin = loop.uop_end = 0;
   for (int attempt = 0; attempt < 50 && loop.uop_begin == loop.uop_end; ++attempt) {
     loop.uop_begin = loop.uop_end = static_cast<std::uint32_t>(random_.below(uops_.size()));
@@ -20,7 +20,7 @@ void Builder::draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits) {
   }
   const std::uint64_t count = std::max<std::uint32_t>(1, loop.uop_end - loop.uop_begin);
   const std::uint64_t trips = std::max<std::uint64_t>(1, options_.max_steps / count);
-  loop.iter_out = static_cast<std::uint32_t>(random_.between(1, std::min<std::uint64_t>(trips, 12)));
+  loop.iter_out = static_cast<std::uint32_t>(random_.between(1, std::min<std::uint64_t>(trips, 10)));
   loop.iter_in = static_cast<std::uint32_t>(random_.between(1, std::max<std::uint64_t>(1, std::min<std::uint64_t>(trips / loop.iter_out, 40))));
   if (random_.chance(4)) (random_.chance(50) ? loop.iter_out : loop.iter_in) = 0;
 

@@ -55,12 +55,12 @@ isa::Instruction Builder::draw_nop(bool store) {
 void Builder::draw_shape(isa::Transfer& transfer, PadKind pads, StrideKind stride, bool no_rows) {
   const bool row_pads = pads == PadKind::rows || pads == PadKind::both;
   const bool column_pads = pads == PadKind::columns || pads == PadKind::both;
-  for (std::uint64_t bound = 12; bound > 0; --bound) {
+  for (std::uint64_t bound = 14; bound > 0; --bound) {
     const auto draw = [&](std::uint64_t least, std::uint64_t most) {
       return static_cast<std::uint32_t>(random_.between(least, std::max(least, std::min(most, bound))));
     };
     transfer.x_size = draw(1, 12);
-    transfer.y_size = no_rows ? 0 : stride == StrideKind::packed ? draw(1, 8) : draw(2, 8);
+    transfer.y_size = no_rows ? 0 : stride == StrideKind::packed ? draw(1, 10) : draw(2, 10);
     transfer.x_stride = stride == StrideKind::packed ? transfer.x_size
                         : stride == StrideKind::gap  ? transfer.x_size + draw(1, 6)
                                                      : static_cast<std::uint32_t>(random_.below(transfer.x_size));
@@ -99,15 +99,16 @@ bool Builder::place_in_dram(isa::Transfer& transfer) {
   return true;
 }
 
-// Loads that cover `elements`, ascending: runs with small holes are one load.
+// Loads that cover `elements`, ascending, and what lies between and behind them, so that few are needed.
 void Builder::define(isa::Memory memory, const std::vector<std::uint32_t>& elements) {
   for (std::size_t i = 0; i < elements.size();) {
     std::size_t last = i;
     const bool narrow = memory == isa::Memory::acc && random_.chance(50);
     isa::Load load{isa::Transfer{.memory = narrow ? isa::Memory::acc8 : memory, .sram_base = elements[i], .y_size = 1}};
     const std::uint64_t most = dram_elements(load.memory);
-    while (last + 1 < elements.size() && elements[last + 1] - elements[last] <= 8 && elements[last + 1] - elements[i] < most) ++last;
-    load.x_size = elements[last] - elements[i] + 1;
+    const std::uint64_t reach = std::min({most, depth(memory) - elements[i], random_.between(16, 80)});
+    while (last + 1 < elements.size() && elements[last + 1] - elements[i] < reach) ++last;
+    load.x_size = static_cast<std::uint32_t>(reach);
     load.x_stride = load.x_size;
     load.dram_base = data_begin_ / bytes(load.memory) + random_.below(most - load.x_size + 1);
     emit({{}, load});
