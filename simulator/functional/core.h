@@ -1,5 +1,6 @@
 // The datapath of the functional simulator: executes one instruction at a time, completely, on SRAM and DRAM. Queues and tokens are not its
-// business. Precondition throughout: the instruction is legal by itself (isa/legal.h).
+// business. Precondition throughout: the instruction is legal by its fields (isa/legal.h), so that transfers fit SRAM, micro-op ranges fit
+// UOP, and addresses fit 64 bits; what is checked here needs the image, the micro-ops or the history.
 #pragma once
 
 #include <cstddef>
@@ -50,9 +51,8 @@ class Core {
   bool run(const isa::Finish&, Dram&, Counters&) { return true; }
 
   // Checks, each with its fault.
-  bool sram_range_fits(isa::Memory memory, std::uint64_t begin, std::uint64_t count);
   bool dram_range_fits(const isa::Transfer& transfer, const Dram& dram, const char* action);
-  bool uops_usable(const isa::UopLoop& loop);
+  bool uops_defined(const isa::UopLoop& loop);
   Operand operand(isa::Memory memory, const char* index, const isa::UopLoop& loop, const std::uint32_t* uop_indices, IndexRange uop_range,
                   LoopFactors factors) const;
   bool in_range(const Operand& operand, const isa::UopLoop& loop, std::uint64_t beyond = 0);

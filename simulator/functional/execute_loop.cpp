@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/check.h"
 #include "isa/semantics/uop_loop.h"
 #include "isa/spec/memories.h"
 #include "simulator/functional/core.h"
@@ -44,10 +45,7 @@ std::string describe(const Step& step) {
 
 }  // namespace
 
-bool Core::uops_usable(const isa::UopLoop& loop) {
-  if (loop.uop_end > depth(isa::Memory::uop))
-    return fail(fmt::format("micro-ops [{}, {}) are executed, but the uop memory has {}", loop.uop_begin, loop.uop_end, depth(isa::Memory::uop)),
-                "uop_end is exclusive; keep it at or below the depth");
+bool Core::uops_defined(const isa::UopLoop& loop) {
   if (!check_undefined_reads_) return true;
   if (const auto hole = sram_.defined(isa::Memory::uop).find_undefined(loop.uop_begin, loop.uop_end - 1))
     return fail(fmt::format("micro-op {} is executed, but nothing has written it since reset", *hole), "load it with `load.uop` before");
@@ -64,8 +62,8 @@ bool Core::in_range(const Operand& operand, const isa::UopLoop& loop, std::uint6
   const std::uint64_t limit = depth(operand.memory);
   if (operand.range.max + beyond < limit) return true;
   const auto step = find_step(loop, operand.uop_indices, operand.factors, [&](std::uint64_t index) { return index + beyond >= limit; });
-  return fail(fmt::format("{} has the index {} {} {}, but {} has {} elements", describe(*step), operand.index, step->index,
-                          beyond == 0 ? "" : "(and reads the element after it)", isa::spec::info(operand.memory).name, limit),
+  return fail(fmt::format("{} has the index {} {}{}, but {} has {} elements", describe(*step), operand.index, step->index,
+                          beyond == 0 ? "" : " (and reads the element after it)", isa::spec::info(operand.memory).name, limit),
               "check the micro-op, the iteration counts and the factors");
 }
 
@@ -95,7 +93,7 @@ bool Core::run(const isa::Gemm& gemm, Dram&, Counters& counters) {
   using isa::semantics::GemmMode;
   const std::uint64_t steps = steps_of(gemm);
   if (steps == 0) return true;
-  if (!uops_usable(gemm)) return false;
+  if (!uops_defined(gemm)) return false;
   const UopView uops = sram_.uops(gemm.uop_begin, gemm.uop_end);
   const UopRanges ranges = ranges_of(kernels_, uops);
   const GemmMode mode = isa::semantics::gemm_mode(gemm);
@@ -143,7 +141,7 @@ bool Core::run(const isa::Gemm& gemm, Dram&, Counters& counters) {
 bool Core::run(const isa::Alu& alu, Dram&, Counters& counters) {
   const std::uint64_t steps = steps_of(alu);
   if (steps == 0) return true;
-  if (!uops_usable(alu)) return false;
+  if (!uops_defined(alu)) return false;
   const UopView uops = sram_.uops(alu.uop_begin, alu.uop_end);
   const UopRanges ranges = ranges_of(kernels_, uops);
 
@@ -154,6 +152,7 @@ bool Core::run(const isa::Alu& alu, Dram&, Counters& counters) {
   if (!alu.use_imm && (!in_range(src, alu, beyond) || !is_defined(src, alu, beyond))) return false;
 
   const auto op = static_cast<std::size_t>(alu.op);
+  DOVETAIL_CHECK(op < kAluOps, "no instruction decodes to ALU operation " + std::to_string(op));
   const AluArguments arguments{.vectors = sram_.layout().vectors(),
                                .uops = uops,
                                .iter_out = alu.iter_out,

@@ -8,28 +8,15 @@
 
 namespace dovetail::simulator {
 
-namespace {
-
-// Byte addresses of the wide encoding need more than 64 bits before they are checked.
-__extension__ using Address = unsigned __int128;
-
-}  // namespace
-
-bool Core::sram_range_fits(isa::Memory memory, std::uint64_t begin, std::uint64_t count) {
-  if (count == 0 || begin + count <= depth(memory)) return true;
-  return fail(fmt::format("elements [{}, {}) of {} are touched, which has {}", begin, begin + count, isa::spec::info(memory).name, depth(memory)),
-              "lower sram_base or the sizes and pads, or give the configuration a larger buffer");
-}
-
 bool Core::dram_range_fits(const isa::Transfer& transfer, const Dram& dram, const char* action) {
   if (transfer.y_size == 0) return true;
   // Rows ascend, so the first and the last bound all of them.
   const std::uint64_t size = element_bytes(transfer.memory);
-  const Address begin = Address{transfer.dram_base} * size;
-  const Address end = (Address{transfer.dram_base} + Address{transfer.y_size - 1} * transfer.x_stride + transfer.x_size) * size;
-  if (begin >= dram.base && end <= Address{dram.base} + dram.bytes.size()) return true;
-  return fail(fmt::format("bytes [{:#x}, {:#x}) of DRAM are {}, but the image covers [{:#x}, {:#x})", static_cast<std::uint64_t>(begin),
-                          static_cast<std::uint64_t>(end), action, dram.base, dram.base + dram.bytes.size()),
+  const std::uint64_t begin = transfer.dram_base * size;
+  const std::uint64_t end = (transfer.dram_base + std::uint64_t{transfer.y_size - 1} * transfer.x_stride + transfer.x_size) * size;
+  if (begin >= dram.base && end <= dram.base + dram.bytes.size()) return true;
+  return fail(fmt::format("bytes [{:#x}, {:#x}) of DRAM are {}, but the image covers [{:#x}, {:#x})", begin, end, action, dram.base,
+                          dram.base + dram.bytes.size()),
               fmt::format("dram_base counts elements of {} bytes from physical address 0; check it, the sizes and x_stride, and the "
                           "image's base address and length",
                           size));
@@ -42,7 +29,7 @@ bool Core::run(const isa::Load& load, Dram& dram, Counters& counters) {
   }
   const isa::Memory sram = isa::spec::info(load.memory).buffer;
   const std::uint64_t elements = isa::semantics::loaded_elements(load);
-  if (!sram_range_fits(sram, load.sram_base, elements) || !dram_range_fits(load, dram, "read")) return false;
+  if (!dram_range_fits(load, dram, "read")) return false;
 
   const std::uint64_t size = element_bytes(load.memory);
   isa::semantics::for_each_loaded_run(
@@ -62,7 +49,7 @@ bool Core::run(const isa::Store& store, Dram& dram, Counters& counters) {
   }
   const std::uint64_t elements = isa::semantics::stored_elements(store);
   if (elements == 0) return true;
-  if (!sram_range_fits(isa::Memory::acc, store.sram_base, elements) || !dram_range_fits(store, dram, "written")) return false;
+  if (!dram_range_fits(store, dram, "written")) return false;
   if (check_undefined_reads_)
     if (const auto hole = sram_.defined(isa::Memory::acc).find_undefined(store.sram_base, store.sram_base + elements - 1))
       return fail(fmt::format("element {} of acc is stored, but nothing has written it since reset", *hole),

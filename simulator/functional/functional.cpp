@@ -23,7 +23,7 @@ std::array<Queue, 3> priorities(ExecutionOrder order) {
 class FunctionalSimulator final : public Simulator {
  public:
   FunctionalSimulator(const isa::HardwareConfig& config, const FunctionalOptions& options)
-      : config_(config), order_(options.order), core_(config, options), queues_(isa::queue_depths(config)) {}
+      : order_(options.order), rules_(config), core_(config, options), queues_(isa::queue_depths(config)) {}
 
   std::string_view name() const override { return "functional"; }
   void reset() override { core_.reset(); }
@@ -46,8 +46,8 @@ class FunctionalSimulator final : public Simulator {
   Step run_units(Launch& launch);
   bool execute(Launch& launch, std::size_t instruction, isa::TokenUse use);
 
-  isa::HardwareConfig config_;
   ExecutionOrder order_;
+  isa::LegalityRules rules_;
   Core core_;
   CommandQueues queues_;
 };
@@ -74,11 +74,10 @@ FunctionalSimulator::Step FunctionalSimulator::fetch(Launch& launch) {
     const std::size_t instruction = launch.next;
     const isa::TokenUse use = isa::token_use(launch.program[instruction]);
     if (!queues_.has_room(use.queue)) return step;
-    if (auto legal = isa::check_instruction(config_, launch.program[instruction]); !legal.ok()) {
-      launch.errors = legal.errors();
+    if (!rules_.is_legal(launch.program[instruction])) [[unlikely]] {
+      launch.errors = rules_.check(launch.program[instruction]);
       for (Diagnostic& error : launch.errors) {
-        error.where = fmt::format("instruction {}: `{}`", launch.first_index + instruction,
-                                  isa::format_instruction(launch.program[instruction]));
+        error.where = fmt::format("instruction {}", launch.first_index + instruction);
         error.why += "; " + queues_.state(launch.program, launch.first_index);
       }
       return Step::failed;

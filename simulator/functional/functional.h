@@ -3,6 +3,7 @@
 // docs/functional-simulator.md tells how it works and what was measured.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -25,7 +26,7 @@ struct FunctionalOptions {
   // Two orders that give different results prove a race.
   ExecutionOrder order = ExecutionOrder::program;
   // For tests and measurements. Precondition: is_supported(*kernel_level). Default: best_kernel_level().
-  std::optional<KernelLevel> kernel_level;
+  std::optional<KernelLevel> kernel_level = std::nullopt;
 };
 
 // Precondition: validate(config).

@@ -1,0 +1,159 @@
+#include "tests/unit/simulator/reference.h"
+
+#include <cmath>
+#include <variant>
+
+namespace dovetail::simulator::testing {
+
+namespace {
+
+int log2_of(std::int64_t value) {
+  int log = 0;
+  while ((std::int64_t{1} << log) < value) ++log;
+  return log;
+}
+
+std::uint64_t little_endian(const std::byte* bytes, std::size_t count) {
+  std::uint64_t value = 0;
+  for (std::size_t i = count; i-- > 0;) value = value * 256 + std::to_integer<std::uint64_t>(bytes[i]);
+  return value;
+}
+
+// Modulo 2^32, as two's complement.
+std::int32_t wrapped(std::int64_t value) {
+  const std::int64_t low = value & 0xffffffff;
+  return static_cast<std::int32_t>(low > INT32_MAX ? low - (std::int64_t{1} << 32) : low);
+}
+
+std::int32_t shifted(std::int32_t value, std::int64_t amount) {
+  if (amount >= 0) return static_cast<std::int32_t>(std::floor(std::ldexp(static_cast<double>(value), -static_cast<int>(std::min<std::int64_t>(amount, 31)))));
+  return wrapped(static_cast<std::int64_t>(value) * (std::int64_t{1} << std::min<std::int64_t>(-amount, 31)));
+}
+
+// long double holds 64 bits: the product of 31 and 24 is exact, and nearbyint rounds half to even.
+std::int32_t requantised(std::int32_t acc, std::int32_t bias, std::uint32_t scale, std::int32_t zero_point) {
+  const int exponent = static_cast<int>((scale >> 23) & 255);
+  const long double mantissa = exponent == 0 ? 0.0L : static_cast<long double>((scale & 0x7fffff) + 0x800000);
+  const long double value = std::ldexp(mantissa, exponent - 150) * (scale >> 31 != 0 ? -1 : 1);
+  const long double result = std::nearbyint(static_cast<long double>(wrapped(std::int64_t{acc} + bias)) * value) + zero_point;
+  return result > 2147483647.0L ? INT32_MAX : result < -2147483648.0L ? INT32_MIN : static_cast<std::int32_t>(result);
+}
+
+}  // namespace
+
+Reference::Reference(const isa::HardwareConfig& config)
+    : config_(config),
+      batch_(static_cast<std::size_t>(config.batch)),
+      in_(static_cast<std::size_t>(config.block_in)),
+      out_(static_cast<std::size_t>(config.block_out)),
+      uop_(static_cast<std::size_t>(config.depth(isa::Memory::uop))),
+      inp_(static_cast<std::size_t>(config.inp_buffer_bytes)),
+      wgt_(static_cast<std::size_t>(config.wgt_buffer_bytes)),
+      acc_(static_cast<std::size_t>(config.acc_buffer_bytes / 4)) {}
+
+void Reference::run(std::span<const isa::Instruction> program, Dram& dram) {
+  for (const isa::Instruction& instruction : program) {
+    if (const auto* body = std::get_if<isa::Load>(&instruction.body)) load(*body, dram);
+    if (const auto* body = std::get_if<isa::Store>(&instruction.body)) store(*body, dram);
+    if (const auto* body = std::get_if<isa::Gemm>(&instruction.body)) gemm(*body);
+    if (const auto* body = std::get_if<isa::Alu>(&instruction.body)) alu(*body);
+  }
+}
+
+void Reference::put(isa::Memory memory, std::size_t index, const std::byte* element) {
+  const auto byte = [&](std::size_t i) { return element == nullptr ? 0 : static_cast<std::int8_t>(element[i]); };
+  switch (memory) {
+    case isa::Memory::uop: {
+      const bool wide = config_.uop_bytes() == 8;
+      const int dst = wide ? 21 : log2_of(config_.depth(isa::Memory::acc));
+      const int src = wide ? 21 : std::max(dst, log2_of(config_.depth(isa::Memory::inp)));
+      const int wgt = wide ? 21 : log2_of(config_.depth(isa::Memory::wgt));
+      const std::uint64_t bits = element == nullptr ? 0 : little_endian(element, wide ? 8 : 4);
+      const auto field = [&](int at, int width) { return static_cast<std::uint32_t>(bits >> at & ((std::uint64_t{1} << width) - 1)); };
+      uop_[index] = {.dst = field(0, dst), .src = field(dst, src), .wgt = field(dst + src, wgt)};
+      return;
+    }
+    case isa::Memory::wgt:
+      for (std::size_t i = 0; i < out_ * in_; ++i) wgt_[index * out_ * in_ + i] = static_cast<std::int8_t>(byte(i));
+      return;
+    case isa::Memory::inp:
+      for (std::size_t i = 0; i < batch_ * in_; ++i) inp_[index * batch_ * in_ + i] = static_cast<std::int8_t>(byte(i));
+      return;
+    case isa::Memory::acc:
+      for (std::size_t i = 0; i < batch_ * out_; ++i)
+        acc_[index * batch_ * out_ + i] = element == nullptr ? 0 : wrapped(static_cast<std::int64_t>(little_endian(element + 4 * i, 4)));
+      return;
+    case isa::Memory::acc8:
+      for (std::size_t i = 0; i < batch_ * out_; ++i) acc_[index * batch_ * out_ + i] = byte(i);
+      return;
+    case isa::Memory::out: return;
+  }
+}
+
+void Reference::load(const isa::Load& load, const Dram& dram) {
+  if (load.x_size == 0) return;
+  const auto size = static_cast<std::size_t>(config_.element_bytes(load.memory));
+  std::size_t at = load.sram_base;
+  for (std::size_t row = 0; row < load.y_pad_0 + load.y_size + load.y_pad_1; ++row)
+    for (std::size_t column = 0; column < load.x_pad_0 + load.x_size + load.x_pad_1; ++column) {
+      const bool inside = row >= load.y_pad_0 && row < load.y_pad_0 + load.y_size && column >= load.x_pad_0 &&
+                          column < load.x_pad_0 + load.x_size;
+      const std::size_t element = load.dram_base + (row - load.y_pad_0) * load.x_stride + (column - load.x_pad_0);
+      put(load.memory, at++, inside ? dram.bytes.data() + (element * size - dram.base) : nullptr);
+    }
+}
+
+void Reference::store(const isa::Store& store, Dram& dram) const {
+  const std::size_t lanes = batch_ * out_;
+  for (std::size_t y = 0; y < store.y_size; ++y)
+    for (std::size_t x = 0; x < store.x_size; ++x)
+      for (std::size_t lane = 0; lane < lanes; ++lane) {
+        std::int32_t value = acc_[(store.sram_base + y * store.x_size + x) * lanes + lane];
+        if (store.saturate) value = value > 127 ? 127 : value < -128 ? -128 : value;
+        dram.bytes[(store.dram_base + y * store.x_stride + x) * lanes + lane - dram.base] = static_cast<std::byte>(value & 255);
+      }
+}
+
+void Reference::gemm(const isa::Gemm& gemm) {
+  for (std::size_t y = 0; y < gemm.iter_out; ++y)
+    for (std::size_t x = 0; x < gemm.iter_in; ++x)
+      for (std::size_t k = gemm.uop_begin; k < gemm.uop_end; ++k) {
+        const std::size_t dst = uop_[k].dst + y * gemm.dst_factor_out + x * gemm.dst_factor_in;
+        const std::size_t src = uop_[k].src + y * gemm.src_factor_out + x * gemm.src_factor_in;
+        const std::size_t wgt = uop_[k].wgt + y * gemm.wgt_factor_out + x * gemm.wgt_factor_in;
+        for (std::size_t b = 0; b < batch_; ++b)
+          for (std::size_t o = 0; o < out_; ++o) {
+            std::int32_t& lane = acc_[(dst * batch_ + b) * out_ + o];
+            std::int64_t sum = gemm.reset || gemm.overwrite ? 0 : lane;
+            if (!gemm.reset)
+              for (std::size_t i = 0; i < in_; ++i) sum += inp_[(src * batch_ + b) * in_ + i] * wgt_[(wgt * out_ + o) * in_ + i];
+            lane = wrapped(sum);
+          }
+      }
+}
+
+void Reference::alu(const isa::Alu& alu) {
+  const std::size_t lanes = batch_ * out_;
+  for (std::size_t y = 0; y < alu.iter_out; ++y)
+    for (std::size_t x = 0; x < alu.iter_in; ++x)
+      for (std::size_t k = alu.uop_begin; k < alu.uop_end; ++k) {
+        const std::size_t dst = uop_[k].dst + y * alu.dst_factor_out + x * alu.dst_factor_in;
+        const std::size_t src = uop_[k].src + y * alu.src_factor_out + x * alu.src_factor_in;
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+          std::int32_t& value = acc_[dst * lanes + lane];
+          const std::int64_t other = alu.use_imm ? alu.imm : acc_[src * lanes + lane];
+          switch (alu.op) {
+            case isa::AluOp::min: value = static_cast<std::int32_t>(value < other ? value : other); break;
+            case isa::AluOp::max: value = static_cast<std::int32_t>(value > other ? value : other); break;
+            case isa::AluOp::add: value = wrapped(value + other); break;
+            case isa::AluOp::shr: value = shifted(value, other); break;
+            case isa::AluOp::mul: value = wrapped(value * other); break;
+            case isa::AluOp::requant:
+              value = requantised(value, acc_[(src + 1) * lanes + lane], static_cast<std::uint32_t>(other & 0xffffffff), alu.imm);
+              break;
+          }
+        }
+      }
+}
+
+}  // namespace dovetail::simulator::testing

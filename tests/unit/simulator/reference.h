@@ -1,0 +1,38 @@
+// A second opinion on what a program computes: VTA's rules written out plainly, one lane at a time, in program order, sharing nothing with
+// isa/semantics or the simulators. Legal programs only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "simulator/simulator.h"
+
+namespace dovetail::simulator::testing {
+
+class Reference {
+ public:
+  explicit Reference(const isa::HardwareConfig& config);
+
+  void run(std::span<const isa::Instruction> program, Dram& dram);
+
+ private:
+  void load(const isa::Load& load, const Dram& dram);
+  void store(const isa::Store& store, Dram& dram) const;
+  void gemm(const isa::Gemm& gemm);
+  void alu(const isa::Alu& alu);
+  // One DRAM element, or a zero element for a null pointer, into SRAM.
+  void put(isa::Memory memory, std::size_t index, const std::byte* element);
+
+  isa::HardwareConfig config_;
+  std::size_t batch_, in_, out_;
+  std::vector<isa::Uop> uop_;
+  std::vector<std::int8_t> inp_, wgt_;
+  std::vector<std::int32_t> acc_;
+};
+
+}  // namespace dovetail::simulator::testing
