@@ -1,0 +1,194 @@
+// The table of contents. Stages in order; each comment says why it stands where it does.
+#include "compiler/pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "compiler/assemble.h"
+#include "compiler/ops/op.h"
+#include "compiler/partition.h"
+#include "compiler/passes/eliminate_common_subexpressions.h"
+#include "compiler/passes/eliminate_dead_nodes.h"
+#include "compiler/passes/eliminate_identities.h"
+#include "compiler/passes/fold_batch_norm.h"
+#include "compiler/passes/fold_constants.h"
+#include "compiler/passes/fuse_matmul_add.h"
+#include "compiler/passes/lower_qdq.h"
+
+namespace dovetail {
+
+namespace {
+
+using GraphPass = Result<passes::PassOutcome> (*)(graph::Graph&, const passes::PassContext&);
+
+struct NamedPass {
+  std::string_view name;
+  GraphPass run;
+};
+Result<passes::PassOutcome> fold_all_constants(graph::Graph& graph, const passes::PassContext& context) {
+  return passes::fold_constants(graph, context);
+}
+
+// After lower_qdq, on the integer graph.
+constexpr NamedPass kGraphPasses[] = {
+    // Identities hide patterns from all others.
+    {"eliminate_identities", passes::eliminate_identities},
+    // Folding before batch norm: exporters compute its parameters from constants.
+    {"fold_constants", fold_all_constants},
+    {"fold_batch_norm", passes::fold_batch_norm},
+    {"fuse_matmul_add", passes::fuse_matmul_add},
+    // Last: the passes above leave duplicates and dead nodes behind.
+    {"eliminate_common_subexpressions", passes::eliminate_common_subexpressions},
+    {"eliminate_dead_nodes", passes::eliminate_dead_nodes},
+};
+// In pipeline order; "loops" to "stream" come from inside a region, once per operation or region.
+constexpr std::string_view kStages[] = {"import", "integer", "graph", "partition", "loops", "trace", "schedule", "stream", "bundle"};
+
+class Pipeline {
+ public:
+  explicit Pipeline(const CompileOptions& options) : options_(options) {}
+
+  Result<Compiled> run(import::Imported model) {
+    DOVETAIL_TRY(check_stage_names());
+    Compiled result;
+    graph::Graph graph = model.graph;
+    result.imported = std::move(model.graph);
+    dump("import", [&] { return graph::to_string(graph); });
+    if (stop("import")) return finish(std::move(result));
+
+    DOVETAIL_TRY(timed("integer", [&]() -> Result<void> {
+      DOVETAIL_ASSIGN(const passes::PassOutcome outcome, passes::lower_qdq(graph, options_.context));
+      note("lower_qdq", outcome);
+      return graph::verify(graph);
+    }));
+    result.integer = graph;
+    dump("integer", [&] { return graph::to_string(graph); });
+    if (stop("integer")) return finish(std::move(result));
+
+    DOVETAIL_TRY(timed("graph", [&]() -> Result<void> {
+      for (const NamedPass& pass : kGraphPasses) {
+        DOVETAIL_ASSIGN(const passes::PassOutcome outcome, pass.run(graph, options_.context));
+        note(pass.name, outcome);
+        DOVETAIL_TRY(graph::verify(graph));
+      }
+      return {};
+    }));
+    dump("graph", [&] { return graph::to_string(graph); });
+    if (stop("graph")) return finish(std::move(result));
+
+    Partition parts;
+    DOVETAIL_TRY(timed("partition", [&]() -> Result<void> {
+      DOVETAIL_ASSIGN(parts, partition(graph, {options_.targets, options_.hardware, options_.place, options_.strict}));
+      return {};
+    }));
+    result.placement = placement(result.imported, graph, parts);
+    dump("partition", [&] { return placement_text(result.placement); });
+    if (stop("partition")) return finish(std::move(result));
+
+    DOVETAIL_TRY(timed("code", [&]() -> Result<void> {
+      DOVETAIL_ASSIGN(result.bundle, assemble(graph, parts, options_.hardware, [&](std::string_view stage, std::string_view text) {
+                        dump(stage, [&] { return std::string(text); });
+                      }));
+      return bundle::verify(result.bundle);
+    }));
+    result.bundle.report = report(result);
+    return finish(std::move(result));
+  }
+
+ private:
+  Result<void> check_stage_names() const {
+    Diagnostics errors;
+    std::vector<std::string> asked = options_.dump;
+    if (!options_.stop_after.empty()) asked.push_back(options_.stop_after);
+    for (const std::string& name : asked)
+      if (name != "all" && std::find(std::begin(kStages), std::end(kStages), name) == std::end(kStages))
+        errors.push_back({fmt::format("unknown stage \"{}\"", name), "--dump, --stop-after", "the compiler has no such stage", fmt::format("the stages are {}", fmt::join(kStages, ", "))});
+    const bool inner = std::find(std::begin(kStages) + 4, std::end(kStages) - 1, options_.stop_after) != std::end(kStages) - 1;
+    if (inner && errors.empty())
+      errors.push_back({fmt::format("cannot stop after \"{}\"", options_.stop_after), "--stop-after", "operations pass through that stage one by one",
+                        "dump it with --dump instead"});
+    return errors;
+  }
+
+  template <typename Body>
+  Result<void> timed(std::string name, const Body& body) {
+    const auto begin = std::chrono::steady_clock::now();
+    Result<void> status = body();
+    stages_.push_back({std::move(name), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
+    return status;
+  }
+  template <typename Text>
+  void dump(std::string_view stage, const Text& text) const {
+    const bool wanted = std::any_of(options_.dump.begin(), options_.dump.end(), [&](const std::string& name) { return name == stage || name == "all"; });
+    if (wanted && options_.on_dump) options_.on_dump(stage, text());
+  }
+  bool stop(std::string_view stage) const { return options_.stop_after == stage; }
+
+  void note(std::string_view pass, const passes::PassOutcome& outcome) {
+    passes_.push_back(Json{{"pass", pass}, {"changes", outcome.changes}, {"notes", outcome.notes}});
+  }
+
+  Compiled finish(Compiled result) const {
+    result.stages = stages_;
+    if (result.report.is_null()) result.report = report(result);
+    return result;
+  }
+
+  // Imported nodes in their order: where each went.
+  static std::vector<NodePlacement> placement(const graph::Graph& imported, const graph::Graph& graph, const Partition& parts) {
+    std::map<std::string, NodePlacement> by_name;
+    const auto place = [&](graph::NodeId id, const std::string& target, const std::string& why) {
+      const graph::Node& node = graph.node(id);
+      for (const std::string& origin : node.origins)
+        if (origin != node.name) by_name.insert({origin, {origin, "", "folded", "into " + node.name}});
+      by_name[node.name] = {node.name, "", target, why};
+    };
+    for (const PartitionRegion& region : parts.regions) {
+      for (const accel::Operation& operation : region.operations) {
+        for (const graph::NodeId id : operation.nodes) place(id, "accelerator", "");
+        for (std::size_t i = 0; i + 1 < operation.nodes.size(); ++i)
+          by_name[graph.node(operation.nodes[i]).name] = {graph.node(operation.nodes[i]).name, "", "folded", "into " + graph.node(operation.nodes.back()).name};
+      }
+      for (const graph::NodeId id : region.nodes) place(id, "host", parts.why.count(id) ? parts.why.at(id) : "");
+    }
+    std::vector<NodePlacement> placed;
+    for (const graph::Node& node : imported.nodes) {
+      if (node.removed) continue;
+      const auto it = by_name.find(node.name);
+      NodePlacement row = it != by_name.end() ? it->second : NodePlacement{node.name, "", "folded", "its value is constant or unused"};
+      row.op = node.op;
+      placed.push_back(std::move(row));
+    }
+    return placed;
+  }
+
+  static std::string placement_text(const std::vector<NodePlacement>& placed) {
+    std::string text;
+    for (const NodePlacement& row : placed) text += fmt::format("{:<32} {:<20} {:<12} {}\n", row.node, row.op, row.target, row.why);
+    return text;
+  }
+
+  Json report(const Compiled& result) const {
+    Json nodes = Json::array();
+    for (const NodePlacement& row : result.placement) nodes.push_back({{"node", row.node}, {"op", row.op}, {"target", row.target}, {"why", row.why}});
+    Json stages = Json::array();
+    for (const StageTime& stage : stages_) stages.push_back({{"stage", stage.name}, {"seconds", stage.seconds}});
+    return Json{{"model", result.imported.name}, {"hardware", isa::config_to_json(options_.hardware)}, {"nodes", nodes}, {"passes", passes_}, {"stages", stages}};
+  }
+
+  const CompileOptions& options_;
+  std::vector<StageTime> stages_;
+  Json passes_ = Json::array();
+};
+
+}  // namespace
+
+std::vector<std::string_view> stage_names() { return {std::begin(kStages), std::end(kStages)}; }
+
+Result<Compiled> compile(import::Imported model, const CompileOptions& options) { return Pipeline(options).run(std::move(model)); }
+
+}  // namespace dovetail

@@ -1,0 +1,266 @@
+#include "compiler/target/accel/region.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/index_map.h"
+#include "compiler/target/accel/intrinsics.h"
+#include "compiler/target/accel/lower.h"
+#include "compiler/target/accel/schedules.h"
+#include "isa/codec.h"
+#include "isa/text.h"
+#include "isa/verify.h"
+#include "loops/print.h"
+
+namespace dovetail::accel {
+
+using graph::ValueId;
+
+namespace {
+
+constexpr std::uint64_t kDramBase = 0x1000;  // page 0 stays unused, so that a null address is never right
+
+std::vector<std::byte> bytes_of(const NdArray& array) { return {array.bytes().begin(), array.bytes().end()}; }
+
+class Builder {
+ public:
+  Builder(const graph::Graph& graph, const std::vector<Operation>& operations, const isa::HardwareConfig& config, const Dump& dump)
+      : graph_(graph), operations_(operations), config_(config), codec_(config), intrinsics_(make_intrinsics(config)), dump_(dump) {}
+
+  Result<Region> build(const std::vector<ValueId>& outputs, std::string name) {
+    region_.step.name = std::move(name);
+    region_.step.config = config_;
+    DOVETAIL_TRY(lay_out_values());
+    std::set<ValueId> produced;
+    for (const Operation& operation : operations_) {
+      for (const ValueId input : operation.inputs)
+        if (!produced.count(input) && std::none_of(region_.inputs.begin(), region_.inputs.end(), [&](const PackedTensor& t) { return t.value == input; }))
+          region_.inputs.push_back({input, layouts_.at(input), addresses_.at(input)});
+      produced.insert(operation.output);
+    }
+    for (const ValueId output : outputs) region_.outputs.push_back({output, layouts_.at(output), addresses_.at(output)});
+    // Borders of tensors made here: written once, into the image. What comes from outside brings its own.
+    for (const auto& [value, layout] : layouts_)
+      if (produced.count(value) && !layout.border.empty())
+        segment("border of " + graph_.value(value).name, addresses_.at(value),
+                std::vector<std::byte>(static_cast<std::size_t>(layout.bytes()), static_cast<std::byte>(layout.border_value)));
+
+    Diagnostics errors;
+    for (std::size_t i = 0; i < operations_.size(); ++i)
+      if (auto status = std::visit([&](const auto& body) { return lower_operation(operations_[i], body, static_cast<int>(i)); }, operations_[i].body); !status.ok())
+        errors.insert(errors.end(), status.errors().begin(), status.errors().end());
+    if (!errors.empty()) return errors;
+    DOVETAIL_TRY(finish());
+    return std::move(region_);
+  }
+
+ private:
+  // ---- Memory -------------------------------------------------------------------------------------------------------------------
+
+  std::uint64_t allocate(std::uint64_t bytes) {
+    const std::uint64_t address = next_;
+    constexpr std::uint64_t kAlignment = 4096;  // an element of any memory has at most that many bytes
+    next_ = (next_ + bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return address;
+  }
+  void segment(std::string name, std::uint64_t address, std::vector<std::byte> bytes) {
+    if (!bytes.empty()) region_.step.segments.push_back({std::move(name), address, std::move(bytes)});
+  }
+  std::uint64_t constant(const std::string& name, const NdArray& array) {
+    const std::uint64_t address = allocate(array.bytes().size());
+    segment(name, address, bytes_of(array));
+    return address;
+  }
+
+  Result<void> lay_out_values() {
+    Diagnostics errors;
+    const auto add = [&](ValueId value) {
+      if (layouts_.count(value)) return;
+      const ImageShape shape = image_shape(graph_.value(value).type.shape);
+      layouts_[value] = make_layout(config_, shape.n, shape.c, shape.h, shape.w);
+    };
+    std::map<ValueId, bool> has_border;
+    for (const Operation& operation : operations_) {
+      add(operation.output);
+      for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
+        add(operation.inputs[i]);
+        const BorderNeed& need = operation.borders[i];
+        if (need.border.empty()) continue;
+        TensorLayout& layout = layouts_[operation.inputs[i]];
+        if (has_border[operation.inputs[i]] && layout.border_value != need.value)
+          errors.push_back({fmt::format("cannot lay out {}", graph_.value(operation.inputs[i]).name), region_.step.name,
+                            fmt::format("its consumers want borders of {} and {}", layout.border_value, need.value), "place one of them on the host"});
+        has_border[operation.inputs[i]] = true;
+        layout.border_value = need.value;
+        layout.border = {std::max(layout.border.top, need.border.top), std::max(layout.border.left, need.border.left),
+                         std::max(layout.border.bottom, need.border.bottom), std::max(layout.border.right, need.border.right)};
+      }
+    }
+    if (!errors.empty()) return errors;
+    for (const auto& [value, layout] : layouts_) addresses_[value] = allocate(static_cast<std::uint64_t>(layout.bytes()));
+    return {};
+  }
+
+  // ---- Operations ---------------------------------------------------------------------------------------------------------------
+
+  NdArray pack_constants(const NdArray& constants) const {
+    const auto map = schedule::parse_index_map(fmt::format("i1/{0},i2,i0,i1%{0}", config_.block_out), constants.shape());
+    return schedule::pack(constants, *map);
+  }
+
+  Result<void> lower_operation(const Operation& operation, ConvOperation conv, int node) {
+    conv.spec.x = layouts_.at(operation.inputs[0]);
+    conv.spec.y = layouts_.at(operation.output);
+    const std::int64_t outputs = conv.spec.y.padded_c(), inputs = conv.spec.x.padded_c();
+    // Channels beyond the model's get zero weights: what the padded inputs hold does not matter.
+    NdArray weight(DType::int8, {outputs, inputs, conv.spec.kernel_h, conv.spec.kernel_w});
+    const std::int64_t taps = conv.spec.kernel_h * conv.spec.kernel_w;
+    const Shape& own = conv.weight.shape();
+    for (std::int64_t o = 0; o < own[0]; ++o)
+      std::memcpy(weight.bytes().data() + o * inputs * taps, conv.weight.bytes().data() + o * own[1] * taps, static_cast<std::size_t>(own[1] * taps));
+    const auto map = schedule::parse_index_map(fmt::format("i0/{0},i1/{1},i2,i3,i0%{0},i1%{1}", config_.block_out, config_.block_in), weight.shape());
+    const std::string& name = conv.spec.name;
+    const NdArray constants = epilogue_constants(conv.spec.epilogue, config_.batch, outputs, conv.bias, conv.scale);
+    const std::map<std::string, std::uint64_t> dram{{"X", addresses_.at(operation.inputs[0])},
+                                                    {"Y", addresses_.at(operation.output)},
+                                                    {"W", constant("weights of " + name, schedule::pack(weight, *map))},
+                                                    {"K", constant("constants of " + name, pack_constants(constants))}};
+    return lower_scheduled(conv_program(conv.spec, config_), schedule_conv(conv.spec, config_, intrinsics_), dram, node);
+  }
+
+  Result<void> lower_operation(const Operation& operation, AddOperation add, int node) {
+    add.spec.a = layouts_.at(operation.inputs[0]);
+    add.spec.b = layouts_.at(operation.inputs[1]);
+    add.spec.y = layouts_.at(operation.output);
+    const std::string& name = add.spec.name;
+    // Per operand: what REQUANT or the additions take; per channel, all equal.
+    const auto operand = [&](std::int32_t zero_point, float multiplier) {
+      NdArray constants(DType::int32, {config_.batch, config_.block_out, 2});
+      for (std::size_t i = 0; i < static_cast<std::size_t>(config_.batch * config_.block_out); ++i) {
+        std::int32_t* words = &constants.data<std::int32_t>()[2 * i];
+        words[0] = add.spec.epilogue.requant ? std::bit_cast<std::int32_t>(multiplier) : -zero_point;
+        words[1] = add.spec.epilogue.requant ? -zero_point : 0;
+      }
+      return pack_constants(constants);
+    };
+    const std::vector<std::int32_t> bias(static_cast<std::size_t>(config_.block_out), 0);
+    const std::vector<float> scale(static_cast<std::size_t>(config_.block_out), add.y_multiplier);
+    const NdArray epilogue = epilogue_constants(add.spec.epilogue, config_.batch, config_.block_out, bias, scale);
+    const std::map<std::string, std::uint64_t> dram{{"A", addresses_.at(operation.inputs[0])},
+                                                    {"B", addresses_.at(operation.inputs[1])},
+                                                    {"Y", addresses_.at(operation.output)},
+                                                    {"KA", constant("constants of a of " + name, operand(add.a_zero_point, add.a_multiplier))},
+                                                    {"KB", constant("constants of b of " + name, operand(add.b_zero_point, add.b_multiplier))},
+                                                    {"K", constant("constants of " + name, pack_constants(epilogue))}};
+    return lower_scheduled(add_program(add.spec, config_), schedule_add(add.spec, config_, intrinsics_), dram, node);
+  }
+
+  Result<void> lower_operation(const Operation& operation, MaxPoolOperation pool, int node) {
+    pool.spec.x = layouts_.at(operation.inputs[0]);
+    pool.spec.y = layouts_.at(operation.output);
+    const std::map<std::string, std::uint64_t> dram{{"X", addresses_.at(operation.inputs[0])}, {"Y", addresses_.at(operation.output)}};
+    return lower_scheduled(max_pool_program(pool.spec, config_), schedule_max_pool(pool.spec, config_, intrinsics_), dram, node);
+  }
+
+  Result<void> lower_scheduled(const loops::Program& naive, const Result<schedule::Schedule>& scheduled, const std::map<std::string, std::uint64_t>& dram,
+                               int node) {
+    if (dump_) dump_("loops", loops::to_string(naive));
+    if (!scheduled.ok()) return scheduled.errors();
+    if (dump_) {
+      dump_("trace", fmt::format("# {}\n{}", naive.name, schedule::to_string(scheduled->trace())));
+      dump_("schedule", loops::to_string(scheduled->program()));
+    }
+    return lower(scheduled->program(), intrinsics_, config_, dram, node, stream_);
+  }
+
+  // ---- The whole step -----------------------------------------------------------------------------------------------------------
+
+  Result<void> finish() {
+    bundle::AccelStep& step = region_.step;
+    const std::uint64_t uop_address = next_;
+    const std::vector<isa::Uop> uops = place_uops(stream_, config_, uop_address / static_cast<std::uint64_t>(config_.uop_bytes()));
+    insert_tokens(stream_, config_);
+    stream_.instructions.push_back({{{}, isa::Finish{}}, -1, static_cast<int>(operations_.size()) - 1});
+
+    std::vector<std::byte> uop_bytes;
+    for (const isa::Uop& uop : uops) DOVETAIL_TRY(codec_.encode(uop, uop_bytes));
+    allocate(uop_bytes.size());
+    step.uops = uops.size();
+    segment("micro-ops", uop_address, std::move(uop_bytes));
+    for (const StreamInstruction& item : stream_.instructions) step.program.push_back(item.instruction);
+    DOVETAIL_ASSIGN(std::vector<std::byte> program, codec_.encode_program(step.program));
+    step.program_base = allocate(program.size());
+    segment("program", step.program_base, std::move(program));
+    step.dram_base = kDramBase;
+    step.dram_bytes = next_ - kDramBase;
+    if (const std::uint64_t top = next_; config_.address_bits < 64 && top > std::uint64_t{1} << config_.address_bits)
+      return Diagnostic{fmt::format("cannot plan the memory of {}", step.name), step.name,
+                        fmt::format("it ends at {:#x}, {} address bits reach {:#x}", top, config_.address_bits, std::uint64_t{1} << config_.address_bits),
+                        "raise `address_bits`"};
+    step.launches = {{0, step.program.size()}};
+    add_ranges();
+    if (dump_) dump_("stream", isa::format_assembly(config_, step.program));
+    return verify_step();
+  }
+
+  void add_ranges() {
+    for (std::size_t i = 0; i < stream_.instructions.size(); ++i) {
+      const int node = stream_.instructions[i].node;
+      auto& ranges = region_.step.ranges;
+      if (i == 0 || stream_.instructions[i - 1].node != node) {
+        const Operation& operation = operations_[static_cast<std::size_t>(node)];
+        bundle::InstructionRange range{i, i, graph_.node(operation.nodes.back()).name, {}};
+        for (const graph::NodeId id : operation.nodes) {
+          const auto& origins = graph_.node(id).origins;
+          range.origins.insert(range.origins.end(), origins.begin(), origins.end());
+        }
+        ranges.push_back(std::move(range));
+      }
+      ranges.back().end = i + 1;
+    }
+  }
+
+  // The generator's own claim is proven: any finding is our bug.
+  Result<void> verify_step() const {
+    const bundle::AccelStep& step = region_.step;
+    std::vector<std::byte> image(step.dram_bytes);
+    for (const bundle::Segment& segment : step.segments)
+      std::memcpy(image.data() + (segment.address - step.dram_base), segment.bytes.data(), segment.bytes.size());
+    isa::VerifyOptions options;
+    options.launches = step.launches;
+    options.dram = isa::DramImage{step.dram_base, image};
+    options.program_base = step.program_base;
+    const isa::VerifyReport report = isa::verify(config_, step.program, options);
+    if (!report.clean()) {
+      std::string text;
+      for (const isa::Finding& finding : report.findings) text += to_string(finding.diagnostic) + '\n';
+      throw InternalError(fmt::format("the program of {} does not verify ({} findings):\n{}", step.name, report.findings.size() + report.suppressed, text));
+    }
+    return {};
+  }
+
+  const graph::Graph& graph_;
+  const std::vector<Operation>& operations_;
+  const isa::HardwareConfig& config_;
+  isa::Codec codec_;
+  loops::IntrinsicTable intrinsics_;
+  const Dump& dump_;
+  Region region_;
+  Stream stream_;
+  std::map<ValueId, TensorLayout> layouts_;
+  std::map<ValueId, std::uint64_t> addresses_;
+  std::uint64_t next_ = kDramBase;
+};
+
+}  // namespace
+
+Result<Region> build_region(const graph::Graph& graph, const std::vector<Operation>& operations, const std::vector<ValueId>& outputs,
+                            const isa::HardwareConfig& config, std::string name, const Dump& dump) {
+  return Builder(graph, operations, config, dump).build(outputs, std::move(name));
+}
+
+}  // namespace dovetail::accel

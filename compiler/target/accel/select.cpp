@@ -1,0 +1,251 @@
+#include "compiler/target/accel/select.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+
+#include <fmt/format.h>
+
+namespace dovetail::accel {
+
+using graph::Graph;
+using graph::Node;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+constexpr std::int64_t kMaxLoadPad = 15;
+
+struct Context {
+  const Graph& graph;
+  const isa::HardwareConfig& config;
+  NodeId id;
+  const Node& node() const { return graph.node(id); }
+
+  Diagnostic refuse(std::string why, std::string hint = "it runs on the host") const {
+    return {fmt::format("the accelerator does not take {}", node().name), node().name, std::move(why), std::move(hint)};
+  }
+  const NdArray* constant(std::size_t i) const {
+    const ValueId id = i < node().inputs.size() ? node().inputs[i] : ValueId{};
+    return graph.is_constant(id) ? &*graph.value(id).constant : nullptr;
+  }
+  const graph::TensorType& type(std::size_t i) const { return graph.value(node().inputs[i]).type; }
+  std::int32_t attribute(std::string_view name, std::int64_t fallback) const { return static_cast<std::int32_t>(graph::int_attribute(node(), name, fallback)); }
+};
+
+// Fills in how accumulators become int8, for the hardware at hand. `bound`: largest |acc + bias|.
+Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, std::int64_t bound) {
+  Epilogue e;
+  e.zero_point = c.attribute("y_zero_point", 0);
+  e.y_min = c.attribute("y_min", -128);
+  e.y_max = c.attribute("y_max", 127);
+  e.requant = c.config.requant;
+  e.saturate = c.config.saturate;
+  if (e.requant) return e;
+  int least = 31, most = 0;
+  for (const float scale : scales) {
+    const auto shift = shift_of_scale(scale);
+    if (!shift)
+      return c.refuse(fmt::format("its scale {} is no power of two from 2^-30 to 1, and {} can only shift", scale, c.config.name),
+                      "it runs on the host; choose hardware with the extension `requant`, or quantise with powers of two");
+    least = std::min(least, *shift);
+    most = std::max(most, *shift);
+  }
+  if (least == 0 && most > 0) return c.refuse("some of its channels have scale 1 and others need rounding");
+  e.rounds = most > 0;
+  if (bound + (std::int64_t{1} << most) > INT32_MAX)
+    return c.refuse(fmt::format("its accumulators reach {}, which with the rounding constant 2^{} exceeds int32", bound, most));
+  return e;
+}
+
+// Σ|w| per output channel times the largest |x - zx|, plus |bias|.
+std::int64_t accumulator_bound(std::span<const std::int8_t> weight, std::span<const std::int32_t> bias, std::int64_t per_channel) {
+  std::int64_t largest = 0;
+  for (std::size_t o = 0; o < bias.size(); ++o) {
+    std::int64_t sum = std::abs(static_cast<std::int64_t>(bias[o]));
+    for (std::int64_t i = 0; i < per_channel; ++i) sum += 255 * std::abs(static_cast<std::int64_t>(weight[o * static_cast<std::size_t>(per_channel) + static_cast<std::size_t>(i)]));
+    largest = std::max(largest, sum);
+  }
+  return largest;
+}
+
+struct Window {
+  std::int64_t kernel_h, kernel_w;
+  std::vector<std::int64_t> strides, dilations, pads;
+};
+
+// Common to convolution and its matrix form: weights [o, c, ky, kx], constants, epilogue.
+Result<Operation> make_conv(const Context& c, const NdArray& weight, const Window& window, const ImageShape& x, const ImageShape& y) {
+  const NdArray *bias = c.constant(2), *scale = c.constant(3);
+  if (!bias || !scale) return c.refuse("its bias or scale is not constant");
+  if (c.node().inputs.size() > 4 && c.node().inputs[4].valid()) {
+    const NdArray* zero_points = c.constant(4);
+    const bool zero = zero_points && std::all_of(zero_points->data<std::int8_t>().begin(), zero_points->data<std::int8_t>().end(), [](std::int8_t z) { return z == 0; });
+    if (!zero) return c.refuse("its weights have a zero point");
+  }
+  ConvOperation operation;
+  operation.weight = weight;
+  operation.bias.assign(bias->data<std::int32_t>().begin(), bias->data<std::int32_t>().end());
+  operation.scale.assign(scale->data<float>().begin(), scale->data<float>().end());
+  const std::int64_t per_channel = weight.count() / weight.shape()[0];
+  const auto w = weight.data<std::int8_t>();
+  DOVETAIL_ASSIGN(operation.spec.epilogue, make_epilogue(c, operation.scale, accumulator_bound(w, operation.bias, per_channel)));
+
+  // sum (x - zx) w + b = sum x w + (b - zx sum w): zero points leave the inner loop; pads then hold zx.
+  const std::int32_t zx = c.attribute("x_zero_point", 0);
+  for (std::size_t o = 0; o < operation.bias.size(); ++o) {
+    std::int64_t sum = 0;
+    for (std::int64_t i = 0; i < per_channel; ++i) sum += w[o * static_cast<std::size_t>(per_channel) + static_cast<std::size_t>(i)];
+    operation.bias[o] = static_cast<std::int32_t>(static_cast<std::uint32_t>(operation.bias[o]) - static_cast<std::uint32_t>(zx * sum));
+  }
+
+  ConvSpec& spec = operation.spec;
+  spec.name = c.node().name;
+  spec.kernel_h = window.kernel_h;
+  spec.kernel_w = window.kernel_w;
+  spec.stride_h = window.strides[0];
+  spec.stride_w = window.strides[1];
+  spec.dilation_h = window.dilations[0];
+  spec.dilation_w = window.dilations[1];
+  spec.pad_top = window.pads[0];
+  spec.pad_left = window.pads[1];
+  // What the last output reads beyond the image; less than the declared pad where the stride leaves a rest.
+  const std::int64_t bottom = std::max<std::int64_t>(0, (y.h - 1) * spec.stride_h + (spec.kernel_h - 1) * spec.dilation_h + 1 - spec.pad_top - x.h);
+  const std::int64_t right = std::max<std::int64_t>(0, (y.w - 1) * spec.stride_w + (spec.kernel_w - 1) * spec.dilation_w + 1 - spec.pad_left - x.w);
+  const bool any_pad = spec.pad_top + spec.pad_left + bottom + right > 0;
+  spec.pads_in_load = any_pad && zx == 0 && std::max({spec.pad_top, spec.pad_left, bottom, right}) <= kMaxLoadPad;
+  BorderNeed border;
+  border.value = static_cast<std::int8_t>(zx);
+  if (any_pad && !spec.pads_in_load) border.border = {spec.pad_top, spec.pad_left, bottom, right};
+
+  return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {border}, std::move(operation)};
+}
+
+Result<Operation> select_conv(const Context& c) {
+  const Shape &x = c.type(0).shape, &y = c.graph.value(c.node().outputs[0]).type.shape;
+  const NdArray* weight = c.constant(1);
+  if (!weight) return c.refuse("its weights are not constant");
+  if (x.size() != 4) return c.refuse(fmt::format("it convolves over {} spatial dimensions, the accelerator over 2", x.size() - 2));
+  if (const std::int64_t group = graph::int_attribute(c.node(), "group", 1); group != 1) return c.refuse(fmt::format("it has {} groups, the accelerator takes 1", group));
+  const Window window{weight->shape()[2], weight->shape()[3], graph::ints_attribute(c.node(), "strides", {1, 1}), graph::ints_attribute(c.node(), "dilations", {1, 1}),
+                      graph::ints_attribute(c.node(), "pads", {0, 0, 0, 0})};
+  return make_conv(c, *weight, window, image_shape(x), image_shape(y));
+}
+
+// A matrix product is a 1x1 convolution of 1x1 images; one that reads a flattened image is a convolution with a kernel as large as the image.
+Result<Operation> select_gemm(const Context& c) {
+  const NdArray* weight = c.constant(1);
+  if (!weight) return c.refuse("its weights are not constant");
+  const ValueId flat = c.node().inputs[0];
+  ImageShape x = image_shape(c.graph.value(flat).type.shape);
+  if (c.graph.value(flat).type.shape.size() == 4) return c.refuse("it multiplies along the last of four dimensions");
+  const ImageShape y = image_shape(c.graph.value(c.node().outputs[0]).type.shape);
+
+  const NodeId producer = c.graph.value(flat).producer;
+  if (producer.valid() && (c.graph.node(producer).op == "Flatten" || c.graph.node(producer).op == "Reshape") && c.graph.users(flat).size() == 1 && !c.graph.is_output(flat)) {
+    const ValueId image = c.graph.node(producer).inputs[0];
+    const Shape& shape = c.graph.value(image).type.shape;
+    if (shape.size() == 4 && shape[0] == x.n && shape[1] * shape[2] * shape[3] == x.c) {
+      x = image_shape(shape);
+      const NdArray kernel = weight->reshaped({weight->shape()[0], x.c, x.h, x.w});
+      DOVETAIL_ASSIGN(Operation operation, make_conv(c, kernel, {x.h, x.w, {1, 1}, {1, 1}, {0, 0, 0, 0}}, x, y));
+      operation.nodes.insert(operation.nodes.begin(), producer);
+      operation.inputs[0] = image;
+      return operation;
+    }
+  }
+  return make_conv(c, weight->reshaped({weight->shape()[0], weight->shape()[1], 1, 1}), {1, 1, {1, 1}, {1, 1}, {0, 0, 0, 0}}, x, y);
+}
+
+// 2^k times the value, as an integer shift; nullopt where the multiplier is no power of two of at least 1 and at most 2^22.
+std::optional<std::int32_t> left_shift_of(float multiplier) {
+  int exponent = 0;
+  if (std::frexp(multiplier, &exponent) != 0.5f || exponent < 1 || exponent > 23) return std::nullopt;
+  return exponent - 1;
+}
+
+Result<Operation> select_add(const Context& c) {
+  if (c.type(0).shape != c.type(1).shape)
+    return c.refuse(fmt::format("its operands have the shapes {} and {}, the accelerator adds equal ones", to_string(c.type(0).shape), to_string(c.type(1).shape)));
+  if (c.graph.is_constant(c.node().inputs[0]) || c.graph.is_constant(c.node().inputs[1])) return c.refuse("one of its operands is constant");
+  AddOperation operation;
+  operation.spec.name = c.node().name;
+  operation.a_zero_point = c.attribute("a_zero_point", 0);
+  operation.b_zero_point = c.attribute("b_zero_point", 0);
+  operation.a_multiplier = static_cast<float>(graph::float_attribute(c.node(), "a_multiplier", 1));
+  operation.b_multiplier = static_cast<float>(graph::float_attribute(c.node(), "b_multiplier", 1));
+  operation.y_multiplier = std::ldexp(1.0f, -c.attribute("shift", 0));
+  const std::array scales{operation.y_multiplier};
+  const auto bound = static_cast<std::int64_t>(std::ceil(255.0 * (static_cast<double>(operation.a_multiplier) + static_cast<double>(operation.b_multiplier)))) + 2;
+  DOVETAIL_ASSIGN(operation.spec.epilogue, make_epilogue(c, scales, bound));
+  if (!operation.spec.epilogue.requant) {
+    const auto a = left_shift_of(operation.a_multiplier), b = left_shift_of(operation.b_multiplier);
+    if (!a || !b)
+      return c.refuse(fmt::format("its operands' multipliers {} and {} are no powers of two of at least 1, and {} can only shift", operation.a_multiplier,
+                                  operation.b_multiplier, c.config.name),
+                      "it runs on the host; choose hardware with the extension `requant`, or quantise with powers of two");
+    operation.spec.a_shift = *a;
+    operation.spec.b_shift = *b;
+  }
+  return Operation{{c.id}, c.node().inputs, c.node().outputs[0], {{}, {}}, std::move(operation)};
+}
+
+Result<Operation> select_max_pool(const Context& c) {
+  const graph::TensorType& x = c.type(0);
+  if (x.dtype != DType::int8) return c.refuse(fmt::format("it pools {}, the accelerator int8", name(x.dtype)));
+  if (x.shape.size() != 4) return c.refuse(fmt::format("it pools over {} spatial dimensions, the accelerator over 2", x.shape.size() - 2));
+  MaxPoolOperation operation;
+  MaxPoolSpec& spec = operation.spec;
+  spec.name = c.node().name;
+  const auto kernel = graph::ints_attribute(c.node(), "kernel_shape", {1, 1}), strides = graph::ints_attribute(c.node(), "strides", {1, 1}),
+             dilations = graph::ints_attribute(c.node(), "dilations", {1, 1}), pads = graph::ints_attribute(c.node(), "pads", {0, 0, 0, 0});
+  if (kernel[0] * kernel[1] == 1) return c.refuse("its window is a single element");
+  if (graph::string_attribute(c.node(), "auto_pad", "NOTSET") != "NOTSET") return c.refuse("its pads are implicit");
+  spec.kernel_h = kernel[0];
+  spec.kernel_w = kernel[1];
+  spec.stride_h = strides[0];
+  spec.stride_w = strides[1];
+  spec.dilation_h = dilations[0];
+  spec.dilation_w = dilations[1];
+  spec.pad_top = pads[0];
+  spec.pad_left = pads[1];
+  return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {{}}, std::move(operation)};
+}
+
+struct Pattern {
+  std::string_view op;
+  Result<Operation> (*make)(const Context& context);
+};
+constexpr Pattern kPatterns[] = {
+    {"MaxPool", select_max_pool},
+    {"dovetail.qadd", select_add},
+    {"dovetail.qconv", select_conv},
+    {"dovetail.qgemm", select_gemm},
+};
+
+}  // namespace
+
+ImageShape image_shape(const Shape& shape) {
+  if (shape.size() == 4) return {shape[0], shape[1], shape[2], shape[3]};
+  const std::int64_t columns = shape.empty() ? 1 : shape.back();
+  return {columns == 0 ? 0 : element_count(shape) / columns, columns, 1, 1};
+}
+
+Result<Operation> select(const Graph& graph, NodeId node, const isa::HardwareConfig& config) {
+  const Context context{graph, config, node};
+  for (const Pattern& pattern : kPatterns) {
+    if (pattern.op != context.node().op) continue;
+    if (config.batch > 1 && config.block_in != config.block_out)
+      return context.refuse(fmt::format("with batch {} and blocks of {} in and {} out, results do not lie as inputs must", config.batch, config.block_in, config.block_out));
+    const Shape& y = graph.value(context.node().outputs[0]).type.shape;
+    if (y.size() < 2 || element_count(y) == 0) return context.refuse(fmt::format("its result has the shape {}", to_string(y)));
+    return pattern.make(context);
+  }
+  const std::string& op = context.node().op;
+  const bool floating = std::any_of(context.node().inputs.begin(), context.node().inputs.end(), [&](ValueId v) { return v.valid() && is_floating(graph.value(v).type.dtype); });
+  return context.refuse(floating ? fmt::format("{} computes in floating point, the accelerator in int8", op) : fmt::format("no accelerator pattern takes {}", op));
+}
+
+}  // namespace dovetail::accel

@@ -1,0 +1,57 @@
+// What the accelerator takes of a graph: a table of patterns with predicates. Each row either makes an operation of the nodes it covers, or says in
+// words why it cannot, which the report repeats.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "compiler/graph/graph.h"
+#include "compiler/target/accel/programs.h"
+#include "isa/config.h"
+
+namespace dovetail::accel {
+
+// A graph value as the accelerator sees it: rank 4 is [n, c, h, w]; any other rank is a matrix [product of the leading extents, last extent].
+struct ImageShape {
+  std::int64_t n, c, h, w;
+  bool operator==(const ImageShape&) const = default;
+};
+ImageShape image_shape(const Shape& shape);
+
+// How a convolution wants its input's border: pixels of the zero point.
+struct BorderNeed {
+  Border border;
+  std::int8_t value = 0;
+};
+
+struct ConvOperation {
+  ConvSpec spec;                      // layouts still open
+  NdArray weight;                     // int8 [o, c, ky, kx], not padded
+  std::vector<std::int32_t> bias;     // zero point folded in
+  std::vector<float> scale;
+};
+struct AddOperation {
+  AddSpec spec;
+  std::int32_t a_zero_point = 0, b_zero_point = 0;
+  float a_multiplier = 1, b_multiplier = 1, y_multiplier = 1;
+};
+struct MaxPoolOperation {
+  MaxPoolSpec spec;
+};
+
+struct Operation {
+  std::vector<graph::NodeId> nodes;         // covered, the last one yields `output`
+  std::vector<graph::ValueId> inputs;       // int8 tensors
+  graph::ValueId output;
+  std::vector<BorderNeed> borders;          // one per input
+  std::variant<ConvOperation, AddOperation, MaxPoolOperation> body;
+};
+
+// The operation that ends in `node`; an error's `why` says what stands against it.
+Result<Operation> select(const graph::Graph& graph, graph::NodeId node, const isa::HardwareConfig& config);
+
+}  // namespace dovetail::accel
