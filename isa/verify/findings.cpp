@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "isa/text.h"
+#include "isa/verify/accesses.h"
 
 namespace dovetail::isa {
 
@@ -111,13 +112,16 @@ Finding race_finding(std::span<const Instruction> program, std::size_t a, std::s
   // Each memory has one writing queue, so the queue tells who writes. ACC and DRAM are shared with the store queue.
   const Queue writer = !memory ? Queue::store : *memory == Memory::acc ? Queue::compute : Queue::load;
   const bool neighbours = early_queue == Queue::compute || late_queue == Queue::compute;
-  const auto verb = [&](Queue queue) { return queue == writer ? "writes" : "reads"; };
+  // What is only possible, a GEMM or ALU with unknown micro-ops does.
+  const auto verb = [&](std::size_t instruction, Queue queue) {
+    const bool may = conflict.possible && uop_loop(program[instruction]) != nullptr;
+    return queue == writer ? (may ? "may write" : "writes") : (may ? "may read" : "reads");
+  };
   Diagnostic diagnostic;
   diagnostic.what = fmt::format("{}race on {}", conflict.possible ? "possible " : "", place);
   diagnostic.where = fmt::format("{} and {}", cite(program, early), cite(program, late));
-  diagnostic.why = fmt::format("#{} ({} queue) {}{}, #{} ({} queue) {} the same {}, and no token orders the two", early, name(early_queue),
-                               conflict.possible ? "may be one that " : "", verb(early_queue), late, name(late_queue), verb(late_queue),
-                               memory ? "elements" : "bytes");
+  diagnostic.why = fmt::format("#{} ({} queue) {}, #{} ({} queue) {} the same {}, and no token orders the two", early, name(early_queue),
+                               verb(early, early_queue), late, name(late_queue), verb(late, late_queue), memory ? "elements" : "bytes");
   if (conflict.possible) diagnostic.why += "; without a memory image GEMM and ALU may touch anything";
   if (neighbours) {
     const bool forward = early_queue < late_queue;

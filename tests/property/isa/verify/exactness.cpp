@@ -95,11 +95,11 @@ void flip(isa::Instruction& instruction, Random& random) {
 }  // namespace
 
 TEST_CASE("verify agrees with the oracle on legal programs") {
-  for (std::uint64_t seed = 0; seed < scaled(300); ++seed) require_agreement(small_program(seed));
+  for (std::uint64_t seed = 0; seed < scaled(1000); ++seed) require_agreement(small_program(seed));
 }
 
 TEST_CASE("verify agrees with the oracle when tokens are dropped") {
-  for (std::uint64_t seed = 1000; seed < 1000 + scaled(500); ++seed) {
+  for (std::uint64_t seed = 1u << 20; seed < (1u << 20) + scaled(1500); ++seed) {
     GeneratedProgram program = small_program(seed);
     Random random(seed);
     for (std::uint64_t drops = random.between(1, 3); drops > 0; --drops) {
@@ -111,7 +111,7 @@ TEST_CASE("verify agrees with the oracle when tokens are dropped") {
 }
 
 TEST_CASE("verify agrees with the oracle on random flags") {
-  for (std::uint64_t seed = 2000; seed < 2000 + scaled(500); ++seed) {
+  for (std::uint64_t seed = 2u << 20; seed < (2u << 20) + scaled(1500); ++seed) {
     GeneratedProgram program = small_program(seed);
     Random random(seed);
     const std::uint64_t flips = random.chance(20) ? program.program.size() * 2 : random.between(1, 4);
@@ -121,7 +121,7 @@ TEST_CASE("verify agrees with the oracle on random flags") {
 }
 
 TEST_CASE("verify agrees with the oracle when instructions are lost or moved") {
-  for (std::uint64_t seed = 3000; seed < 3000 + scaled(300); ++seed) {
+  for (std::uint64_t seed = 3u << 20; seed < (3u << 20) + scaled(1000); ++seed) {
     GeneratedProgram program = small_program(seed);
     Random random(seed);
     for (std::uint64_t i = random.between(1, 4); i > 0; --i) {
@@ -135,7 +135,7 @@ TEST_CASE("verify agrees with the oracle when instructions are lost or moved") {
 }
 
 TEST_CASE("verify agrees with the oracle on indices out of range") {
-  for (std::uint64_t seed = 4000; seed < 4000 + scaled(300); ++seed) {
+  for (std::uint64_t seed = 4u << 20; seed < (4u << 20) + scaled(1000); ++seed) {
     GeneratedProgram program = small_program(seed);
     Random random(seed);
     for (std::uint64_t i = random.between(1, 3); i > 0; --i) {
@@ -161,7 +161,7 @@ TEST_CASE("verify agrees with the oracle on indices out of range") {
 }
 
 TEST_CASE("verify agrees with the oracle when stores reach micro-ops") {
-  for (std::uint64_t seed = 5000; seed < 5000 + scaled(100); ++seed) {
+  for (std::uint64_t seed = 5u << 20; seed < (5u << 20) + scaled(300); ++seed) {
     GeneratedProgram program = small_program(seed);
     Random random(seed);
     const auto size = static_cast<std::uint64_t>(program.config.element_bytes(isa::Memory::out));
