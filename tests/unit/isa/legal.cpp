@@ -1,0 +1,114 @@
+#include "isa/legal.h"
+
+#include "isa/text.h"
+#include "tests/catch.h"
+#include "tests/unit/isa/random_instruction.h"
+
+using namespace dovetail;
+using namespace dovetail::isa;
+
+namespace {
+
+// What is wrong with one line of assembly; the rules do not look at the encoding, so a field may hold more than it encodes.
+std::vector<std::string> wrong(const HardwareConfig& config, const Instruction& instruction) {
+  std::vector<std::string> texts;
+  for (const Diagnostic& error : check_instruction(config, instruction)) {
+    CHECK(error.what == "illegal instruction `" + format_instruction(instruction) + "`");
+    CHECK_FALSE(error.hint.empty());
+    texts.push_back(error.why);
+  }
+  CHECK(LegalityRules(config).is_legal(instruction) == texts.empty());
+  return texts;
+}
+std::vector<std::string> wrong(std::string_view line, const HardwareConfig& config = {}) {
+  const Result<Assembly> assembly = parse_assembly(line, "test.s", config);
+  INFO((assembly.ok() ? std::string() : to_string(assembly.errors())));
+  REQUIRE(assembly.ok());
+  REQUIRE(assembly->program.size() == 1);
+  return wrong(config, assembly->program[0]);
+}
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("flags towards queues that do not exist are illegal") {
+  CHECK(wrong("nop.inp pop_next push_next").empty());
+  CHECK(wrong("nop.inp pop_prev") == Texts{"pop_prev on a load of inp: the load queue has no previous queue"});
+  CHECK(wrong("load.wgt size=1x1 push_prev") == Texts{"push_prev on a load of wgt: the load queue has no previous queue"});
+  for (const char* memory : {"uop", "acc", "acc8"}) CHECK(wrong(std::string("nop.") + memory + " pop_prev pop_next push_prev push_next").empty());
+  CHECK(wrong("store.out size=1x1 pop_prev push_prev").empty());
+  CHECK(wrong("store.out size=1x1 pop_next") == Texts{"pop_next on a store: the store queue has no next queue"});
+  CHECK(wrong("nop.out push_next") == Texts{"push_next on a store: the store queue has no next queue"});
+  CHECK(wrong("gemm uop=0:0 pop_prev pop_next push_prev push_next").empty());
+  CHECK(wrong("finish pop_prev pop_next push_prev push_next").empty());
+}
+
+TEST_CASE("transfers stay within SRAM: legal at the depth, illegal one beyond") {
+  CHECK(wrong("load.inp sram=2040 size=1x8").empty());
+  CHECK(wrong("load.inp sram=2041 size=1x8") == Texts{"the 8 elements from 2041 on end at 2049 > 2048, the depth of inp"});
+  CHECK(wrong("load.wgt sram=1020 size=2x2").empty());
+  CHECK(wrong("load.wgt sram=1021 size=2x2") == Texts{"the 4 elements from 1021 on end at 1025 > 1024, the depth of wgt"});
+  CHECK(wrong("load.acc8 sram=2012 size=4x4 pad=1,1,1,1").empty());
+  CHECK(wrong("load.acc8 sram=2013 size=4x4 pad=1,1,1,1") == Texts{"the 36 elements from 2013 on end at 2049 > 2048, the depth of acc"});
+  CHECK(wrong("load.uop sram=8192 size=0x1").empty());
+  CHECK(wrong("load.uop sram=8192 size=0x1 pad=1,0,0,0") == Texts{"the 1 elements from 8192 on end at 8193 > 8192, the depth of uop"});
+  CHECK(wrong("store.out sram=2047 size=1x1").empty());
+  CHECK(wrong("store.out sram=2048 size=1x1") == Texts{"the 1 elements from 2048 on end at 2049 > 2048, the depth of acc"});
+  CHECK(wrong("load.inp sram=0 size=65535x65535 stride=0").size() == 1);
+  CHECK(wrong("load.inp sram=65535 size=65535x0 pad=15,15,15,15").empty());  // a NOP
+}
+
+TEST_CASE("transfers stay below 2^address_bits, in full precision") {
+  // 2^32 / 16 bytes = 0x10000000 elements.
+  CHECK(wrong("load.inp dram=0xfffffff size=1x1").empty());
+  CHECK(wrong("load.inp dram=0x10000000 size=1x1") ==
+        Texts{"it reaches DRAM element 268435456 > 268435455, the last of 16 bytes below address 2^32"});
+  CHECK(wrong("load.inp dram=0xffffff0 size=3x2 stride=7").empty());
+  CHECK(wrong("load.inp dram=0xffffff1 size=3x2 stride=7") ==
+        Texts{"it reaches DRAM element 268435456 > 268435455, the last of 16 bytes below address 2^32"});
+  CHECK(wrong("load.inp dram=0xffffffff size=0x1 pad=1,0,0,0").empty());  // nothing is read
+  CHECK(wrong("store.out dram=0xffffffff size=1x1").size() == 1);
+  const HardwareConfig wide = *load_config("1x16x16-wide");
+  Load load;
+  load.memory = Memory::inp;
+  load.dram_base = (std::uint64_t{1} << 56) - 1;
+  load.y_size = load.x_size = 0xffffff;
+  load.x_stride = 0xffffffff;
+  CHECK(wrong(wide, {{}, load}).size() == 2);
+}
+
+TEST_CASE("stores have no pads, instructions no foreign memory") {
+  CHECK(wrong("store.out size=1x1 pad=0,0,0,1") == Texts{"a store has pads 0,0,0,1: they must be 0"});
+  CHECK(wrong("store.out size=1x0 pad=0,0,0,1").empty());
+  Load load;
+  load.memory = Memory::out;
+  load.x_size = 1;
+  CHECK(wrong(HardwareConfig{}, {{}, load}) == Texts{"memory id 4 is none that load takes"});
+}
+
+TEST_CASE("micro-op ranges") {
+  CHECK(wrong("gemm uop=3:3").empty());
+  CHECK(wrong("gemm uop=4:3") == Texts{"uop_begin 4 > uop_end 3"});
+  CHECK(wrong("alu.add uop=4:3 iter=0x0") == Texts{"uop_begin 4 > uop_end 3"});
+  CHECK(wrong("alu.add uop=0:8192").empty());
+  CHECK(wrong("alu.add uop=0:8193") == Texts{"micro-op 8192 > 8191, the last of the micro-op memory"});
+  CHECK(wrong("gemm uop=0:8193 iter=0x5").empty());  // no trip, no micro-op
+}
+
+TEST_CASE("requant takes no immediate operand") {
+  const HardwareConfig config = *load_config("1x16x16-ext");
+  CHECK(wrong("alu.requant uop=0:1 zero_point=-3", config).empty());
+  CHECK(wrong("alu.requant uop=0:1 imm=-3", config) ==
+        Texts{"use_imm is 1 and must be 0 for requant: scale and bias come from acc[src], the immediate is the zero point"});
+}
+
+TEST_CASE("both forms of the check agree on random instructions") {
+  test::Random random(51);
+  for (const HardwareConfig& config : test::named_and_random_configs(52, 20)) {
+    const LegalityRules rules(config);
+    for (int i = 0; i < 200; ++i) {
+      const Instruction instruction = test::random_instruction(random, config);
+      REQUIRE(rules.is_legal(instruction) == rules.check(instruction).empty());
+    }
+  }
+}
