@@ -1,5 +1,6 @@
 // dovetail.qadd: the sum of two int8 tensors of different scales (docs/quantisation.md). t = requantize(a - za, ma) + requantize(b - zb, mb),
-// y = clamp(requantize(t, 2^-shift, zy), y_min, y_max); the multipliers carry a factor 2^shift, so that rounding twice costs no accuracy.
+// y = clamp(requantize(t, 2^-shift, zy), y_min, y_max); the multipliers carry a factor 2^shift, so that rounding twice costs no accuracy;
+// a negative one subtracts.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -20,10 +21,10 @@ Result<Types> infer(const Operands& operands) {
   for (const char side : {'a', 'b'}) {
     const std::string name = fmt::format("{}_multiplier", side);
     const double multiplier = graph::float_attribute(operands.node, name, 0);
-    if (!(multiplier > 0) || !std::isfinite(multiplier) || static_cast<double>(static_cast<float>(multiplier)) != multiplier)
-      errors.push_back(refuse(operands, fmt::format("{} is {}, expected a positive number that float32 holds exactly", name, multiplier),
+    if (multiplier == 0 || !std::isfinite(multiplier) || static_cast<double>(static_cast<float>(multiplier)) != multiplier)
+      errors.push_back(refuse(operands, fmt::format("{} is {}, expected a number other than 0 that float32 holds exactly", name, multiplier),
                               "round it to float32 when the graph is lowered"));
-    reach += 255 * multiplier + 1;
+    reach += 255 * std::abs(multiplier) + 1;
   }
   const std::int64_t shift = graph::int_attribute(operands.node, "shift", 0);
   if (shift < 0 || shift > kMaxShift)
