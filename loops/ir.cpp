@@ -32,6 +32,10 @@ void check_integer_indices(const Buffer& buffer, const std::vector<Expr>& indice
     DOVETAIL_CHECK(is_integer(index->dtype), fmt::format("index of {} has type {}", buffer->name, name(index->dtype)));
 }
 
+bool yields_bool(BinaryOp op) { return op >= BinaryOp::eq; }
+
+}  // namespace
+
 bool accepts(UnaryOp op, DType dtype) {
   switch (op) {
     case UnaryOp::logical_not: return dtype == DType::boolean;
@@ -63,10 +67,6 @@ bool accepts(BinaryOp op, DType dtype) {
     default: return dtype != DType::boolean;
   }
 }
-
-bool yields_bool(BinaryOp op) { return op >= BinaryOp::eq; }
-
-}  // namespace
 
 Var make_var(std::string name, DType dtype) { return std::make_shared<const VarNode>(VarNode{std::move(name), dtype}); }
 

@@ -170,6 +170,9 @@ struct Program {
 
 // ---- Construction: types are checked, constants are not folded (loops/simplify.h does that) ------------------------------------------
 
+bool accepts(UnaryOp op, DType operand);   // the operation is defined on operands of that type
+bool accepts(BinaryOp op, DType operand);
+
 Expr int_imm(std::int64_t value, DType dtype = DType::int64);
 Expr float_imm(double value, DType dtype = DType::float32);
 Expr bool_imm(bool value);

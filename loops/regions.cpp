@@ -13,7 +13,8 @@ namespace {
 class RegionFinder {
  public:
   RegionFinder(const Block& block, const IntrinsicTable& intrinsics) : block_(block), intrinsics_(intrinsics) {
-    for (const Iterator& iterator : block.iterators) bounds_[iterator.var.get()] = {0, iterator.extent - 1};
+    // An iterator of extent 1 is given a second value, so that regions still name it: what holds for more values holds for its own.
+    for (const Iterator& iterator : block.iterators) bounds_[iterator.var.get()] = {0, std::max<std::int64_t>(iterator.extent - 1, 1)};
   }
 
   BlockRegions run() {

@@ -46,12 +46,8 @@ constexpr const InfixOp* infix(BinaryOp op) {
   return nullptr;
 }
 
-// Words that cannot be bare names.
-inline constexpr std::array<std::string_view, 34> kReservedWords{
-    "program", "input",      "constant", "output", "alloc",     "free",    "in",     "for",    "serial", "parallel",   "vectorized",
-    "unrolled", "vthread",   "pipelined", "thread", "if",       "else",    "block",  "spatial", "reduce", "ordered",   "where",
-    "reads",   "writes",     "init",     "call",   "step",      "with",    "true",   "false",  "inf",    "nan",
-    "cast",    "bitcast"};
+// Words that cannot be bare names. Statement words can: what follows them tells a statement from a name.
+inline constexpr std::array<std::string_view, 6> kReservedWords{"true", "false", "inf", "nan", "cast", "bitcast"};
 
 bool is_bare_name(std::string_view text);  // letter or _, then letters, digits, _ and .; no reserved word
 std::string quoted(std::string_view text);  // "..." with \" \\ \n \t \xHH

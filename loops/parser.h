@@ -1,0 +1,111 @@
+// The recursive-descent parser behind parse_program. Grammar: docs/loop-programs.md.
+#pragma once
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/diagnostic.h"
+#include "loops/ir.h"
+#include "loops/lexer.h"
+
+namespace dovetail::loops {
+
+class Parser {
+ public:
+  Parser(std::string_view text, std::string_view where) : tokens_(tokenize(text)), where_(where) {}
+
+  std::optional<Program> run();  // null or incomplete where errors() is not empty
+  Diagnostics& errors() { return errors_; }
+
+ private:
+  // Thrown inside the parser only; `recoverable` where the next line can be read on its own.
+  struct Stop {
+    bool recoverable;
+  };
+  struct Parsed {
+    Expr expr;
+    bool bare = false;  // a literal without a type (int64 or float64 here): it takes that of its context, int64 or float32 where there is none
+    int depth = 1;
+  };
+  class Nesting;
+
+  // parser.cpp
+  void program_header(Program& program);
+  bool declaration(Program& program);
+  Buffer buffer_declaration();
+  Stmt body();
+  Stmt statement();
+  Stmt for_statement();
+  Stmt if_statement();
+  Stmt block_statement();
+  Stmt store_statement();
+  Stmt call_statement();
+  Iterator iterator();
+  std::vector<Region> regions();
+  Annotations annotations();
+  Var variable(DType default_type);
+  template <typename F> void recovering(const F& line);
+
+  // parser_expressions.cpp
+  Expr expression(std::optional<DType> expected = {});
+  Parsed infix(int min_precedence);
+  Parsed prefix();
+  Parsed primary();
+  Parsed number(bool negative);
+  Parsed named();
+  Parsed function(const Token& name);
+  Parsed conversion(DType to, const Token& at, bool keep_literal);
+  Expr typed(const Parsed& parsed, DType dtype, const Token& at);
+  void unify(Parsed& a, Parsed& b, const Token& at);
+  Parsed make_binary(BinaryOp op, Parsed a, Parsed b, const Token& at);
+  static Expr settled(const Parsed& parsed);
+  std::vector<Expr> indices(const Buffer& buffer, int& depth);
+
+  // tokens and errors
+  const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(position_ + ahead, tokens_.size() - 1)]; }
+  const Token& take();
+  bool is_symbol(std::string_view symbol, std::size_t ahead = 0) const;
+  bool is_word(std::string_view word) const;  // at a statement's start: the word, not a buffer of that name being stored
+  bool accept(std::string_view symbol);
+  void expect(std::string_view symbol, std::string_view context);
+  void expect_word(std::string_view word, std::string_view context);
+  std::string take_name(std::string_view what);
+  std::int64_t integer(std::string_view what);
+  DType dtype_name();
+  [[noreturn]] void fail(const Token& at, std::string why, std::string hint = "");
+  [[noreturn]] void expected(std::string_view what);
+  Buffer find_buffer(const Token& at, const std::string& name);
+
+  std::vector<Token> tokens_;
+  std::string where_;
+  std::size_t position_ = 0;
+  int nesting_ = 0;
+  bool in_header_ = false;  // an error here leaves the braces unbalanced
+  Diagnostics errors_;
+  std::vector<Buffer> buffers_;
+  std::vector<Var> visible_;
+};
+
+// A level of nesting, limited so that malformed text cannot exhaust the stack.
+class Parser::Nesting {
+ public:
+  explicit Nesting(Parser& parser) : parser_(parser) {
+    if (++parser_.nesting_ <= kLimit) return;
+    --parser_.nesting_;
+    parser_.in_header_ = true;
+    parser_.fail(parser_.peek(), "nesting is deeper than 256 levels", "split the program or the expression");
+  }
+  ~Nesting() { --parser_.nesting_; }
+  Nesting(const Nesting&) = delete;
+  Nesting& operator=(const Nesting&) = delete;
+
+ private:
+  static constexpr int kLimit = 256;
+  Parser& parser_;
+};
+
+}  // namespace dovetail::loops
