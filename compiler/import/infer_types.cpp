@@ -31,6 +31,7 @@ class TypeInference {
         lose(graph_.node(imported).outputs);
         continue;
       }
+      drop_unused_outputs(imported);
       const std::vector<ValueId> outputs = graph_.node(imported).outputs;
       const auto nodes = is_qoperator(graph_.node(imported).op) ? expand_qoperator(graph_, imported) : normalise(graph_, imported, opset_);
       if (!nodes) {
@@ -57,6 +58,17 @@ class TypeInference {
     return std::none_of(inputs.begin(), inputs.end(), [&](ValueId input) { return input.valid() && untyped_.count(input); });
   }
   void lose(const std::vector<ValueId>& outputs) { untyped_.insert(outputs.begin(), outputs.end()); }
+
+  // Optional outputs at the end that nothing uses (Dropout's mask, an LSTM's state) are not computed. Split's outputs are not optional: their number
+  // is part of its meaning.
+  void drop_unused_outputs(NodeId id) {
+    if (graph_.node(id).op == "Split") return;
+    std::vector<ValueId>& outputs = graph_.node(id).outputs;
+    while (outputs.size() > 1 && !graph_.is_output(outputs.back()) && graph_.users(outputs.back()).empty()) {
+      graph_.value(outputs.back()).producer = {};
+      outputs.pop_back();
+    }
+  }
 
   bool infer(NodeId node) {
     const std::size_t before = findings_.size();

@@ -131,7 +131,10 @@ void note_islands(Lowering& lowering) {
       for (NodeId user : graph.users(output)) feeds = feeds || is(user, "QuantizeLinear");
     if (!reads && !feeds) continue;
     const auto refusal = lowering.refusals.find(node.name);
-    std::string why = "no QuantizeLinear follows";
+    const bool reads_activations = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return input.valid() && is(graph.value(input).producer, "DequantizeLinear") && !graph.is_constant(graph.node(graph.value(input).producer).inputs[0]);
+    });
+    std::string why = reads_activations ? "no QuantizeLinear follows" : "only its constants are quantised, its activations are float";
     if (lowering.kept_float.count(node.name)) why = "its float result is used besides the quantised one";
     else if (refusal != lowering.refusals.end()) why = refusal->second;
     lowering.outcome.notes.push_back(fmt::format("{} ({}) stays float: {}", node.name, node.op, why));
