@@ -1,4 +1,5 @@
-// Speed of the functional simulator: MACs and instructions per second of processor time, medians of many runs. Usage: functional [RUNS].
+// Speed of the functional simulator: MACs and instructions per second of processor time, medians of many runs. Usage:
+// functional [RUNS [WORKLOAD]], WORKLOAD a part of the names to measure.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -251,11 +252,13 @@ int main(int argc, char** argv) {
   using namespace dovetail;
   using namespace dovetail::simulator;
   const int runs = argc > 1 ? std::max(1, std::atoi(argv[1])) : 21;
+  const std::string only = argc > 2 ? argv[2] : "";
   Json results = Json::array();
   for (KernelLevel level : {KernelLevel::avx512vnni, KernelLevel::avx2, KernelLevel::baseline}) {
     if (!is_supported(level)) continue;
     Json rows = Json::array();
-    for (const Workload& workload : workloads()) rows.push_back(measure(workload, level, runs));
+    for (const Workload& workload : workloads())
+      if (workload.name.find(only) != std::string::npos) rows.push_back(measure(workload, level, runs));
     results.push_back(Json{{"kernel_level", name(level)}, {"workloads", rows}});
   }
   std::puts(Json{{"benchmark", "functional simulator"}, {"time", "processor time of one thread, median"}, {"runs", runs}, {"levels", results}}.dump(2).c_str());

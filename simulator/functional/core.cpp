@@ -18,15 +18,30 @@ TileLayout tile_layout(const isa::HardwareConfig& config) {
 Core::Core(const isa::HardwareConfig& config, const FunctionalOptions& options)
     : config_(config),
       check_undefined_reads_(options.check_undefined_reads),
+      macs_per_uop_(static_cast<std::uint64_t>(config.macs_per_uop())),
       kernels_(select_kernels(options.kernel_level.value_or(best_kernel_level()), tile_layout(config))),
       sram_(config, kernels_) {
   for (std::size_t i = 0; i < depth_.size(); ++i) {
     depth_[i] = static_cast<std::uint64_t>(config.depth(static_cast<isa::Memory>(i)));
     element_bytes_[i] = static_cast<std::uint64_t>(config.element_bytes(static_cast<isa::Memory>(i)));
   }
+  prepare_sram();
 }
 
-void Core::reset() { sram_ = Sram(config_, kernels_); }
+void Core::reset() {
+  sram_ = Sram(config_, kernels_);
+  prepare_sram();
+}
+
+void Core::prepare_sram() {
+  if (!check_undefined_reads_) sram_.define_all();
+  gemm_arguments_ = {.layout = sram_.layout(),
+                     .acc = sram_.acc(),
+                     .inp = sram_.inp(),
+                     .compensation = sram_.compensation(),
+                     .wgt = sram_.wgt()};
+  alu_arguments_ = {.vectors = sram_.layout().vectors(), .acc = sram_.acc()};
+}
 
 bool Core::execute(const isa::Instruction& instruction, Dram& dram, Counters& counters) {
   return std::visit([&](const auto& body) { return run(body, dram, counters); }, instruction.body);

@@ -42,6 +42,7 @@ class Core {
     const std::uint32_t* uop_indices;  // of the micro-ops executed
     LoopFactors factors;
     IndexRange range;                  // of all indices
+    std::uint64_t beyond = 0;          // elements read after the one indexed
   };
 
   bool run(const isa::Load& load, Dram& dram, Counters& counters);
@@ -52,21 +53,28 @@ class Core {
 
   // Checks, each with its fault.
   bool dram_range_fits(const isa::Transfer& transfer, const Dram& dram, const char* action);
+  bool run_single(const isa::Gemm& gemm);
+  bool run_single(const isa::Alu& alu);
   bool uops_defined(const isa::UopLoop& loop);
-  Operand operand(isa::Memory memory, const char* index, const isa::UopLoop& loop, const std::uint32_t* uop_indices, IndexRange uop_range,
-                  LoopFactors factors) const;
-  bool in_range(const Operand& operand, const isa::UopLoop& loop, std::uint64_t beyond = 0);
-  bool is_defined(const Operand& operand, const isa::UopLoop& loop, std::uint64_t beyond = 0);
-  void define(const Operand& operand, const isa::UopLoop& loop);
+  bool in_range(const isa::UopLoop& loop, const Operand& operand);
+  bool is_defined(const isa::UopLoop& loop, const Operand& operand);
+  void define(const isa::UopLoop& loop, const Operand& operand);
+  bool fail_range(const isa::UopLoop& loop, const Operand& operand);
+  bool check_holes(const isa::UopLoop& loop, const Operand& operand);
+  void define_each(const isa::UopLoop& loop, const Operand& operand);
 
   bool fail(std::string why, std::string hint);
+  void prepare_sram();
   std::uint64_t depth(isa::Memory memory) const { return depth_[static_cast<std::size_t>(memory)]; }
   std::uint64_t element_bytes(isa::Memory memory) const { return element_bytes_[static_cast<std::size_t>(memory)]; }
 
   isa::HardwareConfig config_;
   bool check_undefined_reads_;
+  std::uint64_t macs_per_uop_;
   Kernels kernels_;
   Sram sram_;
+  GemmArguments gemm_arguments_;  // what does not change from one instruction to the next is set once
+  AluArguments alu_arguments_;
   std::array<std::uint64_t, 6> depth_{}, element_bytes_{};  // by isa::Memory
   Fault fault_;
 };

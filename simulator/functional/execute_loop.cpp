@@ -24,6 +24,11 @@ UopRanges ranges_of(const Kernels& kernels, const UopView& uops) {
   return {{uops.dst[0], uops.dst[0]}, {uops.src[0], uops.src[0]}, {uops.wgt[0], uops.wgt[0]}};
 }
 
+// The range of element_index over the loops, from that of the micro-ops.
+IndexRange over_loops(const isa::UopLoop& loop, IndexRange uops, LoopFactors factors) {
+  return {uops.min, element_index(uops.max, loop.iter_out - 1, loop.iter_in - 1, factors.out, factors.in)};
+}
+
 // The first step, in execution order, that `stop` is true of; visit in uop_loop.h's order.
 struct Step {
   std::uint64_t y = 0, x = 0, uop = 0, index = 0;
@@ -46,122 +51,161 @@ std::string describe(const Step& step) {
 }  // namespace
 
 bool Core::uops_defined(const isa::UopLoop& loop) {
-  if (!check_undefined_reads_) return true;
   if (const auto hole = sram_.defined(isa::Memory::uop).find_undefined(loop.uop_begin, loop.uop_end - 1))
     return fail(fmt::format("micro-op {} is executed, but nothing has written it since reset", *hole), "load it with `load.uop` before");
   return true;
 }
 
-Core::Operand Core::operand(isa::Memory memory, const char* index, const isa::UopLoop& loop, const std::uint32_t* uop_indices,
-                            IndexRange uop_range, LoopFactors factors) const {
-  const std::uint64_t last = element_index(uop_range.max, loop.iter_out - 1, loop.iter_in - 1, factors.out, factors.in);
-  return {memory, index, uop_indices, factors, {uop_range.min, last}};
+// The common case of each check is inline; the rest finds the step to name, or finds that only the hull was in question.
+
+inline bool Core::in_range(const isa::UopLoop& loop, const Operand& operand) {
+  if (operand.range.max + operand.beyond < depth(operand.memory)) [[likely]]
+    return true;
+  return fail_range(loop, operand);
 }
 
-bool Core::in_range(const Operand& operand, const isa::UopLoop& loop, std::uint64_t beyond) {
+bool Core::fail_range(const isa::UopLoop& loop, const Operand& operand) {
   const std::uint64_t limit = depth(operand.memory);
-  if (operand.range.max + beyond < limit) return true;
-  const auto step = find_step(loop, operand.uop_indices, operand.factors, [&](std::uint64_t index) { return index + beyond >= limit; });
+  const auto step = find_step(loop, operand.uop_indices, operand.factors, [&](std::uint64_t index) { return index + operand.beyond >= limit; });
   return fail(fmt::format("{} has the index {} {}{}, but {} has {} elements", describe(*step), operand.index, step->index,
-                          beyond == 0 ? "" : " (and reads the element after it)", isa::spec::info(operand.memory).name, limit),
+                          operand.beyond == 0 ? "" : " (and reads the element after it)", isa::spec::info(operand.memory).name, limit),
               "check the micro-op, the iteration counts and the factors");
 }
 
-bool Core::is_defined(const Operand& operand, const isa::UopLoop& loop, std::uint64_t beyond) {
-  if (!check_undefined_reads_) return true;
+inline bool Core::is_defined(const isa::UopLoop& loop, const Operand& operand) {
+  if (sram_.defined(operand.memory).all(operand.range.min, operand.range.max + operand.beyond)) [[likely]]
+    return true;
+  return check_holes(loop, operand);
+}
+
+bool Core::check_holes(const isa::UopLoop& loop, const Operand& operand) {
   const DefinedElements& defined = sram_.defined(operand.memory);
-  if (!defined.find_undefined(operand.range.min, operand.range.max + beyond)) return true;
-  // A hole between the elements that are read is none of this instruction's business.
   const auto step = find_step(loop, operand.uop_indices, operand.factors,
-                              [&](std::uint64_t index) { return !defined[index] || !defined[index + beyond]; });
+                              [&](std::uint64_t index) { return !defined[index] || !defined[index + operand.beyond]; });
   if (!step) return true;
   return fail(fmt::format("{} reads element {} of {} ({}), but nothing has written it since reset", describe(*step),
-                          defined[step->index] ? step->index + beyond : step->index, isa::spec::info(operand.memory).name, operand.index),
+                          defined[step->index] ? step->index + operand.beyond : step->index, isa::spec::info(operand.memory).name,
+                          operand.index),
               "load it before, reset it with GEMM, or correct the index");
 }
 
-void Core::define(const Operand& operand, const isa::UopLoop& loop) {
+inline void Core::define(const isa::UopLoop& loop, const Operand& operand) {
+  if (!sram_.defined(operand.memory).all(operand.range.min, operand.range.max)) [[unlikely]]
+    define_each(loop, operand);
+}
+
+void Core::define_each(const isa::UopLoop& loop, const Operand& operand) {
   DefinedElements& defined = sram_.defined(operand.memory);
-  if (!defined.find_undefined(operand.range.min, operand.range.max)) return;
   find_step(loop, operand.uop_indices, operand.factors, [&](std::uint64_t index) {
     defined.define(index);
     return false;
   });
 }
 
+// A single step: the micro-op's fields are the indices, and factors do not matter. False: something is wrong, or it is no such
+// instruction, and the general path must look at it.
+bool Core::run_single(const isa::Gemm& gemm) {
+  const std::size_t k = gemm.uop_begin;
+  const UopView& uops = gemm_arguments_.uops = sram_.uops(k, k + 1);
+  if (!sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst] || !sram_.defined(isa::Memory::inp)[*uops.src] ||
+      !sram_.defined(isa::Memory::wgt)[*uops.wgt])
+    return false;
+  gemm_arguments_.iter_out = gemm_arguments_.iter_in = 1;
+  kernels_.accumulate(gemm_arguments_);
+  return true;
+}
+
+bool Core::run_single(const isa::Alu& alu) {
+  const std::size_t k = alu.uop_begin;
+  const UopView& uops = alu_arguments_.uops = sram_.uops(k, k + 1);
+  if (!alu.use_imm || !sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst]) return false;
+  alu_arguments_.iter_out = alu_arguments_.iter_in = 1;
+  alu_arguments_.imm = alu.imm;
+  kernels_.alu_immediate[static_cast<std::size_t>(alu.op)](alu_arguments_);
+  return true;
+}
+
 bool Core::run(const isa::Gemm& gemm, Dram&, Counters& counters) {
   using isa::semantics::GemmMode;
   const std::uint64_t steps = steps_of(gemm);
+  const GemmMode mode = isa::semantics::gemm_mode(gemm);
+  if (steps == 1 && mode == GemmMode::accumulate && run_single(gemm)) {
+    ++counters.gemm_uops;
+    counters.macs += macs_per_uop_;
+    return true;
+  }
   if (steps == 0) return true;
   if (!uops_defined(gemm)) return false;
   const UopView uops = sram_.uops(gemm.uop_begin, gemm.uop_end);
   const UopRanges ranges = ranges_of(kernels_, uops);
-  const GemmMode mode = isa::semantics::gemm_mode(gemm);
 
-  const Operand dst = operand(isa::Memory::acc, "dst", gemm, uops.dst, ranges.dst, {gemm.dst_factor_out, gemm.dst_factor_in});
-  if (!in_range(dst, gemm)) return false;
+  const LoopFactors dst_factors{gemm.dst_factor_out, gemm.dst_factor_in};
+  const Operand dst{isa::Memory::acc, "dst", uops.dst, dst_factors, over_loops(gemm, ranges.dst, dst_factors)};
+  if (!in_range(gemm, dst)) return false;
   if (mode == GemmMode::reset) {
     const std::size_t words = sram_.layout().acc_words();
     find_step(gemm, uops.dst, dst.factors, [&](std::uint64_t index) {
       std::fill_n(sram_.acc() + index * words, words, 0);
       return false;
     });
-    define(dst, gemm);
+    define(gemm, dst);
     counters.gemm_reset_uops += steps;
     return true;
   }
 
-  const Operand src = operand(isa::Memory::inp, "src", gemm, uops.src, ranges.src, {gemm.src_factor_out, gemm.src_factor_in});
-  const Operand wgt = operand(isa::Memory::wgt, "wgt", gemm, uops.wgt, ranges.wgt, {gemm.wgt_factor_out, gemm.wgt_factor_in});
-  if (!in_range(src, gemm) || !in_range(wgt, gemm) || !is_defined(src, gemm) || !is_defined(wgt, gemm)) return false;
-  if (mode == GemmMode::accumulate && !is_defined(dst, gemm)) return false;
+  const LoopFactors src_factors{gemm.src_factor_out, gemm.src_factor_in}, wgt_factors{gemm.wgt_factor_out, gemm.wgt_factor_in};
+  const Operand src{isa::Memory::inp, "src", uops.src, src_factors, over_loops(gemm, ranges.src, src_factors)};
+  const Operand wgt{isa::Memory::wgt, "wgt", uops.wgt, wgt_factors, over_loops(gemm, ranges.wgt, wgt_factors)};
+  if (!in_range(gemm, src) || !in_range(gemm, wgt) || !is_defined(gemm, src) || !is_defined(gemm, wgt)) return false;
+  if (mode == GemmMode::accumulate && !is_defined(gemm, dst)) return false;
 
-  const GemmArguments arguments{.layout = sram_.layout(),
-                                .uops = uops,
-                                .iter_out = gemm.iter_out,
-                                .iter_in = gemm.iter_in,
-                                .dst = dst.factors,
-                                .src = src.factors,
-                                .wgt_factors = wgt.factors,
-                                .acc = sram_.acc(),
-                                .inp = sram_.inp(),
-                                .compensation = sram_.compensation(),
-                                .wgt = sram_.wgt()};
+  gemm_arguments_.uops = uops;
+  gemm_arguments_.iter_out = gemm.iter_out;
+  gemm_arguments_.iter_in = gemm.iter_in;
+  gemm_arguments_.dst = dst_factors;
+  gemm_arguments_.src = src_factors;
+  gemm_arguments_.wgt_factors = wgt_factors;
   if (mode == GemmMode::overwrite) {
-    kernels_.overwrite(arguments);
-    define(dst, gemm);
+    kernels_.overwrite(gemm_arguments_);
+    define(gemm, dst);
   } else {
-    kernels_.accumulate(arguments);
+    kernels_.accumulate(gemm_arguments_);
   }
   counters.gemm_uops += steps;
-  counters.macs += steps * static_cast<std::uint64_t>(config_.macs_per_uop());
+  counters.macs += steps * macs_per_uop_;
   return true;
 }
 
 bool Core::run(const isa::Alu& alu, Dram&, Counters& counters) {
   const std::uint64_t steps = steps_of(alu);
+  const auto op = static_cast<std::size_t>(alu.op);
+  DOVETAIL_CHECK(op < kAluOps, "no instruction decodes to ALU operation " + std::to_string(op));
+  if (steps == 1 && run_single(alu)) {
+    ++counters.alu_uops;
+    ++counters.alu_uops_by_op[op];
+    return true;
+  }
   if (steps == 0) return true;
   if (!uops_defined(alu)) return false;
   const UopView uops = sram_.uops(alu.uop_begin, alu.uop_end);
   const UopRanges ranges = ranges_of(kernels_, uops);
 
-  const Operand dst = operand(isa::Memory::acc, "dst", alu, uops.dst, ranges.dst, {alu.dst_factor_out, alu.dst_factor_in});
-  if (!in_range(dst, alu) || !is_defined(dst, alu)) return false;
-  const Operand src = operand(isa::Memory::acc, "src", alu, uops.src, ranges.src, {alu.src_factor_out, alu.src_factor_in});
-  const std::uint64_t beyond = alu.op == isa::AluOp::requant ? 1 : 0;  // the bias follows the scale
-  if (!alu.use_imm && (!in_range(src, alu, beyond) || !is_defined(src, alu, beyond))) return false;
+  const LoopFactors dst_factors{alu.dst_factor_out, alu.dst_factor_in}, src_factors{alu.src_factor_out, alu.src_factor_in};
+  const Operand dst{isa::Memory::acc, "dst", uops.dst, dst_factors, over_loops(alu, ranges.dst, dst_factors)};
+  if (!in_range(alu, dst) || !is_defined(alu, dst)) return false;
+  if (!alu.use_imm) {
+    const std::uint64_t beyond = alu.op == isa::AluOp::requant ? 1 : 0;  // the bias follows the scale
+    const Operand src{isa::Memory::acc, "src", uops.src, src_factors, over_loops(alu, ranges.src, src_factors), beyond};
+    if (!in_range(alu, src) || !is_defined(alu, src)) return false;
+  }
 
-  const auto op = static_cast<std::size_t>(alu.op);
-  DOVETAIL_CHECK(op < kAluOps, "no instruction decodes to ALU operation " + std::to_string(op));
-  const AluArguments arguments{.vectors = sram_.layout().vectors(),
-                               .uops = uops,
-                               .iter_out = alu.iter_out,
-                               .iter_in = alu.iter_in,
-                               .dst = dst.factors,
-                               .src = src.factors,
-                               .acc = sram_.acc(),
-                               .imm = alu.imm};
-  (alu.use_imm ? kernels_.alu_immediate : kernels_.alu_vector)[op](arguments);
+  alu_arguments_.uops = uops;
+  alu_arguments_.iter_out = alu.iter_out;
+  alu_arguments_.iter_in = alu.iter_in;
+  alu_arguments_.dst = dst_factors;
+  alu_arguments_.src = src_factors;
+  alu_arguments_.imm = alu.imm;
+  (alu.use_imm ? kernels_.alu_immediate : kernels_.alu_vector)[op](alu_arguments_);
   counters.alu_uops += steps;
   counters.alu_uops_by_op[op] += steps;
   return true;

@@ -50,10 +50,9 @@ bool Core::run(const isa::Store& store, Dram& dram, Counters& counters) {
   const std::uint64_t elements = isa::semantics::stored_elements(store);
   if (elements == 0) return true;
   if (!dram_range_fits(store, dram, "written")) return false;
-  if (check_undefined_reads_)
-    if (const auto hole = sram_.defined(isa::Memory::acc).find_undefined(store.sram_base, store.sram_base + elements - 1))
-      return fail(fmt::format("element {} of acc is stored, but nothing has written it since reset", *hole),
-                  "load it, reset it with GEMM, or shorten the store");
+  if (const auto hole = sram_.defined(isa::Memory::acc).find_undefined(store.sram_base, store.sram_base + elements - 1))
+    return fail(fmt::format("element {} of acc is stored, but nothing has written it since reset", *hole),
+                "load it, reset it with GEMM, or shorten the store");
 
   const std::uint64_t size = element_bytes(store.memory);
   isa::semantics::for_each_stored_run(store, [&](std::uint64_t from, std::uint64_t to, std::uint64_t count) {

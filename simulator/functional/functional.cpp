@@ -8,6 +8,7 @@
 #include "isa/text.h"
 #include "simulator/functional/command_queues.h"
 #include "simulator/functional/core.h"
+#include "simulator/functional/routes.h"
 
 namespace dovetail::simulator {
 
@@ -44,19 +45,21 @@ class FunctionalSimulator final : public Simulator {
 
   Step fetch(Launch& launch);
   Step run_units(Launch& launch);
-  bool execute(Launch& launch, std::size_t instruction, isa::TokenUse use);
+  bool execute(Launch& launch, std::size_t instruction, const Route& route);
+  Step refuse(Launch& launch, std::size_t instruction) const;
 
   ExecutionOrder order_;
   isa::LegalityRules rules_;
+  Routes routes_;
   Core core_;
   CommandQueues queues_;
 };
 
-bool FunctionalSimulator::execute(Launch& launch, std::size_t instruction, isa::TokenUse use) {
+bool FunctionalSimulator::execute(Launch& launch, std::size_t instruction, const Route& route) {
   const isa::Instruction& what = launch.program[instruction];
   ++launch.counters.instructions[static_cast<std::size_t>(what.opcode())];
-  ++launch.counters.queue_instructions[isa::index(use.queue)];
-  launch.counters.tokens += static_cast<std::uint64_t>(__builtin_popcount(use.pushes));
+  ++launch.counters.queue_instructions[isa::index(route.use.queue)];
+  launch.counters.tokens += route.tokens_pushed;
   if (core_.execute(what, launch.dram, launch.counters)) [[likely]]
     return true;
   launch.errors = {{.what = fmt::format("cannot execute `{}`", isa::format_instruction(what)),
@@ -66,30 +69,32 @@ bool FunctionalSimulator::execute(Launch& launch, std::size_t instruction, isa::
   return false;
 }
 
+FunctionalSimulator::Step FunctionalSimulator::refuse(Launch& launch, std::size_t instruction) const {
+  launch.errors = rules_.check(launch.program[instruction]);
+  for (Diagnostic& error : launch.errors) {
+    error.where = fmt::format("instruction {}", launch.first_index + instruction);
+    error.why += "; " + queues_.state(launch.program, launch.first_index);
+  }
+  return Step::failed;
+}
+
 // Fetches what its command queue has room for: one instruction in program order, all of them otherwise. One that may start at once and
 // before which nothing waits is executed right here.
 FunctionalSimulator::Step FunctionalSimulator::fetch(Launch& launch) {
   Step step = Step::stuck;
   while (launch.next < launch.program.size()) {
     const std::size_t instruction = launch.next;
-    const isa::TokenUse use = isa::token_use(launch.program[instruction]);
-    if (!queues_.has_room(use.queue)) return step;
-    if (!rules_.is_legal(launch.program[instruction])) [[unlikely]] {
-      launch.errors = rules_.check(launch.program[instruction]);
-      for (Diagnostic& error : launch.errors) {
-        error.where = fmt::format("instruction {}", launch.first_index + instruction);
-        error.why += "; " + queues_.state(launch.program, launch.first_index);
-      }
-      return Step::failed;
-    }
+    const Route& route = routes_.of(launch.program[instruction]);
+    if (!queues_.has_room(route.use.queue)) return step;
+    if (!rules_.is_legal(launch.program[instruction])) [[unlikely]] return refuse(launch, instruction);
     ++launch.next;
     step = Step::moved;
     if (order_ != ExecutionOrder::program) {
-      queues_.fetch(instruction, use);
-    } else if (queues_.pass(use)) {
-      if (!execute(launch, instruction, use)) return Step::failed;
+      queues_.fetch(instruction, route.use);
+    } else if (queues_.pass(route.use)) {
+      if (!execute(launch, instruction, route)) return Step::failed;
     } else {
-      queues_.fetch(instruction, use);
+      queues_.fetch(instruction, route.use);
       return step;
     }
   }
@@ -108,7 +113,7 @@ FunctionalSimulator::Step FunctionalSimulator::run_units(Launch& launch) {
       const auto instruction = queues_.ready(queue);
       if (!instruction) continue;
       queues_.start(queue);
-      if (!execute(launch, *instruction, isa::token_use(launch.program[*instruction]))) return Step::failed;
+      if (!execute(launch, *instruction, routes_.of(launch.program[*instruction]))) return Step::failed;
       queues_.finish(queue);
       moved = true;
       break;

@@ -37,16 +37,8 @@ Sram::Sram(const isa::HardwareConfig& config, const Kernels& kernels)
   write_zeros(isa::Memory::wgt, 0, depth(config, isa::Memory::wgt));
 }
 
-DefinedElements& Sram::defined(isa::Memory memory) {
-  switch (memory) {
-    case isa::Memory::uop: return uop_defined_;
-    case isa::Memory::wgt: return wgt_defined_;
-    case isa::Memory::inp: return inp_defined_;
-    case isa::Memory::acc:
-    case isa::Memory::out:
-    case isa::Memory::acc8: break;
-  }
-  return acc_defined_;
+void Sram::define_all() {
+  for (DefinedElements* memory : {&uop_defined_, &inp_defined_, &wgt_defined_, &acc_defined_}) memory->define_all();
 }
 
 void Sram::write(isa::Memory memory, std::size_t begin, std::size_t count, const std::byte* dram) {

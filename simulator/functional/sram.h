@@ -22,13 +22,17 @@ class DefinedElements {
  public:
   explicit DefinedElements(std::size_t count) : defined_(count, 0) {}
 
-  bool operator[](std::size_t index) const { return defined_[index] != 0; }
+  // False beyond the end, too.
+  bool operator[](std::size_t index) const { return index < defined_.size() && defined_[index] != 0; }
   void define(std::size_t index) { defined_[index] = 1; }
+  void define_all() { std::memset(defined_.data(), 1, defined_.size()); }
   void define(std::size_t begin, std::size_t count) { std::memset(defined_.data() + begin, 1, count); }
 
+  bool all(std::size_t min, std::size_t max) const {
+    return min == max ? defined_[min] != 0 : std::memchr(defined_.data() + min, 0, max - min + 1) == nullptr;
+  }
   // The first undefined element of [min, max].
   std::optional<std::size_t> find_undefined(std::size_t min, std::size_t max) const {
-    if (min == max) return defined_[min] != 0 ? std::nullopt : std::optional(min);
     const void* hole = std::memchr(defined_.data() + min, 0, max - min + 1);
     if (hole == nullptr) return std::nullopt;
     return static_cast<const std::uint8_t*>(hole) - defined_.data();
@@ -51,6 +55,9 @@ class Sram {
   // `count` ACC elements as int8 lanes, wrapped or saturated.
   void read_out(std::size_t begin, std::size_t count, bool saturate, std::byte* dram) const;
 
+  // From now on everything counts as written.
+  void define_all();
+
   UopView uops(std::size_t begin, std::size_t end) const {
     return {uop_dst_.data() + begin, uop_src_.data() + begin, uop_wgt_.data() + begin, end - begin};
   }
@@ -59,7 +66,17 @@ class Sram {
   const std::int32_t* compensation() const { return compensation_.data(); }
   const std::uint32_t* wgt() const { return reinterpret_cast<const std::uint32_t*>(wgt_.front().words); }
 
-  DefinedElements& defined(isa::Memory memory);
+  DefinedElements& defined(isa::Memory memory) {
+    switch (memory) {
+      case isa::Memory::uop: return uop_defined_;
+      case isa::Memory::wgt: return wgt_defined_;
+      case isa::Memory::inp: return inp_defined_;
+      case isa::Memory::acc:
+      case isa::Memory::out:
+      case isa::Memory::acc8: break;
+    }
+    return acc_defined_;
+  }
 
  private:
   struct alignas(64) Vector {

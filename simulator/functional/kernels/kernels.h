@@ -34,10 +34,10 @@ struct LoopFactors {
 };
 
 struct GemmArguments {
-  TileLayout layout;
-  UopView uops;
+  TileLayout layout = {};
+  UopView uops = {};
   std::size_t iter_out = 0, iter_in = 0;
-  LoopFactors dst, src, wgt_factors;
+  LoopFactors dst = {}, src = {}, wgt_factors = {};
   std::int32_t* acc = nullptr;
   const std::uint32_t* inp = nullptr;
   const std::int32_t* compensation = nullptr;  // [inp element][batch]; groups of 4 only
@@ -46,9 +46,9 @@ struct GemmArguments {
 
 struct AluArguments {
   std::size_t vectors = 1;
-  UopView uops;
+  UopView uops = {};
   std::size_t iter_out = 0, iter_in = 0;
-  LoopFactors dst, src;
+  LoopFactors dst = {}, src = {};
   std::int32_t* acc = nullptr;
   std::int32_t imm = 0;
 };
