@@ -16,7 +16,8 @@ struct Interval {
 };
 using Bounds = std::map<const VarNode*, Interval>;
 
-// Tightest interval that the rules prove for an integer expression; nullopt where a variable has no bound or a load occurs.
+// Tightest interval that the rules prove for an integer or bool expression; nullopt where they prove nothing beyond the range of 64 bits. A load
+// has the range of its type.
 std::optional<Interval> bound(const Expr& expr, const Bounds& bounds);
 
 // Semantics-preserving; folds constants, cancels affine terms, removes div and mod that bounds prove trivial, decides comparisons.
@@ -26,6 +27,7 @@ Expr simplify(const Expr& expr, const Bounds& bounds = {});
 struct Affine {
   std::int64_t constant = 0;
   std::map<const VarNode*, std::int64_t> coefficients;  // non-zero ones
+  bool operator==(const Affine&) const = default;
 };
 std::optional<Affine> affine(const Expr& expr, const Bounds& bounds = {});
 
