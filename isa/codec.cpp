@@ -1,13 +1,13 @@
 #include "isa/codec.h"
 
 #include <bit>
-#include <cstring>
 #include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/little_endian.h"
 #include "isa/spec/memories.h"
 #include "isa/text.h"
 
@@ -29,20 +29,11 @@ T from_bits(std::uint64_t bits, bool is_signed, std::uint64_t mask) {
   return static_cast<T>((bits ^ sign) - sign);
 }
 
-std::uint64_t load_word(const std::byte* bytes) {
-  if constexpr (std::endian::native == std::endian::little) {
-    std::uint64_t word;
-    std::memcpy(&word, bytes, sizeof word);
-    return word;
-  } else {
-    std::uint64_t word = 0;
-    for (int i = 7; i >= 0; --i) word = (word << 8) | std::to_integer<std::uint64_t>(bytes[i]);
-    return word;
-  }
-}
-
-void append(std::vector<std::byte>& out, std::uint64_t word, int bytes) {
-  for (int i = 0; i < bytes; ++i) out.push_back(static_cast<std::byte>(word >> (8 * i)));
+// Appends the low `count` bytes, little-endian.
+void append(std::vector<std::byte>& out, std::uint64_t word, std::size_t count) {
+  std::array<std::byte, 8> bytes;
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(word >> (8 * i));
+  out.insert(out.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count));
 }
 
 // Calls visit(index, field) for each field of a table.
@@ -115,7 +106,7 @@ Codec::Codec(const HardwareConfig& config) : config_(config) {
 
 Codec::Words Codec::read_words(std::span<const std::byte> bytes) const {
   Words words{};
-  for (std::size_t i = 0; i < words_; ++i) words[i] = load_word(bytes.data() + 8 * i);
+  for (std::size_t i = 0; i < words_; ++i) words[i] = load_little_endian<std::uint64_t>(bytes, 8 * i);
   return words;
 }
 
@@ -206,8 +197,7 @@ Result<Instruction> Codec::decode(std::span<const std::byte> bytes) const {
 
 Uop Codec::decode_uop(std::span<const std::byte> bytes) const {
   DOVETAIL_CHECK(bytes.size() == uop_bytes_, fmt::format("{} bytes for a micro-op of {}", bytes.size(), uop_bytes_));
-  std::uint64_t word = 0;
-  for (std::size_t i = 0; i < uop_bytes_; ++i) word |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
+  const std::uint64_t word = uop_bytes_ == 8 ? load_little_endian<std::uint64_t>(bytes, 0) : load_little_endian<std::uint32_t>(bytes, 0);
   Uop uop;
   for_each_field(spec::kUopFields, [&](std::size_t index, const auto& field) {
     const Extractor& cut = uop_extractors_[index];
@@ -308,7 +298,7 @@ Result<void> Codec::encode(const Uop& uop, std::vector<std::byte>& out) const {
                         "use an index within the buffer, or choose a configuration with a larger one"});
   });
   if (!errors.empty()) return errors;
-  append(out, word, static_cast<int>(uop_bytes_));
+  append(out, word, uop_bytes_);
   return {};
 }
 
