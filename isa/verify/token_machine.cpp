@@ -70,12 +70,14 @@ TokenMachine::TokenMachine(std::span<const Instruction> program, QueueDepths dep
   }
 }
 
-bool TokenMachine::run(const OnStart& on_start) {
-  bool moved = true;
-  while (moved) {
-    moved = fetch();
-    for (QueueState& queue : queues_) moved |= advance(queue, on_start);
-  }
+bool TokenMachine::run(const OnStart& on_start, FetchPolicy policy) {
+  fetch(policy);
+  do {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (QueueState& queue : queues_) moved |= advance(queue, on_start);
+    }
+  } while (fetch(policy));
   return next_ == size() && std::all_of(queues_.begin(), queues_.end(), [](const QueueState& queue) {
            return queue.started == queue.order.size() && !queue.pushing;
          });
@@ -94,9 +96,10 @@ std::optional<std::size_t> TokenMachine::next_fetch() const {
 
 std::size_t TokenMachine::waiting(Queue queue) const { return queues_[index(queue)].issued - queues_[index(queue)].started; }
 
-bool TokenMachine::fetch() {
+bool TokenMachine::fetch(FetchPolicy policy) {
   const std::size_t before = next_;
-  for (; next_ < size(); ++next_) {
+  const std::size_t last = policy == FetchPolicy::ahead ? size() : std::min(size(), next_ + 1);
+  for (; next_ < last; ++next_) {
     QueueState& queue = queues_[index(uses_[next_].queue)];
     const std::size_t occupied = queue.issued - queue.started;
     if (occupied >= depths_.commands) break;

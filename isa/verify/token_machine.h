@@ -49,6 +49,12 @@ struct QueueDepths {
 };
 QueueDepths queue_depths(const HardwareConfig& config);
 
+// Which of the equivalent executions is made.
+enum class FetchPolicy : std::uint8_t {
+  ahead,       // as many as the command queues hold before anything starts: queues get as full as they can
+  one_by_one,  // an instruction starts as soon as it may: program order, wherever that is legal
+};
+
 class TokenMachine {
  public:
   TokenMachine(std::span<const Instruction> program, QueueDepths depths);
@@ -57,7 +63,7 @@ class TokenMachine {
   using OnStart = std::function<void(std::size_t instruction, std::span<const std::size_t> pushers)>;
 
   // Moves until nothing can. True: every instruction is done.
-  bool run(const OnStart& on_start = {});
+  bool run(const OnStart& on_start = {}, FetchPolicy policy = FetchPolicy::ahead);
   void set_depths(QueueDepths depths) { depths_ = depths; }
 
   std::size_t size() const { return uses_.size(); }
@@ -95,7 +101,7 @@ class TokenMachine {
     std::size_t popped = 0, peak = 0;
   };
 
-  bool fetch();
+  bool fetch(FetchPolicy policy);
   bool advance(QueueState& queue, const OnStart& on_start);
   bool push(QueueState& queue);
   bool can_pop(const TokenUse& use) const;

@@ -106,13 +106,14 @@ bool Verifier::examine(const Launch& launch) {
   dram_.begin_launch(config_, instructions);
 
   const TokenMachine::OnStart on_start = [this](std::size_t local, std::span<const std::size_t> pushers) { start(local, pushers); };
-  bool done = machine.run(on_start);
+  // Program order where it is legal, so that a race is told with the nearest instructions.
+  bool done = machine.run(on_start, FetchPolicy::one_by_one);
   const bool stopped = !done;
   if (stopped) {
     // Finite depths may be in the way. They never order anything, so that the rest can still be examined without them.
     const TokenMachine at_rest = machine;
     machine.set_depths({});
-    done = machine.run(on_start);
+    done = machine.run(on_start, FetchPolicy::one_by_one);
     const Finding finding = deadlock_finding(program_, launch.begin, done ? at_rest : machine, depths, !done);
     if (findings_.admit(finding.instruction)) findings_.add(finding);
   }
@@ -168,8 +169,8 @@ void Verifier::report(const Event& event, std::optional<Memory> memory, Conflict
 void Verifier::report_undefined() {
   for (SramShadow& shadow : shadows_) {
     const Queue writer = shadow.memory() == Memory::acc ? Queue::compute : Queue::load;
+    // `write` belongs to this launch: the suspects' elements had none before.
     const auto ordered = [&](Position write, Queue queue, Position position) {
-      if (write <= base_[index(writer)]) return false;  // written in an earlier launch
       if (writer == queue) return write >= position;  // an instruction reads before it writes
       const Clock& before = clocks_[at(writer, write) - launch_.begin];
       return before[index(queue)] >= position;

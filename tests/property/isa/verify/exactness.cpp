@@ -148,6 +148,7 @@ TEST_CASE("verify agrees with the oracle on indices out of range") {
         grow(gemm->iter_in, 64);
       } else if (auto* alu = std::get_if<isa::Alu>(&instruction.body)) {
         grow(alu->dst_factor_out, program.config.depth(isa::Memory::acc));
+        grow(alu->src_factor_in, program.config.depth(isa::Memory::acc));
       } else if (auto* store = std::get_if<isa::Store>(&instruction.body)) {
         store->sram_base += static_cast<std::uint32_t>(random.below(8));
         store->dram_base += random.below(64);

@@ -28,6 +28,37 @@ alu.requant uop=0:1 iter=1x1
   CHECK(text(checked.report()) == "");
 }
 
+TEST_CASE("verify: REQUANT's bias lies within ACC too") {
+  Checked checked(R"(
+.config requant=true
+load.uop sram=0 dram=0x0 size=1x1 stride=1
+load.acc sram=0 dram=0x10 size=1x1 stride=1
+load.acc sram=2047 dram=0x10 size=1x1 stride=1
+alu.requant uop=0:1 iter=1x1
+)",
+                  {{0, 2047, 0}});
+  CHECK(text(checked.report()) ==
+        "illegal: illegal instruction (#3 `alu.requant uop=0:1 iter=1x1`): src reaches ACC element 2048 of 2048: micro-op 0 names 2047, plus "
+        "0 x 0 (outer) plus 0 x 0 (inner), plus 1 for the bias. Hint: lower the micro-op, the trip counts or the factors\n");
+}
+
+TEST_CASE("verify: a race lists its elements as runs") {
+  const Checked checked(R"(
+load.uop sram=0 dram=0x0 size=1x2 stride=2
+load.acc sram=0 dram=0x10 size=1x16 stride=16 push_next
+store.out sram=0 dram=0x200 size=1x16 stride=16 pop_prev
+alu.add uop=0:2 iter=3x3 dst=4,1 imm=1
+alu.add uop=0:1 iter=8x1 dst=2,0 imm=1
+)",
+                        {{0, 0, 0}, {1, 0, 0}});
+  const isa::VerifyReport report = checked.report();
+  REQUIRE(report.findings.size() == 2);
+  // {0, 1} + {0, 1, 2} + {0, 4, 8}, then the even elements.
+  CHECK(report.findings[0].extents == std::vector<isa::Extent>{{0, 12}});
+  CHECK(report.findings[0].diagnostic.what == "race on acc[0..11]");
+  CHECK(report.findings[1].diagnostic.what == "race on acc[0], acc[2], acc[4], acc[6] and 4 more ranges");
+}
+
 TEST_CASE("verify: an index beyond its memory") {
   Checked checked(R"(
 load.uop sram=0 dram=0x0 size=1x2 stride=2
@@ -130,6 +161,30 @@ TEST_CASE("verify: without an image a memory that nothing wrote is still an unde
   CHECK(text(checked.report_without_image()) ==
         "undefined read: undefined read of acc (#1 `alu.add uop=0:1 iter=1x1 imm=1`): it reads elements of acc, and nothing has written any of "
         "them before, in this launch or an earlier one. Hint: load, reset or overwrite them first\n");
+}
+
+TEST_CASE("verify: without an image a GEMM that may write first is a possible race, not an undefined read") {
+  Checked checked(R"(
+store.out sram=0 dram=0x200 size=1x1 stride=1
+load.uop sram=0 dram=0x0 size=1x1 stride=1
+gemm uop=0:1 iter=1x1 reset
+)");
+  isa::VerifyReport report = checked.report_without_image();
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings[0].kind == isa::FindingKind::race);
+  CHECK(report.findings[0].possible);
+  // Ordered after the store, it defines nothing for it.
+  checked.program[0].flags.push_prev = true;
+  checked.program[2].flags.pop_next = true;
+  report = checked.report_without_image();
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings[0].kind == isa::FindingKind::undefined_read);
+  // Ordered before it, it may have defined it.
+  std::swap(checked.program[0], checked.program[2]);
+  checked.program[0].flags = {.push_next = true};
+  checked.program[2].flags = {.pop_prev = true};
+  std::swap(checked.program[0], checked.program[1]);
+  CHECK(text(checked.report_without_image()) == "");
 }
 
 TEST_CASE("verify: a launch border is a barrier and keeps what is defined") {
