@@ -15,16 +15,19 @@ struct DepthsLog2 {
   int uop = 0, inp = 0, wgt = 0, acc = 0;
 };
 
-// With micro-ops of `uop_bytes`. Total: for sizes that validate() refuses the result is meaningless, but defined.
-constexpr DepthsLog2 depths_log2(const HardwareConfig& config, std::int64_t uop_bytes) {
-  const auto log2 = [](std::int64_t bytes, std::int64_t element) {
-    const auto quotient = element > 0 && bytes > 0 ? static_cast<std::uint64_t>(bytes / element) : 0;
-    return quotient == 0 ? 0 : std::bit_width(quotient) - 1;
-  };
-  return {.uop = static_cast<int>(log2(config.uop_buffer_bytes, uop_bytes)),
-          .inp = static_cast<int>(log2(config.inp_buffer_bytes, config.batch * config.block_in)),
-          .wgt = static_cast<int>(log2(config.wgt_buffer_bytes, config.block_out * config.block_in)),
-          .acc = static_cast<int>(log2(config.acc_buffer_bytes, config.batch * config.block_out * kAccBytes))};
+// Rounded down; 0 for what has no logarithm. Total, as everything here: of sizes that validate() refuses the layout is meaningless, but
+// defined.
+constexpr int log2_of(std::int64_t value) { return value > 0 ? static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value))) - 1 : 0; }
+
+// All sizes are powers of two, so logarithms subtract exactly.
+constexpr DepthsLog2 depths_log2(const HardwareConfig& config, Encoding encoding) {
+  const int uop_bytes_log2 = log2_of((encoding == Encoding::wide ? kWideUopTotalBits : kCompactUopBits) / 8);
+  const int batch = log2_of(config.batch), block_in = log2_of(config.block_in), block_out = log2_of(config.block_out);
+  const auto depth = [](std::int64_t bytes, int element_log2) { return log2_of(bytes) > element_log2 ? log2_of(bytes) - element_log2 : 0; };
+  return {.uop = depth(config.uop_buffer_bytes, uop_bytes_log2),
+          .inp = depth(config.inp_buffer_bytes, batch + block_in),
+          .wgt = depth(config.wgt_buffer_bytes, block_out + block_in),
+          .acc = depth(config.acc_buffer_bytes, batch + block_out + log2_of(kAccBytes))};
 }
 
 constexpr int bits(Width width, Encoding encoding, DepthsLog2 depths) {
@@ -87,10 +90,10 @@ inline constexpr Slot kOpcodeSlot{0, 3};
 constexpr Slot flag_slot(std::size_t flag) { return {3 + static_cast<int>(flag), 1}; }
 
 constexpr Layout instruction_layout(Opcode opcode, const HardwareConfig& config, Encoding encoding) {
-  return place(info(opcode).fields, kHeaderBits, config, encoding, depths_log2(config, encoding == Encoding::wide ? 8 : 4));
+  return place(info(opcode).fields, kHeaderBits, config, encoding, depths_log2(config, encoding));
 }
 constexpr Layout uop_layout(const HardwareConfig& config, Encoding encoding) {
-  return place(kUopSpecs, 0, config, encoding, depths_log2(config, encoding == Encoding::wide ? 8 : 4));
+  return place(kUopSpecs, 0, config, encoding, depths_log2(config, encoding));
 }
 
 // Does every field have room in 128-bit instructions and 32-bit micro-ops, and can the fixed fields reach all of SRAM and DRAM?
@@ -98,13 +101,13 @@ constexpr bool fits_compact(const HardwareConfig& config) {
   if (uop_layout(config, Encoding::compact).end > kCompactUopBits) return false;
   for (const InstructionSpec& instruction : kInstructions)
     if (instruction_layout(instruction.opcode, config, Encoding::compact).end > kCompactBits) return false;
-  const DepthsLog2 depths = depths_log2(config, 4);
+  const DepthsLog2 depths = depths_log2(config, Encoding::compact);
   for (const int depth : {depths.uop, depths.inp, depths.wgt, depths.acc})
     if (depth > kSramBase.compact) return false;
-  for (const std::int64_t element : {std::int64_t{4}, config.batch * config.block_in, config.batch * config.block_out}) {
-    const int element_log2 = element > 0 ? std::bit_width(static_cast<std::uint64_t>(element)) - 1 : 0;
-    if (config.address_bits - element_log2 > kDramBase.compact) return false;
-  }
+  // The smallest elements need the largest dram_base: micro-ops, INP, OUT.
+  const int batch = log2_of(config.batch);
+  for (const int element_log2 : {log2_of(kCompactUopBits / 8), batch + log2_of(config.block_in), batch + log2_of(config.block_out)})
+    if (config.address_bits > kDramBase.compact + element_log2) return false;
   return true;
 }
 
