@@ -48,6 +48,8 @@ Expr Sampling::coordinate(const Expr& position) const {
 std::optional<Sampling> make_sampling(std::string_view mode, std::int64_t input, std::int64_t output, double scale, double roi_start, double roi_end) {
   Sampling s{.input = input, .output = output};
   const auto in = static_cast<double>(input), out = static_cast<double>(output);
+  // The standard spreads corners over scale * input, which floor() has made the whole number `output`. Given sizes the two agree but for rounding.
+  const double length = std::abs(scale * in - out) < 1e-9 * out ? out : scale * in;
   if (mode == "asymmetric") {
     s.denominator = scale;
   } else if (mode == "half_pixel" || (mode == "pytorch_half_pixel" && output > 1)) {
@@ -61,11 +63,11 @@ std::optional<Sampling> make_sampling(std::string_view mode, std::int64_t input,
     s.denominator = scale;
     s.offset = in / 2 * (1 - out / (scale * in)) - 0.5;
   } else if (mode == "align_corners") {
-    s.numerator = output > 1 ? in - 1 : 0;
-    s.denominator = output > 1 ? out - 1 : 1;
+    s.numerator = length != 1 ? in - 1 : 0;
+    s.denominator = length != 1 ? length - 1 : 1;
   } else if (mode == "tf_crop_and_resize") {
     s.numerator = output > 1 ? (roi_end - roi_start) * (in - 1) : 0;
-    s.denominator = output > 1 ? out - 1 : 1;
+    s.denominator = output > 1 ? length - 1 : 1;
     s.offset = output > 1 ? roi_start * (in - 1) : 0.5 * (roi_start + roi_end) * (in - 1);
   } else {
     return std::nullopt;

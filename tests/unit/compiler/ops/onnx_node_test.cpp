@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <iostream>
 #include <map>
 
 #include "base/file.h"
@@ -71,6 +71,7 @@ TEST_CASE("ONNX backend node tests give the standard's values, or are refused") 
   for (const auto& entry : fs::directory_iterator(folder)) directories.push_back(entry.path());
   std::ranges::sort(directories);
   int passed = 0, refused = 0;
+  std::string report;
   for (const fs::path& directory : directories) {
     std::string text;
     try {
@@ -82,11 +83,12 @@ TEST_CASE("ONNX backend node tests give the standard's values, or are refused") 
       ++passed;
     } else if (text.starts_with("refused")) {
       ++refused;
-      UNSCOPED_INFO(directory.filename().string() << ": " << text);
+      report += directory.filename().string() + ": " + text + "\n";
     } else {
       FAIL_CHECK(directory.filename().string() << ": " << text);
     }
   }
+  std::cerr << report;
   WARN(passed << " passed, " << refused << " refused of " << directories.size());
 }
 
