@@ -1,6 +1,7 @@
 #include "compiler/import/normalise.h"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -24,6 +25,14 @@ struct Rewrite {
   bool has(std::size_t input) { return input < node().inputs.size() && node().inputs[input].valid(); }
 
   Diagnostic refused(std::string why, std::string hint) { return {fmt::format("cannot import {} of opset {}", node().op, opset), node().name, std::move(why), std::move(hint)}; }
+
+  // An integer attribute; nothing where it has another kind, which infer will refuse.
+  std::optional<std::int64_t> integer(const char* name, std::int64_t fallback) {
+    const auto found = node().attributes.find(name);
+    if (found == node().attributes.end()) return fallback;
+    const auto* value = std::get_if<std::int64_t>(&found->second);
+    return value ? std::optional(*value) : std::nullopt;
+  }
 
   void set_input(std::size_t position, ValueId value) {
     if (node().inputs.size() <= position) node().inputs.resize(position + 1);
@@ -130,10 +139,11 @@ Result<void> batch_normalisation(Rewrite& rewrite) {
 
 // Softmax, LogSoftmax, Hardmax before opset 13 work on the input seen as a matrix: axes before `axis` are rows, the others one row.
 Result<void> matrix_softmax(Rewrite& rewrite) {
-  if (!rewrite.has(0)) return {};
+  const std::optional<std::int64_t> given = rewrite.integer("axis", 1);
+  if (!rewrite.has(0) || !given || rewrite.node().outputs.size() != 1) return {};
   const Shape shape = rewrite.type(0).shape;
   const auto rank = static_cast<std::int64_t>(shape.size());
-  std::int64_t axis = graph::int_attribute(rewrite.node(), "axis", 1);
+  std::int64_t axis = *given;
   if (axis < -rank || axis > rank) return rewrite.refused(fmt::format("axis {} of rank {}", axis, rank), "export the model again");
   if (axis < 0) axis += rank;
   std::int64_t rows = 1, columns = 1;
@@ -204,7 +214,7 @@ Result<void> scatter(Rewrite& rewrite) {
 
 // Scale and bias per group (opset 18) become scale and bias per channel.
 Result<void> group_normalisation(Rewrite& rewrite) {
-  const std::int64_t groups = graph::int_attribute(rewrite.node(), "num_groups", 0);
+  const std::int64_t groups = rewrite.integer("num_groups", 0).value_or(0);
   if (!rewrite.has(0) || rewrite.type(0).shape.size() < 2 || groups <= 0) return {};  // infer tells
   const std::int64_t channels = rewrite.type(0).shape[1];
   for (std::size_t input : {std::size_t{1}, std::size_t{2}}) {

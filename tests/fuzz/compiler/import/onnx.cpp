@@ -1,0 +1,121 @@
+// Damaged models: cut short, bytes changed, extents and tags replaced. The importer answers with a model that verifies, or with diagnostics; it never
+// crashes, hangs or allocates what the file does not hold. Seeds and offsets are printed on failure.
+#include <cstdlib>
+#include <random>
+
+#include "base/file.h"
+#include "compiler/import/onnx.h"
+#include "compiler/passes/lower_qdq.h"
+#include "tests/catch.h"
+#include "tests/unit/compiler/import/onnx_writer.h"
+
+namespace dovetail {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+int scale() {
+  const char* text = std::getenv("DOVETAIL_TEST_SCALE");
+  return text ? std::max(1, std::atoi(text)) : 1;
+}
+
+void import_any(const Bytes& bytes) {
+  auto imported = import::import_onnx(bytes, "fuzz.onnx");
+  if (!imported) {
+    for (const Diagnostic& diagnostic : imported.errors())
+      if (diagnostic.what.empty() || diagnostic.why.empty()) FAIL_CHECK("a diagnostic without words");
+    return;
+  }
+  if (!graph::verify(imported->graph).ok()) FAIL_CHECK("the imported graph does not verify");
+  (void)passes::lower_qdq(imported->graph);
+  if (!graph::verify(imported->graph).ok()) FAIL_CHECK("the lowered graph does not verify");
+}
+
+Bytes read(const std::string& model) {
+  auto bytes = read_file(std::filesystem::path(DOVETAIL_SOURCE_DIR) / "examples" / "digits" / model);
+  if (!bytes) FAIL(to_string(bytes.errors()));
+  return *std::move(bytes);
+}
+
+// A model of small constants, so that most of its bytes are structure.
+Bytes structural_model() {
+  using namespace test::onnx;
+  using Ints = std::vector<std::int64_t>;
+  Model model;
+  model.opset = 10;
+  model.inputs = {value_info("x", DType::float32, {"N", 2, 6, 6})};
+  model.initialisers = {tensor("w", NdArray(DType::float32, {4, 2, 3, 3})), tensor("shape", int64s({0, -1})), tensor("s", NdArray::scalar(0.5f)), tensor("z", NdArray::scalar(std::int8_t{3}))};
+  model.nodes = {node("QuantizeLinear", {"x", "s", "z"}, {"q"}), node("DequantizeLinear", {"q", "s", "z"}, {"d"}),
+                 node("Conv", {"d", "w"}, {"c"}, {attribute("pads", Ints{1, 1, 1, 1}), attribute("strides", Ints{2, 2}), attribute("group", 1)}, "conv"),
+                 node("Clip", {"c"}, {"r"}, {attribute("min", 0.0f), attribute("max", 6.0f)}), node("MaxPool", {"r"}, {"p"}, {attribute("kernel_shape", Ints{2, 2})}),
+                 node("Unsqueeze", {"p"}, {"u"}, {attribute("axes", Ints{0})}), node("Squeeze", {"u"}, {"v"}, {attribute("axes", Ints{0})}),
+                 node("Reshape", {"v", "shape"}, {"f"}), node("Softmax", {"f"}, {"y"}, {attribute("axis", 1)})};
+  model.outputs = {value_info("y", DType::float32, {"N", 16})};
+  const Message message = model.message();
+  return {message.bytes().begin(), message.bytes().end()};
+}
+
+}  // namespace
+
+TEST_CASE("models cut short") {
+  for (const char* model : {"digits_float.onnx", "digits_int8.onnx"}) {
+    const Bytes whole = read(model);
+    for (std::size_t length = 0; length < whole.size(); length += 97) {
+      INFO(model << " cut to " << length);
+      import_any({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
+    }
+  }
+  const Bytes small = structural_model();
+  for (std::size_t length = 0; length < small.size(); ++length) import_any({small.begin(), small.begin() + static_cast<std::ptrdiff_t>(length)});
+}
+
+TEST_CASE("the small model is sound") {
+  const auto imported = import::import_onnx(structural_model(), "small.onnx");
+  if (!imported) FAIL(to_string(imported.errors()));
+}
+
+TEST_CASE("models with bytes changed") {
+  const Bytes small = structural_model(), digits = read("digits_int8.onnx");
+  constexpr unsigned char kTelling[] = {0x00, 0x01, 0x7F, 0x80, 0xFF, 0x08, 0x0A, 0x12};  // extremes, and tags of early fields
+  for (unsigned seed = 0; seed < 3000u * static_cast<unsigned>(scale()); ++seed) {
+    std::mt19937 random(seed);
+    Bytes bytes = seed % 50 == 0 ? digits : small;
+    for (unsigned count = 1 + random() % 4; count > 0; --count) {
+      std::byte& byte = bytes[random() % bytes.size()];
+      byte = random() % 2 ? std::byte{static_cast<unsigned char>(random())} : std::byte{kTelling[random() % std::size(kTelling)]};
+    }
+    INFO("seed " << seed);
+    import_any(bytes);
+  }
+}
+
+TEST_CASE("models with pieces repeated, moved and removed") {
+  const Bytes small = structural_model();
+  for (unsigned seed = 0; seed < 1000u * static_cast<unsigned>(scale()); ++seed) {
+    std::mt19937 random(seed);
+    const auto at = [&] { return static_cast<std::ptrdiff_t>(random() % small.size()); };
+    Bytes bytes(small.begin(), small.begin() + at());
+    bytes.insert(bytes.end(), small.begin() + at(), small.end());
+    INFO("seed " << seed);
+    import_any(bytes);
+  }
+}
+
+TEST_CASE("bytes of no meaning at all") {
+  for (unsigned seed = 0; seed < 500u * static_cast<unsigned>(scale()); ++seed) {
+    std::mt19937 random(seed);
+    Bytes bytes(random() % 300);
+    for (std::byte& byte : bytes) byte = std::byte{static_cast<unsigned char>(random())};
+    INFO("seed " << seed);
+    import_any(bytes);
+  }
+}
+
+// Nesting is refused by depth, before the stack is in danger.
+TEST_CASE("messages nested without end") {
+  test::onnx::Message message;
+  for (int depth = 0; depth < 20000; ++depth) message = test::onnx::Message().message(7, message);
+  import_any({message.bytes().begin(), message.bytes().end()});
+}
+
+}  // namespace dovetail
