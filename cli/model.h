@@ -32,12 +32,12 @@ struct CompiledModel {
   Compiled compiled;
   double import_seconds = 0;
 };
-// Error: bad input. `failure` is set instead of the result where the input was taken and compiling failed.
 struct CompileOutcome {
-  std::optional<CompiledModel> model;
+  std::optional<CompiledModel> model;  // absent where the input was taken and compiling failed, told by `failure`
   Diagnostics failure;
 };
-Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOptions options = {});
+// Targets, hardware and places of `options` come from the arguments. Error: bad input.
+Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOptions options);
 
 // The report that people read: import, placement, program, stages.
 std::string report_text(const CompiledModel& model, const std::string& path);

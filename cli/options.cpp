@@ -64,7 +64,7 @@ Exit run_command_line(int argument_count, const char* const* arguments) {
   CLI::App app("Dovetail: an accelerator co-design kit. From an ONNX model to programs for a decoupled access-execute accelerator, and to\n"
                "what they compute and cost.",
                "dovetail");
-  app.set_version_flag("--version", fmt::format("dovetail {}", kVersion));
+  app.set_version_flag("--version", fmt::format("dovetail {}", build_facts().version));
   app.require_subcommand(1);
   app.footer("Exit codes: 0 success, 1 the work failed (mismatch, race, deadlock), 2 bad usage or bad input.\n"
              "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check");

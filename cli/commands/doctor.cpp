@@ -36,7 +36,7 @@ std::optional<int> package_column() {
 
 std::vector<Package> packages(int column) {
   std::vector<Package> list;
-  std::istringstream lines{std::string(kPackages)};
+  std::istringstream lines{std::string(build_facts().packages)};
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line.front() == '#') continue;
     std::istringstream words(line);
@@ -81,8 +81,9 @@ class Doctor : public Command {
     std::string_view name, value;
   };
   static std::vector<Fact> versions() {
-    return {{"dovetail", kVersion}, {"compiler", kCompiler},   {"build type", kBuildType},  {"fmt", kFmtVersion},
-            {"nlohmann-json", kJsonVersion}, {"zlib", kZlibVersion}, {"protobuf", kProtobufVersion}, {"CLI11", kCli11Version}};
+    const BuildFacts& facts = build_facts();
+    return {{"dovetail", facts.version}, {"compiler", facts.compiler}, {"build type", facts.build_type}, {"fmt", facts.fmt},
+            {"nlohmann-json", facts.json}, {"zlib", facts.zlib}, {"protobuf", facts.protobuf}, {"CLI11", facts.cli11}};
   }
   static std::vector<runtime::Engine> targets() {
     return {{"accel", "the accelerator, on one of the engines above", true},

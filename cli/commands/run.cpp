@@ -43,7 +43,8 @@ class Run : public Command {
     if (is_bundle) {
       DOVETAIL_ASSIGN(loaded, load_bundle());
     } else {
-      DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_));
+      CompileOptions options;
+      DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
       if (!outcome.model) return fail(Exit::failed, outcome.failure);
       model = std::move(outcome.model);
       loaded = model->compiled.bundle;

@@ -1,0 +1,52 @@
+#include <array>
+#include <cstdio>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "cli/commands/all.h"
+#include "cli/program_file.h"
+#include "isa/emit/emit.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+struct Format {
+  std::string_view name;
+  std::string (*emit)(const isa::HardwareConfig& config);
+};
+constexpr std::array<Format, 4> kFormats{{{"markdown", isa::emit_markdown}, {"sv", isa::emit_sv_package}, {"json", isa::emit_json}, {"c", isa::emit_c_header}}};
+
+class Isa : public Command {
+ public:
+  void declare(Options& options) override {
+    options.value("--format", "FORMAT", format_, "markdown: the manual; sv: SystemVerilog package; c: header; json: everything", Need::required);
+    options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
+    options.value("-o", "FILE", output_, "write it there instead of printing it");
+    options.footer("Example: dovetail isa --format sv --hw 1x32x32 -o dovetail_isa_pkg.sv");
+  }
+
+  Result<Exit> run() override {
+    for (const Format& format : kFormats) {
+      if (format.name != format_) continue;
+      DOVETAIL_ASSIGN(const auto config, isa::load_config(hardware_));
+      const std::string text = format.emit(config);
+      if (output_) DOVETAIL_TRY(write_text_file(*output_, text));
+      else fmt::print("{}", text);
+      return Exit::success;
+    }
+    return Diagnostic{"bad value of --format", format_, "there is no format of that name", "formats: markdown, sv, json, c"};
+  }
+
+ private:
+  std::string format_, hardware_ = kDefaultHardware;
+  std::optional<std::string> output_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_isa() { return std::make_unique<Isa>(); }
+
+}  // namespace dovetail::cli
