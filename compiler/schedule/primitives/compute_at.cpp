@@ -131,8 +131,10 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
     const auto* plain = std::get_if<VarRef>(&iterator.binding->node);
     const Var var = make_var(plain ? plain->var->name : fmt::format("{}.{}", name, iterator.var->name));
     const int d = (*dimensions)[i];
-    const std::int64_t extent = d < 0 ? iterator.extent : std::min(box[static_cast<std::size_t>(d)].extent, iterator.extent);
-    const Expr min = d < 0 ? int_imm(0) : box[static_cast<std::size_t>(d)].min;
+    // A box as long as the dimension may lie askew of it (masked reads beyond the edge): then all of the dimension is computed.
+    const bool whole = d < 0 || box[static_cast<std::size_t>(d)].extent >= iterator.extent;
+    const std::int64_t extent = whole ? iterator.extent : box[static_cast<std::size_t>(d)].extent;
+    const Expr min = whole ? int_imm(0) : box[static_cast<std::size_t>(d)].min;
     iterator.binding = extent == 1 ? min : simplify(min + ref(var), bounds);
     Bounds with_loop = bounds;
     with_loop[var.get()] = {0, extent - 1};

@@ -131,9 +131,9 @@ NdArray epilogue_constants(const Epilogue& e, std::int64_t batch, std::int64_t c
   for (std::int64_t b = 0; b < batch; ++b) {
     for (std::int64_t o = 0; o < channels; ++o) {
       std::int32_t* row = &words[static_cast<std::size_t>((b * channels + o) * e.words())];
-      // Channels beyond the model's are padding: nothing reads what they yield.
+      // Channels beyond the model's are padding: nothing reads what they yield. They take the first scale, which the passes can do.
       const std::int32_t own_bias = o < static_cast<std::int64_t>(bias.size()) ? bias[static_cast<std::size_t>(o)] : 0;
-      const float own_scale = o < static_cast<std::int64_t>(scale.size()) ? scale[static_cast<std::size_t>(o)] : 1.0f;
+      const float own_scale = o < static_cast<std::int64_t>(scale.size()) ? scale[static_cast<std::size_t>(o)] : scale[0];
       if (e.requant) {
         row[0] = std::bit_cast<std::int32_t>(own_scale);
         row[1] = own_bias;

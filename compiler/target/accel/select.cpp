@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/target/accel/tiles.h"
+
 namespace dovetail::accel {
 
 using graph::Graph;
@@ -214,6 +216,24 @@ Result<Operation> select_max_pool(const Context& c) {
   return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {{}}, std::move(operation)};
 }
 
+TensorLayout layout_of(const Context& c, ValueId value) {
+  const ImageShape shape = image_shape(c.graph.value(value).type.shape);
+  return make_layout(c.config, shape.n, shape.c, shape.h, shape.w);
+}
+Result<void> fits_buffers(const Context& c, const Operation& operation, ConvOperation conv) {
+  conv.spec.x = layout_of(c, operation.inputs[0]);
+  conv.spec.y = layout_of(c, operation.output);
+  return smallest_tile_fits(conv.spec.name, conv_needs(conv.spec, c.config, {}), c.config);
+}
+Result<void> fits_buffers(const Context& c, const Operation& operation, AddOperation add) {
+  add.spec.y = layout_of(c, operation.output);
+  return smallest_tile_fits(add.spec.name, add_needs(add.spec, c.config, {}), c.config);
+}
+Result<void> fits_buffers(const Context& c, const Operation& operation, MaxPoolOperation pool) {
+  pool.spec.y = layout_of(c, operation.output);
+  return smallest_tile_fits(pool.spec.name, max_pool_needs(pool.spec, c.config, {}), c.config);
+}
+
 struct Pattern {
   std::string_view op;
   Result<Operation> (*make)(const Context& context);
@@ -241,7 +261,10 @@ Result<Operation> select(const Graph& graph, NodeId node, const isa::HardwareCon
       return context.refuse(fmt::format("with batch {} and blocks of {} in and {} out, results do not lie as inputs must", config.batch, config.block_in, config.block_out));
     const Shape& y = graph.value(context.node().outputs[0]).type.shape;
     if (y.size() < 2 || element_count(y) == 0) return context.refuse(fmt::format("its result has the shape {}", to_string(y)));
-    return pattern.make(context);
+    DOVETAIL_ASSIGN(Operation operation, pattern.make(context));
+    if (const auto fits = std::visit([&](const auto& body) { return fits_buffers(context, operation, body); }, operation.body); !fits.ok())
+      return context.refuse(fits.errors().front().why, fits.errors().front().hint);
+    return operation;
   }
   const std::string& op = context.node().op;
   const bool floating = std::any_of(context.node().inputs.begin(), context.node().inputs.end(), [&](ValueId v) { return v.valid() && is_floating(graph.value(v).type.dtype); });

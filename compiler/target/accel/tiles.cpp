@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -104,13 +105,18 @@ Result<Tile> choose_tile(const std::string& name, const TileSpace& space, const 
             if (cost < best_cost) best = tile, best_cost = cost;
           }
   if (best) return *best;
-  const TileNeeds least = space.needs({});
-  const bool inp_short = least.inp > inp, wgt_short = least.wgt > wgt;
-  const std::string_view parameter = inp_short ? "inp_buffer_bytes" : wgt_short ? "wgt_buffer_bytes" : "acc_buffer_bytes";
-  const std::int64_t wanted = inp_short ? least.inp : wgt_short ? least.wgt : least.acc, there = inp_short ? inp : wgt_short ? wgt : acc;
-  return Diagnostic{fmt::format("cannot tile {}", name), name,
-                    fmt::format("the smallest tile needs {} elements, {} holds {}", wanted, parameter, there),
-                    fmt::format("raise `{}`, or leave the node to the host with --place {}=cpu", parameter, name)};
+  return smallest_tile_fits(name, space.needs({}), config).errors();
+}
+
+Result<void> smallest_tile_fits(const std::string& name, const TileNeeds& least, const isa::HardwareConfig& config) {
+  const std::tuple<const char*, std::int64_t, std::int64_t> rows[] = {{"inp_buffer_bytes", least.inp, config.depth(isa::Memory::inp)},
+                                                                      {"wgt_buffer_bytes", least.wgt, config.depth(isa::Memory::wgt)},
+                                                                      {"acc_buffer_bytes", least.acc, config.depth(isa::Memory::acc)}};
+  for (const auto& [parameter, wanted, there] : rows)
+    if (wanted > there)
+      return Diagnostic{fmt::format("cannot tile {}", name), name, fmt::format("its smallest tile needs {} elements, {} holds {}", wanted, parameter, there),
+                        fmt::format("raise `{}`, or leave the node to the host with --place {}=cpu", parameter, name)};
+  return {};
 }
 
 }  // namespace dovetail::accel

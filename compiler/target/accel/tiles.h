@@ -21,6 +21,9 @@ struct TileSpace {
 // Errors: nothing fits; names the buffer that is short of space, with both numbers.
 Result<Tile> choose_tile(const std::string& name, const TileSpace& space, const isa::HardwareConfig& config);
 
+// Whether the tile of extents 1 fits: no tile does otherwise.
+Result<void> smallest_tile_fits(const std::string& name, const TileNeeds& least, const isa::HardwareConfig& config);
+
 TileNeeds conv_needs(const ConvSpec& spec, const isa::HardwareConfig& config, const Tile& tile);
 TileNeeds add_needs(const AddSpec& spec, const isa::HardwareConfig& config, const Tile& tile);
 TileNeeds max_pool_needs(const MaxPoolSpec& spec, const isa::HardwareConfig& config, const Tile& tile);
