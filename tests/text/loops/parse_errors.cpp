@@ -78,7 +78,7 @@ TEST_CASE("every feature survives print, parse, print") {
         if !(x[i, j] > 0.5) || is_nan(x[i, j]) {
           y[i, j] = select(x[i, j] < -inf, nan, -x[i, j]) * 1e-10
         } else {
-          y[i, j] = neg(1.0) + float32(int8(3)) - float32(cast<int8>(3)) + exp(2.0) + pow(x[i, j], 3.0)
+          y[i, j] = neg(1.0) + cast<float32>(int8(3)) - float32(cast<int8>(3)) + exp(2.0) + pow(x[i, j], 3.0)
           {
             y[i, j] = bitcast<float32>(~(bitcast<int32>(x[i, j]) << 3 ^ 5) & 7 | 1)
           }
