@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <functional>
 #include <random>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -173,34 +176,50 @@ Workload repeated(std::string name, std::size_t count, const std::vector<isa::In
   return workload;
 }
 
-std::vector<Workload> workloads() {
-  isa::Gemm gemm;
-  gemm.uop_end = gemm.iter_out = gemm.iter_in = 1;
-  isa::Alu add;
-  add.uop_end = add.iter_out = add.iter_in = 1;
-  add.use_imm = true, add.imm = 1;
-  const isa::Load inp = load(isa::Memory::inp, 0, kData / 16, 1, 1, 1);
-  isa::HardwareConfig requant;
-  requant.requant = true;
-  isa::Alu scale;
-  scale.op = isa::AluOp::requant;
-  scale.uop_end = 1, scale.iter_out = 100, scale.iter_in = 1000, scale.dst_factor_in = 1;
-  Workload vector{.name = "alu_requant", .config = requant, .uops = {{.dst = 2, .src = 0}}, .program = {}};
-  load_operands(vector, 1002 < requant.depth(isa::Memory::wgt) ? 1002 : 512);
-  vector.program.push_back(make(scale));
-  Workload resident{.name = "gemm_resident", .config = {}, .uops = {}, .program = {}};
-  for (std::uint32_t k = 0; k < 64; ++k) resident.uops.push_back({.dst = k, .src = k, .wgt = k});
-  load_operands(resident, 256);
-  isa::Gemm large = gemm;
-  large.uop_end = 64, large.iter_out = 100, large.iter_in = 8, large.dst_factor_in = 16, large.src_factor_in = 1, large.wgt_factor_in = 4;
-  for (int i = 0; i < 10; ++i) resident.program.push_back(make(large));
-  isa::Gemm same = gemm;
-  same.iter_out = 1000, same.iter_in = 100, same.src_factor_in = 1, same.wgt_factor_in = 1;
-  Workload reduction{.name = "gemm_one_destination", .config = {}, .uops = {{0, 0, 0}}, .program = {}};
-  load_operands(reduction, 100);
-  reduction.program.push_back(make(same));
+template <typename Loop>
+Loop loop(std::uint32_t uop_end, std::uint32_t iter_out, std::uint32_t iter_in) {
+  Loop body;
+  body.uop_end = uop_end, body.iter_out = iter_out, body.iter_in = iter_in;
+  return body;
+}
 
-  std::vector<Workload> all{std::move(resident), std::move(reduction), matrix_multiply({}), convolution({})};
+// 64 micro-ops over operands that stay on chip.
+Workload resident_gemm() {
+  Workload workload{.name = "gemm_resident", .config = {}, .uops = {}, .program = {}};
+  for (std::uint32_t k = 0; k < 64; ++k) workload.uops.push_back({.dst = k, .src = k, .wgt = k});
+  load_operands(workload, 256);
+  auto gemm = loop<isa::Gemm>(64, 100, 8);
+  gemm.dst_factor_in = 16, gemm.src_factor_in = 1, gemm.wgt_factor_in = 4;
+  for (int i = 0; i < 10; ++i) workload.program.push_back(make(gemm));
+  return workload;
+}
+
+// Every step adds to the same element.
+Workload one_destination_gemm() {
+  Workload workload{.name = "gemm_one_destination", .config = {}, .uops = {{0, 0, 0}}, .program = {}};
+  load_operands(workload, 100);
+  auto gemm = loop<isa::Gemm>(1, 1000, 100);
+  gemm.src_factor_in = gemm.wgt_factor_in = 1;
+  workload.program.push_back(make(gemm));
+  return workload;
+}
+
+Workload requant() {
+  Workload workload{.name = "alu_requant", .config = {}, .uops = {{.dst = 2, .src = 0}}, .program = {}};
+  workload.config.requant = true;
+  load_operands(workload, 1002);
+  auto alu = loop<isa::Alu>(1, 100, 1000);
+  alu.op = isa::AluOp::requant, alu.dst_factor_in = 1;
+  workload.program.push_back(make(alu));
+  return workload;
+}
+
+std::vector<Workload> workloads() {
+  std::vector<Workload> all;
+  all.push_back(resident_gemm());
+  all.push_back(one_destination_gemm());
+  all.push_back(matrix_multiply({}));
+  all.push_back(convolution({}));
   for (auto [batch, in, out] : {std::tuple{2, 16, 16}, {1, 32, 32}, {1, 8, 8}, {4, 8, 8}, {1, 32, 16}}) {
     isa::HardwareConfig config;
     config.batch = batch, config.block_in = in, config.block_out = out;
@@ -209,11 +228,15 @@ std::vector<Workload> workloads() {
     all.push_back(matrix_multiply(config));
     all.back().name += fmt::format("_at_{}x{}x{}", batch, in, out);
   }
-  all.push_back(std::move(vector));
+  all.push_back(requant());
+  const auto gemm = loop<isa::Gemm>(1, 1, 1);
+  auto add = loop<isa::Alu>(1, 1, 1);
+  add.use_imm = true, add.imm = 1;
   all.push_back(repeated("one_uop_gemm", 500'000, {make(gemm)}));
   all.push_back(repeated("one_uop_alu", 500'000, {make(add)}));
   all.push_back(repeated("nop", 500'000, {make(load(isa::Memory::uop, 0, 0, 0, 0, 0))}));
-  all.push_back(repeated("load_gemm_pairs", 200'000, {make(inp, {.push_next = true}), make(gemm, {.pop_prev = true})}));
+  all.push_back(repeated("load_gemm_pairs", 200'000,
+                         {make(load(isa::Memory::inp, 0, kData / 16, 1, 1, 1), {.push_next = true}), make(gemm, {.pop_prev = true})}));
   return all;
 }
 

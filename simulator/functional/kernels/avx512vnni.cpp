@@ -4,6 +4,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "isa/semantics/alu.h"
 #include "simulator/functional/kernels/kernels.h"
@@ -23,102 +24,105 @@ DOVETAIL_KERNEL_TARGET inline __m512i inputs(const std::uint32_t* words, __m512i
   return _mm512_set1_epi32(static_cast<int>(*words));
 }
 
-// inp . wgt^T for one ACC vector. Two chains, since vpdpbusd takes longer than it blocks its port.
-template <int fixed_groups, bool permute>
-DOVETAIL_KERNEL_TARGET inline __m512i dot(const std::uint32_t* inp, std::size_t inp_stride, const std::int32_t* compensation,
-                                          const std::uint32_t* wgt, std::size_t wgt_stride, std::size_t run_time_groups,
-                                          __m512i row_of_lane) {
-  const std::size_t groups = fixed_groups != 0 ? static_cast<std::size_t>(fixed_groups) : run_time_groups;
-  __m512i even = inputs<permute>(reinterpret_cast<const std::uint32_t*>(compensation), row_of_lane);
-  __m512i odd = _mm512_setzero_si512();
-  std::size_t g = 0;
+// Where one vector of ACC lies within its element, and what it is computed from within the input and weight elements; in words.
+struct Slice {
+  std::size_t acc = 0, row = 0, wgt = 0;
+};
+
+// `block` consecutive trips of the inner loop, beginning with `x`, for one slice and all micro-ops. The trips share their weights, which
+// are loaded once. Destinations stay in registers while micro-ops repeat them, so that a run of them waits for one addition each instead of
+// a store and a load. More than one trip at a time only where the weights do not move from trip to trip and destinations do.
+template <int fixed_groups, bool permute, bool overwrite, int block>
+DOVETAIL_KERNEL_TARGET inline void run_block(const GemmArguments& a, std::size_t y, std::size_t x, Slice slice, __m512i row_of_lane) {
+  const std::size_t batch = a.layout.batch, wgt_lanes = a.layout.wgt_lanes(), acc_words = a.layout.acc_words();
+  const std::size_t groups = fixed_groups != 0 ? static_cast<std::size_t>(fixed_groups) : a.layout.groups();
+  const std::size_t inp_words = groups * batch, wgt_words = groups * wgt_lanes;
+  const std::size_t acc_step = a.dst.in * acc_words, inp_step = a.src.in * inp_words, compensation_step = a.src.in * batch;
+  const std::size_t input_offset = y * a.src.out + x * a.src.in;
+  std::int32_t* const acc = a.acc + (y * a.dst.out + x * a.dst.in) * acc_words + slice.acc;
+  const std::uint32_t* const inp = a.inp + input_offset * inp_words + slice.row;
+  const std::int32_t* const compensation = a.compensation + input_offset * batch + slice.row;
+  const std::uint32_t* const wgt = a.wgt + (y * a.wgt_factors.out + x * a.wgt_factors.in) * wgt_words + slice.wgt;
+  const UopView uops = a.uops;
+
+  std::int32_t* held_at = acc + uops.dst[0] * acc_words;
+  __m512i held[block], sum[block];
 #pragma GCC unroll 8
-  for (; g + 2 <= groups; g += 2) {
-    even = _mm512_dpbusd_epi32(even, _mm512_loadu_si512(wgt + g * wgt_stride), inputs<permute>(inp + g * inp_stride, row_of_lane));
-    odd = _mm512_dpbusd_epi32(odd, _mm512_loadu_si512(wgt + (g + 1) * wgt_stride),
-                              inputs<permute>(inp + (g + 1) * inp_stride, row_of_lane));
-  }
-  if (g < groups)
-    even = _mm512_dpbusd_epi32(even, _mm512_loadu_si512(wgt + g * wgt_stride), inputs<permute>(inp + g * inp_stride, row_of_lane));
-  return _mm512_add_epi32(even, odd);
-}
-
-// Batch 1 and at most 16 outputs. The destination stays in its register while micro-ops repeat it, so that a run of them waits for one
-// addition each instead of a store and a load.
-template <int fixed_groups, bool overwrite>
-DOVETAIL_KERNEL_TARGET void gemm_one_vector(const GemmArguments& a) {
-  const std::size_t groups = a.layout.groups();
-  const std::size_t inp_words = fixed_groups != 0 ? fixed_groups : groups;
-  std::int32_t* held_at = nullptr;
-  __m512i held = _mm512_setzero_si512();
-  for (std::size_t y = 0; y < a.iter_out; ++y)
-    for (std::size_t x = 0; x < a.iter_in; ++x) {
-      std::int32_t* acc = a.acc + (y * a.dst.out + x * a.dst.in) * kVectorLanes;
-      const std::size_t src = y * a.src.out + x * a.src.in;
-      const std::uint32_t* wgt = a.wgt + (y * a.wgt_factors.out + x * a.wgt_factors.in) * inp_words * kVectorLanes;
-      for (std::size_t k = 0; k < a.uops.count; ++k) {
-        const std::size_t input = src + a.uops.src[k];
-        const __m512i sum = dot<fixed_groups, false>(a.inp + input * inp_words, 1, a.compensation + input,
-                                                     wgt + a.uops.wgt[k] * inp_words * kVectorLanes, kVectorLanes, groups, held);
-        std::int32_t* at = acc + a.uops.dst[k] * kVectorLanes;
-        if (at != held_at) {
-          if (held_at != nullptr) _mm512_storeu_si512(held_at, held);
-          held_at = at;
-          if constexpr (!overwrite) held = _mm512_loadu_si512(at);
-        }
-        held = overwrite ? sum : _mm512_add_epi32(held, sum);
-      }
+  for (int j = 0; j < block; ++j) held[j] = _mm512_loadu_si512(held_at + j * acc_step);
+  for (std::size_t k = 0; k < uops.count; ++k) {
+    const std::size_t input = uops.src[k];
+    const std::uint32_t* words = inp + input * inp_words;
+    const std::uint32_t* weights = wgt + uops.wgt[k] * wgt_words;
+#pragma GCC unroll 8
+    for (int j = 0; j < block; ++j)
+      sum[j] = inputs<permute>(reinterpret_cast<const std::uint32_t*>(compensation + input * batch + j * compensation_step), row_of_lane);
+#pragma GCC unroll 8
+    for (std::size_t g = 0; g < groups; ++g) {
+      const __m512i vector = _mm512_loadu_si512(weights + g * wgt_lanes);
+#pragma GCC unroll 8
+      for (int j = 0; j < block; ++j)
+        sum[j] = _mm512_dpbusd_epi32(sum[j], vector, inputs<permute>(words + g * batch + j * inp_step, row_of_lane));
     }
-  if (held_at != nullptr) _mm512_storeu_si512(held_at, held);
+    std::int32_t* at = acc + uops.dst[k] * acc_words;
+    if (at != held_at) {
+#pragma GCC unroll 8
+      for (int j = 0; j < block; ++j) _mm512_storeu_si512(held_at + j * acc_step, held[j]);
+#pragma GCC unroll 8
+      for (int j = 0; j < block; ++j) held[j] = _mm512_loadu_si512(at + j * acc_step);
+      held_at = at;
+    }
+#pragma GCC unroll 8
+    for (int j = 0; j < block; ++j) held[j] = overwrite ? sum[j] : _mm512_add_epi32(held[j], sum[j]);
+  }
+#pragma GCC unroll 8
+  for (int j = 0; j < block; ++j) _mm512_storeu_si512(held_at + j * acc_step, held[j]);
 }
 
-// Any shape. `permute`: fewer than 16 outputs, so that a vector spans several batch rows; else it lies within one.
+// Accumulation commutes, modulo 2^32: the loops may be exchanged. Overwriting keeps its order.
+GemmArguments exchange_loops(const GemmArguments& a) {
+  GemmArguments b = a;
+  std::swap(b.iter_out, b.iter_in);
+  for (LoopFactors* factors : {&b.dst, &b.src, &b.wgt_factors}) std::swap(factors->out, factors->in);
+  return b;
+}
+
+bool weights_stay(const GemmArguments& a) { return a.wgt_factors.in == 0 && a.dst.in != 0; }
+
 template <int fixed_groups, bool permute, bool overwrite>
-DOVETAIL_KERNEL_TARGET void gemm_many_vectors(const GemmArguments& a) {
-  const TileLayout& tile = a.layout;
-  const std::size_t groups = tile.groups(), batch = tile.batch, vectors = tile.vectors(), wgt_lanes = tile.wgt_lanes();
-  const std::size_t acc_words = tile.acc_words(), inp_words = tile.inp_words(), wgt_words = tile.wgt_words();
-  const std::size_t vectors_per_row = permute ? 1 : tile.block_out / kVectorLanes;
-  const std::size_t rows_per_vector = permute ? kVectorLanes / tile.block_out : 1;
-  alignas(64) std::int32_t rows[kVectorLanes];
-  for (std::size_t lane = 0; lane < kVectorLanes; ++lane) rows[lane] = static_cast<std::int32_t>(lane / tile.block_out);
-  const __m512i row_of_lane = _mm512_load_si512(rows);
+DOVETAIL_KERNEL_TARGET void gemm_kernel(const GemmArguments& arguments) {
+  const TileLayout& tile = arguments.layout;
+  alignas(64) std::int32_t rows[kVectorLanes] = {};
+  if constexpr (permute)
+    for (std::size_t lane = 0; lane < kVectorLanes; ++lane) rows[lane] = static_cast<std::int32_t>(lane / tile.block_out);
+  const __m512i row_of_lane = permute ? _mm512_load_si512(rows) : _mm512_setzero_si512();
+  if (tile.vectors() == 1 && arguments.uops.count == 1 && arguments.iter_out == 1 && arguments.iter_in == 1)
+    return run_block<fixed_groups, permute, overwrite, 1>(arguments, 0, 0, {}, row_of_lane);
 
+  const bool exchange = !overwrite && !weights_stay(arguments) && weights_stay(exchange_loops(arguments));
+  const GemmArguments a = exchange ? exchange_loops(arguments) : arguments;
+  const bool blocks = !overwrite && weights_stay(a);
   for (std::size_t y = 0; y < a.iter_out; ++y)
-    for (std::size_t x = 0; x < a.iter_in; ++x)
-      for (std::size_t k = 0; k < a.uops.count; ++k) {
-        const std::size_t input = a.uops.src[k] + y * a.src.out + x * a.src.in;
-        const std::uint32_t* wgt = a.wgt + (a.uops.wgt[k] + y * a.wgt_factors.out + x * a.wgt_factors.in) * wgt_words;
-        std::int32_t* acc = a.acc + (a.uops.dst[k] + y * a.dst.out + x * a.dst.in) * acc_words;
-        for (std::size_t v = 0; v < vectors; v += vectors_per_row) {
-          const std::size_t row = v / vectors_per_row * rows_per_vector;
-          const std::uint32_t* inp = a.inp + input * inp_words + row;
-          const std::int32_t* compensation = a.compensation + input * batch + row;
-          for (std::size_t column = 0; column < vectors_per_row; ++column) {
-            const __m512i sum = dot<fixed_groups, permute>(inp, batch, compensation, wgt + column * kVectorLanes, wgt_lanes, groups,
-                                                           row_of_lane);
-            std::int32_t* at = acc + (v + column) * kVectorLanes;
-            _mm512_storeu_si512(at, overwrite ? sum : _mm512_add_epi32(_mm512_loadu_si512(at), sum));
-          }
-        }
+    for (std::size_t v = 0; v < tile.vectors(); ++v) {
+      const std::size_t lane = v * kVectorLanes;
+      const Slice slice{.acc = lane, .row = lane / tile.block_out, .wgt = permute ? 0 : lane % tile.block_out};
+      std::size_t x = 0;
+      if (blocks) {
+        for (; x + 8 <= a.iter_in; x += 8) run_block<fixed_groups, permute, overwrite, 8>(a, y, x, slice, row_of_lane);
+        for (; x + 2 <= a.iter_in; x += 2) run_block<fixed_groups, permute, overwrite, 2>(a, y, x, slice, row_of_lane);
       }
-}
-
-template <int fixed_groups, bool overwrite>
-GemmKernel gemm_kernel(const TileLayout& layout) {
-  if (layout.batch == 1 && layout.vectors() == 1) return gemm_one_vector<fixed_groups, overwrite>;
-  if (layout.block_out < kVectorLanes) return gemm_many_vectors<fixed_groups, true, overwrite>;
-  return gemm_many_vectors<fixed_groups, false, overwrite>;
+      for (; x < a.iter_in; ++x) run_block<fixed_groups, permute, overwrite, 1>(a, y, x, slice, row_of_lane);
+    }
 }
 
 template <bool overwrite>
-GemmKernel gemm_kernel(const TileLayout& layout) {
+GemmKernel choose_kernel(const TileLayout& layout) {
+  // With fewer than 16 outputs and several batch rows, a vector spans rows.
+  if (layout.block_out < kVectorLanes && layout.batch > 1) return gemm_kernel<0, true, overwrite>;
   switch (layout.groups()) {
-    case 1: return gemm_kernel<1, overwrite>(layout);
-    case 2: return gemm_kernel<2, overwrite>(layout);
-    case 4: return gemm_kernel<4, overwrite>(layout);
-    case 8: return gemm_kernel<8, overwrite>(layout);
-    default: return gemm_kernel<0, overwrite>(layout);
+    case 2: return gemm_kernel<2, false, overwrite>;
+    case 4: return gemm_kernel<4, false, overwrite>;
+    case 8: return gemm_kernel<8, false, overwrite>;
+    default: return gemm_kernel<0, false, overwrite>;
   }
 }
 
@@ -129,8 +133,8 @@ Kernels avx512vnni_kernels(const TileLayout& layout) {
   kernels.group_depth = 4;
   TileLayout quads = layout;
   quads.group_depth = kernels.group_depth;
-  kernels.accumulate = gemm_kernel<false>(quads);
-  kernels.overwrite = gemm_kernel<true>(quads);
+  kernels.accumulate = choose_kernel<false>(quads);
+  kernels.overwrite = choose_kernel<true>(quads);
   add_lane_loops(kernels);
   return kernels;
 }
