@@ -150,7 +150,7 @@ class Emitter {
       axes[*open].pad_after = std::max(axes[*open].pad_after, axes[*open].extent - inside.end);
     }
     merge(axes);
-    std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.steps[0] < b.steps[0]; });
+    std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.steps < b.steps; });
     // Columns: elements that follow each other on both sides. Rows: packed on chip behind each other.
     Axis columns{1, {1, 1}}, rows{1, {0, 0}};
     if (!axes.empty() && axes.front().steps[0] == 1 && axes.front().steps[1] == 1) {
