@@ -29,6 +29,8 @@ class Asm : public Command {
       DOVETAIL_ASSIGN(expected, isa::load_config(*hardware_));
     }
     DOVETAIL_ASSIGN(const isa::Assembly assembly, isa::parse_assembly(text, source_, expected));
+    if (assembly.program.empty() && assembly.uops.empty())
+      return Diagnostic{"cannot assemble", source_, "it has neither an instruction nor a .uop line", "is it the right file?"};
     if (!assembly.uops.empty() && !uops_)
       return Diagnostic{"cannot assemble", source_, fmt::format("its {} .uop lines would be lost", assembly.uops.size()), "add --uops OUT.bin"};
     if (assembly.uops.empty() && uops_)

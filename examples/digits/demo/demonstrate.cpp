@@ -1,0 +1,168 @@
+#include "examples/digits/demo/demonstrate.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "bundle/bundle.h"
+#include "compiler/reference.h"
+#include "isa/text.h"
+#include "isa/verify.h"
+#include "runtime/executor.h"
+
+namespace digits {
+
+using namespace dovetail;
+
+namespace {
+
+const std::filesystem::path kFolder = DIGITS_FOLDER;
+// The tensor that the last DequantizeLinear reads: int8, so that agreement is a matter of bits.
+constexpr const char* kLogits = "logits_q";
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(std::vector<Stage>& stages) : stages_(stages) {}
+  void lap(std::string name) {
+    const auto now = std::chrono::steady_clock::now();
+    stages_.push_back({std::move(name), std::chrono::duration<double>(now - start_).count()});
+    start_ = now;
+  }
+
+ private:
+  std::vector<Stage>& stages_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+// Evaluates a graph node by node on naive loop programs: what every other way of running it is held against.
+Result<Logits> run_reference(graph::Graph graph, const TestSet& test_set, const std::string& tensor) {
+  const std::string input = graph.value(graph.inputs.front()).name;
+  DOVETAIL_ASSIGN(const Reference reference, Reference::make(std::move(graph)));
+  Logits logits;
+  for (const NdArray& image : test_set.images) {
+    DOVETAIL_ASSIGN(const auto tensors, reference.run({{input, image}}));
+    const auto found = tensors.find(tensor);
+    if (found == tensors.end())
+      return Diagnostic{"cannot evaluate the model", tensor, "the reference has no tensor of that name", "has the model changed?"};
+    logits.push_back(row_of(found->second));
+  }
+  return logits;
+}
+
+// Proves every program free of races, deadlock, leftover tokens and undefined reads.
+Result<void> verify_programs(const bundle::Bundle& bundle) {
+  Diagnostics problems;
+  for (const bundle::Step& step : bundle.steps) {
+    const auto* accel = std::get_if<bundle::AccelStep>(&step);
+    if (accel == nullptr) continue;
+    std::vector<std::byte> image(accel->dram_bytes);
+    for (const bundle::Segment& segment : accel->segments)
+      std::copy(segment.bytes.begin(), segment.bytes.end(), image.begin() + static_cast<std::ptrdiff_t>(segment.address - accel->dram_base));
+    isa::VerifyOptions options;
+    options.launches = accel->launches;
+    options.dram = isa::DramImage{accel->dram_base, image};
+    options.program_base = accel->program_base;
+    for (const isa::Finding& finding : isa::verify(accel->config, accel->program, options).findings) problems.push_back(finding.diagnostic);
+  }
+  return problems;
+}
+
+Result<void> write_disassembly(const std::filesystem::path& path, const bundle::Bundle& bundle) {
+  std::string text;
+  for (const bundle::Step& step : bundle.steps)
+    if (const auto* accel = std::get_if<bundle::AccelStep>(&step)) {
+      text += fmt::format("# {}\n", accel->name);
+      for (const bundle::InstructionRange& range : accel->ranges) text += fmt::format("# [{}, {}) {}\n", range.begin, range.end, range.name);
+      text += isa::format_assembly(accel->config, accel->program);
+    }
+  return write_text_file(path, text);
+}
+
+}  // namespace
+
+Result<Demonstration> demonstrate(const Variant& variant, const TestSet& test_set, const std::filesystem::path& output_folder) {
+  Demonstration demo;
+  demo.variant = variant;
+  Stopwatch stopwatch(demo.stages);
+
+  // 1. Import, 2. compile.
+  DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(kFolder / variant.model));
+  demo.import = imported.report;
+  stopwatch.lap("import");
+  CompileOptions options;
+  options.targets = {"accel"};
+  DOVETAIL_ASSIGN(options.hardware, isa::load_config(variant.hardware));
+  demo.hardware = options.hardware;
+  DOVETAIL_ASSIGN(const Compiled compiled, compile(std::move(imported), options));
+  demo.placement = compiled.placement;
+  demo.program = bundle::summarize(compiled.bundle);
+  stopwatch.lap("compile");
+  DOVETAIL_TRY(verify_programs(compiled.bundle));
+  stopwatch.lap("verify");
+
+  // 3. Write the bundle, and go on with what a deployed program would load.
+  const std::string stem = std::filesystem::path(variant.model).stem().string();
+  demo.files = {output_folder / (stem + ".dvt"), output_folder / (stem + ".s")};
+  DOVETAIL_TRY(bundle::write_bundle(demo.files[0], compiled.bundle));
+  DOVETAIL_TRY(write_disassembly(demo.files[1], compiled.bundle));
+  demo.bundle_bytes = std::filesystem::file_size(demo.files[0]);
+  DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::read_bundle(demo.files[0]));
+  stopwatch.lap("write and read");
+
+  // 4. Run it on the functional simulator.
+  DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory("functional"));
+  DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(std::move(bundle), make_simulator));
+  const std::string input = compiled.integer.value(compiled.integer.inputs.front()).name;
+  Logits accelerator;
+  for (const NdArray& image : test_set.images) {
+    DOVETAIL_ASSIGN(const runtime::RunResult run, executor.run({{input, image}}, {.keep_tensors = true}));
+    const auto logits = run.tensors.find(kLogits);
+    if (logits == run.tensors.end())
+      return Diagnostic{"cannot read the result", kLogits, "no step produced it", "has the model changed?"};
+    accelerator.push_back(row_of(logits->second));
+    demo.counters = run.counters;
+  }
+  stopwatch.lap("run");
+
+  // 5. Compare: with the integer graph evaluated node by node, and with the logits of an implementation in numpy.
+  DOVETAIL_ASSIGN(const Logits reference, run_reference(compiled.integer, test_set, kLogits));
+  stopwatch.lap("integer reference");
+  DOVETAIL_ASSIGN(const Logits golden, load_golden(kFolder / variant.golden, test_set.images.size()));
+  demo.images = test_set.images.size();
+  demo.logits = count(accelerator);
+  demo.reference_correct = count_correct(reference, test_set.labels);
+  demo.accelerator_correct = count_correct(accelerator, test_set.labels);
+  demo.equal_to_reference = count_equal(accelerator, reference);
+  demo.equal_to_golden = count_equal(accelerator, golden);
+  return demo;
+}
+
+Result<std::size_t> evaluate_float(const TestSet& test_set, std::vector<Stage>& stages) {
+  Stopwatch stopwatch(stages);
+  DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(kFolder / "digits_float.onnx"));
+  const std::string output = imported.graph.value(imported.graph.outputs.front()).name;
+  DOVETAIL_ASSIGN(const Logits logits, run_reference(std::move(imported.graph), test_set, output));
+  stopwatch.lap("float reference");
+  return count_correct(logits, test_set.labels);
+}
+
+Json to_json(const Demonstration& demo) {
+  Json placement = Json::array(), stages = Json::array();
+  for (const NodePlacement& row : demo.placement) placement.push_back({{"node", row.node}, {"op", row.op}, {"target", row.target}, {"why", row.why}});
+  for (const Stage& stage : demo.stages) stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
+  return {{"model", demo.variant.model},
+          {"hardware", isa::config_to_json(demo.hardware)},
+          {"import", {{"ir_version", demo.import.ir_version}, {"opset", demo.import.opset}, {"operators", demo.import.operators}, {"notes", demo.import.notes}}},
+          {"placement", placement},
+          {"program", bundle::to_json(demo.program)},
+          {"counters_per_image", simulator::to_json(demo.counters)},
+          {"bundle_bytes", demo.bundle_bytes},
+          {"images", demo.images},
+          {"correct", {{"integer_reference", demo.reference_correct}, {"accelerator", demo.accelerator_correct}}},
+          {"logits", {{"compared", demo.logits}, {"equal_to_integer_reference", demo.equal_to_reference}, {"equal_to_numpy", demo.equal_to_golden}}},
+          {"stages", stages}};
+}
+
+}  // namespace digits

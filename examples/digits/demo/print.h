@@ -1,0 +1,16 @@
+// The demonstration's report, for people.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "examples/digits/demo/demonstrate.h"
+
+namespace digits {
+
+void print_demonstration(const Demonstration& demo);
+
+// The last page: accuracy and agreement of everything, side by side.
+void print_verdict(const std::vector<Demonstration>& demos, std::size_t float_correct, const std::vector<Stage>& stages);
+
+}  // namespace digits

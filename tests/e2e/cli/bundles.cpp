@@ -1,0 +1,83 @@
+// `run` and `inspect` on a bundle made by hand, which needs no compiler.
+#include "base/json.h"
+#include "base/npy.h"
+#include "tests/catch.h"
+#include "tests/process.h"
+#include "tests/unit/bundle/sample.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+using test::Finished;
+
+namespace {
+
+class Shelf {
+ public:
+  Shelf() {
+    bundle::Bundle bundle = test::sample_bundle();
+    bundle.tensors[0].name = "data:0";
+    bundle.tensors[4].name = "out/y";
+    REQUIRE(bundle::write_bundle(folder_ / "s.dvt", bundle).ok());
+    NdArray x(DType::int8, {1, 16});
+    for (std::int64_t i = 0; i < 16; ++i) x.set_int64(i, i);
+    REQUIRE(write_npy(folder_ / "x.npy", x).ok());
+  }
+  std::string path(const char* name) const { return folder_ / name; }
+
+ private:
+  test::TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("a bundle runs on named inputs and writes named outputs") {
+  const Shelf shelf;
+  const Finished run = test::dovetail({"run", shelf.path("s.dvt"), "--input", "data_0=" + shelf.path("x.npy"), "--output-dir", shelf.path("out"),
+                                       "--report", shelf.path("r.json"), "--target", "accel", "--hw", "1x16x16"});
+  CHECK(run.error == "");
+  REQUIRE(run.exit == 0);
+  const NdArray y = read_npy(shelf.path("out/out_y.npy")).value();
+  for (std::int64_t i = 0; i < 16; ++i) CHECK(y.as_int64(i) == (i + 4) * 2);
+  const Json report = read_json_file(shelf.path("r.json")).value();
+  CHECK(report["kind"] == "run");
+  CHECK(report["steps"].size() == 3);
+  CHECK(report["check"].is_null());
+}
+
+TEST_CASE("random inputs are announced and the same every time") {
+  const Shelf shelf;
+  const Finished first = test::dovetail({"run", shelf.path("s.dvt"), "--output-dir", shelf.path("a")});
+  REQUIRE(first.exit == 0);
+  CHECK_THAT(first.out, ContainsSubstring("data:0: int8[1, 16] of random values, seed 1"));
+  REQUIRE(test::dovetail({"run", shelf.path("s.dvt"), "--output-dir", shelf.path("b")}).exit == 0);
+  REQUIRE(test::dovetail({"run", shelf.path("s.dvt"), "--output-dir", shelf.path("c"), "--seed", "2"}).exit == 0);
+  CHECK(read_npy(shelf.path("a/out_y.npy")).value() == read_npy(shelf.path("b/out_y.npy")).value());
+  CHECK_FALSE(read_npy(shelf.path("a/out_y.npy")).value() == read_npy(shelf.path("c/out_y.npy")).value());
+}
+
+TEST_CASE("what a bundle has settled is compared or refused") {
+  const Shelf shelf;
+  const auto error = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"run", shelf.path("s.dvt")});
+    const Finished refused = test::dovetail(more);
+    CHECK(refused.exit == 2);
+    return refused.error;
+  };
+  CHECK_THAT(error({"--check"}), ContainsSubstring("--check needs a model, this is a bundle"));
+  CHECK_THAT(error({"--place", "a=cpu", "--strict"}), ContainsSubstring("--place, --strict needs a model"));
+  CHECK_THAT(error({"--target", "cpu"}), ContainsSubstring("it was compiled for accel"));
+  CHECK_THAT(error({"--hw", "1x8x8"}), ContainsSubstring("it was compiled for 1x16x16"));
+  CHECK_THAT(error({"--input", "z=" + shelf.path("x.npy")}), ContainsSubstring("the model has no input of that name"));
+  CHECK_THAT(error({"--input", "data_0=" + shelf.path("s.dvt")}), ContainsSubstring("cannot read tensor"));
+  CHECK_THAT(error({"--waves", "w.fst"}), ContainsSubstring("not available in this version"));
+}
+
+TEST_CASE("inspect describes what we write") {
+  const Shelf shelf;
+  const Finished text = test::dovetail({"inspect", shelf.path("s.dvt")});
+  CHECK(text.exit == 0);
+  CHECK_THAT(text.out, ContainsSubstring("plus_one") && ContainsSubstring("region") && ContainsSubstring("alu.add 1"));
+  CHECK_THAT(test::dovetail({"inspect", shelf.path("x.npy")}).out, ContainsSubstring("int8[1, 16]"));
+  REQUIRE(test::dovetail({"run", shelf.path("s.dvt"), "--report", shelf.path("r.json")}).exit == 0);
+  CHECK_THAT(test::dovetail({"inspect", shelf.path("r.json")}).out, ContainsSubstring("report        run"));
+}

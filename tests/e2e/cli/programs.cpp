@@ -1,0 +1,144 @@
+// The life of a raw program: asm, disasm, check, simulate, inspect.
+#include "base/file.h"
+#include "base/json.h"
+#include "tests/catch.h"
+#include "tests/process.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+using test::Finished;
+
+namespace {
+
+constexpr const char* kProgram = R"(.config 1x16x16
+.uop 0, 0, 0
+load.uop sram=0 dram=0x400 size=1x1
+load.acc8 sram=0 dram=0x104 size=1x1
+alu.add uop=0:1 imm=3 push_next
+store.out sram=0 dram=0x108 size=1x1 pop_prev
+alu.add uop=0:1 imm=100 push_next
+store.out sram=0 dram=0x108 size=1x1 pop_prev
+)";
+
+// A folder with p.bin assembled from `text`, u.bin, and an image at 0x1000: micro-ops, then bytes 0..15 at 0x1040, then zeros.
+class Workshop {
+ public:
+  explicit Workshop(const std::string& text = kProgram) {
+    REQUIRE(write_text_file(folder_ / "p.s", text).ok());
+    const Finished assembled = test::dovetail({"asm", path("p.s"), "-o", path("p.bin"), "--uops", path("u.bin")});
+    REQUIRE(assembled.error == "");
+    REQUIRE(assembled.exit == 0);
+    std::vector<std::byte> image = read_file(folder_ / "u.bin").value();
+    image.resize(0x1000);
+    for (unsigned i = 0; i < 16; ++i) image[0x40 + i] = static_cast<std::byte>(i);
+    REQUIRE(write_file(folder_ / "in.bin", image).ok());
+  }
+  std::string path(const char* name) const { return folder_ / name; }
+  std::vector<std::byte> bytes(const char* name) const { return read_file(folder_ / name).value(); }
+
+  Finished simulate(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words{"simulate", path("p.bin"), "--hw", "1x16x16", "--dram", path("in.bin"), "--dram-base", "0x1000",
+                                   "--dram-out", path("out.bin"), "--engine", "functional"};
+    words.insert(words.end(), more.begin(), more.end());
+    return test::dovetail(words);
+  }
+  Finished check(const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words{"check", path("p.bin"), "--hw", "1x16x16", "--dram", path("in.bin"), "--dram-base", "4096"};
+    words.insert(words.end(), more.begin(), more.end());
+    return test::dovetail(words);
+  }
+
+ private:
+  test::TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("simulate runs launches in order over one state and writes the image") {
+  const Workshop shop;
+  const Finished first = shop.simulate({"--launch", "0:4", "--report", shop.path("r.json")});
+  CHECK(first.error == "");
+  REQUIRE(first.exit == 0);
+  auto out = shop.bytes("out.bin");
+  REQUIRE(out.size() == 0x1000);
+  for (unsigned i = 0; i < 16; ++i) CHECK(out[0x80 + i] == static_cast<std::byte>(i + 3));
+  const Json report = read_json_file(shop.path("r.json")).value();
+  CHECK(report["kind"] == "simulate");
+  CHECK(report["launches"].size() == 1);
+
+  for (const std::vector<std::string>& launches : {std::vector<std::string>{"--launch", "0:4", "--launch", "4:2"}, std::vector<std::string>{}}) {
+    REQUIRE(shop.simulate(launches).exit == 0);
+    out = shop.bytes("out.bin");
+    for (unsigned i = 0; i < 16; ++i) CHECK(out[0x80 + i] == static_cast<std::byte>(i + 103));
+  }
+}
+
+TEST_CASE("VTA's own configuration file is taken") {
+  const Workshop shop;
+  REQUIRE(write_text_file(shop.path("vta_config.json"),
+                          R"({"TARGET": "sim", "HW_VER": "0.0.2", "LOG_INP_WIDTH": 3, "LOG_WGT_WIDTH": 3, "LOG_ACC_WIDTH": 5, "LOG_BATCH": 0,
+                              "LOG_BLOCK": 4, "LOG_UOP_BUFF_SIZE": 15, "LOG_INP_BUFF_SIZE": 15, "LOG_WGT_BUFF_SIZE": 18, "LOG_ACC_BUFF_SIZE": 17})").ok());
+  const Finished run = test::dovetail({"simulate", shop.path("p.bin"), "--hw", shop.path("vta_config.json"), "--dram", shop.path("in.bin"),
+                                       "--dram-base", "4096", "--launch", "0:4", "--dram-out", shop.path("out.bin"), "--engine", "functional"});
+  CHECK(run.error == "");
+  CHECK(run.exit == 0);
+}
+
+TEST_CASE("check: clean, a lost token, and an unreadable program") {
+  CHECK(Workshop().check().exit == 0);
+  std::string lost = kProgram;
+  lost.erase(lost.find(" push_next"), 10);
+  const Workshop shop(lost);
+  const Finished found = shop.check();
+  CHECK(found.exit == 1);
+  CHECK_THAT(found.out, ContainsSubstring("deadlock"));
+  CHECK_THAT(found.error, ContainsSubstring("error: "));
+  const Json json = parse_json(shop.check({"--json"}).out, "stdout").value();
+  CHECK(json["clean"] == false);
+  CHECK(json["findings"].size() >= 1);
+
+  const Finished hung = shop.simulate();
+  CHECK(hung.exit == 1);
+  CHECK_THAT(hung.error, ContainsSubstring("deadlock"));
+  CHECK_FALSE(std::filesystem::exists(shop.path("out.bin")));
+  CHECK(test::dovetail({"check", shop.path("p.s"), "--hw", "1x16x16"}).exit == 2);
+}
+
+TEST_CASE("disasm and asm give the same bytes") {
+  const Workshop shop;
+  REQUIRE(test::dovetail({"disasm", shop.path("p.bin"), "-o", shop.path("q.s")}).exit == 0);
+  REQUIRE(test::dovetail({"asm", shop.path("q.s"), "-o", shop.path("q.bin")}).exit == 0);
+  CHECK(shop.bytes("q.bin") == shop.bytes("p.bin"));
+  CHECK_THAT(test::dovetail({"disasm", shop.path("p.bin")}).out, ContainsSubstring("alu.add"));
+}
+
+TEST_CASE("asm never drops micro-ops, and compares configurations") {
+  const Workshop shop;
+  const Finished lost = test::dovetail({"asm", shop.path("p.s"), "-o", shop.path("q.bin")});
+  CHECK(lost.exit == 2);
+  CHECK_THAT(lost.error, ContainsSubstring("its 1 .uop lines would be lost"));
+  CHECK_FALSE(std::filesystem::exists(shop.path("q.bin")));
+  CHECK(test::dovetail({"asm", shop.path("p.s"), "-o", shop.path("q.bin"), "--uops", shop.path("u.bin"), "--hw", "1x8x8"}).exit == 2);
+}
+
+TEST_CASE("simulate refuses what it cannot place") {
+  const Workshop shop;
+  CHECK_THAT(shop.simulate({"--launch", "0:7"}).error, ContainsSubstring("exceeds the program's 6 instructions"));
+  CHECK_THAT(shop.simulate({"--program-base", "0x1008"}).error, ContainsSubstring("no multiple of an instruction's 16 bytes"));
+  CHECK_THAT(shop.simulate({"--program-base", "0x1040"}).error, ContainsSubstring("the image holds other bytes"));
+  const Finished outside = shop.simulate({"--program-base", "0x2000"});
+  CHECK(outside.exit == 0);
+  CHECK_THAT(outside.out, ContainsSubstring("does not fetch"));
+  for (const char* option : {"--trace", "--waves", "--memory"}) {
+    const Finished refused = shop.simulate({option, "x"});
+    CHECK(refused.exit == 2);
+    CHECK_THAT(refused.error, ContainsSubstring(std::string(option) + " is not available in this version"));
+  }
+}
+
+TEST_CASE("inspect knows programs by their configuration") {
+  const Workshop shop;
+  CHECK_THAT(test::dovetail({"inspect", shop.path("p.bin"), "--hw", "1x16x16"}).out, ContainsSubstring("6 instructions"));
+  CHECK_THAT(test::dovetail({"inspect", shop.path("p.s")}).out, ContainsSubstring("6 instructions"));
+  CHECK(test::dovetail({"inspect", shop.path("p.bin")}).exit == 2);
+}

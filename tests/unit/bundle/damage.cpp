@@ -1,0 +1,133 @@
+// Files from anywhere: every prefix, every flipped byte, and manifests that lie behind a right checksum.
+#include <cstring>
+#include <functional>
+#include <random>
+
+#include "base/little_endian.h"
+#include "bundle/format.h"
+#include "tests/catch.h"
+#include "tests/unit/bundle/sample.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// Makes the checksum right again, so that what lies behind it is reached.
+void seal(std::vector<std::byte>& bytes) {
+  const std::uint32_t checksum = bundle::format::checksum(bytes);
+  for (std::size_t i = 0; i < 4; ++i) bytes[bundle::format::kChecksumOffset + i] = static_cast<std::byte>(checksum >> (8 * i));
+}
+
+struct Parts {
+  Json manifest;
+  std::vector<std::byte> rest;  // behind the manifest
+};
+Parts take_apart(const std::vector<std::byte>& bytes) {
+  const auto size = load_little_endian<std::uint64_t>(bytes, bundle::format::kManifestSizeOffset);
+  const auto* text = reinterpret_cast<const char*>(bytes.data()) + bundle::format::kHeaderBytes;
+  const std::size_t blobs = bundle::format::aligned(bundle::format::kHeaderBytes + size);
+  return {Json::parse(text, text + size), {bytes.begin() + static_cast<std::ptrdiff_t>(blobs), bytes.end()}};
+}
+std::vector<std::byte> put_together(const Parts& parts) {
+  const std::string text = parts.manifest.dump();
+  std::vector<std::byte> bytes(bundle::format::kHeaderBytes + text.size());
+  std::memcpy(bytes.data(), bundle::format::kMagic.data(), bundle::format::kMagic.size());
+  bytes[bundle::format::kVersionOffset] = std::byte{bundle::format::kVersion};
+  for (std::size_t i = 0; i < 8; ++i) bytes[bundle::format::kManifestSizeOffset + i] = static_cast<std::byte>(text.size() >> (8 * i));
+  std::memcpy(bytes.data() + bundle::format::kHeaderBytes, text.data(), text.size());
+  bytes.resize(bundle::format::aligned(bytes.size()));
+  bytes.insert(bytes.end(), parts.rest.begin(), parts.rest.end());
+  seal(bytes);
+  return bytes;
+}
+
+std::string errors(const Result<bundle::Bundle>& result) { return result.ok() ? "" : to_string(result.errors()); }
+
+// The sample with one change to its manifest; what reading it says.
+std::string told(const std::function<void(Json&)>& change) {
+  Parts parts = take_apart(bundle::serialize(test::sample_bundle()));
+  change(parts.manifest);
+  return errors(bundle::parse(put_together(parts), "f.dvt"));
+}
+
+}  // namespace
+
+TEST_CASE("taking a bundle apart and together again changes nothing") {
+  const auto bytes = bundle::serialize(test::sample_bundle());
+  CHECK(put_together(take_apart(bytes)) == bytes);
+}
+
+TEST_CASE("every prefix of a bundle, and a longer one, is refused") {
+  auto bytes = bundle::serialize(test::sample_bundle());
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    INFO("size " << size);
+    REQUIRE_FALSE(bundle::parse(std::span(bytes).first(size), "test").ok());
+    if (size < bundle::format::kHeaderBytes) continue;
+    std::vector<std::byte> cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
+    seal(cut);
+    REQUIRE_FALSE(bundle::parse(cut, "test").ok());
+  }
+  bytes.push_back(std::byte{0});
+  CHECK_THAT(errors(bundle::parse(bytes, "f.dvt")), ContainsSubstring("checksum"));
+  seal(bytes);
+  CHECK_THAT(errors(bundle::parse(bytes, "f.dvt")), ContainsSubstring("the blobs end at byte"));
+}
+
+TEST_CASE("a flipped byte is noticed") {
+  const auto bytes = bundle::serialize(test::sample_bundle());
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    auto damaged = bytes;
+    damaged[i] ^= std::byte{0x10};
+    INFO("byte " << i);
+    REQUIRE_FALSE(bundle::parse(damaged, "test").ok());
+  }
+}
+
+TEST_CASE("random changes behind a right checksum: refused, or a bundle that verifies") {
+  const auto bytes = bundle::serialize(test::sample_bundle());
+  std::mt19937 random(1);
+  int accepted = 0;
+  for (int round = 0; round < 4000; ++round) {
+    auto damaged = bytes;
+    for (unsigned changes = 1 + random() % 3; changes-- > 0;) {
+      const std::size_t at = bundle::format::kManifestSizeOffset + random() % (damaged.size() - bundle::format::kManifestSizeOffset);
+      switch (random() % 3) {
+        case 0: damaged[at] = static_cast<std::byte>(random()); break;
+        case 1: damaged[at] ^= static_cast<std::byte>(1u << random() % 8); break;
+        default: damaged[at] = static_cast<std::byte>("0123456789-\"{}[],:"[random() % 18]);
+      }
+    }
+    seal(damaged);
+    const auto parsed = bundle::parse(damaged, "test");
+    if (parsed.ok()) {
+      ++accepted;
+      REQUIRE(bundle::verify(*parsed).ok());
+    }
+  }
+  CHECK(accepted > 0);  // names and report may hold anything
+}
+
+TEST_CASE("a manifest that lies is told where") {
+  CHECK_THAT(told([](Json& m) { m.erase("steps"); }), ContainsSubstring("\"steps\" is missing"));
+  CHECK_THAT(told([](Json& m) { m["tensors"][0]["dtype"] = "int9"; }), ContainsSubstring("tensors[0].dtype: unknown type \"int9\""));
+  CHECK_THAT(told([](Json& m) { m["tensors"][0]["shape"] = {std::int64_t{1} << 39, 1000}; }), ContainsSubstring("tensors[0].shape: more than"));
+  CHECK_THAT(told([](Json& m) { m["tensors"][0]["shape"] = {-1}; }), ContainsSubstring("tensors[0].shape[0]: -1 is outside [0, "));
+  CHECK_THAT(told([](Json& m) { m["tensors"][0]["shape"] = {1.5}; }), ContainsSubstring("found 1.5"));
+  CHECK_THAT(told([](Json& m) { m["tensors"][3]["shape"] = {2}; }), ContainsSubstring("tensors[3].constant: 1 bytes, expected 2"));
+  CHECK_THAT(told([](Json& m) { m["tensors"][3]["constant"] = 99; }), ContainsSubstring("99 > 4"));
+  CHECK_THAT(told([](Json& m) { m["blobs"][0] = std::uint64_t{1} << 60; }), ContainsSubstring("blobs[0]: 1152921504606846976 > "));
+  CHECK_THAT(told([](Json& m) { m["steps"][0]["kind"] = "gpu"; }), ContainsSubstring("unknown kind of step \"gpu\""));
+  CHECK_THAT(told([](Json& m) { m["steps"][0]["arguments"] = {7}; }), ContainsSubstring("names tensor 7, of 5"));
+  CHECK_THAT(told([](Json& m) { m["steps"][1]["config"]["block_in"] = 15; }), ContainsSubstring("block_in"));
+  CHECK_THAT(told([](Json& m) { m["steps"][1]["dram_bytes"] = UINT64_MAX; }), ContainsSubstring("address bits"));
+  CHECK_THAT(told([](Json& m) { m["steps"][1]["program"] = 1; }), ContainsSubstring("f.dvt, steps[1].program"));
+}
+
+TEST_CASE("a small file cannot demand a large memory") {
+  Parts parts = take_apart(bundle::serialize(test::sample_bundle()));
+  for (int i = 0; i < 200; ++i)
+    parts.manifest["tensors"].push_back({{"name", "t" + std::to_string(i)}, {"dtype", "int8"}, {"shape", {parts.manifest["blobs"][1]}}, {"constant", 1}});
+  parts.rest.resize(parts.rest.size() - parts.manifest["blobs"].back().get<std::size_t>());
+  CHECK_FALSE(bundle::parse(put_together(parts), "f.dvt").ok());
+}
