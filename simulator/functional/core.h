@@ -3,9 +3,8 @@
 // UOP, and addresses fit 64 bits; what is checked here needs the image, the micro-ops or the history.
 #pragma once
 
-#include <cstddef>
+#include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "isa/config.h"
