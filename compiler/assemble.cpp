@@ -18,8 +18,8 @@ namespace {
 
 class Assembler {
  public:
-  Assembler(const Graph& graph, const Partition& parts, const isa::HardwareConfig& hardware, const accel::Dump& dump)
-      : graph_(graph), parts_(parts), hardware_(hardware), dump_(dump) {}
+  Assembler(const Graph& graph, const Partition& parts, const isa::HardwareConfig& hardware, const accel::Dump& dump, Expose expose)
+      : graph_(graph), parts_(parts), hardware_(hardware), dump_(dump), expose_(expose) {}
 
   Result<bundle::Bundle> run() {
     bundle_.name = graph_.name;
@@ -58,14 +58,14 @@ class Assembler {
     return {};
   }
 
-  // Values of a region that are read outside of it.
+  // Values of a region that are read outside of it, or asked for.
   std::vector<ValueId> escaping(const PartitionRegion& region) const {
     std::set<NodeId> own;
     for (const accel::Operation& operation : region.operations) own.insert(operation.nodes.begin(), operation.nodes.end());
     std::vector<ValueId> values;
     for (const accel::Operation& operation : region.operations) {
       const std::vector<NodeId> users = graph_.users(operation.output);
-      if (graph_.is_output(operation.output) || std::any_of(users.begin(), users.end(), [&](NodeId user) { return !own.count(user); }))
+      if (expose_ == Expose::all || graph_.is_output(operation.output) || std::any_of(users.begin(), users.end(), [&](NodeId user) { return !own.count(user); }))
         values.push_back(operation.output);
     }
     return values;
@@ -98,6 +98,7 @@ class Assembler {
   const Partition& parts_;
   const isa::HardwareConfig& hardware_;
   const accel::Dump& dump_;
+  Expose expose_;
   bundle::Bundle bundle_;
   std::map<ValueId, bundle::TensorIndex> tensors_;
 };
@@ -105,8 +106,9 @@ class Assembler {
 }  // namespace
 
 Result<bundle::Bundle> assemble(const Graph& graph, const Partition& parts, const isa::HardwareConfig& hardware,
-                                const std::function<void(std::string_view stage, std::string_view text)>& dump) {
-  return Assembler(graph, parts, hardware, dump).run();
+                                const std::function<void(std::string_view stage, std::string_view text)>& dump,
+                                Expose expose) {
+  return Assembler(graph, parts, hardware, dump, expose).run();
 }
 
 }  // namespace dovetail

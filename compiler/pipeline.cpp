@@ -32,15 +32,24 @@ struct NamedPass {
 Result<passes::PassOutcome> fold_all_constants(graph::Graph& graph, const passes::PassContext& context) {
   return passes::fold_constants(graph, context);
 }
+Result<passes::PassOutcome> fold_but_dequantised(graph::Graph& graph, const passes::PassContext& context) {
+  return passes::fold_constants(graph, context, passes::FoldScope::keep_dequantised);
+}
 
-// After lower_qdq, on the integer graph.
-constexpr NamedPass kGraphPasses[] = {
-    // Identities hide patterns from all others.
+// From ONNX's quantised forms to the integer graph, which is the reference of every run.
+constexpr NamedPass kIntegerPasses[] = {
+    // Scales and weights that exporters compute from constants must be constants when lower_qdq looks at them.
+    {"fold_constants", fold_but_dequantised},
+    // Identities between a DequantizeLinear and its user would hide the pair.
     {"eliminate_identities", passes::eliminate_identities},
-    // Folding before batch norm: exporters compute its parameters from constants.
-    {"fold_constants", fold_all_constants},
+    {"lower_qdq", passes::lower_qdq},
+};
+// On the integer graph.
+constexpr NamedPass kGraphPasses[] = {
     {"fold_batch_norm", passes::fold_batch_norm},
     {"fuse_matmul_add", passes::fuse_matmul_add},
+    // After the patterns above, which want to see a constant's own node; what is left of dequantised weights becomes float.
+    {"fold_constants", fold_all_constants},
     // Last: the passes above leave duplicates and dead nodes behind.
     {"eliminate_common_subexpressions", passes::eliminate_common_subexpressions},
     {"eliminate_dead_nodes", passes::eliminate_dead_nodes},
@@ -60,23 +69,12 @@ class Pipeline {
     dump("import", [&] { return graph::to_string(graph); });
     if (stop("import")) return finish(std::move(result));
 
-    DOVETAIL_TRY(timed("integer", [&]() -> Result<void> {
-      DOVETAIL_ASSIGN(const passes::PassOutcome outcome, passes::lower_qdq(graph, options_.context));
-      note("lower_qdq", outcome);
-      return graph::verify(graph);
-    }));
+    DOVETAIL_TRY(timed("integer", [&] { return run_passes(kIntegerPasses, graph); }));
     result.integer = graph;
     dump("integer", [&] { return graph::to_string(graph); });
     if (stop("integer")) return finish(std::move(result));
 
-    DOVETAIL_TRY(timed("graph", [&]() -> Result<void> {
-      for (const NamedPass& pass : kGraphPasses) {
-        DOVETAIL_ASSIGN(const passes::PassOutcome outcome, pass.run(graph, options_.context));
-        note(pass.name, outcome);
-        DOVETAIL_TRY(graph::verify(graph));
-      }
-      return {};
-    }));
+    DOVETAIL_TRY(timed("graph", [&] { return run_passes(kGraphPasses, graph); }));
     dump("graph", [&] { return graph::to_string(graph); });
     if (stop("graph")) return finish(std::move(result));
 
@@ -92,7 +90,7 @@ class Pipeline {
     DOVETAIL_TRY(timed("code", [&]() -> Result<void> {
       DOVETAIL_ASSIGN(result.bundle, assemble(graph, parts, options_.hardware, [&](std::string_view stage, std::string_view text) {
                         dump(stage, [&] { return std::string(text); });
-                      }));
+                      }, options_.expose_all ? Expose::all : Expose::needed));
       return bundle::verify(result.bundle);
     }));
     result.bundle.report = report(result);
@@ -114,6 +112,15 @@ class Pipeline {
     return errors;
   }
 
+  Result<void> run_passes(std::span<const NamedPass> list, graph::Graph& graph) {
+    for (const NamedPass& pass : list) {
+      DOVETAIL_ASSIGN(const passes::PassOutcome outcome, pass.run(graph, options_.context));
+      passes_.push_back(Json{{"pass", pass.name}, {"changes", outcome.changes}, {"notes", outcome.notes}});
+      DOVETAIL_TRY(graph::verify(graph));
+    }
+    return {};
+  }
+
   template <typename Body>
   Result<void> timed(std::string name, const Body& body) {
     const auto begin = std::chrono::steady_clock::now();
@@ -127,10 +134,6 @@ class Pipeline {
     if (wanted && options_.on_dump) options_.on_dump(stage, text());
   }
   bool stop(std::string_view stage) const { return options_.stop_after == stage; }
-
-  void note(std::string_view pass, const passes::PassOutcome& outcome) {
-    passes_.push_back(Json{{"pass", pass}, {"changes", outcome.changes}, {"notes", outcome.notes}});
-  }
 
   Compiled finish(Compiled result) const {
     result.stages = stages_;
@@ -159,7 +162,9 @@ class Pipeline {
     for (const graph::Node& node : imported.nodes) {
       if (node.removed) continue;
       const auto it = by_name.find(node.name);
-      NodePlacement row = it != by_name.end() ? it->second : NodePlacement{node.name, "", "folded", "its value is constant or unused"};
+      const bool quantisation = node.op == "QuantizeLinear" || node.op == "DequantizeLinear";
+      const char* vanished = quantisation ? "into the integer form of its neighbours" : "its value is constant or unused";
+      NodePlacement row = it != by_name.end() ? it->second : NodePlacement{node.name, "", "folded", vanished};
       row.op = node.op;
       placed.push_back(std::move(row));
     }

@@ -23,6 +23,9 @@ struct CompileOptions {
   isa::HardwareConfig hardware;                    // for "accel"
   std::map<std::string, std::string> place;        // node name -> target
   bool strict = false;                             // refuse nodes that no listed target takes, instead of running them on the host
+  // Every accelerator operation's result becomes a tensor of the bundle, so that a run can be compared operation by operation. The instructions
+  // stay the same; each tensor costs a host step that unpacks it.
+  bool expose_all = false;
   passes::PassContext context;
   // Called with each stage's printed form when its name is in `dump` ("all" for every one). Stages: see stage_names().
   std::vector<std::string> dump;

@@ -57,6 +57,8 @@ void merge(std::vector<Axis>& axes) {
   }
 }
 
+constexpr std::int64_t kMaxPad = 15;
+
 class Emitter {
  public:
   Emitter(const Leaf& leaf, const LeafContext& context, int node, Stream& stream) : leaf_(leaf), context_(context), node_(node), stream_(stream) {}
@@ -157,19 +159,39 @@ class Emitter {
       columns = axes.front();
       axes.erase(axes.begin());
     }
-    const std::int64_t width = columns.extent;
-    const bool tall = !axes.empty() && axes.front().steps[0] == width && axes.front().steps[1] >= 0;
-    if (tall) {
+    // A mask at the edge may leave rows shorter than their place on chip. A LOAD fills the gap with zeros, which nothing reads.
+    const std::int64_t gap = axes.empty() ? 0 : axes.front().steps[0] - columns.extent;
+    if (!t.store && !masked_before(ranges) && gap > 0 && columns.pad_after + gap <= kMaxPad) {
+      columns.extent += gap;
+      columns.pad_after += gap;
+    }
+    const bool packed = !axes.empty() && axes.front().steps[0] == columns.extent && axes.front().steps[1] >= 0;
+    if (packed) {
       rows = axes.front();
       axes.erase(axes.begin());
     }
-    for (const Axis& axis : axes)
-      DOVETAIL_CHECK(axis.pad_before + axis.pad_after == 0, fmt::format("a pad of {} lies outside of rows and columns", leaf_.block));
-    each(axes, 0, bases, [&](const std::vector<std::int64_t>& at) { transfer_2d(columns, rows, at); });
+    walk_rows(axes, 0, columns, rows, bases);
+  }
+
+  bool masked_before(const std::vector<Range>& ranges) const {
+    for (std::size_t l = 0; l < ranges.size(); ++l)
+      if (!leaf_.enumerated[l] && ranges[l].begin > 0) return true;
+    return false;
+  }
+
+  // One transfer for each iteration of `axes`; where those lie in a pad, nothing but zeros.
+  void walk_rows(const std::vector<Axis>& axes, std::size_t from, const Axis& columns, const Axis& rows, std::vector<std::int64_t> bases) {
+    if (from == axes.size()) return transfer_2d(columns, rows, bases);
+    const Axis& axis = axes[from];
+    for (std::int64_t i = 0; i < axis.extent; ++i) {
+      Axis inner = columns;
+      if (i < axis.pad_before || i >= axis.extent - axis.pad_after) inner.pad_before = inner.extent;
+      walk_rows(axes, from + 1, inner, rows, bases);
+      for (std::size_t s = 0; s < bases.size(); ++s) bases[s] += axis.steps[s];
+    }
   }
 
   void transfer_2d(Axis columns, Axis rows, const std::vector<std::int64_t>& bases) {
-    constexpr std::int64_t kMaxPad = 15;
     const Leaf::Transfer& t = *leaf_.transfer;
     std::int64_t x_size = columns.extent - columns.pad_before - columns.pad_after, y_size = rows.extent - rows.pad_before - rows.pad_after;
     if (x_size <= 0 || y_size <= 0) {
