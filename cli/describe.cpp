@@ -120,6 +120,7 @@ Result<Description> describe_program(std::span<const isa::Instruction> program, 
 }  // namespace
 
 Result<Description> describe(std::span<const std::byte> bytes, const std::string& path, const std::optional<isa::HardwareConfig>& config) {
+  if (bytes.empty()) return Diagnostic{"cannot inspect", path, "it is empty", "is it the right file?"};
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const std::filesystem::path extension = std::filesystem::path(path).extension();
@@ -144,7 +145,7 @@ Result<Description> describe(std::span<const std::byte> bytes, const std::string
     DOVETAIL_ASSIGN(const auto model, import::import_onnx(bytes, path, {{}, std::filesystem::path(path).parent_path()}));
     return describe_model(model);
   }
-  return Diagnostic{"cannot inspect", path, bytes.empty() ? "it is empty" : "its content is of no known kind",
+  return Diagnostic{"cannot inspect", path, "its content is of no known kind",
                     "known are bundles, .npy, .npz, JSON, .onnx, .pb and .s; add --hw CONFIG for a raw program"};
 }
 

@@ -73,6 +73,7 @@ Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const 
   DOVETAIL_ASSIGN(const auto expected, reference.run(inputs));
 
   ReferenceCheck check;
+  check.graph_tensors = expected.size();
   std::set<std::string> seen;
   const auto compare = [&](const std::string& name, const graph::Node* producer) {
     const auto want = expected.find(name);

@@ -13,6 +13,7 @@ namespace dovetail::cli {
 
 struct ReferenceCheck {
   std::size_t compared = 0;     // tensors that run and reference both have
+  std::size_t graph_tensors = 0;  // that the reference has; those fused away on the way to instructions exist nowhere else
   std::size_t elements = 0;
   std::size_t different = 0;    // tensors
   Diagnostics first;            // the first that differs in execution order; empty where all agree

@@ -39,8 +39,8 @@ std::string run_text(const RunFacts& facts) {
   if (const auto summary = bundle::summarize(*facts.bundle); summary.instructions > 0)
     text += program_text(summary) + counters_text(facts.run->counters);
   if (facts.check)
-    text += fmt::format("check         {} tensors, {} elements against the reference node by node: {}\n", facts.check->compared,
-                        with_separators(facts.check->elements),
+    text += fmt::format("check         {} of {} tensors of the integer graph, {} elements, against its evaluation node by node: {}\n",
+                        facts.check->compared, facts.check->graph_tensors, with_separators(facts.check->elements),
                         facts.check->different == 0 ? "all equal" : fmt::format("{} differ", facts.check->different));
   for (const auto& [name, array] : facts.run->outputs)
     text += fmt::format("output        {}: {}: {}\n", name, type_text(array.dtype(), array.shape()), preview(array));
@@ -67,6 +67,7 @@ Json run_json(const RunFacts& facts) {
   if (facts.check)
     json["check"] = {{"compared_with", "the integer graph node by node on naive loop programs"},
                      {"tensors", facts.check->compared},
+                     {"graph_tensors", facts.check->graph_tensors},
                      {"elements", facts.check->elements},
                      {"different", facts.check->different},
                      {"first", facts.check->first.empty() ? "" : to_string(facts.check->first.front(), "difference")}};

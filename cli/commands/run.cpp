@@ -44,6 +44,7 @@ class Run : public Command {
       DOVETAIL_ASSIGN(loaded, load_bundle());
     } else {
       CompileOptions options;
+      options.expose_all = check_;
       DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
       if (!outcome.model) return fail(Exit::failed, outcome.failure);
       model = std::move(outcome.model);

@@ -99,6 +99,7 @@ Result<Demonstration> demonstrate(const Variant& variant, const TestSet& test_se
   demo.placement = compiled.placement;
   demo.program = bundle::summarize(compiled.bundle);
   stopwatch.lap("compile");
+  for (const StageTime& stage : compiled.stages) demo.compile_stages.push_back({stage.name, stage.seconds});
   DOVETAIL_TRY(verify_programs(compiled.bundle));
   stopwatch.lap("verify");
 
@@ -149,9 +150,10 @@ Result<std::size_t> evaluate_float(const TestSet& test_set, std::vector<Stage>& 
 }
 
 Json to_json(const Demonstration& demo) {
-  Json placement = Json::array(), stages = Json::array();
+  Json placement = Json::array(), stages = Json::array(), compile_stages = Json::array();
   for (const NodePlacement& row : demo.placement) placement.push_back({{"node", row.node}, {"op", row.op}, {"target", row.target}, {"why", row.why}});
   for (const Stage& stage : demo.stages) stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
+  for (const Stage& stage : demo.compile_stages) compile_stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
   return {{"model", demo.variant.model},
           {"hardware", isa::config_to_json(demo.hardware)},
           {"import", {{"ir_version", demo.import.ir_version}, {"opset", demo.import.opset}, {"operators", demo.import.operators}, {"notes", demo.import.notes}}},
@@ -162,7 +164,8 @@ Json to_json(const Demonstration& demo) {
           {"images", demo.images},
           {"correct", {{"integer_reference", demo.reference_correct}, {"accelerator", demo.accelerator_correct}}},
           {"logits", {{"compared", demo.logits}, {"equal_to_integer_reference", demo.equal_to_reference}, {"equal_to_numpy", demo.equal_to_golden}}},
-          {"stages", stages}};
+          {"stages", stages},
+          {"compile_stages", compile_stages}};
 }
 
 }  // namespace digits

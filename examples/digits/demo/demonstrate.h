@@ -36,6 +36,7 @@ struct Demonstration {
   std::uintmax_t bundle_bytes = 0;
   std::vector<std::filesystem::path> files;      // written
   std::vector<Stage> stages;
+  std::vector<Stage> compile_stages;             // what "compile" consists of
   std::size_t images = 0, logits = 0;
   std::size_t reference_correct = 0, accelerator_correct = 0;
   std::size_t equal_to_reference = 0, equal_to_golden = 0;   // of `logits`

@@ -48,7 +48,7 @@ void print_placement(const std::vector<NodePlacement>& placement) {
   fmt::print("What runs where: {} nodes on the accelerator, {} on the host, {} folded\n\n{}", totals["accelerator"], totals["host"], totals["folded"],
              table.to_string());
   for (const auto& [why, operators] : folded)
-    if (!operators.empty()) fmt::print("  folded {}: {}\n", why, summary(why));
+    if (!operators.empty()) fmt::print("  folded: {} ({})\n", summary(why), why);
 }
 
 void print_program(const Demonstration& demo) {
@@ -72,13 +72,15 @@ void print_program(const Demonstration& demo) {
   fmt::print("\n{}", table.to_string());
 }
 
-void print_stages(const std::vector<Stage>& stages, std::size_t images) {
+void print_stages(const std::vector<Stage>& stages, const std::vector<Stage>& compile_stages, std::size_t images) {
   TextTable table({"stage", ">seconds"});
   double total = 0;
   for (const Stage& stage : stages) {
     const bool per_image = stage.name == "run" || stage.name.ends_with("reference");
     table.add({per_image ? fmt::format("{}, {} images", stage.name, images) : stage.name, fmt::format("{:.3f}", stage.seconds)});
     total += stage.seconds;
+    if (stage.name != "compile") continue;
+    for (const Stage& part : compile_stages) table.add({"  " + part.name, fmt::format("{:.3f}", part.seconds)});
   }
   table.add({"all", fmt::format("{:.3f}", total)});
   fmt::print("\n{}\n", table.to_string());
@@ -96,7 +98,7 @@ void print_demonstration(const Demonstration& demo) {
   fmt::print("\n");
   print_placement(demo.placement);
   print_program(demo);
-  print_stages(demo.stages, demo.images);
+  print_stages(demo.stages, demo.compile_stages, demo.images);
   for (const auto& file : demo.files) fmt::print("Written: {}\n", file.string());
   fmt::print("\n");
   std::fflush(stdout);  // the next model takes seconds
@@ -105,7 +107,7 @@ void print_demonstration(const Demonstration& demo) {
 void print_verdict(const std::vector<Demonstration>& demos, std::size_t float_correct, const std::vector<Stage>& stages) {
   const std::size_t images = demos.front().images;
   fmt::print("==== Verdict on {} test images ====\n", images);
-  print_stages(stages, images);
+  print_stages(stages, {}, images);
   TextTable accuracy({"model", "evaluated", ">correct", ">accuracy"});
   const auto add = [&](const std::string& model, const std::string& how, std::size_t correct) {
     accuracy.add({model, how, fmt::format("{}/{}", correct, images), fmt::format("{:.2f} %", 100.0 * static_cast<double>(correct) / static_cast<double>(images))});
