@@ -131,10 +131,15 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
     const auto* plain = std::get_if<VarRef>(&iterator.binding->node);
     const Var var = make_var(plain ? plain->var->name : fmt::format("{}.{}", name, iterator.var->name));
     const int d = (*dimensions)[i];
-    // A box as long as the dimension may lie askew of it (masked reads beyond the edge): then all of the dimension is computed.
-    const bool whole = d < 0 || box[static_cast<std::size_t>(d)].extent >= iterator.extent;
-    const std::int64_t extent = whole ? iterator.extent : box[static_cast<std::size_t>(d)].extent;
-    const Expr min = whole ? int_imm(0) : box[static_cast<std::size_t>(d)].min;
+    // What the readers touch, within the dimension: masked reads may stick out at its edges.
+    RangeExpr needed = d < 0 ? RangeExpr{int_imm(0), iterator.extent} : box[static_cast<std::size_t>(d)];
+    if (const auto* fixed = std::get_if<IntImm>(&needed.min->node)) {
+      const std::int64_t begin = std::max<std::int64_t>(fixed->value, 0), end = std::min(fixed->value + needed.extent, iterator.extent);
+      needed = {int_imm(begin), std::max<std::int64_t>(end - begin, 1)};
+    } else if (needed.extent >= iterator.extent) {
+      needed = {int_imm(0), iterator.extent};
+    }
+    const auto& [min, extent] = needed;
     iterator.binding = extent == 1 ? min : simplify(min + ref(var), bounds);
     Bounds with_loop = bounds;
     with_loop[var.get()] = {0, extent - 1};
