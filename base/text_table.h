@@ -15,7 +15,8 @@ class TextTable {
   void add(std::vector<std::string> cells);  // precondition: as many cells as headers
   bool empty() const { return rows_.empty(); }
 
-  // Header, rule, rows; every line begins with `indent` spaces and ends without trailing ones, and with '\n'. Widths count code points.
+  // Header, rule, rows; every line begins with `indent` spaces and ends without trailing ones, and with '\n'. Widths
+  // count code points.
   std::string to_string(int indent = 2) const;
 
  private:

@@ -5,7 +5,8 @@
 //  12  CRC-32                uint32, of every byte from 16 to the end
 //  16  manifest size         uint64, bytes
 //  24  manifest              JSON; its "blobs" lists the size of every blob
-//   …  blobs in that order, each beginning at the next multiple of 16, the gaps zero; the file ends where the last blob does
+//   …  blobs in that order, each beginning at the next multiple of 16, the gaps zero; the file ends where the last blob
+//   does
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,9 @@ inline constexpr std::size_t kManifestSizeOffset = 16;
 inline constexpr std::size_t kHeaderBytes = 24;
 inline constexpr std::size_t kBlobAlignment = 16;
 
-constexpr std::size_t aligned(std::size_t offset) { return (offset + kBlobAlignment - 1) / kBlobAlignment * kBlobAlignment; }
+constexpr std::size_t aligned(std::size_t offset) {
+  return (offset + kBlobAlignment - 1) / kBlobAlignment * kBlobAlignment;
+}
 
 // Of the bytes behind the checksum field. Precondition: bytes.size() >= kHeaderBytes.
 std::uint32_t checksum(std::span<const std::byte> bytes);

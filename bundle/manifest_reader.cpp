@@ -57,14 +57,16 @@ std::vector<std::string> ManifestValue::texts() const {
 
 std::int64_t ManifestValue::integer(std::int64_t low, std::int64_t high) const {
   // nlohmann keeps non-negative numbers as unsigned: one above int64 must not wrap.
-  const bool fits = json_->is_number_integer() &&
-                    (!json_->is_number_unsigned() || json_->get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX));
+  const bool fits =
+      json_->is_number_integer() &&
+      (!json_->is_number_unsigned() || json_->get<std::uint64_t>() <= static_cast<std::uint64_t>(INT64_MAX));
   if (fits) {
     const auto value = json_->get<std::int64_t>();
     if (low <= value && value <= high) return value;
     fail(fmt::format("{} is outside [{}, {}]", value, low, high));
   } else {
-    fail(fmt::format("expected an integer in [{}, {}], found {}", low, high, json_->is_number() ? json_->dump() : json_->type_name()));
+    fail(fmt::format("expected an integer in [{}, {}], found {}", low, high,
+                     json_->is_number() ? json_->dump() : json_->type_name()));
   }
   return low;
 }
@@ -75,7 +77,8 @@ std::uint64_t ManifestValue::natural(std::uint64_t high) const {
     if (value <= high) return value;
     fail(fmt::format("{} > {}", value, high));
   } else {
-    fail(fmt::format("expected an integer in [0, {}], found {}", high, json_->is_number() ? json_->dump() : json_->type_name()));
+    fail(fmt::format("expected an integer in [0, {}], found {}", high,
+                     json_->is_number() ? json_->dump() : json_->type_name()));
   }
   return 0;
 }

@@ -1,5 +1,5 @@
-// Bytes -> Bundle. The bytes may come from anywhere: every offset, size and count is checked against what is really there before it is
-// used, and nothing is allocated that the file does not hold.
+// Bytes -> Bundle. The bytes may come from anywhere: every offset, size and count is checked against what is really
+// there before it is used, and nothing is allocated that the file does not hold.
 #include <limits>
 #include <string>
 #include <string_view>
@@ -43,7 +43,8 @@ Result<std::string_view> manifest_text(std::span<const std::byte> bytes, std::st
                                      bytes.size() - format::kHeaderBytes));
   const auto expected = load_little_endian<std::uint32_t>(bytes, format::kChecksumOffset);
   if (const auto actual = format::checksum(bytes); actual != expected)
-    return broken(where, fmt::format("checksum {:08x}, expected {:08x}: the file is damaged or truncated", actual, expected));
+    return broken(where,
+                  fmt::format("checksum {:08x}, expected {:08x}: the file is damaged or truncated", actual, expected));
   return text.substr(format::kHeaderBytes, manifest_bytes);
 }
 
@@ -111,14 +112,16 @@ class Reader {
     std::int64_t bytes = size_bytes(tensor.dtype);
     for (const ManifestValue& extent : item.at("shape").items()) {
       tensor.shape.push_back(extent.integer(0, kMaxTensorBytes));
-      bytes = tensor.shape.back() > kMaxTensorBytes / std::max<std::int64_t>(bytes, 1) ? kMaxTensorBytes + 1 : bytes * tensor.shape.back();
+      bytes = tensor.shape.back() > kMaxTensorBytes / std::max<std::int64_t>(bytes, 1) ? kMaxTensorBytes + 1
+                                                                                       : bytes * tensor.shape.back();
       if (bytes > kMaxTensorBytes) item.at("shape").fail(fmt::format("more than {} bytes", kMaxTensorBytes));
       if (!errors_.empty()) return tensor;
     }
     if (const auto constant = item.find("constant")) {
       const auto content = blob(*constant);
       if (static_cast<std::int64_t>(content.size()) != bytes)
-        constant->fail(fmt::format("{} bytes, expected {} for {}{}", content.size(), bytes, name(tensor.dtype), to_string(tensor.shape)));
+        constant->fail(fmt::format("{} bytes, expected {} for {}{}", content.size(), bytes, name(tensor.dtype),
+                                   to_string(tensor.shape)));
       if (tensor.dtype == DType::boolean)
         for (const std::byte value : content)
           if (value > std::byte{1}) constant->fail("a bool that is neither 0 nor 1");
@@ -175,7 +178,8 @@ class Reader {
     step.dram_bytes = item.at("dram_bytes").natural(kAnyNatural);
     for (const ManifestValue& segment : item.at("segments").items()) {
       const auto content = blob(segment.at("bytes"));
-      step.segments.push_back({segment.at("name").text(), segment.at("address").natural(kAnyNatural), {content.begin(), content.end()}});
+      step.segments.push_back(
+          {segment.at("name").text(), segment.at("address").natural(kAnyNatural), {content.begin(), content.end()}});
     }
     step.program_base = item.at("program_base").natural(kAnyNatural);
     for (const ManifestValue& launch : item.at("launches").items())
@@ -183,8 +187,8 @@ class Reader {
     step.inputs = read_bindings(item.at("inputs"));
     step.outputs = read_bindings(item.at("outputs"));
     for (const ManifestValue& range : item.at("ranges").items())
-      step.ranges.push_back({range.at("begin").natural(kAnyNatural), range.at("end").natural(kAnyNatural), range.at("name").text(),
-                             range.at("origins").texts()});
+      step.ranges.push_back({range.at("begin").natural(kAnyNatural), range.at("end").natural(kAnyNatural),
+                             range.at("name").text(), range.at("origins").texts()});
     step.uops = item.at("uops").natural(kAnyNatural);
     const auto content = blob(item.at("program"));
     if (!errors_.empty()) return step;

@@ -1,4 +1,5 @@
-// Bundle -> bytes (bundle/format.h). Equal bundles give equal bytes. A program and the segment that holds it share one blob.
+// Bundle -> bytes (bundle/format.h). Equal bundles give equal bytes. A program and the segment that holds it share one
+// blob.
 #include <algorithm>
 #include <cstring>
 #include <deque>
@@ -83,7 +84,8 @@ Json to_json(const AccelStep& step, BlobWriter& blobs) {
     segments.push_back({{"name", segment.name}, {"address", segment.address}, {"bytes", blob}});
   }
   if (!program_blob) program_blob = blobs.keep(*std::move(program));
-  for (const isa::Launch& launch : step.launches) launches.push_back({{"begin", launch.begin}, {"count", launch.count}});
+  for (const isa::Launch& launch : step.launches)
+    launches.push_back({{"begin", launch.begin}, {"count", launch.count}});
   for (const InstructionRange& range : step.ranges)
     ranges.push_back({{"begin", range.begin}, {"end", range.end}, {"name", range.name}, {"origins", range.origins}});
   return {{"kind", "accel"},
@@ -107,7 +109,8 @@ std::vector<std::byte> serialize(const Bundle& bundle) {
   BlobWriter blobs;
   Json tensors = Json::array(), steps = Json::array();
   for (const Tensor& tensor : bundle.tensors) tensors.push_back(to_json(tensor, blobs));
-  for (const Step& step : bundle.steps) steps.push_back(std::visit([&](const auto& body) { return to_json(body, blobs); }, step));
+  for (const Step& step : bundle.steps)
+    steps.push_back(std::visit([&](const auto& body) { return to_json(body, blobs); }, step));
   const Json manifest{{"name", bundle.name},       {"tensors", tensors}, {"inputs", bundle.inputs},
                       {"outputs", bundle.outputs}, {"steps", steps},     {"report", bundle.report},
                       {"blobs", blobs.sizes()}};

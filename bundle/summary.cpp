@@ -38,7 +38,8 @@ ProgramSummary summarize(std::span<const isa::Instruction> program) {
   summary.instructions = program.size();
   for (const isa::Instruction& instruction : program) {
     ++summary.kinds[kind_of(instruction)];
-    summary.tokens += static_cast<std::uint64_t>(instruction.flags.push_prev) + static_cast<std::uint64_t>(instruction.flags.push_next);
+    summary.tokens += static_cast<std::uint64_t>(instruction.flags.push_prev) +
+                      static_cast<std::uint64_t>(instruction.flags.push_next);
   }
   return summary;
 }
@@ -57,7 +58,10 @@ ProgramSummary summarize(const Bundle& bundle) {
 }
 
 Json to_json(const ProgramSummary& summary) {
-  return {{"instructions", summary.instructions}, {"by_kind", summary.kinds}, {"tokens", summary.tokens}, {"uops", summary.uops}};
+  return {{"instructions", summary.instructions},
+          {"by_kind", summary.kinds},
+          {"tokens", summary.tokens},
+          {"uops", summary.uops}};
 }
 
 }  // namespace dovetail::bundle

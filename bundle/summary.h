@@ -12,14 +12,15 @@
 
 namespace dovetail::bundle {
 
-// "load.inp", "load.uop", "store.out", "gemm", "gemm.reset", "alu.max", "nop", "finish". A transfer with x_size 0 is a "nop".
+// "load.inp", "load.uop", "store.out", "gemm", "gemm.reset", "alu.max", "nop", "finish". A transfer with x_size 0 is a
+// "nop".
 std::string kind_of(const isa::Instruction& instruction);
 
 struct ProgramSummary {
-  std::map<std::string, std::uint64_t> kinds;   // instructions by kind_of
+  std::map<std::string, std::uint64_t> kinds;  // instructions by kind_of
   std::uint64_t instructions = 0;
-  std::uint64_t tokens = 0;                     // pushed
-  std::uint64_t uops = 0;                       // micro-ops in the image; 0 where only the program is known
+  std::uint64_t tokens = 0;  // pushed
+  std::uint64_t uops = 0;    // micro-ops in the image; 0 where only the program is known
 
   ProgramSummary& operator+=(const ProgramSummary& other);
 };

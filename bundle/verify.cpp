@@ -35,9 +35,12 @@ class Verifier {
   void fail(std::string why) {
     problems_.push_back({"invalid bundle", step_, std::move(why), "make it again with `dovetail compile`"});
   }
-  bool in_range(TensorIndex index) const { return index >= 0 && static_cast<std::size_t>(index) < bundle_.tensors.size(); }
+  bool in_range(TensorIndex index) const {
+    return index >= 0 && static_cast<std::size_t>(index) < bundle_.tensors.size();
+  }
   std::string tensor_text(TensorIndex index) const {
-    return in_range(index) ? fmt::format("\"{}\"", bundle_.tensors[static_cast<std::size_t>(index)].name) : fmt::format("{}", index);
+    return in_range(index) ? fmt::format("\"{}\"", bundle_.tensors[static_cast<std::size_t>(index)].name)
+                           : fmt::format("{}", index);
   }
 
   void check_tensors() {
@@ -46,7 +49,8 @@ class Verifier {
       const Tensor& tensor = bundle_.tensors[i];
       step_ = fmt::format("tensors[{}]", i);
       if (tensor.name.empty()) fail("it has no name");
-      if (!names.insert(tensor.name).second) fail(fmt::format("its name \"{}\" is taken by another tensor", tensor.name));
+      if (!names.insert(tensor.name).second)
+        fail(fmt::format("its name \"{}\" is taken by another tensor", tensor.name));
       for (const std::int64_t extent : tensor.shape)
         if (extent < 0) fail(fmt::format("\"{}\" has the negative extent {}", tensor.name, extent));
       if (!tensor.constant) continue;
@@ -61,12 +65,14 @@ class Verifier {
   // Every tensor is defined once, before it is used.
   void define(TensorIndex index, std::string_view by) {
     if (!in_range(index)) return fail(fmt::format("{} names tensor {}, of {}", by, index, bundle_.tensors.size()));
-    if (defined_[static_cast<std::size_t>(index)]) fail(fmt::format("{} defines tensor {}, which is defined already", by, tensor_text(index)));
+    if (defined_[static_cast<std::size_t>(index)])
+      fail(fmt::format("{} defines tensor {}, which is defined already", by, tensor_text(index)));
     defined_[static_cast<std::size_t>(index)] = true;
   }
   void use(TensorIndex index, std::string_view by) {
     if (!in_range(index)) return fail(fmt::format("{} names tensor {}, of {}", by, index, bundle_.tensors.size()));
-    if (!defined_[static_cast<std::size_t>(index)]) fail(fmt::format("{} uses tensor {}, which nothing has computed yet", by, tensor_text(index)));
+    if (!defined_[static_cast<std::size_t>(index)])
+      fail(fmt::format("{} uses tensor {}, which nothing has computed yet", by, tensor_text(index)));
   }
 
   void check(const HostStep& step) {
@@ -90,8 +96,8 @@ class Verifier {
     if (!in_range(index)) return;  // told by use or define
     const Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(index)];
     if (tensor.dtype != buffer.dtype || tensor.shape != buffer.shape)
-      fail(fmt::format("parameter {} is {}{}, tensor \"{}\" is {}{}", buffer.name, name(buffer.dtype), to_string(buffer.shape), tensor.name,
-                       name(tensor.dtype), to_string(tensor.shape)));
+      fail(fmt::format("parameter {} is {}{}, tensor \"{}\" is {}{}", buffer.name, name(buffer.dtype),
+                       to_string(buffer.shape), tensor.name, name(tensor.dtype), to_string(tensor.shape)));
   }
 
   void check(const AccelStep& step) {

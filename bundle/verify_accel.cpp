@@ -34,10 +34,11 @@ class AccelVerifier {
   void fail(std::string why) { problems_.push_back(std::move(why)); }
 
   void check_memory() {
-    const std::uint64_t space = step_.config.address_bits >= 64 ? UINT64_MAX : std::uint64_t{1} << step_.config.address_bits;
+    const std::uint64_t space =
+        step_.config.address_bits >= 64 ? UINT64_MAX : std::uint64_t{1} << step_.config.address_bits;
     if (step_.dram_base > space || step_.dram_bytes > space - step_.dram_base)
-      return fail(fmt::format("its memory, {} bytes from {:#x}, ends behind the {} address bits of {}", step_.dram_bytes, step_.dram_base,
-                              step_.config.address_bits, step_.config.name));
+      return fail(fmt::format("its memory, {} bytes from {:#x}, ends behind the {} address bits of {}",
+                              step_.dram_bytes, step_.dram_base, step_.config.address_bits, step_.config.name));
     std::vector<Area> initial, written;
     for (const Segment& segment : step_.segments)
       initial.push_back({fmt::format("segment \"{}\"", segment.name), segment.address, segment.bytes.size()});
@@ -45,10 +46,12 @@ class AccelVerifier {
     add(written, step_.outputs, "output");
     for (const auto* areas : {&initial, &written})
       for (const Area& area : *areas)
-        if (area.begin < step_.dram_base || area.bytes > step_.dram_bytes || area.begin - step_.dram_base > step_.dram_bytes - area.bytes)
-          fail(fmt::format("{}, {} bytes at {:#x}, leaves the memory of {} bytes at {:#x}", area.name, area.bytes, area.begin,
-                           step_.dram_bytes, step_.dram_base));
-    // An output may share bytes with an input or a segment (a border written once, an update in place), what is laid out at the start may not.
+        if (area.begin < step_.dram_base || area.bytes > step_.dram_bytes ||
+            area.begin - step_.dram_base > step_.dram_bytes - area.bytes)
+          fail(fmt::format("{}, {} bytes at {:#x}, leaves the memory of {} bytes at {:#x}", area.name, area.bytes,
+                           area.begin, step_.dram_bytes, step_.dram_base));
+    // An output may share bytes with an input or a segment (a border written once, an update in place), what is laid
+    // out at the start may not.
     if (problems_.empty()) check_disjoint(std::move(initial));
     if (problems_.empty()) check_disjoint(std::move(written));
   }
@@ -57,7 +60,8 @@ class AccelVerifier {
     for (const Binding& binding : bindings) {
       const Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(binding.tensor)];
       const std::int64_t bytes = element_count(tensor.shape) * size_bytes(tensor.dtype);
-      areas.push_back({fmt::format("{} \"{}\"", kind, tensor.name), binding.address, static_cast<std::uint64_t>(bytes)});
+      areas.push_back(
+          {fmt::format("{} \"{}\"", kind, tensor.name), binding.address, static_cast<std::uint64_t>(bytes)});
     }
   }
 
@@ -66,8 +70,8 @@ class AccelVerifier {
     std::sort(areas.begin(), areas.end(), [](const Area& a, const Area& b) { return a.begin < b.begin; });
     for (std::size_t i = 1; i < areas.size(); ++i)
       if (areas[i].begin - areas[i - 1].begin < areas[i - 1].bytes)
-        fail(fmt::format("{} at {:#x} overlaps {}, {} bytes at {:#x}", areas[i].name, areas[i].begin, areas[i - 1].name, areas[i - 1].bytes,
-                         areas[i - 1].begin));
+        fail(fmt::format("{} at {:#x} overlaps {}, {} bytes at {:#x}", areas[i].name, areas[i].begin, areas[i - 1].name,
+                         areas[i - 1].bytes, areas[i - 1].begin));
   }
 
   // The program stands in the step twice: decoded, and in the image for engines that fetch. Both must say the same.
@@ -78,7 +82,8 @@ class AccelVerifier {
       return;
     }
     for (const Segment& segment : step_.segments) {
-      if (step_.program_base < segment.address || step_.program_base - segment.address >= segment.bytes.size()) continue;
+      if (step_.program_base < segment.address || step_.program_base - segment.address >= segment.bytes.size())
+        continue;
       const auto begin = segment.bytes.begin() + static_cast<std::ptrdiff_t>(step_.program_base - segment.address);
       const auto left = static_cast<std::size_t>(segment.bytes.end() - begin);
       if (left < encoded->size() || !std::equal(encoded->begin(), encoded->end(), begin))
@@ -96,8 +101,8 @@ class AccelVerifier {
     std::size_t covered = 0;
     for (const InstructionRange& range : step_.ranges) {
       if (range.begin != covered || range.end < range.begin || range.end > size)
-        return fail(fmt::format("instruction range \"{}\", [{}, {}), does not continue at {} of {}", range.name, range.begin, range.end,
-                                covered, size));
+        return fail(fmt::format("instruction range \"{}\", [{}, {}), does not continue at {} of {}", range.name,
+                                range.begin, range.end, covered, size));
       covered = range.end;
     }
     if (covered != size) fail(fmt::format("the instruction ranges cover {} of {} instructions", covered, size));
@@ -110,6 +115,8 @@ class AccelVerifier {
 
 }  // namespace
 
-std::vector<std::string> verify_accel(const Bundle& bundle, const AccelStep& step) { return AccelVerifier(bundle, step).run(); }
+std::vector<std::string> verify_accel(const Bundle& bundle, const AccelStep& step) {
+  return AccelVerifier(bundle, step).run();
+}
 
 }  // namespace dovetail::bundle

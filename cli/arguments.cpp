@@ -26,8 +26,10 @@ struct TargetRow {
   std::string_view name;
   bool available;
 };
-// In the order of DESIGN's target list; the unavailable ones are known so that the message can say "not yet" instead of "no such".
-constexpr std::array<TargetRow, 5> kTargets{{{"accel", true}, {"cpu", true}, {"onednn", false}, {"cuda", false}, {"cublas", false}}};
+// In the order of DESIGN's target list; the unavailable ones are known so that the message can say "not yet" instead of
+// "no such".
+constexpr std::array<TargetRow, 5> kTargets{
+    {{"accel", true}, {"cpu", true}, {"onednn", false}, {"cuda", false}, {"cublas", false}}};
 
 }  // namespace
 
@@ -45,21 +47,25 @@ Result<std::vector<isa::Launch>> parse_launches(const std::vector<std::string>& 
     isa::Launch launch;
     if (colon == std::string::npos || !parse_number(std::string_view(text).substr(0, colon), 10, launch.begin) ||
         !parse_number(std::string_view(text).substr(colon + 1), 10, launch.count))
-      return bad_value("--launch", text, "it is not BEGIN:COUNT", "write the first instruction's index and how many follow, as in 0:30");
+      return bad_value("--launch", text, "it is not BEGIN:COUNT",
+                       "write the first instruction's index and how many follow, as in 0:30");
     if (launch.begin > program_size || launch.count > program_size - launch.begin)
-      return bad_value("--launch", text, fmt::format("it exceeds the program's {} instructions", program_size), "launch fewer");
+      return bad_value("--launch", text, fmt::format("it exceeds the program's {} instructions", program_size),
+                       "launch fewer");
     launches.push_back(launch);
   }
   if (texts.empty()) launches.push_back({0, program_size});
   return launches;
 }
 
-Result<std::map<std::string, std::string>> parse_assignments(std::string_view option, const std::vector<std::string>& texts) {
+Result<std::map<std::string, std::string>> parse_assignments(std::string_view option,
+                                                             const std::vector<std::string>& texts) {
   std::map<std::string, std::string> assignments;
   for (const std::string& text : texts) {
     const std::size_t equals = text.rfind('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-      return bad_value(option, text, "it is not NAME=VALUE", fmt::format("write {} NAME=VALUE, without spaces", option));
+      return bad_value(option, text, "it is not NAME=VALUE",
+                       fmt::format("write {} NAME=VALUE, without spaces", option));
     if (!assignments.emplace(text.substr(0, equals), text.substr(equals + 1)).second)
       return bad_value(option, text, fmt::format("{} is given twice", text.substr(0, equals)), "give it once");
   }
@@ -75,11 +81,14 @@ Result<std::vector<std::string>> parse_targets(std::string_view option, std::str
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string target(text.substr(begin, end - begin));
-    const auto row = std::find_if(kTargets.begin(), kTargets.end(), [&](const TargetRow& candidate) { return candidate.name == target; });
+    const auto row = std::find_if(kTargets.begin(), kTargets.end(),
+                                  [&](const TargetRow& candidate) { return candidate.name == target; });
     if (row == kTargets.end()) return bad_value(option, text, fmt::format("there is no target \"{}\"", target), hint);
-    if (!row->available) return bad_value(option, text, fmt::format("target {} is not available in this version", target), hint);
+    if (!row->available)
+      return bad_value(option, text, fmt::format("target {} is not available in this version", target), hint);
     if (std::find(targets.begin(), targets.end(), target) != targets.end())
-      return bad_value(option, text, fmt::format("{} is listed twice", target), "name each target once, in order of preference");
+      return bad_value(option, text, fmt::format("{} is listed twice", target),
+                       "name each target once, in order of preference");
     targets.push_back(target);
     begin = end + 1;
   }
@@ -95,7 +104,8 @@ Result<std::map<std::string, Shape>> parse_shapes(const std::vector<std::string>
       const std::size_t end = std::min(text.find('x', begin), text.size());
       std::int64_t extent = 0;
       if (!parse_number(std::string_view(text).substr(begin, end - begin), 10, extent) || extent < 1)
-        return bad_value("--shape", fmt::format("{}={}", name, text), "an extent is no positive number", "write 1x3x224x224, or batch=1");
+        return bad_value("--shape", fmt::format("{}={}", name, text), "an extent is no positive number",
+                         "write 1x3x224x224, or batch=1");
       shape.push_back(extent);
       begin = end + 1;
     }
@@ -106,7 +116,8 @@ Result<std::map<std::string, Shape>> parse_shapes(const std::vector<std::string>
 std::string plain_name(std::string_view name) {
   std::string plain(name);
   for (char& c : plain) {
-    const bool kept = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
+    const bool kept =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
     if (!kept) c = '_';
   }
   return plain;

@@ -1,4 +1,5 @@
-// Values as typed on the command line: addresses, launches, target lists, NAME=VALUE, names of tensors. Diagnostics name the option.
+// Values as typed on the command line: addresses, launches, target lists, NAME=VALUE, names of tensors. Diagnostics
+// name the option.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ Result<std::uint64_t> parse_address(std::string_view option, std::string_view te
 Result<std::vector<isa::Launch>> parse_launches(const std::vector<std::string>& texts, std::size_t program_size);
 
 // "NAME=VALUE", divided at the last '=' (names of models may hold one). A name twice is an error.
-Result<std::map<std::string, std::string>> parse_assignments(std::string_view option, const std::vector<std::string>& texts);
+Result<std::map<std::string, std::string>> parse_assignments(std::string_view option,
+                                                             const std::vector<std::string>& texts);
 
 // "accel,cpu": names of targets that this version has, each once, in order of preference.
 Result<std::vector<std::string>> parse_targets(std::string_view option, std::string_view text);
@@ -31,7 +33,9 @@ Result<std::map<std::string, Shape>> parse_shapes(const std::vector<std::string>
 
 // A name as it appears in files and on the command line: every character outside A-Za-z0-9_.- becomes '_'.
 std::string plain_name(std::string_view name);
-// The one of `names` that `given` means: itself, or the only one whose plain name is `given`'s. `kind`: "input", "node".
-Result<std::string> match_name(std::string_view option, std::string_view kind, const std::vector<std::string>& names, std::string_view given);
+// The one of `names` that `given` means: itself, or the only one whose plain name is `given`'s. `kind`: "input",
+// "node".
+Result<std::string> match_name(std::string_view option, std::string_view kind, const std::vector<std::string>& names,
+                               std::string_view given);
 
 }  // namespace dovetail::cli

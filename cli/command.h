@@ -1,4 +1,5 @@
-// A command of `dovetail`: what it takes, and what it does. Each lives in a file of cli/commands; cli/commands/all.cpp lists them.
+// A command of `dovetail`: what it takes, and what it does. Each lives in a file of cli/commands; cli/commands/all.cpp
+// lists them.
 #pragma once
 
 #include <memory>
@@ -21,9 +22,11 @@ class Command {
  public:
   virtual ~Command() = default;
 
-  // Called once, before run(): binds the command's members to options. They keep their initial values where an option is absent.
+  // Called once, before run(): binds the command's members to options. They keep their initial values where an option
+  // is absent.
   virtual void declare(Options& options) = 0;
-  // Diagnostics mean bad_input; a command that took its input and failed prints with fail() and returns what that returns.
+  // Diagnostics mean bad_input; a command that took its input and failed prints with fail() and returns what that
+  // returns.
   virtual Result<Exit> run() = 0;
 };
 

@@ -37,15 +37,23 @@ Result<Description> describe_npz(std::span<const std::byte> bytes, const std::st
     table.add({name, type_text(array.dtype(), array.shape()), preview(array)});
     list[name] = array_json(array);
   }
-  return Description{fmt::format("archive       {} arrays\n\n{}", arrays.size(), table.to_string()), {{"kind", "npz"}, {"arrays", std::move(list)}}};
+  return Description{fmt::format("archive       {} arrays\n\n{}", arrays.size(), table.to_string()),
+                     {{"kind", "npz"}, {"arrays", std::move(list)}}};
 }
 
 Result<Description> describe_bundle(std::span<const std::byte> bytes, const std::string& path) {
   DOVETAIL_ASSIGN(const bundle::Bundle bundle, bundle::parse(bytes, path));
-  const auto tensor = [&](bundle::TensorIndex index) -> const bundle::Tensor& { return bundle.tensors[static_cast<std::size_t>(index)]; };
-  std::string text = fmt::format("bundle        {}, {} tensors, {} steps\n", bundle.name, bundle.tensors.size(), bundle.steps.size());
-  for (const auto index : bundle.inputs) text += fmt::format("input         {}: {}\n", tensor(index).name, type_text(tensor(index).dtype, tensor(index).shape));
-  for (const auto index : bundle.outputs) text += fmt::format("output        {}: {}\n", tensor(index).name, type_text(tensor(index).dtype, tensor(index).shape));
+  const auto tensor = [&](bundle::TensorIndex index) -> const bundle::Tensor& {
+    return bundle.tensors[static_cast<std::size_t>(index)];
+  };
+  std::string text =
+      fmt::format("bundle        {}, {} tensors, {} steps\n", bundle.name, bundle.tensors.size(), bundle.steps.size());
+  for (const auto index : bundle.inputs)
+    text +=
+        fmt::format("input         {}: {}\n", tensor(index).name, type_text(tensor(index).dtype, tensor(index).shape));
+  for (const auto index : bundle.outputs)
+    text +=
+        fmt::format("output        {}: {}\n", tensor(index).name, type_text(tensor(index).dtype, tensor(index).shape));
 
   TextTable table({"step", "target", ">instructions", ">memory", "stands for"});
   Json steps = Json::array();
@@ -59,7 +67,8 @@ Result<Description> describe_bundle(std::span<const std::byte> bytes, const std:
     const auto& accel = std::get<bundle::AccelStep>(step);
     std::vector<std::string> origins;
     for (const auto& range : accel.ranges) origins.insert(origins.end(), range.origins.begin(), range.origins.end());
-    table.add({accel.name, "accel", with_separators(accel.program.size()), bytes_text(accel.dram_bytes), fmt::format("{}", fmt::join(origins, ", "))});
+    table.add({accel.name, "accel", with_separators(accel.program.size()), bytes_text(accel.dram_bytes),
+               fmt::format("{}", fmt::join(origins, ", "))});
     configs[accel.config.name] = config_text(accel.config);
     steps.push_back({{"name", accel.name},
                      {"target", "accel"},
@@ -72,7 +81,12 @@ Result<Description> describe_bundle(std::span<const std::byte> bytes, const std:
   if (!table.empty()) text += fmt::format("\n{}\n", table.to_string());
   const bundle::ProgramSummary summary = bundle::summarize(bundle);
   if (summary.instructions > 0) text += program_text(summary);
-  return Description{text, {{"kind", "bundle"}, {"name", bundle.name}, {"steps", steps}, {"program", bundle::to_json(summary)}, {"report", bundle.report}}};
+  return Description{text,
+                     {{"kind", "bundle"},
+                      {"name", bundle.name},
+                      {"steps", steps},
+                      {"program", bundle::to_json(summary)},
+                      {"report", bundle.report}}};
 }
 
 Result<Description> describe_json(std::string_view content, const std::string& path) {
@@ -82,9 +96,11 @@ Result<Description> describe_json(std::string_view content, const std::string& p
                       "hardware configurations and reports are objects"};
   if (!json.contains("kind")) {
     DOVETAIL_ASSIGN(const isa::HardwareConfig config, isa::config_from_json(json, path));
-    return Description{fmt::format("hardware      {}\n", config_text(config)), {{"kind", "hardware"}, {"config", isa::config_to_json(config)}}};
+    return Description{fmt::format("hardware      {}\n", config_text(config)),
+                       {{"kind", "hardware"}, {"config", isa::config_to_json(config)}}};
   }
-  std::string text = fmt::format("report        {}\n\n", json["kind"].is_string() ? json["kind"].get<std::string>() : json["kind"].dump());
+  std::string text = fmt::format("report        {}\n\n",
+                                 json["kind"].is_string() ? json["kind"].get<std::string>() : json["kind"].dump());
   TextTable table({"entry", "value"});
   for (const auto& [key, value] : json.items()) {
     if (value.is_object()) table.add({key, fmt::format("{} entries", value.size())});
@@ -96,30 +112,40 @@ Result<Description> describe_json(std::string_view content, const std::string& p
 
 Result<Description> describe_model(const import::Imported& model) {
   const graph::Graph& graph = model.graph;
-  std::string text = fmt::format("ONNX model    {}: IR {}, opset {}{}\n", graph.name, model.report.ir_version, model.report.opset,
-                                 model.report.producer.empty() ? "" : ", by " + model.report.producer);
+  std::string text =
+      fmt::format("ONNX model    {}: IR {}, opset {}{}\n", graph.name, model.report.ir_version, model.report.opset,
+                  model.report.producer.empty() ? "" : ", by " + model.report.producer);
   for (const std::string& note : model.report.notes) text += fmt::format("note          {}\n", note);
-  for (const auto id : graph.inputs) text += fmt::format("input         {}: {}\n", graph.value(id).name, to_string(graph.value(id).type));
-  for (const auto id : graph.outputs) text += fmt::format("output        {}: {}\n", graph.value(id).name, to_string(graph.value(id).type));
+  for (const auto id : graph.inputs)
+    text += fmt::format("input         {}: {}\n", graph.value(id).name, to_string(graph.value(id).type));
+  for (const auto id : graph.outputs)
+    text += fmt::format("output        {}: {}\n", graph.value(id).name, to_string(graph.value(id).type));
   TextTable table({"operator", ">nodes"});
   for (const auto& [name, count] : model.report.operators) table.add({name, fmt::format("{}", count)});
   return Description{text + "\n" + table.to_string(),
-                     {{"kind", "onnx"}, {"name", graph.name}, {"ir_version", model.report.ir_version}, {"opset", model.report.opset},
-                      {"operators", model.report.operators}, {"notes", model.report.notes}}};
+                     {{"kind", "onnx"},
+                      {"name", graph.name},
+                      {"ir_version", model.report.ir_version},
+                      {"opset", model.report.opset},
+                      {"operators", model.report.operators},
+                      {"notes", model.report.notes}}};
 }
 
 Result<Description> describe_program(std::span<const isa::Instruction> program, const isa::HardwareConfig& config) {
   const bundle::ProgramSummary summary = bundle::summarize(program);
   std::string kinds;
-  for (const auto& [kind, count] : summary.kinds) kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", kind, with_separators(count));
-  return Description{fmt::format("program       {} instructions for {}\n              {}; {} tokens\n", with_separators(summary.instructions),
-                                 config.name, kinds, with_separators(summary.tokens)),
-                     {{"kind", "program"}, {"hardware", isa::config_to_json(config)}, {"program", bundle::to_json(summary)}}};
+  for (const auto& [kind, count] : summary.kinds)
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", kind, with_separators(count));
+  return Description{
+      fmt::format("program       {} instructions for {}\n              {}; {} tokens\n",
+                  with_separators(summary.instructions), config.name, kinds, with_separators(summary.tokens)),
+      {{"kind", "program"}, {"hardware", isa::config_to_json(config)}, {"program", bundle::to_json(summary)}}};
 }
 
 }  // namespace
 
-Result<Description> describe(std::span<const std::byte> bytes, const std::string& path, const std::optional<isa::HardwareConfig>& config) {
+Result<Description> describe(std::span<const std::byte> bytes, const std::string& path,
+                             const std::optional<isa::HardwareConfig>& config) {
   if (bytes.empty()) return Diagnostic{"cannot inspect", path, "it is empty", "is it the right file?"};
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::size_t first = text.find_first_not_of(" \t\r\n");
@@ -131,7 +157,8 @@ Result<Description> describe(std::span<const std::byte> bytes, const std::string
     DOVETAIL_ASSIGN(const auto program, isa::Codec(*config).decode_program(bytes, path));
     return describe_program(program, *config);
   }
-  if (first != std::string_view::npos && (text[first] == '{' || text[first] == '[')) return describe_json(text.substr(first), path);
+  if (first != std::string_view::npos && (text[first] == '{' || text[first] == '['))
+    return describe_json(text.substr(first), path);
   if (extension == ".s") {
     DOVETAIL_ASSIGN(const isa::Assembly assembly, isa::parse_assembly(text, path));
     return describe_program(assembly.program, assembly.config);
@@ -142,7 +169,8 @@ Result<Description> describe(std::span<const std::byte> bytes, const std::string
                        {{"kind", "tensor"}, {"array", array_json(array)}}};
   }
   if (extension == ".onnx") {
-    DOVETAIL_ASSIGN(const auto model, import::import_onnx(bytes, path, {{}, std::filesystem::path(path).parent_path()}));
+    DOVETAIL_ASSIGN(const auto model,
+                    import::import_onnx(bytes, path, {{}, std::filesystem::path(path).parent_path()}));
     return describe_model(model);
   }
   return Diagnostic{"cannot inspect", path, "its content is of no known kind",

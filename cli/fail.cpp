@@ -25,7 +25,8 @@ Exit fail(Exit exit, const Diagnostics& diagnostics) {
   std::fflush(stdout);  // so that both streams keep their order in one file
   for (std::size_t i = 0; i < diagnostics.size() && i < kMostPrinted; ++i)
     fmt::print(stderr, "{}\n", printable(to_string(diagnostics[i])));
-  if (diagnostics.size() > kMostPrinted) fmt::print(stderr, "error: and {} more like these\n", diagnostics.size() - kMostPrinted);
+  if (diagnostics.size() > kMostPrinted)
+    fmt::print(stderr, "error: and {} more like these\n", diagnostics.size() - kMostPrinted);
   return exit;
 }
 

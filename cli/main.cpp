@@ -14,9 +14,11 @@ int main(int argument_count, char** arguments) {
   } catch (const std::bad_alloc&) {
     exit = fail(Exit::bad_input, {{"out of memory", "", "the input asks for more than there is", "check its sizes"}});
   } catch (const std::exception& error) {
-    exit = fail(Exit::failed, {{"internal error", "", error.what(), "this is a defect of dovetail; please report it with the command and its files"}});
+    exit = fail(Exit::failed, {{"internal error", "", error.what(),
+                                "this is a defect of dovetail; please report it with the command and its files"}});
   }
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
-    if (exit == Exit::success) exit = fail(Exit::failed, {{"cannot write the output", "stdout", "the write failed", "is the disk full?"}});
+    if (exit == Exit::success)
+      exit = fail(Exit::failed, {{"cannot write the output", "stdout", "the write failed", "is the disk full?"}});
   return static_cast<int>(exit);
 }

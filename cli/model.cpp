@@ -17,7 +17,8 @@ void ModelArguments::declare(Options& options) {
   options.value("--target", "LIST", targets, "targets in order of preference, as in accel,cpu");
   options.value("--hw", "CONFIG", hardware, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
   options.values("--place", "NODE=TARGET", place, "put this node on this target; repeatable");
-  options.values("--shape", "NAME=SHAPE", shapes, "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable");
+  options.values("--shape", "NAME=SHAPE", shapes,
+                 "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable");
   options.flag("--strict", strict, "refuse nodes that no listed target takes, instead of running them on the host");
 }
 
@@ -69,8 +70,10 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
 
 std::string report_text(const CompiledModel& model, const std::string& path) {
   std::string operators;
-  for (const auto& [name, count] : model.import.operators) operators += fmt::format("{}{} {}", operators.empty() ? "" : ", ", count, name);
-  std::string text = fmt::format("model         {}: ONNX IR {}, opset {}, {}\n", path, model.import.ir_version, model.import.opset, operators);
+  for (const auto& [name, count] : model.import.operators)
+    operators += fmt::format("{}{} {}", operators.empty() ? "" : ", ", count, name);
+  std::string text = fmt::format("model         {}: ONNX IR {}, opset {}, {}\n", path, model.import.ir_version,
+                                 model.import.opset, operators);
   for (const std::string& note : model.import.notes) text += fmt::format("note          {}\n", note);
   text += fmt::format("targets       {}\n", fmt::join(model.targets, ", "));
   text += fmt::format("hardware      {}\n", config_text(model.hardware));
@@ -83,13 +86,15 @@ std::string report_text(const CompiledModel& model, const std::string& path) {
   }
   if (!table.empty()) {
     std::string totals;
-    for (const auto& [target, count] : by_target) totals += fmt::format("{}{} {}", totals.empty() ? "" : ", ", target, count);
+    for (const auto& [target, count] : by_target)
+      totals += fmt::format("{}{} {}", totals.empty() ? "" : ", ", target, count);
     text += fmt::format("nodes         {}\n\n{}\n", totals, table.to_string());
   }
   const bundle::ProgramSummary summary = bundle::summarize(model.compiled.bundle);
   if (summary.instructions > 0) text += program_text(summary);
   std::string stages = fmt::format("import {}", seconds_text(model.import_seconds));
-  for (const StageTime& stage : model.compiled.stages) stages += fmt::format(", {} {}", stage.name, seconds_text(stage.seconds));
+  for (const StageTime& stage : model.compiled.stages)
+    stages += fmt::format(", {} {}", stage.name, seconds_text(stage.seconds));
   text += fmt::format("time          {}\n", stages);
   return text;
 }
@@ -97,7 +102,8 @@ std::string report_text(const CompiledModel& model, const std::string& path) {
 Json report_json(const CompiledModel& model, const std::string& path) {
   Json stages = Json::array();
   stages.push_back({{"name", "import"}, {"seconds", model.import_seconds}});
-  for (const StageTime& stage : model.compiled.stages) stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
+  for (const StageTime& stage : model.compiled.stages)
+    stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
   Json placement = Json::array();
   for (const NodePlacement& row : model.compiled.placement)
     placement.push_back({{"node", row.node}, {"op", row.op}, {"target", row.target}, {"why", row.why}});

@@ -1,8 +1,8 @@
 #include "cli/options.h"
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include "cli/build_facts.h"
 #include "cli/command.h"
@@ -13,18 +13,26 @@ void Options::positional(std::string_view placeholder, std::string& target, std:
   app_.add_option(std::string(placeholder), target, std::string(help))->required(need == Need::required)->type_name("");
 }
 
-void Options::value(std::string_view name, std::string_view placeholder, std::string& target, std::string_view help, Need need) {
-  app_.add_option(std::string(name), target, std::string(help))->required(need == Need::required)->type_name(std::string(placeholder));
-}
-
-void Options::value(std::string_view name, std::string_view placeholder, std::optional<std::string>& target, std::string_view help) {
-  app_.add_option_function<std::string>(std::string(name), [&target](const std::string& text) { target = text; }, std::string(help))
+void Options::value(std::string_view name, std::string_view placeholder, std::string& target, std::string_view help,
+                    Need need) {
+  app_.add_option(std::string(name), target, std::string(help))
+      ->required(need == Need::required)
       ->type_name(std::string(placeholder));
 }
 
-void Options::values(std::string_view name, std::string_view placeholder, std::vector<std::string>& target, std::string_view help) {
+void Options::value(std::string_view name, std::string_view placeholder, std::optional<std::string>& target,
+                    std::string_view help) {
+  app_.add_option_function<std::string>(
+          std::string(name), [&target](const std::string& text) { target = text; }, std::string(help))
+      ->type_name(std::string(placeholder));
+}
+
+void Options::values(std::string_view name, std::string_view placeholder, std::vector<std::string>& target,
+                     std::string_view help) {
   // One value each time: otherwise `--input a=b model.onnx` would swallow the model.
-  app_.add_option(std::string(name), target, std::string(help))->allow_extra_args(false)->type_name(std::string(placeholder));
+  app_.add_option(std::string(name), target, std::string(help))
+      ->allow_extra_args(false)
+      ->type_name(std::string(placeholder));
 }
 
 void Options::flag(std::string_view name, bool& target, std::string_view help) {
@@ -34,9 +42,8 @@ void Options::flag(std::string_view name, bool& target, std::string_view help) {
 void Options::unavailable(std::string_view name, std::string_view why) {
   auto* option = app_.add_option_function<std::vector<std::string>>(
       std::string(name),
-      [this_refusal = &refusal_, text = fmt::format("{} is not available in this version: {}", name, why)](const auto&) {
-        *this_refusal = text;
-      },
+      [this_refusal = &refusal_,
+       text = fmt::format("{} is not available in this version: {}", name, why)](const auto&) { *this_refusal = text; },
       "");
   option->expected(0, 1)->group("");  // taken with and without a value; not in the help
 }
@@ -47,7 +54,8 @@ namespace {
 
 Exit bad_usage(std::string_view command, std::string why) {
   const std::string line = command.empty() ? "dovetail" : fmt::format("dovetail {}", command);
-  return fail(Exit::bad_input, {{fmt::format("bad usage of `{}`", line), "", std::move(why), fmt::format("see `{} --help`", line)}});
+  return fail(Exit::bad_input,
+              {{fmt::format("bad usage of `{}`", line), "", std::move(why), fmt::format("see `{} --help`", line)}});
 }
 
 // The library's messages end with a line break or repeat the help; ours is one paragraph.
@@ -61,13 +69,16 @@ std::string one_line(std::string text) {
 }  // namespace
 
 Exit run_command_line(int argument_count, const char* const* arguments) {
-  CLI::App app("Dovetail: an accelerator co-design kit. From an ONNX model to programs for a decoupled access-execute accelerator, and to\n"
-               "what they compute and cost.",
-               "dovetail");
+  CLI::App app(
+      "Dovetail: an accelerator co-design kit. From an ONNX model to programs for a decoupled access-execute "
+      "accelerator, and to\n"
+      "what they compute and cost.",
+      "dovetail");
   app.set_version_flag("--version", fmt::format("dovetail {}", build_facts().version));
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 success, 1 the work failed (mismatch, race, deadlock), 2 bad usage or bad input.\n"
-             "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check");
+  app.footer(
+      "Exit codes: 0 success, 1 the work failed (mismatch, race, deadlock), 2 bad usage or bad input.\n"
+      "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check");
 
   struct Declared {
     CLI::App* app;
@@ -98,7 +109,8 @@ Exit run_command_line(int argument_count, const char* const* arguments) {
     if (entry == nullptr && argument_count > 1 && arguments[1][0] != '-') {
       std::vector<std::string_view> names;
       for (const CommandRow& row : all_commands()) names.push_back(row.name);
-      return bad_usage("", fmt::format("there is no command \"{}\"; there are {}", arguments[1], fmt::join(names, ", ")));
+      return bad_usage("",
+                       fmt::format("there is no command \"{}\"; there are {}", arguments[1], fmt::join(names, ", ")));
     }
     return bad_usage(entry ? entry->app->get_name() : "", one_line(error.what()));
   }

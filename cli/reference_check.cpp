@@ -17,14 +17,16 @@ namespace {
 bool equal_element(const NdArray& a, const NdArray& b, std::int64_t index) {
   const auto size = static_cast<std::size_t>(size_bytes(a.dtype()));
   const auto at = static_cast<std::size_t>(index) * size;
-  if (std::equal(a.bytes().begin() + static_cast<std::ptrdiff_t>(at), a.bytes().begin() + static_cast<std::ptrdiff_t>(at + size),
+  if (std::equal(a.bytes().begin() + static_cast<std::ptrdiff_t>(at),
+                 a.bytes().begin() + static_cast<std::ptrdiff_t>(at + size),
                  b.bytes().begin() + static_cast<std::ptrdiff_t>(at)))
     return true;
   return is_floating(a.dtype()) && std::isnan(a.as_double(index)) && std::isnan(b.as_double(index));
 }
 
 std::string element_text(const NdArray& array, std::int64_t index) {
-  return is_floating(array.dtype()) ? fmt::format("{:.9g}", array.as_double(index)) : fmt::format("{}", array.as_int64(index));
+  return is_floating(array.dtype()) ? fmt::format("{:.9g}", array.as_double(index))
+                                    : fmt::format("{}", array.as_int64(index));
 }
 
 // [1, 16, 8, 8] at 1023 -> "[0, 15, 7, 7]"
@@ -37,26 +39,31 @@ std::string position_text(const Shape& shape, std::int64_t index) {
   return to_string(position);
 }
 
-Diagnostic difference(const std::string& name, const graph::Node* producer, const NdArray& expected, const NdArray& actual) {
+Diagnostic difference(const std::string& name, const graph::Node* producer, const NdArray& expected,
+                      const NdArray& actual) {
   std::string where = fmt::format("tensor {}", name);
   if (producer != nullptr) {
     where += fmt::format(", node {} ({})", producer->name, producer->op);
     if (!producer->origins.empty()) where += fmt::format(" for {}", fmt::join(producer->origins, ", "));
   }
-  const std::string hint = "earlier tensors agree: compare this node's schedule and lowering, `dovetail compile --dump all`";
+  const std::string hint =
+      "earlier tensors agree: compare this node's schedule and lowering, `dovetail compile --dump all`";
   if (expected.dtype() != actual.dtype() || expected.shape() != actual.shape())
     return {"the run differs from the reference", where,
-            fmt::format("it is {}, expected {}", type_text(actual.dtype(), actual.shape()), type_text(expected.dtype(), expected.shape())), hint};
+            fmt::format("it is {}, expected {}", type_text(actual.dtype(), actual.shape()),
+                        type_text(expected.dtype(), expected.shape())),
+            hint};
   std::int64_t count = 0, first = -1;
   for (std::int64_t i = 0; i < expected.count(); ++i)
     if (!equal_element(expected, actual, i)) {
       if (first < 0) first = i;
       ++count;
     }
-  return {"the run differs from the reference", where,
-          fmt::format("{} of {} elements; first at {}: {}, expected {}", count, expected.count(), position_text(expected.shape(), first),
-                      element_text(actual, first), element_text(expected, first)),
-          hint};
+  return {
+      "the run differs from the reference", where,
+      fmt::format("{} of {} elements; first at {}: {}, expected {}", count, expected.count(),
+                  position_text(expected.shape(), first), element_text(actual, first), element_text(expected, first)),
+      hint};
 }
 
 }  // namespace

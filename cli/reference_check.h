@@ -12,15 +12,16 @@
 namespace dovetail::cli {
 
 struct ReferenceCheck {
-  std::size_t compared = 0;     // tensors that run and reference both have
-  std::size_t graph_tensors = 0;  // that the reference has; those fused away on the way to instructions exist nowhere else
+  std::size_t compared = 0;  // tensors that run and reference both have
+  std::size_t graph_tensors =
+      0;  // that the reference has; those fused away on the way to instructions exist nowhere else
   std::size_t elements = 0;
-  std::size_t different = 0;    // tensors
-  Diagnostics first;            // the first that differs in execution order; empty where all agree
+  std::size_t different = 0;  // tensors
+  Diagnostics first;          // the first that differs in execution order; empty where all agree
 };
 
-// Evaluates `graph` (the integer graph) node by node on naive loop programs and compares every tensor that `run` kept under the same name, and
-// all outputs, bit for bit; NaNs of a kind agree. Error: the reference itself failed.
+// Evaluates `graph` (the integer graph) node by node on naive loop programs and compares every tensor that `run` kept
+// under the same name, and all outputs, bit for bit; NaNs of a kind agree. Error: the reference itself failed.
 Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
                                                const runtime::RunResult& run);
 

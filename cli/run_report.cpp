@@ -17,7 +17,8 @@ std::uint64_t total(const auto& array) { return std::accumulate(array.begin(), a
 std::string host_text(const CompiledModel& model) {
   std::string text;
   for (const NodePlacement& placement : model.compiled.placement)
-    if (placement.target == "host") text += fmt::format("on the host   {} ({}): {}\n", placement.node, placement.op, placement.why);
+    if (placement.target == "host")
+      text += fmt::format("on the host   {} ({}): {}\n", placement.node, placement.op, placement.why);
   return text;
 }
 
@@ -33,15 +34,17 @@ std::string run_text(const RunFacts& facts) {
     const bool accel = step.target == "accel";
     const auto cell = [&](std::string filled) { return accel ? filled : std::string("-"); };
     table.add({step.name, step.target, seconds_text(step.seconds), cell(with_separators(total(counters.instructions))),
-               cell(bytes_text(total(counters.bytes_loaded))), cell(bytes_text(counters.bytes_stored)), cell(with_separators(counters.macs))});
+               cell(bytes_text(total(counters.bytes_loaded))), cell(bytes_text(counters.bytes_stored)),
+               cell(with_separators(counters.macs))});
   }
   text += fmt::format("\n{}\n", table.to_string());
   if (const auto summary = bundle::summarize(*facts.bundle); summary.instructions > 0)
     text += program_text(summary) + counters_text(facts.run->counters);
   if (facts.check)
-    text += fmt::format("check         {} of {} tensors of the integer graph, {} elements, against its evaluation node by node: {}\n",
-                        facts.check->compared, facts.check->graph_tensors, with_separators(facts.check->elements),
-                        facts.check->different == 0 ? "all equal" : fmt::format("{} differ", facts.check->different));
+    text += fmt::format(
+        "check         {} of {} tensors of the integer graph, {} elements, against its evaluation node by node: {}\n",
+        facts.check->compared, facts.check->graph_tensors, with_separators(facts.check->elements),
+        facts.check->different == 0 ? "all equal" : fmt::format("{} differ", facts.check->different));
   for (const auto& [name, array] : facts.run->outputs)
     text += fmt::format("output        {}: {}: {}\n", name, type_text(array.dtype(), array.shape()), preview(array));
   return text;
@@ -71,8 +74,7 @@ Json run_json(const RunFacts& facts) {
                      {"elements", facts.check->elements},
                      {"different", facts.check->different},
                      {"first", facts.check->first.empty() ? "" : to_string(facts.check->first.front(), "difference")}};
-  else
-    json["check"] = nullptr;  // not compared with anything
+  else json["check"] = nullptr;  // not compared with anything
   if (facts.model != nullptr) json["compile"] = report_json(*facts.model, facts.path);
   return json;
 }

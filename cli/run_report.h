@@ -14,13 +14,13 @@ namespace dovetail::cli {
 struct RunFacts {
   std::string path, engine;
   const bundle::Bundle* bundle = nullptr;
-  const CompiledModel* model = nullptr;        // null: a bundle was run
+  const CompiledModel* model = nullptr;  // null: a bundle was run
   const runtime::RunResult* run = nullptr;
   std::optional<ReferenceCheck> check;
-  std::vector<std::string> inputs;             // announcements
+  std::vector<std::string> inputs;  // announcements
 };
 
 std::string run_text(const RunFacts& facts);
-Json run_json(const RunFacts& facts);          // "kind": "run"
+Json run_json(const RunFacts& facts);  // "kind": "run"
 
 }  // namespace dovetail::cli

@@ -18,7 +18,8 @@ namespace {
 constexpr std::size_t kMostTensorBytes = std::size_t{1} << 33;
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
-// SplitMix64 (Steele, Lea, Flood 2014): the standard library's distributions differ between implementations, this does not.
+// SplitMix64 (Steele, Lea, Flood 2014): the standard library's distributions differ between implementations, this does
+// not.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed) {}
@@ -63,9 +64,11 @@ Result<NdArray> read_tensor(const std::filesystem::path& path) {
                     "write it with numpy.save, or give a serialised ONNX TensorProto as FILE.pb"};
 }
 
-Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<std::string>& assignments, std::uint64_t seed) {
+Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<std::string>& assignments,
+                                std::uint64_t seed) {
   std::vector<std::string> names;
-  for (const bundle::TensorIndex index : bundle.inputs) names.push_back(bundle.tensors[static_cast<std::size_t>(index)].name);
+  for (const bundle::TensorIndex index : bundle.inputs)
+    names.push_back(bundle.tensors[static_cast<std::size_t>(index)].name);
 
   RunInputs inputs;
   Diagnostics problems;
@@ -76,9 +79,11 @@ Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<
     if (!array.ok()) {
       problems.insert(problems.end(), array.errors().begin(), array.errors().end());
     } else if (!inputs.tensors.emplace(*name, *array).second) {
-      problems.push_back({"bad value of --input", given, fmt::format("input {} is given twice", *name), "give it once"});
+      problems.push_back(
+          {"bad value of --input", given, fmt::format("input {} is given twice", *name), "give it once"});
     } else {
-      inputs.announcements.push_back(fmt::format("{}: {} from {}", *name, type_text(array->dtype(), array->shape()), file));
+      inputs.announcements.push_back(
+          fmt::format("{}: {} from {}", *name, type_text(array->dtype(), array->shape()), file));
     }
   }
   if (!problems.empty()) return problems;
@@ -86,19 +91,22 @@ Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<
     const bundle::Tensor& tensor = bundle.tensors[static_cast<std::size_t>(index)];
     if (inputs.tensors.contains(tensor.name)) continue;
     inputs.tensors.emplace(tensor.name, random_array(tensor, seed));
-    inputs.announcements.push_back(fmt::format("{}: {} of random values, seed {} (--input {}=FILE gives it)", tensor.name,
-                                               type_text(tensor.dtype, tensor.shape), seed, plain_name(tensor.name)));
+    inputs.announcements.push_back(fmt::format("{}: {} of random values, seed {} (--input {}=FILE gives it)",
+                                               tensor.name, type_text(tensor.dtype, tensor.shape), seed,
+                                               plain_name(tensor.name)));
   }
   DOVETAIL_TRY(runtime::check_inputs(bundle, inputs.tensors));
   return inputs;
 }
 
-Result<std::vector<std::filesystem::path>> write_outputs(const std::filesystem::path& folder, const std::map<std::string, NdArray>& outputs) {
+Result<std::vector<std::filesystem::path>> write_outputs(const std::filesystem::path& folder,
+                                                         const std::map<std::string, NdArray>& outputs) {
   std::map<std::string, std::string> taken;  // plain name -> output
   for (const auto& [name, array] : outputs)
     if (const auto [entry, inserted] = taken.emplace(plain_name(name), name); !inserted)
       return Diagnostic{"cannot write outputs", folder.string(),
-                        fmt::format("outputs {} and {} would both be {}.npy", entry->second, name, entry->first), "rename one in the model"};
+                        fmt::format("outputs {} and {} would both be {}.npy", entry->second, name, entry->first),
+                        "rename one in the model"};
   std::vector<std::filesystem::path> paths;
   for (const auto& [name, array] : outputs) {
     paths.push_back(folder / (plain_name(name) + ".npy"));

@@ -17,14 +17,16 @@ namespace dovetail::cli {
 Result<NdArray> read_tensor(const std::filesystem::path& path);
 
 struct RunInputs {
-  std::map<std::string, NdArray> tensors;     // by name
-  std::vector<std::string> announcements;     // one line each: where it comes from
+  std::map<std::string, NdArray> tensors;  // by name
+  std::vector<std::string> announcements;  // one line each: where it comes from
 };
-// Inputs from `assignments` ("NAME=FILE"); those not named get pseudo-random values that depend on `seed` and their name only: floats
-// uniform in [-1, 1), 8-bit integers over their range, others in [-128, 127], bools either.
-Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<std::string>& assignments, std::uint64_t seed);
+// Inputs from `assignments` ("NAME=FILE"); those not named get pseudo-random values that depend on `seed` and their
+// name only: floats uniform in [-1, 1), 8-bit integers over their range, others in [-128, 127], bools either.
+Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<std::string>& assignments,
+                                std::uint64_t seed);
 
 // Writes folder/<plain name>.npy for each; nothing is written where two names would share a file.
-Result<std::vector<std::filesystem::path>> write_outputs(const std::filesystem::path& folder, const std::map<std::string, NdArray>& outputs);
+Result<std::vector<std::filesystem::path>> write_outputs(const std::filesystem::path& folder,
+                                                         const std::map<std::string, NdArray>& outputs);
 
 }  // namespace dovetail::cli

@@ -35,7 +35,8 @@ std::string preview(const NdArray& array) {
   std::string text;
   for (std::int64_t i = 0; i < std::min(array.count(), kMost); ++i) {
     if (i > 0) text += ' ';
-    text += is_floating(array.dtype()) ? fmt::format("{:.6g}", array.as_double(i)) : fmt::format("{}", array.as_int64(i));
+    text +=
+        is_floating(array.dtype()) ? fmt::format("{:.6g}", array.as_double(i)) : fmt::format("{}", array.as_int64(i));
   }
   if (array.count() > kMost) text += " …";
   return text;
@@ -43,8 +44,8 @@ std::string preview(const NdArray& array) {
 
 std::string config_text(const isa::HardwareConfig& config) {
   const std::string extensions = extensions_text(config);
-  return fmt::format("{}: {}×{}×{}, UOP {}, INP {}, WGT {}, ACC {}{}{}", config.name, config.batch, config.block_in, config.block_out,
-                     bytes_text(static_cast<std::uint64_t>(config.uop_buffer_bytes)),
+  return fmt::format("{}: {}×{}×{}, UOP {}, INP {}, WGT {}, ACC {}{}{}", config.name, config.batch, config.block_in,
+                     config.block_out, bytes_text(static_cast<std::uint64_t>(config.uop_buffer_bytes)),
                      bytes_text(static_cast<std::uint64_t>(config.inp_buffer_bytes)),
                      bytes_text(static_cast<std::uint64_t>(config.wgt_buffer_bytes)),
                      bytes_text(static_cast<std::uint64_t>(config.acc_buffer_bytes)),
@@ -61,7 +62,8 @@ std::string extensions_text(const isa::HardwareConfig& config) {
 
 std::string program_text(const bundle::ProgramSummary& summary) {
   std::string kinds;
-  for (const auto& [kind, count] : summary.kinds) kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", kind, with_separators(count));
+  for (const auto& [kind, count] : summary.kinds)
+    kinds += fmt::format("{}{} {}", kinds.empty() ? "" : ", ", kind, with_separators(count));
   return fmt::format("instructions  {}{}\nmicro-ops     {}\ntokens        {}\n", with_separators(summary.instructions),
                      kinds.empty() ? "" : ": " + kinds, with_separators(summary.uops), with_separators(summary.tokens));
 }
@@ -72,14 +74,16 @@ std::string counters_text(const simulator::Counters& counters) {
   for (const isa::spec::MemoryInfo& memory : isa::spec::kMemories)
     if (const std::uint64_t bytes = counters.bytes_loaded[static_cast<std::size_t>(memory.id)]; bytes > 0)
       loaded += fmt::format("{}{} {}", loaded.empty() ? "" : ", ", memory.name, bytes_text(bytes));
-  std::string text = fmt::format("executed      {} instructions: {} load queue, {} compute queue, {} store queue; {} tokens\n",
-                                 with_separators(sum(counters.instructions)), with_separators(counters.queue_instructions[0]),
-                                 with_separators(counters.queue_instructions[1]), with_separators(counters.queue_instructions[2]),
-                                 with_separators(counters.tokens));
-  text += fmt::format("DRAM          {} loaded{}{}{}, {} stored\n", bytes_text(sum(counters.bytes_loaded)), loaded.empty() ? "" : " (", loaded,
-                      loaded.empty() ? "" : ")", bytes_text(counters.bytes_stored));
-  text += fmt::format("work          {} MACs in {} GEMM micro-ops, {} resets, {} ALU micro-ops\n", with_separators(counters.macs),
-                      with_separators(counters.gemm_uops), with_separators(counters.gemm_reset_uops), with_separators(counters.alu_uops));
+  std::string text =
+      fmt::format("executed      {} instructions: {} load queue, {} compute queue, {} store queue; {} tokens\n",
+                  with_separators(sum(counters.instructions)), with_separators(counters.queue_instructions[0]),
+                  with_separators(counters.queue_instructions[1]), with_separators(counters.queue_instructions[2]),
+                  with_separators(counters.tokens));
+  text += fmt::format("DRAM          {} loaded{}{}{}, {} stored\n", bytes_text(sum(counters.bytes_loaded)),
+                      loaded.empty() ? "" : " (", loaded, loaded.empty() ? "" : ")", bytes_text(counters.bytes_stored));
+  text += fmt::format("work          {} MACs in {} GEMM micro-ops, {} resets, {} ALU micro-ops\n",
+                      with_separators(counters.macs), with_separators(counters.gemm_uops),
+                      with_separators(counters.gemm_reset_uops), with_separators(counters.alu_uops));
   return text;
 }
 

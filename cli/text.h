@@ -12,10 +12,10 @@
 
 namespace dovetail::cli {
 
-std::string bytes_text(std::uint64_t bytes);      // "512 B", "12.5 KiB"
-std::string seconds_text(double seconds);         // "1.24 ms"
-std::string type_text(DType dtype, const Shape& shape);  // "int8[1, 16, 8, 8]"
-std::string preview(const NdArray& array);        // the first elements, and "…" where there are more
+std::string bytes_text(std::uint64_t bytes);                 // "512 B", "12.5 KiB"
+std::string seconds_text(double seconds);                    // "1.24 ms"
+std::string type_text(DType dtype, const Shape& shape);      // "int8[1, 16, 8, 8]"
+std::string preview(const NdArray& array);                   // the first elements, and "…" where there are more
 std::string config_text(const isa::HardwareConfig& config);  // "1x16x16: 1×16×16, UOP 32 KiB, …, no extensions"
 
 std::string extensions_text(const isa::HardwareConfig& config);  // "requant, saturate"; empty for the base ISA

@@ -12,7 +12,8 @@ namespace {
 std::vector<std::byte> initial_image(const bundle::AccelStep& step) {
   std::vector<std::byte> image(step.dram_bytes);
   for (const bundle::Segment& segment : step.segments)
-    std::copy(segment.bytes.begin(), segment.bytes.end(), image.begin() + static_cast<std::ptrdiff_t>(segment.address - step.dram_base));
+    std::copy(segment.bytes.begin(), segment.bytes.end(),
+              image.begin() + static_cast<std::ptrdiff_t>(segment.address - step.dram_base));
   return image;
 }
 
@@ -37,8 +38,9 @@ VerifiedBundle verify_programs(const bundle::Bundle& bundle) {
     ++programs;
     instructions += accel->program.size();
   }
-  verified.summary = fmt::format("{} program{}, {} instructions: no race, no deadlock, no leftover token, no undefined read", programs,
-                                 programs == 1 ? "" : "s", instructions);
+  verified.summary =
+      fmt::format("{} program{}, {} instructions: no race, no deadlock, no leftover token, no undefined read", programs,
+                  programs == 1 ? "" : "s", instructions);
   return verified;
 }
 

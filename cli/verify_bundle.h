@@ -9,8 +9,8 @@
 namespace dovetail::cli {
 
 struct VerifiedBundle {
-  Diagnostics problems;   // empty: every program is clean
-  std::string summary;    // "2 programs, 310 instructions: no race, ..."
+  Diagnostics problems;  // empty: every program is clean
+  std::string summary;   // "2 programs, 310 instructions: no race, ..."
 };
 VerifiedBundle verify_programs(const bundle::Bundle& bundle);
 

@@ -16,17 +16,20 @@ Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::stri
     names.push_back(tensor.name);
     const auto given = inputs.find(tensor.name);
     if (given == inputs.end()) {
-      problems.push_back({"cannot run " + bundle.name, "input " + tensor.name, "it is missing", fmt::format("give it as {}", expected)});
+      problems.push_back({"cannot run " + bundle.name, "input " + tensor.name, "it is missing",
+                          fmt::format("give it as {}", expected)});
     } else if (given->second.dtype() != tensor.dtype || given->second.shape() != tensor.shape) {
       problems.push_back({"cannot run " + bundle.name, "input " + tensor.name,
-                          fmt::format("it is {}{}, the model takes {}", name(given->second.dtype()), to_string(given->second.shape()), expected),
+                          fmt::format("it is {}{}, the model takes {}", name(given->second.dtype()),
+                                      to_string(given->second.shape()), expected),
                           "convert or reshape it"});
     }
   }
   for (const auto& [given, array] : inputs)
     if (std::find(names.begin(), names.end(), given) == names.end())
-      problems.push_back({"cannot run " + bundle.name, "input " + given, "the model has no input of that name",
-                          names.empty() ? "it has none at all" : fmt::format("its inputs: {}", fmt::join(names, ", "))});
+      problems.push_back(
+          {"cannot run " + bundle.name, "input " + given, "the model has no input of that name",
+           names.empty() ? "it has none at all" : fmt::format("its inputs: {}", fmt::join(names, ", "))});
   return problems;
 }
 

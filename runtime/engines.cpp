@@ -48,7 +48,8 @@ Result<MakeSimulator> simulator_factory(std::string_view engine) {
     if (row.make) return MakeSimulator(row.make);
     known = true;
   }
-  return Diagnostic{fmt::format("no engine \"{}\"", engine), "", known ? "this build does not have it" : "there is no engine of that name",
+  return Diagnostic{fmt::format("no engine \"{}\"", engine), "",
+                    known ? "this build does not have it" : "there is no engine of that name",
                     fmt::format("engines of this build: {}", fmt::join(available, ", "))};
 }
 

@@ -9,7 +9,7 @@
 namespace dovetail::runtime {
 
 struct Executor::State {
-  bundle::Bundle bundle;                          // the steps keep references into it
+  bundle::Bundle bundle;  // the steps keep references into it
   std::vector<std::unique_ptr<ReadyStep>> steps;
 };
 

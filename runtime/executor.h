@@ -1,4 +1,5 @@
-// The executor: loads a bundle once, runs it many times. Host steps run on the loop-program interpreter, accelerator steps on a simulator.
+// The executor: loads a bundle once, runs it many times. Host steps run on the loop-program interpreter, accelerator
+// steps on a simulator.
 #pragma once
 
 #include <functional>
@@ -30,15 +31,15 @@ std::vector<Engine> engines();
 
 struct StepProfile {
   std::string name;
-  std::string target;                      // "host" or "accel"
+  std::string target;  // "host" or "accel"
   double seconds = 0;
-  simulator::Counters counters;            // accelerator steps
+  simulator::Counters counters;  // accelerator steps
 };
 struct RunResult {
   std::map<std::string, NdArray> outputs;  // by graph output name
   std::map<std::string, NdArray> tensors;  // all tensors that were produced, by name; only with keep_tensors
   std::vector<StepProfile> steps;
-  simulator::Counters counters;            // sum over accelerator steps
+  simulator::Counters counters;  // sum over accelerator steps
 };
 struct RunOptions {
   bool keep_tensors = false;
@@ -52,8 +53,9 @@ class Executor {
   // Compiles host programs and builds the simulators; the bundle is verified.
   static Result<Executor> make(bundle::Bundle bundle, const MakeSimulator& make_simulator);
 
-  // `inputs` by name. Missing, superfluous, wrongly typed or shaped ones are diagnosed together. Every run begins with SRAM as after power-up
-  // and the image as laid out by the compiler. Not to be called from two threads at once: the simulators keep state.
+  // `inputs` by name. Missing, superfluous, wrongly typed or shaped ones are diagnosed together. Every run begins with
+  // SRAM as after power-up and the image as laid out by the compiler. Not to be called from two threads at once: the
+  // simulators keep state.
   Result<RunResult> run(const std::map<std::string, NdArray>& inputs, const RunOptions& options = {});
 
   const bundle::Bundle& bundle() const;

@@ -19,7 +19,7 @@ namespace dovetail::runtime {
 using TensorValue = std::function<const NdArray&(bundle::TensorIndex tensor)>;
 
 struct StepOutcome {
-  std::vector<NdArray> values;     // of outputs(), in that order
+  std::vector<NdArray> values;  // of outputs(), in that order
   simulator::Counters counters;
 };
 

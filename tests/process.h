@@ -20,12 +20,13 @@
 namespace dovetail::test {
 
 struct Finished {
-  int exit = -1;            // -1: killed by a signal or by the limit
-  std::string out, error;   // stdout, stderr
+  int exit = -1;           // -1: killed by a signal or by the limit
+  std::string out, error;  // stdout, stderr
 };
 
 // stdin is empty. A program that runs for longer than `limit` is killed: a test must never hang.
-inline Finished run_process(const std::vector<std::string>& command, std::chrono::seconds limit = std::chrono::seconds(120)) {
+inline Finished run_process(const std::vector<std::string>& command,
+                            std::chrono::seconds limit = std::chrono::seconds(120)) {
   const TemporaryFolder folder;
   const auto open_or_exit = [](const std::string& path, int flags, int descriptor) {
     const int file = ::open(path.c_str(), flags, 0600);

@@ -17,8 +17,10 @@ class Asm : public Command {
   void declare(Options& options) override {
     options.positional("FILE.s", source_, "assembly text (`dovetail isa --format markdown` has the grammar)");
     options.value("-o", "P.bin", output_, "write the raw instructions", Need::required);
-    options.value("--uops", "OUT.bin", uops_, "write the micro-ops of the .uop lines, to be placed in the memory image");
-    options.value("--hw", "CONFIG", hardware_, fmt::format("{}; a .config line must agree (default {})", kHardwareHelp, kDefaultHardware));
+    options.value("--uops", "OUT.bin", uops_,
+                  "write the micro-ops of the .uop lines, to be placed in the memory image");
+    options.value("--hw", "CONFIG", hardware_,
+                  fmt::format("{}; a .config line must agree (default {})", kHardwareHelp, kDefaultHardware));
     options.footer("Example: dovetail asm kernel.s -o kernel.bin --uops kernel_uops.bin --hw 1x16x16");
   }
 
@@ -30,19 +32,22 @@ class Asm : public Command {
     }
     DOVETAIL_ASSIGN(const isa::Assembly assembly, isa::parse_assembly(text, source_, expected));
     if (assembly.program.empty() && assembly.uops.empty())
-      return Diagnostic{"cannot assemble", source_, "it has neither an instruction nor a .uop line", "is it the right file?"};
+      return Diagnostic{"cannot assemble", source_, "it has neither an instruction nor a .uop line",
+                        "is it the right file?"};
     if (!assembly.uops.empty() && !uops_)
-      return Diagnostic{"cannot assemble", source_, fmt::format("its {} .uop lines would be lost", assembly.uops.size()), "add --uops OUT.bin"};
+      return Diagnostic{"cannot assemble", source_,
+                        fmt::format("its {} .uop lines would be lost", assembly.uops.size()), "add --uops OUT.bin"};
     if (assembly.uops.empty() && uops_)
-      return Diagnostic{"cannot assemble", source_, "--uops is given, but there is no .uop line", "drop --uops, or add .uop lines"};
+      return Diagnostic{"cannot assemble", source_, "--uops is given, but there is no .uop line",
+                        "drop --uops, or add .uop lines"};
 
     const isa::Codec codec(assembly.config);
     DOVETAIL_ASSIGN(const auto program, codec.encode_program(assembly.program));
     std::vector<std::byte> uops;
     for (const isa::Uop& uop : assembly.uops) DOVETAIL_TRY(codec.encode(uop, uops));
     DOVETAIL_TRY(write_file(output_, program));
-    fmt::print("assembled     {}: {} instructions, {} bytes, configuration {}\n", output_, assembly.program.size(), program.size(),
-               assembly.config.name);
+    fmt::print("assembled     {}: {} instructions, {} bytes, configuration {}\n", output_, assembly.program.size(),
+               program.size(), assembly.config.name);
     if (uops_) {
       DOVETAIL_TRY(write_file(*uops_, uops));
       fmt::print("micro-ops     {}: {}, {} bytes\n", *uops_, assembly.uops.size(), uops.size());

@@ -17,14 +17,17 @@ class Check : public Command {
   void declare(Options& options) override {
     options.positional("PROGRAM.bin", program_, "raw instructions, 16 bytes each (32 in the wide encoding)");
     options.value("--hw", "CONFIG", hardware_, kHardwareHelp, Need::required);
-    options.value("--dram", "IN.bin", dram_, "the memory image, which holds the micro-ops; without it GEMM and ALU may touch\n"
+    options.value("--dram", "IN.bin", dram_,
+                  "the memory image, which holds the micro-ops; without it GEMM and ALU may touch\n"
                   "anything, and findings say «possible»");
     options.value("--dram-base", "ADDR", dram_base_, "physical address of the image's first byte (default 0)");
     options.value("--program-base", "ADDR", program_base_, "physical address of the program, if a STORE may reach it");
-    options.values("--launch", "BEGIN:COUNT", launches_, "these instructions run to completion; repeatable (default: one launch of all)");
+    options.values("--launch", "BEGIN:COUNT", launches_,
+                   "these instructions run to completion; repeatable (default: one launch of all)");
     options.flag("--json", json_, "print the findings as JSON");
-    options.footer("Exit codes: 0 clean, 1 findings, 2 the program cannot be read.\n"
-                   "Example: dovetail check p.bin --hw 1x16x16 --dram in.bin --dram-base 4096");
+    options.footer(
+        "Exit codes: 0 clean, 1 findings, 2 the program cannot be read.\n"
+        "Example: dovetail check p.bin --hw 1x16x16 --dram in.bin --dram-base 4096");
   }
 
   Result<Exit> run() override {
@@ -32,7 +35,8 @@ class Check : public Command {
     DOVETAIL_ASSIGN(const auto program, read_program(program_, config));
     DOVETAIL_ASSIGN(const auto launches, parse_launches(launches_, program.size()));
     if (dram_base_ && !dram_)
-      return Diagnostic{"bad usage of `dovetail check`", "--dram-base", "there is no --dram for it to place", "add --dram IN.bin"};
+      return Diagnostic{"bad usage of `dovetail check`", "--dram-base", "there is no --dram for it to place",
+                        "add --dram IN.bin"};
     isa::VerifyOptions options;
     options.launches = launches;
     std::vector<std::byte> image;
@@ -71,11 +75,14 @@ class Check : public Command {
 
   std::string text(const isa::VerifyReport& report, std::size_t instructions) const {
     if (report.clean())
-      return fmt::format("clean         {}, {} instructions: no race, no deadlock, no leftover token, no undefined read{}\n", program_,
-                         instructions, dram_ ? "" : " (without an image, micro-ops unknown)");
+      return fmt::format(
+          "clean         {}, {} instructions: no race, no deadlock, no leftover token, no undefined read{}\n", program_,
+          instructions, dram_ ? "" : " (without an image, micro-ops unknown)");
     std::string lines;
     for (const isa::Finding& finding : report.findings)
-      lines += to_string(finding.diagnostic, fmt::format("{}{}", finding.possible ? "possible " : "", name(finding.kind))) + "\n";
+      lines +=
+          to_string(finding.diagnostic, fmt::format("{}{}", finding.possible ? "possible " : "", name(finding.kind))) +
+          "\n";
     const std::size_t count = report.findings.size() + report.suppressed;
     lines += fmt::format("{} finding{} in {} instructions", count, count == 1 ? "" : "s", instructions);
     if (report.suppressed > 0) lines += fmt::format(", {} of them not described", report.suppressed);

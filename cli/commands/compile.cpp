@@ -19,13 +19,16 @@ class Compile : public Command {
     options.positional("MODEL.onnx", model_.model, "the model");
     model_.declare(options);
     options.flag("--verify", verify_, "prove every program free of races, deadlock and undefined reads (isa/verify)");
-    options.values("--dump", "STAGE", dump_, fmt::format("print what this stage made: all, {}; repeatable", fmt::join(stage_names(), ", ")));
+    options.values("--dump", "STAGE", dump_,
+                   fmt::format("print what this stage made: all, {}; repeatable", fmt::join(stage_names(), ", ")));
     options.value("--stop-after", "STAGE", stop_after_, "compile no further than this stage");
     options.value("--report", "R.json", report_, "write the report as JSON");
     options.value("-o", "OUT.dvt", output_, "write the bundle");
     options.unavailable("--records", "there is no tuner yet");
     options.unavailable("--cpu", "there is no CPU code generator yet; the host interprets loop programs");
-    options.footer("Example: dovetail compile examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --verify -o digits.dvt");
+    options.footer(
+        "Example: dovetail compile examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --verify -o "
+        "digits.dvt");
   }
 
   Result<Exit> run() override {
@@ -33,7 +36,9 @@ class Compile : public Command {
     DOVETAIL_TRY(check_stages());
     options.dump = dump_;
     options.stop_after = stop_after_;
-    options.on_dump = [](std::string_view stage, std::string_view text) { fmt::print("---- {} ----\n{}\n", stage, text); };
+    options.on_dump = [](std::string_view stage, std::string_view text) {
+      fmt::print("---- {} ----\n{}\n", stage, text);
+    };
     DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
     if (!outcome.model) return fail(Exit::failed, outcome.failure);
     const CompiledModel& model = *outcome.model;
@@ -65,7 +70,8 @@ class Compile : public Command {
     if (stop_after_.empty()) return {};
     DOVETAIL_TRY(check("--stop-after", stop_after_));
     if ((output_ || verify_) && stop_after_ != stages.back())
-      return Diagnostic{"bad usage of `dovetail compile`", "--stop-after", "there is no bundle before the last stage", "drop -o and --verify, or --stop-after"};
+      return Diagnostic{"bad usage of `dovetail compile`", "--stop-after", "there is no bundle before the last stage",
+                        "drop -o and --verify, or --stop-after"};
     return {};
   }
 

@@ -82,8 +82,9 @@ class Doctor : public Command {
   };
   static std::vector<Fact> versions() {
     const BuildFacts& facts = build_facts();
-    return {{"dovetail", facts.version}, {"compiler", facts.compiler}, {"build type", facts.build_type}, {"fmt", facts.fmt},
-            {"nlohmann-json", facts.json}, {"zlib", facts.zlib}, {"protobuf", facts.protobuf}, {"CLI11", facts.cli11}};
+    return {{"dovetail", facts.version},  {"compiler", facts.compiler},  {"build type", facts.build_type},
+            {"fmt", facts.fmt},           {"nlohmann-json", facts.json}, {"zlib", facts.zlib},
+            {"protobuf", facts.protobuf}, {"CLI11", facts.cli11}};
   }
   static std::vector<runtime::Engine> targets() {
     return {{"accel", "the accelerator, on one of the engines above", true},
@@ -102,18 +103,22 @@ class Doctor : public Command {
     std::string lines = "engines\n";
     TextTable engines({"name", "here", "what it is"}), target_table({"name", "here", "what it is"});
     for (const runtime::Engine& engine : runtime::engines())
-      engines.add({std::string(engine.name), engine.available ? "yes" : "not in this version", std::string(engine.description)});
+      engines.add({std::string(engine.name), engine.available ? "yes" : "not in this version",
+                   std::string(engine.description)});
     for (const runtime::Engine& target : targets())
-      target_table.add({std::string(target.name), target.available ? "yes" : "not in this version", std::string(target.description)});
+      target_table.add({std::string(target.name), target.available ? "yes" : "not in this version",
+                        std::string(target.description)});
     lines += engines.to_string() + "\ntargets\n" + target_table.to_string() + "\nCPU: functional simulator kernels\n";
     TextTable kernels({"kernel", "supported", "used"});
     for (const auto level : kLevels)
-      kernels.add({std::string(name(level)), simulator::is_supported(level) ? "yes" : "no", level == simulator::best_kernel_level() ? "yes" : ""});
+      kernels.add({std::string(name(level)), simulator::is_supported(level) ? "yes" : "no",
+                   level == simulator::best_kernel_level() ? "yes" : ""});
     lines += kernels.to_string() + "\nversions\n";
     TextTable table({"name", "version"});
     for (const Fact& fact : versions()) table.add({std::string(fact.name), std::string(fact.value)});
     lines += table.to_string() + "\n";
-    if (!known_system) return lines + "packages: this is neither Debian nor Ubuntu; packages.txt names what building needs\n";
+    if (!known_system)
+      return lines + "packages: this is neither Debian nor Ubuntu; packages.txt names what building needs\n";
     if (missing.empty()) return lines + "packages: nothing is missing to build, test and format\n";
     lines += "missing to build, test or format (this program runs without)\n";
     TextTable packages({"group", "package", "purpose"});
@@ -124,13 +129,16 @@ class Doctor : public Command {
   static Json json(const std::vector<Package>& missing, bool known_system) {
     const auto rows = [](const std::vector<runtime::Engine>& list) {
       Json rows = Json::array();
-      for (const auto& row : list) rows.push_back({{"name", row.name}, {"available", row.available}, {"description", row.description}});
+      for (const auto& row : list)
+        rows.push_back({{"name", row.name}, {"available", row.available}, {"description", row.description}});
       return rows;
     };
     Json kernels = Json::array(), facts = Json::object(), packages = Json::array();
-    for (const auto level : kLevels) kernels.push_back({{"name", name(level)}, {"supported", simulator::is_supported(level)}});
+    for (const auto level : kLevels)
+      kernels.push_back({{"name", name(level)}, {"supported", simulator::is_supported(level)}});
     for (const Fact& fact : versions()) facts[std::string(fact.name)] = fact.value;
-    for (const Package& package : missing) packages.push_back({{"group", package.group}, {"package", package.name}, {"purpose", package.purpose}});
+    for (const Package& package : missing)
+      packages.push_back({{"group", package.group}, {"package", package.name}, {"purpose", package.purpose}});
     return {{"kind", "doctor"},
             {"engines", rows(runtime::engines())},
             {"targets", rows(targets())},
@@ -141,7 +149,8 @@ class Doctor : public Command {
             {"install", missing.empty() ? "" : install_line(missing)}};
   }
 
-  static constexpr std::array kLevels{simulator::KernelLevel::baseline, simulator::KernelLevel::avx2, simulator::KernelLevel::avx512vnni};
+  static constexpr std::array kLevels{simulator::KernelLevel::baseline, simulator::KernelLevel::avx2,
+                                      simulator::KernelLevel::avx512vnni};
   bool json_ = false;
 };
 

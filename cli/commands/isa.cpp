@@ -17,12 +17,16 @@ struct Format {
   std::string_view name;
   std::string (*emit)(const isa::HardwareConfig& config);
 };
-constexpr std::array<Format, 4> kFormats{{{"markdown", isa::emit_markdown}, {"sv", isa::emit_sv_package}, {"json", isa::emit_json}, {"c", isa::emit_c_header}}};
+constexpr std::array<Format, 4> kFormats{{{"markdown", isa::emit_markdown},
+                                          {"sv", isa::emit_sv_package},
+                                          {"json", isa::emit_json},
+                                          {"c", isa::emit_c_header}}};
 
 class Isa : public Command {
  public:
   void declare(Options& options) override {
-    options.value("--format", "FORMAT", format_, "markdown: the manual; sv: SystemVerilog package; c: header; json: everything", Need::required);
+    options.value("--format", "FORMAT", format_,
+                  "markdown: the manual; sv: SystemVerilog package; c: header; json: everything", Need::required);
     options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
     options.value("-o", "FILE", output_, "write it there instead of printing it");
     options.footer("Example: dovetail isa --format sv --hw 1x32x32 -o dovetail_isa_pkg.sv");
@@ -37,7 +41,8 @@ class Isa : public Command {
       else fmt::print("{}", text);
       return Exit::success;
     }
-    return Diagnostic{"bad value of --format", format_, "there is no format of that name", "formats: markdown, sv, json, c"};
+    return Diagnostic{"bad value of --format", format_, "there is no format of that name",
+                      "formats: markdown, sv, json, c"};
   }
 
  private:

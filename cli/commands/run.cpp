@@ -24,14 +24,17 @@ class Run : public Command {
     options.positional("MODEL.onnx|OUT.dvt", model_.model, "a model, which is compiled first, or a bundle");
     model_.declare(options);
     options.value("--engine", "ENGINE", engine_, "what runs the accelerator's programs (default functional)");
-    options.values("--input", "NAME=FILE", inputs_, "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable");
+    options.values("--input", "NAME=FILE", inputs_,
+                   "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable");
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
     options.value("--output-dir", "DIR", output_dir_, "write every output as DIR/NAME.npy");
     options.value("--report", "R.json", report_, "write the report as JSON");
     options.flag("--check", check_, "compare every tensor with the reference and name the first that differs");
     options.unavailable("--waves", "there is no RTL engine yet");
-    options.footer("Names are matched, and output files named, after replacing every character outside A-Za-z0-9_.- by _.\n"
-                   "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check --output-dir out");
+    options.footer(
+        "Names are matched, and output files named, after replacing every character outside A-Za-z0-9_.- by _.\n"
+        "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check --output-dir "
+        "out");
   }
 
   Result<Exit> run() override {
@@ -57,7 +60,8 @@ class Run : public Command {
     const auto result = executor.run(inputs.tensors, options);
     if (!result.ok()) return fail(Exit::failed, result.errors());
 
-    RunFacts facts{model_.model, engine_, &executor.bundle(), model ? &*model : nullptr, &*result, {}, inputs.announcements};
+    RunFacts facts{model_.model, engine_, &executor.bundle(),  model ? &*model : nullptr,
+                   &*result,     {},      inputs.announcements};
     if (check_) {
       auto check = check_against_reference(model->compiled.integer, inputs.tensors, *result);
       if (!check.ok()) return fail(Exit::failed, check.errors());
@@ -85,7 +89,8 @@ class Run : public Command {
     std::vector<std::string> refused = model_.compile_only_options();
     if (check_) refused.emplace_back("--check");
     if (!refused.empty())
-      return Diagnostic{"bad usage of `dovetail run`", model_.model, fmt::format("{} needs a model, this is a bundle", fmt::join(refused, ", ")),
+      return Diagnostic{"bad usage of `dovetail run`", model_.model,
+                        fmt::format("{} needs a model, this is a bundle", fmt::join(refused, ", ")),
                         "run the .onnx file it was made from"};
     DOVETAIL_ASSIGN(bundle::Bundle loaded, bundle::read_bundle(model_.model));
     std::vector<std::string> targets;
@@ -96,16 +101,18 @@ class Run : public Command {
       const auto* accel = std::get_if<bundle::AccelStep>(&step);
       if (accel == nullptr) continue;
       if (model_.targets && std::find(targets.begin(), targets.end(), "accel") == targets.end())
-        return Diagnostic{"cannot run bundle", model_.model, fmt::format("it was compiled for accel, --target is {}", *model_.targets),
+        return Diagnostic{"cannot run bundle", model_.model,
+                          fmt::format("it was compiled for accel, --target is {}", *model_.targets),
                           "add accel, or compile it anew"};
       if (!model_.hardware) continue;
       DOVETAIL_ASSIGN(const auto config, isa::load_config(*model_.hardware));
       isa::HardwareConfig named = accel->config;
       named.name = config.name;  // a name is no difference
       if (named != config)
-        return Diagnostic{"cannot run bundle", model_.model,
-                          fmt::format("it was compiled for {}; --hw is {}", config_text(accel->config), config_text(config)),
-                          "drop --hw, or compile it anew"};
+        return Diagnostic{
+            "cannot run bundle", model_.model,
+            fmt::format("it was compiled for {}; --hw is {}", config_text(accel->config), config_text(config)),
+            "drop --hw, or compile it anew"};
     }
     return loaded;
   }

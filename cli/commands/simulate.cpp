@@ -22,17 +22,22 @@ class Simulate : public Command {
     options.value("--hw", "CONFIG", hardware_, kHardwareHelp, Need::required);
     options.value("--dram", "IN.bin", dram_, "the memory image before the run", Need::required);
     options.value("--dram-base", "ADDR", dram_base_, "physical address of the image's first byte (default 0)");
-    options.value("--program-base", "ADDR", program_base_, "physical address of the program, for engines that fetch it");
-    options.values("--launch", "BEGIN:COUNT", launches_, "run these instructions to completion; repeatable, in order, over one SRAM and\n"
+    options.value("--program-base", "ADDR", program_base_,
+                  "physical address of the program, for engines that fetch it");
+    options.values("--launch", "BEGIN:COUNT", launches_,
+                   "run these instructions to completion; repeatable, in order, over one SRAM and\n"
                    "DRAM state (default: one launch of all)");
-    options.value("--dram-out", "OUT.bin", dram_out_, "the memory image after the run, as long as IN.bin", Need::required);
+    options.value("--dram-out", "OUT.bin", dram_out_, "the memory image after the run, as long as IN.bin",
+                  Need::required);
     options.value("--engine", "ENGINE", engine_, "functional", Need::required);
     options.value("--report", "R.json", report_, "write the counters as JSON");
     options.unavailable("--memory", "the functional engine has no time; memory models come with the cycle engine");
     options.unavailable("--trace", "the functional engine has no time to trace");
     options.unavailable("--waves", "there is no RTL engine yet");
-    options.footer("The image is written only when every launch has completed. Addresses are decimal, or hexadecimal behind 0x.\n"
-                   "Example: dovetail simulate p.bin --hw 1x16x16 --dram in.bin --dram-base 4096 --launch 0:30 --dram-out out.bin --engine functional");
+    options.footer(
+        "The image is written only when every launch has completed. Addresses are decimal, or hexadecimal behind 0x.\n"
+        "Example: dovetail simulate p.bin --hw 1x16x16 --dram in.bin --dram-base 4096 --launch 0:30 --dram-out out.bin "
+        "--engine functional");
   }
 
   Result<Exit> run() override {
@@ -49,7 +54,8 @@ class Simulate : public Command {
     const auto start = std::chrono::steady_clock::now();
     std::vector<simulator::Counters> counters;
     for (const isa::Launch& launch : launches) {
-      const auto outcome = simulator->launch(std::span(program).subspan(launch.begin, launch.count), dram, launch.begin);
+      const auto outcome =
+          simulator->launch(std::span(program).subspan(launch.begin, launch.count), dram, launch.begin);
       if (!outcome.ok()) return fail(Exit::failed, outcome.errors());
       counters.push_back(*outcome);
     }
@@ -58,17 +64,19 @@ class Simulate : public Command {
     DOVETAIL_TRY(write_file(dram_out_, dram.bytes));
     simulator::Counters total;
     for (const simulator::Counters& launch : counters) total += launch;
-    fmt::print("simulated     {}, {} launch{}, engine {}, {}\n{}", program_, launches.size(), launches.size() == 1 ? "" : "es", engine_,
-               seconds_text(seconds), counters_text(total));
+    fmt::print("simulated     {}, {} launch{}, engine {}, {}\n{}", program_, launches.size(),
+               launches.size() == 1 ? "" : "es", engine_, seconds_text(seconds), counters_text(total));
     fmt::print("written       {}, {} bytes from {:#x}\n", dram_out_, dram.bytes.size(), dram.base);
     if (program_base_)
-      fmt::print("note          engine {} does not fetch: --program-base was checked, and has no other effect\n", engine_);
+      fmt::print("note          engine {} does not fetch: --program-base was checked, and has no other effect\n",
+                 engine_);
     if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report(config, launches, counters, total, seconds))));
     return Exit::success;
   }
 
  private:
-  // The place must be one that an engine which fetches could use: aligned, in the address space, and not over other bytes of the image.
+  // The place must be one that an engine which fetches could use: aligned, in the address space, and not over other
+  // bytes of the image.
   Result<void> check_program_base(const isa::HardwareConfig& config, std::span<const isa::Instruction> program,
                                   const simulator::Dram& dram) const {
     DOVETAIL_ASSIGN(const std::uint64_t base, parse_address("--program-base", *program_base_));
@@ -80,22 +88,27 @@ class Simulate : public Command {
     const auto unit = static_cast<std::uint64_t>(config.instruction_bytes());
     if (base % unit != 0) return bad(fmt::format("it is no multiple of an instruction's {} bytes", unit), "align it");
     if (base > space || bytes.size() > space - base)
-      return bad(fmt::format("{} bytes of program end behind the {} address bits", bytes.size(), config.address_bits), "lower it");
+      return bad(fmt::format("{} bytes of program end behind the {} address bits", bytes.size(), config.address_bits),
+                 "lower it");
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       const std::uint64_t address = base + i;
-      if (address >= dram.base && address - dram.base < dram.bytes.size() && dram.bytes[address - dram.base] != bytes[i])
+      if (address >= dram.base && address - dram.base < dram.bytes.size() &&
+          dram.bytes[address - dram.base] != bytes[i])
         return bad(fmt::format("the image holds other bytes at {:#x}", address), "place the program outside the image");
     }
     return {};
   }
 
-  Json report(const isa::HardwareConfig& config, const std::vector<isa::Launch>& launches, const std::vector<simulator::Counters>& counters,
-              const simulator::Counters& total, double seconds) const {
+  Json report(const isa::HardwareConfig& config, const std::vector<isa::Launch>& launches,
+              const std::vector<simulator::Counters>& counters, const simulator::Counters& total,
+              double seconds) const {
     Json list = Json::array();
     for (std::size_t i = 0; i < launches.size(); ++i)
       list.push_back({{"begin", launches[i].begin}, {"count", launches[i].count}, {"counters", to_json(counters[i])}});
-    return {{"kind", "simulate"}, {"program", program_},         {"engine", engine_},  {"hardware", isa::config_to_json(config)},
-            {"launches", list},   {"counters", to_json(total)}, {"seconds", seconds}, {"compared_with", nullptr}};
+    return {{"kind", "simulate"}, {"program", program_},
+            {"engine", engine_},  {"hardware", isa::config_to_json(config)},
+            {"launches", list},   {"counters", to_json(total)},
+            {"seconds", seconds}, {"compared_with", nullptr}};
   }
 
   std::string program_, hardware_, dram_, dram_base_ = "0", dram_out_, engine_;

@@ -13,9 +13,11 @@ namespace {
 
 class AccelStep : public ReadyStep {
  public:
-  AccelStep(const bundle::Bundle& bundle, const bundle::AccelStep& step, std::unique_ptr<simulator::Simulator> simulator)
+  AccelStep(const bundle::Bundle& bundle, const bundle::AccelStep& step,
+            std::unique_ptr<simulator::Simulator> simulator)
       : bundle_(bundle), step_(step), simulator_(std::move(simulator)), image_(step.dram_bytes) {
-    for (const bundle::Segment& segment : step_.segments) std::copy(segment.bytes.begin(), segment.bytes.end(), at(image_, segment.address));
+    for (const bundle::Segment& segment : step_.segments)
+      std::copy(segment.bytes.begin(), segment.bytes.end(), at(image_, segment.address));
     for (const bundle::Binding& output : step_.outputs) outputs_.push_back(output.tensor);
   }
 
@@ -33,7 +35,8 @@ class AccelStep : public ReadyStep {
     simulator_->reset();
     StepOutcome outcome;
     for (const isa::Launch& launch : step_.launches) {
-      auto counters = simulator_->launch(std::span(step_.program).subspan(launch.begin, launch.count), dram_, launch.begin);
+      auto counters =
+          simulator_->launch(std::span(step_.program).subspan(launch.begin, launch.count), dram_, launch.begin);
       if (!counters.ok()) return located(counters.errors());
       outcome.counters += *counters;
     }
@@ -53,15 +56,16 @@ class AccelStep : public ReadyStep {
 
   Diagnostics located(Diagnostics problems) const {
     for (Diagnostic& problem : problems)
-      problem.where = problem.where.empty() ? fmt::format("step {}", step_.name) : fmt::format("step {}, {}", step_.name, problem.where);
+      problem.where = problem.where.empty() ? fmt::format("step {}", step_.name)
+                                            : fmt::format("step {}, {}", step_.name, problem.where);
     return problems;
   }
 
   const bundle::Bundle& bundle_;
   const bundle::AccelStep& step_;
   std::unique_ptr<simulator::Simulator> simulator_;
-  std::vector<std::byte> image_;       // memory as every run finds it
-  simulator::Dram dram_;               // kept from run to run for its storage only
+  std::vector<std::byte> image_;  // memory as every run finds it
+  simulator::Dram dram_;          // kept from run to run for its storage only
   std::vector<bundle::TensorIndex> outputs_;
 };
 

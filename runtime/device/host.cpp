@@ -11,7 +11,8 @@ namespace {
 
 class HostStep : public ReadyStep {
  public:
-  HostStep(const bundle::Bundle& bundle, const bundle::HostStep& step, std::shared_ptr<const loops::CompiledProgram> program)
+  HostStep(const bundle::Bundle& bundle, const bundle::HostStep& step,
+           std::shared_ptr<const loops::CompiledProgram> program)
       : bundle_(bundle), step_(step), program_(std::move(program)) {
     // Constants are put in place once; a run replaces the others.
     for (const bundle::TensorIndex index : step_.arguments) {
@@ -26,12 +27,14 @@ class HostStep : public ReadyStep {
 
   Result<StepOutcome> run(const TensorValue& value) override {
     for (std::size_t i = 0; i < arguments_.size(); ++i)
-      if (!bundle_.tensors[static_cast<std::size_t>(step_.arguments[i])].constant) arguments_[i] = value(step_.arguments[i]);
+      if (!bundle_.tensors[static_cast<std::size_t>(step_.arguments[i])].constant)
+        arguments_[i] = value(step_.arguments[i]);
     auto values = loops::run(*program_, arguments_);
     if (!values.ok()) {
       Diagnostics problems = values.errors();
       for (Diagnostic& problem : problems)
-        problem.where = problem.where.empty() ? fmt::format("step {}", step_.name) : fmt::format("step {}, {}", step_.name, problem.where);
+        problem.where = problem.where.empty() ? fmt::format("step {}", step_.name)
+                                              : fmt::format("step {}, {}", step_.name, problem.where);
       return problems;
     }
     return StepOutcome{*std::move(values), {}};

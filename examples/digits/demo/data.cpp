@@ -15,10 +15,12 @@ using dovetail::Result;
 Result<TestSet> load_test_set(const std::filesystem::path& folder, std::size_t most_images) {
   DOVETAIL_ASSIGN(const NdArray images, dovetail::read_npy(folder / "test_images.npy"));
   DOVETAIL_ASSIGN(const NdArray labels, dovetail::read_npy(folder / "test_labels.npy"));
-  if (images.dtype() != dovetail::DType::float32 || images.rank() != 4 || labels.rank() != 1 || labels.shape()[0] != images.shape()[0])
-    return Diagnostic{"cannot use the test set", folder.string(),
-                      fmt::format("images {}, labels {}", dovetail::to_string(images.shape()), dovetail::to_string(labels.shape())),
-                      "make it again with examples/digits/train.py"};
+  if (images.dtype() != dovetail::DType::float32 || images.rank() != 4 || labels.rank() != 1 ||
+      labels.shape()[0] != images.shape()[0])
+    return Diagnostic{
+        "cannot use the test set", folder.string(),
+        fmt::format("images {}, labels {}", dovetail::to_string(images.shape()), dovetail::to_string(labels.shape())),
+        "make it again with examples/digits/train.py"};
   TestSet set;
   dovetail::Shape one = images.shape();
   one[0] = 1;

@@ -11,7 +11,7 @@
 namespace digits {
 
 struct TestSet {
-  std::vector<dovetail::NdArray> images;   // float32 [1, 1, 8, 8] each
+  std::vector<dovetail::NdArray> images;  // float32 [1, 1, 8, 8] each
   std::vector<std::int64_t> labels;
 };
 dovetail::Result<TestSet> load_test_set(const std::filesystem::path& folder, std::size_t most_images);

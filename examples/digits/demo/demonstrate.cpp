@@ -45,7 +45,8 @@ Result<Logits> run_reference(graph::Graph graph, const TestSet& test_set, const 
     DOVETAIL_ASSIGN(const auto tensors, reference.run({{input, image}}));
     const auto found = tensors.find(tensor);
     if (found == tensors.end())
-      return Diagnostic{"cannot evaluate the model", tensor, "the reference has no tensor of that name", "has the model changed?"};
+      return Diagnostic{"cannot evaluate the model", tensor, "the reference has no tensor of that name",
+                        "has the model changed?"};
     logits.push_back(row_of(found->second));
   }
   return logits;
@@ -59,12 +60,14 @@ Result<void> verify_programs(const bundle::Bundle& bundle) {
     if (accel == nullptr) continue;
     std::vector<std::byte> image(accel->dram_bytes);
     for (const bundle::Segment& segment : accel->segments)
-      std::copy(segment.bytes.begin(), segment.bytes.end(), image.begin() + static_cast<std::ptrdiff_t>(segment.address - accel->dram_base));
+      std::copy(segment.bytes.begin(), segment.bytes.end(),
+                image.begin() + static_cast<std::ptrdiff_t>(segment.address - accel->dram_base));
     isa::VerifyOptions options;
     options.launches = accel->launches;
     options.dram = isa::DramImage{accel->dram_base, image};
     options.program_base = accel->program_base;
-    for (const isa::Finding& finding : isa::verify(accel->config, accel->program, options).findings) problems.push_back(finding.diagnostic);
+    for (const isa::Finding& finding : isa::verify(accel->config, accel->program, options).findings)
+      problems.push_back(finding.diagnostic);
   }
   return problems;
 }
@@ -74,7 +77,8 @@ Result<void> write_disassembly(const std::filesystem::path& path, const bundle::
   for (const bundle::Step& step : bundle.steps)
     if (const auto* accel = std::get_if<bundle::AccelStep>(&step)) {
       text += fmt::format("# {}\n", accel->name);
-      for (const bundle::InstructionRange& range : accel->ranges) text += fmt::format("# [{}, {}) {}\n", range.begin, range.end, range.name);
+      for (const bundle::InstructionRange& range : accel->ranges)
+        text += fmt::format("# [{}, {}) {}\n", range.begin, range.end, range.name);
       text += isa::format_assembly(accel->config, accel->program);
     }
   return write_text_file(path, text);
@@ -82,7 +86,8 @@ Result<void> write_disassembly(const std::filesystem::path& path, const bundle::
 
 }  // namespace
 
-Result<Demonstration> demonstrate(const Variant& variant, const TestSet& test_set, const std::filesystem::path& output_folder) {
+Result<Demonstration> demonstrate(const Variant& variant, const TestSet& test_set,
+                                  const std::filesystem::path& output_folder) {
   Demonstration demo;
   demo.variant = variant;
   Stopwatch stopwatch(demo.stages);
@@ -151,19 +156,28 @@ Result<std::size_t> evaluate_float(const TestSet& test_set, std::vector<Stage>& 
 
 Json to_json(const Demonstration& demo) {
   Json placement = Json::array(), stages = Json::array(), compile_stages = Json::array();
-  for (const NodePlacement& row : demo.placement) placement.push_back({{"node", row.node}, {"op", row.op}, {"target", row.target}, {"why", row.why}});
+  for (const NodePlacement& row : demo.placement)
+    placement.push_back({{"node", row.node}, {"op", row.op}, {"target", row.target}, {"why", row.why}});
   for (const Stage& stage : demo.stages) stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
-  for (const Stage& stage : demo.compile_stages) compile_stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
+  for (const Stage& stage : demo.compile_stages)
+    compile_stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
   return {{"model", demo.variant.model},
           {"hardware", isa::config_to_json(demo.hardware)},
-          {"import", {{"ir_version", demo.import.ir_version}, {"opset", demo.import.opset}, {"operators", demo.import.operators}, {"notes", demo.import.notes}}},
+          {"import",
+           {{"ir_version", demo.import.ir_version},
+            {"opset", demo.import.opset},
+            {"operators", demo.import.operators},
+            {"notes", demo.import.notes}}},
           {"placement", placement},
           {"program", bundle::to_json(demo.program)},
           {"counters_per_image", simulator::to_json(demo.counters)},
           {"bundle_bytes", demo.bundle_bytes},
           {"images", demo.images},
           {"correct", {{"integer_reference", demo.reference_correct}, {"accelerator", demo.accelerator_correct}}},
-          {"logits", {{"compared", demo.logits}, {"equal_to_integer_reference", demo.equal_to_reference}, {"equal_to_numpy", demo.equal_to_golden}}},
+          {"logits",
+           {{"compared", demo.logits},
+            {"equal_to_integer_reference", demo.equal_to_reference},
+            {"equal_to_numpy", demo.equal_to_golden}}},
           {"stages", stages},
           {"compile_stages", compile_stages}};
 }

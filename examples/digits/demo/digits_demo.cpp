@@ -1,8 +1,9 @@
 // digits_demo OUTPUT_DIR [--images N]
 //
-// Two quantised models of the digits example, each compiled for one accelerator, executed instruction by instruction on the functional
-// simulator for every test image, and compared bit for bit with two other implementations. Exit code 0: all agree; 1: something differs;
-// 2: bad usage or a file that cannot be read. How to compile, bundle and run a model from C++ is in demonstrate.cpp.
+// Two quantised models of the digits example, each compiled for one accelerator, executed instruction by instruction on
+// the functional simulator for every test image, and compared bit for bit with two other implementations. Exit code 0:
+// all agree; 1: something differs; 2: bad usage or a file that cannot be read. How to compile, bundle and run a model
+// from C++ is in demonstrate.cpp.
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -30,8 +31,10 @@ const std::vector<digits::Variant> kVariants{{"digits_int8.onnx", "1x16x16-ext",
 int run(const std::filesystem::path& output_folder, std::size_t images) {
   const auto test_set = digits::load_test_set(DIGITS_FOLDER, images);
   if (!test_set.ok()) return fail(2, test_set.errors());
-  fmt::print("Handwritten digits, from ONNX to accelerator instructions: {} test images, each model executed on the functional simulator\n\n",
-             test_set->images.size());
+  fmt::print(
+      "Handwritten digits, from ONNX to accelerator instructions: {} test images, each model executed on the "
+      "functional simulator\n\n",
+      test_set->images.size());
 
   std::vector<digits::Demonstration> demos;
   Json report{{"kind", "digits_demo"}, {"models", Json::array()}};
@@ -49,14 +52,18 @@ int run(const std::filesystem::path& output_folder, std::size_t images) {
   digits::print_verdict(demos, *float_correct, stages);
 
   const std::filesystem::path path = output_folder / "report.json";
-  if (const auto written = write_text_file(path, report.dump(2) + "\n"); !written.ok()) return fail(2, written.errors());
+  if (const auto written = write_text_file(path, report.dump(2) + "\n"); !written.ok())
+    return fail(2, written.errors());
   fmt::print("Report: {}\n", path.string());
   Diagnostics problems;
   for (const digits::Demonstration& demo : demos)
     if (!demo.agrees())
-      problems.push_back({"the accelerator disagrees", demo.variant.model,
-                          fmt::format("{} of {} logits equal the integer reference, {} the numpy one", demo.equal_to_reference, demo.logits, demo.equal_to_golden),
-                          fmt::format("dovetail run examples/digits/{} --target accel --hw {} --check names the first node", demo.variant.model, demo.variant.hardware)});
+      problems.push_back(
+          {"the accelerator disagrees", demo.variant.model,
+           fmt::format("{} of {} logits equal the integer reference, {} the numpy one", demo.equal_to_reference,
+                       demo.logits, demo.equal_to_golden),
+           fmt::format("dovetail run examples/digits/{} --target accel --hw {} --check names the first node",
+                       demo.variant.model, demo.variant.hardware)});
   if (!problems.empty()) return fail(1, problems);
   fmt::print("All agree, bit for bit.\n");
   return 0;
@@ -73,6 +80,7 @@ int main(int argument_count, char** arguments) {
     usage = std::strcmp(arguments[2], "--images") == 0 && error == std::errc{} && parsed == end && images > 0;
   }
   if (!usage || arguments[1][0] == '-')
-    return fail(2, {{"bad usage of digits_demo", "", "it takes a folder for its files, and how many images", "digits_demo OUTPUT_DIR [--images N]"}});
+    return fail(2, {{"bad usage of digits_demo", "", "it takes a folder for its files, and how many images",
+                     "digits_demo OUTPUT_DIR [--images N]"}});
   return run(arguments[1], images);
 }

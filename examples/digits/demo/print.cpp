@@ -42,11 +42,12 @@ void print_placement(const std::vector<NodePlacement>& placement) {
   for (const NodePlacement& row : placement) {
     if (row.target == "folded") continue;
     const std::string inside = summary("into " + row.node);
-    table.add({row.node, row.op, row.target, row.why + (row.why.empty() || inside.empty() ? "" : "; ") + (inside.empty() ? "" : "with " + inside)});
+    table.add({row.node, row.op, row.target,
+               row.why + (row.why.empty() || inside.empty() ? "" : "; ") + (inside.empty() ? "" : "with " + inside)});
     folded.erase("into " + row.node);
   }
-  fmt::print("What runs where: {} nodes on the accelerator, {} on the host, {} folded\n\n{}", totals["accelerator"], totals["host"], totals["folded"],
-             table.to_string());
+  fmt::print("What runs where: {} nodes on the accelerator, {} on the host, {} folded\n\n{}", totals["accelerator"],
+             totals["host"], totals["folded"], table.to_string());
   for (const auto& [why, operators] : folded)
     if (!operators.empty()) fmt::print("  folded: {} ({})\n", summary(why), why);
 }
@@ -55,8 +56,9 @@ void print_program(const Demonstration& demo) {
   TextTable kinds({"instructions", ">in the program"});
   for (const auto& [kind, count] : demo.program.kinds) kinds.add({kind, with_separators(count)});
   kinds.add({"all", with_separators(demo.program.instructions)});
-  fmt::print("\nThe program: {} micro-ops, {} tokens between the queues, bundle of {} bytes\n\n{}", with_separators(demo.program.uops),
-             with_separators(demo.program.tokens), with_separators(demo.bundle_bytes), kinds.to_string());
+  fmt::print("\nThe program: {} micro-ops, {} tokens between the queues, bundle of {} bytes\n\n{}",
+             with_separators(demo.program.uops), with_separators(demo.program.tokens),
+             with_separators(demo.bundle_bytes), kinds.to_string());
 
   const simulator::Counters& counters = demo.counters;
   TextTable table({"executed for one image", ">count"});
@@ -77,7 +79,8 @@ void print_stages(const std::vector<Stage>& stages, const std::vector<Stage>& co
   double total = 0;
   for (const Stage& stage : stages) {
     const bool per_image = stage.name == "run" || stage.name.ends_with("reference");
-    table.add({per_image ? fmt::format("{}, {} images", stage.name, images) : stage.name, fmt::format("{:.3f}", stage.seconds)});
+    table.add({per_image ? fmt::format("{}, {} images", stage.name, images) : stage.name,
+               fmt::format("{:.3f}", stage.seconds)});
     total += stage.seconds;
     if (stage.name != "compile") continue;
     for (const Stage& part : compile_stages) table.add({"  " + part.name, fmt::format("{:.3f}", part.seconds)});
@@ -89,10 +92,11 @@ void print_stages(const std::vector<Stage>& stages, const std::vector<Stage>& co
 }  // namespace
 
 void print_demonstration(const Demonstration& demo) {
-  fmt::print("==== {} on {}: {} x {} x {}, {} ====\n\n", demo.variant.model, demo.hardware.name, demo.hardware.batch, demo.hardware.block_in,
-             demo.hardware.block_out, extensions(demo.hardware));
+  fmt::print("==== {} on {}: {} x {} x {}, {} ====\n\n", demo.variant.model, demo.hardware.name, demo.hardware.batch,
+             demo.hardware.block_in, demo.hardware.block_out, extensions(demo.hardware));
   std::string operators;
-  for (const auto& [name, count] : demo.import.operators) operators += fmt::format("{}{} {}", operators.empty() ? "" : ", ", count, name);
+  for (const auto& [name, count] : demo.import.operators)
+    operators += fmt::format("{}{} {}", operators.empty() ? "" : ", ", count, name);
   fmt::print("Imported: ONNX IR {}, opset {}: {}\n", demo.import.ir_version, demo.import.opset, operators);
   for (const std::string& note : demo.import.notes) fmt::print("  note: {}\n", note);
   fmt::print("\n");
@@ -104,13 +108,15 @@ void print_demonstration(const Demonstration& demo) {
   std::fflush(stdout);  // the next model takes seconds
 }
 
-void print_verdict(const std::vector<Demonstration>& demos, std::size_t float_correct, const std::vector<Stage>& stages) {
+void print_verdict(const std::vector<Demonstration>& demos, std::size_t float_correct,
+                   const std::vector<Stage>& stages) {
   const std::size_t images = demos.front().images;
   fmt::print("==== Verdict on {} test images ====\n", images);
   print_stages(stages, {}, images);
   TextTable accuracy({"model", "evaluated", ">correct", ">accuracy"});
   const auto add = [&](const std::string& model, const std::string& how, std::size_t correct) {
-    accuracy.add({model, how, fmt::format("{}/{}", correct, images), fmt::format("{:.2f} %", 100.0 * static_cast<double>(correct) / static_cast<double>(images))});
+    accuracy.add({model, how, fmt::format("{}/{}", correct, images),
+                  fmt::format("{:.2f} %", 100.0 * static_cast<double>(correct) / static_cast<double>(images))});
   };
   add("digits_float.onnx", "float, node by node", float_correct);
   for (const Demonstration& demo : demos) {
@@ -122,8 +128,10 @@ void print_verdict(const std::vector<Demonstration>& demos, std::size_t float_co
   TextTable agreement({"int8 logits of the accelerator, bit for bit", "compared with", ">equal"});
   for (const Demonstration& demo : demos) {
     const std::string what = fmt::format("{} on {}", demo.variant.model, demo.hardware.name);
-    agreement.add({what, "the integer graph, node by node", fmt::format("{} of {}", demo.equal_to_reference, demo.logits)});
-    agreement.add({what, "numpy (" + demo.variant.golden + ")", fmt::format("{} of {}", demo.equal_to_golden, demo.logits)});
+    agreement.add(
+        {what, "the integer graph, node by node", fmt::format("{} of {}", demo.equal_to_reference, demo.logits)});
+    agreement.add(
+        {what, "numpy (" + demo.variant.golden + ")", fmt::format("{} of {}", demo.equal_to_golden, demo.logits)});
   }
   fmt::print("{}\n", agreement.to_string());
 }

@@ -11,6 +11,7 @@ namespace digits {
 void print_demonstration(const Demonstration& demo);
 
 // The last page: accuracy and agreement of everything, side by side.
-void print_verdict(const std::vector<Demonstration>& demos, std::size_t float_correct, const std::vector<Stage>& stages);
+void print_verdict(const std::vector<Demonstration>& demos, std::size_t float_correct,
+                   const std::vector<Stage>& stages);
 
 }  // namespace digits

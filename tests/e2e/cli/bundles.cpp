@@ -32,8 +32,9 @@ class Shelf {
 
 TEST_CASE("a bundle runs on named inputs and writes named outputs") {
   const Shelf shelf;
-  const Finished run = test::dovetail({"run", shelf.path("s.dvt"), "--input", "data_0=" + shelf.path("x.npy"), "--output-dir", shelf.path("out"),
-                                       "--report", shelf.path("r.json"), "--target", "accel", "--hw", "1x16x16"});
+  const Finished run =
+      test::dovetail({"run", shelf.path("s.dvt"), "--input", "data_0=" + shelf.path("x.npy"), "--output-dir",
+                      shelf.path("out"), "--report", shelf.path("r.json"), "--target", "accel", "--hw", "1x16x16"});
   CHECK(run.error == "");
   REQUIRE(run.exit == 0);
   const NdArray y = read_npy(shelf.path("out/out_y.npy")).value();

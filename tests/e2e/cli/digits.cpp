@@ -14,7 +14,8 @@ namespace {
 
 std::string model(const char* name) { return std::string(DOVETAIL_SOURCE_DIR "/examples/digits/") + name; }
 
-// Multiply-accumulates with channels padded to blocks of 16: five kinds of layers, output elements x kernel x input channels.
+// Multiply-accumulates with channels padded to blocks of 16: five kinds of layers, output elements x kernel x input
+// channels.
 constexpr std::uint64_t kPaddedMacs = 64 * 16 * 9 * 16        // conv1: 1 input channel, padded to 16
                                       + 64 * 32 * 9 * 16      // conv2
                                       + 2 * 16 * 32 * 9 * 32  // res1_conv1, res1_conv2
@@ -23,9 +24,11 @@ constexpr std::uint64_t kPaddedMacs = 64 * 16 * 9 * 16        // conv1: 1 input 
 }  // namespace
 
 TEST_CASE("run --check: every tensor of the integer graph, and the work is the accelerator's") {
-  for (const auto& [name, hardware] : {std::pair{"digits_int8.onnx", "1x16x16-ext"}, {"digits_int8_pow2.onnx", "1x16x16"}}) {
+  for (const auto& [name, hardware] :
+       {std::pair{"digits_int8.onnx", "1x16x16-ext"}, {"digits_int8_pow2.onnx", "1x16x16"}}) {
     const test::TemporaryFolder folder;
-    const Finished run = test::dovetail({"run", model(name), "--target", "accel", "--hw", hardware, "--check", "--report", folder / "r.json"});
+    const Finished run = test::dovetail(
+        {"run", model(name), "--target", "accel", "--hw", hardware, "--check", "--report", folder / "r.json"});
     CHECK(run.error == "");
     REQUIRE(run.exit == 0);
     CHECK_THAT(run.out, ContainsSubstring("all equal"));
@@ -38,8 +41,8 @@ TEST_CASE("run --check: every tensor of the integer graph, and the work is the a
     for (const Json& step : report["steps"]) {
       const std::string step_name = step["name"];
       INFO(step_name);
-      CHECK((step["target"] == "accel" || step_name == "image_quantize" || step_name == "logits_dequantize" || step_name.starts_with("pack ") ||
-             step_name.starts_with("unpack ")));
+      CHECK((step["target"] == "accel" || step_name == "image_quantize" || step_name == "logits_dequantize" ||
+             step_name.starts_with("pack ") || step_name.starts_with("unpack ")));
     }
   }
 }
@@ -47,8 +50,8 @@ TEST_CASE("run --check: every tensor of the integer graph, and the work is the a
 TEST_CASE("a compiled bundle gives the model's outputs") {
   const test::TemporaryFolder folder;
   const std::string bundle = folder / "d.dvt";
-  const Finished compiled = test::dovetail({"compile", model("digits_int8.onnx"), "--target", "accel", "--hw", "1x16x16-ext", "--verify", "-o", bundle,
-                                            "--report", folder / "c.json"});
+  const Finished compiled = test::dovetail({"compile", model("digits_int8.onnx"), "--target", "accel", "--hw",
+                                            "1x16x16-ext", "--verify", "-o", bundle, "--report", folder / "c.json"});
   CHECK(compiled.error == "");
   REQUIRE(compiled.exit == 0);
   CHECK_THAT(compiled.out, ContainsSubstring("res1_add") && ContainsSubstring("no race, no deadlock"));
@@ -59,7 +62,8 @@ TEST_CASE("a compiled bundle gives the model's outputs") {
   CHECK(offloaded == std::set<std::string>{"Conv", "Gemm", "Add", "MaxPool"});
 
   REQUIRE(test::dovetail({"run", bundle, "--output-dir", folder / "a"}).exit == 0);
-  REQUIRE(test::dovetail({"run", model("digits_int8.onnx"), "--target", "cpu", "--output-dir", folder / "b"}).exit == 0);
+  REQUIRE(test::dovetail({"run", model("digits_int8.onnx"), "--target", "cpu", "--output-dir", folder / "b"}).exit ==
+          0);
   CHECK(read_npy(folder / "a/logits.npy").value() == read_npy(folder / "b/logits.npy").value());
   CHECK_THAT(test::dovetail({"inspect", bundle}).out, ContainsSubstring("digits_int8"));
 }
@@ -73,10 +77,12 @@ TEST_CASE("compile dumps, stops, places and refuses") {
   CHECK(dumped.exit == 0);
   CHECK_THAT(dumped.out, ContainsSubstring("---- integer ----") && ContainsSubstring("conv1"));
   CHECK_THAT(compile({"--dump", "everything"}).error, ContainsSubstring("bad value of --dump (everything)"));
-  CHECK(compile({"--stop-after", "import", "-o", "/tmp/never.dvt"}).exit == 2);
-  CHECK_THAT(compile({"--place", "pool1=cpu"}).out, ContainsSubstring("pool1                         MaxPool           host"));
+  CHECK(compile({"--stop-after", "import", "-o", "never.dvt"}).exit == 2);
+  CHECK_THAT(compile({"--place", "pool1=cpu"}).out,
+             ContainsSubstring("pool1                         MaxPool           host"));
   CHECK_THAT(compile({"--place", "nothing=cpu"}).error, ContainsSubstring("the model has no node of that name"));
-  CHECK_THAT(compile({"--place", "pool1=cuda"}).error, ContainsSubstring("target cuda is not available in this version"));
+  CHECK_THAT(compile({"--place", "pool1=cuda"}).error,
+             ContainsSubstring("target cuda is not available in this version"));
   CHECK(compile({"--strict"}).exit == 1);
   CHECK_THAT(compile({"--records", "db"}).error, ContainsSubstring("--records is not available in this version"));
 }
@@ -87,7 +93,8 @@ TEST_CASE("the demonstration agrees on some images and says so") {
   CHECK(demo.error == "");
   REQUIRE(demo.exit == 0);
   CHECK_THAT(demo.out, ContainsSubstring("All agree, bit for bit.") && ContainsSubstring("120 of 120"));
-  for (const char* file : {"digits_int8.dvt", "digits_int8.s", "digits_int8_pow2.dvt", "digits_int8_pow2.s", "report.json"})
+  for (const char* file :
+       {"digits_int8.dvt", "digits_int8.s", "digits_int8_pow2.dvt", "digits_int8_pow2.s", "report.json"})
     CHECK(std::filesystem::exists(folder / (std::string("demo/") + file)));
   CHECK(test::run_process({DOVETAIL_BINARY_DIR "/bin/digits_demo"}).exit == 2);
 }

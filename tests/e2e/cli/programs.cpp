@@ -21,7 +21,8 @@ alu.add uop=0:1 imm=100 push_next
 store.out sram=0 dram=0x108 size=1x1 pop_prev
 )";
 
-// A folder with p.bin assembled from `text`, u.bin, and an image at 0x1000: micro-ops, then bytes 0..15 at 0x1040, then zeros.
+// A folder with p.bin assembled from `text`, u.bin, and an image at 0x1000: micro-ops, then bytes 0..15 at 0x1040, then
+// zeros.
 class Workshop {
  public:
   explicit Workshop(const std::string& text = kProgram) {
@@ -38,13 +39,15 @@ class Workshop {
   std::vector<std::byte> bytes(const char* name) const { return read_file(folder_ / name).value(); }
 
   Finished simulate(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> words{"simulate", path("p.bin"), "--hw", "1x16x16", "--dram", path("in.bin"), "--dram-base", "0x1000",
-                                   "--dram-out", path("out.bin"), "--engine", "functional"};
+    std::vector<std::string> words{"simulate",   path("p.bin"),   "--hw",        "1x16x16",
+                                   "--dram",     path("in.bin"),  "--dram-base", "0x1000",
+                                   "--dram-out", path("out.bin"), "--engine",    "functional"};
     words.insert(words.end(), more.begin(), more.end());
     return test::dovetail(words);
   }
   Finished check(const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> words{"check", path("p.bin"), "--hw", "1x16x16", "--dram", path("in.bin"), "--dram-base", "4096"};
+    std::vector<std::string> words{"check",  path("p.bin"),  "--hw",        "1x16x16",
+                                   "--dram", path("in.bin"), "--dram-base", "4096"};
     words.insert(words.end(), more.begin(), more.end());
     return test::dovetail(words);
   }
@@ -74,11 +77,15 @@ TEST_CASE("simulate runs launches in order over one state and writes the image")
 
 TEST_CASE("VTA's own configuration file is taken") {
   const Workshop shop;
-  REQUIRE(write_text_file(shop.path("vta_config.json"),
-                          R"({"TARGET": "sim", "HW_VER": "0.0.2", "LOG_INP_WIDTH": 3, "LOG_WGT_WIDTH": 3, "LOG_ACC_WIDTH": 5, "LOG_BATCH": 0,
-                              "LOG_BLOCK": 4, "LOG_UOP_BUFF_SIZE": 15, "LOG_INP_BUFF_SIZE": 15, "LOG_WGT_BUFF_SIZE": 18, "LOG_ACC_BUFF_SIZE": 17})").ok());
-  const Finished run = test::dovetail({"simulate", shop.path("p.bin"), "--hw", shop.path("vta_config.json"), "--dram", shop.path("in.bin"),
-                                       "--dram-base", "4096", "--launch", "0:4", "--dram-out", shop.path("out.bin"), "--engine", "functional"});
+  REQUIRE(
+      write_text_file(
+          shop.path("vta_config.json"),
+          R"({"TARGET": "sim", "HW_VER": "0.0.2", "LOG_INP_WIDTH": 3, "LOG_WGT_WIDTH": 3, "LOG_ACC_WIDTH": 5, "LOG_BATCH": 0,
+                              "LOG_BLOCK": 4, "LOG_UOP_BUFF_SIZE": 15, "LOG_INP_BUFF_SIZE": 15, "LOG_WGT_BUFF_SIZE": 18, "LOG_ACC_BUFF_SIZE": 17})")
+          .ok());
+  const Finished run = test::dovetail({"simulate", shop.path("p.bin"), "--hw", shop.path("vta_config.json"), "--dram",
+                                       shop.path("in.bin"), "--dram-base", "4096", "--launch", "0:4", "--dram-out",
+                                       shop.path("out.bin"), "--engine", "functional"});
   CHECK(run.error == "");
   CHECK(run.exit == 0);
 }
@@ -122,13 +129,16 @@ TEST_CASE("asm never drops micro-ops, and compares configurations") {
   CHECK(lost.exit == 2);
   CHECK_THAT(lost.error, ContainsSubstring("its 1 .uop lines would be lost"));
   CHECK_FALSE(std::filesystem::exists(shop.path("q.bin")));
-  CHECK(test::dovetail({"asm", shop.path("p.s"), "-o", shop.path("q.bin"), "--uops", shop.path("u.bin"), "--hw", "1x8x8"}).exit == 2);
+  CHECK(
+      test::dovetail({"asm", shop.path("p.s"), "-o", shop.path("q.bin"), "--uops", shop.path("u.bin"), "--hw", "1x8x8"})
+          .exit == 2);
 }
 
 TEST_CASE("simulate refuses what it cannot place") {
   const Workshop shop;
   CHECK_THAT(shop.simulate({"--launch", "0:7"}).error, ContainsSubstring("exceeds the program's 6 instructions"));
-  CHECK_THAT(shop.simulate({"--program-base", "0x1008"}).error, ContainsSubstring("no multiple of an instruction's 16 bytes"));
+  CHECK_THAT(shop.simulate({"--program-base", "0x1008"}).error,
+             ContainsSubstring("no multiple of an instruction's 16 bytes"));
   CHECK_THAT(shop.simulate({"--program-base", "0x1040"}).error, ContainsSubstring("the image holds other bytes"));
   const Finished outside = shop.simulate({"--program-base", "0x2000"});
   CHECK(outside.exit == 0);
@@ -142,7 +152,8 @@ TEST_CASE("simulate refuses what it cannot place") {
 
 TEST_CASE("inspect knows programs by their configuration") {
   const Workshop shop;
-  CHECK_THAT(test::dovetail({"inspect", shop.path("p.bin"), "--hw", "1x16x16"}).out, ContainsSubstring("6 instructions"));
+  CHECK_THAT(test::dovetail({"inspect", shop.path("p.bin"), "--hw", "1x16x16"}).out,
+             ContainsSubstring("6 instructions"));
   CHECK_THAT(test::dovetail({"inspect", shop.path("p.s")}).out, ContainsSubstring("6 instructions"));
   CHECK(test::dovetail({"inspect", shop.path("p.bin")}).exit == 2);
 }

@@ -1,4 +1,5 @@
-// Truncated, oversized, random, empty and missing files, and folders, given to every command: exit code 2 and a paragraph, nothing written.
+// Truncated, oversized, random, empty and missing files, and folders, given to every command: exit code 2 and a
+// paragraph, nothing written.
 #include <algorithm>
 #include <random>
 
@@ -14,12 +15,13 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// A file of each kind, and the command lines that read one; FILE stands for its path, GOOD for a bundle, OUT for a file that must not appear.
+// A file of each kind, and the command lines that read one; FILE stands for its path, GOOD for a bundle, OUT for a file
+// that must not appear.
 struct Kind {
   std::string name, extension;
   Bytes good;
   std::vector<std::vector<std::string>> commands;
-  bool text = false;   // a prefix of a text may be a text
+  bool text = false;  // a prefix of a text may be a text
 };
 
 std::vector<Kind> kinds() {
@@ -34,18 +36,43 @@ std::vector<Kind> kinds() {
   const test::TemporaryFolder folder;
   REQUIRE(write_npz(folder / "a.npz", {{"x", NdArray(DType::int8, {1, 16})}}).ok());
   return {
-      {"model", ".onnx", *model, {{"compile", "FILE", "--target", "accel", "-o", "OUT"}, {"run", "FILE", "--target", "accel", "--report", "OUT"}, {"inspect", "FILE"}}},
+      {"model",
+       ".onnx",
+       *model,
+       {{"compile", "FILE", "--target", "accel", "-o", "OUT"},
+        {"run", "FILE", "--target", "accel", "--report", "OUT"},
+        {"inspect", "FILE"}}},
       {"bundle", ".dvt", bundle::serialize(bundle), {{"run", "FILE", "--report", "OUT"}, {"inspect", "FILE"}}},
-      {"npy", ".npy", format_npy(NdArray(DType::int8, {1, 16})), {{"run", "GOOD", "--input", "x=FILE", "--report", "OUT"}, {"inspect", "FILE"}}},
+      {"npy",
+       ".npy",
+       format_npy(NdArray(DType::int8, {1, 16})),
+       {{"run", "GOOD", "--input", "x=FILE", "--report", "OUT"}, {"inspect", "FILE"}}},
       {"npz", ".npz", read_file(folder / "a.npz").value(), {{"inspect", "FILE"}}},
-      {"tensor", ".pb", text("\x08\x01\x08\x10\x10\x03\x4a\x10" "0123456789abcdef"), {{"run", "GOOD", "--input", "x=FILE", "--report", "OUT"}, {"inspect", "FILE"}}},
-      {"program", ".bin", accel.segments[1].bytes,
-       {{"check", "FILE", "--hw", "1x16x16"}, {"disasm", "FILE", "-o", "OUT"}, {"inspect", "FILE", "--hw", "1x16x16"},
+      {"tensor",
+       ".pb",
+       text("\x08\x01\x08\x10\x10\x03\x4a\x10"
+            "0123456789abcdef"),
+       {{"run", "GOOD", "--input", "x=FILE", "--report", "OUT"}, {"inspect", "FILE"}}},
+      {"program",
+       ".bin",
+       accel.segments[1].bytes,
+       {{"check", "FILE", "--hw", "1x16x16"},
+        {"disasm", "FILE", "-o", "OUT"},
+        {"inspect", "FILE", "--hw", "1x16x16"},
         {"simulate", "FILE", "--hw", "1x16x16", "--dram", "GOOD", "--dram-out", "OUT", "--engine", "functional"}}},
-      {"hardware", ".json", text(isa::config_to_json(isa::HardwareConfig()).dump()),
-       {{"hw", "show", "FILE"}, {"inspect", "FILE"}, {"isa", "--format", "c", "--hw", "FILE", "-o", "OUT"}, {"check", "GOOD", "--hw", "FILE"},
+      {"hardware",
+       ".json",
+       text(isa::config_to_json(isa::HardwareConfig()).dump()),
+       {{"hw", "show", "FILE"},
+        {"inspect", "FILE"},
+        {"isa", "--format", "c", "--hw", "FILE", "-o", "OUT"},
+        {"check", "GOOD", "--hw", "FILE"},
         {"compile", "MODEL", "--target", "accel", "--hw", "FILE", "-o", "OUT"}}},
-      {"assembly", ".s", text("load.inp sram=0 dram=0 size=1x1\nfinish\n"), {{"asm", "FILE", "-o", "OUT"}, {"inspect", "FILE"}}, true},
+      {"assembly",
+       ".s",
+       text("load.inp sram=0 dram=0 size=1x1\nfinish\n"),
+       {{"asm", "FILE", "-o", "OUT"}, {"inspect", "FILE"}},
+       true},
   };
 }
 
@@ -56,9 +83,12 @@ struct Bad {
 
 std::vector<Bad> damaged(const Kind& kind, std::mt19937& random) {
   std::vector<Bad> list{{"empty", {}}};
-  const auto cut = [&](std::size_t size) { return Bytes(kind.good.begin(), kind.good.begin() + static_cast<std::ptrdiff_t>(size)); };
+  const auto cut = [&](std::size_t size) {
+    return Bytes(kind.good.begin(), kind.good.begin() + static_cast<std::ptrdiff_t>(size));
+  };
   if (!kind.text) {
-    for (std::size_t eighth = 1; eighth < 8; ++eighth) list.push_back({"truncated", cut(kind.good.size() * eighth / 8 | 1)});
+    for (std::size_t eighth = 1; eighth < 8; ++eighth)
+      list.push_back({"truncated", cut(kind.good.size() * eighth / 8 | 1)});
     list.push_back({"a byte short", cut(kind.good.size() - 1)});
     Bytes longer = kind.good;
     for (int i = 0; i < 7; ++i) longer.push_back(std::byte{0xff});
@@ -79,15 +109,15 @@ std::vector<Bad> damaged(const Kind& kind, std::mt19937& random) {
 
 class Desk {
  public:
-  Desk() {
-    REQUIRE(bundle::write_bundle(folder_ / "good.dvt", test::sample_bundle()).ok());
-  }
+  Desk() { REQUIRE(bundle::write_bundle(folder_ / "good.dvt", test::sample_bundle()).ok()); }
 
   void expect_refusal(const Kind& kind, const std::string& what, const std::string& file) const {
     for (std::vector<std::string> line : kind.commands) {
       std::string joined;
       for (std::string& word : line) {
-        for (const auto& [name, path] : {std::pair{std::string("FILE"), file}, {"GOOD", folder_ / "good.dvt"}, {"OUT", folder_ / "out"},
+        for (const auto& [name, path] : {std::pair{std::string("FILE"), file},
+                                         {"GOOD", folder_ / "good.dvt"},
+                                         {"OUT", folder_ / "out"},
                                          {"MODEL", DOVETAIL_SOURCE_DIR "/examples/digits/digits_int8.onnx"}})
           if (const auto at = word.find(name); at != std::string::npos) word.replace(at, name.size(), path);
         joined += word + " ";
@@ -134,8 +164,13 @@ TEST_CASE("missing files, folders and files too large for any memory are refused
     std::filesystem::remove(large);
   }
   // A memory image may hold anything, but must be there.
-  Kind image{"image", ".bin", {}, {{"simulate", "GOOD", "--hw", "1x16x16", "--dram", "FILE", "--dram-out", "OUT", "--engine", "functional"}}};
-  REQUIRE(write_file(desk / "p.bin", std::get<bundle::AccelStep>(test::sample_bundle().steps[1]).segments[1].bytes).ok());
+  Kind image{
+      "image",
+      ".bin",
+      {},
+      {{"simulate", "GOOD", "--hw", "1x16x16", "--dram", "FILE", "--dram-out", "OUT", "--engine", "functional"}}};
+  REQUIRE(
+      write_file(desk / "p.bin", std::get<bundle::AccelStep>(test::sample_bundle().steps[1]).segments[1].bytes).ok());
   for (std::string& word : image.commands[0])
     if (word == "GOOD") word = desk / "p.bin";
   desk.expect_refusal(image, "missing", desk / "none.bin");

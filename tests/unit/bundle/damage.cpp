@@ -16,7 +16,8 @@ namespace {
 // Makes the checksum right again, so that what lies behind it is reached.
 void seal(std::vector<std::byte>& bytes) {
   const std::uint32_t checksum = bundle::format::checksum(bytes);
-  for (std::size_t i = 0; i < 4; ++i) bytes[bundle::format::kChecksumOffset + i] = static_cast<std::byte>(checksum >> (8 * i));
+  for (std::size_t i = 0; i < 4; ++i)
+    bytes[bundle::format::kChecksumOffset + i] = static_cast<std::byte>(checksum >> (8 * i));
 }
 
 struct Parts {
@@ -34,7 +35,8 @@ std::vector<std::byte> put_together(const Parts& parts) {
   std::vector<std::byte> bytes(bundle::format::kHeaderBytes + text.size());
   std::memcpy(bytes.data(), bundle::format::kMagic.data(), bundle::format::kMagic.size());
   bytes[bundle::format::kVersionOffset] = std::byte{bundle::format::kVersion};
-  for (std::size_t i = 0; i < 8; ++i) bytes[bundle::format::kManifestSizeOffset + i] = static_cast<std::byte>(text.size() >> (8 * i));
+  for (std::size_t i = 0; i < 8; ++i)
+    bytes[bundle::format::kManifestSizeOffset + i] = static_cast<std::byte>(text.size() >> (8 * i));
   std::memcpy(bytes.data() + bundle::format::kHeaderBytes, text.data(), text.size());
   bytes.resize(bundle::format::aligned(bytes.size()));
   bytes.insert(bytes.end(), parts.rest.begin(), parts.rest.end());
@@ -91,7 +93,8 @@ TEST_CASE("random changes behind a right checksum: refused, or a bundle that ver
   for (int round = 0; round < 4000; ++round) {
     auto damaged = bytes;
     for (unsigned changes = 1 + random() % 3; changes-- > 0;) {
-      const std::size_t at = bundle::format::kManifestSizeOffset + random() % (damaged.size() - bundle::format::kManifestSizeOffset);
+      const std::size_t at =
+          bundle::format::kManifestSizeOffset + random() % (damaged.size() - bundle::format::kManifestSizeOffset);
       switch (random() % 3) {
         case 0: damaged[at] = static_cast<std::byte>(random()); break;
         case 1: damaged[at] ^= static_cast<std::byte>(1u << random() % 8); break;
@@ -110,13 +113,20 @@ TEST_CASE("random changes behind a right checksum: refused, or a bundle that ver
 
 TEST_CASE("a manifest that lies is told where") {
   CHECK_THAT(told([](Json& m) { m.erase("steps"); }), ContainsSubstring("\"steps\" is missing"));
-  CHECK_THAT(told([](Json& m) { m["tensors"][0]["dtype"] = "int9"; }), ContainsSubstring("tensors[0].dtype: unknown type \"int9\""));
-  CHECK_THAT(told([](Json& m) { m["tensors"][0]["shape"] = {std::int64_t{1} << 39, 1000}; }), ContainsSubstring("tensors[0].shape: more than"));
-  CHECK_THAT(told([](Json& m) { m["tensors"][0]["shape"] = {-1}; }), ContainsSubstring("tensors[0].shape[0]: -1 is outside [0, "));
+  CHECK_THAT(told([](Json& m) { m["tensors"][0]["dtype"] = "int9"; }),
+             ContainsSubstring("tensors[0].dtype: unknown type \"int9\""));
+  CHECK_THAT(told([](Json& m) {
+               m["tensors"][0]["shape"] = {std::int64_t{1} << 39, 1000};
+             }),
+             ContainsSubstring("tensors[0].shape: more than"));
+  CHECK_THAT(told([](Json& m) { m["tensors"][0]["shape"] = {-1}; }),
+             ContainsSubstring("tensors[0].shape[0]: -1 is outside [0, "));
   CHECK_THAT(told([](Json& m) { m["tensors"][0]["shape"] = {1.5}; }), ContainsSubstring("found 1.5"));
-  CHECK_THAT(told([](Json& m) { m["tensors"][3]["shape"] = {2}; }), ContainsSubstring("tensors[3].constant: 1 bytes, expected 2"));
+  CHECK_THAT(told([](Json& m) { m["tensors"][3]["shape"] = {2}; }),
+             ContainsSubstring("tensors[3].constant: 1 bytes, expected 2"));
   CHECK_THAT(told([](Json& m) { m["tensors"][3]["constant"] = 99; }), ContainsSubstring("99 > 4"));
-  CHECK_THAT(told([](Json& m) { m["blobs"][0] = std::uint64_t{1} << 60; }), ContainsSubstring("blobs[0]: 1152921504606846976 > "));
+  CHECK_THAT(told([](Json& m) { m["blobs"][0] = std::uint64_t{1} << 60; }),
+             ContainsSubstring("blobs[0]: 1152921504606846976 > "));
   CHECK_THAT(told([](Json& m) { m["steps"][0]["kind"] = "gpu"; }), ContainsSubstring("unknown kind of step \"gpu\""));
   CHECK_THAT(told([](Json& m) { m["steps"][0]["arguments"] = {7}; }), ContainsSubstring("names tensor 7, of 5"));
   CHECK_THAT(told([](Json& m) { m["steps"][1]["config"]["block_in"] = 15; }), ContainsSubstring("block_in"));
@@ -127,7 +137,10 @@ TEST_CASE("a manifest that lies is told where") {
 TEST_CASE("a small file cannot demand a large memory") {
   Parts parts = take_apart(bundle::serialize(test::sample_bundle()));
   for (int i = 0; i < 200; ++i)
-    parts.manifest["tensors"].push_back({{"name", "t" + std::to_string(i)}, {"dtype", "int8"}, {"shape", {parts.manifest["blobs"][1]}}, {"constant", 1}});
+    parts.manifest["tensors"].push_back({{"name", "t" + std::to_string(i)},
+                                         {"dtype", "int8"},
+                                         {"shape", {parts.manifest["blobs"][1]}},
+                                         {"constant", 1}});
   parts.rest.resize(parts.rest.size() - parts.manifest["blobs"].back().get<std::size_t>());
   CHECK_FALSE(bundle::parse(put_together(parts), "f.dvt").ok());
 }

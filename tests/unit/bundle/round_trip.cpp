@@ -46,7 +46,8 @@ TEST_CASE("constants of every type survive, scalars and empty ones too") {
     }
   const auto parsed = bundle::parse(bundle::serialize(original), "test");
   REQUIRE((parsed.ok() ? "" : to_string(parsed.errors())) == "");
-  for (std::size_t i = 0; i < original.tensors.size(); ++i) CHECK(parsed->tensors[i].constant == original.tensors[i].constant);
+  for (std::size_t i = 0; i < original.tensors.size(); ++i)
+    CHECK(parsed->tensors[i].constant == original.tensors[i].constant);
 }
 
 TEST_CASE("a file is written whole, and a wrong bundle not at all") {
@@ -64,5 +65,6 @@ TEST_CASE("a summary counts kinds, tokens and micro-ops") {
   CHECK(summary.instructions == 5);
   CHECK(summary.tokens == 1);
   CHECK(summary.uops == 1);
-  CHECK(summary.kinds == std::map<std::string, std::uint64_t>{{"alu.add", 1}, {"finish", 1}, {"load.acc8", 1}, {"load.uop", 1}, {"store.out", 1}});
+  CHECK(summary.kinds == std::map<std::string, std::uint64_t>{
+                             {"alu.add", 1}, {"finish", 1}, {"load.acc8", 1}, {"load.uop", 1}, {"store.out", 1}});
 }

@@ -1,4 +1,5 @@
-// A bundle made by hand: x -> host (x + 1) -> accelerator (+ 3, one element of 16 lanes) -> host (* 2 with a constant) -> y.
+// A bundle made by hand: x -> host (x + 1) -> accelerator (+ 3, one element of 16 lanes) -> host (* 2 with a constant)
+// -> y.
 #pragma once
 
 #include <string>
@@ -11,7 +12,8 @@
 
 namespace dovetail::test {
 
-inline constexpr std::uint64_t kSampleBase = 0x1000, kSampleUops = 0x1000, kSampleInput = 0x1040, kSampleOutput = 0x1080, kSampleProgram = 0x2000;
+inline constexpr std::uint64_t kSampleBase = 0x1000, kSampleUops = 0x1000, kSampleInput = 0x1040,
+                               kSampleOutput = 0x1080, kSampleProgram = 0x2000;
 
 inline loops::Program sample_program(const std::string& text) {
   auto program = loops::parse_program(text, "sample");
@@ -49,7 +51,8 @@ inline bundle::AccelStep sample_accel_step() {
   const Codec codec(step.config);
   std::vector<std::byte> uops;
   DOVETAIL_CHECK(codec.encode(Uop{}, uops).ok(), "");
-  step.segments = {{"uops", kSampleUops, uops}, {"program", kSampleProgram, codec.encode_program(step.program).value()}};
+  step.segments = {{"uops", kSampleUops, uops},
+                   {"program", kSampleProgram, codec.encode_program(step.program).value()}};
   step.program_base = kSampleProgram;
   step.launches = {{0, 5}};
   step.inputs = {{1, kSampleInput}};
@@ -69,13 +72,24 @@ inline bundle::Bundle sample_bundle() {
                     {"y", DType::int8, {1, 16}, {}}};
   bundle.inputs = {0};
   bundle.outputs = {4};
-  bundle.steps.emplace_back(bundle::HostStep{"plus_one", {"Add_0"},
-      sample_program("program plus_one {\n input x: int8[1, 16]\n output h: int8[1, 16]\n for a in 16 { block b { spatial i in 16 = a\n"
-                     " reads x[0, i]\n writes h[0, i]\n h[0, i] = x[0, i] + 1\n } } }"), {0}, {1}});
+  bundle.steps.emplace_back(
+      bundle::HostStep{"plus_one",
+                       {"Add_0"},
+                       sample_program("program plus_one {\n input x: int8[1, 16]\n output h: int8[1, 16]\n for a in 16 "
+                                      "{ block b { spatial i in 16 = a\n"
+                                      " reads x[0, i]\n writes h[0, i]\n h[0, i] = x[0, i] + 1\n } } }"),
+                       {0},
+                       {1}});
   bundle.steps.emplace_back(sample_accel_step());
-  bundle.steps.emplace_back(bundle::HostStep{"twice", {"Mul_2"},
-      sample_program("program twice {\n input a: int8[1, 16]\n constant two: int8[1]\n output y: int8[1, 16]\n for k in 16 { block b {"
-                     " spatial i in 16 = k\n reads a[0, i], two[0]\n writes y[0, i]\n y[0, i] = a[0, i] * two[0]\n } } }"), {2, 3}, {4}});
+  bundle.steps.emplace_back(bundle::HostStep{
+      "twice",
+      {"Mul_2"},
+      sample_program(
+          "program twice {\n input a: int8[1, 16]\n constant two: int8[1]\n output y: int8[1, 16]\n for k in 16 { "
+          "block b {"
+          " spatial i in 16 = k\n reads a[0, i], two[0]\n writes y[0, i]\n y[0, i] = a[0, i] * two[0]\n } } }"),
+      {2, 3},
+      {4}});
   bundle.report = {{"nodes", 3}};
   return bundle;
 }

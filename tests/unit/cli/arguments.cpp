@@ -30,7 +30,8 @@ TEST_CASE("launches lie within the program") {
   CHECK(parse_launches({}, 7)->at(0).count == 7);
   CHECK_THAT(errors(parse_launches({"30:3"}, 32)), ContainsSubstring("it exceeds the program's 32 instructions"));
   CHECK_THAT(errors(parse_launches({"1:18446744073709551615"}, 32)), ContainsSubstring("exceeds"));
-  for (const char* wrong : {"30", ":3", "1:", "a:1", "1:-1", "1:2:3"}) CHECK_THAT(errors(parse_launches({wrong}, 32)), ContainsSubstring("it is not BEGIN:COUNT"));
+  for (const char* wrong : {"30", ":3", "1:", "a:1", "1:-1", "1:2:3"})
+    CHECK_THAT(errors(parse_launches({wrong}, 32)), ContainsSubstring("it is not BEGIN:COUNT"));
 }
 
 TEST_CASE("assignments divide at the last equals sign") {
@@ -38,12 +39,15 @@ TEST_CASE("assignments divide at the last equals sign") {
   REQUIRE(assignments.ok());
   CHECK(assignments->at("a=b") == "c.npy");
   CHECK_THAT(errors(parse_assignments("--input", {"a=1", "a=2"})), ContainsSubstring("a is given twice"));
-  for (const char* wrong : {"a", "=b", "a="}) CHECK_THAT(errors(parse_assignments("--input", {wrong})), ContainsSubstring("it is not NAME=VALUE"));
+  for (const char* wrong : {"a", "=b", "a="})
+    CHECK_THAT(errors(parse_assignments("--input", {wrong})), ContainsSubstring("it is not NAME=VALUE"));
 }
 
 TEST_CASE("targets are known, here, and listed once") {
   CHECK(*parse_targets("--target", "accel,cpu") == std::vector<std::string>{"accel", "cpu"});
-  CHECK_THAT(errors(parse_targets("--target", "accel,cuda")), ContainsSubstring("target cuda is not available in this version. Hint: targets of this version: accel, cpu"));
+  CHECK_THAT(
+      errors(parse_targets("--target", "accel,cuda")),
+      ContainsSubstring("target cuda is not available in this version. Hint: targets of this version: accel, cpu"));
   CHECK_THAT(errors(parse_targets("--target", "tpu")), ContainsSubstring("there is no target \"tpu\""));
   CHECK_THAT(errors(parse_targets("--target", "accel,")), ContainsSubstring("there is no target \"\""));
   CHECK_THAT(errors(parse_targets("--target", "cpu,cpu")), ContainsSubstring("listed twice"));
@@ -61,6 +65,8 @@ TEST_CASE("names match plainly, and only one") {
   CHECK(plain_name("data:0/x y.z-1_") == "data_0_x_y.z-1_");
   CHECK(*match_name("--input", "input", {"data:0", "label"}, "data_0") == "data:0");
   CHECK(*match_name("--input", "input", {"a:0", "a_0"}, "a_0") == "a_0");
-  CHECK_THAT(errors(match_name("--input", "input", {"a:0", "a/0"}, "a_0")), ContainsSubstring("it may mean a:0 or a/0"));
-  CHECK_THAT(errors(match_name("--input", "input", {"x"}, "y")), ContainsSubstring("the model has no input of that name. Hint: there are: x"));
+  CHECK_THAT(errors(match_name("--input", "input", {"a:0", "a/0"}, "a_0")),
+             ContainsSubstring("it may mean a:0 or a/0"));
+  CHECK_THAT(errors(match_name("--input", "input", {"x"}, "y")),
+             ContainsSubstring("the model has no input of that name. Hint: there are: x"));
 }

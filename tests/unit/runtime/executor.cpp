@@ -60,7 +60,8 @@ TEST_CASE("wrong inputs are told together") {
   const auto missing = make().run({{"z", ramp()}});
   REQUIRE_FALSE(missing.ok());
   CHECK_THAT(to_string(missing.errors()), ContainsSubstring("input x): it is missing"));
-  CHECK_THAT(to_string(missing.errors()), ContainsSubstring("input z): the model has no input of that name. Hint: its inputs: x"));
+  CHECK_THAT(to_string(missing.errors()),
+             ContainsSubstring("input z): the model has no input of that name. Hint: its inputs: x"));
   const auto wrong = make().run({{"x", NdArray(DType::float32, {16})}});
   REQUIRE_FALSE(wrong.ok());
   CHECK_THAT(to_string(wrong.errors()), ContainsSubstring("it is float32[16], the model takes int8[1, 16]"));
@@ -88,6 +89,8 @@ TEST_CASE("engines: the ones of this build, and the others told apart") {
   const auto later = runtime::simulator_factory("cycle"), unknown = runtime::simulator_factory("fast");
   REQUIRE_FALSE(later.ok());
   REQUIRE_FALSE(unknown.ok());
-  CHECK_THAT(to_string(later.errors()), ContainsSubstring("no engine \"cycle\": this build does not have it. Hint: engines of this build: functional"));
+  CHECK_THAT(
+      to_string(later.errors()),
+      ContainsSubstring("no engine \"cycle\": this build does not have it. Hint: engines of this build: functional"));
   CHECK_THAT(to_string(unknown.errors()), ContainsSubstring("there is no engine of that name"));
 }
