@@ -8,7 +8,7 @@
 // iterator, named as before. Legal where
 //  - BLOCK is alone in its nest, is not inside LOOP yet, has no ordered iterators and writes one allocation, each element once (its indices are distinct spatial iterators),
 //  - every reader of that buffer lies inside LOOP, and the nest of BLOCK comes before LOOP,
-//  - what BLOCK reads is not written inside LOOP at or after the place it moves to, nor between its old place and LOOP.
+//  - what BLOCK reads is not written between its old place and the end of the nest that holds LOOP.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -96,11 +96,9 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
       return refuse("compute_at", name, fmt::format("block {} writes {} too", b.name, buffer->name), "move a block that alone writes its buffer");
   }
 
-  // The place: before the first statement of the loop's body that reads the buffer.
   const For& loop = *as_for(loop_stmt);
   std::vector<Stmt> body = children(loop.body);
-  const auto first = std::find_if(body.begin(), body.end(), [&](const Stmt& stmt) { return reads(stmt, buffer.get()); });
-  if (first == body.end())
+  if (!reads(loop.body, buffer.get()))
     return refuse("compute_at", name, fmt::format("nothing inside loop {} reads {}", loop_name, buffer->name), "name a loop of its consumer");
 
   // Order: the nest comes before the loop, and nothing that it reads is written between the two places.
@@ -113,8 +111,7 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
     if (region.buffer == buffer) continue;
     const auto stale = [&](const Stmt& stmt) { return writes(stmt, region.buffer.get()); };
     const bool between = std::any_of(from + 1, to, stale);
-    const bool inside = stale(*to) && !std::all_of(first, body.end(), [&](const Stmt& stmt) { return !stale(stmt); });
-    if (between || inside)
+    if (between || stale(*to))
       return refuse("compute_at", name, fmt::format("{}, which it reads, is written on the way to loop {}", region.buffer->name, loop_name),
                     "move the producer of that buffer first, or choose an outer loop");
   }
@@ -155,7 +152,8 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
     inner->body = std::move(stmt);
     stmt = make_stmt(std::move(*inner));
   }
-  body.insert(first, stmt);
+  // At the start of the body: producers moved one by one, last first, keep their order, on which operations in place rely.
+  body.insert(body.begin(), stmt);
 
   For new_loop = loop;
   new_loop.body = sequence(std::move(body));

@@ -1,9 +1,6 @@
 #include "compiler/target/accel/programs.h"
 
-#include <bit>
-#include <cmath>
-
-#include "compiler/target/accel/intrinsics.h"
+#include "compiler/target/accel/stages.h"
 #include "compiler/tensor/tensor.h"
 #include "loops/verify.h"
 
@@ -19,60 +16,6 @@ namespace {
 Expr int32(std::int64_t value) { return int_imm(value, DType::int32); }
 
 Axes pixel_axes(const TensorLayout& y) { return {{"n", y.padded_n()}, {"o", y.padded_c()}, {"y", y.h}, {"x", y.w}}; }
-
-// A chain of ALU stages over the same axes; each stage is a block `<prefix><step>` with an int32 buffer of that name.
-class Stages {
- public:
-  Stages(Definition& definition, Axes axes, std::string prefix) : definition_(definition), axes_(std::move(axes)), prefix_(std::move(prefix)) {}
-
-  Buffer stage(const std::string& step, const std::function<Expr(const Indices&)>& body) {
-    return definition_.compute(prefix_ + step, DType::int32, axes_, body);
-  }
-  // Word `word` of the constants at the channel of `i`; constants of one channel block serve all blocks.
-  Expr constant(const Buffer& k, const Indices& i, std::int64_t word) const {
-    const Expr channel = k->shape[1] == axes_[1].extent ? i[1] : floor_mod(i[1], k->shape[1]);
-    return load(k, {floor_mod(i[0], k->shape[0]), channel, int_imm(word)});
-  }
-  Buffer with_constant(const std::string& step, BinaryOp op, const Buffer& a, const Buffer& k, std::int64_t word) {
-    return stage(step, [&](const Indices& i) { return binary(op, load(a, i), constant(k, i, word)); });
-  }
-  Buffer with_immediate(const std::string& step, BinaryOp op, const Buffer& a, std::int64_t imm) {
-    return stage(step, [&](const Indices& i) { return binary(op, load(a, i), int32(imm)); });
-  }
-  Buffer requant(const std::string& step, const Buffer& a, const Buffer& k, std::int32_t zero_point) {
-    return stage(step, [&](const Indices& i) {
-      return call(Function::requantize, {load(a, i) + constant(k, i, 1), bitcast(DType::float32, constant(k, i, 0)), int32(zero_point)});
-    });
-  }
-
-  // acc -> the int32 value that the store narrows (Epilogue).
-  Buffer epilogue(const Epilogue& e, Buffer a, const Buffer& k) {
-    if (e.requant) {
-      a = requant("requant", a, k, e.zero_point);
-    } else {
-      a = with_constant("bias", BinaryOp::add, a, k, 0);
-      if (e.rounds) {
-        // t = minus bit s of a: a copy (ALU operations are in place), shifted to the sign and back.
-        Buffer t = stage("tie_zero", [&](const Indices&) { return int32(0); });
-        t = stage("tie_copy", [&](const Indices& i) { return load(t, i) + load(a, i); });
-        t = stage("tie_left", [&](const Indices& i) { return shr_expression(load(t, i), constant(k, i, 1)); });
-        t = stage("tie_sign", [&](const Indices& i) { return shr_expression(load(t, i), int32(31)); });
-        a = stage("tie", [&](const Indices& i) { return load(a, i) + load(t, i); });
-        a = with_constant("half", BinaryOp::add, a, k, 2);
-        a = stage("shift", [&](const Indices& i) { return shr_expression(load(a, i), constant(k, i, 3)); });
-      }
-      if (e.zero_point != 0) a = with_immediate("zero_point", BinaryOp::add, a, e.zero_point);
-    }
-    if (!e.saturate || e.y_min > -128) a = with_immediate("max", BinaryOp::max, a, e.y_min);
-    if (!e.saturate || e.y_max < 127) a = with_immediate("min", BinaryOp::min, a, e.y_max);
-    return a;
-  }
-
- private:
-  Definition& definition_;
-  Axes axes_;
-  std::string prefix_;
-};
 
 // The constants' copy on chip: a block named as its buffer.
 Buffer on_chip(Definition& d, const std::string& name, const Buffer& k) {
@@ -117,43 +60,6 @@ Expr within(const Expr& e, std::int64_t extent) {
 
 }  // namespace
 
-std::optional<int> shift_of_scale(float scale) {
-  const auto bits = std::bit_cast<std::uint32_t>(scale);
-  const int exponent = static_cast<int>(bits >> 23);  // sign bit set makes it larger than 255
-  if ((bits & 0x7fffff) != 0 || exponent > 127 || exponent < 127 - 30) return std::nullopt;
-  return 127 - exponent;
-}
-
-NdArray epilogue_constants(const Epilogue& e, std::int64_t batch, std::int64_t channels, std::span<const std::int32_t> bias,
-                           std::span<const float> scale) {
-  NdArray constants(DType::int32, {batch, channels, e.words()});
-  const auto words = constants.data<std::int32_t>();
-  for (std::int64_t b = 0; b < batch; ++b) {
-    for (std::int64_t o = 0; o < channels; ++o) {
-      std::int32_t* row = &words[static_cast<std::size_t>((b * channels + o) * e.words())];
-      // Channels beyond the model's are padding: nothing reads what they yield. They take the first scale, which the passes can do.
-      const std::int32_t own_bias = o < static_cast<std::int64_t>(bias.size()) ? bias[static_cast<std::size_t>(o)] : 0;
-      const float own_scale = o < static_cast<std::int64_t>(scale.size()) ? scale[static_cast<std::size_t>(o)] : scale[0];
-      if (e.requant) {
-        row[0] = std::bit_cast<std::int32_t>(own_scale);
-        row[1] = own_bias;
-        continue;
-      }
-      const int s = shift_of_scale(own_scale).value();
-      if (!e.rounds) {
-        row[0] = own_bias;
-        continue;
-      }
-      DOVETAIL_CHECK(s >= 1, "s = 0 beside other shifts would need a left shift by 32; select.cpp refuses such mixtures");
-      row[0] = own_bias + (std::int32_t{1} << s);
-      row[1] = s - 31;
-      row[2] = -(std::int32_t{1} << (s - 1));
-      row[3] = s;
-    }
-  }
-  return constants;
-}
-
 Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config) {
   Definition d(spec.name);
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
@@ -188,25 +94,23 @@ Program add_program(const AddSpec& spec, const isa::HardwareConfig& config) {
   Definition d(spec.name);
   const Axes axes = pixel_axes(spec.y);
   const Buffer inputs[2] = {d.input("A", DType::int8, spec.a.program_shape()), d.input("B", DType::int8, spec.b.program_shape())};
-  const Shape constants{config.batch, config.block_out, 2};
+  const bool requant = spec.epilogue.form == Epilogue::Form::requant;
+  const Shape constants{config.batch, config.block_out, requant ? 2 : 4};
   const Buffer operand_constants[2] = {d.constant("KA", DType::int32, constants), d.constant("KB", DType::int32, constants)};
   const Buffer k = d.constant("K", DType::int32, {config.batch, config.block_out, spec.epilogue.words()});
   Buffer scaled[2];
   for (int side = 0; side < 2; ++side) {
     const Border& border = (side == 0 ? spec.a : spec.b).border;
     Stages stages(d, axes, side == 0 ? "a." : "b.");
-    Buffer value = stages.stage("load", [&](const Indices& i) {
+    const Buffer on_chip_constants = on_chip(d, side == 0 ? "a.constants" : "b.constants", operand_constants[side]);
+    const Buffer value = stages.stage("load", [&](const Indices& i) {
       return cast(DType::int32, load(inputs[side], {i[0], i[1], i[2] + border.top, i[3] + border.left}));
     });
-    const Buffer constants_on_chip = on_chip(d, side == 0 ? "a.constants" : "b.constants", operand_constants[side]);
-    if (spec.epilogue.requant) {
-      value = stages.requant("requant", value, constants_on_chip, 0);
-    } else {
-      value = stages.with_constant("centre", BinaryOp::add, value, constants_on_chip, 0);
-      const std::int32_t shift = side == 0 ? spec.a_shift : spec.b_shift;
-      if (shift != 0) value = stages.stage("scale", [&](const Indices& i) { return shr_expression(load(value, i), int32(-shift)); });
-    }
-    scaled[side] = value;
+    if (requant)
+      scaled[side] = stages.requant("requant", value, on_chip_constants, 0);
+    else
+      scaled[side] = stages.multiplied(side == 0 ? spec.a_multiplier : spec.b_multiplier, stages.with_constant("centre", BinaryOp::add, value, on_chip_constants, 0),
+                                       on_chip_constants);
   }
   Stages stages(d, axes, "");
   const Buffer sum = stages.stage("sum", [&](const Indices& i) { return load(scaled[0], i) + load(scaled[1], i); });

@@ -15,26 +15,39 @@
 
 namespace dovetail::accel {
 
-// What happens to an int32 accumulator on its way to int8: y = clamp(requantize(acc + bias, scale, zero_point), y_min, y_max).
+// How an int32 accumulator becomes int8: y = clamp(round_half_even((acc + bias) * scale) + zero_point, y_min, y_max), exactly, whatever the hardware.
 struct Epilogue {
+  // Chosen by make_epilogue (select.cpp) from hardware and scales; docs/accelerator-backend.md derives the last two.
+  enum class Form : std::uint8_t {
+    requant,   // the extension: one ALU pass, any scale
+    unscaled,  // every scale is 1
+    shift,     // every scale is 2^-s, 1 <= s <= 30
+    multiply,  // scales from 2^-14 to 2^7: three 8-bit limbs of the significand, a sticky bit, one rounding
+  };
+  Form form = Form::requant;
   std::int32_t zero_point = 0;
   std::int32_t y_min = -128, y_max = 127;
-  // Two forms. `requant`: one ALU pass, any scale. Else every scale is 2^-s with 0 <= s <= 30, rounded half to even by shifts:
-  //   a = acc + bias + 2^s;  t = (a << (31 - s)) >> 31 (0 or -1: minus bit s of a);  y = (a + t - 2^(s-1)) >> s
-  // Bit s of a is the inverted lowest bit of the quotient, so ties go to the even neighbour. s = 0 skips it.
-  bool requant = true;
-  bool saturate = false;      // the store clamps to [-128, 127] itself
-  bool rounds = true;         // some s > 0; only without `requant`
-  // Words of the constant operand per channel, in the order of the passes that use them.
-  std::int64_t words() const { return requant ? 2 : rounds ? 4 : 1; }
+  bool saturate = false;  // the store clamps to [-128, 127] itself
+
+  std::int64_t words() const;         // constants per channel
+  std::int64_t accumulators() const;  // ACC elements per result while it runs, the result included
 };
 
-// The constant operand `K`, int32 [batch, channels, words]: with `requant` the scale's bits and the bias; else bias + 2^s (bias where nothing rounds),
-// s - 31, -2^(s-1), s. Precondition: without `requant`, scales are powers of two in range (is_shift_scale).
+// The constants of an epilogue, int32 [batch, channels, words]. Precondition: the form takes every scale.
 NdArray epilogue_constants(const Epilogue& epilogue, std::int64_t batch, std::int64_t channels, std::span<const std::int32_t> bias,
                            std::span<const float> scale);
 // s where scale == 2^-s exactly, 0 <= s <= 30.
 std::optional<int> shift_of_scale(float scale);
+bool multiply_takes(float scale);
+
+// An operand of an addition on hardware without `requant`: round_half_even(a * multiplier) by an integer part and a fraction of `fraction_bits` bits,
+// multiplier = integer + fraction / 2^fraction_bits, both of its sign.
+struct SplitMultiplier {
+  std::int32_t integer = 1, fraction = 0;
+  int fraction_bits = 0;
+};
+// nullopt where |a| <= 255 times one of the parts would not fit.
+std::optional<SplitMultiplier> split_multiplier(float multiplier);
 
 struct ConvSpec {
   std::string name;
@@ -50,11 +63,15 @@ loops::Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& con
 
 struct AddSpec {
   std::string name;
-  TensorLayout a, b, y;                     // equal logical extents
-  std::int32_t a_shift = 0, b_shift = 0;    // without `requant`: multipliers are 2^shift, shift >= 0
-  Epilogue epilogue;                        // of the sum: scale 2^-k
+  TensorLayout a, b, y;                    // equal logical extents
+  SplitMultiplier a_multiplier, b_multiplier;  // used without `requant`
+  Epilogue epilogue;                       // of the sum: scale 2^-k
+
+  std::int64_t accumulators() const;       // ACC elements per result
 };
-// Parameters A, B, KA, KB int32 [batch, block, 2] (requant: multiplier bits and -zero_point; else only -zero_point and 0), K, Y.
+// Constants of one operand, int32 [batch, block_out, words]: with `requant` the multiplier's bits and -zero_point; else -zero_point and the parts.
+NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config, std::int32_t zero_point, float multiplier, const SplitMultiplier& split);
+// Parameters A, B, KA, KB, K, Y.
 loops::Program add_program(const AddSpec& spec, const isa::HardwareConfig& config);
 
 struct MaxPoolSpec {

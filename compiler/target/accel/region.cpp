@@ -1,7 +1,6 @@
 #include "compiler/target/accel/region.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <set>
 
@@ -137,15 +136,8 @@ class Builder {
     add.spec.b = layouts_.at(operation.inputs[1]);
     add.spec.y = layouts_.at(operation.output);
     const std::string& name = add.spec.name;
-    // Per operand: what REQUANT or the additions take; per channel, all equal.
-    const auto operand = [&](std::int32_t zero_point, float multiplier) {
-      NdArray constants(DType::int32, {config_.batch, config_.block_out, 2});
-      for (std::size_t i = 0; i < static_cast<std::size_t>(config_.batch * config_.block_out); ++i) {
-        std::int32_t* words = &constants.data<std::int32_t>()[2 * i];
-        words[0] = add.spec.epilogue.requant ? std::bit_cast<std::int32_t>(multiplier) : -zero_point;
-        words[1] = add.spec.epilogue.requant ? -zero_point : 0;
-      }
-      return pack_constants(constants);
+    const auto operand = [&](std::int32_t zero_point, float multiplier, const SplitMultiplier& split) {
+      return pack_constants(operand_constants(add.spec, config_, zero_point, multiplier, split));
     };
     const std::vector<std::int32_t> bias(static_cast<std::size_t>(config_.block_out), 0);
     const std::vector<float> scale(static_cast<std::size_t>(config_.block_out), add.y_multiplier);
@@ -153,8 +145,8 @@ class Builder {
     const std::map<std::string, std::uint64_t> dram{{"A", addresses_.at(operation.inputs[0])},
                                                     {"B", addresses_.at(operation.inputs[1])},
                                                     {"Y", addresses_.at(operation.output)},
-                                                    {"KA", constant("constants of a of " + name, operand(add.a_zero_point, add.a_multiplier))},
-                                                    {"KB", constant("constants of b of " + name, operand(add.b_zero_point, add.b_multiplier))},
+                                                    {"KA", constant("constants of a of " + name, operand(add.a_zero_point, add.a_multiplier, add.spec.a_multiplier))},
+                                                    {"KB", constant("constants of b of " + name, operand(add.b_zero_point, add.b_multiplier, add.spec.b_multiplier))},
                                                     {"K", constant("constants of " + name, pack_constants(epilogue))}};
     return lower_scheduled(add_program(add.spec, config_), schedule_add(add.spec, config_, intrinsics_), dram, node);
   }

@@ -43,22 +43,23 @@ Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, 
   e.zero_point = c.attribute("y_zero_point", 0);
   e.y_min = c.attribute("y_min", -128);
   e.y_max = c.attribute("y_max", 127);
-  e.requant = c.config.requant;
   e.saturate = c.config.saturate;
-  if (e.requant) return e;
-  int least = 31, most = 0;
-  for (const float scale : scales) {
-    const auto shift = shift_of_scale(scale);
-    if (!shift)
-      return c.refuse(fmt::format("its scale {} is no power of two from 2^-30 to 1, and {} can only shift", scale, c.config.name),
-                      "it runs on the host; choose hardware with the extension `requant`, or quantise with powers of two");
-    least = std::min(least, *shift);
-    most = std::max(most, *shift);
+  if (c.config.requant) return e;
+  const auto all = [&](const auto& holds) { return std::all_of(scales.begin(), scales.end(), holds); };
+  std::int64_t constant = 0;  // what the passes add to an accumulator at most
+  if (all([](float scale) { return scale == 1.0f; })) {
+    e.form = Epilogue::Form::unscaled;
+  } else if (all([](float scale) { return shift_of_scale(scale).value_or(0) >= 1; })) {
+    e.form = Epilogue::Form::shift;
+    for (const float scale : scales) constant = std::max(constant, std::int64_t{1} << *shift_of_scale(scale));
+  } else if (all(multiply_takes)) {
+    e.form = Epilogue::Form::multiply;
+  } else {
+    const float scale = *std::find_if_not(scales.begin(), scales.end(), multiply_takes);
+    return c.refuse(fmt::format("its scale {} lies outside of [2^-14, 2^7), where {} can multiply without the extension `requant`", scale, c.config.name),
+                    "it runs on the host; choose hardware with `requant`");
   }
-  if (least == 0 && most > 0) return c.refuse("some of its channels have scale 1 and others need rounding");
-  e.rounds = most > 0;
-  if (bound + (std::int64_t{1} << most) > INT32_MAX)
-    return c.refuse(fmt::format("its accumulators reach {}, which with the rounding constant 2^{} exceeds int32", bound, most));
+  if (bound + constant > INT32_MAX) return c.refuse(fmt::format("its accumulators reach {}, which with the rounding constant {} exceeds int32", bound, constant));
   return e;
 }
 
@@ -161,13 +162,6 @@ Result<Operation> select_gemm(const Context& c) {
   return make_conv(c, weight->reshaped({weight->shape()[0], weight->shape()[1], 1, 1}), {1, 1, {1, 1}, {1, 1}, {0, 0, 0, 0}}, x, y);
 }
 
-// 2^k times the value, as an integer shift; nullopt where the multiplier is no power of two of at least 1 and at most 2^22.
-std::optional<std::int32_t> left_shift_of(float multiplier) {
-  int exponent = 0;
-  if (std::frexp(multiplier, &exponent) != 0.5f || exponent < 1 || exponent > 23) return std::nullopt;
-  return exponent - 1;
-}
-
 Result<Operation> select_add(const Context& c) {
   if (c.type(0).shape != c.type(1).shape)
     return c.refuse(fmt::format("its operands have the shapes {} and {}, the accelerator adds equal ones", to_string(c.type(0).shape), to_string(c.type(1).shape)));
@@ -180,16 +174,15 @@ Result<Operation> select_add(const Context& c) {
   operation.b_multiplier = static_cast<float>(graph::float_attribute(c.node(), "b_multiplier", 1));
   operation.y_multiplier = std::ldexp(1.0f, -c.attribute("shift", 0));
   const std::array scales{operation.y_multiplier};
-  const auto bound = static_cast<std::int64_t>(std::ceil(255.0 * (static_cast<double>(operation.a_multiplier) + static_cast<double>(operation.b_multiplier)))) + 2;
+  const auto bound = static_cast<std::int64_t>(std::ceil(255.0 * (std::fabs(static_cast<double>(operation.a_multiplier)) + std::fabs(static_cast<double>(operation.b_multiplier))))) + 2;
   DOVETAIL_ASSIGN(operation.spec.epilogue, make_epilogue(c, scales, bound));
-  if (!operation.spec.epilogue.requant) {
-    const auto a = left_shift_of(operation.a_multiplier), b = left_shift_of(operation.b_multiplier);
+  if (operation.spec.epilogue.form != Epilogue::Form::requant) {
+    const auto a = split_multiplier(operation.a_multiplier), b = split_multiplier(operation.b_multiplier);
     if (!a || !b)
-      return c.refuse(fmt::format("its operands' multipliers {} and {} are no powers of two of at least 1, and {} can only shift", operation.a_multiplier,
-                                  operation.b_multiplier, c.config.name),
-                      "it runs on the host; choose hardware with the extension `requant`, or quantise with powers of two");
-    operation.spec.a_shift = *a;
-    operation.spec.b_shift = *b;
+      return c.refuse(fmt::format("the products with its multipliers {} and {} do not fit int32 without the extension `requant`", operation.a_multiplier, operation.b_multiplier),
+                      "it runs on the host; choose hardware with `requant`");
+    operation.spec.a_multiplier = *a;
+    operation.spec.b_multiplier = *b;
   }
   return Operation{{c.id}, c.node().inputs, c.node().outputs[0], {{}, {}}, std::move(operation)};
 }

@@ -57,8 +57,7 @@ TileNeeds conv_needs(const ConvSpec& spec, const isa::HardwareConfig& config, co
   TileNeeds needs;
   needs.inp = tile.n * tile.c * sub_in * rows * columns;
   needs.wgt = tile.o * sub_out * tile.c * sub_in * spec.kernel_h * spec.kernel_w;
-  // Without `requant`, rounding needs a second accumulator (the tie).
-  needs.acc = outputs * (!spec.epilogue.requant && spec.epilogue.rounds ? 2 : 1) + tile.o * sub_out * spec.epilogue.words();
+  needs.acc = outputs * spec.epilogue.accumulators() + tile.o * sub_out * spec.epilogue.words();
   const std::int64_t weight_loads = t.c == 1 ? t.o : t.outer() * t.c;  // resident for all pixels of an output tile where they fit whole
   needs.bytes = t.outer() * t.c * needs.inp * config.element_bytes(isa::Memory::inp) + weight_loads * needs.wgt * config.element_bytes(isa::Memory::wgt);
   needs.transfers = t.outer() * t.c * tile.n * tile.c + weight_loads * (t.c == 1 ? 1 : tile.o * sub_out) + t.outer() * tile.n * tile.o + t.o;
@@ -70,7 +69,8 @@ TileNeeds add_needs(const AddSpec& spec, const isa::HardwareConfig& config, cons
   const std::int64_t outputs = tile.n * tile.o * sub_out * tile.y * tile.x;
   const Trips t = trips(whole_tile(spec.y, 1), tile);
   TileNeeds needs;
-  needs.acc = 2 * outputs + (!spec.epilogue.requant && spec.epilogue.rounds ? outputs : 0) + 4 + spec.epilogue.words();
+  constexpr std::int64_t kOperandWords = 4;  // at most, of each operand
+  needs.acc = outputs * spec.accumulators() + 2 * kOperandWords + spec.epilogue.words();
   needs.bytes = 0;  // every byte moves once, whatever the tile
   needs.transfers = t.outer() * tile.n * tile.o * 3;
   return needs;

@@ -177,13 +177,19 @@ int scale_of_tests() {
 }
 
 void check(const isa::HardwareConfig& config, std::uint64_t seed, int& accelerated, int& host) {
-  RandomGraph random(seed, !config.requant);
+  // Base hardware does powers of two by shifts and other scales by limbs.
+  RandomGraph random(seed, !config.requant && seed % 2 == 0);
   random.build(static_cast<int>(1 + seed % 5));
   INFO("seed " << seed << " on " << config.name << "\n" << graph::to_string(random.graph));
   CompileOptions options;
   options.hardware = config;
   auto compiled = compile({random.graph, {}}, options);
   INFO((compiled.ok() ? "" : to_string(compiled.errors())));
+  if (!compiled.ok() && config.address_bits < 32) {
+    // A small address space may be too small for a random graph, and must say so.
+    REQUIRE(compiled.errors().front().what.find("cannot plan the memory") == 0);
+    return;
+  }
   REQUIRE(compiled.ok());
   for (const NodePlacement& row : compiled->placement) (row.target == "host" ? host : accelerated) += 1;
 
