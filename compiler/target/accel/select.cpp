@@ -63,15 +63,51 @@ Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, 
   return e;
 }
 
-// Σ|w| per output channel times the largest |x - zx|, plus |bias|.
-std::int64_t accumulator_bound(std::span<const std::int8_t> weight, std::span<const std::int32_t> bias, std::int64_t per_channel) {
-  std::int64_t largest = 0;
-  for (std::size_t o = 0; o < bias.size(); ++o) {
-    std::int64_t sum = std::abs(static_cast<std::int64_t>(bias[o]));
-    for (std::int64_t i = 0; i < per_channel; ++i) sum += 255 * std::abs(static_cast<std::int64_t>(weight[o * static_cast<std::size_t>(per_channel) + static_cast<std::size_t>(i)]));
-    largest = std::max(largest, sum);
+std::span<const std::int8_t> weights_of(const ConvOperation& operation, std::size_t channel) {
+  const std::size_t terms = static_cast<std::size_t>(operation.weight.count()) / operation.bias.size();
+  return operation.weight.data<std::int8_t>().subspan(channel * terms, terms);
+}
+
+// sum (x - zx) w + b = sum x w + (b - zx sum w): zero points leave the inner loop; pads then hold zx. False where that exceeds int32.
+bool fold_zero_point(ConvOperation& operation, std::int32_t zx) {
+  for (std::size_t o = 0; o < operation.bias.size(); ++o) {
+    std::int64_t sum = 0;
+    for (const std::int8_t w : weights_of(operation, o)) sum += w;
+    const std::int64_t folded = operation.bias[o] - zx * sum;
+    if (folded < INT32_MIN || folded > INT32_MAX) return false;
+    operation.bias[o] = static_cast<std::int32_t>(folded);
   }
+  return true;
+}
+
+// The largest |sum x w| of a channel.
+std::int64_t product_bound(const ConvOperation& operation, std::size_t channel) {
+  std::int64_t sum = 0;
+  for (const std::int8_t w : weights_of(operation, channel)) sum += 128 * std::abs(static_cast<std::int64_t>(w));
+  return sum;
+}
+
+std::int64_t accumulator_bound(const ConvOperation& operation) {
+  std::int64_t largest = 0;
+  for (std::size_t o = 0; o < operation.bias.size(); ++o)
+    largest = std::max(largest, product_bound(operation, o) + std::abs(static_cast<std::int64_t>(operation.bias[o])));
   return largest;
+}
+
+// Channels that training has switched off have scales of 10^-9: all their accumulators round to one value. They become that value, at scale 1.
+void fix_constant_channels(ConvOperation& operation) {
+  const std::size_t terms = static_cast<std::size_t>(operation.weight.count()) / operation.bias.size();
+  for (std::size_t o = 0; o < operation.bias.size(); ++o) {
+    const float scale = operation.scale[o];
+    if (multiply_takes(scale) || shift_of_scale(scale)) continue;
+    const double bias = operation.bias[o], bound = static_cast<double>(product_bound(operation, o)), s = scale;
+    // The product is rounded once here too, to binary64: a step away from every tie, so that this cannot matter.
+    const double low = (bias - bound) * s, high = (bias + bound) * s;
+    if (std::nearbyint(low - 1e-6) != std::nearbyint(high + 1e-6) || std::fabs(low) > 1024) continue;
+    operation.bias[o] = static_cast<std::int32_t>(std::nearbyint(low));
+    operation.scale[o] = 1.0f;
+    for (std::int8_t& w : operation.weight.data<std::int8_t>().subspan(o * terms, terms)) w = 0;
+  }
 }
 
 struct Window {
@@ -92,17 +128,10 @@ Result<Operation> make_conv(const Context& c, const NdArray& weight, const Windo
   operation.weight = weight;
   operation.bias.assign(bias->data<std::int32_t>().begin(), bias->data<std::int32_t>().end());
   operation.scale.assign(scale->data<float>().begin(), scale->data<float>().end());
-  const std::int64_t per_channel = weight.count() / weight.shape()[0];
-  const auto w = weight.data<std::int8_t>();
-  DOVETAIL_ASSIGN(operation.spec.epilogue, make_epilogue(c, operation.scale, accumulator_bound(w, operation.bias, per_channel)));
-
-  // sum (x - zx) w + b = sum x w + (b - zx sum w): zero points leave the inner loop; pads then hold zx.
   const std::int32_t zx = c.attribute("x_zero_point", 0);
-  for (std::size_t o = 0; o < operation.bias.size(); ++o) {
-    std::int64_t sum = 0;
-    for (std::int64_t i = 0; i < per_channel; ++i) sum += w[o * static_cast<std::size_t>(per_channel) + static_cast<std::size_t>(i)];
-    operation.bias[o] = static_cast<std::int32_t>(static_cast<std::uint32_t>(operation.bias[o]) - static_cast<std::uint32_t>(zx * sum));
-  }
+  if (!fold_zero_point(operation, zx)) return c.refuse(fmt::format("its bias with the zero point {} folded in exceeds int32", zx));
+  if (!c.config.requant) fix_constant_channels(operation);
+  DOVETAIL_ASSIGN(operation.spec.epilogue, make_epilogue(c, operation.scale, accumulator_bound(operation)));
 
   ConvSpec& spec = operation.spec;
   spec.name = c.node().name;

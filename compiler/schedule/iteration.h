@@ -1,0 +1,22 @@
+// How loops run over a block's iterators: whether every value occurs, and whether a reduction starts before it adds. Proofs, sound and not
+// complete: false means "not shown". The forms that split, fuse and reorder make are shown at any size, others by trying all points of small nests.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/schedule/nest.h"
+
+namespace dovetail::schedule {
+
+// Every value of the block's iterators occurs in the loops of `path`, unmasked: no condition, no predicate that drops one.
+bool runs_over_all(const Path& path);
+
+// The block at `path` writes every element of `buffer`.
+bool writes_whole(const Path& path, const loops::BufferNode& buffer);
+
+// The block's init may be moved, or the loops `inside` reordered: while the loops outside of them are fixed, each element of the result is started
+// at exactly one point, which is the first of its points in any order of the loops.
+bool starts_once(const loops::Block& block, const std::vector<const loops::For*>& inside);
+
+}  // namespace dovetail::schedule
