@@ -47,7 +47,7 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
     if (rest.empty() || rest[0] != 'i') return fail(fmt::format("expected a part such as i0 at «{}»", rest));
     rest.remove_prefix(1);
     if (!number(part.dimension) || part.dimension < 0 || part.dimension >= static_cast<std::int64_t>(logical_shape.size()))
-      return fail(fmt::format("the buffer has dimensions i0 to i{}", logical_shape.size() - 1));
+      return fail(logical_shape.empty() ? std::string("the buffer has no dimensions") : fmt::format("the buffer has dimensions i0 to i{}", logical_shape.size() - 1));
     if (!rest.empty() && rest[0] == '/') {
       rest.remove_prefix(1);
       if (!number(part.divisor) || part.divisor < 1) return fail("a divisor must be a positive integer");

@@ -136,6 +136,8 @@ bool points_cover(const std::vector<Expr>& values, const std::vector<std::int64_
 bool covers(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Extents& vars, const Expr& predicate) {
   for (const auto& [var, extent] : vars)
     if (extent < 1) return false;
+  for (const Expr& value : values)
+    if (value->dtype != DType::int64) return false;
   if (digits_cover(values, extents, vars) && (!predicate || implied(predicate, values, extents, bounds_of(vars)))) return true;
   return points_cover(values, extents, vars, predicate);
 }
@@ -248,7 +250,7 @@ class ZeroSolver {
 
 }  // namespace
 
-bool runs_over_all(const Path& path) {
+bool runs_over_all(const Path& path, const Expr& predicate) {
   const Block& block = *as_block(path.back());
   Extents loops;
   for (const Stmt& stmt : path) {
@@ -258,13 +260,20 @@ bool runs_over_all(const Path& path) {
   std::vector<Expr> values;
   std::vector<std::int64_t> extents;
   for (const Iterator& iterator : block.iterators) values.push_back(iterator.binding), extents.push_back(iterator.extent);
-  return covers(values, extents, loops, block.predicate ? substitute(block.predicate, bindings_of(block)) : nullptr);
+  return covers(values, extents, loops, predicate ? substitute(predicate, bindings_of(block)) : nullptr);
+}
+
+bool holds_in_range(const Block& block, const Expr& term, const Bounds& loops) {
+  std::vector<Expr> values;
+  std::vector<std::int64_t> extents;
+  for (const Iterator& iterator : block.iterators) values.push_back(iterator.binding), extents.push_back(iterator.extent);
+  return implied(substitute(term, bindings_of(block)), values, extents, loops);
 }
 
 bool writes_whole(const Path& path, const BufferNode& buffer) {
   const Block& block = *as_block(path.back());
   const auto* assignment = std::get_if<Store>(&block.body->node);
-  if (!assignment || !runs_over_all(path)) return false;
+  if (!assignment || !runs_over_all(path, block.predicate)) return false;
   Extents iterators;
   for (const Iterator& iterator : block.iterators) iterators.push_back({iterator.var, iterator.extent});
   return std::any_of(assignment->targets.begin(), assignment->targets.end(), [&](const StoreTarget& target) {
@@ -272,16 +281,16 @@ bool writes_whole(const Path& path, const BufferNode& buffer) {
   });
 }
 
-bool starts_once(const Block& block, const std::vector<const For*>& inside) {
-  Bounds bounds;
+bool starts_once(const Block& block, const std::vector<const For*>& outside, const std::vector<const For*>& inside) {
+  Bounds bounds = schedule::bounds_of(outside);
+  for (const auto& [var, interval] : schedule::bounds_of(inside)) bounds[var] = interval;
   std::set<const VarNode*> moving;
-  for (const For* loop : inside) {
-    bounds[loop->var.get()] = {0, std::max<std::int64_t>(loop->extent - 1, 0)};
+  for (const For* loop : inside)
     if (loop->extent > 1) moving.insert(loop->var.get());
-  }
   std::vector<Expr> spatial, reduce;
   std::set<const VarNode*> reduce_vars, spatial_vars;
   for (const Iterator& iterator : block.iterators) {
+    if (iterator.binding->dtype != DType::int64) return false;
     const bool reduces = iterator.kind == IterKind::reduce;
     (reduces ? reduce : spatial).push_back(iterator.binding);
     visit_exprs(iterator.binding, [&](const Expr& expr) {
@@ -294,13 +303,7 @@ bool starts_once(const Block& block, const std::vector<const For*>& inside) {
     if (reduce_vars.count(var) && spatial_vars.count(var)) return false;
     if (!reduce_vars.count(var)) others.insert(var);
   }
-  // Loops outside are constants of unknown value; reduction terms in them only make the start rarer.
-  Bounds with_outer = bounds;
-  for (const Expr& value : reduce)
-    visit_exprs(value, [&](const Expr& expr) {
-      if (const auto* reference = std::get_if<VarRef>(&expr->node)) with_outer.emplace(reference->var.get(), Interval{0, INT32_MAX});
-    });
-  return Decoder(others, bounds).decodes(spatial) && ZeroSolver(with_outer).only_at_origin(reduce, reduce_vars);
+  return Decoder(others, bounds).decodes(spatial) && ZeroSolver(bounds).only_at_origin(reduce, reduce_vars);
 }
 
 }  // namespace dovetail::schedule

@@ -9,14 +9,17 @@
 
 namespace dovetail::schedule {
 
-// Every value of the block's iterators occurs in the loops of `path`, unmasked: no condition, no predicate that drops one.
-bool runs_over_all(const Path& path);
+// Every value of the block's iterators occurs in the loops of `path` where `predicate` (null: always) holds, and no condition is on the path.
+bool runs_over_all(const Path& path, const loops::Expr& predicate);
+
+// `term`, in iterators and loop variables, holds wherever all iterators of the block are within their extents.
+bool holds_in_range(const loops::Block& block, const loops::Expr& term, const loops::Bounds& loops);
 
 // The block at `path` writes every element of `buffer`.
 bool writes_whole(const Path& path, const loops::BufferNode& buffer);
 
-// The block's init may be moved, or the loops `inside` reordered: while the loops outside of them are fixed, each element of the result is started
-// at exactly one point, which is the first of its points in any order of the loops.
-bool starts_once(const loops::Block& block, const std::vector<const loops::For*>& inside);
+// The block's init may be moved, or the loops `inside` reordered: while the loops `outside` are fixed, each element of the result is started at
+// exactly one point, which is the first of its points in any order of the loops inside.
+bool starts_once(const loops::Block& block, const std::vector<const loops::For*>& outside, const std::vector<const loops::For*>& inside);
 
 }  // namespace dovetail::schedule

@@ -1,5 +1,6 @@
 #include "compiler/schedule/nest.h"
 
+#include <algorithm>
 #include <charconv>
 #include <set>
 
@@ -77,7 +78,11 @@ Diagnostic refuse(std::string_view primitive, std::string_view object, std::stri
 }
 
 Result<Path> require_loop(const Program& program, std::string_view name, std::string_view primitive) {
-  if (auto path = find_loop(program.body, name)) return *std::move(path);
+  if (auto path = find_loop(program.body, name)) {
+    const auto inside = std::find_if(path->begin(), path->end(), [](const Stmt& stmt) { return as_block(stmt); });
+    if (inside == path->end()) return *std::move(path);
+    return refuse(primitive, name, fmt::format("the loop belongs to the body of block {}", as_block(*inside)->name), "name a loop around a block");
+  }
   return refuse(primitive, name, fmt::format("program {} has no loop of that name", program.name),
                 "the loops are " + names_of(program.body, true));
 }
@@ -178,10 +183,20 @@ VarMap bindings_of(const Block& block) {
 }
 
 bool reads(const Stmt& stmt, const BufferNode* buffer) {
+  if (!stmt) return false;
   for (const Path& path : blocks_below(stmt))
     for (const Region& region : as_block(path.back())->reads)
       if (region.buffer.get() == buffer) return true;
-  return false;
+  bool found = false;
+  visit_stmts(stmt, [&](const Stmt& inner) {
+    const auto* condition = std::get_if<If>(&inner->node);
+    if (!condition) return;
+    visit_exprs(condition->condition, [&](const Expr& expr) {
+      const auto* access = std::get_if<LoadExpr>(&expr->node);
+      found |= access && access->buffer.get() == buffer;
+    });
+  });
+  return found;
 }
 bool writes(const Stmt& stmt, const BufferNode* buffer) {
   for (const Path& path : blocks_below(stmt))
@@ -201,6 +216,74 @@ Expr conjunction(Expr a, Expr b) {
   if (!a) return b;
   if (!b) return a;
   return logical_and(std::move(a), std::move(b));
+}
+
+bool mentions(const Expr& expr, const Var& var) {
+  bool found = false;
+  visit_exprs(expr, [&](const Expr& e) {
+    if (const auto* reference = std::get_if<VarRef>(&e->node)) found |= reference->var == var;
+  });
+  return found;
+}
+
+std::vector<Expr> conjuncts(const Expr& predicate) {
+  if (!predicate) return {};
+  const auto* both = std::get_if<Binary>(&predicate->node);
+  if (!both || both->op != BinaryOp::logical_and) return {predicate};
+  std::vector<Expr> terms = conjuncts(both->a);
+  for (Expr& term : conjuncts(both->b)) terms.push_back(std::move(term));
+  return terms;
+}
+
+bool tensorized(const Stmt& stmt, const BufferNode* buffer) {
+  bool found = false;
+  visit_stmts(stmt, [&](const Stmt& inner) {
+    if (const auto* intrinsic = std::get_if<IntrinsicCall>(&inner->node))
+      for (const IntrinsicOperand& operand : intrinsic->operands) found |= operand.buffer.get() == buffer;
+  });
+  return found;
+}
+
+namespace {
+
+std::set<std::string, std::less<>> names_in(const Program& program) {
+  std::set<std::string, std::less<>> names;
+  for (const Parameter& parameter : program.parameters) names.insert(parameter.buffer->name);
+  for (const Buffer& buffer : program.allocations) names.insert(buffer->name);
+  visit_stmts(program.body, [&](const Stmt& stmt) {
+    if (const For* loop = as_for(stmt)) names.insert(loop->var->name);
+    if (const Block* block = as_block(stmt)) {
+      names.insert(block->name);
+      for (const Iterator& iterator : block->iterators) names.insert(iterator.var->name);
+    }
+  });
+  return names;
+}
+
+// A word of the text form; what else the grammar may take for its own is told by its printer's reader.
+bool is_word(std::string_view name) {
+  const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  return !name.empty() && letter(name[0]) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '.'; });
+}
+
+}  // namespace
+
+Result<void> require_new_name(const Program& program, std::string_view name, std::string_view primitive, std::string_view object,
+                              const std::vector<std::string>& freed) {
+  if (!is_word(name))
+    return refuse(primitive, object, fmt::format("«{}» is no name", name), "names are letters, digits, _ and ., and begin with a letter or _");
+  if (std::find(freed.begin(), freed.end(), name) != freed.end()) return {};
+  if (names_in(program).count(name)) return refuse(primitive, object, fmt::format("the name {} is taken", name), "choose another name");
+  return {};
+}
+
+std::string free_name(const Program& program, const std::string& wanted, const std::vector<std::string>& taken) {
+  const auto names = names_in(program);
+  const auto is_free = [&](const std::string& name) { return !names.count(name) && std::find(taken.begin(), taken.end(), name) == taken.end(); };
+  if (is_free(wanted)) return wanted;
+  for (int i = 1;; ++i)
+    if (const std::string name = fmt::format("{}_{}", wanted, i); is_free(name)) return name;
 }
 
 }  // namespace dovetail::schedule

@@ -45,7 +45,7 @@ const loops::Block* only_block(const loops::Stmt& stmt);
 // Iterators replaced by their bindings, simplified under the loops' bounds: expressions in loop variables.
 loops::VarMap bindings_of(const loops::Block& block);
 
-// Buffers read and written by the blocks below a statement.
+// Buffers read and written by the blocks below a statement; conditions around blocks read too.
 bool reads(const loops::Stmt& stmt, const loops::BufferNode* buffer);
 bool writes(const loops::Stmt& stmt, const loops::BufferNode* buffer);
 
@@ -54,6 +54,20 @@ loops::Block with_inferred_regions(loops::Block block);
 
 // `a` and `b`, either of which may be null.
 loops::Expr conjunction(loops::Expr a, loops::Expr b);
+
+bool mentions(const loops::Expr& expr, const loops::Var& var);
+
+// The terms of a conjunction; none for null.
+std::vector<loops::Expr> conjuncts(const loops::Expr& predicate);
+
+// A call of a tensor intrinsic below `stmt` has the buffer as an operand.
+bool tensorized(const loops::Stmt& stmt, const loops::BufferNode* buffer);
+
+// A name for something new: a word of the text form that no loop, iterator, block or buffer has, except those in `freed`, which the step removes.
+Result<void> require_new_name(const loops::Program& program, std::string_view name, std::string_view primitive, std::string_view object,
+                              const std::vector<std::string>& freed = {});
+// `wanted`, or the first of wanted_1, wanted_2, ... that is free in that sense and not in `taken`.
+std::string free_name(const loops::Program& program, const std::string& wanted, const std::vector<std::string>& taken = {});
 
 Diagnostic refuse(std::string_view primitive, std::string_view object, std::string why, std::string hint);
 

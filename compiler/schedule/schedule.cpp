@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compiler/schedule/nest.h"
+
 namespace dovetail::schedule {
 
 const Primitive* find_primitive(std::string_view name) {
@@ -27,6 +29,20 @@ Result<void> Schedule::apply(Step step) {
                       fmt::format("{} takes {} to {} arguments, not {}", primitive->name, primitive->min_arguments,
                                   primitive->max_arguments, step.arguments.size()),
                       fmt::format("write `{}`", primitive->signature)};
+  if (!step.results.empty() && step.results.size() != primitive->results)
+    return Diagnostic{fmt::format("cannot apply `{}`", to_string(step)), "schedule",
+                      fmt::format("{} names {} results, not {}", primitive->name, primitive->results, step.results.size()),
+                      fmt::format("write `{}`", primitive->signature)};
+  for (const auto* words : {&step.arguments, &step.results})
+    for (const std::string& word : *words)
+      if (word.empty() || word == "->" || word.find_first_of(" \t\r\n#") != std::string::npos)
+        return Diagnostic{fmt::format("cannot apply {}", step.primitive), "schedule", fmt::format("«{}» is not a word of a trace", word),
+                          "words hold no blanks and no #"};
+  for (const Path& path : blocks_below(program_.body))
+    for (std::size_t i = 0; i + 1 < path.size(); ++i)
+      if (const loops::Block* outer = as_block(path[i]))
+        return Diagnostic{fmt::format("cannot apply `{}`", to_string(step)), "schedule",
+                          fmt::format("block {} holds block {}", outer->name, as_block(path.back())->name), "schedule programs without nested blocks"};
   DOVETAIL_ASSIGN(program_, primitive->apply(program_, step, *intrinsics_));
   trace_.push_back(std::move(step));
   return {};

@@ -32,6 +32,7 @@ struct Primitive {
   std::string_view name;
   std::string_view signature;  // for help and diagnostics: "split LOOP FACTOR -> OUTER INNER"
   std::size_t min_arguments, max_arguments;
+  std::size_t results;  // how many names a step may give to what it creates
   Result<loops::Program> (*apply)(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 };
 std::span<const Primitive> all_primitives();

@@ -7,17 +7,17 @@ namespace dovetail::schedule {
 
 std::span<const Primitive> all_primitives() {
   static constexpr std::array rows{
-      Primitive{"annotate", "annotate LOOP|BLOCK KEY VALUE", 3, 3, apply_annotate},
-      Primitive{"cache_read", "cache_read BLOCK BUFFER SCOPE -> CACHED", 3, 3, apply_cache_read},
-      Primitive{"cache_write", "cache_write BLOCK BUFFER SCOPE -> CACHED", 3, 3, apply_cache_write},
-      Primitive{"compute_at", "compute_at BLOCK LOOP", 2, 2, apply_compute_at},
-      Primitive{"decompose_reduction", "decompose_reduction BLOCK LOOP -> INIT", 2, 2, apply_decompose_reduction},
-      Primitive{"fuse", "fuse OUTER INNER -> FUSED", 2, 2, apply_fuse},
-      Primitive{"reorder", "reorder LOOP LOOP ...", 2, 64, apply_reorder},
-      Primitive{"set_scope", "set_scope BUFFER SCOPE", 2, 2, apply_set_scope},
-      Primitive{"split", "split LOOP FACTOR -> OUTER INNER", 2, 2, apply_split},
-      Primitive{"tensorize", "tensorize LOOP INTRINSIC", 2, 2, apply_tensorize},
-      Primitive{"transform_layout", "transform_layout BUFFER INDEX_MAP", 2, 2, apply_transform_layout},
+      Primitive{"annotate", "annotate LOOP|BLOCK KEY VALUE", 3, 3, 0, apply_annotate},
+      Primitive{"cache_read", "cache_read BLOCK BUFFER SCOPE -> CACHED", 3, 3, 1, apply_cache_read},
+      Primitive{"cache_write", "cache_write BLOCK BUFFER SCOPE -> CACHED", 3, 3, 1, apply_cache_write},
+      Primitive{"compute_at", "compute_at BLOCK LOOP", 2, 2, 0, apply_compute_at},
+      Primitive{"decompose_reduction", "decompose_reduction BLOCK LOOP -> INIT", 2, 2, 1, apply_decompose_reduction},
+      Primitive{"fuse", "fuse OUTER INNER -> FUSED", 2, 2, 1, apply_fuse},
+      Primitive{"reorder", "reorder LOOP LOOP ...", 2, 64, 0, apply_reorder},
+      Primitive{"set_scope", "set_scope BUFFER SCOPE", 2, 2, 0, apply_set_scope},
+      Primitive{"split", "split LOOP FACTOR -> OUTER INNER", 2, 2, 2, apply_split},
+      Primitive{"tensorize", "tensorize LOOP INTRINSIC", 2, 2, 0, apply_tensorize},
+      Primitive{"transform_layout", "transform_layout BUFFER INDEX_MAP", 2, 2, 0, apply_transform_layout},
   };
   return rows;
 }

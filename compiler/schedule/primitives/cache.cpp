@@ -4,10 +4,11 @@
 //   B: Y[i] = f(..)          ==>   B: CACHED[i] = f(..)       CACHED: Y[i] = CACHED[i]       (cache_write)
 //
 // The copy is a block named as the new buffer, over the whole buffer, beside the statement of the program's top level that holds BLOCK; compute_at
-// shrinks it. cache_read is legal where that statement does not write BUFFER; cache_write where BLOCK alone writes it there and nothing else in
-// that statement reads it.
+// shrinks it. cache_read is legal where that statement does not write BUFFER and all of BUFFER is defined before it; cache_write where BLOCK
+// writes all of it, alone in that statement, nothing else there reads it, and BLOCK does not update what another block wrote.
 #include <fmt/format.h>
 
+#include "compiler/schedule/iteration.h"
 #include "compiler/schedule/nest.h"
 #include "compiler/schedule/primitives/primitives.h"
 
@@ -47,12 +48,29 @@ Result<Place> find_place(const Program& program, Step& step, std::string_view pr
   DOVETAIL_ASSIGN(place.path, require_block(program, step.arguments[0], primitive));
   DOVETAIL_ASSIGN(place.buffer, require_buffer(program, step.arguments[1], primitive));
   if (step.results.empty()) step.results = {place.buffer->name + "." + step.arguments[2]};
-  if (find_buffer(program, step.results[0]) || find_block(program.body, step.results[0]))
-    return refuse(primitive, place.buffer->name, fmt::format("the name {} is taken", step.results[0]), "choose another name");
+  DOVETAIL_TRY(require_new_name(program, step.results[0], primitive, place.buffer->name));
+  for (std::size_t d = 0; d < place.buffer->shape.size(); ++d)
+    DOVETAIL_TRY(require_new_name(program, fmt::format("{}.{}", step.results[0], d), primitive, place.buffer->name));
+  if (tensorized(place.path.back(), place.buffer.get()))
+    return refuse(primitive, place.buffer->name, fmt::format("a tensor intrinsic of block {} uses it already", step.arguments[0]), "cache before tensorize");
   place.cached = make_buffer(step.results[0], place.buffer->dtype, place.buffer->shape, step.arguments[2]);
   const bool in_sequence = std::holds_alternative<Sequence>(program.body->node);
   place.top = in_sequence ? place.path[1] : place.path[0];
   return place;
+}
+
+// All of the buffer is defined before the place: by the caller, or by one block of the top level.
+bool is_whole(const Program& program, const Place& place) {
+  for (const Parameter& parameter : program.parameters)
+    if (parameter.buffer == place.buffer && parameter.role != ParameterRole::output) return true;
+  const auto* seq = std::get_if<Sequence>(&program.body->node);
+  if (!seq) return false;
+  for (const Stmt& stmt : seq->body) {
+    if (stmt == place.top) return false;
+    for (const Path& path : blocks_below(stmt))
+      if (writes(path.back(), place.buffer.get()) && writes_whole(path, *place.buffer)) return true;
+  }
+  return false;
 }
 
 Stmt redirect(const Stmt& block, const Buffer& from, const Buffer& to, bool reads_too, bool writes_too) {
@@ -84,6 +102,9 @@ Result<Program> apply_cache_read(const Program& program, Step& step, const Intri
   if (writes(place.top, place.buffer.get()))
     return refuse("cache_read", place.buffer->name, "it is written in the same nest, so a copy made before would be stale",
                   "cache before compute_at brings writer and reader together");
+  if (!is_whole(program, place))
+    return refuse("cache_read", place.buffer->name, "no block before is shown to write all of it, and the copy reads all of it",
+                  "cache before its producer is masked, tensorized or moved");
   const Stmt consumer = replace(place.top, place.path.back(), redirect(place.path.back(), place.buffer, place.cached, true, false));
   Program result = program;
   result.allocations.push_back(place.cached);
@@ -103,6 +124,14 @@ Result<Program> apply_cache_write(const Program& program, Step& step, const Intr
       return refuse("cache_write", place.buffer->name, fmt::format("block {} reads it in the same nest", block.name),
                     "cache before compute_at brings writer and reader together");
   }
+  if (!writes_whole(place.path, *place.buffer))
+    return refuse("cache_write", place.buffer->name, fmt::format("block {} is not shown to write all of it, and the copy reads all of it", step.arguments[0]),
+                  "name a block that writes every element");
+  if (reads(place.path.back(), place.buffer.get()))
+    for (const Path& path : blocks_below(program.body))
+      if (const Block& block = *as_block(path.back()); block.name != step.arguments[0] && writes(path.back(), place.buffer.get()))
+        return refuse("cache_write", place.buffer->name, fmt::format("block {} updates what block {} wrote", step.arguments[0], block.name),
+                      "cache before decompose_reduction");
   const Stmt producer = replace(place.top, place.path.back(), redirect(place.path.back(), place.buffer, place.cached, true, true));
   Program result = program;
   result.allocations.push_back(place.cached);

@@ -8,13 +8,16 @@
 // iterator, named as before. Legal where
 //  - BLOCK is alone in its nest, is not inside LOOP yet, has no ordered iterators and writes one allocation, each element once (its indices are distinct spatial iterators),
 //  - every reader of that buffer lies inside LOOP, and the nest of BLOCK comes before LOOP,
-//  - what BLOCK reads is not written between its old place and the end of the nest that holds LOOP.
+//  - what BLOCK reads is not written between its old place and the end of the nest that holds LOOP,
+//  - the loops of BLOCK run over all values of its iterators, but for what a predicate in the iterators masks.
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "compiler/schedule/iteration.h"
 #include "compiler/schedule/primitives/primitives.h"
 #include "compiler/schedule/region.h"
+#include "loops/print.h"
 
 namespace dovetail::schedule {
 
@@ -43,6 +46,22 @@ std::optional<std::vector<int>> written_dimensions(const Block& block, const Buf
   return dimension;
 }
 
+// Iterators that bear the name of a loop around them get another.
+Block with_other_iterators(Block block, const std::vector<std::string>& loops, const Program& program) {
+  VarMap renamed;
+  for (Iterator& iterator : block.iterators) {
+    if (std::find(loops.begin(), loops.end(), iterator.var->name) == loops.end()) continue;
+    const Var fresh = make_var(free_name(program, fmt::format("{}.{}", block.name, iterator.var->name), loops), iterator.var->dtype);
+    renamed[iterator.var.get()] = ref(fresh);
+    iterator.var = fresh;
+  }
+  if (renamed.empty()) return block;
+  if (block.predicate) block.predicate = substitute(block.predicate, renamed);
+  if (block.init) block.init = substitute(block.init, renamed);
+  block.body = substitute(block.body, renamed);
+  return with_inferred_regions(std::move(block));
+}
+
 // The child of `path` at `depth` in a sequence there, or the loop's body.
 std::vector<Stmt> children(const Stmt& stmt) {
   if (const auto* seq = std::get_if<Sequence>(&stmt->node)) return seq->body;
@@ -64,6 +83,9 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
   const Stmt nest = path[top];
   if (std::find(target.begin(), target.end(), nest) != target.end())
     return refuse("compute_at", name, fmt::format("loop {} belongs to the block's own nest", loop_name), "name a loop of its consumer");
+  for (std::size_t i = 0; i < top; ++i)
+    if (std::holds_alternative<If>(path[i]->node) && std::find(target.begin(), target.end(), path[i]) == target.end())
+      return refuse("compute_at", name, fmt::format("the block lies under a condition, and loop {} does not", loop_name), "name a loop under it");
   for (std::size_t i = 0; i < top; ++i)
     if (as_for(path[i]) && std::find(target.begin(), target.end(), path[i]) == target.end())
       return refuse("compute_at", name, fmt::format("the block lies inside loop {}, and {} does not", as_for(path[i])->var->name, loop_name),
@@ -96,6 +118,10 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
       return refuse("compute_at", name, fmt::format("block {} writes {} too", b.name, buffer->name), "move a block that alone writes its buffer");
   }
 
+  const Stmt others = replace(program.body, loop_stmt, nullptr);
+  if (others && reads(replace(others, nest, nullptr), buffer.get()))
+    return refuse("compute_at", name, fmt::format("a condition outside of loop {} reads {}", loop_name, buffer->name), "name a loop around all readers");
+
   const For& loop = *as_for(loop_stmt);
   std::vector<Stmt> body = children(loop.body);
   if (!reads(loop.body, buffer.get()))
@@ -104,6 +130,8 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
   // Order: the nest comes before the loop, and nothing that it reads is written between the two places.
   const auto fork = std::mismatch(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(top) + 1, target.begin(), target.end());
   const Stmt common = *(fork.first - 1);
+  if (!std::holds_alternative<Sequence>(common->node))
+    return refuse("compute_at", name, fmt::format("the block and loop {} are branches of one condition", loop_name), "name a loop of the same branch");
   const std::vector<Stmt> siblings = children(common);
   const auto from = std::find(siblings.begin(), siblings.end(), *fork.first), to = std::find(siblings.begin(), siblings.end(), *fork.second);
   if (to < from) return refuse("compute_at", name, fmt::format("the block comes after loop {}", loop_name), "name a loop of a later consumer");
@@ -116,17 +144,38 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
                     "move the producer of that buffer first, or choose an outer loop");
   }
 
+  // Its own loops go: what the predicate says about them must follow from the iterators. And they must run over all values of the iterators, since
+  // the new ones may compute elements in between those that are read. (A nest that was moved before computes what readers span already.)
+  const Path own(path.begin() + static_cast<std::ptrdiff_t>(top), path.end());
+  Block moved = block;
+  moved.predicate = nullptr;
+  for (const Expr& term : conjuncts(block.predicate)) {
+    const bool own_loops = std::any_of(own.begin(), own.end(), [&](const Stmt& stmt) { return as_for(stmt) && mentions(term, as_for(stmt)->var); });
+    if (!own_loops) {
+      moved.predicate = conjunction(moved.predicate, term);
+    } else if (!holds_in_range(block, term, bounds_of(loops_of(path)))) {
+      return refuse("compute_at", name, fmt::format("its predicate {} is about its own loops, which are made anew", loops::to_string(term)),
+                    "move the block before splitting its loops");
+    }
+  }
+  if (loops_of(path).size() == loops_of(own).size() && !runs_over_all(own, nullptr))
+    return refuse("compute_at", name, "its loops are not shown to run over all values of its iterators", "move the block before splitting or fusing its loops");
+
   // What one iteration needs.
   std::vector<const For*> outside = loops_of(target);
   const Box box = touched_box(accesses(loop.body, buffer.get(), outside), *buffer, outside);
   const Bounds bounds = bounds_of(outside);
 
-  Block moved = block;
+  Expr within;
   std::vector<For> fresh;
+  std::vector<std::string> names;  // of the new loops
   for (std::size_t i = 0; i < moved.iterators.size(); ++i) {
     Iterator& iterator = moved.iterators[i];
     const auto* plain = std::get_if<VarRef>(&iterator.binding->node);
-    const Var var = make_var(plain ? plain->var->name : fmt::format("{}.{}", name, iterator.var->name));
+    const bool keeps_name = plain && std::find(names.begin(), names.end(), plain->var->name) == names.end() &&
+                            find_loop(nest, plain->var->name);
+    const Var var = make_var(keeps_name ? plain->var->name : free_name(program, fmt::format("{}.{}", name, iterator.var->name), names));
+    names.push_back(var->name);
     const int d = (*dimensions)[i];
     // What the readers touch, within the dimension: masked reads may stick out at its edges.
     RangeExpr needed = d < 0 ? RangeExpr{int_imm(0), iterator.extent} : box[static_cast<std::size_t>(d)];
@@ -143,11 +192,13 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
     // A reader's tile may stick out at the edge, where the reader itself is masked.
     const auto range = bound(iterator.binding, with_loop);
     if (!range || range->max >= iterator.extent)
-      moved.predicate = conjunction(moved.predicate, binary(BinaryOp::lt, iterator.binding, int_imm(iterator.extent)));
-    if (!range || range->min < 0) moved.predicate = conjunction(moved.predicate, binary(BinaryOp::ge, iterator.binding, int_imm(0)));
+      within = conjunction(within, binary(BinaryOp::lt, iterator.binding, int_imm(iterator.extent)));
+    if (!range || range->min < 0) within = conjunction(within, binary(BinaryOp::ge, iterator.binding, int_imm(0)));
     if (extent != 1) fresh.push_back({var, extent, ForKind::serial, "", {}, nullptr});
   }
-  Stmt stmt = make_stmt(std::move(moved));
+  moved.predicate = conjunction(within, moved.predicate);
+  for (const For* around : outside) names.push_back(around->var->name);
+  Stmt stmt = make_stmt(with_other_iterators(std::move(moved), names, program));
   for (auto inner = fresh.rbegin(); inner != fresh.rend(); ++inner) {
     inner->body = std::move(stmt);
     stmt = make_stmt(std::move(*inner));

@@ -3,7 +3,8 @@
 //   for y { for k { B: init { A[y] = 0 }  A[y] = A[y] + f(y, k) } }   ==>   for y { INIT: A[y] = 0   for k { B: A[y] = A[y] + f(y, k) } }   (LOOP k)
 //
 // The initialisation becomes a block of its own over the spatial loops inside LOOP, just before LOOP. Legal where every loop that feeds a
-// reduction iterator is LOOP or lies inside it: else the init would run again after a part of the sum.
+// reduction iterator is LOOP or lies inside it: else the init would run again after a part of the sum; and where the loops inside visit each
+// element of the result by one path, so that no element is started twice.
 //
 // A body A = max(A, select(c, v, i)) whose init is A = i becomes A = max(A, v) with predicate c (also for min, and for + with i = 0): A starts at i and
 // never falls below it, so that the masked iterations change nothing.
@@ -11,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/schedule/iteration.h"
 #include "compiler/schedule/nest.h"
 #include "compiler/schedule/primitives/primitives.h"
 
@@ -54,8 +56,7 @@ Result<Program> apply_decompose_reduction(const Program& program, Step& step, co
     return refuse("decompose_reduction", block.name, fmt::format("loop {} holds other blocks too", step.arguments[1]),
                   "decompose before compute_at moves blocks in");
   if (step.results.empty()) step.results = {block.name + ".init"};
-  if (find_block(program.body, step.results[0]))
-    return refuse("decompose_reduction", block.name, fmt::format("the name {} is taken", step.results[0]), "choose another name");
+  DOVETAIL_TRY(require_new_name(program, step.results[0], "decompose_reduction", block.name));
 
   std::set<const VarNode*> spatial_vars, reduce_vars;
   for (const Iterator& iterator : block.iterators)
@@ -68,6 +69,14 @@ Result<Program> apply_decompose_reduction(const Program& program, Step& step, co
       return refuse("decompose_reduction", block.name, fmt::format("loop {} outside of {} belongs to the reduction", loop->var->name, step.arguments[1]),
                     fmt::format("name {} or a loop outside of it", loop->var->name));
 
+  std::vector<const For*> outside, inside;
+  for (std::size_t i = 0; i < path.size(); ++i)
+    if (const For* loop = as_for(path[i])) (i < depth ? outside : inside).push_back(loop);
+  if (!starts_once(block, outside, inside))
+    return refuse("decompose_reduction", block.name,
+                  fmt::format("below {} an element of its result is not shown to be started once, before all parts of its sum", step.arguments[1]),
+                  "name an inner loop, or decompose before fuse");
+
   // The init block: spatial iterators with fresh loops for those inside LOOP; reduction variables are 0 there.
   Block init;
   init.name = step.results[0];
@@ -79,7 +88,7 @@ Result<Program> apply_decompose_reduction(const Program& program, Step& step, co
       loops[loop.var.get()] = int_imm(0);
       continue;
     }
-    const Var fresh = make_var(init.name + "." + loop.var->name);
+    const Var fresh = make_var(free_name(program, init.name + "." + loop.var->name));
     loops[loop.var.get()] = ref(fresh);
     nest.push_back({fresh, loop.extent, ForKind::serial, "", {}, nullptr});
   }

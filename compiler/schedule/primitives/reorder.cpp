@@ -3,31 +3,21 @@
 //   for y { for x { for c { B } } }   ==>   for c { for y { for x { B } } }        (reorder c y)
 //
 // The named loops take each other's places in the given order; loops between them stay where they are. Legal where all lie in one perfect nest
-// over a single block, and loops that feed an ordered iterator keep their relative order. Iterations of spatial iterators are independent;
+// over a single block, loops that feed an ordered iterator keep their relative order, and, where
+// the block has an init, each sum still starts at its first point. Iterations of spatial iterators are independent;
 // reduction iterators commute (float sums may be reassociated).
 #include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "compiler/schedule/iteration.h"
 #include "compiler/schedule/nest.h"
 #include "compiler/schedule/primitives/primitives.h"
 
 namespace dovetail::schedule {
 
 using namespace loops;
-
-namespace {
-
-bool uses(const Expr& expr, const VarNode* var) {
-  bool found = false;
-  visit_exprs(expr, [&](const Expr& e) {
-    if (const auto* reference = std::get_if<VarRef>(&e->node)) found |= reference->var.get() == var;
-  });
-  return found;
-}
-
-}  // namespace
 
 Result<Program> apply_reorder(const Program& program, Step& step, const IntrinsicTable&) {
   std::set<std::string> wanted;
@@ -67,7 +57,7 @@ Result<Program> apply_reorder(const Program& program, Step& step, const Intrinsi
   std::vector<const For*> ordered_before, ordered_after;
   const auto feeds_ordered = [&](const For* loop) {
     return std::any_of(block->iterators.begin(), block->iterators.end(), [&](const Iterator& iterator) {
-      return iterator.kind == IterKind::ordered && uses(iterator.binding, loop->var.get());
+      return iterator.kind == IterKind::ordered && mentions(iterator.binding, loop->var);
     });
   };
   std::copy_if(nest.begin(), nest.end(), std::back_inserter(ordered_before), feeds_ordered);
@@ -75,6 +65,27 @@ Result<Program> apply_reorder(const Program& program, Step& step, const Intrinsi
   if (ordered_before != ordered_after)
     return refuse("reorder", block->name, fmt::format("block {} has ordered iterators whose loops would change places", block->name),
                   "keep those loops in their order");
+
+  std::vector<const For*> outside = loops_of(*top);
+  outside.pop_back();
+  const auto feeds_reduction = [&](const For* loop) {
+    bool spatial = false, reduce = false;
+    for (const Iterator& iterator : block->iterators)
+      if (mentions(iterator.binding, loop->var)) (iterator.kind == IterKind::reduce ? reduce : spatial) = true;
+    return reduce || !spatial;
+  };
+  // With an init, what crosses a loop of the reduction crosses the points at which sums start.
+  const auto crosses = [&] {
+    for (std::size_t i = 0; i < order.size(); ++i)
+      for (std::size_t j = i + 1; j < order.size(); ++j) {
+        if (order[i]->extent == 1 || order[j]->extent == 1 || !(feeds_reduction(order[i]) || feeds_reduction(order[j]))) continue;
+        if (std::find(nest.begin(), nest.end(), order[i]) > std::find(nest.begin(), nest.end(), order[j])) return true;
+      }
+    return false;
+  };
+  if (block->init && crosses() && !starts_once(*block, outside, nest))
+    return refuse("reorder", block->name, fmt::format("block {} would start some of its sums after other parts of them", block->name),
+                  "apply decompose_reduction first");
 
   Stmt body = nest.back()->body;
   for (auto loop = order.rbegin(); loop != order.rend(); ++loop) {

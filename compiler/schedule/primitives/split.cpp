@@ -2,7 +2,8 @@
 //
 //   for y in 10 { S(y) }   ==>   for y_0 in 3 { for y_1 in 4 { S(y_0 * 4 + y_1) } }      (FACTOR 4; blocks get the predicate y_0 * 4 + y_1 < 10)
 //
-// Always legal: the order of iterations is unchanged. A factor that does not divide adds a predicate to every block below.
+// Always legal: the order of iterations is unchanged. A factor that does not divide adds a predicate to every block below,
+// and a condition around conditions. INNER keeps the loop's kind and annotations, OUTER is serial.
 #include <fmt/format.h>
 
 #include "compiler/schedule/nest.h"
@@ -12,15 +13,16 @@ namespace dovetail::schedule {
 
 using namespace loops;
 
+constexpr std::int64_t kLargestFactor = std::int64_t{1} << 30;
+
 Result<Program> apply_split(const Program& program, Step& step, const IntrinsicTable&) {
   const std::string& name = step.arguments[0];
   DOVETAIL_ASSIGN(const Path path, require_loop(program, name, "split"));
   DOVETAIL_ASSIGN(const std::int64_t factor, require_integer(step.arguments[1], 1, "the factor", "split"));
   if (step.results.empty()) step.results = {name + "_0", name + "_1"};
-  if (step.results.size() != 2) return refuse("split", name, "a split names two loops", "write `-> OUTER INNER`");
-  for (const std::string& result : step.results)
-    if (result != name && find_loop(program.body, result))
-      return refuse("split", name, fmt::format("a loop named {} exists already", result), "choose another name");
+  if (factor > kLargestFactor)
+    return refuse("split", name, fmt::format("the factor {} is above {}", factor, kLargestFactor), "give a smaller factor");
+  for (const std::string& result : step.results) DOVETAIL_TRY(require_new_name(program, result, "split", name, {name}));
   if (step.results[0] == step.results[1]) return refuse("split", name, "both new loops have the same name", "choose another name");
 
   const For& loop = *as_for(path.back());
@@ -32,11 +34,15 @@ Result<Program> apply_split(const Program& program, Step& step, const IntrinsicT
   if (outer_extent * factor != loop.extent) {
     const Expr inside = binary(BinaryOp::lt, value, int_imm(loop.extent));
     body = rewrite_stmt(body, [&](const Stmt& stmt) -> Stmt {
-      const Block* block = as_block(stmt);
-      if (!block) return stmt;
-      Block copy = *block;
-      copy.predicate = conjunction(copy.predicate, inside);
-      return make_stmt(std::move(copy));
+      // The new term comes first: what stands behind it may load, and is not evaluated beyond the edge.
+      if (const Block* block = as_block(stmt)) {
+        Block copy = *block;
+        copy.predicate = conjunction(inside, copy.predicate);
+        return make_stmt(std::move(copy));
+      }
+      const auto* condition = std::get_if<If>(&stmt->node);
+      const bool around_blocks = condition && !blocks_below(stmt).empty();
+      return around_blocks ? make_stmt(If{inside, stmt, nullptr}) : stmt;
     });
   }
   For inner_loop = loop;

@@ -21,6 +21,14 @@ namespace dovetail::schedule {
 
 using namespace loops;
 
+namespace {
+
+bool same_place(const Operand& a, const Operand& b) {
+  return a.buffer == b.buffer && a.steps == b.steps && std::equal(a.base.begin(), a.base.end(), b.base.begin(), b.base.end(), structurally_equal);
+}
+
+}  // namespace
+
 Result<Program> apply_tensorize(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
   const std::string& loop_name = step.arguments[0];
   // The nest may have shrunk to nothing (all extents 1): then the block's own name is given.
@@ -62,7 +70,19 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
                     "pad the operands, or split by a factor that divides");
   }
 
+  if (block->init)
+    for (const For* loop : outside)
+      for (const Iterator& iterator : block->iterators)
+        if (iterator.kind == IterKind::reduce && loop->extent > 1 && mentions(iterator.binding, loop->var))
+          return refuse("tensorize", block->name, fmt::format("the intrinsic initialises its result in each call, and the reduction goes on in loop {}", loop->var->name),
+                        "apply decompose_reduction, and name an intrinsic that accumulates");
+
   Match match;
+  if (block->init) {
+    Match init;
+    if (std::string why = match_bodies(*intrinsic, pattern.init, block->init, bindings_of(*block), bounds, init); !why.empty())
+      return refuse("tensorize", block->name, fmt::format("its init does not unify with that of {}: {}", intrinsic->name, why), "");
+  }
   if (std::string why = match_bodies(*intrinsic, pattern.body, block->body, bindings_of(*block), bounds, match); !why.empty())
     return refuse("tensorize", block->name, fmt::format("it does not unify with {}: {}", intrinsic->name, why), "");
 
@@ -109,11 +129,20 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
                                                           intrinsic->name, intrinsic->scopes[i], operands[i].buffer->name, operands[i].buffer->scope),
                     "use cache_read, cache_write or set_scope");
 
+  if (intrinsic->in_place && operands.size() >= 2 && !same_place(operands[0], operands[1]))
+    return refuse("tensorize", block->name, fmt::format("{} works in place, but the block reads {} and writes {}", intrinsic->name, operands[1].buffer->name,
+                                                        operands[0].buffer->name), "compute in place, or name another intrinsic");
+  for (const Operand& operand : operands)
+    for (const auto& axis : operand.steps)
+      if (std::any_of(axis.begin(), axis.end(), [](std::int64_t s) { return s < 0; }))
+        return refuse("tensorize", block->name, fmt::format("it runs through {} backwards", operand.buffer->name), "reverse the buffer first");
+
   // The new block: one iterator per loop around it that moves an operand.
   Block call;
   call.name = block->name;
   call.annotations = block->annotations;
   VarMap to_iterator;
+  std::vector<std::string> taken;
   for (const For* loop : outside) {
     bool used = false, spatial = true;
     for (const Iterator& iterator : block->iterators)
@@ -124,11 +153,12 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
         spatial = spatial && iterator.kind == IterKind::spatial;
       });
     if (!used) continue;
-    const Var iterator = make_var("v" + loop->var->name);
+    const Var iterator = make_var(free_name(program, "v" + loop->var->name, taken));
+    taken.push_back(iterator->name);
     to_iterator[loop->var.get()] = ref(iterator);
     call.iterators.push_back({iterator, loop->extent, spatial ? IterKind::spatial : IterKind::reduce, ref(loop->var)});
   }
-  if (block->predicate) call.predicate = simplify(substitute(block->predicate, bindings_of(*block)), bounds);
+  if (block->predicate) call.predicate = substitute(simplify(substitute(block->predicate, bindings_of(*block)), bounds), to_iterator);
   IntrinsicCall body{intrinsic->name, {}, {}};
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Operand& operand = operands[i];

@@ -52,12 +52,7 @@ Result<Program> apply_transform_layout(const Program& program, Step& step, const
     return with_inferred_regions(std::move(copy));
   };
 
-  bool tensorized = false;
-  visit_stmts(program.body, [&](const Stmt& stmt) {
-    if (const auto* intrinsic = std::get_if<IntrinsicCall>(&stmt->node))
-      for (const IntrinsicOperand& operand : intrinsic->operands) tensorized |= operand.buffer == buffer;
-  });
-  if (tensorized) return refuse("transform_layout", buffer->name, "a tensor intrinsic uses it already", "transform layouts before tensorize");
+  if (tensorized(program.body, buffer.get())) return refuse("transform_layout", buffer->name, "a tensor intrinsic uses it already", "transform layouts before tensorize");
 
   Program result = program;
   for (Parameter& parameter : result.parameters)
@@ -65,6 +60,13 @@ Result<Program> apply_transform_layout(const Program& program, Step& step, const
   for (Buffer& allocation : result.allocations)
     if (allocation == buffer) allocation = packed;
   result.body = rewrite_stmt(program.body, [&](const Stmt& stmt) -> Stmt {
+    if (const auto* condition = std::get_if<If>(&stmt->node)) {
+      const auto exprs = [&](const Expr& expr) -> Expr {
+        const auto* access = std::get_if<LoadExpr>(&expr->node);
+        return access && access->buffer == buffer ? load(packed, map.apply(access->indices)) : expr;
+      };
+      return make_stmt(If{rewrite_expr(condition->condition, exprs), condition->then_body, condition->else_body});
+    }
     const Block* block = as_block(stmt);
     if (!block || !(reads(stmt, buffer.get()) || writes(stmt, buffer.get()))) return stmt;
     return make_stmt(transform_block(*block));

@@ -1,0 +1,134 @@
+// Random chains of int32 tensor expressions: what schedules are written for, small enough to be evaluated after every step.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/ndarray.h"
+#include "compiler/tensor/expr.h"
+#include "compiler/tensor/tensor.h"
+
+namespace dovetail::schedule::test {
+
+struct Chain {
+  loops::Program program;
+  std::vector<NdArray> arguments;
+};
+
+class ChainGenerator {
+ public:
+  explicit ChainGenerator(std::uint64_t seed) : random_(seed), definition_("chain") {}
+
+  Chain generate() {
+    const int inputs = 1 + pick(2);
+    for (int i = 0; i < inputs; ++i) input({1 + pick(5), 2 + pick(7)});
+    const int stages = 1 + pick(4);
+    std::vector<loops::Buffer> outputs;
+    for (int i = 0; i < stages; ++i) {
+      const loops::Buffer made = stage("s" + std::to_string(i));
+      tensors_.push_back(made);
+      if (i + 1 == stages || chance(15)) outputs.push_back(made);
+    }
+    Chain chain{definition_.build(outputs), std::move(arguments_)};
+    return chain;
+  }
+
+ private:
+  using Indices = tensor::Indices;
+
+  int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
+  bool chance(int percent) { return pick(100) < percent; }
+  const loops::Buffer& any() { return chance(70) ? tensors_.back() : tensors_[static_cast<std::size_t>(pick(static_cast<int>(tensors_.size())))]; }
+
+  loops::Buffer input(Shape shape) {
+    const std::string name = "x" + std::to_string(arguments_.size());
+    NdArray values(DType::int32, shape);
+    for (std::int64_t i = 0; i < values.count(); ++i) values.set_int64(i, pick(41) - 20);
+    arguments_.push_back(std::move(values));
+    tensors_.push_back(definition_.input(name, DType::int32, std::move(shape)));
+    return tensors_.back();
+  }
+
+  static loops::Expr at(const loops::Buffer& buffer, const Indices& i) { return loops::load(buffer, i); }
+  static loops::Expr number(std::int64_t value) { return loops::int_imm(value, DType::int32); }
+
+  loops::Buffer stage(const std::string& name) {
+    const loops::Buffer x = any();
+    const std::int64_t rows = x->shape[0], columns = x->shape[1];
+    switch (pick(8)) {
+      case 0: {  // elementwise
+        const int kind = pick(4);
+        return definition_.compute(name, DType::int32, {{"r", rows}, {"c", columns}}, [&](const Indices& i) {
+          const loops::Expr value = at(x, i);
+          if (kind == 0) return tensor::maximum(value, number(0));
+          if (kind == 1) return value * number(3) + number(1);
+          if (kind == 2) return tensor::minimum(value + value, number(50));
+          return value - loops::cast(DType::int32, i[0]);
+        });
+      }
+      case 1: {  // two operands of one shape, or a column broadcast
+        loops::Buffer y = any();
+        const bool same = y->shape == x->shape;
+        return definition_.compute(name, DType::int32, {{"r", rows}, {"c", columns}}, [&](const Indices& i) {
+          return at(x, i) + (same ? at(y, i) : at(x, {i[0], loops::int_imm(0)}));
+        });
+      }
+      case 2: {  // matrix product with a transposed constant
+        const std::int64_t columns_out = 2 + pick(5);
+        const loops::Buffer w = input({columns_out, columns});
+        tensors_.pop_back();
+        return definition_.reduce(name, DType::int32, {{"r", rows}, {"c", columns_out}}, {{"k", columns}}, tensor::sum_reducer(),
+                                  [&](const Indices& i, const Indices& k) { return at(x, {i[0], k[0]}) * at(w, {i[1], k[0]}); });
+      }
+      case 3: {  // convolution, padded by select
+        const std::int64_t window = 1 + pick(3), stride = 1 + pick(2), pad = pick(2);
+        if (columns + 2 * pad < window) return transpose(name, x);
+        const std::int64_t out = (columns + 2 * pad - window) / stride + 1;
+        return definition_.reduce(name, DType::int32, {{"r", rows}, {"c", out}}, {{"d", rows}, {"k", window}}, tensor::sum_reducer(),
+                                  [&](const Indices& i, const Indices& k) {
+                                    const loops::Expr place = i[1] * stride + k[1] - pad;
+                                    const loops::Expr value = pad == 0 ? at(x, {k[0], place}) : masked(x, k[0], place, 0);
+                                    return value * (loops::cast(DType::int32, k[1]) + loops::cast(DType::int32, i[0]) + number(1));
+                                  });
+      }
+      case 4: {  // pooling, with or without a masked border
+        const std::int64_t window = 2 + pick(2), stride = 1 + pick(2), pad = pick(2);
+        if (columns + 2 * pad < window) return transpose(name, x);
+        const std::int64_t out = (columns + 2 * pad - window) / stride + 1;
+        return definition_.reduce(name, DType::int32, {{"r", rows}, {"c", out}}, {{"k", window}}, chance(50) ? tensor::max_reducer() : tensor::min_reducer(),
+                                  [&](const Indices& i, const Indices& k) {
+                                    const loops::Expr place = i[1] * stride + k[0] - pad;
+                                    return pad == 0 ? at(x, {i[0], place}) : masked(x, i[0], place, pick(2) ? INT32_MIN : INT32_MAX);
+                                  });
+      }
+      case 5: return transpose(name, x);
+      case 6: {  // masked sum, the padding form that decompose_reduction recognises
+        const std::int64_t window = 2 + pick(2);
+        return definition_.reduce(name, DType::int32, {{"r", rows}, {"c", columns}}, {{"k", window}}, tensor::sum_reducer(),
+                                  [&](const Indices& i, const Indices& k) { return masked(x, i[0], i[1] + k[0] - 1, 0); });
+      }
+      default: {  // every second column, reversed rows
+        return definition_.compute(name, DType::int32, {{"r", rows}, {"c", (columns + 1) / 2}},
+                                   [&](const Indices& i) { return at(x, {loops::int_imm(rows - 1) - i[0], i[1] * 2}); });
+      }
+    }
+  }
+
+  loops::Buffer transpose(const std::string& name, const loops::Buffer& x) {
+    return definition_.compute(name, DType::int32, {{"r", x->shape[1]}, {"c", x->shape[0]}}, [&](const Indices& i) { return at(x, {i[1], i[0]}); });
+  }
+
+  static loops::Expr masked(const loops::Buffer& x, const loops::Expr& row, const loops::Expr& column, std::int64_t otherwise) {
+    const loops::Expr inside = loops::logical_and(loops::binary(loops::BinaryOp::ge, column, loops::int_imm(0)),
+                                                  loops::binary(loops::BinaryOp::lt, column, loops::int_imm(x->shape[1])));
+    return loops::select(inside, at(x, {row, column}), number(otherwise));
+  }
+
+  std::mt19937_64 random_;
+  tensor::Definition definition_;
+  std::vector<loops::Buffer> tensors_;
+  std::vector<NdArray> arguments_;
+};
+
+}  // namespace dovetail::schedule::test
