@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Plants the faults that mutants.txt lists, one at a time, and demands that the test named beside each fails.
+
+A mutant is a copy of one file with one snippet replaced, in a temporary folder in front of the sources. Only the translation units it names are
+compiled anew, then linked with the objects and libraries of an existing build. The same test must pass on the unchanged build.
+
+usage: run.py [--build FOLDER] [--jobs N] [NAME...]     (those whose name contains one of the NAMEs; default: all)
+"""
+
+import argparse
+import concurrent.futures
+import configparser
+import json
+import os
+import pathlib
+import resource
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+LIST = pathlib.Path(__file__).with_name("mutants.txt")
+TEST_SECONDS = 60
+TEST_MEMORY_BYTES = 8 << 30
+SKIPPED = 77
+
+
+class Broken(Exception):
+    """A mutant that cannot be judged."""
+
+
+def replaced_once(path, old, new):
+    """The file's text with `old` replaced, which must occur exactly once and within one line."""
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        raise Broken(f"there is no {path.relative_to(SOURCE)}") from None
+    if (count := text.count(old)) != 1:
+        raise Broken(f"{path.relative_to(SOURCE)} has the snippet `{old}` {count} times, not once")
+    return text.replace(old, new)
+
+
+class Build:
+    def __init__(self, folder):
+        self.folder = folder
+        self.units = {}  # compile command and object, by source below SOURCE
+        for entry in json.loads((folder / "compile_commands.json").read_text()):
+            source = pathlib.Path(entry["file"])
+            if source.is_relative_to(SOURCE):
+                words = shlex.split(entry["command"])
+                self.units[str(source.relative_to(SOURCE))] = words, words[words.index("-o") + 1]
+
+    def is_sanitised(self):
+        return any("-fsanitize" in word for words, _ in self.units.values() for word in words)
+
+    def link_command(self, test):
+        lines = subprocess.run(["ninja", "-t", "commands", "-s", f"bin/{test}"], cwd=self.folder, capture_output=True, text=True).stdout.splitlines()
+        for step in (lines[-1] if lines else "").split("&&"):
+            words = shlex.split(step)
+            if f"bin/{test}" in words:
+                return words
+        raise Broken(f"the build has no executable {test}")
+
+    def compile(self, unit, overlay, obj):
+        """Compiles `unit`, or its copy below `overlay` where there is one; includes prefer `overlay`."""
+        if unit not in self.units:
+            raise Broken(f"{unit} is no source of the build")
+        words, old = self.units[unit]
+        if pathlib.Path(words[0]).name == "ccache":
+            words = words[1:]
+        copy = overlay / unit
+        source = str(copy if copy.exists() else SOURCE / unit)
+        command = [words[0], f"-I{overlay}"] + [obj if word == old else source if word == str(SOURCE / unit) else word for word in words[1:]]
+        return subprocess.run(command + ["-O1", "-w"], cwd=self.folder, capture_output=True, text=True)
+
+    def link(self, test, objects, executable):
+        """`objects`: new for old. What lies in a library is not taken from there where an object in front defines it all."""
+        words = self.link_command(test)
+        named = [objects.get(word, executable if word == f"bin/{test}" else word) for word in words]
+        in_libraries = [new for old, new in objects.items() if old not in words]
+        at = next(i for i, word in enumerate(named) if word.endswith(".o"))
+        return subprocess.run(named[:at] + in_libraries + named[at:], cwd=self.folder, capture_output=True, text=True)
+
+
+def run_test(executable, arguments):
+    """None where it passes, else how it failed."""
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (TEST_MEMORY_BYTES, TEST_MEMORY_BYTES))
+    with tempfile.TemporaryDirectory() as work:
+        try:
+            done = subprocess.run([executable, *arguments, "--abort"], cwd=work, preexec_fn=limit, timeout=TEST_SECONDS,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+        except subprocess.TimeoutExpired:
+            return f"time-out after {TEST_SECONDS} s"
+    if "No test cases matched" in done.stdout or "No tests ran" in done.stdout:
+        raise Broken(f"no test matches {shlex.join(arguments)}")
+    if done.returncode < 0:
+        return f"crash, signal {-done.returncode}"
+    return "failure" if done.returncode else None
+
+
+def judge(build, name, mutant):
+    """How the mutant was caught, or None."""
+    with tempfile.TemporaryDirectory(prefix="dovetail_mutant_") as folder:
+        overlay = pathlib.Path(folder)
+        copy = overlay / mutant["file"]
+        text = replaced_once(SOURCE / mutant["file"], mutant["from"], mutant["to"])
+        copy.parent.mkdir(parents=True)
+        copy.write_text(text)
+        objects = {}
+        for unit in shlex.split(mutant.get("units", mutant["file"])):
+            new = str(overlay / f"{len(objects)}.o")
+            done = build.compile(unit, overlay, new)
+            if "static assertion failed" in done.stderr:
+                return "static assertion"
+            if done.returncode:
+                raise Broken(f"{unit} does not compile:\n{done.stderr[:2000]}")
+            objects[build.units[unit][1]] = new
+        executable = str(overlay / mutant["test"])
+        done = build.link(mutant["test"], objects, executable)
+        if done.returncode:
+            raise Broken(f"{mutant['test']} does not link:\n{done.stderr[:2000]}")
+        return run_test(executable, shlex.split(mutant["arguments"]))
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build/release")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args()
+    listed = configparser.ConfigParser(interpolation=None, delimiters=(":",))
+    listed.read_string(LIST.read_text())
+    names = [name for name in listed.sections() if not options.names or any(part in name for part in options.names)]
+
+    folder = options.build.resolve()
+    if not (folder / "build.ninja").exists() or not (folder / "compile_commands.json").exists():
+        print(f"mutants: skipped, {options.build} is no Ninja build with compile_commands.json")
+        return SKIPPED
+    build = Build(folder)
+    if build.is_sanitised():
+        print("mutants: skipped, the build with sanitizers has the same tests and takes several times as long")
+        return SKIPPED
+
+    problems = []
+
+    def passes_unchanged(test, arguments):
+        executable = folder / "bin" / test
+        if not executable.exists():
+            return f"the build has no executable {test}"
+        try:
+            how = run_test(executable, shlex.split(arguments))
+        except Broken as broken:
+            return str(broken)
+        return f"{test} {arguments} does not pass without a fault: {how}" if how else None
+
+    def timed(name):
+        begin = time.monotonic()
+        try:
+            how = judge(build, name, listed[name])
+        except Broken as broken:
+            return f"BROKEN: {broken}", time.monotonic() - begin
+        return how, time.monotonic() - begin
+
+    begin = time.monotonic()
+    caught = missed = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        unchanged = sorted({(listed[name]["test"], listed[name]["arguments"]) for name in names})
+        problems += [problem for problem in pool.map(lambda key: passes_unchanged(*key), unchanged) if problem]
+        for name, (how, seconds) in zip(names, pool.map(timed, names)):
+            verdict = f"MISSED by {listed[name]['test']} {listed[name]['arguments']}" if how is None else how
+            print(f"{name:42} {listed[name]['test']:24} {seconds:5.1f} s  {verdict}", flush=True)
+            if how is None:
+                missed += 1
+            elif how.startswith("BROKEN"):
+                problems.append(f"{name}: {how}")
+            else:
+                caught += 1
+    print(f"{caught} caught, {missed} missed, in {time.monotonic() - begin:.0f} s")
+    for problem in problems:
+        print(f"mutants: {problem}")
+    return 1 if missed or problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
