@@ -75,6 +75,14 @@ TEST_CASE("transfers stay below 2^address_bits, in full precision") {
   load.y_size = load.x_size = 0xffffff;
   load.x_stride = 0xffffffff;
   CHECK(wrong(wide, {{}, load}).size() == 2);
+  // The last row begins at 2^16 * 2^16 = 2^32, which 32 bits would take for 0. (The other mistake is the size on chip.)
+  load.dram_base = 0;
+  load.y_size = 0x10001;
+  load.x_size = 1;
+  load.x_stride = 0x10000;
+  HardwareConfig small = wide;
+  small.address_bits = 32;
+  CHECK(wrong(small, {{}, load}).size() == 2);
 }
 
 TEST_CASE("stores have no pads, instructions no foreign memory") {

@@ -76,6 +76,7 @@ TEST_CASE("requantize multiplies exactly and rounds once, half to even") {
   const auto x = NdArray::from<std::int32_t>({6}, {1, 3, 5, -1, -3, 2147483647});
   CHECK(map(DType::int32, x, "requantize(x[i], 0.5, 0)") == NdArray::from<std::int32_t>({6}, {0, 2, 2, 0, -2, 1073741824}));
   CHECK(map(DType::int32, x, "requantize(x[i], 0.5, 3)").as_int64(1) == 5);
+  CHECK(map(DType::int32, x, "requantize(x[i], 1.5, 0)") == NdArray::from<std::int32_t>({6}, {2, 4, 8, -2, -4, 2147483647}));
   CHECK(map(DType::int32, x, "requantize(x[i], 1.0, 0)").as_int64(5) == 2147483647);
   CHECK(map(DType::int32, x, "requantize(x[i], 4.0, 0)").as_int64(5) == 2147483647);
   CHECK(map(DType::int32, x, "requantize(x[i], -4.0, 0)").as_int64(5) == -2147483648LL);

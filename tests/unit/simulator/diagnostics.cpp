@@ -38,6 +38,9 @@ TEST_CASE("a token queue that stays full is an overflow; one more token of depth
   std::vector<isa::Instruction> program(65, nop(isa::Queue::load, kPushNext));
   program.insert(program.end(), 65, nop(isa::Queue::compute, kPopPrev));
   CHECK(failure_of(program) == "no failure");  // blocked for a while, then popped
+  std::vector<isa::Instruction> longer(66, nop(isa::Queue::load, kPushNext));
+  longer.insert(longer.end(), 66, nop(isa::Queue::compute, kPopPrev));
+  CHECK(failure_of(longer) == "no failure");  // one more waits behind the blocked one
 
   // The pops stand behind a compute instruction that waits for a push which the load queue makes only after the 65th.
   program.insert(program.begin() + 65, nop(isa::Queue::compute, kPopNext));
@@ -83,6 +86,14 @@ TEST_CASE("an index beyond its memory is an error, in full precision") {
   CHECK_THAT(text, ContainsSubstring("cannot execute `alu"));
   CHECK_THAT(text, ContainsSubstring("(instruction 12)"));
   CHECK_THAT(text, ContainsSubstring("micro-op 1 at iteration (out 0, in 1) has the index dst 2048, but acc has 2048 elements"));
+}
+
+TEST_CASE("the bias behind REQUANT's source lies within ACC too") {
+  isa::HardwareConfig config;
+  config.requant = true;
+  const std::vector<isa::Instruction> program{load_uops(1), load_acc(0, 1), load_acc(2047, 1), alu(isa::AluOp::requant, 0, 1)};
+  CHECK_THAT(failure(config, program, image(config, {{0, 2047, 0}}, 8192)),
+             ContainsSubstring("has the index src 2047 (and reads the element after it), but acc has 2048 elements"));
 }
 
 TEST_CASE("SRAM and DRAM ranges are checked") {

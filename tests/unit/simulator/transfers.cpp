@@ -55,7 +55,7 @@ TEST_CASE("a load puts zeros around its rows, in every memory and configuration"
 TEST_CASE("micro-ops load in two dimensions, and pads are micro-ops of zeros") {
   for (const isa::HardwareConfig& config : all_configs()) {
     if (config.depth(isa::Memory::acc) < 4) continue;
-    // Two rows of one micro-op out of three, a micro-op of zeros to the left: 0, A, 0, C.
+    // Over A, B, C: two rows of one micro-op out of three, a micro-op of zeros to the left: 0, A, 0, C.
     std::vector<isa::Uop> uops{{.dst = 1}, {.dst = 2}, {.dst = 3}};
     const Dram dram = image(config, uops, 64 * static_cast<std::size_t>(config.element_bytes(isa::Memory::acc)));
     isa::Load padded;
@@ -64,7 +64,8 @@ TEST_CASE("micro-ops load in two dimensions, and pads are micro-ops of zeros") {
     padded.y_size = 2, padded.x_size = 1, padded.x_stride = 2, padded.x_pad_0 = 1;
     const std::uint64_t data = 3 * static_cast<std::uint64_t>(config.uop_bytes());
     check_against_reference(config,
-                            {{{}, padded},
+                            {load(isa::Memory::uop, 0, padded.dram_base, 3),
+                             {{}, padded},
                              load(isa::Memory::acc, 0, element_at(config, isa::Memory::acc, data), 4),
                              alu_imm(isa::AluOp::add, 1, 0, 4),
                              store(0, element_at(config, isa::Memory::out, data), 4)},

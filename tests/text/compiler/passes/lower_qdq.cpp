@@ -67,6 +67,13 @@ TEST_CASE("lower_qdq: Relu and Clip become the range") {
     return clip.node("Clip", "c", {v, clip.constant("lo", NdArray::scalar(-1e30f)), clip.constant("hi", NdArray::scalar(5.0f))});
   });
   CHECK_THAT(clip.nodes(), ContainsSubstring("y_max=-1, y_min=-128,"));
+  // Where two ranges do not meet, the one behind wins: max(v, 0), then min with -4, two steps below zero.
+  GraphMaker both;
+  lower_conv(both, int8_weight(both), {}, [&](ValueId v) {
+    const ValueId relu_output = both.node("Relu", "r", {v});
+    return both.node("Clip", "c", {relu_output, both.constant("lo", NdArray::scalar(-1e30f)), both.constant("hi", NdArray::scalar(-4.0f))});
+  });
+  CHECK_THAT(both.nodes(), ContainsSubstring("y_max=-5, y_min=-5,"));
 }
 
 TEST_CASE("lower_qdq: biases") {
@@ -85,6 +92,12 @@ TEST_CASE("lower_qdq: biases") {
     const ValueId b = make.constant("b", NdArray::from<std::int32_t>({3}, {1, 2, 3}));
     lower_conv(make, int8_weight(make), {make.node("DequantizeLinear", "b_dq", {b, make.constant("sb", NdArray::scalar(1.0f))})}, kNothing);
     CHECK(make.constant_of("conv_node/bias") == NdArray::from<std::int32_t>({3}, {8, 16, 24}));
+  }
+  SECTION("with a zero point") {
+    const ValueId b = make.constant("b", NdArray::from<std::int8_t>({3}, {1, 2, 3}));
+    const ValueId sb = make.constant("sb", NdArray::scalar(1.0f)), zb = make.constant("zb", filled(DType::int8, {}, -1));
+    lower_conv(make, int8_weight(make), {make.node("DequantizeLinear", "b_dq", {b, sb, zb})}, kNothing);
+    CHECK(make.constant_of("conv_node/bias") == NdArray::from<std::int32_t>({3}, {16, 24, 32}));
   }
   SECTION("an Add behind joins it") {
     const ValueId b = make.constant("b", NdArray::from<float>({3}, {1, 2, 3})), c = make.constant("c", NdArray::from<float>({1, 3, 1, 1}, {10, 20, 30}));

@@ -15,6 +15,8 @@ TEST_CASE("quantize: half to even, saturated") {
   CHECK(quantize(-2.5f, {1, 10}) == 8);
   CHECK(quantize(1e30f, {1, 0}) == 127);
   CHECK(quantize(-1e30f, {1e-30f, 0}) == -128);
+  CHECK(quantize(100, {1, 100}) == 127);  // steps saturate with their zero point
+  CHECK(quantize(-200, {1, 100}) == -100);
 }
 
 TEST_CASE("clamp_behind: clamping before quantising is clamping behind it") {
