@@ -286,4 +286,10 @@ std::string free_name(const Program& program, const std::string& wanted, const s
     if (const std::string name = fmt::format("{}_{}", wanted, i); is_free(name)) return name;
 }
 
+Result<Program> if_proven(Program result, const IntrinsicTable& intrinsics, std::string_view primitive, std::string_view object, std::string hint) {
+  if (const auto verified = verify(result, intrinsics); !verified.ok())
+    return refuse(primitive, object, "afterwards, " + verified.errors()[0].why, std::move(hint));
+  return result;
+}
+
 }  // namespace dovetail::schedule

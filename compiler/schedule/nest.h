@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "loops/intrinsic.h"
 #include "loops/ir.h"
 #include "loops/rewrite.h"
 #include "loops/simplify.h"
@@ -68,6 +69,10 @@ Result<void> require_new_name(const loops::Program& program, std::string_view na
                               const std::vector<std::string>& freed = {});
 // `wanted`, or the first of wanted_1, wanted_2, ... that is free in that sense and not in `taken`.
 std::string free_name(const loops::Program& program, const std::string& wanted, const std::vector<std::string>& taken = {});
+
+// `result` itself where the verifier still proves all ranges and indices in it; else a refusal with the first that it cannot.
+Result<loops::Program> if_proven(loops::Program result, const loops::IntrinsicTable& intrinsics, std::string_view primitive, std::string_view object,
+                                 std::string hint);
 
 Diagnostic refuse(std::string_view primitive, std::string_view object, std::string why, std::string hint);
 

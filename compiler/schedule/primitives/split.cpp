@@ -2,7 +2,8 @@
 //
 //   for y in 10 { S(y) }   ==>   for y_0 in 3 { for y_1 in 4 { S(y_0 * 4 + y_1) } }      (FACTOR 4; blocks get the predicate y_0 * 4 + y_1 < 10)
 //
-// Always legal: the order of iterations is unchanged. A factor that does not divide adds a predicate to every block below,
+// Legal where the ranges of all iterators remain proven (the split of a loop that was split and fused may not be); the order of iterations is
+// unchanged. A factor that does not divide adds a predicate to every block below,
 // and a condition around conditions. INNER keeps the loop's kind and annotations, OUTER is serial.
 #include <fmt/format.h>
 
@@ -15,7 +16,7 @@ using namespace loops;
 
 constexpr std::int64_t kLargestFactor = std::int64_t{1} << 30;
 
-Result<Program> apply_split(const Program& program, Step& step, const IntrinsicTable&) {
+Result<Program> apply_split(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
   const std::string& name = step.arguments[0];
   DOVETAIL_ASSIGN(const Path path, require_loop(program, name, "split"));
   DOVETAIL_ASSIGN(const std::int64_t factor, require_integer(step.arguments[1], 1, "the factor", "split"));
@@ -53,7 +54,7 @@ Result<Program> apply_split(const Program& program, Step& step, const IntrinsicT
 
   Program result = program;
   result.body = replace(program.body, path.back(), make_stmt(std::move(outer_loop)));
-  return result;
+  return if_proven(std::move(result), intrinsics, "split", name, "split before fuse");
 }
 
 }  // namespace dovetail::schedule

@@ -23,10 +23,6 @@ using namespace loops;
 
 namespace {
 
-bool same_place(const Operand& a, const Operand& b) {
-  return a.buffer == b.buffer && a.steps == b.steps && std::equal(a.base.begin(), a.base.end(), b.base.begin(), b.base.end(), structurally_equal);
-}
-
 }  // namespace
 
 Result<Program> apply_tensorize(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
@@ -129,9 +125,6 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
                                                           intrinsic->name, intrinsic->scopes[i], operands[i].buffer->name, operands[i].buffer->scope),
                     "use cache_read, cache_write or set_scope");
 
-  if (intrinsic->in_place && operands.size() >= 2 && !same_place(operands[0], operands[1]))
-    return refuse("tensorize", block->name, fmt::format("{} works in place, but the block reads {} and writes {}", intrinsic->name, operands[1].buffer->name,
-                                                        operands[0].buffer->name), "compute in place, or name another intrinsic");
   for (const Operand& operand : operands)
     for (const auto& axis : operand.steps)
       if (std::any_of(axis.begin(), axis.end(), [](std::int64_t s) { return s < 0; }))

@@ -2,7 +2,8 @@
 //
 // Changes how a buffer is laid out: INDEX_MAP lists, for each dimension of the new layout, which part of which old index it holds.
 //   "i0,i1/16,i2,i3,i1%16" turns [n, c, y, x] into [n, c // 16, y, x, c % 16]; "i1/16%4" takes a middle part.
-// Always legal where the map is one to one: every old dimension is covered by its parts without gap or overlap, and the parts divide it. A
+// Legal where the map is one to one (every old dimension is covered by its parts without gap or overlap, and the parts divide it) and every
+// index is still proven in bounds. A
 // parameter changes its shape with it: the caller hands in the packed form (see pack()).
 #include <fmt/format.h>
 
@@ -14,7 +15,7 @@ namespace dovetail::schedule {
 
 using namespace loops;
 
-Result<Program> apply_transform_layout(const Program& program, Step& step, const IntrinsicTable&) {
+Result<Program> apply_transform_layout(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
   DOVETAIL_ASSIGN(const Buffer buffer, require_buffer(program, step.arguments[0], "transform_layout"));
   DOVETAIL_ASSIGN(const IndexMap map, parse_index_map(step.arguments[1], buffer->shape));
   BufferNode node = *buffer;
@@ -71,7 +72,8 @@ Result<Program> apply_transform_layout(const Program& program, Step& step, const
     if (!block || !(reads(stmt, buffer.get()) || writes(stmt, buffer.get()))) return stmt;
     return make_stmt(transform_block(*block));
   });
-  return result;
+  // What a select kept inside the old extents need not be provable inside the new ones.
+  return if_proven(std::move(result), intrinsics, "transform_layout", buffer->name, "leave that dimension whole, or mask in a block of its own");
 }
 
 }  // namespace dovetail::schedule

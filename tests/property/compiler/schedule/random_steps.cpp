@@ -258,7 +258,7 @@ class Walk {
 
 TEST_CASE("random steps on chains of tensor expressions keep their values") {
   std::map<std::string, Walk::Count> counts;
-  const auto programs = static_cast<std::uint64_t>(8000 * scale());
+  const auto programs = static_cast<std::uint64_t>(6000 * scale());
   for (std::uint64_t seed = first_seed(); seed < first_seed() + programs; ++seed) {
     INFO("seed " << seed);
     auto chain = schedule::test::ChainGenerator(seed).generate();
