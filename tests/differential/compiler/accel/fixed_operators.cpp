@@ -1,0 +1,88 @@
+// Operators whose numbers random ones seldom meet, through compiler and functional simulator, against the reference.
+#include <fmt/format.h>
+
+#include "compiler/ops/op.h"
+#include "compiler/pipeline.h"
+#include "compiler/reference.h"
+#include "runtime/executor.h"
+#include "tests/catch.h"
+
+using namespace dovetail;
+
+namespace {
+
+struct Maker {
+  graph::Graph graph;
+
+  graph::ValueId input(Shape shape) {
+    graph.inputs = {graph.add_value("x", {DType::int8, std::move(shape)})};
+    return graph.inputs[0];
+  }
+  // Weights 1, 2, 3, ... over and over; one bias and scale for all channels.
+  graph::ValueId weighted(const std::string& op, const std::string& name, graph::ValueId x, Shape weights, std::int32_t bias, float scale,
+                          graph::Attributes attributes) {
+    const std::int64_t channels = weights[0];
+    NdArray w(DType::int8, std::move(weights)), b(DType::int32, {channels}), s(DType::float32, {channels});
+    for (std::int64_t i = 0; i < w.count(); ++i) w.set_int64(i, 1 + i % 7);
+    for (auto& value : b.data<std::int32_t>()) value = bias;
+    for (auto& value : s.data<float>()) value = scale;
+    graph::Node node;
+    node.name = name;
+    node.op = op;
+    node.inputs = {x, graph.add_constant("w", std::move(w)), graph.add_constant("bias", std::move(b)), graph.add_constant("scale", std::move(s))};
+    node.attributes = std::move(attributes);
+    node.origins = {name};
+    const graph::ValueId y = graph.add_value(name + "_out", {});
+    node.outputs = {y};
+    REQUIRE(ops::infer(graph, graph.add_node(std::move(node))).ok());
+    graph.outputs = {y};
+    return y;
+  }
+};
+
+// Compiles, demands that every node runs on the accelerator, and compares.
+void check(const Maker& maker, const isa::HardwareConfig& config) {
+  INFO(config.name << "\n" << graph::to_string(maker.graph));
+  CompileOptions options;
+  options.hardware = config;
+  auto compiled = compile({maker.graph, {}}, options);
+  INFO((compiled.ok() ? "" : to_string(compiled.errors())));
+  REQUIRE(compiled.ok());
+  for (const NodePlacement& row : compiled->placement) CHECK(row.target != "host");
+  auto reference = Reference::make(maker.graph);
+  auto executor = runtime::Executor::make(compiled->bundle, *runtime::simulator_factory("functional"));
+  REQUIRE(reference.ok());
+  REQUIRE(executor.ok());
+  NdArray x(DType::int8, maker.graph.value(maker.graph.inputs[0]).type.shape);
+  for (std::int64_t i = 0; i < x.count(); ++i) x.set_int64(i, (i * 37) % 251 - 125);
+  const auto expected = reference->run({{"x", x}});
+  const auto result = executor->run({{"x", x}});
+  REQUIRE(expected.ok());
+  INFO((result.ok() ? "" : to_string(result.errors())));
+  REQUIRE(result.ok());
+  for (const auto& [name, array] : result->outputs) CHECK((array == expected->at(name)));
+}
+
+}  // namespace
+
+TEST_CASE("accumulators far beyond the output's range saturate") {
+  for (const isa::HardwareConfig& config : isa::named_configs())
+    for (const std::int32_t bias : {20'000'000, -20'000'000, 1'000'000'000}) {
+      Maker maker;
+      maker.weighted("dovetail.qgemm", "gemm", maker.input({2, 24}), {9, 24}, bias, 0.3f, {{"y_zero_point", std::int64_t{3}}});
+      check(maker, config);
+    }
+}
+
+TEST_CASE("a border of zero points may have rows without columns, and columns without rows") {
+  for (const isa::HardwareConfig& config : isa::named_configs())
+    for (const bool rows : {true, false}) {
+      Maker maker;
+      const graph::ValueId middle = maker.weighted("dovetail.qconv", "first", maker.input({1, 5, 6, 6}), {8, 5, 1, 1}, 10, 0.125f,
+                                                   {{"y_zero_point", std::int64_t{5}}});
+      const std::int64_t top = rows ? 1 : 0, left = 1 - top;
+      maker.weighted("dovetail.qconv", "second", middle, {3, 8, 1 + 2 * top, 1 + 2 * left}, -10, 0.0078125f,
+                     {{"x_zero_point", std::int64_t{5}}, {"pads", std::vector<std::int64_t>{top, left, top, left}}});
+      check(maker, config);
+    }
+}
