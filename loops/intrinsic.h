@@ -17,7 +17,9 @@ struct Intrinsic {
   Program semantics;                    // one block nest; parameters are the operands. A parameter that is written may also be read (accumulation).
   std::vector<std::string> scopes;      // required memory scope of each operand; empty string: any
   std::vector<Var> immediates;          // free variables of `semantics`, given per call
-  bool in_place = false;                // operand 0 (written) must be the same storage as operand 1 (read)
+  // Operand 0 (written) must share the storage of operand 1 (read). Buffers of a program may still differ: the target that places them gives both
+  // one place, and checks that nothing reads operand 1 later.
+  bool in_place = false;
 };
 
 // Looks up an intrinsic by name; null where unknown. A target hands its library in; there is no global registry.

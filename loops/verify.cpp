@@ -205,11 +205,6 @@ class Verifier {
       if (n.immediates[i]->dtype != row->immediates[i]->dtype)
         report(fmt::format("immediate {} of {} has type {}, not {}", row->immediates[i]->name, n.intrinsic, name(n.immediates[i]->dtype), name(row->immediates[i]->dtype)), "cast it");
     for (std::size_t i = 0; i < n.operands.size(); ++i) operand(n, *row, i);
-    if (row->in_place && n.operands.size() >= 2) {
-      const IntrinsicOperand &a = n.operands[0], &b = n.operands[1];
-      const bool same = a.buffer == b.buffer && a.steps == b.steps && std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), b.indices.end(), structurally_equal);
-      if (!same) report(fmt::format("{} works in place, but its operands 0 ({}) and 1 ({}) differ", n.intrinsic, a.buffer->name, b.buffer->name), "give both operands the same element and steps");
-    }
   }
 
   void operand(const IntrinsicCall& n, const Intrinsic& row, std::size_t i) {

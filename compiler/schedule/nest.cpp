@@ -286,8 +286,20 @@ std::string free_name(const Program& program, const std::string& wanted, const s
     if (const std::string name = fmt::format("{}_{}", wanted, i); is_free(name)) return name;
 }
 
-Result<Program> if_proven(Program result, const IntrinsicTable& intrinsics, std::string_view primitive, std::string_view object, std::string hint) {
-  if (const auto verified = verify(result, intrinsics); !verified.ok())
+std::set<std::string> block_names(const Stmt& root) {
+  std::set<std::string> names;
+  for (const Path& path : blocks_below(root)) names.insert(as_block(path.back())->name);
+  return names;
+}
+
+Result<Program> if_proven(Program result, const std::set<std::string>& changed, const IntrinsicTable& intrinsics, std::string_view primitive,
+                          std::string_view object, std::string hint) {
+  Program part = result;
+  for (const Path& path : blocks_below(result.body)) {
+    const bool nested = std::any_of(path.begin(), path.end() - 1, [](const Stmt& stmt) { return as_block(stmt) != nullptr; });
+    if (!nested && !changed.count(as_block(path.back())->name)) part.body = replace(part.body, path.back(), nullptr);
+  }
+  if (const auto verified = verify(part, intrinsics); !verified.ok())
     return refuse(primitive, object, "afterwards, " + verified.errors()[0].why, std::move(hint));
   return result;
 }

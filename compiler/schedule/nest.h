@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -70,10 +71,12 @@ Result<void> require_new_name(const loops::Program& program, std::string_view na
 // `wanted`, or the first of wanted_1, wanted_2, ... that is free in that sense and not in `taken`.
 std::string free_name(const loops::Program& program, const std::string& wanted, const std::vector<std::string>& taken = {});
 
-// `result` itself where the verifier still proves all ranges and indices in it; else a refusal with the first that it cannot.
-Result<loops::Program> if_proven(loops::Program result, const loops::IntrinsicTable& intrinsics, std::string_view primitive, std::string_view object,
-                                 std::string hint);
+// `result` itself where the verifier still proves all ranges and indices of the blocks that the step `changed` (by name); else a refusal with the
+// first that it cannot. Other blocks are as they were.
+Result<loops::Program> if_proven(loops::Program result, const std::set<std::string>& changed, const loops::IntrinsicTable& intrinsics,
+                                 std::string_view primitive, std::string_view object, std::string hint);
 
+std::set<std::string> block_names(const loops::Stmt& root);
 Diagnostic refuse(std::string_view primitive, std::string_view object, std::string why, std::string hint);
 
 }  // namespace dovetail::schedule

@@ -39,7 +39,7 @@ Result<Program> apply_fuse(const Program& program, Step& step, const IntrinsicTa
                                     {inner->var.get(), floor_mod(ref(fused), inner->extent)}})};
   Program result = program;
   result.body = replace(program.body, path.back(), make_stmt(std::move(loop)));
-  return if_proven(std::move(result), intrinsics, "fuse", outer_name, "split after fuse, not before");
+  return if_proven(std::move(result), block_names(path.back()), intrinsics, "fuse", outer_name, "split after fuse, not before");
 }
 
 }  // namespace dovetail::schedule

@@ -54,7 +54,7 @@ Result<Program> apply_split(const Program& program, Step& step, const IntrinsicT
 
   Program result = program;
   result.body = replace(program.body, path.back(), make_stmt(std::move(outer_loop)));
-  return if_proven(std::move(result), intrinsics, "split", name, "split before fuse");
+  return if_proven(std::move(result), block_names(path.back()), intrinsics, "split", name, "split before fuse");
 }
 
 }  // namespace dovetail::schedule

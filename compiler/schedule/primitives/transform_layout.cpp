@@ -60,6 +60,7 @@ Result<Program> apply_transform_layout(const Program& program, Step& step, const
     if (parameter.buffer == buffer) parameter.buffer = packed;
   for (Buffer& allocation : result.allocations)
     if (allocation == buffer) allocation = packed;
+  std::set<std::string> changed;
   result.body = rewrite_stmt(program.body, [&](const Stmt& stmt) -> Stmt {
     if (const auto* condition = std::get_if<If>(&stmt->node)) {
       const auto exprs = [&](const Expr& expr) -> Expr {
@@ -70,10 +71,11 @@ Result<Program> apply_transform_layout(const Program& program, Step& step, const
     }
     const Block* block = as_block(stmt);
     if (!block || !(reads(stmt, buffer.get()) || writes(stmt, buffer.get()))) return stmt;
+    changed.insert(block->name);
     return make_stmt(transform_block(*block));
   });
   // What a select kept inside the old extents need not be provable inside the new ones.
-  return if_proven(std::move(result), intrinsics, "transform_layout", buffer->name, "leave that dimension whole, or mask in a block of its own");
+  return if_proven(std::move(result), changed, intrinsics, "transform_layout", buffer->name, "leave that dimension whole, or mask in a block of its own");
 }
 
 }  // namespace dovetail::schedule
