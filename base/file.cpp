@@ -70,7 +70,7 @@ Result<void> write_in_place(const fs::path& path, std::span<const std::byte> byt
   errno = 0;
   FilePointer file(std::fopen(path.c_str(), "wb"));
   if (!file) return write_error(path, std::strerror(errno), "check the folder's permissions");
-  const bool written = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
+  const bool written = bytes.empty() || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
   const bool closed = std::fclose(file.release()) == 0;  // flushes: a full disk may show only here
   if (!written || !closed) return write_error(path, std::strerror(errno), "is the disk full?");
   return {};
