@@ -109,7 +109,7 @@ Result<Demonstration> demonstrate(const Variant& variant, const TestSet& test_se
   stopwatch.lap("verify");
 
   // 3. Write the bundle, and go on with what a deployed program would load.
-  const std::string stem = std::filesystem::path(variant.model).stem().string();
+  const std::string stem = std::filesystem::path(variant.model).stem().string() + "." + variant.hardware;
   demo.files = {output_folder / (stem + ".dvt"), output_folder / (stem + ".s")};
   DOVETAIL_TRY(bundle::write_bundle(demo.files[0], compiled.bundle));
   DOVETAIL_TRY(write_disassembly(demo.files[1], compiled.bundle));

@@ -25,7 +25,8 @@ constexpr std::uint64_t kPaddedMacs = 64 * 16 * 9 * 16        // conv1: 1 input 
 
 TEST_CASE("run --check: every tensor of the integer graph, and the work is the accelerator's") {
   for (const auto& [name, hardware] :
-       {std::pair{"digits_int8.onnx", "1x16x16-ext"}, {"digits_int8_pow2.onnx", "1x16x16"}}) {
+       {std::pair{"digits_int8.onnx", "1x16x16-ext"}, {"digits_int8.onnx", "1x16x16"}, {"digits_int8.onnx", "4x8x8"},
+        {"digits_int8_pow2.onnx", "1x16x16"}}) {
     const test::TemporaryFolder folder;
     const Finished run = test::dovetail(
         {"run", model(name), "--target", "accel", "--hw", hardware, "--check", "--report", folder / "r.json"});
@@ -36,7 +37,7 @@ TEST_CASE("run --check: every tensor of the integer graph, and the work is the a
     // input, six layers, the sum and two poolings at least, and the output
     CHECK(report["check"]["tensors"].get<int>() >= 11);
     CHECK(report["check"]["different"] == 0);
-    CHECK(report["counters"]["macs"] == kPaddedMacs);
+    if (std::string_view(hardware).starts_with("1x16x16")) CHECK(report["counters"]["macs"] == kPaddedMacs);
     // The host converts between float and int8 and rearranges; it computes nothing else.
     for (const Json& step : report["steps"]) {
       const std::string step_name = step["name"];
@@ -94,7 +95,8 @@ TEST_CASE("the demonstration agrees on some images and says so") {
   REQUIRE(demo.exit == 0);
   CHECK_THAT(demo.out, ContainsSubstring("All agree, bit for bit.") && ContainsSubstring("120 of 120"));
   for (const char* file :
-       {"digits_int8.dvt", "digits_int8.s", "digits_int8_pow2.dvt", "digits_int8_pow2.s", "report.json"})
+       {"digits_int8.1x16x16-ext.dvt", "digits_int8.1x16x16-ext.s", "digits_int8.1x16x16.dvt", "digits_int8_pow2.1x16x16.s",
+        "report.json"})
     CHECK(std::filesystem::exists(folder / (std::string("demo/") + file)));
   CHECK(test::run_process({DOVETAIL_BINARY_DIR "/bin/digits_demo"}).exit == 2);
 }
