@@ -22,7 +22,7 @@ import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 LIST = pathlib.Path(__file__).with_name("mutants.txt")
-TEST_SECONDS = 60
+TEST_SECONDS = 120
 TEST_MEMORY_BYTES = 8 << 30
 SKIPPED = 77
 
