@@ -54,8 +54,12 @@ constexpr NamedPass kGraphPasses[] = {
     {"eliminate_common_subexpressions", passes::eliminate_common_subexpressions},
     {"eliminate_dead_nodes", passes::eliminate_dead_nodes},
 };
-// In pipeline order; "loops" to "stream" come from inside a region, once per operation or region.
-constexpr std::string_view kStages[] = {"import", "integer", "graph", "partition", "loops", "trace", "schedule", "stream", "bundle"};
+struct Stage {
+  std::string_view name;
+  bool whole;  // of the whole model: one may stop after it. The others come from inside a region, once per operation or region
+};
+constexpr Stage kStages[] = {{"import", true},    {"integer", true},   {"graph", true},   {"partition", true}, {"loops", false},
+                             {"trace", false},    {"schedule", false}, {"stream", false}, {"bundle", true}};
 
 class Pipeline {
  public:
@@ -103,12 +107,12 @@ class Pipeline {
     std::vector<std::string> asked = options_.dump;
     if (!options_.stop_after.empty()) asked.push_back(options_.stop_after);
     for (const std::string& name : asked)
-      if (name != "all" && std::find(std::begin(kStages), std::end(kStages), name) == std::end(kStages))
-        errors.push_back({fmt::format("unknown stage \"{}\"", name), "--dump, --stop-after", "the compiler has no such stage", fmt::format("the stages are {}", fmt::join(kStages, ", "))});
-    const bool inner = std::find(std::begin(kStages) + 4, std::end(kStages) - 1, options_.stop_after) != std::end(kStages) - 1;
-    if (inner && errors.empty())
+      if (const auto names = stage_names(); name != "all" && std::find(names.begin(), names.end(), name) == names.end())
+        errors.push_back({fmt::format("unknown stage \"{}\"", name), "--dump, --stop-after", "the compiler has no such stage", fmt::format("the stages are {}", fmt::join(names, ", "))});
+    const auto whole = whole_stage_names();
+    if (!options_.stop_after.empty() && errors.empty() && std::find(whole.begin(), whole.end(), options_.stop_after) == whole.end())
       errors.push_back({fmt::format("cannot stop after \"{}\"", options_.stop_after), "--stop-after", "operations pass through that stage one by one",
-                        "dump it with --dump instead"});
+                        fmt::format("dump it with --dump; stop after {}", fmt::join(whole, ", "))});
     return errors;
   }
 
@@ -192,7 +196,17 @@ class Pipeline {
 
 }  // namespace
 
-std::vector<std::string_view> stage_names() { return {std::begin(kStages), std::end(kStages)}; }
+std::vector<std::string_view> stage_names() {
+  std::vector<std::string_view> names;
+  for (const Stage& stage : kStages) names.push_back(stage.name);
+  return names;
+}
+std::vector<std::string_view> whole_stage_names() {
+  std::vector<std::string_view> names;
+  for (const Stage& stage : kStages)
+    if (stage.whole) names.push_back(stage.name);
+  return names;
+}
 
 Result<Compiled> compile(import::Imported model, const CompileOptions& options) { return Pipeline(options).run(std::move(model)); }
 

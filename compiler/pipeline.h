@@ -52,8 +52,9 @@ struct Compiled {
   Json report;                 // everything above that a user may want, as JSON (also in the bundle)
 };
 
-// The names of the stages in order, for --dump and --stop-after.
+// The names of the stages in order: all, for --dump, and those of the whole model, for --stop-after.
 std::vector<std::string_view> stage_names();
+std::vector<std::string_view> whole_stage_names();
 
 Result<Compiled> compile(import::Imported model, const CompileOptions& options);
 

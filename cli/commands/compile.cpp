@@ -58,18 +58,17 @@ class Compile : public Command {
 
  private:
   Result<void> check_stages() const {
-    const auto stages = stage_names();
-    const auto check = [&](std::string_view option, std::string_view stage) -> Result<void> {
+    const auto check = [](std::string_view option, std::string_view stage, const std::vector<std::string_view>& stages) -> Result<void> {
       for (const std::string_view name : stages)
         if (name == stage) return {};
-      return Diagnostic{fmt::format("bad value of {}", option), std::string(stage), "there is no stage of that name",
+      return Diagnostic{fmt::format("bad value of {}", option), std::string(stage), "the option takes no stage of that name",
                         fmt::format("stages: {}", fmt::join(stages, ", "))};
     };
     for (const std::string& stage : dump_)
-      if (stage != "all") DOVETAIL_TRY(check("--dump", stage));
+      if (stage != "all") DOVETAIL_TRY(check("--dump", stage, stage_names()));
     if (stop_after_.empty()) return {};
-    DOVETAIL_TRY(check("--stop-after", stop_after_));
-    if ((output_ || verify_) && stop_after_ != stages.back())
+    DOVETAIL_TRY(check("--stop-after", stop_after_, whole_stage_names()));
+    if ((output_ || verify_) && stop_after_ != stage_names().back())
       return Diagnostic{"bad usage of `dovetail compile`", "--stop-after", "there is no bundle before the last stage",
                         "drop -o and --verify, or --stop-after"};
     return {};

@@ -1,4 +1,4 @@
-#include "case.h"
+#include "tests/unit/compiler/ops/case.h"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 #include <functional>
 #include <limits>
 
-#include "case.h"
+#include "tests/unit/compiler/ops/case.h"
 
 namespace dovetail::ops {
 namespace {

@@ -1,7 +1,7 @@
 // Gemm, MatMul and dovetail.qgemm against direct loops.
 #include <cmath>
 
-#include "case.h"
+#include "tests/unit/compiler/ops/case.h"
 
 namespace dovetail::ops {
 namespace {

@@ -1,7 +1,7 @@
 // Operators that move elements: their outputs are compared with index arithmetic written out here, or by hand.
 #include <limits>
 
-#include "case.h"
+#include "tests/unit/compiler/ops/case.h"
 
 namespace dovetail::ops {
 namespace {

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "base/file.h"
-#include "case.h"
+#include "tests/unit/compiler/ops/case.h"
 #include "compiler/import/onnx.h"
 #include "compiler/reference.h"
 

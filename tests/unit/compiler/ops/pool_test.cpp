@@ -1,7 +1,7 @@
 // MaxPool, AveragePool and the global pools against direct loops.
 #include <limits>
 
-#include "case.h"
+#include "tests/unit/compiler/ops/case.h"
 
 namespace dovetail::ops {
 namespace {

@@ -1,7 +1,7 @@
 // QuantizeLinear, DequantizeLinear, dovetail.qadd, qclip and recentre.
 #include <cmath>
 
-#include "case.h"
+#include "tests/unit/compiler/ops/case.h"
 
 namespace dovetail::ops {
 namespace {

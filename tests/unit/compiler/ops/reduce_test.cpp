@@ -1,7 +1,7 @@
 // Reductions, ArgMax and ArgMin, softmax, normalisations, Resize.
 #include <cmath>
 
-#include "case.h"
+#include "tests/unit/compiler/ops/case.h"
 
 namespace dovetail::ops {
 namespace {
