@@ -150,8 +150,9 @@ class Decoder {
  public:
   Decoder(std::set<const VarNode*> wanted, Bounds bounds) : wanted_(std::move(wanted)), bounds_(std::move(bounds)) {}
 
-  bool decodes(const std::vector<Expr>& values) {
-    for (const Expr& value : values) known(simplify(value, bounds_));
+  // `slacks`: how far equal may be off, for each value; empty: not at all.
+  bool decodes(const std::vector<Expr>& values, const std::vector<std::int64_t>& slacks = {}) {
+    for (std::size_t i = 0; i < values.size(); ++i) known(simplify(values[i], bounds_), slacks.empty() ? 0 : slacks[i]);
     for (bool changed = true; changed;) {
       const std::size_t before = decoded_.size();
       for (const Quotient& remainder : std::vector<Quotient>(remainders_))
@@ -175,13 +176,13 @@ class Decoder {
     return it == windows_.end() ? span : std::min(span, it->second);
   }
 
-  void known(const Expr& expr) {
-    // A sum tells its terms where each weight exceeds all that the smaller ones reach.
+  void known(const Expr& expr, std::int64_t slack = 0) {
+    // A sum tells its terms where each weight exceeds all that the smaller ones, and the slack, reach.
     std::vector<std::pair<std::int64_t, Expr>> terms;
     for (const LinearTerm& term : linear_form(expr).terms)
       if (mentions(term.atom, wanted_)) terms.emplace_back(std::abs(term.coefficient), term.atom);
     std::sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-    std::int64_t reach = 0;
+    std::int64_t reach = slack;
     for (const auto& [weight, atom] : terms) {
       const auto range = bound(atom, bounds_);
       if (!range || (weight <= reach && range->max != range->min)) return;
@@ -304,6 +305,20 @@ bool starts_once(const Block& block, const std::vector<const For*>& outside, con
     if (!reduce_vars.count(var)) others.insert(var);
   }
   return Decoder(others, bounds).decodes(spatial) && ZeroSolver(bounds).only_at_origin(reduce, reduce_vars);
+}
+
+bool covers(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const std::vector<const For*>& loops) {
+  Extents vars;
+  for (const For* loop : loops) vars.push_back({loop->var, loop->extent});
+  return covers(values, extents, vars, nullptr);
+}
+
+bool holds_where(const Expr& predicate, const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Bounds& bounds) {
+  return implied(predicate, values, extents, bounds);
+}
+
+bool tells_apart(const std::vector<Expr>& values, const std::vector<std::int64_t>& slacks, const std::set<const VarNode*>& vars, const Bounds& bounds) {
+  return Decoder(vars, bounds).decodes(values, slacks);
 }
 
 }  // namespace dovetail::schedule

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include "compiler/schedule/nest.h"
@@ -21,5 +22,16 @@ bool writes_whole(const Path& path, const loops::BufferNode& buffer);
 // The block's init may be moved, or the loops `inside` reordered: while the loops `outside` are fixed, each element of the result is started at
 // exactly one point, which is the first of its points in any order of the loops inside.
 bool starts_once(const loops::Block& block, const std::vector<const loops::For*>& outside, const std::vector<const loops::For*>& inside);
+
+// Every point of the box [0, extents) is a value that some point of `loops` gives.
+bool covers(const std::vector<loops::Expr>& values, const std::vector<std::int64_t>& extents, const std::vector<const loops::For*>& loops);
+
+// `predicate` holds wherever all `values` lie in [0, extents).
+bool holds_where(const loops::Expr& predicate, const std::vector<loops::Expr>& values, const std::vector<std::int64_t>& extents, const loops::Bounds& bounds);
+
+// Two points that differ in `vars` alone have values that lie more than its slack apart in at least one of `values`: boxes of those sizes (less 1)
+// that begin there have no element in common.
+bool tells_apart(const std::vector<loops::Expr>& values, const std::vector<std::int64_t>& slacks, const std::set<const loops::VarNode*>& vars,
+                 const loops::Bounds& bounds);
 
 }  // namespace dovetail::schedule

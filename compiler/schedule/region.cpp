@@ -47,10 +47,18 @@ void collect(const Stmt& stmt, const BufferNode* buffer, const Block* block, con
       for (const Expr& index : target.indices) add_loads(index);
     }
   } else if (const auto* intrinsic = std::get_if<IntrinsicCall>(&stmt->node)) {
+    for (const Expr& immediate : intrinsic->immediates) add_loads(immediate);
     for (std::size_t i = 0; i < intrinsic->operands.size(); ++i) {
       const IntrinsicOperand& operand = intrinsic->operands[i];
+      for (const Expr& index : operand.indices) add_loads(index);
       if (operand.buffer.get() != buffer) continue;
-      add(operand.indices, i == 0, operand.extents);
+      // Without extents, how far the call reaches is not known: the whole buffer.
+      const bool known = !operand.extents.empty();
+      const std::vector<Expr> first = known ? operand.indices : std::vector<Expr>(operand.indices.size(), int_imm(0));
+      const std::vector<std::int64_t> extents = known ? operand.extents : std::vector<std::int64_t>(buffer->shape);
+      if (i == 0) add(first, true, extents);
+      const auto is_it = [&](const Region& region) { return region.buffer.get() == buffer; };
+      if (i != 0 || (block && std::any_of(block->reads.begin(), block->reads.end(), is_it))) add(first, false, extents);
     }
   }
 }

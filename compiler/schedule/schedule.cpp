@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compiler/schedule/loop_kinds.h"
 #include "compiler/schedule/nest.h"
 
 namespace dovetail::schedule {
@@ -43,7 +44,11 @@ Result<void> Schedule::apply(Step step) {
       if (const loops::Block* outer = as_block(path[i]))
         return Diagnostic{fmt::format("cannot apply `{}`", to_string(step)), "schedule",
                           fmt::format("block {} holds block {}", outer->name, as_block(path.back())->name), "schedule programs without nested blocks"};
-  DOVETAIL_ASSIGN(program_, primitive->apply(program_, step, *intrinsics_));
+  DOVETAIL_ASSIGN(loops::Program result, primitive->apply(program_, step, *intrinsics_));
+  if (auto broken = first_broken_kind(result, *intrinsics_); broken && !first_broken_kind(program_, *intrinsics_))
+    return refuse(step.primitive, step.arguments[0], fmt::format("it would break {}: {}", broken->loop, broken->conflict.why),
+                  fmt::format("take this step before, or {}", broken->conflict.hint));
+  program_ = std::move(result);
   trace_.push_back(std::move(step));
   return {};
 }
@@ -66,6 +71,9 @@ Schedule& Schedule::fuse(const std::string& outer, const std::string& inner, con
   return step("fuse", {outer, inner}, {fused});
 }
 Schedule& Schedule::reorder(const std::vector<std::string>& loops) { return step("reorder", loops); }
+Schedule& Schedule::unroll(const std::string& loop) { return step("unroll", {loop}); }
+Schedule& Schedule::vectorize(const std::string& loop) { return step("vectorize", {loop}); }
+Schedule& Schedule::parallel(const std::string& loop) { return step("parallel", {loop}); }
 Schedule& Schedule::compute_at(const std::string& block, const std::string& loop) { return step("compute_at", {block, loop}); }
 Schedule& Schedule::cache_read(const std::string& block, const std::string& buffer, const std::string& scope, const std::string& cached) {
   return step("cache_read", {block, buffer, scope}, {cached});

@@ -55,6 +55,9 @@ class Schedule {
   Schedule& split(const std::string& loop, std::int64_t factor, const std::string& outer, const std::string& inner);
   Schedule& fuse(const std::string& outer, const std::string& inner, const std::string& fused);
   Schedule& reorder(const std::vector<std::string>& loops);
+  Schedule& unroll(const std::string& loop);
+  Schedule& vectorize(const std::string& loop);
+  Schedule& parallel(const std::string& loop);
   Schedule& compute_at(const std::string& block, const std::string& loop);
   Schedule& cache_read(const std::string& block, const std::string& buffer, const std::string& scope, const std::string& cached);
   Schedule& cache_write(const std::string& block, const std::string& buffer, const std::string& scope, const std::string& cached);

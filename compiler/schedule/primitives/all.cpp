@@ -13,11 +13,14 @@ std::span<const Primitive> all_primitives() {
       Primitive{"compute_at", "compute_at BLOCK LOOP", 2, 2, 0, apply_compute_at},
       Primitive{"decompose_reduction", "decompose_reduction BLOCK LOOP -> INIT", 2, 2, 1, apply_decompose_reduction},
       Primitive{"fuse", "fuse OUTER INNER -> FUSED", 2, 2, 1, apply_fuse},
+      Primitive{"parallel", "parallel LOOP", 1, 1, 0, apply_parallel},
       Primitive{"reorder", "reorder LOOP LOOP ...", 2, 64, 0, apply_reorder},
       Primitive{"set_scope", "set_scope BUFFER SCOPE", 2, 2, 0, apply_set_scope},
       Primitive{"split", "split LOOP FACTOR -> OUTER INNER", 2, 2, 2, apply_split},
       Primitive{"tensorize", "tensorize LOOP INTRINSIC", 2, 2, 0, apply_tensorize},
       Primitive{"transform_layout", "transform_layout BUFFER INDEX_MAP", 2, 2, 0, apply_transform_layout},
+      Primitive{"unroll", "unroll LOOP", 1, 1, 0, apply_unroll},
+      Primitive{"vectorize", "vectorize LOOP", 1, 1, 0, apply_vectorize},
   };
   return rows;
 }

@@ -16,5 +16,8 @@ Result<loops::Program> apply_transform_layout(const loops::Program& program, Ste
 Result<loops::Program> apply_decompose_reduction(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 Result<loops::Program> apply_tensorize(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 Result<loops::Program> apply_annotate(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+Result<loops::Program> apply_unroll(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+Result<loops::Program> apply_vectorize(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+Result<loops::Program> apply_parallel(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 
 }  // namespace dovetail::schedule

@@ -1,4 +1,5 @@
-// Random chains of int32 tensor expressions: what schedules are written for, small enough to be evaluated after every step.
+// Random chains of tensor expressions on integers, or on floating numbers that hold small ones: what schedules are written for, small enough to be
+// evaluated after every step.
 #pragma once
 
 #include <random>
@@ -18,7 +19,7 @@ struct Chain {
 
 class ChainGenerator {
  public:
-  explicit ChainGenerator(std::uint64_t seed) : random_(seed), definition_("chain") {}
+  ChainGenerator(std::uint64_t seed, DType dtype) : random_(seed), dtype_(dtype), definition_("chain") {}
 
   Chain generate() {
     const int inputs = 1 + pick(2);
@@ -43,15 +44,15 @@ class ChainGenerator {
 
   loops::Buffer input(Shape shape) {
     const std::string name = "x" + std::to_string(arguments_.size());
-    NdArray values(DType::int32, shape);
-    for (std::int64_t i = 0; i < values.count(); ++i) values.set_int64(i, pick(41) - 20);
+    NdArray values(dtype_, shape);
+    for (std::int64_t i = 0; i < values.count(); ++i) is_floating(dtype_) ? values.set_double(i, pick(3) - 1) : values.set_int64(i, pick(41) - 20);
     arguments_.push_back(std::move(values));
-    tensors_.push_back(definition_.input(name, DType::int32, std::move(shape)));
+    tensors_.push_back(definition_.input(name, dtype_, std::move(shape)));
     return tensors_.back();
   }
 
   static loops::Expr at(const loops::Buffer& buffer, const Indices& i) { return loops::load(buffer, i); }
-  static loops::Expr number(std::int64_t value) { return loops::int_imm(value, DType::int32); }
+  loops::Expr number(std::int64_t value) const { return loops::constant(static_cast<double>(value), dtype_); }
 
   loops::Buffer stage(const std::string& name) {
     const loops::Buffer x = any();
@@ -59,18 +60,18 @@ class ChainGenerator {
     switch (pick(8)) {
       case 0: {  // elementwise
         const int kind = pick(4);
-        return definition_.compute(name, DType::int32, {{"r", rows}, {"c", columns}}, [&](const Indices& i) {
+        return definition_.compute(name, dtype_, {{"r", rows}, {"c", columns}}, [&](const Indices& i) {
           const loops::Expr value = at(x, i);
           if (kind == 0) return tensor::maximum(value, number(0));
           if (kind == 1) return value * number(3) + number(1);
           if (kind == 2) return tensor::minimum(value + value, number(50));
-          return value - loops::cast(DType::int32, i[0]);
+          return value - loops::cast(dtype_, i[0]);
         });
       }
       case 1: {  // two operands of one shape, or a column broadcast
         loops::Buffer y = any();
         const bool same = y->shape == x->shape;
-        return definition_.compute(name, DType::int32, {{"r", rows}, {"c", columns}}, [&](const Indices& i) {
+        return definition_.compute(name, dtype_, {{"r", rows}, {"c", columns}}, [&](const Indices& i) {
           return at(x, i) + (same ? at(y, i) : at(x, {i[0], loops::int_imm(0)}));
         });
       }
@@ -78,25 +79,25 @@ class ChainGenerator {
         const std::int64_t columns_out = 2 + pick(5);
         const loops::Buffer w = input({columns_out, columns});
         tensors_.pop_back();
-        return definition_.reduce(name, DType::int32, {{"r", rows}, {"c", columns_out}}, {{"k", columns}}, tensor::sum_reducer(),
+        return definition_.reduce(name, dtype_, {{"r", rows}, {"c", columns_out}}, {{"k", columns}}, tensor::sum_reducer(),
                                   [&](const Indices& i, const Indices& k) { return at(x, {i[0], k[0]}) * at(w, {i[1], k[0]}); });
       }
       case 3: {  // convolution, padded by select
         const std::int64_t window = 1 + pick(3), stride = 1 + pick(2), pad = pick(2);
         if (columns + 2 * pad < window) return transpose(name, x);
         const std::int64_t out = (columns + 2 * pad - window) / stride + 1;
-        return definition_.reduce(name, DType::int32, {{"r", rows}, {"c", out}}, {{"d", rows}, {"k", window}}, tensor::sum_reducer(),
+        return definition_.reduce(name, dtype_, {{"r", rows}, {"c", out}}, {{"d", rows}, {"k", window}}, tensor::sum_reducer(),
                                   [&](const Indices& i, const Indices& k) {
                                     const loops::Expr place = i[1] * stride + k[1] - pad;
                                     const loops::Expr value = pad == 0 ? at(x, {k[0], place}) : masked(x, k[0], place, 0);
-                                    return value * (loops::cast(DType::int32, k[1]) + loops::cast(DType::int32, i[0]) + number(1));
+                                    return value * (loops::cast(dtype_, k[1]) + loops::cast(dtype_, i[0]) + number(1));
                                   });
       }
       case 4: {  // pooling, with or without a masked border
         const std::int64_t window = 2 + pick(2), stride = 1 + pick(2), pad = pick(2);
         if (columns + 2 * pad < window) return transpose(name, x);
         const std::int64_t out = (columns + 2 * pad - window) / stride + 1;
-        return definition_.reduce(name, DType::int32, {{"r", rows}, {"c", out}}, {{"k", window}}, chance(50) ? tensor::max_reducer() : tensor::min_reducer(),
+        return definition_.reduce(name, dtype_, {{"r", rows}, {"c", out}}, {{"k", window}}, chance(50) ? tensor::max_reducer() : tensor::min_reducer(),
                                   [&](const Indices& i, const Indices& k) {
                                     const loops::Expr place = i[1] * stride + k[0] - pad;
                                     return pad == 0 ? at(x, {i[0], place}) : masked(x, i[0], place, pick(2) ? INT32_MIN : INT32_MAX);
@@ -105,27 +106,28 @@ class ChainGenerator {
       case 5: return transpose(name, x);
       case 6: {  // masked sum, the padding form that decompose_reduction recognises
         const std::int64_t window = 2 + pick(2);
-        return definition_.reduce(name, DType::int32, {{"r", rows}, {"c", columns}}, {{"k", window}}, tensor::sum_reducer(),
+        return definition_.reduce(name, dtype_, {{"r", rows}, {"c", columns}}, {{"k", window}}, tensor::sum_reducer(),
                                   [&](const Indices& i, const Indices& k) { return masked(x, i[0], i[1] + k[0] - 1, 0); });
       }
       default: {  // every second column, reversed rows
-        return definition_.compute(name, DType::int32, {{"r", rows}, {"c", (columns + 1) / 2}},
+        return definition_.compute(name, dtype_, {{"r", rows}, {"c", (columns + 1) / 2}},
                                    [&](const Indices& i) { return at(x, {loops::int_imm(rows - 1) - i[0], i[1] * 2}); });
       }
     }
   }
 
   loops::Buffer transpose(const std::string& name, const loops::Buffer& x) {
-    return definition_.compute(name, DType::int32, {{"r", x->shape[1]}, {"c", x->shape[0]}}, [&](const Indices& i) { return at(x, {i[1], i[0]}); });
+    return definition_.compute(name, dtype_, {{"r", x->shape[1]}, {"c", x->shape[0]}}, [&](const Indices& i) { return at(x, {i[1], i[0]}); });
   }
 
-  static loops::Expr masked(const loops::Buffer& x, const loops::Expr& row, const loops::Expr& column, std::int64_t otherwise) {
+  loops::Expr masked(const loops::Buffer& x, const loops::Expr& row, const loops::Expr& column, std::int64_t otherwise) const {
     const loops::Expr inside = loops::logical_and(loops::binary(loops::BinaryOp::ge, column, loops::int_imm(0)),
                                                   loops::binary(loops::BinaryOp::lt, column, loops::int_imm(x->shape[1])));
     return loops::select(inside, at(x, {row, column}), number(otherwise));
   }
 
   std::mt19937_64 random_;
+  DType dtype_;
   tensor::Definition definition_;
   std::vector<loops::Buffer> tensors_;
   std::vector<NdArray> arguments_;

@@ -1,0 +1,150 @@
+#include "compiler/schedule/loop_kinds.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "loops/print.h"
+
+namespace dovetail::schedule {
+
+using namespace loops;
+
+namespace {
+
+// A loop of the kind around or below the loop at `path`; null where none.
+const For* other_of_kind(const Path& path, ForKind kind) {
+  const For* found = nullptr;
+  for (const For* around : loops_of(path))
+    if (around->kind == kind && around != as_for(path.back())) found = around;
+  visit_stmts(as_for(path.back())->body, [&](const Stmt& stmt) {
+    if (const For* below = as_for(stmt); below && below->kind == kind) found = below;
+  });
+  return found;
+}
+
+std::optional<Conflict> broken_parallel(const Program& program, const Path& path, const IntrinsicTable& intrinsics) {
+  if (const For* other = other_of_kind(path, ForKind::parallel))
+    return Conflict{fmt::format("loop {} is parallel already, and parallel loops do not nest", other->var->name), "fuse the loops, and make the fused one parallel"};
+  return carried_dependence(program, path, intrinsics);
+}
+
+// The step of `index` from one iteration to the next is not a constant.
+bool moves_unevenly(const Expr& index, const Var& var, const Bounds& bounds) {
+  for (const LinearTerm& term : linear_form(simplify(index, bounds)).terms) {
+    const auto* reference = std::get_if<VarRef>(&term.atom->node);
+    if (!(reference && reference->var == var) && mentions(term.atom, var)) return true;
+  }
+  return false;
+}
+
+// What the code of one vector iteration cannot be made of; empty: nothing.
+std::optional<Conflict> not_lanes(const Stmt& stmt, const For& loop) {
+  if (const For* inner = as_for(stmt)) {
+    if (inner->kind != ForKind::unrolled)
+      return Conflict{fmt::format("loop {} below it is {}, and only unrolled loops lie below a vectorized one", inner->var->name, name(inner->kind)),
+                      "reorder it outwards or unroll it"};
+    return not_lanes(inner->body, loop);
+  }
+  if (const auto* siblings = std::get_if<Sequence>(&stmt->node)) {
+    for (const Stmt& sibling : siblings->body)
+      if (auto conflict = not_lanes(sibling, loop)) return conflict;
+    return std::nullopt;
+  }
+  const Block* block = as_block(stmt);
+  if (!block) return Conflict{"a condition lies below it", "vectorize loops around blocks alone"};
+  for (const Stmt& part : {block->init, block->body}) {
+    if (!part) continue;
+    const auto* siblings = std::get_if<Sequence>(&part->node);
+    for (const Stmt& statement : siblings ? siblings->body : std::vector<Stmt>{part})
+      if (!std::holds_alternative<Store>(statement->node))
+        return Conflict{fmt::format("block {} holds more than stores", block->name), "vectorize loops around blocks of plain stores"};
+  }
+  return std::nullopt;
+}
+
+std::optional<Conflict> uneven_access(const Path& path) {
+  const For& loop = *as_for(path.back());
+  for (const Path& below : blocks_below(path.back())) {
+    const Block& block = *as_block(below.back());
+    std::vector<const For*> around = loops_of(path);
+    for (const For* inner : loops_of(below)) around.push_back(inner);
+    const Bounds bounds = bounds_of(around);
+    const VarMap bindings = bindings_of(block);
+    std::optional<Conflict> conflict;
+    const auto check = [&](const Buffer& buffer, const std::vector<Expr>& indices) {
+      for (const Expr& index : indices)
+        if (!conflict && moves_unevenly(substitute(index, bindings), loop.var, bounds))
+          conflict = Conflict{fmt::format("index {} of {} in block {} does not move with it by a constant step", loops::to_string(index), buffer->name, block.name),
+                              "split so that each vector stays within one row, or vectorize another loop"};
+    };
+    visit_exprs(below.back(), [&](const Expr& expr) {
+      if (const auto* access = std::get_if<LoadExpr>(&expr->node)) check(access->buffer, access->indices);
+    });
+    visit_stmts(below.back(), [&](const Stmt& stmt) {
+      if (const auto* assignment = std::get_if<Store>(&stmt->node))
+        for (const StoreTarget& target : assignment->targets) check(target.buffer, target.indices);
+    });
+    if (conflict) return conflict;
+  }
+  return std::nullopt;
+}
+
+std::optional<Conflict> broken_vectorized(const Program& program, const Path& path, const IntrinsicTable& intrinsics) {
+  const For& loop = *as_for(path.back());
+  if (loop.extent > kMostLanes)
+    return Conflict{fmt::format("it has {} iterations, and a vector has at most {} lanes", loop.extent, kMostLanes), "split it and vectorize the inner loop"};
+  if (const For* other = other_of_kind(path, ForKind::vectorized))
+    return Conflict{fmt::format("loop {} is vectorized already, and vectorized loops do not nest", other->var->name), "vectorize one loop of a nest"};
+  if (auto conflict = not_lanes(loop.body, loop)) return conflict;
+  if (auto conflict = uneven_access(path)) return conflict;
+  return carried_dependence(program, path, intrinsics);
+}
+
+std::optional<Conflict> broken_unrolled(const Path& path) {
+  std::int64_t copies = 1;
+  for (const For* loop : loops_of(path))
+    if (loop->kind == ForKind::unrolled || loop == as_for(path.back())) copies *= std::clamp<std::int64_t>(loop->extent, 1, 1 << 20);
+  if (copies <= kMostCopies) return std::nullopt;
+  return Conflict{fmt::format("the unrolled loops there would make {} copies, more than {}", copies, kMostCopies), "split it and unroll the inner loop"};
+}
+
+}  // namespace
+
+std::optional<Conflict> broken_kind(const Program& program, const Path& path, const IntrinsicTable& intrinsics) {
+  switch (as_for(path.back())->kind) {
+    case ForKind::parallel: return broken_parallel(program, path, intrinsics);
+    case ForKind::vectorized: return broken_vectorized(program, path, intrinsics);
+    case ForKind::unrolled: return broken_unrolled(path);
+    case ForKind::serial:
+    case ForKind::vthread:
+    case ForKind::pipelined:
+    case ForKind::thread: return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+std::optional<BrokenKind> first_broken_kind(const Program& program, const IntrinsicTable& intrinsics) {
+  std::set<const For*> seen;
+  for (const Path& path : blocks_below(program.body))
+    for (std::size_t i = 0; i < path.size(); ++i)
+      if (const For* loop = as_for(path[i]); loop && loop->kind != ForKind::serial && seen.insert(loop).second)
+        if (auto conflict = broken_kind(program, Path(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(i) + 1), intrinsics))
+          return BrokenKind{fmt::format("{} loop {}", name(loop->kind), loop->var->name), *std::move(conflict)};
+  return std::nullopt;
+}
+
+Result<Program> with_kind(const Program& program, std::string_view loop, ForKind kind, std::string_view primitive, const IntrinsicTable& intrinsics) {
+  DOVETAIL_ASSIGN(const Path path, require_loop(program, loop, primitive));
+  For changed = *as_for(path.back());
+  if (changed.kind != ForKind::serial)
+    return refuse(primitive, loop, fmt::format("the loop is {} already", name(changed.kind)), "name a serial loop");
+  changed.kind = kind;
+  Program result = program;
+  result.body = replace(program.body, path.back(), make_stmt(std::move(changed)));
+  if (auto conflict = broken_kind(result, *find_loop(result.body, loop), intrinsics))
+    return refuse(primitive, loop, std::move(conflict->why), std::move(conflict->hint));
+  return result;
+}
+
+}  // namespace dovetail::schedule

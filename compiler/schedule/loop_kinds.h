@@ -1,0 +1,32 @@
+// What a loop's kind promises to the back ends, checked: by the primitive that sets it, and again after every later step (Schedule::apply), so
+// that no step takes a promise back.
+#pragma once
+
+#include <optional>
+
+#include "compiler/schedule/dependence.h"
+
+namespace dovetail::schedule {
+
+// The rule that the kind of the loop at `path` breaks; nullopt where none. Serial loops promise nothing.
+//   parallel    iterations are independent (dependence.h); no other parallel loop around or below
+//   vectorized  iterations are independent; at most kMostLanes of them; below lie blocks of plain stores and unrolled loops alone, and each index moves
+//               with the loop by a constant step (predicates may mention it: masked lanes)
+//   unrolled    all unrolled loops around and it make at most kMostCopies copies of what is below
+std::optional<Conflict> broken_kind(const loops::Program& program, const Path& path, const loops::IntrinsicTable& intrinsics);
+
+constexpr std::int64_t kMostLanes = 256;    // the widest vector that holds a byte per lane is 64; four of them
+constexpr std::int64_t kMostCopies = 1024;  // of one statement: what still fits an instruction cache
+
+struct BrokenKind {
+  std::string loop;  // "vectorized loop x"
+  Conflict conflict;
+};
+// The first loop whose kind is broken.
+std::optional<BrokenKind> first_broken_kind(const loops::Program& program, const loops::IntrinsicTable& intrinsics);
+
+// `program` with the serial loop of that name made `kind`, or refused.
+Result<loops::Program> with_kind(const loops::Program& program, std::string_view loop, loops::ForKind kind, std::string_view primitive,
+                                 const loops::IntrinsicTable& intrinsics);
+
+}  // namespace dovetail::schedule

@@ -1,0 +1,21 @@
+// vectorize LOOP
+//
+//   for x in 8 { B: y[x] = a[x] + 1 }   ==>   for x in 8 vectorized { B: y[x] = a[x] + 1 }
+//
+// All iterations run in lock step, one lane each. Legal where
+//  - iterations are independent, as for parallel; a private buffer has one element per lane,
+//  - LOOP has at most kMostLanes iterations,
+//  - below lie blocks of plain stores, and loops only if unrolled; no other loop around or below is vectorized,
+//  - every index moves with LOOP by a constant step (0: broadcast, 1: contiguous, else strided). A predicate may mention LOOP: it masks lanes.
+#include "compiler/schedule/loop_kinds.h"
+#include "compiler/schedule/primitives/primitives.h"
+
+namespace dovetail::schedule {
+
+using namespace loops;
+
+Result<Program> apply_vectorize(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
+  return with_kind(program, step.arguments[0], ForKind::vectorized, "vectorize", intrinsics);
+}
+
+}  // namespace dovetail::schedule

@@ -1,0 +1,195 @@
+// Random steps for a program: mostly such that they might be legal, now and then not. A new primitive gets a function and a row in `kinds`.
+#pragma once
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/nest.h"
+#include "compiler/schedule/schedule.h"
+
+namespace dovetail::schedule::test {
+
+class StepGenerator {
+ public:
+  // `reductions_commute`: else the order of loops is left alone.
+  StepGenerator(std::uint64_t seed, const loops::IntrinsicTable& intrinsics, bool reductions_commute)
+      : random_(seed * 7919 + 1), intrinsics_(intrinsics), reductions_commute_(reductions_commute) {}
+
+  struct Kind {
+    std::string_view primitive;
+    int weight;  // how often, relative to the others
+    Step (StepGenerator::*make)();
+  };
+  static const std::vector<Kind>& kinds() {
+    static const std::vector<Kind> rows{
+        {"annotate", 2, &StepGenerator::annotate},
+        {"cache_read", 2, &StepGenerator::cache_read},
+        {"cache_write", 2, &StepGenerator::cache_write},
+        {"compute_at", 4, &StepGenerator::compute_at},
+        {"decompose_reduction", 2, &StepGenerator::decompose_reduction},
+        {"fuse", 2, &StepGenerator::fuse},
+        {"parallel", 2, &StepGenerator::parallel},
+        {"reorder", 2, &StepGenerator::reorder},
+        {"set_scope", 2, &StepGenerator::set_scope},
+        {"split", 3, &StepGenerator::split},
+        {"tensorize", 2, &StepGenerator::tensorize},
+        {"transform_layout", 2, &StepGenerator::transform_layout},
+        {"unroll", 2, &StepGenerator::unroll},
+        {"vectorize", 2, &StepGenerator::vectorize},
+    };
+    return rows;
+  }
+
+  Step next(const loops::Program& program) {
+    look_at(program);
+    if (planned_.empty() && chance(12)) plan_tensorize();
+    if (!planned_.empty()) {
+      Step step = planned_.back();
+      planned_.pop_back();
+      return step;
+    }
+    int total = 0;
+    for (const Kind& kind : kinds()) total += kind.weight;
+    int at = pick(static_cast<std::size_t>(total));
+    for (const Kind& kind : kinds())
+      if ((at -= kind.weight) < 0) return (this->*kind.make)();
+    return annotate();
+  }
+
+ private:
+  int pick(std::size_t n) { return static_cast<int>(random_() % n); }
+  bool chance(int percent) { return pick(100) < percent; }
+  template <typename T>
+  const T& one_of(const std::vector<T>& values) { return values[static_cast<std::size_t>(pick(values.size()))]; }
+
+  void look_at(const loops::Program& program) {
+    program_ = program;
+    loops_.clear(), blocks_.clear(), reductions_.clear(), buffers_.clear(), nests_.clear();
+    for (const Path& path : blocks_below(program.body)) {
+      blocks_.push_back(as_block(path.back())->name);
+      if (as_block(path.back())->init) reductions_.push_back(blocks_.back());
+      std::vector<std::string> nest;
+      for (const loops::For* loop : loops_of(path)) nest.push_back(loop->var->name);
+      if (!nest.empty()) nests_.push_back(nest);
+    }
+    loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
+      if (as_for(stmt)) loops_.push_back(as_for(stmt)->var->name);
+    });
+    for (const loops::Parameter& parameter : program.parameters) buffers_.push_back(parameter.buffer);
+    for (const loops::Buffer& buffer : program.allocations) buffers_.push_back(buffer);
+    if (loops_.empty()) loops_.push_back("none");
+    if (nests_.empty()) nests_.push_back({"none", "none"});
+  }
+
+  std::string fresh() { return chance(3) ? (chance(50) ? one_of(loops_) : one_of(blocks_)) : "n" + std::to_string(next_name_++); }
+  std::string loop() { return chance(2) ? "nowhere" : one_of(loops_); }
+  std::string innermost() { return chance(80) ? one_of(nests_).back() : loop(); }
+  std::string outermost() { return chance(70) ? one_of(nests_).front() : loop(); }
+  std::string block() { return chance(2) ? "nowhere" : one_of(blocks_); }
+  std::string buffer() { return chance(2) ? "nowhere" : one_of(buffers_)->name; }
+
+  // A buffer that the block reads or writes.
+  std::string buffer_of(const std::string& name, bool written) {
+    const auto path = find_block(program_.body, name);
+    if (!path || chance(10)) return buffer();
+    const auto& regions = written ? as_block(path->back())->writes : as_block(path->back())->reads;
+    return regions.empty() ? buffer() : one_of(regions).buffer->name;
+  }
+
+  Step annotate() { return {"annotate", {chance(50) ? loop() : block(), "note", std::to_string(pick(9))}, {}}; }
+  Step cache_read() {
+    const std::string name = block();
+    return {"cache_read", {name, buffer_of(name, false), "local"}, {fresh()}};
+  }
+  Step cache_write() {
+    const std::string name = block();
+    return {"cache_write", {name, buffer_of(name, true), "local"}, {fresh()}};
+  }
+  Step compute_at() { return {"compute_at", {block(), loop()}, {}}; }
+  Step decompose_reduction() {
+    const std::string name = reductions_.empty() || chance(10) ? block() : one_of(reductions_);
+    const auto path = find_block(program_.body, name);
+    const auto around = path ? loops_of(*path) : std::vector<const loops::For*>{};
+    return {"decompose_reduction", {name, around.empty() || chance(10) ? loop() : one_of(around)->var->name}, {fresh()}};
+  }
+  Step fuse() {
+    const auto& nest = one_of(nests_);
+    const auto at = static_cast<std::size_t>(pick(nest.size()));
+    return {"fuse", {nest[at], chance(90) ? nest[std::min(at + 1, nest.size() - 1)] : loop()}, {fresh()}};
+  }
+  Step parallel() { return {"parallel", {outermost()}, {}}; }
+  Step reorder() {
+    if (!reductions_commute_) return annotate();
+    std::vector<std::string> order = one_of(nests_);
+    std::shuffle(order.begin(), order.end(), random_);
+    order.resize(std::min(order.size(), static_cast<std::size_t>(2 + pick(3))));
+    if (order.size() < 2) order.push_back(loop());
+    return {"reorder", order, {}};
+  }
+  Step set_scope() { return {"set_scope", {buffer(), chance(50) ? "local" : "shared"}, {}}; }
+  Step split() { return {"split", {loop(), std::to_string(pick(5))}, {fresh(), fresh()}}; }
+  Step tensorize() { return {"tensorize", {chance(80) ? one_of(one_of(nests_)) : block(), one_of(intrinsics_).name}, {}}; }
+  Step transform_layout() { return {"transform_layout", layout(), {}}; }
+  Step unroll() { return {"unroll", {innermost()}, {}}; }
+  Step vectorize() { return {"vectorize", {innermost()}, {}}; }
+
+  // Steps that lead to an intrinsic: single ones seldom get there.
+  void plan_tensorize() {
+    const auto& nest = one_of(nests_);
+    const auto split = [&](const std::string& loop) {
+      const std::string outer = fresh(), inner = fresh();
+      planned_.push_back({"split", {loop, "2"}, {outer, inner}});
+      return std::pair(outer, inner);
+    };
+    if (nest.size() == 3 && !reductions_.empty() && chance(50)) {
+      const std::string& name = one_of(reductions_);
+      planned_.push_back({"decompose_reduction", {name, nest[0]}, {}});
+      std::vector<std::string> outer, inner;
+      for (const std::string& loop : nest) {
+        const auto [o, i] = split(loop);
+        outer.push_back(o), inner.push_back(i);
+      }
+      outer.insert(outer.end(), inner.begin(), inner.end());
+      planned_.push_back({"reorder", outer, {}});
+      planned_.push_back({"tensorize", {inner[0], "t.gemm"}, {}});
+    } else {
+      const std::string inner = split(nest.back()).second;
+      for (const loops::Intrinsic& intrinsic : intrinsics_)
+        if (intrinsic.name != "t.gemm") planned_.push_back({"tensorize", {inner, intrinsic.name}, {}});
+    }
+    std::reverse(planned_.begin(), planned_.end());
+  }
+
+  std::vector<std::string> layout() {
+    const loops::Buffer& target = one_of(buffers_);
+    std::vector<std::string> parts;
+    for (std::size_t d = 0; d < target->shape.size(); ++d) {
+      const std::string index = "i" + std::to_string(d);
+      const std::int64_t by = 2 + pick(3);
+      if (chance(60) && (target->shape[d] % by == 0 || chance(10))) {
+        parts.push_back(index + "/" + std::to_string(by));
+        parts.push_back(index + "%" + std::to_string(by));
+      } else if (!chance(5)) {
+        parts.push_back(index);
+      }
+    }
+    if (chance(50)) std::shuffle(parts.begin(), parts.end(), random_);
+    std::string text;
+    for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
+    return {target->name, text.empty() ? "i9" : text};
+  }
+
+  std::mt19937_64 random_;
+  const loops::IntrinsicTable& intrinsics_;
+  bool reductions_commute_;
+  loops::Program program_;
+  int next_name_ = 0;
+  std::vector<Step> planned_;  // last first
+  std::vector<std::string> loops_, blocks_, reductions_;
+  std::vector<std::vector<std::string>> nests_;
+  std::vector<loops::Buffer> buffers_;
+};
+
+}  // namespace dovetail::schedule::test
