@@ -1,8 +1,8 @@
 #include "loops/interpreter.h"
 
+#include "loops/core/dissolve_blocks.h"
 #include "loops/interpreter/bytecode.h"
 #include "loops/interpreter/codegen.h"
-#include "loops/interpreter/core.h"
 #include "loops/interpreter/definedness.h"
 #include "loops/verify.h"
 
@@ -11,7 +11,10 @@ namespace dovetail::loops {
 Result<std::shared_ptr<const CompiledProgram>> compile(const Program& program, const IntrinsicTable& intrinsics, Precision precision) {
   // An index that is not proven in bounds is checked as it is used.
   DOVETAIL_TRY(verify(program, intrinsics, UnprovenIndices::allow));
-  const CoreProgram core = dissolve_blocks(program, intrinsics);
+  return compile(program, dissolve_blocks(program, intrinsics), precision);
+}
+
+std::shared_ptr<const CompiledProgram> compile(const Program& program, const CoreProgram& core, Precision precision) {
   std::vector<Buffer> outputs;
   for (const Parameter& parameter : program.parameters)
     if (parameter.role == ParameterRole::output) outputs.push_back(parameter.buffer);
@@ -28,7 +31,7 @@ Result<std::shared_ptr<const CompiledProgram>> compile(const Program& program, c
   }
   for (const Buffer& buffer : core.temporary) codegen.add_buffer(buffer, -1, tracked.count(buffer.get()) != 0);
   codegen.generate();
-  return std::shared_ptr<const CompiledProgram>(std::move(compiled));
+  return compiled;
 }
 
 Result<std::vector<NdArray>> evaluate(const Program& program, std::span<const NdArray> arguments, const IntrinsicTable& intrinsics, Precision precision) {

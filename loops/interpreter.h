@@ -20,10 +20,14 @@ enum class Precision : std::uint8_t {
 };
 
 class CompiledProgram;  // bytecode; immutable, may be shared between threads
+struct CoreProgram;     // loops/core/core.h
 
 // `intrinsics` must hold every intrinsic that the program calls. Error: the program does not verify (loops/verify.h).
 Result<std::shared_ptr<const CompiledProgram>> compile(const Program& program, const IntrinsicTable& intrinsics = {},
                                                        Precision precision = Precision::native);
+
+// The same for a core form of the program, as passes over the core form leave it. Precondition: the program verifies.
+std::shared_ptr<const CompiledProgram> compile(const Program& program, const CoreProgram& core, Precision precision = Precision::native);
 
 // `arguments`: the input and constant parameters in parameter order. Returns the outputs in parameter order. Errors: dtype or shape mismatch,
 // an index out of bounds (block, buffer, index and extent named), integer division by zero, a read of an element never written.

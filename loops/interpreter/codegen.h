@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "loops/core/core.h"
 #include "loops/facts.h"
 #include "loops/interpreter/bytecode.h"
-#include "loops/interpreter/core.h"
 #include "loops/interpreter/kernels.h"
 #include "loops/interpreter/lanes.h"
 

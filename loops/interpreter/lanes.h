@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "loops/interpreter/core.h"
+#include "loops/core/core.h"
 
 namespace dovetail::loops {
 

@@ -1,3 +1,5 @@
+#include "loops/core/dissolve_blocks.h"
+
 #include <map>
 #include <optional>
 #include <set>
@@ -6,27 +8,11 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "loops/interpreter/core.h"
 #include "loops/linear.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::loops {
 namespace {
-
-Core make_core(decltype(CoreNode::node) node) { return std::make_shared<const CoreNode>(CoreNode{std::move(node)}); }
-
-Core sequence_of(std::vector<Core> body) {
-  std::erase(body, nullptr);
-  if (body.empty()) return nullptr;
-  return body.size() == 1 ? body.front() : make_core(CoreSequence{std::move(body)});
-}
-
-Core guarded(const Expr& condition, Core body, Core otherwise = nullptr) {
-  if (!body && !otherwise) return nullptr;
-  if (!condition) return body;
-  if (const auto* n = std::get_if<IntImm>(&condition->node)) return n->value != 0 ? body : otherwise;
-  return make_core(CoreIf{condition, body ? body : make_core(CoreSequence{}), otherwise});
-}
 
 Expr conjunction(const Expr& a, const Expr& b) { return !a ? b : !b ? a : logical_and(a, b); }
 
@@ -51,7 +37,7 @@ struct Lowered {
   std::set<const VarNode*> hoist_over;
   Core main;
 
-  Core together() && { return sequence_of({std::move(init), std::move(main)}); }
+  Core together() && { return core_sequence({std::move(init), std::move(main)}); }
 };
 
 class Dissolver {
@@ -100,7 +86,7 @@ class Dissolver {
     }
     const std::set<const VarNode*> hoist_over = body.hoist_over;
     Core inner = std::move(body).together();
-    return {init, hoist_over, inner ? make_core(CoreLoop{var, n.extent, inner}) : nullptr};
+    return {init, hoist_over, inner ? make_core(CoreLoop{var, n.extent, n.kind, n.thread_axis, n.annotations, inner}) : nullptr};
   }
 
   // Statements between which nothing moves.
@@ -111,13 +97,13 @@ class Dissolver {
     return result;
   }
 
-  Lowered lower(const If& n) { return {{}, {}, guarded(resolve(n.condition), lower_apart(n.then_body), lower_apart(n.else_body))}; }
+  Lowered lower(const If& n) { return {{}, {}, core_if(resolve(n.condition), lower_apart(n.then_body), lower_apart(n.else_body))}; }
 
   Lowered lower(const Sequence& n) {
     if (n.body.size() == 1) return lower(n.body.front());
     std::vector<Core> body;
     for (const Stmt& stmt : n.body) body.push_back(lower_apart(stmt));
-    return {{}, {}, sequence_of(std::move(body))};
+    return {{}, {}, core_sequence(std::move(body))};
   }
 
   // The loop variables that are all 0 exactly where the reduce iterators are; nullopt where no such set exists.
@@ -159,7 +145,7 @@ class Dissolver {
     initialised_.resize(initialised_before);
     block_ = saved_block;
     if (!n.init && !predicate) return body;
-    result.main = guarded(predicate, std::move(body).together());
+    result.main = core_if(predicate, std::move(body).together());
     return result;
   }
 
@@ -187,7 +173,7 @@ class Dissolver {
     const VarMap saved = vars_;
     for (auto& [var, value] : vars_) value = simplify(substitute(value, at_zero), result_.bounds);
     guard = simplify(substitute(guard, at_zero), result_.bounds);
-    result.init = guarded(guard, lower_apart(n.init));
+    result.init = core_if(guard, lower_apart(n.init));
     vars_ = saved;
     if (zero && !(predicate && mentions(predicate, *zero))) note_initialised(n.init, *zero);
     return result;
@@ -247,7 +233,7 @@ class Dissolver {
     vars_ = saved_vars;
     windows_ = saved_windows;
     initialised_ = saved_initialised;
-    return {{}, {}, sequence_of(std::move(body))};
+    return {{}, {}, core_sequence(std::move(body))};
   }
 
   const IntrinsicTable& intrinsics_;

@@ -1,0 +1,47 @@
+#include "loops/core/core.h"
+
+#include <utility>
+
+#include "loops/print.h"
+
+namespace dovetail::loops {
+namespace {
+
+// The statement that the printer shows for it.
+struct AsStmt {
+  Stmt operator()(const Core& core) const { return core ? std::visit(*this, core->node) : make_stmt(Sequence{}); }
+  Stmt operator()(const CoreLoop& n) const { return make_stmt(For{n.var, n.extent, n.kind, n.thread_axis, n.annotations, (*this)(n.body)}); }
+  Stmt operator()(const CoreIf& n) const {
+    return make_stmt(If{n.condition, (*this)(n.then_body), n.else_body ? (*this)(n.else_body) : nullptr});
+  }
+  Stmt operator()(const CoreSequence& n) const {
+    Sequence sequence;
+    for (const Core& inner : n.body) sequence.body.push_back((*this)(inner));
+    return make_stmt(std::move(sequence));
+  }
+  Stmt operator()(const CoreStore& n) const { return make_stmt(Store{n.targets}); }
+  Stmt operator()(const CoreForget& n) const {
+    return make_stmt(IntrinsicCall{"forget", {{n.buffer, std::vector<Expr>(n.buffer->shape.size(), int_imm(0)), {}}}, {}});
+  }
+};
+
+}  // namespace
+
+Core make_core(decltype(CoreNode::node) node) { return std::make_shared<const CoreNode>(CoreNode{std::move(node)}); }
+
+Core core_sequence(std::vector<Core> body) {
+  std::erase(body, nullptr);
+  if (body.empty()) return nullptr;
+  return body.size() == 1 ? body.front() : make_core(CoreSequence{std::move(body)});
+}
+
+Core core_if(const Expr& condition, Core body, Core otherwise) {
+  if (!body && !otherwise) return nullptr;
+  if (!condition) return body;
+  if (const auto* n = std::get_if<IntImm>(&condition->node)) return n->value != 0 ? body : otherwise;
+  return make_core(CoreIf{condition, body ? body : make_core(CoreSequence{}), otherwise});
+}
+
+std::string to_string(const CoreProgram& program) { return to_string(AsStmt{}(program.body)); }
+
+}  // namespace dovetail::loops

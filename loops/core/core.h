@@ -1,0 +1,62 @@
+// The core form: a program with its blocks dissolved. Iterators are replaced by their bindings, predicates and inits are conditions, intrinsic
+// calls are their semantics on windows of the operands, loops of one iteration are gone. What the interpreter and the code generators for CPUs
+// compile from; it is made by `dissolve_blocks` from a verified program and nobody writes it by hand, so it has a printer and no parser.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "loops/ir.h"
+#include "loops/simplify.h"
+
+namespace dovetail::loops {
+
+struct CoreNode;
+using Core = std::shared_ptr<const CoreNode>;  // null: nothing to do
+
+struct CoreLoop {
+  Var var;
+  std::int64_t extent;        // at least 2
+  ForKind kind;
+  std::string thread_axis;    // ForKind::thread
+  Annotations annotations;    // of the For
+  Core body;
+};
+struct CoreIf {
+  Expr condition;
+  Core then_body, else_body;  // else may be null
+};
+struct CoreSequence {
+  std::vector<Core> body;
+};
+struct CoreStore {
+  std::vector<StoreTarget> targets;  // indices and values are simplified
+  std::string block;  // for diagnostics
+  // Elements that the block's init has written whenever this statement runs.
+  std::vector<LoadExpr> initialised;
+};
+// The contents become undefined: an intrinsic's own buffers at each call.
+struct CoreForget {
+  Buffer buffer;
+};
+struct CoreNode {
+  std::variant<CoreLoop, CoreIf, CoreSequence, CoreStore, CoreForget> node;
+};
+
+struct CoreProgram {
+  Core body;
+  Bounds bounds;                  // of all loop variables; each belongs to one loop
+  std::vector<Buffer> temporary;  // allocations of the program and of the intrinsics called
+};
+
+Core make_core(decltype(CoreNode::node) node);
+Core core_sequence(std::vector<Core> body);  // without null parts; a single one stays itself
+// `body` where the condition holds, else `otherwise`; decided here where the condition is null (always) or a literal.
+Core core_if(const Expr& condition, Core body, Core otherwise = nullptr);
+
+// One statement a line, in the notation of loop programs.
+std::string to_string(const CoreProgram& program);
+
+}  // namespace dovetail::loops
