@@ -30,9 +30,14 @@ struct AsStmt {
 Core make_core(decltype(CoreNode::node) node) { return std::make_shared<const CoreNode>(CoreNode{std::move(node)}); }
 
 Core core_sequence(std::vector<Core> body) {
-  std::erase(body, nullptr);
-  if (body.empty()) return nullptr;
-  return body.size() == 1 ? body.front() : make_core(CoreSequence{std::move(body)});
+  CoreSequence flat;
+  for (Core& inner : body) {
+    if (!inner) continue;
+    if (const auto* n = std::get_if<CoreSequence>(&inner->node)) flat.body.insert(flat.body.end(), n->body.begin(), n->body.end());
+    else flat.body.push_back(std::move(inner));
+  }
+  if (flat.body.empty()) return nullptr;
+  return flat.body.size() == 1 ? flat.body.front() : make_core(std::move(flat));
 }
 
 Core core_if(const Expr& condition, Core body, Core otherwise) {

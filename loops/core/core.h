@@ -52,7 +52,7 @@ struct CoreProgram {
 };
 
 Core make_core(decltype(CoreNode::node) node);
-Core core_sequence(std::vector<Core> body);  // without null parts; a single one stays itself
+Core core_sequence(std::vector<Core> body);  // flat and without null parts; a single one stays itself
 // `body` where the condition holds, else `otherwise`; decided here where the condition is null (always) or a literal.
 Core core_if(const Expr& condition, Core body, Core otherwise = nullptr);
 

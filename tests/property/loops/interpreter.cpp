@@ -1,12 +1,10 @@
 // The bytecode interpreter against a direct tree walk, and the text form, on random programs.
-#include <cmath>
-#include <cstring>
-
 #include "loops/interpreter.h"
 #include "loops/parse.h"
 #include "loops/print.h"
 #include "tests/catch.h"
 #include "tests/generator_loops/random_program.h"
+#include "tests/generator_loops/same_values.h"
 #include "tests/generator_loops/tree_evaluator.h"
 
 using namespace dovetail;
@@ -15,20 +13,6 @@ using namespace dovetail::loops;
 namespace {
 
 constexpr std::uint64_t kPrograms = 2000;
-
-bool same_values(const NdArray& a, const NdArray& b) {
-  if (a.dtype() != b.dtype() || a.shape() != b.shape()) return false;
-  for (std::int64_t i = 0; i < a.count(); ++i) {
-    if (!is_floating(a.dtype())) {
-      if (a.as_int64(i) != b.as_int64(i)) return false;
-      continue;
-    }
-    const double x = a.as_double(i), y = b.as_double(i);
-    const bool equal = std::isnan(x) ? std::isnan(y) : x == y && std::signbit(x) == std::signbit(y);
-    if (!equal) return false;
-  }
-  return true;
-}
 
 }  // namespace
 
@@ -55,7 +39,7 @@ TEST_CASE("bytecode agrees with a tree walk on random programs") {
     if (!actual.ok()) INFO(to_string(actual.errors()));
     REQUIRE((actual.ok() ? "" : to_string(actual.errors())) == "");
     REQUIRE(actual->size() == expected.size());
-    for (std::size_t i = 0; i < expected.size(); ++i) REQUIRE(same_values((*actual)[i], expected[i]));
+    for (std::size_t i = 0; i < expected.size(); ++i) REQUIRE(test::same_values((*actual)[i], expected[i]));
   }
   CHECK(failed_runs < kPrograms / 4);  // most programs must get through for the comparison to mean something
 }
@@ -71,6 +55,6 @@ TEST_CASE("print, parse, print is the identity on random programs, and the parse
     if (seed % 10 != 0) continue;
     const auto a = evaluate(random.program, random.arguments), b = evaluate(*parsed, random.arguments);
     REQUIRE(a.ok() == b.ok());
-    for (std::size_t i = 0; a.ok() && i < a->size(); ++i) REQUIRE(same_values((*a)[i], (*b)[i]));
+    for (std::size_t i = 0; a.ok() && i < a->size(); ++i) REQUIRE(test::same_values((*a)[i], (*b)[i]));
   }
 }
