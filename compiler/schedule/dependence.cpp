@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/schedule/block_form.h"
 #include "compiler/schedule/iteration.h"
 
 namespace dovetail::schedule {
@@ -307,7 +308,7 @@ std::vector<Buffer> written_below(const Stmt& stmt) {
 
 std::string not_private(const Program& program, const Path& path, const Buffer& buffer, const IntrinsicTable& intrinsics) {
   const std::string name = as_for(path.back())->var->name;
-  if (std::find(program.allocations.begin(), program.allocations.end(), buffer) == program.allocations.end())
+  if (!is_allocation(program, buffer))
     return fmt::format("{} is a parameter of the program", buffer->name);
   const std::size_t position = path.size() - 1;
   const std::vector<const For*> outside = loops_of(path);
@@ -320,14 +321,7 @@ std::string not_private(const Program& program, const Path& path, const Buffer& 
     if (inside && read && !starts_what_it_reads(other, buffer.get(), outside) && !written_before(other, position, blocks, buffer, intrinsics))
       return fmt::format("block {} reads elements of {} that the same iteration is not shown to write before", as_block(other.back())->name, buffer->name);
   }
-  bool condition = false;
-  visit_stmts(program.body, [&](const Stmt& stmt) {
-    if (const auto* n = std::get_if<If>(&stmt->node))
-      visit_exprs(n->condition, [&](const Expr& e) {
-        if (const auto* access = std::get_if<LoadExpr>(&e->node)) condition |= access->buffer == buffer;
-      });
-  });
-  return condition ? fmt::format("a condition reads {}", buffer->name) : "";
+  return in_condition(program.body, buffer) ? fmt::format("a condition reads {}", buffer->name) : "";
 }
 
 std::optional<Conflict> carried_dependence(const Program& program, const Path& path, const IntrinsicTable& intrinsics) {

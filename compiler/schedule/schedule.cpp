@@ -75,6 +75,9 @@ Schedule& Schedule::unroll(const std::string& loop) { return step("unroll", {loo
 Schedule& Schedule::vectorize(const std::string& loop) { return step("vectorize", {loop}); }
 Schedule& Schedule::parallel(const std::string& loop) { return step("parallel", {loop}); }
 Schedule& Schedule::compute_at(const std::string& block, const std::string& loop) { return step("compute_at", {block, loop}); }
+Schedule& Schedule::reverse_compute_at(const std::string& block, const std::string& loop) { return step("reverse_compute_at", {block, loop}); }
+Schedule& Schedule::inline_block(const std::string& block) { return step("inline", {block}); }
+Schedule& Schedule::reverse_inline(const std::string& block) { return step("reverse_inline", {block}); }
 Schedule& Schedule::cache_read(const std::string& block, const std::string& buffer, const std::string& scope, const std::string& cached) {
   return step("cache_read", {block, buffer, scope}, {cached});
 }

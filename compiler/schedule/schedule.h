@@ -59,6 +59,9 @@ class Schedule {
   Schedule& vectorize(const std::string& loop);
   Schedule& parallel(const std::string& loop);
   Schedule& compute_at(const std::string& block, const std::string& loop);
+  Schedule& reverse_compute_at(const std::string& block, const std::string& loop);
+  Schedule& inline_block(const std::string& block);
+  Schedule& reverse_inline(const std::string& block);
   Schedule& cache_read(const std::string& block, const std::string& buffer, const std::string& scope, const std::string& cached);
   Schedule& cache_write(const std::string& block, const std::string& buffer, const std::string& scope, const std::string& cached);
   Schedule& set_scope(const std::string& buffer, const std::string& scope);

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/schedule/block_form.h"
 #include "compiler/schedule/iteration.h"
 #include "compiler/schedule/primitives/primitives.h"
 #include "compiler/schedule/region.h"
@@ -23,53 +24,6 @@ namespace dovetail::schedule {
 
 using namespace loops;
 
-namespace {
-
-// Index of the written dimension that each iterator runs over; nullopt where the write is not of that form.
-std::optional<std::vector<int>> written_dimensions(const Block& block, const BufferNode* buffer) {
-  const auto* assignment = std::get_if<Store>(&block.body->node);
-  if (!assignment || assignment->targets.size() != 1 || assignment->targets[0].buffer.get() != buffer) return std::nullopt;
-  std::vector<int> dimension(block.iterators.size(), -1);
-  const std::vector<Expr>& indices = assignment->targets[0].indices;
-  for (std::size_t d = 0; d < indices.size(); ++d) {
-    if (const auto* constant = std::get_if<IntImm>(&indices[d]->node); constant && buffer->shape[d] == 1 && constant->value == 0) continue;
-    const auto* reference = std::get_if<VarRef>(&indices[d]->node);
-    if (!reference) return std::nullopt;
-    const auto iterator = std::find_if(block.iterators.begin(), block.iterators.end(), [&](const Iterator& i) { return i.var == reference->var; });
-    if (iterator == block.iterators.end() || iterator->kind != IterKind::spatial) return std::nullopt;
-    int& at = dimension[static_cast<std::size_t>(iterator - block.iterators.begin())];
-    if (at != -1) return std::nullopt;
-    at = static_cast<int>(d);
-  }
-  for (std::size_t i = 0; i < block.iterators.size(); ++i)
-    if (block.iterators[i].kind == IterKind::spatial && dimension[i] == -1 && block.iterators[i].extent != 1) return std::nullopt;
-  return dimension;
-}
-
-// Iterators that bear the name of a loop around them get another.
-Block with_other_iterators(Block block, const std::vector<std::string>& loops, const Program& program) {
-  VarMap renamed;
-  for (Iterator& iterator : block.iterators) {
-    if (std::find(loops.begin(), loops.end(), iterator.var->name) == loops.end()) continue;
-    const Var fresh = make_var(free_name(program, fmt::format("{}.{}", block.name, iterator.var->name), loops), iterator.var->dtype);
-    renamed[iterator.var.get()] = ref(fresh);
-    iterator.var = fresh;
-  }
-  if (renamed.empty()) return block;
-  if (block.predicate) block.predicate = substitute(block.predicate, renamed);
-  if (block.init) block.init = substitute(block.init, renamed);
-  block.body = substitute(block.body, renamed);
-  return with_inferred_regions(std::move(block));
-}
-
-// The child of `path` at `depth` in a sequence there, or the loop's body.
-std::vector<Stmt> children(const Stmt& stmt) {
-  if (const auto* seq = std::get_if<Sequence>(&stmt->node)) return seq->body;
-  return {stmt};
-}
-
-}  // namespace
-
 Result<Program> apply_compute_at(const Program& program, Step& step, const IntrinsicTable&) {
   const std::string& name = step.arguments[0];
   const std::string& loop_name = step.arguments[1];
@@ -77,9 +31,7 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
   DOVETAIL_ASSIGN(const Path target, require_loop(program, loop_name, "compute_at"));
   const Block& block = *as_block(path.back());
 
-  // The producer's own nest: the outermost statement that holds nothing else.
-  std::size_t top = path.size() - 1;
-  while (top > 0 && as_for(path[top - 1])) --top;
+  const std::size_t top = own_nest(path);
   const Stmt nest = path[top];
   if (std::find(target.begin(), target.end(), nest) != target.end())
     return refuse("compute_at", name, fmt::format("loop {} belongs to the block's own nest", loop_name), "name a loop of its consumer");
@@ -94,12 +46,13 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
   if (block.writes.size() != 1)
     return refuse("compute_at", name, fmt::format("the block writes {} buffers, not 1", block.writes.size()), "move a block with one result");
   const Buffer buffer = block.writes[0].buffer;
-  const bool allocation = std::find(program.allocations.begin(), program.allocations.end(), buffer) != program.allocations.end();
-  if (!allocation)
+  if (!is_allocation(program, buffer))
     return refuse("compute_at", name, fmt::format("{} is an output of the program, every element of which must be computed", buffer->name),
                   "move the producer of an intermediate buffer");
-  const auto dimensions = written_dimensions(block, buffer.get());
-  if (!dimensions)
+  const auto* assignment = std::get_if<Store>(&block.body->node);
+  const bool plain = assignment && assignment->targets.size() == 1 && assignment->targets[0].buffer == buffer;
+  const auto dimensions = plain ? dimensions_of(block, assignment->targets[0].indices, *buffer) : std::nullopt;
+  if (!dimensions || !one_to_one(block, *dimensions))
     return refuse("compute_at", name, fmt::format("the indices of {} are not distinct spatial iterators of the block", buffer->name),
                   "apply transform_layout and tensorize after compute_at");
   for (const Iterator& iterator : block.iterators)
@@ -123,7 +76,7 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
     return refuse("compute_at", name, fmt::format("a condition outside of loop {} reads {}", loop_name, buffer->name), "name a loop around all readers");
 
   const For& loop = *as_for(loop_stmt);
-  std::vector<Stmt> body = children(loop.body);
+  std::vector<Stmt> body = statements_of(loop.body);
   if (!reads(loop.body, buffer.get()))
     return refuse("compute_at", name, fmt::format("nothing inside loop {} reads {}", loop_name, buffer->name), "name a loop of its consumer");
 
@@ -132,7 +85,7 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
   const Stmt common = *(fork.first - 1);
   if (!std::holds_alternative<Sequence>(common->node))
     return refuse("compute_at", name, fmt::format("the block and loop {} are branches of one condition", loop_name), "name a loop of the same branch");
-  const std::vector<Stmt> siblings = children(common);
+  const std::vector<Stmt> siblings = statements_of(common);
   const auto from = std::find(siblings.begin(), siblings.end(), *fork.first), to = std::find(siblings.begin(), siblings.end(), *fork.second);
   if (to < from) return refuse("compute_at", name, fmt::format("the block comes after loop {}", loop_name), "name a loop of a later consumer");
   for (const Region& region : block.reads) {
@@ -147,62 +100,26 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
   // Its own loops go: what the predicate says about them must follow from the iterators. And they must run over all values of the iterators, since
   // the new ones may compute elements in between those that are read. (A nest that was moved before computes what readers span already.)
   const Path own(path.begin() + static_cast<std::ptrdiff_t>(top), path.end());
-  Block moved = block;
-  moved.predicate = nullptr;
-  for (const Expr& term : conjuncts(block.predicate)) {
-    const bool own_loops = std::any_of(own.begin(), own.end(), [&](const Stmt& stmt) { return as_for(stmt) && mentions(term, as_for(stmt)->var); });
-    if (!own_loops) {
-      moved.predicate = conjunction(moved.predicate, term);
-    } else if (!holds_in_range(block, term, bounds_of(loops_of(path)))) {
-      return refuse("compute_at", name, fmt::format("its predicate {} is about its own loops, which are made anew", loops::to_string(term)),
-                    "move the block before splitting its loops");
-    }
-  }
+  const FreePredicate predicate = free_predicate(path, top);
+  if (predicate.about_loops)
+    return refuse("compute_at", name, fmt::format("its predicate {} is about its own loops, which are made anew", loops::to_string(predicate.about_loops)),
+                  "move the block before splitting its loops");
   if (loops_of(path).size() == loops_of(own).size() && !runs_over_all(own, nullptr))
     return refuse("compute_at", name, "its loops are not shown to run over all values of its iterators", "move the block before splitting or fusing its loops");
 
   // What one iteration needs.
   std::vector<const For*> outside = loops_of(target);
   const Box box = touched_box(accesses(loop.body, buffer.get(), outside), *buffer, outside);
-  const Bounds bounds = bounds_of(outside);
-
-  Expr within;
-  std::vector<For> fresh;
-  std::vector<std::string> names;  // of the new loops
-  for (std::size_t i = 0; i < moved.iterators.size(); ++i) {
-    Iterator& iterator = moved.iterators[i];
-    const auto* plain = std::get_if<VarRef>(&iterator.binding->node);
-    const bool keeps_name = plain && std::find(names.begin(), names.end(), plain->var->name) == names.end() &&
-                            find_loop(nest, plain->var->name);
-    const Var var = make_var(keeps_name ? plain->var->name : free_name(program, fmt::format("{}.{}", name, iterator.var->name), names));
-    names.push_back(var->name);
+  std::vector<RangeExpr> part;
+  for (std::size_t i = 0; i < block.iterators.size(); ++i) {
     const int d = (*dimensions)[i];
-    // What the readers touch, within the dimension: masked reads may stick out at its edges.
-    RangeExpr needed = d < 0 ? RangeExpr{int_imm(0), iterator.extent} : box[static_cast<std::size_t>(d)];
-    if (const auto* fixed = std::get_if<IntImm>(&needed.min->node)) {
-      const std::int64_t begin = std::max<std::int64_t>(fixed->value, 0), end = std::min(fixed->value + needed.extent, iterator.extent);
-      needed = {int_imm(begin), std::max<std::int64_t>(end - begin, 1)};
-    } else if (needed.extent >= iterator.extent) {
-      needed = {int_imm(0), iterator.extent};
-    }
-    const auto& [min, extent] = needed;
-    iterator.binding = extent == 1 ? min : simplify(min + ref(var), bounds);
-    Bounds with_loop = bounds;
-    with_loop[var.get()] = {0, extent - 1};
-    // A reader's tile may stick out at the edge, where the reader itself is masked.
-    const auto range = bound(iterator.binding, with_loop);
-    if (!range || range->max >= iterator.extent)
-      within = conjunction(within, binary(BinaryOp::lt, iterator.binding, int_imm(iterator.extent)));
-    if (!range || range->min < 0) within = conjunction(within, binary(BinaryOp::ge, iterator.binding, int_imm(0)));
-    if (extent != 1) fresh.push_back({var, extent, ForKind::serial, "", {}, nullptr});
+    const std::int64_t extent = block.iterators[i].extent;
+    const bool whole = d < 0 || (box[static_cast<std::size_t>(d)].extent >= extent && !std::holds_alternative<IntImm>(box[static_cast<std::size_t>(d)].min->node));
+    part.push_back(whole ? RangeExpr{int_imm(0), extent} : box[static_cast<std::size_t>(d)]);
   }
-  moved.predicate = conjunction(within, moved.predicate);
-  for (const For* around : outside) names.push_back(around->var->name);
-  Stmt stmt = make_stmt(with_other_iterators(std::move(moved), names, program));
-  for (auto inner = fresh.rbegin(); inner != fresh.rend(); ++inner) {
-    inner->body = std::move(stmt);
-    stmt = make_stmt(std::move(*inner));
-  }
+  Block moved = block;
+  moved.predicate = predicate.kept;
+  Stmt stmt = nest_over(program, std::move(moved), nest, part, outside);
   // At the start of the body: producers moved one by one, last first, keep their order, on which operations in place rely.
   body.insert(body.begin(), stmt);
 

@@ -19,5 +19,8 @@ Result<loops::Program> apply_annotate(const loops::Program& program, Step& step,
 Result<loops::Program> apply_unroll(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 Result<loops::Program> apply_vectorize(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 Result<loops::Program> apply_parallel(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+Result<loops::Program> apply_reverse_compute_at(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+Result<loops::Program> apply_inline(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+Result<loops::Program> apply_reverse_inline(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 
 }  // namespace dovetail::schedule

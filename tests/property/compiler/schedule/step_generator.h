@@ -24,14 +24,17 @@ class StepGenerator {
   };
   static const std::vector<Kind>& kinds() {
     static const std::vector<Kind> rows{
-        {"annotate", 2, &StepGenerator::annotate},
+        {"annotate", 1, &StepGenerator::annotate},
         {"cache_read", 2, &StepGenerator::cache_read},
         {"cache_write", 2, &StepGenerator::cache_write},
-        {"compute_at", 4, &StepGenerator::compute_at},
+        {"compute_at", 3, &StepGenerator::compute_at},
         {"decompose_reduction", 2, &StepGenerator::decompose_reduction},
         {"fuse", 2, &StepGenerator::fuse},
+        {"inline", 2, &StepGenerator::inline_block},
         {"parallel", 2, &StepGenerator::parallel},
         {"reorder", 2, &StepGenerator::reorder},
+        {"reverse_compute_at", 4, &StepGenerator::reverse_compute_at},
+        {"reverse_inline", 5, &StepGenerator::reverse_inline},
         {"set_scope", 2, &StepGenerator::set_scope},
         {"split", 3, &StepGenerator::split},
         {"tensorize", 2, &StepGenerator::tensorize},
@@ -66,7 +69,7 @@ class StepGenerator {
 
   void look_at(const loops::Program& program) {
     program_ = program;
-    loops_.clear(), blocks_.clear(), reductions_.clear(), buffers_.clear(), nests_.clear();
+    loops_.clear(), blocks_.clear(), reductions_.clear(), buffers_.clear(), nests_.clear(), edges_.clear();
     for (const Path& path : blocks_below(program.body)) {
       blocks_.push_back(as_block(path.back())->name);
       if (as_block(path.back())->init) reductions_.push_back(blocks_.back());
@@ -74,6 +77,10 @@ class StepGenerator {
       for (const loops::For* loop : loops_of(path)) nest.push_back(loop->var->name);
       if (!nest.empty()) nests_.push_back(nest);
     }
+    for (const Path& from : blocks_below(program.body))
+      for (const Path& to : blocks_below(program.body))
+        for (const loops::Region& region : as_block(from.back())->writes)
+          if (from.back() != to.back() && reads(to.back(), region.buffer.get())) edges_.push_back({from, to});
     loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
       if (as_for(stmt)) loops_.push_back(as_for(stmt)->var->name);
     });
@@ -98,7 +105,14 @@ class StepGenerator {
     return regions.empty() ? buffer() : one_of(regions).buffer->name;
   }
 
-  Step annotate() { return {"annotate", {chance(50) ? loop() : block(), "note", std::to_string(pick(9))}, {}}; }
+  // A loop around the block at `path`.
+  std::string loop_around(const Path& path) {
+    const auto around = loops_of(path);
+    return around.empty() || chance(10) ? loop() : one_of(around)->var->name;
+  }
+  static std::string name_of(const Path& block) { return as_block(block.back())->name; }
+
+  Step annotate() { return {"annotate", {chance(4) ? "nowhere" : chance(50) ? loop() : block(), "note", std::to_string(pick(9))}, {}}; }
   Step cache_read() {
     const std::string name = block();
     return {"cache_read", {name, buffer_of(name, false), "local"}, {fresh()}};
@@ -107,18 +121,22 @@ class StepGenerator {
     const std::string name = block();
     return {"cache_write", {name, buffer_of(name, true), "local"}, {fresh()}};
   }
-  Step compute_at() { return {"compute_at", {block(), loop()}, {}}; }
+  Step compute_at() {
+    if (edges_.empty() || chance(10)) return {"compute_at", {block(), loop()}, {}};
+    const Edge& edge = one_of(edges_);
+    return {"compute_at", {name_of(edge.producer), loop_around(edge.consumer)}, {}};
+  }
   Step decompose_reduction() {
     const std::string name = reductions_.empty() || chance(10) ? block() : one_of(reductions_);
     const auto path = find_block(program_.body, name);
-    const auto around = path ? loops_of(*path) : std::vector<const loops::For*>{};
-    return {"decompose_reduction", {name, around.empty() || chance(10) ? loop() : one_of(around)->var->name}, {fresh()}};
+    return {"decompose_reduction", {name, path ? loop_around(*path) : loop()}, {fresh()}};
   }
   Step fuse() {
     const auto& nest = one_of(nests_);
     const auto at = static_cast<std::size_t>(pick(nest.size()));
     return {"fuse", {nest[at], chance(90) ? nest[std::min(at + 1, nest.size() - 1)] : loop()}, {fresh()}};
   }
+  Step inline_block() { return {"inline", {edges_.empty() || chance(10) ? block() : name_of(one_of(edges_).producer)}, {}}; }
   Step parallel() { return {"parallel", {outermost()}, {}}; }
   Step reorder() {
     if (!reductions_commute_) return annotate();
@@ -128,6 +146,12 @@ class StepGenerator {
     if (order.size() < 2) order.push_back(loop());
     return {"reorder", order, {}};
   }
+  Step reverse_compute_at() {
+    if (edges_.empty() || chance(10)) return {"reverse_compute_at", {block(), loop()}, {}};
+    const Edge& edge = one_of(edges_);
+    return {"reverse_compute_at", {name_of(edge.consumer), loop_around(edge.producer)}, {}};
+  }
+  Step reverse_inline() { return {"reverse_inline", {edges_.empty() || chance(10) ? block() : name_of(one_of(edges_).consumer)}, {}}; }
   Step set_scope() { return {"set_scope", {buffer(), chance(50) ? "local" : "shared"}, {}}; }
   Step split() { return {"split", {loop(), std::to_string(pick(5))}, {fresh(), fresh()}}; }
   Step tensorize() { return {"tensorize", {chance(80) ? one_of(one_of(nests_)) : block(), one_of(intrinsics_).name}, {}}; }
@@ -143,7 +167,7 @@ class StepGenerator {
       planned_.push_back({"split", {loop, "2"}, {outer, inner}});
       return std::pair(outer, inner);
     };
-    if (nest.size() == 3 && !reductions_.empty() && chance(50)) {
+    if (nest.size() == 3 && !reductions_.empty() && reductions_commute_ && chance(50)) {
       const std::string& name = one_of(reductions_);
       planned_.push_back({"decompose_reduction", {name, nest[0]}, {}});
       std::vector<std::string> outer, inner;
@@ -190,6 +214,10 @@ class StepGenerator {
   std::vector<std::string> loops_, blocks_, reductions_;
   std::vector<std::vector<std::string>> nests_;
   std::vector<loops::Buffer> buffers_;
+  struct Edge {
+    Path producer, consumer;  // a block and one that reads what it writes
+  };
+  std::vector<Edge> edges_;
 };
 
 }  // namespace dovetail::schedule::test

@@ -1,0 +1,73 @@
+// inline BLOCK
+//
+//   P: A[i] = f(X[i])     C: B[j] = g(A[j], A[j + 1])    ==>   C: B[j] = g(f(X[j]), f(X[j + 1]))          (inline P)
+//
+// Substitutes a producer into all its readers; the block and its buffer disappear. Legal where
+//  - BLOCK is one plain store to an allocation that it alone writes, at distinct spatial iterators, without reduction and without mask,
+//  - only blocks of plain statements read that buffer: no tensor intrinsic, no condition around blocks,
+//  - what BLOCK reads is written, if at all, by statements of the top level before the one that holds BLOCK: it has the same values at the readers.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/block_form.h"
+#include "compiler/schedule/iteration.h"
+#include "compiler/schedule/primitives/primitives.h"
+#include "loops/print.h"
+
+namespace dovetail::schedule {
+
+using namespace loops;
+
+Result<Program> apply_inline(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
+  const std::string& name = step.arguments[0];
+  DOVETAIL_ASSIGN(const Path path, require_block(program, name, "inline"));
+  const Block& block = *as_block(path.back());
+  DOVETAIL_ASSIGN(const StoreTarget target, require_plain_store(block, "inline"));
+  const Buffer buffer = target.buffer;
+  if (!is_allocation(program, buffer))
+    return refuse("inline", name, fmt::format("{} is an output of the program, and must be stored", buffer->name), "inline the producer of an intermediate buffer");
+  const auto dimensions = dimensions_of(block, target.indices, *buffer);
+  if (!dimensions || !one_to_one(block, *dimensions))
+    return refuse("inline", name, fmt::format("the indices of {} are not distinct spatial iterators of the block", buffer->name), "take this step before transform_layout");
+  for (const Expr& term : conjuncts(block.predicate))
+    if (!holds_in_range(block, term, bounds_of(loops_of(path))))
+      return refuse("inline", name, fmt::format("its predicate {} masks a part of {}", loops::to_string(term), buffer->name), "leave it where it is");
+  if (tensorized(program.body, buffer.get()))
+    return refuse("inline", name, fmt::format("a tensor intrinsic uses {}", buffer->name), "take this step before tensorize");
+  if (in_condition(program.body, buffer)) return refuse("inline", name, fmt::format("a condition reads {}", buffer->name), "leave it where it is");
+
+  std::set<std::string> readers;
+  const std::size_t own = top_position(program, path);
+  for (const Path& other : blocks_below(program.body)) {
+    const Block& b = *as_block(other.back());
+    if (reads(other.back(), buffer.get())) readers.insert(b.name);
+    if (b.name != name && writes(other.back(), buffer.get()))
+      return refuse("inline", name, fmt::format("block {} writes {} too", b.name, buffer->name), "inline a block that alone writes its buffer");
+    for (const Region& region : block.reads)
+      if (writes(other.back(), region.buffer.get()) && top_position(program, other) >= own)
+        return refuse("inline", name, fmt::format("block {} writes {}, which it reads, and is not in an earlier nest", b.name, region.buffer->name),
+                      "inline before compute_at brings them together");
+  }
+  if (readers.empty()) return refuse("inline", name, fmt::format("nothing reads {}", buffer->name), "leave it where it is");
+
+  const auto exprs = [&](const Expr& expr) -> Expr {
+    const auto* access = std::get_if<LoadExpr>(&expr->node);
+    return access && access->buffer == buffer ? substitute(target.value, iterators_at(block, *dimensions, access->indices)) : expr;
+  };
+  Program result = program;
+  result.body = replace(program.body, path[own_nest(path)], nullptr);
+  result.body = rewrite_stmt(result.body, [&](const Stmt& stmt) -> Stmt {
+    const Block* reader = as_block(stmt);
+    if (!reader || !readers.count(reader->name)) return stmt;
+    Block copy = *reader;
+    if (copy.init) copy.init = rewrite_stmt(copy.init, {}, exprs);
+    copy.body = rewrite_stmt(copy.body, {}, exprs);
+    if (copy.predicate) copy.predicate = rewrite_expr(copy.predicate, exprs);
+    return make_stmt(with_inferred_regions(std::move(copy)));
+  });
+  std::erase(result.allocations, buffer);
+  return if_proven(std::move(result), readers, intrinsics, "inline", name, "leave it where it is");
+}
+
+}  // namespace dovetail::schedule
