@@ -84,6 +84,12 @@ void each_inner_stmt(Node& node, const F& f) {
 
 // The rebuilding forms share every node whose children did not change.
 Expr with_mapped_children(const Expr& expr, const ExprFn& fn) {
+  if (std::holds_alternative<IntImm>(expr->node) || std::holds_alternative<FloatImm>(expr->node) || std::holds_alternative<VarRef>(expr->node)) return expr;
+  if (const auto* n = std::get_if<Binary>(&expr->node)) {  // most nodes: not copied before a child is known to change
+    Expr a = fn(n->a), b = fn(n->b);
+    if (a == n->a && b == n->b) return expr;
+    return std::make_shared<const ExprNode>(ExprNode{expr->dtype, Binary{n->op, std::move(a), std::move(b)}});
+  }
   auto node = expr->node;
   bool changed = false;
   each_child(node, [&](Expr& child) {

@@ -22,9 +22,13 @@ std::optional<std::int64_t> evaluate_binary(const Binary& n, const Values& value
 Expr simplify(const Expr& expr, const Bounds& bounds) {
   if (!expr) return expr;
   return rewrite_expr(expr, [&](const Expr& node) {
-    for (const SimplifyRule& rule : simplify_rules())
+    const Shapes shape = shape_of(node);
+    if (shape == 0) return node;
+    for (const SimplifyRule& rule : simplify_rules()) {
+      if ((rule.shapes & shape) == 0) continue;
       // The result is new, so its own parts may simplify further. Rules shrink a measure (docs/loop-programs.md), so this ends.
       if (Expr replaced = rule.apply(node, bounds)) return simplify(replaced, bounds);
+    }
     return node;
   });
 }

@@ -36,8 +36,11 @@ std::optional<ByConstant> by_constant(const Expr& expr, BinaryOp op, const Bound
 }
 
 Expr fold_constants(const Expr& expr, const Bounds&) {
-  if (is_floating(expr->dtype) || std::holds_alternative<IntImm>(expr->node)) return nullptr;
-  if (std::holds_alternative<Select>(expr->node)) return nullptr;
+  const auto* binary = std::get_if<Binary>(&expr->node);
+  const auto* unary = std::get_if<Unary>(&expr->node);
+  const auto* conversion = std::get_if<Cast>(&expr->node);
+  const Expr* a = binary != nullptr ? &binary->a : unary != nullptr ? &unary->a : conversion != nullptr ? &conversion->a : nullptr;
+  if (a == nullptr || !literal(*a) || (binary != nullptr && !literal(binary->b)) || is_floating(expr->dtype)) return nullptr;
   const auto value = evaluate(expr, {});
   return value ? int_imm(*value, expr->dtype) : nullptr;
 }
@@ -301,29 +304,46 @@ Expr select_decided(const Expr& expr, const Bounds&) {
   return structurally_equal(n->if_true, n->if_false) ? n->if_true : nullptr;
 }
 
+constexpr Shapes on(BinaryOp op) { return Shapes{1} << static_cast<unsigned>(op); }
+constexpr Shapes kBinary = (Shapes{1} << (static_cast<unsigned>(BinaryOp::logical_or) + 1)) - 1;
+constexpr Shapes kNeg = kBinary + 1, kNot = kNeg << 1, kOtherUnary = kNot << 1, kCast = kOtherUnary << 1, kSelect = kCast << 1, kVar = kSelect << 1;
+constexpr Shapes kUnary = kNeg | kNot | kOtherUnary;
+constexpr Shapes kSum = on(BinaryOp::add) | on(BinaryOp::sub) | on(BinaryOp::mul) | kNeg;
+constexpr Shapes kDiv = on(BinaryOp::floor_div), kMod = on(BinaryOp::floor_mod);
+constexpr Shapes kMinMax = on(BinaryOp::min) | on(BinaryOp::max);
+
 constexpr std::array<SimplifyRule, 18> kRules{{
-    {"fold_constants", "an operation on literals is its value", fold_constants},
-    {"single_value", "an expression whose range is one value is that value; comparisons are decided so", single_value},
-    {"neutral_operand", "x+0, x*1, x*0, x//1, x%1, true && x, ...", neutral_operand},
-    {"same_operands", "min(x, x) = x, x <= x is true, ...", same_operands},
-    {"double_negation", "!!x = x", double_negation},
-    {"select_decided", "select(true, a, b) = a; select(c, a, a) = a", select_decided},
-    {"collect_terms", "sums are constant + sum(coefficient * atom)", collect_terms},
-    {"join_div_mod", "(x//k)*k + x%k = x; (x//k%m)*k + x%k = x % (k*m); x - (x//k)*k = x%k", join_div_mod},
-    {"truncating_to_floor", "x/k = x//k and mod(x, k) = x%k for x >= 0, k > 0", truncating_to_floor},
-    {"div_of_div", "(x//a)//b = x//(a*b) for a, b > 0", div_of_div},
-    {"mod_of_mod", "(x%(a*b))%b = x%b", mod_of_mod},
-    {"div_of_mod", "(x%(a*b))//b = (x//b)%a", div_of_mod},
-    {"mod_in_range", "x%k = x - q*k for q*k <= x < (q+1)*k", mod_in_range},
-    {"div_of_multiples", "(k*a + r)//k = a + r//k", div_of_multiples},
-    {"mod_of_multiples", "(k*a + r)%k = r%k", mod_of_multiples},
-    {"div_by_common_factor", "(g*a + r)//(g*m) = a//m for 0 <= r < g", div_by_common_factor},
-    {"mod_by_common_factor", "(g*a + r)%(g*m) = g*(a%m) + r for 0 <= r < g", mod_by_common_factor},
-    {"min_max_decided", "min(a, b) = a where a <= b is proven", min_max_decided},
+    {"fold_constants", "an operation on literals is its value", kBinary | kUnary | kCast, fold_constants},
+    {"single_value", "an expression whose range is one value is that value; comparisons are decided so", kBinary | kUnary | kCast | kSelect | kVar, single_value},
+    {"neutral_operand", "x+0, x*1, x*0, x//1, x%1, true && x, ...", kBinary, neutral_operand},
+    {"same_operands", "min(x, x) = x, x <= x is true, ...", kBinary, same_operands},
+    {"double_negation", "!!x = x", kNot, double_negation},
+    {"select_decided", "select(true, a, b) = a; select(c, a, a) = a", kSelect, select_decided},
+    {"collect_terms", "sums are constant + sum(coefficient * atom)", kSum, collect_terms},
+    {"join_div_mod", "(x//k)*k + x%k = x; (x//k%m)*k + x%k = x % (k*m); x - (x//k)*k = x%k", kSum, join_div_mod},
+    {"truncating_to_floor", "x/k = x//k and mod(x, k) = x%k for x >= 0, k > 0", on(BinaryOp::div) | on(BinaryOp::mod), truncating_to_floor},
+    {"div_of_div", "(x//a)//b = x//(a*b) for a, b > 0", kDiv, div_of_div},
+    {"mod_of_mod", "(x%(a*b))%b = x%b", kMod, mod_of_mod},
+    {"div_of_mod", "(x%(a*b))//b = (x//b)%a", kDiv, div_of_mod},
+    {"mod_in_range", "x%k = x - q*k for q*k <= x < (q+1)*k", kMod, mod_in_range},
+    {"div_of_multiples", "(k*a + r)//k = a + r//k", kDiv, div_of_multiples},
+    {"mod_of_multiples", "(k*a + r)%k = r%k", kMod, mod_of_multiples},
+    {"div_by_common_factor", "(g*a + r)//(g*m) = a//m for 0 <= r < g", kDiv, div_by_common_factor},
+    {"mod_by_common_factor", "(g*a + r)%(g*m) = g*(a%m) + r for 0 <= r < g", kMod, mod_by_common_factor},
+    {"min_max_decided", "min(a, b) = a where a <= b is proven", kMinMax, min_max_decided},
 }};
 
 }  // namespace
 
 std::span<const SimplifyRule> simplify_rules() { return kRules; }
+
+Shapes shape_of(const Expr& expr) {
+  if (const auto* n = std::get_if<Binary>(&expr->node)) return on(n->op);
+  if (const auto* n = std::get_if<Unary>(&expr->node)) return n->op == UnaryOp::neg ? kNeg : n->op == UnaryOp::logical_not ? kNot : kOtherUnary;
+  if (std::holds_alternative<VarRef>(expr->node)) return kVar;
+  if (std::holds_alternative<Select>(expr->node)) return kSelect;
+  if (std::holds_alternative<Cast>(expr->node)) return kCast;
+  return 0;  // literals, loads, bitcasts and calls stay as they are
+}
 
 }  // namespace dovetail::loops

@@ -2,6 +2,7 @@
 // Every row is brute-force tested (tests/unit/loops/simplify.cpp): a rule without a case in that test fails it.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -9,9 +10,14 @@
 
 namespace dovetail::loops {
 
+// The kinds of nodes, a bit each: which rules are worth trying.
+using Shapes = std::uint32_t;
+Shapes shape_of(const Expr& expr);
+
 struct SimplifyRule {
   std::string_view name;
   std::string_view law;
+  Shapes shapes;  // of the nodes on which it may fire
   Expr (*apply)(const Expr& expr, const Bounds& bounds);
 };
 

@@ -14,10 +14,12 @@
 namespace dovetail::loops {
 namespace {
 
+enum class Rules { all, around_blocks };
+
 class Verifier {
  public:
-  Verifier(const Program& program, const IntrinsicTable& intrinsics, UnprovenIndices unproven, const std::vector<Var>& free)
-      : program_(program), intrinsics_(intrinsics), unproven_(unproven), facts_(bounds_) {
+  Verifier(const Program& program, const IntrinsicTable& intrinsics, UnprovenIndices unproven, const std::vector<Var>& free, Rules rules = Rules::all)
+      : program_(program), intrinsics_(intrinsics), unproven_(unproven), rules_(rules), facts_(bounds_) {
     for (const Var& var : free) visible_.insert(var.get()), free_.insert(var.get());
   }
 
@@ -113,12 +115,14 @@ class Verifier {
     }
     for (const VarNode* var : outer_visible)
       if (free_.count(var) == 0) visible_.erase(var);
-    ++block_depth_;
-    walk(n.init);
-    walk(n.body);
-    --block_depth_;
-    declared_regions(n);
-    reduction(n);
+    if (rules_ == Rules::all) {
+      ++block_depth_;
+      walk(n.init);
+      walk(n.body);
+      --block_depth_;
+      declared_regions(n);
+      reduction(n);
+    }
     visible_ = std::move(outer_visible);
     facts_ = outer_facts;
     block_ = outer_block;
@@ -131,23 +135,23 @@ class Verifier {
     const Expr predicate = n.predicate ? substitute(n.predicate, bindings) : nullptr;
     for (const Iterator& iterator : n.iterators) {
       unique(names, iterator.var->name, "iterator");
-      const std::string text = fmt::format("iterator {} = {}", iterator.var->name, to_string(iterator.binding));
+      const auto text = [&] { return fmt::format("iterator {} = {}", iterator.var->name, to_string(iterator.binding)); };
       if (iterator.extent < 1) report(fmt::format("iterator {} has extent {}", iterator.var->name, iterator.extent), "extents of iterators are 1 or more");
       if (iterator.binding->dtype != iterator.var->dtype)
-        report(fmt::format("{}: binding of type {}, iterator of type {}", text, name(iterator.binding->dtype), name(iterator.var->dtype)), "cast the binding");
+        report(fmt::format("{}: binding of type {}, iterator of type {}", text(), name(iterator.binding->dtype), name(iterator.var->dtype)), "cast the binding");
       read(iterator.binding);
       if (!quasi_affine(iterator.binding)) {
-        report(fmt::format("{} is not affine in the loops around the block", text), "bind iterators to sums of loop variables times constants, and their // and %");
+        report(fmt::format("{} is not affine in the loops around the block", text()), "bind iterators to sums of loop variables times constants, and their // and %");
         continue;
       }
-      if (iterator.binding->dtype != DType::int64) continue;
+      if (iterator.binding->dtype != DType::int64 || range_of(iterator.binding, bounds_).within(0, iterator.extent - 1)) continue;
       Facts facts = facts_;
       if (predicate) facts.assume(predicate);
       const Expr binding = simplify(iterator.binding, bounds_);
       if (facts.in_range(binding, iterator.extent)) continue;
       const auto range = bound(binding, bounds_);
-      report(range ? fmt::format("{} takes values {} to {}, the iterator's are 0 to {}", text, range->min, range->max, iterator.extent - 1)
-                   : fmt::format("{} has no known range, the iterator's is 0 to {}", text, iterator.extent - 1),
+      report(range ? fmt::format("{} takes values {} to {}, the iterator's are 0 to {}", text(), range->min, range->max, iterator.extent - 1)
+                   : fmt::format("{} has no known range, the iterator's is 0 to {}", text(), iterator.extent - 1),
              "guard the block by a predicate (where ...), or correct loop extents or iterator extent");
     }
   }
@@ -276,20 +280,21 @@ class Verifier {
   }
 
   void index(const Buffer& buffer, std::size_t dim, const Expr& expr, std::int64_t below, std::int64_t above) {
-    const std::string text = fmt::format("index {} of dimension {} of buffer {}", to_string(expr), dim, buffer->name);
-    if (expr->dtype != DType::int64) return report(fmt::format("{} has type {}", text, name(expr->dtype)), "indices are int64: cast it");
+    const auto text = [&] { return fmt::format("index {} of dimension {} of buffer {}", to_string(expr), dim, buffer->name); };
+    if (expr->dtype != DType::int64) return report(fmt::format("{} has type {}", text(), name(expr->dtype)), "indices are int64: cast it");
     bool known = true;
     visit_exprs(expr, [&](const Expr& e) {
       if (std::holds_alternative<LoadExpr>(e->node)) known = false;
       if (const auto* n = std::get_if<VarRef>(&e->node)) known &= bounds_.count(n->var.get()) != 0;
     });
     if (!known || unproven_ == UnprovenIndices::allow) return;  // checked when it is run
-    const Expr simple = simplify(expr, bounds_);
     const std::int64_t extent = buffer->shape[dim];
+    if (range_of(expr, bounds_).within(-below, extent - 1 - above)) return;
+    const Expr simple = simplify(expr, bounds_);
     if (facts_.in_range(simplify(simple + below, bounds_), extent) && facts_.in_range(simplify(simple + above, bounds_), extent)) return;
     const auto range = bound(simple, bounds_);
-    report(range ? fmt::format("{} is not proven in bounds: its range is {} to {}, the extent {}", text, range->min + below, range->max + above, extent)
-                 : fmt::format("{} is not proven in bounds: its range is unknown, the extent {}", text, extent),
+    report(range ? fmt::format("{} is not proven in bounds: its range is {} to {}, the extent {}", text(), range->min + below, range->max + above, extent)
+                 : fmt::format("{} is not proven in bounds: its range is unknown, the extent {}", text(), extent),
            "guard the access by a predicate or select, or correct the index");
   }
 
@@ -317,6 +322,7 @@ class Verifier {
     if (outer.buffer != inner.buffer) return false;
     for (std::size_t dim = 0; dim < inner.ranges.size(); ++dim) {
       const RangeExpr &o = outer.ranges[dim], &i = inner.ranges[dim];
+      if (o.extent >= i.extent && structurally_equal(o.min, i.min)) continue;
       const auto at_least_0 = [&](const Expr& expr) {
         const Range range = range_of(simplify(expr, bounds_), bounds_);
         return !range.assumed && range.min >= 0;
@@ -368,6 +374,7 @@ class Verifier {
   const Program& program_;
   const IntrinsicTable& intrinsics_;
   UnprovenIndices unproven_;
+  Rules rules_;
   Diagnostics errors_;
   Bounds bounds_;
   Facts facts_;
@@ -383,6 +390,8 @@ class Verifier {
 Result<void> verify(const Program& program, const IntrinsicTable& intrinsics, UnprovenIndices unproven) {
   return Verifier(program, intrinsics, unproven, {}).run();
 }
+
+Result<void> verify_iterators(const Program& program) { return Verifier(program, {}, UnprovenIndices::report, {}, Rules::around_blocks).run(); }
 
 Result<void> verify(const Intrinsic& intrinsic) {
   Diagnostics errors = Verifier(intrinsic.semantics, {}, UnprovenIndices::report, intrinsic.immediates).run();

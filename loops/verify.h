@@ -15,6 +15,9 @@ enum class UnprovenIndices : std::uint8_t { report, allow };
 
 Result<void> verify(const Program& program, const IntrinsicTable& intrinsics = {}, UnprovenIndices unproven = UnprovenIndices::report);
 
+// Of those rules, the ones that a rewrite of the loops around blocks can break: names, the ranges of iterators, conditions and predicates.
+Result<void> verify_iterators(const Program& program);
+
 // An intrinsic's own rules: its semantics verifies with the immediates as free variables, and every parameter is an operand with a scope.
 Result<void> verify(const Intrinsic& intrinsic);
 

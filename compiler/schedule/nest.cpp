@@ -292,14 +292,29 @@ std::set<std::string> block_names(const Stmt& root) {
   return names;
 }
 
+namespace {
+
+// The program with those of its blocks that are named, and what is around them.
+Program with_blocks(Program program, const std::set<std::string>& names) {
+  program.body = rewrite_stmt(program.body, [&](const Stmt& stmt) -> Stmt {
+    const Block* block = as_block(stmt);
+    return block && !names.count(block->name) && blocks_below(stmt).size() == 1 ? nullptr : stmt;
+  });
+  return program;
+}
+
+}  // namespace
+
 Result<Program> if_proven(Program result, const std::set<std::string>& changed, const IntrinsicTable& intrinsics, std::string_view primitive,
                           std::string_view object, std::string hint) {
-  Program part = result;
-  for (const Path& path : blocks_below(result.body)) {
-    const bool nested = std::any_of(path.begin(), path.end() - 1, [](const Stmt& stmt) { return as_block(stmt) != nullptr; });
-    if (!nested && !changed.count(as_block(path.back())->name)) part.body = replace(part.body, path.back(), nullptr);
-  }
-  if (const auto verified = verify(part, intrinsics); !verified.ok())
+  if (const auto verified = verify(with_blocks(result, changed), intrinsics); !verified.ok())
+    return refuse(primitive, object, "afterwards, " + verified.errors()[0].why, std::move(hint));
+  return result;
+}
+
+Result<Program> if_iterators_proven(Program result, const std::set<std::string>& changed, std::string_view primitive, std::string_view object,
+                                    std::string hint) {
+  if (const auto verified = verify_iterators(with_blocks(result, changed)); !verified.ok())
     return refuse(primitive, object, "afterwards, " + verified.errors()[0].why, std::move(hint));
   return result;
 }

@@ -76,6 +76,10 @@ std::string free_name(const loops::Program& program, const std::string& wanted, 
 Result<loops::Program> if_proven(loops::Program result, const std::set<std::string>& changed, const loops::IntrinsicTable& intrinsics,
                                  std::string_view primitive, std::string_view object, std::string hint);
 
+// The same for a step that changed the loops around these blocks, their iterators and predicates, and nothing inside.
+Result<loops::Program> if_iterators_proven(loops::Program result, const std::set<std::string>& changed, std::string_view primitive,
+                                           std::string_view object, std::string hint);
+
 std::set<std::string> block_names(const loops::Stmt& root);
 Diagnostic refuse(std::string_view primitive, std::string_view object, std::string why, std::string hint);
 

@@ -12,7 +12,7 @@ namespace dovetail::schedule {
 
 using namespace loops;
 
-Result<Program> apply_fuse(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
+Result<Program> apply_fuse(const Program& program, Step& step, const IntrinsicTable&) {
   const std::string& outer_name = step.arguments[0];
   const std::string& inner_name = step.arguments[1];
   DOVETAIL_ASSIGN(const Path path, require_loop(program, outer_name, "fuse"));
@@ -39,7 +39,7 @@ Result<Program> apply_fuse(const Program& program, Step& step, const IntrinsicTa
                                     {inner->var.get(), floor_mod(ref(fused), inner->extent)}})};
   Program result = program;
   result.body = replace(program.body, path.back(), make_stmt(std::move(loop)));
-  return if_proven(std::move(result), block_names(path.back()), intrinsics, "fuse", outer_name, "split after fuse, not before");
+  return if_iterators_proven(std::move(result), block_names(path.back()), "fuse", outer_name, "split after fuse, not before");
 }
 
 }  // namespace dovetail::schedule

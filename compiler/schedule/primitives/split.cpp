@@ -16,7 +16,7 @@ using namespace loops;
 
 constexpr std::int64_t kLargestFactor = std::int64_t{1} << 30;
 
-Result<Program> apply_split(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
+Result<Program> apply_split(const Program& program, Step& step, const IntrinsicTable&) {
   const std::string& name = step.arguments[0];
   DOVETAIL_ASSIGN(const Path path, require_loop(program, name, "split"));
   DOVETAIL_ASSIGN(const std::int64_t factor, require_integer(step.arguments[1], 1, "the factor", "split"));
@@ -54,7 +54,7 @@ Result<Program> apply_split(const Program& program, Step& step, const IntrinsicT
 
   Program result = program;
   result.body = replace(program.body, path.back(), make_stmt(std::move(outer_loop)));
-  return if_proven(std::move(result), block_names(path.back()), intrinsics, "split", name, "split before fuse");
+  return if_iterators_proven(std::move(result), block_names(path.back()), "split", name, "split before fuse");
 }
 
 }  // namespace dovetail::schedule

@@ -79,6 +79,7 @@ TEST_CASE("every simplifier rule fires on its cases and keeps their value") {
       const Expr replaced = rule.apply(expr, kBounds);
       INFO("case " << to_string(expr));
       REQUIRE(replaced != nullptr);
+      CHECK((rule.shapes & shape_of(expr)) != 0);
       check_same(expr, replaced);
     }
   }
