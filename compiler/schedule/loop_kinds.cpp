@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/schedule/thread_axes.h"
 #include "loops/print.h"
 
 namespace dovetail::schedule {
@@ -109,6 +110,28 @@ std::optional<Conflict> broken_unrolled(const Path& path) {
   return Conflict{fmt::format("the unrolled loops there would make {} copies, more than {}", copies, kMostCopies), "split it and unroll the inner loop"};
 }
 
+std::optional<Conflict> broken_pipelined(const Program& program, const Path& path, const IntrinsicTable& intrinsics) {
+  const For& loop = *as_for(path.back());
+  const auto stages = loop.annotations.find(kStages);
+  const auto count = require_integer(stages == loop.annotations.end() ? "" : stages->second, 2, "the number of stages", "pipeline");
+  if (!count.ok()) return Conflict{count.errors()[0].why, fmt::format("annotate {} {} 2", loop.var->name, kStages)};
+  if (loop.extent < *count) return Conflict{fmt::format("it has {} iterations, fewer than {} stages", loop.extent, *count), "give fewer stages"};
+  const auto* body = std::get_if<Sequence>(&loop.body->node);
+  if (!body) return Conflict{"it holds one statement, beside which nothing could run", "cache_read and compute_at its operands into it first"};
+  const Stmt& last = body->body.back();
+  for (std::size_t i = 0; i + 1 < body->body.size(); ++i) {
+    for (const Buffer& buffer : written_below(body->body[i]))
+      if (const std::string why = not_private(program, path, buffer, intrinsics); !why.empty())
+        return Conflict{fmt::format("its statements before the last one write {}, of which iterations cannot have copies: {}", buffer->name, why),
+                        "compute_at all uses into one iteration"};
+    for (const Buffer& buffer : written_below(last))
+      if (reads(body->body[i], buffer.get()))
+        return Conflict{fmt::format("its last statement writes {}, which an earlier one reads and could not read ahead", buffer->name),
+                        "reverse_compute_at later statements to another loop"};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Conflict> broken_kind(const Program& program, const Path& path, const IntrinsicTable& intrinsics) {
@@ -116,10 +139,10 @@ std::optional<Conflict> broken_kind(const Program& program, const Path& path, co
     case ForKind::parallel: return broken_parallel(program, path, intrinsics);
     case ForKind::vectorized: return broken_vectorized(program, path, intrinsics);
     case ForKind::unrolled: return broken_unrolled(path);
-    case ForKind::serial:
-    case ForKind::vthread:
-    case ForKind::pipelined:
-    case ForKind::thread: return std::nullopt;
+    case ForKind::vthread: return carried_dependence(program, path, intrinsics);
+    case ForKind::pipelined: return broken_pipelined(program, path, intrinsics);
+    case ForKind::thread: return broken_axis(program, path, intrinsics);
+    case ForKind::serial: return std::nullopt;
   }
   return std::nullopt;
 }
@@ -134,12 +157,13 @@ std::optional<BrokenKind> first_broken_kind(const Program& program, const Intrin
   return std::nullopt;
 }
 
-Result<Program> with_kind(const Program& program, std::string_view loop, ForKind kind, std::string_view primitive, const IntrinsicTable& intrinsics) {
+Result<Program> with_kind(const Program& program, std::string_view loop, std::string_view primitive, const IntrinsicTable& intrinsics,
+                          const std::function<void(For&)>& change) {
   DOVETAIL_ASSIGN(const Path path, require_loop(program, loop, primitive));
   For changed = *as_for(path.back());
   if (changed.kind != ForKind::serial)
     return refuse(primitive, loop, fmt::format("the loop is {} already", name(changed.kind)), "name a serial loop");
-  changed.kind = kind;
+  change(changed);
   Program result = program;
   result.body = replace(program.body, path.back(), make_stmt(std::move(changed)));
   if (auto conflict = broken_kind(result, *find_loop(result.body, loop), intrinsics))

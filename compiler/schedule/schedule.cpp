@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compiler/schedule/decisions.h"
 #include "compiler/schedule/loop_kinds.h"
 #include "compiler/schedule/nest.h"
 
@@ -44,7 +45,10 @@ Result<void> Schedule::apply(Step step) {
       if (const loops::Block* outer = as_block(path[i]))
         return Diagnostic{fmt::format("cannot apply `{}`", to_string(step)), "schedule",
                           fmt::format("block {} holds block {}", outer->name, as_block(path.back())->name), "schedule programs without nested blocks"};
-  DOVETAIL_ASSIGN(loops::Program result, primitive->apply(program_, step, *intrinsics_));
+  DOVETAIL_ASSIGN(Step resolved, resolve(step, trace_));
+  DOVETAIL_ASSIGN(loops::Program result, primitive->apply(program_, resolved, *intrinsics_));
+  step.results = resolved.results;
+  if (step.primitive == "sample") step.arguments = resolved.arguments;  // with the decision
   if (auto broken = first_broken_kind(result, *intrinsics_); broken && !first_broken_kind(program_, *intrinsics_))
     return refuse(step.primitive, step.arguments[0], fmt::format("it would break {}: {}", broken->loop, broken->conflict.why),
                   fmt::format("take this step before, or {}", broken->conflict.hint));
@@ -67,6 +71,9 @@ Schedule& Schedule::step(std::string primitive, std::vector<std::string> argumen
 Schedule& Schedule::split(const std::string& loop, std::int64_t factor, const std::string& outer, const std::string& inner) {
   return step("split", {loop, std::to_string(factor)}, {outer, inner});
 }
+Schedule& Schedule::split(const std::string& loop, const std::string& factor, const std::string& outer, const std::string& inner) {
+  return step("split", {loop, factor}, {outer, inner});
+}
 Schedule& Schedule::fuse(const std::string& outer, const std::string& inner, const std::string& fused) {
   return step("fuse", {outer, inner}, {fused});
 }
@@ -74,6 +81,9 @@ Schedule& Schedule::reorder(const std::vector<std::string>& loops) { return step
 Schedule& Schedule::unroll(const std::string& loop) { return step("unroll", {loop}); }
 Schedule& Schedule::vectorize(const std::string& loop) { return step("vectorize", {loop}); }
 Schedule& Schedule::parallel(const std::string& loop) { return step("parallel", {loop}); }
+Schedule& Schedule::bind(const std::string& loop, const std::string& axis) { return step("bind", {loop, axis}); }
+Schedule& Schedule::vthread(const std::string& loop) { return step("vthread", {loop}); }
+Schedule& Schedule::pipeline(const std::string& loop, std::int64_t stages) { return step("pipeline", {loop, std::to_string(stages)}); }
 Schedule& Schedule::compute_at(const std::string& block, const std::string& loop) { return step("compute_at", {block, loop}); }
 Schedule& Schedule::reverse_compute_at(const std::string& block, const std::string& loop) { return step("reverse_compute_at", {block, loop}); }
 Schedule& Schedule::inline_block(const std::string& block) { return step("inline", {block}); }
@@ -94,6 +104,13 @@ Schedule& Schedule::decompose_reduction(const std::string& block, const std::str
 Schedule& Schedule::tensorize(const std::string& loop, const std::string& intrinsic) { return step("tensorize", {loop, intrinsic}); }
 Schedule& Schedule::annotate(const std::string& loop_or_block, const std::string& key, const std::string& value) {
   return step("annotate", {loop_or_block, key, value});
+}
+
+std::int64_t Schedule::sample(const std::string& name, const std::vector<std::int64_t>& candidates) {
+  std::vector<std::string> arguments{name, "among", fmt::format("{}", fmt::join(candidates, ","))};
+  if (const auto preset = presets_.find(name); preset != presets_.end()) arguments.insert(arguments.end(), {"=", std::to_string(preset->second)});
+  step("sample", std::move(arguments));
+  return errors_.empty() ? decisions_of(trace_).back().value : 1;
 }
 
 }  // namespace dovetail::schedule

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,11 +54,15 @@ class Schedule {
   // Shorthands for apply. Errors are kept: after the first refused step the others do nothing, and status() tells which step and why, so that
   // schedule functions read as a list of steps.
   Schedule& split(const std::string& loop, std::int64_t factor, const std::string& outer, const std::string& inner);
+  Schedule& split(const std::string& loop, const std::string& factor, const std::string& outer, const std::string& inner);  // "$tile"
   Schedule& fuse(const std::string& outer, const std::string& inner, const std::string& fused);
   Schedule& reorder(const std::vector<std::string>& loops);
   Schedule& unroll(const std::string& loop);
   Schedule& vectorize(const std::string& loop);
   Schedule& parallel(const std::string& loop);
+  Schedule& bind(const std::string& loop, const std::string& axis);
+  Schedule& vthread(const std::string& loop);
+  Schedule& pipeline(const std::string& loop, std::int64_t stages);
   Schedule& compute_at(const std::string& block, const std::string& loop);
   Schedule& reverse_compute_at(const std::string& block, const std::string& loop);
   Schedule& inline_block(const std::string& block);
@@ -69,6 +74,10 @@ class Schedule {
   Schedule& decompose_reduction(const std::string& block, const std::string& loop, const std::string& init_block);
   Schedule& tensorize(const std::string& loop, const std::string& intrinsic);
   Schedule& annotate(const std::string& loop_or_block, const std::string& key, const std::string& value);
+  // Decides NAME: as preset by decide(), else the first candidate. Later steps write "$NAME"; the value is returned as well, for what depends on it (1
+  // where the step is refused).
+  std::int64_t sample(const std::string& name, const std::vector<std::int64_t>& candidates);
+  void decide(std::map<std::string, std::int64_t> decisions) { presets_ = std::move(decisions); }
   Result<void> status() const { return errors_; }
 
  private:
@@ -77,6 +86,7 @@ class Schedule {
   loops::Program program_;
   const loops::IntrinsicTable* intrinsics_;
   std::vector<Step> trace_;
+  std::map<std::string, std::int64_t> presets_;
   Diagnostics errors_;
 };
 

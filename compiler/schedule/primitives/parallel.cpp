@@ -16,7 +16,7 @@ namespace dovetail::schedule {
 using namespace loops;
 
 Result<Program> apply_parallel(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
-  return with_kind(program, step.arguments[0], ForKind::parallel, "parallel", intrinsics);
+  return with_kind(program, step.arguments[0], "parallel", intrinsics, [](For& loop) { loop.kind = ForKind::parallel; });
 }
 
 }  // namespace dovetail::schedule

@@ -22,5 +22,9 @@ Result<loops::Program> apply_parallel(const loops::Program& program, Step& step,
 Result<loops::Program> apply_reverse_compute_at(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 Result<loops::Program> apply_inline(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 Result<loops::Program> apply_reverse_inline(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+Result<loops::Program> apply_bind(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+Result<loops::Program> apply_vthread(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+Result<loops::Program> apply_pipeline(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+Result<loops::Program> apply_sample(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 
 }  // namespace dovetail::schedule

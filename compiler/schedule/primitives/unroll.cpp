@@ -12,7 +12,7 @@ namespace dovetail::schedule {
 using namespace loops;
 
 Result<Program> apply_unroll(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
-  return with_kind(program, step.arguments[0], ForKind::unrolled, "unroll", intrinsics);
+  return with_kind(program, step.arguments[0], "unroll", intrinsics, [](For& loop) { loop.kind = ForKind::unrolled; });
 }
 
 }  // namespace dovetail::schedule

@@ -15,7 +15,7 @@ namespace dovetail::schedule {
 using namespace loops;
 
 Result<Program> apply_vectorize(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
-  return with_kind(program, step.arguments[0], ForKind::vectorized, "vectorize", intrinsics);
+  return with_kind(program, step.arguments[0], "vectorize", intrinsics, [](For& loop) { loop.kind = ForKind::vectorized; });
 }
 
 }  // namespace dovetail::schedule

@@ -1,9 +1,11 @@
 // What the kinds of loops promise, made visible to an interpreter that runs every loop in order: a program in which independent iterations run
-// backwards and each has its own copy of the buffers that are private to it. It must compute the same values, and read nothing unwritten.
+// backwards and interleaved, and each has its own copy of the buffers that are private to it. It must compute the same values, and read nothing
+// unwritten.
 #pragma once
 
 #include <algorithm>
 
+#include "compiler/schedule/dependence.h"
 #include "compiler/schedule/nest.h"
 
 namespace dovetail::schedule::test {
@@ -60,29 +62,60 @@ inline loops::Stmt with_copies(const loops::Stmt& stmt, const loops::Buffer& buf
 }
 
 inline bool promises_independence(const loops::For& loop) {
-  return loop.kind == loops::ForKind::parallel || loop.kind == loops::ForKind::vectorized;
+  return loop.kind != loops::ForKind::serial && loop.kind != loops::ForKind::unrolled && loop.kind != loops::ForKind::pipelined;
 }
 
-inline loops::Program any_order(loops::Program program) {
+// One loop for each of `parts`, the statements of its body in groups; the first keeps its name.
+inline loops::Stmt distributed(const loops::Program& program, const loops::For& loop, const std::vector<loops::Stmt>& parts) {
+  using namespace loops;
+  std::vector<Stmt> nests;
+  std::vector<std::string> names;
+  for (const Stmt& part : parts) {
+    For nest = loop;
+    nest.body = part;
+    if (!nests.empty()) {
+      nest.var = make_var(free_name(program, loop.var->name + ".next", names), loop.var->dtype);
+      names.push_back(nest.var->name);
+      nest.body = substitute(part, {{loop.var.get(), ref(nest.var)}});
+    }
+    nests.push_back(make_stmt(std::move(nest)));
+  }
+  return sequence(std::move(nests));
+}
+
+// Independent iterations: backwards, all of them at one statement before any is at the next. Pipelined ones: all that runs ahead comes before the last
+// statement's first iteration.
+inline loops::Program any_order(loops::Program program, const loops::IntrinsicTable& intrinsics) {
   using namespace loops;
   std::vector<std::string> names;
   visit_stmts(program.body, [&](const Stmt& stmt) {
-    if (const For* loop = as_for(stmt); loop && promises_independence(*loop) && loop->extent > 1) names.push_back(loop->var->name);
+    const For* loop = as_for(stmt);
+    if (loop && (promises_independence(*loop) || loop->kind == ForKind::pipelined) && loop->extent > 1) names.push_back(loop->var->name);
   });
   for (const std::string& name : names) {
-    const Stmt stmt = find_loop(program.body, name)->back();
+    const auto path = find_loop(program.body, name);
+    const Stmt stmt = path->back();
     For loop = *as_for(stmt);
     const Stmt others = replace(program.body, stmt, nullptr);
     for (Buffer& buffer : program.allocations) {
       if (!writes(loop.body, buffer.get()) || (others && (reads(others, buffer.get()) || writes(others, buffer.get())))) continue;
+      if (loop.kind == ForKind::pipelined && !not_private(program, *path, buffer, intrinsics).empty()) continue;  // an accumulator of the last statement
       BufferNode node = *buffer;
       node.shape.insert(node.shape.begin(), loop.extent);
       const Buffer copies = std::make_shared<const BufferNode>(std::move(node));
       loop.body = with_copies(loop.body, buffer, copies, loop);
       buffer = copies;
     }
-    loop.body = substitute(loop.body, {{loop.var.get(), int_imm(loop.extent - 1, loop.var->dtype) - ref(loop.var)}});
-    program.body = replace(program.body, stmt, make_stmt(std::move(loop)));
+    const bool pipelined = loop.kind == ForKind::pipelined;
+    if (!pipelined) loop.body = substitute(loop.body, {{loop.var.get(), int_imm(loop.extent - 1, loop.var->dtype) - ref(loop.var)}});
+    std::vector<Stmt> parts{loop.body};
+    if (const auto* body = std::get_if<Sequence>(&loop.body->node)) {
+      parts = body->body;
+      if (pipelined) parts = {sequence({body->body.begin(), body->body.end() - 1}), body->body.back()};
+    }
+    loop.kind = ForKind::serial;  // names of inner loops occur once: what was distributed is done
+    loop.thread_axis.clear();
+    program.body = replace(program.body, stmt, distributed(program, loop, parts));
   }
   return program;
 }

@@ -85,7 +85,7 @@ void walk(std::uint64_t seed, const Case& start, int steps, bool reductions_comm
 
 TEST_CASE("random steps on chains of tensor expressions keep their values") {
   Counts counts;
-  const auto programs = static_cast<std::uint64_t>(8000 * scale());
+  const auto programs = static_cast<std::uint64_t>(9000 * scale());
   for (std::uint64_t seed = first_seed(); seed < first_seed() + programs; ++seed) {
     // Floating values are small integers: their sums are exact in any order.
     auto chain = ChainGenerator(seed, seed % 3 == 0 ? DType::float32 : DType::int32).generate();

@@ -31,31 +31,37 @@ inline void shrink_trace(Failing& failing, const Fails& fails) {
 }
 
 // The program without one nest of its top level. What others read of its results becomes an input of small numbers; buffers that nothing uses any
-// more go, and outputs that no nest writes.
+// more go.
 inline Case without_nest(const Case& start, const loops::Stmt& nest) {
-  Case smaller = start;
+  Case smaller{start.program, {}};
   smaller.program.body = replace(start.program.body, nest, nullptr);
-  const auto used = [&](const loops::Buffer& buffer, bool written) {
-    return writes(smaller.program.body, buffer.get()) || (!written && reads(smaller.program.body, buffer.get()));
-  };
   smaller.program.parameters.clear();
-  smaller.arguments.clear();
-  std::size_t argument = 0;
-  for (const loops::Parameter& parameter : start.program.parameters) {
-    const bool output = parameter.role == loops::ParameterRole::output, keep = used(parameter.buffer, output);
-    if (keep) smaller.program.parameters.push_back(parameter);
-    if (!output && keep) smaller.arguments.push_back(start.arguments[argument]);
-    if (!output) ++argument;
-  }
-  std::erase_if(smaller.program.allocations, [&](const loops::Buffer& buffer) {
-    if (used(buffer, true)) return false;
-    if (!used(buffer, false)) return true;
+  smaller.program.allocations.clear();
+  const auto written = [&](const loops::Buffer& buffer) { return writes(smaller.program.body, buffer.get()); };
+  const auto read = [&](const loops::Buffer& buffer) { return reads(smaller.program.body, buffer.get()); };
+  const auto take_as_input = [&](const loops::Buffer& buffer) {
+    if (!read(buffer)) return;
     NdArray values(buffer->dtype, buffer->shape);
-    for (std::int64_t i = 0; i < values.count(); ++i) is_floating(buffer->dtype) ? values.set_double(i, i % 5) : values.set_int64(i, i % 5);
+    for (std::int64_t i = 0; i < values.count(); ++i) is_floating(buffer->dtype) ? values.set_double(i, static_cast<double>(i % 5)) : values.set_int64(i, i % 5);
     smaller.program.parameters.push_back({buffer, loops::ParameterRole::input});
     smaller.arguments.push_back(std::move(values));
-    return true;
-  });
+  };
+  std::size_t argument = 0;
+  for (const loops::Parameter& parameter : start.program.parameters) {
+    if (parameter.role == loops::ParameterRole::output) {
+      if (written(parameter.buffer)) smaller.program.parameters.push_back(parameter);
+      else take_as_input(parameter.buffer);
+      continue;
+    }
+    const NdArray& values = start.arguments[argument++];
+    if (!read(parameter.buffer)) continue;
+    smaller.program.parameters.push_back(parameter);
+    smaller.arguments.push_back(values);
+  }
+  for (const loops::Buffer& buffer : start.program.allocations) {
+    if (written(buffer)) smaller.program.allocations.push_back(buffer);
+    else take_as_input(buffer);
+  }
   return smaller;
 }
 

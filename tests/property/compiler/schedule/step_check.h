@@ -75,7 +75,7 @@ class CheckedSchedule {
     if (step.primitive == "transform_layout") pack_parameter(before, step);
     if (std::string why = differs(after); !why.empty()) return fail(why + "\nafter:\n" + loops::to_string(after));
     if (keeps_kinds_) {
-      const loops::Program reversed = any_order(after);
+      const loops::Program reversed = any_order(after, intrinsics_);
       if (reversed.body != after.body)
         if (std::string why = differs(reversed); !why.empty()) return fail(why + "\nin another order:\n" + loops::to_string(reversed));
     }

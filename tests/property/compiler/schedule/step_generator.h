@@ -13,7 +13,7 @@ namespace dovetail::schedule::test {
 
 class StepGenerator {
  public:
-  // `reductions_commute`: else the order of loops is left alone.
+  // `reductions_commute`: else the order of reductions is left alone.
   StepGenerator(std::uint64_t seed, const loops::IntrinsicTable& intrinsics, bool reductions_commute)
       : random_(seed * 7919 + 1), intrinsics_(intrinsics), reductions_commute_(reductions_commute) {}
 
@@ -25,22 +25,26 @@ class StepGenerator {
   static const std::vector<Kind>& kinds() {
     static const std::vector<Kind> rows{
         {"annotate", 1, &StepGenerator::annotate},
+        {"bind", 2, &StepGenerator::bind},
         {"cache_read", 2, &StepGenerator::cache_read},
         {"cache_write", 2, &StepGenerator::cache_write},
         {"compute_at", 3, &StepGenerator::compute_at},
         {"decompose_reduction", 2, &StepGenerator::decompose_reduction},
         {"fuse", 2, &StepGenerator::fuse},
-        {"inline", 2, &StepGenerator::inline_block},
+        {"inline", 3, &StepGenerator::inline_block},
         {"parallel", 2, &StepGenerator::parallel},
+        {"pipeline", 2, &StepGenerator::pipeline},
         {"reorder", 2, &StepGenerator::reorder},
         {"reverse_compute_at", 4, &StepGenerator::reverse_compute_at},
-        {"reverse_inline", 5, &StepGenerator::reverse_inline},
+        {"reverse_inline", 8, &StepGenerator::reverse_inline},
+        {"sample", 1, &StepGenerator::sample},
         {"set_scope", 2, &StepGenerator::set_scope},
         {"split", 3, &StepGenerator::split},
         {"tensorize", 2, &StepGenerator::tensorize},
         {"transform_layout", 2, &StepGenerator::transform_layout},
         {"unroll", 2, &StepGenerator::unroll},
         {"vectorize", 2, &StepGenerator::vectorize},
+        {"vthread", 2, &StepGenerator::vthread},
     };
     return rows;
   }
@@ -48,6 +52,7 @@ class StepGenerator {
   Step next(const loops::Program& program) {
     look_at(program);
     if (planned_.empty() && chance(12)) plan_tensorize();
+    if (planned_.empty() && chance(4)) plan_pipeline();
     if (!planned_.empty()) {
       Step step = planned_.back();
       planned_.pop_back();
@@ -69,7 +74,7 @@ class StepGenerator {
 
   void look_at(const loops::Program& program) {
     program_ = program;
-    loops_.clear(), blocks_.clear(), reductions_.clear(), buffers_.clear(), nests_.clear(), edges_.clear();
+    loops_.clear(), blocks_.clear(), reductions_.clear(), buffers_.clear(), nests_.clear(), edges_.clear(), sequences_.clear();
     for (const Path& path : blocks_below(program.body)) {
       blocks_.push_back(as_block(path.back())->name);
       if (as_block(path.back())->init) reductions_.push_back(blocks_.back());
@@ -82,7 +87,10 @@ class StepGenerator {
         for (const loops::Region& region : as_block(from.back())->writes)
           if (from.back() != to.back() && reads(to.back(), region.buffer.get())) edges_.push_back({from, to});
     loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
-      if (as_for(stmt)) loops_.push_back(as_for(stmt)->var->name);
+      const loops::For* loop = as_for(stmt);
+      if (!loop) return;
+      loops_.push_back(loop->var->name);
+      if (std::holds_alternative<loops::Sequence>(loop->body->node)) sequences_.push_back(loop->var->name);
     });
     for (const loops::Parameter& parameter : program.parameters) buffers_.push_back(parameter.buffer);
     for (const loops::Buffer& buffer : program.allocations) buffers_.push_back(buffer);
@@ -113,6 +121,10 @@ class StepGenerator {
   static std::string name_of(const Path& block) { return as_block(block.back())->name; }
 
   Step annotate() { return {"annotate", {chance(4) ? "nowhere" : chance(50) ? loop() : block(), "note", std::to_string(pick(9))}, {}}; }
+  Step bind() {
+    static const std::vector<std::string> axes{"block.x", "block.y", "block.x", "thread.x", "thread.y", "thread.x", "thread.w"};
+    return {"bind", {outermost(), one_of(axes)}, {}};
+  }
   Step cache_read() {
     const std::string name = block();
     return {"cache_read", {name, buffer_of(name, false), "local"}, {fresh()}};
@@ -121,10 +133,20 @@ class StepGenerator {
     const std::string name = block();
     return {"cache_write", {name, buffer_of(name, true), "local"}, {fresh()}};
   }
+  // It makes the loops of the block anew, and with them the order of its reduction.
+  bool may_reduce_anew(const std::string& name) {
+    const auto path = find_block(program_.body, name);
+    if (reductions_commute_ || !path) return true;
+    const auto& iterators = as_block(path->back())->iterators;
+    return std::all_of(iterators.begin(), iterators.end(), [](const loops::Iterator& i) { return i.kind == loops::IterKind::spatial; });
+  }
   Step compute_at() {
-    if (edges_.empty() || chance(10)) return {"compute_at", {block(), loop()}, {}};
-    const Edge& edge = one_of(edges_);
-    return {"compute_at", {name_of(edge.producer), loop_around(edge.consumer)}, {}};
+    std::string name = block(), at = loop();
+    if (!edges_.empty() && !chance(10)) {
+      const Edge& edge = one_of(edges_);
+      name = name_of(edge.producer), at = loop_around(edge.consumer);
+    }
+    return may_reduce_anew(name) ? Step{"compute_at", {name, at}, {}} : annotate();
   }
   Step decompose_reduction() {
     const std::string name = reductions_.empty() || chance(10) ? block() : one_of(reductions_);
@@ -138,6 +160,7 @@ class StepGenerator {
   }
   Step inline_block() { return {"inline", {edges_.empty() || chance(10) ? block() : name_of(one_of(edges_).producer)}, {}}; }
   Step parallel() { return {"parallel", {outermost()}, {}}; }
+  Step pipeline() { return {"pipeline", {sequences_.empty() || chance(20) ? loop() : one_of(sequences_), std::to_string(1 + pick(3))}, {}}; }
   Step reorder() {
     if (!reductions_commute_) return annotate();
     std::vector<std::string> order = one_of(nests_);
@@ -152,12 +175,22 @@ class StepGenerator {
     return {"reverse_compute_at", {name_of(edge.consumer), loop_around(edge.producer)}, {}};
   }
   Step reverse_inline() { return {"reverse_inline", {edges_.empty() || chance(10) ? block() : name_of(one_of(edges_).consumer)}, {}}; }
+  Step sample() {
+    std::string name = chance(90) ? "d" + std::to_string(next_name_++) : decisions_.empty() ? "d,1" : one_of(decisions_);
+    decisions_.push_back(name);
+    if (chance(30)) return {"sample", {name, "among", "2,3"}, {}};
+    return {"sample", {name, "among", "2,3,4", "=", std::to_string(2 + pick(4))}, {}};
+  }
   Step set_scope() { return {"set_scope", {buffer(), chance(50) ? "local" : "shared"}, {}}; }
-  Step split() { return {"split", {loop(), std::to_string(pick(5))}, {fresh(), fresh()}}; }
+  Step split() {
+    const std::string factor = decisions_.empty() || chance(50) ? std::to_string(pick(5)) : "$" + one_of(decisions_);
+    return {"split", {loop(), factor}, {fresh(), fresh()}};
+  }
   Step tensorize() { return {"tensorize", {chance(80) ? one_of(one_of(nests_)) : block(), one_of(intrinsics_).name}, {}}; }
   Step transform_layout() { return {"transform_layout", layout(), {}}; }
   Step unroll() { return {"unroll", {innermost()}, {}}; }
   Step vectorize() { return {"vectorize", {innermost()}, {}}; }
+  Step vthread() { return {"vthread", {outermost()}, {}}; }
 
   // Steps that lead to an intrinsic: single ones seldom get there.
   void plan_tensorize() {
@@ -186,6 +219,15 @@ class StepGenerator {
     std::reverse(planned_.begin(), planned_.end());
   }
 
+  // A producer computed in a loop of its consumer, and the loop pipelined.
+  void plan_pipeline() {
+    if (edges_.empty()) return;
+    const Edge& edge = one_of(edges_);
+    const std::string loop = loop_around(edge.consumer);
+    if (!may_reduce_anew(name_of(edge.producer))) return;
+    planned_ = {{"pipeline", {loop, "2"}, {}}, {"compute_at", {name_of(edge.producer), loop}, {}}};
+  }
+
   std::vector<std::string> layout() {
     const loops::Buffer& target = one_of(buffers_);
     std::vector<std::string> parts;
@@ -212,6 +254,8 @@ class StepGenerator {
   int next_name_ = 0;
   std::vector<Step> planned_;  // last first
   std::vector<std::string> loops_, blocks_, reductions_;
+  std::vector<std::string> sequences_;  // loops that hold several statements
+  std::vector<std::string> decisions_;  // names, decided or not
   std::vector<std::vector<std::string>> nests_;
   std::vector<loops::Buffer> buffers_;
   struct Edge {
