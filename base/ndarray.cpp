@@ -119,8 +119,8 @@ NdArray::NdArray(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(sha
   bytes_.resize(static_cast<std::size_t>(total_bytes));
 }
 
-NdArray::NdArray(DType dtype, Shape shape, std::vector<std::byte> bytes)
-    : dtype_(dtype), shape_(std::move(shape)), count_(element_count(shape_)), bytes_(std::move(bytes)) {
+NdArray::NdArray(DType dtype, Shape shape, std::span<const std::byte> bytes)
+    : dtype_(dtype), shape_(std::move(shape)), count_(element_count(shape_)), bytes_(bytes.begin(), bytes.end()) {
   const auto element_bytes = static_cast<std::size_t>(size_bytes(dtype));
   DOVETAIL_CHECK(
       bytes_.size() % element_bytes == 0 && bytes_.size() / element_bytes == static_cast<std::size_t>(count_),

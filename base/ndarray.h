@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,11 +19,25 @@ using Shape = std::vector<std::int64_t>;
 std::int64_t element_count(const Shape& shape);
 std::string to_string(const Shape& shape);  // "[1, 16, 8, 8]"
 
+// Storage aligned for the widest vector registers.
+template <typename T>
+struct AlignedAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kAlignment{64};
+  AlignedAllocator() = default;
+  template <typename U>
+  explicit AlignedAllocator(const AlignedAllocator<U>&) {}
+  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlignment)); }
+  void deallocate(T* pointer, std::size_t) { ::operator delete(pointer, kAlignment); }
+  bool operator==(const AlignedAllocator&) const = default;
+};
+using AlignedBytes = std::vector<std::byte, AlignedAllocator<std::byte>>;
+
 class NdArray {
  public:
   NdArray() : NdArray(DType::float32, {0}) {}
   NdArray(DType dtype, Shape shape);  // zero-filled
-  NdArray(DType dtype, Shape shape, std::vector<std::byte> bytes);  // precondition: bytes.size() == count * size
+  NdArray(DType dtype, Shape shape, std::span<const std::byte> bytes);  // a copy; precondition: bytes.size() == count * size
 
   template <typename T>
   static NdArray from(Shape shape, const std::vector<T>& values) {
@@ -69,7 +84,7 @@ class NdArray {
   DType dtype_;
   Shape shape_;
   std::int64_t count_;
-  std::vector<std::byte> bytes_;
+  AlignedBytes bytes_;
 };
 
 // IEEE binary16 and bfloat16 as bit patterns; rounding to nearest even.

@@ -28,6 +28,8 @@ struct Tensor {
   DType dtype = DType::float32;
   Shape shape;
   std::optional<NdArray> constant;
+  // Where `shape` is not the model's: the index map from it, and the name of the value whose elements these are.
+  std::string layout = {}, logical = {};
 };
 using TensorIndex = std::int32_t;
 
@@ -37,6 +39,23 @@ struct HostStep {
   std::vector<std::string> origins;  // imported node names it stands for; empty for relayouts
   loops::Program program;
   std::vector<TensorIndex> arguments, results;
+};
+
+// A compiled kernel run on the CPU: a function of the bundle's shared object.
+struct CpuStep {
+  std::string name;                  // of the node that gives the group its name, or "relayout X"
+  std::vector<std::string> origins;  // imported node names that the kernel stands for; empty for relayouts
+  std::string symbol;                // of type Kernel (bundle/kernel_abi.h)
+  std::vector<TensorIndex> arguments, results;  // the kernel's buffers in this order
+  std::uint64_t shared_bytes = 0;    // workspace of the kernel
+  std::uint64_t local_bytes = 0;     // workspace of each thread
+  std::uint64_t operations = 0;      // arithmetic operations of the nodes, a multiply-add counted as two
+  std::vector<std::string> failures;  // by site
+};
+// The kernels of all CPU steps: an ELF shared object without undefined symbols.
+struct CpuLibrary {
+  std::string processor;             // the class it is made for (base/processor.h)
+  std::vector<std::byte> object;
 };
 
 // Where a tensor lies in the accelerator's memory while a step runs. Bytes are copied as they are.
@@ -71,13 +90,14 @@ struct AccelStep {
   std::vector<InstructionRange> ranges;
   std::uint64_t uops = 0;  // micro-ops in the image
 };
-using Step = std::variant<HostStep, AccelStep>;
+using Step = std::variant<HostStep, CpuStep, AccelStep>;
 
 struct Bundle {
   std::string name;
   std::vector<Tensor> tensors;
   std::vector<TensorIndex> inputs, outputs;
   std::vector<Step> steps;  // in execution order
+  std::optional<CpuLibrary> cpu;  // where there are CPU steps
   Json report;              // compile report: nodes, targets, reasons (docs/architecture.md, "compile report")
 };
 

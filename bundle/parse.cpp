@@ -68,6 +68,10 @@ class Reader {
         if (!errors_.empty()) break;
         read_step(step, bundle);
       }
+      if (const auto cpu = manifest.find("cpu"); cpu && errors_.empty()) {
+        const auto object = blob(cpu->at("object"));
+        bundle.cpu = CpuLibrary{cpu->at("processor").text(), {object.begin(), object.end()}};
+      }
     }
     if (!errors_.empty()) return errors_;
     if (auto verified = verify(bundle); !verified.ok()) {
@@ -148,6 +152,7 @@ class Reader {
   void read_step(const ManifestValue& item, Bundle& bundle) {
     const std::string kind = item.at("kind").text();
     if (kind == "host") bundle.steps.emplace_back(read_host(item));
+    else if (kind == "cpu") bundle.steps.emplace_back(read_cpu(item));
     else if (kind == "accel") bundle.steps.emplace_back(read_accel(item));
     else item.at("kind").fail(fmt::format("unknown kind of step \"{}\"", kind));
   }
@@ -164,6 +169,20 @@ class Reader {
                                         fmt::format("{}, {}.program", where_, item.path()));
     if (program.ok()) step.program = *std::move(program);
     else errors_ = program.errors();
+    return step;
+  }
+
+  CpuStep read_cpu(const ManifestValue& item) {
+    CpuStep step;
+    step.name = item.at("name").text();
+    step.origins = item.at("origins").texts();
+    step.symbol = item.at("symbol").text();
+    step.arguments = read_indices(item.at("arguments"));
+    step.results = read_indices(item.at("results"));
+    step.shared_bytes = item.at("shared_bytes").natural(kMaxTensorBytes);
+    step.local_bytes = item.at("local_bytes").natural(kMaxTensorBytes);
+    step.operations = item.at("operations").natural(kAnyNatural);
+    step.failures = item.at("failures").texts();
     return step;
   }
 

@@ -54,6 +54,7 @@ std::vector<std::byte> to_bytes(std::string_view text) {
 
 Json to_json(const Tensor& tensor, BlobWriter& blobs) {
   Json json{{"name", tensor.name}, {"dtype", name(tensor.dtype)}, {"shape", tensor.shape}};
+  if (!tensor.layout.empty()) json.update({{"layout", tensor.layout}, {"logical", tensor.logical}});
   if (tensor.constant) json["constant"] = blobs.add(tensor.constant->bytes());
   return json;
 }
@@ -71,6 +72,19 @@ Json to_json(const HostStep& step, BlobWriter& blobs) {
           {"program", blobs.keep(to_bytes(loops::to_string(step.program)))},
           {"arguments", step.arguments},
           {"results", step.results}};
+}
+
+Json to_json(const CpuStep& step, BlobWriter&) {
+  return {{"kind", "cpu"},
+          {"name", step.name},
+          {"origins", step.origins},
+          {"symbol", step.symbol},
+          {"arguments", step.arguments},
+          {"results", step.results},
+          {"shared_bytes", step.shared_bytes},
+          {"local_bytes", step.local_bytes},
+          {"operations", step.operations},
+          {"failures", step.failures}};
 }
 
 Json to_json(const AccelStep& step, BlobWriter& blobs) {
@@ -111,9 +125,9 @@ std::vector<std::byte> serialize(const Bundle& bundle) {
   for (const Tensor& tensor : bundle.tensors) tensors.push_back(to_json(tensor, blobs));
   for (const Step& step : bundle.steps)
     steps.push_back(std::visit([&](const auto& body) { return to_json(body, blobs); }, step));
-  const Json manifest{{"name", bundle.name},       {"tensors", tensors}, {"inputs", bundle.inputs},
-                      {"outputs", bundle.outputs}, {"steps", steps},     {"report", bundle.report},
-                      {"blobs", blobs.sizes()}};
+  Json manifest{{"name", bundle.name}, {"tensors", tensors}, {"inputs", bundle.inputs}, {"outputs", bundle.outputs}, {"steps", steps}, {"report", bundle.report}};
+  if (bundle.cpu) manifest["cpu"] = {{"processor", bundle.cpu->processor}, {"object", blobs.add(bundle.cpu->object)}};
+  manifest["blobs"] = blobs.sizes();
   // Names come from models and need not be UTF-8; JSON must be.
   const std::string text = manifest.dump(-1, ' ', false, Json::error_handler_t::replace);
 

@@ -100,6 +100,14 @@ class Verifier {
                        to_string(buffer.shape), tensor.name, name(tensor.dtype), to_string(tensor.shape)));
   }
 
+  void check(const CpuStep& step) {
+    step_ += fmt::format(" \"{}\"", step.name);
+    if (!bundle_.cpu) fail("it is a kernel, and the bundle has no shared object");
+    if (step.symbol.empty()) fail("it names no kernel");
+    for (const TensorIndex index : step.arguments) use(index, "an argument");
+    for (const TensorIndex index : step.results) define(index, "a result");
+  }
+
   void check(const AccelStep& step) {
     step_ += fmt::format(" \"{}\"", step.name);
     for (const Binding& binding : step.inputs) use(binding.tensor, "an input");

@@ -24,6 +24,22 @@ bool equal_element(const NdArray& a, const NdArray& b, std::int64_t index) {
   return is_floating(a.dtype()) && std::isnan(a.as_double(index)) && std::isnan(b.as_double(index));
 }
 
+// Kernels use fused multiply-adds and sum in another order than the reference: float tensors agree where no element differs by more than this
+// part of the tensor's largest magnitude.
+constexpr double kFloatTolerance = 1e-4;
+
+double tolerance(const NdArray& expected) {
+  if (!is_floating(expected.dtype())) return 0;
+  double largest = 0;
+  for (std::int64_t i = 0; i < expected.count(); ++i)
+    if (const double value = std::abs(expected.as_double(i)); std::isfinite(value)) largest = std::max(largest, value);
+  return kFloatTolerance * largest;
+}
+
+bool close_element(const NdArray& a, const NdArray& b, std::int64_t index, double tolerance) {
+  return equal_element(a, b, index) || (tolerance > 0 && std::abs(a.as_double(index) - b.as_double(index)) <= tolerance);
+}
+
 std::string element_text(const NdArray& array, std::int64_t index) {
   return is_floating(array.dtype()) ? fmt::format("{:.9g}", array.as_double(index))
                                     : fmt::format("{}", array.as_int64(index));
@@ -54,8 +70,9 @@ Diagnostic difference(const std::string& name, const graph::Node* producer, cons
                         type_text(expected.dtype(), expected.shape())),
             hint};
   std::int64_t count = 0, first = -1;
+  const double allowed = tolerance(expected);
   for (std::int64_t i = 0; i < expected.count(); ++i)
-    if (!equal_element(expected, actual, i)) {
+    if (!close_element(expected, actual, i, allowed)) {
       if (first < 0) first = i;
       ++count;
     }
@@ -69,8 +86,9 @@ Diagnostic difference(const std::string& name, const graph::Node* producer, cons
 }  // namespace
 
 std::optional<std::int64_t> first_difference(const NdArray& a, const NdArray& b) {
+  const double allowed = tolerance(a);
   for (std::int64_t i = 0; i < a.count(); ++i)
-    if (!equal_element(a, b, i)) return i;
+    if (!close_element(a, b, i, allowed)) return i;
   return std::nullopt;
 }
 

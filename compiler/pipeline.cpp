@@ -92,9 +92,16 @@ class Pipeline {
     if (stop("partition")) return finish(std::move(result));
 
     DOVETAIL_TRY(timed("code", [&]() -> Result<void> {
-      DOVETAIL_ASSIGN(result.bundle, assemble(graph, parts, options_.hardware, [&](std::string_view stage, std::string_view text) {
+      AssembleOptions code{options_.hardware, std::nullopt, options_.fuse, options_.expose_all ? Expose::all : Expose::needed};
+      if (options_.cpu != "interpreter") {
+        DOVETAIL_ASSIGN(code.cpu, cpu::find_cpu(options_.cpu));
+      }
+      DOVETAIL_ASSIGN(Assembled assembled, assemble(graph, parts, code, [&](std::string_view stage, std::string_view text) {
                         dump(stage, [&] { return std::string(text); });
-                      }, options_.expose_all ? Expose::all : Expose::needed));
+                      }));
+      result.bundle = std::move(assembled.bundle);
+      groups_ = std::move(assembled.groups);
+      kernels_ = std::move(assembled.kernels);
       return bundle::verify(result.bundle);
     }));
     result.bundle.report = report(result);
@@ -186,12 +193,19 @@ class Pipeline {
     for (const NodePlacement& row : result.placement) nodes.push_back({{"node", row.node}, {"op", row.op}, {"target", row.target}, {"why", row.why}});
     Json stages = Json::array();
     for (const StageTime& stage : stages_) stages.push_back({{"stage", stage.name}, {"seconds", stage.seconds}});
-    return Json{{"model", result.imported.name}, {"hardware", isa::config_to_json(options_.hardware)}, {"nodes", nodes}, {"passes", passes_}, {"stages", stages}};
+    Json groups = Json::array();
+    for (const GroupReport& group : groups_) groups.push_back({{"name", group.name}, {"schedule", group.kind}, {"nodes", group.nodes}, {"trace", group.trace}, {"notes", group.notes}});
+    Json kernels = Json::array();
+    for (const cpu::KernelReport& kernel : kernels_)
+      kernels.push_back({{"symbol", kernel.symbol}, {"uses", kernel.uses}, {"code_bytes", kernel.code_bytes}, {"compile_seconds", kernel.seconds}, {"notes", kernel.notes}});
+    return Json{{"groups", groups}, {"kernels", kernels}, {"model", result.imported.name}, {"hardware", isa::config_to_json(options_.hardware)}, {"nodes", nodes}, {"passes", passes_}, {"stages", stages}};
   }
 
   const CompileOptions& options_;
   std::vector<StageTime> stages_;
   Json passes_ = Json::array();
+  std::vector<GroupReport> groups_;
+  std::vector<cpu::KernelReport> kernels_;
 };
 
 }  // namespace

@@ -26,6 +26,9 @@ struct CompileOptions {
   // Every accelerator operation's result becomes a tensor of the bundle, so that a run can be compared operation by operation. The instructions
   // stay the same; each tensor costs a host step that unpacks it.
   bool expose_all = false;
+  // Processor class whose machine code runs host nodes (compiler/target/cpu/cpu.h); "interpreter": their loop programs are interpreted.
+  std::string cpu = "native";
+  bool fuse = true;                                // host nodes to kernels
   passes::PassContext context;
   // Called with each stage's printed form when its name is in `dump` ("all" for every one). Stages: see stage_names().
   std::vector<std::string> dump;

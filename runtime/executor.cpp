@@ -1,7 +1,6 @@
 #include "runtime/executor.h"
 
 #include <chrono>
-#include <optional>
 #include <utility>
 
 #include "runtime/step.h"
@@ -11,19 +10,38 @@ namespace dovetail::runtime {
 struct Executor::State {
   bundle::Bundle bundle;  // the steps keep references into it
   std::vector<std::unique_ptr<ReadyStep>> steps;
+  std::vector<NdArray> computed;  // by tensor; kept from run to run for its storage
 };
 
-Result<Executor> Executor::make(bundle::Bundle bundle, const MakeSimulator& make_simulator) {
+namespace {
+
+Result<std::unique_ptr<ReadyStep>> ready(const bundle::Bundle& bundle, const bundle::Step& step, const MakeSimulator& make_simulator,
+                                         const std::shared_ptr<CpuDevice>& cpu) {
+  if (const auto* host = std::get_if<bundle::HostStep>(&step)) return make_host_step(bundle, *host);
+  if (const auto* kernel = std::get_if<bundle::CpuStep>(&step)) return make_cpu_step(cpu, *kernel);
+  return make_accel_step(std::get<bundle::AccelStep>(step), make_simulator);
+}
+
+}  // namespace
+
+Result<Executor> Executor::make(bundle::Bundle bundle, const MakeSimulator& make_simulator, const ExecutorOptions& options) {
   DOVETAIL_TRY(bundle::verify(bundle));
   auto state = std::make_shared<State>();
   state->bundle = std::move(bundle);
-  for (const bundle::Step& step : state->bundle.steps) {
-    auto ready = std::holds_alternative<bundle::HostStep>(step)
-                     ? make_host_step(state->bundle, std::get<bundle::HostStep>(step))
-                     : make_accel_step(state->bundle, std::get<bundle::AccelStep>(step), make_simulator);
-    if (!ready.ok()) return ready.errors();
-    state->steps.push_back(*std::move(ready));
+  std::shared_ptr<CpuDevice> cpu;
+  if (state->bundle.cpu) {
+    DOVETAIL_ASSIGN(cpu, load_cpu(state->bundle, options.threads));
   }
+  for (const bundle::Step& step : state->bundle.steps) {
+    DOVETAIL_ASSIGN(auto made, ready(state->bundle, step, make_simulator, cpu));
+    state->steps.push_back(std::move(made));
+  }
+  state->computed.resize(state->bundle.tensors.size());
+  for (const auto& step : state->steps)
+    for (const bundle::TensorIndex output : step->outputs()) {
+      const bundle::Tensor& tensor = state->bundle.tensors[static_cast<std::size_t>(output)];
+      state->computed[static_cast<std::size_t>(output)] = NdArray(tensor.dtype, tensor.shape);
+    }
   Executor executor;
   executor.state_ = std::move(state);
   return executor;
@@ -35,26 +53,25 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
   const bundle::Bundle& bundle = state_->bundle;
   DOVETAIL_TRY(check_inputs(bundle, inputs));
 
-  std::vector<std::optional<NdArray>> computed(bundle.tensors.size());
+  std::vector<const NdArray*> given(bundle.tensors.size(), nullptr);
+  for (const bundle::TensorIndex input : bundle.inputs)
+    given[static_cast<std::size_t>(input)] = &inputs.at(bundle.tensors[static_cast<std::size_t>(input)].name);
   const TensorValue value = [&](bundle::TensorIndex index) -> const NdArray& {
     const auto position = static_cast<std::size_t>(index);
-    const bundle::Tensor& tensor = bundle.tensors[position];
-    if (tensor.constant) return *tensor.constant;
-    return computed[position] ? *computed[position] : inputs.at(tensor.name);
+    if (const auto& constant = bundle.tensors[position].constant) return *constant;
+    return given[position] ? *given[position] : state_->computed[position];
   };
+  const TensorSlot slot = [&](bundle::TensorIndex index) -> NdArray& { return state_->computed[static_cast<std::size_t>(index)]; };
 
   RunResult result;
   for (const auto& step : state_->steps) {
     const auto start = std::chrono::steady_clock::now();
-    DOVETAIL_ASSIGN(StepOutcome outcome, step->run(value));
+    DOVETAIL_ASSIGN(const simulator::Counters counters, step->run(value, slot));
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-    for (std::size_t i = 0; i < outcome.values.size(); ++i) {
-      const auto position = static_cast<std::size_t>(step->outputs()[i]);
-      computed[position] = std::move(outcome.values[i]);
-      if (options.keep_tensors) result.tensors[bundle.tensors[position].name] = *computed[position];
-    }
-    result.steps.push_back({std::string(step->name()), std::string(step->target()), seconds.count(), outcome.counters});
-    result.counters += outcome.counters;
+    if (options.keep_tensors)
+      for (const bundle::TensorIndex output : step->outputs()) result.tensors[bundle.tensors[static_cast<std::size_t>(output)].name] = slot(output);
+    result.steps.push_back({std::string(step->name()), std::string(step->target()), seconds.count(), counters});
+    result.counters += counters;
   }
   for (const bundle::TensorIndex output : bundle.outputs)
     result.outputs.emplace(bundle.tensors[static_cast<std::size_t>(output)].name, value(output));

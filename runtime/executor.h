@@ -1,5 +1,5 @@
-// The executor: loads a bundle once, runs it many times. Host steps run on the loop-program interpreter, accelerator
-// steps on a simulator.
+// The executor: loads a bundle once, runs it many times. Host steps run on the loop-program interpreter, CPU steps as
+// machine code, accelerator steps on a simulator.
 #pragma once
 
 #include <functional>
@@ -31,7 +31,7 @@ std::vector<Engine> engines();
 
 struct StepProfile {
   std::string name;
-  std::string target;  // "host" or "accel"
+  std::string target;  // "host", "cpu" or "accel"
   double seconds = 0;
   simulator::Counters counters;  // accelerator steps
 };
@@ -44,6 +44,9 @@ struct RunResult {
 struct RunOptions {
   bool keep_tensors = false;
 };
+struct ExecutorOptions {
+  int threads = 0;  // that run CPU steps; 0: one per processor that this process may use
+};
 
 // Missing, superfluous, wrongly typed or shaped inputs, all of them together. Executor::run does the same first.
 Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& inputs);
@@ -51,11 +54,11 @@ Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::stri
 class Executor {
  public:
   // Compiles host programs and builds the simulators; the bundle is verified.
-  static Result<Executor> make(bundle::Bundle bundle, const MakeSimulator& make_simulator);
+  static Result<Executor> make(bundle::Bundle bundle, const MakeSimulator& make_simulator, const ExecutorOptions& options = {});
 
   // `inputs` by name. Missing, superfluous, wrongly typed or shaped ones are diagnosed together. Every run begins with
-  // SRAM as after power-up and the image as laid out by the compiler. Not to be called from two threads at once: the
-  // simulators keep state.
+  // SRAM as after power-up and the image as laid out by the compiler. Not to be called from two threads at once:
+  // simulators and the storage of tensors are kept from run to run.
   Result<RunResult> run(const std::map<std::string, NdArray>& inputs, const RunOptions& options = {});
 
   const bundle::Bundle& bundle() const;

@@ -18,10 +18,8 @@ namespace dovetail::runtime {
 // The value of a tensor as it stands before the step: an input, a constant or an earlier result.
 using TensorValue = std::function<const NdArray&(bundle::TensorIndex tensor)>;
 
-struct StepOutcome {
-  std::vector<NdArray> values;  // of outputs(), in that order
-  simulator::Counters counters;
-};
+// Storage of a tensor that the step computes; it has the tensor's type and shape, and whatever contents.
+using TensorSlot = std::function<NdArray&(bundle::TensorIndex tensor)>;
 
 class ReadyStep {
  public:
@@ -29,12 +27,16 @@ class ReadyStep {
   virtual std::string_view name() const = 0;
   virtual std::string_view target() const = 0;
   virtual const std::vector<bundle::TensorIndex>& outputs() const = 0;
-  virtual Result<StepOutcome> run(const TensorValue& value) = 0;
+  // Writes all outputs. Counters are those of a simulator, where one ran.
+  virtual Result<simulator::Counters> run(const TensorValue& value, const TensorSlot& slot) = 0;
 };
 
-// `bundle` outlives the step, which keeps references into it.
+// `bundle` and the step of it outlive what is made, which keeps references into them.
 Result<std::unique_ptr<ReadyStep>> make_host_step(const bundle::Bundle& bundle, const bundle::HostStep& step);
-Result<std::unique_ptr<ReadyStep>> make_accel_step(const bundle::Bundle& bundle, const bundle::AccelStep& step,
-                                                   const MakeSimulator& make_simulator);
+// The shared object of a bundle's kernels, loaded, with the threads that run them.
+class CpuDevice;
+Result<std::shared_ptr<CpuDevice>> load_cpu(const bundle::Bundle& bundle, int threads);
+Result<std::unique_ptr<ReadyStep>> make_cpu_step(std::shared_ptr<CpuDevice> device, const bundle::CpuStep& step);
+Result<std::unique_ptr<ReadyStep>> make_accel_step(const bundle::AccelStep& step, const MakeSimulator& make_simulator);
 
 }  // namespace dovetail::runtime

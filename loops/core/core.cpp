@@ -20,6 +20,7 @@ struct AsStmt {
     return make_stmt(std::move(sequence));
   }
   Stmt operator()(const CoreStore& n) const { return make_stmt(Store{n.targets}); }
+  Stmt operator()(const CoreCall& n) const { return make_stmt(IntrinsicCall{n.intrinsic, n.operands, n.immediates}); }
   Stmt operator()(const CoreForget& n) const {
     return make_stmt(IntrinsicCall{"forget", {{n.buffer, std::vector<Expr>(n.buffer->shape.size(), int_imm(0)), {}}}, {}});
   }

@@ -41,8 +41,14 @@ struct CoreStore {
 struct CoreForget {
   Buffer buffer;
 };
+// A call of a tensor intrinsic that the back end has an instruction for (CallForm::kept); operands are places in the program's own buffers.
+struct CoreCall {
+  std::string intrinsic;
+  std::vector<IntrinsicOperand> operands;
+  std::vector<Expr> immediates;
+};
 struct CoreNode {
-  std::variant<CoreLoop, CoreIf, CoreSequence, CoreStore, CoreForget> node;
+  std::variant<CoreLoop, CoreIf, CoreSequence, CoreStore, CoreForget, CoreCall> node;
 };
 
 struct CoreProgram {

@@ -42,7 +42,7 @@ struct Lowered {
 
 class Dissolver {
  public:
-  Dissolver(const IntrinsicTable& intrinsics, CoreProgram& result) : intrinsics_(intrinsics), result_(result) {}
+  Dissolver(const IntrinsicTable& intrinsics, CallForm calls, CoreProgram& result) : intrinsics_(intrinsics), calls_(calls), result_(result) {}
 
   Lowered lower(const Stmt& stmt) {
     if (!stmt) return {};
@@ -210,6 +210,12 @@ class Dissolver {
   Lowered lower(const IntrinsicCall& n) {
     const Intrinsic* intrinsic = find_intrinsic(intrinsics_, n.intrinsic);
     DOVETAIL_CHECK(intrinsic != nullptr, "call of " + n.intrinsic + " passed the verifier");
+    if (calls_ == CallForm::kept) {
+      CoreCall call{n.intrinsic, n.operands, {}};
+      for (IntrinsicOperand& operand : call.operands) operand.indices = resolve_place(operand.buffer, operand.indices).indices;
+      for (const Expr& immediate : n.immediates) call.immediates.push_back(resolve(immediate));
+      return {{}, {}, make_core(std::move(call))};
+    }
     std::map<const BufferNode*, Window> windows;
     for (std::size_t i = 0; i < n.operands.size(); ++i) {
       const LoadExpr place = resolve_place(n.operands[i].buffer, n.operands[i].indices);
@@ -237,6 +243,7 @@ class Dissolver {
   }
 
   const IntrinsicTable& intrinsics_;
+  CallForm calls_;
   CoreProgram& result_;
   VarMap vars_;                                    // loop variables and iterators in terms of the core's loop variables
   std::map<const BufferNode*, Window> windows_;    // inside an intrinsic's semantics
@@ -247,10 +254,10 @@ class Dissolver {
 
 }  // namespace
 
-CoreProgram dissolve_blocks(const Program& program, const IntrinsicTable& intrinsics) {
+CoreProgram dissolve_blocks(const Program& program, const IntrinsicTable& intrinsics, CallForm calls) {
   CoreProgram result;
   result.temporary = program.allocations;
-  Dissolver dissolver(intrinsics, result);
+  Dissolver dissolver(intrinsics, calls, result);
   result.body = dissolver.lower(program.body).together();
   return result;
 }

@@ -6,7 +6,11 @@
 
 namespace dovetail::loops {
 
+enum class CallForm : std::uint8_t {
+  dissolved,  // calls of intrinsics become their semantics
+  kept,       // and stay calls
+};
 // Precondition: the program verifies with these intrinsics.
-CoreProgram dissolve_blocks(const Program& program, const IntrinsicTable& intrinsics);
+CoreProgram dissolve_blocks(const Program& program, const IntrinsicTable& intrinsics, CallForm calls = CallForm::dissolved);
 
 }  // namespace dovetail::loops

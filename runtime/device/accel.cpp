@@ -13,9 +13,8 @@ namespace {
 
 class AccelStep : public ReadyStep {
  public:
-  AccelStep(const bundle::Bundle& bundle, const bundle::AccelStep& step,
-            std::unique_ptr<simulator::Simulator> simulator)
-      : bundle_(bundle), step_(step), simulator_(std::move(simulator)), image_(step.dram_bytes) {
+  AccelStep(const bundle::AccelStep& step, std::unique_ptr<simulator::Simulator> simulator)
+      : step_(step), simulator_(std::move(simulator)), image_(step.dram_bytes) {
     for (const bundle::Segment& segment : step_.segments)
       std::copy(segment.bytes.begin(), segment.bytes.end(), at(image_, segment.address));
     for (const bundle::Binding& output : step_.outputs) outputs_.push_back(output.tensor);
@@ -25,7 +24,7 @@ class AccelStep : public ReadyStep {
   std::string_view target() const override { return "accel"; }
   const std::vector<bundle::TensorIndex>& outputs() const override { return outputs_; }
 
-  Result<StepOutcome> run(const TensorValue& value) override {
+  Result<simulator::Counters> run(const TensorValue& value, const TensorSlot& slot) override {
     dram_.base = step_.dram_base;
     dram_.bytes = image_;
     for (const bundle::Binding& input : step_.inputs) {
@@ -33,20 +32,18 @@ class AccelStep : public ReadyStep {
       std::copy(bytes.begin(), bytes.end(), at(dram_.bytes, input.address));
     }
     simulator_->reset();
-    StepOutcome outcome;
+    simulator::Counters total;
     for (const isa::Launch& launch : step_.launches) {
       auto counters =
           simulator_->launch(std::span(step_.program).subspan(launch.begin, launch.count), dram_, launch.begin);
       if (!counters.ok()) return located(counters.errors());
-      outcome.counters += *counters;
+      total += *counters;
     }
     for (const bundle::Binding& output : step_.outputs) {
-      const bundle::Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(output.tensor)];
-      NdArray array(tensor.dtype, tensor.shape);
-      std::copy_n(at(dram_.bytes, output.address), array.bytes().size(), array.bytes().begin());
-      outcome.values.push_back(std::move(array));
+      const std::span<std::byte> bytes = slot(output.tensor).bytes();
+      std::copy_n(at(dram_.bytes, output.address), bytes.size(), bytes.begin());
     }
-    return outcome;
+    return total;
   }
 
  private:
@@ -61,7 +58,6 @@ class AccelStep : public ReadyStep {
     return problems;
   }
 
-  const bundle::Bundle& bundle_;
   const bundle::AccelStep& step_;
   std::unique_ptr<simulator::Simulator> simulator_;
   std::vector<std::byte> image_;  // memory as every run finds it
@@ -71,10 +67,9 @@ class AccelStep : public ReadyStep {
 
 }  // namespace
 
-Result<std::unique_ptr<ReadyStep>> make_accel_step(const bundle::Bundle& bundle, const bundle::AccelStep& step,
-                                                   const MakeSimulator& make_simulator) {
+Result<std::unique_ptr<ReadyStep>> make_accel_step(const bundle::AccelStep& step, const MakeSimulator& make_simulator) {
   DOVETAIL_ASSIGN(auto simulator, make_simulator(step.config));
-  return std::unique_ptr<ReadyStep>(std::make_unique<AccelStep>(bundle, step, std::move(simulator)));
+  return std::unique_ptr<ReadyStep>(std::make_unique<AccelStep>(step, std::move(simulator)));
 }
 
 }  // namespace dovetail::runtime

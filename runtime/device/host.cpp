@@ -25,7 +25,7 @@ class HostStep : public ReadyStep {
   std::string_view target() const override { return "host"; }
   const std::vector<bundle::TensorIndex>& outputs() const override { return step_.results; }
 
-  Result<StepOutcome> run(const TensorValue& value) override {
+  Result<simulator::Counters> run(const TensorValue& value, const TensorSlot& slot) override {
     for (std::size_t i = 0; i < arguments_.size(); ++i)
       if (!bundle_.tensors[static_cast<std::size_t>(step_.arguments[i])].constant)
         arguments_[i] = value(step_.arguments[i]);
@@ -37,7 +37,8 @@ class HostStep : public ReadyStep {
                                               : fmt::format("step {}, {}", step_.name, problem.where);
       return problems;
     }
-    return StepOutcome{*std::move(values), {}};
+    for (std::size_t i = 0; i < values->size(); ++i) slot(step_.results[i]) = std::move((*values)[i]);
+    return simulator::Counters{};
   }
 
  private:

@@ -1,0 +1,130 @@
+#include "base/thread_pool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <sched.h>
+
+namespace dovetail {
+
+namespace {
+
+constexpr int kSpins = 20000;  // about 50 to 100 microseconds
+
+inline void pause() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+std::vector<int> allowed_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  std::vector<int> processors;
+  if (sched_getaffinity(0, sizeof set, &set) == 0)
+    for (int i = 0; i < CPU_SETSIZE; ++i)
+      if (CPU_ISSET(i, &set)) processors.push_back(i);
+  if (processors.empty()) processors.push_back(0);
+  return processors;
+}
+
+}  // namespace
+
+// A loop is published by raising `epoch`. Pieces are handed out by an atomic counter, so that a late thread takes fewer.
+struct ThreadPool::State {
+  std::vector<std::thread> workers;
+  int threads = 1;
+
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::atomic<std::uint64_t> epoch{0};
+  std::atomic<int> sleeping{0};
+  std::atomic<bool> stop{false};
+
+  const std::function<void(std::int64_t, std::int64_t, int)>* body = nullptr;
+  std::int64_t count = 0, piece = 1;
+  std::atomic<std::int64_t> next{0};
+  std::atomic<int> working{0};
+
+  void work(int thread) {
+    for (;;) {
+      const std::int64_t begin = next.fetch_add(piece, std::memory_order_relaxed);
+      if (begin >= count) return;
+      (*body)(begin, std::min(begin + piece, count), thread);
+    }
+  }
+
+  void serve(int thread) {
+    std::uint64_t seen = 0;
+    for (;;) {
+      for (int spin = 0; spin < kSpins && epoch.load(std::memory_order_acquire) == seen; ++spin) pause();
+      if (epoch.load(std::memory_order_acquire) == seen) {
+        std::unique_lock lock(mutex);
+        sleeping.fetch_add(1);
+        wake.wait(lock, [&] { return epoch.load() != seen; });
+        sleeping.fetch_sub(1);
+      }
+      seen = epoch.load(std::memory_order_acquire);
+      if (stop.load()) return;
+      work(thread);
+      working.fetch_sub(1, std::memory_order_release);
+    }
+  }
+
+  void publish() {
+    epoch.fetch_add(1);
+    if (sleeping.load() > 0) {
+      const std::lock_guard lock(mutex);
+      wake.notify_all();
+    }
+  }
+};
+
+ThreadPool::ThreadPool(int threads, bool pin) : state_(std::make_unique<State>()) {
+  state_->threads = std::max(threads, 1);
+  const std::vector<int> processors = allowed_processors();
+  for (int i = 1; i < state_->threads; ++i) {
+    state_->workers.emplace_back([state = state_.get(), i] { state->serve(i); });
+    if (!pin) continue;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<std::size_t>(processors[static_cast<std::size_t>(i) % processors.size()]), &set);
+    pthread_setaffinity_np(state_->workers.back().native_handle(), sizeof set, &set);  // failing leaves the thread free
+  }
+}
+
+ThreadPool::~ThreadPool() {
+  state_->stop = true;
+  state_->publish();
+  for (std::thread& worker : state_->workers) worker.join();
+}
+
+int ThreadPool::threads() const { return state_->threads; }
+
+void ThreadPool::parallel_for(std::int64_t count, const std::function<void(std::int64_t, std::int64_t, int)>& body) {
+  if (count <= 0) return;
+  if (state_->workers.empty() || count == 1) {
+    body(0, count, 0);
+    return;
+  }
+  state_->body = &body;
+  state_->count = count;
+  // Few pieces where there are few iterations; else several per thread, against uneven speed.
+  state_->piece = std::max<std::int64_t>(1, count / (static_cast<std::int64_t>(state_->threads) * 4));
+  state_->next.store(0, std::memory_order_relaxed);
+  state_->working.store(static_cast<int>(state_->workers.size()), std::memory_order_relaxed);
+  state_->publish();
+  state_->work(0);
+  for (int spin = 0; state_->working.load(std::memory_order_acquire) > 0; ++spin) {
+    if (spin < kSpins) pause();
+    else std::this_thread::yield();
+  }
+}
+
+int available_processors() { return static_cast<int>(allowed_processors().size()); }
+
+}  // namespace dovetail

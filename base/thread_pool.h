@@ -1,0 +1,34 @@
+// A pool of pinned threads for loops of equal pieces. A waiting thread spins for some microseconds, as the next loop of a model follows at once,
+// and then sleeps.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace dovetail {
+
+class ThreadPool {
+ public:
+  // `threads` including the caller's; 1 makes none. `pin`: thread i stays on the i-th processor that the process may use (the caller's own
+  // thread is left alone).
+  explicit ThreadPool(int threads, bool pin = true);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int threads() const;
+
+  // Calls body(begin, end, thread) for disjoint ranges that cover 0 <= i < count, 0 <= thread < threads(), and returns when all have ended.
+  // One loop at a time; a body must not throw or start another loop of the same pool.
+  void parallel_for(std::int64_t count, const std::function<void(std::int64_t begin, std::int64_t end, int thread)>& body);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Processors that this process may run on, at least 1.
+int available_processors();
+
+}  // namespace dovetail

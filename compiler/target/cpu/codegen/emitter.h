@@ -1,0 +1,138 @@
+// One loop program to LLVM IR. Inside a vectorized loop every value is either uniform or holds one lane per iteration ("varying"), and a
+// condition that differs between lanes is a mask: the loop's body runs once, for all lanes together.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
+
+#include "compiler/target/cpu/codegen/workspace.h"
+#include "compiler/target/cpu/cpu.h"
+#include "loops/core/core.h"
+#include "loops/ir.h"
+
+namespace dovetail::cpu {
+
+struct Value {
+  llvm::Value* llvm = nullptr;
+  bool varying = false;
+};
+
+class Emitter {
+ public:
+  Emitter(llvm::Module& module, const Cpu& cpu, const loops::CoreProgram& core, const std::vector<loops::Parameter>& parameters,
+          const Workspace& workspace);
+
+  void emit_kernel(const std::string& symbol);
+
+  std::vector<std::string> failures, notes;
+
+ private:
+  // A function under construction: the kernel or the body of a parallel loop.
+  struct Frame {
+    llvm::Function* function = nullptr;
+    llvm::Value* services = nullptr;
+    llvm::Value* buffers = nullptr;   // void* const*
+    llvm::Value* local = nullptr;     // this thread's workspace
+    std::map<const loops::BufferNode*, llvm::Value*> pointers;
+    std::map<const loops::VarNode*, llvm::Value*> vars;
+  };
+
+  // ---- types.cpp
+  llvm::Type* type_of(DType dtype) const;          // of a value: bool is i1
+  llvm::Type* memory_type_of(DType dtype) const;   // of an element: bool is i8
+  llvm::Value* splat(Value value);                 // one copy per lane; itself where it is varying
+  Value unify(Value value, bool varying) { return varying ? Value{splat(value), true} : value; }
+  llvm::Constant* number(llvm::Type* type, double value) const;  // splat for vectors
+
+  // ---- expressions.cpp
+  Value emit(const loops::Expr& expr);
+  Value emit_node(const loops::IntImm& n, DType dtype);
+  Value emit_node(const loops::FloatImm& n, DType dtype);
+  Value emit_node(const loops::VarRef& n, DType dtype);
+  Value emit_node(const loops::Unary& n, DType dtype);
+  Value emit_node(const loops::Binary& n, DType dtype);
+  Value emit_node(const loops::Cast& n, DType dtype);
+  Value emit_node(const loops::Bitcast& n, DType dtype);
+  Value emit_node(const loops::Select& n, DType dtype);
+  Value emit_node(const loops::LoadExpr& n, DType dtype);
+  Value emit_node(const loops::Call& n, DType dtype);
+  Value emit_integer_division(loops::BinaryOp op, Value a, Value b, DType dtype, bool divisor_is_safe);
+  Value emit_shift(loops::BinaryOp op, Value a, Value b, DType dtype);
+  llvm::Value* emit_min_max(bool is_min, llvm::Value* a, llvm::Value* b, DType dtype);
+  llvm::Value* emit_compare(loops::BinaryOp op, llvm::Value* a, llvm::Value* b, DType dtype);
+  bool pure(const loops::Expr& expr) const;        // cheap and free of loads and failures: both sides of a select may be evaluated
+
+  // ---- math.cpp
+  llvm::Value* emit_unary_float(loops::UnaryOp op, llvm::Value* a);
+  llvm::Value* emit_exp(llvm::Value* a);
+  llvm::Value* emit_log(llvm::Value* a);
+  llvm::Value* emit_tanh(llvm::Value* a);
+  llvm::Value* emit_erf(llvm::Value* a);
+  llvm::Value* emit_polynomial(llvm::Value* x, std::initializer_list<double> coefficients);  // highest power first
+  llvm::Value* call_by_table(unsigned field, std::optional<unsigned> entry, llvm::ArrayRef<llvm::Value*> operands);
+  llvm::Value* emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point);
+
+  // ---- memory.cpp
+  // Where an element lies: `pointer` is that of lane 0, lanes are `stride` elements apart; without a stride `indices` holds each lane's offset.
+  struct Place {
+    llvm::Value* pointer = nullptr;
+    std::optional<std::int64_t> stride;  // 0: uniform
+    llvm::Value* offsets = nullptr;      // vector of i64, from the buffer's beginning, where stride is empty
+    llvm::Align align{1};
+  };
+  Place place_of(const loops::Buffer& buffer, const std::vector<loops::Expr>& indices);
+  Value load_from(const loops::Buffer& buffer, const Place& place);
+  void store_to(const loops::Buffer& buffer, const Place& place, Value value);
+  llvm::Value* pointer_to(const loops::Buffer& buffer);
+  void annotate_access(llvm::Instruction* access, const loops::BufferNode* buffer);
+  loops::Expr checked_index(const loops::Buffer& buffer, std::size_t dimension, const loops::Expr& index);
+  llvm::Value* lane_offsets(std::int64_t stride);
+
+  // ---- statements.cpp
+  void emit(const loops::Core& core);
+  void emit_node(const loops::CoreLoop& n);
+  void emit_node(const loops::CoreIf& n);
+  void emit_node(const loops::CoreSequence& n);
+  void emit_node(const loops::CoreStore& n);
+  void emit_node(const loops::CoreForget&) {}
+  void emit_node(const loops::CoreCall& n);
+  void emit_serial(const loops::CoreLoop& n);
+  void emit_vector(const loops::CoreLoop& n);
+  void emit_parallel(const loops::CoreLoop& n);
+  // A loop 0 <= i < extent around `body`.
+  void counted_loop(llvm::Value* begin, llvm::Value* end, const std::string& name, const std::function<void(llvm::Value* i)>& body);
+  void enter_frame(llvm::Function* function);
+  llvm::Value* service(unsigned field, llvm::Type* type);
+  // Reports a failure where `broken` holds (in an active lane).
+  void fail_where(Value broken, const std::string& message, Value value);
+  llvm::Value* active(llvm::Value* lanes) { return mask_ ? builder_.CreateAnd(lanes, mask_) : lanes; }
+
+  llvm::Module& module_;
+  llvm::LLVMContext& context_;
+  const Cpu& cpu_;
+  const loops::CoreProgram& core_;
+  const std::vector<loops::Parameter>& parameters_;
+  const Workspace& workspace_;
+  llvm::IRBuilder<> builder_;
+
+  Frame frame_;
+  bool parallel_ = false;                   // inside the body of a parallel loop
+  const loops::VarNode* lane_var_ = nullptr;
+  unsigned lanes_ = 0;
+  llvm::Value* mask_ = nullptr;             // null: all lanes
+  std::map<const loops::VarNode*, int> depth_;  // of the loops around, for the order of address arithmetic
+  std::map<const loops::BufferNode*, llvm::MDNode*> scopes_, others_;
+  std::map<const loops::VarNode*, loops::Expr> checked_;
+  std::vector<std::pair<loops::Var, llvm::Value*>> computed_;  // indices that were checked at run time, as variables
+};
+
+// Fields of bundle::KernelServices, by position.
+enum KernelServicesField : unsigned { kParallelFor, kFail, kUnary, kPow, kFmod, kShared, kLocal, kContext };
+
+}  // namespace dovetail::cpu

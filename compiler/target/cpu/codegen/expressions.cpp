@@ -1,0 +1,302 @@
+// Scalar and lane-wise expressions, with the meaning of docs/loop-programs.md.
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+#include <llvm/IR/Intrinsics.h>
+
+#include "base/check.h"
+#include "compiler/target/cpu/codegen/emitter.h"
+#include "loops/rewrite.h"
+
+namespace dovetail::cpu {
+
+using namespace loops;
+
+namespace {
+
+bool is_float(DType dtype) { return is_floating(dtype); }
+bool is_signed(DType dtype) { return is_signed_integer(dtype); }
+
+bool is_zero(const Expr& expr) {
+  const auto* n = std::get_if<FloatImm>(&expr->node);
+  return n != nullptr && n->value == 0 && !std::signbit(n->value);
+}
+
+}  // namespace
+
+Value Emitter::emit(const Expr& expr) {
+  return std::visit([&](const auto& n) { return emit_node(n, expr->dtype); }, expr->node);
+}
+
+Value Emitter::emit_node(const IntImm& n, DType dtype) {
+  return {llvm::ConstantInt::get(type_of(dtype), static_cast<std::uint64_t>(n.value), true), false};
+}
+
+Value Emitter::emit_node(const FloatImm& n, DType dtype) { return {llvm::ConstantFP::get(type_of(dtype), n.value), false}; }
+
+Value Emitter::emit_node(const VarRef& n, DType dtype) {
+  if (n.var.get() == lane_var_) {
+    std::vector<llvm::Constant*> lanes;
+    for (unsigned i = 0; i < lanes_; ++i) lanes.push_back(llvm::ConstantInt::get(type_of(dtype), i));
+    return {llvm::ConstantVector::get(lanes), true};
+  }
+  const auto it = frame_.vars.find(n.var.get());
+  DOVETAIL_CHECK(it != frame_.vars.end(), "variable " + n.var->name + " belongs to a loop around");
+  llvm::Value* value = it->second;
+  return {value->getType() == type_of(dtype) ? value : builder_.CreateIntCast(value, type_of(dtype), is_signed(dtype)), false};
+}
+
+Value Emitter::emit_node(const Unary& n, DType) {
+  const Value a = emit(n.a);
+  const DType type = n.a->dtype;
+  llvm::Value* v = a.llvm;
+  const auto done = [&](llvm::Value* value) { return Value{value, a.varying}; };
+  switch (n.op) {
+    case UnaryOp::logical_not:
+    case UnaryOp::bit_not: return done(builder_.CreateNot(v));
+    case UnaryOp::is_nan: return done(is_float(type) ? builder_.CreateFCmpUNO(v, v) : number(builder_.CreateICmpEQ(v, v)->getType(), 0));
+    case UnaryOp::is_inf:
+      if (!is_float(type)) return done(number(builder_.CreateICmpEQ(v, v)->getType(), 0));
+      return done(builder_.CreateFCmpOEQ(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v), number(v->getType(), std::numeric_limits<double>::infinity())));
+    default: break;
+  }
+  if (is_float(type)) return done(emit_unary_float(n.op, v));
+  switch (n.op) {
+    case UnaryOp::neg: return done(builder_.CreateNeg(v));
+    case UnaryOp::abs: return done(is_signed(type) ? builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, v, builder_.getFalse()) : v);
+    case UnaryOp::sign: {
+      llvm::Value* positive = builder_.CreateZExt(is_signed(type) ? builder_.CreateICmpSGT(v, number(v->getType(), 0)) : builder_.CreateICmpNE(v, number(v->getType(), 0)), v->getType());
+      if (!is_signed(type)) return done(positive);
+      return done(builder_.CreateSub(positive, builder_.CreateZExt(builder_.CreateICmpSLT(v, number(v->getType(), 0)), v->getType())));
+    }
+    default: return done(v);  // rounding functions of integers
+  }
+}
+
+llvm::Value* Emitter::emit_min_max(bool is_min, llvm::Value* a, llvm::Value* b, DType dtype) {
+  if (is_float(dtype)) {
+    auto* call = builder_.CreateBinaryIntrinsic(is_min ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum, a, b);
+    if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(call)) instruction->setHasNoSignedZeros(true);  // which zero is of no account
+    return call;
+  }
+  const llvm::Intrinsic::ID id = is_signed(dtype) ? (is_min ? llvm::Intrinsic::smin : llvm::Intrinsic::smax) : (is_min ? llvm::Intrinsic::umin : llvm::Intrinsic::umax);
+  return builder_.CreateBinaryIntrinsic(id, a, b);
+}
+
+llvm::Value* Emitter::emit_compare(BinaryOp op, llvm::Value* a, llvm::Value* b, DType dtype) {
+  using P = llvm::CmpInst::Predicate;
+  const bool sign = is_signed(dtype);
+  if (is_float(dtype)) {
+    switch (op) {
+      case BinaryOp::eq: return builder_.CreateFCmp(P::FCMP_OEQ, a, b);
+      case BinaryOp::ne: return builder_.CreateFCmp(P::FCMP_UNE, a, b);
+      case BinaryOp::lt: return builder_.CreateFCmp(P::FCMP_OLT, a, b);
+      case BinaryOp::le: return builder_.CreateFCmp(P::FCMP_OLE, a, b);
+      case BinaryOp::gt: return builder_.CreateFCmp(P::FCMP_OGT, a, b);
+      default: return builder_.CreateFCmp(P::FCMP_OGE, a, b);
+    }
+  }
+  switch (op) {
+    case BinaryOp::eq: return builder_.CreateICmp(P::ICMP_EQ, a, b);
+    case BinaryOp::ne: return builder_.CreateICmp(P::ICMP_NE, a, b);
+    case BinaryOp::lt: return builder_.CreateICmp(sign ? P::ICMP_SLT : P::ICMP_ULT, a, b);
+    case BinaryOp::le: return builder_.CreateICmp(sign ? P::ICMP_SLE : P::ICMP_ULE, a, b);
+    case BinaryOp::gt: return builder_.CreateICmp(sign ? P::ICMP_SGT : P::ICMP_UGT, a, b);
+    default: return builder_.CreateICmp(sign ? P::ICMP_SGE : P::ICMP_UGE, a, b);
+  }
+}
+
+Value Emitter::emit_integer_division(BinaryOp op, Value a, Value b, DType dtype, bool divisor_is_safe) {
+  const bool varying = a.varying || b.varying;
+  llvm::Type* type = unify(a, varying).llvm->getType();
+  llvm::Value *x = unify(a, varying).llvm, *y = unify(b, varying).llvm;
+  const bool sign = is_signed(dtype);
+  if (!divisor_is_safe) {
+    llvm::Value* zero = builder_.CreateICmpEQ(y, number(type, 0));
+    fail_where({zero, varying}, "integer division by zero", {y, varying});
+    y = builder_.CreateSelect(zero, number(type, 1), y);
+  }
+  // The least integer divided by -1 wraps; the processor would trap.
+  llvm::Value* minus_one = nullptr;
+  if (sign && !divisor_is_safe) {
+    minus_one = builder_.CreateICmpEQ(y, number(type, -1));
+    y = builder_.CreateSelect(minus_one, number(type, 1), y);
+  }
+  const bool remainder = op == BinaryOp::mod || op == BinaryOp::floor_mod;
+  const bool floors = sign && (op == BinaryOp::floor_div || op == BinaryOp::floor_mod);
+  llvm::Value* result;
+  if (!floors) {
+    result = sign ? (remainder ? builder_.CreateSRem(x, y) : builder_.CreateSDiv(x, y)) : (remainder ? builder_.CreateURem(x, y) : builder_.CreateUDiv(x, y));
+  } else {
+    llvm::Value* rest = builder_.CreateSRem(x, y);
+    llvm::Value* differ = builder_.CreateICmpSLT(builder_.CreateXor(rest, y), number(type, 0));
+    llvm::Value* down = builder_.CreateAnd(differ, builder_.CreateICmpNE(rest, number(type, 0)));
+    result = remainder ? builder_.CreateSelect(down, builder_.CreateAdd(rest, y), rest)
+                       : builder_.CreateSub(builder_.CreateSDiv(x, y), builder_.CreateZExt(down, type));
+  }
+  if (minus_one) result = builder_.CreateSelect(minus_one, remainder ? number(type, 0) : builder_.CreateNeg(x), result);
+  return {result, varying};
+}
+
+// Amounts outside the type's bits give 0, or the sign for >> of a negative number.
+Value Emitter::emit_shift(BinaryOp op, Value a, Value b, DType dtype) {
+  const bool varying = a.varying || b.varying;
+  llvm::Value *x = unify(a, varying).llvm, *amount = unify(b, varying).llvm;
+  llvm::Type* type = x->getType();
+  const double bits = type->getScalarSizeInBits();
+  llvm::Value* outside = builder_.CreateICmpUGE(amount, number(type, bits));
+  llvm::Value* safe = builder_.CreateSelect(outside, number(type, 0), amount);
+  if (op == BinaryOp::shl) return {builder_.CreateSelect(outside, number(type, 0), builder_.CreateShl(x, safe)), varying};
+  if (!is_signed(dtype)) return {builder_.CreateSelect(outside, number(type, 0), builder_.CreateLShr(x, safe)), varying};
+  return {builder_.CreateAShr(x, builder_.CreateSelect(outside, number(type, bits - 1), amount)), varying};
+}
+
+Value Emitter::emit_node(const Binary& n, DType) {
+  const DType dtype = n.a->dtype;
+  const Value a = emit(n.a), b = emit(n.b);
+  const bool varying = a.varying || b.varying;
+  const auto done = [&](llvm::Value* value) { return Value{value, varying}; };
+
+  if (!is_float(dtype) && dtype != DType::boolean) {
+    switch (n.op) {
+      case BinaryOp::div: case BinaryOp::mod: case BinaryOp::floor_div: case BinaryOp::floor_mod: {
+        const auto* divisor = std::get_if<IntImm>(&n.b->node);
+        return emit_integer_division(n.op, a, b, dtype, divisor != nullptr && divisor->value != 0 && divisor->value != -1);
+      }
+      case BinaryOp::shl: case BinaryOp::shr: return emit_shift(n.op, a, b, dtype);
+      default: break;
+    }
+  }
+  llvm::Value *x = unify(a, varying).llvm, *y = unify(b, varying).llvm;
+  switch (n.op) {
+    case BinaryOp::add: return done(is_float(dtype) ? builder_.CreateFAdd(x, y) : builder_.CreateAdd(x, y));
+    case BinaryOp::sub: return done(is_float(dtype) ? builder_.CreateFSub(x, y) : builder_.CreateSub(x, y));
+    case BinaryOp::mul: return done(is_float(dtype) ? builder_.CreateFMul(x, y) : builder_.CreateMul(x, y));
+    case BinaryOp::div: return done(builder_.CreateFDiv(x, y));
+    case BinaryOp::floor_div: return done(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, builder_.CreateFDiv(x, y)));
+    case BinaryOp::mod: case BinaryOp::floor_mod: {
+      llvm::Type* wide = llvm::Type::getDoubleTy(context_);
+      llvm::Type* vector = varying ? llvm::FixedVectorType::get(wide, lanes_) : wide;
+      llvm::Value* exact = call_by_table(kFmod, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)});
+      llvm::Value* rest = builder_.CreateFPCast(exact, x->getType());
+      if (n.op == BinaryOp::mod) return done(rest);
+      llvm::Value* differ = builder_.CreateXor(builder_.CreateFCmpOLT(rest, number(x->getType(), 0)), builder_.CreateFCmpOLT(y, number(x->getType(), 0)));
+      llvm::Value* down = builder_.CreateAnd(differ, builder_.CreateFCmpONE(rest, number(x->getType(), 0)));
+      return done(builder_.CreateSelect(down, builder_.CreateFAdd(rest, y), rest));
+    }
+    case BinaryOp::min: case BinaryOp::max:
+      // max(x, 0): with the constant second the processor's own maximum keeps a NaN of x.
+      if (is_float(dtype) && is_zero(n.a)) std::swap(x, y);
+      return done(emit_min_max(n.op == BinaryOp::min, x, y, dtype));
+    case BinaryOp::pow: {
+      llvm::Type* wide = llvm::Type::getDoubleTy(context_);
+      llvm::Type* vector = varying ? llvm::FixedVectorType::get(wide, lanes_) : wide;
+      if (is_float(dtype)) {
+        if (const auto* exponent = std::get_if<FloatImm>(&n.b->node)) {
+          if (exponent->value == 2) return done(builder_.CreateFMul(x, x));
+          if (exponent->value == 0.5) return done(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x));
+        }
+        return done(builder_.CreateFPCast(call_by_table(kPow, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)}), x->getType()));
+      }
+      break;
+    }
+    case BinaryOp::shl: case BinaryOp::shr: break;
+    case BinaryOp::bit_and: case BinaryOp::logical_and: return done(builder_.CreateAnd(x, y));
+    case BinaryOp::bit_or: case BinaryOp::logical_or: return done(builder_.CreateOr(x, y));
+    case BinaryOp::bit_xor: return done(builder_.CreateXor(x, y));
+    case BinaryOp::eq: case BinaryOp::ne: case BinaryOp::lt: case BinaryOp::le: case BinaryOp::gt: case BinaryOp::ge:
+      return done(emit_compare(n.op, x, y, dtype));
+  }
+  DOVETAIL_CHECK(false, fmt::format("{} of {} was refused before", name(n.op), name(dtype)));
+  return {};
+}
+
+Value Emitter::emit_node(const Cast& n, DType dtype) {
+  const Value a = emit(n.a);
+  const DType from = n.a->dtype;
+  llvm::Type* type = type_of(dtype);
+  if (a.varying) type = llvm::FixedVectorType::get(type, lanes_);
+  llvm::Value* v = a.llvm;
+  const auto done = [&](llvm::Value* value) { return Value{value, a.varying}; };
+  if (dtype == DType::boolean) return done(is_float(from) ? builder_.CreateFCmpUNE(v, number(v->getType(), 0)) : builder_.CreateICmpNE(v, number(v->getType(), 0)));
+  if (is_float(from) && is_float(dtype)) return done(builder_.CreateFPCast(v, type));
+  if (is_float(from))
+    return done(builder_.CreateIntrinsic(is_signed(dtype) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {type, v->getType()}, {v}));
+  if (is_float(dtype)) return done(is_signed(from) ? builder_.CreateSIToFP(v, type) : builder_.CreateUIToFP(v, type));
+  return done(builder_.CreateIntCast(v, type, is_signed(from)));
+}
+
+Value Emitter::emit_node(const Bitcast& n, DType dtype) {
+  const Value a = emit(n.a);
+  llvm::Type* type = type_of(dtype);
+  return {builder_.CreateBitCast(a.llvm, a.varying ? llvm::FixedVectorType::get(type, lanes_) : type), a.varying};
+}
+
+bool Emitter::pure(const Expr& expr) const {
+  int nodes = 0;
+  bool result = true;
+  visit_exprs(expr, [&](const Expr& e) {
+    ++nodes;
+    if (std::holds_alternative<LoadExpr>(e->node) || std::holds_alternative<Call>(e->node)) result = false;
+    if (const auto* n = std::get_if<Binary>(&e->node))
+      result &= n->op != BinaryOp::div && n->op != BinaryOp::mod && n->op != BinaryOp::floor_div && n->op != BinaryOp::floor_mod && n->op != BinaryOp::pow;
+    if (const auto* n = std::get_if<Unary>(&e->node)) result &= n->op <= UnaryOp::sqrt;
+  });
+  return result && nodes < 16;
+}
+
+Value Emitter::emit_node(const Select& n, DType) {
+  const Value condition = emit(n.condition);
+  if (condition.varying || (pure(n.if_true) && pure(n.if_false))) {
+    llvm::Value* saved = mask_;
+    if (condition.varying) mask_ = active(condition.llvm);
+    const Value a = emit(n.if_true);
+    mask_ = saved;
+    if (condition.varying) mask_ = active(builder_.CreateNot(condition.llvm));
+    const Value b = emit(n.if_false);
+    mask_ = saved;
+    const bool varying = condition.varying || a.varying || b.varying;
+    return {builder_.CreateSelect(condition.llvm, unify(a, varying).llvm, unify(b, varying).llvm), varying};
+  }
+  llvm::Function* function = frame_.function;
+  auto* then_block = llvm::BasicBlock::Create(context_, "select.then", function);
+  auto* else_block = llvm::BasicBlock::Create(context_, "select.else", function);
+  auto* join = llvm::BasicBlock::Create(context_, "select.join", function);
+  builder_.CreateCondBr(condition.llvm, then_block, else_block);
+  builder_.SetInsertPoint(then_block);
+  Value a = emit(n.if_true);
+  llvm::BasicBlock* then_end = builder_.GetInsertBlock();
+  builder_.SetInsertPoint(else_block);
+  Value b = emit(n.if_false);
+  const bool varying = a.varying || b.varying;
+  b = unify(b, varying);
+  llvm::BasicBlock* else_end = builder_.GetInsertBlock();
+  builder_.CreateBr(join);
+  builder_.SetInsertPoint(then_end);
+  a = unify(a, varying);
+  builder_.CreateBr(join);
+  builder_.SetInsertPoint(join);
+  llvm::PHINode* phi = builder_.CreatePHI(a.llvm->getType(), 2);
+  phi->addIncoming(a.llvm, then_end);
+  phi->addIncoming(b.llvm, else_end);
+  return {phi, varying};
+}
+
+Value Emitter::emit_node(const LoadExpr& n, DType) { return load_from(n.buffer, place_of(n.buffer, n.indices)); }
+
+Value Emitter::emit_node(const Call& n, DType) {
+  std::vector<Value> arguments;
+  bool varying = false;
+  for (const Expr& argument : n.arguments) {
+    arguments.push_back(emit(argument));
+    varying |= arguments.back().varying;
+  }
+  switch (n.function) {
+    case Function::requantize:
+      return {emit_requantize(unify(arguments[0], varying).llvm, unify(arguments[1], varying).llvm, unify(arguments[2], varying).llvm), varying};
+  }
+  return {};
+}
+
+}  // namespace dovetail::cpu

@@ -1,0 +1,193 @@
+#include "compiler/target/cpu/codegen/kernel.h"
+
+#include <mutex>
+#include <memory>
+#include <set>
+
+#include <fmt/format.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ELFObjectFile.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+#include <llvm/TargetParser/Host.h>
+
+#include "base/check.h"
+#include "compiler/target/cpu/codegen/emitter.h"
+#include "loops/core/compact.h"
+#include "loops/core/dissolve_blocks.h"
+#include "loops/core/peel.h"
+#include "loops/core/unroll.h"
+#include "loops/print.h"
+#include "loops/rewrite.h"
+
+namespace dovetail::cpu {
+
+using namespace loops;
+
+namespace {
+
+constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
+
+std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu) {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+  });
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
+  DOVETAIL_CHECK(target != nullptr, "LLVM has no x86-64 target: " + error);
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(kTriple, cpu.llvm_cpu, cpu.llvm_features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+}
+
+}  // namespace
+
+// Types that the emitter has no arithmetic for.
+Result<void> supported(const Program& program) {
+  std::set<DType> refused;
+  const auto look = [&](DType dtype) {
+    if (dtype == DType::float16 || dtype == DType::bfloat16) refused.insert(dtype);
+  };
+  for (const Parameter& parameter : program.parameters) look(parameter.buffer->dtype);
+  for (const Buffer& buffer : program.allocations) look(buffer->dtype);
+  bool integer_power = false;
+  visit_exprs(program.body, [&](const Expr& expr) {
+    look(expr->dtype);
+    if (const auto* n = std::get_if<Binary>(&expr->node)) integer_power |= n->op == BinaryOp::pow && !is_floating(expr->dtype);
+  });
+  Diagnostics errors;
+  for (const DType dtype : refused)
+    errors.push_back({"cannot make code for the CPU", program.name, fmt::format("it computes in {}, which the CPU back end does not take", name(dtype)), "let the interpreter run this operator, or use float32"});
+  if (integer_power)
+    errors.push_back({"cannot make code for the CPU", program.name, "it raises integers to a power, which the CPU back end does not take", "let the interpreter run this operator, or use float32"});
+  return errors;
+}
+
+namespace {
+
+struct Lowered {
+  CoreProgram core;
+  std::vector<std::string> notes;
+};
+
+Lowered lower_to_core(const Program& program, const IntrinsicTable& intrinsics) {
+  Lowered result;
+  result.core = dissolve_blocks(program, intrinsics, CallForm::kept);
+  result.core = peel_tails(compact_buffers(std::move(result.core)), {});
+  UnrolledCore unrolled = unroll_loops(std::move(result.core), {});
+  result.core = std::move(unrolled.core);
+  for (const std::string& loop : unrolled.kept) result.notes.push_back(fmt::format("loop {} is not unrolled: the code would grow too large", loop));
+  return result;
+}
+
+struct Built {
+  std::unique_ptr<llvm::LLVMContext> context;
+  std::unique_ptr<llvm::Module> module;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::vector<std::string> failures, notes;
+  Workspace workspace;
+};
+
+Built build(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol, const Cpu& cpu) {
+  Built result;
+  Lowered lowered = lower_to_core(program, intrinsics);
+  result.workspace = plan_workspace(lowered.core);
+  result.context = std::make_unique<llvm::LLVMContext>();
+  result.module = std::make_unique<llvm::Module>(symbol, *result.context);
+  result.machine = make_machine(cpu);
+  result.module->setTargetTriple(kTriple);
+  result.module->setDataLayout(result.machine->createDataLayout());
+  Emitter emitter(*result.module, cpu, lowered.core, program.parameters, result.workspace);
+  emitter.emit_kernel(symbol);
+  result.failures = std::move(emitter.failures);
+  result.notes = std::move(lowered.notes);
+  result.notes.insert(result.notes.end(), emitter.notes.begin(), emitter.notes.end());
+  std::string problem;
+  llvm::raw_string_ostream stream(problem);
+  DOVETAIL_CHECK(!llvm::verifyModule(*result.module, &stream), fmt::format("LLVM IR of {} is malformed: {}\n{}", symbol, stream.str(), to_string(program)));
+  return result;
+}
+
+void optimise(Built& built) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions options;
+  options.LoopUnrolling = false;      // schedules decide
+  options.SLPVectorization = false;
+  options.LoopVectorization = true;   // for what no schedule vectorised
+  llvm::PassBuilder builder(built.machine.get(), options);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graph, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(*built.module, modules);
+}
+
+// "register" buffers that are still in memory: SSA needs constant indices.
+void note_register_buffers(const Program& program, Built& built) {
+  std::set<std::string> wanted;
+  for (const Buffer& buffer : program.allocations)
+    if (buffer->scope == "register") wanted.insert(buffer->name);
+  for (const llvm::Function& function : *built.module)
+    for (const llvm::BasicBlock& block : function)
+      for (const llvm::Instruction& instruction : block)
+        if (llvm::isa<llvm::AllocaInst>(instruction))
+          for (const std::string& name : wanted)
+            if (instruction.getName().starts_with(name)) built.notes.push_back(fmt::format("register buffer {} stays in memory: unroll or vectorize the loops that index it", name));
+}
+
+std::string text_of(const llvm::Module& module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return stream.str();
+}
+
+}  // namespace
+
+Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol, const Cpu& cpu) {
+  DOVETAIL_TRY(supported(program));
+  Built built = build(program, intrinsics, symbol, cpu);
+  optimise(built);
+  note_register_buffers(program, built);
+
+  llvm::SmallVector<char, 0> buffer;
+  llvm::raw_svector_ostream stream(buffer);
+  llvm::legacy::PassManager passes;
+  const bool unsupported = built.machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
+  DOVETAIL_CHECK(!unsupported, "LLVM writes object files for x86-64");
+  passes.run(*built.module);
+
+  KernelObject result;
+  result.object.resize(buffer.size());
+  std::copy(buffer.begin(), buffer.end(), reinterpret_cast<char*>(result.object.data()));
+  auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(llvm::StringRef(buffer.data(), buffer.size()), symbol));
+  DOVETAIL_CHECK(static_cast<bool>(file), "LLVM reads the object that it wrote");
+  for (const llvm::object::SectionRef& section : (*file)->sections())
+    if (section.isText()) result.code_bytes += static_cast<std::int64_t>(section.getSize());
+  result.shared_bytes = built.workspace.shared_bytes;
+  result.local_bytes = built.workspace.local_bytes;
+  result.failures = std::move(built.failures);
+  result.notes = std::move(built.notes);
+  return result;
+}
+
+Result<std::string> kernel_ir(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol, const Cpu& cpu) {
+  DOVETAIL_TRY(supported(program));
+  Built built = build(program, intrinsics, symbol, cpu);
+  std::string text = "; as emitted\n" + text_of(*built.module);
+  optimise(built);
+  return text + "\n; after LLVM's passes\n" + text_of(*built.module);
+}
+
+}  // namespace dovetail::cpu

@@ -1,0 +1,15 @@
+// Object files to one shared object, with lld as a library.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+
+namespace dovetail::cpu {
+
+// Exports every global symbol of the objects; refuses undefined ones, so that the result loads anywhere. Calls are serialised: lld keeps state.
+Result<std::vector<std::byte>> link_shared(std::span<const std::vector<std::byte>> objects);
+
+}  // namespace dovetail::cpu

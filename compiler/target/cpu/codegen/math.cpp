@@ -1,0 +1,176 @@
+// Mathematical functions, uniform or lane by lane. exp, log, tanh and erf of float32 are polynomials in line, within 4 units in the last place
+// (tests/differential/compiler/cpu/math.cpp); the rest, and binary64, come from the runtime's table.
+#include <cmath>
+#include <limits>
+
+#include <llvm/IR/Intrinsics.h>
+
+#include "base/check.h"
+#include "compiler/target/cpu/codegen/emitter.h"
+
+namespace dovetail::cpu {
+
+using loops::UnaryOp;
+
+llvm::Value* Emitter::emit_unary_float(UnaryOp op, llvm::Value* a) {
+  llvm::Type* type = a->getType();
+  const bool single = type->getScalarType()->isFloatTy();
+  switch (op) {
+    case UnaryOp::neg: return builder_.CreateFNeg(a);
+    case UnaryOp::abs: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
+    case UnaryOp::sign: {
+      llvm::Value* zero = number(type, 0);
+      llvm::Value* one = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(type, 1), a);
+      return builder_.CreateSelect(builder_.CreateFCmpUEQ(a, zero), a, one);  // zeros and NaN are themselves
+    }
+    case UnaryOp::floor: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, a);
+    case UnaryOp::ceil: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ceil, a);
+    case UnaryOp::trunc: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, a);
+    case UnaryOp::round_even: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, a);
+    case UnaryOp::sqrt: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a);
+    case UnaryOp::rsqrt: return builder_.CreateFDiv(number(type, 1), builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a));
+    case UnaryOp::exp: if (single) return emit_exp(a); break;
+    case UnaryOp::log: if (single) return emit_log(a); break;
+    case UnaryOp::tanh: if (single) return emit_tanh(a); break;
+    case UnaryOp::erf: if (single) return emit_erf(a); break;
+    default: break;
+  }
+  llvm::Type* wide = llvm::Type::getDoubleTy(context_);
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) wide = llvm::FixedVectorType::get(wide, vector->getNumElements());
+  return builder_.CreateFPCast(call_by_table(kUnary, static_cast<unsigned>(op), {builder_.CreateFPCast(a, wide)}), type);
+}
+
+llvm::Value* Emitter::call_by_table(unsigned field, std::optional<unsigned> entry, llvm::ArrayRef<llvm::Value*> operands) {
+  llvm::Type* pointer = llvm::PointerType::get(context_, 0);
+  llvm::Type* wide = llvm::Type::getDoubleTy(context_);
+  llvm::Value* function = service(field, pointer);
+  if (entry) function = builder_.CreateLoad(pointer, builder_.CreateConstGEP1_32(pointer, function, *entry));
+  auto* signature = llvm::FunctionType::get(wide, std::vector<llvm::Type*>(operands.size(), wide), false);
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(operands[0]->getType());
+  if (!vector) return builder_.CreateCall(signature, function, operands);
+  llvm::Value* result = llvm::PoisonValue::get(vector);
+  for (unsigned lane = 0; lane < vector->getNumElements(); ++lane) {
+    std::vector<llvm::Value*> scalars;
+    for (llvm::Value* operand : operands) scalars.push_back(builder_.CreateExtractElement(operand, lane));
+    result = builder_.CreateInsertElement(result, builder_.CreateCall(signature, function, scalars), lane);
+  }
+  return result;
+}
+
+llvm::Value* Emitter::emit_polynomial(llvm::Value* x, std::initializer_list<double> coefficients) {
+  llvm::Value* sum = nullptr;
+  for (const double coefficient : coefficients) {
+    llvm::Value* term = number(x->getType(), coefficient);
+    sum = sum ? builder_.CreateFAdd(builder_.CreateFMul(sum, x), term) : term;
+  }
+  return sum;
+}
+
+// exp(x) = 2^n * exp(r), n = round(x / ln 2), |r| <= ln 2 / 2; the Taylor polynomial of degree 7 leaves 5e-9. 2^n is applied in two factors, so
+// that results below the normal range come out right.
+llvm::Value* Emitter::emit_exp(llvm::Value* a) {
+  llvm::Type* type = a->getType();
+  llvm::Type* bits = builder_.getInt32Ty();
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) bits = llvm::FixedVectorType::get(bits, vector->getNumElements());
+  llvm::Value* x = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::minnum, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::maxnum, a, number(type, -104)), number(type, 89));
+  llvm::Value* n = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, builder_.CreateFMul(x, number(type, 1.4426950408889634)));
+  llvm::Value* r = builder_.CreateFSub(x, builder_.CreateFMul(n, number(type, 0.693359375)));
+  r = builder_.CreateFSub(r, builder_.CreateFMul(n, number(type, -2.12194440e-4)));
+  llvm::Value* p = emit_polynomial(r, {1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1});
+  llvm::Value* exponent = builder_.CreateFPToSI(n, bits);
+  llvm::Value* half = builder_.CreateAShr(exponent, number(bits, 1));
+  const auto power = [&](llvm::Value* e) {
+    return builder_.CreateBitCast(builder_.CreateShl(builder_.CreateAdd(e, number(bits, 127)), number(bits, 23)), type);
+  };
+  p = builder_.CreateFMul(builder_.CreateFMul(p, power(half)), power(builder_.CreateSub(exponent, half)));
+  return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a, p);
+}
+
+// x = m * 2^e with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh(s), s = (m - 1) / (m + 1), |s| < 0.1716.
+llvm::Value* Emitter::emit_log(llvm::Value* a) {
+  llvm::Type* type = a->getType();
+  llvm::Type* bits = builder_.getInt32Ty();
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) bits = llvm::FixedVectorType::get(bits, vector->getNumElements());
+  llvm::Value* tiny = builder_.CreateFCmpOLT(a, number(type, 1.17549435e-38));
+  llvm::Value* x = builder_.CreateSelect(tiny, builder_.CreateFMul(a, number(type, 8388608)), a);
+  llvm::Value* pattern = builder_.CreateSub(builder_.CreateBitCast(x, bits), number(bits, 0x3f3504f3));  // sqrt(1/2)
+  llvm::Value* e = builder_.CreateAShr(pattern, number(bits, 23));
+  llvm::Value* m = builder_.CreateBitCast(builder_.CreateAdd(builder_.CreateAnd(pattern, number(bits, 0x007fffff)), number(bits, 0x3f3504f3)), type);
+  llvm::Value* exponent = builder_.CreateFSub(builder_.CreateSIToFP(e, type), builder_.CreateSelect(tiny, number(type, 23), number(type, 0)));
+  llvm::Value* f = builder_.CreateFSub(m, number(type, 1));
+  llvm::Value* s = builder_.CreateFDiv(f, builder_.CreateFAdd(m, number(type, 1)));
+  llvm::Value* s2 = builder_.CreateFMul(s, s);
+  // 2 atanh(s) = f - s (f - 2 s^2 (1/3 + s^2/5 + ...)): f is exact, the rest is small.
+  llvm::Value* series = builder_.CreateFMul(s2, emit_polynomial(s2, {2.0 / 9, 2.0 / 7, 2.0 / 5, 2.0 / 3}));
+  llvm::Value* log_m = builder_.CreateFSub(f, builder_.CreateFMul(s, builder_.CreateFSub(f, series)));
+  llvm::Value* low = builder_.CreateFAdd(log_m, builder_.CreateFMul(exponent, number(type, -2.12194440e-4)));
+  llvm::Value* result = builder_.CreateFAdd(builder_.CreateFMul(exponent, number(type, 0.693359375)), low);
+  const double infinity = std::numeric_limits<double>::infinity();
+  result = builder_.CreateSelect(builder_.CreateFCmpOEQ(a, number(type, infinity)), a, result);
+  result = builder_.CreateSelect(builder_.CreateFCmpOEQ(a, number(type, 0)), number(type, -infinity), result);
+  return builder_.CreateSelect(builder_.CreateFCmpULT(a, number(type, 0)), number(type, std::nan("")), result);
+}
+
+// Odd series near 0, where the quotient would cancel; else (1 - t) / (1 + t) with t = exp(-2 |x|).
+llvm::Value* Emitter::emit_tanh(llvm::Value* a) {
+  llvm::Type* type = a->getType();
+  llvm::Value* x = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
+  llvm::Value* t = emit_exp(builder_.CreateFMul(x, number(type, -2)));
+  llvm::Value* large = builder_.CreateFDiv(builder_.CreateFSub(number(type, 1), t), builder_.CreateFAdd(number(type, 1), t));
+  llvm::Value* x2 = builder_.CreateFMul(a, a);
+  llvm::Value* series = emit_polynomial(x2, {21844.0 / 6081075, -1382.0 / 155925, 62.0 / 2835, -17.0 / 315, 2.0 / 15, -1.0 / 3, 0});
+  llvm::Value* small = builder_.CreateFAdd(a, builder_.CreateFMul(a, series));
+  llvm::Value* result = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, large, a);
+  return builder_.CreateSelect(builder_.CreateFCmpOLT(x, number(type, 0.4)), small, result);
+}
+
+// Taylor series below 1; above, Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26 (absolute error 1.5e-7).
+llvm::Value* Emitter::emit_erf(llvm::Value* a) {
+  llvm::Type* type = a->getType();
+  llvm::Value* x = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
+  llvm::Value* x2 = builder_.CreateFMul(a, a);
+  constexpr double k = 1.1283791670955126;  // 2 / sqrt(pi)
+  llvm::Value* series = emit_polynomial(x2, {k / 76204800, -k / 6894720, k / 685440, -k / 75600, k / 9360, -k / 1320, k / 216, -k / 42, k / 10, -k / 3, k});
+  llvm::Value* small = builder_.CreateFMul(a, series);
+  llvm::Value* t = builder_.CreateFDiv(number(type, 1), builder_.CreateFAdd(number(type, 1), builder_.CreateFMul(x, number(type, 0.3275911))));
+  llvm::Value* tail = builder_.CreateFMul(t, emit_polynomial(t, {1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592}));
+  llvm::Value* large = builder_.CreateFSub(number(type, 1), builder_.CreateFMul(tail, emit_exp(builder_.CreateFNeg(builder_.CreateFMul(x, x)))));
+  large = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, large, a);
+  llvm::Value* result = builder_.CreateSelect(builder_.CreateFCmpOLT(x, number(type, 1)), small, large);
+  return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a, result);
+}
+
+// clamp_int32(round_half_even(acc * s) + zero_point), the product exact and rounded once: s = +-m * 2^(e - 150), so the rounded value is
+// (acc * m) shifted right by 150 - e. |acc * m| < 2^55: shifts of 56 and more give 0, shifts to the left saturate.
+llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point) {
+  llvm::Type* narrow = acc->getType();
+  llvm::Type* wide = builder_.getInt64Ty();
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(narrow)) wide = llvm::FixedVectorType::get(wide, vector->getNumElements());
+  const auto n32 = [&](double value) { return number(narrow, value); };
+  const auto n64 = [&](double value) { return number(wide, value); };
+  llvm::Value* bits = builder_.CreateBitCast(scale, narrow);
+  llvm::Value* exponent = builder_.CreateAnd(builder_.CreateLShr(bits, n32(23)), n32(255));
+  llvm::Value* fraction = builder_.CreateOr(builder_.CreateAnd(bits, n32(0x007fffff)), n32(0x00800000));
+  llvm::Value* magnitude = builder_.CreateSelect(builder_.CreateICmpEQ(exponent, n32(0)), n32(0), fraction);
+  llvm::Value* m = builder_.CreateSelect(builder_.CreateICmpSLT(bits, n32(0)), builder_.CreateNeg(magnitude), magnitude);
+  llvm::Value* product = builder_.CreateMul(builder_.CreateSExt(acc, wide), builder_.CreateSExt(m, wide));
+  llvm::Value* shift = builder_.CreateSub(n32(150), exponent);
+
+  const auto clamp = [&](llvm::Value* value, double low, double high) {
+    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value, n64(low)), n64(high));
+  };
+  llvm::Value* right32 = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, shift, n32(1)), n32(60));
+  llvm::Value* right = builder_.CreateZExt(right32, wide);
+  llvm::Value* odd = builder_.CreateAnd(builder_.CreateAShr(product, right), n64(1));
+  llvm::Value* half = builder_.CreateSub(builder_.CreateShl(n64(1), builder_.CreateSub(right, n64(1))), n64(1));
+  llvm::Value* rounded = builder_.CreateAShr(builder_.CreateAdd(product, builder_.CreateAdd(half, odd)), right);
+  // Shift 0 or to the left: whatever exceeds 33 bits saturates anyway.
+  llvm::Value* left32 = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, builder_.CreateNeg(shift), n32(0)), n32(29));
+  llvm::Value* shifted = builder_.CreateShl(clamp(product, -8589934592.0, 8589934592.0), builder_.CreateZExt(left32, wide));
+  llvm::Value* value = builder_.CreateSelect(builder_.CreateICmpSGT(shift, n32(0)), rounded, shifted);
+  value = clamp(value, -8589934592.0, 8589934592.0);
+  value = clamp(builder_.CreateAdd(value, builder_.CreateSExt(zero_point, wide)), -2147483648.0, 2147483647.0);
+  return builder_.CreateTrunc(value, narrow);
+}
+
+}  // namespace dovetail::cpu

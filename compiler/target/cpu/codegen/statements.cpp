@@ -1,0 +1,254 @@
+// Statements: loops by their kinds, conditions as branches or masks, and the frames of kernels and parallel bodies.
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include "base/check.h"
+#include "compiler/target/cpu/codegen/emitter.h"
+
+namespace dovetail::cpu {
+
+using namespace loops;
+
+namespace {
+
+constexpr std::int64_t kMostLanes = 64;
+
+}  // namespace
+
+Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core, const std::vector<Parameter>& parameters, const Workspace& workspace)
+    : module_(module), context_(module.getContext()), cpu_(cpu), core_(core), parameters_(parameters), workspace_(workspace), builder_(context_) {
+  llvm::FastMathFlags flags;
+  flags.setAllowContract();  // a * b + c rounds once
+  builder_.setFastMathFlags(flags);
+  // No buffer overlaps another: an access belongs to its buffer's scope and is no alias of all others.
+  llvm::MDBuilder metadata(context_);
+  llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain("kernel");
+  std::vector<std::pair<const BufferNode*, llvm::Metadata*>> all;
+  const auto add = [&](const Buffer& buffer) {
+    llvm::MDNode* scope = metadata.createAnonymousAliasScope(domain, buffer->name);
+    scopes_[buffer.get()] = llvm::MDNode::get(context_, {scope});
+    all.emplace_back(buffer.get(), scope);
+  };
+  for (const Parameter& parameter : parameters_) add(parameter.buffer);
+  for (const Buffer& buffer : core_.temporary) add(buffer);
+  for (const auto& [buffer, scope] : all) {
+    std::vector<llvm::Metadata*> others;
+    for (const auto& [other, other_scope] : all)
+      if (other != buffer) others.push_back(other_scope);
+    others_[buffer] = llvm::MDNode::get(context_, others);
+  }
+}
+
+void Emitter::enter_frame(llvm::Function* function) {
+  frame_ = {};
+  frame_.function = function;
+  function->addFnAttr("target-cpu", cpu_.llvm_cpu);
+  if (!cpu_.llvm_features.empty()) function->addFnAttr("target-features", cpu_.llvm_features);
+  if (cpu_.vector_bytes == 64) {
+    function->addFnAttr("prefer-vector-width", "512");
+    function->addFnAttr("min-legal-vector-width", "512");
+  }
+  function->setDoesNotThrow();
+  llvm::BasicBlock::Create(context_, "entry", function);
+  builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "body", function));
+}
+
+llvm::Value* Emitter::service(unsigned field, llvm::Type* type) {
+  llvm::Type* pointer = llvm::PointerType::get(context_, 0);
+  auto* load = builder_.CreateLoad(type, builder_.CreateConstGEP1_32(pointer, frame_.services, field));
+  load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+  return load;
+}
+
+void Emitter::emit_kernel(const std::string& symbol) {
+  llvm::Type* pointer = llvm::PointerType::get(context_, 0);
+  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer}, false);
+  auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, symbol, module_);
+  enter_frame(function);
+  frame_.services = function->getArg(0);
+  frame_.buffers = function->getArg(1);
+  llvm::BasicBlock& entry = function->getEntryBlock();
+  {
+    llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+    builder_.SetInsertPoint(&entry);
+    frame_.local = service(kLocal, pointer);
+  }
+  llvm::BasicBlock* body = builder_.GetInsertBlock();
+  if (core_.body) emit(core_.body);
+  builder_.CreateRetVoid();
+  builder_.SetInsertPoint(&entry);
+  builder_.CreateBr(body);
+}
+
+void Emitter::emit(const Core& core) {
+  std::visit([&](const auto& n) { emit_node(n); }, core->node);
+}
+
+void Emitter::emit_node(const CoreSequence& n) {
+  for (const Core& part : n.body) emit(part);
+}
+
+void Emitter::emit_node(const CoreLoop& n) {
+  depth_[n.var.get()] = static_cast<int>(depth_.size()) + 1;
+  if (n.kind == ForKind::parallel && !parallel_ && lane_var_ == nullptr) {
+    emit_parallel(n);
+  } else if (n.kind == ForKind::vectorized && lane_var_ == nullptr && n.extent <= kMostLanes) {
+    emit_vector(n);
+  } else {
+    if (n.kind == ForKind::vectorized)
+      notes.push_back(fmt::format("loop {} runs one by one: {}", n.var->name, lane_var_ ? "a vectorized loop is around it" : fmt::format("its extent {} > {} lanes", n.extent, kMostLanes)));
+    emit_serial(n);
+  }
+  depth_.erase(n.var.get());
+}
+
+void Emitter::counted_loop(llvm::Value* begin, llvm::Value* end, const std::string& name, const std::function<void(llvm::Value*)>& body) {
+  llvm::BasicBlock* before = builder_.GetInsertBlock();
+  auto* head = llvm::BasicBlock::Create(context_, name, frame_.function);
+  auto* done = llvm::BasicBlock::Create(context_, name + ".done", frame_.function);
+  const bool never_empty = llvm::isa<llvm::ConstantInt>(begin) && llvm::isa<llvm::ConstantInt>(end);
+  if (never_empty) {
+    builder_.CreateBr(head);
+  } else {
+    builder_.CreateCondBr(builder_.CreateICmpSLT(begin, end), head, done);
+  }
+  builder_.SetInsertPoint(head);
+  llvm::PHINode* i = builder_.CreatePHI(builder_.getInt64Ty(), 2, name);
+  i->addIncoming(begin, before);
+  body(i);
+  llvm::Value* next = builder_.CreateAdd(i, builder_.getInt64(1), "", true, true);
+  i->addIncoming(next, builder_.GetInsertBlock());
+  builder_.CreateCondBr(builder_.CreateICmpSLT(next, end), head, done);
+  builder_.SetInsertPoint(done);
+}
+
+void Emitter::emit_serial(const CoreLoop& n) {
+  counted_loop(builder_.getInt64(0), builder_.getInt64(static_cast<std::uint64_t>(n.extent)), n.var->name, [&](llvm::Value* i) {
+    frame_.vars[n.var.get()] = i;
+    emit(n.body);
+    frame_.vars.erase(n.var.get());
+  });
+}
+
+void Emitter::emit_vector(const CoreLoop& n) {
+  lane_var_ = n.var.get();
+  lanes_ = static_cast<unsigned>(n.extent);
+  emit(n.body);
+  lane_var_ = nullptr;
+  lanes_ = 0;
+}
+
+// The body becomes a function of a range of iterations; what it needs of its surroundings is handed over in an array of 64-bit slots.
+void Emitter::emit_parallel(const CoreLoop& n) {
+  llvm::Type* pointer = llvm::PointerType::get(context_, 0);
+  llvm::Type* slot = builder_.getInt64Ty();
+  std::vector<std::pair<const VarNode*, llvm::Value*>> captured(frame_.vars.begin(), frame_.vars.end());
+  llvm::Value* closure;
+  {
+    llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+    builder_.SetInsertPoint(&frame_.function->getEntryBlock());
+    closure = builder_.CreateAlloca(llvm::ArrayType::get(slot, captured.size() + 2), nullptr, "closure");
+  }
+  builder_.CreateStore(frame_.services, closure);
+  builder_.CreateStore(frame_.buffers, builder_.CreateConstGEP1_64(slot, closure, 1));
+  for (std::size_t i = 0; i < captured.size(); ++i) builder_.CreateStore(captured[i].second, builder_.CreateConstGEP1_64(slot, closure, i + 2));
+
+  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, slot, slot, pointer}, false);
+  auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, frame_.function->getName() + "." + n.var->name, module_);
+  auto* run = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, pointer, slot}, false);
+  builder_.CreateCall(run, service(kParallelFor, pointer), {frame_.services, function, closure, builder_.getInt64(static_cast<std::uint64_t>(n.extent))});
+
+  const Frame saved = frame_;
+  {
+    llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+    enter_frame(function);
+    parallel_ = true;
+    llvm::BasicBlock& entry = function->getEntryBlock();
+    llvm::BasicBlock* body = builder_.GetInsertBlock();
+    builder_.SetInsertPoint(&entry);
+    frame_.services = builder_.CreateLoad(pointer, function->getArg(0));
+    frame_.buffers = builder_.CreateLoad(pointer, builder_.CreateConstGEP1_64(slot, function->getArg(0), 1));
+    for (std::size_t i = 0; i < captured.size(); ++i) frame_.vars[captured[i].first] = builder_.CreateLoad(slot, builder_.CreateConstGEP1_64(slot, function->getArg(0), i + 2));
+    frame_.local = function->getArg(3);
+    builder_.SetInsertPoint(body);
+    counted_loop(function->getArg(1), function->getArg(2), n.var->name, [&](llvm::Value* i) {
+      frame_.vars[n.var.get()] = i;
+      emit(n.body);
+    });
+    builder_.CreateRetVoid();
+    builder_.SetInsertPoint(&entry);
+    builder_.CreateBr(body);
+    parallel_ = false;
+  }
+  frame_ = saved;
+}
+
+void Emitter::emit_node(const CoreIf& n) {
+  const Value condition = emit(n.condition);
+  if (condition.varying) {
+    llvm::Value* saved = mask_;
+    mask_ = active(condition.llvm);
+    if (n.then_body) emit(n.then_body);
+    mask_ = saved;
+    if (n.else_body) {
+      mask_ = active(builder_.CreateNot(condition.llvm));
+      emit(n.else_body);
+      mask_ = saved;
+    }
+    return;
+  }
+  auto* then_block = llvm::BasicBlock::Create(context_, "if.then", frame_.function);
+  auto* else_block = n.else_body ? llvm::BasicBlock::Create(context_, "if.else", frame_.function) : nullptr;
+  auto* join = llvm::BasicBlock::Create(context_, "if.join", frame_.function);
+  builder_.CreateCondBr(condition.llvm, then_block, else_block ? else_block : join);
+  builder_.SetInsertPoint(then_block);
+  if (n.then_body) emit(n.then_body);
+  builder_.CreateBr(join);
+  if (else_block) {
+    builder_.SetInsertPoint(else_block);
+    emit(n.else_body);
+    builder_.CreateBr(join);
+  }
+  builder_.SetInsertPoint(join);
+}
+
+void Emitter::emit_node(const CoreStore& n) {
+  std::vector<Value> values;
+  for (const StoreTarget& target : n.targets) values.push_back(emit(target.value));
+  std::vector<Place> places;
+  for (const StoreTarget& target : n.targets) places.push_back(place_of(target.buffer, target.indices));
+  for (std::size_t i = 0; i < n.targets.size(); ++i) store_to(n.targets[i].buffer, places[i], values[i]);
+}
+
+void Emitter::fail_where(Value broken, const std::string& message, Value value) {
+  llvm::Value* condition = broken.llvm;
+  llvm::Value* shown = value.llvm;
+  if (broken.varying) {
+    condition = active(condition);
+    llvm::Type* type = shown->getType();
+    llvm::Value* none = number(type, 0);
+    shown = value.varying ? builder_.CreateOrReduce(builder_.CreateSelect(condition, shown, none)) : shown;
+    condition = builder_.CreateOrReduce(condition);
+  } else if (mask_) {
+    condition = builder_.CreateAnd(condition, builder_.CreateOrReduce(mask_));
+  }
+  const auto known = std::find(failures.begin(), failures.end(), message);
+  const auto site = static_cast<std::uint32_t>(known - failures.begin());
+  if (known == failures.end()) failures.push_back(message);
+
+  auto* report = llvm::BasicBlock::Create(context_, "failure", frame_.function);
+  auto* go_on = llvm::BasicBlock::Create(context_, "checked", frame_.function);
+  builder_.CreateCondBr(condition, report, go_on, llvm::MDBuilder(context_).createUnlikelyBranchWeights());
+  builder_.SetInsertPoint(report);
+  llvm::Type* pointer = llvm::PointerType::get(context_, 0);
+  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, builder_.getInt32Ty(), builder_.getInt64Ty()}, false);
+  builder_.CreateCall(type, service(kFail, pointer), {frame_.services, builder_.getInt32(site), builder_.CreateIntCast(shown, builder_.getInt64Ty(), true)});
+  builder_.CreateBr(go_on);
+  builder_.SetInsertPoint(go_on);
+}
+
+}  // namespace dovetail::cpu

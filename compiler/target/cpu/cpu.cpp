@@ -1,0 +1,41 @@
+#include "compiler/target/cpu/cpu.h"
+
+#include <array>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/processor.h"
+
+namespace dovetail::cpu {
+
+namespace {
+
+// Caches: the smallest first and second level of the processors of each class.
+const std::array<Cpu, 4> kCpus{{
+    {"baseline", "x86-64-v2", "", 16, 16, false, 32 << 10, 256 << 10},
+    {"avx2", "x86-64-v3", "", 32, 16, false, 32 << 10, 256 << 10},
+    {"avx512", "x86-64-v4", "-prefer-256-bit", 64, 32, false, 32 << 10, 1 << 20},
+    {"avx512-vnni", "x86-64-v4", "+avx512vnni,-prefer-256-bit", 64, 32, true, 32 << 10, 1 << 20},
+}};
+
+}  // namespace
+
+std::span<const Cpu> cpus() { return kCpus; }
+
+Result<Cpu> find_cpu(std::string_view name) {
+  const Cpu* native = nullptr;
+  std::vector<std::string> names{"native"};
+  for (const Cpu& cpu : kCpus) {
+    if (cpu.name == name) return cpu;
+    if (runs_here(cpu.name)) native = &cpu;
+    names.push_back(cpu.name);
+  }
+  if (name == "native" && native != nullptr) return *native;
+  if (name == "native")
+    return Diagnostic{"no code for this processor", "--cpu native", "the CPU back end makes code for x86-64 with SSE 4.2 or more", "name a processor with --cpu, or run with --target accel"};
+  return Diagnostic{fmt::format("unknown processor \"{}\"", name), "--cpu", "the CPU back end has no row of that name", fmt::format("choose one of {}", fmt::join(names, ", "))};
+}
+
+}  // namespace dovetail::cpu

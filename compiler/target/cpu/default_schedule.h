@@ -1,0 +1,25 @@
+// The schedule that a fused group gets without tuning: a function of the group and the processor that writes a trace.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/fuse.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/target/cpu/cpu.h"
+
+namespace dovetail::cpu {
+
+// Layouts are index maps (compiler/schedule/index_map.h); empty: as the model has it.
+struct ScheduledGroup {
+  loops::Program program;
+  std::vector<schedule::Step> trace;
+  std::vector<std::string> argument_layouts, result_layouts;
+  std::string kind;                       // "convolution", "generic", ...
+};
+
+// `layouts`: in which layout each argument exists already; constants may be had in any. A schedule that a rule refuses half-way falls back to a
+// simpler one; what was refused stands in `notes`.
+Result<ScheduledGroup> default_schedule(const FusedGroup& group, const std::vector<std::string>& layouts, const Cpu& cpu, std::vector<std::string>& notes);
+
+}  // namespace dovetail::cpu

@@ -1,0 +1,82 @@
+#include "compiler/target/cpu/library.h"
+
+#include <chrono>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/thread_pool.h"
+#include "compiler/target/cpu/codegen/link.h"
+#include "loops/print.h"
+
+namespace dovetail::cpu {
+
+namespace {
+
+// Symbols are words of C, whatever the operator is called.
+std::string symbol_of(std::string_view program, std::size_t number) {
+  std::string symbol = fmt::format("k{}_", number);
+  for (const char c : program) symbol += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return symbol;
+}
+
+}  // namespace
+
+std::string KernelLibrary::add(const loops::Program& program, const loops::IntrinsicTable& intrinsics) {
+  const auto [it, added] = by_text_.emplace(loops::to_string(program), kernels_.size());
+  if (added) kernels_.push_back({symbol_of(program.name, kernels_.size()), program, &intrinsics, {}, {}});
+  Kernel& kernel = kernels_[it->second];
+  kernel.report.symbol = kernel.symbol;
+  ++kernel.report.uses;
+  return kernel.symbol;
+}
+
+Result<void> KernelLibrary::finish(bundle::Bundle& bundle) {
+  std::vector<std::optional<Diagnostics>> errors(kernels_.size());
+  ThreadPool pool(std::min<int>(available_processors(), static_cast<int>(kernels_.size())), false);
+  const auto compile = [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      Kernel& kernel = kernels_[static_cast<std::size_t>(i)];
+      const auto start = std::chrono::steady_clock::now();
+      auto object = compile_kernel(kernel.program, *kernel.intrinsics, kernel.symbol, cpu_);
+      kernel.report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      if (object.ok()) {
+        kernel.object = *std::move(object);
+        kernel.report.code_bytes = kernel.object.code_bytes;
+        kernel.report.notes = kernel.object.notes;
+      } else {
+        errors[static_cast<std::size_t>(i)] = object.errors();
+      }
+    }
+  };
+  pool.parallel_for(static_cast<std::int64_t>(kernels_.size()), compile);
+  Diagnostics all;
+  for (const auto& some : errors)
+    if (some) all.insert(all.end(), some->begin(), some->end());
+  if (!all.empty()) return all;
+
+  std::vector<std::vector<std::byte>> objects;
+  std::map<std::string, const KernelObject*> by_symbol;
+  for (Kernel& kernel : kernels_) {
+    objects.push_back(std::move(kernel.object.object));
+    by_symbol[kernel.symbol] = &kernel.object;
+  }
+  DOVETAIL_ASSIGN(std::vector<std::byte> object, link_shared(objects));
+  bundle.cpu = bundle::CpuLibrary{cpu_.name, std::move(object)};
+  for (bundle::Step& step : bundle.steps)
+    if (auto* cpu = std::get_if<bundle::CpuStep>(&step)) {
+      const KernelObject& kernel = *by_symbol.at(cpu->symbol);
+      cpu->shared_bytes = static_cast<std::uint64_t>(kernel.shared_bytes);
+      cpu->local_bytes = static_cast<std::uint64_t>(kernel.local_bytes);
+      cpu->failures = kernel.failures;
+    }
+  return {};
+}
+
+std::vector<KernelReport> KernelLibrary::report() const {
+  std::vector<KernelReport> list;
+  for (const Kernel& kernel : kernels_) list.push_back(kernel.report);
+  return list;
+}
+
+}  // namespace dovetail::cpu

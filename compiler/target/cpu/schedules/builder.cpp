@@ -1,0 +1,157 @@
+#include "compiler/target/cpu/schedules/builder.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "compiler/target/cpu/intrinsics.h"
+
+namespace dovetail::cpu {
+
+using namespace loops;
+
+Builder::Builder(const FusedGroup& group, const std::vector<std::string>& layouts, const Cpu& processor)
+    : s(group.program, intrinsics(processor)), cpu(processor), group_(group), given_(layouts) {}
+
+bool Builder::attempt(const std::string& primitive, std::vector<std::string> arguments, std::vector<std::string> results) {
+  return s.status().ok() && s.apply({primitive, std::move(arguments), std::move(results)}).ok();
+}
+
+std::vector<std::string> Builder::blocks() const {
+  std::vector<std::string> names;
+  for (const schedule::Path& path : schedule::blocks_below(s.program().body)) names.push_back(schedule::as_block(path.back())->name);
+  return names;
+}
+
+const Block* Builder::block(const std::string& name) const {
+  const auto path = schedule::find_block(s.program().body, name);
+  return path ? schedule::as_block(path->back()) : nullptr;
+}
+
+std::vector<std::string> Builder::loops_of(const std::string& name) const {
+  std::vector<std::string> names;
+  if (const auto path = schedule::find_block(s.program().body, name))
+    for (const For* loop : schedule::loops_of(*path)) names.push_back(loop->var->name);
+  return names;
+}
+
+std::int64_t Builder::extent(const std::string& loop) const {
+  const auto path = schedule::find_loop(s.program().body, loop);
+  return path ? schedule::as_for(path->back())->extent : 1;
+}
+
+Buffer Builder::buffer(const std::string& name) const { return schedule::find_buffer(s.program(), name); }
+
+Buffer Builder::written_by(const std::string& name) const {
+  const Block* found = block(name);
+  return found && !found->writes.empty() ? found->writes.front().buffer : nullptr;
+}
+
+void Builder::lay_out(const std::string& name, const std::string& index_map) {
+  if (index_map.empty()) return;
+  if (const auto [it, added] = layouts_.emplace(name, index_map); !added) {
+    DOVETAIL_CHECK(it->second == index_map, "one layout for " + name);
+    return;
+  }
+  s.transform_layout(name, index_map);
+}
+
+void Builder::keep_layout(std::size_t argument) { lay_out(group_.program.parameters[argument].buffer->name, given_[argument]); }
+
+const std::string& Builder::given_layout(const std::string& name) const {
+  static const std::string plain;
+  for (std::size_t i = 0; i < given_.size(); ++i)
+    if (group_.program.parameters[i].buffer->name == name) return given_[i];
+  return plain;
+}
+
+std::string Builder::gather_epilogue(const std::string& main, const std::string& scope) {
+  std::vector<std::string> behind = blocks();
+  behind.erase(behind.begin(), std::find(behind.begin(), behind.end(), main) + 1);
+  const std::string result = written_by(main)->name;
+  if (behind.empty()) {
+    const std::string copy = main + ".tile";
+    s.cache_write(main, result, scope, copy);
+    return copy;
+  }
+  for (std::size_t i = 0; i + 1 < behind.size(); ++i) s.inline_block(behind[i]);
+  s.set_scope(result, scope);
+  return behind.back();
+}
+
+std::pair<std::string, std::string> Builder::tile(const std::string& loop, std::int64_t factor) {
+  if (factor >= extent(loop)) return {"", loop};
+  const std::string outer = loop + "_o", inner = loop + "_i";
+  s.split(loop, factor, outer, inner);
+  return {outer, inner};
+}
+
+std::string Builder::vectorize(const std::string& loop, std::int64_t lanes) {
+  const auto [outer, inner] = tile(loop, lanes);
+  s.vectorize(inner);
+  return outer;
+}
+
+void Builder::unroll(const std::string& loop) {
+  if (!loop.empty() && extent(loop) > 1) s.unroll(loop);
+}
+
+void Builder::reorder(std::vector<std::string> loops) {
+  std::erase(loops, "");
+  if (loops.size() > 1) s.reorder(loops);
+}
+
+void Builder::parallel(const std::vector<std::string>& loops) {
+  std::string fused;
+  for (const std::string& loop : loops) {
+    if (loop.empty()) continue;
+    if (fused.empty()) {
+      fused = loop;
+    } else {
+      const std::string next = fused + "_" + loop.substr(loop.find_last_of('.') + 1);
+      s.fuse(fused, loop, next);
+      fused = next;
+    }
+  }
+  if (!fused.empty() && extent(fused) > 1) s.parallel(fused);
+}
+
+ScheduledGroup Builder::finish(std::string kind) const {
+  ScheduledGroup result{s.program(), s.trace(), {}, {}, std::move(kind)};
+  for (const Parameter& parameter : group_.program.parameters) {
+    const auto it = layouts_.find(parameter.buffer->name);
+    (parameter.role == ParameterRole::output ? result.result_layouts : result.argument_layouts).push_back(it == layouts_.end() ? "" : it->second);
+  }
+  return result;
+}
+
+std::int64_t largest_divisor(std::int64_t value, std::int64_t at_most) {
+  for (std::int64_t d = std::min(value, at_most); d > 1; --d)
+    if (value % d == 0) return d;
+  return 1;
+}
+
+RegisterTile choose_tile(std::int64_t rows, std::int64_t columns, int lanes, const Cpu& cpu) {
+  // Three registers stay free for the weights' vectors and the broadcast element.
+  const std::int64_t registers = cpu.vector_registers - 4;
+  RegisterTile best{1, 1, std::min<std::int64_t>(lanes, columns), std::min<std::int64_t>(lanes, columns)};
+  double best_score = 0;
+  for (std::int64_t width = 1; width <= std::min<std::int64_t>(columns, 8 * lanes); ++width) {
+    if (columns % width != 0) continue;
+    const std::int64_t vectors = (width + lanes - 1) / lanes;
+    for (std::int64_t height = 1; height <= std::min(rows, registers / vectors); ++height) {
+      const double filled = static_cast<double>(width) / static_cast<double>(vectors * lanes);
+      const double whole = static_cast<double>(rows) / static_cast<double>((rows + height - 1) / height * height);
+      const double products = static_cast<double>(height * vectors);
+      const double loads = static_cast<double>(height + vectors);
+      const double busy = products / std::max(products, 0.9 * loads) * std::min(1.0, products / 10);
+      const double score = filled * whole * busy + 1e-3 * products / loads;
+      if (score > best_score) {
+        best_score = score;
+        best = {height, vectors, std::min<std::int64_t>(lanes, width), width};
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace dovetail::cpu

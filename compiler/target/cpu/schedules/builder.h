@@ -1,0 +1,72 @@
+// What schedule functions of the CPU share: a schedule in the making, the layouts it decided, and the names of its blocks and loops.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/fuse.h"
+#include "compiler/schedule/nest.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/target/cpu/cpu.h"
+#include "compiler/target/cpu/default_schedule.h"
+
+namespace dovetail::cpu {
+
+inline constexpr const char* kChannelsLast = "i0,i2,i3,i1";
+
+class Builder {
+ public:
+  Builder(const FusedGroup& group, const std::vector<std::string>& layouts, const Cpu& cpu);
+
+  schedule::Schedule s;
+  const Cpu& cpu;
+
+  // Takes a step that may be refused; whether it was taken.
+  bool attempt(const std::string& primitive, std::vector<std::string> arguments, std::vector<std::string> results = {});
+
+  std::vector<std::string> blocks() const;                         // in program order
+  const loops::Block* block(const std::string& name) const;        // null where there is none
+  std::vector<std::string> loops_of(const std::string& block) const;  // around it, outermost first
+  std::int64_t extent(const std::string& loop) const;
+  loops::Buffer buffer(const std::string& name) const;
+  loops::Buffer written_by(const std::string& block) const;
+
+  // The layout of a parameter or intermediate buffer. Repeated requests for a parameter must agree.
+  void lay_out(const std::string& buffer, const std::string& index_map);
+  // An argument stays in the layout in which it exists.
+  void keep_layout(std::size_t argument);
+  const std::string& given_layout(const std::string& buffer) const;  // of an argument
+
+  // Gathers everything behind block `main` into one elementwise block: what `main` writes is then a buffer in scope `scope`, and the block
+  // returned turns it into the result. Copies where nothing follows `main`.
+  std::string gather_epilogue(const std::string& main, const std::string& scope);
+
+  // Splits `loop` by `factor` unless that is its extent or more; returns {outer or "", inner}.
+  std::pair<std::string, std::string> tile(const std::string& loop, std::int64_t factor);
+  // Splits `loop` into vectors (of `lanes` at most) and vectorizes the inner part; the outer part, if any, is returned.
+  std::string vectorize(const std::string& loop, std::int64_t lanes);
+  void unroll(const std::string& loop);     // nothing for ""
+  void reorder(std::vector<std::string> loops);  // "" are left out
+  // Fuses loops of one perfect nest, outermost first, into one that runs on all threads.
+  void parallel(const std::vector<std::string>& loops);
+
+  ScheduledGroup finish(std::string kind) const;
+
+ private:
+  const FusedGroup& group_;
+  const std::vector<std::string>& given_;
+  std::map<std::string, std::string> layouts_;  // by parameter
+};
+
+// How many results one pass over the reduction holds in registers: `rows` times `vectors` of `lanes` elements.
+struct RegisterTile {
+  std::int64_t rows, vectors, lanes;
+  std::int64_t columns;  // of the tile; at most vectors * lanes
+};
+// The tile that keeps the multipliers busiest: few loads per multiply-add, no idle lanes, no broken rows. `columns` become contiguous lanes.
+RegisterTile choose_tile(std::int64_t rows, std::int64_t columns, int lanes, const Cpu& cpu);
+
+std::int64_t largest_divisor(std::int64_t value, std::int64_t at_most);
+
+}  // namespace dovetail::cpu

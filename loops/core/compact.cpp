@@ -1,0 +1,233 @@
+#include "loops/core/compact.h"
+
+#include <algorithm>
+#include <set>
+
+#include "loops/rewrite.h"
+
+namespace dovetail::loops {
+
+namespace {
+
+using Loops = std::vector<const CoreLoop*>;
+
+struct Access {
+  std::vector<Expr> indices;
+  std::vector<std::int64_t> extents;  // of the box at `indices`
+  Loops loops;                        // around it, outermost first
+  bool write;
+};
+
+class Collector {
+ public:
+  std::map<const BufferNode*, std::vector<Access>> accesses;
+
+  void walk(const Core& core) {
+    if (!core) return;
+    if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
+      loops_.push_back(loop);
+      walk(loop->body);
+      loops_.pop_back();
+    } else if (const auto* condition = std::get_if<CoreIf>(&core->node)) {
+      reads(condition->condition);
+      walk(condition->then_body);
+      walk(condition->else_body);
+    } else if (const auto* sequence = std::get_if<CoreSequence>(&core->node)) {
+      for (const Core& part : sequence->body) walk(part);
+    } else if (const auto* store = std::get_if<CoreStore>(&core->node)) {
+      for (const StoreTarget& target : store->targets) {
+        add(target.buffer.get(), target.indices, {}, true);
+        reads(target.value);
+        for (const Expr& index : target.indices) reads(index);
+      }
+    } else if (const auto* call = std::get_if<CoreCall>(&core->node)) {
+      for (std::size_t i = 0; i < call->operands.size(); ++i) {
+        const IntrinsicOperand& operand = call->operands[i];
+        add(operand.buffer.get(), operand.indices, operand.extents, i == 0);
+        for (const Expr& index : operand.indices) reads(index);
+      }
+      for (const Expr& immediate : call->immediates) reads(immediate);
+    }
+  }
+
+ private:
+  void reads(const Expr& expr) {
+    visit_exprs(expr, [&](const Expr& e) {
+      if (const auto* load = std::get_if<LoadExpr>(&e->node)) add(load->buffer.get(), load->indices, {}, false);
+    });
+  }
+  void add(const BufferNode* buffer, const std::vector<Expr>& indices, std::vector<std::int64_t> extents, bool write) {
+    if (extents.empty()) extents.assign(indices.size(), 1);
+    accesses[buffer].push_back({indices, std::move(extents), loops_, write});
+  }
+
+  Loops loops_;
+};
+
+// One dimension of what a set of accesses touches in one iteration of the loops outside: outer + [low, high].
+struct Range {
+  Affine outer;  // in the variables of the loops outside, without constant
+  std::int64_t low, high;
+};
+
+std::optional<Range> touched(const std::vector<const Access*>& accesses, std::size_t dimension, const Loops& outside, const Bounds& bounds) {
+  std::set<const VarNode*> outer;
+  for (const CoreLoop* loop : outside) outer.insert(loop->var.get());
+  std::optional<Range> result;
+  for (const Access* access : accesses) {
+    const auto form = affine(access->indices[dimension], bounds);
+    if (!form) return std::nullopt;
+    Range range{{}, form->constant, form->constant + access->extents[dimension] - 1};
+    for (const auto& [var, coefficient] : form->coefficients) {
+      if (outer.count(var)) {
+        range.outer.coefficients[var] = coefficient;
+        continue;
+      }
+      const auto loop = std::find_if(access->loops.begin(), access->loops.end(), [v = var](const CoreLoop* l) { return l->var.get() == v; });
+      if (loop == access->loops.end()) return std::nullopt;
+      (coefficient > 0 ? range.high : range.low) += coefficient * ((*loop)->extent - 1);
+    }
+    if (!result) {
+      result = range;
+    } else {
+      if (!(result->outer == range.outer)) return std::nullopt;
+      result->low = std::min(result->low, range.low);
+      result->high = std::max(result->high, range.high);
+    }
+  }
+  return result;
+}
+
+struct Shrunk {
+  Buffer buffer;
+  std::vector<Expr> min;  // per dimension
+};
+
+std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<Access>& accesses, const Bounds& bounds) {
+  std::vector<const Access*> reads, writes, all;
+  for (const Access& access : accesses) {
+    (access.write ? writes : reads).push_back(&access);
+    all.push_back(&access);
+  }
+  if (writes.empty()) return std::nullopt;
+  Loops common = accesses.front().loops;
+  for (const Access& access : accesses) {
+    const auto end = std::mismatch(common.begin(), common.end(), access.loops.begin(), access.loops.end()).first;
+    common.erase(end, common.end());
+  }
+  for (;; common.pop_back()) {
+    Shrunk result;
+    Shape shape;
+    bool fits = true;
+    for (std::size_t d = 0; d < buffer->shape.size() && fits; ++d) {
+      const auto whole = touched(all, d, common, bounds);
+      const auto written = touched(writes, d, common, bounds);
+      const auto read = reads.empty() ? written : touched(reads, d, common, bounds);
+      if (!whole || !written || !read || read->low < written->low || read->high > written->high) {
+        // The dimension as a whole, where it does not hold the loops' variables.
+        fits = common.empty();
+        result.min.push_back(int_imm(0));
+        shape.push_back(buffer->shape[d]);
+        continue;
+      }
+      Expr min = int_imm(whole->low);
+      for (const CoreLoop* loop : common)
+        if (const auto it = whole->outer.coefficients.find(loop->var.get()); it != whole->outer.coefficients.end()) min = ref(loop->var) * it->second + min;
+      result.min.push_back(simplify(min, bounds));
+      shape.push_back(whole->high - whole->low + 1);
+    }
+    if (fits && shape != buffer->shape) {
+      result.buffer = make_buffer(buffer->name, buffer->dtype, shape, buffer->scope);
+      return result;
+    }
+    if (common.empty()) return std::nullopt;
+  }
+}
+
+class Rewriter {
+ public:
+  Rewriter(const std::map<const BufferNode*, Shrunk>& shrunk, const Bounds& bounds) : shrunk_(shrunk), bounds_(bounds) {}
+
+  Core rewrite(const Core& core) const {
+    if (!core) return core;
+    return std::visit([&](const auto& n) { return std::make_shared<const CoreNode>(CoreNode{rewritten(n)}); }, core->node);
+  }
+
+ private:
+  CoreLoop rewritten(CoreLoop n) const {
+    n.body = rewrite(n.body);
+    return n;
+  }
+  CoreIf rewritten(const CoreIf& n) const { return {expr(n.condition), rewrite(n.then_body), rewrite(n.else_body)}; }
+  CoreSequence rewritten(CoreSequence n) const {
+    for (Core& part : n.body) part = rewrite(part);
+    return n;
+  }
+  CoreStore rewritten(const CoreStore& n) const {
+    CoreStore result{{}, n.block, {}};
+    for (const StoreTarget& target : n.targets) {
+      StoreTarget moved{target.buffer, {}, expr(target.value)};
+      for (const Expr& index : target.indices) moved.indices.push_back(expr(index));
+      place(moved.buffer, moved.indices);
+      result.targets.push_back(std::move(moved));
+    }
+    for (const LoadExpr& known : n.initialised) {
+      LoadExpr moved = known;
+      place(moved.buffer, moved.indices);
+      result.initialised.push_back(std::move(moved));
+    }
+    return result;
+  }
+  CoreForget rewritten(const CoreForget& n) const {
+    const auto it = shrunk_.find(n.buffer.get());
+    return {it == shrunk_.end() ? n.buffer : it->second.buffer};
+  }
+  CoreCall rewritten(CoreCall n) const {
+    for (IntrinsicOperand& operand : n.operands) {
+      for (Expr& index : operand.indices) index = expr(index);
+      place(operand.buffer, operand.indices);
+    }
+    for (Expr& immediate : n.immediates) immediate = expr(immediate);
+    return n;
+  }
+
+  void place(Buffer& buffer, std::vector<Expr>& indices) const {
+    const auto it = shrunk_.find(buffer.get());
+    if (it == shrunk_.end()) return;
+    buffer = it->second.buffer;
+    for (std::size_t d = 0; d < indices.size(); ++d) indices[d] = simplify(indices[d] - it->second.min[d], bounds_);
+  }
+  Expr expr(const Expr& e) const {
+    return rewrite_expr(e, [&](const Expr& inner) -> Expr {
+      const auto* n = std::get_if<LoadExpr>(&inner->node);
+      if (n == nullptr || !shrunk_.count(n->buffer.get())) return inner;
+      LoadExpr moved = *n;
+      place(moved.buffer, moved.indices);
+      return load(moved.buffer, moved.indices);
+    });
+  }
+
+  const std::map<const BufferNode*, Shrunk>& shrunk_;
+  const Bounds& bounds_;
+};
+
+}  // namespace
+
+CoreProgram compact_buffers(CoreProgram core) {
+  Collector collector;
+  collector.walk(core.body);
+  std::map<const BufferNode*, Shrunk> shrunk;
+  for (Buffer& buffer : core.temporary) {
+    const auto accesses = collector.accesses.find(buffer.get());
+    if (accesses == collector.accesses.end()) continue;
+    if (auto result = shrink(buffer, accesses->second, core.bounds)) {
+      const BufferNode* key = buffer.get();
+      buffer = result->buffer;
+      shrunk.emplace(key, *std::move(result));
+    }
+  }
+  if (!shrunk.empty()) core.body = Rewriter(shrunk, core.bounds).rewrite(core.body);
+  return core;
+}
+
+}  // namespace dovetail::loops
