@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "loops/linear.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::loops {
@@ -66,34 +67,47 @@ class Collector {
 
 // One dimension of what a set of accesses touches in one iteration of the loops outside: outer + [low, high].
 struct Range {
-  Affine outer;  // in the variables of the loops outside, without constant
+  Linear outer;  // without constant; its atoms hold variables of the loops outside alone
   std::int64_t low, high;
 };
 
-std::optional<Range> touched(const std::vector<const Access*>& accesses, std::size_t dimension, const Loops& outside, const Bounds& bounds) {
+bool same_terms(const Linear& a, const Linear& b) {
+  return a.terms.size() == b.terms.size() && std::all_of(a.terms.begin(), a.terms.end(), [&](const LinearTerm& term) {
+           return std::any_of(b.terms.begin(), b.terms.end(), [&](const LinearTerm& other) { return term.coefficient == other.coefficient && structurally_equal(term.atom, other.atom); });
+         });
+}
+
+std::optional<Range> touched(const Access& access, std::size_t dimension, const std::set<const VarNode*>& outer) {
+  const Linear form = linear_form(access.indices[dimension]);
+  Range range{{}, form.constant, form.constant + access.extents[dimension] - 1};
+  for (const LinearTerm& term : form.terms) {
+    bool outside = true, plain = true;
+    visit_exprs(term.atom, [&](const Expr& e) {
+      if (const auto* n = std::get_if<VarRef>(&e->node)) outside &= outer.count(n->var.get()) != 0;
+      plain &= !std::holds_alternative<LoadExpr>(e->node);
+    });
+    if (outside && plain) {
+      range.outer.add(term.atom, term.coefficient);
+      continue;
+    }
+    const auto* n = std::get_if<VarRef>(&term.atom->node);
+    const auto loop = std::find_if(access.loops.begin(), access.loops.end(), [&](const CoreLoop* l) { return n != nullptr && l->var == n->var; });
+    if (loop == access.loops.end()) return std::nullopt;
+    (term.coefficient > 0 ? range.high : range.low) += term.coefficient * ((*loop)->extent - 1);
+  }
+  return range;
+}
+
+std::optional<Range> touched(const std::vector<const Access*>& accesses, std::size_t dimension, const Loops& outside) {
   std::set<const VarNode*> outer;
   for (const CoreLoop* loop : outside) outer.insert(loop->var.get());
   std::optional<Range> result;
   for (const Access* access : accesses) {
-    const auto form = affine(access->indices[dimension], bounds);
-    if (!form) return std::nullopt;
-    Range range{{}, form->constant, form->constant + access->extents[dimension] - 1};
-    for (const auto& [var, coefficient] : form->coefficients) {
-      if (outer.count(var)) {
-        range.outer.coefficients[var] = coefficient;
-        continue;
-      }
-      const auto loop = std::find_if(access->loops.begin(), access->loops.end(), [v = var](const CoreLoop* l) { return l->var.get() == v; });
-      if (loop == access->loops.end()) return std::nullopt;
-      (coefficient > 0 ? range.high : range.low) += coefficient * ((*loop)->extent - 1);
-    }
-    if (!result) {
-      result = range;
-    } else {
-      if (!(result->outer == range.outer)) return std::nullopt;
-      result->low = std::min(result->low, range.low);
-      result->high = std::max(result->high, range.high);
-    }
+    const auto range = touched(*access, dimension, outer);
+    if (!range || (result && !same_terms(result->outer, range->outer))) return std::nullopt;
+    if (!result) result = range;
+    result->low = std::min(result->low, range->low);
+    result->high = std::max(result->high, range->high);
   }
   return result;
 }
@@ -120,9 +134,9 @@ std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<Access>& ac
     Shape shape;
     bool fits = true;
     for (std::size_t d = 0; d < buffer->shape.size() && fits; ++d) {
-      const auto whole = touched(all, d, common, bounds);
-      const auto written = touched(writes, d, common, bounds);
-      const auto read = reads.empty() ? written : touched(reads, d, common, bounds);
+      const auto whole = touched(all, d, common);
+      const auto written = touched(writes, d, common);
+      const auto read = reads.empty() ? written : touched(reads, d, common);
       if (!whole || !written || !read || read->low < written->low || read->high > written->high) {
         // The dimension as a whole, where it does not hold the loops' variables.
         fits = common.empty();
@@ -130,10 +144,9 @@ std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<Access>& ac
         shape.push_back(buffer->shape[d]);
         continue;
       }
-      Expr min = int_imm(whole->low);
-      for (const CoreLoop* loop : common)
-        if (const auto it = whole->outer.coefficients.find(loop->var.get()); it != whole->outer.coefficients.end()) min = ref(loop->var) * it->second + min;
-      result.min.push_back(simplify(min, bounds));
+      Linear min = whole->outer;
+      min.constant = whole->low;
+      result.min.push_back(simplify(to_expr(min), bounds));
       shape.push_back(whole->high - whole->low + 1);
     }
     if (fits && shape != buffer->shape) {

@@ -58,6 +58,12 @@ class Instance {
     return make_core(std::move(store));
   }
   Core copy(const CoreForget& n) { return make_core(n); }
+  Core copy(const CoreCall& n) {
+    CoreCall call = n;
+    for (IntrinsicOperand& operand : call.operands) copy_all(operand.indices);
+    copy_all(call.immediates);
+    return make_core(std::move(call));
+  }
 
   const VarMap& replaced_;
   VarMap all_;  // with the variables of the loops inside

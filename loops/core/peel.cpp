@@ -60,6 +60,11 @@ class Conditions {
     }
   }
   void collect(const CoreForget&) {}
+  void collect(const CoreCall& n) {
+    for (const IntrinsicOperand& operand : n.operands)
+      for (const Expr& index : operand.indices) collect(index);
+    for (const Expr& immediate : n.immediates) collect(immediate);
+  }
 
   void collect(const Expr& expr) {
     visit_exprs(expr, [&](const Expr& e) {
@@ -99,6 +104,7 @@ class Peeler {
  private:
   Core peel(const CoreStore&, const Core& core) { return core; }
   Core peel(const CoreForget&, const Core& core) { return core; }
+  Core peel(const CoreCall&, const Core& core) { return core; }
   Core peel(const CoreIf& n, const Core&) { return core_if(n.condition, peel(n.then_body), peel(n.else_body)); }
   Core peel(const CoreSequence& n, const Core&) {
     std::vector<Core> body;

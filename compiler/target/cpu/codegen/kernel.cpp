@@ -5,6 +5,7 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/MC/TargetRegistry.h>
@@ -30,6 +31,7 @@ using namespace loops;
 
 namespace {
 
+constexpr std::int64_t kMostStatements = 2048;  // of one loop nest after peeling and unrolling: about 32 KiB of code
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
 std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu) {
@@ -80,9 +82,9 @@ struct Lowered {
 Lowered lower_to_core(const Program& program, const IntrinsicTable& intrinsics) {
   Lowered result;
   result.core = dissolve_blocks(program, intrinsics, CallForm::kept);
-  result.core = peel_tails(compact_buffers(std::move(result.core)), {});
-  UnrolledCore unrolled = unroll_loops(std::move(result.core), {});
-  result.core = std::move(unrolled.core);
+  result.core = peel_tails(compact_buffers(std::move(result.core)), {kMostStatements});
+  Unrolled unrolled = unroll_loops(result.core, {kMostStatements});
+  result.core = std::move(unrolled.program);
   for (const std::string& loop : unrolled.kept) result.notes.push_back(fmt::format("loop {} is not unrolled: the code would grow too large", loop));
   return result;
 }
@@ -124,6 +126,10 @@ void optimise(Built& built) {
   options.LoopUnrolling = false;      // schedules decide
   options.SLPVectorization = false;
   options.LoopVectorization = true;   // for what no schedule vectorised
+  // Kernels call no library: loops that fill or copy stay loops instead of becoming memset and memcpy.
+  llvm::TargetLibraryInfoImpl library{llvm::Triple(kTriple)};
+  library.disableAllFunctions();
+  functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
   llvm::PassBuilder builder(built.machine.get(), options);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(graph);

@@ -34,6 +34,14 @@ std::vector<std::string> Builder::loops_of(const std::string& name) const {
   return names;
 }
 
+std::vector<std::string> Builder::own_loops(const std::string& name) const {
+  std::vector<std::string> names;
+  if (const auto path = schedule::find_block(s.program().body, name))
+    for (const Stmt& stmt : *path)
+      if (schedule::as_for(stmt) && schedule::only_block(stmt)) names.push_back(schedule::as_for(stmt)->var->name);
+  return names;
+}
+
 std::int64_t Builder::extent(const std::string& loop) const {
   const auto path = schedule::find_loop(s.program().body, loop);
   return path ? schedule::as_for(path->back())->extent : 1;

@@ -28,7 +28,9 @@ class Builder {
   std::vector<std::string> blocks() const;                         // in program order
   const loops::Block* block(const std::string& name) const;        // null where there is none
   std::vector<std::string> loops_of(const std::string& block) const;  // around it, outermost first
-  std::int64_t extent(const std::string& loop) const;
+  std::vector<std::string> own_loops(const std::string& block) const;  // those around it alone
+  std::int64_t extent(const std::string& loop) const;                // 1 where there is no such loop
+  std::string existing(const std::string& loop) const { return extent(loop) > 1 ? loop : ""; }
   loops::Buffer buffer(const std::string& name) const;
   loops::Buffer written_by(const std::string& block) const;
 

@@ -87,39 +87,24 @@ bool schedule_convolution(Builder& b) {
   b.reorder({"conv.n", yo, threads, inner_o, yi, xo, "conv.ky", "conv.kx", "conv.c", xi, ov, ol});
   // The loop in which a register tile is complete.
   const std::string at = !xo.empty() ? xo : yi;
+  const std::vector<std::string> end = b.own_loops(last);  // n, o, y, x; the loops keep their names, and those of one iteration go
   b.s.reverse_compute_at(last, at);
   if (padded) b.s.compute_at("pad", !threads.empty() ? threads : !yo.empty() ? yo : "conv.n");
   b.s.decompose_reduction(kMain, "conv.ky", "conv.init");
   if (!b.s.status().ok()) return true;
 
-  const auto finish_tile = [&](const std::string& block_name, const std::string& row, const std::string& column) {
-    (void)block_name;
-    b.unroll(row);
-    b.unroll(column);
-  };
-  (void)finish_tile;
   // The three nests of the tile: start, sum, epilogue.
   b.unroll(xi), b.unroll(ov), b.s.vectorize(ol);
-  const std::vector<std::string> init = b.loops_of("conv.init");
-  for (std::size_t i = 0; i < init.size(); ++i)
-    if (init[i].starts_with("conv.init")) (i + 1 == init.size() ? (void)b.s.vectorize(init[i]) : b.unroll(init[i]));
-  std::vector<std::string> own;
-  for (const std::string& loop : b.loops_of(last))
-    if (loop.starts_with(last + ".")) own.push_back(loop);
-  // In the order n, o, y, x: channels to the inside.
-  if (own.size() == 4) {
-    const auto [vector_outer, vector_inner] = b.tile(own[1], tile.lanes);
-    b.reorder({own[3], vector_outer, vector_inner});
-    b.unroll(own[3]), b.unroll(vector_outer), b.s.vectorize(vector_inner);
+  const std::vector<std::string> init = b.own_loops("conv.init");
+  for (std::size_t i = 0; i < init.size(); ++i) i + 1 == init.size() ? (void)b.s.vectorize(init[i]) : b.unroll(init[i]);
+  {
+    const auto [vector_outer, vector_inner] = b.tile(end[1], tile.lanes);
+    b.reorder({b.existing(end[3]), vector_outer, vector_inner});
+    b.unroll(b.existing(end[3])), b.unroll(vector_outer), b.s.vectorize(vector_inner);
   }
   if (padded) {
-    std::vector<std::string> pad;
-    for (const std::string& loop : b.loops_of("pad"))
-      if (loop.starts_with("pad.")) pad.push_back(loop);
-    if (pad.size() == 4) {
-      b.reorder({pad[2], pad[3], pad[1]});
-      b.vectorize(pad[1], lanes);
-    }
+    b.reorder({b.existing("pad.y"), b.existing("pad.x"), b.existing("pad.c")});
+    if (b.extent("pad.c") > 1) b.vectorize("pad.c", lanes);
   }
   b.parallel({"conv.n", yo, threads});
   return true;

@@ -1,0 +1,8 @@
+// Matrix products.
+#include "compiler/target/cpu/schedules/schedules.h"
+
+namespace dovetail::cpu {
+
+bool schedule_matmul(Builder&) { return false; }
+
+}  // namespace dovetail::cpu
