@@ -1,4 +1,5 @@
 // d = op(a, b) over the lanes.
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
 
@@ -41,6 +42,11 @@ const Instr* run_reduce(const Instr* i, Frame& f) {
   const R* __restrict a = f.in<R>(i->a);
   M* place = reinterpret_cast<M*>(f.memory[i->buffer]) + f.affine[i->base];
   const std::int64_t n = f.lanes[i->wide];
+  // Where no lane runs, the place may lie outside of the buffer.
+  if (i->mask >= 0) {
+    const std::uint8_t* mask = f.in<std::uint8_t>(i->mask);
+    if (std::all_of(mask, mask + n, [](std::uint8_t lane) { return lane == 0; })) return i + 1;
+  }
   R total = E::read(*place);
   if (i->mask < 0) {
     for (std::int64_t l = 0; l < n; ++l) total = scalar_op<E, op>(total, a[l]);

@@ -94,9 +94,26 @@ std::pair<std::string, std::string> Builder::tile(const std::string& loop, std::
 }
 
 std::string Builder::vectorize(const std::string& loop, std::int64_t lanes) {
+  if (extent(loop) == 1) return "";
   const auto [outer, inner] = tile(loop, lanes);
   s.vectorize(inner);
   return outer;
+}
+
+void Builder::follow_layouts() {
+  bool channels_last = false;
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    keep_layout(i);
+    channels_last |= given_[i] == kChannelsLast;
+  }
+  if (!channels_last) return;
+  // Constants of an image's shape, and results, follow.
+  for (std::size_t i = 0; i < group_.program.parameters.size(); ++i) {
+    const Parameter& parameter = group_.program.parameters[i];
+    if (parameter.role != ParameterRole::input && parameter.buffer->shape.size() == 4) lay_out(parameter.buffer->name, kChannelsLast);
+  }
+  for (const Buffer& allocation : s.program().allocations)
+    if (allocation->shape.size() == 4) lay_out(allocation->name, kChannelsLast);
 }
 
 void Builder::unroll(const std::string& loop) {
@@ -132,22 +149,41 @@ ScheduledGroup Builder::finish(std::string kind) const {
   return result;
 }
 
+std::int64_t choose_rows(std::int64_t extent, std::int64_t most) {
+  std::int64_t best = 1;
+  double best_score = 0;
+  for (std::int64_t rows = 1; rows <= std::min(extent, most); ++rows) {
+    const double whole = static_cast<double>(extent) / static_cast<double>((extent + rows - 1) / rows * rows);
+    const double score = whole * static_cast<double>(rows) / static_cast<double>(rows + 2);
+    if (score > best_score) best_score = score, best = rows;
+  }
+  return best;
+}
+
 std::int64_t largest_divisor(std::int64_t value, std::int64_t at_most) {
   for (std::int64_t d = std::min(value, at_most); d > 1; --d)
     if (value % d == 0) return d;
   return 1;
 }
 
+std::int64_t vector_lanes(std::int64_t extent, int lanes) {
+  if (extent <= lanes) return extent;
+  for (std::int64_t width = lanes; width >= 4; width /= 2)
+    if (extent % width == 0) return width;
+  return lanes;
+}
+
 RegisterTile choose_tile(std::int64_t rows, std::int64_t columns, int lanes, const Cpu& cpu) {
-  // Three registers stay free for the weights' vectors and the broadcast element.
+  // Some registers stay free for the weights' vectors and the broadcast element.
   const std::int64_t registers = cpu.vector_registers - 4;
   RegisterTile best{1, 1, std::min<std::int64_t>(lanes, columns), std::min<std::int64_t>(lanes, columns)};
   double best_score = 0;
   for (std::int64_t width = 1; width <= std::min<std::int64_t>(columns, 8 * lanes); ++width) {
-    if (columns % width != 0) continue;
-    const std::int64_t vectors = (width + lanes - 1) / lanes;
+    const std::int64_t used = vector_lanes(width, lanes);
+    if (columns % width != 0 || width % used != 0) continue;
+    const std::int64_t vectors = width / used;
     for (std::int64_t height = 1; height <= std::min(rows, registers / vectors); ++height) {
-      const double filled = static_cast<double>(width) / static_cast<double>(vectors * lanes);
+      const double filled = static_cast<double>(used) / lanes;
       const double whole = static_cast<double>(rows) / static_cast<double>((rows + height - 1) / height * height);
       const double products = static_cast<double>(height * vectors);
       const double loads = static_cast<double>(height + vectors);
@@ -155,7 +191,7 @@ RegisterTile choose_tile(std::int64_t rows, std::int64_t columns, int lanes, con
       const double score = filled * whole * busy + 1e-3 * products / loads;
       if (score > best_score) {
         best_score = score;
-        best = {height, vectors, std::min<std::int64_t>(lanes, width), width};
+        best = {height, vectors, used, width};
       }
     }
   }

@@ -36,6 +36,8 @@ class Builder {
 
   // The layout of a parameter or intermediate buffer. Repeated requests for a parameter must agree.
   void lay_out(const std::string& buffer, const std::string& index_map);
+  // Arguments stay in the layouts in which they exist, and all else follows them where they are channels-last.
+  void follow_layouts();
   // An argument stays in the layout in which it exists.
   void keep_layout(std::size_t argument);
   const std::string& given_layout(const std::string& buffer) const;  // of an argument
@@ -66,9 +68,13 @@ struct RegisterTile {
   std::int64_t rows, vectors, lanes;
   std::int64_t columns;  // of the tile; at most vectors * lanes
 };
+// Lanes of a vector along a dimension: a power of two that divides it where that is at least 4, else as many as there are.
+std::int64_t vector_lanes(std::int64_t extent, int lanes);
 // The tile that keeps the multipliers busiest: few loads per multiply-add, no idle lanes, no broken rows. `columns` become contiguous lanes.
 RegisterTile choose_tile(std::int64_t rows, std::int64_t columns, int lanes, const Cpu& cpu);
 
+// How many of `extent` neighbours a tile takes, `most` at most: few idle ones in the last tile, else as many as possible.
+std::int64_t choose_rows(std::int64_t extent, std::int64_t most);
 std::int64_t largest_divisor(std::int64_t value, std::int64_t at_most);
 
 }  // namespace dovetail::cpu

@@ -66,13 +66,17 @@ bool schedule_convolution(Builder& b) {
   b.lay_out(w, fmt::format("i0/{0},i2,i3,i1,i0%{0}", tile.columns));
   if (padded) {
     for (const Region& read : b.block("pad")->reads) b.lay_out(read.buffer->name, b.given_layout(read.buffer->name));
-    b.lay_out(x, kChannelsLast);
-  } else {
-    b.lay_out(x, kChannelsLast);
+  }
+  b.lay_out(x, kChannelsLast);
+
+  // Pixels whose distance is a multiple of 2 KiB fall into the same sets of the first level: a packed copy lies in steps of 64 bytes.
+  const bool pack = !padded && channels_in % 512 == 0;
+  if (pack) {
+    b.s.cache_read(kMain, x, "global", "packed");
+    b.lay_out("packed", "i3/16,i0,i1,i2,i3%16");  // from [n, y, x, c]
   }
 
   const auto [oo, oi] = b.tile("conv.o", tile.columns);
-  const auto [ov, ol] = b.tile(oi, tile.lanes);
   const auto [yo, yi] = b.tile("conv.y", rows);
   const auto [xo, xi] = b.tile("conv.x", tile.rows);
   // Few rows of blocks: threads share the output channels instead, in pieces that are worth their own pad.
@@ -84,28 +88,27 @@ bool schedule_convolution(Builder& b) {
   } else {
     threads = "";
   }
-  b.reorder({"conv.n", yo, threads, inner_o, yi, xo, "conv.ky", "conv.kx", "conv.c", xi, ov, ol});
+  b.reorder({"conv.n", yo, threads, inner_o, yi, xo, "conv.ky", "conv.kx", "conv.c", xi, oi});
   // The loop in which a register tile is complete.
   const std::string at = !xo.empty() ? xo : yi;
-  const std::vector<std::string> end = b.own_loops(last);  // n, o, y, x; the loops keep their names, and those of one iteration go
+  const std::vector<std::string> end = b.own_loops(last);
   b.s.reverse_compute_at(last, at);
-  if (padded) b.s.compute_at("pad", !threads.empty() ? threads : !yo.empty() ? yo : "conv.n");
+  if (padded || pack) b.s.compute_at(padded ? "pad" : "packed", !threads.empty() ? threads : !yo.empty() ? yo : "conv.n");
   b.s.decompose_reduction(kMain, "conv.ky", "conv.init");
   if (!b.s.status().ok()) return true;
 
-  // The three nests of the tile: start, sum, epilogue.
-  b.unroll(xi), b.unroll(ov), b.s.vectorize(ol);
+  // The three nests of the tile: start, sum, epilogue (its loops n, o, y, x keep their names, and those of one iteration are gone).
+  b.unroll(xi), b.unroll(b.vectorize(oi, tile.lanes));
   const std::vector<std::string> init = b.own_loops("conv.init");
-  for (std::size_t i = 0; i < init.size(); ++i) i + 1 == init.size() ? (void)b.s.vectorize(init[i]) : b.unroll(init[i]);
-  {
-    const auto [vector_outer, vector_inner] = b.tile(end[1], tile.lanes);
-    b.reorder({b.existing(end[3]), vector_outer, vector_inner});
-    b.unroll(b.existing(end[3])), b.unroll(vector_outer), b.s.vectorize(vector_inner);
-  }
+  for (std::size_t i = 0; i + 1 < init.size(); ++i) b.unroll(init[i]);
+  b.unroll(b.vectorize(init.back(), tile.lanes));
+  b.reorder({b.existing(end[3]), b.existing(end[1])});
+  b.unroll(b.existing(end[3])), b.unroll(b.vectorize(end[1], tile.lanes));
   if (padded) {
     b.reorder({b.existing("pad.y"), b.existing("pad.x"), b.existing("pad.c")});
     if (b.extent("pad.c") > 1) b.vectorize("pad.c", lanes);
   }
+  if (pack) b.vectorize(b.own_loops("packed").back(), lanes);
   b.parallel({"conv.n", yo, threads});
   return true;
 }

@@ -32,6 +32,7 @@ bool is_costly(const Block& block) {
 }  // namespace
 
 bool schedule_generic(Builder& b) {
+  b.follow_layouts();
   // Elementwise chains become one block.
   for (const std::string& name : b.blocks()) {
     const Block& block = *b.block(name);
