@@ -71,10 +71,7 @@ bool schedule_convolution(Builder& b) {
 
   // Pixels whose distance is a multiple of 2 KiB fall into the same sets of the first level: a packed copy lies in steps of 64 bytes.
   const bool pack = !padded && channels_in % 512 == 0;
-  if (pack) {
-    b.s.cache_read(kMain, x, "global", "packed");
-    b.lay_out("packed", "i3/16,i0,i1,i2,i3%16");  // from [n, y, x, c]
-  }
+  if (pack) b.s.cache_read(kMain, x, "global", "packed");
 
   const auto [oo, oi] = b.tile("conv.o", tile.columns);
   const auto [yo, yi] = b.tile("conv.y", rows);
@@ -94,6 +91,7 @@ bool schedule_convolution(Builder& b) {
   const std::vector<std::string> end = b.own_loops(last);
   b.s.reverse_compute_at(last, at);
   if (padded || pack) b.s.compute_at(padded ? "pad" : "packed", !threads.empty() ? threads : !yo.empty() ? yo : "conv.n");
+  if (pack) b.lay_out("packed", "i3/16,i0,i1,i2,i3%16");  // from [n, y, x, c]
   b.s.decompose_reduction(kMain, "conv.ky", "conv.init");
   if (!b.s.status().ok()) return true;
 

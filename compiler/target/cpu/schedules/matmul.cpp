@@ -60,10 +60,7 @@ bool schedule_matmul(Builder& b) {
   const std::int64_t block_rows = tile.rows * std::min(fitting, std::max<std::int64_t>(1, tiles / 4));
   const bool pack_left = rows_are_long && tile.rows >= 6 && left->indices.size() == 2;
   const std::string packed = a + ".packed";
-  if (pack_left) {
-    b.s.cache_read(kMain, a, "global", packed);
-    b.lay_out(packed, "i1/16,i0,i1%16");
-  }
+  if (pack_left) b.s.cache_read(kMain, a, "global", packed);
 
   const auto [mo, mb] = b.tile(loops[axes - 3], block_rows);
   const auto [mt, mi] = b.tile(mb, tile.rows);
@@ -79,6 +76,7 @@ bool schedule_matmul(Builder& b) {
   if (pack_left) {
     if (mo.empty()) return false;
     b.s.compute_at(packed, mo);
+    b.lay_out(packed, "i1/16,i0,i1%16");
   }
   b.s.decompose_reduction(kMain, loops[axes - 1], "gemm.init");
   if (!b.s.status().ok()) return true;
