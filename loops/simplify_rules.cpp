@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <numeric>
 
 #include "loops/integer.h"
@@ -297,6 +298,166 @@ Expr min_max_decided(const Expr& expr, const Bounds& bounds) {
   return b_first.single() ? ((b_first.min == 1) == (n->op == BinaryOp::min) ? n->b : n->a) : nullptr;
 }
 
+// min(min(x, a), b) = min(x, min(a, b)) for literals; those stand on the right.
+Expr nested_min_max(const Expr& expr, const Bounds&) {
+  const auto* n = std::get_if<Binary>(&expr->node);
+  if (n == nullptr || (n->op != BinaryOp::min && n->op != BinaryOp::max) || is_floating(expr->dtype)) return nullptr;
+  if (literal(n->a)) return binary(n->op, n->b, n->a);
+  const auto* inner = std::get_if<Binary>(&n->a->node);
+  const auto b = literal(n->b);
+  if (inner == nullptr || inner->op != n->op || !b) return nullptr;
+  const auto a = literal(inner->b);
+  return a ? binary(n->op, inner->a, int_imm(*fold(n->op, expr->dtype, *a, *b), expr->dtype)) : nullptr;
+}
+
+// ---- Comparisons of int64: their difference, compared with 0 -------------------------------------------------------------------------
+
+struct Comparison {
+  BinaryOp op;
+  Linear difference;  // exact, of the left side less the right
+};
+std::optional<Comparison> as_comparison(const Expr& expr, const Bounds& bounds) {
+  const auto* n = std::get_if<Binary>(&expr->node);
+  if (n == nullptr || n->op < BinaryOp::eq || n->op > BinaryOp::ge || n->a->dtype != DType::int64) return std::nullopt;
+  const Linear left = linear_form(n->a), right = linear_form(n->b);
+  Comparison result{n->op, left};
+  result.difference.add(right, -1);
+  if (!range_of(left, bounds) || !range_of(right, bounds) || !range_of(result.difference, bounds)) return std::nullopt;
+  return result;
+}
+
+BinaryOp mirrored(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::lt: return BinaryOp::gt;
+    case BinaryOp::le: return BinaryOp::ge;
+    case BinaryOp::gt: return BinaryOp::lt;
+    case BinaryOp::ge: return BinaryOp::le;
+    default: return op;
+  }
+}
+
+// Positive terms on the left; negative ones, negated, and the constant on the right; at least one term on the left.
+Expr to_expr(Comparison comparison) {
+  Linear& difference = comparison.difference;
+  const bool positive = std::any_of(difference.terms.begin(), difference.terms.end(), [](const LinearTerm& term) { return term.coefficient > 0; });
+  if (!positive) {
+    Linear negated;
+    negated.add(difference, -1);
+    difference = std::move(negated);
+    comparison.op = mirrored(comparison.op);
+  }
+  Linear left, right;
+  for (const LinearTerm& term : difference.terms) term.coefficient > 0 ? left.add(term.atom, term.coefficient) : right.add(term.atom, -term.coefficient);
+  right.constant = -difference.constant;
+  return binary(comparison.op, loops::to_expr(left), loops::to_expr(right));
+}
+
+Expr collect_comparison(const Expr& expr, const Bounds& bounds) {
+  const auto comparison = as_comparison(expr, bounds);
+  if (!comparison || comparison->difference.terms.empty() || comparison->difference.constant == type_min(DType::int64)) return nullptr;
+  return same_or_null(expr, to_expr(*comparison));
+}
+
+// x//k < c where x < c*k, and the same for the other orders.
+Expr compare_quotient(const Expr& expr, const Bounds& bounds) {
+  const auto comparison = as_comparison(expr, bounds);
+  if (!comparison || comparison->difference.terms.size() != 1) return nullptr;
+  const LinearTerm& term = comparison->difference.terms[0];
+  const auto q = quotient(term.atom, BinaryOp::floor_div);
+  if (!q || (term.coefficient != 1 && term.coefficient != -1) || comparison->difference.constant == type_min(DType::int64)) return nullptr;
+  // q op c
+  const BinaryOp op = term.coefficient == 1 ? comparison->op : mirrored(comparison->op);
+  const std::int64_t c = term.coefficient == 1 ? -comparison->difference.constant : comparison->difference.constant;
+  const bool above = op == BinaryOp::le || op == BinaryOp::gt;  // q <= c where q < c + 1, q > c where q >= c + 1
+  std::int64_t limit;
+  if (op == BinaryOp::eq || op == BinaryOp::ne || __builtin_add_overflow(c, above ? 1 : 0, &limit) || __builtin_mul_overflow(limit, q->k, &limit)) return nullptr;
+  return binary(op == BinaryOp::lt || op == BinaryOp::le ? BinaryOp::lt : BinaryOp::ge, q->x, int_imm(limit));
+}
+
+// g*A + r < 0 where A < 0, and g*A + r >= 0 where A >= 0, for 0 <= r < g.
+Expr compare_by_common_factor(const Expr& expr, const Bounds& bounds) {
+  auto comparison = as_comparison(expr, bounds);
+  if (!comparison) return nullptr;
+  Linear& difference = comparison->difference;
+  const bool equality = comparison->op == BinaryOp::eq || comparison->op == BinaryOp::ne;
+  if (comparison->op == BinaryOp::le || comparison->op == BinaryOp::gt) {  // d <= 0 where d - 1 < 0
+    if (__builtin_sub_overflow(difference.constant, 1, &difference.constant)) return nullptr;
+    comparison->op = comparison->op == BinaryOp::le ? BinaryOp::lt : BinaryOp::ge;
+  }
+  std::vector<std::int64_t> candidates;
+  for (const LinearTerm& term : difference.terms)
+    if (term.coefficient != type_min(DType::int64) && std::abs(term.coefficient) > 1) candidates.push_back(std::abs(term.coefficient));
+  if (equality && !candidates.empty()) {
+    std::int64_t common = 0;
+    for (const LinearTerm& term : difference.terms) common = std::gcd(common, term.coefficient);
+    candidates = {common};
+    if (common <= 1) return nullptr;
+    if (difference.constant % common != 0) return bool_imm(comparison->op == BinaryOp::ne);
+  }
+  std::sort(candidates.rbegin(), candidates.rend());
+  for (const std::int64_t g : candidates) {
+    Comparison result{comparison->op, {}};
+    Linear rest;
+    for (const LinearTerm& term : difference.terms)
+      term.coefficient % g == 0 ? result.difference.add(term.atom, term.coefficient / g) : rest.add(term.atom, term.coefficient);
+    const auto range = range_of(rest, bounds);
+    if (!range || range->assumed || range->max - range->min >= g) continue;
+    // The constant gives up what makes the rest begin at 0 or above.
+    const std::int64_t taken = floor_mod(difference.constant + range->min, g) - range->min;
+    if (range->max + taken >= g) continue;
+    result.difference.constant = (difference.constant - taken) / g;
+    return to_expr(result);
+  }
+  return nullptr;
+}
+
+std::vector<Expr> conjuncts(const Expr& expr) {
+  const auto* n = std::get_if<Binary>(&expr->node);
+  if (n == nullptr || n->op != BinaryOp::logical_and) return {expr};
+  std::vector<Expr> terms = conjuncts(n->a);
+  for (Expr& term : conjuncts(n->b)) terms.push_back(std::move(term));
+  return terms;
+}
+
+// Bounds on the same sum: d >= 0 follows from d - 3 >= 0.
+bool implies(const Expr& a, const Expr& b, const Bounds& bounds) {
+  if (structurally_equal(a, b)) return true;
+  const auto at_least_0 = [&](const Expr& expr) -> std::optional<Linear> {
+    const auto comparison = as_comparison(expr, bounds);
+    if (!comparison || comparison->op == BinaryOp::eq || comparison->op == BinaryOp::ne) return std::nullopt;
+    const bool below = comparison->op == BinaryOp::lt || comparison->op == BinaryOp::le;
+    const bool strict = comparison->op == BinaryOp::lt || comparison->op == BinaryOp::gt;
+    Linear result;
+    result.add(comparison->difference, below ? -1 : 1);
+    if (strict && __builtin_sub_overflow(result.constant, 1, &result.constant)) return std::nullopt;
+    return result;
+  };
+  const auto x = at_least_0(a);
+  if (!x) return false;
+  auto y = at_least_0(b);
+  if (!y) return false;
+  const std::int64_t x_constant = x->constant, y_constant = y->constant;
+  y->add(*x, -1);
+  return y->terms.empty() && x_constant <= y_constant;
+}
+
+Expr implied_conjunct(const Expr& expr, const Bounds& bounds) {
+  const auto* n = std::get_if<Binary>(&expr->node);
+  if (n == nullptr || n->op != BinaryOp::logical_and) return nullptr;
+  const std::vector<Expr> terms = conjuncts(expr);
+  std::vector<Expr> kept;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    bool implied = false;
+    for (std::size_t j = 0; j < terms.size() && !implied; ++j)  // of two that imply each other the first stays
+      implied = j != i && implies(terms[j], terms[i], bounds) && (j < i || !implies(terms[i], terms[j], bounds));
+    if (!implied) kept.push_back(terms[i]);
+  }
+  if (kept.size() == terms.size()) return nullptr;
+  Expr result = kept.front();
+  for (std::size_t i = 1; i < kept.size(); ++i) result = logical_and(result, kept[i]);
+  return result;
+}
+
 Expr select_decided(const Expr& expr, const Bounds&) {
   const auto* n = std::get_if<Select>(&expr->node);
   if (n == nullptr) return nullptr;
@@ -310,9 +471,10 @@ constexpr Shapes kNeg = kBinary + 1, kNot = kNeg << 1, kOtherUnary = kNot << 1, 
 constexpr Shapes kUnary = kNeg | kNot | kOtherUnary;
 constexpr Shapes kSum = on(BinaryOp::add) | on(BinaryOp::sub) | on(BinaryOp::mul) | kNeg;
 constexpr Shapes kDiv = on(BinaryOp::floor_div), kMod = on(BinaryOp::floor_mod);
+constexpr Shapes kCompare = on(BinaryOp::eq) | on(BinaryOp::ne) | on(BinaryOp::lt) | on(BinaryOp::le) | on(BinaryOp::gt) | on(BinaryOp::ge);
 constexpr Shapes kMinMax = on(BinaryOp::min) | on(BinaryOp::max);
 
-constexpr std::array<SimplifyRule, 18> kRules{{
+constexpr std::array<SimplifyRule, 23> kRules{{
     {"fold_constants", "an operation on literals is its value", kBinary | kUnary | kCast, fold_constants},
     {"single_value", "an expression whose range is one value is that value; comparisons are decided so", kBinary | kUnary | kCast | kSelect | kVar, single_value},
     {"neutral_operand", "x+0, x*1, x*0, x//1, x%1, true && x, ...", kBinary, neutral_operand},
@@ -330,7 +492,12 @@ constexpr std::array<SimplifyRule, 18> kRules{{
     {"mod_of_multiples", "(k*a + r)%k = r%k", kMod, mod_of_multiples},
     {"div_by_common_factor", "(g*a + r)//(g*m) = a//m for 0 <= r < g", kDiv, div_by_common_factor},
     {"mod_by_common_factor", "(g*a + r)%(g*m) = g*(a%m) + r for 0 <= r < g", kMod, mod_by_common_factor},
+    {"nested_min_max", "min(min(x, 5), 3) = min(x, 3)", kMinMax, nested_min_max},
     {"min_max_decided", "min(a, b) = a where a <= b is proven", kMinMax, min_max_decided},
+    {"compare_quotient", "x//k < c where x < c*k", kCompare, compare_quotient},
+    {"compare_by_common_factor", "g*a + r < g*c where a < c for 0 <= r < g; g*a = c is false where g does not divide c", kCompare, compare_by_common_factor},
+    {"collect_comparison", "positive terms left, negative ones and the constant right", kCompare, collect_comparison},
+    {"implied_conjunct", "x < 3 && x < 5 = x < 3", on(BinaryOp::logical_and), implied_conjunct},
 }};
 
 }  // namespace

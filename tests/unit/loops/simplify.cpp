@@ -40,6 +40,12 @@ void check_same(const Expr& a, const Expr& b) {
   });
 }
 
+int nodes(const Expr& expr) {
+  int count = 0;
+  visit_exprs(expr, [&](const Expr&) { ++count; });
+  return count;
+}
+
 Expr compare(BinaryOp op, Expr a, std::int64_t b) { return binary(op, a, int_imm(b)); }
 
 // For every rule, expressions on which it fires (children are simplified already).
@@ -64,6 +70,11 @@ std::map<std::string_view, std::vector<Expr>> rule_cases() {
       {"mod_of_multiples", {floor_mod(i() * 4 + j(), 4), floor_mod(x() * 6 + i(), 3), floor_mod(x() + 7, 3), floor_mod(x() - 1, 3)}},
       {"div_by_common_factor", {floor_div(x() * 4 + j(), 8), floor_div(x() * 4 + j(), 12), floor_div(x() * 8 + i() * 4 + j(), 16), floor_div(x() * 4 + 1, 8)}},
       {"mod_by_common_factor", {floor_mod(x() * 4 + j(), 8), floor_mod(x() * 4 + j(), 12), floor_mod(x() * 6, 4), floor_mod(x() * 4 + 1, 8)}},
+      {"nested_min_max", {op(BinaryOp::min, op(BinaryOp::min, x(), int_imm(5)), int_imm(-3)), op(BinaryOp::max, op(BinaryOp::max, x(), int_imm(-2)), int_imm(1)), op(BinaryOp::min, int_imm(4), x())}},
+      {"compare_quotient", {compare(BinaryOp::lt, floor_div(x(), 4), 2), compare(BinaryOp::le, floor_div(x(), 4), -2), compare(BinaryOp::gt, floor_div(x() + i(), 3), -1), compare(BinaryOp::ge, floor_div(x(), 2), -3), op(BinaryOp::lt, int_imm(-2), floor_div(x(), 5)), op(BinaryOp::ge, int_imm(1), floor_div(x(), 5))}},
+      {"compare_by_common_factor", {compare(BinaryOp::lt, x() * 4 + j(), 8), compare(BinaryOp::le, x() * 4 + j(), 7), compare(BinaryOp::gt, x() * 4 + j(), -5), compare(BinaryOp::ge, x() * 8 + i(), -17), compare(BinaryOp::lt, x() * 3, 7), compare(BinaryOp::ge, x() * -3, 7), compare(BinaryOp::eq, x() * 4 + i() * 2, 3), compare(BinaryOp::ne, x() * 4, 7), compare(BinaryOp::eq, x() * 4, 8), op(BinaryOp::lt, x() * 8 - j(), i() * 8 + 5), compare(BinaryOp::le, x() * 5 - j(), -5), compare(BinaryOp::lt, x() * 6 + i() * 12 + j(), 6)}},
+      {"collect_comparison", {compare(BinaryOp::lt, x() + 3, 5), op(BinaryOp::le, x() + i(), i() + j()), op(BinaryOp::gt, int_imm(3), x()), op(BinaryOp::eq, int_imm(3) - x(), i()), compare(BinaryOp::ge, int_imm(0) - x(), -4), op(BinaryOp::ne, j() - x() + 2, i() * 2)}},
+      {"implied_conjunct", {logical_and(cond, compare(BinaryOp::lt, x(), 5)), logical_and(compare(BinaryOp::ge, x(), -4), compare(BinaryOp::gt, x(), -2)), logical_and(logical_and(cond, compare(BinaryOp::gt, i(), 2)), cond), logical_and(compare(BinaryOp::lt, x() + i(), 4), op(BinaryOp::ge, int_imm(6) - x(), i())), logical_and(compare(BinaryOp::le, x(), 4), compare(BinaryOp::lt, x(), 5))}},
       {"min_max_decided", {op(BinaryOp::min, i(), i() + j()), op(BinaryOp::max, i(), int_imm(6)), op(BinaryOp::min, x(), int_imm(9)), op(BinaryOp::max, x() - 1, x())}},
   };
 }
@@ -129,6 +140,9 @@ TEST_CASE("simplify keeps the value of random expressions, and bound contains it
     INFO("seed " << seed);
     const Expr simple = simplify(expr, kBounds);
     check_same(expr, simple);
+    check_same(simple, simplify(simple, kBounds));
+    INFO(to_string(expr) << "  ->  " << to_string(simple));
+    REQUIRE(nodes(simple) <= 2 * nodes(expr));  // a product may move into a sum
     const auto range = bound(expr, kBounds);
     const auto form = affine(expr, kBounds);
     each_assignment([&](const auto& values) {
@@ -140,6 +154,80 @@ TEST_CASE("simplify keeps the value of random expressions, and bound contains it
       for (const auto& [var, coefficient] : form->coefficients) sum += coefficient * values.at(var);
       if (sum != *value) FAIL(to_string(expr) << " is not its affine form");
     });
+  }
+}
+
+TEST_CASE("indices through random splits and fuses keep their value and do not grow") {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto pick = [&](int n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); };
+    struct Loop {
+      Var var;
+      std::int64_t extent;
+    };
+    std::vector<Loop> loops;
+    std::vector<Expr> indices;                // the first loops' variables, in terms of the loops there are
+    Expr predicate = bool_imm(true);
+    int made = 0;
+    const auto add_loop = [&](std::size_t at, std::int64_t extent) {
+      loops.insert(loops.begin() + static_cast<std::ptrdiff_t>(at), {make_var("l" + std::to_string(made++)), extent});
+      return ref(loops[at].var);
+    };
+    const auto replace = [&](const VarMap& vars) {
+      for (Expr& index : indices) index = substitute(index, vars);
+      predicate = substitute(predicate, vars);
+    };
+    std::vector<std::int64_t> extents;
+    for (int axis = 0; axis < 2; ++axis) {
+      extents.push_back(1 + pick(9));
+      indices.push_back(add_loop(loops.size(), extents.back()));
+    }
+    for (int step = 0; step < 4; ++step) {
+      if (pick(2) == 0 || loops.size() < 2) {
+        const auto at = static_cast<std::size_t>(pick(static_cast<int>(loops.size())));
+        const Loop loop = loops[at];
+        const std::int64_t factor = 1 + pick(5);
+        loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(at));
+        const Expr inner = add_loop(at, factor), outer = add_loop(at, (loop.extent + factor - 1) / factor);
+        const Expr value = outer * factor + inner;
+        replace({{loop.var.get(), value}});
+        predicate = logical_and(compare(BinaryOp::lt, value, loop.extent), predicate);
+      } else {
+        const auto at = static_cast<std::size_t>(pick(static_cast<int>(loops.size()) - 1));
+        const Loop outer = loops[at], inner = loops[at + 1];
+        loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(at), loops.begin() + static_cast<std::ptrdiff_t>(at) + 2);
+        const Expr fused = add_loop(at, outer.extent * inner.extent);
+        replace({{outer.var.get(), floor_div(fused, inner.extent)}, {inner.var.get(), floor_mod(fused, inner.extent)}});
+      }
+    }
+    std::vector<Expr> exprs = indices;
+    exprs.push_back(predicate);
+    exprs.push_back(indices[0] * extents[1] + indices[1]);
+    exprs.push_back(floor_div(indices[0] * extents[1] + indices[1], 3));
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+      exprs.push_back(compare(BinaryOp::lt, indices[axis], extents[axis]));
+      exprs.push_back(compare(BinaryOp::ge, indices[axis] - 1, 0));
+      exprs.push_back(binary(BinaryOp::min, indices[axis] + 2, int_imm(extents[axis] - 1)));
+    }
+    Bounds bounds;
+    for (const Loop& loop : loops) bounds[loop.var.get()] = {0, loop.extent - 1};
+    for (const Expr& expr : exprs) {
+      const Expr simple = simplify(expr, bounds);
+      INFO("seed " << seed << ": " << to_string(expr) << "  ->  " << to_string(simple));
+      REQUIRE(nodes(simple) <= nodes(expr));
+      std::map<const VarNode*, std::int64_t> values;
+      const std::function<void(std::size_t)> each = [&](std::size_t loop) {
+        if (loop == loops.size()) {
+          if (evaluate(expr, values) != evaluate(simple, values)) FAIL("differs");
+          return;
+        }
+        for (std::int64_t value = 0; value < loops[loop].extent; ++value) {
+          values[loops[loop].var.get()] = value;
+          each(loop + 1);
+        }
+      };
+      each(0);
+    }
   }
 }
 
