@@ -8,9 +8,6 @@
 namespace dovetail::import {
 namespace {
 
-// AttributeProto.AttributeType.
-enum Kind : int { undefined = 0, float_kind = 1, int_kind, string_kind, tensor_kind, graph_kind, floats_kind, ints_kind, strings_kind, tensors_kind, graphs_kind };
-
 // Files of early IR versions give no kind: it is that of the field which is there.
 int kind_of(const onnx::Attribute& attribute) {
   if (attribute.type() != undefined) return attribute.type();
