@@ -18,6 +18,9 @@ namespace dovetail::cli {
 // Decimal, or hexadecimal behind "0x".
 Result<std::uint64_t> parse_address(std::string_view option, std::string_view text);
 
+// A decimal number from 0 to 2^63 − 1.
+Result<std::int64_t> parse_count(std::string_view option, std::string_view text);
+
 // "BEGIN:COUNT" each; none stands for one launch of the whole program.
 Result<std::vector<isa::Launch>> parse_launches(const std::vector<std::string>& texts, std::size_t program_size);
 

@@ -5,7 +5,7 @@
 namespace dovetail::cli {
 
 std::span<const CommandRow> all_commands() {
-  static constexpr std::array<CommandRow, 10> kCommands{{
+  static constexpr std::array<CommandRow, 11> kCommands{{
       {"compile", "compile an ONNX model into a bundle, and report what runs where", make_compile},
       {"run", "run an ONNX model or a bundle", make_run},
       {"simulate", "run a raw accelerator program on a memory image", make_simulate},
@@ -14,6 +14,7 @@ std::span<const CommandRow> all_commands() {
       {"disasm", "print a raw program as assembly text", make_disasm},
       {"isa", "print the instruction set as documentation or as constants", make_isa},
       {"hw", "list and show hardware configurations", make_hw},
+      {"zoo", "write a known topology with pseudo-random weights as an ONNX model", make_zoo},
       {"inspect", "tell what a file holds: bundle, model, array, configuration, report, program", make_inspect},
       {"doctor", "tell which engines and targets work here, and what is missing", make_doctor},
   }};

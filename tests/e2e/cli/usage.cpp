@@ -12,7 +12,7 @@ using test::Finished;
 
 namespace {
 const std::vector<std::string> kCommands{"compile", "run", "simulate", "check",   "asm",
-                                         "disasm",  "isa", "hw",       "inspect", "doctor"};
+                                         "disasm",  "isa", "hw",       "zoo",   "inspect", "doctor"};
 }
 
 TEST_CASE("every command's help ends with an example and exit code 0") {
@@ -37,6 +37,13 @@ TEST_CASE("bad usage is exit code 2 and one paragraph") {
                                                     {"hw", "area"},
                                                     {"hw", "list", "x"},
                                                     {"hw", "show", "9x9"},
+                                                    {"zoo"},
+                                                    {"zoo", "resnet19", "-o", "m.onnx"},
+                                                    {"zoo", "resnet8"},
+                                                    {"zoo", "resnet8", "-o", "m.onnx", "--batch", "0"},
+                                                    {"zoo", "resnet8", "-o", "m.onnx", "--image", "big"},
+                                                    {"zoo", "ds_cnn", "-o", "m.onnx", "--image", "32"},
+                                                    {"zoo", "list", "-o", "m.onnx"},
                                                     {"simulate", "p.bin"},
                                                     {"disasm", "a", "b"},
                                                     {"disasm", "--hw"},
@@ -70,6 +77,20 @@ TEST_CASE("hw show --json gives a configuration that --hw takes") {
     CHECK_THAT(test::dovetail({"hw", "show", file}).out, ContainsSubstring("parameter"));
     CHECK_THAT(test::dovetail({"inspect", file}).out, ContainsSubstring("hardware"));
   }
+}
+
+TEST_CASE("zoo writes a model that other commands take") {
+  const test::TemporaryFolder folder;
+  const std::string file = folder / "resnet8.onnx";
+  const Finished written = test::dovetail({"zoo", "resnet8", "-o", file, "--image", "16", "--seed", "5", "--json"});
+  INFO(written.error);
+  REQUIRE(written.exit == 0);
+  const Json told = parse_json(written.out, "zoo").value();
+  CHECK(told["parameters"] == 78186);
+  CHECK(told["bytes"] == read_file(file).value().size());
+  CHECK_THAT(test::dovetail({"inspect", file}).out, ContainsSubstring("BatchNormalization      7"));
+  CHECK(test::dovetail({"run", file, "--target", "cpu"}).exit == 0);
+  CHECK(parse_json(test::dovetail({"zoo", "list", "--json"}).out, "list").value().size() >= 10);
 }
 
 TEST_CASE("isa prints every format") {

@@ -1,0 +1,52 @@
+#include "compiler/zoo/weights.h"
+
+#include <cmath>
+
+namespace dovetail::zoo {
+namespace {
+
+// FNV-1a.
+std::uint64_t hash(std::string_view text) {
+  std::uint64_t value = 0xCBF29CE484222325;
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3;
+  return value;
+}
+
+}  // namespace
+
+Random::Random(std::uint64_t seed, std::string_view name) : state_(seed ^ hash(name)) { state_ = next(); }
+
+std::uint64_t Random::next() {
+  std::uint64_t z = state_ += 0x9E3779B97F4A7C15;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
+  return z ^ (z >> 31);
+}
+
+double Random::normal() {
+  // Mean 4 · 65535/2; variance 4 · (65536² − 1)/12, so that the deviation is 65536/√3 to ten digits.
+  constexpr std::int64_t kMean = 2 * 65535;
+  constexpr double kScale = 1.7320508075688772 / 65536;
+  const std::uint64_t bits = next();
+  const auto sum = static_cast<std::int64_t>((bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) + (bits >> 48));
+  return static_cast<double>(sum - kMean) * kScale;
+}
+
+double Random::uniform(int least_thousandths, int greatest_thousandths) {
+  const auto steps = static_cast<std::uint64_t>(greatest_thousandths - least_thousandths + 1);
+  return static_cast<double>(least_thousandths + static_cast<std::int64_t>(next() % steps)) / 1000;
+}
+
+NdArray normal_array(Shape shape, double deviation, Random random) {
+  NdArray array(DType::float32, std::move(shape));
+  for (float& value : array.data<float>()) value = static_cast<float>(random.normal() * deviation);
+  return array;
+}
+
+NdArray uniform_array(Shape shape, int least_thousandths, int greatest_thousandths, double factor, Random random) {
+  NdArray array(DType::float32, std::move(shape));
+  for (float& value : array.data<float>()) value = static_cast<float>(random.uniform(least_thousandths, greatest_thousandths) * factor);
+  return array;
+}
+
+}  // namespace dovetail::zoo
