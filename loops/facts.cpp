@@ -41,7 +41,18 @@ void Facts::add(const Expr& large, const Expr& small, std::int64_t margin) {
   Linear fact = linear_form(simplify(large, *bounds_));
   fact.add(linear_form(simplify(small, *bounds_)), -1);
   fact.add(linear_form(int_imm(margin)), -1);
-  if (range_of(fact, *bounds_)) facts_.push_back(std::move(fact));
+  if (!range_of(fact, *bounds_)) return;
+  facts_.push_back(fact);
+  // The same without common factors, quotients and terms that make no difference, which other indices are written in.
+  const Expr tight = simplify(binary(BinaryOp::ge, to_expr(fact), int_imm(0)), *bounds_);
+  const auto* n = std::get_if<Binary>(&tight->node);
+  if (n == nullptr || n->op < BinaryOp::lt || n->op > BinaryOp::ge) return;
+  const bool less = n->op == BinaryOp::lt || n->op == BinaryOp::le, strict = n->op == BinaryOp::lt || n->op == BinaryOp::gt;
+  Linear tightened = linear_form(less ? n->b : n->a);
+  tightened.add(linear_form(less ? n->a : n->b), -1);
+  if (strict) tightened.add(linear_form(int_imm(1)), -1);
+  fact.add(tightened, -1);
+  if (!fact.terms.empty() && range_of(tightened, *bounds_)) facts_.push_back(std::move(tightened));
 }
 
 void Facts::assume(const Expr& condition) {
