@@ -397,6 +397,8 @@ Result<void> verify(const Intrinsic& intrinsic) {
   Diagnostics errors = Verifier(intrinsic.semantics, {}, UnprovenIndices::report, intrinsic.immediates).run();
   if (intrinsic.scopes.size() != intrinsic.semantics.parameters.size())
     errors.push_back({"intrinsic " + intrinsic.name + " is invalid", "", fmt::format("{} scopes for {} operands", intrinsic.scopes.size(), intrinsic.semantics.parameters.size()), "give one scope per operand, \"\" for any"});
+  if (!intrinsic.layouts.empty() && intrinsic.layouts.size() != intrinsic.semantics.parameters.size())
+    errors.push_back({"intrinsic " + intrinsic.name + " is invalid", "", fmt::format("{} layouts for {} operands", intrinsic.layouts.size(), intrinsic.semantics.parameters.size()), "give one layout per operand, \"\" for a dense one, or none at all"});
   return errors;
 }
 

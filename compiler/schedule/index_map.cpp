@@ -108,4 +108,24 @@ NdArray pack(const NdArray& logical, const IndexMap& map) {
   return packed;
 }
 
+Fragment::Place Fragment::place(const std::vector<std::int64_t>& element) const {
+  Place place{0, 0};
+  for (std::size_t p = 0; p < map.parts.size(); ++p) {
+    const IndexMap::Part& part = map.parts[p];
+    std::int64_t& number = p < lanes ? place.lane : place.register_index;
+    number = number * part.extent + element[static_cast<std::size_t>(part.dimension)] / part.divisor % part.extent;
+  }
+  return place;
+}
+
+Result<Fragment> parse_fragment(std::string_view text, const Shape& logical_shape) {
+  const std::size_t bar = text.find('|');
+  if (bar == std::string_view::npos || text.find('|', bar + 1) != std::string_view::npos)
+    return Diagnostic{fmt::format("cannot use fragment {}", text), "", "it has no single bar between lanes and registers", "write e.g. i0%8,i1/2|i0/8,i1%2"};
+  std::string joined(text);
+  joined[bar] = ',';
+  DOVETAIL_ASSIGN(IndexMap map, parse_index_map(joined, logical_shape));
+  return Fragment{std::move(map), static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bar), ',')) + 1};
+}
+
 }  // namespace dovetail::schedule

@@ -32,4 +32,17 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
 // A constant in its physical layout. Precondition: the array has the map's logical shape.
 NdArray pack(const NdArray& logical, const IndexMap& map);
 
+// How the lanes that execute an intrinsic hold an operand: the first `lanes` parts of the map give the lane, the others the register.
+struct Fragment {
+  IndexMap map;
+  std::size_t lanes;
+
+  struct Place {
+    std::int64_t lane, register_index;
+  };
+  Place place(const std::vector<std::int64_t>& element) const;  // precondition: within the map's logical shape
+};
+// "i0%8,i1/2|i0/8,i1%2" for the operand's shape: an index map with a bar. Errors: those of index maps, no bar.
+Result<Fragment> parse_fragment(std::string_view text, const Shape& logical_shape);
+
 }  // namespace dovetail::schedule

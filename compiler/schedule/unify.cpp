@@ -12,10 +12,12 @@ using namespace loops;
 
 namespace {
 
+bool commutes(BinaryOp op) { return op == BinaryOp::add || op == BinaryOp::mul || op == BinaryOp::min || op == BinaryOp::max; }
+
 class Matcher {
  public:
-  Matcher(const Intrinsic& intrinsic, VarMap bindings, Bounds bounds)
-      : intrinsic_(intrinsic), bindings_(std::move(bindings)), bounds_(std::move(bounds)) {}
+  Matcher(const Intrinsic& intrinsic, VarMap bindings, Bounds bounds, unsigned exchanges)
+      : intrinsic_(intrinsic), bindings_(std::move(bindings)), bounds_(std::move(bounds)), exchanges_(exchanges) {}
 
   // Empty on success, else what did not match.
   std::string stores(const Stmt& pattern, const Stmt& target) {
@@ -62,16 +64,9 @@ class Matcher {
     if (const auto* p = std::get_if<Binary>(&pattern->node)) {
       const auto& t = std::get<Binary>(target->node);
       if (p->op != t.op) return mismatch();
-      const std::size_t before = match.accesses.size();
-      if (std::string why = exprs(p->a, t.a); why.empty()) {
-        why = exprs(p->b, t.b);
-        if (why.empty()) return {};
-      }
-      const bool commutes = p->op == BinaryOp::add || p->op == BinaryOp::mul || p->op == BinaryOp::min || p->op == BinaryOp::max;
-      match.accesses.resize(before);
-      if (!commutes) return mismatch();
-      if (std::string why = exprs(p->a, t.b); !why.empty()) return mismatch();
-      return exprs(p->b, t.a);
+      const bool exchanged = commutes(p->op) && ((exchanges_ >> commuting_++) & 1U) != 0;
+      if (std::string why = exprs(p->a, exchanged ? t.b : t.a); !why.empty()) return why;
+      return exprs(p->b, exchanged ? t.a : t.b);
     }
     if (const auto* p = std::get_if<Unary>(&pattern->node)) {
       const auto& t = std::get<Unary>(target->node);
@@ -100,13 +95,27 @@ class Matcher {
   const Intrinsic& intrinsic_;
   VarMap bindings_;
   Bounds bounds_;
+  unsigned exchanges_;
+  unsigned commuting_ = 0;  // such nodes seen so far
 };
 
 }  // namespace
 
+int commuting_nodes(const Stmt& pattern) {
+  const auto* assignment = pattern ? std::get_if<Store>(&pattern->node) : nullptr;
+  int nodes = 0;
+  if (assignment)
+    for (const StoreTarget& target : assignment->targets)
+      visit_exprs(target.value, [&](const Expr& expr) {
+        const auto* n = std::get_if<Binary>(&expr->node);
+        nodes += n && commutes(n->op);
+      });
+  return nodes;
+}
+
 std::string match_bodies(const Intrinsic& intrinsic, const Stmt& pattern, const Stmt& target, const VarMap& bindings, const Bounds& bounds,
-                         Match& match) {
-  Matcher matcher(intrinsic, bindings, bounds);
+                         unsigned exchanges, Match& match) {
+  Matcher matcher(intrinsic, bindings, bounds, exchanges);
   std::string why = matcher.stores(pattern, target);
   match = std::move(matcher.match);
   return why;

@@ -22,9 +22,11 @@ struct Match {
   std::map<const loops::VarNode*, loops::Expr> immediates;
 };
 
-// Expressions are compared node by node; +, *, min and max also with their operands exchanged. Empty on success, else what does not match.
+// Expressions are compared node by node. The operands of the pattern's +, *, min and max may be exchanged: bit i of `exchanges` says so for the i-th
+// such node, of which there are commuting_nodes(). Empty on success, else what does not match.
+int commuting_nodes(const loops::Stmt& pattern);
 std::string match_bodies(const loops::Intrinsic& intrinsic, const loops::Stmt& pattern, const loops::Stmt& target, const loops::VarMap& bindings,
-                         const loops::Bounds& bounds, Match& match);
+                         const loops::Bounds& bounds, unsigned exchanges, Match& match);
 
 struct Operand {
   loops::Buffer buffer;

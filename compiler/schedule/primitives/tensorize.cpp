@@ -5,7 +5,8 @@
 //
 // Replaces the nest at LOOP, which must hold one block, by a call of the intrinsic whose own loop program does the same. Unification is modulo the
 // order of loops, loops of extent 1 and the strides of operands: each intrinsic axis must correspond to one loop of equal extent that moves each
-// operand by a constant step, and no other loop may remain inside. Scopes of the operands must be those that the intrinsic asks for.
+// operand by a constant step, and no other loop may remain inside. Scopes of the operands must be those that the intrinsic asks for. A refusal names
+// what of the intrinsic found no counterpart: of all assignments of loops to axes, in the one that fits the most operands.
 #include <algorithm>
 #include <numeric>
 
@@ -22,6 +23,77 @@ namespace dovetail::schedule {
 using namespace loops;
 
 namespace {
+
+// "i 4, j 8": what loops or axes there are.
+template <typename T>
+std::string with_extents(const std::vector<T>& names, const std::vector<std::int64_t>& extents) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) text += fmt::format("{}{} {}", i == 0 ? "" : ", ", names[i], extents[i]);
+  return text;
+}
+
+constexpr int kMostExchanges = 8;  // commuting nodes whose operands are tried both ways
+
+// The bodies and inits matched with those operands exchanged; empty on success.
+std::string match_all(const Intrinsic& intrinsic, const Block& pattern, const Block& block, const Bounds& bounds, unsigned exchanges, Match& match) {
+  if (std::string why = match_bodies(intrinsic, pattern.body, block.body, bindings_of(block), bounds, exchanges, match); !why.empty() || !block.init) return why;
+  Match init;
+  if (std::string why = match_bodies(intrinsic, pattern.init, block.init, bindings_of(block), bounds, 0, init); !why.empty()) return why;
+  // Both must be about the same elements, which derive_operand sees to.
+  match.accesses.insert(match.accesses.end(), init.accesses.begin(), init.accesses.end());
+  for (const auto& [immediate, value] : init.immediates)
+    if (const auto [it, fresh] = match.immediates.emplace(immediate, value); !fresh && !structurally_equal(it->second, value))
+      return fmt::format("immediate {} has one value in its init and another in its body", immediate->name);
+  return "";
+}
+
+unsigned exchanges_of(const Block& pattern) { return 1U << std::min(commuting_nodes(pattern.body), kMostExchanges); }
+
+// Empty where some exchange matches; else what does not match without any.
+std::string first_match(const Intrinsic& intrinsic, const Block& pattern, const Block& block, const Bounds& bounds, Match& match) {
+  std::string plain;
+  for (unsigned exchanges = 0; exchanges < exchanges_of(pattern); ++exchanges) {
+    const std::string why = match_all(intrinsic, pattern, block, bounds, exchanges, match);
+    if (why.empty()) return why;
+    if (exchanges == 0) plain = why;
+  }
+  return plain;
+}
+
+// The intrinsic's operands for the first exchange and the first assignment of loops to axes of equal extent that fit; `match` is theirs. None: `why`
+// tells what does not fit in those that fit the most operands.
+std::vector<Operand> unify(const Intrinsic& intrinsic, const Block& pattern, const Block& block, const std::vector<const VarNode*>& axes,
+                           const std::vector<std::int64_t>& extents, const std::vector<const For*>& loops, const std::vector<const For*>& outside,
+                           const Bounds& bounds, Match& match, std::string& why) {
+  std::size_t most_operands = 0;
+  for (unsigned exchanges = 0; exchanges < exchanges_of(pattern); ++exchanges) {
+    if (!match_all(intrinsic, pattern, block, bounds, exchanges, match).empty()) continue;
+    std::vector<std::size_t> order(loops.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    do {
+      std::map<const VarNode*, int> loop_of;
+      std::string assignment;
+      bool fits = true;
+      for (std::size_t a = 0; a < axes.size(); ++a) {
+        fits = fits && loops[order[a]]->extent == extents[a];
+        loop_of[axes[a]] = static_cast<int>(order[a]);
+        assignment += fmt::format("{}{} = {}", a == 0 ? " (with " : ", ", axes[a]->name, loops[order[a]]->var->name);
+      }
+      if (!fits) continue;
+      std::vector<Operand> operands;
+      std::string mismatch;
+      for (const Parameter& parameter : intrinsic.semantics.parameters) {
+        auto operand = derive_operand(parameter, match, loops, outside, loop_of, bounds, mismatch);
+        if (!operand) break;
+        operands.push_back(*std::move(operand));
+      }
+      if (operands.size() == intrinsic.semantics.parameters.size()) return operands;
+      if (why.empty() || operands.size() > most_operands) why = mismatch + (axes.empty() ? "" : assignment + ")");
+      most_operands = std::max(most_operands, operands.size());
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -73,14 +145,15 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
           return refuse("tensorize", block->name, fmt::format("the intrinsic initialises its result in each call, and the reduction goes on in loop {}", loop->var->name),
                         "apply decompose_reduction, and name an intrinsic that accumulates");
 
-  Match match;
+  const std::string form = fmt::format("bring it to the form of {}, or name another intrinsic", intrinsic->name);
   if (block->init) {
     Match init;
-    if (std::string why = match_bodies(*intrinsic, pattern.init, block->init, bindings_of(*block), bounds, init); !why.empty())
-      return refuse("tensorize", block->name, fmt::format("its init does not unify with that of {}: {}", intrinsic->name, why), "");
+    if (std::string why = match_bodies(*intrinsic, pattern.init, block->init, bindings_of(*block), bounds, 0, init); !why.empty())
+      return refuse("tensorize", block->name, fmt::format("its init does not unify with that of {}: {}", intrinsic->name, why), form);
   }
-  if (std::string why = match_bodies(*intrinsic, pattern.body, block->body, bindings_of(*block), bounds, match); !why.empty())
-    return refuse("tensorize", block->name, fmt::format("it does not unify with {}: {}", intrinsic->name, why), "");
+  Match match;
+  if (std::string why = first_match(*intrinsic, pattern, *block, bounds, match); !why.empty())
+    return refuse("tensorize", block->name, fmt::format("it does not unify with {}: {}", intrinsic->name, why), form);
 
   // Intrinsic axes: the iterators of its block, each bound to its own loop. Try all assignments of loops to axes of equal extent.
   std::vector<const VarNode*> axes;
@@ -93,31 +166,21 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
   std::vector<const For*> loops;
   for (const For* loop : inside)
     if (loop->extent != 1) loops.push_back(loop);
-  if (loops.size() != axes.size())
-    return refuse("tensorize", block->name, fmt::format("{} has {} axes, the nest at {} has {} loops", intrinsic->name, axes.size(), loop_name, loops.size()),
-                  "split and reorder so that exactly the intrinsic's axes lie inside");
-  std::vector<int> order(loops.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::string why = "no loop has the extent of an axis";
-  std::vector<Operand> operands;
-  do {
-    std::map<const VarNode*, int> loop_of;
-    bool fits = true;
-    for (std::size_t a = 0; a < axes.size(); ++a) {
-      fits = fits && loops[static_cast<std::size_t>(order[a])]->extent == extents[a];
-      loop_of[axes[a]] = order[a];
-    }
-    if (!fits) continue;
-    operands.clear();
-    for (const Parameter& parameter : intrinsic->semantics.parameters) {
-      auto operand = derive_operand(parameter, match, loops, outside, loop_of, bounds, why);
-      if (!operand) break;
-      operands.push_back(*std::move(operand));
-    }
-    if (operands.size() == intrinsic->semantics.parameters.size()) break;
-    operands.clear();
-  } while (std::next_permutation(order.begin(), order.end()));
-  if (operands.empty()) return refuse("tensorize", block->name, fmt::format("it does not unify with {}: {}", intrinsic->name, why), "");
+  std::vector<std::string> axis_names, loop_names;
+  std::vector<std::int64_t> loop_extents;
+  for (const VarNode* axis : axes) axis_names.push_back(axis->name);
+  for (const For* loop : loops) loop_names.push_back(loop->var->name), loop_extents.push_back(loop->extent);
+  const std::string asked = axes.empty() ? "no axes" : "axes " + with_extents(axis_names, extents);
+  const std::string given = loops.empty() ? "no loops" : "loops " + with_extents(loop_names, loop_extents);
+  std::vector<std::int64_t> sorted_extents = extents, sorted_loops = loop_extents;
+  std::sort(sorted_extents.begin(), sorted_extents.end());
+  std::sort(sorted_loops.begin(), sorted_loops.end());
+  if (sorted_extents != sorted_loops)
+    return refuse("tensorize", block->name, fmt::format("{} has {}, the nest at {} has {}", intrinsic->name, asked, loop_name, given),
+                  "split and reorder so that exactly loops of those extents lie inside");
+  std::string why;
+  const std::vector<Operand> operands = unify(*intrinsic, pattern, *block, axes, extents, loops, outside, bounds, match, why);
+  if (operands.empty()) return refuse("tensorize", block->name, fmt::format("it does not unify with {}: {}", intrinsic->name, why), form);
 
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (!intrinsic->scopes[i].empty() && operands[i].buffer->scope != intrinsic->scopes[i])

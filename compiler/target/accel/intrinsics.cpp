@@ -108,6 +108,10 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
                      {imm},
                      true});
   }
+  for (Intrinsic& row : table) {
+    row.execution = ExecutionScope::machine_queue;
+    row.completion = Completion::commit_wait;  // dependency tokens between the queues
+  }
   return table;
 }
 

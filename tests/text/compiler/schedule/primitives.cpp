@@ -73,11 +73,3 @@ TEST_CASE("schedule: transform_layout") {
   check_becomes(kGrid, "transform_layout x i1/2,i0,i1%2",
                 "program p { input x: int32[2, 3, 2] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = i spatial w in 4 = j reads x[w // 2, v, w % 2] writes y[v, w] y[v, w] = x[w // 2, v, w % 2] } } } }");
 }
-
-TEST_CASE("schedule: tensorize") {
-  dovetail::loops::Intrinsic copy{"t.copy", parsed("program c { output d: int32[5] input s: int32[5] for i in 5 { block c { spatial v in 5 = i reads s[v] writes d[v] d[v] = s[v] } } }"), {"", ""}, {}, false};
-  const std::string text = scheduled(kCopy, "split i 5 -> o n\ntensorize n t.copy", {copy});
-  CHECK_THAT(text, Catch::Matchers::ContainsSubstring("call t.copy(y[vo * 5]"));
-  check_refused(kCopy, "split i 4 -> o n\ntensorize n t.copy", "the predicate o * 4 + n < 10 masks a part of the intrinsic", {copy});
-  check_refused(kCopy, "tensorize i t.copy", "it does not unify with t.copy: no loop has the extent of an axis", {copy});
-}
