@@ -94,6 +94,15 @@ Schedule& Schedule::cache_read(const std::string& block, const std::string& buff
 Schedule& Schedule::cache_write(const std::string& block, const std::string& buffer, const std::string& scope, const std::string& cached) {
   return step("cache_write", {block, buffer, scope}, {cached});
 }
+Schedule& Schedule::reindex(const std::string& block, const std::string& buffer, const std::string& reindexed) {
+  return step("reindex", {block, buffer}, {reindexed});
+}
+Schedule& Schedule::pad(const std::string& block, const std::string& iterator, std::int64_t multiple) {
+  return step("pad", {block, iterator, std::to_string(multiple)});
+}
+Schedule& Schedule::rfactor(const std::string& block, const std::string& loop, const std::string& partial) {
+  return step("rfactor", {block, loop}, {partial});
+}
 Schedule& Schedule::set_scope(const std::string& buffer, const std::string& scope) { return step("set_scope", {buffer, scope}); }
 Schedule& Schedule::transform_layout(const std::string& buffer, const std::string& index_map) {
   return step("transform_layout", {buffer, index_map});

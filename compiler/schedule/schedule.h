@@ -69,6 +69,9 @@ class Schedule {
   Schedule& reverse_inline(const std::string& block);
   Schedule& cache_read(const std::string& block, const std::string& buffer, const std::string& scope, const std::string& cached);
   Schedule& cache_write(const std::string& block, const std::string& buffer, const std::string& scope, const std::string& cached);
+  Schedule& reindex(const std::string& block, const std::string& buffer, const std::string& reindexed);
+  Schedule& pad(const std::string& block, const std::string& iterator, std::int64_t multiple);
+  Schedule& rfactor(const std::string& block, const std::string& loop, const std::string& partial);
   Schedule& set_scope(const std::string& buffer, const std::string& scope);
   Schedule& transform_layout(const std::string& buffer, const std::string& index_map);
   Schedule& decompose_reduction(const std::string& block, const std::string& loop, const std::string& init_block);

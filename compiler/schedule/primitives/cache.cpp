@@ -8,8 +8,8 @@
 // writes all of it, alone in that statement, nothing else there reads it, and BLOCK does not update what another block wrote.
 #include <fmt/format.h>
 
+#include "compiler/schedule/caching.h"
 #include "compiler/schedule/iteration.h"
-#include "compiler/schedule/nest.h"
 #include "compiler/schedule/primitives/primitives.h"
 
 namespace dovetail::schedule {
@@ -18,59 +18,20 @@ using namespace loops;
 
 namespace {
 
-// for each dimension: a loop "<name>.<d>"; block <name>: to[..] = from[..].
-Stmt copy_nest(const std::string& name, const Buffer& to, const Buffer& from) {
-  Block block;
-  block.name = name;
+// The whole of `from` into `to`.
+Stmt copy_whole(const std::string& name, const Buffer& to, const Buffer& from) {
+  std::vector<Iterator> iterators;
   std::vector<Expr> indices;
-  std::vector<Var> loops;
   for (std::size_t d = 0; d < to->shape.size(); ++d) {
-    loops.push_back(make_var(fmt::format("{}.{}", name, d)));
-    const Var iterator = make_var(fmt::format("i{}", d));
-    block.iterators.push_back({iterator, to->shape[d], IterKind::spatial, ref(loops.back())});
-    indices.push_back(ref(iterator));
+    iterators.push_back({make_var(fmt::format("i{}", d)), to->shape[d], IterKind::spatial, nullptr});
+    indices.push_back(ref(iterators.back().var));
   }
-  block.body = store(to, indices, load(from, indices));
-  Stmt stmt = make_stmt(with_inferred_regions(std::move(block)));
-  for (std::size_t d = to->shape.size(); d-- > 0;)
-    stmt = make_stmt(For{loops[d], to->shape[d], ForKind::serial, "", {}, std::move(stmt)});
-  return stmt;
+  return copy_nest(name, std::move(iterators), to, indices, from, indices);
 }
 
-struct Place {
-  Path path;       // to the block
-  Stmt top;        // the statement of the top level that holds it
-  Buffer buffer, cached;
-};
-
-Result<Place> find_place(const Program& program, Step& step, std::string_view primitive) {
-  Place place;
-  DOVETAIL_ASSIGN(place.path, require_block(program, step.arguments[0], primitive));
-  DOVETAIL_ASSIGN(place.buffer, require_buffer(program, step.arguments[1], primitive));
-  if (step.results.empty()) step.results = {place.buffer->name + "." + step.arguments[2]};
-  DOVETAIL_TRY(require_new_name(program, step.results[0], primitive, place.buffer->name));
-  for (std::size_t d = 0; d < place.buffer->shape.size(); ++d)
-    DOVETAIL_TRY(require_new_name(program, fmt::format("{}.{}", step.results[0], d), primitive, place.buffer->name));
-  if (tensorized(place.path.back(), place.buffer.get()))
-    return refuse(primitive, place.buffer->name, fmt::format("a tensor intrinsic of block {} uses it already", step.arguments[0]), "cache before tensorize");
-  place.cached = make_buffer(step.results[0], place.buffer->dtype, place.buffer->shape, step.arguments[2]);
-  const bool in_sequence = std::holds_alternative<Sequence>(program.body->node);
-  place.top = in_sequence ? place.path[1] : place.path[0];
-  return place;
-}
-
-// All of the buffer is defined before the place: by the caller, or by one block of the top level.
-bool is_whole(const Program& program, const Place& place) {
-  for (const Parameter& parameter : program.parameters)
-    if (parameter.buffer == place.buffer && parameter.role != ParameterRole::output) return true;
-  const auto* seq = std::get_if<Sequence>(&program.body->node);
-  if (!seq) return false;
-  for (const Stmt& stmt : seq->body) {
-    if (stmt == place.top) return false;
-    for (const Path& path : blocks_below(stmt))
-      if (writes(path.back(), place.buffer.get()) && writes_whole(path, *place.buffer)) return true;
-  }
-  return false;
+Result<Buffer> make_cached(const Program& program, Step& step, const CachePlace& place, std::string_view primitive) {
+  DOVETAIL_TRY(name_copy(program, step, place.buffer->name + "." + step.arguments[2], place.buffer->shape.size(), primitive));
+  return make_buffer(step.results[0], place.buffer->dtype, place.buffer->shape, step.arguments[2]);
 }
 
 Stmt redirect(const Stmt& block, const Buffer& from, const Buffer& to, bool reads_too, bool writes_too) {
@@ -96,7 +57,8 @@ Stmt redirect(const Stmt& block, const Buffer& from, const Buffer& to, bool read
 }  // namespace
 
 Result<Program> apply_cache_read(const Program& program, Step& step, const IntrinsicTable&) {
-  DOVETAIL_ASSIGN(const Place place, find_place(program, step, "cache_read"));
+  DOVETAIL_ASSIGN(const CachePlace place, find_cache_place(program, step, "cache_read"));
+  DOVETAIL_ASSIGN(const Buffer cached, make_cached(program, step, place, "cache_read"));
   if (!reads(place.path.back(), place.buffer.get()))
     return refuse("cache_read", place.buffer->name, fmt::format("block {} does not read it", step.arguments[0]), "name a buffer that it reads");
   if (writes(place.top, place.buffer.get()))
@@ -105,15 +67,16 @@ Result<Program> apply_cache_read(const Program& program, Step& step, const Intri
   if (!is_whole(program, place))
     return refuse("cache_read", place.buffer->name, "no block before is shown to write all of it, and the copy reads all of it",
                   "cache before its producer is masked, tensorized or moved");
-  const Stmt consumer = replace(place.top, place.path.back(), redirect(place.path.back(), place.buffer, place.cached, true, false));
+  const Stmt consumer = replace(place.top, place.path.back(), redirect(place.path.back(), place.buffer, cached, true, false));
   Program result = program;
-  result.allocations.push_back(place.cached);
-  result.body = replace(program.body, place.top, sequence({copy_nest(step.results[0], place.cached, place.buffer), consumer}));
+  result.allocations.push_back(cached);
+  result.body = replace(program.body, place.top, sequence({copy_whole(step.results[0], cached, place.buffer), consumer}));
   return result;
 }
 
 Result<Program> apply_cache_write(const Program& program, Step& step, const IntrinsicTable&) {
-  DOVETAIL_ASSIGN(const Place place, find_place(program, step, "cache_write"));
+  DOVETAIL_ASSIGN(const CachePlace place, find_cache_place(program, step, "cache_write"));
+  DOVETAIL_ASSIGN(const Buffer cached, make_cached(program, step, place, "cache_write"));
   for (const Path& path : blocks_below(place.top)) {
     const Block& block = *as_block(path.back());
     const bool itself = block.name == step.arguments[0];
@@ -132,10 +95,10 @@ Result<Program> apply_cache_write(const Program& program, Step& step, const Intr
       if (const Block& block = *as_block(path.back()); block.name != step.arguments[0] && writes(path.back(), place.buffer.get()))
         return refuse("cache_write", place.buffer->name, fmt::format("block {} updates what block {} wrote", step.arguments[0], block.name),
                       "cache before decompose_reduction");
-  const Stmt producer = replace(place.top, place.path.back(), redirect(place.path.back(), place.buffer, place.cached, true, true));
+  const Stmt producer = replace(place.top, place.path.back(), redirect(place.path.back(), place.buffer, cached, true, true));
   Program result = program;
-  result.allocations.push_back(place.cached);
-  result.body = replace(program.body, place.top, sequence({producer, copy_nest(step.results[0], place.buffer, place.cached)}));
+  result.allocations.push_back(cached);
+  result.body = replace(program.body, place.top, sequence({producer, copy_whole(step.results[0], place.buffer, cached)}));
   return result;
 }
 

@@ -26,5 +26,8 @@ Result<loops::Program> apply_bind(const loops::Program& program, Step& step, con
 Result<loops::Program> apply_vthread(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 Result<loops::Program> apply_pipeline(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 Result<loops::Program> apply_sample(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+Result<loops::Program> apply_pad(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+Result<loops::Program> apply_reindex(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+Result<loops::Program> apply_rfactor(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 
 }  // namespace dovetail::schedule

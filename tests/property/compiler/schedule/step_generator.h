@@ -32,11 +32,14 @@ class StepGenerator {
         {"decompose_reduction", 2, &StepGenerator::decompose_reduction},
         {"fuse", 2, &StepGenerator::fuse},
         {"inline", 3, &StepGenerator::inline_block},
+        {"pad", 2, &StepGenerator::pad},
         {"parallel", 2, &StepGenerator::parallel},
         {"pipeline", 2, &StepGenerator::pipeline},
+        {"reindex", 3, &StepGenerator::reindex},
         {"reorder", 2, &StepGenerator::reorder},
         {"reverse_compute_at", 4, &StepGenerator::reverse_compute_at},
         {"reverse_inline", 8, &StepGenerator::reverse_inline},
+        {"rfactor", 5, &StepGenerator::rfactor},
         {"sample", 1, &StepGenerator::sample},
         {"set_scope", 2, &StepGenerator::set_scope},
         {"split", 3, &StepGenerator::split},
@@ -175,6 +178,22 @@ class StepGenerator {
     return {"reverse_compute_at", {name_of(edge.consumer), loop_around(edge.producer)}, {}};
   }
   Step reverse_inline() { return {"reverse_inline", {edges_.empty() || chance(10) ? block() : name_of(one_of(edges_).consumer)}, {}}; }
+  Step pad() {
+    const std::string name = block();
+    const auto path = find_block(program_.body, name);
+    const bool any = path && !as_block(path->back())->iterators.empty() && !chance(5);
+    return {"pad", {name, any ? one_of(as_block(path->back())->iterators).var->name : "q", std::to_string(pick(6))}, {}};
+  }
+  Step reindex() {
+    const std::string name = block();
+    return {"reindex", {name, buffer_of(name, false)}, {fresh()}};
+  }
+  Step rfactor() {
+    if (!reductions_commute_) return annotate();
+    const std::string name = reductions_.empty() || chance(10) ? block() : one_of(reductions_);
+    const auto path = find_block(program_.body, name);
+    return {"rfactor", {name, path ? loop_around(*path) : loop()}, {fresh()}};
+  }
   Step sample() {
     std::string name = chance(90) ? "d" + std::to_string(next_name_++) : decisions_.empty() ? "d,1" : one_of(decisions_);
     decisions_.push_back(name);
