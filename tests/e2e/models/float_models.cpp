@@ -1,9 +1,12 @@
-// Float models against ONNX Runtime's outputs: import, and the reference on what import yields.
+// Float models against ONNX Runtime's outputs: import, then every way of running them that kWays lists.
 #include <cmath>
+#include <functional>
 
 #include "compiler/import/onnx.h"
 #include "compiler/passes/fold_constants.h"
+#include "compiler/pipeline.h"
 #include "compiler/reference.h"
+#include "runtime/executor.h"
 #include "tests/e2e/models/sample.h"
 
 namespace dovetail {
@@ -43,10 +46,38 @@ constexpr Case kCases[] = {
     {"light_vgg19", Effort::import_only},
 };
 
-void check_sample(const Reference& reference, const path& sample) {
+using Values = std::map<std::string, NdArray>;
+using Run = std::function<Result<Values>(const Values& inputs)>;
+
+Result<Run> on_reference(const import::Imported& model) {
+  graph::Graph graph = model.graph;
+  DOVETAIL_TRY(passes::fold_constants(graph));
+  DOVETAIL_ASSIGN(Reference reference, Reference::make(std::move(graph)));
+  return Run([reference](const Values& inputs) { return reference.run(inputs); });
+}
+
+// `dovetail run --target NAME`: the whole pipeline and the executor.
+Result<Run> on_target(const import::Imported& model, const std::string& target) {
+  CompileOptions options;
+  options.targets = {target};
+  DOVETAIL_ASSIGN(Compiled compiled, compile(model, options));
+  DOVETAIL_ASSIGN(const auto simulators, runtime::simulator_factory("functional"));
+  DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(std::move(compiled.bundle), simulators));
+  return Run([executor](const Values& inputs) mutable -> Result<Values> {
+    DOVETAIL_ASSIGN(runtime::RunResult result, executor.run(inputs));
+    return std::move(result.outputs);
+  });
+}
+
+constexpr std::string_view kReference = "reference";
+// A target more is a word more.
+constexpr std::string_view kWays[] = {kReference, "cpu"};
+
+Result<Run> make_run(std::string_view way, const import::Imported& model) { return way == kReference ? on_reference(model) : on_target(model, std::string(way)); }
+
+void check_sample(const graph::Graph& graph, Run& run, const path& sample) {
   INFO(sample.filename().string());
-  const graph::Graph& graph = reference.graph();
-  const auto outputs = reference.run(test::read_arrays(sample, graph, graph.inputs, "in"));
+  const auto outputs = run(test::read_arrays(sample, graph, graph.inputs, "in"));
   if (!outputs) FAIL(to_string(outputs.errors()));
   for (const auto& [name, expected] : test::read_arrays(sample, graph, graph.outputs, "out")) {
     const NdArray& actual = outputs->at(name);
@@ -66,18 +97,18 @@ void check_sample(const Reference& reference, const path& sample) {
 
 TEST_CASE("float models give the outputs of ONNX Runtime") {
   const Case& each = GENERATE(from_range(std::begin(kCases), std::end(kCases)));
-  INFO(each.model);
+  const std::string_view way = GENERATE(from_range(std::begin(kWays), std::end(kWays)));
+  INFO(each.model << " on " << way);
   if (each.effort == Effort::import_only || (each.effort == Effort::slow && test::test_scale() < 2)) return;
   const path file = test::model_file(each.model);
   if (file.empty()) return;
-  auto imported = import::import_onnx_file(file);
+  const auto imported = import::import_onnx_file(file);
   if (!imported) FAIL(to_string(imported.errors()));
-  REQUIRE(passes::fold_constants(imported->graph).ok());
-  const auto reference = Reference::make(imported->graph);
-  if (!reference) FAIL(to_string(reference.errors()));
+  auto run = make_run(way, *imported);
+  if (!run) FAIL(to_string(run.errors()));
   const auto samples = test::samples_of(file);
   REQUIRE_FALSE(samples.empty());
-  for (std::size_t i = 0; i < (test::test_scale() < 2 ? std::min<std::size_t>(2, samples.size()) : samples.size()); ++i) check_sample(*reference, samples[i]);
+  for (std::size_t i = 0; i < (test::test_scale() < 2 ? std::min<std::size_t>(2, samples.size()) : samples.size()); ++i) check_sample(imported->graph, *run, samples[i]);
 }
 
 // Slower models are at least imported: their shapes are inferred and their outputs have the declared types.
