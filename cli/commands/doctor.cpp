@@ -119,8 +119,8 @@ class Doctor : public Command {
     lines += table.to_string() + "\n";
     if (!known_system)
       return lines + "packages: this is neither Debian nor Ubuntu; packages.txt names what building needs\n";
-    if (missing.empty()) return lines + "packages: nothing is missing to build, test and format\n";
-    lines += "missing to build, test or format (this program runs without)\n";
+    if (missing.empty()) return lines + "packages: nothing is missing to build, test, compare and format\n";
+    lines += "missing to build, test, compare or format (this program runs without)\n";
     TextTable packages({"group", "package", "purpose"});
     for (const Package& package : missing) packages.add({package.group, package.name, package.purpose});
     return lines + packages.to_string() + fmt::format("  install: {}\n", install_line(missing));

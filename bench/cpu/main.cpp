@@ -1,0 +1,239 @@
+// Our CPU back end beside oneDNN and OpenBLAS: layers and whole networks, float32 and int8, one thread and two. docs/benchmarks.md has the method.
+// Usage: bench_cpu [SAMPLES [FILTER]], FILTER a part of the names to measure.
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "bench/cpu/ours.h"
+#include "bench/cpu/peak.h"
+#include "bench/cpu/peers.h"
+#include "bench/cpu/timing.h"
+#include "compiler/reference.h"
+#include "compiler/zoo/weights.h"
+#include "compiler/zoo/zoo.h"
+
+namespace dovetail::bench {
+namespace {
+
+constexpr const char* kThreadsVariable = "DOVETAIL_BENCH_THREADS";
+constexpr double kTrustedShare = 0.9;  // of the peak, by oneDNN on large convolutions; below, the machine was not ours alone
+
+struct Settings {
+  int threads = 1, samples = 15;
+  std::string filter;
+  bool wants(const std::string& name) const { return name.find(filter) != std::string::npos; }
+};
+
+double rounded(double value) { return std::round(value * 1000) / 1000; }
+
+// Times of the candidates, and the ratio of the first, ours where it is there, to the fastest peer's.
+Json measure(std::span<const Candidate> candidates, double operations, const Settings& settings) {
+  const std::vector<Times> times = measure_alternating(candidates, settings.samples, settings.threads);
+  Json rows = Json::object();
+  double ours = 0, peer = 1e9;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const double processor = times[i].processor_seconds, wall = times[i].wall_seconds;
+    rows[candidates[i].name] = {{"processor_ms", rounded(processor * 1e3)},
+                                {"wall_ms", rounded(wall * 1e3)},
+                                {"gop_per_s", rounded(operations / processor * 1e-9 / settings.threads)},
+                                {"gop_per_s_wall", rounded(operations / wall * 1e-9)}};
+    if (candidates[i].name == "ours") ours = processor;
+    else peer = std::min(peer, processor);
+  }
+  if (ours > 0 && candidates.size() > 1) rows["ours_against_best_peer"] = rounded(peer / ours);
+  return rows;
+}
+
+void complain(const Diagnostics& errors, bool& failed) {
+  std::fprintf(stderr, "%s\n", to_string(errors).c_str());
+  failed = true;
+}
+
+// `gop_per_s` is per core, by processor time.
+Json measure_layers(const Settings& settings, const Peak& float32, const Peak& int8, bool& failed) {
+  Json rows = Json::array();
+  for (const LayerSpec& spec : all_layers()) {
+    if (!settings.wants(spec.name)) continue;
+    const Problem problem = make_problem(spec);
+    std::vector<Candidate> candidates;
+    if (auto ours = make_ours(problem, settings.threads)) candidates.push_back(*std::move(ours));
+    auto peers = peer_candidates(problem);
+    if (!peers) complain(peers.errors(), failed);
+    else candidates.insert(candidates.end(), peers->begin(), peers->end());
+    for (const Candidate& candidate : candidates) {
+      candidate.run();
+      if (auto right = check_result(problem, candidate.result()); !right) complain(right.errors(), failed);
+    }
+    const double peak = spec.number == Number::int8 ? int8.giga_operations : float32.giga_operations;
+    Json row{{"layer", spec.name}, {"number", spec.number == Number::int8 ? "int8" : "float32"}, {"mmac", rounded(spec.macs() * 1e-6)}, {"large_convolution", spec.large_convolution()}};
+    row["candidates"] = measure(candidates, 2 * spec.macs(), settings);
+    if (row["candidates"].contains("oneDNN") && peak > 0) row["onednn_of_peak"] = rounded(row["candidates"]["oneDNN"]["gop_per_s"].get<double>() / peak);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+struct Network {
+  zoo::Model model;
+  NdArray input;
+};
+
+Network network_of(const char* name, std::optional<std::int64_t> image) {
+  Network network{zoo::make(name, {1, 1, image, {}}).value(), {}};
+  network.input = zoo::normal_array(network.model.graph.value(network.model.graph.inputs[0]).type.shape, 1, zoo::Random(1, "input"));
+  return network;
+}
+
+std::vector<Candidate> candidates_of(const Network& network, const Settings& settings, bool& failed) {
+  std::vector<Candidate> candidates;
+  if (auto ours = make_ours(network.model.graph, network.input, settings.threads)) candidates.push_back(*std::move(ours));
+  auto peers = peer_candidates(network.model.graph, network.input);
+  if (!peers) complain(peers.errors(), failed);
+  else candidates.insert(candidates.end(), peers->begin(), peers->end());
+  return candidates;
+}
+
+// At a size that the reference evaluates in a second, each candidate is held to it.
+void check_network(const char* name, const Settings& settings, bool& failed) {
+  constexpr std::int64_t kCheckedImage = 32;
+  const Network small = network_of(name, kCheckedImage);
+  const graph::Graph& graph = small.model.graph;
+  const auto reference = Reference::make(graph).value().run({{graph.value(graph.inputs[0]).name, small.input}}).value();
+  const NdArray& expected = reference.at(graph.value(graph.outputs[0]).name);
+  for (const Candidate& candidate : candidates_of(small, settings, failed)) {
+    candidate.run();
+    const NdArray result = candidate.result();
+    double largest = 0, difference = 0;
+    for (std::int64_t i = 0; i < expected.count(); ++i) {
+      largest = std::max(largest, std::abs(expected.as_double(i)));
+      difference = std::max(difference, std::abs(expected.as_double(i) - result.as_double(i)));
+    }
+    if (!(difference <= 1e-3 * largest))
+      complain({{"wrong result", fmt::format("{}, {}", name, candidate.name), fmt::format("{} apart at values up to {}", difference, largest), "the candidate computes something else"}}, failed);
+  }
+}
+
+Json measure_networks(const Settings& settings, bool& failed) {
+  Json rows = Json::array();
+  for (const char* name : {"resnet50", "mobilenet_v2"}) {
+    if (!settings.wants(name)) continue;
+    check_network(name, settings, failed);
+    const Network network = network_of(name, std::nullopt);
+    const std::vector<Candidate> candidates = candidates_of(network, settings, failed);
+    const double operations = 2 * static_cast<double>(network.model.macs);
+    rows.push_back({{"network", name}, {"number", "float32"}, {"mmac", rounded(operations / 2e6)}, {"candidates", measure(candidates, operations, settings)}});
+  }
+  return rows;
+}
+
+// A run is void where oneDNN, which reaches the peak on an idle machine, is far from it: its times are then those of the other jobs.
+Json verdict(const Json& layers) {
+  double logarithms = 0;
+  int count = 0;
+  for (const Json& row : layers)
+    if (row["large_convolution"] && row["number"] == "float32" && row.contains("onednn_of_peak")) logarithms += std::log(row["onednn_of_peak"].get<double>()), ++count;
+  if (count == 0) return {{"void", nullptr}, {"why", "oneDNN was not measured on large convolutions"}};
+  const double share = std::exp(logarithms / count);
+  return {{"onednn_of_peak", rounded(share)}, {"void", share < kTrustedShare}};
+}
+
+Json measure_all(const Settings& settings, bool& failed) {
+  const Peak float32 = measure_float32_peak(), int8 = measure_int8_peak();
+  const auto peak = [](const Peak& value) { return Json{{"gop_per_s", rounded(value.giga_operations)}, {"instruction", value.instruction}}; };
+  Json report{{"threads", settings.threads}, {"peak_of_one_core", {{"float32", peak(float32)}, {"int8", peak(int8)}}}};
+  Json layers = measure_layers(settings, float32, int8, failed);
+  report["trust"] = verdict(layers);
+  report["layers"] = std::move(layers);
+  report["networks"] = measure_networks(settings, failed);
+  return report;
+}
+
+// This process again, with this many threads: OpenMP and OpenBLAS read their settings when they are loaded.
+Result<Json> run_with_threads(int threads, char** arguments) {
+  int ends[2];
+  if (pipe(ends) != 0) return Diagnostic{"cannot start a measurement", "", "no pipe", "close other programs"};
+  const pid_t child = fork();
+  if (child < 0) return Diagnostic{"cannot start a measurement", "", "no process", "close other programs"};
+  if (child == 0) {
+    dup2(ends[1], STDOUT_FILENO);
+    close(ends[0]), close(ends[1]);
+    const std::string count = std::to_string(threads);
+    for (const char* name : {kThreadsVariable, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) setenv(name, count.c_str(), 1);
+    setenv("OMP_PROC_BIND", "true", 1), setenv("OMP_PLACES", "cores", 1);
+    execv("/proc/self/exe", arguments);
+    _exit(127);
+  }
+  close(ends[1]);
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(got));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (status != 0) return Diagnostic{"a measurement failed", fmt::format("{} threads", threads), fmt::format("status {}", status), "see its messages above"};
+  return parse_json(text, "the measurement");
+}
+
+// The first `count` of the processors that this process may use.
+void pin_process(int count) {
+  cpu_set_t allowed, wanted;
+  CPU_ZERO(&wanted);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  for (int i = 0; i < CPU_SETSIZE && count > 0; ++i)
+    if (CPU_ISSET(i, &allowed)) CPU_SET(i, &wanted), --count;
+  sched_setaffinity(0, sizeof wanted, &wanted);
+}
+
+std::vector<int> thread_counts() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  sched_getaffinity(0, sizeof allowed, &allowed);
+  if (CPU_COUNT(&allowed) < 2) return {1};
+  return {1, 2};
+}
+
+}  // namespace
+}  // namespace dovetail::bench
+
+int main(int argc, char** argv) {
+  using namespace dovetail;
+  using namespace dovetail::bench;
+  Settings settings;
+  if (argc > 1) settings.samples = std::max(1, std::atoi(argv[1]));
+  if (argc > 2) settings.filter = argv[2];
+  bool failed = false;
+  if (const char* threads = std::getenv(kThreadsVariable)) {
+    settings.threads = std::max(1, std::atoi(threads));
+    pin_process(settings.threads);
+    std::puts(measure_all(settings, failed).dump(2).c_str());
+    return failed ? 1 : 0;
+  }
+
+  Json report{{"benchmark", "CPU back end and its peers"},
+              {"time", "medians of alternating samples; processor time is the process's, divided by the threads; a multiply-add is two operations"},
+              {"samples", settings.samples}};
+  for (const Peer& peer : peers()) {
+    report["peers"][peer.name] = peer.version.empty() ? Json(nullptr) : Json(peer.version);
+    if (peer.version.empty())
+      std::fprintf(stderr, "bench: %s is not in this build; sudo apt-get install --no-install-recommends %s, then configure again\n", peer.name.c_str(), peer.packages.c_str());
+  }
+  if (const auto ours = make_ours(make_problem(all_layers()[0]), 1); !ours.ok()) report["ours"] = ours.errors()[0].why;
+  for (const int threads : thread_counts()) {
+    auto measured = run_with_threads(threads, argv);
+    if (!measured) {
+      std::fprintf(stderr, "%s\n", to_string(measured.errors()).c_str());
+      return 1;
+    }
+    report["runs"].push_back(*std::move(measured));
+  }
+  std::puts(report.dump(2).c_str());
+}

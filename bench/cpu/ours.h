@@ -1,0 +1,16 @@
+// Our side of the comparison.
+#pragma once
+
+#include "base/result.h"
+#include "bench/cpu/candidate.h"
+#include "bench/cpu/layer.h"
+#include "compiler/graph/graph.h"
+
+namespace dovetail::bench {
+
+// Error: this version cannot; the reason stands in the report. Inputs: the problem's; of a network, `input`. Threads are pinned to the first
+// `threads` processors that the process may use.
+Result<Candidate> make_ours(const Problem& problem, int threads);
+Result<Candidate> make_ours(const graph::Graph& network, const NdArray& input, int threads);
+
+}  // namespace dovetail::bench

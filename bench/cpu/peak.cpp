@@ -1,0 +1,72 @@
+#include "bench/cpu/peak.h"
+
+#include <algorithm>
+
+#include "bench/cpu/timing.h"
+
+namespace dovetail::bench {
+namespace {
+
+constexpr int kAccumulators = 12;  // more than latency times units of today's cores, fewer than registers
+constexpr int kSteps = 20000, kSamples = 40;
+
+// The best of many short samples: a peak is what the core does when nothing disturbs it.
+template <typename Loop>
+Peak best(Loop loop, double operations_of_instruction, std::string instruction) {
+  double seconds = 1e9;
+  for (int i = 0; i < kSamples; ++i) {
+    const double start = processor_seconds();
+    loop();
+    seconds = std::min(seconds, processor_seconds() - start);
+  }
+  return {operations_of_instruction * kAccumulators * kSteps / seconds * 1e-9, std::move(instruction)};
+}
+
+#if defined(__x86_64__)
+
+// Assembly: a compiler is free to keep sums in memory. Register 12 and 13 are the operands, 0 to 11 the sums, all zero.
+#define DOVETAIL_FOR_EACH_SUM(each) \
+  each("0") each("1") each("2") each("3") each("4") each("5") each("6") each("7") each("8") each("9") each("10") each("11")
+#define DOVETAIL_CLEAR(sum) "vpxor %%xmm" sum ", %%xmm" sum ", %%xmm" sum "\n\t"
+#define DOVETAIL_PEAK_LOOP(function, instruction)                                                                                            \
+  void function() {                                                                                                                          \
+    int steps = kSteps;                                                                                                                      \
+    asm volatile(DOVETAIL_FOR_EACH_SUM(DOVETAIL_CLEAR) DOVETAIL_CLEAR("12") DOVETAIL_CLEAR("13")                                             \
+                 "0:\n\t" DOVETAIL_FOR_EACH_SUM(instruction) "dec %0\n\tjnz 0b\n\tvzeroupper"                                                \
+                 : "+r"(steps)                                                                                                               \
+                 :                                                                                                                           \
+                 : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", \
+                   "xmm14");                                                                                                                 \
+  }
+#define DOVETAIL_FMA_ZMM(sum) "vfmadd231ps %%zmm12, %%zmm13, %%zmm" sum "\n\t"
+#define DOVETAIL_FMA_YMM(sum) "vfmadd231ps %%ymm12, %%ymm13, %%ymm" sum "\n\t"
+#define DOVETAIL_VNNI_ZMM(sum) "vpdpbusd %%zmm12, %%zmm13, %%zmm" sum "\n\t"
+#define DOVETAIL_MADD_YMM(sum) \
+  "vpmaddubsw %%ymm12, %%ymm13, %%ymm14\n\tvpmaddwd %%ymm12, %%ymm14, %%ymm14\n\tvpaddd %%ymm14, %%ymm" sum ", %%ymm" sum "\n\t"
+
+DOVETAIL_PEAK_LOOP(fma_zmm, DOVETAIL_FMA_ZMM)
+DOVETAIL_PEAK_LOOP(fma_ymm, DOVETAIL_FMA_YMM)
+DOVETAIL_PEAK_LOOP(vnni_zmm, DOVETAIL_VNNI_ZMM)
+DOVETAIL_PEAK_LOOP(maddubs_ymm, DOVETAIL_MADD_YMM)
+
+#endif
+
+}  // namespace
+
+Peak measure_float32_peak() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512f")) return best(fma_zmm, 2 * 16, "vfmadd231ps zmm");
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return best(fma_ymm, 2 * 8, "vfmadd231ps ymm");
+#endif
+  return {};
+}
+
+Peak measure_int8_peak() {
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx512vnni")) return best(vnni_zmm, 2 * 64, "vpdpbusd zmm");
+  if (__builtin_cpu_supports("avx2")) return best(maddubs_ymm, 2 * 32, "vpmaddubsw, vpmaddwd, vpaddd ymm");
+#endif
+  return {};
+}
+
+}  // namespace dovetail::bench

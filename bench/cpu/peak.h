@@ -1,0 +1,16 @@
+// What one core can do at most, measured: multiply-adds between registers, nothing loaded or stored.
+#pragma once
+
+#include <string>
+
+namespace dovetail::bench {
+
+struct Peak {
+  double giga_operations = 0;  // per second; a multiply-add is two
+  std::string instruction;     // "vfmadd231ps zmm", ...; empty: the processor has none that is known here
+};
+
+Peak measure_float32_peak();
+Peak measure_int8_peak();  // uint8 times int8, summed in int32
+
+}  // namespace dovetail::bench
