@@ -37,11 +37,11 @@ class StepGenerator {
         {"pipeline", 2, &StepGenerator::pipeline},
         {"reindex", 3, &StepGenerator::reindex},
         {"reorder", 2, &StepGenerator::reorder},
-        {"reverse_compute_at", 4, &StepGenerator::reverse_compute_at},
+        {"reverse_compute_at", 6, &StepGenerator::reverse_compute_at},
         {"reverse_inline", 8, &StepGenerator::reverse_inline},
         {"rfactor", 5, &StepGenerator::rfactor},
         {"sample", 1, &StepGenerator::sample},
-        {"set_scope", 2, &StepGenerator::set_scope},
+        {"set_scope", 3, &StepGenerator::set_scope},
         {"split", 3, &StepGenerator::split},
         {"tensorize", 2, &StepGenerator::tensorize},
         {"transform_layout", 2, &StepGenerator::transform_layout},
@@ -123,7 +123,7 @@ class StepGenerator {
   }
   static std::string name_of(const Path& block) { return as_block(block.back())->name; }
 
-  Step annotate() { return {"annotate", {chance(4) ? "nowhere" : chance(50) ? loop() : block(), "note", std::to_string(pick(9))}, {}}; }
+  Step annotate() { return {"annotate", {chance(7) ? "nowhere" : chance(50) ? loop() : block(), "note", std::to_string(pick(9))}, {}}; }
   Step bind() {
     static const std::vector<std::string> axes{"block.x", "block.y", "block.x", "thread.x", "thread.y", "thread.x", "thread.w"};
     return {"bind", {outermost(), one_of(axes)}, {}};
