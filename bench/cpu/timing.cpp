@@ -7,8 +7,7 @@
 namespace dovetail::bench {
 namespace {
 
-// Of one thread, and of several: the kernel books another thread's time when its clock ticks, every 4 ms.
-constexpr double kSampleSeconds = 0.003, kThreadedSampleSeconds = 0.040;
+constexpr double kSampleSeconds = 0.003;
 
 double seconds_of(clockid_t clock) {
   timespec time{};
@@ -34,12 +33,11 @@ double processor_seconds() { return seconds_of(CLOCK_PROCESS_CPUTIME_ID); }
 double wall_seconds() { return seconds_of(CLOCK_MONOTONIC); }
 
 std::vector<Times> measure_alternating(std::span<const Candidate> candidates, int samples, int threads) {
-  const double sample_seconds = threads == 1 ? kSampleSeconds : kThreadedSampleSeconds;
   std::vector<int> runs;
   for (const Candidate& candidate : candidates) {
     candidate.run();
     const Times once = time_runs(candidate, 1, threads);
-    runs.push_back(std::clamp(static_cast<int>(std::ceil(sample_seconds / std::max(once.wall_seconds, 1e-6))), 1, 10000));
+    runs.push_back(std::clamp(static_cast<int>(std::ceil(kSampleSeconds / std::max(once.wall_seconds, 1e-6))), 1, 10000));
   }
   std::vector<std::vector<double>> processor(candidates.size()), wall(candidates.size());
   for (int sample = 0; sample < samples; ++sample)

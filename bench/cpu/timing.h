@@ -11,6 +11,9 @@ namespace dovetail::bench {
 struct Times {
   double processor_seconds = 0;  // of one run: of the whole process, divided by the threads
   double wall_seconds = 0;
+  // What is compared: one thread's processor time does not mind other jobs. Of several threads the kernel does not always book all of it in time
+  // (seen: only the first thread's), so that wall time counts, on a machine that is otherwise idle.
+  double compared_seconds(int threads) const { return threads == 1 ? processor_seconds : wall_seconds; }
 };
 
 double processor_seconds();  // of the whole process, so far
