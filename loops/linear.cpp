@@ -48,6 +48,12 @@ void Linear::add(const Linear& other, std::int64_t factor) {
   for (const LinearTerm& term : other.terms) add(term.atom, wrapped_mul(term.coefficient, factor));
 }
 
+bool is_linear_op(const Expr& expr) {
+  if (const auto* n = std::get_if<Unary>(&expr->node)) return n->op == UnaryOp::neg;
+  const auto* n = std::get_if<Binary>(&expr->node);
+  return n != nullptr && (n->op == BinaryOp::add || n->op == BinaryOp::sub || n->op == BinaryOp::mul);
+}
+
 Linear linear_form(const Expr& expr) {
   Linear sum;
   accumulate(sum, expr, 1);

@@ -23,6 +23,7 @@ struct Linear {
   void add(const Linear& other, std::int64_t factor);
 };
 
+bool is_linear_op(const Expr& expr);   // negation, sum, difference, product: what linear_form may look through
 Linear linear_form(const Expr& expr);  // precondition: dtype int64
 Expr to_expr(const Linear& linear);    // positive terms first, then negative ones, then the constant
 

@@ -83,23 +83,6 @@ void each_inner_stmt(Node& node, const F& f) {
 }
 
 // The rebuilding forms share every node whose children did not change.
-Expr with_mapped_children(const Expr& expr, const ExprFn& fn) {
-  if (std::holds_alternative<IntImm>(expr->node) || std::holds_alternative<FloatImm>(expr->node) || std::holds_alternative<VarRef>(expr->node)) return expr;
-  if (const auto* n = std::get_if<Binary>(&expr->node)) {  // most nodes: not copied before a child is known to change
-    Expr a = fn(n->a), b = fn(n->b);
-    if (a == n->a && b == n->b) return expr;
-    return std::make_shared<const ExprNode>(ExprNode{expr->dtype, Binary{n->op, std::move(a), std::move(b)}});
-  }
-  auto node = expr->node;
-  bool changed = false;
-  each_child(node, [&](Expr& child) {
-    Expr mapped = fn(child);
-    changed |= mapped != child;
-    child = std::move(mapped);
-  });
-  return changed ? std::make_shared<const ExprNode>(ExprNode{expr->dtype, std::move(node)}) : expr;
-}
-
 bool map_own_exprs(decltype(StmtNode::node)& node, const ExprFn& around, const ExprFn& inside) {
   bool changed = false;
   each_own_expr(node, [&](Expr& expr, Scope scope) {
@@ -143,13 +126,30 @@ Expr replace_buffer_loads(const Expr& expr, const BufferMap& buffers) {
 
 }  // namespace
 
+Expr map_children(const Expr& expr, const std::function<Expr(const Expr&)>& fn) {
+  if (std::holds_alternative<IntImm>(expr->node) || std::holds_alternative<FloatImm>(expr->node) || std::holds_alternative<VarRef>(expr->node)) return expr;
+  if (const auto* n = std::get_if<Binary>(&expr->node)) {  // most nodes: not copied before a child is known to change
+    Expr a = fn(n->a), b = fn(n->b);
+    if (a == n->a && b == n->b) return expr;
+    return std::make_shared<const ExprNode>(ExprNode{expr->dtype, Binary{n->op, std::move(a), std::move(b)}});
+  }
+  auto node = expr->node;
+  bool changed = false;
+  each_child(node, [&](Expr& child) {
+    Expr mapped = fn(child);
+    changed |= mapped != child;
+    child = std::move(mapped);
+  });
+  return changed ? std::make_shared<const ExprNode>(ExprNode{expr->dtype, std::move(node)}) : expr;
+}
+
 Expr substitute(const Expr& expr, const VarMap& vars) {
   if (!expr || vars.empty()) return expr;
   if (const auto* n = std::get_if<VarRef>(&expr->node)) {
     const auto found = vars.find(n->var.get());
     return found == vars.end() ? expr : found->second;
   }
-  return with_mapped_children(expr, [&](const Expr& e) { return substitute(e, vars); });
+  return map_children(expr, [&](const Expr& e) { return substitute(e, vars); });
 }
 
 Stmt substitute(const Stmt& stmt, const VarMap& vars) {
@@ -198,7 +198,7 @@ Stmt replace_buffers(const Stmt& stmt, const BufferMap& buffers) {
 
 Expr rewrite_expr(const Expr& expr, const std::function<Expr(const Expr&)>& rewrite) {
   if (!expr) return expr;
-  return rewrite(with_mapped_children(expr, [&](const Expr& e) { return rewrite_expr(e, rewrite); }));
+  return rewrite(map_children(expr, [&](const Expr& e) { return rewrite_expr(e, rewrite); }));
 }
 
 Stmt rewrite_stmt(const Stmt& stmt, const std::function<Stmt(const Stmt&)>& rewrite,

@@ -16,6 +16,9 @@ Expr substitute(const Expr& expr, const VarMap& vars);
 Stmt substitute(const Stmt& stmt, const VarMap& vars);           // bound occurrences (loop variables, iterators) are left alone
 Stmt replace_buffers(const Stmt& stmt, const BufferMap& buffers);  // shapes must agree in rank
 
+// The node with `fn` of each child in its place; the node itself where none changed.
+Expr map_children(const Expr& expr, const std::function<Expr(const Expr&)>& fn);
+
 // Bottom-up rewriting: `rewrite` sees each node after its children were rewritten and returns it or a replacement.
 Expr rewrite_expr(const Expr& expr, const std::function<Expr(const Expr&)>& rewrite);
 // Applies `rewrite_exprs` to every expression, then `rewrite_stmt` to every statement bottom-up; a null result removes the statement. Either may be empty.

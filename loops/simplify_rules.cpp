@@ -119,12 +119,6 @@ bool form_remainder(Linear& linear) {
   return false;
 }
 
-bool is_linear_op(const Expr& expr) {
-  if (const auto* n = std::get_if<Unary>(&expr->node)) return n->op == UnaryOp::neg;
-  const auto* n = std::get_if<Binary>(&expr->node);
-  return n != nullptr && (n->op == BinaryOp::add || n->op == BinaryOp::sub || n->op == BinaryOp::mul);
-}
-
 Expr collect_terms(const Expr& expr, const Bounds&) {
   if (expr->dtype != DType::int64 || !is_linear_op(expr)) return nullptr;
   return same_or_null(expr, to_expr(linear_form(expr)));
