@@ -94,6 +94,12 @@ class Assembler {
     return target;
   }
 
+  // A constant that a schedule made of one of the model's.
+  bundle::TensorIndex own_constant(const FusedGroup& group, std::size_t argument, const NdArray& value) {
+    const std::string name = fmt::format("{}@{}", graph_.value(group.arguments[argument]).name, graph_.node(group.nodes.front()).name);
+    return add_tensor(name, value.dtype(), value.shape(), value);
+  }
+
   // A step for a loop program in its final form: a kernel where the back end can make one, else interpreted.
   void add_program(const std::string& name, std::vector<std::string> origins, loops::Program program, std::vector<bundle::TensorIndex> arguments,
                    std::vector<bundle::TensorIndex> results, std::uint64_t operations) {
@@ -122,7 +128,10 @@ class Assembler {
         origins.insert(origins.end(), node.origins.begin(), node.origins.end());
       }
       std::vector<bundle::TensorIndex> arguments, results;
-      for (std::size_t i = 0; i < group.arguments.size(); ++i) arguments.push_back(in_layout(group.arguments[i], scheduled.argument_layouts[i]));
+      for (std::size_t i = 0; i < group.arguments.size(); ++i) {
+        const auto changed = scheduled.constants.find(i);
+        arguments.push_back(changed == scheduled.constants.end() ? in_layout(group.arguments[i], scheduled.argument_layouts[i]) : own_constant(group, i, changed->second));
+      }
       for (std::size_t i = 0; i < group.results.size(); ++i) results.push_back(result_tensor(group.results[i], scheduled.result_layouts[i]));
       report.name = graph_.node(group.nodes.front()).name;
       report.kind = scheduled.kind;

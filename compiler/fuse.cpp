@@ -45,7 +45,8 @@ bool elementwise_in(const Program& program, const BufferNode* input) {
       same &= indices.size() == block->iterators.size();
       for (std::size_t d = 0; same && d < indices.size(); ++d) {
         const auto* n = std::get_if<VarRef>(&indices[d]->node);
-        same &= n != nullptr && n->var == block->iterators[d].var;
+        const auto* zero = std::get_if<IntImm>(&indices[d]->node);
+        same &= (n != nullptr && n->var == block->iterators[d].var) || (zero != nullptr && zero->value == 0 && block->iterators[d].extent == 1);
       }
     };
     check(store->targets[0].indices);
@@ -140,6 +141,7 @@ class Merger {
     if (const auto it = known_.find(value); it != known_.end()) return it->second;
     const Buffer buffer = make_buffer(fmt::format("in{}", group.arguments.size()), parameter.buffer->dtype, parameter.buffer->shape);
     group.arguments.push_back(value);
+    group.constants.push_back(graph_.value(value).constant ? &*graph_.value(value).constant : nullptr);
     arguments_.push_back({buffer, parameter.role});
     return known_[value] = buffer;
   }

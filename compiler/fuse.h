@@ -15,6 +15,7 @@ struct FusedGroup {
   std::vector<graph::NodeId> nodes;         // in execution order; the first is the anchor, each other one reads the result of the one before
   loops::Program program;                   // the nodes' naive programs in one; blocks of the anchor keep their names, others begin with "e<i>."
   std::vector<graph::ValueId> arguments;    // the program's inputs and constants, named in0, in1, ... (one may occur only once)
+  std::vector<const NdArray*> constants;    // by argument; null where it is none. They live in the graph
   std::vector<graph::ValueId> results;      // its outputs, named out0, ...
 };
 

@@ -1,6 +1,7 @@
 // The schedule that a fused group gets without tuning: a function of the group and the processor that writes a trace.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct ScheduledGroup {
   std::vector<schedule::Step> trace;
   std::vector<std::string> argument_layouts, result_layouts;
   std::string kind;                       // "convolution", "generic", ...
+  std::map<std::size_t, NdArray> constants = {};  // arguments that are to be another constant than the group's
 };
 
 // `layouts`: in which layout each argument exists already; constants may be had in any. A schedule that a rule refuses half-way falls back to a

@@ -4,6 +4,8 @@
 
 #include "base/check.h"
 #include "compiler/target/cpu/intrinsics.h"
+#include "compiler/target/cpu/shift_activations.h"
+#include "loops/rewrite.h"
 
 namespace dovetail::cpu {
 
@@ -70,6 +72,39 @@ const std::string& Builder::given_layout(const std::string& name) const {
   for (std::size_t i = 0; i < given_.size(); ++i)
     if (group_.program.parameters[i].buffer->name == name) return given_[i];
   return plain;
+}
+
+bool Builder::shift_activations(const std::string& main) {
+  const auto shifted = cpu::shift_activations(s.program(), main);
+  if (!shifted || !s.trace().empty()) return false;
+  std::optional<std::size_t> weights, bias;
+  const Buffer sum = written_by(main);
+  for (std::size_t i = 0; i < group_.arguments.size(); ++i)
+    if (group_.program.parameters[i].buffer->name == shifted->weights) weights = i;
+  // sum + bias[o]: the one int32 vector that is added to the sum.
+  for (const std::string& name : blocks())
+    visit_exprs(block(name)->body, [&](const Expr& e) {
+      const auto* add = std::get_if<Binary>(&e->node);
+      if (add == nullptr || add->op != BinaryOp::add) return;
+      const auto *a = std::get_if<LoadExpr>(&add->a->node), *b = std::get_if<LoadExpr>(&add->b->node);
+      if (a == nullptr || b == nullptr || a->buffer != sum) return;
+      for (std::size_t i = 0; i < group_.arguments.size(); ++i)
+        if (group_.program.parameters[i].buffer == b->buffer) bias = i;
+    });
+  if (!weights || !bias || !group_.constants[*weights] || !group_.constants[*bias]) return false;
+  const NdArray& w = *group_.constants[*weights];
+  NdArray corrected = *group_.constants[*bias];
+  if (corrected.dtype() != DType::int32 || corrected.count() != w.shape()[0]) return false;
+  const std::int64_t each = w.count() / w.shape()[0];
+  for (std::int64_t o = 0; o < corrected.count(); ++o) {
+    std::int64_t total = 0;
+    for (std::int64_t i = 0; i < each; ++i) total += w.as_int64(o * each + i);
+    // As the accumulator does, it wraps.
+    corrected.data<std::int32_t>()[static_cast<std::size_t>(o)] = static_cast<std::int32_t>(static_cast<std::uint32_t>(corrected.as_int64(o)) - static_cast<std::uint32_t>(total * shifted->offset));
+  }
+  constants_.insert_or_assign(*bias, std::move(corrected));
+  s = schedule::Schedule(shifted->program, intrinsics(cpu));
+  return true;
 }
 
 std::string Builder::gather_epilogue(const std::string& main, const std::string& scope) {
@@ -141,7 +176,7 @@ void Builder::parallel(const std::vector<std::string>& loops) {
 }
 
 ScheduledGroup Builder::finish(std::string kind) const {
-  ScheduledGroup result{s.program(), s.trace(), {}, {}, std::move(kind)};
+  ScheduledGroup result{s.program(), s.trace(), {}, {}, std::move(kind), constants_};
   for (const Parameter& parameter : group_.program.parameters) {
     const auto it = layouts_.find(parameter.buffer->name);
     (parameter.role == ParameterRole::output ? result.result_layouts : result.argument_layouts).push_back(it == layouts_.end() ? "" : it->second);

@@ -42,6 +42,10 @@ class Builder {
   void keep_layout(std::size_t argument);
   const std::string& given_layout(const std::string& buffer) const;  // of an argument
 
+  // Makes the activations of integer block `main` unsigned (compiler/target/cpu/shift_activations.h) and corrects the bias, which must be a constant
+  // added behind it; before the first step of the schedule. Whether that could be done.
+  bool shift_activations(const std::string& main);
+
   // Gathers everything behind block `main` into one elementwise block: what `main` writes is then a buffer in scope `scope`, and the block
   // returned turns it into the result. Copies where nothing follows `main`.
   std::string gather_epilogue(const std::string& main, const std::string& scope);
@@ -61,6 +65,7 @@ class Builder {
   const FusedGroup& group_;
   const std::vector<std::string>& given_;
   std::map<std::string, std::string> layouts_;  // by parameter
+  std::map<std::size_t, NdArray> constants_;    // arguments whose value is another than the group's
 };
 
 // How many results one pass over the reduction holds in registers: `rows` times `vectors` of `lanes` elements.

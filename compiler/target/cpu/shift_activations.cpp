@@ -1,0 +1,113 @@
+#include "compiler/target/cpu/shift_activations.h"
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/nest.h"
+#include "loops/rewrite.h"
+
+namespace dovetail::cpu {
+
+using namespace loops;
+
+namespace {
+
+// int32(load) of an int8 buffer.
+const LoadExpr* widened_load(const Expr& expr) {
+  const auto* cast_node = std::get_if<Cast>(&expr->node);
+  if (cast_node == nullptr || expr->dtype != DType::int32) return nullptr;
+  const auto* load_node = std::get_if<LoadExpr>(&cast_node->a->node);
+  return load_node != nullptr && load_node->buffer->dtype == DType::int8 ? load_node : nullptr;
+}
+
+struct Product {
+  Expr expr;
+  const LoadExpr *x = nullptr, *w = nullptr;
+  std::int64_t zero = 0;
+};
+
+std::optional<Product> product_of(const Block& block) {
+  std::optional<Product> found;
+  visit_exprs(block.body, [&](const Expr& e) {
+    const auto* mul = std::get_if<Binary>(&e->node);
+    if (mul == nullptr || mul->op != BinaryOp::mul || e->dtype != DType::int32) return;
+    Product product{e, widened_load(mul->a), widened_load(mul->b), 0};
+    if (const auto* sub = std::get_if<Binary>(&mul->a->node); sub != nullptr && sub->op == BinaryOp::sub)
+      if (const auto* zero = std::get_if<IntImm>(&sub->b->node)) {
+        product.x = widened_load(sub->a);
+        product.zero = zero->value;
+      }
+    if (product.x != nullptr && product.w != nullptr) found = product;
+  });
+  return found;
+}
+
+// x + 128 in uint8; of a select, on both sides.
+Expr shifted(const Expr& value) {
+  if (const auto* n = std::get_if<Select>(&value->node)) return select(n->condition, shifted(n->if_true), shifted(n->if_false));
+  if (const auto* n = std::get_if<IntImm>(&value->node)) return int_imm(n->value + 128, DType::uint8);
+  return cast(DType::uint8, cast(DType::int32, value) + int_imm(128, DType::int32));
+}
+
+Stmt shift_nest(const Buffer& to, const Buffer& from) {
+  Block block;
+  block.name = to->name;
+  std::vector<Expr> indices;
+  std::vector<Var> loops;
+  for (std::size_t d = 0; d < to->shape.size(); ++d) {
+    loops.push_back(make_var(fmt::format("{}.{}", to->name, d)));
+    const Var iterator = make_var(fmt::format("i{}", d));
+    block.iterators.push_back({iterator, to->shape[d], IterKind::spatial, ref(loops.back())});
+    indices.push_back(ref(iterator));
+  }
+  block.body = store(to, indices, shifted(load(from, indices)));
+  Stmt stmt = make_stmt(schedule::with_inferred_regions(std::move(block)));
+  for (std::size_t d = to->shape.size(); d-- > 0;) stmt = make_stmt(For{loops[d], to->shape[d], ForKind::serial, "", {}, std::move(stmt)});
+  return stmt;
+}
+
+}  // namespace
+
+std::optional<ShiftedProgram> shift_activations(const Program& program, const std::string& main) {
+  const auto path = schedule::find_block(program.body, main);
+  if (!path) return std::nullopt;
+  const auto product = product_of(*schedule::as_block(path->back()));
+  if (!product) return std::nullopt;
+  ShiftedProgram result{program, "shifted", product->w->buffer->name, 128 + product->zero};
+  const Buffer x = product->x->buffer;
+
+  Buffer bytes;
+  const auto pad = schedule::find_block(program.body, "pad");
+  if (pad && schedule::as_block(pad->back())->writes.front().buffer == x) {
+    result.activations = "pad";
+    bytes = make_buffer(x->name, DType::uint8, x->shape, x->scope);
+    for (Buffer& allocation : result.program.allocations)
+      if (allocation == x) allocation = bytes;
+  } else {
+    bytes = make_buffer("shifted", DType::uint8, x->shape);
+    result.program.allocations.push_back(bytes);
+  }
+
+  const Expr unsigned_product = cast(DType::int32, load(bytes, product->x->indices)) * cast(DType::int32, load(product->w->buffer, product->w->indices));
+  result.program.body = rewrite_stmt(
+      program.body,
+      [&](const Stmt& stmt) -> Stmt {
+        const auto* block = std::get_if<Block>(&stmt->node);
+        if (block == nullptr) return stmt;
+        if (block->name == main) return make_stmt(schedule::with_inferred_regions(*block));
+        if (result.activations != "pad" || block->name != "pad") return stmt;
+        Block copy = *block;
+        const StoreTarget& target = std::get<Store>(copy.body->node).targets[0];
+        copy.body = store(bytes, target.indices, shifted(target.value));
+        return make_stmt(schedule::with_inferred_regions(std::move(copy)));
+      },
+      [&](const Expr& expr) { return structurally_equal(expr, product->expr) ? unsigned_product : expr; });
+  if (result.activations == "shifted") {
+    std::vector<Stmt> body;
+    body.push_back(shift_nest(bytes, x));
+    body.push_back(result.program.body);
+    result.program.body = sequence(std::move(body));
+  }
+  return result;
+}
+
+}  // namespace dovetail::cpu
