@@ -40,10 +40,10 @@ Result<std::uint64_t> parse_address(std::string_view option, std::string_view te
   return bad_value(option, text, "it is no address below 2^64", "write it as 4096 or 0x1000");
 }
 
-Result<std::int64_t> parse_count(std::string_view option, std::string_view text) {
+Result<std::int64_t> parse_count(std::string_view option, std::string_view text, std::int64_t least, std::int64_t most) {
   std::int64_t value = 0;
-  if (parse_number(text, 10, value) && value >= 0) return value;
-  return bad_value(option, text, "it is no whole number from 0 to 2^63 - 1", "write it in decimal digits");
+  if (parse_number(text, 10, value) && value >= least && value <= most) return value;
+  return bad_value(option, text, fmt::format("it is no whole number from {} to {}", least, most), "write it in decimal digits");
 }
 
 Result<std::vector<isa::Launch>> parse_launches(const std::vector<std::string>& texts, std::size_t program_size) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -18,8 +19,9 @@ namespace dovetail::cli {
 // Decimal, or hexadecimal behind "0x".
 Result<std::uint64_t> parse_address(std::string_view option, std::string_view text);
 
-// A decimal number from 0 to 2^63 − 1.
-Result<std::int64_t> parse_count(std::string_view option, std::string_view text);
+// A decimal number in that range.
+Result<std::int64_t> parse_count(std::string_view option, std::string_view text, std::int64_t least = 0,
+                                 std::int64_t most = std::numeric_limits<std::int64_t>::max());
 
 // "BEGIN:COUNT" each; none stands for one launch of the whole program.
 Result<std::vector<isa::Launch>> parse_launches(const std::vector<std::string>& texts, std::size_t program_size);

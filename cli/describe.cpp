@@ -64,6 +64,11 @@ Result<Description> describe_bundle(std::span<const std::byte> bytes, const std:
       steps.push_back({{"name", host->name}, {"target", "host"}, {"origins", host->origins}});
       continue;
     }
+    if (const auto* cpu = std::get_if<bundle::CpuStep>(&step)) {
+      table.add({cpu->name, "cpu", "-", "-", fmt::format("{}", fmt::join(cpu->origins, ", "))});
+      steps.push_back({{"name", cpu->name}, {"target", "cpu"}, {"kernel", cpu->symbol}, {"operations", cpu->operations}, {"origins", cpu->origins}});
+      continue;
+    }
     const auto& accel = std::get<bundle::AccelStep>(step);
     std::vector<std::string> origins;
     for (const auto& range : accel.ranges) origins.insert(origins.end(), range.origins.begin(), range.origins.end());
@@ -78,6 +83,7 @@ Result<Description> describe_bundle(std::span<const std::byte> bytes, const std:
                      {"program", bundle::to_json(bundle::summarize(accel))}});
   }
   for (const auto& [name, line] : configs) text += fmt::format("hardware      {}\n", line);
+  if (bundle.cpu) text += fmt::format("processor     {}, {} of kernels\n", bundle.cpu->processor, bytes_text(bundle.cpu->object.size()));
   if (!table.empty()) text += fmt::format("\n{}\n", table.to_string());
   const bundle::ProgramSummary summary = bundle::summarize(bundle);
   if (summary.instructions > 0) text += program_text(summary);

@@ -16,6 +16,8 @@ namespace dovetail::cli {
 void ModelArguments::declare(Options& options) {
   options.value("--target", "LIST", targets, "targets in order of preference, as in accel,cpu");
   options.value("--hw", "CONFIG", hardware, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
+  options.value("--cpu", "NAME", cpu,
+                "make code for baseline, avx2, avx512, avx512-vnni or native (default), or leave the loops to the interpreter");
   options.values("--place", "NODE=TARGET", place, "put this node on this target; repeatable");
   options.values("--shape", "NAME=SHAPE", shapes,
                  "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable");
@@ -27,6 +29,7 @@ std::vector<std::string> ModelArguments::compile_only_options() const {
   if (!place.empty()) given.emplace_back("--place");
   if (!shapes.empty()) given.emplace_back("--shape");
   if (strict) given.emplace_back("--strict");
+  if (cpu != "native") given.emplace_back("--cpu");
   return given;
 }
 
@@ -58,6 +61,7 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   options.targets = model.targets;
   options.hardware = model.hardware;
   options.strict = arguments.strict;
+  options.cpu = arguments.cpu;
   auto compiled = compile(std::move(imported), options);
   if (compiled.ok()) {
     model.compiled = *std::move(compiled);

@@ -16,10 +16,11 @@ namespace dovetail::cli {
 struct ModelArguments {
   std::string model;
   std::optional<std::string> targets, hardware;
+  std::string cpu = "native";
   std::vector<std::string> place, shapes;
   bool strict = false;
 
-  // --target, --hw, --place, --shape, --strict.
+  // --target, --hw, --cpu, --place, --shape, --strict.
   void declare(Options& options);
   // The options that were given, of those that only a model understands.
   std::vector<std::string> compile_only_options() const;

@@ -36,9 +36,10 @@ class Assembler {
   Result<Assembled> run() {
     bundle_.name = graph_.name;
     for (const ValueId input : graph_.inputs) bundle_.inputs.push_back(tensor(input));
+    if (options_.free_borders) free_.insert(graph_.inputs.begin(), graph_.inputs.end());
     for (std::size_t i = 0; i < parts_.regions.size(); ++i)
       DOVETAIL_TRY(parts_.regions[i].accelerator ? accelerator(i) : host(parts_.regions[i]));
-    for (const ValueId output : graph_.outputs) bundle_.outputs.push_back(in_layout(output, kPlain));
+    for (const ValueId output : graph_.outputs) bundle_.outputs.push_back(in_layout(output, options_.free_borders && layouts_.count(output) ? layouts_.at(output) : kPlain));
     Assembled result;
     if (library_ && !library_->empty()) {
       DOVETAIL_TRY(library_->finish(bundle_));
@@ -75,7 +76,10 @@ class Assembler {
   }
   // The value in that layout: packed here where it is constant, else by a step.
   bundle::TensorIndex in_layout(ValueId id, const std::string& layout) {
-    if (const auto it = tensors_.find({id, layout}); it != tensors_.end()) return it->second;
+    if (const auto it = tensors_.find({id, layout}); it != tensors_.end()) {
+      free_.erase(id);
+      return it->second;
+    }
     const graph::Value& value = graph_.value(id);
     const std::string from = layouts_.count(id) ? layouts_.at(id) : kPlain;
     if (from == layout) return tensor(id);
@@ -85,6 +89,19 @@ class Assembler {
       NdArray packed = schedule::pack(*value.constant, *map);
       const Shape shape = packed.shape();
       return tensors_[{id, layout}] = add_tensor(fmt::format("{}@{}", value.name, layout), value.type.dtype, shape, std::move(packed));
+    }
+    if (free_.erase(id) != 0) {
+      // The first kernel that reads an input decides how it lies.
+      auto map = schedule::parse_index_map(layout, value.type.shape);
+      DOVETAIL_CHECK(map.ok(), "the layout of " + value.name + " is one of its shape");
+      bundle::Tensor& input = bundle_.tensors[static_cast<std::size_t>(tensors_.at({id, kPlain}))];
+      input.shape = map->physical_shape();
+      input.layout = layout;
+      input.logical = value.name;
+      const bundle::TensorIndex index = tensors_.at({id, kPlain});
+      tensors_.erase({id, kPlain});
+      layouts_[id] = layout;
+      return tensors_[{id, layout}] = index;
     }
     const bundle::TensorIndex source = tensors_.at({id, from});
     const bundle::TensorIndex target = result_tensor(id, layout);
@@ -194,6 +211,7 @@ class Assembler {
   bundle::Bundle bundle_;
   std::map<std::pair<ValueId, std::string>, bundle::TensorIndex> tensors_;  // by layout
   std::map<ValueId, std::string> layouts_;                                  // in which a value was computed
+  std::set<ValueId> free_;                                                  // inputs that nothing has read yet
   std::vector<GroupReport> groups_;
 };
 

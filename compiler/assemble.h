@@ -25,6 +25,7 @@ struct AssembleOptions {
   std::optional<cpu::Cpu> cpu;  // empty: host steps are interpreted
   bool fuse = true;             // host nodes to kernels
   Expose expose = Expose::needed;
+  bool free_borders = false;    // inputs and outputs of the bundle lie as the kernels like them best
 };
 
 // A kernel's worth of host nodes: for the report.

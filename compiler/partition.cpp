@@ -112,7 +112,7 @@ Result<Partition> partition(const Graph& graph, const PartitionOptions& options)
         }
       }
     } else {
-      result.why[*node] = wanted.empty() ? "the accelerator is not among the targets" : "placed by the user";
+      if (!host_listed && wanted.empty()) result.why[*node] = "the accelerator is not among the targets";
     }
     covered.insert(unit.nodes.begin(), unit.nodes.end());
     units.push_back(std::move(unit));

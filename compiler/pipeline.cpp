@@ -92,9 +92,13 @@ class Pipeline {
     if (stop("partition")) return finish(std::move(result));
 
     DOVETAIL_TRY(timed("code", [&]() -> Result<void> {
-      AssembleOptions code{options_.hardware, std::nullopt, options_.fuse, options_.expose_all ? Expose::all : Expose::needed};
+      AssembleOptions code{options_.hardware, std::nullopt, options_.fuse, options_.expose_all ? Expose::all : Expose::needed, options_.free_borders};
       if (options_.cpu != "interpreter") {
-        DOVETAIL_ASSIGN(code.cpu, cpu::find_cpu(options_.cpu));
+        auto processor = cpu::find_cpu(options_.cpu);
+        // Where nobody asked for the CPU, its nodes may as well be interpreted.
+        const bool asked = options_.cpu != "native" || std::find(options_.targets.begin(), options_.targets.end(), "cpu") != options_.targets.end();
+        if (!processor.ok() && asked) return processor.errors();
+        if (processor.ok()) code.cpu = *std::move(processor);
       }
       DOVETAIL_ASSIGN(Assembled assembled, assemble(graph, parts, code, [&](std::string_view stage, std::string_view text) {
                         dump(stage, [&] { return std::string(text); });
@@ -167,7 +171,7 @@ class Pipeline {
         for (std::size_t i = 0; i + 1 < operation.nodes.size(); ++i)
           by_name[graph.node(operation.nodes[i]).name] = {graph.node(operation.nodes[i]).name, "", "folded", "into " + graph.node(operation.nodes.back()).name};
       }
-      for (const graph::NodeId id : region.nodes) place(id, "host", parts.why.count(id) ? parts.why.at(id) : "");
+      for (const graph::NodeId id : region.nodes) place(id, parts.why.count(id) ? "host" : "cpu", parts.why.count(id) ? parts.why.at(id) : "");
     }
     std::vector<NodePlacement> placed;
     for (const graph::Node& node : imported.nodes) {

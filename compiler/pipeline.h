@@ -29,6 +29,7 @@ struct CompileOptions {
   // Processor class whose machine code runs host nodes (compiler/target/cpu/cpu.h); "interpreter": their loop programs are interpreted.
   std::string cpu = "native";
   bool fuse = true;                                // host nodes to kernels
+  bool free_borders = false;                       // the model's inputs and outputs lie as the kernels like them best, as their tensors say
   passes::PassContext context;
   // Called with each stage's printed form when its name is in `dump` ("all" for every one). Stages: see stage_names().
   std::vector<std::string> dump;
@@ -43,7 +44,7 @@ struct StageTime {
 struct NodePlacement {
   std::string node;      // imported node's name
   std::string op;        // imported operator
-  std::string target;    // "accelerator", "host", "folded"
+  std::string target;    // "accelerator", "cpu" where that was asked for, "host" where nothing else would take it, "folded"
   std::string why;       // for host: the reason; for folded: into what
 };
 struct Compiled {

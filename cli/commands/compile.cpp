@@ -25,7 +25,6 @@ class Compile : public Command {
     options.value("--report", "R.json", report_, "write the report as JSON");
     options.value("-o", "OUT.dvt", output_, "write the bundle");
     options.unavailable("--records", "there is no tuner yet");
-    options.unavailable("--cpu", "there is no CPU code generator yet; the host interprets loop programs");
     options.footer(
         "Example: dovetail compile examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --verify -o "
         "digits.dvt");

@@ -26,6 +26,7 @@ class Run : public Command {
     options.value("--engine", "ENGINE", engine_, "what runs the accelerator's programs (default functional)");
     options.values("--input", "NAME=FILE", inputs_,
                    "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable");
+    options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
     options.value("--output-dir", "DIR", output_dir_, "write every output as DIR/NAME.npy");
     options.value("--report", "R.json", report_, "write the report as JSON");
@@ -40,6 +41,11 @@ class Run : public Command {
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_));
     DOVETAIL_ASSIGN(const std::uint64_t seed, parse_address("--seed", seed_));
+    runtime::ExecutorOptions executor_options;
+    if (threads_) {
+      DOVETAIL_ASSIGN(const std::int64_t threads, parse_count("--threads", *threads_, 1, 1024));
+      executor_options.threads = static_cast<int>(threads);
+    }
     bundle::Bundle loaded;
     std::optional<CompiledModel> model;
     DOVETAIL_ASSIGN(const bool is_bundle, begins_like_bundle());
@@ -54,7 +60,7 @@ class Run : public Command {
       loaded = model->compiled.bundle;
     }
     DOVETAIL_ASSIGN(const RunInputs inputs, gather_inputs(loaded, inputs_, seed));
-    DOVETAIL_ASSIGN(auto executor, runtime::Executor::make(std::move(loaded), make_simulator));
+    DOVETAIL_ASSIGN(auto executor, runtime::Executor::make(std::move(loaded), make_simulator, executor_options));
     runtime::RunOptions options;
     options.keep_tensors = check_;
     const auto result = executor.run(inputs.tensors, options);
@@ -120,7 +126,7 @@ class Run : public Command {
   ModelArguments model_;
   std::string engine_ = "functional", seed_ = "1";
   std::vector<std::string> inputs_;
-  std::optional<std::string> output_dir_, report_;
+  std::optional<std::string> output_dir_, report_, threads_;
   bool check_ = false;
 };
 

@@ -1,9 +1,5 @@
 // Kernels of a bundle's shared object, on a pool of threads.
 #include <algorithm>
-#include <array>
-#include <atomic>
-#include <cmath>
-#include <new>
 #include <utility>
 
 #include <dlfcn.h>
@@ -13,87 +9,24 @@
 #include <fmt/format.h>
 
 #include "base/processor.h"
-#include "base/thread_pool.h"
-#include "bundle/kernel_abi.h"
-#include "loops/ir.h"
+#include "bundle/kernel_host.h"
 #include "runtime/step.h"
 
 namespace dovetail::runtime {
 
-namespace {
-
-double inverse_sqrt(double x) { return 1 / std::sqrt(x); }
-
-// loops::UnaryOp -> function. Rounding functions and the like are machine instructions and never asked for.
-using UnaryFunction = double (*)(double);
-const std::array<UnaryFunction, static_cast<std::size_t>(loops::UnaryOp::is_inf) + 1>& unary_functions() {
-  static const auto table = [] {
-    using U = loops::UnaryOp;
-    std::array<UnaryFunction, static_cast<std::size_t>(U::is_inf) + 1> functions{};
-    const auto set = [&](U op, UnaryFunction function) { functions[static_cast<std::size_t>(op)] = function; };
-    set(U::sqrt, std::sqrt), set(U::rsqrt, inverse_sqrt), set(U::exp, std::exp), set(U::log, std::log), set(U::sin, std::sin), set(U::cos, std::cos);
-    set(U::tan, std::tan), set(U::asin, std::asin), set(U::acos, std::acos), set(U::atan, std::atan), set(U::sinh, std::sinh), set(U::cosh, std::cosh);
-    set(U::asinh, std::asinh), set(U::acosh, std::acosh), set(U::atanh, std::atanh), set(U::tanh, std::tanh), set(U::erf, std::erf);
-    return functions;
-  }();
-  return table;
-}
-
-}  // namespace
-
-// Reports the first failure of a kernel.
-struct FailureReport {
-  std::atomic<bool> failed{false};
-  std::uint32_t site = 0;
-  std::int64_t value = 0;
-};
-
 class CpuDevice {
  public:
-  CpuDevice(void* library, int threads, std::size_t shared_bytes, std::size_t local_bytes)
-      : library_(library), pool_(threads), shared_(shared_bytes), local_bytes_((local_bytes + 63) / 64 * 64) {
-    local_.resize(local_bytes_ * static_cast<std::size_t>(pool_.threads()));
-    services_.parallel_for = [](const bundle::KernelServices* services, bundle::ParallelBody body, void* closure, std::int64_t count) {
-      auto& device = *static_cast<CpuDevice*>(services->context);
-      device.pool_.parallel_for(count, [&](std::int64_t begin, std::int64_t end, int thread) {
-        body(closure, begin, end, device.local_.data() + device.local_bytes_ * static_cast<std::size_t>(thread));
-      });
-    };
-    services_.fail = [](const bundle::KernelServices* services, std::uint32_t site, std::int64_t value) {
-      FailureReport& report = static_cast<CpuDevice*>(services->context)->report_;
-      if (report.failed.exchange(true)) return;
-      report.site = site;
-      report.value = value;
-    };
-    services_.unary = unary_functions().data();
-    services_.pow = std::pow;
-    services_.fmod = std::fmod;
-    services_.shared = shared_.data();
-    services_.local = local_.data();
-    services_.context = this;
-  }
+  CpuDevice(void* library, int threads, std::size_t shared_bytes, std::size_t local_bytes) : host(threads, shared_bytes, local_bytes), library_(library) {}
   ~CpuDevice() { dlclose(library_); }
   CpuDevice(const CpuDevice&) = delete;
   CpuDevice& operator=(const CpuDevice&) = delete;
 
   bundle::Kernel find(const std::string& symbol) const { return reinterpret_cast<bundle::Kernel>(dlsym(library_, symbol.c_str())); }
 
-  // Error: a rule that the kernel found broken.
-  Result<void> run(bundle::Kernel kernel, const bundle::CpuStep& step, void* const* buffers) {
-    report_.failed = false;
-    kernel(&services_, buffers);
-    if (!report_.failed) return {};
-    const std::string what = report_.site < step.failures.size() ? step.failures[report_.site] : "a rule is broken";
-    return Diagnostic{"the run failed", fmt::format("step {}", step.name), fmt::format("{}; the value is {}", what, report_.value), "check the model's inputs; `dovetail run --target interpreter` names the element"};
-  }
+  bundle::KernelHost host;
 
  private:
   void* library_;
-  ThreadPool pool_;
-  AlignedBytes shared_, local_;
-  std::size_t local_bytes_;
-  bundle::KernelServices services_{};
-  FailureReport report_;
 };
 
 namespace {
@@ -110,7 +43,7 @@ class CpuStep : public ReadyStep {
     buffers_.clear();
     for (const bundle::TensorIndex argument : step_.arguments) buffers_.push_back(const_cast<std::byte*>(value(argument).bytes().data()));  // kernels only read them
     for (const bundle::TensorIndex result : step_.results) buffers_.push_back(slot(result).bytes().data());
-    DOVETAIL_TRY(device_->run(kernel_, step_, buffers_.data()));
+    DOVETAIL_TRY(device_->host.run(kernel_, buffers_.data(), step_.failures, fmt::format("step {}", step_.name)));
     return simulator::Counters{};
   }
 
@@ -148,7 +81,7 @@ Result<std::shared_ptr<CpuDevice>> load_cpu(const bundle::Bundle& bundle, int th
       shared = std::max(shared, cpu->shared_bytes);
       local = std::max(local, cpu->local_bytes);
     }
-  return std::make_shared<CpuDevice>(handle, threads > 0 ? threads : available_processors(), shared, local);
+  return std::make_shared<CpuDevice>(handle, threads, shared, local);
 }
 
 Result<std::unique_ptr<ReadyStep>> make_cpu_step(std::shared_ptr<CpuDevice> device, const bundle::CpuStep& step) {

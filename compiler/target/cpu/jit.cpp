@@ -1,0 +1,83 @@
+#include "compiler/target/cpu/jit.h"
+
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/Support/MemoryBuffer.h>
+
+#include "base/check.h"
+#include "bundle/kernel_host.h"
+#include "compiler/target/cpu/codegen/kernel.h"
+#include "compiler/target/cpu/intrinsics.h"
+#include "loops/interpreter.h"
+#include "loops/rewrite.h"
+
+namespace dovetail::cpu {
+
+using namespace loops;
+
+struct JitProgram::State {
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  std::vector<Parameter> parameters;
+  KernelObject object;
+  bundle::Kernel kernel = nullptr;
+  std::unique_ptr<bundle::KernelHost> host;
+};
+
+Result<JitProgram> JitProgram::make(const Program& program, const IntrinsicTable& intrinsics, const Cpu& cpu, int threads) {
+  constexpr const char* kSymbol = "jit_kernel";
+  auto state = std::make_shared<State>();
+  state->parameters = program.parameters;
+  DOVETAIL_ASSIGN(state->object, compile_kernel(program, intrinsics, kSymbol, cpu));
+  auto jit = llvm::orc::LLJITBuilder().create();
+  DOVETAIL_CHECK(static_cast<bool>(jit), "LLVM makes a JIT for this machine");
+  state->jit = std::move(*jit);
+  const llvm::StringRef bytes(reinterpret_cast<const char*>(state->object.object.data()), state->object.object.size());
+  llvm::Error error = state->jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, kSymbol));
+  DOVETAIL_CHECK(!error, "the JIT takes the object");
+  auto symbol = state->jit->lookup(kSymbol);
+  DOVETAIL_CHECK(static_cast<bool>(symbol), "the object defines its kernel");
+  state->kernel = symbol->toPtr<bundle::Kernel>();
+  state->host = std::make_unique<bundle::KernelHost>(threads, static_cast<std::size_t>(state->object.shared_bytes), static_cast<std::size_t>(state->object.local_bytes));
+  JitProgram result;
+  result.state_ = std::move(state);
+  return result;
+}
+
+Result<std::vector<NdArray>> JitProgram::run(std::span<const NdArray> arguments) const {
+  std::vector<NdArray> results;
+  for (const Parameter& parameter : state_->parameters)
+    if (parameter.role == ParameterRole::output) results.emplace_back(parameter.buffer->dtype, parameter.buffer->shape);
+  std::vector<void*> buffers;
+  std::size_t argument = 0, result = 0;
+  for (const Parameter& parameter : state_->parameters) {
+    if (parameter.role == ParameterRole::output) {
+      buffers.push_back(results[result++].bytes().data());
+      continue;
+    }
+    DOVETAIL_CHECK(argument < arguments.size() && arguments[argument].dtype() == parameter.buffer->dtype && arguments[argument].shape() == parameter.buffer->shape,
+                   "arguments have the parameters' types");
+    buffers.push_back(const_cast<std::byte*>(arguments[argument++].bytes().data()));  // kernels only read them
+  }
+  DOVETAIL_TRY(state_->host->run(state_->kernel, buffers.data(), state_->object.failures, "JIT"));
+  return results;
+}
+
+const std::vector<std::string>& JitProgram::notes() const { return state_->object.notes; }
+
+passes::Evaluate jit_evaluate(const Cpu& cpu) {
+  return [cpu](const Program& program, std::span<const NdArray> inputs) -> Result<std::vector<NdArray>> {
+    constexpr double kWorthCompiling = 20e6;  // points: what the interpreter does in the time of compiling
+    double points = 0;
+    visit_stmts(program.body, [&](const Stmt& stmt) {
+      const auto* block = std::get_if<Block>(&stmt->node);
+      if (block == nullptr) return;
+      double own = 1;
+      for (const Iterator& iterator : block->iterators) own *= static_cast<double>(iterator.extent);
+      points += own;
+    });
+    if (points < kWorthCompiling || !supported(program).ok()) return loops::evaluate(program, inputs);
+    DOVETAIL_ASSIGN(const JitProgram compiled, JitProgram::make(program, intrinsics(cpu), cpu));
+    return compiled.run(inputs);
+  };
+}
+
+}  // namespace dovetail::cpu

@@ -1,0 +1,35 @@
+// Loop programs run as machine code in this process, through LLVM's ORC JIT: what the compiler evaluates by, where that is worth compiling, and
+// what tests hold against the interpreter. Models run from their bundle's shared object instead.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "compiler/passes/pass.h"
+#include "compiler/target/cpu/cpu.h"
+#include "loops/intrinsic.h"
+#include "loops/ir.h"
+
+namespace dovetail::cpu {
+
+class JitProgram {
+ public:
+  // Errors: those of compile_kernel.
+  static Result<JitProgram> make(const loops::Program& program, const loops::IntrinsicTable& intrinsics, const Cpu& cpu, int threads = 1);
+
+  // `arguments`: inputs and constants in parameter order. Returns the outputs. Errors: an index that depends on data out of bounds, division by zero.
+  Result<std::vector<NdArray>> run(std::span<const NdArray> arguments) const;
+  const std::vector<std::string>& notes() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// The interpreter for small programs, compiled code for those that take longer than compiling.
+passes::Evaluate jit_evaluate(const Cpu& cpu);
+
+}  // namespace dovetail::cpu
