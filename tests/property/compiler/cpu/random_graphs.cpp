@@ -1,0 +1,171 @@
+// Random graphs through the whole compiler to machine code, against the reference on naive loop programs: bit for bit. Floats hold small integers, so
+// that no order of summation can be told from another. On every class of processor that this machine belongs to, with one and two threads.
+#include <cstdlib>
+#include <set>
+
+#include "base/processor.h"
+#include "compiler/pipeline.h"
+#include "compiler/reference.h"
+#include "compiler/target/cpu/cpu.h"
+#include "runtime/executor.h"
+#include "tests/catch.h"
+#include "tests/property/compiler/random_int8_graph.h"
+
+using namespace dovetail;
+using dovetail::test::RandomInt8Graph;
+
+namespace {
+
+int scaled(int count) {
+  const char* text = std::getenv("DOVETAIL_TEST_SCALE");
+  return static_cast<int>(count * (text ? std::atof(text) : 1.0));
+}
+
+// A chain of operators over images whose elements are small integers.
+struct RandomFloatGraph {
+  graph::Graph graph;
+  test::Draw draw;
+
+  explicit RandomFloatGraph(std::uint64_t seed) : draw(seed) { graph.name = fmt::format("random{}", seed); }
+
+  NdArray integers(const Shape& shape, std::int64_t low, std::int64_t high) {
+    NdArray array(DType::float32, shape);
+    for (auto& value : array.data<float>()) value = static_cast<float>(draw.between(low, high));
+    return array;
+  }
+  graph::ValueId add(const std::string& op, std::vector<graph::ValueId> inputs, graph::Attributes attributes = {}) {
+    graph::Node node;
+    node.name = graph.unique_node_name(op);
+    node.op = op;
+    node.inputs = std::move(inputs);
+    node.attributes = std::move(attributes);
+    node.origins = {node.name};
+    node.outputs = {graph.add_value(node.name + "_out", {})};
+    const graph::ValueId output = node.outputs[0];
+    const graph::NodeId id = graph.add_node(std::move(node));
+    const auto status = ops::infer(graph, id);
+    REQUIRE((status.ok() ? "" : to_string(status.errors())) == "");
+    return output;
+  }
+  using Ints = std::vector<std::int64_t>;
+
+  graph::ValueId window(graph::ValueId x, bool pool) {
+    const Shape shape = graph.value(x).type.shape;
+    const std::int64_t kh = draw.between(1, std::min<std::int64_t>(4, shape[2])), kw = draw.between(1, std::min<std::int64_t>(4, shape[3]));
+    graph::Attributes attributes{{"strides", Ints{draw.between(1, 3), draw.between(1, 2)}},
+                                 {"pads", Ints{draw.between(0, kh - 1), draw.between(0, kw - 1), draw.between(0, kh - 1), draw.between(0, kw - 1)}}};
+    if (pool) {
+      attributes["kernel_shape"] = Ints{kh, kw};
+      return add("MaxPool", {x}, attributes);
+    }
+    const bool depthwise = draw.between(0, 2) == 0;
+    const std::int64_t outputs = depthwise ? shape[1] : pick({1, 3, 8, 16, 24, 32, 40, 48, 65, 100});
+    if (depthwise) attributes["group"] = shape[1];
+    std::vector<graph::ValueId> inputs{x, graph.add_constant("w", integers({outputs, depthwise ? 1 : shape[1], kh, kw}, -1, 1))};
+    if (draw.coin()) inputs.push_back(graph.add_constant("b", integers({outputs}, -4, 4)));
+    return add("Conv", inputs, attributes);
+  }
+  std::int64_t pick(const std::vector<std::int64_t>& values) { return values[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(values.size()) - 1))]; }
+
+  // Keeps magnitudes small, so that all sums stay exact.
+  graph::ValueId clip(graph::ValueId x) {
+    return add("Clip", {x, graph.add_constant("low", NdArray::scalar(-3.0F)), graph.add_constant("high", NdArray::scalar(draw.coin() ? 6.0F : 3.0F))});
+  }
+
+  void build(int operators) {
+    graph::ValueId x = graph.add_value("x", {DType::float32, {draw.between(1, 2), pick({1, 3, 4, 8, 16, 17, 24, 32, 64}), draw.between(1, 16), draw.between(1, 18)}});
+    graph.inputs.push_back(x);
+    for (int i = 0; i < operators; ++i) {
+      const Shape shape = graph.value(x).type.shape;
+      graph::ValueId y;
+      switch (shape.size() == 4 ? draw.between(0, 7) : 8) {
+        case 0: case 1: case 2: case 3: y = clip(window(x, false)); break;
+        case 4: y = shape[2] * shape[3] > 1 ? window(x, true) : clip(window(x, false)); break;
+        case 5: {
+          const graph::ValueId branch = add("Relu", {x});
+          y = clip(add("Add", {clip(window(x, false)), graph.add_constant("c", integers({1}, -2, 2))}));
+          y = add("Concat", {branch, add("Relu", {x})}, {{"axis", std::int64_t{1}}});
+          break;
+        }
+        case 6: y = clip(add("Add", {x, add("Relu", {x})})); break;
+        case 7: y = add("Flatten", {x}, {{"axis", std::int64_t{1}}}); break;
+        default: {
+          const std::int64_t outputs = pick({1, 8, 10, 16, 40, 64, 100});
+          const bool transposed = draw.coin();
+          const std::int64_t depth = shape[1];
+          y = clip(add("Gemm", {x, graph.add_constant("w", integers(transposed ? Shape{outputs, depth} : Shape{depth, outputs}, -1, 1)), graph.add_constant("b", integers({outputs}, -3, 3))},
+                       {{"transB", std::int64_t{transposed}}}));
+        }
+      }
+      x = y;
+    }
+    graph.outputs = {x};
+  }
+};
+
+struct Tally {
+  std::map<std::string, int> kinds;
+  std::vector<std::string> refusals;
+};
+
+void check(const graph::Graph& graph, const NdArray& input, Tally& tally) {
+  const std::string name = graph.value(graph.inputs[0]).name;
+  auto reference = Reference::make(graph);
+  REQUIRE(reference.ok());
+  const auto expected = reference->run({{name, input}});
+  REQUIRE((expected.ok() ? "" : to_string(expected.errors())) == "");
+  for (const cpu::Cpu& processor : cpu::cpus()) {
+    if (!runs_here(processor.name)) continue;
+    INFO("processor " << processor.name << "\n" << to_string(graph));
+    CompileOptions options;
+    options.targets = {"cpu"};
+    options.cpu = processor.name;
+    auto compiled = compile({graph, {}}, options);
+    REQUIRE((compiled.ok() ? "" : to_string(compiled.errors())) == "");
+    for (const auto& group : compiled->report["groups"]) {
+      ++tally.kinds[group["schedule"].get<std::string>()];
+      for (const auto& note : group["notes"]) tally.refusals.push_back(note.get<std::string>());
+    }
+    for (const int threads : {1, 2}) {
+      INFO(threads << " threads");
+      auto executor = runtime::Executor::make(compiled->bundle, *runtime::simulator_factory("functional"), {threads});
+      REQUIRE((executor.ok() ? "" : to_string(executor.errors())) == "");
+      const auto run = executor->run({{name, input}});
+      REQUIRE((run.ok() ? "" : to_string(run.errors())) == "");
+      for (const auto& [output, array] : run->outputs) {
+        const NdArray& want = expected->at(output);
+        REQUIRE(array.shape() == want.shape());
+        for (std::int64_t i = 0; i < array.count(); ++i)
+          if (array.as_double(i) != want.as_double(i)) FAIL(output << " differs at " << i << ": " << array.as_double(i) << ", expected " << want.as_double(i));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("random float graphs run on the CPU as the reference does") {
+  Tally tally;
+  for (int seed = 0; seed < scaled(25); ++seed) {
+    INFO("seed " << seed);
+    RandomFloatGraph random(static_cast<std::uint64_t>(seed));
+    random.build(4);
+    check(random.graph, random.integers(random.graph.value(random.graph.inputs[0]).type.shape, -3, 3), tally);
+  }
+  for (const char* kind : {"convolution", "window", "matmul", "generic"}) CHECK(tally.kinds[kind] > scaled(5));
+  for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
+  CHECK(tally.refusals.empty());
+}
+
+TEST_CASE("random int8 graphs run on the CPU as the reference does") {
+  Tally tally;
+  for (int seed = 0; seed < scaled(25); ++seed) {
+    INFO("seed " << seed);
+    RandomInt8Graph random(static_cast<std::uint64_t>(seed), false);
+    random.build(4);
+    check(random.graph, random.draw.int8(random.graph.value(random.graph.inputs[0]).type.shape), tally);
+  }
+  for (const char* kind : {"convolution", "matmul"}) CHECK(tally.kinds[kind] > scaled(5));
+  for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
+  CHECK(tally.refusals.empty());
+}

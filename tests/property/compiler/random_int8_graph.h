@@ -1,0 +1,173 @@
+// Random chains of int8 operators (dovetail.qconv, qgemm, qadd and MaxPool) with one graph input, as quantised models have them.
+#pragma once
+
+#include <cmath>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "compiler/graph/graph.h"
+#include "compiler/ops/op.h"
+#include "tests/catch.h"
+
+namespace dovetail::test {
+
+class Draw {
+ public:
+  explicit Draw(std::uint64_t seed) : engine_(seed) {}
+  std::int64_t between(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(engine_); }
+  bool coin() { return between(0, 1) == 1; }
+  NdArray int8(const Shape& shape, std::int64_t low = -128, std::int64_t high = 127) {
+    NdArray array(DType::int8, shape);
+    for (auto& value : array.data<std::int8_t>()) value = static_cast<std::int8_t>(between(low, high));
+    return array;
+  }
+
+ private:
+  std::mt19937_64 engine_;
+};
+
+struct RandomInt8Graph {
+  graph::Graph graph;
+  Draw draw;
+  bool shifts_only;  // scales that hardware without `requant` can do
+  std::map<std::int32_t, std::int32_t> zero_points;  // by value: producers and consumers agree, as in a quantised model
+
+  RandomInt8Graph(std::uint64_t seed, bool shifts) : draw(seed), shifts_only(shifts) { graph.name = fmt::format("random{}", seed); }
+
+  graph::ValueId input(Shape shape) {
+    const graph::ValueId id = graph.add_value("x", {DType::int8, std::move(shape)});
+    graph.inputs.push_back(id);
+    zero_points[id.index] = static_cast<std::int32_t>(draw.coin() ? 0 : draw.between(-128, 127));
+    return id;
+  }
+  float scale(double typical) {
+    const double factor = std::exp2(-static_cast<double>(draw.between(0, 3)));
+    if (shifts_only) return std::exp2(static_cast<float>(std::min(-1.0, std::floor(std::log2(typical * factor)))));
+    return static_cast<float>(typical * factor * (1.0 + static_cast<double>(draw.between(0, 999)) / 1000.0));
+  }
+  graph::ValueId add(const std::string& op, std::vector<graph::ValueId> inputs, graph::Attributes attributes) {
+    graph::Node node;
+    node.name = graph.unique_node_name(op == "MaxPool" ? "pool" : op.substr(op.find('.') + 1));
+    node.op = op;
+    node.inputs = std::move(inputs);
+    node.attributes = std::move(attributes);
+    node.origins = {node.name};
+    node.outputs = {graph.add_value(node.name + "_out", {})};
+    const graph::ValueId output = node.outputs[0];
+    const graph::NodeId id = graph.add_node(std::move(node));
+    const auto status = ops::infer(graph, id);
+    INFO((status.ok() ? "" : to_string(status.errors())));
+    REQUIRE(status.ok());
+    return output;
+  }
+  graph::Attributes epilogue(graph::ValueId x) {
+    const std::int32_t y = static_cast<std::int32_t>(draw.coin() ? 0 : draw.between(-128, 127));
+    graph::Attributes attributes{{"y_zero_point", std::int64_t{y}}};
+    attributes["x_zero_point"] = std::int64_t{zero_points[x.index]};
+    if (draw.coin()) attributes["y_min"] = draw.between(-128, y);
+    if (draw.between(0, 3) == 0) attributes["y_max"] = draw.between(y, 127);
+    return attributes;
+  }
+  void remember(graph::ValueId y, const graph::Attributes& attributes) {
+    zero_points[y.index] = static_cast<std::int32_t>(std::get<std::int64_t>(attributes.at("y_zero_point")));
+  }
+  void weights(std::vector<graph::ValueId>& inputs, const Shape& shape) {
+    const std::int64_t outputs = shape[0], terms = element_count(shape) / outputs;
+    NdArray bias(DType::int32, {outputs}), scales(DType::float32, {outputs});
+    for (auto& value : bias.data<std::int32_t>()) value = static_cast<std::int32_t>(draw.between(-40 * terms, 40 * terms));
+    const float common = scale(0.02 / std::sqrt(static_cast<double>(terms)));
+    for (auto& value : scales.data<float>()) value = draw.coin() ? common : scale(0.02 / std::sqrt(static_cast<double>(terms)));
+    inputs.push_back(graph.add_constant("w", draw.int8(shape)));
+    inputs.push_back(graph.add_constant("bias", std::move(bias)));
+    inputs.push_back(graph.add_constant("scale", std::move(scales)));
+  }
+  graph::ValueId conv(graph::ValueId x) {
+    const Shape shape = graph.value(x).type.shape;
+    const std::int64_t kh = draw.between(1, std::min<std::int64_t>(4, shape[2])), kw = draw.between(1, std::min<std::int64_t>(4, shape[3]));
+    const std::int64_t dh = kh > 1 && 2 * (kh - 1) < shape[2] ? draw.between(1, 2) : 1;
+    graph::Attributes attributes = epilogue(x);
+    attributes["strides"] = std::vector<std::int64_t>{draw.between(1, 3), draw.between(1, 2)};
+    attributes["dilations"] = std::vector<std::int64_t>{dh, 1};
+    attributes["pads"] = std::vector<std::int64_t>{draw.between(0, kh - 1), draw.between(0, kw - 1), draw.between(0, kh - 1), draw.between(0, kw - 1)};
+    std::vector<graph::ValueId> inputs{x};
+    weights(inputs, {draw.between(1, 40), shape[1], kh, kw});
+    const graph::ValueId y = add("dovetail.qconv", std::move(inputs), attributes);
+    remember(y, attributes);
+    return y;
+  }
+  graph::ValueId gemm(graph::ValueId x) {
+    if (graph.value(x).type.shape.size() == 4) {
+      const std::int32_t zero_point = zero_points[x.index];
+      x = add("Flatten", {x}, {{"axis", std::int64_t{1}}});
+      zero_points[x.index] = zero_point;
+    }
+    graph::Attributes attributes = epilogue(x);
+    std::vector<graph::ValueId> inputs{x};
+    weights(inputs, {draw.between(1, 40), graph.value(x).type.shape[1]});
+    const graph::ValueId y = add("dovetail.qgemm", std::move(inputs), attributes);
+    remember(y, attributes);
+    return y;
+  }
+  graph::ValueId residual(graph::ValueId a, graph::ValueId b) {
+    const std::int64_t k = draw.between(2, 16);
+    const auto multiplier = [&] {
+      const double value = shifts_only ? std::exp2(static_cast<double>(draw.between(0, k + 1))) : std::exp2(static_cast<double>(k)) * static_cast<double>(draw.between(1, 4000)) / 2000.0;
+      return static_cast<double>(static_cast<float>(value));
+    };
+    graph::Attributes attributes = epilogue(a);
+    attributes.erase("x_zero_point");
+    attributes["a_zero_point"] = std::int64_t{zero_points[a.index]};
+    attributes["b_zero_point"] = std::int64_t{zero_points[b.index]};
+    attributes["a_multiplier"] = multiplier();
+    attributes["b_multiplier"] = multiplier();
+    attributes["shift"] = k;
+    const graph::ValueId y = add("dovetail.qadd", {a, b}, attributes);
+    remember(y, attributes);
+    return y;
+  }
+  graph::ValueId max_pool(graph::ValueId x) {
+    const Shape shape = graph.value(x).type.shape;
+    const std::int64_t kh = draw.between(1, std::min<std::int64_t>(3, shape[2])), kw = draw.between(kh == 1 && shape[3] > 1 ? 2 : 1, std::min<std::int64_t>(3, shape[3]));
+    graph::Attributes attributes;
+    attributes["kernel_shape"] = std::vector<std::int64_t>{kh, kw};
+    attributes["strides"] = std::vector<std::int64_t>{draw.between(1, 2), draw.between(1, 3)};
+    attributes["pads"] = std::vector<std::int64_t>{draw.between(0, kh - 1), draw.between(0, kw - 1), draw.between(0, kh - 1), draw.between(0, kw - 1)};
+    if (draw.coin()) attributes["ceil_mode"] = std::int64_t{1};
+    const graph::ValueId y = add("MaxPool", {x}, attributes);
+    zero_points[y.index] = zero_points[x.index];
+    return y;
+  }
+
+  void build(int operators) {
+    std::vector<graph::ValueId> live{input({draw.between(1, 3), draw.between(1, 40), draw.between(1, 12), draw.between(1, 12)})};
+    for (int i = 0; i < operators; ++i) {
+      const graph::ValueId x = live[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(live.size()) - 1))];
+      const bool image = graph.value(x).type.shape.size() == 4;
+      graph::ValueId y;
+      switch (image ? draw.between(0, 5) : draw.between(4, 5)) {
+        case 0:
+        case 1:
+        case 2: y = conv(x); break;
+        case 3: y = graph.value(x).type.shape[2] * graph.value(x).type.shape[3] > 1 ? max_pool(x) : conv(x); break;
+        case 4: {
+          graph::ValueId other = x;
+          for (const graph::ValueId candidate : live)
+            if (candidate != x && graph.value(candidate).type == graph.value(x).type) other = candidate;
+          y = residual(x, other);
+          break;
+        }
+        default: y = gemm(x);
+      }
+      live.push_back(y);
+    }
+    graph.outputs = {live.back()};
+    if (draw.coin() && live.size() > 2) graph.outputs.push_back(live[live.size() - 2]);
+    if (graph.outputs.size() == 2 && graph.outputs[1] == graph.inputs[0]) graph.outputs.pop_back();
+  }
+};
+
+}  // namespace dovetail::test
