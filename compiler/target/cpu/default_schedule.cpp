@@ -28,7 +28,7 @@ Result<ScheduledGroup> default_schedule(const FusedGroup& group, const std::vect
     if (!row.schedule(builder)) continue;
     const Result<void> status = builder.s.status();
     if (status.ok()) return builder.finish(std::string(row.kind));
-    notes.push_back("schedule " + std::string(row.kind) + " was refused: " + to_string(status.errors()));
+    notes.push_back("schedule " + std::string(row.kind) + " was refused: " + to_string(status.errors()) + "\n  after\n" + schedule::to_string(builder.s.trace()));
   }
   // As the operator defines it; LLVM's own vectorizer does what it can.
   return ScheduledGroup{group.program, {}, std::vector<std::string>(group.arguments.size()), std::vector<std::string>(group.results.size()), "none"};

@@ -56,6 +56,11 @@ Buffer Builder::written_by(const std::string& name) const {
   return found && !found->writes.empty() ? found->writes.front().buffer : nullptr;
 }
 
+std::vector<Region> Builder::reads_of(const std::string& name) const {
+  const Block* found = block(name);
+  return found ? found->reads : std::vector<Region>{};
+}
+
 void Builder::lay_out(const std::string& name, const std::string& index_map) {
   if (index_map.empty()) return;
   if (const auto [it, added] = layouts_.emplace(name, index_map); !added) {
@@ -147,7 +152,8 @@ void Builder::follow_layouts() {
     const Parameter& parameter = group_.program.parameters[i];
     if (parameter.role != ParameterRole::input && parameter.buffer->shape.size() == 4) lay_out(parameter.buffer->name, kChannelsLast);
   }
-  for (const Buffer& allocation : s.program().allocations)
+  const std::vector<Buffer> allocations = s.program().allocations;  // a step replaces the program
+  for (const Buffer& allocation : allocations)
     if (allocation->shape.size() == 4) lay_out(allocation->name, kChannelsLast);
 }
 
@@ -161,18 +167,22 @@ void Builder::reorder(std::vector<std::string> loops) {
 }
 
 void Builder::parallel(const std::vector<std::string>& loops) {
-  std::string fused;
-  for (const std::string& loop : loops) {
-    if (loop.empty()) continue;
-    if (fused.empty()) {
-      fused = loop;
-    } else {
-      const std::string next = fused + "_" + loop.substr(loop.find_last_of('.') + 1);
-      s.fuse(fused, loop, next);
-      fused = next;
-    }
+  std::vector<std::string> several;
+  for (const std::string& loop : loops)
+    if (!loop.empty() && extent(loop) > 1) several.push_back(loop);
+  if (several.empty() || !s.status().ok()) return;
+  // All of them in one where that can be proven, else the longest alone.
+  const schedule::Schedule before = s;
+  std::string fused = several.front();
+  bool taken = true;
+  for (std::size_t i = 1; i < several.size() && taken; ++i) {
+    const std::string next = fused + "_" + several[i].substr(several[i].find_last_of('.') + 1);
+    taken = attempt("fuse", {fused, several[i]}, {next});
+    fused = next;
   }
-  if (!fused.empty() && extent(fused) > 1) s.parallel(fused);
+  if (taken && attempt("parallel", {fused})) return;
+  s = before;
+  s.parallel(*std::max_element(several.begin(), several.end(), [&](const std::string& a, const std::string& b) { return extent(a) < extent(b); }));
 }
 
 ScheduledGroup Builder::finish(std::string kind) const {

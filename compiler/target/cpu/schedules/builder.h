@@ -26,13 +26,14 @@ class Builder {
   bool attempt(const std::string& primitive, std::vector<std::string> arguments, std::vector<std::string> results = {});
 
   std::vector<std::string> blocks() const;                         // in program order
-  const loops::Block* block(const std::string& name) const;        // null where there is none
+  const loops::Block* block(const std::string& name) const;        // null where there is none; lives until the next step
   std::vector<std::string> loops_of(const std::string& block) const;  // around it, outermost first
   std::vector<std::string> own_loops(const std::string& block) const;  // those around it alone
   std::int64_t extent(const std::string& loop) const;                // 1 where there is no such loop
   std::string existing(const std::string& loop) const { return extent(loop) > 1 ? loop : ""; }
   loops::Buffer buffer(const std::string& name) const;
   loops::Buffer written_by(const std::string& block) const;
+  std::vector<loops::Region> reads_of(const std::string& block) const;  // copies: a step replaces the program
 
   // The layout of a parameter or intermediate buffer. Repeated requests for a parameter must agree.
   void lay_out(const std::string& buffer, const std::string& index_map);

@@ -70,13 +70,13 @@ bool schedule_convolution(Builder& b) {
   const std::string result = b.written_by(kMain)->name;
   // Residual operands have the result's shape and follow its layout.
   const Shape result_shape = b.buffer(result)->shape;
-  for (const Region& read : b.block(last)->reads)
+  for (const Region& read : b.reads_of(last))
     if (read.buffer->name != result && read.buffer->shape == result_shape) b.lay_out(read.buffer->name, kChannelsLast);
   b.lay_out(b.written_by(last)->name, kChannelsLast);
   b.lay_out(result, kChannelsLast);
   b.lay_out(w, dot ? fmt::format("i0/{0},i2,i3,i1/4,i0%{0},i1%4", tile.columns) : fmt::format("i0/{0},i2,i3,i1,i0%{0}", tile.columns));
   if (!staged.empty())
-    for (const Region& read : b.block(staged)->reads) b.lay_out(read.buffer->name, b.given_layout(read.buffer->name));
+    for (const Region& read : b.reads_of(staged)) b.lay_out(read.buffer->name, b.given_layout(read.buffer->name));
   b.lay_out(x, kChannelsLast);
   // Pixels whose distance is a multiple of 2 KiB fall into the same sets of the first level: a packed copy lies in steps of 64 bytes.
   const bool pack = staged.empty() && channels_in * element_bytes % 2048 == 0;
@@ -90,7 +90,7 @@ bool schedule_convolution(Builder& b) {
   const auto [xo, xi] = b.tile("conv.x", tile.rows);
   // Few rows of blocks: threads share the output channels instead, in pieces that are worth their own copy of the input.
   std::string threads, inner_o = oo;
-  if (few_rows && !oo.empty()) std::tie(threads, inner_o) = b.tile(oo, std::max<std::int64_t>(1, b.extent(oo) / 4));
+  if (few_rows && !oo.empty()) std::tie(threads, inner_o) = b.tile(oo, largest_divisor(b.extent(oo), std::max<std::int64_t>(1, b.extent(oo) / 4)));
   if (dot) {
     const auto [co, ci] = b.tile("conv.c", 4);
     const auto [ov, ol] = b.tile(oi, tile.lanes);
