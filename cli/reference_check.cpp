@@ -24,16 +24,13 @@ bool equal_element(const NdArray& a, const NdArray& b, std::int64_t index) {
   return is_floating(a.dtype()) && std::isnan(a.as_double(index)) && std::isnan(b.as_double(index));
 }
 
-// Kernels use fused multiply-adds and sum in another order than the reference: float tensors agree where no element differs by more than this
-// part of the tensor's largest magnitude.
-constexpr double kFloatTolerance = 1e-4;
-
-double tolerance(const NdArray& expected) {
-  if (!is_floating(expected.dtype())) return 0;
+// How much an element may differ.
+double tolerance(const NdArray& expected, double part) {
+  if (part == 0 || !is_floating(expected.dtype())) return 0;
   double largest = 0;
   for (std::int64_t i = 0; i < expected.count(); ++i)
     if (const double value = std::abs(expected.as_double(i)); std::isfinite(value)) largest = std::max(largest, value);
-  return kFloatTolerance * largest;
+  return part * largest;
 }
 
 bool close_element(const NdArray& a, const NdArray& b, std::int64_t index, double tolerance) {
@@ -56,7 +53,7 @@ std::string position_text(const Shape& shape, std::int64_t index) {
 }
 
 Diagnostic difference(const std::string& name, const graph::Node* producer, const NdArray& expected,
-                      const NdArray& actual) {
+                      const NdArray& actual, double float_tolerance) {
   std::string where = fmt::format("tensor {}", name);
   if (producer != nullptr) {
     where += fmt::format(", node {} ({})", producer->name, producer->op);
@@ -70,7 +67,7 @@ Diagnostic difference(const std::string& name, const graph::Node* producer, cons
                         type_text(expected.dtype(), expected.shape())),
             hint};
   std::int64_t count = 0, first = -1;
-  const double allowed = tolerance(expected);
+  const double allowed = tolerance(expected, float_tolerance);
   for (std::int64_t i = 0; i < expected.count(); ++i)
     if (!close_element(expected, actual, i, allowed)) {
       if (first < 0) first = i;
@@ -85,15 +82,15 @@ Diagnostic difference(const std::string& name, const graph::Node* producer, cons
 
 }  // namespace
 
-std::optional<std::int64_t> first_difference(const NdArray& a, const NdArray& b) {
-  const double allowed = tolerance(a);
+std::optional<std::int64_t> first_difference(const NdArray& a, const NdArray& b, double float_tolerance) {
+  const double allowed = tolerance(a, float_tolerance);
   for (std::int64_t i = 0; i < a.count(); ++i)
     if (!close_element(a, b, i, allowed)) return i;
   return std::nullopt;
 }
 
 Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
-                                               const runtime::RunResult& run) {
+                                               const runtime::RunResult& run, double float_tolerance) {
   DOVETAIL_ASSIGN(const Reference reference, Reference::make(graph));
   DOVETAIL_ASSIGN(const auto expected, reference.run(inputs));
 
@@ -112,9 +109,9 @@ Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const 
     ++check.compared;
     check.elements += static_cast<std::size_t>(want->second.count());
     const bool same_type = want->second.dtype() == have->second.dtype() && want->second.shape() == have->second.shape();
-    if (same_type && !first_difference(want->second, have->second)) return;
+    if (same_type && !first_difference(want->second, have->second, float_tolerance)) return;
     ++check.different;
-    if (check.first.empty()) check.first.push_back(difference(name, producer, want->second, have->second));
+    if (check.first.empty()) check.first.push_back(difference(name, producer, want->second, have->second, float_tolerance));
   };
   const graph::Graph& evaluated = reference.graph();
   for (const graph::NodeId id : evaluated.topological_order())

@@ -21,11 +21,14 @@ struct ReferenceCheck {
 };
 
 // Evaluates `graph` (the integer graph) node by node on naive loop programs and compares every tensor that `run` kept
-// under the same name, and all outputs, bit for bit; NaNs of a kind agree. Error: the reference itself failed.
+// under the same name, and all outputs, bit for bit; NaNs of a kind agree. Elements of a float tensor may differ by
+// `float_tolerance` of its largest magnitude. Error: the reference itself failed.
 Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
-                                               const runtime::RunResult& run);
+                                               const runtime::RunResult& run, double float_tolerance = 0);
+// For CPU kernels: they use fused multiply-adds and sum in another order than the reference.
+inline constexpr double kKernelTolerance = 1e-4;
 
 // Position of the first element that differs; nullopt where none does. Precondition: equal dtype and shape.
-std::optional<std::int64_t> first_difference(const NdArray& a, const NdArray& b);
+std::optional<std::int64_t> first_difference(const NdArray& a, const NdArray& b, double float_tolerance = 0);
 
 }  // namespace dovetail::cli

@@ -1,6 +1,8 @@
 // Our side of the comparison.
 #pragma once
 
+#include <vector>
+
 #include "base/result.h"
 #include "bench/cpu/candidate.h"
 #include "bench/cpu/layer.h"
@@ -10,7 +12,8 @@ namespace dovetail::bench {
 
 // Error: this version cannot; the reason stands in the report. Inputs: the problem's; of a network, `input`. Threads are pinned to the first
 // `threads` processors that the process may use.
-Result<Candidate> make_ours(const Problem& problem, int threads);
-Result<Candidate> make_ours(const graph::Graph& network, const NdArray& input, int threads);
+// Two candidates: "ours" takes and gives the layouts that its kernels choose, "ours plain" those of the model.
+Result<std::vector<Candidate>> make_ours(const Problem& problem, int threads);
+Result<std::vector<Candidate>> make_ours(const graph::Graph& network, const NdArray& input, int threads);
 
 }  // namespace dovetail::bench

@@ -69,7 +69,7 @@ class Run : public Command {
     RunFacts facts{model_.model, engine_, &executor.bundle(),  model ? &*model : nullptr,
                    &*result,     {},      inputs.announcements};
     if (check_) {
-      auto check = check_against_reference(model->compiled.integer, inputs.tensors, *result);
+      auto check = check_against_reference(model->compiled.integer, inputs.tensors, *result, executor.bundle().cpu ? kKernelTolerance : 0);
       if (!check.ok()) return fail(Exit::failed, check.errors());
       facts.check = *std::move(check);
     }
