@@ -16,8 +16,12 @@ namespace dovetail::runtime {
 
 class CpuDevice {
  public:
-  CpuDevice(void* library, int threads, std::size_t shared_bytes, std::size_t local_bytes) : host(threads, shared_bytes, local_bytes), library_(library) {}
-  ~CpuDevice() { dlclose(library_); }
+  CpuDevice(void* library, int file, int threads, std::size_t shared_bytes, std::size_t local_bytes)
+      : host(threads, shared_bytes, local_bytes), library_(library), file_(file) {}
+  ~CpuDevice() {
+    dlclose(library_);
+    close(file_);
+  }
   CpuDevice(const CpuDevice&) = delete;
   CpuDevice& operator=(const CpuDevice&) = delete;
 
@@ -27,6 +31,7 @@ class CpuDevice {
 
  private:
   void* library_;
+  int file_;  // open as long as the library is there: the loader knows libraries by path, and the path holds this number
 };
 
 namespace {
@@ -73,7 +78,7 @@ Result<std::shared_ptr<CpuDevice>> load_cpu(const bundle::Bundle& bundle, int th
   }
   void* handle = written == library.object.size() ? dlopen(fmt::format("/proc/self/fd/{}", file).c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
   const char* error = handle ? nullptr : dlerror();
-  close(file);
+  if (handle == nullptr) close(file);
   if (handle == nullptr) return cannot_load(bundle, error ? error : "the memory file cannot be written", "make the bundle again with `dovetail compile`");
   std::uint64_t shared = 0, local = 0;
   for (const bundle::Step& step : bundle.steps)
@@ -81,7 +86,7 @@ Result<std::shared_ptr<CpuDevice>> load_cpu(const bundle::Bundle& bundle, int th
       shared = std::max(shared, cpu->shared_bytes);
       local = std::max(local, cpu->local_bytes);
     }
-  return std::make_shared<CpuDevice>(handle, threads, shared, local);
+  return std::make_shared<CpuDevice>(handle, file, threads, shared, local);
 }
 
 Result<std::unique_ptr<ReadyStep>> make_cpu_step(std::shared_ptr<CpuDevice> device, const bundle::CpuStep& step) {

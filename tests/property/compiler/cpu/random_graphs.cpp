@@ -169,3 +169,25 @@ TEST_CASE("random int8 graphs run on the CPU as the reference does") {
   for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
   CHECK(tally.refusals.empty());
 }
+
+TEST_CASE("kernels of several models are loaded side by side") {
+  std::vector<runtime::Executor> executors;
+  std::vector<RandomFloatGraph> graphs;
+  for (const std::uint64_t seed : {3, 4, 5}) {
+    RandomFloatGraph random(seed);
+    random.build(3);
+    CompileOptions options;
+    options.targets = {"cpu"};
+    auto executor = runtime::Executor::make(compile({random.graph, {}}, options).value().bundle, *runtime::simulator_factory("functional"));
+    REQUIRE((executor.ok() ? "" : to_string(executor.errors())) == "");
+    executors.push_back(*std::move(executor));
+    graphs.push_back(std::move(random));
+  }
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    const std::map<std::string, NdArray> inputs{{"x", graphs[i].integers(graphs[i].graph.value(graphs[i].graph.inputs[0]).type.shape, -3, 3)}};
+    const auto run = executors[i].run(inputs);
+    REQUIRE(run.ok());
+    const auto expected = Reference::make(graphs[i].graph).value().run(inputs).value();
+    for (const auto& [name, array] : run->outputs) CHECK(array == expected.at(name));
+  }
+}
