@@ -4,9 +4,11 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
+#include <pthread.h>
 #include <sched.h>
 
 namespace dovetail {
@@ -21,15 +23,19 @@ inline void pause() {
 #endif
 }
 
-std::vector<int> allowed_processors() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  std::vector<int> processors;
-  if (sched_getaffinity(0, sizeof set, &set) == 0)
-    for (int i = 0; i < CPU_SETSIZE; ++i)
-      if (CPU_ISSET(i, &set)) processors.push_back(i);
-  if (processors.empty()) processors.push_back(0);
-  return processors;
+// As they were when this process first asked: pools narrow the affinity of the threads that make them.
+const std::vector<int>& allowed_processors() {
+  static const std::vector<int> known = [] {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    std::vector<int> processors;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+      for (int i = 0; i < CPU_SETSIZE; ++i)
+        if (CPU_ISSET(i, &set)) processors.push_back(i);
+    if (processors.empty()) processors.push_back(0);
+    return processors;
+  }();
+  return known;
 }
 
 }  // namespace
@@ -38,6 +44,8 @@ std::vector<int> allowed_processors() {
 struct ThreadPool::State {
   std::vector<std::thread> workers;
   int threads = 1;
+  std::optional<pthread_t> owner;  // whose affinity was `before`
+  cpu_set_t before;
 
   std::mutex mutex;
   std::condition_variable wake;
@@ -86,14 +94,20 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads, bool pin) : state_(std::make_unique<State>()) {
   state_->threads = std::max(threads, 1);
-  const std::vector<int> processors = allowed_processors();
-  for (int i = 1; i < state_->threads; ++i) {
-    state_->workers.emplace_back([state = state_.get(), i] { state->serve(i); });
-    if (!pin) continue;
+  const std::vector<int>& processors = allowed_processors();
+  const auto stay = [&](pthread_t thread, int i) {
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(static_cast<std::size_t>(processors[static_cast<std::size_t>(i) % processors.size()]), &set);
-    pthread_setaffinity_np(state_->workers.back().native_handle(), sizeof set, &set);  // failing leaves the thread free
+    pthread_setaffinity_np(thread, sizeof set, &set);  // failing leaves the thread free
+  };
+  if (pin && state_->threads > 1 && pthread_getaffinity_np(pthread_self(), sizeof state_->before, &state_->before) == 0) {
+    state_->owner = pthread_self();
+    stay(pthread_self(), 0);
+  }
+  for (int i = 1; i < state_->threads; ++i) {
+    state_->workers.emplace_back([state = state_.get(), i] { state->serve(i); });
+    if (pin) stay(state_->workers.back().native_handle(), i);
   }
 }
 
@@ -101,6 +115,7 @@ ThreadPool::~ThreadPool() {
   state_->stop = true;
   state_->publish();
   for (std::thread& worker : state_->workers) worker.join();
+  if (state_->owner) pthread_setaffinity_np(*state_->owner, sizeof state_->before, &state_->before);
 }
 
 int ThreadPool::threads() const { return state_->threads; }

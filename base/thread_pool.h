@@ -10,8 +10,8 @@ namespace dovetail {
 
 class ThreadPool {
  public:
-  // `threads` including the caller's; 1 makes none. `pin`: thread i stays on the i-th processor that the process may use (the caller's own
-  // thread is left alone).
+  // `threads` including the caller's; 1 makes none. `pin`: thread i stays on the i-th processor that the process may use, thread 0 being the one that
+  // makes the pool, until the pool is gone. A caller that wanders would come to share a processor with a waiting thread.
   explicit ThreadPool(int threads, bool pin = true);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <chrono>
 #include <ctime>
+#include <thread>
 
 namespace dovetail::bench {
 namespace {
@@ -42,7 +44,9 @@ std::vector<Times> measure_alternating(std::span<const Candidate> candidates, in
   std::vector<std::vector<double>> processor(candidates.size()), wall(candidates.size());
   for (int sample = 0; sample < samples; ++sample)
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      candidates[i].run();
+      // Threads of the one before may still be spinning on the other processors; then a run wakes this one's.
+      if (threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      for (int warm = 0; warm < (threads > 1 ? 3 : 1); ++warm) candidates[i].run();
       const Times times = time_runs(candidates[i], runs[i], threads);
       processor[i].push_back(times.processor_seconds);
       wall[i].push_back(times.wall_seconds);

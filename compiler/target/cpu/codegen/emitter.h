@@ -70,13 +70,15 @@ class Emitter {
 
   // ---- math.cpp
   llvm::Value* emit_unary_float(loops::UnaryOp op, llvm::Value* a);
+  llvm::Value* emit_float_clamp(llvm::Value* x, double low, double high);
   llvm::Value* emit_exp(llvm::Value* a);
   llvm::Value* emit_log(llvm::Value* a);
   llvm::Value* emit_tanh(llvm::Value* a);
   llvm::Value* emit_erf(llvm::Value* a);
   llvm::Value* emit_polynomial(llvm::Value* x, std::initializer_list<double> coefficients);  // highest power first
   llvm::Value* call_by_table(unsigned field, std::optional<unsigned> entry, llvm::ArrayRef<llvm::Value*> operands);
-  llvm::Value* emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point);
+  llvm::Function* exact_requantize(llvm::Type* narrow, llvm::Type* scale_type);
+  llvm::Value* emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point, bool small);  // small: |acc| < 2^29
 
   // ---- memory.cpp
   // Where an element lies: `pointer` is that of lane 0, lanes are `stride` elements apart; without a stride `indices` holds each lane's offset.
@@ -108,6 +110,7 @@ class Emitter {
   // A loop 0 <= i < extent around `body`.
   void counted_loop(llvm::Value* begin, llvm::Value* end, const std::string& name, const std::function<void(llvm::Value* i)>& body);
   void enter_frame(llvm::Function* function);
+  void set_processor(llvm::Function* function) const;
   llvm::Value* service(unsigned field, llvm::Type* type);
   // Reports a failure where `broken` holds (in an active lane).
   void fail_where(Value broken, const std::string& message, Value value);

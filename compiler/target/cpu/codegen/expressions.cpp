@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "compiler/target/cpu/codegen/emitter.h"
 #include "loops/rewrite.h"
+#include "loops/simplify.h"
 
 namespace dovetail::cpu {
 
@@ -293,8 +294,11 @@ Value Emitter::emit_node(const Call& n, DType) {
     varying |= arguments.back().varying;
   }
   switch (n.function) {
-    case Function::requantize:
-      return {emit_requantize(unify(arguments[0], varying).llvm, unify(arguments[1], varying).llvm, unify(arguments[2], varying).llvm), varying};
+    case Function::requantize: {
+      const auto range = bound(n.arguments[0], core_.bounds);
+      const bool small = range && range->min > -(1 << 29) && range->max < 1 << 29;
+      return {emit_requantize(unify(arguments[0], varying).llvm, unify(arguments[1], varying).llvm, unify(arguments[2], varying).llvm, small), varying};
+    }
   }
   return {};
 }

@@ -2,6 +2,7 @@
 // (tests/differential/compiler/cpu/math.cpp); the rest, and binary64, come from the runtime's table.
 #include <cmath>
 #include <limits>
+#include <string>
 
 #include <llvm/IR/Intrinsics.h>
 
@@ -66,13 +67,20 @@ llvm::Value* Emitter::emit_polynomial(llvm::Value* x, std::initializer_list<doub
   return sum;
 }
 
+// Compared and selected: LLVM's own minimum of numbers may become a call of fmin. NaN stays.
+llvm::Value* Emitter::emit_float_clamp(llvm::Value* x, double low, double high) {
+  llvm::Value *least = number(x->getType(), low), *most = number(x->getType(), high);
+  x = builder_.CreateSelect(builder_.CreateFCmpOLT(x, least), least, x);
+  return builder_.CreateSelect(builder_.CreateFCmpOGT(x, most), most, x);
+}
+
 // exp(x) = 2^n * exp(r), n = round(x / ln 2), |r| <= ln 2 / 2; the Taylor polynomial of degree 7 leaves 5e-9. 2^n is applied in two factors, so
 // that results below the normal range come out right.
 llvm::Value* Emitter::emit_exp(llvm::Value* a) {
   llvm::Type* type = a->getType();
   llvm::Type* bits = builder_.getInt32Ty();
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) bits = llvm::FixedVectorType::get(bits, vector->getNumElements());
-  llvm::Value* x = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::minnum, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::maxnum, a, number(type, -104)), number(type, 89));
+  llvm::Value* x = emit_float_clamp(a, -104, 89);
   llvm::Value* n = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, builder_.CreateFMul(x, number(type, 1.4426950408889634)));
   llvm::Value* r = builder_.CreateFSub(x, builder_.CreateFMul(n, number(type, 0.693359375)));
   r = builder_.CreateFSub(r, builder_.CreateFMul(n, number(type, -2.12194440e-4)));
@@ -140,12 +148,39 @@ llvm::Value* Emitter::emit_erf(llvm::Value* a) {
   return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a, result);
 }
 
-// clamp_int32(round_half_even(acc * s) + zero_point), the product exact and rounded once: s = +-m * 2^(e - 150), so the rounded value is
-// (acc * m) shifted right by 150 - e. |acc * m| < 2^55: shifts of 56 and more give 0, shifts to the left saturate.
-llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point) {
+// clamp_int32(round_half_even(acc * s) + zero_point), the product exact and rounded once. Binary64 holds the product of |acc| < 2^29 and the 24 bits
+// of a scale; schedules prove that bound from the weights where they can (Builder::bound_accumulator). A scale whose exponent is that of infinity is an
+// ordinary one here, of at least 2^128: every accumulator but 0 saturates, as with 2^128 itself.
+llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point, bool small) {
   llvm::Type* narrow = acc->getType();
-  llvm::Type* wide = builder_.getInt64Ty();
+  if (!small) return builder_.CreateCall(exact_requantize(narrow, scale->getType()), {acc, scale, zero_point});
+  llvm::Type* wide = builder_.getDoubleTy();
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(narrow)) wide = llvm::FixedVectorType::get(wide, vector->getNumElements());
+  llvm::Value* bits = builder_.CreateBitCast(scale, narrow);
+  llvm::Value* huge = builder_.CreateICmpEQ(builder_.CreateAnd(bits, number(narrow, 0x7f800000)), number(narrow, 0x7f800000));
+  llvm::Value* finite = builder_.CreateFPExt(builder_.CreateBitCast(builder_.CreateSelect(huge, builder_.CreateAnd(bits, number(narrow, -2147483648.0)), bits), scale->getType()), wide);
+  llvm::Value* factor = builder_.CreateSelect(huge, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(wide, std::ldexp(1.0, 128)), finite), finite);
+  llvm::Value* rounded = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, builder_.CreateFMul(builder_.CreateSIToFP(acc, wide), factor));
+  llvm::Value* shifted = builder_.CreateFAdd(rounded, builder_.CreateSIToFP(zero_point, wide));
+  return builder_.CreateFPToSI(emit_float_clamp(shifted, -2147483648.0, 2147483647.0), narrow);
+}
+
+// The same for all operands, in integers: s = +-m * 2^(e - 150), so the rounded value is (acc * m) shifted right by 150 - e. |acc * m| < 2^55:
+// shifts of 56 and more give 0, shifts to the left saturate.
+llvm::Function* Emitter::exact_requantize(llvm::Type* narrow, llvm::Type* scale_type) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(narrow);
+  const std::string name = "requantize." + std::to_string(vector ? vector->getNumElements() : 1);
+  if (llvm::Function* known = module_.getFunction(name)) return known;
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(narrow, {narrow, scale_type, narrow}, false), llvm::Function::InternalLinkage, name, module_);
+  function->addFnAttr(llvm::Attribute::AlwaysInline);
+  function->setDoesNotThrow();
+  set_processor(function);
+  const llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+  builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "entry", function));
+  llvm::Value *acc = function->getArg(0), *scale = function->getArg(1), *zero_point = function->getArg(2);
+
+  llvm::Type* wide = builder_.getInt64Ty();
+  if (vector) wide = llvm::FixedVectorType::get(wide, vector->getNumElements());
   const auto n32 = [&](double value) { return number(narrow, value); };
   const auto n64 = [&](double value) { return number(wide, value); };
   llvm::Value* bits = builder_.CreateBitCast(scale, narrow);
@@ -170,7 +205,8 @@ llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm
   llvm::Value* value = builder_.CreateSelect(builder_.CreateICmpSGT(shift, n32(0)), rounded, shifted);
   value = clamp(value, -8589934592.0, 8589934592.0);
   value = clamp(builder_.CreateAdd(value, builder_.CreateSExt(zero_point, wide)), -2147483648.0, 2147483647.0);
-  return builder_.CreateTrunc(value, narrow);
+  builder_.CreateRet(builder_.CreateTrunc(value, narrow));
+  return function;
 }
 
 }  // namespace dovetail::cpu

@@ -43,15 +43,19 @@ Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core, 
   }
 }
 
-void Emitter::enter_frame(llvm::Function* function) {
-  frame_ = {};
-  frame_.function = function;
+void Emitter::set_processor(llvm::Function* function) const {
   function->addFnAttr("target-cpu", cpu_.llvm_cpu);
   if (!cpu_.llvm_features.empty()) function->addFnAttr("target-features", cpu_.llvm_features);
   if (cpu_.vector_bytes == 64) {
     function->addFnAttr("prefer-vector-width", "512");
     function->addFnAttr("min-legal-vector-width", "512");
   }
+}
+
+void Emitter::enter_frame(llvm::Function* function) {
+  frame_ = {};
+  frame_.function = function;
+  set_processor(function);
   function->setDoesNotThrow();
   llvm::BasicBlock::Create(context_, "entry", function);
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "body", function));

@@ -79,14 +79,10 @@ const std::string& Builder::given_layout(const std::string& name) const {
   return plain;
 }
 
-bool Builder::shift_activations(const std::string& main) {
-  const auto shifted = cpu::shift_activations(s.program(), main);
-  if (!shifted || !s.trace().empty()) return false;
-  std::optional<std::size_t> weights, bias;
-  const Buffer sum = written_by(main);
-  for (std::size_t i = 0; i < group_.arguments.size(); ++i)
-    if (group_.program.parameters[i].buffer->name == shifted->weights) weights = i;
+std::optional<std::size_t> Builder::bias_of(const std::string& main) const {
   // sum + bias[o]: the one int32 vector that is added to the sum.
+  std::optional<std::size_t> bias;
+  const Buffer sum = written_by(main);
   for (const std::string& name : blocks())
     visit_exprs(block(name)->body, [&](const Expr& e) {
       const auto* add = std::get_if<Binary>(&e->node);
@@ -94,12 +90,52 @@ bool Builder::shift_activations(const std::string& main) {
       const auto *a = std::get_if<LoadExpr>(&add->a->node), *b = std::get_if<LoadExpr>(&add->b->node);
       if (a == nullptr || b == nullptr || a->buffer != sum) return;
       for (std::size_t i = 0; i < group_.arguments.size(); ++i)
-        if (group_.program.parameters[i].buffer == b->buffer) bias = i;
+        if (group_.program.parameters[i].buffer == b->buffer && group_.constants[i] && b->buffer->dtype == DType::int32) bias = i;
     });
-  if (!weights || !bias || !group_.constants[*weights] || !group_.constants[*bias]) return false;
+  return bias;
+}
+
+void Builder::bound_accumulator(const std::string& main, const std::string& weights) {
+  constexpr std::int64_t kLimit = (1 << 29) - 1, kLargestActivation = 255;  // |x - zero point| of int8
+  const auto bias = bias_of(main);
+  const auto w = argument(weights);
+  if (!bias || !w || !group_.constants[*w] || !s.trace().empty()) return;
+  const NdArray &values = *group_.constants[*w], &offsets = *group_.constants[*bias];
+  const std::int64_t outputs = offsets.count(), each = values.count() / std::max<std::int64_t>(outputs, 1);
+  if (values.shape().empty() || values.shape()[0] != outputs) return;
+  for (std::int64_t o = 0; o < outputs; ++o) {
+    std::int64_t total = std::abs(offsets.as_int64(o));
+    for (std::int64_t i = 0; i < each; ++i) total += std::abs(values.as_int64(o * each + i)) * kLargestActivation;
+    if (total > kLimit) return;
+  }
+  Program program = s.program();
+  const Buffer sum = written_by(main);
+  program.body = rewrite_stmt(program.body, {}, [&](const Expr& e) -> Expr {
+    const auto* n = std::get_if<Call>(&e->node);
+    if (n == nullptr || n->function != Function::requantize) return e;
+    const auto* add = std::get_if<Binary>(&n->arguments[0]->node);
+    const auto* from = add == nullptr ? nullptr : std::get_if<LoadExpr>(&add->a->node);
+    if (from == nullptr || from->buffer != sum) return e;
+    const Expr bounded = binary(BinaryOp::min, binary(BinaryOp::max, n->arguments[0], int_imm(-kLimit, DType::int32)), int_imm(kLimit, DType::int32));
+    return call(Function::requantize, {bounded, n->arguments[1], n->arguments[2]});
+  });
+  s = schedule::Schedule(std::move(program), intrinsics(cpu));
+}
+
+std::optional<std::size_t> Builder::argument(const std::string& name) const {
+  for (std::size_t i = 0; i < group_.arguments.size(); ++i)
+    if (group_.program.parameters[i].buffer->name == name) return i;
+  return std::nullopt;
+}
+
+bool Builder::shift_activations(const std::string& main) {
+  const auto shifted = cpu::shift_activations(s.program(), main);
+  if (!shifted || !s.trace().empty()) return false;
+  const auto weights = argument(shifted->weights), bias = bias_of(main);
+  if (!weights || !bias || !group_.constants[*weights]) return false;
   const NdArray& w = *group_.constants[*weights];
   NdArray corrected = *group_.constants[*bias];
-  if (corrected.dtype() != DType::int32 || corrected.count() != w.shape()[0]) return false;
+  if (corrected.count() != w.shape()[0]) return false;
   const std::int64_t each = w.count() / w.shape()[0];
   for (std::int64_t o = 0; o < corrected.count(); ++o) {
     std::int64_t total = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,9 @@ class Builder {
   // Makes the activations of integer block `main` unsigned (compiler/target/cpu/shift_activations.h) and corrects the bias, which must be a constant
   // added behind it; before the first step of the schedule. Whether that could be done.
   bool shift_activations(const std::string& main);
+  // Writes down that the accumulator of integer block `main` stays below 2^29 where its weights and bias say so, as a clamp that changes nothing:
+  // requantisation is then a few operations of binary64. Before the first step.
+  void bound_accumulator(const std::string& main, const std::string& weights);
 
   // Gathers everything behind block `main` into one elementwise block: what `main` writes is then a buffer in scope `scope`, and the block
   // returned turns it into the result. Copies where nothing follows `main`.
@@ -63,6 +67,9 @@ class Builder {
   ScheduledGroup finish(std::string kind) const;
 
  private:
+  std::optional<std::size_t> argument(const std::string& name) const;    // position of a parameter
+  std::optional<std::size_t> bias_of(const std::string& main) const;      // of the constant that is added to its int32 sums
+
   const FusedGroup& group_;
   const std::vector<std::string>& given_;
   std::map<std::string, std::string> layouts_;  // by parameter

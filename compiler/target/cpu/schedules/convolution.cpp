@@ -51,7 +51,8 @@ bool schedule_convolution(Builder& b) {
 
   // Four bytes a lane: dot products need unsigned activations.
   const int lanes = b.cpu.lanes(4);
-  RegisterTile tile = choose_tile(width, channels_out, lanes, b.cpu);
+  if (accumulator == DType::int32) b.bound_accumulator(kMain, operands_of(*block).w->name);
+  const RegisterTile tile = choose_tile(width, channels_out, lanes, b.cpu);
   const bool dot = accumulator == DType::int32 && b.cpu.vnni && channels_in % 4 == 0 && tile.lanes == lanes && b.shift_activations(kMain);
   const Operands operands = operands_of(*b.block(kMain));
   const std::string x = operands.x->name, w = operands.w->name;

@@ -62,6 +62,10 @@ bool schedule_matmul(Builder& b) {
   const bool pack_right = is_constant(b, operands.right) && operands.right->shape.size() == 2;
   if (!pack_right && !operands.n_last_right) return false;
 
+  if (accumulator == DType::int32) {
+    b.bound_accumulator(kMain, operands.right->name);
+    operands = operands_of(*b.block(kMain));
+  }
   // Four bytes a lane: dot products need unsigned bytes on the left and signed ones on the right.
   const int lanes = b.cpu.lanes(4);
   const RegisterTile tile = choose_tile(rows, columns, lanes, b.cpu);

@@ -35,6 +35,8 @@ std::string window_block(const Builder& b) {
 bool schedule_window(Builder& b) {
   const std::string main = window_block(b);
   if (main.empty()) return false;
+  if (main == "conv" && b.written_by(main)->dtype == DType::int32)
+    for (const Region& read : b.reads_of(main)) b.bound_accumulator(main, read.buffer->name);  // the one that is a parameter holds the weights
   const Block& block = *b.block(main);
   const std::int64_t channels = block.iterators[1].extent, width = block.iterators[3].extent;
   if (width == 1 || channels < 4) return false;
