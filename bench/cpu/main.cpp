@@ -25,6 +25,7 @@ namespace dovetail::bench {
 namespace {
 
 constexpr const char* kThreadsVariable = "DOVETAIL_BENCH_THREADS";
+constexpr const char* kProcessorsVariable = "DOVETAIL_BENCH_PROCESSORS";
 constexpr double kTrustedShare = 0.9;  // of the peak, by oneDNN on large convolutions; below, the machine was not ours alone
 
 struct Settings {
@@ -163,6 +164,17 @@ Json measure_all(const Settings& settings, bool& failed) {
   return report;
 }
 
+// "0,1": the first `count` of the processors that this process may use.
+std::string first_processors(int count) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  sched_getaffinity(0, sizeof allowed, &allowed);
+  std::string list;
+  for (int i = 0; i < CPU_SETSIZE && count > 0; ++i)
+    if (CPU_ISSET(i, &allowed)) list += (list.empty() ? "" : ",") + std::to_string(i), --count;
+  return list;
+}
+
 // This process again, with this many threads: OpenMP and OpenBLAS read their settings when they are loaded.
 Result<Json> run_with_threads(int threads, char** arguments) {
   int ends[2];
@@ -174,6 +186,7 @@ Result<Json> run_with_threads(int threads, char** arguments) {
     close(ends[0]), close(ends[1]);
     const std::string count = std::to_string(threads);
     for (const char* name : {kThreadsVariable, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) setenv(name, count.c_str(), 1);
+    setenv(kProcessorsVariable, first_processors(threads).c_str(), 1);
     setenv("OMP_PROC_BIND", "true", 1), setenv("OMP_PLACES", "cores", 1);
     execv("/proc/self/exe", arguments);
     _exit(127);
@@ -189,13 +202,14 @@ Result<Json> run_with_threads(int threads, char** arguments) {
   return parse_json(text, "the measurement");
 }
 
-// The first `count` of the processors that this process may use.
-void pin_process(int count) {
-  cpu_set_t allowed, wanted;
+// To the processors that the parent named: OpenMP has bound this thread to a single one before main began, and threads that are made now would
+// share it.
+void pin_process() {
+  const char* list = std::getenv(kProcessorsVariable);
+  if (list == nullptr) return;
+  cpu_set_t wanted;
   CPU_ZERO(&wanted);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
-  for (int i = 0; i < CPU_SETSIZE && count > 0; ++i)
-    if (CPU_ISSET(i, &allowed)) CPU_SET(i, &wanted), --count;
+  for (char* end = nullptr; *list != 0; list = *end == ',' ? end + 1 : end) CPU_SET(static_cast<std::size_t>(std::strtol(list, &end, 10)), &wanted);
   sched_setaffinity(0, sizeof wanted, &wanted);
 }
 
@@ -219,7 +233,7 @@ int main(int argc, char** argv) {
   bool failed = false;
   if (const char* threads = std::getenv(kThreadsVariable)) {
     settings.threads = std::max(1, std::atoi(threads));
-    pin_process(settings.threads);
+    pin_process();
     std::puts(measure_all(settings, failed).dump(2).c_str());
     return failed ? 1 : 0;
   }
