@@ -112,9 +112,14 @@ class Assembler {
   }
 
   // A constant that a schedule made of one of the model's.
-  bundle::TensorIndex own_constant(const FusedGroup& group, std::size_t argument, const NdArray& value) {
+  bundle::TensorIndex own_constant(const FusedGroup& group, std::size_t argument, const NdArray& value, const std::string& layout) {
     const std::string name = fmt::format("{}@{}", graph_.value(group.arguments[argument]).name, graph_.node(group.nodes.front()).name);
-    return add_tensor(name, value.dtype(), value.shape(), value);
+    if (layout.empty()) return add_tensor(name, value.dtype(), value.shape(), value);
+    auto map = schedule::parse_index_map(layout, value.shape());
+    DOVETAIL_CHECK(map.ok(), "the layout of " + name + " is one of its shape");
+    NdArray packed = schedule::pack(value, *map);
+    const Shape shape = packed.shape();
+    return add_tensor(name, value.dtype(), shape, std::move(packed));
   }
 
   // A step for a loop program in its final form: a kernel where the back end can make one, else interpreted.
@@ -147,7 +152,7 @@ class Assembler {
       std::vector<bundle::TensorIndex> arguments, results;
       for (std::size_t i = 0; i < group.arguments.size(); ++i) {
         const auto changed = scheduled.constants.find(i);
-        arguments.push_back(changed == scheduled.constants.end() ? in_layout(group.arguments[i], scheduled.argument_layouts[i]) : own_constant(group, i, changed->second));
+        arguments.push_back(changed == scheduled.constants.end() ? in_layout(group.arguments[i], scheduled.argument_layouts[i]) : own_constant(group, i, changed->second, scheduled.argument_layouts[i]));
       }
       for (std::size_t i = 0; i < group.results.size(); ++i) results.push_back(result_tensor(group.results[i], scheduled.result_layouts[i]));
       report.name = graph_.node(group.nodes.front()).name;

@@ -128,8 +128,8 @@ std::optional<std::size_t> Builder::argument(const std::string& name) const {
   return std::nullopt;
 }
 
-bool Builder::shift_activations(const std::string& main) {
-  const auto shifted = cpu::shift_activations(s.program(), main);
+bool Builder::shift_activations(const std::string& main, std::int64_t channels) {
+  const auto shifted = cpu::shift_activations(s.program(), main, channels);
   if (!shifted || !s.trace().empty()) return false;
   const auto weights = argument(shifted->weights), bias = bias_of(main);
   if (!weights || !bias || !group_.constants[*weights]) return false;
@@ -144,6 +144,14 @@ bool Builder::shift_activations(const std::string& main) {
     corrected.data<std::int32_t>()[static_cast<std::size_t>(o)] = static_cast<std::int32_t>(static_cast<std::uint32_t>(corrected.as_int64(o)) - static_cast<std::uint32_t>(total * shifted->offset));
   }
   constants_.insert_or_assign(*bias, std::move(corrected));
+  if (shifted->weights_shape != w.shape()) {
+    // Zeros for the channels that were added.
+    NdArray wider(w.dtype(), shifted->weights_shape);
+    const std::int64_t block = each / w.shape()[1], channels_now = shifted->weights_shape[1];
+    for (std::int64_t o = 0; o < w.shape()[0]; ++o)
+      for (std::int64_t i = 0; i < each; ++i) wider.set_int64(o * channels_now * block + i, w.as_int64(o * each + i));
+    constants_.insert_or_assign(*weights, std::move(wider));
+  }
   s = schedule::Schedule(shifted->program, intrinsics(cpu));
   return true;
 }

@@ -46,7 +46,7 @@ class Builder {
 
   // Makes the activations of integer block `main` unsigned (compiler/target/cpu/shift_activations.h) and corrects the bias, which must be a constant
   // added behind it; before the first step of the schedule. Whether that could be done.
-  bool shift_activations(const std::string& main);
+  bool shift_activations(const std::string& main, std::int64_t channels = 1);
   // Writes down that the accumulator of integer block `main` stays below 2^29 where its weights and bias say so, as a clamp that changes nothing:
   // requantisation is then a few operations of binary64. Before the first step.
   void bound_accumulator(const std::string& main, const std::string& weights);

@@ -47,15 +47,15 @@ bool schedule_convolution(Builder& b) {
   if (accumulator != DType::float32 && accumulator != DType::int32) return false;
   if (!operands_of(*block).dense) return false;
   const std::int64_t channels_out = block->iterators[1].extent, height = block->iterators[2].extent, width = block->iterators[3].extent;
-  const std::int64_t channels_in = block->iterators[4].extent;
 
   // Four bytes a lane: dot products need unsigned activations.
   const int lanes = b.cpu.lanes(4);
   if (accumulator == DType::int32) b.bound_accumulator(kMain, operands_of(*block).w->name);
   const RegisterTile tile = choose_tile(width, channels_out, lanes, b.cpu);
-  const bool dot = accumulator == DType::int32 && b.cpu.vnni && channels_in % 4 == 0 && tile.lanes == lanes && b.shift_activations(kMain);
+  const bool dot = accumulator == DType::int32 && b.cpu.vnni && tile.lanes == lanes && b.shift_activations(kMain, 4);
   const Operands operands = operands_of(*b.block(kMain));
   const std::string x = operands.x->name, w = operands.w->name;
+  const std::int64_t channels_in = operands.x->shape[1];
   const std::int64_t element_bytes = size_bytes(operands.x->dtype);
   // A producer that is written out by blocks of rows: the padded, shifted or packed input.
   std::string staged = b.block("pad") != nullptr ? "pad" : b.block("shifted") != nullptr ? "shifted" : "";
