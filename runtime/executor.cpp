@@ -3,6 +3,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/check.h"
 #include "runtime/step.h"
 
 namespace dovetail::runtime {
@@ -49,6 +50,13 @@ Result<Executor> Executor::make(bundle::Bundle bundle, const MakeSimulator& make
 
 const bundle::Bundle& Executor::bundle() const { return state_->bundle; }
 
+const NdArray& Executor::output(std::string_view name) const {
+  for (const bundle::TensorIndex index : state_->bundle.outputs)
+    if (state_->bundle.tensors[static_cast<std::size_t>(index)].name == name) return state_->computed[static_cast<std::size_t>(index)];
+  DOVETAIL_CHECK(false, "no output is named " + std::string(name));
+  return state_->computed.front();
+}
+
 Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, const RunOptions& options) {
   const bundle::Bundle& bundle = state_->bundle;
   DOVETAIL_TRY(check_inputs(bundle, inputs));
@@ -73,6 +81,7 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
     result.steps.push_back({std::string(step->name()), std::string(step->target()), seconds.count(), counters});
     result.counters += counters;
   }
+  if (!options.copy_outputs) return result;
   for (const bundle::TensorIndex output : bundle.outputs)
     result.outputs.emplace(bundle.tensors[static_cast<std::size_t>(output)].name, value(output));
   return result;

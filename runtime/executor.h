@@ -43,6 +43,7 @@ struct RunResult {
 };
 struct RunOptions {
   bool keep_tensors = false;
+  bool copy_outputs = true;  // else RunResult::outputs stays empty, and Executor::output shows them where they are
 };
 struct ExecutorOptions {
   int threads = 0;  // that run CPU steps; 0: one per processor that this process may use
@@ -60,6 +61,9 @@ class Executor {
   // SRAM as after power-up and the image as laid out by the compiler. Not to be called from two threads at once:
   // simulators and the storage of tensors are kept from run to run.
   Result<RunResult> run(const std::map<std::string, NdArray>& inputs, const RunOptions& options = {});
+
+  // An output of the last run, until the next. Precondition: a graph output of that name that a step has computed.
+  const NdArray& output(std::string_view name) const;
 
   const bundle::Bundle& bundle() const;
 

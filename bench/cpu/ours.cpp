@@ -83,10 +83,11 @@ Result<Candidate> candidate(std::string name, const graph::Graph& graph, const N
   const bundle::Tensor result_tensor = compiled.bundle.tensors[static_cast<std::size_t>(compiled.bundle.outputs[0])];
   DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(std::move(compiled.bundle), simulators, {threads}));
   const auto inputs = std::make_shared<const std::map<std::string, NdArray>>(std::map<std::string, NdArray>{{input_tensor.name, packed(input, input_tensor.layout)}});
-  const auto last = std::make_shared<runtime::RunResult>();
   const Shape shape = graph.value(graph.outputs[0]).type.shape;
-  return Candidate{std::move(name), [=]() mutable { *last = executor.run(*inputs).value(); },
-                   [=] { return unpacked(last->outputs.begin()->second, result_tensor.layout, shape); }};
+  runtime::RunOptions in_place;
+  in_place.copy_outputs = false;
+  return Candidate{std::move(name), [=]() mutable { executor.run(*inputs, in_place).value(); },
+                   [=] { return unpacked(executor.output(result_tensor.name), result_tensor.layout, shape); }};
 }
 
 Result<std::vector<Candidate>> candidates(const graph::Graph& graph, const NdArray& input, int threads) {
