@@ -10,6 +10,8 @@
 #include "cli/arguments.h"
 #include "cli/program_file.h"
 #include "cli/text.h"
+#include "compiler/target/cpu/cpu.h"
+#include "compiler/target/cpu/jit.h"
 
 namespace dovetail::cli {
 
@@ -62,6 +64,7 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   options.hardware = model.hardware;
   options.strict = arguments.strict;
   options.cpu = arguments.cpu;
+  if (const auto processor = cpu::find_cpu("native"); processor.ok()) options.context.evaluate = cpu::jit_evaluate(*processor);
   auto compiled = compile(std::move(imported), options);
   if (compiled.ok()) {
     model.compiled = *std::move(compiled);
