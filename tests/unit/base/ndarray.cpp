@@ -123,10 +123,10 @@ TEST_CASE("the narrow floats are rounded once, not through float") {
 }
 
 TEST_CASE("float16 and bfloat16 are decoded") {
-  NdArray array(DType::float16, {1}, {std::byte{0x00}, std::byte{0xc0}});
+  NdArray array(DType::float16, {1}, std::vector{std::byte{0x00}, std::byte{0xc0}});
   CHECK(array.as_double(0) == -2);
   CHECK(array.as_int64(0) == -2);
-  array = NdArray(DType::bfloat16, {1}, {std::byte{0x80}, std::byte{0x3f}});
+  array = NdArray(DType::bfloat16, {1}, std::vector{std::byte{0x80}, std::byte{0x3f}});
   CHECK(array.as_double(0) == 1);
 }
 
