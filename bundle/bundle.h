@@ -50,6 +50,8 @@ struct CpuStep {
   std::uint64_t shared_bytes = 0;    // workspace of the kernel
   std::uint64_t local_bytes = 0;     // workspace of each thread
   std::uint64_t operations = 0;      // arithmetic operations of the nodes, a multiply-add counted as two
+  bool integer = false;              // most of them on integers
+  std::uint64_t code_bytes = 0;      // machine instructions of the kernel
   std::vector<std::string> failures;  // by site
 };
 // The kernels of all CPU steps: an ELF shared object without undefined symbols.

@@ -49,6 +49,12 @@ std::string ManifestValue::text() const {
   return {};
 }
 
+bool ManifestValue::flag() const {
+  if (json_->is_boolean()) return json_->get<bool>();
+  fail(fmt::format("expected true or false, found {}", json_->type_name()));
+  return false;
+}
+
 std::vector<std::string> ManifestValue::texts() const {
   std::vector<std::string> list;
   for (const ManifestValue& item : items()) list.push_back(item.text());

@@ -26,6 +26,7 @@ class ManifestValue {
   std::optional<ManifestValue> find(std::string_view key) const;
   std::vector<ManifestValue> items() const;  // of an array
   std::string text() const;
+  bool flag() const;
   std::int64_t integer(std::int64_t low, std::int64_t high) const;
   std::uint64_t natural(std::uint64_t high) const;
   std::vector<std::string> texts() const;

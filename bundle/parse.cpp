@@ -182,6 +182,8 @@ class Reader {
     step.shared_bytes = item.at("shared_bytes").natural(kMaxTensorBytes);
     step.local_bytes = item.at("local_bytes").natural(kMaxTensorBytes);
     step.operations = item.at("operations").natural(kAnyNatural);
+    step.integer = item.at("integer").flag();
+    step.code_bytes = item.at("code_bytes").natural(kMaxTensorBytes);
     step.failures = item.at("failures").texts();
     return step;
   }

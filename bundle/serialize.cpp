@@ -84,6 +84,8 @@ Json to_json(const CpuStep& step, BlobWriter&) {
           {"shared_bytes", step.shared_bytes},
           {"local_bytes", step.local_bytes},
           {"operations", step.operations},
+          {"integer", step.integer},
+          {"code_bytes", step.code_bytes},
           {"failures", step.failures}};
 }
 

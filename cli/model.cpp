@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/file.h"
 #include "base/text_table.h"
+#include "bundle/format.h"
 #include "bundle/summary.h"
 #include "cli/arguments.h"
 #include "cli/program_file.h"
@@ -73,6 +75,12 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
     outcome.model.reset();
   }
   return outcome;
+}
+
+Result<bool> is_bundle_file(const std::string& path) {
+  DOVETAIL_ASSIGN(const auto bytes, read_file(path, std::size_t{1} << 34));
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return text.starts_with(bundle::format::kMagic);
 }
 
 std::string report_text(const CompiledModel& model, const std::string& path) {

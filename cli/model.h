@@ -40,6 +40,9 @@ struct CompileOutcome {
 // Targets, hardware and places of `options` come from the arguments. Error: bad input.
 Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOptions options);
 
+// The file is a bundle, by its first bytes; else it is taken for a model.
+Result<bool> is_bundle_file(const std::string& path);
+
 // The report that people read: import, placement, program, stages.
 std::string report_text(const CompiledModel& model, const std::string& path);
 // And the one for machines: "kind": "compile".

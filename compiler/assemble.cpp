@@ -107,7 +107,7 @@ class Assembler {
     const bundle::TensorIndex target = result_tensor(id, layout);
     layouts_[id] = from;
     const std::string name = "relayout " + value.name;
-    add_program(name, {}, cpu::relayout_program(value.type, from, layout), {source}, {target}, 0);
+    add_program(name, {}, cpu::relayout_program(value.type, from, layout), {source}, {target});
     return target;
   }
 
@@ -124,10 +124,18 @@ class Assembler {
 
   // A step for a loop program in its final form: a kernel where the back end can make one, else interpreted.
   void add_program(const std::string& name, std::vector<std::string> origins, loops::Program program, std::vector<bundle::TensorIndex> arguments,
-                   std::vector<bundle::TensorIndex> results, std::uint64_t operations) {
+                   std::vector<bundle::TensorIndex> results, const cpu::Operations& operations = {}) {
     if (library_ && cpu::supported(program).ok()) {
       const std::string symbol = library_->add(program, cpu::intrinsics(library_->cpu()));
-      bundle_.steps.push_back(bundle::CpuStep{name, std::move(origins), symbol, std::move(arguments), std::move(results), 0, 0, operations, {}});
+      bundle::CpuStep step;
+      step.name = name;
+      step.origins = std::move(origins);
+      step.symbol = symbol;
+      step.arguments = std::move(arguments);
+      step.results = std::move(results);
+      step.operations = operations.floating + operations.integer;
+      step.integer = operations.integer > operations.floating;
+      bundle_.steps.push_back(std::move(step));
     } else {
       bundle_.steps.push_back(bundle::HostStep{name, std::move(origins), std::move(program), std::move(arguments), std::move(results)});
     }
@@ -161,14 +169,11 @@ class Assembler {
       report.trace = schedule::to_string(scheduled.trace);
       dump_("trace", fmt::format("# {} ({})\n{}", report.name, report.kind, report.trace));
       dump_("schedule", loops::to_string(scheduled.program));
-      add_program(report.name, std::move(origins), std::move(scheduled.program), std::move(arguments), std::move(results), operations(group));
+      add_program(report.name, std::move(origins), std::move(scheduled.program), std::move(arguments), std::move(results), cpu::count_operations(group.program));
       groups_.push_back(std::move(report));
     }
     return {};
   }
-
-  // Arithmetic operations of a group's program, a multiply-add counted as two.
-  static std::uint64_t operations(const FusedGroup& group) { return cpu::count_operations(group.program); }
 
   // Values of a region that are read outside of it, or asked for.
   std::vector<ValueId> escaping(const PartitionRegion& region) const {
@@ -190,7 +195,7 @@ class Assembler {
       const graph::Value& value = graph_.value(input.value);
       const bundle::TensorIndex packed = add_tensor(fmt::format("{}.packed.{}", value.name, region.step.name), DType::int8, input.layout.physical_shape());
       const std::string name = "pack " + value.name;
-      add_program(name, {}, accel::pack_program(name, value.type.shape, input.layout), {in_layout(input.value, kPlain)}, {packed}, 0);
+      add_program(name, {}, accel::pack_program(name, value.type.shape, input.layout), {in_layout(input.value, kPlain)}, {packed});
       region.step.inputs.push_back({packed, input.address});
     }
     for (const accel::PackedTensor& output : region.outputs) {
@@ -203,7 +208,7 @@ class Assembler {
     for (std::size_t i = 0; i < region.outputs.size(); ++i) {
       const graph::Value& value = graph_.value(region.outputs[i].value);
       const std::string name = "unpack " + value.name;
-      add_program(name, {}, accel::unpack_program(name, value.type.shape, region.outputs[i].layout), {packed[i].tensor}, {tensor(region.outputs[i].value)}, 0);
+      add_program(name, {}, accel::unpack_program(name, value.type.shape, region.outputs[i].layout), {packed[i].tensor}, {tensor(region.outputs[i].value)});
     }
     return {};
   }

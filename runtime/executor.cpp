@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/thread_pool.h"
 #include "runtime/step.h"
 
 namespace dovetail::runtime {
@@ -47,6 +48,8 @@ Result<Executor> Executor::make(bundle::Bundle bundle, const MakeSimulator& make
   executor.state_ = std::move(state);
   return executor;
 }
+
+int default_threads() { return available_processors(); }
 
 const bundle::Bundle& Executor::bundle() const { return state_->bundle; }
 

@@ -45,6 +45,7 @@ struct RunOptions {
   bool keep_tensors = false;
   bool copy_outputs = true;  // else RunResult::outputs stays empty, and Executor::output shows them where they are
 };
+int default_threads();  // one per processor that this process may use
 struct ExecutorOptions {
   int threads = 0;  // that run CPU steps; 0: one per processor that this process may use
 };

@@ -14,12 +14,12 @@
 
 #include "base/json.h"
 #include "bench/cpu/ours.h"
-#include "bench/cpu/peak.h"
 #include "bench/cpu/peers.h"
 #include "bench/cpu/timing.h"
 #include "compiler/reference.h"
 #include "compiler/zoo/weights.h"
 #include "compiler/zoo/zoo.h"
+#include "runtime/peak.h"
 
 namespace dovetail::bench {
 namespace {
@@ -64,7 +64,7 @@ void complain(const Diagnostics& errors, bool& failed) {
 }
 
 // `gop_per_s` is per core, by the time that is compared.
-Json measure_layers(const Settings& settings, const Peak& float32, const Peak& int8, bool& failed) {
+Json measure_layers(const Settings& settings, const runtime::Peak& float32, const runtime::Peak& int8, bool& failed) {
   Json rows = Json::array();
   for (const LayerSpec& spec : all_layers()) {
     if (!settings.wants(spec.name)) continue;
@@ -154,8 +154,8 @@ Json verdict(const Json& layers) {
 }
 
 Json measure_all(const Settings& settings, bool& failed) {
-  const Peak float32 = measure_float32_peak(), int8 = measure_int8_peak();
-  const auto peak = [](const Peak& value) { return Json{{"gop_per_s", rounded(value.giga_operations)}, {"instruction", value.instruction}}; };
+  const runtime::Peak float32 = runtime::measure_float32_peak(), int8 = runtime::measure_int8_peak();
+  const auto peak = [](const runtime::Peak& value) { return Json{{"gop_per_s", rounded(value.giga_operations)}, {"instruction", value.instruction}}; };
   Json report{{"threads", settings.threads}, {"peak_of_one_core", {{"float32", peak(float32)}, {"int8", peak(int8)}}}};
   Json layers = measure_layers(settings, float32, int8, failed);
   report["trust"] = verdict(layers);

@@ -9,6 +9,7 @@ namespace dovetail::cli {
 
 std::unique_ptr<Command> make_compile();
 std::unique_ptr<Command> make_run();
+std::unique_ptr<Command> make_profile();
 std::unique_ptr<Command> make_simulate();
 std::unique_ptr<Command> make_check();
 std::unique_ptr<Command> make_asm();

@@ -5,7 +5,6 @@
 #include <fmt/ranges.h>
 
 #include "base/file.h"
-#include "bundle/format.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/model.h"
@@ -48,7 +47,7 @@ class Run : public Command {
     }
     bundle::Bundle loaded;
     std::optional<CompiledModel> model;
-    DOVETAIL_ASSIGN(const bool is_bundle, begins_like_bundle());
+    DOVETAIL_ASSIGN(const bool is_bundle, is_bundle_file(model_.model));
     if (is_bundle) {
       DOVETAIL_ASSIGN(loaded, load_bundle());
     } else {
@@ -84,12 +83,6 @@ class Run : public Command {
   }
 
  private:
-  Result<bool> begins_like_bundle() const {
-    DOVETAIL_ASSIGN(const auto bytes, read_file(model_.model, std::size_t{1} << 32));
-    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    return text.starts_with(bundle::format::kMagic);
-  }
-
   // Options that a bundle has settled are not ignored: they are compared with it, or refused.
   Result<bundle::Bundle> load_bundle() const {
     std::vector<std::string> refused = model_.compile_only_options();

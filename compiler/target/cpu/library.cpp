@@ -69,6 +69,7 @@ Result<void> KernelLibrary::finish(bundle::Bundle& bundle) {
       cpu->shared_bytes = static_cast<std::uint64_t>(kernel.shared_bytes);
       cpu->local_bytes = static_cast<std::uint64_t>(kernel.local_bytes);
       cpu->failures = kernel.failures;
+      cpu->code_bytes = static_cast<std::uint64_t>(kernel.code_bytes);
     }
   return {};
 }

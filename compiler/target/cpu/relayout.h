@@ -13,6 +13,9 @@ loops::Program relayout_program(const graph::TensorType& type, const std::string
 
 // Arithmetic operations of a program, a multiply-add counted as two: additions, subtractions, multiplications, divisions, minima and maxima of
 // stored values times the iterations of their blocks. Moves count nothing.
-std::uint64_t count_operations(const loops::Program& program);
+struct Operations {
+  std::uint64_t floating = 0, integer = 0;
+};
+Operations count_operations(const loops::Program& program);
 
 }  // namespace dovetail::cpu

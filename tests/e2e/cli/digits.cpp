@@ -80,7 +80,7 @@ TEST_CASE("compile dumps, stops, places and refuses") {
   CHECK_THAT(compile({"--dump", "everything"}).error, ContainsSubstring("bad value of --dump (everything)"));
   CHECK(compile({"--stop-after", "import", "-o", "never.dvt"}).exit == 2);
   CHECK_THAT(compile({"--place", "pool1=cpu"}).out,
-             ContainsSubstring("pool1                         MaxPool           host"));
+             ContainsSubstring("pool1                         MaxPool           cpu"));
   CHECK_THAT(compile({"--place", "nothing=cpu"}).error, ContainsSubstring("the model has no node of that name"));
   CHECK_THAT(compile({"--place", "pool1=cuda"}).error,
              ContainsSubstring("target cuda is not available in this version"));
@@ -99,4 +99,33 @@ TEST_CASE("the demonstration agrees on some images and says so") {
         "report.json"})
     CHECK(std::filesystem::exists(folder / (std::string("demo/") + file)));
   CHECK(test::run_process({DOVETAIL_BINARY_DIR "/bin/digits_demo"}).exit == 2);
+}
+
+TEST_CASE("profile tells each kernel's time, work and share of the peak") {
+  const test::TemporaryFolder folder;
+  const Finished run = test::dovetail({"profile", model("digits_int8.onnx"), "--target", "cpu", "--threads", "1", "--repeat", "3", "--report", folder / "p.json"});
+  CHECK(run.error == "");
+  REQUIRE(run.exit == 0);
+  CHECK_THAT(run.out, ContainsSubstring("of peak") && ContainsSubstring("res1_conv1"));
+  const Json report = read_json_file(folder / "p.json").value();
+  CHECK(report["kind"] == "profile");
+  std::uint64_t operations = 0;
+  for (const Json& step : report["steps"]) {
+    CHECK(step["seconds"].get<double>() >= 0);
+    if (step["target"] == "cpu") operations += step["operations"].get<std::uint64_t>();
+  }
+  CHECK(operations > 1'500'000);
+
+  REQUIRE(test::dovetail({"compile", model("digits_int8.onnx"), "--target", "cpu", "-o", folder / "d.dvt"}).exit == 0);
+  CHECK(test::dovetail({"profile", folder / "d.dvt", "--repeat", "1"}).exit == 0);
+  CHECK(test::dovetail({"profile", folder / "d.dvt", "--cpu", "avx2"}).exit == 2);
+}
+
+TEST_CASE("the digits run on the CPU for every class of processor, interpreted or compiled, and from a bundle") {
+  for (const char* cpu : {"interpreter", "baseline", "avx2", "avx512", "avx512-vnni", "native"}) {
+    const Finished run = test::dovetail({"run", model("digits_int8.onnx"), "--target", "cpu", "--cpu", cpu, "--check", "--threads", "2"});
+    if (run.exit == 2 || run.exit == 1) CHECK_THAT(run.error, ContainsSubstring("this machine does not belong to"));
+    else CHECK_THAT(run.out, ContainsSubstring("all equal"));
+  }
+  CHECK(test::dovetail({"run", model("digits_int8.onnx"), "--target", "cpu", "--cpu", "z80"}).exit != 0);
 }

@@ -12,7 +12,7 @@ using test::Finished;
 
 namespace {
 const std::vector<std::string> kCommands{"compile", "run", "simulate", "check",   "asm",
-                                         "disasm",  "isa", "hw",       "zoo",   "inspect", "doctor"};
+                                         "disasm",  "isa", "hw",       "zoo",   "inspect", "doctor", "profile"};
 }
 
 TEST_CASE("every command's help ends with an example and exit code 0") {
@@ -37,6 +37,9 @@ TEST_CASE("bad usage is exit code 2 and one paragraph") {
                                                     {"hw", "area"},
                                                     {"hw", "list", "x"},
                                                     {"hw", "show", "9x9"},
+                                                    {"profile"},
+                                                    {"profile", "m.onnx", "--target", "cpu", "--repeat", "0"},
+                                                    {"run", "m.onnx", "--target", "cpu", "--threads", "0"},
                                                     {"zoo"},
                                                     {"zoo", "resnet19", "-o", "m.onnx"},
                                                     {"zoo", "resnet8"},

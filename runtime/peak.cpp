@@ -1,13 +1,18 @@
-#include "bench/cpu/peak.h"
+#include "runtime/peak.h"
 
 #include <algorithm>
+#include <ctime>
 
-#include "bench/cpu/timing.h"
-
-namespace dovetail::bench {
+namespace dovetail::runtime {
 namespace {
 
 constexpr int kAccumulators = 12;  // more than latency times units of today's cores, fewer than registers
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 constexpr int kSteps = 20000, kSamples = 40;
 
 // The best of many short samples: a peak is what the core does when nothing disturbs it.
@@ -69,4 +74,4 @@ Peak measure_int8_peak() {
   return {};
 }
 
-}  // namespace dovetail::bench
+}  // namespace dovetail::runtime

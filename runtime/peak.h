@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace dovetail::bench {
+namespace dovetail::runtime {
 
 struct Peak {
   double giga_operations = 0;  // per second; a multiply-add is two
@@ -13,4 +13,4 @@ struct Peak {
 Peak measure_float32_peak();
 Peak measure_int8_peak();  // uint8 times int8, summed in int32
 
-}  // namespace dovetail::bench
+}  // namespace dovetail::runtime
