@@ -20,6 +20,7 @@ Result<CachePlace> find_cache_place(const Program& program, Step& step, std::str
   CachePlace place;
   DOVETAIL_ASSIGN(place.path, require_block(program, step.arguments[0], primitive));
   DOVETAIL_ASSIGN(place.buffer, require_buffer(program, step.arguments[1], primitive));
+  DOVETAIL_TRY(require_no_inner_block(*as_block(place.path.back()), primitive, place.buffer->name));
   if (tensorized(place.path.back(), place.buffer.get()))
     return refuse(primitive, place.buffer->name, fmt::format("a tensor intrinsic of block {} uses it already", step.arguments[0]), fmt::format("{} before tensorize", primitive == "reindex" ? "reindex" : "cache"));
   const bool in_sequence = std::holds_alternative<Sequence>(program.body->node);

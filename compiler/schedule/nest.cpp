@@ -15,7 +15,7 @@ using namespace loops;
 
 namespace {
 
-// Depth-first; calls `visit` with the path of every statement; stops when it returns true.
+// Depth-first; calls `visit` with the path of every statement outside of blocks, and of the blocks; stops when it returns true.
 bool walk(Path& path, const std::function<bool(const Path&)>& visit) {
   if (visit(path)) return true;
   const auto child = [&](const Stmt& stmt) {
@@ -33,7 +33,6 @@ bool walk(Path& path, const std::function<bool(const Path&)>& visit) {
       if (child(stmt)) return true;
     return false;
   }
-  if (const auto* block = std::get_if<Block>(&node.node)) return child(block->body);
   return false;
 }
 
@@ -46,11 +45,11 @@ std::optional<Path> find(const Stmt& root, const std::function<bool(const Stmt&)
 
 std::string names_of(const Stmt& root, bool loops) {
   std::vector<std::string> names;
-  if (root)
-    visit_stmts(root, [&](const Stmt& stmt) {
-      if (loops && as_for(stmt)) names.push_back(as_for(stmt)->var->name);
-      if (!loops && as_block(stmt)) names.push_back(as_block(stmt)->name);
-    });
+  find(root, [&](const Stmt& stmt) {
+    if (loops && as_for(stmt)) names.push_back(as_for(stmt)->var->name);
+    if (!loops && as_block(stmt)) names.push_back(as_block(stmt)->name);
+    return false;
+  });
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -77,17 +76,34 @@ Diagnostic refuse(std::string_view primitive, std::string_view object, std::stri
   return {fmt::format("cannot {} {}", primitive, object), "schedule", std::move(why), std::move(hint)};
 }
 
-Result<Path> require_loop(const Program& program, std::string_view name, std::string_view primitive) {
-  if (auto path = find_loop(program.body, name)) {
-    const auto inside = std::find_if(path->begin(), path->end(), [](const Stmt& stmt) { return as_block(stmt); });
-    if (inside == path->end()) return *std::move(path);
-    return refuse(primitive, name, fmt::format("the loop belongs to the body of block {}", as_block(*inside)->name), "name a loop around a block");
+namespace {
+
+// A loop or block of that name that a block hides: the refusal of a step that names it.
+std::optional<Diagnostic> hidden(const Program& program, std::string_view name, std::string_view primitive) {
+  std::optional<Diagnostic> refusal;
+  for (const Path& path : blocks_below(program.body)) {
+    const Block& around = *as_block(path.back());
+    visit_stmts(around.body, [&](const Stmt& stmt) {
+      const bool loop = as_for(stmt) && as_for(stmt)->var->name == name;
+      if (loop || (as_block(stmt) && as_block(stmt)->name == name))
+        refusal = refuse(primitive, name, fmt::format("the {} belongs to the body of block {}", loop ? "loop" : "block", around.name),
+                         inner_block(around) ? "schedule it before blockize" : "name a loop around a block");
+    });
   }
+  return refusal;
+}
+
+}  // namespace
+
+Result<Path> require_loop(const Program& program, std::string_view name, std::string_view primitive) {
+  if (auto path = find_loop(program.body, name)) return *std::move(path);
+  if (auto refusal = hidden(program, name, primitive)) return *std::move(refusal);
   return refuse(primitive, name, fmt::format("program {} has no loop of that name", program.name),
                 "the loops are " + names_of(program.body, true));
 }
 Result<Path> require_block(const Program& program, std::string_view name, std::string_view primitive) {
   if (auto path = find_block(program.body, name)) return *std::move(path);
+  if (auto refusal = hidden(program, name, primitive)) return *std::move(refusal);
   return refuse(primitive, name, fmt::format("program {} has no block of that name", program.name),
                 "the blocks are " + names_of(program.body, false));
 }
@@ -174,6 +190,32 @@ const Block* only_block(const Stmt& stmt) {
   const Stmt* at = &stmt;
   while (const For* loop = as_for(*at)) at = &loop->body;
   return as_block(*at);
+}
+
+const Block* inner_block(const Block& block) { return only_block(block.body); }
+
+Result<void> require_no_inner_block(const Block& block, std::string_view primitive, std::string_view object) {
+  if (const Block* inner = inner_block(block))
+    return refuse(primitive, object, fmt::format("block {} holds block {}", block.name, inner->name), "take this step before blockize");
+  return {};
+}
+
+const Block* irregular_block(const Stmt& root) {
+  const auto holds = [](const Stmt& stmt, const auto& wanted) {
+    bool found = false;
+    if (stmt) visit_stmts(stmt, [&](const Stmt& inner) { found |= wanted(inner); });
+    return found;
+  };
+  const auto is_block = [](const Stmt& stmt) { return as_block(stmt) != nullptr; };
+  for (const Path& path : blocks_below(root)) {
+    const Block& block = *as_block(path.back());
+    if (!holds(block.init, is_block) && !holds(block.body, is_block)) continue;
+    const Block* inner = inner_block(block);
+    const bool plain = inner && !block.init && !inner->init && !inner->predicate && !holds(inner->body, is_block);
+    const bool kinds = holds(block.body, [](const Stmt& stmt) { return as_for(stmt) && as_for(stmt)->kind != ForKind::serial; });
+    if (!plain || kinds) return &block;
+  }
+  return nullptr;
 }
 
 VarMap bindings_of(const Block& block) {
@@ -294,11 +336,14 @@ std::set<std::string> block_names(const Stmt& root) {
 
 namespace {
 
-// The program with those of its blocks that are named, and what is around them.
-Program with_blocks(Program program, const std::set<std::string>& names) {
+// The program with those of its blocks that are named, and what is around and inside them.
+Program with_blocks(Program program, std::set<std::string> names) {
+  for (const Path& path : blocks_below(program.body))
+    if (const Block* block = as_block(path.back()); names.count(block->name))
+      if (const Block* inner = inner_block(*block)) names.insert(inner->name);
   program.body = rewrite_stmt(program.body, [&](const Stmt& stmt) -> Stmt {
     const Block* block = as_block(stmt);
-    return block && !names.count(block->name) && blocks_below(stmt).size() == 1 ? nullptr : stmt;
+    return block && !names.count(block->name) ? nullptr : stmt;
   });
   return program;
 }

@@ -15,7 +15,8 @@
 
 namespace dovetail::schedule {
 
-// A statement with its ancestors: path.front() is the program's body, path.back() the statement itself.
+// A statement with its ancestors: path.front() is the program's body, path.back() the statement itself. A block is opaque: what it holds is found by
+// none of the functions below that give paths, and a step that names it is refused.
 using Path = std::vector<loops::Stmt>;
 
 std::optional<Path> find_loop(const loops::Stmt& root, std::string_view name);
@@ -43,6 +44,13 @@ std::vector<Path> blocks_below(const loops::Stmt& root);
 
 // The only block below `stmt`, reached through loops alone; null where there are several or something else in between.
 const loops::Block* only_block(const loops::Stmt& stmt);
+
+// The block of the nest that blockize made the body of `block`; null where the block is a plain one.
+const loops::Block* inner_block(const loops::Block& block);
+// Refused where the block holds another: what a step that rewrites or moves the inside of a block asks first.
+Result<void> require_no_inner_block(const loops::Block& block, std::string_view primitive, std::string_view object);
+// A block that holds others in any form but that of blockize: a nest of serial loops over one block without predicate, and no init; null: none.
+const loops::Block* irregular_block(const loops::Stmt& root);
 
 // Iterators replaced by their bindings, simplified under the loops' bounds: expressions in loop variables.
 loops::VarMap bindings_of(const loops::Block& block);

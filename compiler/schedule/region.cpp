@@ -38,8 +38,9 @@ void collect(const Stmt& stmt, const BufferNode* buffer, const Block* block, con
     VarMap map = bindings;
     for (const Iterator& iterator : inner->iterators) map[iterator.var.get()] = substitute(iterator.binding, bindings);
     if (inner->predicate) add_loads(inner->predicate);
-    collect(inner->init, buffer, inner, map, loops, out);
-    collect(inner->body, buffer, inner, map, loops, out);
+    const Block* outermost = block ? block : inner;
+    collect(inner->init, buffer, outermost, map, loops, out);
+    collect(inner->body, buffer, outermost, map, loops, out);
   } else if (const auto* assignment = std::get_if<Store>(&stmt->node)) {
     for (const StoreTarget& target : assignment->targets) {
       if (target.buffer.get() == buffer) add(target.indices, true, {});

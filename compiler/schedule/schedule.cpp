@@ -40,11 +40,10 @@ Result<void> Schedule::apply(Step step) {
       if (word.empty() || word == "->" || word.find_first_of(" \t\r\n#") != std::string::npos)
         return Diagnostic{fmt::format("cannot apply {}", step.primitive), "schedule", fmt::format("«{}» is not a word of a trace", word),
                           "words hold no blanks and no #"};
-  for (const Path& path : blocks_below(program_.body))
-    for (std::size_t i = 0; i + 1 < path.size(); ++i)
-      if (const loops::Block* outer = as_block(path[i]))
-        return Diagnostic{fmt::format("cannot apply `{}`", to_string(step)), "schedule",
-                          fmt::format("block {} holds block {}", outer->name, as_block(path.back())->name), "schedule programs without nested blocks"};
+  if (const loops::Block* irregular = irregular_block(program_.body))
+    return Diagnostic{fmt::format("cannot apply `{}`", to_string(step)), "schedule",
+                      fmt::format("block {} holds blocks in another form than blockize makes", irregular->name),
+                      "let blocks hold blocks through serial loops alone, without init or inner predicate"};
   DOVETAIL_ASSIGN(Step resolved, resolve(step, trace_));
   DOVETAIL_ASSIGN(loops::Program result, primitive->apply(program_, resolved, *intrinsics_));
   step.results = resolved.results;
@@ -81,6 +80,7 @@ Schedule& Schedule::reorder(const std::vector<std::string>& loops) { return step
 Schedule& Schedule::unroll(const std::string& loop) { return step("unroll", {loop}); }
 Schedule& Schedule::vectorize(const std::string& loop) { return step("vectorize", {loop}); }
 Schedule& Schedule::parallel(const std::string& loop) { return step("parallel", {loop}); }
+Schedule& Schedule::blockize(const std::string& loop, const std::string& block) { return step("blockize", {loop}, {block}); }
 Schedule& Schedule::bind(const std::string& loop, const std::string& axis) { return step("bind", {loop, axis}); }
 Schedule& Schedule::vthread(const std::string& loop) { return step("vthread", {loop}); }
 Schedule& Schedule::pipeline(const std::string& loop, std::int64_t stages) { return step("pipeline", {loop, std::to_string(stages)}); }

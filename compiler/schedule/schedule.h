@@ -60,6 +60,7 @@ class Schedule {
   Schedule& unroll(const std::string& loop);
   Schedule& vectorize(const std::string& loop);
   Schedule& parallel(const std::string& loop);
+  Schedule& blockize(const std::string& loop, const std::string& block);
   Schedule& bind(const std::string& loop, const std::string& axis);
   Schedule& vthread(const std::string& loop);
   Schedule& pipeline(const std::string& loop, std::int64_t stages);

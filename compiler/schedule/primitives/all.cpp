@@ -9,6 +9,7 @@ std::span<const Primitive> all_primitives() {
   static constexpr std::array rows{
       Primitive{"annotate", "annotate LOOP|BLOCK KEY VALUE", 3, 3, 0, apply_annotate},
       Primitive{"bind", "bind LOOP AXIS", 2, 2, 0, apply_bind},
+      Primitive{"blockize", "blockize LOOP -> BLOCK", 1, 1, 1, apply_blockize},
       Primitive{"cache_read", "cache_read BLOCK BUFFER SCOPE -> CACHED", 3, 3, 1, apply_cache_read},
       Primitive{"cache_write", "cache_write BLOCK BUFFER SCOPE -> CACHED", 3, 3, 1, apply_cache_write},
       Primitive{"compute_at", "compute_at BLOCK LOOP", 2, 2, 0, apply_compute_at},

@@ -30,6 +30,7 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
   DOVETAIL_ASSIGN(const Path path, require_block(program, name, "compute_at"));
   DOVETAIL_ASSIGN(const Path target, require_loop(program, loop_name, "compute_at"));
   const Block& block = *as_block(path.back());
+  DOVETAIL_TRY(require_no_inner_block(block, "compute_at", name));
 
   const std::size_t top = own_nest(path);
   const Stmt nest = path[top];

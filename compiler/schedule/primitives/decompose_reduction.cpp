@@ -46,6 +46,7 @@ Result<Program> apply_decompose_reduction(const Program& program, Step& step, co
   DOVETAIL_ASSIGN(const Path path, require_block(program, step.arguments[0], "decompose_reduction"));
   DOVETAIL_TRY(require_loop(program, step.arguments[1], "decompose_reduction"));
   const Block& block = *as_block(path.back());
+  DOVETAIL_TRY(require_no_inner_block(block, "decompose_reduction", block.name));
   if (!block.init)
     return refuse("decompose_reduction", block.name, "the block has no init", "name a reduction that was not decomposed yet");
   std::size_t depth = 0;

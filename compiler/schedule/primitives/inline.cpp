@@ -23,6 +23,7 @@ Result<Program> apply_inline(const Program& program, Step& step, const Intrinsic
   const std::string& name = step.arguments[0];
   DOVETAIL_ASSIGN(const Path path, require_block(program, name, "inline"));
   const Block& block = *as_block(path.back());
+  DOVETAIL_TRY(require_no_inner_block(block, "inline", name));
   DOVETAIL_ASSIGN(const StoreTarget target, require_plain_store(block, "inline"));
   const Buffer buffer = target.buffer;
   if (!is_allocation(program, buffer))
@@ -41,7 +42,10 @@ Result<Program> apply_inline(const Program& program, Step& step, const Intrinsic
   const std::size_t own = top_position(program, path);
   for (const Path& other : blocks_below(program.body)) {
     const Block& b = *as_block(other.back());
-    if (reads(other.back(), buffer.get())) readers.insert(b.name);
+    if (reads(other.back(), buffer.get())) {
+      DOVETAIL_TRY(require_no_inner_block(b, "inline", name));
+      readers.insert(b.name);
+    }
     if (b.name != name && writes(other.back(), buffer.get()))
       return refuse("inline", name, fmt::format("block {} writes {} too", b.name, buffer->name), "inline a block that alone writes its buffer");
     for (const Region& region : block.reads)

@@ -28,6 +28,7 @@ Result<loops::Program> apply_pipeline(const loops::Program& program, Step& step,
 Result<loops::Program> apply_sample(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 Result<loops::Program> apply_pad(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 Result<loops::Program> apply_reindex(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
+Result<loops::Program> apply_blockize(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 Result<loops::Program> apply_rfactor(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 
 }  // namespace dovetail::schedule

@@ -67,6 +67,7 @@ Result<Program> apply_reverse_compute_at(const Program& program, Step& step, con
   DOVETAIL_ASSIGN(const Path target, require_loop(program, loop_name, kName));
   const Block& block = *as_block(path.back());
   const For& loop = *as_for(target.back());
+  DOVETAIL_TRY(require_no_inner_block(block, kName, name));
 
   const std::size_t top = own_nest(path);
   if (std::find(target.begin(), target.end(), path[top]) != target.end())

@@ -25,6 +25,7 @@ Result<Program> apply_reverse_inline(const Program& program, Step& step, const I
   const std::string& name = step.arguments[0];
   DOVETAIL_ASSIGN(const Path path, require_block(program, name, kName));
   const Block& block = *as_block(path.back());
+  DOVETAIL_TRY(require_no_inner_block(block, kName, name));
   DOVETAIL_ASSIGN(const StoreTarget target, require_plain_store(block, kName));
   const std::size_t top = own_nest(path);
   for (std::size_t i = 0; i < top; ++i)

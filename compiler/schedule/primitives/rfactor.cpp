@@ -36,6 +36,7 @@ Result<Program> apply_rfactor(const Program& program, Step& step, const Intrinsi
   DOVETAIL_ASSIGN(const Path loop_path, require_loop(program, step.arguments[1], kName));
   const Block& block = *as_block(path.back());
   const For& loop = *as_for(loop_path.back());
+  DOVETAIL_TRY(require_no_inner_block(block, kName, name));
   const auto loops = loops_of(path);
   if (std::find(loops.begin(), loops.end(), &loop) == loops.end())
     return refuse(kName, name, fmt::format("loop {} is not around the block", step.arguments[1]), "name a loop around it");

@@ -16,6 +16,35 @@ using namespace loops;
 
 constexpr std::int64_t kLargestFactor = std::int64_t{1} << 30;
 
+namespace {
+
+// `stmt` where `inside` holds alone: a term of the predicates of its blocks, a condition around its conditions. It comes first: what stands behind it may
+// load, and is not evaluated beyond the edge.
+Stmt masked(const Stmt& stmt, const Expr& inside) {
+  if (const For* loop = as_for(stmt)) {
+    For copy = *loop;
+    copy.body = masked(loop->body, inside);
+    return make_stmt(std::move(copy));
+  }
+  if (const auto* siblings = std::get_if<Sequence>(&stmt->node)) {
+    Sequence copy;
+    for (const Stmt& sibling : siblings->body) copy.body.push_back(masked(sibling, inside));
+    return make_stmt(std::move(copy));
+  }
+  if (const Block* block = as_block(stmt)) {
+    Block copy = *block;
+    copy.predicate = conjunction(inside, copy.predicate);
+    return make_stmt(std::move(copy));
+  }
+  if (!std::holds_alternative<If>(stmt->node)) return stmt;
+  If condition = std::get<If>(stmt->node);
+  if (condition.then_body) condition.then_body = masked(condition.then_body, inside);
+  if (condition.else_body) condition.else_body = masked(condition.else_body, inside);
+  return make_stmt(If{inside, make_stmt(std::move(condition)), nullptr});
+}
+
+}  // namespace
+
 Result<Program> apply_split(const Program& program, Step& step, const IntrinsicTable&) {
   const std::string& name = step.arguments[0];
   DOVETAIL_ASSIGN(const Path path, require_loop(program, name, "split"));
@@ -32,20 +61,7 @@ Result<Program> apply_split(const Program& program, Step& step, const IntrinsicT
   const Expr value = outer_extent == 1 ? ref(inner) : factor == 1 ? ref(outer) : ref(outer) * factor + ref(inner);
 
   Stmt body = substitute(loop.body, {{loop.var.get(), value}});
-  if (outer_extent * factor != loop.extent) {
-    const Expr inside = binary(BinaryOp::lt, value, int_imm(loop.extent));
-    body = rewrite_stmt(body, [&](const Stmt& stmt) -> Stmt {
-      // The new term comes first: what stands behind it may load, and is not evaluated beyond the edge.
-      if (const Block* block = as_block(stmt)) {
-        Block copy = *block;
-        copy.predicate = conjunction(inside, copy.predicate);
-        return make_stmt(std::move(copy));
-      }
-      const auto* condition = std::get_if<If>(&stmt->node);
-      const bool around_blocks = condition && !blocks_below(stmt).empty();
-      return around_blocks ? make_stmt(If{inside, stmt, nullptr}) : stmt;
-    });
-  }
+  if (outer_extent * factor != loop.extent) body = masked(body, binary(BinaryOp::lt, value, int_imm(loop.extent)));
   For inner_loop = loop;
   inner_loop.var = inner;
   inner_loop.extent = factor;

@@ -113,6 +113,7 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
   const Stmt nest = path->back();
   const Block* block = only_block(nest);
   if (!block) return refuse("tensorize", loop_name, "the nest holds several blocks", "name a loop directly around one block");
+  DOVETAIL_TRY(require_no_inner_block(*block, "tensorize", block->name));
   const Path semantics = blocks_below(intrinsic->semantics.body).front();
   const Block& pattern = *as_block(semantics.back());
 

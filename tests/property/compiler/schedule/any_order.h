@@ -57,6 +57,7 @@ inline loops::Stmt with_copies(const loops::Stmt& stmt, const loops::Buffer& buf
     if (copy.init) copy.init = rewrite_stmt(copy.init, stmts, exprs);
     copy.body = rewrite_stmt(copy.body, stmts, exprs);
     if (copy.predicate) copy.predicate = rewrite_expr(copy.predicate, exprs);
+    copy.body = substitute(copy.body, {{loop.var.get(), ref(which)}});  // in a block inside, which has its copies already
     return make_stmt(std::move(copy));
   });
 }
@@ -94,6 +95,7 @@ inline loops::Program any_order(loops::Program program, const loops::IntrinsicTa
   });
   for (const std::string& name : names) {
     const auto path = find_loop(program.body, name);
+    if (!path) continue;  // in the body of a block: it promises nothing
     const Stmt stmt = path->back();
     For loop = *as_for(stmt);
     const Stmt others = replace(program.body, stmt, nullptr);

@@ -26,6 +26,7 @@ class StepGenerator {
     static const std::vector<Kind> rows{
         {"annotate", 1, &StepGenerator::annotate},
         {"bind", 2, &StepGenerator::bind},
+        {"blockize", 2, &StepGenerator::blockize},
         {"cache_read", 2, &StepGenerator::cache_read},
         {"cache_write", 2, &StepGenerator::cache_write},
         {"compute_at", 3, &StepGenerator::compute_at},
@@ -77,13 +78,15 @@ class StepGenerator {
 
   void look_at(const loops::Program& program) {
     program_ = program;
-    loops_.clear(), blocks_.clear(), reductions_.clear(), buffers_.clear(), nests_.clear(), edges_.clear(), sequences_.clear();
+    loops_.clear(), blocks_.clear(), reductions_.clear(), buffers_.clear(), nests_.clear(), plain_nests_.clear(), edges_.clear(), sequences_.clear();
     for (const Path& path : blocks_below(program.body)) {
       blocks_.push_back(as_block(path.back())->name);
       if (as_block(path.back())->init) reductions_.push_back(blocks_.back());
       std::vector<std::string> nest;
       for (const loops::For* loop : loops_of(path)) nest.push_back(loop->var->name);
       if (!nest.empty()) nests_.push_back(nest);
+      const loops::Block& block = *as_block(path.back());
+      if (!nest.empty() && !block.init && !block.predicate && !inner_block(block)) plain_nests_.push_back(nest);
     }
     for (const Path& from : blocks_below(program.body))
       for (const Path& to : blocks_below(program.body))
@@ -128,6 +131,7 @@ class StepGenerator {
     static const std::vector<std::string> axes{"block.x", "block.y", "block.x", "thread.x", "thread.y", "thread.x", "thread.w"};
     return {"bind", {outermost(), one_of(axes)}, {}};
   }
+  Step blockize() { return {"blockize", {plain_nests_.empty() || chance(15) ? innermost() : one_of(one_of(plain_nests_))}, {fresh()}}; }
   Step cache_read() {
     const std::string name = block();
     return {"cache_read", {name, buffer_of(name, false), "local"}, {fresh()}};
@@ -275,7 +279,7 @@ class StepGenerator {
   std::vector<std::string> loops_, blocks_, reductions_;
   std::vector<std::string> sequences_;  // loops that hold several statements
   std::vector<std::string> decisions_;  // names, decided or not
-  std::vector<std::vector<std::string>> nests_;
+  std::vector<std::vector<std::string>> nests_, plain_nests_;  // plain: of blocks without init, predicate and blocks inside
   std::vector<loops::Buffer> buffers_;
   struct Edge {
     Path producer, consumer;  // a block and one that reads what it writes
