@@ -1,5 +1,6 @@
 #include "cli/model.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -83,6 +84,32 @@ Result<bool> is_bundle_file(const std::string& path) {
   return text.starts_with(bundle::format::kMagic);
 }
 
+namespace {
+
+// Which nodes share a kernel, under which schedule, and what their kernels cost; nothing where no machine code was made.
+std::string kernels_text(const Json& report) {
+  const Json& groups = report.at("groups");
+  const Json& kernels = report.at("kernels");
+  if (groups.empty() || kernels.empty()) return {};
+  TextTable table({"kernel of nodes", "schedule", "notes"});
+  for (const Json& group : groups)
+    table.add({fmt::format("{}", fmt::join(group.at("nodes").get<std::vector<std::string>>(), " + ")), group.at("schedule").get<std::string>(),
+               fmt::format("{}", fmt::join(group.at("notes").get<std::vector<std::string>>(), "; "))});
+  std::uint64_t code_bytes = 0;
+  double seconds = 0;
+  for (const Json& kernel : kernels) {
+    code_bytes += kernel.at("code_bytes").get<std::uint64_t>();
+    seconds += kernel.at("compile_seconds").get<double>();
+  }
+  std::string text = fmt::format("groups        {}\n\n{}\n", groups.size(), table.to_string());
+  text += fmt::format("kernels       {} distinct, {} of code, {} of compiling in all threads together\n", kernels.size(), bytes_text(code_bytes), seconds_text(seconds));
+  for (const Json& kernel : kernels)
+    for (const Json& note : kernel.at("notes")) text += fmt::format("note          {}: {}\n", kernel.at("symbol").get<std::string>(), note.get<std::string>());
+  return text;
+}
+
+}  // namespace
+
 std::string report_text(const CompiledModel& model, const std::string& path) {
   std::string operators;
   for (const auto& [name, count] : model.import.operators)
@@ -91,7 +118,8 @@ std::string report_text(const CompiledModel& model, const std::string& path) {
                                  model.import.opset, operators);
   for (const std::string& note : model.import.notes) text += fmt::format("note          {}\n", note);
   text += fmt::format("targets       {}\n", fmt::join(model.targets, ", "));
-  text += fmt::format("hardware      {}\n", config_text(model.hardware));
+  if (std::ranges::find(model.targets, "accel") != model.targets.end())
+    text += fmt::format("hardware      {}\n", config_text(model.hardware));
 
   std::map<std::string, int> by_target;
   TextTable table({"node", "operator", "runs on", "why"});
@@ -105,6 +133,7 @@ std::string report_text(const CompiledModel& model, const std::string& path) {
       totals += fmt::format("{}{} {}", totals.empty() ? "" : ", ", target, count);
     text += fmt::format("nodes         {}\n\n{}\n", totals, table.to_string());
   }
+  text += kernels_text(model.compiled.report);
   const bundle::ProgramSummary summary = bundle::summarize(model.compiled.bundle);
   if (summary.instructions > 0) text += program_text(summary);
   std::string stages = fmt::format("import {}", seconds_text(model.import_seconds));
