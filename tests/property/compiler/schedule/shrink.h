@@ -69,7 +69,8 @@ inline Failing shrink(Failing failing, const Fails& fails) {
   shrink_trace(failing, fails);
   for (bool smaller = true; smaller;) {
     smaller = false;
-    const auto* nests = std::get_if<loops::Sequence>(&failing.start.program.body->node);
+    const loops::Stmt body = failing.start.program.body;  // lives on while a smaller case takes its place
+    const auto* nests = std::get_if<loops::Sequence>(&body->node);
     if (!nests) break;
     for (auto nest = nests->body.rbegin(); nest != nests->body.rend() && !smaller; ++nest) {
       Case candidate = without_nest(failing.start, *nest);
