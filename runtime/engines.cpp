@@ -12,7 +12,7 @@ namespace dovetail::runtime {
 
 namespace {
 
-using Make = Result<std::unique_ptr<simulator::Simulator>> (*)(const isa::HardwareConfig& config);
+using Make = Result<std::unique_ptr<simulator::Simulator>> (*)(const isa::HardwareConfig& config, const simulator::EngineOptions& options);
 
 struct EngineRow {
   std::string_view name;
@@ -22,7 +22,7 @@ struct EngineRow {
 
 constexpr std::array<EngineRow, 4> kEngines{{
     {"functional", "values only, no time; the specification that the others are held against",
-     [](const isa::HardwareConfig& config) -> Result<std::unique_ptr<simulator::Simulator>> {
+     [](const isa::HardwareConfig& config, const simulator::EngineOptions&) -> Result<std::unique_ptr<simulator::Simulator>> {
        DOVETAIL_TRY(isa::validate(config));
        return simulator::make_functional(config);
      }},
@@ -39,13 +39,13 @@ std::vector<Engine> engines() {
   return list;
 }
 
-Result<MakeSimulator> simulator_factory(std::string_view engine) {
+Result<MakeSimulator> simulator_factory(std::string_view engine, const simulator::EngineOptions& options) {
   std::vector<std::string_view> available;
   bool known = false;
   for (const EngineRow& row : kEngines) {
     if (row.make) available.push_back(row.name);
     if (row.name != engine) continue;
-    if (row.make) return MakeSimulator(row.make);
+    if (row.make) return MakeSimulator([make = row.make, options](const isa::HardwareConfig& config) { return make(config, options); });
     known = true;
   }
   return Diagnostic{fmt::format("no engine \"{}\"", engine), "",

@@ -13,13 +13,15 @@
 #include "base/ndarray.h"
 #include "base/result.h"
 #include "bundle/bundle.h"
+#include "simulator/engine_options.h"
 #include "simulator/simulator.h"
 
 namespace dovetail::runtime {
 
 // Makes the engine for a configuration ("functional", ...); the caller chooses.
 using MakeSimulator = std::function<Result<std::unique_ptr<simulator::Simulator>>(const isa::HardwareConfig& config)>;
-Result<MakeSimulator> simulator_factory(std::string_view engine);  // diagnostic lists the engines of this build
+// The diagnostic lists the engines of this build. `options` is for engines with a clock; the others take no notice.
+Result<MakeSimulator> simulator_factory(std::string_view engine, const simulator::EngineOptions& options = {});
 
 // Every engine that the kit knows by name, and whether this build has it.
 struct Engine {

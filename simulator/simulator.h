@@ -18,6 +18,7 @@
 #include "isa/config.h"
 #include "isa/instruction.h"
 #include "isa/verify.h"
+#include "simulator/trace/trace.h"
 
 namespace dovetail::simulator {
 
@@ -59,6 +60,9 @@ class Simulator {
   // instruction) the diagnostic names instruction index (plus `first_index`), disassembly and queue heads; `dram` then holds what had been
   // written so far. Counters accumulate in the returned value only for this launch.
   virtual Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index = 0) = 0;
+
+  // Cycles, and with EngineOptions::trace the events, of the last launch that completed. nullptr: the engine has no clock.
+  virtual const LaunchTrace* timing() const { return nullptr; }
 
   // Forgets SRAM: as after power-up.
   virtual void reset() = 0;

@@ -21,15 +21,50 @@ inline constexpr TimingConstant kAluCyclesPerUopRepeated{"alu_cycles_per_uop_rep
                                                          "one ALU micro-op whose vector operand has the index of the micro-op before it"};
 inline constexpr TimingConstant kAluCyclesPerUopVector{"alu_cycles_per_uop_vector", 2, "cycles",
                                                        "one ALU micro-op with any other vector operand: ACC has one read port"};
+inline constexpr TimingConstant kAluCyclesPerUopRequant{"alu_cycles_per_uop_requant", 3, "cycles",
+                                                        "one REQUANT whose operands are not those of the micro-op before it: scale, bias, destination"};
+inline constexpr TimingConstant kAluInterlockCycles{"alu_interlock_cycles", 1, "cycles",
+                                                    "MUL, REQUANT: wait where the first index read is the destination of the micro-op right before"};
 inline constexpr TimingConstant kTokenCycles{"token_cycles", 1, "cycles", "all tokens of an instruction are popped in one cycle, its start"};
 inline constexpr TimingConstant kLoadCyclesPerElement{"load_cycles_per_element", 1, "cycles",
                                                       "least time per SRAM element written by a load, pads included"};
 inline constexpr TimingConstant kMaxBurstBeats{"max_burst_beats", 256, "beats", "AXI4's longest INCR burst"};
 inline constexpr TimingConstant kBurstBoundaryBytes{"burst_boundary_bytes", 4096, "bytes", "no AXI4 burst crosses a multiple of this address"};
 
+// Hand-overs: how many cycles after one event the next may come at the earliest.
+inline constexpr TimingConstant kLaunchToRequest{"launch_to_request", 1, "cycles", "cycle 0 of a launch to fetch's first read request"};
+inline constexpr TimingConstant kGrantToAddress{"grant_to_address", 1, "cycles", "grant of a read request to ARVALID"};
+inline constexpr TimingConstant kBeatToSlot{"beat_to_slot", 1, "cycles", "a read beat's handshake to the slot that uses it"};
+inline constexpr TimingConstant kIssueToStart{"issue_to_start", 1, "cycles", "entry into the command queue to start"};
+inline constexpr TimingConstant kStartToRequest{"start_to_request", 1, "cycles", "start of a load to its first read request"};
+inline constexpr TimingConstant kStartToTake{"start_to_take", 1, "cycles", "load unit: start to being taken by the drainer"};
+inline constexpr TimingConstant kTakeToSlot{"take_to_slot", 1, "cycles", "load unit: being taken by the drainer to the first slot, or to the end if there is none"};
+inline constexpr TimingConstant kSlotToEnd{"slot_to_end", 1, "cycles", "last slot of a load to its end"};
+inline constexpr TimingConstant kEndToStart{"end_to_start", 1, "cycles", "end of an instruction to the start of one that needs its token, or the unit"};
+inline constexpr TimingConstant kStartToStep{"start_to_step", 1, "cycles", "GEMM, ALU: start to the first step in stage U; compute load: to the first slot"};
+inline constexpr TimingConstant kStepToRead{"step_to_read", 2, "cycles", "GEMM, ALU: leaving stage U to stage R"};
+inline constexpr TimingConstant kGemmReadToWrite{"gemm_read_to_write", 3, "cycles", "GEMM: stage R to the write of ACC"};
+inline constexpr TimingConstant kAluReadToWrite{"alu_read_to_write", 1, "cycles", "MIN, MAX, ADD, SHR: last cycle in stage R to the write of ACC"};
+inline constexpr TimingConstant kAluLongReadToWrite{"alu_long_read_to_write", 2, "cycles", "MUL, REQUANT: last cycle in stage R to the write of ACC"};
+inline constexpr TimingConstant kWriteToEnd{"write_to_end", 1, "cycles", "GEMM, ALU: last write of ACC to the end"};
+inline constexpr TimingConstant kFillToBuffer{"fill_to_buffer", 1, "cycles", "store: the slot that completes a beat to that beat's entry into the write buffer"};
+inline constexpr TimingConstant kBufferToWriter{"buffer_to_writer", 1, "cycles", "store: entry of a burst's last beat to being taken by the writer"};
+inline constexpr TimingConstant kWriterToAddress{"writer_to_address", 1, "cycles", "store: burst taken by the writer to AWVALID"};
+inline constexpr TimingConstant kAddressToData{"address_to_data", 1, "cycles", "store: AW handshake to the first W beat"};
+inline constexpr TimingConstant kResponseToEnd{"response_to_end", 1, "cycles", "store: last write response to the end"};
+inline constexpr TimingConstant kEndToDone{"end_to_done", 1, "cycles", "last end to the completion of the launch"};
+
+// Instructions between start and end.
+inline constexpr TimingConstant kLoadWaiting{"load_waiting", 4, "instructions", "load unit: started, and not yet taken by the drainer"};
+inline constexpr TimingConstant kComputeInFlight{"compute_in_flight", 8, "instructions", "GEMM or ALU instructions started and not ended"};
+
 inline constexpr std::array kTimingConstants{
-    kGemmCyclesPerUop, kAluCyclesPerUopImm,   kAluCyclesPerUopRepeated, kAluCyclesPerUopVector,
-    kTokenCycles,      kLoadCyclesPerElement, kMaxBurstBeats,           kBurstBoundaryBytes,
+    kGemmCyclesPerUop,  kAluCyclesPerUopImm, kAluCyclesPerUopRepeated, kAluCyclesPerUopVector, kAluCyclesPerUopRequant, kAluInterlockCycles,
+    kTokenCycles,       kLoadCyclesPerElement, kMaxBurstBeats,         kBurstBoundaryBytes,    kLaunchToRequest,        kGrantToAddress,
+    kBeatToSlot,        kIssueToStart,       kStartToRequest,          kStartToTake,           kTakeToSlot,             kSlotToEnd,
+    kEndToStart,        kStartToStep,        kStepToRead,              kGemmReadToWrite,       kAluReadToWrite,         kAluLongReadToWrite,
+    kWriteToEnd,        kFillToBuffer,       kBufferToWriter,          kWriterToAddress,       kAddressToData,          kResponseToEnd,
+    kEndToDone,         kLoadWaiting,        kComputeInFlight,
 };
 
 }  // namespace dovetail::isa::spec

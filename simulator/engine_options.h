@@ -1,0 +1,27 @@
+// What an engine with a clock is told besides the hardware configuration. Engines without one take none of it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+
+#include "base/result.h"
+#include "isa/config.h"
+#include "simulator/memory/memory.h"
+
+namespace dovetail::simulator {
+
+struct EngineOptions {
+  MemorySpec memory = IdealMemory{};
+  bool trace = false;                                // keep the events of every launch
+  std::optional<std::uint64_t> program_base;         // default: program_place()
+  std::optional<std::filesystem::path> waves;        // engine rtl: writes an FST file there
+};
+
+// Where engines that fetch put the program: at the first 4 KiB boundary behind the image, or, where the address space ends before `program_bytes`
+// more, at the last one before it. `program_bytes` counts from instruction 0 to the last of the launch.
+// Error: no room in either place.
+Result<std::uint64_t> program_place(const isa::HardwareConfig& config, std::uint64_t image_base, std::uint64_t image_bytes,
+                                    std::uint64_t program_bytes);
+
+}  // namespace dovetail::simulator

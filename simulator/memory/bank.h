@@ -1,0 +1,79 @@
+// The `bank` memory: first come first served, open page, all banks refreshed together. docs/memory-models.md tells what it models.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "simulator/memory/memory.h"
+#include "simulator/memory/outstanding.h"
+
+namespace dovetail::simulator {
+
+// What went over the command bus, for checks.
+struct DramCommand {
+  enum class Kind : std::uint8_t { activate, precharge, read, write, refresh };
+  Kind kind;
+  std::int64_t clock;
+  std::int64_t channel, rank, group, bank, row;  // bank within its group; refresh: of the whole rank
+};
+
+class BankModel final : public Memory {
+ public:
+  BankModel(const BankMemory& spec, std::int64_t bus_bytes);
+
+  Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) override;
+  void reset() override;
+  MemoryStatistics statistics() const override { return statistics_; }
+
+  // Appends every command from now on; they need not be in the order of their clocks. nullptr: no more.
+  void record(std::vector<DramCommand>* commands) { commands_ = commands; }
+
+ private:
+  using Clock = std::int64_t;
+  struct Bank {
+    std::int64_t row = -1;    // open; -1: none
+    Clock activate = 0;       // the earliest clocks of the next commands
+    Clock column = 0;
+    Clock precharge = 0;
+  };
+  struct Group {
+    Clock column = 0, activate = 0, read_after_write = 0;
+  };
+  struct Rank {
+    std::vector<Group> groups;
+    std::vector<Bank> banks;  // by group, then bank
+    Clock activate = 0, read_after_write = 0, refresh = 0;
+    std::array<Clock, 4> activates{};  // the last four, oldest at next_activate
+    std::size_t next_activate = 0;
+  };
+  struct Channel {
+    std::vector<Rank> ranks;
+    Clock column = 0;            // the earliest next column command, in order of requests
+    Clock write_after_read = 0;
+    std::int64_t last_rank = -1;
+    Clock last_data_end = 0;     // of the last column command, on the data bus
+  };
+  struct Place {
+    std::size_t channel, rank, group, bank;
+    std::int64_t row;
+  };
+
+  Place place(std::uint64_t address) const;
+  Clock clock_of(Cycle cycle) const;
+  Cycle cycle_of(Clock clock) const;
+  void refresh(Rank& rank, const Place& place);
+  // The clock after the last on the data bus.
+  Clock access(std::uint64_t address, Direction direction, Clock arrival);
+  void log(DramCommand::Kind kind, Clock clock, const Place& place);
+
+  BankMemory spec_;
+  std::uint64_t bus_bytes_;
+  int access_log2_, channel_log2_, group_log2_, column_log2_, bank_log2_, rank_log2_;
+  std::vector<Channel> channels_;
+  std::array<Outstanding, 2> outstanding_;
+  std::array<Cycle, 2> last_{};  // last beat, last response
+  MemoryStatistics statistics_;
+  std::vector<DramCommand>* commands_ = nullptr;
+};
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,74 @@
+#include "simulator/memory/ideal.h"
+
+#include <algorithm>
+
+namespace dovetail::simulator {
+
+IdealModel::IdealModel(const IdealMemory& spec, std::int64_t bus_bytes)
+    : latency_(static_cast<Cycle>(spec.latency)),
+      bytes_per_cycle_(static_cast<Cycle>(spec.bytes_per_cycle == 0 ? bus_bytes : spec.bytes_per_cycle)),
+      bus_bytes_(static_cast<Cycle>(bus_bytes)),
+      ways_{Way{Outstanding(spec.outstanding)}, Way{Outstanding(spec.outstanding)}} {}
+
+void IdealModel::reset() {
+  for (Way& way : ways_) {
+    way.outstanding.clear();
+    way.free = way.last = 0;
+  }
+}
+
+Answer IdealModel::accept(Cycle cycle, Direction direction, std::uint64_t, std::uint32_t beats) {
+  if (const Cycle room = room_from(cycle, direction); room > cycle) return {false, room};
+  return take(cycle, direction, beats, 0);
+}
+
+// A slow data path delays a read's first beat, so that the others follow without a gap: the last one leaves when its bytes are there.
+Answer IdealModel::take(Cycle cycle, Direction direction, std::uint32_t beats, Cycle more_latency) {
+  Way& way = this->way(direction);
+  const Cycle bytes = beats * bus_bytes_;
+  const Cycle time = std::max<Cycle>(beats, (bytes + bytes_per_cycle_ - 1) / bytes_per_cycle_);
+  if (direction == Direction::read) {
+    ++statistics_.read_bursts;
+    statistics_.read_bytes += bytes;
+    way.free = std::max(cycle + latency_ + more_latency, way.free) + time;
+    way.last = way.free - 1;
+    way.outstanding.add(way.last);
+    return {true, way.free - beats};
+  }
+  ++statistics_.write_bursts;
+  statistics_.write_bytes += bytes;
+  way.free = std::max(cycle + 1, way.free) + time;
+  way.last = std::max(way.free - 1 + latency_ + more_latency, way.last + 1);
+  way.outstanding.add(way.last);
+  return {true, way.last};
+}
+
+std::uint64_t PerturbedModel::draw(Direction direction, std::uint64_t salt, std::uint64_t bound) const {
+  const Request& request = requests_[static_cast<std::size_t>(direction)];
+  // splitmix64's output function over a counter.
+  std::uint64_t z = spec_.seed * 0x9e3779b97f4a7c15 + (request.number * 4 + salt * 2 + static_cast<std::uint64_t>(direction) + 1) * 0xd1342543de82ef95;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return (z ^ (z >> 31)) % bound;
+}
+
+Answer PerturbedModel::accept(Cycle cycle, Direction direction, std::uint64_t, std::uint32_t beats) {
+  Request& request = requests_[static_cast<std::size_t>(direction)];
+  if (!request.asked) {
+    const std::uint64_t drawn = draw(direction, 0, 2 * (static_cast<std::uint64_t>(spec_.most_refusal) + 1));
+    request.asked = true;
+    request.from = cycle + drawn / 2 * (drawn % 2);
+  }
+  if (const Cycle from = std::max(request.from, room_from(cycle, direction)); from > cycle) return {false, from};
+  const Cycle more = draw(direction, 1, static_cast<std::uint64_t>(spec_.most_latency) + 1);
+  ++request.number;
+  request.asked = false;
+  return take(cycle, direction, beats, more);
+}
+
+void PerturbedModel::reset() {
+  IdealModel::reset();
+  requests_ = {};
+}
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,58 @@
+// The `ideal` and `perturbed` memories.
+#pragma once
+
+#include <array>
+
+#include "simulator/memory/memory.h"
+#include "simulator/memory/outstanding.h"
+
+namespace dovetail::simulator {
+
+class IdealModel : public Memory {
+ public:
+  IdealModel(const IdealMemory& spec, std::int64_t bus_bytes);
+
+  Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) override;
+  void reset() override;
+  MemoryStatistics statistics() const override { return statistics_; }
+
+ protected:
+  // Accepts for certain, the latency lengthened. Precondition: room_from(cycle, direction) == cycle.
+  Answer take(Cycle cycle, Direction direction, std::uint32_t beats, Cycle more_latency);
+  Cycle room_from(Cycle cycle, Direction direction) const { return way(direction).outstanding.room_from(cycle); }
+
+ private:
+  struct Way {
+    Outstanding outstanding;
+    Cycle free = 0;  // the first cycle in which the data path is
+    Cycle last = 0;  // the last beat or response so far
+  };
+  Way& way(Direction direction) { return ways_[static_cast<std::size_t>(direction)]; }
+  const Way& way(Direction direction) const { return ways_[static_cast<std::size_t>(direction)]; }
+
+  Cycle latency_, bytes_per_cycle_, bus_bytes_;
+  std::array<Way, 2> ways_;
+  MemoryStatistics statistics_;
+};
+
+class PerturbedModel final : public IdealModel {
+ public:
+  PerturbedModel(const PerturbedMemory& spec, std::int64_t bus_bytes) : IdealModel(spec.base, bus_bytes), spec_(spec) {}
+
+  Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) override;
+  void reset() override;
+
+ private:
+  struct Request {
+    std::uint64_t number = 0;
+    bool asked = false;
+    Cycle from = 0;  // not accepted before
+  };
+  // A number below `bound`, a function of seed, direction and the request's number.
+  std::uint64_t draw(Direction direction, std::uint64_t salt, std::uint64_t bound) const;
+
+  PerturbedMemory spec_;
+  std::array<Request, 2> requests_;
+};
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,19 @@
+// Where the program lies, for engines that fetch it.
+#include "simulator/engine_options.h"
+
+#include "tests/catch.h"
+
+namespace dovetail::simulator {
+
+TEST_CASE("a program lies behind the image, before it where the address space ends, or nowhere") {
+  isa::HardwareConfig config;
+  config.address_bits = 16;
+  CHECK(program_place(config, 0x1000, 0x1000, 16).value() == 0x2000);
+  CHECK(program_place(config, 0x1000, 0x1001, 16).value() == 0x3000);
+  CHECK(program_place(config, 0x1000, 0xe000, 0x1000).value() == 0xf000);
+  CHECK(program_place(config, 0x2000, 0xd000, 0x1001).value() == 0x0000);
+  CHECK(program_place(config, 0x8000, 0x8000, 0x20).value() == 0x7000);
+  CHECK_FALSE(program_place(config, 0x1000, 0xe001, 0x1001).ok());
+}
+
+}  // namespace dovetail::simulator

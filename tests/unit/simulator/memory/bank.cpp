@@ -1,0 +1,195 @@
+// DRAM timing: every command obeys every constraint (an independent checker reads the log), and each constraint is met exactly: legal at n, and
+// one clock less is found illegal.
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "simulator/memory/bank.h"
+#include "tests/catch.h"
+#include "tests/generator/random.h"
+
+namespace dovetail::simulator::testing {
+
+namespace {
+
+using Kind = DramCommand::Kind;
+
+// The violated constraints, pair by pair. Rules as JEDEC states them, not as the model computes them.
+class Checker {
+ public:
+  explicit Checker(const DramStandard& dram) : dram_(dram) {}
+
+  // How often each constraint held with not a clock to spare.
+  std::map<std::string, int> tight;
+  std::vector<std::string> violations;
+
+  // One log, from reset on.
+  void check(std::vector<DramCommand> commands) {
+    open_.clear();
+    std::stable_sort(commands.begin(), commands.end(), [](const auto& a, const auto& b) { return a.clock < b.clock; });
+    for (std::size_t i = 0; i < commands.size(); ++i) {
+      // A window that is longer than any constraint but refresh.
+      for (std::size_t j = i; j-- > 0 && commands[i].clock - commands[j].clock <= dram_.rfc + 100;) pair(commands[j], commands[i]);
+      check_state(commands[i]);
+      check_window(commands, i);
+    }
+  }
+
+ private:
+  void want(const char* name, const DramCommand& a, const DramCommand& b, std::int64_t least) {
+    if (b.clock - a.clock == least) ++tight[name];
+    if (b.clock - a.clock < least) violations.push_back(fmt::format("{}: {} clocks at {}, at least {}", name, b.clock - a.clock, b.clock, least));
+  }
+  void pair(const DramCommand& a, const DramCommand& b) {
+    if (a.channel != b.channel) return;
+    const bool rank = a.rank == b.rank, group = rank && a.group == b.group, bank = group && a.bank == b.bank;
+    const auto is = [](const DramCommand& c, Kind kind) { return c.kind == kind; };
+    const auto column = [&](const DramCommand& c) { return is(c, Kind::read) || is(c, Kind::write); };
+    const auto data = [&](const DramCommand& c) { return is(c, Kind::read) ? dram_.cl : dram_.cwl; };
+    if (is(a, Kind::activate) && is(b, Kind::activate) && rank) want(group ? "tRRD_L" : "tRRD_S", a, b, group ? dram_.rrd_l : dram_.rrd_s);
+    if (bank && is(a, Kind::activate) && column(b)) want("tRCD", a, b, dram_.rcd);
+    if (bank && is(a, Kind::activate) && is(b, Kind::precharge)) want("tRAS", a, b, dram_.ras);
+    if (bank && is(a, Kind::precharge) && is(b, Kind::activate)) want("tRP", a, b, dram_.rp);
+    if (rank && is(a, Kind::precharge) && is(b, Kind::refresh)) want("tRP before refresh", a, b, dram_.rp);
+    if (rank && is(a, Kind::refresh) && is(b, Kind::activate)) want("tRFC", a, b, dram_.rfc);
+    if (bank && is(a, Kind::read) && is(b, Kind::precharge)) want("tRTP", a, b, dram_.rtp);
+    if (bank && is(a, Kind::write) && is(b, Kind::precharge)) want("tWR", a, b, dram_.cwl + dram_.access_clocks + dram_.wr);
+    if (!column(a) || !column(b)) return;
+    if (a.kind == b.kind && rank) want(group ? "tCCD_L" : "tCCD_S", a, b, group ? dram_.ccd_l : dram_.ccd_s);
+    if (is(a, Kind::write) && is(b, Kind::read) && rank)
+      want(group ? "tWTR_L" : "tWTR_S", a, b, dram_.cwl + dram_.access_clocks + (group ? dram_.wtr_l : dram_.wtr_s));
+    // One data bus: bursts do not overlap, with a gap where the driver changes.
+    const bool turn = !rank || (is(a, Kind::read) && is(b, Kind::write));
+    want(turn ? "bus turn" : "bus", a, b, data(a) + dram_.access_clocks + (turn ? dram_.rtrs : 0) - data(b));
+  }
+  void check_window(const std::vector<DramCommand>& commands, std::size_t at) {
+    if (commands[at].kind != Kind::activate) return;
+    int count = 0;
+    for (std::size_t j = at; j-- > 0;) {
+      if (commands[j].kind != Kind::activate || commands[j].channel != commands[at].channel || commands[j].rank != commands[at].rank) continue;
+      if (++count == 4) return want("tFAW", commands[j], commands[at], dram_.faw);
+    }
+  }
+  void check_state(const DramCommand& command) {
+    if (command.kind == Kind::refresh) {
+      for (const auto& [bank, row] : open_)
+        if (bank[0] == command.channel && bank[1] == command.rank && row >= 0) violations.push_back("refresh with an open bank");
+      return;
+    }
+    std::int64_t& row = open_.try_emplace({command.channel, command.rank, command.group, command.bank}, -1).first->second;
+    if (command.kind == Kind::activate) {
+      if (row >= 0) violations.push_back("activate of an open bank");
+      row = command.row;
+    } else if (command.kind == Kind::precharge) {
+      row = -1;
+    } else if (row != command.row) {
+      violations.push_back("column command to a closed row");
+    }
+  }
+
+  DramStandard dram_;
+  std::map<std::array<std::int64_t, 4>, std::int64_t> open_;
+};
+
+std::vector<DramCommand> random_traffic(const BankMemory& spec, std::uint64_t seed, int bursts) {
+  BankModel memory(spec, 8);
+  std::vector<DramCommand> commands;
+  memory.record(&commands);
+  test::Random random(seed);
+  Cycle cycle = 0;
+  std::uint64_t address = 0;
+  for (int i = 0; i < bursts; ++i) {
+    cycle += random.below(random.chance(80) ? 4 : random.chance(90) ? 200 : 30000);
+    const auto direction = random.chance(60) ? Direction::read : Direction::write;
+    // Near the last one, in another row of the same bank, or anywhere.
+    const auto choice = random.below(4);
+    if (choice == 0) address += 64 * random.below(8);
+    if (choice == 1) address += static_cast<std::uint64_t>(spec.standard.row_bytes * spec.standard.bank_groups * spec.standard.banks_per_group *
+                                                           spec.standard.channels * spec.standard.ranks) * random.below(3);
+    if (choice == 2) address = random.below(1 << 24) * 64;
+    address &= (std::uint64_t{1} << 34) - 64;
+    Answer answer = memory.accept(cycle, direction, address, 8);
+    while (!answer.accepted) cycle = answer.cycle, answer = memory.accept(cycle, direction, address, 8);
+  }
+  return commands;
+}
+
+struct Constraint {
+  const char* name;
+  std::int64_t DramStandard::*value;
+};
+constexpr Constraint kConstraints[] = {
+    {"tRCD", &DramStandard::rcd},     {"tRP", &DramStandard::rp},       {"tRAS", &DramStandard::ras},     {"tRRD_S", &DramStandard::rrd_s},
+    {"tRRD_L", &DramStandard::rrd_l}, {"tFAW", &DramStandard::faw},     {"tCCD_S", &DramStandard::ccd_s}, {"tCCD_L", &DramStandard::ccd_l},
+    {"tRTP", &DramStandard::rtp},     {"tWR", &DramStandard::wr},       {"tWTR_S", &DramStandard::wtr_s}, {"tWTR_L", &DramStandard::wtr_l},
+    {"tRFC", &DramStandard::rfc},     {"bus turn", &DramStandard::rtrs}};
+
+}  // namespace
+
+TEST_CASE("random traffic breaks no constraint of its DRAM") {
+  for (DramStandard standard : kDramStandards)
+    for (const std::int64_t ranks : {1, 2})
+      for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        standard.ranks = ranks;
+        CAPTURE(standard.name, ranks, seed);
+        Checker checker(standard);
+        checker.check(random_traffic({.standard = standard, .clock_ps = seed % 2 == 0 ? 2000 : 500}, seed, 3000));
+        CAPTURE(checker.violations.size());
+        CHECK((checker.violations.empty() ? "" : checker.violations.front()) == std::string());
+      }
+}
+
+TEST_CASE("each constraint is used to the clock: legal at n, illegal at n - 1") {
+  // A standard in which each constraint binds somewhere: those that others always cover in the real ones (tCCD_S by the bus) are lengthened.
+  DramStandard standard = kDramStandards[0];
+  standard.ranks = 2;
+  standard.faw = 28;
+  standard.ccd_s = 5;
+  standard.ras = 44;
+  const BankMemory spec{.standard = standard, .clock_ps = 500};
+  std::vector<DramCommand> commands;
+  Checker checker(standard);
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    commands = random_traffic(spec, seed, 4000);
+    checker.check(commands);
+    REQUIRE(checker.violations.empty());
+  }
+  for (const Constraint& constraint : kConstraints) {
+    CAPTURE(constraint.name);
+    CHECK(checker.tight[constraint.name] > 0);
+    // The checker itself: the same log against a constraint of one clock more.
+    DramStandard stricter = standard;
+    ++(stricter.*constraint.value);
+    Checker second(stricter);
+    for (std::uint64_t seed = 0; seed < 4 && second.violations.empty(); ++seed) {
+      Checker fresh(stricter);
+      fresh.check(random_traffic(spec, seed, 4000));
+      second.violations = fresh.violations;
+    }
+    CHECK_FALSE(second.violations.empty());
+  }
+}
+
+TEST_CASE("refresh comes once per interval and closes rows") {
+  const BankMemory spec{.standard = kDramStandards[0], .clock_ps = 833, .controller_cycles = 0};
+  BankModel memory(spec, 8);
+  const Cycle refi = static_cast<Cycle>(spec.standard.refi);
+  const auto read = [&](Cycle cycle) { return memory.accept(cycle, Direction::read, 0, 8).cycle - cycle; };
+  // One burst of 64 bytes, one access: a closed bank costs tRCD + tCL + 4, an open row tCL + 4. Its 8 beats follow one another, so the first comes with the data.
+  CHECK(read(0) == 17 + 17 + 4);
+  CHECK(read(100) == 17 + 4);
+  CHECK(read(refi - 1) == 17 + 4);
+  // The refresh waits for tRTP of that read (9 from refi - 1), for tRP and tRFC; 30 clocks of it are over.
+  CHECK(read(refi + 30) == 8 + 17 + 420 - 30 + 17 + 17 + 4);
+  CHECK(memory.statistics().refreshes == 1);
+  CHECK(read(5 * refi - 1) == 17 + 17 + 4);
+  CHECK(memory.statistics().refreshes == 4);
+  CHECK(memory.statistics().row_misses == 3);
+  CHECK(memory.statistics().row_hits == 2);
+}
+
+}  // namespace dovetail::simulator::testing
