@@ -28,8 +28,8 @@ struct TargetRow {
 };
 // In the order of DESIGN's target list; the unavailable ones are known so that the message can say "not yet" instead of
 // "no such".
-constexpr std::array<TargetRow, 5> kTargets{
-    {{"accel", true}, {"cpu", true}, {"onednn", false}, {"cuda", false}, {"cublas", false}}};
+constexpr std::array<TargetRow, 6> kTargets{
+    {{"accel", true}, {"cpu", true}, {"host", true}, {"onednn", false}, {"cuda", false}, {"cublas", false}}};
 
 }  // namespace
 

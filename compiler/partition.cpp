@@ -1,9 +1,12 @@
 #include "compiler/partition.h"
 
 #include <algorithm>
-#include <set>
+#include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "compiler/group_convex.h"
 
 namespace dovetail {
 
@@ -13,122 +16,150 @@ using graph::ValueId;
 
 namespace {
 
-// What is placed as a whole: an accelerator operation or a single host node.
+// What is placed as a whole.
 struct Unit {
-  std::vector<NodeId> nodes;
-  std::optional<accel::Operation> operation;
+  std::size_t target;  // position among those available
+  Match match;
 };
 
-Diagnostics check_options(const Graph& graph, const PartitionOptions& options) {
-  static const std::set<std::string> kTargets{"accel", "cpu"};
-  Diagnostics errors;
-  const auto check_target = [&](const std::string& target, const std::string& where) {
-    if (!kTargets.count(target)) errors.push_back({fmt::format("unknown target \"{}\"", target), where, "this version has the targets accel and cpu", "choose one of them"});
-  };
-  for (const std::string& target : options.targets) check_target(target, "--target");
-  for (const auto& [node, target] : options.place) {
-    check_target(target, "--place");
-    const std::string& name = node;
-    const bool known = std::any_of(graph.nodes.begin(), graph.nodes.end(), [&](const graph::Node& n) {
-      return !n.removed && (n.name == name || std::find(n.origins.begin(), n.origins.end(), name) != n.origins.end());
-    });
-    if (!known) errors.push_back({fmt::format("cannot place \"{}\"", node), "--place", "the graph has no node of that name", "`dovetail compile --dump integer` lists the nodes"});
-  }
-  return errors;
-}
+class Partitioner {
+ public:
+  Partitioner(const Graph& graph, const PartitionOptions& options) : graph_(graph), options_(options) {}
 
-std::string placement_of(const graph::Node& node, const PartitionOptions& options) {
-  if (const auto it = options.place.find(node.name); it != options.place.end()) return it->second;
-  for (const std::string& origin : node.origins)
-    if (const auto it = options.place.find(origin); it != options.place.end()) return it->second;
-  return {};
-}
+  Result<Partition> run() {
+    check_options();
+    if (!errors_.empty()) return errors_;
+    const std::vector<NodeId> nodes = graph_.topological_order();
+    // Later nodes first: a match is found at the node it ends in and covers what lies before.
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node)
+      if (!covered_.count(*node)) place(*node);
+    if (!errors_.empty()) return errors_;
+    std::reverse(units_.begin(), units_.end());
+    group();
+    return std::move(result_);
+  }
 
-// Topological order over units that stays on a target while it can.
-std::vector<const Unit*> order(const Graph& graph, const std::vector<Unit>& units) {
-  std::map<NodeId, std::size_t> unit_of;
-  for (std::size_t u = 0; u < units.size(); ++u)
-    for (const NodeId node : units[u].nodes) unit_of[node] = u;
-  std::vector<std::set<std::size_t>> users(units.size());
-  std::vector<std::size_t> waiting(units.size(), 0);
-  for (std::size_t u = 0; u < units.size(); ++u) {
-    std::set<std::size_t> producers;
-    for (const NodeId node : units[u].nodes)
-      for (const ValueId input : graph.node(node).inputs)
-        if (input.valid() && graph.value(input).producer.valid()) producers.insert(unit_of.at(graph.value(input).producer));
-    producers.erase(u);
-    waiting[u] = producers.size();
-    for (const std::size_t producer : producers) users[producer].insert(u);
+ private:
+  // ---- Options ------------------------------------------------------------------------------------------------------------------
+
+  std::optional<std::size_t> find(const std::string& name) const {
+    for (std::size_t t = 0; t < options_.available.size(); ++t)
+      if (options_.available[t]->name() == name) return t;
+    return std::nullopt;
   }
-  std::set<std::size_t> ready[2];  // by "is on the accelerator"
-  const auto make_ready = [&](std::size_t u) { ready[units[u].operation ? 1 : 0].insert(u); };
-  for (std::size_t u = 0; u < units.size(); ++u)
-    if (waiting[u] == 0) make_ready(u);
-  std::vector<const Unit*> ordered;
-  int current = 0;
-  while (!ready[0].empty() || !ready[1].empty()) {
-    if (ready[current].empty()) current = 1 - current;
-    const std::size_t u = *ready[current].begin();
-    ready[current].erase(ready[current].begin());
-    ordered.push_back(&units[u]);
-    for (const std::size_t user : users[u])
-      if (--waiting[user] == 0) make_ready(user);
+  void check_target(const std::string& name, const std::string& where) {
+    if (find(name)) return;
+    std::vector<std::string_view> names;
+    for (const TargetPointer& target : options_.available) names.push_back(target->name());
+    errors_.push_back({fmt::format("unknown target \"{}\"", name), where, fmt::format("there are the targets {}", fmt::join(names, ", ")), "choose one of them"});
   }
-  DOVETAIL_CHECK(ordered.size() == units.size(), "units of an acyclic graph have an order");
-  return ordered;
-}
+  void check_options() {
+    std::set<std::string_view> names;
+    for (const TargetPointer& target : options_.available)
+      if (!names.insert(target->name()).second)
+        errors_.push_back({fmt::format("two targets are named {}", target->name()), "CompileOptions::backends", "--target could not tell them apart", "give each back end a name of its own"});
+    for (const std::string& target : options_.targets) check_target(target, "--target");
+    for (const auto& [name, target] : options_.place) {
+      check_target(target, "--place");
+      const std::string& node = name;
+      const bool known = std::ranges::any_of(graph_.nodes, [&](const graph::Node& n) { return !n.removed && (n.name == node || std::ranges::find(n.origins, node) != n.origins.end()); });
+      if (!known) errors_.push_back({fmt::format("cannot place \"{}\"", node), "--place", "the graph has no node of that name", "`dovetail compile --dump integer` lists the nodes"});
+    }
+  }
+  std::string placement_of(NodeId id) const {
+    const graph::Node& node = graph_.node(id);
+    if (const auto it = options_.place.find(node.name); it != options_.place.end()) return it->second;
+    for (const std::string& origin : node.origins)
+      if (const auto it = options_.place.find(origin); it != options_.place.end()) return it->second;
+    return {};
+  }
+
+  // ---- Placing ------------------------------------------------------------------------------------------------------------------
+
+  Result<Match> try_target(std::size_t t, NodeId id) const {
+    const Target& target = *options_.available[t];
+    DOVETAIL_ASSIGN(Match match, select(target, graph_, id));
+    for (const NodeId node : match.nodes) {
+      const std::string elsewhere = placement_of(node);
+      if (elsewhere.empty() || elsewhere == target.name()) continue;
+      return Diagnostic{fmt::format("{} cannot take {}", target.name(), graph_.node(id).name), graph_.node(id).name,
+                        fmt::format("the pattern \"{}\" would cover {}, which is placed on {}", match.row, graph_.node(node).name, elsewhere), "place both on one target"};
+    }
+    return match;
+  }
+
+  void place(NodeId id) {
+    const std::string wanted = placement_of(id);
+    std::vector<std::string> order = wanted.empty() ? options_.targets : std::vector{wanted};
+    const std::size_t asked = order.size();
+    if (wanted.empty())
+      for (const std::string& name : options_.fallback)
+        if (std::ranges::find(order, name) == order.end()) order.push_back(name);
+    Diagnostics refusals;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      if (i == asked && options_.strict) break;
+      const std::size_t t = *find(order[i]);
+      auto match = try_target(t, id);
+      if (match.ok()) {
+        covered_.insert(match->nodes.begin(), match->nodes.end());
+        if (i >= asked) result_.fallback.insert(id);
+        units_.push_back({t, *std::move(match)});
+        return;
+      }
+      const Diagnostic& refusal = match.errors().front();
+      result_.refused[id].push_back({order[i], refusal.why});
+      refusals.push_back(refusal);
+    }
+    covered_.insert(id);
+    for (Diagnostic& refusal : refusals) {
+      if (wanted.empty()) refusal.hint = "add cpu to --target, leave out --strict, or change the model";
+      errors_.push_back(std::move(refusal));
+    }
+  }
+
+  // ---- Regions ------------------------------------------------------------------------------------------------------------------
+
+  void group() {
+    std::map<NodeId, std::size_t> unit_of;
+    for (std::size_t u = 0; u < units_.size(); ++u)
+      for (const NodeId node : units_[u].match.nodes) unit_of[node] = u;
+    std::vector<std::vector<std::size_t>> reads(units_.size());
+    std::vector<std::size_t> colors;
+    for (std::size_t u = 0; u < units_.size(); ++u) {
+      colors.push_back(units_[u].target);
+      for (const ValueId input : units_[u].match.inputs)
+        if (const NodeId producer = graph_.value(input).producer; producer.valid()) reads[u].push_back(unit_of.at(producer));
+    }
+    for (const std::vector<std::size_t>& members : group_convex(reads, colors)) {
+      PartitionRegion part{options_.available[units_[members.front()].target], {}};
+      part.region.name = fmt::format("region{}", result_.regions.size());
+      for (const std::size_t u : members) part.region.matches.push_back(std::move(units_[u].match));
+      find_borders(part.region);
+      result_.regions.push_back(std::move(part));
+    }
+  }
+
+  void find_borders(Region& region) const {
+    const std::vector<NodeId> nodes = region.nodes();
+    const std::set<NodeId> own(nodes.begin(), nodes.end());
+    for (const Match& match : region.matches) {
+      for (const ValueId input : match.inputs)
+        if (!own.count(graph_.value(input).producer) && std::ranges::find(region.inputs, input) == region.inputs.end()) region.inputs.push_back(input);
+      for (const ValueId output : match.outputs)
+        if (graph_.is_output(output) || std::ranges::any_of(graph_.users(output), [&](NodeId user) { return !own.count(user); })) region.outputs.push_back(output);
+    }
+  }
+
+  const Graph& graph_;
+  const PartitionOptions& options_;
+  Diagnostics errors_;
+  Partition result_;
+  std::vector<Unit> units_;
+  std::set<NodeId> covered_;
+};
 
 }  // namespace
 
-Result<Partition> partition(const Graph& graph, const PartitionOptions& options) {
-  Diagnostics errors = check_options(graph, options);
-  if (!errors.empty()) return errors;
-  const bool accelerator = std::find(options.targets.begin(), options.targets.end(), "accel") != options.targets.end();
-  const bool host_listed = std::find(options.targets.begin(), options.targets.end(), "cpu") != options.targets.end();
-  const bool host_first = host_listed && options.targets.front() == "cpu";
-
-  Partition result;
-  std::vector<Unit> units;
-  std::set<NodeId> covered;
-  const std::vector<NodeId> nodes = graph.topological_order();
-  // Later nodes first: an operation is found at the node it ends in and covers what lies before.
-  for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
-    if (covered.count(*node)) continue;
-    const std::string wanted = placement_of(graph.node(*node), options);
-    const bool try_accelerator = wanted.empty() ? accelerator && !host_first : wanted == "accel";
-    Unit unit{{*node}, std::nullopt};
-    if (try_accelerator) {
-      auto operation = accel::select(graph, *node, options.hardware);
-      if (operation.ok()) {
-        unit.nodes = operation->nodes;
-        unit.operation = *std::move(operation);
-      } else {
-        result.why[*node] = operation.errors().front().why;
-        if (!wanted.empty()) errors.insert(errors.end(), operation.errors().begin(), operation.errors().end());
-        if (options.strict && !host_listed) {
-          Diagnostic refused = operation.errors().front();
-          refused.hint = "add cpu to --target, leave out --strict, or change the model";
-          errors.push_back(std::move(refused));
-        }
-      }
-    } else {
-      if (!host_listed && wanted.empty()) result.why[*node] = "the accelerator is not among the targets";
-    }
-    covered.insert(unit.nodes.begin(), unit.nodes.end());
-    units.push_back(std::move(unit));
-  }
-  if (!errors.empty()) return errors;
-  std::reverse(units.begin(), units.end());
-
-  for (const Unit* unit : order(graph, units)) {
-    const bool on_accelerator = unit->operation.has_value();
-    if (result.regions.empty() || result.regions.back().accelerator != on_accelerator) result.regions.push_back({on_accelerator, {}, {}});
-    if (on_accelerator)
-      result.regions.back().operations.push_back(*unit->operation);
-    else
-      result.regions.back().nodes.push_back(unit->nodes.front());
-  }
-  return result;
-}
+Result<Partition> partition(const Graph& graph, const PartitionOptions& options) { return Partitioner(graph, options).run(); }
 
 }  // namespace dovetail

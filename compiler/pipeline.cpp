@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include "compiler/passes/fold_constants.h"
 #include "compiler/passes/fuse_matmul_add.h"
 #include "compiler/passes/lower_qdq.h"
+#include "compiler/target/all.h"
 
 namespace dovetail {
 
@@ -84,7 +86,10 @@ class Pipeline {
 
     Partition parts;
     DOVETAIL_TRY(timed("partition", [&]() -> Result<void> {
-      DOVETAIL_ASSIGN(parts, partition(graph, {options_.targets, options_.hardware, options_.place, options_.strict}));
+      DOVETAIL_TRY(find_processor());
+      PartitionOptions partition_options{built_in_targets({options_.hardware, processor_, options_.fuse}), options_.targets, {"cpu", "host"}, options_.place, options_.strict};
+      partition_options.available.insert(partition_options.available.begin(), options_.backends.begin(), options_.backends.end());
+      DOVETAIL_ASSIGN(parts, partition(graph, partition_options));
       return {};
     }));
     result.placement = placement(result.imported, graph, parts);
@@ -92,14 +97,7 @@ class Pipeline {
     if (stop("partition")) return finish(std::move(result));
 
     DOVETAIL_TRY(timed("code", [&]() -> Result<void> {
-      AssembleOptions code{options_.hardware, std::nullopt, options_.fuse, options_.expose_all ? Expose::all : Expose::needed, options_.free_borders};
-      if (options_.cpu != "interpreter") {
-        auto processor = cpu::find_cpu(options_.cpu);
-        // Where nobody asked for the CPU, its nodes may as well be interpreted.
-        const bool asked = options_.cpu != "native" || std::find(options_.targets.begin(), options_.targets.end(), "cpu") != options_.targets.end();
-        if (!processor.ok() && asked) return processor.errors();
-        if (processor.ok()) code.cpu = *std::move(processor);
-      }
+      const AssembleOptions code{processor_, options_.expose_all ? Expose::all : Expose::needed, options_.free_borders};
       DOVETAIL_ASSIGN(Assembled assembled, assemble(graph, parts, code, [&](std::string_view stage, std::string_view text) {
                         dump(stage, [&] { return std::string(text); });
                       }));
@@ -125,6 +123,16 @@ class Pipeline {
       errors.push_back({fmt::format("cannot stop after \"{}\"", options_.stop_after), "--stop-after", "operations pass through that stage one by one",
                         fmt::format("dump it with --dump; stop after {}", fmt::join(whole, ", "))});
     return errors;
+  }
+
+  Result<void> find_processor() {
+    if (options_.cpu == "interpreter") return {};
+    auto processor = cpu::find_cpu(options_.cpu);
+    // Where nobody asked for the CPU, its nodes may as well be interpreted.
+    const bool asked = options_.cpu != "native" || std::find(options_.targets.begin(), options_.targets.end(), "cpu") != options_.targets.end();
+    if (!processor.ok() && asked) return processor.errors();
+    if (processor.ok()) processor_ = *std::move(processor);
+    return {};
   }
 
   Result<void> run_passes(std::span<const NamedPass> list, graph::Graph& graph) {
@@ -165,14 +173,16 @@ class Pipeline {
         if (origin != node.name) by_name.insert({origin, {origin, "", "folded", "into " + node.name}});
       by_name[node.name] = {node.name, "", target, why};
     };
-    for (const PartitionRegion& region : parts.regions) {
-      for (const accel::Operation& operation : region.operations) {
-        for (const graph::NodeId id : operation.nodes) place(id, "accelerator", "");
-        for (std::size_t i = 0; i + 1 < operation.nodes.size(); ++i)
-          by_name[graph.node(operation.nodes[i]).name] = {graph.node(operation.nodes[i]).name, "", "folded", "into " + graph.node(operation.nodes.back()).name};
+    for (const PartitionRegion& part : parts.regions)
+      for (const Match& match : part.region.matches) {
+        const graph::NodeId last = match.nodes.back();
+        std::vector<std::string> why;
+        if (const auto it = parts.refused.find(last); it != parts.refused.end())
+          for (const Refusal& refusal : it->second) why.push_back(refusal.why);
+        for (const graph::NodeId id : match.nodes) place(id, parts.fallback.count(last) ? "host" : std::string(part.target->name()), fmt::format("{}", fmt::join(why, "; ")));
+        for (std::size_t i = 0; i + 1 < match.nodes.size(); ++i)
+          by_name[graph.node(match.nodes[i]).name] = {graph.node(match.nodes[i]).name, "", "folded", "into " + graph.node(last).name};
       }
-      for (const graph::NodeId id : region.nodes) place(id, parts.why.count(id) ? "host" : "cpu", parts.why.count(id) ? parts.why.at(id) : "");
-    }
     std::vector<NodePlacement> placed;
     for (const graph::Node& node : imported.nodes) {
       if (node.removed) continue;
@@ -206,6 +216,7 @@ class Pipeline {
   }
 
   const CompileOptions& options_;
+  std::optional<cpu::Cpu> processor_;
   std::vector<StageTime> stages_;
   Json passes_ = Json::array();
   std::vector<GroupReport> groups_;

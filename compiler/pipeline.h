@@ -14,12 +14,14 @@
 #include "compiler/graph/graph.h"
 #include "compiler/import/onnx.h"
 #include "compiler/passes/pass.h"
+#include "compiler/target/target.h"
 #include "isa/config.h"
 
 namespace dovetail {
 
 struct CompileOptions {
-  std::vector<std::string> targets = {"accel"};    // in order of preference; "cpu" is the host
+  std::vector<std::string> targets = {"accel"};    // in order of preference: accel, cpu, host (the interpreter), or one of `backends`
+  std::vector<TargetPointer> backends = {};        // of the caller, beside those of the kit (docs/adding-a-target.md)
   isa::HardwareConfig hardware;                    // for "accel"
   std::map<std::string, std::string> place;        // node name -> target
   bool strict = false;                             // refuse nodes that no listed target takes, instead of running them on the host
@@ -44,8 +46,8 @@ struct StageTime {
 struct NodePlacement {
   std::string node;      // imported node's name
   std::string op;        // imported operator
-  std::string target;    // "accelerator", "cpu" where that was asked for, "host" where nothing else would take it, "folded"
-  std::string why;       // for host: the reason; for folded: into what
+  std::string target;    // the target's name; "host" also where it was not asked for and nothing else would take the node; "folded"
+  std::string why;       // why not on the targets asked before; for folded: into what
 };
 struct Compiled {
   graph::Graph imported;       // after import, before any pass

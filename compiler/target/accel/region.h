@@ -15,9 +15,6 @@
 
 namespace dovetail::accel {
 
-// Dumps of a region's inner stages, one call per operation or region: "loops", "schedule", "trace", "stream".
-using Dump = std::function<void(std::string_view stage, std::string_view text)>;
-
 // A tensor that crosses the region's border, in its packed form.
 struct PackedTensor {
   graph::ValueId value;

@@ -23,10 +23,11 @@ constexpr std::int64_t kMaxLoadPad = 15;
 struct Context {
   const Graph& graph;
   const isa::HardwareConfig& config;
-  NodeId id;
+  const pattern::Found& found;
+  NodeId id = found.nodes.back();
   const Node& node() const { return graph.node(id); }
 
-  Diagnostic refuse(std::string why, std::string hint = "it runs on the host") const {
+  Diagnostic refuse(std::string why, std::string hint = "choose another target for it") const {
     return {fmt::format("the accelerator does not take {}", node().name), node().name, std::move(why), std::move(hint)};
   }
   const NdArray* constant(std::size_t i) const {
@@ -57,7 +58,7 @@ Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, 
   } else {
     const float scale = *std::find_if_not(scales.begin(), scales.end(), multiply_takes);
     return c.refuse(fmt::format("its scale {} lies outside of [2^-14, 2^7), where {} can multiply without the extension `requant`", scale, c.config.name),
-                    "it runs on the host; choose hardware with `requant`");
+                    "choose hardware with `requant`, or another target for it");
   }
   if (bound + constant > INT32_MAX) return c.refuse(fmt::format("its accumulators reach {}, which with the rounding constant {} exceeds int32", bound, constant));
   return e;
@@ -158,7 +159,6 @@ Result<Operation> make_conv(const Context& c, const NdArray& weight, const Windo
 Result<Operation> select_conv(const Context& c) {
   const Shape &x = c.type(0).shape, &y = c.graph.value(c.node().outputs[0]).type.shape;
   const NdArray* weight = c.constant(1);
-  if (!weight) return c.refuse("its weights are not constant");
   if (x.size() != 4) return c.refuse(fmt::format("it convolves over {} spatial dimensions, the accelerator over 2", x.size() - 2));
   if (const std::int64_t group = graph::int_attribute(c.node(), "group", 1); group != 1) return c.refuse(fmt::format("it has {} groups, the accelerator takes 1", group));
   const Window window{weight->shape()[2], weight->shape()[3], graph::ints_attribute(c.node(), "strides", {1, 1}), graph::ints_attribute(c.node(), "dilations", {1, 1}),
@@ -166,29 +166,28 @@ Result<Operation> select_conv(const Context& c) {
   return make_conv(c, *weight, window, image_shape(x), image_shape(y));
 }
 
-// A matrix product is a 1x1 convolution of 1x1 images; one that reads a flattened image is a convolution with a kernel as large as the image.
+// A matrix product is a 1x1 convolution of 1x1 images.
 Result<Operation> select_gemm(const Context& c) {
   const NdArray* weight = c.constant(1);
-  if (!weight) return c.refuse("its weights are not constant");
-  const ValueId flat = c.node().inputs[0];
-  ImageShape x = image_shape(c.graph.value(flat).type.shape);
-  if (c.graph.value(flat).type.shape.size() == 4) return c.refuse("it multiplies along the last of four dimensions");
-  const ImageShape y = image_shape(c.graph.value(c.node().outputs[0]).type.shape);
-
-  const NodeId producer = c.graph.value(flat).producer;
-  if (producer.valid() && (c.graph.node(producer).op == "Flatten" || c.graph.node(producer).op == "Reshape") && c.graph.users(flat).size() == 1 && !c.graph.is_output(flat)) {
-    const ValueId image = c.graph.node(producer).inputs[0];
-    const Shape& shape = c.graph.value(image).type.shape;
-    if (shape.size() == 4 && shape[0] == x.n && shape[1] * shape[2] * shape[3] == x.c) {
-      x = image_shape(shape);
-      const NdArray kernel = weight->reshaped({weight->shape()[0], x.c, x.h, x.w});
-      DOVETAIL_ASSIGN(Operation operation, make_conv(c, kernel, {x.h, x.w, {1, 1}, {1, 1}, {0, 0, 0, 0}}, x, y));
-      operation.nodes.insert(operation.nodes.begin(), producer);
-      operation.inputs[0] = image;
-      return operation;
-    }
-  }
+  const Shape& shape = c.type(0).shape;
+  if (shape.size() == 4) return c.refuse("it multiplies along the last of four dimensions");
+  const ImageShape x = image_shape(shape), y = image_shape(c.graph.value(c.node().outputs[0]).type.shape);
   return make_conv(c, weight->reshaped({weight->shape()[0], weight->shape()[1], 1, 1}), {1, 1, {1, 1}, {1, 1}, {0, 0, 0, 0}}, x, y);
+}
+
+// One that reads a flattened image is a convolution with a kernel as large as the image.
+Result<Operation> select_gemm_of_image(const Context& c) {
+  const NdArray* weight = c.constant(1);
+  const ValueId image = c.found.values.at("image");
+  const Shape &shape = c.graph.value(image).type.shape, &flat = c.type(0).shape;
+  const ImageShape x = image_shape(shape), rows = image_shape(flat), y = image_shape(c.graph.value(c.node().outputs[0]).type.shape);
+  if (shape.size() != 4 || flat.size() == 4 || rows.n != x.n || rows.c != x.c * x.h * x.w)
+    return c.refuse(fmt::format("{} becomes {}, which is no flattened image", to_string(shape), to_string(flat)));
+  const NdArray kernel = weight->reshaped({weight->shape()[0], x.c, x.h, x.w});
+  DOVETAIL_ASSIGN(Operation operation, make_conv(c, kernel, {x.h, x.w, {1, 1}, {1, 1}, {0, 0, 0, 0}}, x, y));
+  operation.nodes = c.found.nodes;
+  operation.inputs[0] = image;
+  return operation;
 }
 
 Result<Operation> select_add(const Context& c) {
@@ -209,7 +208,7 @@ Result<Operation> select_add(const Context& c) {
     const auto a = split_multiplier(operation.a_multiplier), b = split_multiplier(operation.b_multiplier);
     if (!a || !b)
       return c.refuse(fmt::format("the products with its multipliers {} and {} do not fit int32 without the extension `requant`", operation.a_multiplier, operation.b_multiplier),
-                      "it runs on the host; choose hardware with `requant`");
+                      "choose hardware with `requant`, or another target for it");
     operation.spec.a_multiplier = *a;
     operation.spec.b_multiplier = *b;
   }
@@ -256,16 +255,31 @@ Result<void> fits_buffers(const Context& c, const Operation& operation, MaxPoolO
   return smallest_tile_fits(pool.spec.name, max_pool_needs(pool.spec, c.config, {}), c.config);
 }
 
-struct Pattern {
-  std::string_view op;
+struct Row {
+  std::string_view name, pattern;
   Result<Operation> (*make)(const Context& context);
 };
-constexpr Pattern kPatterns[] = {
-    {"MaxPool", select_max_pool},
-    {"dovetail.qadd", select_add},
-    {"dovetail.qconv", select_conv},
-    {"dovetail.qgemm", select_gemm},
+// Of several rows for an operator the first that takes it counts.
+constexpr Row kRows[] = {
+    {"max pooling", "MaxPool(x=_)", select_max_pool},
+    {"addition", "dovetail.qadd(a=_, b=_)", select_add},
+    {"convolution", "dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...)", select_conv},
+    {"dense layer of an image", "dovetail.qgemm(Flatten|Reshape(image=_, ...), weights=#, bias=#, scale=#, ...)", select_gemm_of_image},
+    {"dense layer", "dovetail.qgemm(x=_, weights=#, bias=#, scale=#, ...)", select_gemm},
 };
+
+Result<Operation> take(const Context& context, const Row& row) {
+  const isa::HardwareConfig& config = context.config;
+  if (config.batch > 1 && config.block_in != config.block_out)
+    return context.refuse(fmt::format("with batch {} and blocks of {} in and {} out, results do not lie as inputs must", config.batch, config.block_in, config.block_out));
+  if (context.node().outputs.size() > 1) return context.refuse(fmt::format("it has {} results, the accelerator's operations one", context.node().outputs.size()));
+  const Shape& y = context.graph.value(context.node().outputs[0]).type.shape;
+  if (y.size() < 2 || element_count(y) == 0) return context.refuse(fmt::format("its result has the shape {}", to_string(y)));
+  DOVETAIL_ASSIGN(Operation operation, row.make(context));
+  if (const auto fits = std::visit([&](const auto& body) { return fits_buffers(context, operation, body); }, operation.body); !fits.ok())
+    return context.refuse(fits.errors().front().why, fits.errors().front().hint);
+  return operation;
+}
 
 }  // namespace
 
@@ -275,22 +289,14 @@ ImageShape image_shape(const Shape& shape) {
   return {columns == 0 ? 0 : element_count(shape) / columns, columns, 1, 1};
 }
 
-Result<Operation> select(const Graph& graph, NodeId node, const isa::HardwareConfig& config) {
-  const Context context{graph, config, node};
-  for (const Pattern& pattern : kPatterns) {
-    if (pattern.op != context.node().op) continue;
-    if (config.batch > 1 && config.block_in != config.block_out)
-      return context.refuse(fmt::format("with batch {} and blocks of {} in and {} out, results do not lie as inputs must", config.batch, config.block_in, config.block_out));
-    const Shape& y = graph.value(context.node().outputs[0]).type.shape;
-    if (y.size() < 2 || element_count(y) == 0) return context.refuse(fmt::format("its result has the shape {}", to_string(y)));
-    DOVETAIL_ASSIGN(Operation operation, pattern.make(context));
-    if (const auto fits = std::visit([&](const auto& body) { return fits_buffers(context, operation, body); }, operation.body); !fits.ok())
-      return context.refuse(fits.errors().front().why, fits.errors().front().hint);
-    return operation;
-  }
-  const std::string& op = context.node().op;
-  const bool floating = std::any_of(context.node().inputs.begin(), context.node().inputs.end(), [&](ValueId v) { return v.valid() && is_floating(graph.value(v).type.dtype); });
-  return context.refuse(floating ? fmt::format("{} computes in floating point, the accelerator in int8", op) : fmt::format("no accelerator pattern takes {}", op));
+std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config) {
+  std::vector<PatternRow> rows;
+  for (const Row& row : kRows)
+    rows.push_back(pattern_row(std::string(row.name), row.pattern, [&row, config](const Graph& graph, const pattern::Found& found) -> Result<std::any> {
+      DOVETAIL_ASSIGN(Operation operation, take({graph, config, found}, row));
+      return std::any(std::move(operation));
+    }));
+  return rows;
 }
 
 }  // namespace dovetail::accel

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "compiler/graph/graph.h"
 #include "compiler/target/accel/programs.h"
+#include "compiler/target/target.h"
 #include "isa/config.h"
 
 namespace dovetail::accel {
@@ -51,7 +52,7 @@ struct Operation {
   std::variant<ConvOperation, AddOperation, MaxPoolOperation> body;
 };
 
-// The operation that ends in `node`; an error's `why` says what stands against it.
-Result<Operation> select(const graph::Graph& graph, graph::NodeId node, const isa::HardwareConfig& config);
+// The table for that hardware; a match's body is an Operation.
+std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config);
 
 }  // namespace dovetail::accel

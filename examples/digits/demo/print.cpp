@@ -46,7 +46,7 @@ void print_placement(const std::vector<NodePlacement>& placement) {
                row.why + (row.why.empty() || inside.empty() ? "" : "; ") + (inside.empty() ? "" : "with " + inside)});
     folded.erase("into " + row.node);
   }
-  fmt::print("What runs where: {} nodes on the accelerator, {} on the host, {} folded\n\n{}", totals["accelerator"],
+  fmt::print("What runs where: {} nodes on the accelerator, {} on the host, {} folded\n\n{}", totals["accel"],
              totals["host"], totals["folded"], table.to_string());
   for (const auto& [why, operators] : folded)
     if (!operators.empty()) fmt::print("  folded: {} ({})\n", summary(why), why);

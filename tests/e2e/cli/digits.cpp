@@ -59,7 +59,7 @@ TEST_CASE("a compiled bundle gives the model's outputs") {
   std::set<std::string> offloaded;
   const Json report = read_json_file(folder / "c.json").value();
   for (const Json& row : report["placement"])
-    if (row["target"] == "accelerator") offloaded.insert(row["op"].get<std::string>());
+    if (row["target"] == "accel") offloaded.insert(row["op"].get<std::string>());
   CHECK(offloaded == std::set<std::string>{"Conv", "Gemm", "Add", "MaxPool"});
 
   REQUIRE(test::dovetail({"run", bundle, "--output-dir", folder / "a"}).exit == 0);

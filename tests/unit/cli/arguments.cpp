@@ -47,7 +47,7 @@ TEST_CASE("targets are known, here, and listed once") {
   CHECK(*parse_targets("--target", "accel,cpu") == std::vector<std::string>{"accel", "cpu"});
   CHECK_THAT(
       errors(parse_targets("--target", "accel,cuda")),
-      ContainsSubstring("target cuda is not available in this version. Hint: targets of this version: accel, cpu"));
+      ContainsSubstring("target cuda is not available in this version. Hint: targets of this version: accel, cpu, host"));
   CHECK_THAT(errors(parse_targets("--target", "tpu")), ContainsSubstring("there is no target \"tpu\""));
   CHECK_THAT(errors(parse_targets("--target", "accel,")), ContainsSubstring("there is no target \"\""));
   CHECK_THAT(errors(parse_targets("--target", "cpu,cpu")), ContainsSubstring("listed twice"));

@@ -1,0 +1,155 @@
+#include "compiler/group_convex.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/check.h"
+
+namespace dovetail {
+
+namespace {
+
+using Edges = std::vector<std::set<std::size_t>>;
+
+// An order of execution that stays on a colour while it can, so that runs of one colour are long; units that were listed earlier come first.
+std::vector<std::size_t> order(const Edges& reads, const std::vector<std::size_t>& colors) {
+  Edges users(reads.size());
+  std::vector<std::size_t> waiting(reads.size());
+  std::map<std::size_t, std::set<std::size_t>> ready;  // by colour; no empty sets
+  for (std::size_t u = 0; u < reads.size(); ++u) {
+    waiting[u] = reads[u].size();
+    for (const std::size_t producer : reads[u]) users[producer].insert(u);
+    if (waiting[u] == 0) ready[colors[u]].insert(u);
+  }
+  std::vector<std::size_t> ordered;
+  auto current = ready.end();
+  while (!ready.empty()) {
+    // The next colour is that of the earliest unit.
+    if (current == ready.end()) current = std::ranges::min_element(ready, {}, [](const auto& entry) { return *entry.second.begin(); });
+    const std::size_t color = current->first, u = *current->second.begin();
+    current->second.erase(current->second.begin());
+    ordered.push_back(u);
+    for (const std::size_t user : users[u])
+      if (--waiting[user] == 0) ready[colors[user]].insert(user);
+    current = ready.find(color);
+    if (current->second.empty()) {
+      ready.erase(current);
+      current = ready.end();
+    }
+  }
+  DOVETAIL_CHECK(ordered.size() == reads.size(), "an acyclic graph has an order");
+  return ordered;
+}
+
+// Groups as nodes of a graph of their own.
+class Groups {
+ public:
+  Groups(const Edges& reads, const std::vector<std::size_t>& colors, const std::vector<std::size_t>& ordered) : colors_(colors) {
+    std::vector<std::size_t> group_of(ordered.size());
+    for (std::size_t i = 0; i < ordered.size(); ++i) {
+      const std::size_t u = ordered[i];
+      if (i == 0 || colors[ordered[i - 1]] != colors[u]) members_.emplace_back();
+      members_.back().push_back(i);
+      group_of[u] = members_.size() - 1;
+    }
+    reads_.resize(members_.size());
+    for (const std::size_t u : ordered)
+      for (const std::size_t producer : reads[u])
+        if (group_of[producer] != group_of[u]) reads_[group_of[u]].insert(group_of[producer]);
+    ordered_ = &ordered;
+  }
+
+  // Joins what can be joined. Groups are numbered in an order in which they can run, throughout.
+  void join() {
+    for (std::size_t late = 1; late < members_.size();) {
+      const std::set<std::size_t> before = reached_through_others(late);
+      std::size_t early = late;
+      for (std::size_t g = late; g-- > 0;)
+        if (color(g) == color(late) && !before.count(g)) early = g;
+      if (early == late) {
+        ++late;
+      } else {
+        join(early, late);
+        late = 1;
+      }
+    }
+  }
+
+  std::vector<std::vector<std::size_t>> units() const {
+    std::vector<std::vector<std::size_t>> result;
+    for (std::vector<std::size_t> positions : members_) {
+      std::sort(positions.begin(), positions.end());
+      for (std::size_t& position : positions) position = (*ordered_)[position];
+      result.push_back(std::move(positions));
+    }
+    return result;
+  }
+
+ private:
+  std::size_t color(std::size_t group) const { return colors_[(*ordered_)[members_[group].front()]]; }
+
+  // Groups from which a path of at least one group in between leads to `group`.
+  std::set<std::size_t> reached_through_others(std::size_t group) const {
+    std::set<std::size_t> reached;
+    std::vector<std::size_t> open(reads_[group].begin(), reads_[group].end());
+    while (!open.empty()) {
+      const std::size_t next = open.back();
+      open.pop_back();
+      for (const std::size_t producer : reads_[next])
+        if (reached.insert(producer).second) open.push_back(producer);
+    }
+    return reached;
+  }
+
+  // `late` becomes part of `early`; then the groups are numbered anew.
+  void join(std::size_t early, std::size_t late) {
+    members_[early].insert(members_[early].end(), members_[late].begin(), members_[late].end());
+    reads_[early].insert(reads_[late].begin(), reads_[late].end());
+    members_[late].clear();
+    reads_[late].clear();
+    for (std::set<std::size_t>& reads : reads_)
+      if (reads.erase(late) != 0) reads.insert(early);
+    reads_[early].erase(early);
+
+    std::vector<std::size_t> number(members_.size());
+    std::vector<std::vector<std::size_t>> members;
+    std::vector<bool> done(members_.size(), false);
+    std::vector<std::size_t> old;
+    while (members.size() + 1 < members_.size()) {
+      const std::size_t before = members.size();
+      for (std::size_t g = 0; g < members_.size(); ++g) {
+        if (g == late || done[g] || !std::ranges::all_of(reads_[g], [&](std::size_t producer) { return done[producer]; })) continue;
+        done[g] = true;
+        number[g] = members.size();
+        members.push_back(std::move(members_[g]));
+        old.push_back(g);
+      }
+      DOVETAIL_CHECK(members.size() > before, "joined groups have closed a circle");
+    }
+    Edges renumbered(members.size());
+    for (std::size_t g = 0; g < members.size(); ++g)
+      for (const std::size_t producer : reads_[old[g]]) renumbered[g].insert(number[producer]);
+    members_ = std::move(members);
+    reads_ = std::move(renumbered);
+  }
+
+  const std::vector<std::size_t>& colors_;
+  const std::vector<std::size_t>* ordered_ = nullptr;
+  std::vector<std::vector<std::size_t>> members_;  // positions in the order
+  Edges reads_;                                    // groups that a group reads from, without itself
+};
+
+}  // namespace
+
+std::vector<std::vector<std::size_t>> group_convex(const std::vector<std::vector<std::size_t>>& reads, const std::vector<std::size_t>& colors) {
+  DOVETAIL_CHECK(reads.size() == colors.size(), "every unit has a colour");
+  Edges edges;
+  for (const std::vector<std::size_t>& list : reads) edges.emplace_back(list.begin(), list.end());
+  const std::vector<std::size_t> ordered = order(edges, colors);
+  Groups groups(edges, colors, ordered);
+  groups.join();
+  return groups.units();
+}
+
+}  // namespace dovetail

@@ -1,0 +1,11 @@
+// The accelerator as a target: the table of select.h, regions of region.h, packed tensors at their borders.
+#pragma once
+
+#include "compiler/target/target.h"
+#include "isa/config.h"
+
+namespace dovetail::accel {
+
+TargetPointer make_target(const isa::HardwareConfig& hardware);
+
+}  // namespace dovetail::accel

@@ -1,0 +1,88 @@
+// The open interface of a back end. A target is a name, a table of patterns with predicates, an estimate of what they cost, and a code generator that turns
+// regions of the graph into steps of the bundle. docs/adding-a-target.md leads through one.
+#pragma once
+
+#include <any>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "compiler/bundle_builder.h"
+#include "compiler/graph/graph.h"
+#include "compiler/pattern.h"
+
+namespace dovetail {
+
+// What a row of a target's table takes of a graph, and what the target has made of it.
+struct Match {
+  std::string row;                      // its name
+  std::vector<graph::NodeId> nodes;     // covered, in execution order
+  std::vector<graph::ValueId> inputs;   // read from outside, constants left out
+  std::vector<graph::ValueId> outputs;  // results of the last node
+  std::any body;                        // the target's own
+};
+
+struct PatternRow {
+  std::string name;
+  pattern::Pattern pattern;
+  // The predicate: what the target makes of the nodes (Match::body), or a diagnostic whose `why` says in words what stands against it, with both
+  // numbers. Null: whatever the pattern matches is taken.
+  std::function<Result<std::any>(const graph::Graph& graph, const pattern::Found& found)> take = nullptr;
+};
+
+// Matches that run on one target without leaving it.
+struct Region {
+  std::string name;
+  std::vector<Match> matches;                    // in execution order
+  std::vector<graph::ValueId> inputs, outputs;   // read from outside, constants left out; read outside, or asked for
+
+  std::vector<graph::NodeId> nodes() const;
+};
+
+// Index maps (compiler/schedule/index_map.h) by value; a value without one lies as the model has it.
+using Layouts = std::map<graph::ValueId, std::string>;
+
+// How values lie when a region begins.
+struct Surroundings {
+  Layouts layouts;                // of values that earlier regions have computed
+  std::set<graph::ValueId> free;  // inputs of the model that nothing has read yet: the first reader decides how they lie
+};
+
+// A region ready to be emitted.
+struct RegionPlan {
+  Layouts wants;   // of the region's inputs, as its first reader takes them
+  Layouts leaves;  // of the values it computes
+  // Appends the region's steps. Called once, after those of all regions that it reads from.
+  std::function<Result<void>(BundleBuilder& builder)> emit;
+};
+
+// Dumps of a region's inner stages, one call per operation or region: "loops", "schedule", "trace", "stream".
+using Dump = std::function<void(std::string_view stage, std::string_view text)>;
+
+class Target {
+ public:
+  virtual ~Target() = default;
+
+  virtual std::string_view name() const = 0;  // as in --target
+  virtual std::span<const PatternRow> patterns() const = 0;
+  // Why no row takes nodes of that operator.
+  virtual std::string no_pattern(const graph::Graph& graph, graph::NodeId node) const;
+  // Pure: no state is kept from region to region.
+  virtual Result<RegionPlan> plan(const graph::Graph& graph, const Region& region, const Surroundings& surroundings, const Dump& dump) const = 0;
+};
+using TargetPointer = std::shared_ptr<const Target>;
+
+// The first row of the table that takes the node as the last of its pattern. Errors: one diagnostic; its `why` joins the reasons of all rows that may end
+// in such a node.
+Result<Match> select(const Target& target, const graph::Graph& graph, graph::NodeId node);
+
+// A row of a table; the pattern's text must be right.
+PatternRow pattern_row(std::string name, std::string_view pattern, decltype(PatternRow::take) take = nullptr);
+
+}  // namespace dovetail

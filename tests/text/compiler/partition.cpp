@@ -1,0 +1,160 @@
+// The partition: graph in, placement out. Targets here are tables alone; nothing is generated.
+#include "compiler/partition.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tests/catch.h"
+#include "tests/text/compiler/passes/make_graph.h"
+
+namespace dovetail {
+
+using graph::ValueId;
+using test::GraphMaker;
+
+namespace {
+
+class TableTarget : public Target {
+ public:
+  TableTarget(std::string name, std::vector<PatternRow> rows) : name_(std::move(name)), rows_(std::move(rows)) {}
+  std::string_view name() const override { return name_; }
+  std::span<const PatternRow> patterns() const override { return rows_; }
+  Result<RegionPlan> plan(const graph::Graph&, const Region&, const Surroundings&, const Dump&) const override { return RegionPlan{}; }
+
+ private:
+  std::string name_;
+  std::vector<PatternRow> rows_;
+};
+TargetPointer target(std::string name, std::vector<PatternRow> rows) { return std::make_shared<TableTarget>(std::move(name), std::move(rows)); }
+
+// "dsp": products with a Relu behind them, of no more than 4 columns; "vec": elementwise operators; "host": everything.
+std::vector<TargetPointer> targets() {
+  const auto narrow = [](const graph::Graph& graph, const pattern::Found& found) -> Result<std::any> {
+    const Shape& shape = graph.value(found.values.at("w")).type.shape;
+    if (shape[1] > 4) return Diagnostic{"too wide", "", fmt::format("{} columns > 4", shape[1]), "split it"};
+    return std::any{};
+  };
+  return {target("dsp", {pattern_row("product", "Relu?(MatMul(_, w=#))", narrow)}), target("vec", {pattern_row("elementwise", "Add|Mul|Relu|Neg")}), target("host", {pattern_row("any", "*")})};
+}
+
+struct Maker : GraphMaker {
+  ValueId product(const std::string& name, ValueId x, std::int64_t columns) {
+    return node("MatMul", name, {x, constant(name + "_w", NdArray(DType::float32, {graph.value(x).type.shape[1], columns}))});
+  }
+};
+
+// One line a region: "dsp: a_node+r_node, b_node | reads x | gives b", then refusals "node not on dsp: why".
+std::string placed(const GraphMaker& make, PartitionOptions options) {
+  if (options.available.empty()) options.available = targets();
+  if (options.fallback.empty()) options.fallback = {"host"};
+  REQUIRE(graph::verify(make.graph).ok());
+  const auto parts = partition(make.graph, options);
+  if (!parts) return to_string(parts.errors());
+  const auto names = [&](const std::vector<ValueId>& values) {
+    std::vector<std::string> list;
+    for (const ValueId value : values) list.push_back(make.graph.value(value).name);
+    return fmt::format("{}", fmt::join(list, " "));
+  };
+  std::string text;
+  for (const PartitionRegion& part : parts->regions) {
+    std::vector<std::string> matches;
+    for (const Match& match : part.region.matches) {
+      std::vector<std::string> nodes;
+      for (const graph::NodeId node : match.nodes) nodes.push_back(make.graph.node(node).name);
+      matches.push_back(fmt::format("{}{}", fmt::join(nodes, "+"), parts->fallback.count(match.nodes.back()) ? "!" : ""));
+    }
+    text += fmt::format("{}: {} | reads {} | gives {}\n", part.target->name(), fmt::join(matches, ", "), names(part.region.inputs), names(part.region.outputs));
+  }
+  for (const auto& [node, refusals] : parts->refused)
+    for (const Refusal& refusal : refusals) text += fmt::format("{} not on {}: {}\n", make.graph.node(node).name, refusal.target, refusal.why);
+  return text;
+}
+
+// x -> a (4 columns) -> r = Relu -> b (8 columns) -> s = Add(b, b) -> n = Neg
+struct Chain : Maker {
+  Chain() {
+    const ValueId x = input("x", DType::float32, {2, 4}), r = node("Relu", "r", {product("a", x, 4)}), b = product("b", r, 8);
+    output(node("Neg", "n", {node("Add", "s", {b, b})}));
+  }
+};
+
+}  // namespace
+
+TEST_CASE("partition: targets in order of preference, reasons of those that refused") {
+  CHECK(placed(Chain(), {.targets = {"dsp", "vec", "host"}}) ==
+        "dsp: a_node+r_node | reads x | gives r\n"
+        "host: b_node | reads r | gives b\n"
+        "vec: s_node, n_node | reads b | gives n\n"
+        "b_node not on dsp: 8 columns > 4\n"
+        "b_node not on vec: no pattern of vec ends in MatMul\n"
+        "s_node not on dsp: no pattern of dsp ends in Add\n"
+        "n_node not on dsp: no pattern of dsp ends in Neg\n");
+  CHECK(placed(Chain(), {.targets = {"vec", "dsp"}}) ==
+        "dsp: a_node | reads x | gives a\n"
+        "vec: r_node | reads a | gives r\n"
+        "host: b_node! | reads r | gives b\n"
+        "vec: s_node, n_node | reads b | gives n\n"
+        "a_node not on vec: no pattern of vec ends in MatMul\n"
+        "b_node not on vec: no pattern of vec ends in MatMul\n"
+        "b_node not on dsp: 8 columns > 4\n");
+  CHECK(placed(Chain(), {.targets = {"host", "dsp"}}) == "host: a_node, r_node, b_node, s_node, n_node | reads x | gives n\n");
+}
+
+TEST_CASE("partition: a reason comes from the pattern where no predicate was asked") {
+  Maker make;
+  const ValueId x = make.input("x", DType::float32, {2, 2}), y = make.input("y", DType::float32, {2, 2});
+  make.output(make.node("MatMul", "z", {x, y}));
+  CHECK(placed(make, {.targets = {"dsp"}}) == "host: z_node! | reads x y | gives z\nz_node not on dsp: the operand `w` of z_node is not constant\n");
+  CHECK(placed(make, {.targets = {"dsp"}, .strict = true}) ==
+        "error: dsp does not take z_node (z_node): the operand `w` of z_node is not constant. Hint: add cpu to --target, leave out --strict, or change the model");
+}
+
+TEST_CASE("partition: nodes placed by hand") {
+  CHECK(placed(Chain(), {.targets = {"host"}, .place = {{"a_node", "dsp"}, {"n_node", "vec"}}}) ==
+        "dsp: a_node | reads x | gives a\n"
+        "host: r_node, b_node, s_node | reads a | gives s\n"
+        "vec: n_node | reads s | gives n\n");
+  // A pattern does not take along what is placed elsewhere.
+  CHECK(placed(Chain(), {.targets = {"dsp", "host"}, .place = {{"a_node", "host"}}}) ==
+        "host: a_node, r_node, b_node, s_node, n_node | reads x | gives n\n"
+        "r_node not on dsp: the pattern \"product\" would cover a_node, which is placed on host\n"
+        "b_node not on dsp: 8 columns > 4\n"
+        "s_node not on dsp: no pattern of dsp ends in Add\n"
+        "n_node not on dsp: no pattern of dsp ends in Neg\n");
+  CHECK(placed(Chain(), {.targets = {"host"}, .place = {{"b_node", "dsp"}}}) == "error: dsp does not take b_node (b_node): 8 columns > 4. Hint: split it");
+}
+
+TEST_CASE("partition: unknown names, and names twice") {
+  CHECK(placed(Chain(), {.targets = {"gpu"}, .place = {{"c", "host"}, {"a_node", "fpga"}}}) ==
+        "error: unknown target \"gpu\" (--target): there are the targets dsp, vec, host. Hint: choose one of them\n"
+        "error: unknown target \"fpga\" (--place): there are the targets dsp, vec, host. Hint: choose one of them\n"
+        "error: cannot place \"c\" (--place): the graph has no node of that name. Hint: `dovetail compile --dump integer` lists the nodes");
+  PartitionOptions twice{.available = targets(), .targets = {"host"}};
+  twice.available.push_back(target("dsp", {}));
+  CHECK(placed(Chain(), twice) ==
+        "error: two targets are named dsp (CompileOptions::backends): --target could not tell them apart. Hint: give each back end a name of its own");
+}
+
+TEST_CASE("partition: branches of one target are one region where nothing of them lies between") {
+  Maker make;
+  const ValueId x = make.input("x", DType::float32, {2, 4}), y = make.input("y", DType::float32, {2, 4});
+  // The product of y must not tear the elementwise region apart: it reads nothing of it.
+  const ValueId a = make.node("Neg", "a", {x}), p = make.product("p", y, 4);
+  make.output(make.node("Add", "s", {a, p}));
+  CHECK(placed(make, {.targets = {"dsp", "vec"}}) ==
+        "dsp: p_node | reads y | gives p\n"
+        "vec: a_node, s_node | reads x p | gives s\n"
+        "a_node not on dsp: no pattern of dsp ends in Neg\n"
+        "s_node not on dsp: no pattern of dsp ends in Add\n");
+  // Here it does.
+  Maker through;
+  const ValueId z = through.input("x", DType::float32, {2, 4}), b = through.node("Neg", "b", {z});
+  through.output(through.node("Add", "s", {b, through.product("p", b, 4)}));
+  CHECK(placed(through, {.targets = {"vec", "dsp"}}) ==
+        "vec: b_node | reads x | gives b\n"
+        "dsp: p_node | reads b | gives p\n"
+        "vec: s_node | reads b p | gives s\n"
+        "p_node not on vec: no pattern of vec ends in MatMul\n");
+}
+
+}  // namespace dovetail
