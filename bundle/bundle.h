@@ -92,7 +92,16 @@ struct AccelStep {
   std::vector<InstructionRange> ranges;
   std::uint64_t uops = 0;  // micro-ops in the image
 };
-using Step = std::variant<HostStep, CpuStep, AccelStep>;
+// A region for a device that the kit does not know: code of a back end of the user's, run by whoever the runtime is given for that device
+// (runtime/device.h).
+struct ExternStep {
+  std::string name;
+  std::vector<std::string> origins;  // imported node names that it stands for
+  std::string device;                // by which name the runtime finds it
+  std::vector<std::byte> payload;    // what the back end made; only the device knows what it means
+  std::vector<TensorIndex> arguments, results;
+};
+using Step = std::variant<HostStep, CpuStep, AccelStep, ExternStep>;
 
 struct Bundle {
   std::string name;

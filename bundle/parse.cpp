@@ -154,6 +154,7 @@ class Reader {
     if (kind == "host") bundle.steps.emplace_back(read_host(item));
     else if (kind == "cpu") bundle.steps.emplace_back(read_cpu(item));
     else if (kind == "accel") bundle.steps.emplace_back(read_accel(item));
+    else if (kind == "extern") bundle.steps.emplace_back(read_extern(item));
     else item.at("kind").fail(fmt::format("unknown kind of step \"{}\"", kind));
   }
 
@@ -185,6 +186,18 @@ class Reader {
     step.integer = item.at("integer").flag();
     step.code_bytes = item.at("code_bytes").natural(kMaxTensorBytes);
     step.failures = item.at("failures").texts();
+    return step;
+  }
+
+  ExternStep read_extern(const ManifestValue& item) {
+    ExternStep step;
+    step.name = item.at("name").text();
+    step.origins = item.at("origins").texts();
+    step.device = item.at("device").text();
+    step.arguments = read_indices(item.at("arguments"));
+    step.results = read_indices(item.at("results"));
+    const auto content = blob(item.at("payload"));
+    step.payload.assign(content.begin(), content.end());
     return step;
   }
 

@@ -119,6 +119,16 @@ Json to_json(const AccelStep& step, BlobWriter& blobs) {
           {"uops", step.uops}};
 }
 
+Json to_json(const ExternStep& step, BlobWriter& blobs) {
+  return {{"kind", "extern"},
+          {"name", step.name},
+          {"origins", step.origins},
+          {"device", step.device},
+          {"payload", blobs.add(step.payload)},
+          {"arguments", step.arguments},
+          {"results", step.results}};
+}
+
 }  // namespace
 
 std::vector<std::byte> serialize(const Bundle& bundle) {

@@ -108,6 +108,13 @@ class Verifier {
     for (const TensorIndex index : step.results) define(index, "a result");
   }
 
+  void check(const ExternStep& step) {
+    step_ += fmt::format(" \"{}\"", step.name);
+    if (step.device.empty()) fail("it names no device");
+    for (const TensorIndex index : step.arguments) use(index, "an argument");
+    for (const TensorIndex index : step.results) define(index, "a result");
+  }
+
   void check(const AccelStep& step) {
     step_ += fmt::format(" \"{}\"", step.name);
     for (const Binding& binding : step.inputs) use(binding.tensor, "an input");

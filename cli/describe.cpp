@@ -69,6 +69,11 @@ Result<Description> describe_bundle(std::span<const std::byte> bytes, const std:
       steps.push_back({{"name", cpu->name}, {"target", "cpu"}, {"kernel", cpu->symbol}, {"operations", cpu->operations}, {"origins", cpu->origins}});
       continue;
     }
+    if (const auto* other = std::get_if<bundle::ExternStep>(&step)) {
+      table.add({other->name, other->device, "-", bytes_text(other->payload.size()), fmt::format("{}", fmt::join(other->origins, ", "))});
+      steps.push_back({{"name", other->name}, {"target", other->device}, {"payload_bytes", other->payload.size()}, {"origins", other->origins}});
+      continue;
+    }
     const auto& accel = std::get<bundle::AccelStep>(step);
     std::vector<std::string> origins;
     for (const auto& range : accel.ranges) origins.insert(origins.end(), range.origins.begin(), range.origins.end());

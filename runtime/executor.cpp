@@ -18,9 +18,10 @@ struct Executor::State {
 namespace {
 
 Result<std::unique_ptr<ReadyStep>> ready(const bundle::Bundle& bundle, const bundle::Step& step, const MakeSimulator& make_simulator,
-                                         const std::shared_ptr<CpuDevice>& cpu) {
+                                         const std::shared_ptr<CpuDevice>& cpu, const ExecutorOptions& options) {
   if (const auto* host = std::get_if<bundle::HostStep>(&step)) return make_host_step(bundle, *host);
   if (const auto* kernel = std::get_if<bundle::CpuStep>(&step)) return make_cpu_step(cpu, *kernel);
+  if (const auto* other = std::get_if<bundle::ExternStep>(&step)) return make_extern_step(bundle, *other, options.devices);
   return make_accel_step(std::get<bundle::AccelStep>(step), make_simulator);
 }
 
@@ -35,7 +36,7 @@ Result<Executor> Executor::make(bundle::Bundle bundle, const MakeSimulator& make
     DOVETAIL_ASSIGN(cpu, load_cpu(state->bundle, options.threads));
   }
   for (const bundle::Step& step : state->bundle.steps) {
-    DOVETAIL_ASSIGN(auto made, ready(state->bundle, step, make_simulator, cpu));
+    DOVETAIL_ASSIGN(auto made, ready(state->bundle, step, make_simulator, cpu, options));
     state->steps.push_back(std::move(made));
   }
   state->computed.resize(state->bundle.tensors.size());

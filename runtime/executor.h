@@ -13,6 +13,7 @@
 #include "base/ndarray.h"
 #include "base/result.h"
 #include "bundle/bundle.h"
+#include "runtime/device.h"
 #include "simulator/engine_options.h"
 #include "simulator/simulator.h"
 
@@ -33,7 +34,7 @@ std::vector<Engine> engines();
 
 struct StepProfile {
   std::string name;
-  std::string target;  // "host", "cpu" or "accel"
+  std::string target;  // "host", "cpu", "accel" or the device of an extern step
   double seconds = 0;
   simulator::Counters counters;  // accelerator steps
 };
@@ -50,6 +51,7 @@ struct RunOptions {
 int default_threads();  // one per processor that this process may use
 struct ExecutorOptions {
   int threads = 0;  // that run CPU steps; 0: one per processor that this process may use
+  std::vector<std::shared_ptr<Device>> devices = {};  // of the caller, for the steps of its back ends (runtime/device.h)
 };
 
 // Missing, superfluous, wrongly typed or shaped inputs, all of them together. Executor::run does the same first.
