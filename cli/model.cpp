@@ -26,6 +26,10 @@ void ModelArguments::declare(Options& options) {
   options.values("--place", "NODE=TARGET", place, "put this node on this target; repeatable");
   options.values("--shape", "NAME=SHAPE", shapes,
                  "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable");
+  options.value("--offload", "RULE", offload,
+                "when a region leaves a target listed later: always, possible (default: unless its borders alone cost more than it costs there), cost (only if it saves more "
+                "than its borders cost)");
+  options.value("--clock", "MHZ", clock, "clock of the accelerator, where its cycles are compared with seconds (default 1000)");
   options.flag("--strict", strict, "refuse nodes that no listed target takes, instead of running them on the host");
 }
 
@@ -35,6 +39,7 @@ std::vector<std::string> ModelArguments::compile_only_options() const {
   if (!shapes.empty()) given.emplace_back("--shape");
   if (strict) given.emplace_back("--strict");
   if (cpu != "native") given.emplace_back("--cpu");
+  if (offload != "possible") given.emplace_back("--offload");
   return given;
 }
 
@@ -66,6 +71,11 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   options.targets = model.targets;
   options.hardware = model.hardware;
   options.strict = arguments.strict;
+  const auto offload = offload_from_name(arguments.offload);
+  if (!offload) return Diagnostic{"bad value of --offload", arguments.offload, "there is no such rule", "rules: always, possible, cost"};
+  options.offload = *offload;
+  DOVETAIL_ASSIGN(const std::int64_t clock, parse_count("--clock", arguments.clock, 1, 100'000));
+  options.clock_mhz = static_cast<double>(clock);
   options.cpu = arguments.cpu;
   if (const auto processor = cpu::find_cpu("native"); processor.ok()) options.context.evaluate = cpu::jit_evaluate(*processor);
   auto compiled = compile(std::move(imported), options);

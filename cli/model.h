@@ -19,6 +19,7 @@ struct ModelArguments {
   std::string cpu = "native";
   std::vector<std::string> place, shapes;
   bool strict = false;
+  std::string offload = "possible", clock = "1000";
 
   // --target, --hw, --cpu, --place, --shape, --strict.
   void declare(Options& options);

@@ -16,10 +16,13 @@ using graph::ValueId;
 
 namespace {
 
+constexpr std::pair<Offload, std::string_view> kOffload[] = {{Offload::always, "always"}, {Offload::possible, "possible"}, {Offload::cost, "cost"}};
+
 // What is placed as a whole.
 struct Unit {
   std::size_t target;  // position among those available
   Match match;
+  Cost cost;
 };
 
 class Partitioner {
@@ -35,7 +38,9 @@ class Partitioner {
       if (!covered_.count(*node)) place(*node);
     if (!errors_.empty()) return errors_;
     std::reverse(units_.begin(), units_.end());
-    group();
+    // Every round moves nodes to targets that stand later in the user's order, so that it ends.
+    do group();
+    while (give_up_regions());
     return std::move(result_);
   }
 
@@ -88,6 +93,11 @@ class Partitioner {
     return match;
   }
 
+  Unit unit(std::size_t target, Match match) const {
+    const Cost cost = options_.available[target]->cost(graph_, match);
+    return {target, std::move(match), cost};
+  }
+
   void place(NodeId id) {
     const std::string wanted = placement_of(id);
     std::vector<std::string> order = wanted.empty() ? options_.targets : std::vector{wanted};
@@ -103,7 +113,7 @@ class Partitioner {
       if (match.ok()) {
         covered_.insert(match->nodes.begin(), match->nodes.end());
         if (i >= asked) result_.fallback.insert(id);
-        units_.push_back({t, *std::move(match)});
+        units_.push_back(unit(t, *std::move(match)));
         return;
       }
       const Diagnostic& refusal = match.errors().front();
@@ -120,6 +130,8 @@ class Partitioner {
   // ---- Regions ------------------------------------------------------------------------------------------------------------------
 
   void group() {
+    result_.regions.clear();
+    groups_.clear();
     std::map<NodeId, std::size_t> unit_of;
     for (std::size_t u = 0; u < units_.size(); ++u)
       for (const NodeId node : units_[u].match.nodes) unit_of[node] = u;
@@ -130,14 +142,83 @@ class Partitioner {
       for (const ValueId input : units_[u].match.inputs)
         if (const NodeId producer = graph_.value(input).producer; producer.valid()) reads[u].push_back(unit_of.at(producer));
     }
-    for (const std::vector<std::size_t>& members : group_convex(reads, colors)) {
-      PartitionRegion part{options_.available[units_[members.front()].target], {}};
+    groups_ = group_convex(reads, colors);
+    for (const std::vector<std::size_t>& members : groups_) {
+      PartitionRegion part{options_.available[units_[members.front()].target], {}, {}, 0, {}};
       part.region.name = fmt::format("region{}", result_.regions.size());
-      for (const std::size_t u : members) part.region.matches.push_back(std::move(units_[u].match));
+      for (const std::size_t u : members) {
+        part.region.matches.push_back(units_[u].match);
+        part.cost += units_[u].cost;
+      }
       find_borders(part.region);
+      for (const std::vector<ValueId>& values : {part.region.inputs, part.region.outputs})
+        for (const ValueId value : values) part.border_seconds += part.target->border_seconds(graph_.value(value).type);
       result_.regions.push_back(std::move(part));
     }
   }
+
+  // Regions that do not pay, to other targets. False where all pay.
+  bool give_up_regions() {
+    std::vector<bool> gone(units_.size(), false);
+    std::vector<Unit> instead;
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+      PartitionRegion& part = result_.regions[g];
+      std::vector<Unit> units = other_units(part.region, units_[groups_[g].front()].target);
+      if (units.empty()) continue;
+      part.elsewhere.emplace();
+      for (const Unit& unit : units) *part.elsewhere += unit.cost;
+      const double saved = part.elsewhere->seconds - part.cost.seconds;
+      const bool pays = options_.offload == Offload::always || (options_.offload == Offload::possible ? part.elsewhere->seconds : saved) > part.border_seconds;
+      if (pays) continue;
+      const std::string why = options_.offload == Offload::possible
+                                  ? fmt::format("to bring its region of {} over the border costs {}, all of it on {} costs {}", counted(part.region), microseconds(part.border_seconds),
+                                                options_.available[units.front().target]->name(), microseconds(part.elsewhere->seconds))
+                                  : fmt::format("its region of {} saves {}, to bring it over the border costs {}", counted(part.region), microseconds(saved), microseconds(part.border_seconds));
+      for (const std::size_t u : groups_[g]) gone[u] = true;
+      for (Unit& unit : units) {
+        result_.refused[unit.match.nodes.back()].push_back({std::string(part.target->name()), why});
+        instead.push_back(std::move(unit));
+      }
+    }
+    if (instead.empty()) return false;
+    for (std::size_t u = 0; u < units_.size(); ++u)
+      if (!gone[u]) instead.push_back(std::move(units_[u]));
+    // Units in the order of the graph: what is free in the order of execution follows it.
+    std::map<NodeId, std::size_t> position;
+    for (const NodeId node : graph_.topological_order()) position.emplace(node, position.size());
+    std::ranges::sort(instead, {}, [&](const Unit& unit) { return position.at(unit.match.nodes.back()); });
+    units_ = std::move(instead);
+    return true;
+  }
+
+  // The region's nodes on targets that the user listed behind `target`; empty where that is not all of them, or the user has placed one.
+  std::vector<Unit> other_units(const Region& region, std::size_t target) const {
+    const std::vector<NodeId> nodes = region.nodes();
+    if (std::ranges::any_of(nodes, [&](NodeId id) { return !placement_of(id).empty(); })) return {};
+    auto later = std::ranges::find(options_.targets, options_.available[target]->name());
+    if (later == options_.targets.end()) return {};
+    ++later;
+    const std::set<NodeId> own(nodes.begin(), nodes.end());
+    std::set<NodeId> covered;
+    std::vector<Unit> units;
+    for (auto node = nodes.rbegin(); node != nodes.rend(); ++node) {
+      if (covered.count(*node)) continue;
+      bool taken = false;
+      for (auto name = later; name != options_.targets.end() && !taken; ++name) {
+        const std::size_t t = *find(*name);
+        auto match = try_target(t, *node);
+        if (!match.ok() || !std::ranges::all_of(match->nodes, [&](NodeId id) { return own.count(id) && !covered.count(id); })) continue;
+        covered.insert(match->nodes.begin(), match->nodes.end());
+        units.push_back(unit(t, *std::move(match)));
+        taken = true;
+      }
+      if (!taken) return {};
+    }
+    return units;
+  }
+
+  static std::string microseconds(double seconds) { return fmt::format("{:.3g} us", seconds * 1e6); }
+  static std::string counted(const Region& region) { return fmt::format("{} operation{}", region.matches.size(), region.matches.size() == 1 ? "" : "s"); }
 
   void find_borders(Region& region) const {
     const std::vector<NodeId> nodes = region.nodes();
@@ -155,10 +236,22 @@ class Partitioner {
   Diagnostics errors_;
   Partition result_;
   std::vector<Unit> units_;
+  std::vector<std::vector<std::size_t>> groups_;  // units of each region
   std::set<NodeId> covered_;
 };
 
 }  // namespace
+
+std::string_view name(Offload offload) {
+  for (const auto& [mode, text] : kOffload)
+    if (mode == offload) return text;
+  return {};
+}
+std::optional<Offload> offload_from_name(std::string_view name) {
+  for (const auto& [mode, text] : kOffload)
+    if (text == name) return mode;
+  return std::nullopt;
+}
 
 Result<Partition> partition(const Graph& graph, const PartitionOptions& options) { return Partitioner(graph, options).run(); }
 

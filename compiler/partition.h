@@ -1,9 +1,12 @@
 // Which node runs where: the tables of the targets in order of preference, and maximal regions of one target in execution order.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -12,12 +15,22 @@
 
 namespace dovetail {
 
+// When a region goes to a target although another listed one would take it, too. Estimates, of docs/partition.md.
+enum class Offload : std::uint8_t {
+  always,    // whenever its patterns take it
+  possible,  // unless it cannot pay: its borders alone cost more than all of it on the other target, however fast this one is
+  cost,      // only if it saves more than its borders cost
+};
+std::string_view name(Offload offload);
+std::optional<Offload> offload_from_name(std::string_view name);
+
 struct PartitionOptions {
   std::vector<TargetPointer> available = {};      // those that may be named; names are unique
   std::vector<std::string> targets = {};          // in order of preference
   std::vector<std::string> fallback = {};         // behind them, for nodes that no listed target takes
   std::map<std::string, std::string> place = {};  // node name -> target, by the user
   bool strict = false;                            // no fallback
+  Offload offload = Offload::possible;
 };
 
 // Why a node does not run on a target that was asked before the one that took it.
@@ -27,6 +40,10 @@ struct Refusal {
 struct PartitionRegion {
   TargetPointer target;
   Region region;
+  Cost cost;                  // sum over its matches
+  double border_seconds = 0;  // of all tensors that cross its border
+  // What it would cost on the next listed targets that take it; nothing where one of its nodes finds none, or was placed here by the user.
+  std::optional<Cost> elsewhere = {};
 };
 struct Partition {
   std::vector<PartitionRegion> regions;                   // in execution order; every live node once
@@ -35,6 +52,7 @@ struct Partition {
   std::set<graph::NodeId> fallback;                       // taken by a target that was not asked for
 };
 
+// A region that does not pay is taken apart, and its nodes go to the next targets in the user's order; then regions are made anew, until all that stay pay.
 // Regions are convex, and their order is one in which they can run. They are maximal: no two regions of one target could be one.
 // Errors: an unknown target or node name; a placement that no pattern allows; with `strict`, every node that no listed target takes.
 Result<Partition> partition(const graph::Graph& graph, const PartitionOptions& options);

@@ -87,7 +87,8 @@ class Pipeline {
     Partition parts;
     DOVETAIL_TRY(timed("partition", [&]() -> Result<void> {
       DOVETAIL_TRY(find_processor());
-      PartitionOptions partition_options{built_in_targets({options_.hardware, processor_, options_.fuse}), options_.targets, {"cpu", "host"}, options_.place, options_.strict};
+      PartitionOptions partition_options{built_in_targets({options_.hardware, options_.clock_mhz, processor_, options_.fuse}), options_.targets, {"cpu", "host"}, options_.place,
+                                         options_.strict, options_.offload};
       partition_options.available.insert(partition_options.available.begin(), options_.backends.begin(), options_.backends.end());
       DOVETAIL_ASSIGN(parts, partition(graph, partition_options));
       return {};

@@ -13,6 +13,7 @@
 #include "bundle/bundle.h"
 #include "compiler/graph/graph.h"
 #include "compiler/import/onnx.h"
+#include "compiler/partition.h"
 #include "compiler/passes/pass.h"
 #include "compiler/target/target.h"
 #include "isa/config.h"
@@ -23,7 +24,9 @@ struct CompileOptions {
   std::vector<std::string> targets = {"accel"};    // in order of preference: accel, cpu, host (the interpreter), or one of `backends`
   std::vector<TargetPointer> backends = {};        // of the caller, beside those of the kit (docs/adding-a-target.md)
   isa::HardwareConfig hardware;                    // for "accel"
+  double clock_mhz = 1000;                         // of "accel", where its cycles are compared with other targets' seconds
   std::map<std::string, std::string> place;        // node name -> target
+  Offload offload = Offload::possible;             // when regions leave the targets that are listed later
   bool strict = false;                             // refuse nodes that no listed target takes, instead of running them on the host
   // Every accelerator operation's result becomes a tensor of the bundle, so that a run can be compared operation by operation. The instructions
   // stay the same; each tensor costs a host step that unpacks it.

@@ -13,7 +13,7 @@ struct Row {
   TargetPointer (*make)(const TargetOptions& options);
 };
 constexpr Row kTargets[] = {
-    {"accel", [](const TargetOptions& options) { return accel::make_target(options.hardware); }},
+    {"accel", [](const TargetOptions& options) { return accel::make_target(options.hardware, options.clock_mhz); }},
     {"cpu", [](const TargetOptions& options) { return cpu::make_target(options.processor, options.fuse); }},
     {"host", [](const TargetOptions&) { return host::make_target(); }},
 };

@@ -14,6 +14,7 @@ namespace dovetail {
 
 struct TargetOptions {
   isa::HardwareConfig hardware;       // of accel
+  double clock_mhz = 1000;            // of accel, in estimates of seconds
   std::optional<cpu::Cpu> processor;  // of cpu; empty: its loop programs are interpreted
   bool fuse = true;                   // nodes to kernels, on cpu
 };

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compiler/ops/op.h"
+#include "compiler/target/cpu/relayout.h"
+
 namespace dovetail {
 
 using graph::Graph;
@@ -52,6 +55,39 @@ Result<Match> select(const Target& target, const Graph& graph, NodeId id) {
   return Diagnostic{fmt::format("{} does not take {}", target.name(), node.name), node.name,
                     reasons.empty() ? target.no_pattern(graph, id) : fmt::format("{}", fmt::join(reasons, "; ")),
                     hint.empty() ? "choose another target for it" : hint};
+}
+
+Cost& Cost::operator+=(const Cost& other) {
+  seconds += other.seconds;
+  operations += other.operations;
+  bytes += other.bytes;
+  return *this;
+}
+
+Cost count_work(const Graph& graph, const std::vector<NodeId>& nodes) {
+  Cost work;
+  std::set<graph::ValueId> moved;
+  const auto move = [&](graph::ValueId id) {
+    if (!id.valid() || !moved.insert(id).second) return;
+    const graph::TensorType& type = graph.value(id).type;
+    work.bytes += static_cast<std::uint64_t>(element_count(type.shape) * size_bytes(type.dtype));
+  };
+  const std::set<NodeId> own(nodes.begin(), nodes.end());
+  for (const NodeId id : nodes) {
+    const graph::Node& node = graph.node(id);
+    if (const auto program = ops::define(graph, id); program.ok()) {
+      const cpu::Operations operations = cpu::count_operations(*program);
+      work.operations += operations.floating + operations.integer;
+    }
+    for (const graph::ValueId input : node.inputs)
+      if (input.valid() && !own.count(graph.value(input).producer)) move(input);
+    for (const graph::ValueId output : node.outputs) {
+      if (!output.valid()) continue;
+      const std::vector<NodeId> users = graph.users(output);
+      if (graph.is_output(output) || users.empty() || std::ranges::any_of(users, [&](NodeId user) { return !own.count(user); })) move(output);
+    }
+  }
+  return work;
 }
 
 PatternRow pattern_row(std::string name, std::string_view text, decltype(PatternRow::take) take) {

@@ -1,8 +1,9 @@
 // The open interface of a back end. A target is a name, a table of patterns with predicates, an estimate of what they cost, and a code generator that turns
-// regions of the graph into steps of the bundle. docs/adding-a-target.md leads through one.
+// regions of the graph into steps of the bundle. docs/partition.md tells how they are used.
 #pragma once
 
 #include <any>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -34,6 +35,14 @@ struct PatternRow {
   // The predicate: what the target makes of the nodes (Match::body), or a diagnostic whose `why` says in words what stands against it, with both
   // numbers. Null: whatever the pattern matches is taken.
   std::function<Result<std::any>(const graph::Graph& graph, const pattern::Found& found)> take = nullptr;
+};
+
+// An analytic estimate; docs/partition.md states the models.
+struct Cost {
+  double seconds = 0;
+  std::uint64_t operations = 0;  // arithmetic, a multiply-add counted as two
+  std::uint64_t bytes = 0;       // of operands, constants and results, each once
+  Cost& operator+=(const Cost& other);
 };
 
 // Matches that run on one target without leaving it.
@@ -73,6 +82,10 @@ class Target {
   virtual std::span<const PatternRow> patterns() const = 0;
   // Why no row takes nodes of that operator.
   virtual std::string no_pattern(const graph::Graph& graph, graph::NodeId node) const;
+  // Of the match by itself, its operands and results lying where the target wants them.
+  virtual Cost cost(const graph::Graph& graph, const Match& match) const = 0;
+  // Seconds that it takes to bring a tensor over a region's border, in either direction: copy and relayout. 0 where code on the host reads and writes it.
+  virtual double border_seconds(const graph::TensorType& type) const = 0;
   // Pure: no state is kept from region to region.
   virtual Result<RegionPlan> plan(const graph::Graph& graph, const Region& region, const Surroundings& surroundings, const Dump& dump) const = 0;
 };
@@ -81,6 +94,9 @@ using TargetPointer = std::shared_ptr<const Target>;
 // The first row of the table that takes the node as the last of its pattern. Errors: one diagnostic; its `why` joins the reasons of all rows that may end
 // in such a node.
 Result<Match> select(const Target& target, const graph::Graph& graph, graph::NodeId node);
+
+// Operations and bytes of nodes, by the operators' loop programs; no seconds. Results that only these nodes read count nothing.
+Cost count_work(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes);
 
 // A row of a table; the pattern's text must be right.
 PatternRow pattern_row(std::string name, std::string_view pattern, decltype(PatternRow::take) take = nullptr);

@@ -294,7 +294,7 @@ std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config) {
   for (const Row& row : kRows)
     rows.push_back(pattern_row(std::string(row.name), row.pattern, [&row, config](const Graph& graph, const pattern::Found& found) -> Result<std::any> {
       DOVETAIL_ASSIGN(Operation operation, take({graph, config, found}, row));
-      return std::any(std::move(operation));
+      return std::any(std::make_shared<const Operation>(std::move(operation)));
     }));
   return rows;
 }

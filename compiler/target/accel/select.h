@@ -52,7 +52,7 @@ struct Operation {
   std::variant<ConvOperation, AddOperation, MaxPoolOperation> body;
 };
 
-// The table for that hardware; a match's body is an Operation.
+// The table for that hardware; a match's body is a std::shared_ptr<const Operation>.
 std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config);
 
 }  // namespace dovetail::accel

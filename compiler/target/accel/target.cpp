@@ -6,8 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "compiler/target/accel/cost.h"
 #include "compiler/target/accel/region.h"
 #include "compiler/target/accel/select.h"
+#include "compiler/target/cpu/cost.h"
 
 namespace dovetail::accel {
 
@@ -19,7 +21,7 @@ namespace {
 
 class AccelTarget : public Target {
  public:
-  explicit AccelTarget(const isa::HardwareConfig& hardware) : hardware_(hardware), rows_(pattern_rows(hardware)) {}
+  AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz) : hardware_(hardware), clock_hz_(clock_mhz * 1e6), rows_(pattern_rows(hardware)) {}
 
   std::string_view name() const override { return "accel"; }
   std::span<const PatternRow> patterns() const override { return rows_; }
@@ -32,7 +34,7 @@ class AccelTarget : public Target {
 
   Result<RegionPlan> plan(const Graph& graph, const dovetail::Region& part, const Surroundings&, const Dump& dump) const override {
     std::vector<Operation> operations;
-    for (const Match& match : part.matches) operations.push_back(std::any_cast<const Operation&>(match.body));
+    for (const Match& match : part.matches) operations.push_back(operation_of(match));
     DOVETAIL_ASSIGN(Region built, build_region(graph, operations, part.outputs, hardware_, part.name, dump));
     RegionPlan plan;
     for (const PackedTensor& input : built.inputs) plan.wants[input.value] = "";
@@ -44,7 +46,22 @@ class AccelTarget : public Target {
     return plan;
   }
 
+  Cost cost(const Graph& graph, const Match& match) const override {
+    const CycleEstimate estimate = estimate_cycles(graph, operation_of(match), hardware_);
+    Cost cost = count_work(graph, match.nodes);
+    cost.seconds = static_cast<double>(estimate.cycles) / clock_hz_;
+    return cost;
+  }
+  // A program on the host packs or unpacks it: each byte of the packed form is read and written once.
+  double border_seconds(const graph::TensorType& type) const override {
+    const ImageShape shape = image_shape(type.shape);
+    const TensorLayout layout = make_layout(hardware_, shape.n, shape.c, shape.h, shape.w);
+    return cpu::kKernelSeconds + 2.0 * static_cast<double>(layout.bytes()) / cpu::kMemoryBytesPerSecond;
+  }
+
  private:
+  static const Operation& operation_of(const Match& match) { return *std::any_cast<const std::shared_ptr<const Operation>&>(match.body); }
+
   static void emit(Region region, BundleBuilder& builder) {
     const auto packed = [&](const PackedTensor& tensor) {
       return builder.add_tensor(fmt::format("{}.packed.{}", builder.graph().value(tensor.value).name, region.step.name), DType::int8, tensor.layout.physical_shape());
@@ -67,11 +84,12 @@ class AccelTarget : public Target {
   }
 
   isa::HardwareConfig hardware_;
+  double clock_hz_;
   std::vector<PatternRow> rows_;
 };
 
 }  // namespace
 
-TargetPointer make_target(const isa::HardwareConfig& hardware) { return std::make_shared<AccelTarget>(hardware); }
+TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz) { return std::make_shared<AccelTarget>(hardware, clock_mhz); }
 
 }  // namespace dovetail::accel

@@ -6,6 +6,7 @@
 
 namespace dovetail::accel {
 
-TargetPointer make_target(const isa::HardwareConfig& hardware);
+// `clock_mhz` turns cycles into the seconds of estimates.
+TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz);
 
 }  // namespace dovetail::accel

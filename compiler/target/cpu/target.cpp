@@ -7,6 +7,7 @@
 #include "compiler/fuse.h"
 #include "compiler/ops/op.h"
 #include "compiler/target/cpu/codegen/kernel.h"
+#include "compiler/target/cpu/cost.h"
 #include "compiler/target/cpu/default_schedule.h"
 #include "loops/print.h"
 
@@ -37,6 +38,13 @@ class CpuTarget : public Target {
 
   std::string_view name() const override { return "cpu"; }
   std::span<const PatternRow> patterns() const override { return rows_; }
+
+  Cost cost(const Graph& graph, const Match& match) const override {
+    Cost cost = count_work(graph, match.nodes);
+    cost.seconds = estimate_seconds(graph, match.nodes, cost.operations, cost.bytes, processor_);
+    return cost;
+  }
+  double border_seconds(const graph::TensorType&) const override { return 0; }
 
   Result<RegionPlan> plan(const Graph& graph, const Region& region, const Surroundings& surroundings, const Dump& dump) const override {
     DOVETAIL_ASSIGN(std::vector<FusedGroup> groups, fuse_groups(graph, region.nodes(), processor_.has_value() && fuse_));

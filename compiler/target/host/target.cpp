@@ -1,9 +1,11 @@
 #include "compiler/target/host/target.h"
 
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "compiler/fuse.h"
+#include "compiler/target/cpu/cost.h"
 
 namespace dovetail::host {
 
@@ -17,6 +19,13 @@ class HostTarget : public Target {
 
   std::string_view name() const override { return "host"; }
   std::span<const PatternRow> patterns() const override { return rows_; }
+
+  Cost cost(const Graph& graph, const Match& match) const override {
+    Cost cost = count_work(graph, match.nodes);
+    cost.seconds = cpu::estimate_seconds(graph, match.nodes, cost.operations, cost.bytes, std::nullopt);
+    return cost;
+  }
+  double border_seconds(const graph::TensorType&) const override { return 0; }
 
   Result<RegionPlan> plan(const Graph& graph, const Region& region, const Surroundings&, const Dump&) const override {
     DOVETAIL_ASSIGN(std::vector<FusedGroup> groups, fuse_groups(graph, region.nodes(), false));

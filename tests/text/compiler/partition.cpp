@@ -14,9 +14,12 @@ using test::GraphMaker;
 
 namespace {
 
+// A match costs `seconds`, a tensor over the border `border`.
 class TableTarget : public Target {
  public:
-  TableTarget(std::string name, std::vector<PatternRow> rows) : name_(std::move(name)), rows_(std::move(rows)) {}
+  TableTarget(std::string name, std::vector<PatternRow> rows, double seconds, double border) : name_(std::move(name)), rows_(std::move(rows)), seconds_(seconds), border_(border) {}
+  Cost cost(const graph::Graph&, const Match&) const override { return {seconds_, 1, 1}; }
+  double border_seconds(const graph::TensorType&) const override { return border_; }
   std::string_view name() const override { return name_; }
   std::span<const PatternRow> patterns() const override { return rows_; }
   Result<RegionPlan> plan(const graph::Graph&, const Region&, const Surroundings&, const Dump&) const override { return RegionPlan{}; }
@@ -24,8 +27,11 @@ class TableTarget : public Target {
  private:
   std::string name_;
   std::vector<PatternRow> rows_;
+  double seconds_, border_;
 };
-TargetPointer target(std::string name, std::vector<PatternRow> rows) { return std::make_shared<TableTarget>(std::move(name), std::move(rows)); }
+TargetPointer target(std::string name, std::vector<PatternRow> rows, double seconds = 1e-6, double border = 0) {
+  return std::make_shared<TableTarget>(std::move(name), std::move(rows), seconds, border);
+}
 
 // "dsp": products with a Relu behind them, of no more than 4 columns; "vec": elementwise operators; "host": everything.
 std::vector<TargetPointer> targets() {
@@ -155,6 +161,54 @@ TEST_CASE("partition: branches of one target are one region where nothing of the
         "dsp: p_node | reads b | gives p\n"
         "vec: s_node | reads b p | gives s\n"
         "p_node not on vec: no pattern of vec ends in MatMul\n");
+}
+
+TEST_CASE("partition: a region that cannot pay, or does not, goes to the next listed target") {
+  // The chain's product and Relu are a region of two borders; on the host they are two matches.
+  const auto placed_with = [](double dsp, double border, double host, Offload offload, std::vector<std::string> listed = {"dsp", "host"}, std::map<std::string, std::string> place = {}) {
+    Maker make;
+    const ValueId x = make.input("x", DType::float32, {2, 4});
+    make.output(make.node("Relu", "r", {make.product("a", x, 4)}));
+    return placed(make, {.available = {target("dsp", {pattern_row("product", "Relu?(MatMul(_, #))")}, dsp, border), target("host", {pattern_row("any", "*")}, host)},
+                         .targets = std::move(listed), .place = std::move(place), .offload = offload});
+  };
+  const std::string on_dsp = "dsp: a_node+r_node | reads x | gives r\n", on_host = "host: a_node, r_node | reads x | gives r\n";
+  const auto both = [&](const std::string& why) { return on_host + "a_node not on dsp: " + why + "\nr_node not on dsp: " + why + "\n"; };
+  // It saves 10 - 1 = 9 us; two borders.
+  CHECK(placed_with(1e-6, 4.4e-6, 5e-6, Offload::cost) == on_dsp);
+  CHECK(placed_with(1e-6, 4.6e-6, 5e-6, Offload::cost) == both("its region of 1 operation saves 9 us, to bring it over the border costs 9.2 us"));
+  CHECK(placed_with(1e-6, 4.6e-6, 5e-6, Offload::possible) == on_dsp);
+  CHECK(placed_with(1e-6, 5.1e-6, 5e-6, Offload::possible) == both("to bring its region of 1 operation over the border costs 10.2 us, all of it on host costs 10 us"));
+  CHECK(placed_with(1e-6, 5.1e-6, 5e-6, Offload::always) == on_dsp);
+  CHECK(placed_with(20e-6, 0, 5e-6, Offload::cost) == both("its region of 1 operation saves -10 us, to bring it over the border costs 0 us"));
+  CHECK(placed_with(20e-6, 0, 5e-6, Offload::possible) == on_dsp);
+  // Nobody else was asked, or the user has decided.
+  CHECK(placed_with(20e-6, 100e-6, 5e-6, Offload::cost, {"dsp"}) == on_dsp);
+  CHECK(placed_with(20e-6, 100e-6, 5e-6, Offload::cost, {"dsp", "host"}, {{"r_node", "dsp"}}) == on_dsp);
+}
+
+TEST_CASE("partition: after a region is given up, its neighbours are made anew") {
+  Maker make;
+  const ValueId x = make.input("x", DType::float32, {2, 4});
+  const ValueId a = make.node("Neg", "a", {x}), m = make.node("Abs", "m", {a});
+  make.output(make.node("Add", "s", {a, m}));
+  const std::vector<TargetPointer> available{target("abs", {pattern_row("abs", "Abs")}, 1e-6, 5e-6), target("vec", {pattern_row("elementwise", "Abs|Add|Neg")})};
+  CHECK(placed(make, {.available = available, .targets = {"abs", "vec"}, .fallback = {"vec"}, .offload = Offload::always}) ==
+        "vec: a_node | reads x | gives a\n"
+        "abs: m_node | reads a | gives m\n"
+        "vec: s_node | reads a m | gives s\n"
+        "a_node not on abs: no pattern of abs ends in Neg\n"
+        "s_node not on abs: no pattern of abs ends in Add\n");
+  CHECK(placed(make, {.available = available, .targets = {"abs", "vec"}, .fallback = {"vec"}}) ==
+        "vec: a_node, m_node, s_node | reads x | gives s\n"
+        "a_node not on abs: no pattern of abs ends in Neg\n"
+        "m_node not on abs: to bring its region of 1 operation over the border costs 10 us, all of it on vec costs 1 us\n"
+        "s_node not on abs: no pattern of abs ends in Add\n");
+}
+
+TEST_CASE("partition: the rules have names") {
+  for (const Offload offload : {Offload::always, Offload::possible, Offload::cost}) CHECK(offload_from_name(name(offload)) == offload);
+  CHECK_FALSE(offload_from_name("never").has_value());
 }
 
 }  // namespace dovetail

@@ -1,0 +1,71 @@
+#include "compiler/target/accel/cost.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "compiler/target/accel/programs.h"
+#include "loops/rewrite.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+// From the first request to the first byte, and from the last byte to the response: once each, the rest overlaps.
+constexpr std::uint64_t kLatencyCycles = 128;
+
+std::uint64_t parts(std::uint64_t whole, std::int64_t part) { return (whole + static_cast<std::uint64_t>(part) - 1) / static_cast<std::uint64_t>(part); }
+
+loops::Program program_of(const graph::Graph& graph, const Operation& operation, const isa::HardwareConfig& config) {
+  const auto layout = [&](graph::ValueId value) {
+    const ImageShape shape = image_shape(graph.value(value).type.shape);
+    return make_layout(config, shape.n, shape.c, shape.h, shape.w);
+  };
+  const TensorLayout x = layout(operation.inputs[0]), y = layout(operation.output);
+  if (const auto* conv = std::get_if<ConvOperation>(&operation.body)) {
+    ConvSpec spec = conv->spec;
+    spec.x = x;
+    spec.y = y;
+    spec.x.border = operation.borders[0].border;
+    return conv_program(spec, config);
+  }
+  if (const auto* add = std::get_if<AddOperation>(&operation.body)) {
+    AddSpec spec = add->spec;
+    spec.a = spec.b = x;
+    spec.y = y;
+    return add_program(spec, config);
+  }
+  MaxPoolSpec spec = std::get<MaxPoolOperation>(operation.body).spec;
+  spec.x = x;
+  spec.y = y;
+  return max_pool_program(spec, config);
+}
+
+}  // namespace
+
+CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operation, const isa::HardwareConfig& config) {
+  const loops::Program program = program_of(graph, operation, config);
+  CycleEstimate estimate;
+  loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
+    const auto* block = std::get_if<loops::Block>(&stmt->node);
+    if (block == nullptr) return;
+    std::uint64_t points = 1, results = 1;
+    for (const loops::Iterator& iterator : block->iterators) {
+      points *= static_cast<std::uint64_t>(iterator.extent);
+      if (iterator.kind == loops::IterKind::spatial) results *= static_cast<std::uint64_t>(iterator.extent);
+    }
+    const std::string& name = block->name;
+    const std::uint64_t elements = parts(points, config.batch * config.block_out);
+    // What LOAD and STORE do costs bytes, not cycles of the compute unit.
+    if (name == "pad" || name == "out" || name.ends_with("load") || name.ends_with("constants")) return;
+    if (name == "conv") estimate.gemm += parts(points, config.batch * config.block_in * config.block_out) + parts(results, config.batch * config.block_out);
+    else estimate.alu += elements;
+  });
+  for (const loops::Parameter& parameter : program.parameters) {
+    const auto bytes = static_cast<std::uint64_t>(element_count(parameter.buffer->shape) * size_bytes(parameter.buffer->dtype));
+    (parameter.role == loops::ParameterRole::output ? estimate.stored : estimate.loaded) += bytes;
+  }
+  estimate.cycles = kLatencyCycles + std::max({estimate.gemm + estimate.alu, parts(estimate.loaded, config.bus_bytes), parts(estimate.stored, config.bus_bytes)});
+  return estimate;
+}
+
+}  // namespace dovetail::accel
