@@ -1,5 +1,5 @@
 // The open interface of a back end. A target is a name, a table of patterns with predicates, an estimate of what they cost, and a code generator that turns
-// regions of the graph into steps of the bundle. docs/partition.md tells how they are used.
+// regions of the graph into steps of the bundle. docs/adding-a-target.md leads through one.
 #pragma once
 
 #include <any>

@@ -1,0 +1,22 @@
+// The code generator of the C back end: what it takes of a graph, and the C of each piece. Text in, text out; nothing is compiled here.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/target/target.h"
+
+namespace backend_c {
+
+// What the target makes of a match (Match::body): statements over C arrays named v<index of the value>.
+struct Code {
+  std::string statements;
+  std::vector<dovetail::graph::ValueId> reads;  // arrays that they read, constants among them
+};
+
+std::vector<dovetail::PatternRow> pattern_rows();
+
+// One function for a region. Its arguments are `reads` in the order of `arguments`, which is filled here, then the region's outputs.
+std::string generate(const dovetail::graph::Graph& graph, const dovetail::Region& region, std::vector<dovetail::graph::ValueId>& arguments);
+
+}  // namespace backend_c

@@ -1,0 +1,76 @@
+#include "examples/backend_c/backend_c.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "examples/backend_c/generate.h"
+
+namespace backend_c {
+
+using namespace dovetail;
+using graph::Graph;
+using graph::ValueId;
+
+namespace {
+
+// C to a shared object, by the compiler that has built this program.
+Result<std::vector<std::byte>> compile_c(const std::string& source) {
+  std::string folder = (std::filesystem::temp_directory_path() / "backend_c.XXXXXX").string();
+  if (mkdtemp(folder.data()) == nullptr) return Diagnostic{"cannot compile C", folder, "the folder cannot be made", "set TMPDIR to a folder that can be written"};
+  const auto run = [&]() -> Result<std::vector<std::byte>> {
+    DOVETAIL_TRY(write_text_file(folder + "/region.c", source));
+    const std::string command = fmt::format("{} -O2 -shared -fPIC -o '{}/region.so' '{}/region.c'", C_COMPILER, folder, folder);
+    if (const int status = std::system(command.c_str()); status != 0) return Diagnostic{"cannot compile C", command, fmt::format("it ended with status {}", status), "is the compiler installed?"};
+    return read_file(folder + "/region.so", std::size_t{1} << 30);
+  };
+  Result<std::vector<std::byte>> object = run();
+  std::filesystem::remove_all(folder);
+  return object;
+}
+
+class CTarget : public Target {
+ public:
+  std::string_view name() const override { return "c"; }
+  std::span<const PatternRow> patterns() const override { return rows_; }
+
+  // Scalar code, a multiply-add in two nanoseconds.
+  Cost cost(const Graph& graph, const Match& match) const override {
+    Cost cost = count_work(graph, match.nodes);
+    cost.seconds = static_cast<double>(cost.operations) * 1e-9;
+    return cost;
+  }
+  // It reads and writes the tensors where they are.
+  double border_seconds(const graph::TensorType&) const override { return 0; }
+
+  Result<RegionPlan> plan(const Graph& graph, const Region& region, const Surroundings&, const Dump& dump) const override {
+    std::vector<ValueId> arguments;
+    const std::string source = generate(graph, region, arguments);
+    if (dump) dump("stream", source);
+    DOVETAIL_ASSIGN(const std::vector<std::byte> object, compile_c(source));
+    RegionPlan plan;
+    // Arrays as the model has them, on both sides.
+    for (const ValueId input : region.inputs) plan.wants[input] = "";
+    for (const ValueId output : region.outputs) plan.leaves[output] = "";
+    plan.emit = [region, arguments, object](BundleBuilder& builder) -> Result<void> {
+      bundle::ExternStep step{region.name, builder.origins(region.nodes()), "c", object, {}, {}};
+      for (const ValueId argument : arguments) step.arguments.push_back(builder.in_layout(argument, ""));
+      for (const ValueId output : region.outputs) step.results.push_back(builder.result(output, ""));
+      builder.add_step(std::move(step));
+      return {};
+    };
+    return plan;
+  }
+
+ private:
+  std::vector<PatternRow> rows_ = pattern_rows();
+};
+
+}  // namespace
+
+TargetPointer make_target() { return std::make_shared<CTarget>(); }
+
+}  // namespace backend_c
