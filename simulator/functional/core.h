@@ -13,15 +13,10 @@
 #include "simulator/functional/functional.h"
 #include "simulator/functional/kernels/kernels.h"
 #include "simulator/functional/sram.h"
+#include "simulator/image_range.h"
 #include "simulator/simulator.h"
 
 namespace dovetail::simulator {
-
-// Why an instruction could not be executed; the caller knows which and where.
-struct Fault {
-  std::string why;
-  std::string hint;
-};
 
 class Core {
  public:

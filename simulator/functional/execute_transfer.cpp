@@ -10,16 +10,11 @@ namespace dovetail::simulator {
 
 bool Core::dram_range_fits(const isa::Transfer& transfer, const Dram& dram, const char* action) {
   if (transfer.y_size == 0) return true;
-  // Rows ascend, so the first and the last bound all of them.
   const std::uint64_t size = element_bytes(transfer.memory);
-  const std::uint64_t begin = transfer.dram_base * size;
-  const std::uint64_t end = (transfer.dram_base + std::uint64_t{transfer.y_size - 1} * transfer.x_stride + transfer.x_size) * size;
-  if (begin >= dram.base && end <= dram.base + dram.bytes.size()) return true;
-  return fail(fmt::format("bytes [{:#x}, {:#x}) of DRAM are {}, but the image covers [{:#x}, {:#x})", begin, end, action, dram.base,
-                          dram.base + dram.bytes.size()),
-              fmt::format("dram_base counts elements of {} bytes from physical address 0; check it, the sizes and x_stride, and the "
-                          "image's base address and length",
-                          size));
+  const ByteRange range = bytes_moved(transfer, size);
+  if (covers(dram, range)) return true;
+  fault_ = outside_image(dram, range, size, action);
+  return false;
 }
 
 bool Core::run(const isa::Load& load, Dram& dram, Counters& counters) {
