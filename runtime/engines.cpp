@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "runtime/executor.h"
+#include "simulator/cycle/cycle.h"
 #include "simulator/functional/functional.h"
 
 namespace dovetail::runtime {
@@ -26,7 +27,11 @@ constexpr std::array<EngineRow, 4> kEngines{{
        DOVETAIL_TRY(isa::validate(config));
        return simulator::make_functional(config);
      }},
-    {"cycle", "values and exact cycles", nullptr},
+    {"cycle", "values and the exact cycles of the hardware",
+     [](const isa::HardwareConfig& config, const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
+       DOVETAIL_TRY(isa::validate(config));
+       return simulator::make_cycle(config, options);
+     }},
     {"systemc", "the cycle model as a TLM-2.0 platform", nullptr},
     {"rtl", "the Verilated design", nullptr},
 }};

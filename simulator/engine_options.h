@@ -14,8 +14,8 @@ namespace dovetail::simulator {
 struct EngineOptions {
   MemorySpec memory = IdealMemory{};
   bool trace = false;                                // keep the events of every launch
-  std::optional<std::uint64_t> program_base;         // default: program_place()
-  std::optional<std::filesystem::path> waves;        // engine rtl: writes an FST file there
+  std::optional<std::uint64_t> program_base = std::nullopt;  // default: program_place()
+  std::optional<std::filesystem::path> waves = std::nullopt;  // engine rtl: writes an FST file there
 };
 
 // Where engines that fetch put the program: at the first 4 KiB boundary behind the image, or, where the address space ends before `program_bytes`

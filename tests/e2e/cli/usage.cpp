@@ -52,7 +52,7 @@ TEST_CASE("bad usage is exit code 2 and one paragraph") {
                                                     {"disasm", "--hw"},
                                                     {"compile", "m.onnx"},
                                                     {"compile", "m.onnx", "--target", "tpu"},
-                                                    {"run", "m.onnx", "--target", "accel", "--engine", "cycle"}};
+                                                    {"run", "m.onnx", "--target", "accel", "--engine", "systemc"}};
   for (const auto& line : lines) {
     const Finished refused = test::dovetail(line);
     INFO((line.empty() ? "no argument" : line.back()));

@@ -1,0 +1,75 @@
+// What the units of one launch share: the program, the queues and token FIFOs between them, and the record of what happened.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "isa/verify/token_machine.h"
+#include "simulator/cycle/bursts.h"
+#include "simulator/cycle/queues.h"
+#include "simulator/functional/routes.h"
+#include "simulator/trace/trace.h"
+
+namespace dovetail::simulator {
+
+// The parts of the machine whose times follow from each other's.
+enum class Part : std::uint8_t { load, compute, store, fetch };
+
+struct Board {
+  const isa::HardwareConfig& config;
+  const Routes& routes;
+  BusGeometry bus;
+
+  std::span<const isa::Instruction> program = {};
+  // Called once per instruction, in an order that queues and tokens respect, before its times are asked for. False stops everything.
+  std::function<bool(std::size_t)> on_start = {};
+  std::span<const isa::Uop> uops = {};  // UOP memory, as on_start leaves it
+
+  std::array<CommandQueueTimes, isa::kQueues> queues{};
+  std::array<TokenFifoTimes, isa::kTokenFifos> tokens{};
+  unsigned awake = 0;    // bit per Part: something changed for it
+  bool stopped = false;  // by on_start
+  std::size_t ended = 0;
+  Cycle last_end = 0;
+
+  std::vector<TraceEvent>* events = nullptr;  // of each instruction; nullptr: not wanted
+  std::array<std::array<std::uint64_t, kUnitClassNames.size()>, 3> classes{};
+
+  void clear();
+  void wake(Part part) { awake |= 1u << static_cast<unsigned>(part); }
+  void wake(isa::Queue queue) { awake |= 1u << static_cast<unsigned>(queue); }
+  std::uint64_t& cycles(isa::Queue unit, UnitClass what) { return classes[isa::index(unit)][static_cast<std::size_t>(what)]; }
+};
+
+// The head of a command queue, and when it may start.
+struct Head {
+  std::size_t instruction = 0;
+  isa::TokenUse use;
+  Cycle issue = 0, from = 0;                  // at the head from here on
+  Cycle token_prev = 0, token_next = 0;       // its tokens are there from here on; 0: none wanted
+  Cycle tokens() const { return std::max(token_prev, token_next); }
+};
+
+// An instruction on its way from start to end.
+struct Started {
+  std::size_t instruction = 0;
+  isa::TokenUse use;
+  Cycle from = 0, tokens = 0, start = 0;
+};
+
+// False: the queue is empty, or at least nobody knows yet.
+bool find_head(const Board& board, isa::Queue queue, Head& head);
+// Takes the head out and pops its tokens. `cause` unless fetch, none or a token was it.
+Started start_head(Board& board, const Head& head, Cycle start, StallCause busy);
+// The first cycle in which all tokens that it pushes have room.
+Cycle push_room(const Board& board, isa::TokenUse use);
+void end_instruction(Board& board, const Started& started, Cycle end);
+
+// Counts the cycles [begin, started.start] in which the unit had nothing else to do: by what its queue's head was waiting for.
+void count_waiting(Board& board, const Started& started, Cycle begin);
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,187 @@
+#include "simulator/cycle/compute.h"
+
+#include <algorithm>
+
+namespace dovetail::simulator {
+
+using namespace isa::spec;
+
+namespace {
+
+constexpr Cycle value(const TimingConstant& constant) { return static_cast<Cycle>(constant.value); }
+
+// What stage R not pausing within an instruction rests on: a step may leave U one cycle before the step ahead of it enters R, in time for R's next
+// free cycle.
+static_assert(kStepToRead.value == 2, "the closed form of the steps' times holds for two cycles from U to R only");
+
+}  // namespace
+
+ComputeUnit::Kind ComputeUnit::kind_of(const isa::Instruction& instruction) {
+  if (instruction.opcode() == isa::Opcode::gemm) return Kind::gemm;
+  if (const auto* alu = std::get_if<isa::Alu>(&instruction.body)) return is_long(alu->op) ? Kind::alu_long : Kind::alu;
+  return Kind::serial;
+}
+
+void ComputeUnit::clear() {
+  port_.clear(static_cast<std::uint64_t>(board_.config.outstanding_beats));
+  in_flight_.clear();
+  ends_.clear();
+  kind_ = Kind::serial;
+  front_free_ = read_free_ = last_begin_ = 0;
+  has_last_dst_ = false;
+  reads_.clear();
+  pushes_.clear();
+  counted_ = pushes_counted_ = 0;
+}
+
+void ComputeUnit::advance() {
+  while (!board_.stopped && (drain() || end() || start())) {
+  }
+}
+
+bool ComputeUnit::start() {
+  Head head;
+  if (!find_head(board_, isa::Queue::compute, head)) return false;
+  const Kind kind = kind_of(board_.program[head.instruction]);
+  const std::uint64_t number = in_flight_.end();
+  const bool follows = number > 0 && kind == kind_ && kind != Kind::serial;
+
+  // The unit takes it from here on: `free` when one of its kind may follow, or when nothing is in flight.
+  Cycle free = 0, front = 0;
+  if (follows) {
+    front = front_free_;
+    if (const auto most = static_cast<std::uint64_t>(kComputeInFlight.value); number >= most) {
+      if (ends_.end() <= number - most) return false;
+      free = ends_[number - most] + 1;
+    }
+  } else if (number > 0) {
+    if (ends_.end() < number) return false;
+    free = ends_[number - 1] + value(kEndToStart);
+  }
+  const Cycle start = std::max({head.from, head.tokens(), free, front});
+  if (start == kUnknown) return false;
+  const StallCause busy = number > 0 && front == start ? StallCause::unit : number > 0 && free == start ? StallCause::drain : StallCause::none;
+  count_pushes(start);
+  in_flight_.push({.started = start_head(board_, head, start, busy), .complete = kUnknown});
+  if (board_.stopped) return false;
+  kind_ = kind;
+  if (kind == Kind::serial) begin_serial(board_.program[head.instruction], start);
+  else begin_steps(board_.program[head.instruction], kind, start);
+  return true;
+}
+
+void ComputeUnit::begin_serial(const isa::Instruction& instruction, Cycle start) {
+  Bursts bursts;
+  if (const auto* load = std::get_if<isa::Load>(&instruction.body); load != nullptr && load->x_size != 0)
+    bursts = Bursts(board_.bus, *load, static_cast<std::uint64_t>(board_.config.element_bytes(load->memory)));
+  drain_.begin(start + value(kStartToStep), bursts.more(), bursts.tail_pads());
+  port_.request(bursts, start + value(kStartToRequest));
+}
+
+bool ComputeUnit::drain() {
+  if (in_flight_.empty() || in_flight_.back().complete != kUnknown) return false;
+  if (!drain_.advance(port_)) return false;
+  InFlight& at = in_flight_.back();
+  at.complete = drain_.has_slots() ? drain_.next_slot() - 1 + value(kSlotToEnd) : at.started.start + value(kStartToStep);
+  board_.cycles(isa::Queue::compute, UnitClass::work) += drain_.slots();
+  board_.cycles(isa::Queue::compute, UnitClass::memory) += drain_.waited();
+  return true;
+}
+
+void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cycle start) {
+  // u and b of the first step; those of the others follow without a pause.
+  const Cycle leaves = std::max(start + value(kStartToStep), std::max<Cycle>(front_free_ + 1, last_begin_ == 0 ? 0 : last_begin_ - 1));
+  const Cycle begin = std::max(leaves + value(kStepToRead), read_free_);
+  const bool behind_step = has_last_dst_ && begin == read_free_;
+
+  Cycle cycles = 0, interlocks = 0, last_cycles = 0, cycles_before_last = 0, to_write = 0;
+  if (kind == Kind::gemm) {
+    const auto& gemm = std::get<isa::Gemm>(instruction.body);
+    const std::uint64_t uops = gemm.uop_begin < gemm.uop_end ? gemm.uop_end - gemm.uop_begin : 0;
+    const std::uint64_t steps = std::uint64_t{gemm.iter_out} * gemm.iter_in * uops;
+    last_cycles = steps == 0 ? 1 : value(kGemmCyclesPerUop);
+    cycles = steps == 0 ? 1 : steps * last_cycles;
+    cycles_before_last = steps > 1 ? last_cycles : 0;
+    to_write = value(kGemmReadToWrite);
+    has_last_dst_ = false;
+  } else {
+    const AluSteps steps = alu_steps(std::get<isa::Alu>(instruction.body), board_.uops);
+    cycles = steps.count == 0 ? 1 : steps.cycles;
+    last_cycles = steps.count == 0 ? 1 : steps.last_cycles;
+    cycles_before_last = steps.cycles_before_last;
+    interlocks = steps.interlocks * value(kAluInterlockCycles);
+    to_write = kind == Kind::alu ? value(kAluReadToWrite) : value(kAluLongReadToWrite);
+    if (kind == Kind::alu_long && steps.count != 0 && behind_step && last_dst_ == steps.first_read) {
+      const Cycle more = value(kAluInterlockCycles);
+      interlocks += more;
+      cycles += more;
+      if (steps.count == 1) last_cycles += more;
+      if (steps.count == 2) cycles_before_last += more;
+    }
+    has_last_dst_ = steps.count != 0;
+    last_dst_ = steps.last_dst;
+  }
+
+  read_free_ = begin + cycles;
+  last_begin_ = read_free_ - last_cycles;
+  front_free_ = cycles_before_last == 0 ? leaves : last_begin_ - cycles_before_last - 1;
+  in_flight_.back().complete = read_free_ - 1 + to_write + value(kWriteToEnd);
+  reads_.push({begin, read_free_});
+  board_.cycles(isa::Queue::compute, UnitClass::work) += cycles - interlocks;
+  board_.cycles(isa::Queue::compute, UnitClass::interlock) += interlocks;
+}
+
+bool ComputeUnit::end() {
+  if (in_flight_.empty() || in_flight_.front().complete == kUnknown) return false;
+  const InFlight& at = in_flight_.front();
+  const Cycle room = push_room(board_, at.started.use);
+  if (room == kUnknown) return false;
+  const Cycle end = std::max({at.complete, room, ends_.end() == 0 ? 0 : ends_[ends_.end() - 1] + 1});
+
+  const isa::Queue unit = isa::Queue::compute;
+  if (counted_ < at.started.start) {
+    // The cycle of the start itself is one in flight.
+    count_waiting(board_, at.started, counted_);
+    --board_.cycles(unit, UnitClass::hand_over);
+    counted_ = at.started.start;
+  }
+  board_.cycles(unit, UnitClass::pipeline) += end + 1 - counted_;  // finish() takes off what it really was
+  counted_ = end + 1;
+  if (room > at.complete) pushes_.push({at.complete, room});
+  // Later instructions wait to push from their own completion on.
+  const Cycle needed_from = pushes_.empty() ? at.complete : std::max(pushes_.front().begin, pushes_counted_);
+  while (!reads_.empty() && reads_.front().end <= needed_from) reads_.pop_front();
+
+  end_instruction(board_, at.started, end);
+  ends_.push(end);
+  ends_.drop_before(ends_.end() - std::min<std::uint64_t>(ends_.end(), static_cast<std::uint64_t>(kComputeInFlight.value)));
+  in_flight_.pop_front();
+  return true;
+}
+
+// Cycles before `known` will see no other step in R than those in reads_.
+void ComputeUnit::count_pushes(Cycle known) {
+  while (!pushes_.empty()) {
+    const Interval push = pushes_.front();
+    const Cycle begin = std::max(push.begin, pushes_counted_), end = std::min(push.end, known);
+    if (begin < end) {
+      Cycle waited = end - begin;
+      for (std::uint64_t i = reads_.begin(); i < reads_.end() && reads_[i].begin < end; ++i)
+        if (reads_[i].end > begin) waited -= std::min(end, reads_[i].end) - std::max(begin, reads_[i].begin);
+      board_.cycles(isa::Queue::compute, UnitClass::push) += waited;
+      pushes_counted_ = end;
+    }
+    if (push.end > known) return;
+    pushes_.pop_front();
+  }
+}
+
+void ComputeUnit::finish(Cycle cycles) {
+  count_pushes(kUnknown);
+  const isa::Queue unit = isa::Queue::compute;
+  board_.cycles(unit, UnitClass::pipeline) -= board_.cycles(unit, UnitClass::work) + board_.cycles(unit, UnitClass::interlock) +
+                                              board_.cycles(unit, UnitClass::memory) + board_.cycles(unit, UnitClass::push);
+  board_.cycles(unit, UnitClass::fetch) += cycles - counted_;
+}
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,62 @@
+// The compute unit (docs/timing.md, section 9). Loads and other serial instructions are alone in it; GEMM and ALU instructions of one kind follow
+// each other through its stages. Within an instruction stage R never pauses, so that its times follow from the number and cost of its steps.
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/cycle/alu_steps.h"
+#include "simulator/cycle/board.h"
+#include "simulator/cycle/load.h"
+#include "simulator/cycle/read_port.h"
+#include "simulator/cycle/window.h"
+
+namespace dovetail::simulator {
+
+class ComputeUnit {
+ public:
+  explicit ComputeUnit(Board& board) : board_(board) {}
+
+  void clear();
+  ReadPort& port() { return port_; }
+  void advance();
+  void finish(Cycle cycles);
+
+ private:
+  enum class Kind : std::uint8_t { serial, gemm, alu, alu_long };
+  struct Interval {
+    Cycle begin = 0, end = 0;  // end exclusive
+  };
+
+  static Kind kind_of(const isa::Instruction& instruction);
+  bool start();
+  void begin_serial(const isa::Instruction& instruction, Cycle start);
+  void begin_steps(const isa::Instruction& instruction, Kind kind, Cycle start);
+  bool drain();
+  bool end();
+  void count_pushes(Cycle known);
+
+  Board& board_;
+  ReadPort port_;
+
+  struct InFlight {
+    Started started;
+    Cycle complete = kUnknown;
+  };
+  Window<InFlight> in_flight_;  // started, and not ended
+  Window<Cycle> ends_;          // of the last ones; as many as may be in flight
+  Kind kind_ = Kind::serial;    // of the last started
+  Drain drain_;                 // of a serial load that is not complete
+
+  // The pipe of steps, after the last one that entered.
+  Cycle front_free_ = 0;  // the last step leaves U
+  Cycle read_free_ = 0;   // the first cycle after it in R
+  Cycle last_begin_ = 0;  // its first cycle in R
+  bool has_last_dst_ = false;
+  std::uint64_t last_dst_ = 0;
+
+  // Classes. Waiting to push counts where R does no work meanwhile; both are kept until all of either is known.
+  Window<Interval> reads_, pushes_;
+  Cycle counted_ = 0, pushes_counted_ = 0;
+};
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,36 @@
+#include "simulator/cycle/count.h"
+
+namespace dovetail::simulator {
+
+namespace {
+
+std::uint64_t bytes_of(const isa::HardwareConfig& config, const isa::Transfer& transfer) {
+  return std::uint64_t{transfer.y_size} * transfer.x_size * static_cast<std::uint64_t>(config.element_bytes(transfer.memory));
+}
+std::uint64_t steps_of(const isa::UopLoop& loop) {
+  return loop.uop_begin < loop.uop_end ? std::uint64_t{loop.iter_out} * loop.iter_in * (loop.uop_end - loop.uop_begin) : 0;
+}
+
+}  // namespace
+
+void count(const isa::HardwareConfig& config, const isa::Instruction& instruction, const Route& route, Counters& counters) {
+  ++counters.instructions[static_cast<std::size_t>(instruction.opcode())];
+  ++counters.queue_instructions[isa::index(route.use.queue)];
+  counters.tokens += route.tokens_pushed;
+  if (const auto* load = std::get_if<isa::Load>(&instruction.body)) {
+    if (load->x_size == 0) ++counters.nops;
+    else counters.bytes_loaded[static_cast<std::size_t>(load->memory)] += bytes_of(config, *load);
+  } else if (const auto* store = std::get_if<isa::Store>(&instruction.body)) {
+    if (store->x_size == 0) ++counters.nops;
+    else counters.bytes_stored += bytes_of(config, *store);
+  } else if (const auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) {
+    const std::uint64_t steps = steps_of(*gemm);
+    (gemm->reset ? counters.gemm_reset_uops : counters.gemm_uops) += steps;
+    if (!gemm->reset) counters.macs += steps * static_cast<std::uint64_t>(config.macs_per_uop());
+  } else if (const auto* alu = std::get_if<isa::Alu>(&instruction.body)) {
+    counters.alu_uops += steps_of(*alu);
+    counters.alu_uops_by_op[static_cast<std::size_t>(alu->op)] += steps_of(*alu);
+  }
+}
+
+}  // namespace dovetail::simulator

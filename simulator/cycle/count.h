@@ -1,0 +1,13 @@
+// What an instruction adds to the counters, from its fields alone.
+#pragma once
+
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "simulator/functional/routes.h"
+#include "simulator/simulator.h"
+
+namespace dovetail::simulator {
+
+void count(const isa::HardwareConfig& config, const isa::Instruction& instruction, const Route& route, Counters& counters);
+
+}  // namespace dovetail::simulator

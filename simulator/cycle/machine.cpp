@@ -1,0 +1,139 @@
+#include "simulator/cycle/machine.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "base/check.h"
+
+namespace dovetail::simulator {
+
+Machine::Machine(const isa::HardwareConfig& config, Memory& memory)
+    : memory_(memory),
+      config_(config),
+      board_{.config = config_, .routes = routes_, .bus = BusGeometry(config)},
+      fetch_(board_),
+      load_(board_),
+      compute_(board_),
+      store_(board_) {}
+
+void Machine::begin(Launch launch) {
+  launch_ = std::move(launch);
+  board_.clear();
+  board_.program = launch_.program;
+  board_.on_start = launch_.on_start;
+  board_.uops = launch_.uops;
+  events_.clear();
+  if (launch_.trace) {
+    events_.resize(launch_.program.size());
+    for (std::size_t i = 0; i < events_.size(); ++i) events_[i].instruction = launch_.first_index + i;
+  }
+  board_.events = launch_.trace ? &events_ : nullptr;
+  fetch_.clear(launch_.program_address);
+  load_.clear();
+  compute_.clear();
+  store_.clear();
+  address_ = {};
+  arbiter_free_ = 0;
+  write_from_ = kUnknown;
+}
+
+// Lets every part go as far as what is known allows.
+void Machine::settle() {
+  while (board_.awake != 0 && !board_.stopped) {
+    const auto part = static_cast<Part>(std::countr_zero(board_.awake));
+    board_.awake &= board_.awake - 1;
+    switch (part) {
+      case Part::load: load_.advance(); break;
+      case Part::compute: compute_.advance(); break;
+      case Part::store: store_.advance(); break;
+      case Part::fetch: fetch_.advance(); break;
+    }
+  }
+}
+
+// When the arbiter chooses. While an address waits for its acceptance nobody knows.
+Cycle Machine::grants_from() const {
+  if (address_.port != nullptr) return kUnknown;
+  // The ports are part of units that are not const here only because grants change them.
+  Machine& self = const_cast<Machine&>(*this);
+  const Cycle asks = std::min({self.fetch_.port().asks_from(), self.compute_.port().asks_from(), self.load_.port().asks_from()});
+  return asks == kUnknown ? kUnknown : std::max(asks, arbiter_free_);
+}
+
+Cycle Machine::next() const {
+  if (board_.stopped) return kUnknown;
+  const Cycle reads = address_.port != nullptr ? address_.from : kUnknown;
+  const Cycle writes = write_from_ != kUnknown ? write_from_ : store_.writes_from();
+  return std::min({reads, writes, grants_from()});
+}
+
+// Within a cycle: reads before writes, as the memory wants it. An acceptance frees the arbiter in its own cycle; a grant is shown in the next.
+void Machine::step() {
+  const Cycle cycle = next();
+  DOVETAIL_CHECK(cycle != kUnknown, "a step without an event");
+  if (address_.port != nullptr && address_.from == cycle) read();
+  else if ((write_from_ != kUnknown ? write_from_ : store_.writes_from()) == cycle) write();
+  else grant();
+  settle();
+}
+
+void Machine::read() {
+  const Cycle cycle = address_.from;
+  const Answer answer = memory_.accept(cycle, Direction::read, address_.burst.address, address_.burst.beats);
+  if (!answer.accepted) {
+    address_.from = answer.cycle;
+    return;
+  }
+  address_.port->accepted(answer.cycle);
+  board_.wake(address_.part);
+  address_.port = nullptr;
+  arbiter_free_ = cycle;
+}
+
+void Machine::write() {
+  const Cycle cycle = write_from_ != kUnknown ? write_from_ : store_.writes_from();
+  const Burst& burst = store_.written();
+  const Answer answer = memory_.accept(cycle, Direction::write, burst.address, burst.beats);
+  if (!answer.accepted) {
+    write_from_ = answer.cycle;
+    return;
+  }
+  write_from_ = kUnknown;
+  store_.accepted(cycle, answer.cycle);
+}
+
+void Machine::grant() {
+  const Cycle cycle = grants_from();
+  struct Candidate {
+    ReadPort* port;
+    Part part;
+  };
+  for (const Candidate& candidate : {Candidate{&fetch_.port(), Part::fetch}, {&compute_.port(), Part::compute}, {&load_.port(), Part::load}}) {
+    if (candidate.port->asks_from() > cycle) continue;
+    address_ = {.port = candidate.port,
+                .part = candidate.part,
+                .burst = candidate.port->asked(),
+                .from = cycle + static_cast<Cycle>(isa::spec::kGrantToAddress.value)};
+    candidate.port->grant(cycle);
+    board_.wake(candidate.part);
+    return;
+  }
+}
+
+bool Machine::tokens_left() const {
+  return std::any_of(board_.tokens.begin(), board_.tokens.end(), [](const TokenFifoTimes& fifo) { return fifo.head() != nullptr; });
+}
+
+LaunchTrace Machine::result() {
+  LaunchTrace trace;
+  trace.cycles = board_.ended == 0 ? 1 : std::max<Cycle>(1, board_.last_end + static_cast<Cycle>(isa::spec::kEndToDone.value));
+  load_.finish(trace.cycles);
+  compute_.finish(trace.cycles);
+  store_.finish(trace.cycles);
+  trace.classes = board_.classes;
+  trace.events = std::move(events_);
+  return trace;
+}
+
+}  // namespace dovetail::simulator

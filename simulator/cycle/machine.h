@@ -1,0 +1,81 @@
+// The timing core: the issue, start and end cycle of every instruction of a launch by docs/timing.md, at a cost that grows with instructions and
+// bursts, not with cycles. Everything but the memory port is a system of «latest of» equations, which the units solve as soon as their
+// inputs are known; only grants and requests to the memory happen in the order of time. docs/cycle-simulator.md tells why that is exact.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "simulator/cycle/board.h"
+#include "simulator/cycle/compute.h"
+#include "simulator/cycle/fetch.h"
+#include "simulator/cycle/load.h"
+#include "simulator/cycle/store.h"
+#include "simulator/functional/routes.h"
+#include "simulator/memory/memory.h"
+#include "simulator/trace/trace.h"
+
+namespace dovetail::simulator {
+
+class Machine {
+ public:
+  // `memory` outlives the machine. Several machines may share one memory if whoever steps them keeps their calls in cycle order.
+  Machine(const isa::HardwareConfig& config, Memory& memory);
+  Machine(const Machine&) = delete;
+
+  struct Launch {
+    std::span<const isa::Instruction> program;
+    std::size_t first_index = 0;           // of the program, for events
+    std::uint64_t program_address = 0;     // of the launch's first instruction
+    std::span<const isa::Uop> uops = {};   // UOP memory, kept up to date by on_start
+    // Called once per instruction, in an order that queues and tokens respect. False stops the launch.
+    std::function<bool(std::size_t)> on_start = {};
+    bool trace = false;
+  };
+  // Preconditions: every instruction is legal by its fields, or on_start stops at it. Nothing happens before step().
+  void begin(Launch launch);
+
+  // The cycle of the next event at the memory port; kUnknown: there is none any more, the launch is done, stuck or stopped.
+  Cycle next() const;
+  void step();  // precondition: next() != kUnknown
+
+  bool done() const { return board_.ended == launch_.program.size() && !board_.stopped; }
+  bool stopped() const { return board_.stopped; }
+  bool tokens_left() const;
+  // Precondition: done(), once per launch.
+  LaunchTrace result();
+
+ private:
+  struct Address {  // the AR register
+    ReadPort* port = nullptr;
+    Part part = Part::fetch;
+    Burst burst;
+    Cycle from = 0;  // ARVALID
+  };
+  void settle();
+  void read();
+  void write();
+  void grant();
+  Cycle grants_from() const;
+
+  Memory& memory_;
+  isa::HardwareConfig config_;
+  Routes routes_;
+  Board board_;
+  Fetch fetch_;
+  LoadUnit load_;
+  ComputeUnit compute_;
+  StoreUnit store_;
+  Launch launch_;
+  std::vector<TraceEvent> events_;
+  Address address_;
+  Cycle arbiter_free_ = 0;
+  Cycle write_from_ = kUnknown;  // the next attempt of the burst at AW; kUnknown: as the store unit says
+};
+
+}  // namespace dovetail::simulator

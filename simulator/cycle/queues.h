@@ -1,0 +1,77 @@
+// The times at which queues and token FIFOs can be entered and left. Each has one producer and one consumer, both in order, so that its state
+// is two sequences of times: docs/timing.md, sections 1, 6 and 7. `kUnknown` stands for a time that depends on something yet to be decided;
+// it is later than every time that is known.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#include "isa/spec/timing.h"
+#include "simulator/cycle/window.h"
+#include "simulator/memory/memory.h"
+
+namespace dovetail::simulator {
+
+inline constexpr Cycle kUnknown = std::numeric_limits<Cycle>::max();
+constexpr Cycle after(Cycle time, std::int64_t cycles) { return time == kUnknown ? kUnknown : time + static_cast<Cycle>(cycles); }
+
+// What goes in and out of something that holds at most `depth`: an entry needs room as of the beginning of its cycle.
+template <typename Entry>
+class BoundedFifo {
+ public:
+  void clear(std::uint64_t depth) {
+    depth_ = depth;
+    in_.clear();
+    out_.clear();
+  }
+
+  // The first cycle in which one more may enter.
+  Cycle room() const {
+    if (in_.end() < depth_) return 0;
+    const std::uint64_t must_have_left = in_.end() - depth_;
+    return must_have_left < out_.end() ? out_[must_have_left] + 1 : kUnknown;
+  }
+  void enter(Entry entry) { in_.push(entry); }
+
+  // The oldest that has not left, if it has entered.
+  const Entry* head() const { return out_.end() < in_.end() ? &in_[out_.end()] : nullptr; }
+  std::uint64_t left() const { return out_.end(); }
+  Cycle last_left() const { return out_.end() == 0 ? kUnknown : out_[out_.end() - 1]; }  // kUnknown: none has
+  void leave(Cycle cycle) {
+    out_.push(cycle);
+    in_.drop_before(out_.end());
+    // The times that room() may still ask for, and the last one.
+    if (in_.end() >= depth_) out_.drop_before(std::min(in_.end() - depth_, out_.end() - 1));
+  }
+
+ private:
+  std::uint64_t depth_ = 0;
+  Window<Entry> in_;
+  Window<Cycle> out_;
+};
+
+class TokenFifoTimes : public BoundedFifo<Cycle> {
+ public:
+  // The first cycle in which the next pop may happen.
+  Cycle token() const {
+    const Cycle* pushed = head();
+    return pushed == nullptr ? kUnknown : *pushed + static_cast<Cycle>(isa::spec::kEndToStart.value);
+  }
+};
+
+struct Issued {
+  std::size_t instruction = 0;  // of the launch
+  Cycle cycle = 0;
+};
+class CommandQueueTimes : public BoundedFifo<Issued> {
+ public:
+  // The first cycle in which head() is at the head. Precondition: head().
+  Cycle head_from() const {
+    const Cycle issued = head()->cycle + static_cast<Cycle>(isa::spec::kIssueToStart.value);
+    return left() == 0 ? issued : std::max(issued, last_left() + 1);
+  }
+};
+
+}  // namespace dovetail::simulator

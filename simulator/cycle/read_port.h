@@ -1,0 +1,63 @@
+// One of the three requesters with its beat buffer (docs/timing.md, section 4): asks for the bursts of a transfer one after the other, as far
+// as the buffer has room, and keeps those granted until they are used.
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/cycle/bursts.h"
+#include "simulator/cycle/queues.h"
+#include "simulator/cycle/window.h"
+
+namespace dovetail::simulator {
+
+class ReadPort {
+ public:
+  struct Granted {
+    Burst burst;
+    Cycle first_beat = kUnknown;  // its R handshake
+  };
+
+  void clear(std::uint64_t buffer_beats);
+
+  // Requests go out from `cycle` on. Precondition: idle().
+  void request(const Bursts& bursts, Cycle cycle);
+
+  bool idle() const { return !asking_; }  // nothing is left to ask for
+  // Since when: the cycle after the last grant, 0 if there was none. Precondition: idle().
+  Cycle idle_from() const { return idle_from_; }
+
+  // From when on it asks for the next burst; kUnknown: nothing to ask for, or it waits for room of which nobody knows when it comes.
+  Cycle asks_from() const { return asks_from_; }
+  const Burst& asked() const { return next_; }
+  void grant(Cycle cycle);
+  void accepted(Cycle first_beat) { granted_[accepted_++].first_beat = first_beat; }
+
+  // The oldest burst that is not used, if its beats are on their way.
+  const Granted* arrived() const { return used_ < accepted_ ? &granted_[used_] : nullptr; }
+  // The whole burst is used in slots without a gap, from `begin` on. Precondition: arrived().
+  void use(Cycle begin);
+  // The same beat by beat, by who cannot promise that.
+  void use_beat(Cycle last_slot);
+
+ private:
+  // Beats that have left, or will: beat i of these in begin + slots_through(i) - 1.
+  struct Run {
+    std::uint64_t first_beat = 0;
+    Cycle begin = 0;
+    Burst burst;
+  };
+  void find_room();
+
+  std::uint64_t buffer_beats_ = 0;
+  Bursts bursts_;
+  Burst next_;
+  bool asking_ = false;
+  Cycle asks_after_ = 0, asks_from_ = kUnknown, idle_from_ = 0;
+  Window<Granted> granted_;
+  std::uint64_t accepted_ = 0, used_ = 0;                     // bursts
+  std::uint64_t beats_granted_ = 0, beats_used_ = 0;
+  std::uint32_t beats_of_burst_used_ = 0;
+  Window<Run> runs_;
+};
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,60 @@
+// The store unit (docs/timing.md, section 10): fills a write buffer from the shadow of ACC, and writes it out burst by burst.
+#pragma once
+
+#include <cstdint>
+
+#include "simulator/cycle/board.h"
+#include "simulator/cycle/window.h"
+
+namespace dovetail::simulator {
+
+class StoreUnit {
+ public:
+  explicit StoreUnit(Board& board) : board_(board) {}
+
+  void clear();
+  void advance();
+  void finish(Cycle cycles);
+
+  // AWVALID is high from here on; kUnknown: no burst is ready.
+  Cycle writes_from() const { return writes_from_; }
+  const Burst& written() const { return ready_.front().burst; }
+  void accepted(Cycle cycle, Cycle response);
+
+ private:
+  struct Ready {
+    Burst burst;
+    Cycle to_writer = 0;
+  };
+  struct Written {
+    std::uint64_t first_beat = 0, beats = 0;  // of the instruction
+    Cycle first_cycle = 0;                    // its W handshake
+  };
+  bool start();
+  bool fill();
+  bool end();
+  void take();
+
+  Board& board_;
+  bool active_ = false;
+  Started started_;
+  Bursts bursts_;
+  bool has_burst_ = false;      // burst_ is to be filled
+  Burst burst_;
+  std::uint64_t beat_ = 0;      // of burst_, the next to be filled
+  std::uint64_t beats_filled_ = 0;  // of the instruction, before burst_
+  Cycle next_slot_ = 0;
+  std::uint64_t slots_ = 0;
+
+  Window<Ready> ready_;         // filled, not accepted
+  Window<Written> written_;     // accepted
+  std::uint64_t beats_written_ = 0;  // of the instruction, accepted
+  std::uint64_t unanswered_ = 0;  // bursts that are not accepted
+  Cycle writes_from_ = kUnknown;
+  Cycle last_data_ = 0;         // last W beat
+  Cycle last_response_ = 0;
+  bool has_ended_ = false;
+  Cycle last_end_ = 0, counted_ = 0;
+};
+
+}  // namespace dovetail::simulator

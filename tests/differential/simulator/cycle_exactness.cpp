@@ -1,0 +1,115 @@
+// The event-driven simulator gives, for every instruction, the cycles that docs/timing.md read cycle by cycle gives.
+#include <fmt/format.h>
+
+#include <string>
+#include <vector>
+
+#include "isa/verify/token_machine.h"
+#include "simulator/cycle/cycle.h"
+#include "simulator/functional/functional.h"
+#include "tests/catch.h"
+#include "tests/differential/simulator/per_cycle.h"
+#include "tests/generator/generator.h"
+#include "tests/generator/random.h"
+
+namespace dovetail::simulator {
+
+namespace {
+
+std::string describe(const TraceEvent& event) {
+  return fmt::format("instruction {}: {} issue {}, start {} ({}), end {}", event.instruction, isa::name(event.unit), event.issue, event.start,
+                     kStallCauseNames[static_cast<std::size_t>(event.cause)], event.end);
+}
+
+// Empty: equal.
+std::string difference(const LaunchTrace& expected, const LaunchTrace& actual) {
+  if (expected.events.size() != actual.events.size()) return fmt::format("{} events, not {}", actual.events.size(), expected.events.size());
+  for (std::size_t i = 0; i < expected.events.size(); ++i)
+    if (expected.events[i] != actual.events[i])
+      return fmt::format("expected {}\nbut got  {}", describe(expected.events[i]), describe(actual.events[i]));
+  if (expected.cycles != actual.cycles) return fmt::format("expected {} cycles, but got {}", expected.cycles, actual.cycles);
+  for (const isa::Queue unit : {isa::Queue::load, isa::Queue::compute, isa::Queue::store})
+    for (std::size_t c = 0; c < kUnitClassNames.size(); ++c)
+      if (const auto e = expected.classes[isa::index(unit)][c], a = actual.classes[isa::index(unit)][c]; e != a)
+        return fmt::format("expected {} cycles of {} in {}, but got {}", e, kUnitClassNames[c], isa::name(unit), a);
+  return {};
+}
+
+// Runs both; the DRAM that the event-driven one leaves must be the functional simulator's.
+std::string compare(const test::GeneratedProgram& program, const std::string& memory_text) {
+  const MemorySpec spec = parse_memory(memory_text).value();
+  const auto cycle = make_cycle(program.config, {.memory = spec, .trace = true});
+  const auto timing = make_cycle_timing(program.config, {.memory = spec, .trace = true});
+  const auto functional = make_functional(program.config);
+  const auto memory = make_memory(spec, program.config.bus_bytes);
+  Dram dram{program.dram_base, program.dram}, same = dram;
+  std::vector<isa::Uop> uops(static_cast<std::size_t>(program.config.depth(isa::Memory::uop)));
+  for (const isa::Launch& launch : program.launches) {
+    const auto instructions = std::span(program.program).subspan(launch.begin, launch.count);
+    const std::uint64_t size = static_cast<std::uint64_t>(program.config.instruction_bytes());
+    const std::uint64_t place = program_place(program.config, dram.base, dram.bytes.size(), (launch.begin + launch.count) * size).value();
+    const LaunchTrace expected =
+        test::run_per_cycle(program.config, *memory, instructions, launch.begin, place + launch.begin * size, {dram.base, dram.bytes}, uops);
+    Dram untouched = dram;
+    const auto time_alone = timing->launch(instructions, untouched, launch.begin);
+    if (!time_alone.ok()) return to_string(time_alone.errors());
+    if (untouched.bytes != dram.bytes) return "time alone has written to DRAM";
+    const auto counters = cycle->launch(instructions, dram, launch.begin);
+    if (!counters.ok()) return to_string(counters.errors());
+    if (std::string text = difference(expected, *cycle->timing()); !text.empty()) return text;
+    if (*cycle->timing() != *timing->timing()) return "time alone differs from time with values";
+    if (counters.value() != functional->launch(instructions, same, launch.begin).value()) return "counters differ";
+    if (time_alone.value() != counters.value()) return "counters of time alone differ";
+    if (same.bytes != dram.bytes) return "DRAM differs";
+  }
+  return {};
+}
+
+void check(const test::GeneratedProgram& program, const std::string& memory) {
+  if (compare(program, memory).empty()) {
+    SUCCEED();
+    return;
+  }
+  const test::GeneratedProgram small = test::shrink(program, [&](const test::GeneratedProgram& p) {
+    const isa::VerifyReport report = isa::verify(p.config, p.program, p.verify_options());
+    return report.clean() && !compare(p, memory).empty();
+  });
+  FAIL(memory << "\n" << compare(small, memory) << "\n" << program.config.name << ", " << test::describe(small));
+}
+
+std::vector<std::string> memories(std::uint64_t seed) {
+  return {"ideal",
+          "ideal:latency=1,outstanding=2",
+          "ideal:latency=200,bytes=2,outstanding=3",
+          "bank:ddr4-2400",
+          "bank:lpddr4,clock-ps=1000",
+          "bank:hbm2,controller=0,outstanding=4",
+          fmt::format("perturbed:seed={}", seed),
+          fmt::format("perturbed:seed={},latency=7,refusal=40,base-latency=3,outstanding=5", seed)};
+}
+
+}  // namespace
+
+TEST_CASE("every instruction of random programs has the cycles of the timing page, in random configurations") {
+  for (std::uint64_t seed = 1; seed <= test::scaled(50); ++seed) {
+    isa::HardwareConfig config = test::random_config(seed);
+    test::Random random(seed);
+    config.burst_beats = random.pick({1, 2, 3, 5, 7, 32, 256});
+    config.outstanding_beats = random.pick({1, 2, 3, 8, 33, 128});
+    const test::GeneratedProgram program = test::generate(config, {.seed = seed});
+    const auto all = memories(seed);
+    check(program, all[seed % all.size()]);
+    check(program, all[(seed / all.size() + 3) % all.size()]);
+  }
+}
+
+TEST_CASE("every instruction of random programs has the cycles of the timing page, in the named configurations") {
+  for (const isa::HardwareConfig& config : isa::named_configs()) {
+    for (std::uint64_t seed = 1; seed <= test::scaled(3); ++seed) {
+      const test::GeneratedProgram program = test::generate(config, {.seed = seed, .size = 150});
+      for (const std::string& memory : memories(seed)) check(program, memory);
+    }
+  }
+}
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,79 @@
+// The cost of ALU steps in closed form is that of walking through them.
+#include "simulator/cycle/alu_steps.h"
+
+#include <random>
+#include <vector>
+
+#include "isa/semantics/uop_loop.h"
+#include "tests/catch.h"
+
+namespace dovetail::simulator {
+
+namespace {
+
+AluSteps walk(const isa::Alu& alu, std::span<const isa::Uop> uops) {
+  AluSteps steps;
+  bool first = true;
+  std::uint64_t last_src = 0;
+  isa::semantics::for_each_step(alu, uops, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+    const std::uint64_t dst = uop.dst + y * alu.dst_factor_out + x * alu.dst_factor_in;
+    const std::uint64_t src = uop.src + y * alu.src_factor_out + x * alu.src_factor_in;
+    const bool requant = alu.op == isa::AluOp::requant, immediate = alu.use_imm && !requant;
+    const bool repeated = !first && src == last_src && steps.last_dst != src && !(requant && steps.last_dst == src + 1);
+    const std::uint64_t reads = immediate || repeated ? dst : src;
+    std::uint64_t cost = immediate || repeated ? 1 : requant ? 3 : 2;
+    if (is_long(alu.op) && !first && steps.last_dst == reads) {
+      ++cost;
+      ++steps.interlocks;
+    }
+    if (first) steps.first_read = reads;
+    steps.cycles_before_last = steps.last_cycles;
+    steps.last_cycles = cost;
+    steps.cycles += cost;
+    ++steps.count;
+    steps.last_dst = dst;
+    last_src = src;
+    first = false;
+  });
+  return steps;
+}
+
+}  // namespace
+
+TEST_CASE("alu_steps counts what walking through the steps counts") {
+  std::mt19937 random(1);
+  const auto below = [&](std::uint32_t bound) { return static_cast<std::uint32_t>(random() % bound); };
+  std::uint64_t interlocked = 0, repeated = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    std::vector<isa::Uop> uops(1 + below(5));
+    // Few distinct indices, so that steps meet each other.
+    for (isa::Uop& uop : uops) uop = {.dst = below(6), .src = below(4)};
+    isa::Alu alu;
+    alu.uop_begin = below(2);
+    alu.uop_end = std::min(alu.uop_begin + below(5), static_cast<std::uint32_t>(uops.size()));
+    alu.iter_out = below(7);
+    alu.iter_in = below(9);
+    alu.dst_factor_out = below(4);
+    alu.dst_factor_in = below(4);
+    alu.src_factor_out = below(4);
+    alu.src_factor_in = below(3);
+    alu.op = static_cast<isa::AluOp>(below(6));
+    alu.use_imm = alu.op != isa::AluOp::requant && below(3) == 0;
+    const AluSteps expected = walk(alu, uops), actual = alu_steps(alu, uops);
+    INFO("case " << i);
+    REQUIRE(actual.count == expected.count);
+    if (expected.count == 0) continue;
+    REQUIRE(actual.cycles == expected.cycles);
+    REQUIRE(actual.interlocks == expected.interlocks);
+    REQUIRE(actual.last_cycles == expected.last_cycles);
+    REQUIRE(actual.cycles_before_last == expected.cycles_before_last);
+    REQUIRE(actual.first_read == expected.first_read);
+    REQUIRE(actual.last_dst == expected.last_dst);
+    interlocked += expected.interlocks;
+    repeated += !alu.use_imm && expected.cycles < 2 * expected.count;
+  }
+  CHECK(interlocked > 10'000);
+  CHECK(repeated > 1'000);
+}
+
+}  // namespace dovetail::simulator
