@@ -1,0 +1,169 @@
+// The cycle-accurate simulator on the stream of a ResNet-18: its convolutions, residual additions and max-pooling in int8 with seeded weights, as the
+// compiler lowers them for 1x16x16-ext. Simulated cycles and instructions per second of processor time, one thread, time alone and with the values.
+//   bench_cycle [RUNS]
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "bundle/bundle.h"
+#include "compiler/ops/op.h"
+#include "compiler/pipeline.h"
+#include "simulator/cycle/cycle.h"
+
+namespace dovetail {
+
+namespace {
+
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
+
+double median_seconds(int runs, const std::function<void()>& work) {
+  std::vector<double> seconds;
+  for (int i = 0; i < runs; ++i) {
+    const double start = processor_seconds();
+    work();
+    seconds.push_back(processor_seconds() - start);
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + runs / 2, seconds.end());
+  return seconds[static_cast<std::size_t>(runs / 2)];
+}
+
+class Network {
+ public:
+  graph::ValueId input(const Shape& shape) {
+    const graph::ValueId id = graph_.add_value("x", {DType::int8, shape});
+    graph_.inputs.push_back(id);
+    return id;
+  }
+  graph::ValueId conv(graph::ValueId x, std::int64_t outputs, std::int64_t size, std::int64_t stride, bool relu) {
+    const std::int64_t inputs = graph_.value(x).type.shape[1], pad = size / 2;
+    NdArray weights(DType::int8, {outputs, inputs, size, size}), bias(DType::int32, {outputs}), scale(DType::float32, {outputs});
+    for (auto& value : weights.data<std::int8_t>()) value = static_cast<std::int8_t>(random_() % 255) - 127;
+    for (auto& value : bias.data<std::int32_t>()) value = static_cast<std::int32_t>(random_() % 2001) - 1000;
+    for (auto& value : scale.data<float>()) value = static_cast<float>(0.01 / std::sqrt(static_cast<double>(inputs * size * size)));
+    graph::Attributes attributes{{"x_zero_point", std::int64_t{0}}, {"y_zero_point", std::int64_t{0}}};
+    attributes["strides"] = std::vector<std::int64_t>{stride, stride};
+    attributes["dilations"] = std::vector<std::int64_t>{1, 1};
+    attributes["pads"] = std::vector<std::int64_t>{pad, pad, pad, pad};
+    if (relu) attributes["y_min"] = std::int64_t{0};
+    return add("dovetail.qconv",
+               {x, graph_.add_constant("w", std::move(weights)), graph_.add_constant("bias", std::move(bias)), graph_.add_constant("scale", std::move(scale))},
+               std::move(attributes));
+  }
+  graph::ValueId sum(graph::ValueId a, graph::ValueId b) {
+    graph::Attributes attributes{{"a_zero_point", std::int64_t{0}}, {"b_zero_point", std::int64_t{0}}, {"y_zero_point", std::int64_t{0}}, {"y_min", std::int64_t{0}}};
+    attributes["a_multiplier"] = 32768.0;
+    attributes["b_multiplier"] = 32768.0;
+    attributes["shift"] = std::int64_t{16};
+    return add("dovetail.qadd", {a, b}, std::move(attributes));
+  }
+  graph::ValueId max_pool(graph::ValueId x) {
+    graph::Attributes attributes;
+    attributes["kernel_shape"] = std::vector<std::int64_t>{3, 3};
+    attributes["strides"] = std::vector<std::int64_t>{2, 2};
+    attributes["pads"] = std::vector<std::int64_t>{1, 1, 1, 1};
+    return add("MaxPool", {x}, std::move(attributes));
+  }
+  graph::Graph finish(graph::ValueId output) && {
+    graph_.outputs.push_back(output);
+    return std::move(graph_);
+  }
+
+ private:
+  graph::ValueId add(const std::string& op, std::vector<graph::ValueId> inputs, graph::Attributes attributes) {
+    graph::Node node;
+    node.name = graph_.unique_node_name(op.substr(op.find('.') + 1));
+    node.op = op;
+    node.inputs = std::move(inputs);
+    node.attributes = std::move(attributes);
+    node.origins = {node.name};
+    node.outputs = {graph_.add_value(node.name + "_out", {})};
+    const graph::ValueId output = node.outputs[0];
+    const auto inferred = ops::infer(graph_, graph_.add_node(std::move(node)));
+    DOVETAIL_CHECK(inferred.ok(), to_string(inferred.errors()));
+    return output;
+  }
+
+  graph::Graph graph_;
+  std::mt19937 random_{1};
+};
+
+graph::Graph resnet18() {
+  Network network;
+  graph::ValueId x = network.max_pool(network.conv(network.input({1, 3, 224, 224}), 64, 7, 2, true));
+  std::int64_t channels = 64;
+  for (const std::int64_t outputs : {64, 128, 256, 512})
+    for (int block = 0; block < 2; ++block) {
+      const std::int64_t stride = outputs != channels ? 2 : 1;
+      const graph::ValueId shortcut = stride == 1 ? x : network.conv(x, outputs, 1, 2, false);
+      x = network.sum(network.conv(network.conv(x, outputs, 3, stride, true), outputs, 3, 1, false), shortcut);
+      channels = outputs;
+    }
+  return std::move(network).finish(x);
+}
+
+Json measure(const bundle::AccelStep& step, const std::string& memory, bool values, int runs) {
+  const simulator::EngineOptions options{.memory = simulator::parse_memory(memory).value()};
+  const auto simulator = values ? simulator::make_cycle(step.config, options) : simulator::make_cycle_timing(step.config, options);
+  std::vector<std::byte> image(step.dram_bytes);
+  for (const bundle::Segment& segment : step.segments)
+    std::copy(segment.bytes.begin(), segment.bytes.end(), image.begin() + static_cast<std::ptrdiff_t>(segment.address - step.dram_base));
+  simulator::Dram dram{step.dram_base, std::move(image)};
+  std::uint64_t cycles = 0;
+  const double seconds = median_seconds(runs, [&] {
+    cycles = 0;
+    for (const isa::Launch& launch : step.launches) {
+      const auto counters = simulator->launch(std::span(step.program).subspan(launch.begin, launch.count), dram, launch.begin);
+      DOVETAIL_CHECK(counters.ok(), to_string(counters.errors()));
+      cycles += simulator->timing()->cycles;
+    }
+  });
+  const auto rate = [&](double count) { return std::round(count / seconds * 1e-4) / 1e2; };
+  return {{"memory", memory},
+          {"values", values},
+          {"cycles", cycles},
+          {"milliseconds", std::round(seconds * 1e5) / 1e2},
+          {"mcycles_per_s", rate(static_cast<double>(cycles))},
+          {"minsn_per_s", rate(static_cast<double>(step.program.size()))}};
+}
+
+}  // namespace
+
+}  // namespace dovetail
+
+int main(int argc, char** argv) {
+  using namespace dovetail;
+  const int runs = argc > 1 ? std::max(1, std::atoi(argv[1])) : 21;
+  CompileOptions options;
+  options.hardware = isa::load_config("1x16x16-ext").value();
+  const auto compiled = compile({resnet18(), {}}, options);
+  if (!compiled.ok()) {
+    std::fputs(to_string(compiled.errors()).c_str(), stderr);
+    return 1;
+  }
+  const bundle::AccelStep* longest = nullptr;
+  for (const bundle::Step& step : compiled->bundle.steps)
+    if (const auto* accel = std::get_if<bundle::AccelStep>(&step); accel != nullptr && (longest == nullptr || accel->program.size() > longest->program.size()))
+      longest = accel;
+  DOVETAIL_CHECK(longest != nullptr, "nothing runs on the accelerator");
+  Json rows = Json::array();
+  for (const char* memory : {"ideal:latency=64,bytes=8", "bank:ddr4-2400", "bank:hbm2"}) rows.push_back(measure(*longest, memory, false, runs));
+  rows.push_back(measure(*longest, "ideal:latency=64,bytes=8", true, std::min(runs, 3)));
+  std::puts(Json{{"benchmark", "cycle-accurate simulator"},
+                 {"time", "processor time of one thread, median"},
+                 {"runs", runs},
+                 {"hardware", options.hardware.name},
+                 {"instructions", longest->program.size()},
+                 {"rows", rows}}
+                .dump(2)
+                .c_str());
+}
