@@ -30,6 +30,12 @@ std::optional<Conflict> broken_parallel(const Program& program, const Path& path
   return carried_dependence(program, path, intrinsics);
 }
 
+bool holds_load(const Expr& expr) {
+  bool found = false;
+  visit_exprs(expr, [&](const Expr& e) { found |= std::holds_alternative<LoadExpr>(e->node); });
+  return found;
+}
+
 // The step of `index` from one iteration to the next is not a constant.
 bool moves_unevenly(const Expr& index, const Var& var, const Bounds& bounds) {
   for (const LinearTerm& term : linear_form(simplify(index, bounds)).terms) {
@@ -80,7 +86,13 @@ std::optional<Conflict> uneven_access(const Path& path) {
                               "split so that each vector stays within one row, or vectorize another loop"};
     };
     visit_exprs(below.back(), [&](const Expr& expr) {
-      if (const auto* access = std::get_if<LoadExpr>(&expr->node)) check(access->buffer, access->indices);
+      const auto* access = std::get_if<LoadExpr>(&expr->node);
+      if (access == nullptr) return;
+      // An index that is itself data makes the load a gather: each lane has its own.
+      std::vector<Expr> affine;
+      for (const Expr& index : access->indices)
+        if (!holds_load(index)) affine.push_back(index);
+      check(access->buffer, affine);
     });
     visit_stmts(below.back(), [&](const Stmt& stmt) {
       if (const auto* assignment = std::get_if<Store>(&stmt->node))

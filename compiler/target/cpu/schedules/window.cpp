@@ -14,6 +14,22 @@ namespace {
 
 constexpr std::int64_t kMostTaps = 64;
 
+// Neighbouring results read neighbouring channels: false where several results share one (a channel multiplier).
+bool channels_in_step(const Block& block) {
+  const VarNode* channel = block.iterators[1].var.get();
+  bool in_step = true;
+  visit_exprs(block.body, [&](const Expr& e) {
+    const auto divides = [](BinaryOp op) { return op == BinaryOp::floor_div || op == BinaryOp::floor_mod; };
+    const auto* binary = std::get_if<Binary>(&e->node);
+    if (binary == nullptr || !divides(binary->op)) return;
+    visit_exprs(binary->a, [&](const Expr& i) {
+      const auto* n = std::get_if<VarRef>(&i->node);
+      in_step &= n == nullptr || n->var.get() != channel;
+    });
+  });
+  return in_step;
+}
+
 // The block that reduces windows: [n, channel, y, x] spatial, the window's axes last.
 std::string window_block(const Builder& b) {
   for (const std::string& name : b.blocks()) {
@@ -25,7 +41,7 @@ std::string window_block(const Builder& b) {
     const std::size_t axes = block.iterators.size();
     // A convolution has its input channels first among the reduced axes: depthwise is one.
     const bool one_channel = axes == 6 || (axes == 7 && block.iterators[4].extent == 1);
-    return spatial == 4 && one_channel && taps <= kMostTaps ? name : "";
+    return spatial == 4 && one_channel && taps <= kMostTaps && channels_in_step(block) ? name : "";
   }
   return "";
 }

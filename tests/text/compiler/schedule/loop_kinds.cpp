@@ -35,6 +35,11 @@ TEST_CASE("schedule: parallel and vectorize accept split, fused and masked loops
   CHECK_THAT(scheduled(kGrid, "split j 2 -> o n\nreorder n o\nunroll o\nvectorize n"), Catch::Matchers::ContainsSubstring("for o in 2 unrolled"));
 }
 
+TEST_CASE("schedule: a vector may load from places that are data, but not store there") {
+  CHECK_THAT(scheduled("program p { input x: int64[8] input t: int32[9] output y: int32[8] for i in 8 { block b { spatial v in 8 = i reads x[v], t[0 +: 9] writes y[v] y[v] = t[x[v] + 1] } } }", "vectorize i"),
+             Catch::Matchers::ContainsSubstring("for i in 8 vectorized"));
+}
+
 TEST_CASE("schedule: a buffer that each iteration writes before it reads is private to it") {
   CHECK_THAT(scheduled(kChain, "compute_at a j\nparallel j"), Catch::Matchers::ContainsSubstring("for j in 2 parallel"));
   CHECK_THAT(scheduled(kChain, "parallel j\ncompute_at a j"), Catch::Matchers::ContainsSubstring("for j in 2 parallel"));
