@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
 #include "compiler/ops/batched.h"
+#include "compiler/ops/broadcast.h"
 #include "compiler/ops/families.h"
+#include "compiler/tensor/expr.h"
 
 namespace dovetail::ops {
 namespace {
@@ -22,27 +24,31 @@ Result<loops::Program> define(const Operands& operands) {
       {program.compute("narrow", dtype, matmul_axes(shape), [&](const Indices& i) { return loops::cast(dtype, loops::load(product, i)); })});
 }
 
-// MatMulInteger: int32 sums of (a - a_zero_point)(b - b_zero_point).
+// MatMulInteger: int32 sums of (a - a_zero_point)(b - b_zero_point). A zero point is one number, or one per row of A or column of B.
 Result<Types> infer_integer(const Operands& operands) {
   DOVETAIL_ASSIGN(const MatMulShape shape, matmul_shape(operands, 0, 1));
-  for (const std::size_t i : {2, 3})
-    if (operands.has(i) && element_count(operands.type(i).shape) != 1)
-      return refuse(operands, fmt::format("zero point {} has shape {}, this version takes one number", i, to_string(operands.type(i).shape)), "quantise per tensor");
+  if (operands.has(2) && element_count(operands.type(2).shape) != 1) DOVETAIL_TRY(require_per_channel(operands, 2, "a_zero_point", shape.m));
+  if (operands.has(3) && element_count(operands.type(3).shape) != 1) DOVETAIL_TRY(require_per_channel(operands, 3, "b_zero_point", shape.n));
   return Types{{DType::int32, shape.output()}};
 }
 
 Result<loops::Program> define_integer(const Operands& operands) {
   DOVETAIL_ASSIGN(const MatMulShape shape, matmul_shape(operands, 0, 1));
   Naive program(operands);
-  const auto centred = [&](const loops::Expr& element, std::size_t zero_point) {
+  const auto centred = [&](const loops::Expr& element, std::size_t zero_point, const loops::Expr& slice) {
     const loops::Expr wide = loops::cast(DType::int32, element);
     if (!operands.has(zero_point)) return wide;
+    if (element_count(operands.type(zero_point).shape) != 1) return wide - loops::cast(DType::int32, loops::load(program.in(zero_point), {slice}));
     const NdArray* constant = operands.constant(zero_point);
     if (constant != nullptr) return constant->as_int64(0) == 0 ? wide : wide - constant->as_int64(0);
     return wide - loops::cast(DType::int32, program.scalar(zero_point));
   };
-  return program.finish({multiply(program, program.in(0), program.in(1), shape, DType::int32,
-                                  [&](const loops::Expr& a, const loops::Expr& b, const Indices&) { return centred(a, 2) * centred(b, 3); })});
+  return program.finish({multiply(program, program.in(0), program.in(1), shape, DType::int32, [&](const loops::Expr& a, const loops::Expr& b, const Indices& i) {
+    // Vectors have no row or no column; then there is one zero point at most.
+    const loops::Expr zero = tensor::index(0);
+    const loops::Expr row = shape.a_is_vector ? zero : i[i.size() - (shape.b_is_vector ? 1 : 2)], column = shape.b_is_vector ? zero : i.back();
+    return centred(a, 2, row) * centred(b, 3, column);
+  })});
 }
 
 }  // namespace

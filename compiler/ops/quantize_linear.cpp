@@ -1,4 +1,4 @@
-// QuantizeLinear and DequantizeLinear, per tensor or per axis. y = saturate(round_half_even(x / scale) + zero point), division in float32;
+// QuantizeLinear and DequantizeLinear, per tensor or per axis; DynamicQuantizeLinear. y = saturate(round_half_even(x / scale) + zero point), division in float32;
 // x = (y - zero point) * scale.
 #include <fmt/format.h>
 
@@ -78,6 +78,34 @@ Result<loops::Program> define_dequantize(const Operands& operands) {
   });
 }
 
+// DynamicQuantizeLinear: uint8 steps with the range of the tensor itself, widened to hold 0. scale = (max - min) / 255, 1 where all elements are 0;
+// zero point = saturate(round_half_even(-min / scale)).
+Result<Types> infer_dynamic(const Operands& operands) { return Types{{DType::uint8, operands.type(0).shape}, {DType::float32, {}}, {DType::uint8, {}}}; }
+
+Result<loops::Program> define_dynamic(const Operands& operands) {
+  Naive program(operands);
+  const Axes axes = tensor_axes(operands.type(0).shape);
+  const auto extreme = [&](const char* name, const tensor::Reducer& reducer) {
+    return program.reduce(name, DType::float32, {}, axes, reducer, [&](const Indices&, const Indices& r) { return loops::load(program.in(0), r); });
+  };
+  const loops::Buffer least = extreme("least", tensor::min_reducer()), greatest = extreme("greatest", tensor::max_reducer());
+  const Expr zero = loops::constant(0, DType::float32);
+  const auto low = [&] { return tensor::minimum(loops::load(least, {}), zero); };
+  const loops::Buffer scale = program.compute("scale", DType::float32, {}, [&](const Indices&) {
+    const Expr range = tensor::maximum(loops::load(greatest, {}), zero) - low();
+    return loops::select(tensor::equal(range, zero), loops::constant(1, DType::float32), tensor::divide(range, loops::constant(255, DType::float32)));
+  });
+  const auto steps = [](const Expr& real) { return loops::cast(DType::int32, loops::unary(loops::UnaryOp::round_even, real)); };
+  const auto saturated = [](const Expr& wide) { return loops::cast(DType::uint8, tensor::clamp(wide, loops::int_imm(0, DType::int32), loops::int_imm(255, DType::int32))); };
+  const loops::Buffer zero_point = program.compute("zero_point", DType::uint8, {}, [&](const Indices&) {
+    return saturated(steps(tensor::divide(zero - low(), loops::load(scale, {}))));
+  });
+  const loops::Buffer quantized = program.compute("quantize", DType::uint8, axes, [&](const Indices& i) {
+    return saturated(steps(tensor::divide(loops::load(program.in(0), i), loops::load(scale, {}))) + loops::cast(DType::int32, loops::load(zero_point, {})));
+  });
+  return program.finish({quantized, scale, zero_point});
+}
+
 }  // namespace
 
 std::vector<OpDef> quantize_linear_ops() {
@@ -88,6 +116,7 @@ std::vector<OpDef> quantize_linear_ops() {
       {"DequantizeLinear", Category::injective, infer_dequantize, define_dequantize, {},
        {{{"x", kNarrow | kInt32, 'Q'}, {"x_scale", kReal}, {"x_zero_point", kNarrow | kInt32, 'Q', Presence::optional}},
         {{"axis", integer}, {"block_size", integer}}}},
+      {"DynamicQuantizeLinear", Category::opaque, infer_dynamic, define_dynamic, {}, {{{"x", kFloat32}}, {}, 3}},
       {"QuantizeLinear", Category::injective, infer_quantize, define_quantize, {},
        {{{"x", kReal | kInt32}, {"y_scale", kReal}, {"y_zero_point", kNarrow, 0, Presence::optional}},
         {{"axis", integer}, {"block_size", integer}, {"output_dtype", integer}, {"saturate", integer}}}},

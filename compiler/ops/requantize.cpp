@@ -1,5 +1,7 @@
 #include "compiler/ops/requantize.h"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "compiler/tensor/expr.h"
@@ -31,6 +33,12 @@ Result<void> check_quantised_attributes(const Operands& operands) {
   const std::int64_t low = attribute(operands, "y_min", kLow), high = attribute(operands, "y_max", kHigh);
   if (low > high) errors.push_back(refuse(operands, fmt::format("y_min {} > y_max {}", low, high), "exchange them"));
   return errors;
+}
+
+Result<void> check_scale_attribute(const Operands& operands) {
+  const double scale = graph::float_attribute(operands.node, "scale", 0);
+  if (scale != 0 && std::isfinite(scale) && static_cast<double>(static_cast<float>(scale)) == scale) return {};
+  return refuse(operands, fmt::format("scale is {}, expected a number other than 0 that float32 holds exactly", scale), "round it to float32 when the graph is lowered");
 }
 
 loops::Expr centred(const loops::Expr& element, std::int64_t zero_point) {

@@ -9,6 +9,8 @@ namespace dovetail::ops {
 std::vector<AttributeRule> quantised_attributes(std::vector<AttributeRule> others);
 // Zero points and the output range lie in int8, y_min <= y_max; everything wrong is collected.
 Result<void> check_quantised_attributes(const Operands& operands);
+// The attribute `scale` of operators with one scale: a number that float32 holds exactly, not 0.
+Result<void> check_scale_attribute(const Operands& operands);
 
 // int32 value of an int8 element minus its zero point.
 loops::Expr centred(const loops::Expr& element, std::int64_t zero_point);

@@ -19,8 +19,10 @@ struct RuleRow {
   Refusal (*lower)(Lowering&, NodeId, const Target&);
 };
 constexpr RuleRow kRules[] = {
-    {"Add", lower_addition},          {"AveragePool", lower_average}, {"Concat", lower_concatenation}, {"Conv", lower_convolution}, {"Gemm", lower_matrix_product},
-    {"GlobalAveragePool", lower_average}, {"MatMul", lower_matrix_product}, {"Mul", lower_scaling},    {"Sub", lower_addition},     {"Sum", lower_addition},
+    {"Add", lower_addition},      {"AveragePool", lower_average}, {"Concat", lower_selection},      {"Conv", lower_convolution},     {"Gemm", lower_matrix_product},
+    {"GlobalAveragePool", lower_average}, {"MatMul", lower_matrix_product}, {"Max", lower_selection}, {"Min", lower_selection},   {"Mul", lower_product},
+    {"Pad", lower_padding},       {"ReduceMean", lower_reduction}, {"ReduceSum", lower_reduction},  {"Sub", lower_addition},         {"Sum", lower_addition},
+    {"Where", lower_selection},
 };
 
 // Weights stored in float behind QuantizeLinear become what they stand for.
@@ -84,7 +86,7 @@ void lower_quantize(Lowering& lowering, NodeId quantize) {
   const Node node = graph.node(quantize);
   const auto q = lowering.parameters(node);
   if (!q) {
-    lowering.refusals[node.name] = fmt::format("its scale is not one positive constant, or its result ({}) not int8 or uint8", to_string(graph.value(node.outputs[0]).type));
+    lowering.refusals[node.name] = lowering.why_no_parameters(node);
     return;
   }
   Target target{quantize, node.outputs[0], *q, {}, {}};
@@ -106,12 +108,35 @@ void lower_quantize(Lowering& lowering, NodeId quantize) {
   Refusal refusal;
   if (const auto x = lowering.dequantised(value)) {
     refusal = requantise(lowering, *x, target);
-  } else if (const auto row = std::find_if(std::begin(kRules), std::end(kRules), [&](const RuleRow& each) { return each.op == op_type; }); row != std::end(kRules)) {
-    refusal = row->lower(lowering, op, target);
   } else {
-    refusal = "it has no integer form";
+    const auto row = std::find_if(std::begin(kRules), std::end(kRules), [&](const RuleRow& each) { return each.op == op_type; });
+    refusal = row != std::end(kRules) ? row->lower(lowering, op, target) : Refusal("it has no integer form");
+    // What no rule takes may still be a function of one tensor, with the Relu and Clip behind it.
+    if (!refusal.empty()) {
+      const Refusal no_table = lower_to_table(lowering, target);
+      if (no_table.empty()) return;
+      if (row == std::end(kRules) && is_pointwise(op_type)) refusal = no_table;
+    }
   }
   if (!refusal.empty()) lowering.refusals[name] = refusal;
+}
+
+// The reason of nodes beside steps of other types than bytes; "" for all others.
+std::string other_steps(const Graph& graph, const Node& node) {
+  const auto other = [](DType dtype) { return dtype != DType::int8 && dtype != DType::uint8; };
+  for (ValueId input : node.inputs) {
+    const NodeId producer = input.valid() ? graph.value(input).producer : NodeId{};
+    if (!producer.valid() || graph.node(producer).op != "DequantizeLinear" || graph.is_constant(graph.node(producer).inputs[0])) continue;
+    const DType steps = graph.value(graph.node(producer).inputs[0]).type.dtype;
+    if (other(steps)) return fmt::format("it reads {} steps, integer forms exist for int8 and uint8", name(steps));
+  }
+  for (ValueId output : node.outputs)
+    for (NodeId user : graph.users(output)) {
+      if (graph.node(user).op != "QuantizeLinear") continue;
+      const DType steps = graph.value(graph.node(user).outputs[0]).type.dtype;
+      if (other(steps)) return fmt::format("its result is quantised to {}, integer forms exist for int8 and uint8", name(steps));
+    }
+  return "";
 }
 
 // Float operators that touch quantised values, each with the reason why it stays.
@@ -135,7 +160,8 @@ void note_islands(Lowering& lowering) {
       return input.valid() && is(graph.value(input).producer, "DequantizeLinear") && !graph.is_constant(graph.node(graph.value(input).producer).inputs[0]);
     });
     std::string why = reads_activations ? "no QuantizeLinear follows" : "only its constants are quantised, its activations are float";
-    if (lowering.kept_float.count(node.name)) why = "its float result is used besides the quantised one";
+    if (const std::string steps = other_steps(graph, node); !steps.empty()) why = steps;
+    else if (lowering.kept_float.count(node.name)) why = "its float result is used besides the quantised one";
     else if (refusal != lowering.refusals.end()) why = refusal->second;
     lowering.outcome.notes.push_back(fmt::format("{} ({}) stays float: {}", node.name, node.op, why));
   }
@@ -155,11 +181,14 @@ Result<PassOutcome> lower_qdq(graph::Graph& graph, const PassContext& context) {
     const Node node = graph.node(id);
     Refusal refusal;
     if (node.op == "QuantizeLinear") lower_quantize(lowering, id);
+    else if (const auto moved = move_weight(lowering, id)) refusal = *moved;
     else if (moves_values(node.op)) refusal = move_values(lowering, id);
+    else if (node.op == "ArgMax" || node.op == "ArgMin") refusal = order_steps(lowering, id);
     else if (node.op == "Relu" || node.op == "Clip") refusal = clip_steps(lowering, id);
     if (!refusal.empty()) lowering.refusals[node.name] = refusal;
   }
   DOVETAIL_TRY(eliminate_dead_nodes(graph));
+  compose_tables(lowering);
   note_islands(lowering);
   return std::move(lowering.outcome);
 }

@@ -1,4 +1,4 @@
-// Add and Sub of two quantised tensors, Add of a constant behind a convolution or matrix product, Concat of unequal scales.
+// Add and Sub of two quantised tensors, Add of a constant behind a convolution or matrix product.
 #include <fmt/format.h>
 
 #include "compiler/passes/qdq/lowering.h"
@@ -52,34 +52,6 @@ Refusal lower_addition(Lowering& lowering, NodeId op, const Target& target) {
   node.attributes["b_multiplier"] = numbers->b_multiplier;
   node.attributes["shift"] = std::int64_t{numbers->shift};
   set_output(node, target.q, target.range);
-  return lowering.place(std::move(node), op, target);
-}
-
-// Each input is brought to the output's scale; Concat itself moves steps. (Equal scales are taken by move_values.)
-Refusal lower_concatenation(Lowering& lowering, NodeId op, const Target& target) {
-  const Node concat = lowering.graph.node(op);
-  std::vector<Operand> operands;
-  for (ValueId input : concat.inputs) {
-    const auto operand = lowering.dequantised(input);
-    if (!operand) return fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale", lowering.graph.value(input).name);
-    operands.push_back(*operand);
-  }
-  Node node;
-  node.op = "Concat";
-  node.attributes = concat.attributes;
-  Refusal refusal;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (operands[i].q == target.q && target.range.is_full()) {
-      node.inputs.push_back(operands[i].value);
-      continue;
-    }
-    const std::string stem = fmt::format("{}/input_{}", concat.name, i);
-    Node scaled = lowering.rescale(operands[i], target.q, target.range, stem, refusal);
-    if (!refusal.empty()) return refusal;
-    const auto value = lowering.add(std::move(scaled), op, stem, refusal);
-    if (!value) return refusal;
-    node.inputs.push_back(*value);
-  }
   return lowering.place(std::move(node), op, target);
 }
 

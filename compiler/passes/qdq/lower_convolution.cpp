@@ -67,37 +67,54 @@ Refusal convolve(Lowering& lowering, NodeId op, const Target& target, std::vecto
 Refusal lower_convolution(Lowering& lowering, NodeId op, const Target& target) { return convolve(lowering, op, target, {}); }
 Refusal lower_convolution_with(Lowering& lowering, NodeId op, const Target& target, ValueId extra) { return convolve(lowering, op, target, {extra}); }
 
-// x * c with c constant, one or one per channel: a 1x1 depthwise convolution, so rounded once.
+bool is_one_constant(Lowering& lowering, ValueId value) {
+  if (element_count(lowering.graph.value(value).type.shape) != 1) return false;
+  if (const auto& constant = lowering.graph.value(value).constant) return constant->as_double(0) > 0;
+  const auto steps = lowering.dequantised(value);
+  return steps && lowering.graph.is_constant(steps->value);
+}
+
+// x * c with one constant c: a 1x1 depthwise convolution, so rounded once.
 Refusal lower_scaling(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node mul = graph.node(op);
-  for (std::size_t side : {std::size_t{0}, std::size_t{1}}) {
-    const auto x = lowering.dequantised(mul.inputs[side]);
-    if (!x || graph.is_constant(x->value)) continue;
-    const ValueId factor = mul.inputs[1 - side];
-    const Shape& shape = graph.value(x->value).type.shape;
-    if (shape.size() < 3 || graph.value(target.output).type.shape != shape) return "only products of an [N, C, spatial...] tensor and a constant have an integer form";
-    const std::int64_t channels = shape[1];
-    Weight weight = depthwise(channels, Shape(shape.size() - 2, 1));
-    if (const auto c = lowering.dequantised(factor); c && graph.is_constant(c->value) && element_count(graph.value(c->value).type.shape) == 1) {
-      for (std::int8_t& step : weight.steps.data<std::int8_t>()) step = static_cast<std::int8_t>(graph.value(c->value).constant->as_int64(0));
-      weight.scales.assign(static_cast<std::size_t>(channels), c->q.scale);
-      weight.zero_points.assign(static_cast<std::size_t>(channels), c->q.zero_point);
-    } else if (graph.is_constant(factor) && element_count(graph.value(factor).type.shape) == 1 && graph.value(factor).constant->as_double(0) > 0) {
-      weight.scales.assign(static_cast<std::size_t>(channels), static_cast<float>(graph.value(factor).constant->as_double(0)));
-    } else {
-      return "its other operand is not one constant number (quantised, or positive)";
-    }
-    Accumulation accumulation;
-    if (Refusal refusal = accumulate(lowering, *x, weight, {}, target.q, accumulation); !refusal.empty()) return refusal;
-    Node node = convolution(lowering, op, *x, weight, accumulation, target);
-    node.attributes["group"] = channels;
-    return lowering.place(std::move(node), op, target);
+  const std::size_t side = is_one_constant(lowering, mul.inputs[1]) ? 0 : 1;
+  const auto x = lowering.dequantised(mul.inputs[side]);
+  const ValueId factor = mul.inputs[1 - side];
+  if (!x || !is_one_constant(lowering, factor)) return std::string(kNotQuantised);
+  const Shape& shape = graph.value(x->value).type.shape;
+  if (shape.size() < 3 || graph.value(target.output).type.shape != shape) return "only the product of an [N, C, spatial...] tensor and one number is a convolution";
+  const std::int64_t channels = shape[1];
+  Weight weight = depthwise(channels, Shape(shape.size() - 2, 1));
+  if (const auto c = lowering.dequantised(factor)) {
+    for (std::int8_t& step : weight.steps.data<std::int8_t>()) step = static_cast<std::int8_t>(graph.value(c->value).constant->as_int64(0));
+    weight.scales.assign(static_cast<std::size_t>(channels), c->q.scale);
+    weight.zero_points.assign(static_cast<std::size_t>(channels), c->q.zero_point);
+  } else {
+    weight.scales.assign(static_cast<std::size_t>(channels), static_cast<float>(graph.value(factor).constant->as_double(0)));
   }
-  return std::string(kNotQuantised);
+  Accumulation accumulation;
+  if (Refusal refusal = accumulate(lowering, *x, weight, {}, target.q, accumulation); !refusal.empty()) return refusal;
+  Node node = convolution(lowering, op, *x, weight, accumulation, target);
+  node.attributes["group"] = channels;
+  return lowering.place(std::move(node), op, target);
 }
 
-// The mean of n elements: a depthwise convolution with weights of 1 whose scale carries 1/n, so rounded once.
+// A depthwise convolution with weights of 1 whose scale carries the divisor, so rounded once.
+Refusal sum_windows(Lowering& lowering, NodeId op, const Operand& x, const std::vector<std::int64_t>& kernel, double divisor, const Target& target, Node& node) {
+  Weight weight = depthwise(lowering.graph.value(x.value).type.shape[1], kernel);
+  Accumulation accumulation;
+  // Checks the accumulator; the scales follow below, as binary32(sx / (sy * n)) is rounded once.
+  if (Refusal refusal = accumulate(lowering, x, weight, {}, target.q, accumulation); !refusal.empty()) return refusal;
+  const auto scale = static_cast<float>(static_cast<double>(x.q.scale) / (static_cast<double>(target.q.scale) * divisor));
+  if (!std::isnormal(scale)) return fmt::format("scale {} / ({} * {}) is no normal binary32", x.q.scale, target.q.scale, divisor);
+  for (float& each : accumulation.scale.data<float>()) each = scale;
+  node = convolution(lowering, op, x, weight, accumulation, target);
+  node.attributes["group"] = static_cast<std::int64_t>(weight.scales.size());
+  return "";
+}
+
+// The mean of n elements.
 Refusal lower_average(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node pool = graph.node(op);
@@ -116,15 +133,8 @@ Refusal lower_average(Lowering& lowering, NodeId op, const Target& target) {
   if (window->pads_anything() && graph::int_attribute(pool, "count_include_pad", 0) == 0) return "it pads and counts only what lies inside: the divisor varies";
   for (std::size_t axis = 0; axis < window->rank(); ++axis)
     if (window->touched(axis) > window->pad_begin[axis] + window->input[axis] + window->pad_end[axis]) return "its last window reaches over the edge (ceil_mode): the divisor varies";
-
-  Weight weight = depthwise(shape[1], kernel);
-  Accumulation accumulation;
-  // Checks the accumulator; the scales follow below, as binary32(sx / (sy * n)) is rounded once.
-  if (Refusal refusal = accumulate(lowering, *x, weight, {}, target.q, accumulation); !refusal.empty()) return refusal;
-  const auto scale = static_cast<float>(static_cast<double>(x->q.scale) / (static_cast<double>(target.q.scale) * static_cast<double>(element_count(kernel))));
-  if (!std::isnormal(scale)) return fmt::format("scale {} / ({} * {}) is no normal binary32", x->q.scale, target.q.scale, element_count(kernel));
-  for (float& each : accumulation.scale.data<float>()) each = scale;
-  Node node = convolution(lowering, op, *x, weight, accumulation, target);
+  Node node;
+  if (Refusal refusal = sum_windows(lowering, op, *x, kernel, static_cast<double>(element_count(kernel)), target, node); !refusal.empty()) return refusal;
   set_window(node, *window, shape[1]);
   return lowering.place(std::move(node), op, target);
 }

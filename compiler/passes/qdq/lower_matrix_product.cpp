@@ -1,4 +1,6 @@
-// Gemm and MatMul with a constant second operand.
+// Gemm and MatMul: by a constant matrix, or of two activations.
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "compiler/passes/qdq/lowering.h"
@@ -19,14 +21,32 @@ bool is_row(const Shape& shape, std::int64_t columns) {
   return element_count(shape) == 1 || (!shape.empty() && shape.back() == columns && element_count(shape) == columns);
 }
 
+// Both operands vary, or the second is more than a matrix (attention). Nothing to add to.
+Refusal multiply_activations(Lowering& lowering, NodeId op, const Operand& a, const Operand& b, const Target& target) {
+  const float scale = requantisation_scale(a.q.scale, b.q.scale, target.q.scale);
+  if (!std::isnormal(scale)) return fmt::format("scale {} * {} / {} is no normal binary32", a.q.scale, b.q.scale, target.q.scale);
+  Node node;
+  node.op = "dovetail.qmatmul";
+  node.inputs = {a.value, b.value};
+  node.attributes["a_zero_point"] = std::int64_t{a.q.zero_point};
+  node.attributes["b_zero_point"] = std::int64_t{b.q.zero_point};
+  node.attributes["scale"] = static_cast<double>(scale);
+  set_output(node, target.q, target.range);
+  return lowering.place(std::move(node), op, target);
+}
+
 Refusal multiply(Lowering& lowering, NodeId op, const Target& target, std::vector<ValueId> biases) {
   Graph& graph = lowering.graph;
   const Node product = graph.node(op);
   const bool is_gemm = product.op == "Gemm";
   const auto x = lowering.dequantised(product.inputs[0]);
   if (!x) return "its input is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale";
+  if (const auto w = lowering.dequantised(product.inputs[1]); w && !is_gemm && biases.empty() &&
+                                                              (!graph.is_constant(w->value) || graph.value(w->value).type.shape.size() != 2))
+    return multiply_activations(lowering, op, *x, *w, target);
   if (graph::int_attribute(product, "transA", 0) != 0) return "transA = 1: only the second operand may be transposed";
-  if (graph::float_attribute(product, "alpha", 1) != 1) return fmt::format("alpha = {}, needed is 1", graph::float_attribute(product, "alpha", 1));
+  const double alpha = is_gemm ? graph::float_attribute(product, "alpha", 1) : 1.0;
+  if (!(alpha > 0)) return fmt::format("alpha = {}, needed is a positive number", alpha);
   if (graph.value(product.inputs[1]).type.shape.size() != 2) return fmt::format("its second operand is {}, needed is a matrix", to_string(graph.value(product.inputs[1]).type));
   const bool has_c = product.inputs.size() > 2 && product.inputs[2].valid();
   if (has_c && graph::float_attribute(product, "beta", 1) != 1) return fmt::format("beta = {}, needed is 1", graph::float_attribute(product, "beta", 1));
@@ -36,6 +56,7 @@ Refusal multiply(Lowering& lowering, NodeId op, const Target& target, std::vecto
   Weight weight;
   if (Refusal refusal = lowering.read_weight(product.inputs[1], out_in ? 0 : 1, weight); !refusal.empty()) return refusal;
   if (!out_in) weight.steps = transposed(weight.steps);
+  for (float& scale : weight.scales) scale = static_cast<float>(static_cast<double>(scale) * alpha);
   const std::int64_t columns = weight.steps.shape()[0];
   for (ValueId bias : biases)
     if (!is_row(graph.value(bias).type.shape, columns)) return fmt::format("bias %{} of shape {} is no row of {}", graph.value(bias).name, to_string(graph.value(bias).type.shape), columns);

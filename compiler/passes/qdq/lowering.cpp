@@ -57,6 +57,19 @@ std::optional<Quantisation> Lowering::parameters(const Node& node) const {
   return Quantisation{number, static_cast<int>(zero_point) - (dtype == DType::uint8 ? 128 : 0)};
 }
 
+Refusal Lowering::why_no_parameters(const Node& node) const {
+  const bool quantizes = node.op == "QuantizeLinear";
+  const DType dtype = graph.value(quantizes ? node.outputs[0] : node.inputs[0]).type.dtype;
+  const DType real = graph.value(quantizes ? node.inputs[0] : node.outputs[0]).type.dtype;
+  if (!is_byte(dtype)) return fmt::format("its steps are {}, integer forms exist for int8 and uint8", name(dtype));
+  if (real != DType::float32) return fmt::format("its real side is {}, integer forms exist for float32", name(real));
+  const auto& scale = graph.value(node.inputs[1]).constant;
+  if (!scale) return "its scale is no constant";
+  if (scale->count() != 1) return fmt::format("it has {} scales; activations have one", scale->count());
+  if (!std::isnormal(static_cast<float>(scale->as_double(0))) || scale->as_double(0) < 0) return fmt::format("its scale {} is no positive normal number", scale->as_double(0));
+  return "its zero point is not one constant";
+}
+
 std::optional<Operand> Lowering::dequantised(ValueId value) {
   if (!value.valid() || !graph.value(value).producer.valid()) return std::nullopt;
   const Node& node = graph.node(graph.value(value).producer);

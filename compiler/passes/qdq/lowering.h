@@ -57,6 +57,8 @@ struct Lowering {
   // Per-tensor parameters of a QuantizeLinear or DequantizeLinear; nothing where they are no constants, not per tensor, or of another type
   // than int8 and uint8.
   std::optional<Quantisation> parameters(const Node& node) const;
+  // Why there are none.
+  Refusal why_no_parameters(const Node& node) const;
   // The int8 value behind a float value, where a DequantizeLinear with per-tensor parameters stands between. A constant uint8 gets an int8 twin.
   std::optional<Operand> dequantised(ValueId value);
   // The weight behind a float value; `axis` is where its scales may vary. Else the reason.
@@ -84,7 +86,21 @@ Refusal lower_matrix_product(Lowering& lowering, NodeId op, const Target& target
 Refusal lower_addition(Lowering& lowering, NodeId op, const Target& target);
 Refusal lower_scaling(Lowering& lowering, NodeId op, const Target& target);
 Refusal lower_average(Lowering& lowering, NodeId op, const Target& target);
-Refusal lower_concatenation(Lowering& lowering, NodeId op, const Target& target);
+Refusal lower_product(Lowering& lowering, NodeId op, const Target& target);
+Refusal lower_reduction(Lowering& lowering, NodeId op, const Target& target);
+Refusal lower_selection(Lowering& lowering, NodeId op, const Target& target);
+Refusal lower_padding(Lowering& lowering, NodeId op, const Target& target);
+
+// Whatever reaches the target and is a function of one int8 tensor, place by place, becomes a table.
+Refusal lower_to_table(Lowering& lowering, const Target& target);
+bool is_pointwise(std::string_view op);  // its result at a place depends on its operands at that place alone
+// Tables, sums and products of tables of one tensor become one table. Precondition: no dead nodes.
+void compose_tables(Lowering& lowering);
+
+// A constant number, quantised or positive: what lower_scaling multiplies by.
+bool is_one_constant(Lowering& lowering, ValueId value);
+// The sums over windows of `kernel` of [N, C, spatial...], over `divisor`: a dovetail.qconv without window attributes.
+Refusal sum_windows(Lowering& lowering, NodeId op, const Operand& x, const std::vector<std::int64_t>& kernel, double divisor, const Target& target, Node& node);
 
 // Convolution or matrix product followed by an Add of a constant: the constant joins the bias. `extra` is that constant.
 Refusal lower_convolution_with(Lowering& lowering, NodeId op, const Target& target, ValueId extra);
@@ -102,6 +118,10 @@ Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& wei
 Refusal move_values(Lowering& lowering, NodeId op);
 bool moves_values(std::string_view op);
 Refusal clip_steps(Lowering& lowering, NodeId op);
+// ArgMax and ArgMin: scaling keeps the order.
+Refusal order_steps(Lowering& lowering, NodeId op);
+// Operators that move a constant weight with a scale per slice: evaluated, the scales move along. Nothing where this is no such node.
+std::optional<Refusal> move_weight(Lowering& lowering, NodeId op);
 // Bounds of a Relu or Clip; nothing where they are no constants or NaN.
 std::optional<std::pair<float, float>> clip_bounds(const Graph& graph, const Node& node);
 

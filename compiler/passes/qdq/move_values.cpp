@@ -88,6 +88,20 @@ Refusal move_values(Lowering& lowering, NodeId op) {
   return "";
 }
 
+Refusal order_steps(Lowering& lowering, NodeId op) {
+  Graph& graph = lowering.graph;
+  const auto x = lowering.dequantised(graph.node(op).inputs[0]);
+  if (!x) return "its input is not quantised with one scale";
+  const ValueId real = graph.node(op).inputs[0];
+  graph.node(op).inputs[0] = x->value;
+  if (auto inferred = ops::infer(graph, op); !inferred) {
+    graph.node(op).inputs[0] = real;
+    return inferred.errors().front().why;
+  }
+  ++lowering.outcome.changes;
+  return "";
+}
+
 std::optional<std::pair<float, float>> clip_bounds(const Graph& graph, const Node& node) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   if (node.op == "Relu") return std::pair{0.0f, kInfinity};

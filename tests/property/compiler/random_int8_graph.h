@@ -1,4 +1,5 @@
-// Random chains of int8 operators (dovetail.qconv, qgemm, qadd and MaxPool) with one graph input, as quantised models have them.
+// Random chains of int8 operators with one graph input, as quantised models have them: those that the accelerator takes (dovetail.qconv, qgemm, qadd and MaxPool), or every
+// form that lower_qdq makes.
 #pragma once
 
 #include <cmath>
@@ -30,13 +31,17 @@ class Draw {
   std::mt19937_64 engine_;
 };
 
+enum class Forms : std::uint8_t { accelerated, all };
+
 struct RandomInt8Graph {
   graph::Graph graph;
   Draw draw;
   bool shifts_only;  // scales that hardware without `requant` can do
   std::map<std::int32_t, std::int32_t> zero_points;  // by value: producers and consumers agree, as in a quantised model
 
-  RandomInt8Graph(std::uint64_t seed, bool shifts) : draw(seed), shifts_only(shifts) { graph.name = fmt::format("random{}", seed); }
+  Forms forms;
+
+  RandomInt8Graph(std::uint64_t seed, bool shifts, Forms which = Forms::accelerated) : draw(seed), shifts_only(shifts), forms(which) { graph.name = fmt::format("random{}", seed); }
 
   graph::ValueId input(Shape shape) {
     const graph::ValueId id = graph.add_value("x", {DType::int8, std::move(shape)});
@@ -142,12 +147,123 @@ struct RandomInt8Graph {
     return y;
   }
 
+  // One table, or one for each channel.
+  graph::ValueId table(graph::ValueId x) {
+    const Shape shape = graph.value(x).type.shape;
+    graph::Attributes attributes;
+    Shape tables{256};
+    if (shape.size() > 1 && draw.coin()) {
+      attributes["axis"] = std::int64_t{1};
+      tables.insert(tables.begin(), shape[1]);
+    }
+    const graph::ValueId y = add("dovetail.qtable", {x, graph.add_constant("table", draw.int8(tables))}, attributes);
+    zero_points[y.index] = static_cast<std::int32_t>(draw.between(-128, 127));
+    return y;
+  }
+  // By another tensor of this shape, by a gate per channel, or by a constant.
+  graph::ValueId product(graph::ValueId a, graph::ValueId same_shape) {
+    const Shape shape = graph.value(a).type.shape;
+    graph::ValueId b = same_shape;
+    if (shape.size() == 4 && draw.coin()) {
+      b = draw.coin() ? average(a, true) : graph.add_constant("gate", draw.int8({shape[1], 1, 1}));
+      zero_points.emplace(b.index, static_cast<std::int32_t>(draw.between(-128, 127)));
+    }
+    graph::Attributes attributes = epilogue(a);
+    attributes.erase("x_zero_point");
+    attributes["a_zero_point"] = std::int64_t{zero_points[a.index]};
+    attributes["b_zero_point"] = std::int64_t{zero_points[b.index]};
+    attributes["scale"] = static_cast<double>(scale(0.02) * (draw.between(0, 4) == 0 ? -1.0f : 1.0f));
+    const bool swap = draw.coin();
+    if (swap) std::swap(attributes["a_zero_point"], attributes["b_zero_point"]);
+    const graph::ValueId y = add("dovetail.qmul", swap ? std::vector{b, a} : std::vector{a, b}, attributes);
+    remember(y, attributes);
+    return y;
+  }
+  // Depthwise, weights of 1: a window or the whole image.
+  graph::ValueId average(graph::ValueId x, bool global) {
+    const Shape shape = graph.value(x).type.shape;
+    const std::int64_t kh = global ? shape[2] : draw.between(1, shape[2]), kw = global ? shape[3] : draw.between(1, shape[3]), channels = shape[1];
+    NdArray ones(DType::int8, {channels, 1, kh, kw}), bias(DType::int32, {channels}), scales(DType::float32, {channels});
+    for (auto& value : ones.data<std::int8_t>()) value = 1;
+    for (auto& value : scales.data<float>()) value = scale(2.0 / static_cast<double>(kh * kw));
+    graph::Attributes attributes = epilogue(x);
+    attributes["group"] = channels;
+    const graph::ValueId y = add("dovetail.qconv", {x, graph.add_constant("w", std::move(ones)), graph.add_constant("bias", std::move(bias)), graph.add_constant("scale", std::move(scales))}, attributes);
+    remember(y, attributes);
+    return y;
+  }
+  // Depthwise with random weights, with a zero point for each channel now and then.
+  graph::ValueId depthwise(graph::ValueId x) {
+    const Shape shape = graph.value(x).type.shape;
+    const std::int64_t k = draw.between(1, std::min<std::int64_t>(3, std::min(shape[2], shape[3])));
+    graph::Attributes attributes = epilogue(x);
+    attributes["group"] = shape[1];
+    attributes["pads"] = std::vector<std::int64_t>{k - 1, 0, 0, k - 1};
+    std::vector<graph::ValueId> inputs{x};
+    weights(inputs, {shape[1] * draw.between(1, 2), 1, k, k});
+    if (draw.coin()) inputs.push_back(graph.add_constant("w_zero_point", draw.int8({graph.value(inputs[1]).type.shape[0]}, -20, 20)));
+    const graph::ValueId y = add("dovetail.qconv", std::move(inputs), attributes);
+    remember(y, attributes);
+    return y;
+  }
+  graph::ValueId clip(graph::ValueId x) {
+    const std::int64_t low = draw.between(-128, 100);
+    return keep(x, add("dovetail.qclip", {x}, {{"y_min", low}, {"y_max", draw.between(low, 127)}}));
+  }
+  graph::ValueId keep(graph::ValueId x, graph::ValueId y) {
+    zero_points[y.index] = zero_points[x.index];
+    return y;
+  }
+  // To uint8 and back, as at the border of a model.
+  graph::ValueId through_uint8(graph::ValueId x) {
+    return keep(x, add("dovetail.recentre", {add("dovetail.recentre", {x}, {{"to", std::int64_t{info(DType::uint8).onnx}}})}, {{"to", std::int64_t{info(DType::int8).onnx}}}));
+  }
+  // Rows times the transpose of rows, as in attention.
+  graph::ValueId attention(graph::ValueId x) {
+    const Shape shape = graph.value(x).type.shape;
+    const std::size_t rank = shape.size();
+    std::vector<std::int64_t> permutation;
+    for (std::size_t i = 0; i < rank; ++i) permutation.push_back(static_cast<std::int64_t>(i));
+    std::swap(permutation[rank - 1], permutation[rank - 2]);
+    const graph::ValueId transposed = keep(x, add("Transpose", {x}, {{"perm", permutation}}));
+    graph::Attributes attributes = epilogue(x);
+    attributes.erase("x_zero_point");
+    attributes["a_zero_point"] = attributes["b_zero_point"] = std::int64_t{zero_points[x.index]};
+    attributes["scale"] = static_cast<double>(scale(0.02 / std::sqrt(static_cast<double>(shape.back()))));
+    const graph::ValueId y = add("dovetail.qmatmul", {x, transposed}, attributes);
+    remember(y, attributes);
+    return y;
+  }
+  // The forms that the accelerator does not take.
+  graph::ValueId other_form(graph::ValueId x, graph::ValueId same_shape) {
+    const bool image = graph.value(x).type.shape.size() == 4;
+    switch (draw.between(0, image ? 9 : 6)) {
+      case 0:
+      case 1: return table(x);
+      case 2: return product(x, same_shape);
+      case 3: return clip(x);
+      case 4: return through_uint8(x);
+      case 5: return attention(x);
+      case 6: return keep(x, add(draw.coin() ? "Max" : "Min", {x, graph.add_constant("bound", draw.int8({}))}, {}));
+      case 7: return average(x, draw.coin());
+      case 8: return depthwise(x);
+      default: return keep(x, add("Concat", {x, same_shape}, {{"axis", std::int64_t{1}}}));
+    }
+  }
+
   void build(int operators) {
     std::vector<graph::ValueId> live{input({draw.between(1, 3), draw.between(1, 40), draw.between(1, 12), draw.between(1, 12)})};
     for (int i = 0; i < operators; ++i) {
       const graph::ValueId x = live[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(live.size()) - 1))];
       const bool image = graph.value(x).type.shape.size() == 4;
       graph::ValueId y;
+      if (forms == Forms::all && draw.coin()) {
+        graph::ValueId other = x;
+        for (const graph::ValueId candidate : live)
+          if (candidate != x && graph.value(candidate).type == graph.value(x).type) other = candidate;
+        live.push_back(other_form(x, other));
+        continue;
+      }
       switch (image ? draw.between(0, 5) : draw.between(4, 5)) {
         case 0:
         case 1:

@@ -20,9 +20,9 @@ int scale_of_tests() {
   return scale ? std::max(1, std::atoi(scale)) : 1;
 }
 
-void check(const isa::HardwareConfig& config, std::uint64_t seed, int& accelerated, int& host) {
+void check(const isa::HardwareConfig& config, std::uint64_t seed, int& accelerated, int& host, test::Forms forms = test::Forms::accelerated) {
   // Base hardware does powers of two by shifts and other scales by limbs.
-  RandomInt8Graph random(seed, !config.requant && seed % 2 == 0);
+  RandomInt8Graph random(seed, !config.requant && seed % 2 == 0, forms);
   random.build(static_cast<int>(1 + seed % 5));
   INFO("seed " << seed << " on " << config.name << "\n" << graph::to_string(random.graph));
   CompileOptions options;
@@ -70,6 +70,19 @@ TEST_CASE("random operators equal the reference on every named configuration") {
       // The point is the accelerator: most nodes must have run there.
       INFO(accelerated << " nodes on the accelerator or folded, " << host << " on the host");
       CHECK(accelerated > 2 * host);
+    }
+  }
+}
+
+// The other forms run on the host, between accelerator regions: borders, layouts and zero points must agree.
+TEST_CASE("random graphs of every integer form equal the reference on every named configuration") {
+  for (const isa::HardwareConfig& config : isa::named_configs()) {
+    DYNAMIC_SECTION(config.name) {
+      int accelerated = 0, host = 0;
+      for (int i = 0; i < 8 * scale_of_tests(); ++i) check(config, static_cast<std::uint64_t>(7000 + i), accelerated, host, test::Forms::all);
+      INFO(accelerated << " nodes on the accelerator or folded, " << host << " on the host");
+      CHECK(accelerated > 0);
+      CHECK(host > 0);
     }
   }
 }

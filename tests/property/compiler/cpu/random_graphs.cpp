@@ -170,6 +170,19 @@ TEST_CASE("random int8 graphs run on the CPU as the reference does") {
   CHECK(tally.refusals.empty());
 }
 
+TEST_CASE("random graphs of every integer form run on the CPU as the reference does") {
+  Tally tally;
+  for (int seed = 0; seed < scaled(40); ++seed) {
+    INFO("seed " << seed);
+    RandomInt8Graph random(static_cast<std::uint64_t>(5000 + seed), false, test::Forms::all);
+    random.build(4);
+    check(random.graph, random.draw.int8(random.graph.value(random.graph.inputs[0]).type.shape), tally);
+  }
+  CHECK(tally.kinds["generic"] > scaled(20));
+  for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
+  CHECK(tally.refusals.empty());
+}
+
 TEST_CASE("kernels of several models are loaded side by side") {
   std::vector<runtime::Executor> executors;
   std::vector<RandomFloatGraph> graphs;

@@ -65,5 +65,77 @@ TEST_CASE("dovetail.qclip and dovetail.recentre") {
   CHECK_THAT(Case("dovetail.recentre").input(bytes).integer("to", 2).refusal(), Catch::Matchers::ContainsSubstring("uint8 is recentred to int8 (3)"));
 }
 
+TEST_CASE("dovetail.qtable looks steps up, in one table or in one per slice") {
+  NdArray table(DType::int8, {256}), tables(DType::int8, {2, 256});
+  for (std::int64_t i = 0; i < 256; ++i) {
+    table.set_int64(i, 127 - i);
+    tables.set_int64(i, 5);
+    tables.set_int64(256 + i, i - 128);
+  }
+  const NdArray x = NdArray::from<std::int8_t>({2, 2}, {-128, 127, 0, 3});
+  require_close(Case("dovetail.qtable").input(x).constant(table).run1(), NdArray::from<std::int8_t>({2, 2}, {127, -128, -1, -4}));
+  require_close(Case("dovetail.qtable").input(x).constant(tables).integer("axis", 0).run1(), NdArray::from<std::int8_t>({2, 2}, {5, 5, 0, 3}));
+  CHECK_THAT(Case("dovetail.qtable").input(x).constant(NdArray(DType::int8, {255})).refusal(), Catch::Matchers::ContainsSubstring("the table has shape [255], expected [256]"));
+  CHECK_THAT(Case("dovetail.qtable").input(x).constant(table).integer("axis", 1).refusal(), Catch::Matchers::ContainsSubstring("the table has shape [256], expected [2, 256]"));
+}
+
+TEST_CASE("dovetail.qmul and dovetail.qmatmul follow their definitions") {
+  std::mt19937 rng(8);
+  const NdArray a = random_whole(rng, DType::int8, {4, 5, 6}, -128, 127), b = random_whole(rng, DType::int8, {5, 1}, -128, 127);
+  const double scale = static_cast<float>(0.0123);
+  NdArray expected(DType::int8, {4, 5, 6});
+  for (std::int64_t i = 0; i < expected.count(); ++i) {
+    const double product = static_cast<double>((a.as_int64(i) + 3) * (b.as_int64(i / 6 % 5) - 7));
+    expected.set_double(i, std::min(120.0, std::max(-128.0, std::nearbyint(product * scale) + 11)));
+  }
+  const auto with = [&](Case test) { return test.real("scale", scale).integer("a_zero_point", -3).integer("b_zero_point", 7).integer("y_zero_point", 11).integer("y_max", 120); };
+  require_close(with(Case("dovetail.qmul").input(a).input(b)).run1(), expected, 0);
+  CHECK_THAT(Case("dovetail.qmul").input(a).input(b).real("scale", 0.1).refusal(), Catch::Matchers::ContainsSubstring("scale is 0.1, expected a number other than 0 that float32 holds exactly"));
+
+  const NdArray m = random_whole(rng, DType::int8, {6, 3}, -128, 127);
+  NdArray product(DType::int8, {4, 5, 3});
+  for (std::int64_t row = 0; row < 20; ++row)
+    for (std::int64_t n = 0; n < 3; ++n) {
+      double sum = 0;
+      for (std::int64_t k = 0; k < 6; ++k) sum += static_cast<double>((a.as_int64(row * 6 + k) + 3) * (m.as_int64(k * 3 + n) - 7));
+      product.set_double(row * 3 + n, std::min(120.0, std::max(-128.0, std::nearbyint(sum * scale) + 11)));
+    }
+  require_close(with(Case("dovetail.qmatmul").input(a).input(m)).run1(), product, 0);
+  // 33026 products of at most 255 * 255 are the first that may overflow.
+  CHECK_THAT(Case("dovetail.qmatmul").input(NdArray(DType::int8, {1, 33026})).input(NdArray(DType::int8, {33026, 1})).real("scale", 0.5).integer("a_zero_point", 127).integer("b_zero_point", 127).refusal(),
+             Catch::Matchers::ContainsSubstring("the accumulator may reach 2147515650, int32 holds less than 2147483648"));
+  CHECK(Case("dovetail.qmatmul").input(NdArray(DType::int8, {1, 33025})).input(NdArray(DType::int8, {33025, 1})).real("scale", 0.5).integer("a_zero_point", 127).integer("b_zero_point", 127).run1().count() == 1);
+}
+
+TEST_CASE("ConvInteger and MatMulInteger take zero points of tensors and of slices") {
+  const NdArray x = NdArray::from<std::uint8_t>({1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10}), w = NdArray::from<std::uint8_t>({1, 1, 2, 2}, {1, 1, 1, 1});
+  const NdArray zero = NdArray::scalar(std::uint8_t{1});
+  require_close(Case("ConvInteger").input(x).input(w).input(zero).run1(), NdArray::from<std::int32_t>({1, 1, 2, 2}, {12, 16, 24, 28}));
+  // Padding is the zero point: it adds nothing.
+  require_close(Case("ConvInteger").input(x).input(w).constant(zero).ints("pads", {1, 1, 1, 1}).run1(),
+                NdArray::from<std::int32_t>({1, 1, 4, 4}, {1, 3, 5, 3, 5, 12, 16, 9, 11, 24, 28, 15, 7, 15, 17, 9}));
+  const NdArray two = NdArray::from<std::int8_t>({2, 1, 1, 1}, {3, 3}), zeros = NdArray::from<std::int8_t>({2}, {1, -1});
+  require_close(Case("ConvInteger").input(NdArray::from<std::int8_t>({1, 1, 1, 2}, {10, -10})).input(two).omitted().constant(zeros).run1(),
+                NdArray::from<std::int32_t>({1, 2, 1, 2}, {20, -20, 40, -40}));
+  const NdArray a = NdArray::from<std::int8_t>({2, 1}, {10, 20}), b = NdArray::from<std::int8_t>({1, 3}, {1, 2, 3});
+  require_close(Case("MatMulInteger").input(a).input(b).constant(NdArray::from<std::int8_t>({2}, {0, 10})).constant(NdArray::from<std::int8_t>({3}, {0, 0, 1})).run1(),
+                NdArray::from<std::int32_t>({2, 3}, {10, 20, 20, 10, 20, 20}));
+  CHECK_THAT(Case("MatMulInteger").input(a).input(b).constant(NdArray(DType::int8, {3})).refusal(), Catch::Matchers::ContainsSubstring("a_zero_point has shape [3], expected [2]"));
+}
+
+TEST_CASE("DynamicQuantizeLinear has the range of its tensor and 0") {
+  const auto run = [](const std::vector<float>& values) { return Case("DynamicQuantizeLinear", 3).input(NdArray::from<float>({static_cast<std::int64_t>(values.size())}, values)).run(); };
+  const auto mixed = run({0, 2, -3, -2.5f, 1.34f, 0.5f});  // the operator reference's example
+  require_close(mixed[0], NdArray::from<std::uint8_t>({6}, {153, 255, 0, 26, 221, 179}));
+  require_close(mixed[1], NdArray::scalar(0.0196078438f), 1e-7);
+  require_close(mixed[2], NdArray::scalar(std::uint8_t{153}));
+  const auto positive = run({1, 2.1f, 1.3f, 2.5f, 3.34f, 4});
+  require_close(positive[0], NdArray::from<std::uint8_t>({6}, {64, 134, 83, 159, 213, 255}));
+  require_close(positive[2], NdArray::scalar(std::uint8_t{0}));
+  const auto zeros = run({0, 0});
+  require_close(zeros[0], NdArray::from<std::uint8_t>({2}, {0, 0}));
+  require_close(zeros[1], NdArray::scalar(1.0f));
+}
+
 }  // namespace
 }  // namespace dovetail::ops

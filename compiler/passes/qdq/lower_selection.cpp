@@ -1,0 +1,86 @@
+// Operators that choose among tensors of unequal scales: Concat, Max, Min, Where, and Pad with a value. QuantizeLinear is monotone, so choosing among reals and
+// quantising the choice is quantising first: each operand is brought to the output's scale, the operator itself moves steps. (Operands of one scale are taken by
+// move_values, whether or not a QuantizeLinear follows.)
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "compiler/passes/qdq/lowering.h"
+
+namespace dovetail::passes::qdq {
+namespace {
+
+int clamped(int step, Range range) { return std::min(std::max(step, range.min), range.max); }
+
+// `value` in the steps of the target, clamped to its range; the name of what is made begins with `stem`.
+std::optional<ValueId> in_steps_of(Lowering& lowering, NodeId op, ValueId value, const Target& target, const std::string& stem, Refusal& refusal) {
+  Graph& graph = lowering.graph;
+  if (const auto& constant = graph.value(value).constant; constant && constant->dtype() == DType::float32) {
+    NdArray steps(DType::int8, constant->shape());
+    for (std::int64_t i = 0; i < constant->count(); ++i) {
+      const auto real = static_cast<float>(constant->as_double(i));
+      if (std::isnan(real)) {
+        refusal = fmt::format("%{} holds a NaN", graph.value(value).name);
+        return std::nullopt;
+      }
+      steps.set_int64(i, clamped(quantize(real, target.q), target.range));
+    }
+    return lowering.int8_constant(stem, std::move(steps));
+  }
+  const auto operand = lowering.dequantised(value);
+  if (!operand) {
+    refusal = fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale", graph.value(value).name);
+    return std::nullopt;
+  }
+  if (operand->q == target.q && target.range.is_full()) return operand->value;
+  Node scaled = lowering.rescale(*operand, target.q, target.range, stem, refusal);
+  if (!refusal.empty()) return std::nullopt;
+  return lowering.add(std::move(scaled), op, stem, refusal);
+}
+
+// The data operands are those from `first` on.
+Refusal select(Lowering& lowering, NodeId op, const Target& target, std::size_t first) {
+  const Node original = lowering.graph.node(op);
+  for (std::size_t i = first; i < original.inputs.size(); ++i) {  // before anything is added
+    const ValueId input = original.inputs[i];
+    if (!lowering.graph.is_constant(input) && !lowering.dequantised(input))
+      return fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale", lowering.graph.value(input).name);
+  }
+  Node node;
+  node.op = original.op;
+  node.attributes = original.attributes;
+  node.inputs = original.inputs;
+  Refusal refusal;
+  for (std::size_t i = first; i < original.inputs.size(); ++i) {
+    const auto steps = in_steps_of(lowering, op, original.inputs[i], target, fmt::format("{}/input_{}", original.name, i), refusal);
+    if (!steps) return refusal;
+    node.inputs[i] = *steps;
+  }
+  return lowering.place(std::move(node), op, target);
+}
+
+}  // namespace
+
+Refusal lower_selection(Lowering& lowering, NodeId op, const Target& target) { return select(lowering, op, target, lowering.graph.node(op).op == "Where" ? 1 : 0); }
+
+Refusal lower_padding(Lowering& lowering, NodeId op, const Target& target) {
+  Graph& graph = lowering.graph;
+  const Node pad = graph.node(op);
+  if (!lowering.dequantised(pad.inputs[0])) return "its input is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale";
+  const bool has_value = pad.inputs.size() > 2 && pad.inputs[2].valid();
+  if (has_value && !graph.is_constant(pad.inputs[2])) return "the value that it pads with is no constant";
+  Node node = pad;
+  node.outputs.clear();
+  node.origins.clear();
+  Refusal refusal;
+  const auto x = in_steps_of(lowering, op, pad.inputs[0], target, pad.name + "/input", refusal);
+  if (!x) return refusal;
+  const float value = has_value ? static_cast<float>(graph.value(pad.inputs[2]).constant->as_double(0)) : 0.0f;
+  if (std::isnan(value)) return "it pads with a NaN";
+  node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 3));
+  node.inputs[0] = *x;
+  node.inputs[2] = lowering.int8_constant(pad.name + "/value", NdArray::scalar(static_cast<std::int8_t>(clamped(quantize(value, target.q), target.range))));
+  return lowering.place(std::move(node), op, target);
+}
+
+}  // namespace dovetail::passes::qdq
