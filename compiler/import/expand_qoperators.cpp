@@ -1,6 +1,12 @@
 #include "compiler/import/expand_qoperators.h"
 
+#include <algorithm>
+#include <array>
+#include <optional>
+
 #include <fmt/format.h>
+
+#include "compiler/import/normalise.h"
 
 namespace dovetail::import {
 namespace {
@@ -10,77 +16,274 @@ using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
 
+// Where the scales of a tensor may vary.
+enum class Along : std::uint8_t { outputs, rows, columns, nothing };
+
+struct Read {
+  int position;  // of the tensor; its scale and zero point follow
+  const char* stem;
+  Along along = Along::nothing;
+};
+
+// A tensor and what describes it are neighbours: x, x_scale, x_zero_point.
+struct Form {
+  std::string_view op;
+  std::string_view product;   // the operator between DequantizeLinear and QuantizeLinear
+  std::vector<Read> reads;
+  int condition = -1;         // position of an input that is passed on in front of the tensors
+  int y = -1;                 // position of the result's scale; its zero point follows. Absent where optional: the result is float
+  int bias = -1;              // of an int32 bias in steps of x_scale * w_scale, optional
+  std::size_t inputs = 0;     // the most there may be
+  bool omits = false;         // zero points may be omitted
+  std::int64_t opset = 0;     // attributes are those of this operator set; 0: the newest
+};
+
+const std::vector<Form>& forms() {
+  static const std::vector<Form> table = [] {
+    std::vector<Form> rows{
+        {"QLinearConv", "Conv", {{0, "x"}, {3, "w", Along::outputs}}, -1, 6, 8, 9},
+        {"QLinearMatMul", "MatMul", {{0, "x", Along::rows}, {3, "w", Along::columns}}, -1, 6, -1, 8},
+        {"com.microsoft.QGemm", "Gemm", {{0, "a"}, {3, "b", Along::columns}}, -1, 7, 6, 9, true},
+        {"com.microsoft.QLinearWhere", "Where", {{1, "x"}, {4, "y"}}, 0, 7, -1, 9, true},
+        {"com.microsoft.QLinearReduceMean", "ReduceMean", {{0, "x"}}, -1, 3, -1, 5, true, 13},
+    };
+    for (const auto& [op, product] : {std::pair{"com.microsoft.QLinearAdd", "Add"}, std::pair{"com.microsoft.QLinearMul", "Mul"}})
+      rows.push_back({op, product, {{0, "a"}, {3, "b"}}, -1, 6, -1, 8, true});
+    for (const auto& [op, product] : {std::pair{"com.microsoft.QLinearSigmoid", "Sigmoid"}, std::pair{"com.microsoft.QLinearLeakyRelu", "LeakyRelu"},
+                                      std::pair{"com.microsoft.QLinearSoftmax", "Softmax"}, std::pair{"com.microsoft.QLinearAveragePool", "AveragePool"},
+                                      std::pair{"com.microsoft.QLinearGlobalAveragePool", "GlobalAveragePool"}})
+      rows.push_back({op, product, {{0, "x"}}, -1, 3, -1, 5, true});
+    return rows;
+  }();
+  return table;
+}
+constexpr std::string_view kConcat = "com.microsoft.QLinearConcat";
+// com.microsoft's own Quantize- and DequantizeLinear, from before ONNX's took 16-bit steps.
+constexpr std::string_view kQuantize = "com.microsoft.QuantizeLinear", kDequantize = "com.microsoft.DequantizeLinear";
+constexpr std::string_view kIntegerToFloat = "com.microsoft.MatMulIntegerToFloat", kDynamicMatMul = "com.microsoft.DynamicQuantizeMatMul";
+constexpr std::array kOthers{kConcat, kQuantize, kDequantize, kIntegerToFloat, kDynamicMatMul};
+
 class Expansion {
  public:
   Expansion(Graph& graph, NodeId id) : graph_(graph), id_(id), node_(graph.node(id)) {}
 
   Result<std::vector<NodeId>> run() {
-    const bool is_conv = node_.op == "QLinearConv";
-    const std::size_t operands = is_conv && node_.inputs.size() == 9 ? 9 : 8;
-    if (node_.inputs.size() != operands || node_.outputs.size() != 1)
-      return refused(fmt::format("{} inputs and {} outputs; needed are 8{} and 1", node_.inputs.size(), node_.outputs.size(), is_conv ? " or 9" : ""), "export the model again");
-    for (std::size_t i = 0; i < 8; ++i)
-      if (!node_.inputs[i].valid()) return refused(fmt::format("input {} is missing", i), "only the bias may be omitted");
-    const std::int64_t a_rank = rank(0), b_rank = rank(3);
-    std::vector<ValueId> inputs{dequantise(0, "x", a_rank - 2), dequantise(3, "w", is_conv ? 0 : b_rank - 1)};
-    if (operands == 9 && node_.inputs[8].valid()) {
-      DOVETAIL_ASSIGN(const ValueId bias, dequantise_bias());
+    if (node_.op == kQuantize || node_.op == kDequantize) {
+      graph_.node(id_).op = node_.op == kQuantize ? "QuantizeLinear" : "DequantizeLinear";
+      return std::vector<NodeId>{id_};
+    }
+    if (node_.op == kIntegerToFloat || node_.op == kDynamicMatMul) return dynamic_product();
+    if (node_.op == kConcat) return concatenation();
+    return known_form(*std::ranges::find(forms(), std::string_view(node_.op), &Form::op));
+  }
+
+ private:
+  Diagnostic refused(std::string why, std::string hint = "export the model again") const {
+    return {fmt::format("cannot import {}", node_.op), node_.name, std::move(why), std::move(hint)};
+  }
+  bool has(int input) const { return input >= 0 && static_cast<std::size_t>(input) < node_.inputs.size() && node_.inputs[static_cast<std::size_t>(input)].valid(); }
+  ValueId in(int input) const { return node_.inputs[static_cast<std::size_t>(input)]; }
+  const graph::TensorType& type(int input) const { return graph_.value(in(input)).type; }
+  std::int64_t rank(int input) const { return static_cast<std::int64_t>(type(input).shape.size()); }
+
+  Result<std::vector<NodeId>> known_form(const Form& form) {
+    const bool is_gemm = form.product == "Gemm";
+    DOVETAIL_TRY(check_inputs(form));
+    std::vector<ValueId> inputs;
+    if (form.condition >= 0) inputs.push_back(in(form.condition));
+    for (const Read& read : form.reads) inputs.push_back(dequantise(read, axis_of(form, read)));
+    if (has(form.bias)) {
+      DOVETAIL_ASSIGN(const ValueId bias, dequantise_bias(form, is_gemm ? graph::float_attribute(node_, "alpha", 1) : 1.0));
       inputs.push_back(bias);
     }
+    if (is_gemm && !has(form.y)) return float_result("Gemm", std::move(inputs));
+    return quantised_result(std::string(form.product), std::move(inputs), form.y, form.reads[0].position, form.opset);
+  }
+
+  Result<void> check_inputs(const Form& form) const {
+    if (node_.outputs.size() != 1 || node_.inputs.size() > form.inputs)
+      return refused(fmt::format("{} inputs and {} outputs; at most {} and 1 are needed", node_.inputs.size(), node_.outputs.size(), form.inputs));
+    std::vector<int> needed;
+    for (const Read& read : form.reads) needed.insert(needed.end(), {read.position, read.position + 1}), form.omits ? void() : needed.push_back(read.position + 2);
+    if (form.condition >= 0) needed.push_back(form.condition);
+    if (form.product != "Gemm" || has(form.y + 1)) needed.push_back(form.y);
+    if (!form.omits) needed.push_back(form.y + 1);
+    for (const int input : needed)
+      if (!has(input)) return refused(fmt::format("input {} is missing", input), form.omits ? "only zero points may be omitted" : "only the bias may be omitted");
+    return {};
+  }
+
+  std::int64_t axis_of(const Form& form, const Read& read) const {
+    switch (read.along) {
+      case Along::outputs: return 0;
+      case Along::rows: return rank(read.position) - 2;
+      case Along::columns: return form.product == "Gemm" && graph::int_attribute(node_, "transB", 0) != 0 ? 0 : rank(read.position) - 1;
+      case Along::nothing: break;
+    }
+    return 0;
+  }
+
+  // y_scale, y_zero_point, then x, x_scale, x_zero_point of each part.
+  Result<std::vector<NodeId>> concatenation() {
+    if (node_.inputs.size() < 4 || node_.outputs.size() != 1) return refused(fmt::format("{} inputs and {} outputs; at least 4 and 1 are needed", node_.inputs.size(), node_.outputs.size()));
+    std::vector<ValueId> inputs;
+    for (int first = 2; static_cast<std::size_t>(first) < node_.inputs.size(); first += 3) {
+      if (!has(first) || !has(first + 1)) return refused(fmt::format("input {} is missing", has(first) ? first + 1 : first), "only zero points may be omitted");
+      inputs.push_back(dequantise({first, "x"}, 0));
+    }
+    return quantised_result("Concat", std::move(inputs), 0, 2, 0);
+  }
+
+  // The node becomes `op` on `inputs` with a float result of its own, between which and its quantised result stands a QuantizeLinear.
+  Result<std::vector<NodeId>> quantised_result(std::string op, std::vector<ValueId> inputs, int y, int x, std::int64_t opset) {
     const ValueId result = node_.outputs[0];
     const ValueId real = graph_.add_value(graph_.value(result).name + "/float", {DType::float32, {}});
     graph_.value(result).producer = {};
     graph_.value(real).producer = id_;
-    Node& product = graph_.node(id_);
-    product.op = is_conv ? "Conv" : "MatMul";
-    product.inputs = std::move(inputs);
-    product.outputs = {real};
-    nodes_.push_back(id_);
-    add("QuantizeLinear", "quantize", {real, scalar(6), scalar(7)}, result, -2);
+    become(std::move(op), std::move(inputs), {real});
+    // Images with the channels last: the pools of ONNX want them second.
+    const auto rank_of_x = rank(x);
+    ValueId quantised = real;
+    if (const auto last = graph_.node(id_).attributes.find("channels_last"); last != graph_.node(id_).attributes.end()) {
+      const bool channels_last = last->second == graph::Attribute{std::int64_t{1}};
+      graph_.node(id_).attributes.erase(last);
+      if (channels_last) quantised = around_transposes(rank_of_x, real);
+    }
+    if (graph_.node(id_).op == "Softmax") {
+      opset = graph::int_attribute(node_, "opset", 13);
+      graph_.node(id_).attributes.erase("opset");
+    }
+    if (opset == 0) {
+      nodes_.push_back(id_);
+    } else {
+      DOVETAIL_TRY(infer_dequantised());
+      DOVETAIL_ASSIGN(const std::vector<NodeId> normal, normalise(graph_, id_, opset));
+      nodes_.insert(nodes_.end(), normal.begin(), normal.end());
+    }
+    if (transposed_.valid()) nodes_.push_back(transposed_);
+    std::vector<ValueId> quantise{quantised, scalar(in(y))};
+    if (has(y + 1)) {
+      quantise.push_back(scalar(in(y + 1)));
+    } else {  // QuantizeLinear's own default is uint8, this operator's the type of its input
+      NdArray zero(type(x).dtype, {});
+      quantise.push_back(graph_.add_constant(node_.name + "/zero_point", std::move(zero)));
+    }
+    add("QuantizeLinear", "quantize", std::move(quantise), result, -2);
     return std::move(nodes_);
   }
 
- private:
-  Diagnostic refused(std::string why, std::string hint) const { return {fmt::format("cannot import {}", node_.op), node_.name, std::move(why), std::move(hint)}; }
+  // normalise() looks at ranks; those of dequantised tensors are known.
+  Result<void> infer_dequantised() {
+    for (ValueId input : graph_.node(id_).inputs) {
+      const NodeId producer = graph_.value(input).producer;
+      if (producer.valid() && graph_.node(producer).op == "DequantizeLinear") graph_.value(input).type.shape = graph_.value(graph_.node(producer).inputs[0]).type.shape;
+    }
+    return {};
+  }
 
-  std::int64_t rank(std::size_t input) const { return static_cast<std::int64_t>(graph_.value(node_.inputs[input]).type.shape.size()); }
+  ValueId around_transposes(std::int64_t rank, ValueId real) {
+    std::vector<std::int64_t> first{0, rank - 1}, last{0};
+    for (std::int64_t i = 1; i + 1 < rank; ++i) first.push_back(i), last.push_back(i + 1);
+    last.push_back(1);
+    const ValueId image = graph_.add_value(node_.name + "/channels_first", {DType::float32, {}}), result = graph_.add_value(node_.name + "/channels_last", {DType::float32, {}});
+    const ValueId x = graph_.node(id_).inputs[0];
+    nodes_.push_back(add_node("Transpose", "channels_first", {x}, image, {{"perm", first}}));
+    graph_.node(id_).inputs[0] = image;
+    transposed_ = add_node("Transpose", "channels_last", {real}, result, {{"perm", last}});
+    return result;
+  }
+
+  Result<std::vector<NodeId>> float_result(std::string op, std::vector<ValueId> inputs) {
+    become(std::move(op), std::move(inputs), node_.outputs);
+    nodes_.push_back(id_);
+    return std::move(nodes_);
+  }
+
+  void become(std::string op, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
+    Node& product = graph_.node(id_);
+    product.op = std::move(op);
+    product.inputs = std::move(inputs);
+    product.outputs = std::move(outputs);
+  }
+
+  // A, B and B's scale: the exact product of integers, then float. A is float and quantised here (DynamicQuantizeMatMul), or has a scale of its own.
+  Result<std::vector<NodeId>> dynamic_product() {
+    const bool quantises = node_.op == kDynamicMatMul;
+    const int b_scale = quantises ? 2 : 3, a_zero = quantises ? -1 : 4, b_zero = quantises ? 3 : 5, bias = quantises ? 4 : 6;
+    for (const int input : {0, 1, 2, b_scale})
+      if (!has(input)) return refused(fmt::format("input {} is missing", input), "only zero points and the bias may be omitted");
+    if (node_.outputs.size() != 1) return refused(fmt::format("{} outputs; needed is 1", node_.outputs.size()));
+    ValueId a = in(0), a_scale = quantises ? ValueId{} : scalar(in(2)), a_zero_point = has(a_zero) ? in(a_zero) : ValueId{};
+    if (quantises) {
+      a = graph_.add_value(node_.name + "/a", {DType::uint8, {}});
+      a_scale = graph_.add_value(node_.name + "/a_scale", {DType::float32, {}});
+      a_zero_point = graph_.add_value(node_.name + "/a_zero_point", {DType::uint8, {}});
+      Node dynamic;
+      dynamic.name = graph_.unique_node_name(node_.name + "/quantize");
+      dynamic.op = "DynamicQuantizeLinear";
+      dynamic.inputs = {in(0)};
+      dynamic.outputs = {a, a_scale, a_zero_point};
+      dynamic.origins = node_.origins;
+      nodes_.push_back(graph_.add_node(std::move(dynamic)));
+    }
+    const auto real = [&](const char* stem) { return graph_.add_value(fmt::format("{}/{}", node_.name, stem), {DType::float32, {}}); };
+    const ValueId sums = graph_.add_value(node_.name + "/sums", {DType::int32, {}}), cast = real("real"), scale = real("scale"), result = node_.outputs[0];
+    graph_.value(result).producer = {};
+    graph_.value(sums).producer = id_;
+    std::vector<ValueId> inputs{a, in(1), a_zero_point, has(b_zero) ? in(b_zero) : ValueId{}};
+    while (!inputs.back().valid()) inputs.pop_back();
+    become("MatMulInteger", std::move(inputs), {sums});
+    nodes_.push_back(id_);
+    nodes_.push_back(add_node("Cast", "cast", {sums}, cast, {{"to", std::int64_t{info(DType::float32).onnx}}}));
+    nodes_.push_back(add_node("Mul", "scale", {a_scale, in(b_scale)}, scale, {}));
+    const ValueId scaled = has(bias) ? real("scaled") : result;
+    nodes_.push_back(add_node("Mul", "scaled", {cast, scale}, scaled, {}));
+    if (has(bias)) nodes_.push_back(add_node("Add", "bias", {scaled, in(bias)}, result, {}));
+    return std::move(nodes_);
+  }
 
   // One number in whatever shape counts as per tensor; Quantize- and DequantizeLinear want a scalar for that.
-  ValueId scalar(std::size_t input) {
-    const ValueId id = node_.inputs[input];
+  ValueId scalar(ValueId id) {
     const auto& constant = graph_.value(id).constant;
     if (!constant || constant->count() != 1 || constant->rank() == 0) return id;
     NdArray array = constant->reshaped({});
     return graph_.add_constant(graph_.value(id).name + "/scalar", std::move(array));
   }
 
-  void add(std::string op, std::string_view stem, std::vector<ValueId> inputs, ValueId output, std::int64_t axis) {
+  NodeId add_node(std::string op, std::string_view stem, std::vector<ValueId> inputs, ValueId output, graph::Attributes attributes) {
     Node node;
     node.name = graph_.unique_node_name(fmt::format("{}/{}", node_.name, stem));
     node.op = std::move(op);
     node.inputs = std::move(inputs);
     node.outputs = {output};
+    node.attributes = std::move(attributes);
     node.origins = node_.origins;
-    if (!graph_.value(node.inputs[1]).type.shape.empty()) node.attributes["axis"] = axis;
-    nodes_.push_back(graph_.add_node(std::move(node)));
+    return graph_.add_node(std::move(node));
+  }
+  void add(std::string op, std::string_view stem, std::vector<ValueId> inputs, ValueId output, std::int64_t axis) {
+    graph::Attributes attributes;
+    if (!graph_.value(inputs[1]).type.shape.empty()) attributes["axis"] = axis;
+    nodes_.push_back(add_node(std::move(op), stem, std::move(inputs), output, std::move(attributes)));
   }
 
-  // Inputs `first` to `first + 2` are a tensor, its scale and its zero point.
-  ValueId dequantise(std::size_t first, std::string_view stem, std::int64_t axis) {
-    const ValueId output = graph_.add_value(fmt::format("{}/{}", node_.name, stem), {DType::float32, {}});
-    add("DequantizeLinear", stem, {node_.inputs[first], scalar(first + 1), scalar(first + 2)}, output, axis);
+  ValueId dequantise(const Read& read, std::int64_t axis) {
+    const ValueId output = graph_.add_value(fmt::format("{}/{}", node_.name, read.stem), {DType::float32, {}});
+    std::vector<ValueId> inputs{in(read.position), scalar(in(read.position + 1))};
+    if (has(read.position + 2)) inputs.push_back(scalar(in(read.position + 2)));
+    add("DequantizeLinear", read.stem, std::move(inputs), output, axis);
     return output;
   }
 
-  // The bias counts steps of x_scale * w_scale.
-  Result<ValueId> dequantise_bias() {
-    const auto &x = graph_.value(node_.inputs[1]).constant, &w = graph_.value(node_.inputs[4]).constant;
-    if (!x || !w || x->count() != 1) return refused("it has a bias, but x_scale and w_scale are no constants", "fold constants before export");
+  // The bias counts steps of x_scale * w_scale (times Gemm's alpha).
+  Result<ValueId> dequantise_bias(const Form& form, double factor) {
+    const auto &x = graph_.value(in(form.reads[0].position + 1)).constant, &w = graph_.value(in(form.reads[1].position + 1)).constant;
+    if (!x || !w || x->count() != 1) return refused("it has a bias, but its scales are no constants", "fold constants before export");
     NdArray scale(DType::float32, w->count() == 1 ? Shape{} : Shape{w->count()});
-    for (std::int64_t i = 0; i < scale.count(); ++i) scale.set_double(i, x->as_double(0) * w->as_double(i));
+    for (std::int64_t i = 0; i < scale.count(); ++i) scale.set_double(i, factor * x->as_double(0) * w->as_double(i));
     const ValueId scales = graph_.add_constant(fmt::format("{}/bias_scale", node_.name), std::move(scale));
     const ValueId output = graph_.add_value(fmt::format("{}/bias", node_.name), {DType::float32, {}});
-    add("DequantizeLinear", "bias", {node_.inputs[8], scales}, output, 0);
+    // Conv's bias has one axis; Gemm's C may have rows in front.
+    add("DequantizeLinear", "bias", {in(form.bias), scales}, output, std::max<std::int64_t>(rank(form.bias) - 1, 0));
     return output;
   }
 
@@ -88,11 +291,14 @@ class Expansion {
   const NodeId id_;
   const Node node_;  // as imported
   std::vector<NodeId> nodes_;
+  NodeId transposed_;
 };
 
 }  // namespace
 
-bool is_qoperator(std::string_view op) { return op == "QLinearConv" || op == "QLinearMatMul"; }
+bool is_qoperator(std::string_view op) {
+  return std::ranges::find(forms(), op, &Form::op) != forms().end() || std::find(kOthers.begin(), kOthers.end(), op) != kOthers.end();
+}
 
 Result<std::vector<NodeId>> expand_qoperator(Graph& graph, NodeId node) { return Expansion(graph, node).run(); }
 
