@@ -68,9 +68,17 @@ void Emitter::annotate_access(llvm::Instruction* access, const BufferNode* buffe
 // An index that depends on data is checked where it is used; one outside becomes 0 and the failure is reported.
 Expr Emitter::checked_index(const Buffer& buffer, std::size_t dimension, const Expr& index) {
   if (!holds_load(index)) return index;
+  const std::int64_t extent = buffer->shape[dimension];
+  // A byte cannot leave a table of 256.
+  const auto proven = bound(index, core_.bounds);
+  const bool inside = proven && proven->min >= 0 && proven->max < extent;
   const Value value = emit(index);
   llvm::Type* type = value.llvm->getType();
-  const std::int64_t extent = buffer->shape[dimension];
+  if (inside) {
+    const Var var = make_var("data", DType::int64);
+    computed_.emplace_back(var, value.llvm);
+    return ref(var);
+  }
   llvm::Value* outside = builder_.CreateICmpUGE(value.llvm, number(type, static_cast<double>(extent)));
   fail_where({outside, value.varying}, fmt::format("an index of {} is outside of 0 <= index < {} (dimension {})", buffer->name, extent, dimension), value);
   const Var var = make_var("checked", DType::int64);

@@ -29,6 +29,16 @@ bool is_costly(const Block& block) {
   return costly;
 }
 
+// A table look-up and nothing else: lanes have nothing to compute, and would only be taken apart for their loads.
+bool is_look_up(const Store& store) {
+  const auto* load = std::get_if<LoadExpr>(&store.targets[0].value->node);
+  bool data = false;
+  if (load != nullptr)
+    for (const Expr& index : load->indices)
+      visit_exprs(index, [&](const Expr& e) { data |= std::holds_alternative<LoadExpr>(e->node); });
+  return data;
+}
+
 }  // namespace
 
 bool schedule_generic(Builder& b) {
@@ -79,6 +89,7 @@ bool schedule_generic(Builder& b) {
       });
     }
     const int lanes = b.cpu.lanes(size_bytes(store->targets[0].buffer->dtype));
+    const bool look_up = is_look_up(*store);  // before the first step, which replaces the block
     std::vector<std::string> outer = spatial;
     if (!innermost.empty() && (reduce.empty() || across)) {
       std::erase(outer, innermost);
@@ -103,7 +114,7 @@ bool schedule_generic(Builder& b) {
           order.push_back(innermost);
           if (order.size() > 1 && !b.attempt("reorder", order)) continue;
           const auto [vector_outer, vector_inner] = b.tile(innermost, lanes);
-          b.attempt("vectorize", {vector_inner});
+          if (!look_up) b.attempt("vectorize", {vector_inner});
           if (!vector_outer.empty()) outer.push_back(vector_outer);
         }
       }
