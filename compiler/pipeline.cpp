@@ -18,6 +18,7 @@
 #include "compiler/passes/fold_batch_norm.h"
 #include "compiler/passes/fold_constants.h"
 #include "compiler/passes/fuse_matmul_add.h"
+#include "compiler/passes/keep_weights_int8.h"
 #include "compiler/passes/lower_qdq.h"
 #include "compiler/target/all.h"
 
@@ -45,6 +46,8 @@ constexpr NamedPass kIntegerPasses[] = {
     // Identities between a DequantizeLinear and its user would hide the pair.
     {"eliminate_identities", passes::eliminate_identities},
     {"lower_qdq", passes::lower_qdq},
+    // What lower_qdq left of quantised weights has float activations; folding would expand them.
+    {"keep_weights_int8", passes::keep_weights_int8},
 };
 // On the integer graph.
 constexpr NamedPass kGraphPasses[] = {

@@ -45,6 +45,7 @@ constexpr std::vector<OpDef> (*kFiles[])() = {
     transpose_ops,
     unary_ops,
     variadic_ops,
+    weight_only_ops,
     where_ops,
 };
 

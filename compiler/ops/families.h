@@ -43,6 +43,7 @@ std::vector<OpDef> split_ops();
 std::vector<OpDef> transpose_ops();
 std::vector<OpDef> unary_ops();
 std::vector<OpDef> variadic_ops();
+std::vector<OpDef> weight_only_ops();
 std::vector<OpDef> where_ops();
 
 }  // namespace dovetail::ops
