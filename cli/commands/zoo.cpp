@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -6,8 +7,11 @@
 #include "base/text_table.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
+#include "cli/forward.h"
 #include "cli/text.h"
 #include "compiler/export/onnx.h"
+#include "compiler/quantize/quantize.h"
+#include "compiler/zoo/inputs.h"
 #include "compiler/zoo/zoo.h"
 
 namespace dovetail::cli {
@@ -45,10 +49,14 @@ class Zoo : public Command {
     options.value("--batch", "N", batch_, "(default 1)");
     options.value("--image", "N", image_, "rows and columns of the image");
     options.value("--sequence", "N", sequence_, "positions of a transformer's input");
+    options.flag("--int8", int8_, "quantise it: QDQ form, int8 weights per channel, ranges calibrated on seeded samples");
+    options.value("--calibration", "METHOD", method_, "of --int8: min-max (default), percentile, entropy or mse");
+    options.value("--samples", "N", samples_, "of --int8 (default 8)");
+    options.value("--report", "R.json", report_, "of --int8: scale, saturation and signal-to-noise ratio of every tensor");
     options.flag("--json", json_, "print JSON");
     options.footer(fmt::format(
-        "{}\nFloat32; the weights are pseudo-random, the same on every platform, and scaled as He et al. have it. Counts "
-        "are for batch 1 and the sizes shown.\nExample: dovetail zoo resnet18 -o resnet18.onnx",
+        "{}\nFloat32 unless --int8 is given; the weights are pseudo-random, the same on every platform, and scaled as He et al. have it. Counts "
+        "are for batch 1 and the sizes shown.\nExample: dovetail zoo resnet18 --int8 -o resnet18.onnx",
         table().to_string(0)));
   }
 
@@ -68,12 +76,19 @@ class Zoo : public Command {
     if (sequence_) {
       DOVETAIL_ASSIGN(choices.sequence, parse_count("--sequence", *sequence_));
     }
-    DOVETAIL_ASSIGN(const zoo::Model model, zoo::make(name_, choices));
+    DOVETAIL_TRY(check_int8_options());
+    DOVETAIL_ASSIGN(zoo::Model model, zoo::make(name_, choices));
     if (!output_)
       return Diagnostic{"bad usage of `dovetail zoo`", name_, "no file is given for the model",
                         fmt::format("add -o {}.onnx", name_)};
+    std::optional<quantize::Quantised> quantised;
+    if (int8_) {
+      DOVETAIL_ASSIGN(quantised, quantise(model.graph, choices.seed));
+      model.graph = quantised->graph;
+    }
     DOVETAIL_ASSIGN(const auto bytes, export_onnx(model.graph, name_));
     DOVETAIL_TRY(write_file(*output_, bytes));
+    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(quantised->to_json())));
     if (json_)
       fmt::print("{}", json_text({{"kind", "zoo"},
                                   {"model", name_},
@@ -81,15 +96,57 @@ class Zoo : public Command {
                                   {"bytes", bytes.size()},
                                   {"seed", choices.seed},
                                   {"parameters", model.parameters},
-                                  {"macs", model.macs}}));
+                                  {"macs", model.macs},
+                                  {"int8", quantised ? quantised->to_json() : Json()}}));
     else
       fmt::print("model         {}: {}, {} nodes, {} parameters, {} MACs, seed {}\n", *output_, bytes_text(bytes.size()),
                  model.graph.live_nodes().size(), with_separators(static_cast<std::uint64_t>(model.parameters)),
                  with_separators(static_cast<std::uint64_t>(model.macs)), choices.seed);
-    return Exit::success;
+    if (!quantised) return Exit::success;
+    if (!json_) fmt::print("{}", summary(*quantised));
+    Diagnostics problems;
+    for (const std::string& finding : quantize::degenerate(*quantised))
+      problems.push_back({"the calibration is bad", *output_, finding, "try --calibration min-max, more --samples or another --seed"});
+    return problems.empty() ? Exit::success : fail(Exit::failed, problems);
   }
 
  private:
+  Result<void> check_int8_options() const {
+    for (const auto& [option, given] : {std::pair{"--calibration", method_.has_value()}, std::pair{"--samples", samples_.has_value()}, std::pair{"--report", report_.has_value()}})
+      if (given && !int8_) return Diagnostic{"bad usage of `dovetail zoo`", option, "it concerns quantised models", "add --int8"};
+    return {};
+  }
+
+  Result<quantize::Quantised> quantise(const graph::Graph& graph, std::uint64_t seed) const {
+    constexpr std::int64_t kSamples = 8, kMostSamples = 1000;
+    quantize::Options options;
+    if (method_) {
+      DOVETAIL_ASSIGN(options.method, quantize::parse_method(*method_));
+    }
+    std::int64_t samples = kSamples;
+    if (samples_) {
+      DOVETAIL_ASSIGN(samples, parse_count("--samples", *samples_));
+    }
+    if (samples < 1 || samples > kMostSamples)
+      return Diagnostic{"bad value of --samples", std::to_string(samples), fmt::format("it must lie in 1 to {}", kMostSamples), "8 will do"};
+    std::vector<quantize::Values> inputs;
+    for (int sample = 0; sample < samples; ++sample) inputs.push_back(zoo::sample_inputs(graph, seed, sample));
+    return quantize::quantize(graph, inputs, options, compiled_forward());
+  }
+
+  // The tensors that lost most, and what the whole lost.
+  static std::string summary(const quantize::Quantised& quantised) {
+    std::vector<const quantize::TensorReport*> tensors;
+    for (const quantize::TensorReport& tensor : quantised.tensors) tensors.push_back(&tensor);
+    std::ranges::stable_sort(tensors, {}, &quantize::TensorReport::signal_to_noise_db);
+    constexpr std::size_t kShown = 5;
+    std::string text = fmt::format("int8          {} tensors on {} samples; {} of {} choose as in float; {} nodes stay float\n", tensors.size(), quantised.samples,
+                                   quantised.same_choice, quantised.samples, quantised.float_nodes.size());
+    for (std::size_t i = 0; i < std::min(kShown, tensors.size()); ++i)
+      text += fmt::format("{}{:.1f} dB  {}\n", i == 0 ? "worst tensors " : "              ", tensors[i]->signal_to_noise_db, tensors[i]->value);
+    return text;
+  }
+
   Result<Exit> list() const {
     if (output_)
       return Diagnostic{"bad usage of `dovetail zoo`", "list", "-o is given, but no model", "name a model"};
@@ -111,7 +168,8 @@ class Zoo : public Command {
 
   std::string name_;
   std::optional<std::string> output_, seed_, batch_, image_, sequence_;
-  bool json_ = false;
+  std::optional<std::string> method_, samples_, report_;
+  bool int8_ = false, json_ = false;
 };
 
 }  // namespace

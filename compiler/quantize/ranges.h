@@ -1,0 +1,52 @@
+// From what was observed of a tensor to its scale and zero point: the calibration methods.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "compiler/passes/qdq/arithmetic.h"
+
+namespace dovetail::quantize {
+
+// How a range is chosen.
+enum class Method : std::uint8_t {
+  min_max,     // everything observed and a step more: nothing saturates in calibration; one outlier costs all others resolution
+  percentile,  // all but a share of the values at both ends: against outliers
+  entropy,     // least Kullback-Leibler divergence between the values and what 256 steps keep of them (Migacz, GTC 2017): for activations with long tails
+  mse,         // least expected square of the error: the best signal-to-noise ratio tensor by tensor
+};
+Result<Method> parse_method(std::string_view text);  // "min-max", "percentile", "entropy", "mse"
+std::string_view name(Method method);
+
+// Extremes and histogram of a tensor's values over several samples. The range of the histogram grows by doubling, so that samples may come one by one.
+class Observation {
+ public:
+  void add(const NdArray& values);  // floats; what is not finite is left out
+
+  std::int64_t count() const { return count_; }
+  float least() const { return least_; }
+  float greatest() const { return greatest_; }
+  // Bin i holds values in [edge(i), edge(i + 1)); there are as many bins on both sides of 0.
+  const std::vector<std::int64_t>& bins() const { return bins_; }
+  double edge(std::size_t bin) const { return (static_cast<double>(bin) - static_cast<double>(kBins) / 2) * width_; }
+
+ private:
+  static constexpr std::size_t kBins = 4096;
+  void grow();
+
+  std::int64_t count_ = 0;
+  float least_ = 0, greatest_ = 0;
+  double width_ = 0;  // 0: nothing but zeros so far
+  std::vector<std::int64_t> bins_;
+};
+
+// int8 with 0 among its steps. `tail`: the share left out at each end by `percentile`. A tensor of zeros has scale 1.
+passes::qdq::Quantisation choose(const Observation& observed, Method method, double tail = 1e-4);
+
+// Steps of [low, high] widened to hold 0: scale = (high - low) / 255, zero point = round(-128 - low / scale).
+passes::qdq::Quantisation asymmetric(double low, double high);
+
+}  // namespace dovetail::quantize
