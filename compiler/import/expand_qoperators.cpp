@@ -68,6 +68,7 @@ class Expansion {
   Expansion(Graph& graph, NodeId id) : graph_(graph), id_(id), node_(graph.node(id)) {}
 
   Result<std::vector<NodeId>> run() {
+    DOVETAIL_TRY(check_attributes());
     if (node_.op == kQuantize || node_.op == kDequantize) {
       graph_.node(id_).op = node_.op == kQuantize ? "QuantizeLinear" : "DequantizeLinear";
       return std::vector<NodeId>{id_};
@@ -98,6 +99,18 @@ class Expansion {
     }
     if (is_gemm && !has(form.y)) return float_result("Gemm", std::move(inputs));
     return quantised_result(std::string(form.product), std::move(inputs), form.y, form.reads[0].position, form.opset);
+  }
+
+  // Those that are read here; the others are checked with the operator that takes them.
+  Result<void> check_attributes() const {
+    const auto kind = [&](const char* name, auto example) {
+      const auto found = node_.attributes.find(name);
+      return found == node_.attributes.end() || std::holds_alternative<decltype(example)>(found->second);
+    };
+    for (const char* name : {"channels_last", "opset", "transB"})
+      if (!kind(name, std::int64_t{})) return refused(fmt::format("attribute {} is no integer", name));
+    if (!kind("alpha", double{})) return refused("attribute alpha is no number");
+    return {};
   }
 
   Result<void> check_inputs(const Form& form) const {

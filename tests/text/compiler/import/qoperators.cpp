@@ -85,6 +85,13 @@ TEST_CASE("qoperators: what is missing is told") {
   CHECK_THAT(text(imported("QLinearAveragePool", {"x", "s", "o", "s", "o", "o"})), ContainsSubstring("6 inputs and 1 outputs; at most 5 and 1 are needed"));
 }
 
+TEST_CASE("qoperators: attributes of another kind are refused") {
+  CHECK_THAT(text(imported("QLinearSoftmax", {"x", "s", "o", "s", "o"}, {attribute("opset", "13")})), ContainsSubstring("attribute opset is no integer"));
+  CHECK_THAT(text(imported("QLinearAveragePool", {"x", "s", "o", "s", "o"}, {attribute("channels_last", 1.0f)})), ContainsSubstring("attribute channels_last is no integer"));
+  CHECK_THAT(text(imported("QGemm", {"m", "s", "o", "w", "s", "o"}, {attribute("alpha", 2)}, {int8("w", {4, 5})})), ContainsSubstring("attribute alpha is no number"));
+  CHECK_THAT(text(imported("QLinearLeakyRelu", {"x", "s", "o", "s", "o"}, {attribute("alpha", "x")})), ContainsSubstring("alpha"));
+}
+
 TEST_CASE("qoperators: dynamic products are exact sums of integers with a float scale") {
   const NdArray weights = NdArray::from<std::int8_t>({4, 2}, {1, -2, 3, -4, 5, -6, 7, -8});
   const std::vector<Message> constants{tensor("w", weights), tensor("sw", NdArray::scalar(0.5f)), tensor("b", NdArray::from<float>({2}, {1, -1}))};
