@@ -27,6 +27,8 @@ class AccelTarget : public Target {
   std::span<const PatternRow> patterns() const override { return rows_; }
   std::string no_pattern(const Graph& graph, NodeId node) const override {
     const std::string& op = graph.node(node).op;
+    if (op == "dovetail.qtable") return "it looks its values up in a table, for which the accelerator has no memory";
+    if (op == "dovetail.qmatmul") return "it multiplies two activations, the accelerator by constant weights";
     const auto floating = [&](ValueId value) { return value.valid() && is_floating(graph.value(value).type.dtype); };
     return std::ranges::any_of(graph.node(node).inputs, floating) ? fmt::format("{} computes in floating point, the accelerator in int8", op)
                                                                    : fmt::format("no accelerator pattern takes {}", op);
