@@ -1,0 +1,89 @@
+#include "simulator/trace/diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "isa/verify/token_machine.h"
+
+namespace dovetail::simulator {
+
+namespace {
+
+constexpr std::array kUnits{isa::Queue::load, isa::Queue::compute, isa::Queue::store};
+
+void tell(std::string& what, std::string_view name, std::uint64_t a, std::uint64_t b) {
+  if (a == b) return;
+  what += fmt::format("{}{} {}, not {}", what.empty() ? "" : "; ", name, a, b);
+}
+
+std::string event_difference(const TraceEvent& a, const TraceEvent& b) {
+  std::string what;
+  tell(what, "instruction", a.instruction, b.instruction);
+  if (a.unit != b.unit) what += fmt::format("{}unit {}, not {}", what.empty() ? "" : "; ", isa::name(a.unit), isa::name(b.unit));
+  tell(what, "issue", a.issue, b.issue);
+  tell(what, "start", a.start, b.start);
+  tell(what, "end", a.end, b.end);
+  if (what.empty() && a.cause != b.cause)
+    what = fmt::format("cause {}, not {}", kStallCauseNames[static_cast<std::size_t>(a.cause)], kStallCauseNames[static_cast<std::size_t>(b.cause)]);
+  return what;
+}
+
+// The first cycle in which one trace has something that the other has not.
+std::uint64_t parting(const TraceEvent& a, const TraceEvent& b) {
+  if (a.issue != b.issue) return std::min(a.issue, b.issue);
+  if (a.start != b.start || a.cause != b.cause) return std::min(a.start, b.start);
+  return std::min(a.end, b.end);
+}
+
+}  // namespace
+
+std::optional<TraceDifference> first_difference(const Trace& a, const Trace& b) {
+  for (std::size_t l = 0; l < std::min(a.launches.size(), b.launches.size()); ++l) {
+    const LaunchTrace &one = a.launches[l], &other = b.launches[l];
+    std::optional<std::size_t> first;
+    const std::size_t events = std::min(one.events.size(), other.events.size());
+    for (std::size_t i = 0; i < events; ++i)
+      if (!event_difference(one.events[i], other.events[i]).empty() &&
+          (!first || parting(one.events[i], other.events[i]) < parting(one.events[*first], other.events[*first])))
+        first = i;
+    if (first) return TraceDifference{l, first, event_difference(one.events[*first], other.events[*first])};
+    std::string what;
+    tell(what, "events", one.events.size(), other.events.size());
+    tell(what, "cycles", one.cycles, other.cycles);
+    for (const isa::Queue unit : kUnits)
+      for (std::size_t c = 0; c < kUnitClassNames.size(); ++c)
+        tell(what, fmt::format("{} cycles of {}", isa::name(unit), kUnitClassNames[c]), one.classes[isa::index(unit)][c], other.classes[isa::index(unit)][c]);
+    if (!what.empty()) return TraceDifference{l, std::nullopt, what};
+  }
+  if (a.launches.size() != b.launches.size())
+    return TraceDifference{std::min(a.launches.size(), b.launches.size()), std::nullopt, fmt::format("launches {}, not {}", a.launches.size(), b.launches.size())};
+  return std::nullopt;
+}
+
+std::string neighbourhood(const Trace& trace, const TraceDifference& difference, std::size_t around) {
+  const LaunchTrace& launch = trace.launches[difference.launch];
+  const std::uint64_t middle = launch.events[*difference.event].start;
+  std::vector<const TraceEvent*> shown;
+  for (const isa::Queue unit : kUnits) {
+    std::vector<const TraceEvent*> events;
+    for (const TraceEvent& event : launch.events)
+      if (event.unit == unit) events.push_back(&event);
+    const auto after = std::find_if(events.begin(), events.end(), [&](const TraceEvent* event) { return event->end >= middle; });
+    const auto begin = after - std::min<std::ptrdiff_t>(after - events.begin(), static_cast<std::ptrdiff_t>(around));
+    const auto end = after + std::min<std::ptrdiff_t>(events.end() - after, static_cast<std::ptrdiff_t>(around) + 1);
+    shown.insert(shown.end(), begin, end);
+  }
+  if (const TraceEvent* it = &launch.events[*difference.event]; std::find(shown.begin(), shown.end(), it) == shown.end()) shown.push_back(it);
+  std::sort(shown.begin(), shown.end(), [](const TraceEvent* a, const TraceEvent* b) { return a->start != b->start ? a->start < b->start : a->instruction < b->instruction; });
+  std::string text;
+  for (const TraceEvent* event : shown)
+    text += fmt::format("{} {:>8} {:<8} issue {:>9}  start {:>9}  end {:>9}  {:<10} {}\n", event == &launch.events[*difference.event] ? ">" : " ", event->instruction,
+                        isa::name(event->unit), event->issue, event->start, event->end, kStallCauseNames[static_cast<std::size_t>(event->cause)],
+                        trace.sources[event->source]);
+  return text;
+}
+
+}  // namespace dovetail::simulator
