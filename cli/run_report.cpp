@@ -40,6 +40,10 @@ std::string run_text(const RunFacts& facts) {
   text += fmt::format("\n{}\n", table.to_string());
   if (const auto summary = bundle::summarize(*facts.bundle); summary.instructions > 0)
     text += program_text(summary) + counters_text(facts.run->counters);
+  for (const TimedProgram& program : facts.timed) {
+    if (facts.timed.size() > 1) text += fmt::format("\nstep          {}\n", program.name);
+    text += timing_text(program, facts.memory);
+  }
   if (facts.check)
     text += fmt::format(
         "check         {} of {} tensors of the integer graph, {} elements, against its evaluation node by node: {}\n",
@@ -67,6 +71,15 @@ Json run_json(const RunFacts& facts) {
             {"program", bundle::to_json(bundle::summarize(*facts.bundle))},
             {"counters", to_json(facts.run->counters)},
             {"outputs", outputs}};
+  if (!facts.timed.empty()) {
+    std::uint64_t cycles = 0;
+    for (const TimedProgram& program : facts.timed) {
+      cycles += cycles_of(program);
+      for (Json& step : json["steps"])
+        if (step["name"] == program.name) step["timing"] = timing_json(program, facts.memory);
+    }
+    json["cycles"] = cycles;
+  }
   if (facts.check)
     json["check"] = {{"compared_with", "the integer graph node by node on naive loop programs"},
                      {"tensors", facts.check->compared},

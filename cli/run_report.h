@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "cli/model.h"
 #include "cli/reference_check.h"
+#include "cli/timing.h"
 #include "runtime/executor.h"
 
 namespace dovetail::cli {
@@ -18,6 +19,8 @@ struct RunFacts {
   const runtime::RunResult* run = nullptr;
   std::optional<ReferenceCheck> check;
   std::vector<std::string> inputs;  // announcements
+  simulator::MemorySpec memory = {};
+  std::vector<TimedProgram> timed = {};  // of an engine with a clock: the accelerator steps
 };
 
 std::string run_text(const RunFacts& facts);

@@ -40,7 +40,7 @@ constexpr std::array<EngineRow, 4> kEngines{{
 
 std::vector<Engine> engines() {
   std::vector<Engine> list;
-  for (const EngineRow& row : kEngines) list.push_back({row.name, row.description, row.make != nullptr});
+  for (const EngineRow& row : kEngines) list.push_back({row.name, row.description, row.make != nullptr, row.name != "functional"});
   return list;
 }
 

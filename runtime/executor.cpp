@@ -82,7 +82,7 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (options.keep_tensors)
       for (const bundle::TensorIndex output : step->outputs()) result.tensors[bundle.tensors[static_cast<std::size_t>(output)].name] = slot(output);
-    result.steps.push_back({std::string(step->name()), std::string(step->target()), seconds.count(), counters});
+    result.steps.push_back({std::string(step->name()), std::string(step->target()), seconds.count(), counters, step->timing()});
     result.counters += counters;
   }
   if (!options.copy_outputs) return result;

@@ -29,6 +29,7 @@ struct Engine {
   std::string_view name;
   std::string_view description;
   bool available = false;
+  bool has_clock = false;  // takes EngineOptions
 };
 std::vector<Engine> engines();
 
@@ -37,6 +38,7 @@ struct StepProfile {
   std::string target;  // "host", "cpu", "accel" or the device of an extern step
   double seconds = 0;
   simulator::Counters counters;  // accelerator steps
+  std::vector<simulator::LaunchTrace> launches = {};  // of accelerator steps on an engine with a clock
 };
 struct RunResult {
   std::map<std::string, NdArray> outputs;  // by graph output name

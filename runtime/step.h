@@ -29,6 +29,8 @@ class ReadyStep {
   virtual const std::vector<bundle::TensorIndex>& outputs() const = 0;
   // Writes all outputs. Counters are those of a simulator, where one ran.
   virtual Result<simulator::Counters> run(const TensorValue& value, const TensorSlot& slot) = 0;
+  // Of the launches of the last run, in order; empty where nothing has a clock.
+  virtual std::vector<simulator::LaunchTrace> timing() const { return {}; }
 };
 
 // `bundle` and the step of it outlive what is made, which keeps references into them.

@@ -12,6 +12,7 @@
 #include "cli/run_report.h"
 #include "cli/tensor_files.h"
 #include "cli/text.h"
+#include "cli/timing.h"
 
 namespace dovetail::cli {
 
@@ -28,7 +29,8 @@ class Run : public Command {
     options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
     options.value("--output-dir", "DIR", output_dir_, "write every output as DIR/NAME.npy");
-    options.value("--report", "R.json", report_, "write the report as JSON");
+    clock_.declare(options);
+    options.value("--report", "R.json", report_, "write the report as JSON; of an engine with a clock also what other hardware would take");
     options.flag("--check", check_, "compare every tensor with the reference and name the first that differs");
     options.unavailable("--waves", "there is no RTL engine yet");
     options.footer(
@@ -38,7 +40,8 @@ class Run : public Command {
   }
 
   Result<Exit> run() override {
-    DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_));
+    DOVETAIL_ASSIGN(const simulator::EngineOptions engine_options, clock_.engine_options(engine_));
+    DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_, engine_options));
     DOVETAIL_ASSIGN(const std::uint64_t seed, parse_address("--seed", seed_));
     runtime::ExecutorOptions executor_options;
     if (threads_) {
@@ -67,6 +70,9 @@ class Run : public Command {
 
     RunFacts facts{model_.model, engine_, &executor.bundle(),  model ? &*model : nullptr,
                    &*result,     {},      inputs.announcements};
+    facts.memory = engine_options.memory;
+    DOVETAIL_ASSIGN(facts.timed, timed_programs(executor.bundle(), *result, engine_options));
+    if (clock_.trace) DOVETAIL_TRY(write_trace(*clock_.trace, facts.timed));
     if (check_) {
       auto check = check_against_reference(model->compiled.integer, inputs.tensors, *result, executor.bundle().cpu ? kKernelTolerance : 0);
       if (!check.ok()) return fail(Exit::failed, check.errors());
@@ -116,7 +122,27 @@ class Run : public Command {
     return loaded;
   }
 
+  Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, const runtime::RunResult& result,
+                                                   const simulator::EngineOptions& options) const {
+    std::vector<TimedProgram> programs;
+    for (std::size_t s = 0; s < bundle.steps.size(); ++s) {
+      const auto* accel = std::get_if<bundle::AccelStep>(&bundle.steps[s]);
+      if (accel == nullptr || result.steps[s].launches.empty()) continue;
+      TimedProgram program{.name = accel->name, .config = accel->config, .program = accel->program, .launches = accel->launches,
+                           .traces = result.steps[s].launches, .counters = result.steps[s].counters, .ranges = accel->ranges};
+      if (report_) {
+        simulator::Dram dram{accel->dram_base, std::vector<std::byte>(accel->dram_bytes)};
+        for (const bundle::Segment& segment : accel->segments)
+          std::copy(segment.bytes.begin(), segment.bytes.end(), dram.bytes.begin() + static_cast<std::ptrdiff_t>(segment.address - accel->dram_base));
+        DOVETAIL_ASSIGN(program.what_if, simulator::what_if(accel->config, options, accel->program, accel->launches, dram));
+      }
+      programs.push_back(std::move(program));
+    }
+    return programs;
+  }
+
   ModelArguments model_;
+  ClockArguments clock_;
   std::string engine_ = "functional", seed_ = "1";
   std::vector<std::string> inputs_;
   std::optional<std::string> output_dir_, report_, threads_;

@@ -8,6 +8,7 @@
 #include "cli/commands/all.h"
 #include "cli/program_file.h"
 #include "cli/text.h"
+#include "cli/timing.h"
 #include "isa/codec.h"
 #include "runtime/executor.h"
 
@@ -29,10 +30,9 @@ class Simulate : public Command {
                    "DRAM state (default: one launch of all)");
     options.value("--dram-out", "OUT.bin", dram_out_, "the memory image after the run, as long as IN.bin",
                   Need::required);
-    options.value("--engine", "ENGINE", engine_, "functional", Need::required);
-    options.value("--report", "R.json", report_, "write the counters as JSON");
-    options.unavailable("--memory", "the functional engine has no time; memory models come with the cycle engine");
-    options.unavailable("--trace", "the functional engine has no time to trace");
+    options.value("--engine", "ENGINE", engine_, "functional or cycle (`dovetail doctor` lists them)", Need::required);
+    clock_.declare(options);
+    options.value("--report", "R.json", report_, "write counters, and the cycles of an engine with a clock, as JSON");
     options.unavailable("--waves", "there is no RTL engine yet");
     options.footer(
         "The image is written only when every launch has completed. Addresses are decimal, or hexadecimal behind 0x.\n"
@@ -41,36 +41,51 @@ class Simulate : public Command {
   }
 
   Result<Exit> run() override {
-    DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_));
+    DOVETAIL_ASSIGN(simulator::EngineOptions engine_options, clock_.engine_options(engine_));
     DOVETAIL_ASSIGN(const auto config, isa::load_config(hardware_));
     simulator::Dram dram;
     DOVETAIL_ASSIGN(dram.base, parse_address("--dram-base", dram_base_));
     DOVETAIL_ASSIGN(const auto program, read_program(program_, config));
     DOVETAIL_ASSIGN(const auto launches, parse_launches(launches_, program.size()));
     DOVETAIL_ASSIGN(dram.bytes, read_image(dram_, dram.base, config));
-    if (program_base_) DOVETAIL_TRY(check_program_base(config, program, dram));
+    if (program_base_) {
+      DOVETAIL_TRY(check_program_base(config, program, dram));
+      DOVETAIL_ASSIGN(engine_options.program_base, parse_address("--program-base", *program_base_));
+    }
+    DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_, engine_options));
     DOVETAIL_ASSIGN(const auto simulator, make_simulator(config));
 
     const auto start = std::chrono::steady_clock::now();
     std::vector<simulator::Counters> counters;
+    const simulator::Dram before = report_ ? dram : simulator::Dram{};
+    TimedProgram timed{.name = program_, .config = config, .program = program, .launches = launches, .traces = {}, .counters = {}};
     for (const isa::Launch& launch : launches) {
       const auto outcome =
           simulator->launch(std::span(program).subspan(launch.begin, launch.count), dram, launch.begin);
       if (!outcome.ok()) return fail(Exit::failed, outcome.errors());
       counters.push_back(*outcome);
+      if (const simulator::LaunchTrace* timing = simulator->timing()) timed.traces.push_back(*timing);
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
     DOVETAIL_TRY(write_file(dram_out_, dram.bytes));
     simulator::Counters total;
     for (const simulator::Counters& launch : counters) total += launch;
+    timed.counters = total;
+    const bool has_clock = !timed.traces.empty();
+    if (has_clock && report_) {
+      simulator::Dram image = before;
+      DOVETAIL_ASSIGN(timed.what_if, simulator::what_if(config, engine_options, program, launches, image));
+    }
+    if (clock_.trace) DOVETAIL_TRY(write_trace(*clock_.trace, {timed}));
     fmt::print("simulated     {}, {} launch{}, engine {}, {}\n{}", program_, launches.size(),
                launches.size() == 1 ? "" : "es", engine_, seconds_text(seconds), counters_text(total));
     fmt::print("written       {}, {} bytes from {:#x}\n", dram_out_, dram.bytes.size(), dram.base);
-    if (program_base_)
+    if (has_clock) fmt::print("{}", timing_text(timed, engine_options.memory));
+    if (program_base_ && !has_clock)
       fmt::print("note          engine {} does not fetch: --program-base was checked, and has no other effect\n",
                  engine_);
-    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report(config, launches, counters, total, seconds))));
+    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report(timed, counters, engine_options.memory, seconds))));
     return Exit::success;
   }
 
@@ -99,19 +114,21 @@ class Simulate : public Command {
     return {};
   }
 
-  Json report(const isa::HardwareConfig& config, const std::vector<isa::Launch>& launches,
-              const std::vector<simulator::Counters>& counters, const simulator::Counters& total,
+  Json report(const TimedProgram& timed, const std::vector<simulator::Counters>& counters, const simulator::MemorySpec& memory,
               double seconds) const {
     Json list = Json::array();
-    for (std::size_t i = 0; i < launches.size(); ++i)
-      list.push_back({{"begin", launches[i].begin}, {"count", launches[i].count}, {"counters", to_json(counters[i])}});
-    return {{"kind", "simulate"}, {"program", program_},
-            {"engine", engine_},  {"hardware", isa::config_to_json(config)},
-            {"launches", list},   {"counters", to_json(total)},
-            {"seconds", seconds}, {"compared_with", nullptr}};
+    for (std::size_t i = 0; i < timed.launches.size(); ++i)
+      list.push_back({{"begin", timed.launches[i].begin}, {"count", timed.launches[i].count}, {"counters", to_json(counters[i])}});
+    Json json{{"kind", "simulate"}, {"program", program_},
+              {"engine", engine_},  {"hardware", isa::config_to_json(timed.config)},
+              {"launches", list},   {"counters", to_json(timed.counters)},
+              {"seconds", seconds}, {"compared_with", nullptr}};
+    if (!timed.traces.empty()) json["timing"] = timing_json(timed, memory);
+    return json;
   }
 
   std::string program_, hardware_, dram_, dram_base_ = "0", dram_out_, engine_;
+  ClockArguments clock_;
   std::optional<std::string> program_base_, report_;
   std::vector<std::string> launches_;
 };

@@ -33,11 +33,13 @@ class AccelStep : public ReadyStep {
     }
     simulator_->reset();
     simulator::Counters total;
+    timing_.clear();
     for (const isa::Launch& launch : step_.launches) {
       auto counters =
           simulator_->launch(std::span(step_.program).subspan(launch.begin, launch.count), dram_, launch.begin);
       if (!counters.ok()) return located(counters.errors());
       total += *counters;
+      if (const simulator::LaunchTrace* timing = simulator_->timing()) timing_.push_back(*timing);
     }
     for (const bundle::Binding& output : step_.outputs) {
       const std::span<std::byte> bytes = slot(output.tensor).bytes();
@@ -45,6 +47,8 @@ class AccelStep : public ReadyStep {
     }
     return total;
   }
+
+  std::vector<simulator::LaunchTrace> timing() const override { return timing_; }
 
  private:
   std::vector<std::byte>::iterator at(std::vector<std::byte>& bytes, std::uint64_t address) const {
@@ -63,6 +67,7 @@ class AccelStep : public ReadyStep {
   std::vector<std::byte> image_;  // memory as every run finds it
   simulator::Dram dram_;          // kept from run to run for its storage only
   std::vector<bundle::TensorIndex> outputs_;
+  std::vector<simulator::LaunchTrace> timing_;
 };
 
 }  // namespace

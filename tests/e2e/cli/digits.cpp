@@ -131,3 +131,41 @@ TEST_CASE("the digits run on the CPU for every class of processor, interpreted o
   }
   CHECK(test::dovetail({"run", model("digits_int8.onnx"), "--target", "cpu", "--cpu", "z80"}).exit != 0);
 }
+
+TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
+  const test::TemporaryFolder folder;
+  for (const char* memory : {"ideal", "bank:ddr4-2400"}) {
+    const Finished run = test::dovetail({"run", model("digits_int8.onnx"), "--target", "accel", "--hw", "1x16x16-ext", "--engine", "cycle", "--memory", memory, "--check",
+                                         "--report", folder / "r.json", "--trace", folder / (std::string(memory).substr(0, 4) + ".json")});
+    CHECK(run.error == "");
+    REQUIRE(run.exit == 0);
+    CHECK_THAT(run.out, ContainsSubstring("all equal") && ContainsSubstring("of the tightest") && ContainsSubstring("the same instructions with"));
+    const Json report = read_json_file(folder / "r.json").value();
+    const std::uint64_t cycles = report["cycles"];
+    for (const Json& step : report["steps"]) {
+      if (step["target"] != "accel") continue;
+      const Json& timing = step["timing"];
+      CHECK(timing["cycles"] == cycles);
+      // Every cycle of every unit has its class and its layer.
+      for (const auto& [unit, classes] : timing["units"].items()) {
+        std::uint64_t by_class = 0, by_layer = 0;
+        for (const Json& part : classes) by_class += part.get<std::uint64_t>();
+        for (const Json& layer : timing["layers"]) by_layer += layer[unit]["cycles"].get<std::uint64_t>();
+        CHECK(by_class == cycles);
+        CHECK(by_layer == cycles);
+      }
+      CHECK(timing["of_tightest_bound"].get<double>() > 0.3);
+      CHECK(timing["of_tightest_bound"].get<double>() <= 1);
+      CHECK(timing["what_if"].size() == 6);
+    }
+  }
+  const Finished summary = test::dovetail({"trace", folder / "idea.json"});
+  CHECK(summary.exit == 0);
+  CHECK_THAT(summary.out, ContainsSubstring("conv2") && ContainsSubstring("load token"));
+  const Finished equal = test::dovetail({"trace", "diff", folder / "idea.json", folder / "idea.json"});
+  CHECK(equal.exit == 0);
+  CHECK_THAT(equal.out, ContainsSubstring("to the cycle"));
+  const Finished different = test::dovetail({"trace", "diff", folder / "idea.json", folder / "bank.json"});
+  CHECK(different.exit == 1);
+  CHECK_THAT(different.out, ContainsSubstring("different     launch 0, instruction 0 of conv1: issue"));
+}

@@ -12,7 +12,7 @@ using test::Finished;
 
 namespace {
 const std::vector<std::string> kCommands{"compile", "run", "simulate", "check",   "asm",
-                                         "disasm",  "isa", "hw",       "zoo",   "inspect", "doctor", "profile"};
+                                         "disasm",  "isa", "hw",       "zoo",   "inspect", "doctor", "profile", "trace"};
 }
 
 TEST_CASE("every command's help ends with an example and exit code 0") {
@@ -52,7 +52,12 @@ TEST_CASE("bad usage is exit code 2 and one paragraph") {
                                                     {"disasm", "--hw"},
                                                     {"compile", "m.onnx"},
                                                     {"compile", "m.onnx", "--target", "tpu"},
-                                                    {"run", "m.onnx", "--target", "accel", "--engine", "systemc"}};
+                                                    {"run", "m.onnx", "--target", "accel", "--engine", "systemc"},
+                                                    {"run", "m.onnx", "--target", "accel", "--memory", "ideal"},
+                                                    {"run", "m.onnx", "--target", "accel", "--engine", "cycle", "--memory", "fast"},
+                                                    {"trace", "diff", "a.json"},
+                                                    {"trace", "a.json", "b.json"},
+                                                    {"trace", "missing.json"}};
   for (const auto& line : lines) {
     const Finished refused = test::dovetail(line);
     INFO((line.empty() ? "no argument" : line.back()));

@@ -1,0 +1,92 @@
+#include <array>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "base/text_table.h"
+#include "cli/arguments.h"
+#include "cli/commands/all.h"
+#include "cli/timing.h"
+#include "simulator/trace/diff.h"
+#include "simulator/trace/trace.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+Result<simulator::Trace> read_trace(const std::string& path) {
+  DOVETAIL_ASSIGN(const Json json, read_json_file(path));
+  return simulator::trace_from_json(json, path);
+}
+
+class Trace : public Command {
+ public:
+  void declare(Options& options) override {
+    options.positional("T.json|diff", first_, "a trace written with --trace, or the word diff");
+    options.positional("A.json", second_, "with diff: the trace that is taken for right", Need::optional);
+    options.positional("B.json", third_, "with diff: the other one", Need::optional);
+    options.value("--around", "N", around_, "with diff: instructions of each unit to show before and behind (default 3)");
+    options.footer(
+        "`trace T.json` sums up what each unit did in its cycles. `trace diff A.json B.json` names the first instruction that differs, with what\n"
+        "happened around it in both; its exit code is 1 if there is one. The file opens in ui.perfetto.dev, a microsecond for a cycle.\n"
+        "Example: dovetail trace diff expected.json t.json");
+  }
+
+  Result<Exit> run() override {
+    if (first_ == "diff") {
+      if (second_.empty() || third_.empty()) return Diagnostic{"bad usage of `dovetail trace diff`", "", "it compares two traces", "write dovetail trace diff A.json B.json"};
+      return diff();
+    }
+    if (!second_.empty()) return Diagnostic{"bad usage of `dovetail trace`", second_, "a summary is of one trace", "write dovetail trace diff A.json B.json to compare two"};
+    return sum_up();
+  }
+
+ private:
+  Result<Exit> sum_up() {
+    DOVETAIL_ASSIGN(const simulator::Trace trace, read_trace(first_));
+    std::uint64_t cycles = 0, instructions = 0;
+    std::array<std::array<std::uint64_t, simulator::kUnitClassNames.size()>, 3> classes{};
+    for (const simulator::LaunchTrace& launch : trace.launches) {
+      cycles += launch.cycles;
+      instructions += launch.events.size();
+      for (std::size_t u = 0; u < classes.size(); ++u)
+        for (std::size_t c = 0; c < classes[u].size(); ++c) classes[u][c] += launch.classes[u][c];
+    }
+    fmt::print("trace         {}: {} launch{}, {} instructions, {} cycles\n\n{}", first_, trace.launches.size(), trace.launches.size() == 1 ? "" : "es",
+               with_separators(instructions), with_separators(cycles), unit_table(classes, cycles));
+    if (const std::string layers = layer_table(trace); !layers.empty()) fmt::print("\n{}", layers);
+    return Exit::success;
+  }
+
+  Result<Exit> diff() {
+    DOVETAIL_ASSIGN(const simulator::Trace a, read_trace(second_));
+    DOVETAIL_ASSIGN(const simulator::Trace b, read_trace(third_));
+    DOVETAIL_ASSIGN(const std::int64_t around, parse_count("--around", around_, 0, 1000));
+    const auto difference = simulator::first_difference(a, b);
+    if (!difference) {
+      std::size_t events = 0;
+      for (const simulator::LaunchTrace& launch : a.launches) events += launch.events.size();
+      fmt::print("equal         {} instructions in {} launch{}, to the cycle\n", with_separators(events), a.launches.size(), a.launches.size() == 1 ? "" : "es");
+      return Exit::success;
+    }
+    if (!difference->event) {
+      fmt::print("different     launch {}: {}\n", difference->launch, difference->what);
+      return Exit::failed;
+    }
+    const auto& event = a.launches[difference->launch].events[*difference->event];
+    fmt::print("different     launch {}, instruction {}{}: {}\n\n", difference->launch, event.instruction,
+               a.sources[event.source].empty() ? "" : fmt::format(" of {}", a.sources[event.source]), difference->what);
+    fmt::print("in {}\n{}\nin {}\n{}", second_, simulator::neighbourhood(a, *difference, static_cast<std::size_t>(around)), third_,
+               simulator::neighbourhood(b, *difference, static_cast<std::size_t>(around)));
+    return Exit::failed;
+  }
+
+  std::string first_, second_, third_, around_ = "3";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_trace() { return std::make_unique<Trace>(); }
+
+}  // namespace dovetail::cli

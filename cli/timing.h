@@ -1,0 +1,53 @@
+// What commands tell of an engine with a clock: its options, the trace file, and where the cycles went.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "bundle/bundle.h"
+#include "cli/options.h"
+#include "isa/verify.h"
+#include "simulator/cycle/bounds.h"
+#include "simulator/cycle/what_if.h"
+#include "simulator/engine_options.h"
+#include "simulator/simulator.h"
+
+namespace dovetail::cli {
+
+// --memory and --trace.
+struct ClockArguments {
+  std::optional<std::string> memory, trace;
+
+  void declare(Options& options);
+  // Error: `engine` is one without a clock, and one of them was given; or the memory cannot be read.
+  Result<simulator::EngineOptions> engine_options(std::string_view engine) const;
+};
+
+// A program that has run, as an engine with a clock tells of it.
+struct TimedProgram {
+  std::string name;
+  isa::HardwareConfig config;
+  std::span<const isa::Instruction> program;
+  std::vector<isa::Launch> launches;
+  std::vector<simulator::LaunchTrace> traces;  // one per launch
+  simulator::Counters counters;
+  std::vector<bundle::InstructionRange> ranges = {};  // nodes of the model, if they are known
+  std::vector<simulator::WhatIf> what_if = {};
+};
+
+std::uint64_t cycles_of(const TimedProgram& program);
+Result<void> write_trace(const std::string& path, const std::vector<TimedProgram>& programs);
+
+// Cycles, what each unit did, bounds, layers and answers to «what if», for people and for machines.
+std::string timing_text(const TimedProgram& program, const simulator::MemorySpec& memory);
+Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memory);
+
+// The table of what each unit did, in per cent of `cycles`.
+std::string unit_table(const std::array<std::array<std::uint64_t, simulator::kUnitClassNames.size()>, 3>& classes, std::uint64_t cycles);
+// By source of the trace, where it has more than one: cycles of each unit.
+std::string layer_table(const simulator::Trace& trace);
+
+}  // namespace dovetail::cli
