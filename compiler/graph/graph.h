@@ -89,7 +89,9 @@ class Graph {
 
 // Acyclic, ids in range, producers consistent, names unique, types of constants right. Operator rules are checked by ops::infer.
 Result<void> verify(const Graph& graph);
-std::string to_string(const Graph& graph);         // one line per node: "%y: int8[1,16,8,8] = Conv(%x, %w) {strides=[1,1]}  // conv1"
+// One line per node: "%y: int8[1,16,8,8] = Conv(%x, %w) {strides=[1,1]}  // conv1". compiler/graph/parse.h reads it.
+enum class Elements { few, all };                  // of large constants
+std::string to_string(const Graph& graph, Elements wanted = Elements::few);
 
 // Typed access to attributes; the default where absent. InternalError where the attribute has another kind (infer has checked it before).
 std::int64_t int_attribute(const Node& node, std::string_view name, std::int64_t fallback);

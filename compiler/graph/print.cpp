@@ -1,15 +1,28 @@
-// Text of graphs: what --dump shows and text tests compare. Constants of up to eight elements are written out.
+// Text of graphs: what --dump shows and text tests compare, and what parse() reads.
 #include <algorithm>
+#include <cctype>
 #include <string>
+#include <type_traits>
 
 #include <fmt/format.h>
 
 #include "compiler/graph/graph.h"
+#include "compiler/graph/parse.h"
 
 namespace dovetail::graph {
 namespace {
 
-constexpr std::int64_t kPrintedElements = 8;
+// Names stand as they are where the parser can see their end, else in quotes.
+std::string quoted(std::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '\n') result += "\\n";
+    else if (c == '"' || c == '\\') (result += '\\') += c;
+    else result += c;
+  }
+  return result + "\"";
+}
+std::string plain_or_quoted(std::string_view text) { return is_plain_name(text) ? std::string(text) : quoted(text); }
 
 // Shortest decimal that reads back as the same number; always recognisable as floating ("1.0").
 std::string number(double value) {
@@ -18,12 +31,13 @@ std::string number(double value) {
   return text;
 }
 std::string number(std::int64_t value) { return fmt::format("{}", value); }
-std::string number(const std::string& value) { return fmt::format("\"{}\"", value); }
+std::string number(const std::string& value) { return quoted(value); }
 
 template <typename T>
 std::string list(const std::vector<T>& items) {
-  std::string text = "[";
-  for (const T& item : items) text += (text.size() > 1 ? ", " : "") + number(item);
+  // An empty list says what it is empty of.
+  std::string text = items.empty() && std::is_same_v<T, double> ? "float[" : items.empty() && std::is_same_v<T, std::string> ? "string[" : "[";
+  for (std::size_t i = 0; i < items.size(); ++i) text += (i ? ", " : "") + number(items[i]);
   return text + "]";
 }
 
@@ -37,48 +51,57 @@ std::string element(const NdArray& array, std::int64_t i) {
   return is_floating(array.dtype()) ? number(array.as_double(i)) : number(array.as_int64(i));
 }
 
-// "" for large arrays; " = 3" for scalars; " = [1, 2]" for small arrays, row-major whatever the rank.
-std::string elements(const NdArray& array) {
-  if (array.count() > kPrintedElements) return "";
+bool is_uniform(const NdArray& array) {
+  const auto bytes = array.bytes();
+  const auto width = static_cast<std::size_t>(size_bytes(array.dtype()));
+  return bytes.size() > width && std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(width), bytes.end(), bytes.begin());
+}
+
+// " = 3" for scalars; " = [1, 2]" row-major whatever the rank; of large arrays, "" where few elements are wanted, else " = fill(3)" if all are equal.
+std::string elements(const NdArray& array, Elements wanted) {
+  if (array.count() > kPrintedElements && wanted == Elements::few) return "";
   if (array.rank() == 0) return " = " + element(array, 0);
+  if (array.count() > kPrintedElements && is_uniform(array)) return fmt::format(" = fill({})", element(array, 0));
   std::string text;
   for (std::int64_t i = 0; i < array.count(); ++i) text += (i ? ", " : "") + element(array, i);
   return " = [" + text + "]";
 }
 
 struct AttributeText {
+  Elements wanted;
   std::string operator()(std::int64_t value) const { return number(value); }
   std::string operator()(double value) const { return number(value); }
   std::string operator()(const std::string& value) const { return number(value); }
   template <typename T>
   std::string operator()(const std::vector<T>& values) const { return list(values); }
   std::string operator()(const NdArray& value) const {
-    return fmt::format("({}{})", to_string(TensorType{value.dtype(), value.shape()}), elements(value));
+    return fmt::format("({}{})", to_string(TensorType{value.dtype(), value.shape()}), elements(value, wanted));
   }
 };
 
 std::string typed(const Graph& graph, const std::vector<ValueId>& ids) {
   std::string text;
-  for (ValueId id : ids) text += fmt::format("{}%{}: {}", text.empty() ? "" : ", ", graph.value(id).name, to_string(graph.value(id).type));
+  for (ValueId id : ids) text += fmt::format("{}%{}: {}", text.empty() ? "" : ", ", plain_or_quoted(graph.value(id).name), to_string(graph.value(id).type));
   return text;
 }
 
 std::string names(const Graph& graph, const std::vector<ValueId>& ids) {
   std::string text;
-  for (ValueId id : ids) text += (text.empty() ? "" : ", ") + (id.valid() ? "%" + graph.value(id).name : std::string("_"));
+  for (ValueId id : ids) text += (text.empty() ? "" : ", ") + (id.valid() ? "%" + plain_or_quoted(graph.value(id).name) : std::string("_"));
   return text;
 }
 
-std::string line(const Graph& graph, const Node& node) {
+std::string line(const Graph& graph, const Node& node, Elements wanted) {
   std::string text = fmt::format("  {} = {}({})", typed(graph, node.outputs), node.op, names(graph, node.inputs));
   if (!node.attributes.empty()) {
     std::string attributes;
     for (const auto& [name, value] : node.attributes)
-      attributes += fmt::format("{}{}={}", attributes.empty() ? "" : ", ", name, std::visit(AttributeText{}, value));
+      attributes += fmt::format("{}{}={}", attributes.empty() ? "" : ", ", name, std::visit(AttributeText{wanted}, value));
     text += " {" + attributes + "}";
   }
-  text += "  // " + node.name;
-  if (!node.origins.empty() && node.origins != std::vector<std::string>{node.name}) text += fmt::format(" <- {}", fmt::join(node.origins, ", "));
+  text += "  // " + plain_or_quoted(node.name);
+  if (node.origins.empty() || node.origins == std::vector<std::string>{node.name}) return text + "\n";
+  for (std::size_t i = 0; i < node.origins.size(); ++i) text += (i ? ", " : " <- ") + plain_or_quoted(node.origins[i]);
   return text + "\n";
 }
 
@@ -86,8 +109,14 @@ std::string line(const Graph& graph, const Node& node) {
 
 std::string to_string(const TensorType& type) { return std::string(dovetail::name(type.dtype)) + dovetail::to_string(type.shape); }
 
-std::string to_string(const Graph& graph) {
-  std::string text = fmt::format("graph {}({}) -> ({})\n", graph.name, typed(graph, graph.inputs), names(graph, graph.outputs));
+bool is_plain_name(std::string_view name) {
+  constexpr std::string_view kInside = "_./@$+-:;";
+  const bool plain = std::all_of(name.begin(), name.end(), [&](unsigned char c) { return std::isalnum(c) || kInside.find(static_cast<char>(c)) != std::string_view::npos; });
+  return plain && !name.empty() && name.back() != ':';
+}
+
+std::string to_string(const Graph& graph, Elements wanted) {
+  std::string text = fmt::format("graph {}({}) -> ({})\n", plain_or_quoted(graph.name), typed(graph, graph.inputs), names(graph, graph.outputs));
   std::vector<bool> used(graph.values.size(), false);
   const auto mark = [&](const std::vector<ValueId>& ids) {
     for (ValueId id : ids)
@@ -98,9 +127,9 @@ std::string to_string(const Graph& graph) {
     if (!node.removed) mark(node.inputs);
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
     const Value& value = graph.values[i];
-    if (used[i] && value.constant) text += fmt::format("  constant %{}: {}{}\n", value.name, to_string(value.type), elements(*value.constant));
+    if (used[i] && value.constant) text += fmt::format("  constant %{}: {}{}\n", plain_or_quoted(value.name), to_string(value.type), elements(*value.constant, wanted));
   }
-  for (NodeId id : graph.topological_order()) text += line(graph, graph.node(id));
+  for (NodeId id : graph.topological_order()) text += line(graph, graph.node(id), wanted);
   return text;
 }
 

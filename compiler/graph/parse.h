@@ -1,0 +1,32 @@
+// The text of graphs, read back: parse(to_string(g, Elements::all)) is g but for ids and for constants that nothing uses.
+//
+//   graph NAME(%x: float32[1, 3]) -> (%y)
+//     constant %w: float32[3] = [1.0, 2.0, 3.0]            or = fill(0.5), or = 4 for a scalar
+//     %y: float32[1, 3] = Mul(%x, %w) {axis=1, mode="a"}  // node_name <- origin, origin
+//
+// An omitted input is `_`. Names of other characters than letters, digits and _./@$+-:; stand in quotes, with \" \\ \n inside. A node without a
+// name gets one from its operator and first output. Nodes may stand in any order; a line that begins with # is a comment.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "compiler/graph/graph.h"
+
+namespace dovetail::graph {
+
+// Constants of at most this many elements are always written out.
+inline constexpr std::int64_t kPrintedElements = 8;
+// Not in quotes.
+bool is_plain_name(std::string_view name);
+
+// What supplies the elements of constants that the text leaves out; nothing: such a constant is an error.
+using MissingElements = std::function<NdArray(std::string_view name, const TensorType& type)>;
+
+// Types are taken as written; verify() has passed. All errors are told, with line and column.
+Result<Graph> parse(std::string_view text, std::string_view where, const MissingElements& missing = {});
+
+}  // namespace dovetail::graph
