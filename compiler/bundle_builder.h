@@ -23,6 +23,7 @@ struct GroupReport {
   std::vector<std::string> nodes;
   std::string trace;
   std::vector<std::string> notes;
+  std::vector<std::string> unfused;  // why results leave the kernel (FusedGroup::unfused)
 };
 struct Assembled {
   bundle::Bundle bundle;

@@ -28,33 +28,58 @@ std::vector<std::size_t> run_time_inputs(const graph::Node& node) {
   return positions;
 }
 
-// The program is one block that computes each output element from the element of `input` at the same place (and whatever else).
-bool elementwise_in(const Program& program, const BufferNode* input) {
-  int blocks = 0;
-  bool same = true;
+// What fusion must know of a node.
+struct Facts {
+  Program program;
+  std::vector<std::size_t> positions;  // of the inputs that are parameters
+  ops::Category category = ops::Category::opaque;
+  bool plain_end = false;              // the block that writes the result computes each element by itself, without reduction
+  bool costly = false;                 // quotients, exponentials, ...: not to be computed twice
+  int operations = 0;                  // of one element
+};
+
+const Block* block_that_writes(const Program& program, const BufferNode* buffer) {
+  const Block* found = nullptr;
   visit_stmts(program.body, [&](const Stmt& stmt) {
     const auto* block = std::get_if<Block>(&stmt->node);
-    if (block == nullptr) return;
-    ++blocks;
-    const auto* store = std::get_if<Store>(&block->body->node);
-    if (block->init || block->predicate || store == nullptr || store->targets.size() != 1) {
-      same = false;
-      return;
-    }
-    const auto check = [&](const std::vector<Expr>& indices) {
-      same &= indices.size() == block->iterators.size();
-      for (std::size_t d = 0; same && d < indices.size(); ++d) {
-        const auto* n = std::get_if<VarRef>(&indices[d]->node);
-        const auto* zero = std::get_if<IntImm>(&indices[d]->node);
-        same &= (n != nullptr && n->var == block->iterators[d].var) || (zero != nullptr && zero->value == 0 && block->iterators[d].extent == 1);
-      }
-    };
-    check(store->targets[0].indices);
-    visit_exprs(store->targets[0].value, [&](const Expr& e) {
-      if (const auto* load = std::get_if<LoadExpr>(&e->node); load && load->buffer.get() == input) check(load->indices);
-    });
+    const auto* store = block == nullptr || !block->body ? nullptr : std::get_if<Store>(&block->body->node);
+    if (store != nullptr && store->targets.size() == 1 && store->targets[0].buffer.get() == buffer) found = block;
   });
-  return same && blocks == 1;
+  return found;
+}
+
+bool is_at(const Expr& index, const Iterator& iterator) {
+  const auto* n = std::get_if<VarRef>(&index->node);
+  const auto* zero = std::get_if<IntImm>(&index->node);
+  return (n != nullptr && n->var == iterator.var) || (zero != nullptr && zero->value == 0 && iterator.extent == 1);
+}
+
+bool is_plain(const Block& block) {
+  const auto* store = std::get_if<Store>(&block.body->node);
+  if (block.init || block.predicate || store == nullptr || store->targets.size() != 1 || store->targets[0].indices.size() != block.iterators.size()) return false;
+  for (std::size_t d = 0; d < block.iterators.size(); ++d)
+    if (block.iterators[d].kind != IterKind::spatial || !is_at(store->targets[0].indices[d], block.iterators[d])) return false;
+  return true;
+}
+
+int count_blocks(const Program& program) {
+  int blocks = 0;
+  visit_stmts(program.body, [&](const Stmt& stmt) { blocks += std::holds_alternative<Block>(stmt->node); });
+  return blocks;
+}
+
+// The program is one block that computes each output element from the element of `input` at the same place (and whatever else).
+bool elementwise_in(const Program& program, const BufferNode* input) {
+  const Block* block = block_that_writes(program, program.parameters.back().buffer.get());
+  if (count_blocks(program) != 1 || block == nullptr || !is_plain(*block)) return false;
+  bool same = true;
+  visit_exprs(block->body, [&](const Expr& e) {
+    const auto* load = std::get_if<LoadExpr>(&e->node);
+    if (load == nullptr || load->buffer.get() != input) return;
+    same &= load->indices.size() == block->iterators.size();
+    for (std::size_t d = 0; same && d < load->indices.size(); ++d) same &= is_at(load->indices[d], block->iterators[d]);
+  });
+  return same;
 }
 
 // Names of a program made unique by a prefix: blocks and loops get it, buffers are replaced as `buffers` says.
@@ -100,14 +125,25 @@ class Merger {
  public:
   explicit Merger(const Graph& graph) : graph_(graph) {}
 
-  Result<FusedGroup> merge(const std::vector<NodeId>& nodes) {
+  // What the anchor reads comes before it, all else behind it: schedules take what follows the anchor for its epilogue.
+  Result<FusedGroup> merge(const std::vector<NodeId>& in_order, NodeId anchor) {
     FusedGroup group;
-    group.nodes = nodes;
+    group.anchor = anchor;
+    std::set<NodeId> needed{anchor};
+    for (auto node = in_order.rbegin(); node != in_order.rend(); ++node)
+      for (const ValueId output : graph_.node(*node).outputs)
+        for (const NodeId user : graph_.users(output))
+          if (needed.count(user)) needed.insert(*node);
+    std::vector<NodeId>& nodes = group.nodes;
+    for (const bool first : {true, false})
+      for (const NodeId node : in_order)
+        if ((needed.count(node) != 0) == first) nodes.push_back(node);
     std::vector<Stmt> body;
+    int others = 0;
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       const graph::Node& node = graph_.node(nodes[i]);
       DOVETAIL_ASSIGN(const Program program, ops::define(graph_, nodes[i]));
-      const std::string prefix = i == 0 ? "" : fmt::format("e{}.", i);
+      const std::string prefix = nodes[i] == anchor ? "" : fmt::format("e{}.", ++others);
       BufferMap buffers;
       std::vector<ValueId> values;
       for (const std::size_t position : run_time_inputs(node)) values.push_back(node.inputs[position]);
@@ -126,7 +162,7 @@ class Merger {
         group.program.allocations.push_back(own);
       }
       body.push_back(Renamer(prefix, buffers).rename(program.body));
-      if (i == 0) group.program.name = program.name;
+      if (nodes[i] == anchor) group.program.name = program.name;
     }
     // Arguments before results, as `arguments` and `results` are.
     group.program.parameters = arguments_;
@@ -162,43 +198,258 @@ class Merger {
   std::vector<Parameter> arguments_, results_;
 };
 
+struct Group {
+  std::vector<NodeId> nodes;  // in execution order; the last one's result is the group's
+  NodeId anchor;
+  bool elementwise = false;   // every node computes each element of its result by itself, from elements of its operands
+  bool alive = true;
+};
+
+constexpr std::int64_t kCheapBroadcast = 16 << 10;  // results that a few operations more each cost less than a kernel of their own
+constexpr int kCheapAgain = 4;                      // operations worth computing again instead of writing and reading a result
+
+class Fuser {
+ public:
+  Fuser(const Graph& graph, const std::vector<NodeId>& nodes) : graph_(graph), nodes_(nodes) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) position_[nodes[i]] = i;
+  }
+
+  Result<void> run(bool fuse) {
+    for (const NodeId id : nodes_) {
+      DOVETAIL_TRY(look_at(id));
+      const bool elementwise = facts_.at(id).category == ops::Category::injective && graph_.node(id).outputs.size() == 1;
+      group_of_[id] = groups_.size();
+      groups_.push_back({{id}, id, elementwise, true});
+    }
+    for (const NodeId id : nodes_)
+      for (const ValueId output : graph_.node(id).outputs) readers_[output] = graph_.users(output);
+    if (!fuse) return {};
+    // Behind first: an anchor takes its epilogue before others may have it.
+    for (const NodeId id : nodes_)
+      if (!groups_[group_of_.at(id)].elementwise)
+        while (join_behind(group_of_.at(id))) {}
+    for (const NodeId id : nodes_)
+      while (join_behind(group_of_.at(id))) {}
+    for (const NodeId id : nodes_) join_in_front(group_of_.at(id));
+    for (const NodeId id : nodes_) compute_again(group_of_.at(id));
+    return {};
+  }
+
+  // By the position of their last nodes: all that a group reads is there by then.
+  Result<std::vector<FusedGroup>> merged(bool fuse) const {
+    std::map<std::size_t, const Group*> by_last;
+    for (const Group& group : groups_)
+      if (group.alive) by_last[position_.at(group.nodes.back())] = &group;
+    std::vector<FusedGroup> result;
+    for (const auto& [position, group] : by_last) {
+      DOVETAIL_ASSIGN(FusedGroup made, Merger(graph_).merge(group->nodes, group->anchor));
+      if (fuse) made.unfused = reasons(*group);
+      result.push_back(std::move(made));
+    }
+    return result;
+  }
+
+ private:
+  Result<void> look_at(NodeId id) {
+    const graph::Node& node = graph_.node(id);
+    Facts facts;
+    DOVETAIL_ASSIGN(facts.program, ops::define(graph_, id));
+    facts.positions = run_time_inputs(node);
+    facts.category = ops::find(node.op)->category;
+    if (node.outputs.size() == 1 && !facts.program.parameters.empty()) {
+      const Block* last = block_that_writes(facts.program, facts.program.parameters.back().buffer.get());
+      facts.plain_end = last != nullptr && is_plain(*last);
+    }
+    visit_stmts(facts.program.body, [&](const Stmt& stmt) {
+      if (const auto* block = std::get_if<Block>(&stmt->node))
+        visit_exprs(block->body, [&](const Expr& e) {
+          const auto* unary = std::get_if<Unary>(&e->node);
+          const auto* binary = std::get_if<Binary>(&e->node);
+          facts.costly |= unary != nullptr && (unary->op >= UnaryOp::exp || unary->op == UnaryOp::sqrt);
+          facts.costly |= binary != nullptr && (binary->op == BinaryOp::div || binary->op == BinaryOp::mod || binary->op == BinaryOp::pow);
+          facts.costly |= std::holds_alternative<Call>(e->node);
+          facts.operations += (unary != nullptr || binary != nullptr || std::holds_alternative<Select>(e->node)) && is_floating(e->dtype);
+        });
+    });
+    facts_.emplace(id, std::move(facts));
+    return {};
+  }
+
+  const Shape& shape(ValueId value) const { return graph_.value(value).type.shape; }
+  ValueId result(const Group& group) const { return graph_.node(group.nodes.back()).outputs[0]; }
+  bool own(NodeId id) const { return position_.count(id) != 0; }
+
+  // The node reads the value at the place of each element that it computes; whatever else it reads.
+  bool reads_in_place(NodeId id, ValueId value) const {
+    const graph::Node& node = graph_.node(id);
+    const Facts& facts = facts_.at(id);
+    if (node.outputs.size() != 1 || facts.category != ops::Category::injective || shape(node.outputs[0]) != shape(value)) return false;
+    for (std::size_t p = 0; p < facts.positions.size(); ++p)
+      if (node.inputs[facts.positions[p]] == value && !elementwise_in(facts.program, facts.program.parameters[p].buffer.get())) return false;
+    return std::any_of(facts.positions.begin(), facts.positions.end(), [&](std::size_t p) { return node.inputs[p] == value; });
+  }
+  bool moves(NodeId id) const { return graph_.node(id).op == "Transpose" || graph_.node(id).op == "Slice"; }
+
+  // Why the group cannot take the readers of its result behind it; empty where it can.
+  std::string against_behind(const Group& group) const {
+    const graph::Node& last = graph_.node(group.nodes.back());
+    if (last.outputs.size() != 1) return fmt::format("{} has {} results", last.op, last.outputs.size());
+    const ValueId value = last.outputs[0];
+    if (graph_.is_output(value)) return "the result is an output of the model";
+    const std::vector<NodeId>& readers = readers_.at(value);
+    if (readers.size() > 1) return fmt::format("the result has {} readers", readers.size());
+    if (readers.empty()) return "nobody reads the result";
+    const NodeId reader = readers[0];
+    if (!own(reader)) return "it runs elsewhere";
+    const Facts& facts = facts_.at(group.nodes.back());
+    const graph::Node& next = graph_.node(reader);
+    if (facts.category == ops::Category::opaque && !facts.plain_end) return fmt::format("{} does not end elementwise", last.op);
+    if (facts_.at(reader).category != ops::Category::injective) return fmt::format("{} is not elementwise", next.op);
+    if (next.outputs.size() != 1) return fmt::format("{} has {} results", next.op, next.outputs.size());
+    if (group.elementwise && moves(reader) && element_count(shape(next.outputs[0])) <= element_count(shape(value))) return "";
+    if (moves(reader)) return fmt::format("{} moves what {} computes", next.op, graph_.node(group.anchor).op);
+    if (shape(next.outputs[0]) != shape(value))
+      return fmt::format("{} makes {} of {}", next.op, to_string(shape(next.outputs[0])), to_string(shape(value)));
+    if (!reads_in_place(reader, value)) return fmt::format("{} does not read it element by element", next.op);
+    return "";
+  }
+
+  bool join_behind(std::size_t index) {
+    Group& group = groups_[index];
+    if (!group.alive || !against_behind(group).empty()) return false;
+    const NodeId reader = readers_.at(result(group))[0];
+    const std::size_t other = group_of_.at(reader);
+    // The reader has begun a group of its own only if it has taken others: then that group is joined in front.
+    if (groups_[other].nodes.front() != reader || !groups_[other].elementwise || other == index) return false;
+    absorb(index, other);
+    return true;
+  }
+
+  // `from`'s nodes become `into`'s.
+  void absorb(std::size_t into, std::size_t from) {
+    Group &target = groups_[into], &source = groups_[from];
+    target.nodes.insert(target.nodes.end(), source.nodes.begin(), source.nodes.end());
+    std::sort(target.nodes.begin(), target.nodes.end(), [&](NodeId a, NodeId b) { return position_.at(a) < position_.at(b); });
+    target.nodes.erase(std::unique(target.nodes.begin(), target.nodes.end()), target.nodes.end());
+    target.elementwise &= source.elementwise;
+    for (const NodeId node : source.nodes) group_of_[node] = into;
+    source.alive = false;
+  }
+
+  bool costly(const Group& group) const {
+    return std::any_of(group.nodes.begin(), group.nodes.end(), [&](NodeId id) { return facts_.at(id).costly; });
+  }
+  int operations(const Group& group) const {
+    int sum = 0;
+    for (const NodeId id : group.nodes) sum += facts_.at(id).operations;
+    return sum;
+  }
+  // Each node reads the one before it in place, or moves it; none reads more than its result has.
+  bool keeps_places(const Group& group) const {
+    return std::all_of(group.nodes.begin(), group.nodes.end(), [&](NodeId id) { return !moves(id) && graph_.node(id).op != "Concat" && shape(graph_.node(id).outputs[0]) == shape(result(group)); });
+  }
+
+  // Why an elementwise group cannot go in front of its only reader, in that one's group; empty where it can.
+  std::string against_in_front(const Group& group) const {
+    if (!group.elementwise) return fmt::format("{} is not elementwise", graph_.node(group.anchor).op);
+    const ValueId value = result(group);
+    if (graph_.is_output(value)) return "the result is an output of the model";
+    const std::vector<NodeId>& readers = readers_.at(value);
+    if (readers.size() != 1) return fmt::format("the result has {} readers", readers.size());
+    const NodeId reader = readers[0];
+    if (!own(reader)) return "it runs elsewhere";
+    const Facts& facts = facts_.at(reader);
+    const Group& target = groups_[group_of_.at(reader)];
+    const graph::Node& node = graph_.node(reader);
+    if (reads_in_place(reader, value)) return keeps_places(group) ? "" : "what moves elements is not computed inside another loop";
+    if (node.op == "Concat") return "Concat would compute every operand for each of its elements";
+    if (facts.category == ops::Category::injective && node.outputs.size() == 1) {
+      if (shape(node.outputs[0]) == shape(value)) return fmt::format("{} does not read it element by element", node.op);
+      if (node.op == "Reshape" || node.op == "Flatten" || node.op == "Squeeze" || node.op == "Unsqueeze" || moves(reader) || node.op == "Pad") return fmt::format("{} makes {} of {}", node.op, to_string(shape(node.outputs[0])), to_string(shape(value)));
+      const std::int64_t times = element_count(shape(node.outputs[0]));
+      if (costly(group)) return fmt::format("a costly result is broadcast to {} elements", times);
+      if (times > kCheapBroadcast) return fmt::format("the result is broadcast to {} elements, beyond {}", times, kCheapBroadcast);
+      return keeps_places(group) ? "" : "what moves elements is not computed inside another loop";
+    }
+    const bool reduces = facts.category == ops::Category::reduction || node.op == "Softmax" || node.op == "LayerNormalization";
+    if (!reduces) return fmt::format("{} reads each element several times", node.op);
+    if (target.nodes.size() != 1 && target.anchor != reader) return fmt::format("{} is not the first of its kernel", node.op);
+    if (costly(group)) return fmt::format("{} would compute costly elements again", node.op);
+    if (operations(group) > kCheapAgain) return fmt::format("{} operations are too many to compute again", operations(group));
+    return keeps_places(group) ? "" : "what moves elements is not computed inside another loop";
+  }
+
+  void join_in_front(std::size_t index) {
+    if (!groups_[index].alive || !against_in_front(groups_[index]).empty()) return;
+    const std::size_t other = group_of_.at(readers_.at(result(groups_[index]))[0]);
+    if (other != index) absorb(other, index);
+  }
+
+  // Readers that all read in place compute one or two cheap nodes again.
+  std::string against_again(const Group& group) const {
+    if (!group.elementwise || group.nodes.size() > 2 || costly(group) || operations(group) > kCheapAgain) return "it is not cheap enough to be computed again";
+    const ValueId value = result(group);
+    if (graph_.is_output(value)) return "the result is an output of the model";
+    std::set<ValueId> read;
+    for (const NodeId id : group.nodes)
+      for (const std::size_t p : facts_.at(id).positions) {
+        const ValueId input = graph_.node(id).inputs[p];
+        const NodeId producer = graph_.value(input).producer;
+        const bool inside = producer.valid() && std::find(group.nodes.begin(), group.nodes.end(), producer) != group.nodes.end();
+        if (!graph_.is_constant(input) && !inside) read.insert(input);
+      }
+    if (read.size() != 1 || shape(*read.begin()) != shape(value)) return "it reads more than it makes";
+    if (!keeps_places(group)) return "what moves elements is not computed inside another loop";
+    for (const NodeId reader : readers_.at(value)) {
+      if (!own(reader)) return "it runs elsewhere";
+      if (!reads_in_place(reader, value)) return fmt::format("{} does not read it element by element", graph_.node(reader).op);
+    }
+    return "";
+  }
+
+  void compute_again(std::size_t index) {
+    const Group group = groups_[index];
+    if (!group.alive || !against_again(group).empty()) return;
+    std::set<std::size_t> targets;
+    for (const NodeId reader : readers_.at(result(group)))
+      for (std::size_t i = 0; i < groups_.size(); ++i)
+        if (groups_[i].alive && i != index && std::find(groups_[i].nodes.begin(), groups_[i].nodes.end(), reader) != groups_[i].nodes.end()) targets.insert(i);
+    if (targets.empty()) return;
+    for (const std::size_t target : targets) absorb(target, index);
+  }
+
+  std::vector<std::string> reasons(const Group& group) const {
+    std::vector<std::string> lines;
+    const graph::Node& last = graph_.node(group.nodes.back());
+    const std::set<NodeId> inside(group.nodes.begin(), group.nodes.end());
+    for (const ValueId value : last.outputs) {
+      for (const NodeId reader : readers_.at(value)) {
+        if (inside.count(reader)) continue;
+        std::string why = against_behind(group);
+        const std::string front = against_in_front(group);
+        if (why.empty()) why = "the reader is in another kernel already";
+        if (group.elementwise && !front.empty() && front != why) why += "; " + front;
+        lines.push_back(fmt::format("{} -> {} not fused: {}", last.name, graph_.node(reader).name, why));
+      }
+    }
+    return lines;
+  }
+
+  const Graph& graph_;
+  const std::vector<NodeId>& nodes_;
+  std::map<NodeId, std::size_t> position_;
+  std::map<NodeId, Facts> facts_;
+  std::map<NodeId, std::size_t> group_of_;
+  std::map<ValueId, std::vector<NodeId>> readers_;
+  std::vector<Group> groups_;
+};
+
 }  // namespace
 
 Result<std::vector<FusedGroup>> fuse_groups(const Graph& graph, const std::vector<NodeId>& nodes, bool fuse) {
-  const std::set<NodeId> own(nodes.begin(), nodes.end());
-  std::set<NodeId> taken;
-  std::map<NodeId, std::vector<NodeId>> by_last;
-  for (const NodeId first : nodes) {
-    if (taken.count(first)) continue;
-    std::vector<NodeId> chain{first};
-    while (fuse) {
-      const graph::Node& node = graph.node(chain.back());
-      if (node.outputs.size() != 1 || graph.is_output(node.outputs[0]) || ops::find(node.op)->category == ops::Category::opaque) break;
-      const std::vector<NodeId> users = graph.users(node.outputs[0]);
-      if (users.size() != 1 || !own.count(users[0]) || taken.count(users[0])) break;
-      const graph::Node& next = graph.node(users[0]);
-      if (next.outputs.size() != 1 || ops::find(next.op)->category != ops::Category::injective) break;
-      if (graph.value(next.outputs[0]).type.shape != graph.value(node.outputs[0]).type.shape) break;
-      DOVETAIL_ASSIGN(const Program program, ops::define(graph, users[0]));
-      const std::vector<std::size_t> positions = run_time_inputs(next);
-      bool elementwise = true;
-      for (std::size_t p = 0; p < positions.size(); ++p)
-        if (next.inputs[positions[p]] == node.outputs[0]) elementwise &= elementwise_in(program, program.parameters[p].buffer.get());
-      if (!elementwise) break;
-      chain.push_back(users[0]);
-    }
-    taken.insert(chain.begin(), chain.end());
-    by_last[chain.back()] = std::move(chain);
-  }
-  // A group runs where its last node stands: all it reads is there by then.
-  std::vector<FusedGroup> groups;
-  for (const NodeId node : nodes) {
-    const auto it = by_last.find(node);
-    if (it == by_last.end()) continue;
-    DOVETAIL_ASSIGN(FusedGroup group, Merger(graph).merge(it->second));
-    groups.push_back(std::move(group));
-  }
-  return groups;
+  Fuser fuser(graph, nodes);
+  DOVETAIL_TRY(fuser.run(fuse));
+  return fuser.merged(fuse);
 }
 
 }  // namespace dovetail

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "compiler/fuse.h"
 #include "compiler/ops/op.h"
@@ -80,11 +81,13 @@ class CpuTarget : public Target {
       for (const ValueId argument : group.arguments) layouts.push_back(lie.count(argument) ? lie.at(argument) : "");
       DOVETAIL_ASSIGN(scheduled, default_schedule(group, layouts, *processor_, report.notes));
     }
-    report.name = graph.node(group.nodes.front()).name;
+    report.name = graph.node(group.anchor).name;
     report.kind = scheduled.kind;
     for (const NodeId id : group.nodes) report.nodes.push_back(graph.node(id).name);
     report.trace = schedule::to_string(scheduled.trace);
+    report.unfused = group.unfused;
     if (dump) {
+      dump("groups", fmt::format("{} ({}): {}\n{}{}", report.name, report.kind, fmt::join(report.nodes, " + "), report.unfused.empty() ? "" : "  ", fmt::join(report.unfused, "\n  ")));
       dump("trace", fmt::format("# {} ({})\n{}", report.name, report.kind, report.trace));
       dump("schedule", loops::to_string(scheduled.program));
     }

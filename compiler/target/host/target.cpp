@@ -39,7 +39,7 @@ class HostTarget : public Target {
         for (const graph::ValueId argument : group.arguments) step.arguments.push_back(builder.in_layout(argument, ""));
         for (const graph::ValueId result : group.results) step.results.push_back(builder.result(result, ""));
         builder.add_step(std::move(step));
-        builder.add_group({step.name, "interpreted", {step.name}, {}, {}});
+        builder.add_group({step.name, "interpreted", {step.name}, {}, {}, {}});
       }
       return {};
     };
