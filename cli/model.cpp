@@ -30,6 +30,11 @@ void ModelArguments::declare(Options& options) {
                 "when a region leaves a target listed later: always, possible (default: unless its borders alone cost more than it costs there), cost (only if it saves more "
                 "than its borders cost)");
   options.value("--clock", "MHZ", clock, "clock of the accelerator, where its cycles are compared with seconds (default 1000)");
+  options.value("-O", "N", level,
+                "how far to optimise: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' tolerance (default), "
+                "3 what trades accuracy or special values for speed");
+  options.values("--pass", "NAME", with_passes, "run this graph pass whatever the level says; repeatable");
+  options.values("--no-pass", "NAME", without_passes, "leave out this graph pass; repeatable");
   options.flag("--strict", strict, "refuse nodes that no listed target takes, instead of running them on the host");
 }
 
@@ -38,6 +43,9 @@ std::vector<std::string> ModelArguments::compile_only_options() const {
   if (!place.empty()) given.emplace_back("--place");
   if (!shapes.empty()) given.emplace_back("--shape");
   if (strict) given.emplace_back("--strict");
+  if (level != "2") given.emplace_back("-O");
+  if (!with_passes.empty()) given.emplace_back("--pass");
+  if (!without_passes.empty()) given.emplace_back("--no-pass");
   if (cpu != "native") given.emplace_back("--cpu");
   if (offload != "possible") given.emplace_back("--offload");
   return given;
@@ -68,6 +76,12 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
       return Diagnostic{"bad value of --place", given + "=" + target, "it names several targets", "name one"};
     options.place[node] = target;
   }
+  if (arguments.level.size() != 1 || arguments.level[0] < '0' || arguments.level[0] > '3')
+    return Diagnostic{"bad value of -O", arguments.level, "the levels are 0, 1, 2 and 3", "leave it out for 2"};
+  options.context.level = static_cast<passes::Level>(arguments.level[0] - '0');
+  options.with_passes = arguments.with_passes;
+  options.without_passes = arguments.without_passes;
+  DOVETAIL_TRY(check_names(options));
   options.targets = model.targets;
   options.hardware = model.hardware;
   options.strict = arguments.strict;

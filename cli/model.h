@@ -17,11 +17,12 @@ struct ModelArguments {
   std::string model;
   std::optional<std::string> targets, hardware;
   std::string cpu = "native";
-  std::vector<std::string> place, shapes;
+  std::vector<std::string> place, shapes, with_passes, without_passes;
+  std::string level = "2";
   bool strict = false;
   std::string offload = "possible", clock = "1000";
 
-  // --target, --hw, --cpu, --place, --shape, --strict.
+  // --target, --hw, --cpu, --place, --shape, -O, --pass, --no-pass, --strict.
   void declare(Options& options);
   // The options that were given, of those that only a model understands.
   std::vector<std::string> compile_only_options() const;

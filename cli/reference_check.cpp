@@ -95,6 +95,7 @@ Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const 
   DOVETAIL_ASSIGN(const auto expected, reference.run(inputs));
 
   ReferenceCheck check;
+  check.float_tolerance = float_tolerance;
   check.graph_tensors = expected.size();
   std::set<std::string> seen;
   const auto compare = [&](const std::string& name, const graph::Node* producer) {

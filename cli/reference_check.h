@@ -17,6 +17,7 @@ struct ReferenceCheck {
       0;  // that the reference has; those fused away on the way to instructions exist nowhere else
   std::size_t elements = 0;
   std::size_t different = 0;  // tensors
+  double float_tolerance = 0;  // of a float tensor's largest magnitude
   Diagnostics first;          // the first that differs in execution order; empty where all agree
 };
 

@@ -48,7 +48,7 @@ std::string run_text(const RunFacts& facts) {
     text += fmt::format(
         "check         {} of {} tensors of the integer graph, {} elements, against its evaluation node by node: {}\n",
         facts.check->compared, facts.check->graph_tensors, with_separators(facts.check->elements),
-        facts.check->different == 0 ? facts.bundle->cpu ? "all equal (floats to 1e-4 of a tensor's largest)" : "all equal" : fmt::format("{} differ", facts.check->different));
+        facts.check->different == 0 ? facts.check->float_tolerance > 0 ? fmt::format("all equal (floats to {:g} of a tensor's largest)", facts.check->float_tolerance) : "all equal" : fmt::format("{} differ", facts.check->different));
   for (const auto& [name, array] : facts.run->outputs)
     text += fmt::format("output        {}: {}: {}\n", name, type_text(array.dtype(), array.shape()), preview(array));
   return text;

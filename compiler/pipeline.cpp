@@ -17,9 +17,16 @@
 #include "compiler/passes/eliminate_identities.h"
 #include "compiler/passes/fold_batch_norm.h"
 #include "compiler/passes/fold_constants.h"
+#include "compiler/passes/fold_pads.h"
+#include "compiler/passes/fold_scales.h"
 #include "compiler/passes/fuse_matmul_add.h"
 #include "compiler/passes/keep_weights_int8.h"
 #include "compiler/passes/lower_qdq.h"
+#include "compiler/passes/merge_parallel_convolutions.h"
+#include "compiler/passes/recognize_activations.h"
+#include "compiler/passes/recognize_normalizations.h"
+#include "compiler/passes/simplify_algebra.h"
+#include "compiler/passes/simplify_movement.h"
 #include "compiler/target/all.h"
 
 namespace dovetail {
@@ -28,8 +35,11 @@ namespace {
 
 using GraphPass = Result<passes::PassOutcome> (*)(graph::Graph&, const passes::PassContext&);
 
+using passes::Level;
+
 struct NamedPass {
   std::string_view name;
+  Level level;  // the least at which it runs
   GraphPass run;
 };
 Result<passes::PassOutcome> fold_all_constants(graph::Graph& graph, const passes::PassContext& context) {
@@ -42,28 +52,46 @@ Result<passes::PassOutcome> fold_but_dequantised(graph::Graph& graph, const pass
 // From ONNX's quantised forms to the integer graph, which is the reference of every run.
 constexpr NamedPass kIntegerPasses[] = {
     // Scales and weights that exporters compute from constants must be constants when lower_qdq looks at them.
-    {"fold_constants", fold_but_dequantised},
+    {"fold_constants", Level::needed, fold_but_dequantised},
     // Identities between a DequantizeLinear and its user would hide the pair.
-    {"eliminate_identities", passes::eliminate_identities},
-    {"lower_qdq", passes::lower_qdq},
+    {"eliminate_identities", Level::needed, passes::eliminate_identities},
+    {"lower_qdq", Level::needed, passes::lower_qdq},
     // What lower_qdq left of quantised weights has float activations; folding would expand them.
-    {"keep_weights_int8", passes::keep_weights_int8},
+    {"keep_weights_int8", Level::needed, passes::keep_weights_int8},
 };
-// On the integer graph.
+// On the integer graph, over and over while one of them changes something: each makes room for others.
 constexpr NamedPass kGraphPasses[] = {
-    {"fold_batch_norm", passes::fold_batch_norm},
-    {"fuse_matmul_add", passes::fuse_matmul_add},
-    // After the patterns above, which want to see a constant's own node; what is left of dequantised weights becomes float.
-    {"fold_constants", fold_all_constants},
+    // First: the patterns below look for constants; what is left of dequantised weights becomes float.
+    {"fold_constants", Level::needed, fold_all_constants},
+    {"eliminate_identities", Level::exact, passes::eliminate_identities},
+    {"simplify_movement", Level::exact, passes::simplify_movement},
+    // Into convolutions while their BatchNormalization is still one node, whose factors are then rounded once.
+    {"fold_batch_norm", Level::tolerant, passes::fold_batch_norm},
+    {"simplify_algebra", Level::exact, passes::simplify_algebra},
+    // Behind simplify_algebra, which gives each pattern fewer forms.
+    {"recognize_normalizations", Level::tolerant, passes::recognize_normalizations},
+    {"recognize_activations", Level::tolerant, passes::recognize_activations},
+    // Behind the patterns, which it would take apart.
+    {"fuse_matmul_add", Level::exact, passes::fuse_matmul_add},
+    {"fold_scales", Level::tolerant, passes::fold_scales},
+    {"fold_pads", Level::exact, passes::fold_pads},
     // Last: the passes above leave duplicates and dead nodes behind.
-    {"eliminate_common_subexpressions", passes::eliminate_common_subexpressions},
-    {"eliminate_dead_nodes", passes::eliminate_dead_nodes},
+    {"eliminate_common_subexpressions", Level::exact, passes::eliminate_common_subexpressions},
+    {"eliminate_dead_nodes", Level::exact, passes::eliminate_dead_nodes},
 };
+// Once, when nothing is left that could still be folded into one of the parts.
+constexpr NamedPass kLatePasses[] = {
+    {"merge_parallel_convolutions", Level::exact, passes::merge_parallel_convolutions},
+    {"eliminate_dead_nodes", Level::exact, passes::eliminate_dead_nodes},
+};
+constexpr int kMostRounds = 16;
+constexpr double kRounding = 1e-4;  // of a tensor's largest value: what folding constants into weights moves in float32
+
 struct Stage {
   std::string_view name;
   bool whole;  // of the whole model: one may stop after it. The others come from inside a region, once per operation or region
 };
-constexpr Stage kStages[] = {{"import", true},    {"integer", true},   {"graph", true},   {"partition", true}, {"loops", false},
+constexpr Stage kStages[] = {{"import", true},    {"integer", true},   {"graph", true},   {"partition", true}, {"groups", false}, {"loops", false},
                              {"trace", false},    {"schedule", false}, {"stream", false}, {"bundle", true}};
 
 class Pipeline {
@@ -71,26 +99,31 @@ class Pipeline {
   explicit Pipeline(const CompileOptions& options) : options_(options) {}
 
   Result<Compiled> run(import::Imported model) {
-    DOVETAIL_TRY(check_stage_names());
+    DOVETAIL_TRY(check_names(options_));
     Compiled result;
     graph::Graph graph = model.graph;
     result.imported = std::move(model.graph);
     dump("import", [&] { return graph::to_string(graph); });
     if (stop("import")) return finish(std::move(result));
 
-    DOVETAIL_TRY(timed("integer", [&] { return run_passes(kIntegerPasses, graph); }));
+    DOVETAIL_TRY(timed("integer", [&] { return run_passes(kIntegerPasses, 1, graph); }));
+    tolerance_ = 0;  // the integer graph is what runs are held against
     result.integer = graph;
     dump("integer", [&] { return graph::to_string(graph); });
     if (stop("integer")) return finish(std::move(result));
 
-    DOVETAIL_TRY(timed("graph", [&] { return run_passes(kGraphPasses, graph); }));
+    DOVETAIL_TRY(timed("graph", [&]() -> Result<void> {
+      DOVETAIL_TRY(run_passes(kGraphPasses, kMostRounds, graph));
+      return run_passes(kLatePasses, 1, graph);
+    }));
     dump("graph", [&] { return graph::to_string(graph); });
+    result.optimised = graph;
     if (stop("graph")) return finish(std::move(result));
 
     Partition parts;
     DOVETAIL_TRY(timed("partition", [&]() -> Result<void> {
       DOVETAIL_TRY(find_processor());
-      PartitionOptions partition_options{built_in_targets({options_.hardware, options_.clock_mhz, processor_, options_.fuse}), options_.targets, {"cpu", "host"}, options_.place,
+      PartitionOptions partition_options{built_in_targets({options_.hardware, options_.clock_mhz, processor_, options_.fuse && options_.context.level > Level::needed}), options_.targets, {"cpu", "host"}, options_.place,
                                          options_.strict, options_.offload};
       partition_options.available.insert(partition_options.available.begin(), options_.backends.begin(), options_.backends.end());
       DOVETAIL_ASSIGN(parts, partition(graph, partition_options));
@@ -115,18 +148,9 @@ class Pipeline {
   }
 
  private:
-  Result<void> check_stage_names() const {
-    Diagnostics errors;
-    std::vector<std::string> asked = options_.dump;
-    if (!options_.stop_after.empty()) asked.push_back(options_.stop_after);
-    for (const std::string& name : asked)
-      if (const auto names = stage_names(); name != "all" && std::find(names.begin(), names.end(), name) == names.end())
-        errors.push_back({fmt::format("unknown stage \"{}\"", name), "--dump, --stop-after", "the compiler has no such stage", fmt::format("the stages are {}", fmt::join(names, ", "))});
-    const auto whole = whole_stage_names();
-    if (!options_.stop_after.empty() && errors.empty() && std::find(whole.begin(), whole.end(), options_.stop_after) == whole.end())
-      errors.push_back({fmt::format("cannot stop after \"{}\"", options_.stop_after), "--stop-after", "operations pass through that stage one by one",
-                        fmt::format("dump it with --dump; stop after {}", fmt::join(whole, ", "))});
-    return errors;
+  bool runs(const NamedPass& pass) const {
+    const auto has = [&](const std::vector<std::string>& names) { return std::find(names.begin(), names.end(), pass.name) != names.end(); };
+    return !has(options_.without_passes) && (pass.level <= options_.context.level || has(options_.with_passes));
   }
 
   Result<void> find_processor() {
@@ -139,11 +163,34 @@ class Pipeline {
     return {};
   }
 
-  Result<void> run_passes(std::span<const NamedPass> list, graph::Graph& graph) {
-    for (const NamedPass& pass : list) {
-      DOVETAIL_ASSIGN(const passes::PassOutcome outcome, pass.run(graph, options_.context));
-      passes_.push_back(Json{{"pass", pass.name}, {"changes", outcome.changes}, {"notes", outcome.notes}});
-      DOVETAIL_TRY(graph::verify(graph));
+  Result<void> run_passes(std::span<const NamedPass> list, int most_rounds, graph::Graph& graph) {
+    bool changed = true;
+    for (int round = 1; changed; ++round) {
+      if (round > most_rounds && most_rounds > 1) {
+        passes_.push_back(Json{{"pass", "(all)"}, {"changes", 0}, {"notes", {fmt::format("stopped after {} rounds, though the last one changed something", most_rounds)}}});
+        break;
+      }
+      if (round > most_rounds) break;
+      changed = false;
+      for (const NamedPass& pass : list) {
+        if (!runs(pass)) continue;
+        const bool dumped = wanted(pass.name) || wanted("passes");
+        const std::string before = dumped ? graph::to_string(graph) : "";
+        DOVETAIL_ASSIGN(const passes::PassOutcome outcome, pass.run(graph, options_.context));
+        changed |= outcome.changes > 0;
+        if (outcome.changes > 0 && options_.context.level >= Level::tolerant) tolerance_ = std::max({tolerance_, outcome.tolerance, kRounding});
+        // Rounds that only prove that nothing is left to do are not worth a line.
+        if (round == 1 || outcome.changes > 0) passes_.push_back(Json{{"pass", pass.name}, {"round", round}, {"changes", outcome.changes}, {"notes", outcome.notes}});
+        if (dumped && options_.on_dump) {
+          if (outcome.changes == 0) {
+            options_.on_dump(pass.name, fmt::format("{} changed nothing\n", pass.name));
+          } else {
+            options_.on_dump(fmt::format("{}: before", pass.name), before);
+            options_.on_dump(fmt::format("{}: after, {} changes", pass.name, outcome.changes), graph::to_string(graph));
+          }
+        }
+        DOVETAIL_TRY(graph::verify(graph));
+      }
     }
     return {};
   }
@@ -157,13 +204,14 @@ class Pipeline {
   }
   template <typename Text>
   void dump(std::string_view stage, const Text& text) const {
-    const bool wanted = std::any_of(options_.dump.begin(), options_.dump.end(), [&](const std::string& name) { return name == stage || name == "all"; });
-    if (wanted && options_.on_dump) options_.on_dump(stage, text());
+    if ((wanted(stage) || wanted("all")) && options_.on_dump) options_.on_dump(stage, text());
   }
+  bool wanted(std::string_view name) const { return std::find(options_.dump.begin(), options_.dump.end(), name) != options_.dump.end(); }
   bool stop(std::string_view stage) const { return options_.stop_after == stage; }
 
   Compiled finish(Compiled result) const {
     result.stages = stages_;
+    result.tolerance = tolerance_;
     if (result.report.is_null()) result.report = report(result);
     return result;
   }
@@ -212,7 +260,7 @@ class Pipeline {
     Json stages = Json::array();
     for (const StageTime& stage : stages_) stages.push_back({{"stage", stage.name}, {"seconds", stage.seconds}});
     Json groups = Json::array();
-    for (const GroupReport& group : groups_) groups.push_back({{"name", group.name}, {"schedule", group.kind}, {"nodes", group.nodes}, {"trace", group.trace}, {"notes", group.notes}});
+    for (const GroupReport& group : groups_) groups.push_back({{"name", group.name}, {"schedule", group.kind}, {"nodes", group.nodes}, {"trace", group.trace}, {"notes", group.notes}, {"unfused", group.unfused}});
     Json kernels = Json::array();
     for (const cpu::KernelReport& kernel : kernels_)
       kernels.push_back({{"symbol", kernel.symbol}, {"uses", kernel.uses}, {"code_bytes", kernel.code_bytes}, {"compile_seconds", kernel.seconds}, {"notes", kernel.notes}});
@@ -223,6 +271,7 @@ class Pipeline {
   std::optional<cpu::Cpu> processor_;
   std::vector<StageTime> stages_;
   Json passes_ = Json::array();
+  double tolerance_ = 0;
   std::vector<GroupReport> groups_;
   std::vector<cpu::KernelReport> kernels_;
 };
@@ -239,6 +288,46 @@ std::vector<std::string_view> whole_stage_names() {
   for (const Stage& stage : kStages)
     if (stage.whole) names.push_back(stage.name);
   return names;
+}
+
+std::vector<PassRow> pass_table() {
+  std::vector<PassRow> rows;
+  const auto add = [&](std::span<const NamedPass> list) {
+    for (const NamedPass& pass : list)
+      if (std::none_of(rows.begin(), rows.end(), [&](const PassRow& row) { return row.name == pass.name; })) rows.push_back({pass.name, pass.level});
+  };
+  add(kIntegerPasses);
+  add(kGraphPasses);
+  add(kLatePasses);
+  return rows;
+}
+
+Result<void> check_names(const CompileOptions& options) {
+  Diagnostics errors;
+  std::vector<std::string_view> known = stage_names(), passes;
+  for (const PassRow& row : pass_table()) passes.push_back(row.name);
+  const auto has = [](const auto& names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  for (const std::string& name : options.dump)
+    if (name != "all" && name != "passes" && !has(known, name) && !has(passes, name))
+      errors.push_back({fmt::format("cannot dump \"{}\"", name), "--dump", "the compiler has no stage and no pass of that name",
+                        fmt::format("stages: all, {}; passes: passes, {}", fmt::join(known, ", "), fmt::join(passes, ", "))});
+  const auto whole = whole_stage_names();
+  if (const std::string& stage = options.stop_after; !stage.empty() && !has(known, stage))
+    errors.push_back({fmt::format("unknown stage \"{}\"", stage), "--stop-after", "the compiler has no such stage", fmt::format("the stages are {}", fmt::join(whole, ", "))});
+  else if (!stage.empty() && !has(whole, stage))
+    errors.push_back({fmt::format("cannot stop after \"{}\"", stage), "--stop-after", "operations pass through that stage one by one",
+                      fmt::format("dump it with --dump; stop after {}", fmt::join(whole, ", "))});
+  const auto check_passes = [&](const std::vector<std::string>& names, const char* option) {
+    for (const std::string& name : names)
+      if (!has(passes, name))
+        errors.push_back({fmt::format("unknown pass \"{}\"", name), option, "the compiler has no such pass", fmt::format("the passes are {}", fmt::join(passes, ", "))});
+  };
+  check_passes(options.with_passes, "--pass");
+  check_passes(options.without_passes, "--no-pass");
+  for (const std::string& name : options.with_passes)
+    if (has(options.without_passes, name))
+      errors.push_back({fmt::format("pass \"{}\" is asked for and forbidden", name), "--pass, --no-pass", "it can be either on or off", "leave out one of the two"});
+  return errors;
 }
 
 Result<Compiled> compile(import::Imported model, const CompileOptions& options) { return Pipeline(options).run(std::move(model)); }

@@ -35,8 +35,10 @@ struct CompileOptions {
   std::string cpu = "native";
   bool fuse = true;                                // host nodes to kernels
   bool free_borders = false;                       // the model's inputs and outputs lie as the kernels like them best, as their tensors say
-  passes::PassContext context;
-  // Called with each stage's printed form when its name is in `dump` ("all" for every one). Stages: see stage_names().
+  passes::PassContext context;                     // its level says which passes run
+  std::vector<std::string> with_passes, without_passes;  // by name, whatever the level says; see pass_table()
+  // Called with each stage's printed form when its name is in `dump` ("all" for every one), and with the graph before and after each pass whose
+  // name is there ("passes" for every one). Stages: see stage_names().
   std::vector<std::string> dump;
   std::function<void(std::string_view stage, std::string_view text)> on_dump;
   std::string stop_after;                          // stage name; empty: run to the end
@@ -55,6 +57,8 @@ struct NodePlacement {
 struct Compiled {
   graph::Graph imported;       // after import, before any pass
   graph::Graph integer;        // after lower_qdq: the graph that the reference evaluates
+  graph::Graph optimised;      // after all graph passes
+  double tolerance = 0;        // how far passes may have moved floats beyond the rounding of operators (PassOutcome::tolerance)
   bundle::Bundle bundle;       // empty when stopped early
   std::vector<NodePlacement> placement;
   std::vector<StageTime> stages;
@@ -64,6 +68,16 @@ struct Compiled {
 // The names of the stages in order: all, for --dump, and those of the whole model, for --stop-after.
 std::vector<std::string_view> stage_names();
 std::vector<std::string_view> whole_stage_names();
+
+struct PassRow {
+  std::string_view name;
+  passes::Level level;         // the least at which it runs
+};
+// The passes in the order in which they run first, each once.
+std::vector<PassRow> pass_table();
+
+// Names of stages and passes that the options hold; compile() checks them first.
+Result<void> check_names(const CompileOptions& options);
 
 Result<Compiled> compile(import::Imported model, const CompileOptions& options);
 

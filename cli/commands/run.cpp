@@ -74,7 +74,8 @@ class Run : public Command {
     DOVETAIL_ASSIGN(facts.timed, timed_programs(executor.bundle(), *result, engine_options));
     if (clock_.trace) DOVETAIL_TRY(write_trace(*clock_.trace, facts.timed));
     if (check_) {
-      auto check = check_against_reference(model->compiled.integer, inputs.tensors, *result, executor.bundle().cpu ? kKernelTolerance : 0);
+      const double tolerance = std::max(executor.bundle().cpu ? kKernelTolerance : 0, model->compiled.tolerance);
+      auto check = check_against_reference(model->compiled.integer, inputs.tensors, *result, tolerance);
       if (!check.ok()) return fail(Exit::failed, check.errors());
       facts.check = *std::move(check);
     }

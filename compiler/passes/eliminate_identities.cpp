@@ -1,43 +1,51 @@
 #include "compiler/passes/eliminate_identities.h"
 
+#include <algorithm>
+
+#include "compiler/passes/rewriting.h"
+
 namespace dovetail::passes {
 namespace {
 
 using graph::NodeId;
-using graph::ValueId;
+
+bool all_are(const graph::Graph& graph, const graph::Node& node, std::size_t position, std::int64_t number) {
+  const auto values = integers(graph, node.inputs[position]);
+  return values && std::all_of(values->begin(), values->end(), [&](std::int64_t value) { return value == number; });
+}
 
 bool hands_on(const graph::Graph& graph, const graph::Node& node) {
   if (node.op == "Identity") return true;
-  if (node.op == "Cast") return graph.value(node.inputs[0]).type.dtype == graph.value(node.outputs[0]).type.dtype;
-  if (node.op != "Dropout") return false;
-  if (node.outputs.size() > 1 && (graph.is_output(node.outputs[1]) || !graph.users(node.outputs[1]).empty())) return false;  // the mask is used
-  if (node.inputs.size() <= 2 || !node.inputs[2].valid()) return true;
-  const auto& training = graph.value(node.inputs[2]).constant;
-  return training && training->as_int64(0) == 0;
+  if (node.op == "Dropout") {
+    if (node.outputs.size() > 1 && (graph.is_output(node.outputs[1]) || !graph.users(node.outputs[1]).empty())) return false;  // the mask is used
+    if (!has_input(node, 2)) return true;
+    const auto& training = graph.value(node.inputs[2]).constant;
+    return training && training->as_int64(0) == 0;
+  }
+  if (node.outputs.size() != 1 || node.inputs.empty() || !node.inputs[0].valid() || graph.value(node.inputs[0]).type != graph.value(node.outputs[0]).type) return false;
+  // From here on the type is the same.
+  for (const char* op : {"Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile", "Split"})
+    if (node.op == op) return true;
+  for (const char* op : {"Concat", "Sum", "Min", "Max", "Mean"})
+    if (node.op == op) return node.inputs.size() == 1;
+  if (node.op == "Transpose") {
+    const std::vector<std::int64_t> perm = graph::ints_attribute(node, "perm", {});
+    return perm.empty() ? graph.value(node.inputs[0]).type.shape.size() <= 1 : std::is_sorted(perm.begin(), perm.end());
+  }
+  if (node.op == "Slice") return !has_input(node, 4) || all_are(graph, node, 4, 1);  // a step of -1 turns the elements round
+  if (node.op == "Pad") return all_are(graph, node, 1, 0);                           // pads of -1 and 1 move them
+  if (node.op == "Clip") return !has_input(node, 1) && !has_input(node, 2);
+  return false;
 }
 
 }  // namespace
 
 Result<PassOutcome> eliminate_identities(graph::Graph& graph, const PassContext&) {
   PassOutcome outcome;
-  for (NodeId id : graph.topological_order()) {
-    if (!hands_on(graph, graph.node(id))) continue;
-    const ValueId input = graph.node(id).inputs[0], output = graph.node(id).outputs[0];
-    if (!graph.is_output(output)) {
-      graph.remove_node(id);
-      graph.replace_uses(output, input);
-    } else if (const NodeId producer = graph.value(input).producer; producer.valid() && !graph.is_output(input)) {
-      // A graph output keeps its name: the producer of the input defines it instead.
-      graph.remove_node(id);
-      for (ValueId& defined : graph.node(producer).outputs)
-        if (defined == input) defined = output;
-      graph.value(output).producer = producer;
-      graph.value(input).producer = {};
-      graph.replace_uses(input, output);
-    } else {
-      continue;  // a graph input or constant, or two graph outputs of one value: the copy is what is asked for
-    }
-    ++outcome.changes;
+  for (const NodeId id : graph.topological_order()) {
+    if (graph.node(id).removed || !hands_on(graph, graph.node(id))) continue;
+    // Where it cannot be bypassed, a graph input or constant as a graph output, the copy is what is asked for.
+    outcome.changes += bypass(graph, id, graph.node(id).inputs[0]);
   }
   return outcome;
 }

@@ -3,17 +3,21 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/passes/rewriting.h"
+
 namespace dovetail::passes {
 namespace {
 
 using graph::NodeId;
 using graph::ValueId;
 
+bool is_constant_norm(const graph::Graph& graph, const graph::Node& norm) {
+  if (norm.op != "BatchNormalization" || norm.outputs.size() != 1 || norm.inputs.size() != 5 || graph::int_attribute(norm, "training_mode", 0) != 0) return false;
+  return std::all_of(norm.inputs.begin() + 1, norm.inputs.end(), [&](ValueId input) { return graph.is_constant(input); });
+}
+
 // The convolution in front, if it can take the normalisation up.
 NodeId foldable_convolution(const graph::Graph& graph, const graph::Node& norm) {
-  if (norm.op != "BatchNormalization" || norm.outputs.size() != 1 || norm.inputs.size() != 5 || graph::int_attribute(norm, "training_mode", 0) != 0) return {};
-  for (std::size_t i = 1; i < 5; ++i)
-    if (!graph.is_constant(norm.inputs[i])) return {};
   const ValueId input = norm.inputs[0];
   const NodeId conv = graph.value(input).producer;
   if (!conv.valid() || graph.node(conv).op != "Conv" || graph.is_output(input) || graph.users(input).size() != 1) return {};
@@ -52,15 +56,40 @@ void fold(graph::Graph& graph, NodeId norm_id, NodeId conv_id) {
   node.origins.insert(node.origins.end(), norm.origins.begin(), norm.origins.end());
 }
 
+// x * g / sqrt(v + e) + (beta - m * g / sqrt(v + e)).
+bool to_scale_and_shift(graph::Graph& graph, NodeId id) {
+  const graph::Node norm = graph.node(id);
+  const graph::TensorType x = graph.value(norm.inputs[0]).type;
+  if (x.shape.size() < 2) return false;
+  const std::int64_t channels = x.shape[1];
+  const auto parameter = [&](std::size_t input, std::int64_t channel) { return graph.value(norm.inputs[input]).constant->as_double(channel); };
+  const double epsilon = static_cast<float>(graph::float_attribute(norm, "epsilon", 1e-5));
+  std::vector<double> scale, shift;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    scale.push_back(parameter(1, c) / std::sqrt(parameter(4, c) + epsilon));
+    shift.push_back(parameter(2, c) - parameter(3, c) * scale.back());
+  }
+  Shape per_channel(x.shape.size() - 1, 1);
+  per_channel[0] = channels;
+  auto scales = rounded(x.dtype, per_channel, scale), shifts = rounded(x.dtype, per_channel, shift);
+  if (!scales || !shifts) return false;
+  const ValueId product = insert(graph, "Mul", norm.name + "/scaled", {norm.inputs[0], graph.add_constant(norm.name + "/scale", *std::move(scales))}, {}, norm.origins);
+  return become(graph, id, "Add", {product, graph.add_constant(norm.name + "/shift", *std::move(shifts))});
+}
+
 }  // namespace
 
 Result<PassOutcome> fold_batch_norm(graph::Graph& graph, const PassContext&) {
   PassOutcome outcome;
-  for (NodeId id : graph.topological_order())
+  for (NodeId id : graph.topological_order()) {
+    if (!is_constant_norm(graph, graph.node(id))) continue;
     if (const NodeId conv = foldable_convolution(graph, graph.node(id)); conv.valid()) {
       fold(graph, id, conv);
       ++outcome.changes;
+    } else if (to_scale_and_shift(graph, id)) {
+      ++outcome.changes;
     }
+  }
   return outcome;
 }
 

@@ -18,13 +18,25 @@ namespace dovetail::passes {
 using Evaluate = std::function<Result<std::vector<NdArray>>(const loops::Program& program, std::span<const NdArray> inputs)>;
 Evaluate interpreter_evaluate();
 
+// How far optimisation may go; each pass names the least level at which it runs (compiler/pipeline.cpp).
+enum class Level : std::uint8_t {
+  needed,    // 0: what running needs, constants and integers: to see the model as it came
+  exact,     // 1: only what keeps every bit of every value, infinities and NaN included
+  tolerant,  // 2: also what rounds differently, within the tolerance of the operators concerned. The default
+  trading,   // 3: also what trades accuracy or special values for speed: reciprocals for quotients, x * 0
+};
+
 struct PassContext {
   Evaluate evaluate = interpreter_evaluate();
+  Level level = Level::tolerant;
 };
 
 struct PassOutcome {
   int changes = 0;                   // 0: the graph is untouched
   std::vector<std::string> notes;    // for the report: what was folded, what was left and why
+  // How far results may lie from those of the graph before, as a part of a tensor's largest value, where that is more than the rounding of its
+  // operators: where the graph before rounds badly itself.
+  double tolerance = 0;
 };
 
 }  // namespace dovetail::passes

@@ -77,7 +77,14 @@ TEST_CASE("compile dumps, stops, places and refuses") {
   const Finished dumped = compile({"--dump", "integer", "--stop-after", "integer"});
   CHECK(dumped.exit == 0);
   CHECK_THAT(dumped.out, ContainsSubstring("---- integer ----") && ContainsSubstring("conv1"));
-  CHECK_THAT(compile({"--dump", "everything"}).error, ContainsSubstring("bad value of --dump (everything)"));
+  const Finished unknown = compile({"--dump", "everything", "--pass", "vectorise", "--no-pass", "fold_constants", "--pass", "fold_constants"});
+  CHECK(unknown.exit == 2);
+  CHECK_THAT(unknown.error, ContainsSubstring("cannot dump \"everything\"") && ContainsSubstring("unknown pass \"vectorise\" (--pass)") &&
+                                ContainsSubstring("the passes are fold_constants, ") && ContainsSubstring("pass \"fold_constants\" is asked for and forbidden"));
+  CHECK_THAT(compile({"-O", "4"}).error, ContainsSubstring("bad value of -O (4)"));
+  const Finished passes = compile({"--dump", "lower_qdq", "--dump", "fold_batch_norm", "--stop-after", "graph", "-O3"});
+  CHECK_THAT(passes.out, ContainsSubstring("---- lower_qdq: before ----") && ContainsSubstring("---- lower_qdq: after, ") && ContainsSubstring("fold_batch_norm changed nothing"));
+  CHECK_THAT(compile({"--dump", "passes", "--no-pass", "lower_qdq", "--stop-after", "graph"}).out, ContainsSubstring("---- fold_constants: before ----") && !ContainsSubstring("lower_qdq"));
   CHECK(compile({"--stop-after", "import", "-o", "never.dvt"}).exit == 2);
   CHECK_THAT(compile({"--place", "pool1=cpu"}).out,
              ContainsSubstring("pool1                         MaxPool           cpu"));

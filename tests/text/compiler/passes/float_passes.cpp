@@ -118,7 +118,9 @@ TEST_CASE("fold_batch_norm: into weights and bias of the convolution in front") 
   SECTION("not where the convolution's result is used as well") {
     make.output(norm("y", conv));
     make.output(make.node("Neg", "z", {conv}));
-    CHECK(apply(make, passes::fold_batch_norm).changes == 0);
+    CHECK(apply(make, passes::fold_batch_norm).changes == 1);
+    CHECK(make.nodes().find("Conv(%x, %w, %b)") != std::string::npos);
+    CHECK(make.nodes().find("= Mul(%conv, %y_node/scale)") != std::string::npos);
   }
 }
 

@@ -1,0 +1,90 @@
+#include "compiler/passes/fold_pads.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "compiler/passes/rewriting.h"
+
+namespace dovetail::passes {
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::ValueId;
+using Ints = std::vector<std::int64_t>;
+
+bool never_negative(const Graph& graph, ValueId value) {
+  const NodeId producer = graph.value(value).producer;
+  if (!producer.valid()) return false;
+  const graph::Node& node = graph.node(producer);
+  if (node.op == "Clip") return has_input(node, 1) && uniform(graph, node.inputs[1]).value_or(-1) >= 0;
+  return node.op == "Relu" || node.op == "Sigmoid" || node.op == "Abs" || node.op == "Exp";
+}
+
+// Begins and ends of every axis; nothing for pads that are not constant.
+std::optional<Ints> pads_of(const Graph& graph, const graph::Node& pad) {
+  const std::size_t rank = graph.value(pad.inputs[0]).type.shape.size();
+  const auto given = integers(graph, pad.inputs[1]);
+  if (!given || graph::string_attribute(pad, "mode", "constant") != "constant") return std::nullopt;
+  Ints axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (has_input(pad, 3)) axes = integers(graph, pad.inputs[3]).value_or(Ints{});
+  if (given->size() != 2 * axes.size()) return std::nullopt;
+  Ints pads(2 * rank, 0);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(axes[i] < 0 ? axes[i] + static_cast<std::int64_t>(rank) : axes[i]);
+    pads[axis] = (*given)[i];
+    pads[axis + rank] = (*given)[i + axes.size()];
+  }
+  return pads;
+}
+
+bool fold(Graph& graph, NodeId id) {
+  const graph::Node node = graph.node(id);
+  if (node.op != "Conv" && node.op != "MaxPool" && node.op != "AveragePool") return false;
+  if (node.outputs.size() != 1 || graph::int_attribute(node, "ceil_mode", 0) != 0) return false;
+  const auto pad_id = produced_by(graph, node.inputs[0], "Pad");
+  if (!pad_id) return false;
+  const graph::Node pad = graph.node(*pad_id);
+  const std::string auto_pad = graph::string_attribute(node, "auto_pad", "NOTSET");
+  if (auto_pad != "NOTSET" && auto_pad != "VALID") return false;
+  const auto pads = pads_of(graph, pad);
+  if (!pads || std::any_of(pads->begin(), pads->end(), [](std::int64_t n) { return n < 0; })) return false;
+  const std::size_t rank = pads->size() / 2, spatial = rank - 2;
+  for (const std::size_t axis : {std::size_t{0}, std::size_t{1}})
+    if ((*pads)[axis] != 0 || (*pads)[axis + rank] != 0) return false;
+  Ints own = graph::ints_attribute(node, "pads", Ints(2 * spatial, 0));
+  if (own.size() != 2 * spatial) return false;
+  const bool padded = std::any_of(own.begin(), own.end(), [](std::int64_t n) { return n != 0; });
+
+  const double value = has_input(pad, 2) ? uniform(graph, pad.inputs[2]).value_or(NAN) : 0.0;
+  graph::Attributes attributes = node.attributes;
+  if (node.op == "Conv" && value != 0) return false;
+  if (node.op == "MaxPool" && value != -INFINITY && !(value == 0 && never_negative(graph, pad.inputs[0]))) return false;
+  if (node.op == "AveragePool") {
+    // Its own pads count or do not count all alike.
+    if (value != 0 || (padded && graph::int_attribute(node, "count_include_pad", 0) == 0)) return false;
+    attributes["count_include_pad"] = std::int64_t{1};
+  }
+  for (std::size_t i = 0; i < spatial; ++i) {
+    own[i] += (*pads)[i + 2];
+    own[i + spatial] += (*pads)[i + 2 + rank];
+  }
+  attributes.erase("auto_pad");
+  attributes["pads"] = own;
+  std::vector<ValueId> inputs = node.inputs;
+  inputs[0] = pad.inputs[0];
+  return become(graph, id, node.op, inputs, attributes, {*pad_id});
+}
+
+}  // namespace
+
+Result<PassOutcome> fold_pads(Graph& graph, const PassContext&) {
+  PassOutcome outcome;
+  for (const NodeId id : graph.topological_order())
+    if (!graph.node(id).removed && fold(graph, id)) ++outcome.changes;
+  return outcome;
+}
+
+}  // namespace dovetail::passes

@@ -1,0 +1,240 @@
+#include "compiler/passes/simplify_movement.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+#include "compiler/ops/op.h"
+#include "compiler/passes/rewriting.h"
+
+namespace dovetail::passes {
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::ValueId;
+using Ints = std::vector<std::int64_t>;
+
+template <std::size_t n>
+bool is_one_of(std::string_view op, const std::array<std::string_view, n>& ops) { return std::find(ops.begin(), ops.end(), op) != ops.end(); }
+
+bool keeps_order(std::string_view op) { return is_one_of(op, std::array<std::string_view, 4>{"Reshape", "Flatten", "Squeeze", "Unsqueeze"}); }
+// Of one operand that varies, at the same place.
+bool is_elementwise(std::string_view op) {
+  return is_one_of(op, std::array<std::string_view, 18>{"Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Exp", "Sqrt", "Erf", "Gelu", "HardSwish", "Swish", "Mish", "LeakyRelu", "Elu", "Clip", "Cast",
+                                                        "Softplus", "Reciprocal"});
+}
+
+const Shape& shape_of(const Graph& graph, ValueId value) { return graph.value(value).type.shape; }
+
+Ints permutation(const Graph& graph, const graph::Node& node) {
+  Ints reversed(shape_of(graph, node.inputs[0]).size());
+  std::iota(reversed.rbegin(), reversed.rend(), 0);
+  Ints perm = graph::ints_attribute(node, "perm", reversed);
+  for (std::int64_t& axis : perm)
+    if (axis < 0) axis += static_cast<std::int64_t>(perm.size());
+  return perm;
+}
+
+bool reshape_to(Graph& graph, NodeId id, ValueId input, const std::vector<NodeId>& absorbed) {
+  const Shape shape = shape_of(graph, graph.node(id).outputs[0]);
+  const bool has_zero = std::find(shape.begin(), shape.end(), 0) != shape.end();
+  graph::Attributes attributes;
+  if (has_zero) attributes["allowzero"] = std::int64_t{1};
+  return become(graph, id, "Reshape", {input, add_integers(graph, graph.node(id).name + "/shape", shape)}, attributes, absorbed);
+}
+
+bool merge_reshapes(Graph& graph, NodeId id) {
+  if (!keeps_order(graph.node(id).op)) return false;
+  const NodeId before = graph.value(graph.node(id).inputs[0]).producer;
+  if (!before.valid() || !keeps_order(graph.node(before).op)) return false;
+  const ValueId input = graph.node(before).inputs[0];
+  if (graph.value(input).type == graph.value(graph.node(id).outputs[0]).type) return bypass(graph, id, input);
+  return reshape_to(graph, id, input, {before});
+}
+
+bool merge_transposes(Graph& graph, NodeId id) {
+  if (graph.node(id).op != "Transpose") return false;
+  const auto before = produced_by(graph, graph.node(id).inputs[0], "Transpose");
+  if (!before) return false;
+  const Ints first = permutation(graph, graph.node(*before)), second = permutation(graph, graph.node(id));
+  Ints both;
+  for (const std::int64_t axis : second) both.push_back(first[static_cast<std::size_t>(axis)]);
+  const ValueId input = graph.node(*before).inputs[0];
+  if (std::is_sorted(both.begin(), both.end()) && bypass(graph, id, input)) return true;
+  return become(graph, id, "Transpose", {input}, {{"perm", both}}, {*before});
+}
+
+// Axes of extent 1 may lie anywhere: the elements' order is that of the others.
+bool transpose_to_reshape(Graph& graph, NodeId id) {
+  if (graph.node(id).op != "Transpose") return false;
+  const ValueId input = graph.node(id).inputs[0];
+  Ints long_axes;
+  for (const std::int64_t axis : permutation(graph, graph.node(id)))
+    if (shape_of(graph, input)[static_cast<std::size_t>(axis)] != 1) long_axes.push_back(axis);
+  return std::is_sorted(long_axes.begin(), long_axes.end()) && reshape_to(graph, id, input, {});
+}
+
+// Transpose, elementwise, Transpose: the first goes behind the elementwise node, where it meets the second.
+bool push_transpose(Graph& graph, NodeId id) {
+  const graph::Node node = graph.node(id);
+  if (!is_elementwise(node.op) || node.outputs.size() != 1 || !used_once(graph, node.outputs[0]) || !used_once(graph, node.inputs[0])) return false;
+  const auto before = produced_by(graph, node.inputs[0], "Transpose");
+  const std::vector<NodeId> users = graph.users(node.outputs[0]);
+  if (!before || users.size() != 1 || graph.node(users[0]).op != "Transpose") return false;
+  std::vector<ValueId> operands = node.inputs;
+  operands[0] = graph.node(*before).inputs[0];
+  const ValueId moved = insert(graph, node.op, node.name + "/moved", operands, node.attributes, node.origins);
+  return become(graph, id, "Transpose", {moved}, {{"perm", permutation(graph, graph.node(*before))}}, {*before});
+}
+
+// Transpose, a reshape that adds or drops extents of 1, Transpose: the first goes behind the reshape, where it meets the second.
+bool push_transpose_behind_reshape(Graph& graph, NodeId id) {
+  const graph::Node node = graph.node(id);
+  if (!keeps_order(node.op) || !used_once(graph, node.outputs[0]) || !used_once(graph, node.inputs[0])) return false;
+  const auto before = produced_by(graph, node.inputs[0], "Transpose");
+  const std::vector<NodeId> users = graph.users(node.outputs[0]);
+  if (!before || users.size() != 1 || graph.node(users[0]).op != "Transpose") return false;
+  const Shape from = shape_of(graph, node.inputs[0]), to = shape_of(graph, node.outputs[0]);
+  const Ints perm = permutation(graph, graph.node(*before));
+  Ints long_axes, moved;  // of x; where each axis of the result lies in x reshaped, whose extents of 1 lie last
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (from[i] != 1) long_axes.push_back(perm[i]);
+  Ints sorted = long_axes;
+  std::sort(sorted.begin(), sorted.end());
+  Shape shape;
+  for (const std::int64_t axis : sorted) shape.push_back(shape_of(graph, graph.node(*before).inputs[0])[static_cast<std::size_t>(axis)]);
+  std::size_t next = 0;
+  auto unit = static_cast<std::int64_t>(sorted.size());
+  for (const std::int64_t extent : to) {
+    if (extent == 1) {
+      moved.push_back(unit++);
+      shape.push_back(1);
+    } else {
+      if (next == long_axes.size() || shape_of(graph, graph.node(*before).inputs[0])[static_cast<std::size_t>(long_axes[next])] != extent) return false;
+      moved.push_back(std::find(sorted.begin(), sorted.end(), long_axes[next++]) - sorted.begin());
+    }
+  }
+  if (next != long_axes.size()) return false;
+  const ValueId reshaped = insert(graph, "Reshape", node.name + "/moved", {graph.node(*before).inputs[0], add_integers(graph, node.name + "/moved_shape", shape)}, {}, node.origins);
+  return become(graph, id, "Transpose", {reshaped}, {{"perm", moved}}, {*before});
+}
+
+std::size_t concat_axis(const Graph& graph, const graph::Node& node) {
+  const std::int64_t axis = graph::int_attribute(node, "axis", 0);
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(shape_of(graph, node.outputs[0]).size()) : axis);
+}
+
+bool merge_concats(Graph& graph, NodeId id) {
+  if (graph.node(id).op != "Concat") return false;
+  const graph::Node node = graph.node(id);
+  const std::size_t axis = concat_axis(graph, node);
+  std::vector<ValueId> operands;
+  std::vector<NodeId> absorbed;
+  for (const ValueId input : node.inputs) {
+    const auto part = produced_by(graph, input, "Concat");
+    if (part && used_once(graph, input) && concat_axis(graph, graph.node(*part)) == axis) {
+      operands.insert(operands.end(), graph.node(*part).inputs.begin(), graph.node(*part).inputs.end());
+      absorbed.push_back(*part);
+    } else {
+      operands.push_back(input);
+    }
+  }
+  return !absorbed.empty() && become(graph, id, "Concat", operands, {{"axis", static_cast<std::int64_t>(axis)}}, absorbed);
+}
+
+// All parts of one Split, in order, along its axis.
+bool concat_of_split(Graph& graph, NodeId id) {
+  const graph::Node& node = graph.node(id);
+  if (node.op != "Concat") return false;
+  const NodeId split = graph.value(node.inputs[0]).producer;
+  if (!split.valid() || graph.node(split).op != "Split" || graph.node(split).outputs != node.inputs) return false;
+  const std::int64_t axis = graph::int_attribute(graph.node(split), "axis", 0), rank = static_cast<std::int64_t>(shape_of(graph, node.outputs[0]).size());
+  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis) == concat_axis(graph, node) && bypass(graph, id, graph.node(split).inputs[0]);
+}
+
+// Where a Slice of steps 1 begins along every axis; nothing for other steps.
+std::optional<Ints> slice_begin(const Graph& graph, const graph::Node& node) {
+  const Shape& x = shape_of(graph, node.inputs[0]);
+  const auto starts = integers(graph, node.inputs[1]);
+  if (!starts) return std::nullopt;
+  Ints axes(starts->size());
+  std::iota(axes.begin(), axes.end(), 0);
+  if (has_input(node, 3)) axes = integers(graph, node.inputs[3]).value_or(Ints{});
+  if (axes.size() != starts->size()) return std::nullopt;
+  if (has_input(node, 4)) {
+    const auto steps = integers(graph, node.inputs[4]);
+    if (!steps || std::any_of(steps->begin(), steps->end(), [](std::int64_t step) { return step != 1; })) return std::nullopt;
+  }
+  Ints begin(x.size(), 0);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const auto axis = static_cast<std::size_t>(axes[i] < 0 ? axes[i] + static_cast<std::int64_t>(x.size()) : axes[i]);
+    begin[axis] = std::clamp<std::int64_t>((*starts)[i] < 0 ? (*starts)[i] + x[axis] : (*starts)[i], 0, x[axis]);
+  }
+  return begin;
+}
+
+bool slice_from(Graph& graph, NodeId id, ValueId input, const Ints& begin, const std::vector<NodeId>& absorbed) {
+  const std::string name = graph.node(id).name;
+  Ints end = begin;
+  const Shape shape = shape_of(graph, graph.node(id).outputs[0]);
+  for (std::size_t i = 0; i < end.size(); ++i) end[i] += shape[i];
+  return become(graph, id, "Slice", {input, add_integers(graph, name + "/starts", begin), add_integers(graph, name + "/ends", end)}, {}, absorbed);
+}
+
+bool merge_slices(Graph& graph, NodeId id) {
+  const graph::Node node = graph.node(id);
+  if (node.op != "Slice") return false;
+  auto begin = slice_begin(graph, node);
+  if (!begin) return false;
+  if (const auto before = produced_by(graph, node.inputs[0], "Slice")) {
+    const auto outer = slice_begin(graph, graph.node(*before));
+    if (!outer) return false;
+    for (std::size_t i = 0; i < begin->size(); ++i) (*begin)[i] += (*outer)[i];
+    return slice_from(graph, id, graph.node(*before).inputs[0], *begin, {*before});
+  }
+  const auto concat = produced_by(graph, node.inputs[0], "Concat");
+  if (!concat) return false;
+  const std::size_t axis = concat_axis(graph, graph.node(*concat));
+  const std::int64_t last = (*begin)[axis] + shape_of(graph, node.outputs[0])[axis];
+  std::int64_t at = 0;
+  for (const ValueId part : graph.node(*concat).inputs) {
+    const std::int64_t next = at + shape_of(graph, part)[axis];
+    if ((*begin)[axis] >= at && last <= next && last > (*begin)[axis]) {
+      (*begin)[axis] -= at;
+      return slice_from(graph, id, part, *begin, {});
+    }
+    at = next;
+  }
+  return false;
+}
+
+// A node that broadcasts its operands does what Expand does, where its result stays the same.
+bool drop_expand(Graph& graph, NodeId id) {
+  const graph::Node node = graph.node(id);
+  static constexpr std::array<std::string_view, 9> kBroadcasting{"Add", "Sub", "Mul", "Div", "Min", "Max", "Equal", "Less", "Greater"};
+  if (!is_one_of(node.op, kBroadcasting)) return false;
+  bool changed = false;
+  for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+    const auto expand = produced_by(graph, graph.node(id).inputs[i], "Expand");
+    if (!expand) continue;
+    std::vector<ValueId> operands = graph.node(id).inputs;
+    operands[i] = graph.node(*expand).inputs[0];
+    changed |= become(graph, id, node.op, operands, node.attributes, {*expand});
+  }
+  return changed;
+}
+
+constexpr bool (*kRules[])(Graph&, NodeId) = {merge_reshapes, merge_transposes, transpose_to_reshape, push_transpose, push_transpose_behind_reshape, merge_concats, concat_of_split, merge_slices, drop_expand};
+
+}  // namespace
+
+Result<PassOutcome> simplify_movement(Graph& graph, const PassContext&) {
+  PassOutcome outcome;
+  for (const NodeId id : graph.topological_order())
+    for (const auto rule : kRules)
+      if (!graph.node(id).removed && rule(graph, id)) ++outcome.changes;
+  return outcome;
+}
+
+}  // namespace dovetail::passes

@@ -1,0 +1,110 @@
+// fold_batch_norm, fold_scales and fold_pads: what goes into a convolution, and what may not.
+#include "compiler/passes/fold_batch_norm.h"
+#include "compiler/passes/fold_pads.h"
+#include "compiler/passes/fold_scales.h"
+#include "tests/text/compiler/passes/rewrite_case.h"
+
+namespace dovetail {
+
+using test::RewriteCase;
+
+namespace {
+
+const std::string kNorm = R"(
+  constant %g: float32[4] = [1.0, -2.0, 0.5, 3.0]
+  constant %b: float32[4] = [0.1, 0.2, -0.3, 0.4]
+  constant %m: float32[4] = [0.5, -0.5, 1.0, 0.0]
+  constant %v: float32[4] = [1.0, 0.3, 2.0, 0.01]
+)";
+
+}  // namespace
+
+TEST_CASE("fold_batch_norm: what no convolution in front takes is a product and a sum per channel") {
+  RewriteCase rewritten("graph g(%x: float32[1, 4, 3, 3]) -> (%y)" + kNorm + "  %y: float32[1, 4, 3, 3] = BatchNormalization(%x, %g, %b, %m, %v)\n");
+  CHECK(rewritten.apply(passes::fold_batch_norm).nodes() ==
+        "%BatchNormalization_y/scaled: float32[1, 4, 3, 3] = Mul(%x, %BatchNormalization_y/scale)\n%y: float32[1, 4, 3, 3] = Add(%BatchNormalization_y/scaled, %BatchNormalization_y/shift)\n");
+}
+
+TEST_CASE("fold_scales: BatchNormalization in front of a convolution without pads") {
+  const auto folded = [](const char* attributes, const char* shape) {
+    RewriteCase rewritten("graph g(%x: float32[1, 4, 5, 5]) -> (%y)" + kNorm + fmt::format(R"(  constant %w: float32[6, 2, 3, 3]
+  %n: float32[1, 4, 5, 5] = BatchNormalization(%x, %g, %b, %m, %v)
+  %y: float32[1, 6, {}] = Conv(%n, %w) {{group=2{}}}
+)", shape, attributes));
+    return rewritten.apply(passes::fold_batch_norm).apply(passes::fold_scales).apply(passes::fold_scales).nodes();
+  };
+  CHECK(folded("", "3, 3") == "%y: float32[1, 6, 3, 3] = Conv(%x, %Conv_y/weight, %Conv_y/bias) {group=2}\n");
+  // Zeros that pad the sum are no sums: it stays, and the product behind it.
+  CHECK(folded(", pads=[1, 1, 1, 1]", "5, 5").find("Add(") != std::string::npos);
+}
+
+TEST_CASE("fold_scales: products and sums behind and in front of Conv, Gemm and MatMul") {
+  const auto folded = [](const std::string& text) { return RewriteCase(text).apply(passes::fold_scales).apply(passes::fold_scales).nodes(); };
+  CHECK(folded(R"(graph g(%x: float32[1, 2, 4]) -> (%y)
+  constant %w: float32[3, 2, 2]
+  constant %b: float32[3] = [1.0, 2.0, 3.0]
+  constant %s: float32[3, 1] = [2.0, -1.0, 0.5]
+  constant %t: float32[] = 4
+  %c: float32[1, 3, 3] = Conv(%x, %w, %b)
+  %d: float32[1, 3, 3] = Div(%c, %s)
+  %y: float32[1, 3, 3] = Add(%t, %d)
+)") == "%y: float32[1, 3, 3] = Conv(%x, %Conv_c/weight, %Conv_c/bias_2)\n");
+  CHECK(folded(R"(graph g(%x: float32[2, 3]) -> (%y)
+  constant %w: float32[4, 3]
+  constant %b: float32[1, 4] = [1.0, 2.0, 3.0, 4.0]
+  constant %s: float32[4] = [2.0, -1.0, 0.5, 1.0]
+  constant %t: float32[3] = [2.0, -1.0, 0.5]
+  %a: float32[2, 3] = Add(%x, %t)
+  %c: float32[2, 4] = Gemm(%a, %w, %b) {alpha=2.0, transB=1}
+  %y: float32[2, 4] = Mul(%c, %s)
+)") == "%y: float32[2, 4] = Gemm(%x, %Gemm_c/weight, %Gemm_c/bias_2) {alpha=2.0, transB=1}\n");
+  CHECK(folded(R"(graph g(%x: float32[2, 5, 3]) -> (%y)
+  constant %w: float32[3, 4]
+  constant %s: float32[3] = [2.0, -1.0, 0.5]
+  constant %t: float32[] = 3
+  %a: float32[2, 5, 3] = Mul(%x, %s)
+  %c: float32[2, 5, 4] = MatMul(%a, %w)
+  %y: float32[2, 5, 4] = Mul(%c, %t)
+)") == "%y: float32[2, 5, 4] = MatMul(%x, %MatMul_c/weight_2)\n");
+}
+
+TEST_CASE("fold_scales: not where a weight would overflow, where the product is used besides, or where it varies along another axis") {
+  const auto changes = [](const char* constant, const char* outputs) {
+    RewriteCase rewritten(fmt::format(R"(graph g(%x: float32[1, 2, 4]) -> ({})
+  constant %w: float32[3, 2, 2] = fill(1e30)
+  constant %s: {}
+  %c: float32[1, 3, 3] = Conv(%x, %w)
+  %y: float32[1, 3, 3] = Mul(%c, %s)
+)", outputs, constant));
+    return rewritten.apply(passes::fold_scales).changes();
+  };
+  CHECK(changes("float32[] = 2", "%y") == 1);
+  CHECK(changes("float32[] = 1e20", "%y") == 0);
+  CHECK(changes("float32[] = 2", "%y, %c") == 0);
+  CHECK(changes("float32[3] = [1.0, 2.0, 3.0]", "%y") == 0);
+}
+
+TEST_CASE("fold_pads: into convolutions and pools that pad alike") {
+  const auto folded = [](const std::string& node, const char* shape, const char* value, const char* before = "Neg") {
+    RewriteCase rewritten(fmt::format(R"(graph g(%x: float32[1, 2, 4, 4]) -> (%y)
+  constant %pads: int64[8] = [0, 0, 1, 0, 0, 0, 2, 1]
+  constant %value: float32[] = {}
+  constant %w: float32[3, 2, 2, 2]
+  %n: float32[1, 2, 4, 4] = {}(%x)
+  %p: float32[1, 2, 7, 5] = Pad(%n, %pads, %value)
+  %y: float32[1, {}] = {}
+)", value, before, shape, node));
+    rewritten.apply(passes::fold_pads);
+    const std::string nodes = rewritten.nodes(test::kClose);
+    return nodes.substr(nodes.find("\n") + 1);
+  };
+  CHECK(folded("Conv(%p, %w) {pads=[0, 1, 0, 0]}", "3, 6, 5", "0.0") == "%y: float32[1, 3, 6, 5] = Conv(%n, %w) {pads=[1, 1, 2, 1]}\n");
+  CHECK(folded("Conv(%p, %w)", "3, 6, 4", "1.0").find("Pad(") != std::string::npos);
+  CHECK(folded("MaxPool(%p) {kernel_shape=[3, 3]}", "2, 5, 3", "-inf") == "%y: float32[1, 2, 5, 3] = MaxPool(%n) {kernel_shape=[3, 3], pads=[1, 0, 2, 1]}\n");
+  CHECK(folded("MaxPool(%p) {kernel_shape=[3, 3]}", "2, 5, 3", "0.0").find("Pad(") != std::string::npos);
+  CHECK(folded("MaxPool(%p) {kernel_shape=[3, 3]}", "2, 5, 3", "0.0", "Relu") == "%y: float32[1, 2, 5, 3] = MaxPool(%n) {kernel_shape=[3, 3], pads=[1, 0, 2, 1]}\n");
+  CHECK(folded("AveragePool(%p) {kernel_shape=[3, 3]}", "2, 5, 3", "0.0") == "%y: float32[1, 2, 5, 3] = AveragePool(%n) {count_include_pad=1, kernel_shape=[3, 3], pads=[1, 0, 2, 1]}\n");
+  CHECK(folded("AveragePool(%p) {kernel_shape=[3, 3], pads=[1, 1, 1, 1]}", "2, 7, 5", "0.0").find("Pad(") != std::string::npos);
+}
+
+}  // namespace dovetail

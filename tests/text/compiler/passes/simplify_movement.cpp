@@ -1,0 +1,131 @@
+#include "compiler/passes/simplify_movement.h"
+
+#include "compiler/passes/eliminate_identities.h"
+#include "tests/text/compiler/passes/rewrite_case.h"
+
+namespace dovetail {
+
+using test::RewriteCase;
+
+namespace {
+
+std::string simplified(const std::string& text) { return RewriteCase(text).apply(passes::simplify_movement).nodes(test::kEqual); }
+
+}  // namespace
+
+TEST_CASE("simplify_movement: reshapes in a row are one, or none") {
+  CHECK(simplified(R"(graph g(%x: float32[2, 1, 6]) -> (%y)
+  constant %axes: int64[1] = [1]
+  constant %shape: int64[2] = [-1, 3]
+  %a: float32[2, 6] = Squeeze(%x, %axes)
+  %b: float32[1, 12] = Flatten(%a) {axis=0}
+  %y: float32[4, 3] = Reshape(%b, %shape)
+)") == "%y: float32[4, 3] = Reshape(%x, %Reshape_y/shape)\n");
+  CHECK(simplified(R"(graph g(%x: float32[2, 1, 6]) -> (%y)
+  constant %axes: int64[1] = [1]
+  %a: float32[2, 6] = Squeeze(%x, %axes)
+  %b: float32[2, 1, 6] = Unsqueeze(%a, %axes)
+  %y: float32[2, 1, 6] = Neg(%b)
+)") == "%y: float32[2, 1, 6] = Neg(%x)\n");
+}
+
+TEST_CASE("simplify_movement: transposes merge, cancel, become reshapes, and pass what is elementwise") {
+  CHECK(simplified(R"(graph g(%x: float32[2, 3, 4]) -> (%y)
+  %a: float32[3, 4, 2] = Transpose(%x) {perm=[1, 2, 0]}
+  %y: float32[2, 4, 3] = Transpose(%a) {perm=[2, 1, 0]}
+)") == "%y: float32[2, 4, 3] = Transpose(%x) {perm=[0, 2, 1]}\n");
+  CHECK(simplified(R"(graph g(%x: float32[2, 3, 4]) -> (%y)
+  %a: float32[4, 3, 2] = Transpose(%x)
+  %b: float32[2, 3, 4] = Transpose(%a)
+  %y: float32[2, 3, 4] = Relu(%b)
+)") == "%y: float32[2, 3, 4] = Relu(%x)\n");
+  CHECK(simplified(R"(graph g(%x: float32[2, 1, 4]) -> (%y)
+  %y: float32[1, 2, 4] = Transpose(%x) {perm=[1, 0, 2]}
+)") == "%y: float32[1, 2, 4] = Reshape(%x, %Transpose_y/shape)\n");
+  RewriteCase pushed(R"(graph g(%x: float32[2, 3, 4]) -> (%y)
+  %a: float32[3, 2, 4] = Transpose(%x) {perm=[1, 0, 2]}
+  %b: float32[3, 2, 4] = Sigmoid(%a)
+  %y: float32[2, 3, 4] = Transpose(%b) {perm=[1, 0, 2]}
+)");
+  CHECK(pushed.apply(passes::simplify_movement).apply(passes::simplify_movement).nodes(test::kEqual) == "%y: float32[2, 3, 4] = Sigmoid(%x)\n");
+  RewriteCase reshaped(R"(graph g(%x: float32[2, 3, 4]) -> (%y)
+  constant %axes: int64[1] = [3]
+  %a: float32[3, 2, 4] = Transpose(%x) {perm=[1, 0, 2]}
+  %b: float32[3, 2, 4, 1] = Unsqueeze(%a, %axes)
+  %y: float32[2, 1, 3, 4] = Transpose(%b) {perm=[1, 3, 0, 2]}
+)");
+  for (int round = 0; round < 3; ++round) reshaped.apply(passes::simplify_movement);
+  CHECK(reshaped.nodes(test::kEqual) == "%y: float32[2, 1, 3, 4] = Reshape(%x, %Transpose_y/shape_2)\n");
+  // Without another one to meet it stays where it is.
+  RewriteCase alone("graph g(%x: float32[2, 3, 4]) -> (%b)\n  %a: float32[3, 2, 4] = Transpose(%x) {perm=[1, 0, 2]}\n  %b: float32[3, 2, 4] = Sigmoid(%a)\n");
+  CHECK(alone.apply(passes::simplify_movement).changes() == 0);
+}
+
+TEST_CASE("simplify_movement: Concat, Slice, Split, Expand") {
+  CHECK(simplified(R"(graph g(%x: float32[2, 3], %z: float32[2, 1]) -> (%y)
+  %a: float32[2, 4] = Concat(%x, %z) {axis=1}
+  %y: float32[2, 7] = Concat(%z, %a, %z, %z) {axis=-1}
+)") == "%y: float32[2, 7] = Concat(%z, %x, %z, %z, %z) {axis=1}\n");
+  const std::string slices = R"(
+  constant %from: int64[1] = [4]
+  constant %to: int64[1] = [-1]
+  constant %axis: int64[1] = [1]
+  constant %one: int64[1] = [1]
+)";
+  CHECK(simplified("graph g(%x: float32[2, 3], %z: float32[2, 5]) -> (%y)" + slices + R"(  %a: float32[2, 8] = Concat(%x, %z) {axis=1}
+  %y: float32[2, 3] = Slice(%a, %from, %to, %axis)
+)") == "%y: float32[2, 3] = Slice(%z, %Slice_y/starts, %Slice_y/ends)\n");
+  CHECK(simplified("graph g(%x: float32[2, 9]) -> (%y)" + slices + R"(  %a: float32[2, 7] = Slice(%x, %one, %to, %axis)
+  %y: float32[2, 2] = Slice(%a, %from, %to, %axis)
+)") == "%y: float32[2, 2] = Slice(%x, %Slice_y/starts, %Slice_y/ends)\n");
+  // A slice that crosses a border, or jumps, stays.
+  RewriteCase crossing("graph g(%x: float32[2, 5], %z: float32[2, 5]) -> (%y)" + slices + R"(  %a: float32[2, 10] = Concat(%x, %z) {axis=1}
+  %y: float32[2, 5] = Slice(%a, %from, %to, %axis)
+)");
+  CHECK(crossing.apply(passes::simplify_movement).changes() == 0);
+  CHECK(simplified(R"(graph g(%x: float32[2, 6]) -> (%y)
+  %a: float32[2, 3], %b: float32[2, 3] = Split(%x) {axis=1, num_outputs=2}
+  %c: float32[2, 6] = Concat(%a, %b) {axis=1}
+  %y: float32[2, 6] = Neg(%c)
+)") == "%y: float32[2, 6] = Neg(%x)\n");
+  RewriteCase swapped(R"(graph g(%x: float32[2, 6]) -> (%y)
+  %a: float32[2, 3], %b: float32[2, 3] = Split(%x) {axis=1, num_outputs=2}
+  %y: float32[2, 6] = Concat(%b, %a) {axis=1}
+)");
+  CHECK(swapped.apply(passes::simplify_movement).changes() == 0);
+  CHECK(simplified(R"(graph g(%x: float32[2, 6], %z: float32[2, 1]) -> (%y)
+  constant %shape: int64[2] = [2, 6]
+  %a: float32[2, 6] = Expand(%z, %shape)
+  %y: float32[2, 6] = Sub(%x, %a)
+)") == "%y: float32[2, 6] = Sub(%x, %z)\n");
+}
+
+TEST_CASE("eliminate_identities: what hands on its input, and what only looks like it") {
+  const auto left = [](const std::string& node) {
+    RewriteCase rewritten(R"(graph g(%x: float32[2, 3]) -> (%y)
+  constant %s: int64[2] = [2, 3]
+  constant %zeros: int64[4] = [0, 0, 0, 0]
+  constant %shift: int64[4] = [0, 1, 0, -1]
+  constant %none: int64[2] = [0, 0]
+  constant %last: int64[2] = [-1, -1]
+  constant %first: int64[2] = [-3, -4]
+  constant %axes: int64[2] = [0, 1]
+  constant %back: int64[2] = [-1, -1]
+  constant %ones: int64[2] = [1, 1]
+  %n: float32[2, 3] = Neg(%x)
+  %m: float32[2, 3] = )" + node + "\n  %y: float32[2, 3] = Abs(%m)\n");
+    rewritten.apply(passes::eliminate_identities).compare(test::kEqual);
+    return rewritten.changes();
+  };
+  for (const char* node : {"Reshape(%n, %s)", "Expand(%n, %s)", "Tile(%n, %ones)", "Pad(%n, %zeros)", "Slice(%n, %none, %s)", "Concat(%n) {axis=0}", "Sum(%n)", "Max(%n)", "Clip(%n)",
+                           "Transpose(%n) {perm=[0, 1]}", "Cast(%n) {to=1}", "Dropout(%n)", "Split(%n) {axis=0, num_outputs=1}"}) {
+    INFO(node);
+    CHECK(left(node) == 1);
+  }
+  for (const char* node : {"Pad(%n, %shift)", "Slice(%n, %last, %first, %axes, %back)"}) {
+    INFO(node);
+    CHECK(left(node) == 0);
+  }
+}
+
+}  // namespace dovetail
