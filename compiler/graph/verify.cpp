@@ -3,13 +3,17 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "compiler/graph/graph.h"
 
 namespace dovetail::graph {
 namespace {
+
+constexpr std::ptrdiff_t kNamedEnds = 4;  // nodes named at either end of a long cycle
 
 class Verifier {
  public:
@@ -147,13 +151,17 @@ class Verifier {
   }
 
   void report_cycle(const std::vector<std::pair<std::size_t, std::size_t>>& path, std::size_t entry) {
-    std::string text;
-    bool inside = false;
-    for (const auto& [node, operand] : path) {
-      inside = inside || node == entry;
-      if (inside) text = graph_.nodes[node].name + (text.empty() ? "" : " -> " + text);
+    std::vector<std::string> names;  // against the path, which goes from users to producers
+    for (auto step = path.rbegin(); step != path.rend(); ++step) {
+      names.push_back(graph_.nodes[step->first].name);
+      if (step->first == entry) break;
     }
-    report(graph_.nodes[entry].name, fmt::format("cycle {} -> {}", text, text.substr(0, text.find(" -> "))), "a graph must be acyclic; break the cycle in the model");
+    names.push_back(names.front());
+    if (const auto left_out = std::ssize(names) - 2 * kNamedEnds; left_out > 1) {
+      names.erase(names.begin() + kNamedEnds, names.end() - kNamedEnds);
+      names.insert(names.begin() + kNamedEnds, fmt::format("... ({} more)", left_out));
+    }
+    report(graph_.nodes[entry].name, fmt::format("cycle {}", fmt::join(names, " -> ")), "a graph must be acyclic; break the cycle in the model");
   }
 
   const Graph& graph_;

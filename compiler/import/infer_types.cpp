@@ -1,6 +1,7 @@
 #include "compiler/import/infer_types.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -19,6 +20,9 @@ using graph::ValueId;
 
 // A value needed at compile time (a shape, a list of axes) is small; more than this on the way to one is a damaged model.
 constexpr std::int64_t kCompileTimeBytes = std::int64_t{1} << 24;
+// For all such values of a model together: bytes, and expressions evaluated on the way (passes::evaluation_steps).
+constexpr std::int64_t kAllCompileTimeBytes = std::int64_t{1} << 28;
+constexpr double kAllCompileTimeSteps = 1e9;
 
 class TypeInference {
  public:
@@ -72,6 +76,7 @@ class TypeInference {
 
   bool infer(NodeId node) {
     const std::size_t before = findings_.size();
+    inferred_at_.emplace(node, inferred_at_.size());
     if (const ops::OpDef* def = ops::find(graph_.node(node).op))
       for (int position : def->compile_time_inputs) require_constant(node, static_cast<std::size_t>(position));
     if (findings_.size() != before) return false;
@@ -111,16 +116,18 @@ class TypeInference {
       needed.push_back(producer);
       if (!passes::needs_types_only(graph_.node(producer))) open.insert(open.end(), graph_.node(producer).inputs.begin(), graph_.node(producer).inputs.end());
     }
-    // Operands first: the order in which types were inferred is the execution order.
-    std::vector<NodeId> order;
-    for (NodeId node : graph_.topological_order())
-      if (seen.count(node)) order.push_back(node);
-    for (NodeId node : order) {
+    // Operands first. What is needed for one value is found from that value, not by going over the whole graph for each.
+    std::sort(needed.begin(), needed.end(), [&](NodeId a, NodeId b) { return inferred_at_.at(a) < inferred_at_.at(b); });
+    for (NodeId node : needed) {
       for (ValueId output : graph_.node(node).outputs) {
         const graph::TensorType& type = graph_.value(output).type;
         if (element_count(type.shape) > kCompileTimeBytes / size_bytes(type.dtype))
           return fmt::format("computing it takes a tensor of type {} (%{}), more than {} MiB", to_string(type), graph_.value(output).name, kCompileTimeBytes >> 20);
+        bytes_ += element_count(type.shape) * size_bytes(type.dtype);
       }
+      steps_ += passes::evaluation_steps(graph_, node);
+      if (bytes_ > kAllCompileTimeBytes) return fmt::format("computing all such values of the model takes more than {} MiB", kAllCompileTimeBytes >> 20);
+      if (steps_ > kAllCompileTimeSteps) return fmt::format("computing all such values of the model takes {:.1e} steps > {:.1e}", steps_, kAllCompileTimeSteps);
       auto values = passes::evaluate_node(graph_, node, evaluate_);
       if (!values) return fmt::format("evaluating {} fails: {}", graph_.node(node).name, values.errors().front().why);
       passes::replace_by_constants(graph_, node, *std::move(values));
@@ -133,6 +140,9 @@ class TypeInference {
   const std::string& where_;
   const passes::Evaluate& evaluate_;
   std::set<ValueId> untyped_;
+  std::map<NodeId, std::size_t> inferred_at_;  // an execution order of the nodes seen so far
+  std::int64_t bytes_ = 0;  // spent on values needed at compile time
+  double steps_ = 0;
   Diagnostics findings_;
 };
 

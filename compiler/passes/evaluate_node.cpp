@@ -8,6 +8,7 @@
 
 #include "compiler/ops/op.h"
 #include "loops/interpreter.h"
+#include "loops/rewrite.h"
 
 namespace dovetail::passes {
 namespace {
@@ -23,7 +24,45 @@ NdArray shape_of(const graph::Node& node, const Shape& shape) {
   return NdArray::from<std::int64_t>({end - start}, {shape.begin() + start, shape.begin() + end});
 }
 
+double steps_of(const loops::Stmt& stmt);
+
+double steps_of(const loops::Expr& expression) {
+  double steps = 0;
+  loops::visit_exprs(expression, [&](const loops::Expr&) { ++steps; });
+  return steps;
+}
+
+struct Steps {
+  double operator()(const loops::For& loop) const { return static_cast<double>(loop.extent) * steps_of(loop.body); }
+  double operator()(const loops::If& branch) const { return steps_of(branch.condition) + steps_of(branch.then_body) + steps_of(branch.else_body); }
+  double operator()(const loops::Sequence& sequence) const {
+    double steps = 0;
+    for (const loops::Stmt& stmt : sequence.body) steps += steps_of(stmt);
+    return steps;
+  }
+  double operator()(const loops::Block& block) const { return steps_of(block.init) + steps_of(block.body); }
+  double operator()(const loops::Store& store) const {
+    double steps = 0;
+    for (const loops::StoreTarget& target : store.targets) {
+      steps += steps_of(target.value);
+      for (const loops::Expr& index : target.indices) steps += steps_of(index);
+    }
+    return steps;
+  }
+  double operator()(const loops::IntrinsicCall&) const { return 1; }
+};
+
+double steps_of(const loops::Stmt& stmt) { return stmt ? std::visit(Steps{}, stmt->node) : 0; }
+
 }  // namespace
+
+double evaluation_steps(const loops::Program& program) { return steps_of(program.body); }
+
+double evaluation_steps(const graph::Graph& graph, graph::NodeId id) {
+  if (needs_types_only(graph.node(id))) return 0;
+  const auto program = ops::define(graph, id);
+  return program ? evaluation_steps(*program) : 0;
+}
 
 Evaluate interpreter_evaluate() {
   return [](const loops::Program& program, std::span<const NdArray> inputs) { return loops::evaluate(program, inputs); };

@@ -19,6 +19,11 @@ std::vector<std::size_t> operand_positions(const loops::Program& program);
 // Error: an input is not constant, the operator has no definition, or its evaluation fails.
 Result<std::vector<NdArray>> evaluate_node(const graph::Graph& graph, graph::NodeId node, const Evaluate& evaluate);
 
+// Expressions that one run of the program evaluates, at most: what its evaluation takes of an interpreter's time. Not exact integers: they may exceed 2^63.
+double evaluation_steps(const loops::Program& program);
+// The same of a node; 0 for Shape and Size, and where the operator has no definition.
+double evaluation_steps(const graph::Graph& graph, graph::NodeId node);
+
 // True for Shape and Size: constants whatever their input's value.
 bool needs_types_only(const graph::Node& node);
 

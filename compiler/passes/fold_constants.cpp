@@ -1,6 +1,8 @@
 #include "compiler/passes/fold_constants.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -9,12 +11,15 @@
 namespace dovetail::passes {
 namespace {
 
+// Each value once: a Concat of a value with itself, again and again, would double for ever.
 std::int64_t bytes_of(const graph::Graph& graph, const std::vector<graph::ValueId>& values) {
   std::int64_t bytes = 0;
-  for (graph::ValueId id : values)
+  for (graph::ValueId id : std::set(values.begin(), values.end()))
     if (id.valid()) bytes += element_count(graph.value(id).type.shape) * size_bytes(graph.value(id).type.dtype);
   return bytes;
 }
+
+double mebibytes(std::int64_t bytes) { return std::ldexp(static_cast<double>(bytes), -20); }
 
 bool foldable(const graph::Graph& graph, const graph::Node& node, FoldScope scope) {
   if (needs_types_only(node)) return true;
@@ -26,14 +31,29 @@ bool foldable(const graph::Graph& graph, const graph::Node& node, FoldScope scop
 
 Result<PassOutcome> fold_constants(graph::Graph& graph, const PassContext& context, FoldScope scope) {
   PassOutcome outcome;
+  double steps_left = context.evaluation_steps;
+  std::int64_t bytes_left = context.folded_bytes;
   for (graph::NodeId id : graph.topological_order()) {
     const graph::Node& node = graph.node(id);
     if (!foldable(graph, node, scope)) continue;
-    const std::int64_t bytes = bytes_of(graph, node.outputs);
-    if (bytes > std::max(kFoldedBytesLimit, bytes_of(graph, node.inputs))) {
-      outcome.notes.push_back(fmt::format("{} ({}) is constant but not folded: {} MiB > {} MiB", node.name, node.op, bytes >> 20, kFoldedBytesLimit >> 20));
+    const auto leave = [&](const std::string& why) { outcome.notes.push_back(fmt::format("{} ({}) is constant but not folded: {}", node.name, node.op, why)); };
+    const std::int64_t bytes = bytes_of(graph, node.outputs), held = bytes_of(graph, node.inputs);
+    if (bytes > std::max(kFoldedBytesLimit, held)) {
+      leave(fmt::format("{} MiB > {} MiB", bytes >> 20, kFoldedBytesLimit >> 20));
       continue;
     }
+    const std::int64_t more = std::max<std::int64_t>(0, bytes - held);
+    if (more > bytes_left) {
+      leave(fmt::format("{:.1f} MiB more > {:.1f} MiB, the rest of {:.1f} MiB for the constants of a graph", mebibytes(more), mebibytes(bytes_left), mebibytes(context.folded_bytes)));
+      continue;
+    }
+    const double steps = evaluation_steps(graph, id);
+    if (steps > steps_left) {
+      leave(fmt::format("it takes {:.1e} steps > {:.1e}, the rest of {:.1e} for the constants of a graph", steps, steps_left, context.evaluation_steps));
+      continue;
+    }
+    bytes_left -= more;
+    steps_left -= steps;
     DOVETAIL_ASSIGN(std::vector<NdArray> values, evaluate_node(graph, id, context.evaluate));
     replace_by_constants(graph, id, std::move(values));
     ++outcome.changes;

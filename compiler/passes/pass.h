@@ -2,6 +2,7 @@
 // verifies; a pass does only its own work.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -29,6 +30,10 @@ enum class Level : std::uint8_t {
 struct PassContext {
   Evaluate evaluate = interpreter_evaluate();
   Level level = Level::tolerant;
+  // What constant folding may spend on one graph: expressions evaluated (an interpreter does some 10^8 a second), and bytes of results beyond those
+  // of their operands. A model of a few bytes can ask for any number of both.
+  double evaluation_steps = 1e10;
+  std::int64_t folded_bytes = std::int64_t{1} << 30;
 };
 
 struct PassOutcome {
