@@ -140,7 +140,7 @@ class StmtPrinter {
  private:
   static std::string annotations(const Annotations& annotations) {
     std::string result;
-    for (const auto& [key, value] : annotations) result += fmt::format(" @{}({})", printed_name(key), quoted(value));
+    for (const auto& [key, value] : annotations) result += fmt::format(" @{}({})", printed_name(key), loops::quoted(value));
     return result;
   }
   static std::string typed(const Var& var) {

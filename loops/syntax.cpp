@@ -33,6 +33,6 @@ std::string quoted(std::string_view text) {
   return result + '"';
 }
 
-std::string printed_name(std::string_view text) { return is_bare_name(text) ? std::string(text) : quoted(text); }
+std::string printed_name(std::string_view text) { return is_bare_name(text) ? std::string(text) : loops::quoted(text); }
 
 }  // namespace dovetail::loops

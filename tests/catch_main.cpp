@@ -6,4 +6,13 @@
 #include <catch2/catch.hpp>
 #endif
 
-int main(int argument_count, char** arguments) { return Catch::Session().run(argument_count, arguments); }
+#include <cstdio>
+
+#include "tests/skip.h"
+
+int main(int argument_count, char** arguments) {
+  const int status = Catch::Session().run(argument_count, arguments);
+  if (status != 0 || dovetail::test::skip_reasons().empty()) return status;
+  for (const std::string& reason : dovetail::test::skip_reasons()) std::printf("skipped: %s\n", reason.c_str());
+  return dovetail::test::kSkipped;
+}

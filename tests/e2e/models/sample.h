@@ -12,6 +12,7 @@
 #include "base/npy.h"
 #include "compiler/graph/graph.h"
 #include "tests/catch.h"
+#include "tests/skip.h"
 
 namespace dovetail::test {
 
@@ -25,11 +26,11 @@ inline int test_scale() {
   return text ? std::max(1, std::atoi(text)) : 1;
 }
 
-// The model's file; empty, with a warning that says so, where it is not there.
+// The model's file; empty, and the test skipped, where it is not there.
 inline fs::path model_file(const std::string& model) {
   const fs::path file = models_folder() / model / "model.onnx";
   if (fs::exists(file)) return file;
-  WARN("skipped " << model << ": " << file.string() << " is not there");
+  skip(file.string() + " is not there");
   return {};
 }
 
