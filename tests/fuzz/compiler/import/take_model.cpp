@@ -1,0 +1,40 @@
+#include "tests/fuzz/compiler/import/take_model.h"
+
+#include "compiler/pipeline.h"
+
+namespace dovetail::test {
+namespace {
+
+std::string speechless(const Diagnostics& diagnostics) {
+  for (const Diagnostic& diagnostic : diagnostics)
+    if (diagnostic.what.empty() || diagnostic.why.empty() || diagnostic.hint.empty()) return "a diagnostic without words: " + to_string(diagnostic);
+  return "";
+}
+
+}  // namespace
+
+Taken take_model(std::span<const std::byte> bytes) {
+  Taken taken;
+  auto imported = import::import_onnx(bytes, "fuzz.onnx");
+  if (!imported) {
+    taken.broken = speechless(imported.errors());
+    return taken;
+  }
+  taken.imported = true;
+  if (!graph::verify(imported->graph).ok()) {
+    taken.broken = "the imported graph does not verify";
+    return taken;
+  }
+  CompileOptions options;
+  options.targets = {"accel", "cpu"};
+  options.stop_after = "graph";
+  options.dump = {"all"};
+  options.on_dump = [](std::string_view, std::string_view) {};
+  const auto compiled = compile(*std::move(imported), options);
+  if (!compiled) taken.broken = speechless(compiled.errors());
+  else if (!graph::verify(compiled->integer).ok()) taken.broken = "the integer graph does not verify";
+  taken.compiled = compiled.ok();
+  return taken;
+}
+
+}  // namespace dovetail::test
