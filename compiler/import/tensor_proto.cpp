@@ -73,11 +73,12 @@ Result<std::int64_t> tensor_bytes(DType dtype, const Shape& shape, const std::st
     if (extent < 0) return refused(where, fmt::format("extent {} of shape {} is negative", extent, to_string(shape)));
     empty = empty || extent == 0;
   }
-  if (empty) return std::int64_t{0};
+  // The other extents of an empty tensor as well: operators multiply them.
   for (std::int64_t extent : shape)
-    if (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > kTensorBytesLimit)
+    if (extent != 0 && (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > kTensorBytesLimit))
       return refused(where, fmt::format("shape {} of {} has more than {} GiB", to_string(shape), name(dtype), kTensorBytesLimit >> 30),
                      "check the shapes of the model and those given for its inputs");
+  if (empty) return std::int64_t{0};
   return bytes;
 }
 

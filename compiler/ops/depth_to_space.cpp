@@ -7,12 +7,15 @@
 namespace dovetail::ops {
 namespace {
 
+constexpr std::int64_t kLargestBlock = 1 << 15;  // its square times an extent stays below 2^63
+
 std::int64_t blocksize(const Operands& operands) { return graph::int_attribute(operands.node, "blocksize", 1); }
 
 Result<void> require_image(const Operands& operands) {
   const Shape& x = operands.type(0).shape;
   if (x.size() != 4) return refuse(operands, fmt::format("input of shape {} has rank {}, expected 4", to_string(x), x.size()), "the input is [batch, channels, height, width]");
   if (blocksize(operands) < 1) return refuse(operands, fmt::format("blocksize is {}, the least allowed is 1", blocksize(operands)), "mend the exporter");
+  if (blocksize(operands) > kLargestBlock) return refuse(operands, fmt::format("blocksize is {}, the most allowed is {}", blocksize(operands), kLargestBlock), "mend the exporter");
   return {};
 }
 

@@ -43,7 +43,11 @@ void check_inputs(const OpDef& def, const Operands& operands, Diagnostics& error
                               "remove the superfluous inputs"));
       return;
     }
-    if (!operands.has(i)) continue;
+    if (!operands.has(i)) {
+      if (i >= signature.inputs.size())  // the first of a variadic list is required above
+        errors.push_back(refuse(operands, fmt::format("input {} ({}) is omitted within a list of any length", i, rule->name), "give the input, or shorten the list"));
+      continue;
+    }
     const DType dtype = operands.type(i).dtype;
     if (!contains(rule->types, dtype)) {
       errors.push_back(refuse(operands, fmt::format("input {} ({}) has type {}, allowed are {}", i, rule->name, name(dtype), names_of(rule->types)),

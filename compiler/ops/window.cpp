@@ -1,6 +1,8 @@
 #include "compiler/ops/window.h"
 
 #include <algorithm>
+#include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -9,6 +11,9 @@
 
 namespace dovetail::ops {
 namespace {
+
+// Beyond any model's windows, and small enough that no sum or product below overflows.
+constexpr std::int64_t kMost = INT32_MAX;
 
 // Attribute `name` with `count` entries of at least `least`.
 Shape read_list(const Operands& operands, std::string_view name, std::size_t count, std::int64_t fallback, std::int64_t least,
@@ -21,6 +26,9 @@ Shape read_list(const Operands& operands, std::string_view name, std::size_t cou
   for (const std::int64_t value : values)
     if (value < least) {
       errors.push_back(refuse(operands, fmt::format("{} holds {}, the least allowed is {}", name, value, least), "mend the exporter"));
+      return Shape(count, fallback);
+    } else if (value > kMost) {
+      errors.push_back(refuse(operands, fmt::format("{} holds {}, the most allowed is {}", name, value, kMost), "mend the exporter"));
       return Shape(count, fallback);
     }
   return values;
@@ -42,6 +50,21 @@ std::int64_t output_extent(const Window& window, std::size_t axis, bool ceil_mod
   // A last partial window counts only if it begins in the input or the front pads.
   if (ceil_mode && slack % window.strides[axis] != 0 && extent * window.strides[axis] < window.input[axis] + window.pad_begin[axis]) ++extent;
   return extent;
+}
+
+// The first window of which no tap meets the input. A window that begins in the input has its first tap there, so only those before it and the first one
+// behind it are looked at.
+std::optional<std::int64_t> first_empty_window(const Window& window, std::size_t axis) {
+  const std::int64_t stride = window.strides[axis], dilation = window.dilations[axis], pad = window.pad_begin[axis], input = window.input[axis];
+  // The first tap that is not in the front pads meets element (start mod dilation): that repeats with the windows.
+  const std::int64_t before = std::min({window.output[axis], (pad + stride - 1) / stride, dilation / std::gcd(stride, dilation)});
+  for (std::int64_t p = 0; p < before; ++p) {
+    const std::int64_t missing = pad - p * stride;  // elements from the window's start to the input's
+    const std::int64_t tap = (missing + dilation - 1) / dilation;
+    if (tap >= window.kernel[axis] || tap * dilation - missing >= input) return p;
+  }
+  const std::int64_t behind = (input + pad + stride - 1) / stride;
+  return behind < window.output[axis] ? std::optional(behind) : std::nullopt;
 }
 
 }  // namespace
@@ -74,7 +97,8 @@ Result<Window> make_window(const Operands& operands, const Shape& kernel) {
                                                   to_string(kernel)),
                             "make them equal, or drop the attribute"));
   for (const std::int64_t extent : kernel)
-    if (extent < 1) errors.push_back(refuse(operands, fmt::format("kernel {} has an extent below 1", to_string(kernel)), "mend the exporter"));
+    if (extent < 1 || extent > kMost)
+      errors.push_back(refuse(operands, fmt::format("kernel {} has an extent below 1 or above {}", to_string(kernel), kMost), "mend the exporter"));
   window.strides = read_list(operands, "strides", rank, 1, 1, errors);
   window.dilations = read_list(operands, "dilations", rank, 1, 1, errors);
   const Shape pads = read_list(operands, "pads", 2 * rank, 0, 0, errors);
@@ -109,16 +133,11 @@ Result<Window> make_window(const Operands& operands, const Shape& kernel) {
 
 Result<void> require_filled_windows(const Operands& operands, const Window& window) {
   for (std::size_t axis = 0; axis < window.rank(); ++axis)
-    for (std::int64_t p = 0; p < window.output[axis]; ++p) {
-      bool filled = false;
-      for (std::int64_t k = 0; k < window.kernel[axis] && !filled; ++k) {
-        const std::int64_t element = p * window.strides[axis] + k * window.dilations[axis] - window.pad_begin[axis];
-        filled = element >= 0 && element < window.input[axis];
-      }
-      if (!filled)
-        return refuse(operands, fmt::format("window {} on spatial axis {} holds only padding (kernel {}, pads {} and {}, input {})", p, axis,
-                                            window.kernel[axis], window.pad_begin[axis], window.pad_end[axis], window.input[axis]),
-                      "use pads smaller than the kernel");
+    if (const auto empty = first_empty_window(window, axis)) {
+      const std::int64_t p = *empty;
+      return refuse(operands, fmt::format("window {} on spatial axis {} holds only padding (kernel {}, pads {} and {}, input {})", p, axis,
+                                          window.kernel[axis], window.pad_begin[axis], window.pad_end[axis], window.input[axis]),
+                    "use pads smaller than the kernel");
     }
   return {};
 }

@@ -88,6 +88,12 @@ TEST_CASE("robustness: a long chain is imported") {
   CHECK(errors(model_of(std::move(chain))) == "");
 }
 
+TEST_CASE("robustness: an input left out of a list") {
+  for (const char* op : {"Min", "Max", "Sum", "Mean"})
+    CHECK_THAT(errors(model_of({node(op, {"x", "", "x"}, {"y"}, {}, "list")})), ContainsSubstring("list") && ContainsSubstring("input 1 (data) is omitted within a list of any length"));
+  CHECK_THAT(errors(model_of({node("Concat", {"x", "", "x"}, {"y"}, {attribute("axis", 0)}, "list")})), ContainsSubstring("input 1 (inputs) is omitted within a list of any length"));
+}
+
 TEST_CASE("robustness: names that are given twice") {
   SECTION("two nodes, one output") {
     CHECK_THAT(errors(model_of({node("Neg", {"x"}, {"y"}, {}, "first"), node("Abs", {"x"}, {"y"}, {}, "second")})),
@@ -123,7 +129,8 @@ TEST_CASE("robustness: absurd extents of inputs") {
   CHECK_THAT(outcome({kHuge, kHuge, kHuge}), ContainsSubstring("has more than 16 GiB"));
   CHECK_THAT(outcome({INT64_MAX, 2}), ContainsSubstring("has more than 16 GiB"));
   CHECK_THAT(outcome({1, -7}), ContainsSubstring("unknown extents: x axis 1"));
-  CHECK(outcome({0, kHuge}) == "");  // no elements
+  CHECK_THAT(outcome({0, kHuge}), ContainsSubstring("has more than 16 GiB"));  // no elements, but extents that overflow when multiplied
+  CHECK(outcome({0, 1000}) == "");
   Ints many(1000, 1);
   many.push_back(3);
   CHECK_NOTHROW(outcome(many));
@@ -141,13 +148,26 @@ TEST_CASE("robustness: absurd extents that operators compute") {
   CHECK_THAT(errors(model_of({node("Reshape", {"x", "s"}, {"y"}, {}, "re")}, {tensor("s", int64s({kHuge, -1}))})), ContainsSubstring("re"));
   CHECK_THAT(errors(model_of({node("Split", {"x"}, {"y"}, {attribute("num_outputs", kHuge), attribute("axis", 1)}, "sp")})), ContainsSubstring("sp"));
   CHECK_THAT(errors(model_of({node("DepthToSpace", {"z"}, {"y"}, {attribute("blocksize", INT64_MAX)}, "d")}, {tensor("z", NdArray(DType::float32, {1, 4, 1, 1}))})), ContainsSubstring("d"));
+  const auto blocks = [](const char* op, std::int64_t size) {
+    return errors(model_of({node(op, {"z"}, {"y"}, {attribute("blocksize", size)}, "block")}, {tensor("z", NdArray(DType::float32, {0, 0, 0, 0}))}));
+  };
+  for (const char* op : {"DepthToSpace", "SpaceToDepth"}) {
+    CHECK_THAT(blocks(op, std::int64_t{1} << 32), ContainsSubstring("blocksize is 4294967296, the most allowed is 32768"));  // its square is 0 modulo 2^64
+    CHECK_THAT(blocks(op, 32769), ContainsSubstring("blocksize is 32769, the most allowed is 32768"));
+    CHECK(blocks(op, 32768) == "");
+    CHECK_THAT(blocks(op, 0), ContainsSubstring("blocksize is 0, the least allowed is 1"));
+  }
   const auto pooled = [](std::vector<Message> attributes) {
     return errors(model_of({node("MaxPool", {"z"}, {"y"}, std::move(attributes), "pool")}, {tensor("z", NdArray(DType::float32, {1, 1, 4, 4}))}));
   };
   CHECK_THAT(pooled({attribute("kernel_shape", Ints{kHuge, kHuge})}), ContainsSubstring("pool"));
   CHECK_THAT(pooled({attribute("kernel_shape", Ints{2, 2}), attribute("pads", Ints{INT64_MAX, 0, INT64_MAX, 0})}), ContainsSubstring("pool"));
   CHECK_THAT(pooled({attribute("kernel_shape", Ints{2, 2}), attribute("strides", Ints{0, 0})}), ContainsSubstring("pool"));
-  CHECK_THAT(pooled({attribute("kernel_shape", Ints{2, 2}), attribute("dilations", Ints{INT64_MAX, 1})}), ContainsSubstring("pool"));
+  CHECK_THAT(pooled({attribute("kernel_shape", Ints{2, 2}), attribute("dilations", Ints{INT64_MAX, 1})}), ContainsSubstring("dilations holds 9223372036854775807, the most allowed is 2147483647"));
+  CHECK_THAT(pooled({attribute("kernel_shape", Ints{2, 2}), attribute("pads", Ints{0, INT32_MAX, 0, 0})}), ContainsSubstring("window 0 on spatial axis 1 holds only padding"));
+  Model wide = model_of({node("MaxPool", {"x"}, {"y"}, {attribute("kernel_shape", Ints{1})}, "wide")});
+  wide.inputs = {value_info("x", DType::uint8, {1, 1, INT32_MAX})};
+  CHECK(errors(wide) == "");  // without a look at each of two billion windows
 }
 
 TEST_CASE("robustness: lists without end") {
