@@ -80,7 +80,11 @@ Result<loops::Program> define_dequantize(const Operands& operands) {
 
 // DynamicQuantizeLinear: uint8 steps with the range of the tensor itself, widened to hold 0. scale = (max - min) / 255, 1 where all elements are 0;
 // zero point = saturate(round_half_even(-min / scale)).
-Result<Types> infer_dynamic(const Operands& operands) { return Types{{DType::uint8, operands.type(0).shape}, {DType::float32, {}}, {DType::uint8, {}}}; }
+Result<Types> infer_dynamic(const Operands& operands) {
+  Types types{{DType::uint8, operands.type(0).shape}, {DType::float32, {}}, {DType::uint8, {}}};
+  types.resize(operands.node.outputs.size());  // those at the end that nothing uses are dropped on import
+  return types;
+}
 
 Result<loops::Program> define_dynamic(const Operands& operands) {
   Naive program(operands);
@@ -103,7 +107,9 @@ Result<loops::Program> define_dynamic(const Operands& operands) {
   const loops::Buffer quantized = program.compute("quantize", DType::uint8, axes, [&](const Indices& i) {
     return saturated(steps(tensor::divide(loops::load(program.in(0), i), loops::load(scale, {}))) + loops::cast(DType::int32, loops::load(zero_point, {})));
   });
-  return program.finish({quantized, scale, zero_point});
+  std::vector<loops::Buffer> outputs{quantized, scale, zero_point};
+  outputs.resize(operands.node.outputs.size());
+  return program.finish(outputs);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Models that ask for more than there is: absurd shapes, endless lists, cycles, names twice. Each is refused with the node, the rule and the remedy.
 #include <algorithm>
 
+#include "compiler/ops/op.h"
 #include "compiler/passes/fold_constants.h"
 #include "compiler/pipeline.h"
 #include "tests/catch.h"
@@ -92,6 +93,16 @@ TEST_CASE("robustness: an input left out of a list") {
   for (const char* op : {"Min", "Max", "Sum", "Mean"})
     CHECK_THAT(errors(model_of({node(op, {"x", "", "x"}, {"y"}, {}, "list")})), ContainsSubstring("list") && ContainsSubstring("input 1 (data) is omitted within a list of any length"));
   CHECK_THAT(errors(model_of({node("Concat", {"x", "", "x"}, {"y"}, {attribute("axis", 0)}, "list")})), ContainsSubstring("input 1 (inputs) is omitted within a list of any length"));
+}
+
+// The zero point of DynamicQuantizeLinear is not always used, nor its scale.
+TEST_CASE("robustness: outputs at the end that nothing uses") {
+  for (const std::vector<std::string>& outputs : {std::vector<std::string>{"y"}, {"y", "scale"}, {"y", "scale", "zero"}}) {
+    const auto imported = model_of({node("DynamicQuantizeLinear", {"x"}, outputs, {}, "dynamic")}).import();
+    if (!imported) FAIL(to_string(imported.errors()));
+    REQUIRE(imported->graph.nodes.size() == 1);
+    CHECK(ops::define(imported->graph, {0}).ok());
+  }
 }
 
 TEST_CASE("robustness: names that are given twice") {
