@@ -3,12 +3,15 @@
 // streams with a DRAM image.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -21,17 +24,43 @@
 
 namespace dovetail::bundle {
 
+using TensorIndex = std::int32_t;
+
+// Elements that do not change. Tensors of several programs may hold the same ones.
+class Constant {
+ public:
+  Constant() = default;
+  Constant(NdArray elements) : elements_(std::make_shared<const NdArray>(std::move(elements))) {}  // NOLINT: implicit by design
+  Constant(std::optional<NdArray> elements) {                                                      // NOLINT: implicit by design
+    if (elements) elements_ = std::make_shared<const NdArray>(*std::move(elements));
+  }
+
+  explicit operator bool() const { return elements_ != nullptr; }
+  const NdArray& operator*() const { return *elements_; }
+  const NdArray* operator->() const { return elements_.get(); }
+  bool operator==(const Constant& other) const { return elements_ == other.elements_ || (elements_ && other.elements_ && *elements_ == *other.elements_); }
+  bool is_same_as(const Constant& other) const { return elements_ == other.elements_; }
+
+ private:
+  std::shared_ptr<const NdArray> elements_;
+};
+
 // A tensor of the run: graph input, constant, intermediate or output. Packed tensors (accelerator layouts) are tensors
 // like any other.
 struct Tensor {
   std::string name;
   DType dtype = DType::float32;
   Shape shape;
-  std::optional<NdArray> constant;
+  Constant constant = {};
   // Where `shape` is not the model's: the index map from it, and the name of the value whose elements these are.
   std::string layout = {}, logical = {};
+  // Where a step's result lies in the memory that the whole run shares, a multiple of kTensorAlignment; without it in memory of its own. Unless a
+  // binding puts it into the accelerator's memory.
+  std::optional<std::uint64_t> offset = {};
+  // The same bytes as that tensor, in another shape: no step computes it.
+  std::optional<TensorIndex> view_of = {};
 };
-using TensorIndex = std::int32_t;
+inline constexpr std::uint64_t kTensorAlignment = 64;  // what kernels expect (bundle/kernel_abi.h)
 
 // A loop program run on the host. `arguments`: its inputs and constants in parameter order; `results`: its outputs.
 struct HostStep {
@@ -78,11 +107,13 @@ struct InstructionRange {
   std::string name;
   std::vector<std::string> origins;
 };
-// One region of the graph on the accelerator: the image is laid out, inputs are copied in, the launches run, outputs
-// are copied out.
+// One region of the graph on the accelerator: the launches run on memory in which the segments and the inputs lie. Steps may share a memory, which is
+// laid out anew for each run. A tensor that is bound lies there, so that the step before writes it in place; one that is bound in several places
+// is copied.
 struct AccelStep {
   std::string name;
   isa::HardwareConfig config;
+  std::int32_t memory = 0;  // steps of the same number share it, and have configuration, base and size in common
   std::uint64_t dram_base = 0, dram_bytes = 0;
   std::vector<Segment> segments;
   std::uint64_t program_base = 0;  // physical address of the instructions (also a segment)
@@ -108,8 +139,12 @@ struct Bundle {
   std::vector<Tensor> tensors;
   std::vector<TensorIndex> inputs, outputs;
   std::vector<Step> steps;  // in execution order
+  std::uint64_t memory_bytes = 0;  // that the tensors with an offset share
   std::optional<CpuLibrary> cpu;  // where there are CPU steps
   Json report;              // compile report: nodes, targets, reasons (docs/architecture.md, "compile report")
+  // The same model for other shapes of its inputs: the same names and types of inputs and outputs, and nothing of this in turn. A run takes the program
+  // whose inputs have the shapes that it is given.
+  std::vector<Bundle> other_shapes;
 };
 
 // OUT.dvt: magic "DOVETAIL", version, a JSON manifest and one binary blob per constant, segment and program. Reading
@@ -119,8 +154,24 @@ Result<Bundle> parse(std::span<const std::byte> bytes, std::string_view where);
 Result<Bundle> read_bundle(const std::filesystem::path& path);
 Result<void> write_bundle(const std::filesystem::path& path, const Bundle& bundle);
 
+// Bytes of a tensor. Precondition: of a bundle that verifies, or one read from a file.
+std::uint64_t size_bytes(const Tensor& tensor);
+
+// Arguments and results of any step; bindings of an accelerator step in their order.
+std::vector<TensorIndex> arguments_of(const Step& step);
+std::vector<TensorIndex> results_of(const Step& step);
+// The tensor whose bytes these are: itself, or what it is a view of, at the end of the chain.
+TensorIndex root_of(const Bundle& bundle, TensorIndex tensor);
+
+// The steps between which a tensor's bytes must stay: from the one that writes them (-1 for inputs and constants) to the last that reads them or a
+// view of them (the number of steps for outputs). By root; views have the range of their root.
+struct LiveRange {
+  std::ptrdiff_t first = -1, last = -1;
+};
+std::vector<LiveRange> live_ranges(const Bundle& bundle);
+
 // Indices in range, types of programs and tensors agree, every tensor defined before use, segments and bindings inside
-// the memory and disjoint.
+// the memory and disjoint, tensors that live at the same time in disjoint places.
 Result<void> verify(const Bundle& bundle);
 
 }  // namespace dovetail::bundle

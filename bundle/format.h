@@ -17,7 +17,7 @@
 namespace dovetail::bundle::format {
 
 inline constexpr std::string_view kMagic = "DOVETAIL";
-inline constexpr std::uint32_t kVersion = 1;
+inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::size_t kVersionOffset = 8;
 inline constexpr std::size_t kChecksumOffset = 12;
 inline constexpr std::size_t kManifestSizeOffset = 16;

@@ -1,8 +1,10 @@
 // Bytes -> Bundle. The bytes may come from anywhere: every offset, size and count is checked against what is really
 // there before it is used, and nothing is allocated that the file does not hold.
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -20,6 +22,7 @@ namespace {
 
 constexpr std::uint64_t kAnyNatural = std::numeric_limits<std::uint64_t>::max();
 // Far above any model, and small enough that products with an element size stay in range.
+constexpr std::size_t kMostUses = 64;  // of a blob, on average
 constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 40;
 
 Diagnostic broken(std::string_view where, std::string why) {
@@ -58,21 +61,10 @@ class Reader {
     const ManifestValue manifest(json, where_, errors_);
     read_blobs(manifest.at("blobs"), format::kHeaderBytes + text.size());
     Bundle bundle;
-    if (errors_.empty()) {
-      bundle.name = manifest.at("name").text();
-      bundle.report = manifest.at("report").json();
-      for (const ManifestValue& tensor : manifest.at("tensors").items()) bundle.tensors.push_back(read_tensor(tensor));
-      bundle.inputs = read_indices(manifest.at("inputs"));
-      bundle.outputs = read_indices(manifest.at("outputs"));
-      for (const ManifestValue& step : manifest.at("steps").items()) {
-        if (!errors_.empty()) break;
-        read_step(step, bundle);
-      }
-      if (const auto cpu = manifest.find("cpu"); cpu && errors_.empty()) {
-        const auto object = blob(cpu->at("object"));
-        bundle.cpu = CpuLibrary{cpu->at("processor").text(), {object.begin(), object.end()}};
-      }
-    }
+    if (errors_.empty()) bundle = read_program(manifest);
+    if (const auto others = manifest.find("other_shapes"); others && errors_.empty())
+      for (const ManifestValue& other : others->items())
+        if (errors_.empty()) bundle.other_shapes.push_back(read_program(other));
     if (!errors_.empty()) return errors_;
     if (auto verified = verify(bundle); !verified.ok()) {
       Diagnostics problems = verified.errors();
@@ -83,6 +75,25 @@ class Reader {
   }
 
  private:
+  Bundle read_program(const ManifestValue& manifest) {
+    Bundle bundle;
+    bundle.name = manifest.at("name").text();
+    bundle.report = manifest.at("report").json();
+    for (const ManifestValue& tensor : manifest.at("tensors").items()) bundle.tensors.push_back(read_tensor(tensor));
+    bundle.inputs = read_indices(manifest.at("inputs"));
+    bundle.outputs = read_indices(manifest.at("outputs"));
+    bundle.memory_bytes = manifest.at("memory_bytes").natural(kMaxTensorBytes);
+    for (const ManifestValue& step : manifest.at("steps").items()) {
+      if (!errors_.empty()) break;
+      read_step(step, bundle);
+    }
+    if (const auto cpu = manifest.find("cpu"); cpu && errors_.empty()) {
+      const auto object = blob(cpu->at("object"));
+      bundle.cpu = CpuLibrary{cpu->at("processor").text(), {object.begin(), object.end()}};
+    }
+    return bundle;
+  }
+
   void read_blobs(const ManifestValue& sizes, std::size_t offset) {
     for (const ManifestValue& item : sizes.items()) {
       const std::size_t begin = format::aligned(offset);
@@ -101,9 +112,9 @@ class Reader {
     if (blobs_.empty()) index.fail("the bundle has no blobs");
     const std::uint64_t i = blobs_.empty() ? 0 : index.natural(blobs_.size() - 1);
     if (!errors_.empty()) return {};
-    // A blob may serve twice (a program and its segment). More would let a small file demand a large memory.
+    // A blob may serve a few times (a program and its segment, weights of programs for several shapes). More would let a small file demand a large memory.
     handed_out_ += blobs_[i].size();
-    if (handed_out_ / 2 > bytes_.size()) index.fail("the blobs are referred to again and again");
+    if (handed_out_ / kMostUses > bytes_.size()) index.fail("the blobs are referred to again and again");
     return blobs_[i];
   }
 
@@ -121,6 +132,12 @@ class Reader {
       if (bytes > kMaxTensorBytes) item.at("shape").fail(fmt::format("more than {} bytes", kMaxTensorBytes));
       if (!errors_.empty()) return tensor;
     }
+    if (const auto layout = item.find("layout")) {
+      tensor.layout = layout->text();
+      tensor.logical = item.at("logical").text();
+    }
+    if (const auto offset = item.find("offset")) tensor.offset = offset->natural(kMaxTensorBytes);
+    if (const auto root = item.find("view_of")) tensor.view_of = read_index(*root);
     if (const auto constant = item.find("constant")) {
       const auto content = blob(*constant);
       if (static_cast<std::int64_t>(content.size()) != bytes)
@@ -129,7 +146,11 @@ class Reader {
       if (tensor.dtype == DType::boolean)
         for (const std::byte value : content)
           if (value > std::byte{1}) constant->fail("a bool that is neither 0 nor 1");
-      if (errors_.empty()) tensor.constant = NdArray(tensor.dtype, tensor.shape, {content.begin(), content.end()});
+      if (errors_.empty()) {
+        Constant& known = constants_[{content.data(), tensor.dtype, tensor.shape}];
+        if (!known) known = NdArray(tensor.dtype, tensor.shape, {content.begin(), content.end()});
+        tensor.constant = known;
+      }
     }
     return tensor;
   }
@@ -208,6 +229,7 @@ class Reader {
     if (errors_.empty() && !config.ok()) errors_ = config.errors();
     if (!errors_.empty()) return step;
     step.config = *std::move(config);
+    step.memory = static_cast<std::int32_t>(item.at("memory").integer(0, std::numeric_limits<std::int32_t>::max()));
     step.dram_base = item.at("dram_base").natural(kAnyNatural);
     step.dram_bytes = item.at("dram_bytes").natural(kAnyNatural);
     for (const ManifestValue& segment : item.at("segments").items()) {
@@ -236,6 +258,7 @@ class Reader {
   std::string_view where_;
   std::vector<std::span<const std::byte>> blobs_;
   std::size_t handed_out_ = 0;  // bytes
+  std::map<std::tuple<const std::byte*, DType, Shape>, Constant> constants_;  // by blob: tensors that hold the same elements share them
   Diagnostics errors_;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -21,7 +23,12 @@ namespace {
 // Refers to bytes of the bundle, which outlives it, and keeps those that exist nowhere else.
 class BlobWriter {
  public:
+  // Equal bytes are written once: programs for several shapes have their weights in common.
   std::size_t add(std::span<const std::byte> bytes) {
+    const auto [same, end] = by_hash_.equal_range(std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+    for (auto it = same; it != end; ++it)
+      if (std::ranges::equal(blobs_[it->second], bytes)) return it->second;
+    by_hash_.emplace_hint(end, std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()}), blobs_.size());
     blobs_.push_back(bytes);
     return blobs_.size() - 1;
   }
@@ -45,6 +52,7 @@ class BlobWriter {
  private:
   std::vector<std::span<const std::byte>> blobs_;
   std::deque<std::vector<std::byte>> kept_;  // a deque, so that the spans stay valid
+  std::multimap<std::size_t, std::size_t> by_hash_;
 };
 
 std::vector<std::byte> to_bytes(std::string_view text) {
@@ -55,6 +63,8 @@ std::vector<std::byte> to_bytes(std::string_view text) {
 Json to_json(const Tensor& tensor, BlobWriter& blobs) {
   Json json{{"name", tensor.name}, {"dtype", name(tensor.dtype)}, {"shape", tensor.shape}};
   if (!tensor.layout.empty()) json.update({{"layout", tensor.layout}, {"logical", tensor.logical}});
+  if (tensor.offset) json["offset"] = *tensor.offset;
+  if (tensor.view_of) json["view_of"] = *tensor.view_of;
   if (tensor.constant) json["constant"] = blobs.add(tensor.constant->bytes());
   return json;
 }
@@ -107,6 +117,7 @@ Json to_json(const AccelStep& step, BlobWriter& blobs) {
   return {{"kind", "accel"},
           {"name", step.name},
           {"config", isa::config_to_json(step.config)},
+          {"memory", step.memory},
           {"dram_base", step.dram_base},
           {"dram_bytes", step.dram_bytes},
           {"segments", segments},
@@ -129,16 +140,24 @@ Json to_json(const ExternStep& step, BlobWriter& blobs) {
           {"results", step.results}};
 }
 
-}  // namespace
-
-std::vector<std::byte> serialize(const Bundle& bundle) {
-  BlobWriter blobs;
+Json to_json(const Bundle& bundle, BlobWriter& blobs) {
   Json tensors = Json::array(), steps = Json::array();
   for (const Tensor& tensor : bundle.tensors) tensors.push_back(to_json(tensor, blobs));
   for (const Step& step : bundle.steps)
     steps.push_back(std::visit([&](const auto& body) { return to_json(body, blobs); }, step));
-  Json manifest{{"name", bundle.name}, {"tensors", tensors}, {"inputs", bundle.inputs}, {"outputs", bundle.outputs}, {"steps", steps}, {"report", bundle.report}};
+  Json manifest{{"name", bundle.name}, {"tensors", tensors}, {"inputs", bundle.inputs}, {"outputs", bundle.outputs}, {"steps", steps}, {"memory_bytes", bundle.memory_bytes}, {"report", bundle.report}};
   if (bundle.cpu) manifest["cpu"] = {{"processor", bundle.cpu->processor}, {"object", blobs.add(bundle.cpu->object)}};
+  Json others = Json::array();
+  for (const Bundle& other : bundle.other_shapes) others.push_back(to_json(other, blobs));
+  if (!others.empty()) manifest["other_shapes"] = others;
+  return manifest;
+}
+
+}  // namespace
+
+std::vector<std::byte> serialize(const Bundle& bundle) {
+  BlobWriter blobs;
+  Json manifest = to_json(bundle, blobs);
   manifest["blobs"] = blobs.sizes();
   // Names come from models and need not be UTF-8; JSON must be.
   const std::string text = manifest.dump(-1, ' ', false, Json::error_handler_t::replace);

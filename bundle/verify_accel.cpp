@@ -1,6 +1,8 @@
 #include "bundle/verify_accel.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,6 +16,21 @@ struct Area {
   std::string name;
   std::uint64_t begin = 0, bytes = 0;
 };
+
+std::vector<std::string> overlaps(std::vector<Area> areas) {
+  std::vector<std::string> problems;
+  std::erase_if(areas, [](const Area& area) { return area.bytes == 0; });
+  std::sort(areas.begin(), areas.end(), [](const Area& a, const Area& b) { return a.begin < b.begin; });
+  for (std::size_t i = 1; i < areas.size(); ++i)
+    if (areas[i].begin - areas[i - 1].begin < areas[i - 1].bytes)
+      problems.push_back(fmt::format("{} at {:#x} overlaps {}, {} bytes at {:#x}", areas[i].name, areas[i].begin, areas[i - 1].name, areas[i - 1].bytes, areas[i - 1].begin));
+  return problems;
+}
+
+Area area_of(const Bundle& bundle, const Binding& binding, std::string_view kind) {
+  const Tensor& tensor = bundle.tensors[static_cast<std::size_t>(binding.tensor)];
+  return {fmt::format("{} \"{}\"", kind, tensor.name), binding.address, size_bytes(tensor)};
+}
 
 class AccelVerifier {
  public:
@@ -57,21 +74,11 @@ class AccelVerifier {
   }
 
   void add(std::vector<Area>& areas, const std::vector<Binding>& bindings, std::string_view kind) {
-    for (const Binding& binding : bindings) {
-      const Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(binding.tensor)];
-      const std::int64_t bytes = element_count(tensor.shape) * size_bytes(tensor.dtype);
-      areas.push_back(
-          {fmt::format("{} \"{}\"", kind, tensor.name), binding.address, static_cast<std::uint64_t>(bytes)});
-    }
+    for (const Binding& binding : bindings) areas.push_back(area_of(bundle_, binding, kind));
   }
 
   void check_disjoint(std::vector<Area> areas) {
-    std::erase_if(areas, [](const Area& area) { return area.bytes == 0; });
-    std::sort(areas.begin(), areas.end(), [](const Area& a, const Area& b) { return a.begin < b.begin; });
-    for (std::size_t i = 1; i < areas.size(); ++i)
-      if (areas[i].begin - areas[i - 1].begin < areas[i - 1].bytes)
-        fail(fmt::format("{} at {:#x} overlaps {}, {} bytes at {:#x}", areas[i].name, areas[i].begin, areas[i - 1].name,
-                         areas[i - 1].bytes, areas[i - 1].begin));
+    for (std::string& why : overlaps(std::move(areas))) fail(std::move(why));
   }
 
   // The program stands in the step twice: decoded, and in the image for engines that fetch. Both must say the same.
@@ -114,6 +121,39 @@ class AccelVerifier {
 };
 
 }  // namespace
+
+std::vector<std::string> verify_shared_memory(const Bundle& bundle) {
+  std::vector<std::string> problems;
+  std::vector<const AccelStep*> steps;
+  for (const Step& step : bundle.steps)
+    if (const auto* accel = std::get_if<AccelStep>(&step)) steps.push_back(accel);
+  for (std::size_t first = 0; first < steps.size(); ++first) {
+    if (std::any_of(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(first), [&](const AccelStep* step) { return step->memory == steps[first]->memory; })) continue;
+    // Segments of all the steps, and each tensor once per address; whose border a tensor has within its own step, verify_accel has looked at.
+    std::vector<Area> areas;
+    std::set<std::pair<TensorIndex, std::uint64_t>> bound;
+    std::size_t sharing = 0;
+    for (const AccelStep* step : steps) {
+      if (step->memory != steps[first]->memory) continue;
+      ++sharing;
+      if (step->config != steps[first]->config || step->dram_base != steps[first]->dram_base || step->dram_bytes != steps[first]->dram_bytes)
+        problems.push_back(fmt::format("{} and {} have the memory {} in common, but not its configuration, base and size", steps[first]->name, step->name, step->memory));
+      const auto is_border = [&](const Segment& segment) {
+        return std::any_of(step->outputs.begin(), step->outputs.end(), [&](const Binding& output) {
+          return segment.address >= output.address && segment.address - output.address < size_bytes(bundle.tensors[static_cast<std::size_t>(output.tensor)]);
+        });
+      };
+      for (const Segment& segment : step->segments)
+        if (!is_border(segment)) areas.push_back({fmt::format("segment \"{}\" of {}", segment.name, step->name), segment.address, segment.bytes.size()});
+      for (const auto* bindings : {&step->inputs, &step->outputs})
+        for (const Binding& binding : *bindings)
+          if (bound.insert({binding.tensor, binding.address}).second) areas.push_back(area_of(bundle, binding, "tensor"));
+    }
+    if (sharing < 2) continue;
+    for (std::string& why : overlaps(std::move(areas))) problems.push_back(std::move(why));
+  }
+  return problems;
+}
 
 std::vector<std::string> verify_accel(const Bundle& bundle, const AccelStep& step) {
   return AccelVerifier(bundle, step).run();

@@ -101,22 +101,33 @@ Result<std::vector<std::string>> parse_targets(std::string_view option, std::str
   return targets;
 }
 
-Result<std::map<std::string, Shape>> parse_shapes(const std::vector<std::string>& texts) {
-  DOVETAIL_ASSIGN(const auto assignments, parse_assignments("--shape", texts));
-  std::map<std::string, Shape> shapes;
-  for (const auto& [name, text] : assignments) {
-    Shape& shape = shapes[name];
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find('x', begin), text.size());
+Result<std::vector<std::map<std::string, Shape>>> parse_shapes(const std::vector<std::string>& texts) {
+  std::map<std::string, std::vector<Shape>> given;
+  std::size_t sets = 1;
+  for (const std::string& text : texts) {
+    DOVETAIL_ASSIGN(const auto assignment, parse_assignments("--shape", {text}));
+    const auto& [name, value] = *assignment.begin();
+    Shape shape;
+    for (std::size_t begin = 0; begin <= value.size();) {
+      const std::size_t end = std::min(value.find('x', begin), value.size());
       std::int64_t extent = 0;
-      if (!parse_number(std::string_view(text).substr(begin, end - begin), 10, extent) || extent < 1)
-        return bad_value("--shape", fmt::format("{}={}", name, text), "an extent is no positive number",
-                         "write 1x3x224x224, or batch=1");
+      if (!parse_number(std::string_view(value).substr(begin, end - begin), 10, extent) || extent < 1)
+        return bad_value("--shape", text, "an extent is no positive number", "write 1x3x224x224, or batch=1");
       shape.push_back(extent);
       begin = end + 1;
     }
+    std::vector<Shape>& shapes = given[name];
+    if (std::find(shapes.begin(), shapes.end(), shape) != shapes.end()) return bad_value("--shape", text, "it is given twice", "give every shape once");
+    shapes.push_back(std::move(shape));
+    sets = std::max(sets, shapes.size());
   }
-  return shapes;
+  std::vector<std::map<std::string, Shape>> result(sets);
+  for (const auto& [name, shapes] : given) {
+    if (shapes.size() != 1 && shapes.size() != sets)
+      return bad_value("--shape", name, fmt::format("it has {} shapes, another name has {}", shapes.size(), sets), "give each name one shape, or one for each program");
+    for (std::size_t i = 0; i < sets; ++i) result[i][name] = shapes[shapes.size() == 1 ? 0 : i];
+  }
+  return result;
 }
 
 std::string plain_name(std::string_view name) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
+#include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -13,6 +15,7 @@
 #include "cli/arguments.h"
 #include "cli/program_file.h"
 #include "cli/text.h"
+#include "compiler/combine_shapes.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cpu/jit.h"
 
@@ -25,7 +28,7 @@ void ModelArguments::declare(Options& options) {
                 "make code for baseline, avx2, avx512, avx512-vnni or native (default), or leave the loops to the interpreter");
   options.values("--place", "NODE=TARGET", place, "put this node on this target; repeatable");
   options.values("--shape", "NAME=SHAPE", shapes,
-                 "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable");
+                 "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable, and with several shapes of one name the bundle has a program for each");
   options.value("--offload", "RULE", offload,
                 "when a region leaves a target listed later: always, possible (default: unless its borders alone cost more than it costs there), cost (only if it saves more "
                 "than its borders cost)");
@@ -51,6 +54,28 @@ std::vector<std::string> ModelArguments::compile_only_options() const {
   return given;
 }
 
+namespace {
+
+// Compiles the model again for each of the other shapes. Error: bad input; `failure`: what compiling says.
+Result<void> add_shapes(const std::string& path, std::span<const std::map<std::string, Shape>> shapes, const CompileOptions& options, bundle::Bundle& bundle, Diagnostics& failure) {
+  std::vector<bundle::Bundle> programs{std::move(bundle)};
+  for (const std::map<std::string, Shape>& set : shapes) {
+    import::ImportOptions import_options;
+    import_options.shapes = set;
+    DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(path, std::move(import_options)));
+    auto compiled = compile(std::move(imported), options);
+    if (!compiled.ok()) {
+      failure = compiled.errors();
+      return {};
+    }
+    programs.push_back(std::move(compiled->bundle));
+  }
+  DOVETAIL_ASSIGN(bundle, combine_shapes(std::move(programs)));
+  return {};
+}
+
+}  // namespace
+
 Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOptions options) {
   CompileOutcome outcome;
   CompiledModel& model = outcome.model.emplace();
@@ -59,7 +84,8 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   DOVETAIL_ASSIGN(model.targets, parse_targets("--target", *arguments.targets));
   DOVETAIL_ASSIGN(model.hardware, isa::load_config(arguments.hardware.value_or(kDefaultHardware)));
   import::ImportOptions import_options;
-  DOVETAIL_ASSIGN(import_options.shapes, parse_shapes(arguments.shapes));
+  DOVETAIL_ASSIGN(const auto shapes, parse_shapes(arguments.shapes));
+  import_options.shapes = shapes.front();
   DOVETAIL_ASSIGN(const auto places, parse_assignments("--place", arguments.place));
 
   const auto start = std::chrono::steady_clock::now();
@@ -93,12 +119,12 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   options.cpu = arguments.cpu;
   if (const auto processor = cpu::find_cpu("native"); processor.ok()) options.context.evaluate = cpu::jit_evaluate(*processor);
   auto compiled = compile(std::move(imported), options);
-  if (compiled.ok()) {
-    model.compiled = *std::move(compiled);
-  } else {
-    outcome.failure = compiled.errors();
-    outcome.model.reset();
+  if (compiled.ok()) model.compiled = *std::move(compiled);
+  else outcome.failure = compiled.errors();
+  if (compiled.ok() && shapes.size() > 1 && options.stop_after.empty()) {
+    DOVETAIL_TRY(add_shapes(arguments.model, std::span(shapes).subspan(1), options, model.compiled.bundle, outcome.failure));
   }
+  if (!outcome.failure.empty()) outcome.model.reset();
   return outcome;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "cli/text.h"
+#include "compiler/layout.h"
 #include "compiler/reference.h"
 
 namespace dovetail::cli {
@@ -87,6 +88,15 @@ std::optional<std::int64_t> first_difference(const NdArray& a, const NdArray& b,
   for (std::int64_t i = 0; i < a.count(); ++i)
     if (!close_element(a, b, i, allowed)) return i;
   return std::nullopt;
+}
+
+void add_logical_tensors(const bundle::Bundle& bundle, const graph::Graph& graph, runtime::RunResult& run) {
+  for (const bundle::Tensor& tensor : bundle.tensors) {
+    const auto kept = run.tensors.find(tensor.name);
+    const auto value = graph.find_value(tensor.logical);
+    if (tensor.layout.empty() || kept == run.tensors.end() || !value || run.tensors.count(tensor.logical)) continue;
+    if (const auto layout = parse_layout(tensor.layout, graph.value(*value).type.shape); layout.ok()) run.tensors.emplace(tensor.logical, unpack(kept->second, *layout));
+  }
 }
 
 Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,

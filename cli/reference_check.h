@@ -6,6 +6,7 @@
 
 #include "base/ndarray.h"
 #include "base/result.h"
+#include "bundle/bundle.h"
 #include "compiler/graph/graph.h"
 #include "runtime/executor.h"
 
@@ -26,6 +27,10 @@ struct ReferenceCheck {
 // `float_tolerance` of its largest magnitude. Error: the reference itself failed.
 Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
                                                const runtime::RunResult& run, double float_tolerance = 0);
+// Adds to the tensors that a run kept the values of those that lie in a layout of their own, under the names of the values.
+// Precondition: the run is of that bundle, and the bundle of that graph.
+void add_logical_tensors(const bundle::Bundle& bundle, const graph::Graph& graph, runtime::RunResult& run);
+
 // For CPU kernels: they use fused multiply-adds and sum in another order than the reference.
 inline constexpr double kKernelTolerance = 1e-4;
 

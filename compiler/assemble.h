@@ -1,27 +1,18 @@
-// A partitioned graph to a bundle: each target's code generator plans and emits its regions, the builder makes the relayouts between them.
+// A partitioned graph with its layouts to a bundle: each target's code generator appends the steps of its regions, the builder the copies between layouts.
 #pragma once
 
 #include <optional>
 
 #include "base/result.h"
 #include "compiler/bundle_builder.h"
+#include "compiler/choose_layouts.h"
 #include "compiler/graph/graph.h"
 #include "compiler/partition.h"
 #include "compiler/target/cpu/cpu.h"
 
 namespace dovetail {
 
-enum class Expose {
-  needed,  // of a region's results, those read outside of it
-  all,     // all of them: for comparing a run with the reference
-};
-
-struct AssembleOptions {
-  std::optional<cpu::Cpu> processor;  // of host programs; empty: they are interpreted
-  Expose expose = Expose::needed;
-  bool free_borders = false;          // inputs and outputs of the bundle lie as the kernels like them best
-};
-
-Result<Assembled> assemble(const graph::Graph& graph, const Partition& parts, const AssembleOptions& options, const Dump& dump);
+// `processor`: of host programs; empty: they are interpreted.
+Result<Assembled> assemble(const graph::Graph& graph, const Partition& parts, const LayoutPlan& layouts, const std::optional<cpu::Cpu>& processor, const Dump& dump);
 
 }  // namespace dovetail

@@ -1,12 +1,16 @@
 #include "compiler/bundle_builder.h"
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "compiler/schedule/index_map.h"
+#include "compiler/layout.h"
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/intrinsics.h"
-#include "compiler/target/cpu/relayout.h"
+#include "compiler/target/cpu/operations.h"
+#include "compiler/target/target.h"
 
 namespace dovetail {
 
@@ -18,19 +22,42 @@ namespace {
 // The layout of a value as the model has it.
 const std::string kPlain;
 
-schedule::IndexMap index_map(const std::string& layout, const Shape& shape, const std::string& name) {
-  auto map = schedule::parse_index_map(layout, shape);
-  DOVETAIL_CHECK(map.ok(), "the layout of " + name + " is one of its shape: " + to_string(map.errors()));
-  return *std::move(map);
+Layout parsed(const std::string& layout, const Shape& shape, const std::string& name) {
+  auto result = parse_layout(layout, shape);
+  DOVETAIL_CHECK(result.ok(), "the layout of " + name + " is one of its shape: " + (result.ok() ? "" : to_string(result.errors())));
+  return *std::move(result);
 }
+
+// The dimensions that have more than one element, in physical order: layouts that agree in them are the same bytes.
+std::vector<std::array<std::int64_t, 3>> order_of(const Layout& layout) {
+  std::vector<std::array<std::int64_t, 3>> order;
+  for (const schedule::IndexMap::Part& part : layout.map.parts)
+    if (part.extent > 1) order.push_back({part.dimension, part.divisor, part.extent});
+  return order;
+}
+bool same_bytes(const Layout& a, const Layout& b) { return a.view == b.view && a.framed() == a.view && b.framed() == b.view && order_of(a) == order_of(b); }
 
 }  // namespace
 
-BundleBuilder::BundleBuilder(const graph::Graph& graph, const std::optional<cpu::Cpu>& processor, bool free_borders) : graph_(graph), free_borders_(free_borders) {
+std::uint64_t DeviceSpace::allocate(std::uint64_t bytes) {
+  constexpr std::uint64_t kPage = 4096;
+  const std::uint64_t address = next;
+  next = (next + bytes + kPage - 1) / kPage * kPage;
+  return address;
+}
+
+BundleBuilder::BundleBuilder(const graph::Graph& graph, const std::optional<cpu::Cpu>& processor, const ChosenLayouts& layouts) : graph_(graph), chosen_(layouts) {
   if (processor) library_.emplace(*processor);
   bundle_.name = graph_.name;
-  for (const ValueId input : graph_.inputs) bundle_.inputs.push_back(tensor(input));
-  if (free_borders) free_.insert(graph_.inputs.begin(), graph_.inputs.end());
+  for (const ValueId input : graph_.inputs) bundle_.inputs.push_back(add_value(input, chosen_.write(input)));
+}
+
+DeviceSpace& BundleBuilder::device(const isa::HardwareConfig& config) {
+  const auto known = std::find_if(devices_.begin(), devices_.end(), [&](const auto& device) { return device.first == config; });
+  if (known != devices_.end()) return known->second;
+  DeviceSpace space;
+  space.number = static_cast<std::int32_t>(devices_.size());
+  return devices_.emplace_back(config, std::move(space)).second;
 }
 
 TensorIndex BundleBuilder::add_tensor(std::string name, DType dtype, Shape shape, std::optional<NdArray> constant) {
@@ -40,53 +67,48 @@ TensorIndex BundleBuilder::add_tensor(std::string name, DType dtype, Shape shape
 
 TensorIndex BundleBuilder::add_constant(std::string name, const NdArray& value, const std::string& layout) {
   if (layout.empty()) return add_tensor(std::move(name), value.dtype(), value.shape(), value);
-  NdArray packed = schedule::pack(value, index_map(layout, value.shape(), name));
+  NdArray packed = pack(value, parsed(layout, value.shape(), name));
   const Shape shape = packed.shape();
   return add_tensor(std::move(name), value.dtype(), shape, std::move(packed));
 }
 
-// The value's tensor in the model's layout; made where there is none yet.
-TensorIndex BundleBuilder::tensor(ValueId id) {
-  const auto it = tensors_.find({id, kPlain});
-  if (it != tensors_.end()) return it->second;
-  const graph::Value& value = graph_.value(id);
-  return tensors_[{id, kPlain}] = add_tensor(value.name, value.type.dtype, value.type.shape, value.constant);
-}
+bool BundleBuilder::is_input(ValueId id) const { return std::find(graph_.inputs.begin(), graph_.inputs.end(), id) != graph_.inputs.end(); }
 
-TensorIndex BundleBuilder::result(ValueId id, const std::string& layout) {
-  layouts_[id] = layout;
-  if (layout.empty()) return tensor(id);
+// A tensor that holds the value in that layout, once it is computed.
+TensorIndex BundleBuilder::add_value(ValueId id, const std::string& layout) {
   const graph::Value& value = graph_.value(id);
-  const TensorIndex index = add_tensor(fmt::format("{}@{}", value.name, layout), value.type.dtype, index_map(layout, value.type.shape, value.name).physical_shape());
+  layouts_.emplace(id, layout);
+  // A free input has no other layout and keeps its name, however it lies.
+  const bool own_name = layout.empty() ? chosen_.write(id).empty() || !is_input(id) : is_input(id) && chosen_.write(id) == layout;
+  const std::string name = own_name ? value.name : fmt::format("{}@{}", value.name, layout.empty() ? "plain" : layout);
+  if (layout.empty()) return tensors_[{id, layout}] = add_tensor(name, value.type.dtype, value.type.shape);
+  const TensorIndex index = add_tensor(name, value.type.dtype, parsed(layout, value.type.shape, value.name).physical_shape());
   bundle_.tensors.back().layout = layout;
   bundle_.tensors.back().logical = value.name;
   return tensors_[{id, layout}] = index;
 }
 
+TensorIndex BundleBuilder::result(ValueId id, const std::string& layout) { return add_value(id, layout); }
+
+void BundleBuilder::add_view(ValueId value, ValueId root) {
+  const TensorIndex shown = in_layout(root, kPlain);
+  bundle_.tensors[static_cast<std::size_t>(result(value, kPlain))].view_of = shown;
+}
+
 TensorIndex BundleBuilder::in_layout(ValueId id, const std::string& layout) {
-  if (const auto it = tensors_.find({id, layout}); it != tensors_.end()) {
-    free_.erase(id);
-    return it->second;
-  }
+  if (const auto it = tensors_.find({id, layout}); it != tensors_.end()) return it->second;
   const graph::Value& value = graph_.value(id);
-  const std::string from = layouts_.count(id) ? layouts_.at(id) : kPlain;
-  if (from == layout) return tensor(id);
-  if (value.constant) return tensors_[{id, layout}] = add_constant(fmt::format("{}@{}", value.name, layout), *value.constant, layout);
-  if (free_.erase(id) != 0) {
-    // The first kernel that reads an input decides how it lies.
-    const TensorIndex index = tensors_.at({id, kPlain});
-    bundle::Tensor& input = bundle_.tensors[static_cast<std::size_t>(index)];
-    input.shape = index_map(layout, value.type.shape, value.name).physical_shape();
-    input.layout = layout;
-    input.logical = value.name;
-    tensors_.erase({id, kPlain});
-    layouts_[id] = layout;
-    return tensors_[{id, layout}] = index;
+  if (value.constant) {
+    const std::string name = layout.empty() ? value.name : fmt::format("{}@{}", value.name, layout);
+    return tensors_[{id, layout}] = add_constant(name, *value.constant, layout);
   }
-  const TensorIndex source = tensors_.at({id, from});
-  const TensorIndex target = result(id, layout);
-  layouts_[id] = from;
-  add_program("relayout " + value.name, {}, cpu::relayout_program(value.type, from, layout), {source}, {target});
+  const std::string from = layouts_.at(id);
+  const TensorIndex source = tensors_.at({id, from}), target = add_value(id, layout);
+  if (same_bytes(parsed(from, value.type.shape, value.name), parsed(layout, value.type.shape, value.name))) {
+    bundle_.tensors[static_cast<std::size_t>(target)].view_of = source;
+    return target;
+  }
+  add_program("relayout " + value.name, {}, relayout_program(value.type, from, layout), {source}, {target});
   return target;
 }
 
@@ -121,8 +143,17 @@ std::vector<std::string> BundleBuilder::origins(const std::vector<graph::NodeId>
 }
 
 Result<Assembled> BundleBuilder::finish() {
-  for (const ValueId output : graph_.outputs) bundle_.outputs.push_back(in_layout(output, free_borders_ && layouts_.count(output) ? layouts_.at(output) : kPlain));
+  for (const ValueId output : graph_.outputs) {
+    const auto layout = chosen_.outputs.find(output);
+    bundle_.outputs.push_back(in_layout(output, layout == chosen_.outputs.end() ? kPlain : layout->second));
+  }
+  // Steps of one device see all of its memory.
+  for (bundle::Step& step : bundle_.steps)
+    if (auto* accel = std::get_if<bundle::AccelStep>(&step))
+      for (const auto& [config, space] : devices_)
+        if (space.number == accel->memory) accel->dram_bytes = space.next - accel->dram_base;
   Assembled result;
+  result.memory = plan_memory(bundle_);
   if (library_ && !library_->empty()) {
     DOVETAIL_TRY(library_->finish(bundle_));
     result.kernels = library_->report();

@@ -2,9 +2,9 @@
 // packing constants or by relayout steps on the host.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +12,9 @@
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "compiler/graph/graph.h"
+#include "compiler/plan_memory.h"
 #include "compiler/target/cpu/library.h"
+#include "isa/config.h"
 #include "loops/ir.h"
 
 namespace dovetail {
@@ -29,27 +31,43 @@ struct Assembled {
   bundle::Bundle bundle;
   std::vector<GroupReport> groups;
   std::vector<cpu::KernelReport> kernels;
+  MemoryPlan memory;
 };
 
-// Layouts are index maps (compiler/schedule/index_map.h); empty: as the model has it.
+// The memory that all accelerator steps of one device share, as far as it is given out.
+struct DeviceSpace {
+  static constexpr std::uint64_t kBase = 0x1000;                            // page 0 stays unused, so that a null address is never right
+  std::int32_t number = 0;                                                  // bundle::AccelStep::memory
+  std::uint64_t next = kBase;
+  std::map<std::pair<graph::ValueId, std::string>, std::uint64_t> tensors;  // address of a value in a layout
+
+  std::uint64_t allocate(std::uint64_t bytes);                              // to whole pages: an element of any memory has at most 4096 bytes
+};
+
+struct ChosenLayouts;  // compiler/target/target.h
+
+// Layouts: compiler/layout.h.
 class BundleBuilder {
  public:
-  // `processor`: for which host programs become machine code; without one they are interpreted. `free_borders`: inputs and outputs of the bundle lie as
-  // their readers and writers like them best.
-  BundleBuilder(const graph::Graph& graph, const std::optional<cpu::Cpu>& processor, bool free_borders);
+  // `processor`: for which host programs become machine code; without one they are interpreted. Both references outlive the builder.
+  BundleBuilder(const graph::Graph& graph, const std::optional<cpu::Cpu>& processor, const ChosenLayouts& layouts);
 
   const graph::Graph& graph() const { return graph_; }
-  const std::map<graph::ValueId, std::string>& layouts() const { return layouts_; }  // in which each value was computed
-  const std::set<graph::ValueId>& free() const { return free_; }                     // inputs of the model that nothing has read yet
 
   // ---- Tensors
-  // The value in that layout, made where it does not exist yet. Precondition: a step computes it already, or it is an input or a constant.
+  // The value in that layout: where it does not exist yet, packed if it is a constant, seen as another if the bytes are the same, else copied by a
+  // step. Precondition: a step computes it already, or it is an input or a constant.
   bundle::TensorIndex in_layout(graph::ValueId value, const std::string& layout);
   // A tensor for a value that a step is about to compute in that layout.
   bundle::TensorIndex result(graph::ValueId value, const std::string& layout);
+  // The value is `root`'s bytes in another shape: no step computes it. Both lie as the model has them.
+  void add_view(graph::ValueId value, graph::ValueId root);
   // A tensor that is no value of the graph.
   bundle::TensorIndex add_tensor(std::string name, DType dtype, Shape shape, std::optional<NdArray> constant = std::nullopt);
   bundle::TensorIndex add_constant(std::string name, const NdArray& value, const std::string& layout);
+
+  // ---- Memory of accelerators
+  DeviceSpace& device(const isa::HardwareConfig& config);
 
   // ---- Steps
   void add_step(bundle::Step step) { bundle_.steps.push_back(std::move(step)); }
@@ -64,15 +82,16 @@ class BundleBuilder {
   Result<Assembled> finish();
 
  private:
-  bundle::TensorIndex tensor(graph::ValueId value);
+  bundle::TensorIndex add_value(graph::ValueId value, const std::string& layout);
+  bool is_input(graph::ValueId value) const;
 
   const graph::Graph& graph_;
-  bool free_borders_;
+  const ChosenLayouts& chosen_;
   std::optional<cpu::KernelLibrary> library_;
   bundle::Bundle bundle_;
   std::map<std::pair<graph::ValueId, std::string>, bundle::TensorIndex> tensors_;
-  std::map<graph::ValueId, std::string> layouts_;
-  std::set<graph::ValueId> free_;
+  std::map<graph::ValueId, std::string> layouts_;  // in which a value was computed
+  std::vector<std::pair<isa::HardwareConfig, DeviceSpace>> devices_;
   std::vector<GroupReport> groups_;
 };
 

@@ -255,4 +255,11 @@ std::optional<Offload> offload_from_name(std::string_view name) {
 
 Result<Partition> partition(const Graph& graph, const PartitionOptions& options) { return Partitioner(graph, options).run(); }
 
+void expose_all(Partition& parts) {
+  for (PartitionRegion& part : parts.regions) {
+    part.region.outputs.clear();
+    for (const Match& match : part.region.matches) part.region.outputs.insert(part.region.outputs.end(), match.outputs.begin(), match.outputs.end());
+  }
+}
+
 }  // namespace dovetail

@@ -57,4 +57,7 @@ struct Partition {
 // Errors: an unknown target or node name; a placement that no pattern allows; with `strict`, every node that no listed target takes.
 Result<Partition> partition(const graph::Graph& graph, const PartitionOptions& options);
 
+// Every match's results leave its region: for comparing a run with the reference, operation by operation.
+void expose_all(Partition& parts);
+
 }  // namespace dovetail

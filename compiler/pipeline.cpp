@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "compiler/assemble.h"
+#include "compiler/choose_layouts.h"
 #include "compiler/ops/op.h"
 #include "compiler/partition.h"
 #include "compiler/passes/eliminate_common_subexpressions.h"
@@ -91,7 +92,7 @@ struct Stage {
   std::string_view name;
   bool whole;  // of the whole model: one may stop after it. The others come from inside a region, once per operation or region
 };
-constexpr Stage kStages[] = {{"import", true},    {"integer", true},   {"graph", true},   {"partition", true}, {"groups", false}, {"loops", false},
+constexpr Stage kStages[] = {{"import", true},    {"integer", true},   {"graph", true},   {"partition", true}, {"layouts", true}, {"groups", false}, {"loops", false},
                              {"trace", false},    {"schedule", false}, {"stream", false}, {"bundle", true}};
 
 class Pipeline {
@@ -133,14 +134,24 @@ class Pipeline {
     dump("partition", [&] { return placement_text(result.placement); });
     if (stop("partition")) return finish(std::move(result));
 
+    if (options_.expose_all) expose_all(parts);
+    LayoutPlan layouts;
+    DOVETAIL_TRY(timed("layouts", [&]() -> Result<void> {
+      DOVETAIL_ASSIGN(layouts, choose_layouts(graph, parts, {options_.free_borders, options_.choose_layouts}));
+      return {};
+    }));
+    dump("layouts", [&] { return to_string(graph, layouts); });
+    relayouts_ = relayout_report(graph, layouts);
+    if (stop("layouts")) return finish(std::move(result));
+
     DOVETAIL_TRY(timed("code", [&]() -> Result<void> {
-      const AssembleOptions code{processor_, options_.expose_all ? Expose::all : Expose::needed, options_.free_borders};
-      DOVETAIL_ASSIGN(Assembled assembled, assemble(graph, parts, code, [&](std::string_view stage, std::string_view text) {
+      DOVETAIL_ASSIGN(Assembled assembled, assemble(graph, parts, layouts, processor_, [&](std::string_view stage, std::string_view text) {
                         dump(stage, [&] { return std::string(text); });
                       }));
       result.bundle = std::move(assembled.bundle);
       groups_ = std::move(assembled.groups);
       kernels_ = std::move(assembled.kernels);
+      memory_ = assembled.memory;
       return bundle::verify(result.bundle);
     }));
     result.bundle.report = report(result);
@@ -254,6 +265,16 @@ class Pipeline {
     return text;
   }
 
+  static Json relayout_report(const graph::Graph& graph, const LayoutPlan& layouts) {
+    Json rows = Json::array();
+    for (const Relayout& relayout : layouts.relayouts) {
+      Json readers = Json::array();
+      for (const graph::NodeId reader : relayout.readers) readers.push_back(graph.node(reader).name);
+      rows.push_back({{"value", graph.value(relayout.value).name}, {"from", relayout.from}, {"to", relayout.to}, {"bytes", relayout.bytes}, {"readers", readers}});
+    }
+    return rows;
+  }
+
   Json report(const Compiled& result) const {
     Json nodes = Json::array();
     for (const NodePlacement& row : result.placement) nodes.push_back({{"node", row.node}, {"op", row.op}, {"target", row.target}, {"why", row.why}});
@@ -264,7 +285,8 @@ class Pipeline {
     Json kernels = Json::array();
     for (const cpu::KernelReport& kernel : kernels_)
       kernels.push_back({{"symbol", kernel.symbol}, {"uses", kernel.uses}, {"code_bytes", kernel.code_bytes}, {"compile_seconds", kernel.seconds}, {"notes", kernel.notes}});
-    return Json{{"groups", groups}, {"kernels", kernels}, {"model", result.imported.name}, {"hardware", isa::config_to_json(options_.hardware)}, {"nodes", nodes}, {"passes", passes_}, {"stages", stages}};
+    const Json memory{{"bytes", memory_.bytes}, {"bound_bytes", memory_.bound_bytes}, {"sum_bytes", memory_.sum_bytes}};
+    return Json{{"memory", memory}, {"relayouts", relayouts_}, {"groups", groups}, {"kernels", kernels}, {"model", result.imported.name}, {"hardware", isa::config_to_json(options_.hardware)}, {"nodes", nodes}, {"passes", passes_}, {"stages", stages}};
   }
 
   const CompileOptions& options_;
@@ -274,6 +296,8 @@ class Pipeline {
   double tolerance_ = 0;
   std::vector<GroupReport> groups_;
   std::vector<cpu::KernelReport> kernels_;
+  Json relayouts_ = Json::array();
+  MemoryPlan memory_;
 };
 
 }  // namespace

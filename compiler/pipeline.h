@@ -34,6 +34,7 @@ struct CompileOptions {
   // Processor class whose machine code runs host nodes (compiler/target/cpu/cpu.h); "interpreter": their loop programs are interpreted.
   std::string cpu = "native";
   bool fuse = true;                                // host nodes to kernels
+  bool choose_layouts = true;                      // for the whole graph; else every kernel takes those that it likes best
   bool free_borders = false;                       // the model's inputs and outputs lie as the kernels like them best, as their tensors say
   passes::PassContext context;                     // its level says which passes run
   std::vector<std::string> with_passes, without_passes;  // by name, whatever the level says; see pass_table()

@@ -2,6 +2,7 @@
 // Float programs may be run in binary64 (`Precision::wide`), which gives the reference y64 of the error bound in docs/architecture.md.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -32,6 +33,10 @@ std::shared_ptr<const CompiledProgram> compile(const Program& program, const Cor
 // `arguments`: the input and constant parameters in parameter order. Returns the outputs in parameter order. Errors: dtype or shape mismatch,
 // an index out of bounds (block, buffer, index and extent named), integer division by zero, a read of an element never written.
 Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const NdArray> arguments);
+
+// The same on memory of the caller's: `arguments` the inputs and constants, `results` the outputs, in parameter order, each as large as its
+// buffer and none overlapping another. Nothing is copied. Preconditions: native precision, one span per parameter, sizes right.
+Result<void> run(const CompiledProgram& program, std::span<const std::span<const std::byte>> arguments, std::span<const std::span<std::byte>> results);
 
 // compile + run.
 Result<std::vector<NdArray>> evaluate(const Program& program, std::span<const NdArray> arguments, const IntrinsicTable& intrinsics = {},

@@ -2,9 +2,11 @@
 // machine code, accelerator steps on a simulator.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -64,13 +66,13 @@ class Executor {
   // Compiles host programs and builds the simulators; the bundle is verified.
   static Result<Executor> make(bundle::Bundle bundle, const MakeSimulator& make_simulator, const ExecutorOptions& options = {});
 
-  // `inputs` by name. Missing, superfluous, wrongly typed or shaped ones are diagnosed together. Every run begins with
+  // `inputs` by name; of a bundle for several shapes, the program for theirs runs. Missing, superfluous, wrongly typed or shaped ones are diagnosed together. Every run begins with
   // SRAM as after power-up and the image as laid out by the compiler. Not to be called from two threads at once:
   // simulators and the storage of tensors are kept from run to run.
   Result<RunResult> run(const std::map<std::string, NdArray>& inputs, const RunOptions& options = {});
 
   // An output of the last run, until the next. Precondition: a graph output of that name that a step has computed.
-  const NdArray& output(std::string_view name) const;
+  std::span<const std::byte> output(std::string_view name) const;
 
   const bundle::Bundle& bundle() const;
 

@@ -1,40 +1,32 @@
 // A bundle's step made ready to run.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/ndarray.h"
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "runtime/executor.h"
+#include "runtime/memory.h"
 
 namespace dovetail::runtime {
-
-// The value of a tensor as it stands before the step: an input, a constant or an earlier result.
-using TensorValue = std::function<const NdArray&(bundle::TensorIndex tensor)>;
-
-// Storage of a tensor that the step computes; it has the tensor's type and shape, and whatever contents.
-using TensorSlot = std::function<NdArray&(bundle::TensorIndex tensor)>;
 
 class ReadyStep {
  public:
   virtual ~ReadyStep() = default;
   virtual std::string_view name() const = 0;
   virtual std::string_view target() const = 0;
-  virtual const std::vector<bundle::TensorIndex>& outputs() const = 0;
-  // Writes all outputs. Counters are those of a simulator, where one ran.
-  virtual Result<simulator::Counters> run(const TensorValue& value, const TensorSlot& slot) = 0;
+  // Reads its arguments and writes all its results where they lie. Counters are those of a simulator, where one ran.
+  virtual Result<simulator::Counters> run(TensorMemory& memory) = 0;
   // Of the launches of the last run, in order; empty where nothing has a clock.
   virtual std::vector<simulator::LaunchTrace> timing() const { return {}; }
 };
 
-// `bundle` and the step of it outlive what is made, which keeps references into them.
-Result<std::unique_ptr<ReadyStep>> make_host_step(const bundle::Bundle& bundle, const bundle::HostStep& step);
+// The step outlives what is made, which keeps references into it.
+Result<std::unique_ptr<ReadyStep>> make_host_step(const bundle::HostStep& step);
 // The shared object of a bundle's kernels, loaded, with the threads that run them.
 class CpuDevice;
 Result<std::shared_ptr<CpuDevice>> load_cpu(const bundle::Bundle& bundle, int threads);

@@ -87,7 +87,7 @@ Result<Candidate> candidate(std::string name, const graph::Graph& graph, const N
   runtime::RunOptions in_place;
   in_place.copy_outputs = false;
   return Candidate{std::move(name), [=]() mutable { executor.run(*inputs, in_place).value(); },
-                   [=] { return unpacked(executor.output(result_tensor.name), result_tensor.layout, shape); }};
+                   [=] { return unpacked({result_tensor.dtype, result_tensor.shape, executor.output(result_tensor.name)}, result_tensor.layout, shape); }};
 }
 
 Result<std::vector<Candidate>> candidates(const graph::Graph& graph, const NdArray& input, int threads) {

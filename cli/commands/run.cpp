@@ -65,8 +65,9 @@ class Run : public Command {
     DOVETAIL_ASSIGN(auto executor, runtime::Executor::make(std::move(loaded), make_simulator, executor_options));
     runtime::RunOptions options;
     options.keep_tensors = check_;
-    const auto result = executor.run(inputs.tensors, options);
+    auto result = executor.run(inputs.tensors, options);
     if (!result.ok()) return fail(Exit::failed, result.errors());
+    if (check_) add_logical_tensors(executor.bundle(), model->compiled.integer, *result);
 
     RunFacts facts{model_.model, engine_, &executor.bundle(),  model ? &*model : nullptr,
                    &*result,     {},      inputs.announcements};

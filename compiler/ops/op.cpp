@@ -27,6 +27,8 @@ Result<void> infer(graph::Graph& graph, graph::NodeId node) {
   DOVETAIL_TRY(check_signature(*def, operands));
   DOVETAIL_ASSIGN(Types types, def->infer(operands));
   const std::vector<graph::ValueId>& outputs = graph.node(node).outputs;
+  if (outputs.size() < types.size())
+    return refuse(operands, fmt::format("it names {} outputs, the operator always has {}", outputs.size(), types.size()), "name all of them, even those that nothing reads");
   DOVETAIL_CHECK(types.size() == outputs.size(), fmt::format("{}: {} types for {} outputs", def->op, types.size(), outputs.size()));
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].valid()) graph.value(outputs[i]).type = std::move(types[i]);

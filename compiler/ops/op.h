@@ -49,6 +49,8 @@ struct OpDef {
   std::vector<int> compile_time_inputs = {};
   // Arity, dtypes and attributes, checked before `infer` runs: an input or attribute that is not listed is refused, never ignored.
   Signature signature = {};
+  // The result holds the first input's elements in the same row-major order: where both lie as the model has them there is nothing to compute.
+  bool reshapes = false;
 };
 
 // All operators, sorted by name. `find` returns null where unknown.

@@ -101,10 +101,10 @@ Result<loops::Program> define(const Operands& operands) {
 std::vector<OpDef> reshape_ops() {
   constexpr auto integer = AttributeKind::integer;
   return {
-      {"Flatten", Category::injective, infer_flatten, define, {}, {{{"input"}}, {{"axis", integer}}}},
-      {"Reshape", Category::injective, infer_reshape, define, {1}, {{{"data"}, {"shape", kInt64}}, {{"allowzero", integer}}}},
-      {"Squeeze", Category::injective, infer_squeeze, define, {1}, {{{"data"}, {"axes", kInt64, 0, Presence::optional}}}},
-      {"Unsqueeze", Category::injective, infer_unsqueeze, define, {1}, {{{"data"}, {"axes", kInt64}}}},
+      {"Flatten", Category::injective, infer_flatten, define, {}, {{{"input"}}, {{"axis", integer}}}, true},
+      {"Reshape", Category::injective, infer_reshape, define, {1}, {{{"data"}, {"shape", kInt64}}, {{"allowzero", integer}}}, true},
+      {"Squeeze", Category::injective, infer_squeeze, define, {1}, {{{"data"}, {"axes", kInt64, 0, Presence::optional}}}, true},
+      {"Unsqueeze", Category::injective, infer_unsqueeze, define, {1}, {{{"data"}, {"axes", kInt64}}}, true},
   };
 }
 

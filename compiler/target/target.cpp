@@ -1,17 +1,19 @@
 #include "compiler/target/target.h"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "compiler/ops/op.h"
-#include "compiler/target/cpu/relayout.h"
+#include "compiler/target/cpu/operations.h"
 
 namespace dovetail {
 
 using graph::Graph;
 using graph::NodeId;
+using graph::ValueId;
 
 std::vector<NodeId> Region::nodes() const {
   std::vector<NodeId> all;
@@ -94,6 +96,34 @@ PatternRow pattern_row(std::string name, std::string_view text, decltype(Pattern
   auto pattern = pattern::parse(text);
   DOVETAIL_CHECK(pattern.ok(), to_string(pattern.errors()));
   return {std::move(name), *std::move(pattern), std::move(take)};
+}
+
+Result<RegionOffer> Target::offer_layouts(const Graph& graph, const Region& region) const {
+  KernelOffer kernel{region.matches.back().nodes.back()};
+  LayoutVariable plain{{""}};
+  for (const ValueId input : region.inputs)
+    if (!graph.is_constant(input)) plain.reads.push_back(input);
+  // Inner values too: a region may be asked for them.
+  for (const NodeId node : region.nodes())
+    for (const ValueId output : graph.node(node).outputs)
+      if (output.valid()) plain.writes.push_back(output);
+  kernel.variables.push_back(std::move(plain));
+  return RegionOffer{{std::move(kernel)}};
+}
+
+namespace {
+
+const std::string kPlain;
+
+}  // namespace
+
+const std::string& ChosenLayouts::read(NodeId kernel, ValueId value) const {
+  const auto it = reads.find({kernel, value});
+  return it == reads.end() ? kPlain : it->second;
+}
+const std::string& ChosenLayouts::write(ValueId value) const {
+  const auto it = writes.find(value);
+  return it == writes.end() ? kPlain : it->second;
 }
 
 }  // namespace dovetail

@@ -7,10 +7,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -54,21 +54,38 @@ struct Region {
   std::vector<graph::NodeId> nodes() const;
 };
 
-// Index maps (compiler/schedule/index_map.h) by value; a value without one lies as the model has it.
+// Layouts (compiler/layout.h) by value; a value without one lies as the model has it.
 using Layouts = std::map<graph::ValueId, std::string>;
 
-// How values lie when a region begins.
-struct Surroundings {
-  Layouts layouts;                // of values that earlier regions have computed
-  std::set<graph::ValueId> free;  // inputs of the model that nothing has read yet: the first reader decides how they lie
+// Operands of a kernel that lie alike, in whichever of some layouts is chosen for them.
+struct LayoutVariable {
+  std::vector<std::string> layouts;             // each once; the first is what the kernel likes best
+  std::vector<double> costs = {};               // of each, in bytes moved; empty: none costs anything
+  std::vector<graph::ValueId> reads, writes;
 };
+// What a kernel can work on. choose_layouts decides.
+struct KernelOffer {
+  // Where two variables take different layouts, the kernel copies in passing: slower by so many bytes moved.
+  struct Passage {
+    std::size_t from, to;                       // among `variables`
+    double cost = 0;
+  };
+  graph::NodeId last;                           // of the kernel's nodes: no other kernel has it as its last
+  std::vector<LayoutVariable> variables = {};   // every value that it reads or writes belongs to one; constants may be left out
+  std::vector<Passage> passages = {};
+};
+struct RegionOffer {
+  std::vector<KernelOffer> kernels;
+  std::any prepared = {};                       // the target's own, for generate()
+};
+// What was chosen for the whole graph.
+struct ChosenLayouts {
+  std::map<std::pair<graph::NodeId, graph::ValueId>, std::string> reads;  // by kernel
+  Layouts writes;                                                         // of every value, inputs of the model included
+  Layouts outputs;                                                        // in which the model's outputs are handed out
 
-// A region ready to be emitted.
-struct RegionPlan {
-  Layouts wants;   // of the region's inputs, as its first reader takes them
-  Layouts leaves;  // of the values it computes
-  // Appends the region's steps. Called once, after those of all regions that it reads from.
-  std::function<Result<void>(BundleBuilder& builder)> emit;
+  const std::string& read(graph::NodeId kernel, graph::ValueId value) const;
+  const std::string& write(graph::ValueId value) const;
 };
 
 // Dumps of a region's inner stages, one call per operation or region: "loops", "schedule", "trace", "stream".
@@ -86,8 +103,11 @@ class Target {
   virtual Cost cost(const graph::Graph& graph, const Match& match) const = 0;
   // Seconds that it takes to bring a tensor over a region's border, in either direction: copy and relayout. 0 where code on the host reads and writes it.
   virtual double border_seconds(const graph::TensorType& type) const = 0;
-  // Pure: no state is kept from region to region.
-  virtual Result<RegionPlan> plan(const graph::Graph& graph, const Region& region, const Surroundings& surroundings, const Dump& dump) const = 0;
+  // The layouts in which the region's kernels can read and write. Default: one kernel, everything as the model has it.
+  virtual Result<RegionOffer> offer_layouts(const graph::Graph& graph, const Region& region) const;
+  // Appends the region's steps. Called once, after those of all regions that it reads from. `offer` is the target's own answer for the region, `chosen` what
+  // was made of it. Pure but for the builder: no state is kept from region to region.
+  virtual Result<void> generate(const Region& region, const RegionOffer& offer, const ChosenLayouts& chosen, BundleBuilder& builder, const Dump& dump) const = 0;
 };
 using TargetPointer = std::shared_ptr<const Target>;
 

@@ -46,23 +46,17 @@ class CTarget : public Target {
   // It reads and writes the tensors where they are.
   double border_seconds(const graph::TensorType&) const override { return 0; }
 
-  Result<RegionPlan> plan(const Graph& graph, const Region& region, const Surroundings&, const Dump& dump) const override {
+  // Arrays as the model has them, on both sides: what offer_layouts says for a target that does not say anything else.
+  Result<void> generate(const Region& region, const RegionOffer&, const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
     std::vector<ValueId> arguments;
-    const std::string source = generate(graph, region, arguments);
+    const std::string source = backend_c::generate(builder.graph(), region, arguments);
     if (dump) dump("stream", source);
-    DOVETAIL_ASSIGN(const std::vector<std::byte> object, compile_c(source));
-    RegionPlan plan;
-    // Arrays as the model has them, on both sides.
-    for (const ValueId input : region.inputs) plan.wants[input] = "";
-    for (const ValueId output : region.outputs) plan.leaves[output] = "";
-    plan.emit = [region, arguments, object](BundleBuilder& builder) -> Result<void> {
-      bundle::ExternStep step{region.name, builder.origins(region.nodes()), "c", object, {}, {}};
-      for (const ValueId argument : arguments) step.arguments.push_back(builder.in_layout(argument, ""));
-      for (const ValueId output : region.outputs) step.results.push_back(builder.result(output, ""));
-      builder.add_step(std::move(step));
-      return {};
-    };
-    return plan;
+    DOVETAIL_ASSIGN(std::vector<std::byte> object, compile_c(source));
+    bundle::ExternStep step{region.name, builder.origins(region.nodes()), "c", std::move(object), {}, {}};
+    for (const ValueId argument : arguments) step.arguments.push_back(builder.in_layout(argument, ""));
+    for (const ValueId output : region.outputs) step.results.push_back(builder.result(output, ""));
+    builder.add_step(std::move(step));
+    return {};
   }
 
  private:

@@ -39,36 +39,40 @@ NdArray widened(const NdArray& array) {
   return result;
 }
 
-// The memory of one run. Inputs are read where they are; everything else is owned.
+// The memory of one run. Parameters may lie with the caller; everything else is owned.
 struct Memory {
   std::vector<NdArray> owned;
   std::vector<std::byte*> buffers;
-  std::vector<std::size_t> owner;  // by buffer: its place in `owned`, where it has one
   std::vector<std::vector<std::uint8_t>> defined_storage;
   std::vector<std::uint8_t*> defined;
 };
 
-Memory make_memory(const CompiledProgram& program, std::span<const NdArray> arguments) {
+// `place(info)` is where a buffer lies already, null where it is to be owned.
+template <typename Place>
+Memory make_memory(const CompiledProgram& program, const Place& place) {
   Memory memory;
   const auto& buffers = program.bytecode.buffers;
   memory.owned.reserve(buffers.size());
   memory.defined_storage.reserve(buffers.size());
-  std::size_t next_argument = 0;
   for (const BufferInfo& info : buffers) {
-    const bool is_input = info.parameter >= 0 && program.parameters[static_cast<std::size_t>(info.parameter)].role != ParameterRole::output;
-    const NdArray* argument = is_input ? &arguments[next_argument++] : nullptr;
-    memory.owner.push_back(memory.owned.size());
-    if (argument != nullptr && argument->dtype() == info.storage) {
-      // Programs do not store to their inputs (verified), so the cast is never used to write.
-      memory.buffers.push_back(const_cast<std::byte*>(argument->bytes().data()));
-    } else {
-      memory.owned.push_back(argument != nullptr ? widened(*argument) : NdArray(info.storage, info.buffer->shape));
-      memory.buffers.push_back(memory.owned.back().bytes().data());
-    }
+    std::byte* there = info.parameter >= 0 ? place(info) : nullptr;
+    if (there == nullptr) there = memory.owned.emplace_back(info.storage, info.buffer->shape).bytes().data();
+    memory.buffers.push_back(there);
     memory.defined_storage.emplace_back(info.tracked ? static_cast<std::size_t>(info.count) : 0, std::uint8_t{0});
     memory.defined.push_back(info.tracked ? memory.defined_storage.back().data() : nullptr);
   }
   return memory;
+}
+
+// Positions of the program's parameters among its arguments or its results.
+std::vector<std::size_t> positions(const CompiledProgram& program) {
+  std::vector<std::size_t> positions;
+  std::size_t arguments = 0, results = 0;
+  for (const Parameter& parameter : program.parameters) positions.push_back(parameter.role == ParameterRole::output ? results++ : arguments++);
+  return positions;
+}
+bool is_output(const CompiledProgram& program, const BufferInfo& info) {
+  return program.parameters[static_cast<std::size_t>(info.parameter)].role == ParameterRole::output;
 }
 
 // Registers, and where each one's lanes are.
@@ -121,12 +125,8 @@ Diagnostics unwritten_outputs(const CompiledProgram& program, const Memory& memo
   return errors;
 }
 
-}  // namespace
-
-Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const NdArray> arguments) {
-  if (Diagnostics errors = check_arguments(program, arguments); !errors.empty()) return errors;
+Result<void> run(const CompiledProgram& program, Memory& memory) {
   const Bytecode& code = program.bytecode;
-  Memory memory = make_memory(program, arguments);
   Registers registers(code);
   std::vector<std::int64_t> affine = code.affine_roots;
   std::vector<std::int64_t> left(code.loops.size());
@@ -140,15 +140,38 @@ Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const
               .bytecode = &code};
   for (const Instr* instr = code.code.data(); instr != nullptr;) instr = instr->kernel(instr, frame);
   if (frame.failed != nullptr) return failure(program, frame);
-  if (Diagnostics errors = unwritten_outputs(program, memory); !errors.empty()) return errors;
+  return unwritten_outputs(program, memory);
+}
 
-  std::vector<NdArray> outputs;
-  for (const Parameter& parameter : program.parameters) {
-    if (parameter.role != ParameterRole::output) continue;
-    const auto info = std::find_if(code.buffers.begin(), code.buffers.end(), [&](const BufferInfo& candidate) { return candidate.buffer == parameter.buffer; });
-    outputs.push_back(std::move(memory.owned[memory.owner[static_cast<std::size_t>(info - code.buffers.begin())]]));
-  }
+}  // namespace
+
+Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const NdArray> arguments) {
+  if (Diagnostics errors = check_arguments(program, arguments); !errors.empty()) return errors;
+  const std::vector<std::size_t> position = positions(program);
+  std::vector<NdArray> wide(arguments.size()), outputs(program.parameters.size() - arguments.size());
+  Memory memory = make_memory(program, [&](const BufferInfo& info) {
+    const std::size_t at = position[static_cast<std::size_t>(info.parameter)];
+    if (is_output(program, info)) return (outputs[at] = NdArray(info.storage, info.buffer->shape)).bytes().data();
+    // Programs do not store to their inputs (verified), so the cast is never used to write.
+    if (arguments[at].dtype() == info.storage) return const_cast<std::byte*>(arguments[at].bytes().data());
+    return (wide[at] = widened(arguments[at])).bytes().data();
+  });
+  DOVETAIL_TRY(run(program, memory));
   return outputs;
+}
+
+Result<void> run(const CompiledProgram& program, std::span<const std::span<const std::byte>> arguments, std::span<const std::span<std::byte>> results) {
+  DOVETAIL_CHECK(program.precision == Precision::native, "memory of the caller's holds the program's own types");
+  DOVETAIL_CHECK(arguments.size() + results.size() == program.parameters.size(), "one span per parameter");
+  const std::vector<std::size_t> position = positions(program);
+  Memory memory = make_memory(program, [&](const BufferInfo& info) {
+    const std::size_t at = position[static_cast<std::size_t>(info.parameter)];
+    const bool output = is_output(program, info);
+    const std::size_t bytes = static_cast<std::size_t>(info.count * size_bytes(info.storage));
+    DOVETAIL_CHECK((output ? results[at].size() : arguments[at].size()) == bytes, "the memory of " + info.buffer->name + " has the size of its buffer");
+    return output ? results[at].data() : const_cast<std::byte*>(arguments[at].data());
+  });
+  return run(program, memory);
 }
 
 }  // namespace dovetail::loops

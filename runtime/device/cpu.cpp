@@ -42,12 +42,11 @@ class CpuStep : public ReadyStep {
 
   std::string_view name() const override { return step_.name; }
   std::string_view target() const override { return "cpu"; }
-  const std::vector<bundle::TensorIndex>& outputs() const override { return step_.results; }
 
-  Result<simulator::Counters> run(const TensorValue& value, const TensorSlot& slot) override {
+  Result<simulator::Counters> run(TensorMemory& memory) override {
     buffers_.clear();
-    for (const bundle::TensorIndex argument : step_.arguments) buffers_.push_back(const_cast<std::byte*>(value(argument).bytes().data()));  // kernels only read them
-    for (const bundle::TensorIndex result : step_.results) buffers_.push_back(slot(result).bytes().data());
+    for (const bundle::TensorIndex argument : step_.arguments) buffers_.push_back(const_cast<std::byte*>(memory.read(argument).data()));  // kernels only read them
+    for (const bundle::TensorIndex result : step_.results) buffers_.push_back(memory.write(result).data());
     DOVETAIL_TRY(device_->host.run(kernel_, buffers_.data(), step_.failures, fmt::format("step {}", step_.name)));
     return simulator::Counters{};
   }

@@ -17,13 +17,12 @@ class ExternStep : public ReadyStep {
 
   std::string_view name() const override { return step_.name; }
   std::string_view target() const override { return step_.device; }
-  const std::vector<bundle::TensorIndex>& outputs() const override { return step_.results; }
 
-  Result<simulator::Counters> run(const TensorValue& value, const TensorSlot& slot) override {
+  Result<simulator::Counters> run(TensorMemory& memory) override {
     arguments_.clear();
     results_.clear();
-    for (const bundle::TensorIndex argument : step_.arguments) arguments_.push_back(value(argument).bytes());
-    for (const bundle::TensorIndex result : step_.results) results_.push_back(slot(result).bytes());
+    for (const bundle::TensorIndex argument : step_.arguments) arguments_.push_back(memory.read(argument));
+    for (const bundle::TensorIndex result : step_.results) results_.push_back(memory.write(result));
     if (const Result<void> ran = kernel_->run(arguments_, results_); !ran.ok()) {
       Diagnostics problems = ran.errors();
       for (Diagnostic& problem : problems) problem.where = problem.where.empty() ? fmt::format("step {}", step_.name) : fmt::format("step {}, {}", step_.name, problem.where);

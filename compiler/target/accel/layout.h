@@ -38,6 +38,8 @@ struct TensorLayout {
 
   // Index map (schedule/index_map.h) from the program shape to elements of `element_block` channels: the last two dimensions are one element.
   std::string index_map(std::int64_t element_block) const;
+  // The whole as a layout of the value (compiler/layout.h).
+  std::string text() const;
 };
 
 TensorLayout make_layout(const isa::HardwareConfig& config, std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w);

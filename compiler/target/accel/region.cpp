@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/plan_memory.h"
 #include "compiler/schedule/index_map.h"
 #include "compiler/target/accel/intrinsics.h"
 #include "compiler/target/accel/lower.h"
@@ -21,31 +22,24 @@ using graph::ValueId;
 
 namespace {
 
-constexpr std::uint64_t kDramBase = 0x1000;  // page 0 stays unused, so that a null address is never right
-
 std::vector<std::byte> bytes_of(const NdArray& array) { return {array.bytes().begin(), array.bytes().end()}; }
 
 class Builder {
  public:
-  Builder(const graph::Graph& graph, const std::vector<Operation>& operations, const isa::HardwareConfig& config, const Dump& dump)
-      : graph_(graph), operations_(operations), config_(config), codec_(config), intrinsics_(make_intrinsics(config)), dump_(dump) {}
+  Builder(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config, DeviceSpace& space, const Dump& dump)
+      : graph_(graph), operations_(spec.operations), layouts_(spec.layouts), addresses_(spec.addresses), config_(config), codec_(config), intrinsics_(make_intrinsics(config)),
+        space_(space), dump_(dump) {
+    step_.name = spec.name;
+    step_.config = config;
+    step_.memory = space.number;
+  }
 
-  Result<Region> build(const std::vector<ValueId>& outputs, std::string name) {
-    region_.step.name = std::move(name);
-    region_.step.config = config_;
-    DOVETAIL_TRY(lay_out_values());
-    std::set<ValueId> produced;
-    for (const Operation& operation : operations_) {
-      for (const ValueId input : operation.inputs)
-        if (!produced.count(input) && std::none_of(region_.inputs.begin(), region_.inputs.end(), [&](const PackedTensor& t) { return t.value == input; }))
-          region_.inputs.push_back({input, layouts_.at(input), addresses_.at(input)});
-      produced.insert(operation.output);
-    }
-    for (const ValueId output : outputs) region_.outputs.push_back({output, layouts_.at(output), addresses_.at(output)});
+  Result<bundle::AccelStep> build() {
+    place_inner_values();
     // Borders of tensors made here: written once, into the image. What comes from outside brings its own.
-    for (const auto& [value, layout] : layouts_)
-      if (produced.count(value) && !layout.border.empty())
-        segment("border of " + graph_.value(value).name, addresses_.at(value),
+    for (const Operation& operation : operations_)
+      if (const TensorLayout& layout = layouts_.at(operation.output); !layout.border.empty())
+        segment("border of " + graph_.value(operation.output).name, addresses_.at(operation.output),
                 std::vector<std::byte>(static_cast<std::size_t>(layout.bytes()), static_cast<std::byte>(layout.border_value)));
 
     Diagnostics errors;
@@ -54,54 +48,38 @@ class Builder {
         errors.insert(errors.end(), status.errors().begin(), status.errors().end());
     if (!errors.empty()) return errors;
     DOVETAIL_TRY(finish());
-    return std::move(region_);
+    return std::move(step_);
   }
 
  private:
   // ---- Memory -------------------------------------------------------------------------------------------------------------------
 
-  std::uint64_t allocate(std::uint64_t bytes) {
-    const std::uint64_t address = next_;
-    constexpr std::uint64_t kAlignment = 4096;  // an element of any memory has at most that many bytes
-    next_ = (next_ + bytes + kAlignment - 1) / kAlignment * kAlignment;
-    return address;
-  }
   void segment(std::string name, std::uint64_t address, std::vector<std::byte> bytes) {
-    if (!bytes.empty()) region_.step.segments.push_back({std::move(name), address, std::move(bytes)});
+    if (!bytes.empty()) step_.segments.push_back({std::move(name), address, std::move(bytes)});
   }
   std::uint64_t constant(const std::string& name, const NdArray& array) {
-    const std::uint64_t address = allocate(array.bytes().size());
+    const std::uint64_t address = space_.allocate(array.bytes().size());
     segment(name, address, bytes_of(array));
     return address;
   }
 
-  Result<void> lay_out_values() {
-    Diagnostics errors;
-    const auto add = [&](ValueId value) {
-      if (layouts_.count(value)) return;
-      const ImageShape shape = image_shape(graph_.value(value).type.shape);
-      layouts_[value] = make_layout(config_, shape.n, shape.c, shape.h, shape.w);
-    };
-    std::map<ValueId, bool> has_border;
-    for (const Operation& operation : operations_) {
-      add(operation.output);
-      for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
-        add(operation.inputs[i]);
-        const BorderNeed& need = operation.borders[i];
-        if (need.border.empty()) continue;
-        TensorLayout& layout = layouts_[operation.inputs[i]];
-        if (has_border[operation.inputs[i]] && layout.border_value != need.value)
-          errors.push_back({fmt::format("cannot lay out {}", graph_.value(operation.inputs[i]).name), region_.step.name,
-                            fmt::format("its consumers want borders of {} and {}", layout.border_value, need.value), "place one of them on the host"});
-        has_border[operation.inputs[i]] = true;
-        layout.border_value = need.value;
-        layout.border = {std::max(layout.border.top, need.border.top), std::max(layout.border.left, need.border.left),
-                         std::max(layout.border.bottom, need.border.bottom), std::max(layout.border.right, need.border.right)};
-      }
+  // Values that do not leave the region share memory as they come and go. A border is part of the image: it must be there from the start.
+  void place_inner_values() {
+    std::vector<ValueId> values;
+    std::vector<MemoryItem> items;
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      const ValueId value = operations_[i].output;
+      if (addresses_.count(value)) continue;
+      const auto at = static_cast<std::ptrdiff_t>(i);
+      bundle::LiveRange range{layouts_.at(value).border.empty() ? at : 0, at};
+      for (std::size_t user = i + 1; user < operations_.size(); ++user)
+        if (std::ranges::count(operations_[user].inputs, value) > 0) range.last = static_cast<std::ptrdiff_t>(user);
+      values.push_back(value);
+      items.push_back({static_cast<std::uint64_t>(layouts_.at(value).bytes()), range});
     }
-    if (!errors.empty()) return errors;
-    for (const auto& [value, layout] : layouts_) addresses_[value] = allocate(static_cast<std::uint64_t>(layout.bytes()));
-    return {};
+    constexpr std::uint64_t kPage = 4096;
+    const std::uint64_t base = space_.allocate(place_items(items, kPage));
+    for (std::size_t i = 0; i < values.size(); ++i) addresses_[values[i]] = base + items[i].offset;
   }
 
   // ---- Operations ---------------------------------------------------------------------------------------------------------------
@@ -172,24 +150,24 @@ class Builder {
   // ---- The whole step -----------------------------------------------------------------------------------------------------------
 
   Result<void> finish() {
-    bundle::AccelStep& step = region_.step;
-    const std::uint64_t uop_address = next_;
+    bundle::AccelStep& step = step_;
+    const std::uint64_t uop_address = space_.next;
     const std::vector<isa::Uop> uops = place_uops(stream_, config_, uop_address / static_cast<std::uint64_t>(config_.uop_bytes()));
     insert_tokens(stream_, config_);
     stream_.instructions.push_back({{{}, isa::Finish{}}, -1, static_cast<int>(operations_.size()) - 1});
 
     std::vector<std::byte> uop_bytes;
     for (const isa::Uop& uop : uops) DOVETAIL_TRY(codec_.encode(uop, uop_bytes));
-    allocate(uop_bytes.size());
+    space_.allocate(uop_bytes.size());
     step.uops = uops.size();
     segment("micro-ops", uop_address, std::move(uop_bytes));
     for (const StreamInstruction& item : stream_.instructions) step.program.push_back(item.instruction);
     DOVETAIL_ASSIGN(std::vector<std::byte> program, codec_.encode_program(step.program));
-    step.program_base = allocate(program.size());
+    step.program_base = space_.allocate(program.size());
     segment("program", step.program_base, std::move(program));
-    step.dram_base = kDramBase;
-    step.dram_bytes = next_ - kDramBase;
-    if (const std::uint64_t top = next_; config_.address_bits < 64 && top > std::uint64_t{1} << config_.address_bits)
+    step.dram_base = DeviceSpace::kBase;
+    step.dram_bytes = space_.next - DeviceSpace::kBase;
+    if (const std::uint64_t top = space_.next; config_.address_bits < 64 && top > std::uint64_t{1} << config_.address_bits)
       return Diagnostic{fmt::format("cannot plan the memory of {}", step.name), step.name,
                         fmt::format("it ends at {:#x}, {} address bits reach {:#x}", top, config_.address_bits, std::uint64_t{1} << config_.address_bits),
                         "raise `address_bits`"};
@@ -202,7 +180,7 @@ class Builder {
   void add_ranges() {
     for (std::size_t i = 0; i < stream_.instructions.size(); ++i) {
       const int node = stream_.instructions[i].node;
-      auto& ranges = region_.step.ranges;
+      auto& ranges = step_.ranges;
       if (i == 0 || stream_.instructions[i - 1].node != node) {
         const Operation& operation = operations_[static_cast<std::size_t>(node)];
         bundle::InstructionRange range{i, i, graph_.node(operation.nodes.back()).name, {}};
@@ -218,7 +196,7 @@ class Builder {
 
   // The generator's own claim is proven: any finding is our bug.
   Result<void> verify_step() const {
-    const bundle::AccelStep& step = region_.step;
+    const bundle::AccelStep& step = step_;
     std::vector<std::byte> image(step.dram_bytes);
     for (const bundle::Segment& segment : step.segments)
       std::memcpy(image.data() + (segment.address - step.dram_base), segment.bytes.data(), segment.bytes.size());
@@ -237,22 +215,50 @@ class Builder {
 
   const graph::Graph& graph_;
   const std::vector<Operation>& operations_;
+  const std::map<ValueId, TensorLayout>& layouts_;
+  std::map<ValueId, std::uint64_t> addresses_;
   const isa::HardwareConfig& config_;
   isa::Codec codec_;
   loops::IntrinsicTable intrinsics_;
+  DeviceSpace& space_;
   const Dump& dump_;
-  Region region_;
+  bundle::AccelStep step_;
   Stream stream_;
-  std::map<ValueId, TensorLayout> layouts_;
-  std::map<ValueId, std::uint64_t> addresses_;
-  std::uint64_t next_ = kDramBase;
 };
 
 }  // namespace
 
-Result<Region> build_region(const graph::Graph& graph, const std::vector<Operation>& operations, const std::vector<ValueId>& outputs,
-                            const isa::HardwareConfig& config, std::string name, const Dump& dump) {
-  return Builder(graph, operations, config, dump).build(outputs, std::move(name));
+Result<std::map<ValueId, TensorLayout>> region_layouts(const graph::Graph& graph, const std::vector<Operation>& operations, const isa::HardwareConfig& config) {
+  Diagnostics errors;
+  std::map<ValueId, TensorLayout> layouts;
+  const auto add = [&](ValueId value) {
+    if (layouts.count(value)) return;
+    const ImageShape shape = image_shape(graph.value(value).type.shape);
+    layouts[value] = make_layout(config, shape.n, shape.c, shape.h, shape.w);
+  };
+  std::set<ValueId> has_border;
+  for (const Operation& operation : operations) {
+    add(operation.output);
+    for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
+      const ValueId value = operation.inputs[i];
+      add(value);
+      const BorderNeed& need = operation.borders[i];
+      if (need.border.empty()) continue;
+      TensorLayout& layout = layouts[value];
+      if (!has_border.insert(value).second && layout.border_value != need.value)
+        errors.push_back({fmt::format("cannot lay out {}", graph.value(value).name), "", fmt::format("its consumers want borders of {} and {}", layout.border_value, need.value),
+                          "place one of them on the host"});
+      layout.border_value = need.value;
+      layout.border = {std::max(layout.border.top, need.border.top), std::max(layout.border.left, need.border.left), std::max(layout.border.bottom, need.border.bottom),
+                       std::max(layout.border.right, need.border.right)};
+    }
+  }
+  if (!errors.empty()) return errors;
+  return layouts;
+}
+
+Result<bundle::AccelStep> build_region(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config, DeviceSpace& space, const Dump& dump) {
+  return Builder(graph, spec, config, space, dump).build();
 }
 
 }  // namespace dovetail::accel

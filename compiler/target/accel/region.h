@@ -1,38 +1,34 @@
-// A region: operations that run as one accelerator step. Lays out its tensors, schedules and lowers each operation, plans the memory, places
+// A region: operations that run as one accelerator step. Says how its tensors lie, schedules and lowers each operation, plans the memory, places
 // micro-ops and tokens, and proves the result with isa/verify.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "bundle/bundle.h"
+#include "compiler/bundle_builder.h"
 #include "compiler/graph/graph.h"
 #include "compiler/target/accel/select.h"
+#include "compiler/target/target.h"
 
 namespace dovetail::accel {
 
-// A tensor that crosses the region's border, in its packed form.
-struct PackedTensor {
-  graph::ValueId value;
-  TensorLayout layout;
-  std::uint64_t address = 0;
+// How the values that the operations read and write lie, borders included.
+// Error: a value whose readers want borders of different values.
+Result<std::map<graph::ValueId, TensorLayout>> region_layouts(const graph::Graph& graph, const std::vector<Operation>& operations, const isa::HardwareConfig& config);
+
+// What a region is made of and where.
+struct RegionSpec {
+  std::string name;
+  const std::vector<Operation>& operations;                        // in execution order
+  const std::map<graph::ValueId, TensorLayout>& layouts;           // region_layouts of them
+  const std::map<graph::ValueId, std::uint64_t>& addresses;        // of the values that cross the region's border
 };
-
-struct Region {
-  bundle::AccelStep step;              // bindings are left to the caller, who knows the tensor indices
-  std::vector<PackedTensor> inputs, outputs;
-};
-
-// `operations` in execution order. `outputs`: values that are read outside.
-Result<Region> build_region(const graph::Graph& graph, const std::vector<Operation>& operations, const std::vector<graph::ValueId>& outputs,
-                            const isa::HardwareConfig& config, std::string name, const Dump& dump);
-
-// Host programs between the logical form of an int8 value and its packed form: parameter "in0", output "out0".
-loops::Program pack_program(const std::string& name, const Shape& logical, const TensorLayout& layout);
-loops::Program unpack_program(const std::string& name, const Shape& logical, const TensorLayout& layout);
+// The step; bindings are left to the caller, who knows the tensor indices. Takes from `space` what else it needs: values that do not cross the border (those
+// that do not live at the same time share memory), constants, micro-ops and the program. The step's memory reaches to the end of what `space` has given out.
+Result<bundle::AccelStep> build_region(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config, DeviceSpace& space, const Dump& dump);
 
 }  // namespace dovetail::accel

@@ -1,6 +1,7 @@
 #include "compiler/target/accel/target.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -34,18 +35,34 @@ class AccelTarget : public Target {
                                                                    : fmt::format("no accelerator pattern takes {}", op);
   }
 
-  Result<RegionPlan> plan(const Graph& graph, const dovetail::Region& part, const Surroundings&, const Dump& dump) const override {
-    std::vector<Operation> operations;
-    for (const Match& match : part.matches) operations.push_back(operation_of(match));
-    DOVETAIL_ASSIGN(Region built, build_region(graph, operations, part.outputs, hardware_, part.name, dump));
-    RegionPlan plan;
-    for (const PackedTensor& input : built.inputs) plan.wants[input.value] = "";
-    for (const PackedTensor& output : built.outputs) plan.leaves[output.value] = "";
-    plan.emit = [region = std::make_shared<Region>(std::move(built))](BundleBuilder& builder) -> Result<void> {
-      emit(std::move(*region), builder);
-      return {};
+  Result<RegionOffer> offer_layouts(const Graph& graph, const dovetail::Region& part) const override {
+    Prepared prepared;
+    for (const Match& match : part.matches) prepared.operations.push_back(operation_of(match));
+    DOVETAIL_ASSIGN(prepared.layouts, region_layouts(graph, prepared.operations, hardware_));
+    KernelOffer kernel{part.matches.back().nodes.back()};
+    for (const ValueId input : part.inputs) kernel.variables.push_back({{prepared.layouts.at(input).text()}, {}, {input}, {}});
+    for (const ValueId output : part.outputs) kernel.variables.push_back({{prepared.layouts.at(output).text()}, {}, {}, {output}});
+    return RegionOffer{{std::move(kernel)}, std::move(prepared)};
+  }
+
+  Result<void> generate(const dovetail::Region& part, const RegionOffer& offer, const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
+    const auto& prepared = std::any_cast<const Prepared&>(offer.prepared);
+    DeviceSpace& space = builder.device(hardware_);
+    const auto address = [&](ValueId value) {
+      const TensorLayout& layout = prepared.layouts.at(value);
+      const auto [it, added] = space.tensors.try_emplace({value, layout.text()}, 0);
+      if (added) it->second = space.allocate(static_cast<std::uint64_t>(layout.bytes()));
+      return it->second;
     };
-    return plan;
+    std::vector<bundle::Binding> inputs;
+    std::map<ValueId, std::uint64_t> addresses;
+    for (const ValueId input : part.inputs) inputs.push_back({builder.in_layout(input, prepared.layouts.at(input).text()), addresses[input] = address(input)});
+    for (const ValueId output : part.outputs) addresses[output] = address(output);
+    DOVETAIL_ASSIGN(bundle::AccelStep step, build_region(builder.graph(), {part.name, prepared.operations, prepared.layouts, addresses}, hardware_, space, dump));
+    step.inputs = std::move(inputs);
+    for (const ValueId output : part.outputs) step.outputs.push_back({builder.result(output, prepared.layouts.at(output).text()), addresses.at(output)});
+    builder.add_step(std::move(step));
+    return {};
   }
 
   Cost cost(const Graph& graph, const Match& match) const override {
@@ -64,26 +81,10 @@ class AccelTarget : public Target {
  private:
   static const Operation& operation_of(const Match& match) { return *std::any_cast<const std::shared_ptr<const Operation>&>(match.body); }
 
-  static void emit(Region region, BundleBuilder& builder) {
-    const auto packed = [&](const PackedTensor& tensor) {
-      return builder.add_tensor(fmt::format("{}.packed.{}", builder.graph().value(tensor.value).name, region.step.name), DType::int8, tensor.layout.physical_shape());
-    };
-    for (const PackedTensor& input : region.inputs) {
-      const graph::Value& value = builder.graph().value(input.value);
-      const bundle::TensorIndex tensor = packed(input);
-      const std::string name = "pack " + value.name;
-      builder.add_program(name, {}, pack_program(name, value.type.shape, input.layout), {builder.in_layout(input.value, "")}, {tensor});
-      region.step.inputs.push_back({tensor, input.address});
-    }
-    for (const PackedTensor& output : region.outputs) region.step.outputs.push_back({packed(output), output.address});
-    const std::vector<bundle::Binding> results = region.step.outputs;
-    builder.add_step(std::move(region.step));
-    for (std::size_t i = 0; i < region.outputs.size(); ++i) {
-      const graph::Value& value = builder.graph().value(region.outputs[i].value);
-      const std::string name = "unpack " + value.name;
-      builder.add_program(name, {}, unpack_program(name, value.type.shape, region.outputs[i].layout), {results[i].tensor}, {builder.result(region.outputs[i].value, "")});
-    }
-  }
+  struct Prepared {
+    std::vector<Operation> operations;
+    std::map<ValueId, TensorLayout> layouts;
+  };
 
   isa::HardwareConfig hardware_;
   double clock_hz_;

@@ -18,10 +18,19 @@ struct ScheduledGroup {
   std::vector<std::string> argument_layouts, result_layouts;
   std::string kind;                       // "convolution", "generic", ...
   std::map<std::size_t, NdArray> constants = {};  // arguments that are to be another constant than the group's
+  std::vector<bool> follows = {};         // arguments, then results: they lie as GroupLayouts said, and any layout would have done
 };
 
-// `layouts`: in which layout each argument exists already; constants may be had in any. A schedule that a rule refuses half-way falls back to a
-// simpler one; what was refused stands in `notes`.
-Result<ScheduledGroup> default_schedule(const FusedGroup& group, const std::vector<std::string>& layouts, const Cpu& cpu, std::vector<std::string>& notes);
+// How a group's operands are to lie, as far as its schedule leaves that open. Constants may be had in any layout.
+struct GroupLayouts {
+  std::vector<std::string> arguments, results;
+};
+
+// Images lie channels-last where a kernel decides.
+inline constexpr const char* kChannelsLast = "i0,i2,i3,i1";
+
+// A schedule that a rule refuses half-way falls back to a simpler one; what was refused stands in `notes`. ScheduledGroup says how the operands lie in the
+// end.
+Result<ScheduledGroup> default_schedule(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu, std::vector<std::string>& notes);
 
 }  // namespace dovetail::cpu

@@ -1,16 +1,19 @@
 #include "compiler/target/cpu/target.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "compiler/fuse.h"
+#include "compiler/layout.h"
 #include "compiler/ops/op.h"
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/cost.h"
 #include "compiler/target/cpu/default_schedule.h"
 #include "loops/print.h"
+#include "loops/rewrite.h"
 
 namespace dovetail::cpu {
 
@@ -20,11 +23,29 @@ using graph::ValueId;
 
 namespace {
 
-struct PlannedGroup {
+// A group as far as it is known before layouts are chosen.
+struct Prepared {
   FusedGroup group;
-  ScheduledGroup scheduled;
-  GroupReport report;
+  ScheduledGroup scheduled;  // for operands that lie as the kernel likes them best
+  std::vector<std::string> notes;
 };
+
+// What reading or writing a tensor across its order costs a kernel, as a part of moving it.
+constexpr double kAcross = 0.5;
+
+// A reshape alone: its result is its argument under another name.
+bool is_view(const Graph& graph, const FusedGroup& group) { return group.nodes.size() == 1 && ops::find(graph.node(group.nodes.front()).op)->reshapes; }
+
+// A convolution or pooling: a reduction over windows of images.
+bool has_window(const FusedGroup& group) {
+  bool found = false;
+  loops::visit_stmts(group.program.body, [&](const loops::Stmt& stmt) {
+    const auto* block = std::get_if<loops::Block>(&stmt->node);
+    found |= block != nullptr && block->init && block->iterators.size() >= 6;
+  });
+  return found;
+}
+std::string image_layout(const Graph& graph, ValueId value) { return graph.value(value).type.shape.size() == 4 ? kChannelsLast : ""; }
 
 class CpuTarget : public Target {
  public:
@@ -47,66 +68,116 @@ class CpuTarget : public Target {
   }
   double border_seconds(const graph::TensorType&) const override { return 0; }
 
-  Result<RegionPlan> plan(const Graph& graph, const Region& region, const Surroundings& surroundings, const Dump& dump) const override {
+  Result<RegionOffer> offer_layouts(const Graph& graph, const Region& region) const override {
     DOVETAIL_ASSIGN(std::vector<FusedGroup> groups, fuse_groups(graph, region.nodes(), processor_.has_value() && fuse_));
-    Layouts lie = surroundings.layouts;
-    std::set<ValueId> free = surroundings.free;
-    RegionPlan plan;
-    auto planned = std::make_shared<std::vector<PlannedGroup>>();
+    RegionOffer offer;
+    std::vector<Prepared> prepared;
     for (FusedGroup& group : groups) {
-      DOVETAIL_ASSIGN(PlannedGroup next, schedule(graph, std::move(group), lie, dump));
-      for (std::size_t i = 0; i < next.group.arguments.size(); ++i) {
-        const ValueId argument = next.group.arguments[i];
-        if (graph.is_constant(argument) || plan.leaves.count(argument)) continue;
-        const std::string& layout = next.scheduled.argument_layouts[i];
-        if (free.erase(argument) != 0) lie[argument] = layout;
-        plan.wants.emplace(argument, layout);
-      }
-      for (std::size_t i = 0; i < next.group.results.size(); ++i) plan.leaves[next.group.results[i]] = lie[next.group.results[i]] = next.scheduled.result_layouts[i];
-      planned->push_back(std::move(next));
+      std::vector<std::string> notes;
+      GroupLayouts best;
+      const bool images = has_window(group);
+      for (const ValueId argument : group.arguments) best.arguments.push_back(images ? image_layout(graph, argument) : "");
+      for (const ValueId result : group.results) best.results.push_back(images ? image_layout(graph, result) : "");
+      DOVETAIL_ASSIGN(ScheduledGroup scheduled, schedule(graph, group, best, notes));
+      offer.kernels.push_back(offer_of(graph, group, scheduled));
+      prepared.push_back({std::move(group), std::move(scheduled), std::move(notes)});
     }
-    plan.emit = [planned](BundleBuilder& builder) -> Result<void> {
-      for (PlannedGroup& group : *planned) emit(std::move(group), builder);
-      return {};
-    };
-    return plan;
+    offer.prepared = std::move(prepared);
+    return offer;
+  }
+
+  Result<void> generate(const Region&, const RegionOffer& offer, const ChosenLayouts& chosen, BundleBuilder& builder, const Dump& dump) const override {
+    for (const Prepared& known : std::any_cast<const std::vector<Prepared>&>(offer.prepared)) {
+      Prepared next = known;
+      const FusedGroup& group = next.group;
+      GroupLayouts layouts;
+      for (const ValueId argument : group.arguments) layouts.arguments.push_back(chosen.read(group.nodes.back(), argument));
+      for (const ValueId result : group.results) layouts.results.push_back(chosen.write(result));
+      if (differs(group, next.scheduled, layouts)) {
+        next.notes.clear();
+        DOVETAIL_ASSIGN(next.scheduled, schedule(builder.graph(), group, layouts, next.notes));
+      }
+      emit(std::move(next), builder, dump);
+    }
+    return {};
   }
 
  private:
-  Result<PlannedGroup> schedule(const Graph& graph, FusedGroup group, const Layouts& lie, const Dump& dump) const {
-    ScheduledGroup scheduled{group.program, {}, std::vector<std::string>(group.arguments.size()), std::vector<std::string>(group.results.size()), "interpreted"};
-    GroupReport report;
-    if (processor_ && supported(group.program).ok()) {
-      std::vector<std::string> layouts;
-      for (const ValueId argument : group.arguments) layouts.push_back(lie.count(argument) ? lie.at(argument) : "");
-      DOVETAIL_ASSIGN(scheduled, default_schedule(group, layouts, *processor_, report.notes));
-    }
-    report.name = graph.node(group.anchor).name;
-    report.kind = scheduled.kind;
-    for (const NodeId id : group.nodes) report.nodes.push_back(graph.node(id).name);
-    report.trace = schedule::to_string(scheduled.trace);
-    report.unfused = group.unfused;
-    if (dump) {
-      dump("groups", fmt::format("{} ({}): {}\n{}{}", report.name, report.kind, fmt::join(report.nodes, " + "), report.unfused.empty() ? "" : "  ", fmt::join(report.unfused, "\n  ")));
-      dump("trace", fmt::format("# {} ({})\n{}", report.name, report.kind, report.trace));
-      dump("schedule", loops::to_string(scheduled.program));
-    }
-    return PlannedGroup{std::move(group), std::move(scheduled), std::move(report)};
+  Result<ScheduledGroup> schedule(const Graph& graph, const FusedGroup& group, const GroupLayouts& layouts, std::vector<std::string>& notes) const {
+    if (!is_view(graph, group) && processor_ && supported(group.program).ok()) return default_schedule(group, layouts, *processor_, notes);
+    const std::size_t arguments = group.arguments.size(), results = group.results.size();
+    return ScheduledGroup{group.program, {}, std::vector<std::string>(arguments), std::vector<std::string>(results), is_view(graph, group) ? "view" : "interpreted", {},
+                          std::vector<bool>(arguments + results, false)};
   }
 
-  static void emit(PlannedGroup planned, BundleBuilder& builder) {
+  // An operand that follows is wanted in another layout than the one that the group is scheduled for.
+  static bool differs(const FusedGroup& group, const ScheduledGroup& scheduled, const GroupLayouts& layouts) {
+    bool differs = false;
+    for (std::size_t i = 0; i < group.arguments.size(); ++i) differs |= scheduled.follows[i] && scheduled.argument_layouts[i] != layouts.arguments[i];
+    for (std::size_t i = 0; i < group.results.size(); ++i) differs |= scheduled.follows[group.arguments.size() + i] && scheduled.result_layouts[i] != layouts.results[i];
+    return differs;
+  }
+
+  // A variable for each operand: the schedule's own layout, or one of several where it follows.
+  static KernelOffer offer_of(const Graph& graph, const FusedGroup& group, const ScheduledGroup& scheduled) {
+    KernelOffer offer{group.nodes.back()};
+    std::vector<std::size_t> following, written;
+    const auto add = [&](ValueId value, const std::string& layout, bool follows, bool result) {
+      LayoutVariable variable{{layout}};
+      if (follows && graph.value(value).type.shape.size() == 4) {
+        if (scheduled.kind == "generic") {
+          variable.layouts = {"", kChannelsLast};
+        } else if (scheduled.kind == "convolution") {
+          // It copies what it reads anyway, to pad or to pack it.
+          variable.layouts = {kChannelsLast, ""};
+          variable.costs = {0, kAcross * bytes(graph, value)};
+        }
+      }
+      (result ? variable.writes : variable.reads).push_back(value);
+      if (follows) (result ? written : following).push_back(offer.variables.size());
+      offer.variables.push_back(std::move(variable));
+    };
+    for (std::size_t i = 0; i < group.arguments.size(); ++i)
+      if (!graph.is_constant(group.arguments[i])) add(group.arguments[i], scheduled.argument_layouts[i], scheduled.follows[i], false);
+    for (std::size_t i = 0; i < group.results.size(); ++i) add(group.results[i], scheduled.result_layouts[i], scheduled.follows[group.arguments.size() + i], true);
+    // In one order it reads and writes at least cost.
+    for (const std::size_t from : following)
+      for (const std::size_t to : written) {
+        const ValueId argument = offer.variables[from].reads.front(), result = offer.variables[to].writes.front();
+        if (graph.value(argument).type.shape.size() == graph.value(result).type.shape.size())
+          offer.passages.push_back({from, to, kAcross * std::min(bytes(graph, argument), bytes(graph, result))});
+      }
+    return offer;
+  }
+  static double bytes(const Graph& graph, ValueId value) { return static_cast<double>(layout_bytes(graph.value(value).type, "")); }
+
+  static void emit(Prepared planned, BundleBuilder& builder, const Dump& dump) {
+    const Graph& graph = builder.graph();
     const FusedGroup& group = planned.group;
+    GroupReport report{graph.node(group.anchor).name, planned.scheduled.kind, {}, schedule::to_string(planned.scheduled.trace), std::move(planned.notes), group.unfused};
+    for (const NodeId id : group.nodes) report.nodes.push_back(graph.node(id).name);
+    if (dump)
+      dump("groups", fmt::format("{} ({}): {}\n{}{}", report.name, report.kind, fmt::join(report.nodes, " + "), report.unfused.empty() ? "" : "  ", fmt::join(report.unfused, "\n  ")));
+    if (is_view(graph, group)) {
+      builder.add_view(group.results.front(), group.arguments.front());
+      builder.add_group(std::move(report));
+      return;
+    }
+    if (dump) {
+      dump("trace", fmt::format("# {} ({})\n{}", report.name, report.kind, report.trace));
+      dump("schedule", loops::to_string(planned.scheduled.program));
+    }
     std::vector<bundle::TensorIndex> arguments, results;
     for (std::size_t i = 0; i < group.arguments.size(); ++i) {
       const std::string& layout = planned.scheduled.argument_layouts[i];
       const auto changed = planned.scheduled.constants.find(i);
       // A constant that the schedule made of one of the model's.
-      const std::string own = fmt::format("{}@{}", builder.graph().value(group.arguments[i]).name, planned.report.name);
+      const std::string own = fmt::format("{}@{}", graph.value(group.arguments[i]).name, report.name);
       arguments.push_back(changed == planned.scheduled.constants.end() ? builder.in_layout(group.arguments[i], layout) : builder.add_constant(own, changed->second, layout));
     }
     for (std::size_t i = 0; i < group.results.size(); ++i) results.push_back(builder.result(group.results[i], planned.scheduled.result_layouts[i]));
-    builder.add_program(planned.report.name, builder.origins(group.nodes), std::move(planned.scheduled.program), std::move(arguments), std::move(results), &group.program);
-    builder.add_group(std::move(planned.report));
+    builder.add_program(report.name, builder.origins(group.nodes), std::move(planned.scheduled.program), std::move(arguments), std::move(results), &group.program);
+    builder.add_group(std::move(report));
   }
 
   std::optional<Cpu> processor_;

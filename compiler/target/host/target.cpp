@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/fuse.h"
+#include "compiler/ops/op.h"
 #include "compiler/target/cpu/cost.h"
 
 namespace dovetail::host {
@@ -27,23 +28,22 @@ class HostTarget : public Target {
   }
   double border_seconds(const graph::TensorType&) const override { return 0; }
 
-  Result<RegionPlan> plan(const Graph& graph, const Region& region, const Surroundings&, const Dump&) const override {
-    DOVETAIL_ASSIGN(std::vector<FusedGroup> groups, fuse_groups(graph, region.nodes(), false));
-    RegionPlan plan;
-    for (const graph::ValueId input : region.inputs) plan.wants[input] = "";
-    for (const FusedGroup& group : groups)
-      for (const graph::ValueId result : group.results) plan.leaves[result] = "";
-    plan.emit = [groups = std::move(groups)](BundleBuilder& builder) -> Result<void> {
-      for (const FusedGroup& group : groups) {
-        bundle::HostStep step{builder.graph().node(group.nodes.front()).name, builder.origins(group.nodes), group.program, {}, {}};
-        for (const graph::ValueId argument : group.arguments) step.arguments.push_back(builder.in_layout(argument, ""));
-        for (const graph::ValueId result : group.results) step.results.push_back(builder.result(result, ""));
-        builder.add_step(std::move(step));
-        builder.add_group({step.name, "interpreted", {step.name}, {}, {}, {}});
+  Result<void> generate(const Region& region, const RegionOffer&, const ChosenLayouts&, BundleBuilder& builder, const Dump&) const override {
+    DOVETAIL_ASSIGN(const std::vector<FusedGroup> groups, fuse_groups(builder.graph(), region.nodes(), false));
+    for (const FusedGroup& group : groups) {
+      const graph::Node& node = builder.graph().node(group.nodes.front());
+      const bool view = ops::find(node.op)->reshapes;
+      builder.add_group({node.name, view ? "view" : "interpreted", {node.name}, {}, {}, {}});
+      if (view) {
+        builder.add_view(group.results.front(), group.arguments.front());
+        continue;
       }
-      return {};
-    };
-    return plan;
+      bundle::HostStep step{node.name, builder.origins(group.nodes), group.program, {}, {}};
+      for (const graph::ValueId argument : group.arguments) step.arguments.push_back(builder.in_layout(argument, ""));
+      for (const graph::ValueId result : group.results) step.results.push_back(builder.result(result, ""));
+      builder.add_step(std::move(step));
+    }
+    return {};
   }
 
  private:

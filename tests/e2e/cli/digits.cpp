@@ -43,7 +43,7 @@ TEST_CASE("run --check: every tensor of the integer graph, and the work is the a
       const std::string step_name = step["name"];
       INFO(step_name);
       CHECK((step["target"] == "accel" || step_name == "image_quantize" || step_name == "logits_dequantize" ||
-             step_name.starts_with("pack ") || step_name.starts_with("unpack ")));
+             step_name.starts_with("relayout ")));
     }
   }
 }

@@ -56,8 +56,15 @@ TEST_CASE("targets are known, here, and listed once") {
 TEST_CASE("shapes") {
   const auto shapes = parse_shapes({"batch=2", "x=1x3x224x224"});
   REQUIRE(shapes.ok());
-  CHECK(shapes->at("batch") == Shape{2});
-  CHECK(shapes->at("x") == Shape{1, 3, 224, 224});
+  REQUIRE(shapes->size() == 1);
+  CHECK(shapes->front().at("batch") == Shape{2});
+  CHECK(shapes->front().at("x") == Shape{1, 3, 224, 224});
+  CHECK(parse_shapes({})->size() == 1);
+  const auto several = parse_shapes({"batch=2", "x=4", "batch=8"});
+  REQUIRE(several->size() == 2);
+  CHECK(several->at(1) == std::map<std::string, Shape>{{"batch", {8}}, {"x", {4}}});
+  CHECK_THAT(errors(parse_shapes({"x=1", "x=1"})), ContainsSubstring("it is given twice"));
+  CHECK_THAT(errors(parse_shapes({"x=1", "x=2", "y=1", "y=2", "y=3"})), ContainsSubstring("it has 2 shapes, another name has 3"));
   for (const char* wrong : {"x=", "x=1x", "x=0", "x=-1", "x=1x3.5"}) CHECK_FALSE(parse_shapes({wrong}).ok());
 }
 

@@ -95,3 +95,51 @@ TEST_CASE("engines: the ones of this build, and the others told apart") {
       ContainsSubstring("no engine \"systemc\": this build does not have it. Hint: engines of this build: functional, cycle"));
   CHECK_THAT(to_string(unknown.errors()), ContainsSubstring("there is no engine of that name"));
 }
+
+TEST_CASE("tensors that share memory and views give the same values, kept ones too") {
+  bundle::Bundle bundle = test::sample_bundle();
+  bundle.tensors.push_back({"flat", DType::int8, {16}, {}, {}, {}, {}, 4});
+  bundle.tensors.push_back({"x flat", DType::int8, {16}, {}, {}, {}, {}, 0});
+  bundle.tensors[4].offset = 64;
+  bundle.memory_bytes = 80;
+  bundle.outputs = {5, 6};
+  runtime::Executor executor = make(bundle);
+  for (int round = 0; round < 2; ++round) {
+    const auto result = executor.run({{"x", ramp()}}, {.keep_tensors = true});
+    REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
+    CHECK(result->outputs.at("flat").shape() == Shape{16});
+    for (std::int64_t i = 0; i < 16; ++i) CHECK(result->outputs.at("flat").as_int64(i) == (i - 4) * 2);
+    CHECK(result->outputs.at("x flat") == ramp().reshaped({16}));
+    CHECK(result->tensors.at("h").as_int64(0) == -7);
+    CHECK(result->tensors.at("a").as_int64(0) == -4);
+  }
+}
+
+TEST_CASE("an accelerator step reads what another left in the memory that both share, or a copy of it") {
+  const bool shared = GENERATE(true, false);
+  bundle::Bundle bundle = test::sample_bundle();
+  bundle.steps.pop_back();
+  bundle::AccelStep second = test::sample_accel_step();
+  second.name = "second";
+  // The same program a page further up.
+  constexpr std::uint64_t kShift = 0x2000;
+  const auto moved = [&](std::uint64_t address) { return shared ? address + kShift : address; };
+  second.inputs = {{2, shared ? test::kSampleOutput : test::kSampleInput}};
+  second.outputs = {{4, moved(test::kSampleOutput)}};
+  auto& first = std::get<bundle::AccelStep>(bundle.steps[1]);
+  second.memory = shared ? 0 : 1;
+  if (shared) {
+    first.dram_bytes += kShift;
+    second.dram_bytes += kShift;
+    for (bundle::Segment& segment : second.segments) segment.address += kShift;
+    second.program_base += kShift;
+    std::get<isa::Load>(second.program[0].body).dram_base += kShift / 4;
+    std::get<isa::Load>(second.program[1].body).dram_base = test::kSampleOutput / 16;
+    std::get<isa::Store>(second.program[3].body).dram_base += kShift / 16;
+    second.segments[1].bytes = isa::Codec(second.config).encode_program(second.program).value();
+  }
+  bundle.steps.emplace_back(second);
+  const auto result = make(bundle).run({{"x", ramp()}});
+  REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
+  for (std::int64_t i = 0; i < 16; ++i) CHECK(result->outputs.at("y").as_int64(i) == i - 8 + 1 + 3 + 3);
+}

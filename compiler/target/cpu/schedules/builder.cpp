@@ -11,7 +11,7 @@ namespace dovetail::cpu {
 
 using namespace loops;
 
-Builder::Builder(const FusedGroup& group, const std::vector<std::string>& layouts, const Cpu& processor)
+Builder::Builder(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& processor)
     : s(group.program, intrinsics(processor)), cpu(processor), group_(group), given_(layouts) {}
 
 bool Builder::attempt(const std::string& primitive, std::vector<std::string> arguments, std::vector<std::string> results) {
@@ -70,13 +70,11 @@ void Builder::lay_out(const std::string& name, const std::string& index_map) {
   s.transform_layout(name, index_map);
 }
 
-void Builder::keep_layout(std::size_t argument) { lay_out(group_.program.parameters[argument].buffer->name, given_[argument]); }
-
-const std::string& Builder::given_layout(const std::string& name) const {
-  static const std::string plain;
-  for (std::size_t i = 0; i < given_.size(); ++i)
-    if (group_.program.parameters[i].buffer->name == name) return given_[i];
-  return plain;
+void Builder::follow_layout(const std::string& name) {
+  const auto position = argument(name);
+  DOVETAIL_CHECK(position && *position < given_.arguments.size(), name + " is an argument");
+  follows_.insert(name);
+  lay_out(name, given_.arguments[*position]);
 }
 
 std::optional<std::size_t> Builder::bias_of(const std::string& main) const {
@@ -186,16 +184,18 @@ std::string Builder::vectorize(const std::string& loop, std::int64_t lanes) {
 
 void Builder::follow_layouts() {
   bool channels_last = false;
-  for (std::size_t i = 0; i < given_.size(); ++i) {
-    keep_layout(i);
-    channels_last |= given_[i] == kChannelsLast;
+  std::size_t input = 0, output = 0;
+  for (const Parameter& parameter : group_.program.parameters) {
+    const std::string& wanted = parameter.role == ParameterRole::output ? given_.results[output++] : given_.arguments[input++];
+    channels_last |= wanted == kChannelsLast;
+    if (parameter.role == ParameterRole::constant) continue;
+    follows_.insert(parameter.buffer->name);
+    lay_out(parameter.buffer->name, wanted);
   }
+  // Constants of an image's shape lie like the images.
+  for (const Parameter& parameter : group_.program.parameters)
+    if (parameter.role == ParameterRole::constant) lay_out(parameter.buffer->name, channels_last && parameter.buffer->shape.size() == 4 ? kChannelsLast : "");
   if (!channels_last) return;
-  // Constants of an image's shape, and results, follow.
-  for (std::size_t i = 0; i < group_.program.parameters.size(); ++i) {
-    const Parameter& parameter = group_.program.parameters[i];
-    if (parameter.role != ParameterRole::input && parameter.buffer->shape.size() == 4) lay_out(parameter.buffer->name, kChannelsLast);
-  }
   const std::vector<Buffer> allocations = s.program().allocations;  // a step replaces the program
   for (const Buffer& allocation : allocations)
     if (allocation->shape.size() == 4) lay_out(allocation->name, kChannelsLast);
@@ -231,10 +231,14 @@ void Builder::parallel(const std::vector<std::string>& loops) {
 
 ScheduledGroup Builder::finish(std::string kind) const {
   ScheduledGroup result{s.program(), s.trace(), {}, {}, std::move(kind), constants_};
+  std::vector<bool> results_follow;
   for (const Parameter& parameter : group_.program.parameters) {
     const auto it = layouts_.find(parameter.buffer->name);
-    (parameter.role == ParameterRole::output ? result.result_layouts : result.argument_layouts).push_back(it == layouts_.end() ? "" : it->second);
+    const bool output = parameter.role == ParameterRole::output;
+    (output ? result.result_layouts : result.argument_layouts).push_back(it == layouts_.end() ? "" : it->second);
+    (output ? results_follow : result.follows).push_back(follows_.count(parameter.buffer->name) > 0);
   }
+  result.follows.insert(result.follows.end(), results_follow.begin(), results_follow.end());
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,11 +15,9 @@
 
 namespace dovetail::cpu {
 
-inline constexpr const char* kChannelsLast = "i0,i2,i3,i1";
-
 class Builder {
  public:
-  Builder(const FusedGroup& group, const std::vector<std::string>& layouts, const Cpu& cpu);
+  Builder(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu);
 
   schedule::Schedule s;
   const Cpu& cpu;
@@ -38,11 +37,10 @@ class Builder {
 
   // The layout of a parameter or intermediate buffer. Repeated requests for a parameter must agree.
   void lay_out(const std::string& buffer, const std::string& index_map);
-  // Arguments stay in the layouts in which they exist, and all else follows them where they are channels-last.
+  // Arguments and results lie as they were asked for, and all images between them channels-last where one of those does.
   void follow_layouts();
-  // An argument stays in the layout in which it exists.
-  void keep_layout(std::size_t argument);
-  const std::string& given_layout(const std::string& buffer) const;  // of an argument
+  // The same for one argument: it lies as it was asked for.
+  void follow_layout(const std::string& argument);
 
   // Makes the activations of integer block `main` unsigned (compiler/target/cpu/shift_activations.h) and corrects the bias, which must be a constant
   // added behind it; before the first step of the schedule. Whether that could be done.
@@ -71,7 +69,8 @@ class Builder {
   std::optional<std::size_t> bias_of(const std::string& main) const;      // of the constant that is added to its int32 sums
 
   const FusedGroup& group_;
-  const std::vector<std::string>& given_;
+  const GroupLayouts& given_;
+  std::set<std::string> follows_;               // parameters that lie as they were asked for
   std::map<std::string, std::string> layouts_;  // by parameter
   std::map<std::size_t, NdArray> constants_;    // arguments whose value is another than the group's
 };

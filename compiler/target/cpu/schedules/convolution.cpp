@@ -77,7 +77,7 @@ bool schedule_convolution(Builder& b) {
   b.lay_out(result, kChannelsLast);
   b.lay_out(w, dot ? fmt::format("i0/{0},i2,i3,i1/4,i0%{0},i1%4", tile.columns) : fmt::format("i0/{0},i2,i3,i1,i0%{0}", tile.columns));
   if (!staged.empty())
-    for (const Region& read : b.reads_of(staged)) b.lay_out(read.buffer->name, b.given_layout(read.buffer->name));
+    for (const Region& read : b.reads_of(staged)) b.follow_layout(read.buffer->name);
   b.lay_out(x, kChannelsLast);
   // Pixels whose distance is a multiple of 2 KiB fall into the same sets of the first level: a packed copy lies in steps of 64 bytes.
   const bool pack = staged.empty() && channels_in * element_bytes % 2048 == 0;

@@ -1,29 +1,10 @@
-#include "compiler/target/cpu/relayout.h"
+#include "compiler/target/cpu/operations.h"
 
-#include <fmt/format.h>
-
-#include "base/check.h"
-#include "compiler/schedule/schedule.h"
-#include "compiler/tensor/tensor.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::cpu {
 
 using namespace loops;
-
-Program relayout_program(const graph::TensorType& type, const std::string& from, const std::string& to) {
-  tensor::Definition definition("relayout");
-  const Buffer in = definition.input("in0", type.dtype, type.shape);
-  tensor::Axes axes;
-  for (std::size_t d = 0; d < type.shape.size(); ++d) axes.push_back({fmt::format("d{}", d), type.shape[d]});
-  const Buffer out = definition.compute("copy", type.dtype, axes, [&](const tensor::Indices& i) { return load(in, i); });
-  static const IntrinsicTable none;
-  schedule::Schedule result(definition.build({out}, {"out0"}), none);
-  if (!from.empty()) result.transform_layout("in0", from);
-  if (!to.empty()) result.transform_layout("out0", to);
-  DOVETAIL_CHECK(result.status().ok(), "a copy takes any layout");
-  return result.program();
-}
 
 Operations count_operations(const Program& program) {
   Operations total;

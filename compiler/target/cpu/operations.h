@@ -1,15 +1,11 @@
-// Copies between layouts, as loop programs.
+// How much arithmetic a loop program holds.
 #pragma once
 
-#include <string>
+#include <cstdint>
 
-#include "compiler/graph/graph.h"
 #include "loops/ir.h"
 
 namespace dovetail::cpu {
-
-// Parameters: the value in layout `from`, then in layout `to` (index maps of compiler/schedule/index_map.h, empty: the model's own).
-loops::Program relayout_program(const graph::TensorType& type, const std::string& from, const std::string& to);
 
 // Arithmetic operations of a program, a multiply-add counted as two: additions, subtractions, multiplications, divisions, minima and maxima of
 // stored values times the iterations of their blocks. Moves count nothing.

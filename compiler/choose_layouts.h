@@ -1,0 +1,40 @@
+// How every value of a partitioned graph lies. Targets say which layouts their kernels can read and write; this decides over the whole graph, so that as few
+// bytes as possible are copied from one layout to another. Copies of constants cost nothing (they are packed while compiling), a copy serves all
+// readers of the same layout, and a kernel that can read one layout and write another is a copy made in passing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "compiler/graph/graph.h"
+#include "compiler/partition.h"
+#include "compiler/target/target.h"
+
+namespace dovetail {
+
+// A copy that the bundle will hold as a step.
+struct Relayout {
+  graph::ValueId value;
+  std::string from, to;
+  std::uint64_t bytes = 0;             // read and written
+  std::vector<graph::NodeId> readers;  // kernels by their last node; the model's outputs have none
+};
+struct LayoutPlan {
+  ChosenLayouts chosen;
+  std::vector<RegionOffer> offers;     // by region
+  std::vector<Relayout> relayouts;     // in the order of the values
+};
+struct LayoutOptions {
+  bool free_borders = false;  // the model's inputs and outputs lie as the kernels like them best
+  bool choose = true;         // else every kernel takes the layout that it likes best, whatever that costs
+};
+
+// `parts` belongs to `graph`. Errors: those of a target that cannot offer anything for a region.
+Result<LayoutPlan> choose_layouts(const graph::Graph& graph, const Partition& parts, const LayoutOptions& options);
+
+// A line per value that does not lie as the model has it, and one per copy.
+std::string to_string(const graph::Graph& graph, const LayoutPlan& plan);
+
+}  // namespace dovetail

@@ -1,0 +1,195 @@
+#include "compiler/layout.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <functional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/check.h"
+#include "compiler/ops/reindex.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/tensor/tensor.h"
+
+namespace dovetail {
+
+using namespace loops;
+
+namespace {
+
+std::string row_major(std::size_t rank) {
+  std::string text;
+  for (std::size_t d = 0; d < rank; ++d) text += fmt::format("{}i{}", d == 0 ? "" : ",", d);
+  return text;
+}
+
+// Reads what a layout consists of; spaces do not count.
+class Reader {
+ public:
+  explicit Reader(std::string_view text) : rest_(text) { skip(); }
+
+  bool take(std::string_view word) {
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    skip();
+    return true;
+  }
+  bool number(std::int64_t& value) {
+    const auto [end, error] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+    if (error != std::errc{}) return false;
+    rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
+    skip();
+    return true;
+  }
+  std::string_view rest() const { return rest_; }
+
+ private:
+  void skip() {
+    while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
+  }
+  std::string_view rest_;
+};
+
+bool splits(const Layout& layout) {
+  return std::any_of(layout.map.parts.begin(), layout.map.parts.end(), [&](const schedule::IndexMap::Part& part) { return part.extent != layout.map.logical_shape[static_cast<std::size_t>(part.dimension)]; });
+}
+
+Layout checked(std::string_view text, const Shape& logical) {
+  auto layout = parse_layout(text, logical);
+  DOVETAIL_CHECK(layout.ok(), fmt::format("\"{}\" is a layout of {}: {}", text, to_string(logical), layout.ok() ? "" : to_string(layout.errors())));
+  return *std::move(layout);
+}
+
+// Row-major offsets of the elements in the order of `layout`'s physical form; -1 in the frame.
+void for_each_place(const Layout& layout, const std::function<void(std::int64_t physical, std::int64_t logical)>& visit) {
+  const Shape framed = layout.framed();
+  NdArray order(DType::int64, framed);
+  std::vector<std::int64_t> index(framed.size(), 0);
+  for (std::int64_t i = 0; i < order.count(); ++i) {
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < framed.size(); ++d) {
+      const std::int64_t inner = index[d] - layout.pads[d].before;
+      if (inner < 0 || inner >= layout.view[d]) offset = -1;
+      if (offset >= 0) offset = offset * layout.view[d] + inner;
+    }
+    order.data<std::int64_t>()[static_cast<std::size_t>(i)] = offset;
+    for (std::size_t d = framed.size(); d-- > 0 && ++index[d] == framed[d];) index[d] = 0;
+  }
+  const NdArray physical = schedule::pack(order, layout.map);
+  for (std::int64_t i = 0; i < physical.count(); ++i) visit(i, physical.as_int64(i));
+}
+
+}  // namespace
+
+Shape Layout::framed() const {
+  Shape shape = view;
+  for (std::size_t d = 0; d < shape.size(); ++d) shape[d] += pads[d].before + pads[d].after;
+  return shape;
+}
+
+Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
+  const auto fail = [&](std::string why) {
+    return Diagnostic{fmt::format("cannot use layout {}", text), "", std::move(why), "write e.g. i0,i2,i3,i1 or [1,10,6,6] pad 0+0,0+6,1+1,1+1 = 0 : i0,i1/16,i2,i3,i1%16"};
+  };
+  Layout layout{logical, logical, std::vector<Layout::Pad>(logical.size()), 0, {logical, {}}, text.empty()};
+  Reader reader(text);
+  if (reader.take("[")) {
+    layout.view.clear();
+    layout.pads.clear();
+    std::int64_t value = 0, count = 1;
+    while (!reader.take("]")) {
+      if (!layout.view.empty() && !reader.take(",")) return fail(fmt::format("expected a comma at «{}»", reader.rest()));
+      if (!reader.number(value) || value < 1 || value > element_count(logical)) return fail(fmt::format("expected an extent of at most {} at «{}»", element_count(logical), reader.rest()));
+      layout.view.push_back(value);
+      if (value > element_count(logical) / count) return fail(fmt::format("the view has more than the {} elements of {}", element_count(logical), to_string(logical)));
+      count *= value;
+    }
+    if (count != element_count(logical)) return fail(fmt::format("the view {} has {} elements, {} has {}", to_string(layout.view), count, to_string(logical), element_count(logical)));
+    if (!reader.take("pad")) return fail(fmt::format("expected «pad» at «{}»", reader.rest()));
+    constexpr std::int64_t kMost = std::int64_t{1} << 20;
+    for (std::size_t d = 0; d < layout.view.size(); ++d) {
+      Layout::Pad pad;
+      if ((d > 0 && !reader.take(",")) || !reader.number(pad.before) || !reader.take("+") || !reader.number(pad.after) || std::min(pad.before, pad.after) < 0 || std::max(pad.before, pad.after) > kMost)
+        return fail(fmt::format("expected before+after, each at most {}, for each of {} dimensions at «{}»", kMost, layout.view.size(), reader.rest()));
+      layout.pads.push_back(pad);
+    }
+    if (!reader.take("=") || !reader.number(layout.fill) || !reader.take(":")) return fail(fmt::format("expected «= value :» at «{}»", reader.rest()));
+  }
+  const Shape framed = layout.framed();
+  if (layout.plain && framed.empty()) return layout;  // a scalar has no index to map
+  const std::string map = layout.plain ? row_major(framed.size()) : std::string(reader.rest());
+  DOVETAIL_ASSIGN(layout.map, schedule::parse_index_map(map, framed));
+  return layout;
+}
+
+std::string framed_layout(const Shape& view, const std::vector<Layout::Pad>& pads, std::int64_t fill, std::string_view index_map) {
+  std::string text = fmt::format("[{}] pad ", fmt::join(view, ","));
+  for (std::size_t d = 0; d < pads.size(); ++d) text += fmt::format("{}{}+{}", d == 0 ? "" : ",", pads[d].before, pads[d].after);
+  return fmt::format("{} = {} : {}", text, fill, index_map);
+}
+
+std::uint64_t layout_bytes(const graph::TensorType& type, std::string_view layout) {
+  return static_cast<std::uint64_t>(element_count(checked(layout, type.shape).physical_shape()) * size_bytes(type.dtype));
+}
+
+NdArray pack(const NdArray& logical, const Layout& layout) {
+  if (layout.plain) return logical;
+  NdArray fill(logical.dtype(), {1}), packed(logical.dtype(), layout.physical_shape());
+  if (is_floating(logical.dtype())) fill.set_double(0, static_cast<double>(layout.fill));
+  else fill.set_int64(0, layout.fill);
+  const auto bytes = static_cast<std::size_t>(size_bytes(logical.dtype()));
+  for_each_place(layout, [&](std::int64_t to, std::int64_t from) {
+    std::memcpy(packed.bytes().data() + static_cast<std::size_t>(to) * bytes, from < 0 ? fill.bytes().data() : logical.bytes().data() + static_cast<std::size_t>(from) * bytes, bytes);
+  });
+  return packed;
+}
+
+NdArray unpack(const NdArray& physical, const Layout& layout) {
+  if (layout.plain) return physical;
+  NdArray logical(physical.dtype(), layout.logical);
+  const auto bytes = static_cast<std::size_t>(size_bytes(physical.dtype()));
+  for_each_place(layout, [&](std::int64_t from, std::int64_t to) {
+    if (to >= 0) std::memcpy(logical.bytes().data() + static_cast<std::size_t>(to) * bytes, physical.bytes().data() + static_cast<std::size_t>(from) * bytes, bytes);
+  });
+  return logical;
+}
+
+Program relayout_program(const graph::TensorType& type, const std::string& from_text, const std::string& to_text) {
+  const Layout from = checked(from_text, type.shape), to = checked(to_text, type.shape);
+  tensor::Definition definition("relayout");
+  const Buffer in = definition.input("in0", type.dtype, from.framed());
+  tensor::Axes axes;
+  const Shape framed = to.framed();
+  for (std::size_t d = 0; d < framed.size(); ++d) axes.push_back({fmt::format("d{}", d), framed[d]});
+  const Buffer out = definition.compute("copy", type.dtype, axes, [&](tensor::Indices index) {
+    Expr inside;
+    const auto require = [&](const Expr& condition) { inside = inside ? logical_and(inside, condition) : condition; };
+    for (std::size_t d = 0; d < index.size(); ++d) {
+      const auto [before, after] = to.pads[d];
+      if (before > 0) index[d] = index[d] - before;
+      if (before > 0) require(binary(BinaryOp::ge, index[d], int_imm(0)));
+      if (after > 0) require(binary(BinaryOp::lt, index[d], int_imm(to.view[d])));
+      // Splitting a dimension of the source wants its index in bounds, in the frame as well, where nothing is read.
+      if (splits(from) && before > 0) index[d] = binary(BinaryOp::max, index[d], int_imm(0));
+      if (splits(from) && after > 0) index[d] = binary(BinaryOp::min, index[d], int_imm(to.view[d] - 1));
+    }
+    tensor::Indices place = ops::reshape_indices(to.view, index, from.view);
+    for (std::size_t d = 0; d < place.size(); ++d)
+      if (from.pads[d].before > 0) place[d] = place[d] + from.pads[d].before;
+    const Expr value = load(in, place);
+    if (!inside) return value;
+    return select(inside, value, is_floating(type.dtype) ? float_imm(static_cast<double>(to.fill), type.dtype) : int_imm(to.fill, type.dtype));
+  });
+  static const IntrinsicTable none;
+  schedule::Schedule result(definition.build({out}, {"out0"}), none);
+  const auto map_of = [](const Layout& layout, const std::string& text) { return layout.plain ? std::string() : text.substr(text.find(':') == std::string::npos ? 0 : text.find(':') + 1); };
+  const auto trimmed = [](std::string map) { return map.erase(0, map.find_first_not_of(' ')); };
+  if (const std::string map = trimmed(map_of(from, from_text)); !map.empty()) result.transform_layout("in0", map);
+  if (const std::string map = trimmed(map_of(to, to_text)); !map.empty()) result.transform_layout("out0", map);
+  DOVETAIL_CHECK(result.status().ok(), "a copy takes any layout: " + (result.status().ok() ? "" : to_string(result.status().errors())));
+  return result.program();
+}
+
+}  // namespace dovetail

@@ -1,0 +1,81 @@
+#include "compiler/plan_memory.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+namespace dovetail {
+
+namespace {
+
+using bundle::TensorIndex;
+
+bool together(const bundle::LiveRange& a, const bundle::LiveRange& b) { return a.first <= b.last && b.first <= a.last; }
+
+// The tightest gap of so many bytes among `placed`, in order of their offsets; else behind the last.
+std::uint64_t best_fit(std::uint64_t bytes, const std::vector<const MemoryItem*>& placed, std::uint64_t alignment) {
+  constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t end = 0, best = 0, best_gap = kNone;
+  for (const MemoryItem* other : placed) {
+    if (other->offset > end && other->offset - end >= bytes && other->offset - end < best_gap) {
+      best_gap = other->offset - end;
+      best = end;
+    }
+    end = std::max(end, (other->offset + other->bytes + alignment - 1) / alignment * alignment);
+  }
+  return best_gap == kNone ? end : best;
+}
+
+std::uint64_t most_at_once(const std::vector<MemoryItem>& items, std::size_t steps) {
+  std::vector<std::uint64_t> live(steps + 1, 0);
+  for (const MemoryItem& item : items)
+    for (std::ptrdiff_t step = item.range.first; step <= std::min(item.range.last, static_cast<std::ptrdiff_t>(steps)); ++step) live[static_cast<std::size_t>(step)] += item.bytes;
+  return *std::max_element(live.begin(), live.end());
+}
+
+}  // namespace
+
+std::uint64_t place_items(std::vector<MemoryItem>& items, std::uint64_t alignment) {
+  std::vector<std::size_t> order(items.size());
+  std::iota(order.begin(), order.end(), 0);
+  // Equal sizes in order of birth: a chain of equal layers alternates between two places.
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return items[a].bytes != items[b].bytes ? items[a].bytes > items[b].bytes : items[a].range.first < items[b].range.first; });
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    MemoryItem& item = items[order[i]];
+    std::vector<const MemoryItem*> placed;
+    for (std::size_t other = 0; other < i; ++other)
+      if (together(items[order[other]].range, item.range)) placed.push_back(&items[order[other]]);
+    std::sort(placed.begin(), placed.end(), [](const MemoryItem* a, const MemoryItem* b) { return a->offset < b->offset; });
+    item.offset = best_fit(item.bytes, placed, alignment);
+    bytes = std::max(bytes, item.offset + item.bytes);
+  }
+  return bytes;
+}
+
+MemoryPlan plan_memory(bundle::Bundle& bundle) {
+  const std::vector<bundle::LiveRange> ranges = bundle::live_ranges(bundle);
+  std::vector<bool> computed(bundle.tensors.size(), false), bound(bundle.tensors.size(), false);
+  for (const bundle::Step& step : bundle.steps) {
+    for (const TensorIndex result : bundle::results_of(step)) computed[static_cast<std::size_t>(result)] = true;
+    if (const auto* accel = std::get_if<bundle::AccelStep>(&step))
+      for (const auto* bindings : {&accel->inputs, &accel->outputs})
+        for (const bundle::Binding& binding : *bindings) bound[static_cast<std::size_t>(binding.tensor)] = true;
+  }
+  std::vector<std::size_t> tensors;
+  std::vector<MemoryItem> items;
+  MemoryPlan plan;
+  for (std::size_t t = 0; t < bundle.tensors.size(); ++t) {
+    if (!computed[t] || bound[t]) continue;
+    tensors.push_back(t);
+    const std::uint64_t bytes = bundle::size_bytes(bundle.tensors[t]);
+    items.push_back({(bytes + bundle::kTensorAlignment - 1) / bundle::kTensorAlignment * bundle::kTensorAlignment, ranges[t]});
+    plan.sum_bytes += items.back().bytes;
+  }
+  plan.bytes = bundle.memory_bytes = place_items(items, bundle::kTensorAlignment);
+  plan.bound_bytes = most_at_once(items, bundle.steps.size());
+  for (std::size_t i = 0; i < items.size(); ++i) bundle.tensors[tensors[i]].offset = items[i].offset;
+  return plan;
+}
+
+}  // namespace dovetail

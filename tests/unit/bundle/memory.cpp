@@ -1,0 +1,107 @@
+// Tensors that share memory, views, and accelerator steps that share theirs.
+#include <functional>
+
+#include "tests/catch.h"
+#include "tests/unit/bundle/sample.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// x -> one -> two -> three, each a copy of int8[100] by the host; `three` is the output.
+bundle::Bundle chain() {
+  bundle::Bundle bundle;
+  bundle.name = "chain";
+  for (const char* name : {"x", "one", "two", "three"}) bundle.tensors.push_back({name, DType::int8, {100}, {}});
+  bundle.inputs = {0};
+  bundle.outputs = {3};
+  for (bundle::TensorIndex i = 0; i < 3; ++i)
+    bundle.steps.emplace_back(bundle::HostStep{"copy " + std::to_string(i), {},
+                                               test::sample_program("program copy {\n input a: int8[100]\n output b: int8[100]\n for i in 100 { block c { spatial k in 100 = i\n"
+                                                                    " reads a[k]\n writes b[k]\n b[k] = a[k] + 1\n } } }"),
+                                               {i}, {i + 1}});
+  return bundle;
+}
+std::string told(const std::function<void(bundle::Bundle&)>& change) {
+  bundle::Bundle bundle = chain();
+  change(bundle);
+  const auto verified = bundle::verify(bundle);
+  return verified.ok() ? "" : to_string(verified.errors());
+}
+void place(bundle::Bundle& bundle, std::uint64_t one, std::uint64_t two, std::uint64_t three, std::uint64_t bytes) {
+  bundle.tensors[1].offset = one;
+  bundle.tensors[2].offset = two;
+  bundle.tensors[3].offset = three;
+  bundle.memory_bytes = bytes;
+}
+
+}  // namespace
+
+TEST_CASE("live ranges: from the step that writes to the last that reads, through views") {
+  bundle::Bundle bundle = chain();
+  const auto ranges = bundle::live_ranges(bundle);
+  CHECK((ranges[0].first == -1 && ranges[0].last == 0));
+  CHECK((ranges[1].first == 0 && ranges[1].last == 1));
+  CHECK((ranges[3].first == 2 && ranges[3].last == 3));
+  bundle.tensors.push_back({"view", DType::int8, {10, 10}, {}, {}, {}, {}, 1});
+  bundle.outputs.push_back(4);
+  CHECK(bundle::verify(bundle).ok());
+  CHECK(bundle::live_ranges(bundle)[1].last == 3);
+  CHECK(bundle::live_ranges(bundle)[4].last == 3);
+}
+
+TEST_CASE("tensors share memory only while they do not live together") {
+  CHECK(told([](auto& b) { place(b, 0, 128, 0, 256); }) == "");
+  CHECK(told([](auto& b) { place(b, 0, 128, 256, 356); }) == "");
+  CHECK_THAT(told([](auto& b) { place(b, 0, 64, 0, 256); }), ContainsSubstring("\"two\", 100 bytes at 64, overlaps \"one\", 100 bytes at 0, and both live at step 1"));
+  CHECK_THAT(told([](auto& b) { place(b, 0, 128, 0, 227); }), ContainsSubstring("\"two\", 100 bytes at 128, leaves the memory of 227 bytes"));
+  CHECK(told([](auto& b) { place(b, 0, 128, 0, 228); }) == "");
+  CHECK_THAT(told([](auto& b) { place(b, 0, 130, 0, 256); }), ContainsSubstring("lies at 130, which is no multiple of 64"));
+  CHECK_THAT(told([](auto& b) { place(b, ~std::uint64_t{63}, 128, 0, 256); }), ContainsSubstring("leaves the memory of 256 bytes"));
+  CHECK_THAT(told([](auto& b) { b.tensors[0].offset = 0; }), ContainsSubstring("input \"x\" has an offset, though it lies with the caller"));
+}
+
+TEST_CASE("views have their tensor's type and size, stand behind it and are not computed") {
+  const auto view = [](Shape shape, bundle::TensorIndex of) { return bundle::Tensor{"view", DType::int8, std::move(shape), {}, {}, {}, {}, of}; };
+  CHECK(told([&](auto& b) { b.tensors.push_back(view({10, 10}, 3)), b.outputs = {4}; }) == "");
+  CHECK_THAT(told([&](auto& b) { b.tensors.push_back(view({10, 11}, 3)); }), ContainsSubstring("\"view\", int8[10, 11], is a view of \"three\", int8[100]"));
+  CHECK_THAT(told([&](auto& b) { b.tensors.push_back(view({100}, 4)), b.outputs = {4}; }), ContainsSubstring("a view of tensor 4, which does not stand before it"));
+  CHECK_THAT(told([&](auto& b) { b.tensors[2].view_of = 1; }), ContainsSubstring("a result defines tensor \"two\", which is a view"));
+  CHECK_THAT(told([&](auto& b) { b.tensors.push_back(view({100}, 3)), b.tensors[4].offset = 0; }), ContainsSubstring("has an offset, and bytes of its own or another's"));
+  // Before the tensor that it shows is computed.
+  CHECK_THAT(told([&](auto& b) { b.tensors.push_back(view({100}, 2)), std::get<bundle::HostStep>(b.steps[1]).arguments = {4}; }),
+             ContainsSubstring("uses tensor \"view\", which nothing has computed yet"));
+}
+
+TEST_CASE("places, views and layouts survive the file") {
+  bundle::Bundle bundle = chain();
+  place(bundle, 0, 128, 0, 256);
+  bundle.tensors.push_back({"view", DType::int8, {10, 10}, {}, "i0,i1", "one", {}, 3});
+  const auto read = bundle::parse(bundle::serialize(bundle), "chain");
+  REQUIRE((read.ok() ? "" : to_string(read.errors())) == "");
+  CHECK(read->memory_bytes == 256);
+  CHECK(read->tensors[2].offset == 128);
+  CHECK_FALSE(read->tensors[0].offset.has_value());
+  CHECK(read->tensors[4].view_of == 3);
+  CHECK(read->tensors[4].layout == "i0,i1");
+  CHECK(read->tensors[4].logical == "one");
+}
+
+TEST_CASE("accelerator steps in one memory keep off each other") {
+  bundle::Bundle bundle = test::sample_bundle();
+  bundle::AccelStep second = test::sample_accel_step();
+  second.name = "second";
+  second.inputs = {{2, test::kSampleOutput}};
+  second.outputs = {{4, test::kSampleOutput + 64}};
+  bundle.steps.pop_back();
+  bundle.steps.emplace_back(second);
+  const auto clash = bundle::verify(bundle);
+  REQUIRE_FALSE(clash.ok());
+  CHECK_THAT(to_string(clash.errors()), ContainsSubstring("segment \"uops\" of second at 0x1000 overlaps segment \"uops\" of region"));
+  std::get<bundle::AccelStep>(bundle.steps[2]).dram_bytes += 0x1000;
+  CHECK_THAT(to_string(bundle::verify(bundle).errors()), ContainsSubstring("region and second have the memory 0 in common, but not its configuration, base and size"));
+  // In a memory of its own it may lie anywhere.
+  std::get<bundle::AccelStep>(bundle.steps[2]).memory = 1;
+  CHECK(bundle::verify(bundle).ok());
+}

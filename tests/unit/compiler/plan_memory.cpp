@@ -1,0 +1,90 @@
+#include "compiler/plan_memory.h"
+
+#include <random>
+
+#include "tests/catch.h"
+
+using namespace dovetail;
+
+namespace {
+
+// A kernel step that nothing runs: the plan looks at tensors alone.
+bundle::Step step(std::vector<bundle::TensorIndex> arguments, std::vector<bundle::TensorIndex> results) {
+  bundle::CpuStep step;
+  step.name = "step";
+  step.symbol = "kernel";
+  step.arguments = std::move(arguments);
+  step.results = std::move(results);
+  return step;
+}
+bundle::Bundle empty() {
+  bundle::Bundle bundle;
+  bundle.name = "plan";
+  bundle.cpu = bundle::CpuLibrary{"baseline", {}};
+  return bundle;
+}
+bundle::TensorIndex add(bundle::Bundle& bundle, std::int64_t bytes) {
+  bundle.tensors.push_back({"t" + std::to_string(bundle.tensors.size()), DType::int8, {bytes}, {}});
+  return static_cast<bundle::TensorIndex>(bundle.tensors.size() - 1);
+}
+
+}  // namespace
+
+TEST_CASE("a chain of equal layers lies in two places") {
+  bundle::Bundle bundle = empty();
+  bundle.inputs = {add(bundle, 640)};
+  for (int i = 0; i < 10; ++i) {
+    const bundle::TensorIndex next = add(bundle, 640);
+    bundle.steps.push_back(step({next - 1}, {next}));
+  }
+  bundle.outputs = {10};
+  const MemoryPlan plan = plan_memory(bundle);
+  CHECK(plan.bytes == 1280);
+  CHECK(plan.bound_bytes == 1280);
+  CHECK(plan.sum_bytes == 6400);
+  CHECK_FALSE(bundle.tensors[0].offset.has_value());
+  CHECK(bundle::verify(bundle).ok());
+}
+
+TEST_CASE("a result that nothing reads still has a place of its own while it is written") {
+  bundle::Bundle bundle = empty();
+  bundle.inputs = {add(bundle, 64)};
+  const auto a = add(bundle, 64), unread = add(bundle, 64), b = add(bundle, 64);
+  bundle.steps.push_back(step({0}, {a, unread}));
+  bundle.steps.push_back(step({a}, {b}));
+  bundle.outputs = {b};
+  CHECK(plan_memory(bundle).bytes == 128);
+  CHECK(bundle::verify(bundle).ok());
+}
+
+TEST_CASE("random step lists: plans verify, and lie between the bound and the sum") {
+  const auto seed = GENERATE(range(1u, 200u));
+  std::mt19937 random(seed);
+  CAPTURE(seed);
+  bundle::Bundle bundle = empty();
+  std::vector<bundle::TensorIndex> readable;
+  for (int i = 0; i < 2; ++i) bundle.inputs.push_back(add(bundle, 64)), readable.push_back(bundle.inputs.back());
+  const auto any = [&](std::int64_t bound) { return static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(bound)); };
+  for (int s = 0; s < 30; ++s) {
+    std::vector<bundle::TensorIndex> arguments, results;
+    for (std::int64_t i = any(3) + 1; i > 0; --i) {
+      // Mostly what is new, sometimes what is old.
+      const auto from = any(4) == 0 ? 0 : std::max<std::int64_t>(0, static_cast<std::int64_t>(readable.size()) - 4);
+      arguments.push_back(readable[static_cast<std::size_t>(from + any(static_cast<std::int64_t>(readable.size()) - from))]);
+    }
+    for (std::int64_t i = any(2) + 1; i > 0; --i) results.push_back(add(bundle, any(2000)));
+    bundle.steps.push_back(step(arguments, results));
+    readable.insert(readable.end(), results.begin(), results.end());
+    if (any(4) == 0) {
+      const bundle::Tensor root = bundle.tensors[static_cast<std::size_t>(results[0])];
+      bundle.tensors.push_back({root.name + " view", root.dtype, {1, root.shape[0]}, {}, {}, {}, {}, results[0]});
+      readable.push_back(static_cast<bundle::TensorIndex>(bundle.tensors.size() - 1));
+    }
+  }
+  bundle.outputs = {readable.back()};
+  const MemoryPlan plan = plan_memory(bundle);
+  const auto verified = bundle::verify(bundle);
+  CHECK((verified.ok() ? "" : to_string(verified.errors())) == "");
+  CHECK(plan.bound_bytes <= plan.bytes);
+  CHECK(plan.bytes <= plan.sum_bytes);
+}
