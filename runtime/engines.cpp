@@ -8,6 +8,7 @@
 #include "runtime/executor.h"
 #include "simulator/cycle/cycle.h"
 #include "simulator/functional/functional.h"
+#include "simulator/rtl/rtl.h"
 
 namespace dovetail::runtime {
 
@@ -33,7 +34,12 @@ constexpr std::array<EngineRow, 4> kEngines{{
        return simulator::make_cycle(config, options);
      }},
     {"systemc", "the cycle model as a TLM-2.0 platform", nullptr},
-    {"rtl", "the Verilated design", nullptr},
+    {"rtl", "the Verilated design; one model for each configuration",
+     [](const isa::HardwareConfig& config, const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
+       DOVETAIL_TRY(isa::validate(config));
+       DOVETAIL_ASSIGN(auto simulator, simulator::make_rtl(config, {.engine = options}));
+       return std::unique_ptr<simulator::Simulator>(std::move(simulator));
+     }},
 }};
 
 }  // namespace

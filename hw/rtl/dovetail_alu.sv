@@ -1,0 +1,119 @@
+// The vector unit behind stage R: operands arrive in the cycle after the destination was read. MIN, MAX, ADD and SHR are written in that cycle,
+// MUL and REQUANT in the next.
+module dovetail_alu #(
+  localparam int unsigned Lanes = dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT,
+  localparam int unsigned AccWidth = dovetail_isa_pkg::ACC_DEPTH_LOG2
+) (
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  input  logic                flush_i,
+  // The last cycle of a step in R.
+  input  logic                step_i,
+  input  logic                step_empty_i,
+  input  logic                step_last_i,
+  input  logic [2:0]          step_op_i,
+  input  logic                step_use_imm_i,
+  input  logic [15:0]         step_imm_i,
+  input  logic [AccWidth-1:0] step_dst_i,
+  // The cycle after: the destination's value, and the operands read before.
+  input  logic [Lanes*32-1:0] acc_i,
+  input  logic [Lanes*32-1:0] source_i,
+  input  logic [Lanes*32-1:0] bias_i,
+  // Whose result is not written yet and cannot be forwarded.
+  output logic                pending_o,
+  output logic [AccWidth-1:0] pending_dst_o,
+  output logic                we_o,
+  output logic [AccWidth-1:0] waddr_o,
+  output logic [Lanes*32-1:0] wdata_o,
+  output logic                last_o
+);
+  logic                valid_1_q, valid_2_q, empty_1_q, empty_2_q, last_1_q, last_2_q, use_imm_1_q, long_1;
+  logic [2:0]          op_1_q, op_2_q;
+  logic [15:0]         imm_1_q, imm_2_q;
+  logic [AccWidth-1:0] dst_1_q, dst_2_q;
+
+  assign long_1 = op_1_q == dovetail_isa_pkg::ALU_MUL || op_1_q == dovetail_isa_pkg::ALU_REQUANT;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid_1_q <= 1'b0;
+      valid_2_q <= 1'b0;
+    end else begin
+      valid_1_q <= step_i && !flush_i;
+      valid_2_q <= valid_1_q && long_1 && !flush_i;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    empty_1_q   <= step_empty_i;
+    empty_2_q   <= empty_1_q;
+    last_1_q    <= step_last_i;
+    last_2_q    <= last_1_q;
+    op_1_q      <= step_op_i;
+    op_2_q      <= op_1_q;
+    use_imm_1_q <= step_use_imm_i;
+    imm_1_q     <= step_imm_i;
+    imm_2_q     <= imm_1_q;
+    dst_1_q     <= step_dst_i;
+    dst_2_q     <= dst_1_q;
+  end
+
+  assign pending_o     = valid_1_q && long_1 && !empty_1_q;
+  assign pending_dst_o = dst_1_q;
+  assign we_o          = valid_2_q ? !empty_2_q : valid_1_q && !long_1 && !empty_1_q;
+  assign waddr_o       = valid_2_q ? dst_2_q : dst_1_q;
+  assign last_o        = valid_2_q ? last_2_q : valid_1_q && !long_1 && last_1_q;
+
+  for (genvar l = 0; l < Lanes; l++) begin : gen_lane
+    logic signed [31:0] value, operand, short_result, long_result;
+
+    assign value   = acc_i[l*32+:32];
+    assign operand = use_imm_1_q ? {{16{imm_1_q[15]}}, imm_1_q} : source_i[l*32+:32];
+
+    // Shift amounts are total: 31 and more are 31, negative ones shift left.
+    logic [31:0] amount;
+    logic [4:0]  places;
+    assign amount = operand[31] ? 32'd0 - operand : operand;
+    assign places = amount > 32'd31 ? 5'd31 : amount[4:0];
+    always_comb begin
+      short_result = value + operand;
+      unique case (op_1_q)
+        dovetail_isa_pkg::ALU_MIN: short_result = value < operand ? value : operand;
+        dovetail_isa_pkg::ALU_MAX: short_result = value > operand ? value : operand;
+        dovetail_isa_pkg::ALU_SHR: short_result = operand[31] ? value << places : value >>> places;
+        default: ;
+      endcase
+    end
+
+    logic signed [31:0] product_q;
+    always_ff @(posedge clk_i) begin
+      if (valid_1_q && op_1_q == dovetail_isa_pkg::ALU_MUL) product_q <= value * operand;
+    end
+
+    if (dovetail_isa_pkg::REQUANT_ENABLED != 0) begin : gen_requant
+      logic [31:0] requantised;
+      dovetail_requant u_requant (
+        .clk_i,
+        .enable_i    (valid_1_q && op_1_q == dovetail_isa_pkg::ALU_REQUANT),
+        .sum_i       (value + $signed(bias_i[l*32+:32])),
+        .scale_i     (source_i[l*32+:32]),
+        .zero_point_i(imm_2_q),
+        .result_o    (requantised)
+      );
+      assign long_result = op_2_q == dovetail_isa_pkg::ALU_REQUANT ? requantised : product_q;
+    end else begin : gen_no_requant
+      assign long_result = product_q;
+    end
+    assign wdata_o[l*32+:32] = valid_2_q ? long_result : short_result;
+  end
+
+  if (dovetail_isa_pkg::REQUANT_ENABLED == 0) begin : gen_unused
+    logic unused;
+    assign unused = ^{bias_i, op_2_q, imm_2_q};
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (rst_ni) assert (!(valid_2_q && valid_1_q && !long_1)) else $error("two results in one cycle");
+  end
+`endif
+endmodule

@@ -1,0 +1,20 @@
+// An element of Bits bits, cut out of a beat, or put together of a beat and those before it.
+module dovetail_element #(
+  parameter int unsigned BusBits = 64,
+  parameter int unsigned LineBits = 64,
+  parameter int unsigned Bits = 128,
+  parameter int unsigned LaneWidth = 4
+) (
+  input  logic [BusBits-1:0]   beat_i,
+  input  logic [LineBits-1:0]  line_i,   // the latest beat on top
+  input  logic [LaneWidth-1:0] lane_i,
+  output logic [Bits-1:0]      element_o
+);
+  if (Bits < BusBits) begin : gen_lanes
+    assign element_o = beat_i[lane_i*Bits+:Bits];
+  end else if (Bits == BusBits) begin : gen_beat
+    assign element_o = beat_i;
+  end else begin : gen_beats
+    assign element_o = {beat_i, line_i[LineBits-1-:Bits-BusBits]};
+  end
+endmodule

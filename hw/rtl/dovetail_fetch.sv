@@ -1,0 +1,182 @@
+// Reads a launch's instructions ahead, checks them, and puts each into its command queue. docs/timing.md, section 6.
+module dovetail_fetch #(
+  localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
+  localparam int unsigned BusBits = 8 * dovetail_isa_pkg::BUS_BYTES,
+  localparam int unsigned InstrBits = dovetail_isa_pkg::INSTRUCTION_BITS
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic                 flush_i,
+  input  logic                 halt_i,
+  output logic                 idle_o,
+  output logic                 error_o,
+  output logic [3:0]           error_code_o,
+  output logic [31:0]          error_index_o,
+  // The launch.
+  input  logic                 start_i,
+  input  logic [AddrWidth-1:0] program_base_i,
+  input  logic [31:0]          begin_i,
+  input  logic [31:0]          count_i,
+  // Read port.
+  output logic                 request_o,
+  output logic [AddrWidth-1:0] request_addr_o,
+  output logic [8:0]           request_beats_o,
+  input  logic                 grant_i,
+  input  logic                 beat_valid_i,
+  input  logic [BusBits-1:0]   beat_data_i,
+  input  logic [1:0]           beat_resp_i,
+  // Command queues: 0 load, 1 compute, 2 store.
+  input  logic [2:0]           full_i,
+  output logic [2:0]           push_o,
+  output logic [InstrBits-1:0] instr_o,
+  output logic [31:0]          index_o
+);
+  localparam int unsigned BusLog2 = dovetail_isa_pkg::BUS_BYTES_LOG2;
+  localparam int unsigned InstrBytes = dovetail_isa_pkg::INSTRUCTION_BYTES;
+  localparam int unsigned InstrLog2 = $clog2(InstrBytes);
+  localparam int unsigned MaxBurst = dovetail_isa_pkg::BURST_BEATS < dovetail_isa_pkg::OUTSTANDING_BEATS ?
+      dovetail_isa_pkg::BURST_BEATS : dovetail_isa_pkg::OUTSTANDING_BEATS;
+  localparam int unsigned Lanes = InstrLog2 < BusLog2 ? 1 << (BusLog2 - InstrLog2) : 1;
+  localparam int unsigned Beats = InstrLog2 < BusLog2 ? 1 : 1 << (InstrLog2 - BusLog2);
+  localparam int unsigned LineBits = Beats > 1 ? (Beats - 1) * BusBits : BusBits;
+  localparam int unsigned LaneWidth = BusLog2 + 1;
+
+  logic                 burst_valid, buffer_valid, buffer_pop, complete, bad_resp, illegal, slot;
+  logic [BusBits-1:0]   buffer_data;
+  logic [1:0]           buffer_resp;
+  logic [AddrWidth-1:0] first_addr;
+  logic [LaneWidth-1:0] lane_q;
+  logic [9:0]           beat_q;
+  logic [LineBits-1:0]  line_q;
+  logic [31:0]          left_q, index_q;
+  logic                 bad_q;
+  logic                 bad_decode_q;
+  logic [2:0]           queue;
+
+  assign first_addr = program_base_i + AddrWidth'(AddrWidth'(begin_i) << InstrLog2);
+
+  dovetail_axi_split #(
+    .AddrWidth (AddrWidth),
+    .BusBytes  (dovetail_isa_pkg::BUS_BYTES),
+    .MaxBeats  (MaxBurst),
+    .CountWidth(2)
+  ) u_split (
+    .clk_i,
+    .rst_ni,
+    .flush_i,
+    .start_i      (start_i && count_i != '0),
+    .addr_i       (first_addr),
+    .row_bytes_i  (AddrWidth'(AddrWidth'(count_i) << InstrLog2)),
+    .stride_i     ('0),
+    .rows_i       (2'd1),
+    .valid_o      (burst_valid),
+    .burst_addr_o (request_addr_o),
+    .burst_beats_o(request_beats_o),
+    .ready_i      (grant_i)
+  );
+  dovetail_read_buffer #(
+    .BusBits(BusBits),
+    .Depth  (dovetail_isa_pkg::OUTSTANDING_BEATS)
+  ) u_buffer (
+    .clk_i,
+    .rst_ni,
+    .flush_i,
+    .burst_valid_i(burst_valid),
+    .burst_beats_i(request_beats_o),
+    .request_o,
+    .grant_i,
+    .beat_valid_i,
+    .beat_data_i,
+    .beat_resp_i,
+    .valid_o      (buffer_valid),
+    .data_o       (buffer_data),
+    .resp_o       (buffer_resp),
+    .pop_i        (buffer_pop)
+  );
+  dovetail_element #(
+    .BusBits  (BusBits),
+    .LineBits (LineBits),
+    .Bits     (InstrBits),
+    .LaneWidth(LaneWidth)
+  ) u_instr (
+    .beat_i   (buffer_data),
+    .line_i   (line_q),
+    .lane_i   (lane_q),
+    .element_o(instr_o)
+  );
+
+  // ---- Decode -------------------------------------------------------------------------------------------------------------------------
+  logic [2:0] opcode, memory, alu_op;
+  logic       nop, operand_load;
+
+  assign opcode       = instr_o[2:0];
+  assign memory       = instr_o[dovetail_isa_pkg::LOAD_MEMORY_LSB+:3];
+  assign alu_op       = instr_o[dovetail_isa_pkg::ALU_ALU_OPCODE_LSB+:3];
+  assign nop          = instr_o[dovetail_isa_pkg::LOAD_X_SIZE_LSB+:dovetail_isa_pkg::LOAD_X_SIZE_WIDTH] == '0;
+  assign operand_load = memory == dovetail_isa_pkg::MEMORY_INP || memory == dovetail_isa_pkg::MEMORY_WGT;
+  always_comb begin
+    queue   = 3'b010;
+    illegal = 1'b0;
+    unique case (opcode)
+      dovetail_isa_pkg::OPCODE_LOAD: begin
+        if (operand_load) queue = 3'b001;
+        illegal = (instr_o & dovetail_isa_pkg::LOAD_RESERVED) != '0 ||
+                  (!nop && (memory == dovetail_isa_pkg::MEMORY_OUT || memory > dovetail_isa_pkg::MEMORY_ACC8));
+      end
+      dovetail_isa_pkg::OPCODE_STORE: begin
+        queue   = 3'b100;
+        illegal = (instr_o & dovetail_isa_pkg::STORE_RESERVED) != '0 || (!nop && memory != dovetail_isa_pkg::MEMORY_OUT);
+      end
+      dovetail_isa_pkg::OPCODE_GEMM: illegal = (instr_o & dovetail_isa_pkg::GEMM_RESERVED) != '0;
+      dovetail_isa_pkg::OPCODE_FINISH: illegal = (instr_o & dovetail_isa_pkg::FINISH_RESERVED) != '0;
+      dovetail_isa_pkg::OPCODE_ALU:
+        illegal = (instr_o & dovetail_isa_pkg::ALU_RESERVED) != '0 || alu_op > dovetail_isa_pkg::ALU_REQUANT ||
+                  (alu_op == dovetail_isa_pkg::ALU_REQUANT && dovetail_isa_pkg::REQUANT_ENABLED == 0);
+      default: illegal = 1'b1;
+    endcase
+  end
+
+  // ---- Issue --------------------------------------------------------------------------------------------------------------------------
+  assign complete   = beat_q == 10'(Beats - 1);
+  assign bad_resp   = buffer_resp[1] || bad_q;
+  assign slot       = buffer_valid && left_q != '0 && !halt_i && (!complete || (queue & full_i) == 3'b000 || illegal || bad_resp);
+  assign buffer_pop = slot && (lane_q == LaneWidth'(Lanes - 1) || left_q == 32'd1 || Beats > 1);
+  assign error_o    = slot && complete && (illegal || bad_resp);
+  assign push_o     = slot && complete && !error_o ? queue : 3'b000;
+  assign index_o    = index_q;
+  always_comb begin
+    error_code_o = dovetail_isa_pkg::ERROR_ILLEGAL;
+    if (buffer_resp[1]) error_code_o = buffer_resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
+    else if (bad_q) error_code_o = bad_decode_q ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
+  end
+  assign error_index_o = index_q;
+  assign idle_o        = left_q == '0;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) left_q <= '0;
+    else if (flush_i) left_q <= '0;
+    else if (start_i) left_q <= count_i;
+    else if (slot && complete) left_q <= left_q - 32'd1;
+  end
+  always_ff @(posedge clk_i) begin
+    if (start_i) begin
+      index_q    <= begin_i;
+      lane_q     <= LaneWidth'(first_addr >> InstrLog2) & LaneWidth'(Lanes - 1);
+      beat_q     <= '0;
+      bad_q        <= 1'b0;
+      bad_decode_q <= 1'b0;
+    end else if (slot) begin
+      line_q <= LineBits'({buffer_data, line_q} >> BusBits);
+      beat_q <= complete ? '0 : beat_q + 1'b1;
+      if (!complete && buffer_resp[1] && !bad_q) begin
+        bad_q        <= 1'b1;
+        bad_decode_q <= buffer_resp[0];
+      end
+      if (complete) begin
+        bad_q   <= 1'b0;
+        index_q <= index_q + 32'd1;
+        lane_q  <= lane_q == LaneWidth'(Lanes - 1) ? '0 : lane_q + 1'b1;
+      end
+    end
+  end
+endmodule

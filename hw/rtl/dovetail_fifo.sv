@@ -1,0 +1,56 @@
+// A queue of Depth words. The word at the head shows without being asked for. State as of the beginning of the cycle: a push into a full
+// queue is refused even when a pop happens in the same cycle.
+module dovetail_fifo #(
+  parameter int unsigned Width = 8,
+  parameter int unsigned Depth = 4,
+  localparam int unsigned CountWidth = $clog2(Depth + 1)
+) (
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+  input  logic                  flush_i,  // forgets everything
+  input  logic                  push_i,   // only while not full
+  input  logic [Width-1:0]      data_i,
+  input  logic                  pop_i,    // only while not empty
+  output logic [Width-1:0]      data_o,
+  output logic                  empty_o,
+  output logic                  full_o
+);
+  localparam int unsigned PtrWidth = Depth > 1 ? $clog2(Depth) : 1;
+
+  logic [Width-1:0]      mem [Depth];
+  logic [PtrWidth-1:0]   head_q, tail_q;
+  logic [CountWidth-1:0] count_q;
+
+  assign data_o  = mem[head_q];
+  assign empty_o = count_q == '0;
+  assign full_o  = count_q == CountWidth'(Depth);
+
+  always_ff @(posedge clk_i) begin
+    if (push_i) mem[tail_q] <= data_i;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      head_q  <= '0;
+      tail_q  <= '0;
+      count_q <= '0;
+    end else if (flush_i) begin
+      head_q  <= '0;
+      tail_q  <= '0;
+      count_q <= '0;
+    end else begin
+      if (push_i) tail_q <= tail_q == PtrWidth'(Depth - 1) ? '0 : tail_q + 1'b1;
+      if (pop_i) head_q <= head_q == PtrWidth'(Depth - 1) ? '0 : head_q + 1'b1;
+      count_q <= count_q + CountWidth'(push_i) - CountWidth'(pop_i);
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && !flush_i) begin
+      assert (!(push_i && full_o)) else $error("push into a full queue");
+      assert (!(pop_i && empty_o)) else $error("pop from an empty queue");
+    end
+  end
+`endif
+endmodule

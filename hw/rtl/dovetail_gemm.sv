@@ -1,0 +1,95 @@
+// The matrix pipe behind stage R: dot products, then the accumulator. A step in R in cycle r writes ACC in r + gemm_read_to_write.
+//
+//   r + 1  operands arrive, products
+//   r + 2  sums; ACC is read
+//   r + 3  ACC arrives, is added to, and written
+module dovetail_gemm #(
+  localparam int unsigned Batch = dovetail_isa_pkg::BATCH,
+  localparam int unsigned BlockIn = dovetail_isa_pkg::BLOCK_IN,
+  localparam int unsigned BlockOut = dovetail_isa_pkg::BLOCK_OUT,
+  localparam int unsigned Lanes = Batch * BlockOut,
+  localparam int unsigned AccWidth = dovetail_isa_pkg::ACC_DEPTH_LOG2
+) (
+  input  logic                           clk_i,
+  input  logic                           rst_ni,
+  input  logic                           flush_i,
+  // Stage R.
+  input  logic                           step_i,
+  input  logic                           step_empty_i,
+  input  logic                           step_last_i,       // of its instruction
+  input  logic                           step_reset_i,
+  input  logic                           step_overwrite_i,
+  input  logic [AccWidth-1:0]            step_dst_i,
+  // The cycle after.
+  input  logic [Batch*BlockIn*8-1:0]     inp_i,
+  input  logic [BlockOut*BlockIn*8-1:0]  wgt_i,
+  // ACC.
+  output logic                           acc_re_o,
+  output logic [AccWidth-1:0]            acc_raddr_o,
+  input  logic [Lanes*32-1:0]            acc_rdata_i,
+  output logic                           acc_we_o,
+  output logic [AccWidth-1:0]            acc_waddr_o,
+  output logic [Lanes*32-1:0]            acc_wdata_o,
+  output logic                           last_o             // the last step of an instruction writes
+);
+  logic                valid_1_q, valid_2_q, valid_3_q;      // passes
+  logic                last_1_q, last_2_q, last_3_q;
+  logic                write_1_q, write_2_q, write_3_q;      // is no empty step
+  logic                reset_1_q, reset_2_q, reset_3_q;
+  logic                over_1_q, over_2_q, over_3_q;
+  logic [AccWidth-1:0] dst_1_q, dst_2_q, dst_3_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      valid_1_q <= 1'b0;
+      valid_2_q <= 1'b0;
+      valid_3_q <= 1'b0;
+    end else begin
+      valid_1_q <= step_i && !flush_i;
+      valid_2_q <= valid_1_q && !flush_i;
+      valid_3_q <= valid_2_q && !flush_i;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    last_1_q  <= step_last_i;
+    last_2_q  <= last_1_q;
+    last_3_q  <= last_2_q;
+    write_1_q <= !step_empty_i;
+    write_2_q <= write_1_q;
+    write_3_q <= write_2_q;
+    reset_1_q <= step_reset_i;
+    reset_2_q <= reset_1_q;
+    reset_3_q <= reset_2_q;
+    over_1_q  <= step_overwrite_i;
+    over_2_q  <= over_1_q;
+    over_3_q  <= over_2_q;
+    dst_1_q   <= step_dst_i;
+    dst_2_q   <= dst_1_q;
+    dst_3_q   <= dst_2_q;
+  end
+
+  logic signed [31:0] sum_3_q [Lanes];
+
+  for (genvar b = 0; b < Batch; b++) begin : gen_row
+    for (genvar o = 0; o < BlockOut; o++) begin : gen_column
+      dovetail_dot #(
+        .Length(BlockIn)
+      ) u_dot (
+        .clk_i,
+        .enable_i  (valid_1_q && !reset_1_q),
+        .enable_2_i(valid_2_q && !reset_2_q),
+        .a_i       (inp_i[b*BlockIn*8+:BlockIn*8]),
+        .b_i       (wgt_i[o*BlockIn*8+:BlockIn*8]),
+        .sum_o     (sum_3_q[b*BlockOut+o])
+      );
+      assign acc_wdata_o[(b*BlockOut+o)*32+:32] =
+          reset_3_q ? 32'd0 : (over_3_q ? 32'd0 : acc_rdata_i[(b*BlockOut+o)*32+:32]) + sum_3_q[b*BlockOut+o];
+    end
+  end
+
+  assign acc_re_o    = valid_2_q && write_2_q;
+  assign acc_raddr_o = dst_2_q;
+  assign acc_we_o    = valid_3_q && write_3_q;
+  assign acc_waddr_o = dst_3_q;
+  assign last_o      = valid_3_q && last_3_q;
+endmodule

@@ -1,0 +1,306 @@
+// Executes STOREs, one at a time: fills beats from the shadow of ACC and hands them to the write port. docs/timing.md, section 10.
+module dovetail_store #(
+  localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
+  localparam int unsigned BusBytes = dovetail_isa_pkg::BUS_BYTES,
+  localparam int unsigned BusBits = 8 * BusBytes,
+  localparam int unsigned InstrBits = dovetail_isa_pkg::INSTRUCTION_BITS,
+  localparam int unsigned Lanes = dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT,
+  localparam int unsigned AccIndex = dovetail_isa_pkg::ACC_DEPTH_LOG2
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic                 flush_i,
+  input  logic                 halt_i,
+  output logic                 idle_o,
+  output logic                 quiet_o,
+  output logic                 error_o,
+  output logic [3:0]           error_code_o,
+  output logic [31:0]          error_index_o,
+  // Command queue.
+  input  logic                 head_valid_i,
+  input  logic [InstrBits-1:0] head_i,
+  input  logic [31:0]          head_index_i,
+  output logic                 head_pop_o,
+  // Tokens to and from compute, the previous queue.
+  input  logic                 token_available_i,
+  output logic                 token_pop_o,
+  input  logic                 token_room_i,
+  output logic                 token_push_o,
+  // Every write of ACC.
+  input  logic                 acc_we_i,
+  input  logic [AccIndex-1:0]  acc_waddr_i,
+  input  logic [32*Lanes-1:0]  acc_wdata_i,
+  // AXI4
+  output logic                 awvalid_o,
+  input  logic                 awready_i,
+  output logic [AddrWidth-1:0] awaddr_o,
+  output logic [7:0]           awlen_o,
+  output logic                 wvalid_o,
+  input  logic                 wready_i,
+  output logic [BusBits-1:0]   wdata_o,
+  output logic [BusBytes-1:0]  wstrb_o,
+  output logic                 wlast_o,
+  input  logic                 bvalid_i,
+  output logic                 bready_o,
+  input  logic [1:0]           bresp_i,
+  // For probes.
+  output logic                 start_o,
+  output logic                 end_o,
+  output logic [31:0]          end_index_o
+);
+  localparam int unsigned BusLog2 = dovetail_isa_pkg::BUS_BYTES_LOG2;
+  localparam int unsigned OutLog2 = dovetail_isa_pkg::OUT_ELEMENT_BYTES_LOG2;
+  localparam int unsigned OutBits = 8 * Lanes;
+  localparam int unsigned SizeWidth = dovetail_isa_pkg::STORE_X_SIZE_WIDTH;
+  localparam int unsigned SramWidth = dovetail_isa_pkg::STORE_SRAM_BASE_WIDTH;
+  localparam int unsigned DramWidth = dovetail_isa_pkg::STORE_DRAM_BASE_WIDTH;
+  localparam int unsigned StrideWidth = dovetail_isa_pkg::STORE_X_STRIDE_WIDTH;
+  localparam int unsigned Depth = dovetail_isa_pkg::OUTSTANDING_BEATS;
+  localparam int unsigned MaxBurst = dovetail_isa_pkg::BURST_BEATS < Depth ? dovetail_isa_pkg::BURST_BEATS : Depth;
+  localparam int unsigned LaneWidth = BusLog2 + 1;
+  localparam int unsigned OutLanes = OutLog2 < BusLog2 ? 1 << (BusLog2 - OutLog2) : 1;
+  localparam int unsigned OutBeats = OutLog2 < BusLog2 ? 1 : 1 << (OutLog2 - BusLog2);
+  localparam bit Saturate = dovetail_isa_pkg::SATURATE_ENABLED != 0;
+  localparam int unsigned ShadowBits = Saturate ? 2 * OutBits : OutBits;
+  localparam int unsigned TakenWidth = $clog2(Depth + 1);
+
+  // ---- Start ------------------------------------------------------------------------------------------------------------------------
+  logic [SizeWidth-1:0] head_x_size, head_y_size;
+  logic [AddrWidth-1:0] head_base, head_stride;
+  logic                 head_pop_prev, head_moves, busy_q, filling_q, push_prev_q, saturate_q, filled;
+  logic [31:0]          index_q;
+
+  assign head_x_size   = head_i[dovetail_isa_pkg::STORE_X_SIZE_LSB+:SizeWidth];
+  assign head_y_size   = head_i[dovetail_isa_pkg::STORE_Y_SIZE_LSB+:SizeWidth];
+  assign head_base     = AddrWidth'(head_i[dovetail_isa_pkg::STORE_DRAM_BASE_LSB+:DramWidth]);
+  assign head_stride   = AddrWidth'(head_i[dovetail_isa_pkg::STORE_X_STRIDE_LSB+:StrideWidth]);
+  assign head_pop_prev = head_i[dovetail_isa_pkg::STORE_POP_PREV_LSB];
+  assign head_moves    = head_x_size != '0 && head_y_size != '0;
+
+  assign start_o     = head_valid_i && !halt_i && !busy_q && (!head_pop_prev || token_available_i);
+  assign head_pop_o  = start_o;
+  assign token_pop_o = start_o && head_pop_prev;
+
+  // ---- Fill: one slot a cycle ---------------------------------------------------------------------------------------------------------
+  logic                  burst_due, burst_done, slot, slot_beat_first, slot_beat_last, element_done, row_done, all_done;
+  logic [AddrWidth-1:0]  burst_addr;
+  logic [8:0]            burst_beats, burst_beat_q;
+  logic [SramWidth-1:0]  addr_q;
+  logic [SizeWidth-1:0]  x_q, y_q, x_last_q, y_last_q;
+  logic [LaneWidth-1:0]  lane_q, row_lane_q, lane_step_q;
+  logic [9:0]            beat_q;
+  logic [TakenWidth-1:0] taken_q;  // places of the write buffer
+  logic                  sent, beat_open_q;
+
+  localparam logic [LaneWidth-1:0] LaneLast = LaneWidth'(OutLanes - 1);
+
+  dovetail_axi_split #(
+    .AddrWidth (AddrWidth),
+    .BusBytes  (BusBytes),
+    .MaxBeats  (MaxBurst),
+    .CountWidth(SizeWidth)
+  ) u_split (
+    .clk_i,
+    .rst_ni,
+    .flush_i,
+    .start_i      (start_o && head_moves),
+    .addr_i       (AddrWidth'(head_base << OutLog2)),
+    .row_bytes_i  (AddrWidth'(AddrWidth'(head_x_size) << OutLog2)),
+    .stride_i     (AddrWidth'(head_stride << OutLog2)),
+    .rows_i       (head_y_size),
+    .valid_o      (burst_due),
+    .burst_addr_o (burst_addr),
+    .burst_beats_o(burst_beats),
+    .ready_i      (burst_done)
+  );
+
+  assign slot_beat_first = !beat_open_q;
+  assign slot            = filling_q && (!slot_beat_first || taken_q != TakenWidth'(Depth));
+  assign element_done    = beat_q == 10'(OutBeats - 1);
+  assign row_done        = element_done && x_q == x_last_q;
+  assign all_done        = row_done && y_q == y_last_q;
+  assign slot_beat_last  = lane_q == LaneLast || row_done;
+  assign burst_done      = slot && slot_beat_last && burst_beat_q == burst_beats - 9'd1;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      filling_q   <= 1'b0;
+      beat_open_q <= 1'b0;
+      taken_q     <= '0;
+    end else if (flush_i) begin
+      filling_q   <= 1'b0;
+      beat_open_q <= 1'b0;
+      taken_q     <= '0;
+    end else begin
+      if (start_o && head_moves) filling_q <= 1'b1;
+      else if (slot && all_done) filling_q <= 1'b0;
+      if (slot) beat_open_q <= !slot_beat_last;
+      taken_q <= taken_q + TakenWidth'(slot && slot_beat_first) - TakenWidth'(sent);
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (start_o) begin
+      addr_q       <= head_i[dovetail_isa_pkg::STORE_SRAM_BASE_LSB+:SramWidth];
+      x_q          <= '0;
+      y_q          <= '0;
+      x_last_q     <= head_x_size - 1'b1;
+      y_last_q     <= head_y_size - 1'b1;
+      lane_q       <= LaneWidth'(head_base) & LaneLast;
+      row_lane_q   <= LaneWidth'(head_base) & LaneLast;
+      lane_step_q  <= LaneWidth'(head_stride) & LaneLast;
+      beat_q       <= '0;
+      burst_beat_q <= '0;
+    end else if (slot) begin
+      beat_q <= element_done ? '0 : beat_q + 1'b1;
+      if (slot_beat_last) burst_beat_q <= burst_done ? '0 : burst_beat_q + 9'd1;
+      if (element_done) begin
+        addr_q <= addr_q + 1'b1;
+        lane_q <= lane_q == LaneLast ? '0 : lane_q + 1'b1;
+        x_q    <= x_q + 1'b1;
+        if (x_q == x_last_q) begin
+          x_q        <= '0;
+          y_q        <= y_q + 1'b1;
+          lane_q     <= (row_lane_q + lane_step_q) & LaneLast;
+          row_lane_q <= (row_lane_q + lane_step_q) & LaneLast;
+        end
+      end
+    end
+  end
+
+  // ---- The shadow of ACC: what STORE may need of it --------------------------------------------------------------------------------
+  logic [ShadowBits-1:0] shadow_in, shadow;
+  logic [OutBits-1:0]    element;
+
+  for (genvar l = 0; l < Lanes; l++) begin : gen_narrow
+    assign shadow_in[l*8+:8] = acc_wdata_i[l*32+:8];
+    if (Saturate) begin : gen_saturate
+      logic signed [31:0] value;
+      assign value                         = acc_wdata_i[l*32+:32];
+      assign shadow_in[OutBits+l*8+:8] = value > 127 ? 8'h7f : value < -128 ? 8'h80 : value[7:0];
+    end
+  end
+  dovetail_sram #(
+    .Width(ShadowBits),
+    .Depth(dovetail_isa_pkg::ACC_DEPTH)
+  ) u_out (
+    .clk_i,
+    .we_i   (acc_we_i),
+    .waddr_i(acc_waddr_i),
+    .wdata_i(shadow_in),
+    .re_i   (slot),
+    .raddr_i(addr_q[AccIndex-1:0]),
+    .rdata_o(shadow)
+  );
+  if (Saturate) begin : gen_select
+    assign element = saturate_q ? shadow[ShadowBits-1-:OutBits] : shadow[OutBits-1:0];
+  end else begin : gen_wrap
+    assign element = shadow;
+  end
+
+  // ---- A cycle later: beats -----------------------------------------------------------------------------------------------------------
+  logic                 p_valid_q, p_first_q, p_last_q, p_burst_q;
+  logic [LaneWidth-1:0] p_lane_q;
+  logic [9:0]           p_beat_q;
+  logic [AddrWidth-1:0] p_addr_q;
+  logic [8:0]           p_beats_q;
+  logic [BusBits-1:0]   beat_data;
+  logic [BusBytes-1:0]  beat_strobe;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) p_valid_q <= 1'b0;
+    else p_valid_q <= slot && !flush_i;
+  end
+  always_ff @(posedge clk_i) begin
+    p_first_q <= slot_beat_first;
+    p_last_q  <= slot_beat_last;
+    p_burst_q <= burst_done;
+    p_lane_q  <= lane_q;
+    p_beat_q  <= beat_q;
+    p_addr_q  <= burst_addr;
+    p_beats_q <= burst_beats;
+  end
+  if (OutLog2 < BusLog2) begin : gen_lanes
+    logic [BusBits-1:0]  data_q;
+    logic [BusBytes-1:0] strobe_q;
+    for (genvar e = 0; e < OutLanes; e++) begin : gen_lane
+      assign beat_data[e*OutBits+:OutBits] = p_lane_q == LaneWidth'(e) ? element : data_q[e*OutBits+:OutBits];
+      assign beat_strobe[e*Lanes+:Lanes]   = p_lane_q == LaneWidth'(e) ? '1 : p_first_q ? '0 : strobe_q[e*Lanes+:Lanes];
+    end
+    always_ff @(posedge clk_i) begin
+      if (p_valid_q) begin
+        data_q   <= beat_data;
+        strobe_q <= beat_strobe;
+      end
+    end
+    logic unused;
+    assign unused = ^p_beat_q;
+  end else begin : gen_beats
+    assign beat_data   = element[p_beat_q*BusBits+:BusBits];
+    assign beat_strobe = '1;
+    logic unused;
+    assign unused = ^{p_lane_q, p_first_q};
+  end
+
+  logic writer_idle;
+  dovetail_axi_write #(
+    .AddrWidth(AddrWidth),
+    .BusBytes (BusBytes),
+    .Depth    (Depth)
+  ) u_write (
+    .clk_i,
+    .rst_ni,
+    .flush_i,
+    .halt_i,
+    .idle_o       (writer_idle),
+    .quiet_o,
+    .error_o,
+    .error_code_o,
+    .beat_valid_i (p_valid_q && p_last_q),
+    .beat_data_i  (beat_data),
+    .beat_strobe_i(beat_strobe),
+    .burst_valid_i(p_valid_q && p_burst_q),
+    .burst_addr_i (p_addr_q),
+    .burst_beats_i(p_beats_q),
+    .sent_o       (sent),
+    .awvalid_o,
+    .awready_i,
+    .awaddr_o,
+    .awlen_o,
+    .wvalid_o,
+    .wready_i,
+    .wdata_o,
+    .wstrb_o,
+    .wlast_o,
+    .bvalid_i,
+    .bready_o,
+    .bresp_i
+  );
+  assign error_index_o = index_q;
+
+  // ---- End --------------------------------------------------------------------------------------------------------------------------
+  assign filled     = busy_q && !filling_q && !p_valid_q;
+  assign end_o        = filled && writer_idle && !halt_i && (!push_prev_q || token_room_i);
+  assign end_index_o  = index_q;
+  assign token_push_o = end_o && push_prev_q;
+  assign idle_o       = !busy_q;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) busy_q <= 1'b0;
+    else if (flush_i) busy_q <= 1'b0;
+    else if (start_o) busy_q <= 1'b1;
+    else if (end_o) busy_q <= 1'b0;
+  end
+  always_ff @(posedge clk_i) begin
+    if (start_o) begin
+      index_q     <= head_index_i;
+      push_prev_q <= head_i[dovetail_isa_pkg::STORE_PUSH_PREV_LSB];
+      saturate_q  <= Saturate && head_i[dovetail_isa_pkg::STORE_SATURATE_LSB];
+    end
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && slot) assert (burst_due) else $error("a slot without a burst");
+  end
+`endif
+endmodule

@@ -1,0 +1,33 @@
+// Tokens carry nothing, so a queue of them is a counter.
+module dovetail_token_fifo #(
+  parameter int unsigned Depth = 64,
+  localparam int unsigned CountWidth = $clog2(Depth + 1)
+) (
+  input  logic clk_i,
+  input  logic rst_ni,
+  input  logic flush_i,
+  input  logic push_i,       // only while there is room
+  input  logic pop_i,        // only while available
+  output logic room_o,
+  output logic available_o
+);
+  logic [CountWidth-1:0] count_q;
+
+  assign room_o      = count_q != CountWidth'(Depth);
+  assign available_o = count_q != '0;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) count_q <= '0;
+    else if (flush_i) count_q <= '0;
+    else count_q <= count_q + CountWidth'(push_i) - CountWidth'(pop_i);
+  end
+
+`ifndef SYNTHESIS
+  always_ff @(posedge clk_i) begin
+    if (rst_ni && !flush_i) begin
+      assert (!(push_i && !room_o)) else $error("token without room");
+      assert (!(pop_i && !available_o)) else $error("token that is not there");
+    end
+  end
+`endif
+endmodule

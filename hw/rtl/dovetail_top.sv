@@ -1,0 +1,411 @@
+// The accelerator: AXI4 memory master, AXI4-Lite registers, interrupt. One clock; reset is asserted at any time and released with the clock.
+module dovetail_top #(
+  localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
+  localparam int unsigned BusBytes = dovetail_isa_pkg::BUS_BYTES,
+  localparam int unsigned BusBits = 8 * BusBytes
+) (
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  output logic                 interrupt_o,
+  // AXI4 memory master; one ID, INCR bursts of whole beats.
+  output logic                 mem_arvalid_o,
+  input  logic                 mem_arready_i,
+  output logic [AddrWidth-1:0] mem_araddr_o,
+  output logic [7:0]           mem_arlen_o,
+  output logic [2:0]           mem_arsize_o,
+  output logic [1:0]           mem_arburst_o,
+  input  logic                 mem_rvalid_i,
+  output logic                 mem_rready_o,
+  input  logic [BusBits-1:0]   mem_rdata_i,
+  input  logic [1:0]           mem_rresp_i,
+  input  logic                 mem_rlast_i,
+  output logic                 mem_awvalid_o,
+  input  logic                 mem_awready_i,
+  output logic [AddrWidth-1:0] mem_awaddr_o,
+  output logic [7:0]           mem_awlen_o,
+  output logic [2:0]           mem_awsize_o,
+  output logic [1:0]           mem_awburst_o,
+  output logic                 mem_wvalid_o,
+  input  logic                 mem_wready_i,
+  output logic [BusBits-1:0]   mem_wdata_o,
+  output logic [BusBytes-1:0]  mem_wstrb_o,
+  output logic                 mem_wlast_o,
+  input  logic                 mem_bvalid_i,
+  output logic                 mem_bready_o,
+  input  logic [1:0]           mem_bresp_i,
+  // AXI4-Lite registers.
+  input  logic                 reg_awvalid_i,
+  output logic                 reg_awready_o,
+  input  logic [11:0]          reg_awaddr_i,
+  input  logic                 reg_wvalid_i,
+  output logic                 reg_wready_o,
+  input  logic [31:0]          reg_wdata_i,
+  input  logic [3:0]           reg_wstrb_i,
+  output logic                 reg_bvalid_o,
+  input  logic                 reg_bready_i,
+  output logic [1:0]           reg_bresp_o,
+  input  logic                 reg_arvalid_i,
+  output logic                 reg_arready_o,
+  input  logic [11:0]          reg_araddr_i,
+  output logic                 reg_rvalid_o,
+  input  logic                 reg_rready_i,
+  output logic [31:0]          reg_rdata_o,
+  output logic [1:0]           reg_rresp_o
+);
+  localparam int unsigned InstrBits = dovetail_isa_pkg::INSTRUCTION_BITS;
+  localparam int unsigned AccBits = 32 * dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT;
+  localparam int unsigned InpBits = 8 * dovetail_isa_pkg::INP_ELEMENT_BYTES;
+  localparam int unsigned WgtBits = 8 * dovetail_isa_pkg::WGT_ELEMENT_BYTES;
+  localparam int unsigned InpIndex = dovetail_isa_pkg::INP_DEPTH_LOG2;
+  localparam int unsigned WgtIndex = dovetail_isa_pkg::WGT_DEPTH_LOG2;
+  localparam int unsigned AccIndex = dovetail_isa_pkg::ACC_DEPTH_LOG2;
+
+  // ---- Launch ---------------------------------------------------------------------------------------------------------------------
+  logic                 start, busy_q, halt_q, flush, done, stopped;
+  logic [AddrWidth-1:0] program_base;
+  logic [31:0]          launch_begin, launch_count;
+  logic [63:0]          cycle_q;
+  logic                 fetch_idle, load_idle, compute_idle, store_idle, read_idle, write_quiet;
+  logic                 fetch_error, load_error, compute_error, store_error, any_error;
+  logic [3:0]           fetch_code, load_code, compute_code, store_code, error_code_q;
+  logic [31:0]          fetch_error_index, load_error_index, compute_error_index, store_error_index, error_index_q;
+  logic [2:0]           queue_empty, queue_full, queue_push;
+
+  assign any_error = fetch_error || load_error || compute_error || store_error;
+  assign done      = busy_q && !halt_q && !any_error && fetch_idle && queue_empty == 3'b111 && load_idle && compute_idle && store_idle;
+  // After an error nothing new begins; what the memory has accepted runs to its end. Then everything is forgotten.
+  assign stopped   = busy_q && halt_q && read_idle && write_quiet;
+  assign flush     = start || stopped;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      busy_q        <= 1'b0;
+      halt_q        <= 1'b0;
+      error_code_q  <= '0;
+      error_index_q <= '0;
+      cycle_q       <= '0;
+    end else begin
+      cycle_q <= start ? 64'd1 : cycle_q + 64'd1;
+      if (start) busy_q <= 1'b1;
+      else if (done || stopped) busy_q <= 1'b0;
+      if (start || stopped) halt_q <= 1'b0;
+      else if (busy_q && any_error) halt_q <= 1'b1;
+      if (busy_q && any_error && !halt_q) begin
+        error_code_q  <= fetch_error ? fetch_code : compute_error ? compute_code : load_error ? load_code : store_code;
+        error_index_q <= fetch_error ? fetch_error_index : compute_error ? compute_error_index : load_error ? load_error_index : store_error_index;
+      end
+    end
+  end
+
+  dovetail_regs u_regs (
+    .clk_i,
+    .rst_ni,
+    .awvalid_i     (reg_awvalid_i),
+    .awready_o     (reg_awready_o),
+    .awaddr_i      (reg_awaddr_i),
+    .wvalid_i      (reg_wvalid_i),
+    .wready_o      (reg_wready_o),
+    .wdata_i       (reg_wdata_i),
+    .wstrb_i       (reg_wstrb_i),
+    .bvalid_o      (reg_bvalid_o),
+    .bready_i      (reg_bready_i),
+    .bresp_o       (reg_bresp_o),
+    .arvalid_i     (reg_arvalid_i),
+    .arready_o     (reg_arready_o),
+    .araddr_i      (reg_araddr_i),
+    .rvalid_o      (reg_rvalid_o),
+    .rready_i      (reg_rready_i),
+    .rdata_o       (reg_rdata_o),
+    .rresp_o       (reg_rresp_o),
+    .interrupt_o,
+    .start_o       (start),
+    .program_base_o(program_base),
+    .begin_o       (launch_begin),
+    .count_o       (launch_count),
+    .busy_i        (busy_q),
+    .done_i        (done),
+    .error_i       (stopped),
+    .error_code_i  (error_code_q),
+    .error_index_i (error_index_q),
+    .cycles_i      (cycle_q)
+  );
+
+  // ---- Read port ------------------------------------------------------------------------------------------------------------------
+  logic [2:0]           request, grant, beat_valid;
+  logic [AddrWidth-1:0] fetch_addr, compute_addr, load_addr;
+  logic [8:0]           fetch_beats, compute_beats, load_beats;
+  logic [BusBits-1:0]   beat_data;
+  logic [1:0]           beat_resp;
+
+  dovetail_axi_read #(
+    .AddrWidth (AddrWidth),
+    .BusBits   (BusBits),
+    .OrderDepth(3 * dovetail_isa_pkg::OUTSTANDING_BEATS + 1)
+  ) u_read (
+    .clk_i,
+    .rst_ni,
+    .halt_i      (halt_q),
+    .idle_o      (read_idle),
+    .request_i   (request),
+    .addr_0_i    (fetch_addr),
+    .addr_1_i    (compute_addr),
+    .addr_2_i    (load_addr),
+    .beats_0_i   (fetch_beats),
+    .beats_1_i   (compute_beats),
+    .beats_2_i   (load_beats),
+    .grant_o     (grant),
+    .beat_valid_o(beat_valid),
+    .beat_data_o (beat_data),
+    .beat_resp_o (beat_resp),
+    .arvalid_o   (mem_arvalid_o),
+    .arready_i   (mem_arready_i),
+    .araddr_o    (mem_araddr_o),
+    .arlen_o     (mem_arlen_o),
+    .rvalid_i    (mem_rvalid_i),
+    .rready_o    (mem_rready_o),
+    .rdata_i     (mem_rdata_i),
+    .rresp_i     (mem_rresp_i),
+    .rlast_i     (mem_rlast_i)
+  );
+  assign mem_arsize_o  = 3'(dovetail_isa_pkg::BUS_BYTES_LOG2);
+  assign mem_awsize_o  = 3'(dovetail_isa_pkg::BUS_BYTES_LOG2);
+  assign mem_arburst_o = 2'b01;
+  assign mem_awburst_o = 2'b01;
+
+  // ---- Fetch and command queues ---------------------------------------------------------------------------------------------------
+  logic [InstrBits-1:0] instr, load_head, compute_head, store_head;
+  logic [31:0]          instr_index, load_head_index, compute_head_index, store_head_index;
+  logic                 load_pop, compute_pop, store_pop;
+
+  dovetail_fetch u_fetch (
+    .clk_i,
+    .rst_ni,
+    .flush_i        (stopped),
+    .halt_i         (halt_q),
+    .idle_o         (fetch_idle),
+    .error_o        (fetch_error),
+    .error_code_o   (fetch_code),
+    .error_index_o  (fetch_error_index),
+    .start_i        (start),
+    .program_base_i (program_base),
+    .begin_i        (launch_begin),
+    .count_i        (launch_count),
+    .request_o      (request[0]),
+    .request_addr_o (fetch_addr),
+    .request_beats_o(fetch_beats),
+    .grant_i        (grant[0]),
+    .beat_valid_i   (beat_valid[0]),
+    .beat_data_i    (beat_data),
+    .beat_resp_i    (beat_resp),
+    .full_i         (queue_full),
+    .push_o         (queue_push),
+    .instr_o        (instr),
+    .index_o        (instr_index)
+  );
+  dovetail_fifo #(
+    .Width(InstrBits + 32),
+    .Depth(dovetail_isa_pkg::COMMAND_QUEUE_DEPTH)
+  ) u_load_queue (
+    .clk_i,
+    .rst_ni,
+    .flush_i(flush),
+    .push_i (queue_push[0]),
+    .data_i ({instr_index, instr}),
+    .pop_i  (load_pop),
+    .data_o ({load_head_index, load_head}),
+    .empty_o(queue_empty[0]),
+    .full_o (queue_full[0])
+  );
+  dovetail_fifo #(
+    .Width(InstrBits + 32),
+    .Depth(dovetail_isa_pkg::COMMAND_QUEUE_DEPTH)
+  ) u_compute_queue (
+    .clk_i,
+    .rst_ni,
+    .flush_i(flush),
+    .push_i (queue_push[1]),
+    .data_i ({instr_index, instr}),
+    .pop_i  (compute_pop),
+    .data_o ({compute_head_index, compute_head}),
+    .empty_o(queue_empty[1]),
+    .full_o (queue_full[1])
+  );
+  dovetail_fifo #(
+    .Width(InstrBits + 32),
+    .Depth(dovetail_isa_pkg::COMMAND_QUEUE_DEPTH)
+  ) u_store_queue (
+    .clk_i,
+    .rst_ni,
+    .flush_i(flush),
+    .push_i (queue_push[2]),
+    .data_i ({instr_index, instr}),
+    .pop_i  (store_pop),
+    .data_o ({store_head_index, store_head}),
+    .empty_o(queue_empty[2]),
+    .full_o (queue_full[2])
+  );
+
+  // ---- Tokens -----------------------------------------------------------------------------------------------------------------------
+  // 0 load to compute, 1 compute to load, 2 compute to store, 3 store to compute.
+  logic [3:0] token_push, token_pop, token_room, token_available;
+  for (genvar f = 0; f < 4; f++) begin : gen_tokens
+    dovetail_token_fifo #(
+      .Depth(dovetail_isa_pkg::TOKEN_QUEUE_DEPTH)
+    ) u_tokens (
+      .clk_i,
+      .rst_ni,
+      .flush_i    (flush),
+      .push_i     (token_push[f]),
+      .pop_i      (token_pop[f]),
+      .room_o     (token_room[f]),
+      .available_o(token_available[f])
+    );
+  end
+
+  // ---- Units ------------------------------------------------------------------------------------------------------------------------
+  logic                inp_we, wgt_we, operand_re, acc_we;
+  logic [InpIndex-1:0] inp_waddr, inp_raddr;
+  logic [WgtIndex-1:0] wgt_waddr, wgt_raddr;
+  logic [AccIndex-1:0] acc_waddr;
+  logic [InpBits-1:0]  inp_wdata, inp_rdata;
+  logic [WgtBits-1:0]  wgt_wdata, wgt_rdata;
+  logic [AccBits-1:0]  acc_wdata;
+  logic                load_start, load_end, compute_start, compute_end, store_start, store_end;
+  logic [31:0]         load_end_index, compute_end_index, store_end_index;
+
+  dovetail_load u_load (
+    .clk_i,
+    .rst_ni,
+    .flush_i          (flush),
+    .halt_i           (halt_q),
+    .idle_o           (load_idle),
+    .error_o          (load_error),
+    .error_code_o     (load_code),
+    .error_index_o    (load_error_index),
+    .head_valid_i     (!queue_empty[0]),
+    .head_i           (load_head),
+    .head_index_i     (load_head_index),
+    .head_pop_o       (load_pop),
+    .token_available_i(token_available[1]),
+    .token_pop_o      (token_pop[1]),
+    .token_room_i     (token_room[0]),
+    .token_push_o     (token_push[0]),
+    .request_o        (request[2]),
+    .request_addr_o   (load_addr),
+    .request_beats_o  (load_beats),
+    .grant_i          (grant[2]),
+    .beat_valid_i     (beat_valid[2]),
+    .beat_data_i      (beat_data),
+    .beat_resp_i      (beat_resp),
+    .inp_we_o         (inp_we),
+    .inp_addr_o       (inp_waddr),
+    .inp_data_o       (inp_wdata),
+    .wgt_we_o         (wgt_we),
+    .wgt_addr_o       (wgt_waddr),
+    .wgt_data_o       (wgt_wdata),
+    .start_o          (load_start),
+    .end_o            (load_end),
+    .end_index_o      (load_end_index)
+  );
+  dovetail_sram #(
+    .Width(InpBits),
+    .Depth(dovetail_isa_pkg::INP_DEPTH)
+  ) u_inp (
+    .clk_i,
+    .we_i   (inp_we),
+    .waddr_i(inp_waddr),
+    .wdata_i(inp_wdata),
+    .re_i   (operand_re),
+    .raddr_i(inp_raddr),
+    .rdata_o(inp_rdata)
+  );
+  dovetail_sram #(
+    .Width(WgtBits),
+    .Depth(dovetail_isa_pkg::WGT_DEPTH)
+  ) u_wgt (
+    .clk_i,
+    .we_i   (wgt_we),
+    .waddr_i(wgt_waddr),
+    .wdata_i(wgt_wdata),
+    .re_i   (operand_re),
+    .raddr_i(wgt_raddr),
+    .rdata_o(wgt_rdata)
+  );
+  dovetail_compute u_compute (
+    .clk_i,
+    .rst_ni,
+    .flush_i         (flush),
+    .halt_i          (halt_q),
+    .idle_o          (compute_idle),
+    .error_o         (compute_error),
+    .error_code_o    (compute_code),
+    .error_index_o   (compute_error_index),
+    .head_valid_i    (!queue_empty[1]),
+    .head_i          (compute_head),
+    .head_index_i    (compute_head_index),
+    .head_pop_o      (compute_pop),
+    .prev_available_i(token_available[0]),
+    .prev_pop_o      (token_pop[0]),
+    .prev_room_i     (token_room[1]),
+    .prev_push_o     (token_push[1]),
+    .next_available_i(token_available[3]),
+    .next_pop_o      (token_pop[3]),
+    .next_room_i     (token_room[2]),
+    .next_push_o     (token_push[2]),
+    .request_o       (request[1]),
+    .request_addr_o  (compute_addr),
+    .request_beats_o (compute_beats),
+    .grant_i         (grant[1]),
+    .beat_valid_i    (beat_valid[1]),
+    .beat_data_i     (beat_data),
+    .beat_resp_i     (beat_resp),
+    .operand_re_o    (operand_re),
+    .inp_addr_o      (inp_raddr),
+    .inp_data_i      (inp_rdata),
+    .wgt_addr_o      (wgt_raddr),
+    .wgt_data_i      (wgt_rdata),
+    .acc_we_o        (acc_we),
+    .acc_waddr_o     (acc_waddr),
+    .acc_wdata_o     (acc_wdata),
+    .start_o         (compute_start),
+    .end_o           (compute_end),
+    .end_index_o     (compute_end_index)
+  );
+  dovetail_store u_store (
+    .clk_i,
+    .rst_ni,
+    .flush_i          (flush),
+    .halt_i           (halt_q),
+    .idle_o           (store_idle),
+    .quiet_o          (write_quiet),
+    .error_o          (store_error),
+    .error_code_o     (store_code),
+    .error_index_o    (store_error_index),
+    .head_valid_i     (!queue_empty[2]),
+    .head_i           (store_head),
+    .head_index_i     (store_head_index),
+    .head_pop_o       (store_pop),
+    .token_available_i(token_available[2]),
+    .token_pop_o      (token_pop[2]),
+    .token_room_i     (token_room[3]),
+    .token_push_o     (token_push[3]),
+    .acc_we_i         (acc_we),
+    .acc_waddr_i      (acc_waddr),
+    .acc_wdata_i      (acc_wdata),
+    .awvalid_o        (mem_awvalid_o),
+    .awready_i        (mem_awready_i),
+    .awaddr_o         (mem_awaddr_o),
+    .awlen_o          (mem_awlen_o),
+    .wvalid_o         (mem_wvalid_o),
+    .wready_i         (mem_wready_i),
+    .wdata_o          (mem_wdata_o),
+    .wstrb_o          (mem_wstrb_o),
+    .wlast_o          (mem_wlast_o),
+    .bvalid_i         (mem_bvalid_i),
+    .bready_o         (mem_bready_o),
+    .bresp_i          (mem_bresp_i),
+    .start_o          (store_start),
+    .end_o            (store_end),
+    .end_index_o      (store_end_index)
+  );
+endmodule

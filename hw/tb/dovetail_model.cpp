@@ -1,0 +1,353 @@
+// The test bench of one Verilated configuration: clock, registers, and an AXI memory whose times and bytes come from the host.
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include <verilated.h>
+
+#include <Vdovetail_top.h>
+#include <Vdovetail_top___024root.h>
+#if VM_TRACE
+#include <verilated_fst_c.h>
+#endif
+
+#include "simulator/rtl/model_api.h"
+
+namespace {
+
+// A failed assertion of the design. It leaves the model in the middle of a cycle: nothing but destroying it is possible then.
+struct AssertionFailed {
+  std::string where;
+};
+
+}  // namespace
+
+// Verilator calls this instead of ending the process (VL_USER_STOP).
+void vl_stop(const char* file, int line, const char* hierarchy) {
+  throw AssertionFailed{std::string(file) + ":" + std::to_string(line) + " in " + hierarchy};
+}
+
+namespace {
+
+constexpr std::uint32_t kControl = 0x00, kStatus = 0x04, kErrorInstruction = 0x08, kProgramBaseLo = 0x14, kProgramBaseHi = 0x18,
+                        kInstructionBegin = 0x1c, kInstructionCount = 0x20;
+// With nothing on its way and nothing at work, whatever still moves does so within a few cycles.
+constexpr std::uint64_t kQuietCycles = 1000;
+
+class Model {
+ public:
+  explicit Model(std::uint64_t seed) : context_(std::make_unique<VerilatedContext>()) {
+    context_->randReset(2);
+    context_->randSeed(static_cast<int>(seed & 0x7fffffff) | 1);
+#if VM_TRACE
+    context_->traceEverOn(true);
+#endif
+    top_ = std::make_unique<Vdovetail_top>(context_.get());
+    quiet_inputs();
+    reset();
+  }
+  ~Model() { top_->final(); }
+
+  void launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& what, dovetail_rtl_result& result);
+
+  int write_register(std::uint32_t offset, std::uint32_t value) {
+    top_->reg_awvalid_i = top_->reg_wvalid_i = 1;
+    top_->reg_awaddr_i = offset;
+    top_->reg_wdata_i = value;
+    top_->reg_wstrb_i = 0xf;
+    tick();  // nothing is outstanding: taken at once
+    top_->reg_awvalid_i = top_->reg_wvalid_i = 0;
+    if (offset == kControl) return 0;  // the next cycle is the launch's; the response waits in it
+    const int response = top_->reg_bresp_o;
+    tick();
+    return response;
+  }
+  int read_register(std::uint32_t offset, std::uint32_t& value) {
+    top_->reg_arvalid_i = 1;
+    top_->reg_araddr_i = offset;
+    tick();
+    top_->reg_arvalid_i = 0;
+    value = top_->reg_rdata_o;
+    const int response = top_->reg_rresp_o;
+    tick();
+    return response;
+  }
+  void read_sram(int memory, std::uint64_t index, std::uint8_t* element) const;
+  bool open_waves([[maybe_unused]] const char* path) {
+#if VM_TRACE
+    waves_ = std::make_unique<VerilatedFstC>();
+    top_->trace(waves_.get(), 99);
+    waves_->open(path);
+    return true;
+#else
+    return false;
+#endif
+  }
+
+ private:
+  static constexpr std::size_t kBus = sizeof(Vdovetail_top::mem_rdata_i);
+
+  struct Burst {
+    std::uint64_t address = 0, cycle = 0;  // of the first beat, of the response
+    std::uint32_t beats = 0, sent = 0;
+    int response = 0;
+  };
+
+  void quiet_inputs() {
+    top_->clk_i = 0;
+    top_->mem_arready_i = top_->mem_rvalid_i = top_->mem_awready_i = top_->mem_wready_i = top_->mem_bvalid_i = 0;
+    top_->mem_rlast_i = 0;
+    top_->mem_rresp_i = top_->mem_bresp_i = 0;
+    top_->reg_awvalid_i = top_->reg_wvalid_i = top_->reg_arvalid_i = 0;
+    top_->reg_bready_i = top_->reg_rready_i = 1;
+  }
+  void reset() {
+    top_->rst_ni = 1;
+    settle();
+    top_->rst_ni = 0;
+    tick();
+    tick();
+    top_->rst_ni = 1;
+    tick();
+  }
+  void settle() { top_->eval(); }
+  void edge() {
+    top_->clk_i = 1;
+    top_->eval();
+    dump();
+    top_->clk_i = 0;
+    dump_half();
+  }
+  void tick() {
+    settle();
+    edge();
+  }
+  void dump() {
+#if VM_TRACE
+    if (waves_) waves_->dump(time_ += 5);
+#endif
+  }
+  void dump_half() {
+#if VM_TRACE
+    if (waves_) waves_->dump(time_ += 5);
+#endif
+  }
+  std::uint64_t random(std::uint64_t bound) {
+    std::uint64_t z = jitter_ += 0x9e3779b97f4a7c15;
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return (z ^ (z >> 31)) % bound;
+  }
+
+  void drive(const dovetail_rtl_host& host, std::uint64_t cycle);
+  void take(const dovetail_rtl_host& host, std::uint64_t cycle);
+
+  std::unique_ptr<VerilatedContext> context_;
+  std::unique_ptr<Vdovetail_top> top_;
+#if VM_TRACE
+  std::unique_ptr<VerilatedFstC> waves_;
+  std::uint64_t time_ = 0;
+#endif
+  // The memory's side of a launch.
+  bool jittering_ = false;
+  std::uint64_t jitter_ = 0;
+  std::deque<Burst> reads_, writes_, responses_;
+  std::uint64_t retry_read_ = 0, retry_write_ = 0;
+  std::uint64_t accepted_read_ = 0, accepted_write_ = 0;  // the memory's answers
+};
+
+// Sets the memory's inputs of this cycle. All valid signals of the design come from registers, so they are known.
+void Model::drive(const dovetail_rtl_host& host, std::uint64_t cycle) {
+  top_->mem_arready_i = 0;
+  if (top_->mem_arvalid_o) {
+    if (jittering_) {
+      top_->mem_arready_i = random(3) != 0;
+      accepted_read_ = cycle + 1 + random(40);
+    } else if (cycle >= retry_read_) {
+      std::uint64_t answer = 0;
+      if (host.accept(host.context, cycle, 0, top_->mem_araddr_o, top_->mem_arlen_o + 1u, &answer)) {
+        top_->mem_arready_i = 1;
+        accepted_read_ = answer;
+      } else {
+        retry_read_ = answer;
+      }
+    }
+  }
+  top_->mem_awready_i = 0;
+  if (top_->mem_awvalid_o) {
+    if (jittering_) {
+      top_->mem_awready_i = random(3) != 0;
+      accepted_write_ = 0;
+    } else if (cycle >= retry_write_) {
+      std::uint64_t answer = 0;
+      if (host.accept(host.context, cycle, 1, top_->mem_awaddr_o, top_->mem_awlen_o + 1u, &answer)) {
+        top_->mem_awready_i = 1;
+        accepted_write_ = answer;
+      } else {
+        retry_write_ = answer;
+      }
+    }
+  }
+  top_->mem_wready_i = !writes_.empty() && (!jittering_ || random(3) != 0);
+
+  top_->mem_rvalid_i = 0;
+  if (!reads_.empty() && cycle >= reads_.front().cycle + (jittering_ ? 0 : reads_.front().sent) && (!jittering_ || random(3) != 0)) {
+    const Burst& burst = reads_.front();
+    top_->mem_rvalid_i = 1;
+    top_->mem_rlast_i = burst.sent + 1 == burst.beats;
+    top_->mem_rresp_i =
+        host.read(host.context, burst.address + std::uint64_t{burst.sent} * kBus, reinterpret_cast<std::uint8_t*>(&top_->mem_rdata_i));
+  }
+  top_->mem_bvalid_i = 0;
+  if (!responses_.empty() && cycle >= responses_.front().cycle && (!jittering_ || random(3) != 0)) {
+    top_->mem_bvalid_i = 1;
+    top_->mem_bresp_i = responses_.front().response;
+  }
+}
+
+// What the coming edge completes.
+void Model::take(const dovetail_rtl_host& host, std::uint64_t cycle) {
+  if (top_->mem_rvalid_i && ++reads_.front().sent == reads_.front().beats) reads_.pop_front();
+  if (top_->mem_arready_i) reads_.push_back({.address = top_->mem_araddr_o, .cycle = accepted_read_, .beats = top_->mem_arlen_o + 1u});
+  if (top_->mem_bvalid_i) responses_.pop_front();
+  if (top_->mem_wvalid_o && top_->mem_wready_i) {
+    Burst& burst = writes_.front();
+    const int response = host.write(host.context, burst.address + std::uint64_t{burst.sent} * kBus,
+                                    reinterpret_cast<const std::uint8_t*>(&top_->mem_wdata_o), reinterpret_cast<const std::uint8_t*>(&top_->mem_wstrb_o));
+    if (response != 0) burst.response = response;
+    if (++burst.sent == burst.beats) {
+      if (jittering_) burst.cycle = cycle + 1 + random(40);
+      responses_.push_back(burst);
+      writes_.pop_front();
+    }
+  }
+  if (top_->mem_awready_i) writes_.push_back({.address = top_->mem_awaddr_o, .cycle = accepted_write_, .beats = top_->mem_awlen_o + 1u});
+}
+
+void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& what, dovetail_rtl_result& result) {
+  std::memset(&result, 0, sizeof(result));
+  jittering_ = what.jitter_seed != 0;
+  jitter_ = what.jitter_seed;
+  reads_.clear();
+  writes_.clear();
+  responses_.clear();
+  retry_read_ = retry_write_ = 0;
+  write_register(kProgramBaseLo, static_cast<std::uint32_t>(what.program_base));
+  write_register(kProgramBaseHi, static_cast<std::uint32_t>(what.program_base >> 32));
+  write_register(kInstructionBegin, what.begin);
+  write_register(kInstructionCount, what.count);
+  write_register(kControl, 1);
+
+  const auto* const root = top_->rootp;
+  std::uint64_t quiet = 0, cycle = 0;
+  std::uint32_t last_word = 0;
+  unsigned causes = 0;                        // of the cycle before
+  std::uint64_t last_start[3] = {~0ull, ~0ull, ~0ull};
+  // The issue cycle of what has not started, by unit, in order.
+  std::deque<std::uint64_t> issued[3];
+  const auto index = [&](int kind, int unit) -> std::uint32_t {
+    if (kind == 0) return root->dovetail_top__DOT__u_probe__DOT__issue_index;
+    if (kind == 1)
+      return unit == 0   ? root->dovetail_top__DOT__u_probe__DOT__load_start_index
+             : unit == 1 ? root->dovetail_top__DOT__u_probe__DOT__compute_start_index
+                         : root->dovetail_top__DOT__u_probe__DOT__store_start_index;
+    return unit == 0   ? root->dovetail_top__DOT__u_probe__DOT__load_end_index
+           : unit == 1 ? root->dovetail_top__DOT__u_probe__DOT__compute_end_index
+                       : root->dovetail_top__DOT__u_probe__DOT__store_end_index;
+  };
+  for (;; ++cycle) {
+    drive(host, cycle);
+    settle();
+    const std::uint32_t word = root->dovetail_top__DOT__u_probe__DOT__word;
+    if ((word & 0x1ff) != 0) {
+      for (int unit = 0; unit < 3; ++unit) {
+        if (word >> (6 + unit) & 1) host.event(host.context, 2, unit, index(2, unit), cycle, 0);
+        if (word >> (3 + unit) & 1) {
+          int cause = static_cast<int>(causes >> (3 * unit) & 7);
+          if (issued[unit].front() + 1 == cycle) cause = 1;
+          else if (last_start[unit] + 1 == cycle && last_start[unit] != ~0ull) cause = 0;
+          issued[unit].pop_front();
+          last_start[unit] = cycle;
+          host.event(host.context, 1, unit, index(1, unit), cycle, cause);
+        }
+        if (word >> unit & 1) {
+          issued[unit].push_back(cycle);
+          host.event(host.context, 0, unit, index(0, unit), cycle, 0);
+        }
+      }
+    }
+    causes = word >> 18 & 0x1ff;
+    const bool moving = (word & 0x1ff) != 0 || (word >> 9 & 7) == 0 || (word >> 12 & 7) == 0 || (word >> 15 & 7) == 0 || !reads_.empty() ||
+                        !writes_.empty() || !responses_.empty() || top_->mem_arvalid_o || top_->mem_awvalid_o;
+    quiet = moving ? 0 : quiet + 1;
+    const bool finished = cycle != 0 && !root->dovetail_top__DOT__busy_q;
+    if (!finished) {
+      last_word = word;
+      for (int unit = 0; unit < 3; ++unit) ++result.classes[unit][word >> (9 + 3 * unit) & 7];
+      take(host, cycle);
+    }
+    edge();
+    if (finished) break;
+    if (quiet > kQuietCycles) {
+      result.outcome = DOVETAIL_RTL_DEADLOCK;
+      result.cycles = cycle;
+      quiet_inputs();
+      reset();
+      return;
+    }
+  }
+  quiet_inputs();
+  // The cycle in which all was found done is not one of the launch.
+  for (int unit = 0; unit < 3; ++unit) --result.classes[unit][last_word >> (9 + 3 * unit) & 7];
+  std::uint32_t status = 0, cycles_lo = 0, cycles_hi = 0;
+  read_register(kStatus, status);
+  read_register(0x24, cycles_lo);
+  read_register(0x28, cycles_hi);
+  result.cycles = std::uint64_t{cycles_hi} << 32 | cycles_lo;
+  result.interrupt = top_->interrupt_o;
+  if ((status & 4) != 0) {
+    result.outcome = DOVETAIL_RTL_ERROR;
+    result.error_code = status >> 4 & 0xf;
+    read_register(kErrorInstruction, result.error_instruction);
+  }
+}
+
+// Widths up to 64 bits are integers, wider ones arrays of words: either way the low bytes come first.
+template <typename Array>
+void copy(const Array& memory, std::uint64_t index, std::size_t bytes, std::uint8_t* element) {
+  std::memcpy(element, &memory[index], bytes);
+}
+
+void Model::read_sram(int memory, std::uint64_t index, std::uint8_t* element) const {
+  const auto* const root = top_->rootp;
+  switch (memory) {
+    case 0: return copy(root->dovetail_top__DOT__u_compute__DOT__u_uop__DOT__mem, index, DOVETAIL_UOP_BYTES, element);
+    case 1: return copy(root->dovetail_top__DOT__u_wgt__DOT__mem, index, DOVETAIL_WGT_BYTES, element);
+    case 2: return copy(root->dovetail_top__DOT__u_inp__DOT__mem, index, DOVETAIL_INP_BYTES, element);
+    default: return copy(root->dovetail_top__DOT__u_compute__DOT__u_acc__DOT__mem, index, DOVETAIL_ACC_BYTES, element);
+  }
+}
+
+const dovetail_rtl_api kApi = {
+    .version = DOVETAIL_RTL_API_VERSION,
+    .create = [](std::uint64_t seed) -> void* { return new Model(seed); },
+    .destroy = [](void* model) { delete static_cast<Model*>(model); },
+    .launch =
+        [](void* model, const dovetail_rtl_host* host, const dovetail_rtl_launch* launch, dovetail_rtl_result* result) {
+          try {
+            static_cast<Model*>(model)->launch(*host, *launch, *result);
+          } catch (const AssertionFailed& failed) {
+            result->outcome = DOVETAIL_RTL_ASSERTION;
+            std::strncpy(result->assertion, failed.where.c_str(), sizeof(result->assertion) - 1);
+          }
+        },
+    .read_sram = [](void* model, int memory, std::uint64_t index, std::uint8_t* element) { static_cast<Model*>(model)->read_sram(memory, index, element); },
+    .read_register = [](void* model, std::uint32_t offset, std::uint32_t* value) { return static_cast<Model*>(model)->read_register(offset, *value); },
+    .write_register = [](void* model, std::uint32_t offset, std::uint32_t value) { return static_cast<Model*>(model)->write_register(offset, value); },
+    .open_waves = [](void* model, const char* path) -> int { return static_cast<Model*>(model)->open_waves(path); },
+};
+
+}  // namespace
+
+extern "C" __attribute__((visibility("default"))) const dovetail_rtl_api* dovetail_rtl_model() { return &kApi; }

@@ -1,0 +1,144 @@
+// What trace and counters need of a cycle, gathered in one place and bound into the design: it drives nothing. docs/timing.md, section 11, defines
+// classes and causes; their numbers are those of simulator/trace/trace.h.
+module dovetail_probe (
+  input logic        rst_ni,
+  // Fetch.
+  input logic [2:0]  issue_i,
+  input logic [31:0] issue_index_i,
+  // By unit: 0 load, 1 compute, 2 store.
+  input logic [2:0]  start_i,
+  input logic [31:0] load_start_index_i,
+  input logic [31:0] compute_start_index_i,
+  input logic [31:0] store_start_index_i,
+  input logic [2:0]  end_i,
+  input logic [31:0] load_end_index_i,
+  input logic [31:0] compute_end_index_i,
+  input logic [31:0] store_end_index_i,
+  input logic [2:0]  head_i,            // the queue has a head
+  input logic [2:0]  prev_missing_i,    // whose token from the previous queue is missing
+  input logic [2:0]  next_missing_i,
+  input logic        load_requesting_i,
+  input logic        load_full_i,
+  input logic        load_active_i,
+  input logic        load_slot_i,
+  input logic        load_done_i,
+  input logic        compute_same_kind_i,
+  input logic        compute_front_free_i,
+  input logic        compute_flight_full_i,
+  input logic        compute_flying_i,
+  input logic        compute_active_i,
+  input logic        compute_slot_i,
+  input logic        compute_step_i,
+  input logic        compute_interlock_i,
+  input logic        compute_complete_i,
+  input logic        store_busy_i,
+  input logic        store_slot_i,
+  input logic        store_complete_i
+);
+  localparam logic [2:0] Work = 3'd0;
+  localparam logic [2:0] Interlock = 3'd1;
+  localparam logic [2:0] Memory = 3'd2;
+  localparam logic [2:0] Push = 3'd3;
+  localparam logic [2:0] Pipeline = 3'd4;
+  localparam logic [2:0] Token = 3'd5;
+  localparam logic [2:0] Fetch = 3'd6;
+  localparam logic [2:0] HandOver = 3'd7;
+
+  localparam logic [2:0] None = 3'd0;
+  localparam logic [2:0] Unit = 3'd2;
+  localparam logic [2:0] Drain = 3'd3;
+  localparam logic [2:0] TokenPrev = 3'd4;
+  localparam logic [2:0] TokenNext = 3'd5;
+
+  logic [8:0] class_all, cause;  // three bits a unit
+  function [2:0] waiting(input logic head, input logic missing);
+    waiting = !head ? Fetch : missing ? Token : HandOver;
+  endfunction
+  function [2:0] token_cause(input logic prev_missing, input logic next_missing);
+    token_cause = prev_missing ? TokenPrev : next_missing ? TokenNext : None;
+  endfunction
+
+  always_comb begin
+    class_all[2:0] = waiting(head_i[0], next_missing_i[0]);
+    if (load_slot_i) class_all[2:0] = Work;
+    else if (load_active_i) class_all[2:0] = Memory;
+    else if (load_done_i) class_all[2:0] = end_i[0] ? Pipeline : Push;
+
+    class_all[5:3] = waiting(head_i[1], prev_missing_i[1] || next_missing_i[1]);
+    if (compute_slot_i || (compute_step_i && !compute_interlock_i)) class_all[5:3] = Work;
+    else if (compute_step_i) class_all[5:3] = Interlock;
+    else if (compute_active_i) class_all[5:3] = Memory;
+    else if (compute_complete_i && !end_i[1]) class_all[5:3] = Push;
+    else if (compute_flying_i) class_all[5:3] = Pipeline;
+
+    class_all[8:6] = waiting(head_i[2], prev_missing_i[2]);
+    if (store_slot_i) class_all[8:6] = Work;
+    else if (store_busy_i && !store_complete_i) class_all[8:6] = Memory;
+    else if (store_busy_i) class_all[8:6] = end_i[2] ? Pipeline : Push;
+
+    cause[2:0] = token_cause(prev_missing_i[0], next_missing_i[0]);
+    if (load_requesting_i) cause[2:0] = Unit;
+    else if (load_full_i) cause[2:0] = Drain;
+
+    cause[5:3] = token_cause(prev_missing_i[1], next_missing_i[1]);
+    if (compute_flying_i) begin
+      if (compute_same_kind_i && !compute_front_free_i) cause[5:3] = Unit;
+      else if (!compute_same_kind_i || compute_flight_full_i) cause[5:3] = Drain;
+    end
+
+    cause[8:6] = token_cause(prev_missing_i[2], next_missing_i[2]);
+    if (store_busy_i) cause[8:6] = Unit;
+  end
+
+  // Read by the test bench in each cycle.
+  logic [31:0] word /* verilator public_flat_rd */;
+  logic [31:0] issue_index /* verilator public_flat_rd */;
+  logic [31:0] load_start_index /* verilator public_flat_rd */;
+  logic [31:0] compute_start_index /* verilator public_flat_rd */;
+  logic [31:0] store_start_index /* verilator public_flat_rd */;
+  logic [31:0] load_end_index /* verilator public_flat_rd */;
+  logic [31:0] compute_end_index /* verilator public_flat_rd */;
+  logic [31:0] store_end_index /* verilator public_flat_rd */;
+  assign word                = {4'd0, rst_ni, cause, class_all, end_i, start_i, issue_i};
+  assign issue_index         = issue_index_i;
+  assign load_start_index    = load_start_index_i;
+  assign compute_start_index = compute_start_index_i;
+  assign store_start_index   = store_start_index_i;
+  assign load_end_index      = load_end_index_i;
+  assign compute_end_index   = compute_end_index_i;
+  assign store_end_index     = store_end_index_i;
+endmodule
+
+bind dovetail_top dovetail_probe u_probe (
+  .rst_ni,
+  .issue_i              (queue_push),
+  .issue_index_i        (instr_index),
+  .start_i              ({store_start, compute_start, load_start}),
+  .load_start_index_i   (load_head_index),
+  .compute_start_index_i(compute_head_index),
+  .store_start_index_i  (store_head_index),
+  .end_i                ({store_end, compute_end, load_end}),
+  .load_end_index_i     (load_end_index),
+  .compute_end_index_i  (compute_end_index),
+  .store_end_index_i    (store_end_index),
+  .head_i               (~{queue_empty[2], queue_empty[1], queue_empty[0]}),
+  .prev_missing_i       ({u_store.head_pop_prev && !token_available[2], u_compute.head_pop_prev && !token_available[0], 1'b0}),
+  .next_missing_i       ({1'b0, u_compute.head_pop_next && !token_available[3], u_load.head_pop_next && !token_available[1]}),
+  .load_requesting_i    (u_load.split_busy),
+  .load_full_i          (u_load.waiting_full),
+  .load_active_i        (u_load.active),
+  .load_slot_i          (u_load.slot),
+  .load_done_i          (u_load.done_q),
+  .compute_same_kind_i  (!u_compute.serial_q && u_compute.head_kind != 2'd0 && u_compute.head_kind == u_compute.kind_q),
+  .compute_front_free_i (u_compute.front_free),
+  .compute_flight_full_i(u_compute.flight_full),
+  .compute_flying_i     (!u_compute.nothing_in_flight),
+  .compute_active_i     (u_compute.drain_active),
+  .compute_slot_i       (u_compute.drain_slot),
+  .compute_step_i       (u_compute.r_valid_q),
+  .compute_interlock_i  (u_compute.r_interlock),
+  .compute_complete_i   (u_compute.serial_done_q || u_compute.complete_q != '0),
+  .store_busy_i         (u_store.busy_q),
+  .store_slot_i         (u_store.slot),
+  .store_complete_i     (u_store.filled && u_store.writer_idle)
+);

@@ -1,0 +1,57 @@
+// The border between the kit and a Verilated model: plain C, because a model is a shared object of its own, built for one configuration and loaded at
+// run time. hw/tb/dovetail_model.cpp is the other side.
+#pragma once
+
+#include <stdint.h>
+
+#define DOVETAIL_RTL_API_VERSION 1u
+
+extern "C" {
+
+// How the test bench reaches memory and tells what happens. `context` comes first everywhere.
+typedef struct {
+  void* context;
+  // simulator::Memory::accept; direction 0 read, 1 write. Returns whether it is accepted.
+  int (*accept)(void* context, uint64_t cycle, int direction, uint64_t address, uint32_t beats, uint64_t* answer);
+  // One beat of `bus_bytes`, at a multiple of it. Returns the AXI response: 0 OKAY, 2 SLVERR, 3 DECERR.
+  int (*read)(void* context, uint64_t address, uint8_t* beat);
+  int (*write)(void* context, uint64_t address, const uint8_t* beat, const uint8_t* strobes);  // bit i of the strobes: byte i is written
+  // kind: 0 issue, 1 start, 2 end; unit: isa::Queue; cause: StallCause, of a start.
+  void (*event)(void* context, int kind, int unit, uint32_t instruction, uint64_t cycle, int cause);
+} dovetail_rtl_host;
+
+typedef struct {
+  uint64_t program_base;
+  uint32_t begin, count;
+  uint64_t jitter_seed;  // not 0: back-pressure on every channel and gaps within bursts instead of accept(); values only
+} dovetail_rtl_launch;
+
+enum { DOVETAIL_RTL_DONE = 0, DOVETAIL_RTL_ERROR = 1, DOVETAIL_RTL_DEADLOCK = 2, DOVETAIL_RTL_ASSERTION = 3 };
+
+typedef struct {
+  int outcome;
+  uint64_t cycles;
+  uint32_t error_code, error_instruction;  // DOVETAIL_RTL_ERROR: as the registers tell
+  uint64_t classes[3][8];                  // cycles by isa::Queue and UnitClass
+  int interrupt;                           // the line, after the launch
+  char assertion[256];                     // DOVETAIL_RTL_ASSERTION: which; the model can only be destroyed then
+} dovetail_rtl_result;
+
+typedef struct {
+  uint32_t version;  // DOVETAIL_RTL_API_VERSION
+  void* (*create)(uint64_t power_up_seed);  // what registers without reset and SRAM hold at first
+  void (*destroy)(void* model);
+  void (*launch)(void* model, const dovetail_rtl_host* host, const dovetail_rtl_launch* launch, dovetail_rtl_result* result);
+  // An element of the memory (isa::Memory: uop, wgt, inp, acc), as it lies in SRAM.
+  void (*read_sram)(void* model, int memory, uint64_t index, uint8_t* element);
+  // Returns the AXI response.
+  int (*read_register)(void* model, uint32_t offset, uint32_t* value);
+  int (*write_register)(void* model, uint32_t offset, uint32_t value);
+  // Writes the waveform of everything from now on. False: the model was built without.
+  int (*open_waves)(void* model, const char* path);
+} dovetail_rtl_api;
+
+// The only symbol of a model.
+typedef const dovetail_rtl_api* (*dovetail_rtl_entry)(void);
+#define DOVETAIL_RTL_ENTRY "dovetail_rtl_model"
+}

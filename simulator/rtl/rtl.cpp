@@ -1,0 +1,254 @@
+#include "simulator/rtl/rtl.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "isa/legal.h"
+#include "isa/spec/registers.h"
+#include "isa/text.h"
+#include "isa/verify/token_machine.h"
+#include "simulator/count.h"
+#include "simulator/rtl/find.h"
+#include "simulator/rtl/model_api.h"
+
+namespace dovetail::simulator {
+
+namespace {
+
+// The shared object stays loaded as long as a model of it lives.
+struct Library {
+  void* handle = nullptr;
+  const dovetail_rtl_api* api = nullptr;
+  ~Library() {
+    if (handle != nullptr) dlclose(handle);
+  }
+};
+
+Result<std::shared_ptr<Library>> open(const std::filesystem::path& path) {
+  const auto bad = [&](std::string why) {
+    return Diagnostic{"cannot load the RTL model", path.string(), std::move(why), "build it anew: dovetail rtl build --hw CONFIG"};
+  };
+  auto library = std::make_shared<Library>();
+  library->handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library->handle == nullptr) return bad(dlerror());
+  const auto entry = reinterpret_cast<dovetail_rtl_entry>(dlsym(library->handle, DOVETAIL_RTL_ENTRY));
+  if (entry == nullptr) return bad("it is no RTL model");
+  library->api = entry();
+  if (library->api->version != DOVETAIL_RTL_API_VERSION)
+    return bad(fmt::format("its interface has version {}, this kit's {}", library->api->version, DOVETAIL_RTL_API_VERSION));
+  return library;
+}
+
+class VerilatedSimulator final : public RtlSimulator {
+ public:
+  VerilatedSimulator(const isa::HardwareConfig& config, RtlOptions options, std::shared_ptr<Library> library)
+      : config_(config),
+        options_(std::move(options)),
+        rules_(config),
+        codec_(config),
+        library_(std::move(library)),
+        memory_(make_memory(options_.engine.memory, config.bus_bytes)),
+        bus_bytes_(static_cast<std::uint64_t>(config.bus_bytes)) {
+    power_up();
+  }
+  ~VerilatedSimulator() override { library_->api->destroy(model_); }
+  VerilatedSimulator(const VerilatedSimulator&) = delete;
+  VerilatedSimulator& operator=(const VerilatedSimulator&) = delete;
+
+  std::string_view name() const override { return "rtl"; }
+  void reset() override {
+    library_->api->destroy(model_);
+    power_up();
+  }
+  Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) override;
+  const LaunchTrace* timing() const override { return timing_ ? &*timing_ : nullptr; }
+
+  std::vector<std::byte> sram_element(isa::Memory memory, std::uint64_t index) const override {
+    std::vector<std::byte> element(static_cast<std::size_t>(config_.element_bytes(memory)));
+    library_->api->read_sram(model_, static_cast<int>(memory), index, reinterpret_cast<std::uint8_t*>(element.data()));
+    return element;
+  }
+  std::optional<std::uint32_t> read_register(std::uint32_t offset) override {
+    std::uint32_t value = 0;
+    if (library_->api->read_register(model_, offset, &value) != 0) return std::nullopt;
+    return value;
+  }
+  bool write_register(std::uint32_t offset, std::uint32_t value) override { return library_->api->write_register(model_, offset, value) == 0; }
+  bool interrupt() const override { return interrupt_; }
+  MemoryStatistics memory_statistics() const override { return memory_->statistics(); }
+
+ private:
+  void power_up() {
+    model_ = library_->api->create(options_.power_up_seed);
+    if (options_.engine.waves) library_->api->open_waves(model_, options_.engine.waves->c_str());
+    timing_.reset();
+  }
+
+  // Memory as the port sees it: the image, and the program beside it.
+  std::uint8_t* byte_at(std::uint64_t address) {
+    if (address - dram_->base < dram_->bytes.size()) return reinterpret_cast<std::uint8_t*>(dram_->bytes.data() + (address - dram_->base));
+    if (address - code_base_ < code_.size()) return reinterpret_cast<std::uint8_t*>(code_.data() + (address - code_base_));
+    return nullptr;
+  }
+  int read(std::uint64_t address, std::uint8_t* beat);
+  int write(std::uint64_t address, const std::uint8_t* beat, const std::uint8_t* strobes);
+  void event(int kind, int unit, std::uint32_t instruction, std::uint64_t cycle, int cause);
+  Diagnostic unfinished(const dovetail_rtl_result& result, std::span<const isa::Instruction> program, std::size_t first_index) const;
+
+  isa::HardwareConfig config_;
+  RtlOptions options_;
+  isa::LegalityRules rules_;
+  isa::Codec codec_;
+  std::shared_ptr<Library> library_;
+  std::unique_ptr<Memory> memory_;
+  std::uint64_t bus_bytes_;
+  void* model_ = nullptr;
+  std::optional<LaunchTrace> timing_;
+  bool interrupt_ = false;
+
+  // Of the launch that runs.
+  Dram* dram_ = nullptr;
+  std::vector<std::byte> code_;
+  std::uint64_t code_base_ = 0;
+  std::size_t first_index_ = 0;
+  std::vector<TraceEvent> events_;
+  std::vector<std::uint8_t> progress_;  // events of each instruction so far
+};
+
+int VerilatedSimulator::read(std::uint64_t address, std::uint8_t* beat) {
+  if (options_.bad_range && address >= options_.bad_range->begin && address < options_.bad_range->end) return options_.bad_range->response;
+  bool known = false;
+  for (std::uint64_t i = 0; i < bus_bytes_; ++i) {
+    const std::uint8_t* byte = byte_at(address + i);
+    known |= byte != nullptr;
+    beat[i] = byte != nullptr ? *byte : std::uint8_t{0};
+  }
+  return known ? 0 : 3;
+}
+
+int VerilatedSimulator::write(std::uint64_t address, const std::uint8_t* beat, const std::uint8_t* strobes) {
+  if (options_.bad_range && address >= options_.bad_range->begin && address < options_.bad_range->end) return options_.bad_range->response;
+  int response = 0;
+  for (std::uint64_t i = 0; i < bus_bytes_; ++i) {
+    if ((strobes[i / 8] >> (i % 8) & 1) == 0) continue;
+    if (address + i - dram_->base < dram_->bytes.size()) *byte_at(address + i) = beat[i];
+    else response = 3;
+  }
+  return response;
+}
+
+void VerilatedSimulator::event(int kind, int unit, std::uint32_t instruction, std::uint64_t cycle, int cause) {
+  const std::size_t at = instruction - first_index_;
+  if (at >= events_.size()) return;  // a faulty design may name any
+  TraceEvent& event = events_[at];
+  ++progress_[at];
+  if (kind == 0) event.issue = cycle;
+  if (kind == 1) event.start = cycle, event.cause = static_cast<StallCause>(cause);
+  if (kind == 2) event.end = cycle;
+  event.unit = static_cast<isa::Queue>(unit);
+}
+
+Diagnostic VerilatedSimulator::unfinished(const dovetail_rtl_result& result, std::span<const isa::Instruction> program,
+                                          std::size_t first_index) const {
+  if (result.outcome == DOVETAIL_RTL_ASSERTION)
+    return {"the design broke an assertion of its own", result.assertion, "see its message above", "this is a bug in hw/rtl; report the program"};
+  if (result.outcome == DOVETAIL_RTL_ERROR) {
+    const std::size_t at = result.error_instruction - first_index;
+    const char* name = "unknown";
+    for (const isa::spec::ErrorCodeInfo& row : isa::spec::kErrorCodes)
+      if (static_cast<std::uint32_t>(row.code) == result.error_code) name = row.doc.data();
+    return {at < program.size() ? fmt::format("cannot execute `{}`", isa::format_instruction(program[at])) : "cannot execute the program",
+            fmt::format("instruction {}", result.error_instruction), fmt::format("the design stopped: {}", name),
+            "every address that the program reads or writes must lie within the image"};
+  }
+  // The first instruction of each queue that has not ended.
+  std::string waiting;
+  std::array<bool, 3> seen{};
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    const isa::Queue queue = program[i].queue();
+    if (progress_[i] == 3 || seen[isa::index(queue)]) continue;
+    seen[isa::index(queue)] = true;
+    static constexpr std::array kStages{"is not fetched", "waits in its queue", "has started and cannot push its tokens"};
+    waiting += fmt::format("{}{}: instruction {} `{}` {}", waiting.empty() ? "" : "; ", isa::name(queue), first_index + i,
+                           isa::format_instruction(program[i]), kStages[progress_[i]]);
+  }
+  return {"the program deadlocks", fmt::format("cycle {}", result.cycles), waiting, "dovetail check names the token that is missing"};
+}
+
+Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) {
+  timing_.reset();
+  for (std::size_t i = 0; i < program.size(); ++i) {
+    if (rules_.is_legal(program[i])) continue;
+    Diagnostics errors = rules_.check(program[i]);
+    for (Diagnostic& error : errors) error.where = fmt::format("instruction {}", first_index + i);
+    return errors;
+  }
+  const auto unit = static_cast<std::uint64_t>(config_.instruction_bytes());
+  DOVETAIL_ASSIGN(code_, codec_.encode_program(program));
+  std::uint64_t base = 0;
+  if (options_.engine.program_base) base = *options_.engine.program_base;
+  else {
+    DOVETAIL_ASSIGN(base, program_place(config_, dram.base, dram.bytes.size(), (first_index + program.size()) * unit));
+  }
+  code_base_ = base + first_index * unit;
+  dram_ = &dram;
+  first_index_ = first_index;
+  events_.assign(program.size(), {});
+  progress_.assign(program.size(), 0);
+  for (std::size_t i = 0; i < program.size(); ++i) events_[i].instruction = first_index + i;
+  memory_->reset();
+
+  const dovetail_rtl_host host{
+      .context = this,
+      .accept =
+          [](void* self, std::uint64_t cycle, int direction, std::uint64_t address, std::uint32_t beats, std::uint64_t* answer) -> int {
+        const Answer given =
+            static_cast<VerilatedSimulator*>(self)->memory_->accept(cycle, direction == 0 ? Direction::read : Direction::write, address, beats);
+        *answer = given.cycle;
+        return given.accepted;
+      },
+      .read = [](void* self, std::uint64_t address, std::uint8_t* beat) { return static_cast<VerilatedSimulator*>(self)->read(address, beat); },
+      .write = [](void* self, std::uint64_t address, const std::uint8_t* beat,
+                  const std::uint8_t* strobes) { return static_cast<VerilatedSimulator*>(self)->write(address, beat, strobes); },
+      .event = [](void* self, int kind, int unit, std::uint32_t instruction, std::uint64_t cycle,
+                  int cause) { static_cast<VerilatedSimulator*>(self)->event(kind, unit, instruction, cycle, cause); }};
+  const dovetail_rtl_launch what{.program_base = base,
+                                 .begin = static_cast<std::uint32_t>(first_index),
+                                 .count = static_cast<std::uint32_t>(program.size()),
+                                 .jitter_seed = options_.jitter_seed};
+  dovetail_rtl_result result;
+  library_->api->launch(model_, &host, &what, &result);
+  interrupt_ = result.interrupt != 0;
+  if (result.outcome != DOVETAIL_RTL_DONE) {
+    const Diagnostic diagnostic = unfinished(result, program, first_index);
+    if (result.outcome == DOVETAIL_RTL_ASSERTION) reset();
+    return diagnostic;
+  }
+  LaunchTrace timing;
+  timing.cycles = result.cycles;
+  for (std::size_t u = 0; u < timing.classes.size(); ++u) std::copy(std::begin(result.classes[u]), std::end(result.classes[u]), timing.classes[u].begin());
+  if (options_.engine.trace) timing.events = events_;
+  timing_ = std::move(timing);
+  return count(config_, program);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<RtlSimulator>> make_rtl(const isa::HardwareConfig& config, const RtlOptions& options) {
+  std::filesystem::path path;
+  if (options.model) {
+    path = *options.model;
+  } else {
+    DOVETAIL_ASSIGN(path, find_rtl_model(config, options.engine.waves.has_value()));
+  }
+  DOVETAIL_ASSIGN(std::shared_ptr<Library> library, open(path));
+  return std::unique_ptr<RtlSimulator>(std::make_unique<VerilatedSimulator>(config, options, std::move(library)));
+}
+
+}  // namespace dovetail::simulator

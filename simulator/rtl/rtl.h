@@ -1,0 +1,45 @@
+// The RTL engine: the Verilated design (hw/rtl) behind the same interface as the other simulators. A model is a shared object of one configuration
+// (simulator/rtl/build.h); its memory port meets simulator/memory, and probes bound into the design tell the trace.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "isa/config.h"
+#include "simulator/engine_options.h"
+#include "simulator/simulator.h"
+
+namespace dovetail::simulator {
+
+struct RtlOptions {
+  EngineOptions engine = {};
+  std::uint64_t power_up_seed = 1;               // what SRAM and registers without reset hold at first
+  std::uint64_t jitter_seed = 0;                 // not 0: back-pressure and gaps on every channel of the memory port instead of a memory model; values only
+  std::optional<std::filesystem::path> model = std::nullopt;    // default: find_rtl_model()
+  // A burst beat whose address lies in [begin, end) is answered with this AXI response: 2 SLVERR, 3 DECERR.
+  struct BadRange {
+    std::uint64_t begin = 0, end = 0;
+    int response = 2;
+  };
+  std::optional<BadRange> bad_range = std::nullopt;
+};
+
+class RtlSimulator : public Simulator {
+ public:
+  // An element as it lies in SRAM. Precondition: memory is uop, wgt, inp or acc, index within its depth.
+  virtual std::vector<std::byte> sram_element(isa::Memory memory, std::uint64_t index) const = 0;
+  // The register's value, or nullopt where the design answers with an error.
+  virtual std::optional<std::uint32_t> read_register(std::uint32_t offset) = 0;
+  virtual bool write_register(std::uint32_t offset, std::uint32_t value) = 0;
+  // Is the interrupt line high after the last launch?
+  virtual bool interrupt() const = 0;
+  virtual MemoryStatistics memory_statistics() const = 0;
+};
+
+// Errors: no model of the configuration (the hint tells the line that builds it), one that cannot be loaded. Precondition: validate(config).
+Result<std::unique_ptr<RtlSimulator>> make_rtl(const isa::HardwareConfig& config, const RtlOptions& options = {});
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""The design is clean under Verilator's lint, and Yosys takes it, at every named configuration."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(os.environ.get("DOVETAIL_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+CLI = os.environ.get("DOVETAIL_CLI", str(SOURCE / "build/release/bin/dovetail"))
+
+
+def run(*command):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+
+
+def main():
+    if not os.access(CLI, os.X_OK):
+        print(f"there is no {CLI}")
+        return 77
+    if not shutil.which("verilator") and not shutil.which("yosys"):
+        print("neither Verilator nor Yosys is installed")
+        return 77
+    design = sorted((SOURCE / "hw/rtl").glob("*.sv"))
+    failures = []
+    with tempfile.TemporaryDirectory() as folder:
+        for config in json.loads(run(CLI, "hw", "list", "--json").stdout):
+            package = pathlib.Path(folder) / "dovetail_isa_pkg.sv"
+            parameters = pathlib.Path(folder) / "config.json"
+            parameters.write_text(json.dumps(config))
+            package.write_text(run(CLI, "isa", "--format", "sv", "--hw", parameters).stdout)
+            if shutil.which("verilator"):
+                lint = run("verilator", "--lint-only", "-Wall", "--top-module", "dovetail_top", SOURCE / "hw/lint/waivers.vlt", package, *design)
+                if lint.returncode != 0 or lint.stderr:
+                    failures.append(f"{config['name']}: verilator: {lint.stderr}")
+            if shutil.which("yosys"):
+                files = " ".join(str(path) for path in [package, *design])
+                synthesis = run("yosys", "-q", "-p", f"read_verilog -sv {files}; hierarchy -check -top dovetail_top; proc; check -assert")
+                if synthesis.returncode != 0:
+                    failures.append(f"{config['name']}: yosys: {synthesis.stdout[-2000:]}{synthesis.stderr[-2000:]}")
+    for failure in failures:
+        print(failure)
+    print(f"{len(failures)} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,133 @@
+#include "tests/torture/sram_model.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "isa/semantics/alu.h"
+#include "isa/semantics/gemm.h"
+#include "isa/semantics/load.h"
+#include "isa/semantics/store.h"
+#include "isa/semantics/uop_loop.h"
+#include "isa/verify/token_machine.h"
+
+namespace dovetail::test {
+
+SramModel::SramModel(const isa::HardwareConfig& config) : config_(config), codec_(config) {
+  for (std::size_t m = 0; m < buffers_.size(); ++m) {
+    const auto memory = static_cast<isa::Memory>(m);
+    const auto bytes = static_cast<std::size_t>(config.element_bytes(memory));
+    const auto depth = static_cast<std::size_t>(config.depth(memory));
+    buffers_[m] = {bytes, std::vector<std::byte>(bytes * depth), std::vector<bool>(depth)};
+  }
+}
+
+std::optional<std::vector<std::byte>> SramModel::element(isa::Memory memory, std::uint64_t index) const {
+  const Buffer& from = buffer(memory);
+  if (!from.defined[index]) return std::nullopt;
+  const auto begin = from.bytes.begin() + static_cast<std::ptrdiff_t>(index * from.element_bytes);
+  return std::vector<std::byte>(begin, begin + static_cast<std::ptrdiff_t>(from.element_bytes));
+}
+
+void SramModel::launch(std::span<const isa::Instruction> program, simulator::Dram& dram) {
+  isa::TokenMachine machine(program, isa::queue_depths(config_));
+  machine.run([&](std::size_t i, std::span<const std::size_t>) { execute(program[i], dram); });
+}
+
+void SramModel::put(isa::Memory memory, std::uint64_t index, const std::byte* from) {
+  Buffer& to = buffer(memory == isa::Memory::acc8 ? isa::Memory::acc : memory);
+  to.defined[index] = true;
+  std::byte* at = to.bytes.data() + index * to.element_bytes;
+  std::memset(at, 0, to.element_bytes);
+  if (from == nullptr) return;
+  if (memory != isa::Memory::acc8) {
+    std::memcpy(at, from, to.element_bytes);
+    return;
+  }
+  std::vector<std::int32_t> lanes(to.element_bytes / 4);
+  isa::semantics::load_acc8(lanes, {from, lanes.size()});
+  set_acc(index, lanes);
+}
+
+void SramModel::set_acc(std::uint64_t index, std::span<const std::int32_t> lanes) {
+  Buffer& acc = buffer(isa::Memory::acc);
+  acc.defined[index] = true;
+  std::memcpy(acc.bytes.data() + index * acc.element_bytes, lanes.data(), acc.element_bytes);  // little-endian hosts
+}
+
+std::vector<std::int32_t> SramModel::acc(std::uint64_t index) const {
+  const Buffer& acc = buffer(isa::Memory::acc);
+  std::vector<std::int32_t> lanes(acc.element_bytes / 4);
+  std::memcpy(lanes.data(), acc.bytes.data() + index * acc.element_bytes, acc.element_bytes);
+  return lanes;
+}
+
+std::vector<isa::Uop> SramModel::uops() const {
+  const Buffer& from = buffer(isa::Memory::uop);
+  std::vector<isa::Uop> list;
+  for (std::size_t i = 0; i < from.defined.size(); ++i)
+    list.push_back(codec_.decode_uop(std::span(from.bytes).subspan(i * from.element_bytes, from.element_bytes)));
+  return list;
+}
+
+void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dram) {
+  using isa::semantics::element_index;
+  if (const auto* load = std::get_if<isa::Load>(&instruction.body)) {
+    if (load->x_size == 0) return;
+    const auto bytes = static_cast<std::uint64_t>(config_.element_bytes(load->memory));
+    isa::semantics::for_each_loaded_run(
+        *load,
+        [&](std::uint64_t at, std::uint64_t count) {
+          for (std::uint64_t i = 0; i < count; ++i) put(load->memory, at + i, nullptr);
+        },
+        [&](std::uint64_t at, std::uint64_t from, std::uint64_t count) {
+          for (std::uint64_t i = 0; i < count; ++i) put(load->memory, at + i, dram.bytes.data() + ((from + i) * bytes - dram.base));
+        });
+  } else if (const auto* store = std::get_if<isa::Store>(&instruction.body)) {
+    const auto bytes = static_cast<std::uint64_t>(config_.element_bytes(isa::Memory::out));
+    isa::semantics::for_each_stored_run(*store, [&](std::uint64_t from, std::uint64_t to, std::uint64_t count) {
+      for (std::uint64_t i = 0; i < count; ++i) {
+        const std::vector<std::int32_t> lanes = acc(from + i);
+        for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+          dram.bytes[(to + i) * bytes - dram.base + lane] = static_cast<std::byte>(isa::semantics::narrow(lanes[lane], store->saturate));
+      }
+    });
+  } else if (const auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) {
+    const std::vector<isa::Uop> list = uops();
+    const auto operand = [&](isa::Memory memory, std::uint64_t index) {
+      const Buffer& from = buffer(memory);
+      return std::span(reinterpret_cast<const std::int8_t*>(from.bytes.data()) + index * from.element_bytes, from.element_bytes);
+    };
+    isa::semantics::for_each_step(*gemm, list, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+      const std::uint64_t dst = element_index(uop.dst, y, x, gemm->dst_factor_out, gemm->dst_factor_in);
+      std::vector<std::int32_t> lanes = acc(dst);
+      const auto mode = isa::semantics::gemm_mode(*gemm);
+      if (mode == isa::semantics::GemmMode::reset) {
+        std::fill(lanes.begin(), lanes.end(), 0);
+      } else {
+        isa::semantics::gemm(lanes, operand(isa::Memory::inp, element_index(uop.src, y, x, gemm->src_factor_out, gemm->src_factor_in)),
+                             operand(isa::Memory::wgt, element_index(uop.wgt, y, x, gemm->wgt_factor_out, gemm->wgt_factor_in)),
+                             {static_cast<std::size_t>(config_.batch), static_cast<std::size_t>(config_.block_in),
+                              static_cast<std::size_t>(config_.block_out)},
+                             mode);
+      }
+      set_acc(dst, lanes);
+    });
+  } else if (const auto* alu = std::get_if<isa::Alu>(&instruction.body)) {
+    const std::vector<isa::Uop> list = uops();
+    isa::semantics::for_each_step(*alu, list, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+      const std::uint64_t dst = element_index(uop.dst, y, x, alu->dst_factor_out, alu->dst_factor_in);
+      const std::uint64_t src = element_index(uop.src, y, x, alu->src_factor_out, alu->src_factor_in);
+      std::vector<std::int32_t> lanes = acc(dst), source, next;
+      const bool vector = !alu->use_imm || alu->op == isa::AluOp::requant;
+      if (vector) source = acc(src);
+      if (alu->op == isa::AluOp::requant) next = acc(src + 1);
+      for (std::size_t l = 0; l < lanes.size(); ++l)
+        lanes[l] = isa::semantics::alu(alu->op, lanes[l],
+                                       {.source = vector ? source[l] : alu->imm, .next = next.empty() ? 0 : next[l], .imm = alu->imm});
+      set_acc(dst, lanes);
+    });
+  }
+}
+
+}  // namespace dovetail::test

@@ -1,0 +1,47 @@
+// What SRAM holds after a program, by isa/semantics: for engines whose SRAM can be looked into. Elements that nothing has written since reset are not defined.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "isa/codec.h"
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "simulator/simulator.h"
+
+namespace dovetail::test {
+
+class SramModel {
+ public:
+  explicit SramModel(const isa::HardwareConfig& config);
+
+  // Runs the launch in an order that its tokens allow. Precondition: it is legal and race-free; `dram` is changed as by every engine.
+  void launch(std::span<const isa::Instruction> program, simulator::Dram& dram);
+
+  // As it lies in SRAM; nullopt: not defined. Micro-ops: the fields' bits alone count.
+  std::optional<std::vector<std::byte>> element(isa::Memory memory, std::uint64_t index) const;
+
+ private:
+  void execute(const isa::Instruction& instruction, simulator::Dram& dram);
+  void put(isa::Memory memory, std::uint64_t index, const std::byte* from);
+  void set_acc(std::uint64_t index, std::span<const std::int32_t> lanes);
+  std::vector<std::int32_t> acc(std::uint64_t index) const;
+  std::vector<isa::Uop> uops() const;
+
+  struct Buffer {
+    std::size_t element_bytes = 0;
+    std::vector<std::byte> bytes;
+    std::vector<bool> defined;
+  };
+  Buffer& buffer(isa::Memory memory) { return buffers_[static_cast<std::size_t>(memory)]; }
+  const Buffer& buffer(isa::Memory memory) const { return buffers_[static_cast<std::size_t>(memory)]; }
+
+  isa::HardwareConfig config_;
+  isa::Codec codec_;
+  std::array<Buffer, 4> buffers_;  // uop, wgt, inp, acc
+};
+
+}  // namespace dovetail::test
