@@ -64,6 +64,7 @@ void ClockArguments::declare(Options& options) {
                 "the DRAM behind an engine with a clock: ideal:latency=64,bytes=8,outstanding=16 (the default, bytes 0: a\n"
                 "beat), bank:ddr4-2400|lpddr4|hbm2,clock-ps=2000, perturbed:seed=7 (docs/memory-models.md)");
   options.value("--trace", "T.json", trace, "write every instruction's cycles, for `dovetail trace` and for ui.perfetto.dev");
+  options.value("--waves", "W.fst", waves, "of engine rtl: write the waveforms of the design");
 }
 
 Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view engine) const {
@@ -71,6 +72,9 @@ Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view
   for (const runtime::Engine& row : runtime::engines())
     if (row.name == engine && !row.has_clock && (memory || trace))
       return Diagnostic{"bad usage", memory ? "--memory" : "--trace", fmt::format("engine {} has no clock", engine), "add --engine cycle"};
+  if (waves && engine != "rtl")
+    return Diagnostic{"bad usage", "--waves", fmt::format("engine {} has no waveforms", engine), "add --engine rtl"};
+  if (waves) options.waves = *waves;
   if (memory) {
     DOVETAIL_ASSIGN(options.memory, simulator::parse_memory(*memory));
   }

@@ -17,12 +17,12 @@
 
 namespace dovetail::cli {
 
-// --memory and --trace.
+// --memory, --trace and --waves.
 struct ClockArguments {
-  std::optional<std::string> memory, trace;
+  std::optional<std::string> memory, trace, waves;
 
   void declare(Options& options);
-  // Error: `engine` is one without a clock, and one of them was given; or the memory cannot be read.
+  // Error: one of them was given that `engine`, for want of a clock or of a design, would ignore; or the memory cannot be read.
   Result<simulator::EngineOptions> engine_options(std::string_view engine) const;
 };
 

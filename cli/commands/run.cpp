@@ -32,7 +32,6 @@ class Run : public Command {
     clock_.declare(options);
     options.value("--report", "R.json", report_, "write the report as JSON; of an engine with a clock also what other hardware would take");
     options.flag("--check", check_, "compare every tensor with the reference and name the first that differs");
-    options.unavailable("--waves", "there is no RTL engine yet");
     options.footer(
         "Names are matched, and output files named, after replacing every character outside A-Za-z0-9_.- by _.\n"
         "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check --output-dir "

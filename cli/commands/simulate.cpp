@@ -30,10 +30,9 @@ class Simulate : public Command {
                    "DRAM state (default: one launch of all)");
     options.value("--dram-out", "OUT.bin", dram_out_, "the memory image after the run, as long as IN.bin",
                   Need::required);
-    options.value("--engine", "ENGINE", engine_, "functional or cycle (`dovetail doctor` lists them)", Need::required);
+    options.value("--engine", "ENGINE", engine_, "functional, cycle or rtl (`dovetail doctor` lists them)", Need::required);
     clock_.declare(options);
     options.value("--report", "R.json", report_, "write counters, and the cycles of an engine with a clock, as JSON");
-    options.unavailable("--waves", "there is no RTL engine yet");
     options.footer(
         "The image is written only when every launch has completed. Addresses are decimal, or hexadecimal behind 0x.\n"
         "Example: dovetail simulate p.bin --hw 1x16x16 --dram in.bin --dram-base 4096 --launch 0:30 --dram-out out.bin "

@@ -22,6 +22,7 @@ module dovetail_probe (
   input logic        load_active_i,
   input logic        load_slot_i,
   input logic        load_done_i,
+  input logic        load_take_i,
   input logic        compute_same_kind_i,
   input logic        compute_front_free_i,
   input logic        compute_flight_full_i,
@@ -62,19 +63,21 @@ module dovetail_probe (
     class_all[2:0] = waiting(head_i[0], next_missing_i[0]);
     if (load_slot_i) class_all[2:0] = Work;
     else if (load_active_i) class_all[2:0] = Memory;
-    else if (load_done_i) class_all[2:0] = end_i[0] ? Pipeline : Push;
+    else if (load_done_i && !end_i[0]) class_all[2:0] = Push;
+    else if (load_done_i || load_take_i) class_all[2:0] = Pipeline;
 
     class_all[5:3] = waiting(head_i[1], prev_missing_i[1] || next_missing_i[1]);
     if (compute_slot_i || (compute_step_i && !compute_interlock_i)) class_all[5:3] = Work;
     else if (compute_step_i) class_all[5:3] = Interlock;
     else if (compute_active_i) class_all[5:3] = Memory;
     else if (compute_complete_i && !end_i[1]) class_all[5:3] = Push;
-    else if (compute_flying_i) class_all[5:3] = Pipeline;
+    else if (compute_flying_i || start_i[1]) class_all[5:3] = Pipeline;
 
     class_all[8:6] = waiting(head_i[2], prev_missing_i[2]);
     if (store_slot_i) class_all[8:6] = Work;
     else if (store_busy_i && !store_complete_i) class_all[8:6] = Memory;
-    else if (store_busy_i) class_all[8:6] = end_i[2] ? Pipeline : Push;
+    else if (store_busy_i && !end_i[2]) class_all[8:6] = Push;
+    else if (store_busy_i || start_i[2]) class_all[8:6] = Pipeline;
 
     cause[2:0] = token_cause(prev_missing_i[0], next_missing_i[0]);
     if (load_requesting_i) cause[2:0] = Unit;
@@ -129,6 +132,7 @@ bind dovetail_top dovetail_probe u_probe (
   .load_active_i        (u_load.active),
   .load_slot_i          (u_load.slot),
   .load_done_i          (u_load.done_q),
+  .load_take_i          (u_load.take),
   .compute_same_kind_i  (!u_compute.serial_q && u_compute.head_kind != 2'd0 && u_compute.head_kind == u_compute.kind_q),
   .compute_front_free_i (u_compute.front_free),
   .compute_flight_full_i(u_compute.flight_full),

@@ -13,7 +13,8 @@
 #include "isa/spec/registers.h"
 #include "isa/text.h"
 #include "isa/verify/token_machine.h"
-#include "simulator/count.h"
+#include "simulator/cycle/count.h"
+#include "simulator/functional/routes.h"
 #include "simulator/rtl/find.h"
 #include "simulator/rtl/model_api.h"
 
@@ -105,6 +106,7 @@ class VerilatedSimulator final : public RtlSimulator {
   RtlOptions options_;
   isa::LegalityRules rules_;
   isa::Codec codec_;
+  Routes routes_;
   std::shared_ptr<Library> library_;
   std::unique_ptr<Memory> memory_;
   std::uint64_t bus_bytes_;
@@ -235,7 +237,9 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   for (std::size_t u = 0; u < timing.classes.size(); ++u) std::copy(std::begin(result.classes[u]), std::end(result.classes[u]), timing.classes[u].begin());
   if (options_.engine.trace) timing.events = events_;
   timing_ = std::move(timing);
-  return count(config_, program);
+  Counters counters;
+  for (const isa::Instruction& instruction : program) count(config_, instruction, routes_.of(instruction), counters);
+  return counters;
 }
 
 }  // namespace

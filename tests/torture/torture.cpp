@@ -9,6 +9,7 @@
 
 #include "isa/verify.h"
 #include "isa/verify/token_machine.h"
+#include "simulator/cycle/cycle.h"
 #include "simulator/functional/functional.h"
 #include "simulator/rtl/rtl.h"
 #include "tests/generator/random.h"
@@ -73,6 +74,24 @@ std::optional<std::string> check_trace(const GeneratedProgram& program, const is
   return std::nullopt;
 }
 
+std::string text(const simulator::TraceEvent& event) {
+  return fmt::format("issue {}, start {} ({}), end {}", event.issue, event.start, simulator::kStallCauseNames[static_cast<std::size_t>(event.cause)], event.end);
+}
+
+// The cycle simulator's trace against the design's: every event and every class.
+std::optional<std::string> compare_times(const simulator::LaunchTrace& rtl, const simulator::LaunchTrace& cycle) {
+  for (std::size_t i = 0; i < rtl.events.size(); ++i)
+    if (!(rtl.events[i] == cycle.events.at(i)))
+      return fmt::format("instruction {}: RTL has {}; the cycle simulator {}", rtl.events[i].instruction, text(rtl.events[i]), text(cycle.events[i]));
+  if (rtl.cycles != cycle.cycles) return fmt::format("RTL takes {} cycles, the cycle simulator {}", rtl.cycles, cycle.cycles);
+  for (std::size_t unit = 0; unit < rtl.classes.size(); ++unit)
+    for (std::size_t c = 0; c < rtl.classes[unit].size(); ++c)
+      if (rtl.classes[unit][c] != cycle.classes[unit][c])
+        return fmt::format("unit {}, class {}: {} cycles in RTL, {} in the cycle simulator", isa::name(static_cast<isa::Queue>(unit)),
+                           simulator::kUnitClassNames[c], rtl.classes[unit][c], cycle.classes[unit][c]);
+  return std::nullopt;
+}
+
 }  // namespace
 
 TortureCase torture_case(std::uint64_t seed) {
@@ -102,8 +121,9 @@ std::optional<std::string> torture(const GeneratedProgram& program, const Tortur
   auto made = simulator::make_rtl(program.config, options);
   if (!made.ok()) return to_string(made.errors());
   const std::unique_ptr<simulator::RtlSimulator> rtl = *std::move(made);
+  const auto cycle = simulator::make_cycle(program.config, options.engine);
   SramModel sram(program.config);
-  simulator::Dram expected{program.dram_base, program.dram}, actual = expected, modelled = expected;
+  simulator::Dram expected{program.dram_base, program.dram}, actual = expected, modelled = expected, timed = expected;
   for (const isa::Launch& launch : program.launches) {
     const auto wanted = functional->launch(instructions(program, launch), expected, launch.begin);
     if (!wanted.ok()) return "the functional simulator: " + to_string(wanted.errors());
@@ -112,8 +132,12 @@ std::optional<std::string> torture(const GeneratedProgram& program, const Tortur
     if (!(*counters == *wanted)) return "the counters differ from the functional simulator's";
     sram.launch(instructions(program, launch), modelled);
     if (modelled.bytes != expected.bytes) return "isa/semantics and the functional simulator differ";
-    if (how.jitter_seed == 0)
+    if (how.jitter_seed == 0) {
       if (auto wrong = check_trace(program, launch, *rtl->timing())) return wrong;
+      const auto told = cycle->launch(instructions(program, launch), timed, launch.begin);
+      if (!told.ok()) return "the cycle simulator: " + to_string(told.errors());
+      if (auto wrong = compare_times(*rtl->timing(), *cycle->timing())) return wrong;
+    }
     if (trace != nullptr && how.jitter_seed == 0) trace->push_back(*rtl->timing());
 
     for (std::size_t i = 0; i < expected.bytes.size(); ++i)
@@ -196,8 +220,8 @@ void TortureCoverage::add(const GeneratedProgram& program, const std::vector<sim
     for (std::string_view rest = causes; !rest.empty(); rest.remove_prefix(std::min(rest.size(), rest.find(' ') == rest.npos ? rest.size() : rest.find(' ') + 1)))
       bins_[fmt::format("{} waits for {}", unit, rest.substr(0, rest.find(' ')))];
   for (const auto& [unit, classes] : {std::pair{"load", "work memory push pipeline token fetch hand_over"},
-                                      {"compute", "work interlock memory push pipeline token fetch hand_over"},
-                                      {"store", "work memory push pipeline token fetch hand_over"}})
+                                      {"compute", "work interlock memory push pipeline token fetch"},
+                                      {"store", "work memory push pipeline token fetch"}})
     for (std::string_view rest = classes; !rest.empty(); rest.remove_prefix(std::min(rest.size(), rest.find(' ') == rest.npos ? rest.size() : rest.find(' ') + 1)))
       bins_[fmt::format("{} cycle {}", unit, rest.substr(0, rest.find(' ')))];
 

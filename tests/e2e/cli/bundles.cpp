@@ -70,7 +70,7 @@ TEST_CASE("what a bundle has settled is compared or refused") {
   CHECK_THAT(error({"--hw", "1x8x8"}), ContainsSubstring("it was compiled for 1x16x16"));
   CHECK_THAT(error({"--input", "z=" + shelf.path("x.npy")}), ContainsSubstring("the model has no input of that name"));
   CHECK_THAT(error({"--input", "data_0=" + shelf.path("s.dvt")}), ContainsSubstring("cannot read tensor"));
-  CHECK_THAT(error({"--waves", "w.fst"}), ContainsSubstring("not available in this version"));
+  CHECK_THAT(error({"--waves", "w.fst"}), ContainsSubstring("engine functional has no waveforms"));
 }
 
 TEST_CASE("inspect describes what we write") {

@@ -166,7 +166,7 @@ TEST_CASE("simulate refuses what it cannot place") {
   CHECK_THAT(outside.out, ContainsSubstring("does not fetch"));
   const Finished waves = shop.simulate({"--waves", "x"});
   CHECK(waves.exit == 2);
-  CHECK_THAT(waves.error, ContainsSubstring("--waves is not available in this version"));
+  CHECK_THAT(waves.error, ContainsSubstring("--waves") && ContainsSubstring("engine functional has no waveforms"));
   for (const char* option : {"--trace", "--memory"}) {
     const Finished refused = shop.simulate({option, "x"});
     CHECK(refused.exit == 2);
