@@ -162,11 +162,15 @@ std::optional<NdArray> rounded(DType dtype, const Shape& shape, const std::vecto
   if (dtype == DType::float32 || dtype == DType::bfloat16) least = static_cast<double>(std::numeric_limits<float>::min());
   if (dtype == DType::float16) least = 0x1p-14;
   NdArray array(dtype, shape);
+  bool normal = false, tiny = false;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto at = static_cast<std::int64_t>(i);
     array.set_double(at, values[i]);
-    if (!std::isfinite(array.as_double(at)) || (values[i] != 0 && std::abs(array.as_double(at)) < least)) return std::nullopt;
+    if (!std::isfinite(array.as_double(at))) return std::nullopt;
+    normal |= std::abs(array.as_double(at)) >= least;
+    tiny |= values[i] != 0 && std::abs(array.as_double(at)) < least;
   }
+  if (tiny && !normal) return std::nullopt;
   return array;
 }
 

@@ -42,8 +42,8 @@ void remove_unused(graph::Graph& graph, graph::NodeId node);
 
 graph::ValueId add_integers(graph::Graph& graph, std::string_view stem, const std::vector<std::int64_t>& values);
 graph::ValueId add_scalar(graph::Graph& graph, std::string_view stem, DType dtype, double value);
-// A constant of that shape from numbers, rounded once to the type. Nothing where a number leaves the type's normal range: a rewrite that would
-// make infinities or lose digits is not worth it.
+// A constant of that shape from numbers, rounded once to the type. Nothing where one becomes infinite, or all of them fall below the type's normal range
+// and so lose digits; beside larger ones they make no difference.
 std::optional<NdArray> rounded(DType dtype, const Shape& shape, const std::vector<double>& values);
 
 }  // namespace dovetail::passes
