@@ -136,6 +136,31 @@ Result<bool> is_bundle_file(const std::string& path) {
 
 namespace {
 
+// What became of every imported node, and what the regions cost and move.
+std::string placement_text(const Compiled& compiled) {
+  if (compiled.placement.empty()) return {};
+  TextTable nodes({"node", "operator", "runs on", "part of", ">estimate", ">Mop", ">bytes", "why"});
+  for (const NodePlacement& row : compiled.placement) {
+    if (row.cost) {
+      std::string part = fmt::format("{}: {}", row.region, row.row);
+      if (row.kernel.size() > 1 && row.kernel.front() != row.node) part += fmt::format(", kernel {}", row.kernel.front());
+      nodes.add({row.node, row.op, row.target, part, seconds_text(row.cost->seconds), fmt::format("{:.3f}", static_cast<double>(row.cost->operations) * 1e-6), bytes_text(row.cost->bytes), row.why});
+    } else {
+      nodes.add({row.node, row.op, row.target, "", "", "", "", row.pass.empty() ? row.why : fmt::format("{} ({})", row.why, row.pass)});
+    }
+  }
+  const PlacementSummary& summary = compiled.summary;
+  std::string totals;
+  for (const auto& [target, count] : summary.nodes) totals += fmt::format("{}{} {}", totals.empty() ? "" : ", ", target, count);
+  std::string text = fmt::format("nodes         {}\n\n{}\n", totals, nodes.to_string());
+  TextTable regions({"region", "target", ">operations", ">estimate", ">elsewhere", ">borders", ">reads", ">gives"});
+  for (const RegionSummary& region : summary.regions)
+    regions.add({region.name, region.target, fmt::format("{}", region.operations), seconds_text(region.cost.seconds), region.elsewhere ? seconds_text(region.elsewhere->seconds) : "-",
+                 seconds_text(region.border_seconds), bytes_text(region.read_bytes), bytes_text(region.given_bytes)});
+  return text + fmt::format("regions       {}; {} in {} tensors between targets, {} from the caller, {} to it\n\n{}\n", summary.regions.size(), bytes_text(summary.moved_bytes),
+                            summary.moved_tensors, bytes_text(summary.input_bytes), bytes_text(summary.output_bytes), regions.to_string());
+}
+
 // Which nodes share a kernel, under which schedule, and what their kernels cost; nothing where no machine code was made.
 std::string kernels_text(const Json& report) {
   const Json& groups = report.at("groups");
@@ -171,18 +196,7 @@ std::string report_text(const CompiledModel& model, const std::string& path) {
   if (std::ranges::find(model.targets, "accel") != model.targets.end())
     text += fmt::format("hardware      {}\n", config_text(model.hardware));
 
-  std::map<std::string, int> by_target;
-  TextTable table({"node", "operator", "runs on", "why"});
-  for (const NodePlacement& placement : model.compiled.placement) {
-    table.add({placement.node, placement.op, placement.target, placement.why});
-    ++by_target[placement.target];
-  }
-  if (!table.empty()) {
-    std::string totals;
-    for (const auto& [target, count] : by_target)
-      totals += fmt::format("{}{} {}", totals.empty() ? "" : ", ", target, count);
-    text += fmt::format("nodes         {}\n\n{}\n", totals, table.to_string());
-  }
+  text += placement_text(model.compiled);
   text += kernels_text(model.compiled.report);
   const bundle::ProgramSummary summary = bundle::summarize(model.compiled.bundle);
   if (summary.instructions > 0) text += program_text(summary);
@@ -200,7 +214,7 @@ Json report_json(const CompiledModel& model, const std::string& path) {
     stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
   Json placement = Json::array();
   for (const NodePlacement& row : model.compiled.placement)
-    placement.push_back({{"node", row.node}, {"op", row.op}, {"target", row.target}, {"why", row.why}});
+    placement.push_back(to_json(row));
   return {{"kind", "compile"},
           {"model", path},
           {"import",
@@ -212,6 +226,7 @@ Json report_json(const CompiledModel& model, const std::string& path) {
           {"targets", model.targets},
           {"hardware", isa::config_to_json(model.hardware)},
           {"placement", placement},
+          {"summary", to_json(model.compiled.summary)},
           {"program", bundle::to_json(bundle::summarize(model.compiled.bundle))},
           {"stages", stages},
           {"compiler", model.compiled.report}};

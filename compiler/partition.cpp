@@ -22,7 +22,6 @@ constexpr std::pair<Offload, std::string_view> kOffload[] = {{Offload::always, "
 struct Unit {
   std::size_t target;  // position among those available
   Match match;
-  Cost cost;
 };
 
 class Partitioner {
@@ -94,8 +93,8 @@ class Partitioner {
   }
 
   Unit unit(std::size_t target, Match match) const {
-    const Cost cost = options_.available[target]->cost(graph_, match);
-    return {target, std::move(match), cost};
+    match.cost = options_.available[target]->cost(graph_, match);
+    return {target, std::move(match)};
   }
 
   void place(NodeId id) {
@@ -148,7 +147,7 @@ class Partitioner {
       part.region.name = fmt::format("region{}", result_.regions.size());
       for (const std::size_t u : members) {
         part.region.matches.push_back(units_[u].match);
-        part.cost += units_[u].cost;
+        part.cost += units_[u].match.cost;
       }
       find_borders(part.region);
       for (const std::vector<ValueId>& values : {part.region.inputs, part.region.outputs})
@@ -166,7 +165,7 @@ class Partitioner {
       std::vector<Unit> units = other_units(part.region, units_[groups_[g].front()].target);
       if (units.empty()) continue;
       part.elsewhere.emplace();
-      for (const Unit& unit : units) *part.elsewhere += unit.cost;
+      for (const Unit& unit : units) *part.elsewhere += unit.match.cost;
       const double saved = part.elsewhere->seconds - part.cost.seconds;
       const bool pays = options_.offload == Offload::always || (options_.offload == Offload::possible ? part.elsewhere->seconds : saved) > part.border_seconds;
       if (pays) continue;

@@ -28,6 +28,7 @@
 #include "compiler/passes/recognize_normalizations.h"
 #include "compiler/passes/simplify_algebra.h"
 #include "compiler/passes/simplify_movement.h"
+#include "compiler/report.h"
 #include "compiler/target/all.h"
 
 namespace dovetail {
@@ -104,6 +105,7 @@ class Pipeline {
     Compiled result;
     graph::Graph graph = model.graph;
     result.imported = std::move(model.graph);
+    fates_.emplace(result.imported);
     dump("import", [&] { return graph::to_string(graph); });
     if (stop("import")) return finish(std::move(result));
 
@@ -130,7 +132,8 @@ class Pipeline {
       DOVETAIL_ASSIGN(parts, partition(graph, partition_options));
       return {};
     }));
-    result.placement = placement(result.imported, graph, parts);
+    result.placement = place_nodes(result.imported, graph, parts, *fates_);
+    result.summary = summarize(graph, parts, result.placement);
     dump("partition", [&] { return placement_text(result.placement); });
     if (stop("partition")) return finish(std::move(result));
 
@@ -150,6 +153,7 @@ class Pipeline {
                       }));
       result.bundle = std::move(assembled.bundle);
       groups_ = std::move(assembled.groups);
+      add_kernels(result.placement, groups_);
       kernels_ = std::move(assembled.kernels);
       memory_ = assembled.memory;
       return bundle::verify(result.bundle);
@@ -201,6 +205,7 @@ class Pipeline {
           }
         }
         DOVETAIL_TRY(graph::verify(graph));
+        if (outcome.changes > 0) fates_->observe(graph, pass.name);
       }
     }
     return {};
@@ -227,38 +232,6 @@ class Pipeline {
     return result;
   }
 
-  // Imported nodes in their order: where each went.
-  static std::vector<NodePlacement> placement(const graph::Graph& imported, const graph::Graph& graph, const Partition& parts) {
-    std::map<std::string, NodePlacement> by_name;
-    const auto place = [&](graph::NodeId id, const std::string& target, const std::string& why) {
-      const graph::Node& node = graph.node(id);
-      for (const std::string& origin : node.origins)
-        if (origin != node.name) by_name.insert({origin, {origin, "", "folded", "into " + node.name}});
-      by_name[node.name] = {node.name, "", target, why};
-    };
-    for (const PartitionRegion& part : parts.regions)
-      for (const Match& match : part.region.matches) {
-        const graph::NodeId last = match.nodes.back();
-        std::vector<std::string> why;
-        if (const auto it = parts.refused.find(last); it != parts.refused.end())
-          for (const Refusal& refusal : it->second) why.push_back(refusal.why);
-        for (const graph::NodeId id : match.nodes) place(id, parts.fallback.count(last) ? "host" : std::string(part.target->name()), fmt::format("{}", fmt::join(why, "; ")));
-        for (std::size_t i = 0; i + 1 < match.nodes.size(); ++i)
-          by_name[graph.node(match.nodes[i]).name] = {graph.node(match.nodes[i]).name, "", "folded", "into " + graph.node(last).name};
-      }
-    std::vector<NodePlacement> placed;
-    for (const graph::Node& node : imported.nodes) {
-      if (node.removed) continue;
-      const auto it = by_name.find(node.name);
-      const bool quantisation = node.op == "QuantizeLinear" || node.op == "DequantizeLinear";
-      const char* vanished = quantisation ? "into the integer form of its neighbours" : "its value is constant or unused";
-      NodePlacement row = it != by_name.end() ? it->second : NodePlacement{node.name, "", "folded", vanished};
-      row.op = node.op;
-      placed.push_back(std::move(row));
-    }
-    return placed;
-  }
-
   static std::string placement_text(const std::vector<NodePlacement>& placed) {
     std::string text;
     for (const NodePlacement& row : placed) text += fmt::format("{:<32} {:<20} {:<12} {}\n", row.node, row.op, row.target, row.why);
@@ -277,7 +250,7 @@ class Pipeline {
 
   Json report(const Compiled& result) const {
     Json nodes = Json::array();
-    for (const NodePlacement& row : result.placement) nodes.push_back({{"node", row.node}, {"op", row.op}, {"target", row.target}, {"why", row.why}});
+    for (const NodePlacement& row : result.placement) nodes.push_back(to_json(row));
     Json stages = Json::array();
     for (const StageTime& stage : stages_) stages.push_back({{"stage", stage.name}, {"seconds", stage.seconds}});
     Json groups = Json::array();
@@ -286,11 +259,12 @@ class Pipeline {
     for (const cpu::KernelReport& kernel : kernels_)
       kernels.push_back({{"symbol", kernel.symbol}, {"uses", kernel.uses}, {"code_bytes", kernel.code_bytes}, {"compile_seconds", kernel.seconds}, {"notes", kernel.notes}});
     const Json memory{{"bytes", memory_.bytes}, {"bound_bytes", memory_.bound_bytes}, {"sum_bytes", memory_.sum_bytes}};
-    return Json{{"memory", memory}, {"relayouts", relayouts_}, {"groups", groups}, {"kernels", kernels}, {"model", result.imported.name}, {"hardware", isa::config_to_json(options_.hardware)}, {"nodes", nodes}, {"passes", passes_}, {"stages", stages}};
+    return Json{{"memory", memory}, {"relayouts", relayouts_}, {"groups", groups}, {"kernels", kernels}, {"model", result.imported.name}, {"hardware", isa::config_to_json(options_.hardware)}, {"nodes", nodes}, {"summary", to_json(result.summary)}, {"passes", passes_}, {"stages", stages}};
   }
 
   const CompileOptions& options_;
   std::optional<cpu::Cpu> processor_;
+  std::optional<NodeFates> fates_;  // of the imported nodes
   std::vector<StageTime> stages_;
   Json passes_ = Json::array();
   double tolerance_ = 0;

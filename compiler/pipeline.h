@@ -15,6 +15,7 @@
 #include "compiler/import/onnx.h"
 #include "compiler/partition.h"
 #include "compiler/passes/pass.h"
+#include "compiler/report.h"
 #include "compiler/target/target.h"
 #include "isa/config.h"
 
@@ -49,19 +50,14 @@ struct StageTime {
   std::string name;
   double seconds;
 };
-struct NodePlacement {
-  std::string node;      // imported node's name
-  std::string op;        // imported operator
-  std::string target;    // the target's name; "host" also where it was not asked for and nothing else would take the node; "folded"
-  std::string why;       // why not on the targets asked before; for folded: into what
-};
 struct Compiled {
   graph::Graph imported;       // after import, before any pass
   graph::Graph integer;        // after lower_qdq: the graph that the reference evaluates
   graph::Graph optimised;      // after all graph passes
   double tolerance = 0;        // how far passes may have moved floats beyond the rounding of operators (PassOutcome::tolerance)
   bundle::Bundle bundle;       // empty when stopped early
-  std::vector<NodePlacement> placement;
+  std::vector<NodePlacement> placement;  // of every imported node, in order
+  PlacementSummary summary;
   std::vector<StageTime> stages;
   Json report;                 // everything above that a user may want, as JSON (also in the bundle)
 };

@@ -48,7 +48,7 @@ Result<Match> select(const Target& target, const Graph& graph, NodeId id) {
       }
       body = *std::move(taken);
     }
-    Match match{row.name, found->nodes, found->inputs, {}, std::move(body)};
+    Match match{row.name, found->nodes, found->inputs, {}, std::move(body), {}};
     for (const graph::ValueId output : node.outputs)
       if (output.valid()) match.outputs.push_back(output);
     return match;
@@ -63,6 +63,7 @@ Cost& Cost::operator+=(const Cost& other) {
   seconds += other.seconds;
   operations += other.operations;
   bytes += other.bytes;
+  cycles += other.cycles;
   return *this;
 }
 

@@ -20,6 +20,15 @@
 
 namespace dovetail {
 
+// An analytic estimate; docs/partition.md states the models.
+struct Cost {
+  double seconds = 0;
+  std::uint64_t operations = 0;  // arithmetic, a multiply-add counted as two
+  std::uint64_t bytes = 0;       // of operands, constants and results, each once
+  std::uint64_t cycles = 0;      // behind the seconds, where the target counts them
+  Cost& operator+=(const Cost& other);
+};
+
 // What a row of a target's table takes of a graph, and what the target has made of it.
 struct Match {
   std::string row;                      // its name
@@ -27,6 +36,7 @@ struct Match {
   std::vector<graph::ValueId> inputs;   // read from outside, constants left out
   std::vector<graph::ValueId> outputs;  // results of the last node
   std::any body;                        // the target's own
+  Cost cost = {};                       // Target::cost, filled in by the partition
 };
 
 struct PatternRow {
@@ -35,14 +45,6 @@ struct PatternRow {
   // The predicate: what the target makes of the nodes (Match::body), or a diagnostic whose `why` says in words what stands against it, with both
   // numbers. Null: whatever the pattern matches is taken.
   std::function<Result<std::any>(const graph::Graph& graph, const pattern::Found& found)> take = nullptr;
-};
-
-// An analytic estimate; docs/partition.md states the models.
-struct Cost {
-  double seconds = 0;
-  std::uint64_t operations = 0;  // arithmetic, a multiply-add counted as two
-  std::uint64_t bytes = 0;       // of operands, constants and results, each once
-  Cost& operator+=(const Cost& other);
 };
 
 // Matches that run on one target without leaving it.

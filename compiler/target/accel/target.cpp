@@ -68,6 +68,7 @@ class AccelTarget : public Target {
   Cost cost(const Graph& graph, const Match& match) const override {
     const CycleEstimate estimate = estimate_cycles(graph, operation_of(match), hardware_);
     Cost cost = count_work(graph, match.nodes);
+    cost.cycles = estimate.cycles;
     cost.seconds = static_cast<double>(estimate.cycles) / clock_hz_;
     return cost;
   }

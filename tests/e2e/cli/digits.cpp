@@ -69,6 +69,41 @@ TEST_CASE("a compiled bundle gives the model's outputs") {
   CHECK_THAT(test::dovetail({"inspect", bundle}).out, ContainsSubstring("digits_int8"));
 }
 
+TEST_CASE("compile --report tells every node's fate, its reasons and its cost") {
+  const test::TemporaryFolder folder;
+  const Finished run = test::dovetail({"compile", model("digits_int8.onnx"), "--target", "accel,cpu", "--hw", "1x16x16-ext", "--place", "pool2=cpu", "--report", folder / "c.json"});
+  CHECK(run.error == "");
+  REQUIRE(run.exit == 0);
+  CHECK_THAT(run.out, ContainsSubstring("into conv1 (lower_qdq)") && ContainsSubstring("region1: convolution") && ContainsSubstring("between targets"));
+  const Json report = read_json_file(folder / "c.json").value();
+  std::map<std::string, int> nodes;
+  std::uint64_t operations = 0, region_operations = 0;
+  for (const Json& row : report["placement"]) {
+    INFO(row.dump());
+    ++nodes[row["target"].get<std::string>()];
+    if (row["target"] == "folded") {
+      CHECK(row["why"] != "");
+      CHECK(row["pass"] != "");
+      continue;
+    }
+    CHECK(row["region"] != "");
+    CHECK(row["cost"]["seconds"].get<double>() >= 0);
+    CHECK(row["cost"].contains("cycles") == (row["target"] == "accel"));
+    CHECK(row["refused"].empty() == (row["why"] == ""));
+    operations += row["cost"]["operations"].get<std::uint64_t>();
+  }
+  const Json& summary = report["summary"];
+  CHECK(nodes["folded"] == 38);
+  CHECK(summary["nodes"] == Json(nodes));
+  for (const Json& region : summary["regions"]) region_operations += region["cost"]["operations"].get<std::uint64_t>();
+  CHECK(operations == region_operations);
+  CHECK(operations > 1'000'000);
+  // quantize, accel, pool2, accel, dequantize
+  CHECK(summary["regions"].size() == 5);
+  CHECK(summary["moved_tensors"] == 4);
+  CHECK(summary["moved_bytes"] == 64 + 32 * 4 * 4 + 32 * 2 * 2 + 10);
+}
+
 TEST_CASE("compile dumps, stops, places and refuses") {
   const auto compile = [](std::vector<std::string> more) {
     more.insert(more.begin(), {"compile", model("digits_int8.onnx"), "--target", "accel", "--hw", "1x16x16-ext"});

@@ -18,7 +18,7 @@ namespace {
 class TableTarget : public Target {
  public:
   TableTarget(std::string name, std::vector<PatternRow> rows, double seconds, double border) : name_(std::move(name)), rows_(std::move(rows)), seconds_(seconds), border_(border) {}
-  Cost cost(const graph::Graph&, const Match&) const override { return {seconds_, 1, 1}; }
+  Cost cost(const graph::Graph&, const Match&) const override { return {seconds_, 1, 1, 0}; }
   double border_seconds(const graph::TensorType&) const override { return border_; }
   std::string_view name() const override { return name_; }
   std::span<const PatternRow> patterns() const override { return rows_; }

@@ -1,0 +1,179 @@
+#include "compiler/report.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+namespace dovetail {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::ValueId;
+
+namespace {
+
+std::uint64_t bytes_of(const Graph& graph, ValueId id) {
+  const graph::TensorType& type = graph.value(id).type;
+  return static_cast<std::uint64_t>(element_count(type.shape) * size_bytes(type.dtype));
+}
+
+// Why a node is gone without another one that does its work.
+std::string reason(std::string_view pass, std::string_view op) {
+  struct Row {
+    std::string_view pass, why;
+  };
+  static constexpr Row kReasons[] = {
+      {"fold_constants", "its value is constant"},
+      {"eliminate_identities", "it changes nothing"},
+  };
+  for (const Row& row : kReasons)
+    if (row.pass == pass) return std::string(row.why);
+  if (op == "QuantizeLinear" || op == "DequantizeLinear") return "into the integer form of its neighbours";
+  return pass == "eliminate_dead_nodes" ? "nothing reads it" : "its neighbours do without it";
+}
+
+std::string refusals_text(const std::vector<Refusal>& refusals) {
+  if (refusals.size() == 1) return refusals.front().why;
+  std::string text;
+  for (const Refusal& refusal : refusals) text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", refusal.target, refusal.why);
+  return text;
+}
+
+Json to_json(const Cost& cost) {
+  Json json{{"seconds", cost.seconds}, {"operations", cost.operations}, {"bytes", cost.bytes}};
+  if (cost.cycles != 0) json["cycles"] = cost.cycles;
+  return json;
+}
+
+}  // namespace
+
+NodeFates::NodeFates(const Graph& imported) {
+  for (const NodeId id : imported.live_nodes()) folded_by_[imported.node(id).name];
+}
+
+void NodeFates::observe(const Graph& graph, std::string_view pass) {
+  std::set<std::string_view> alive;
+  for (const NodeId id : graph.live_nodes()) alive.insert(graph.node(id).name);
+  for (auto& [node, by] : folded_by_)
+    if (by.empty() && !alive.count(node)) by = pass;
+}
+
+std::string NodeFates::pass_that_folded(const std::string& node) const {
+  const auto it = folded_by_.find(node);
+  return it == folded_by_.end() ? "" : it->second;
+}
+
+std::vector<NodePlacement> place_nodes(const Graph& imported, const Graph& graph, const Partition& parts, const NodeFates& fates) {
+  std::map<std::string, NodePlacement> by_name;
+  const auto fold = [&](const std::string& node, const std::string& into, const std::string& pass) {
+    NodePlacement row{node, "", "folded", "into " + into};
+    row.into = into;
+    row.pass = pass;
+    by_name.insert({node, std::move(row)});
+  };
+  std::set<std::string> names;
+  for (const NodeId id : imported.live_nodes()) names.insert(imported.node(id).name);
+  for (const PartitionRegion& part : parts.regions)
+    for (const Match& match : part.region.matches) {
+      const NodeId last = match.nodes.back();
+      const graph::Node& node = graph.node(last);
+      // A node that a pass made stands under the first imported node that it stands for.
+      const std::string own = names.count(node.name) || node.origins.empty() ? node.name : node.origins.front();
+      NodePlacement row{own, "", parts.fallback.count(last) ? "host" : std::string(part.target->name()), ""};
+      if (const auto refused = parts.refused.find(last); refused != parts.refused.end()) row.refused = refused->second;
+      row.why = refusals_text(row.refused);
+      row.row = match.row;
+      row.region = part.region.name;
+      row.kernel = {node.name};
+      row.cost = match.cost;
+      by_name.insert_or_assign(own, std::move(row));
+      for (const std::string& origin : node.origins)
+        if (origin != own) fold(origin, own, fates.pass_that_folded(origin));
+      for (std::size_t i = 0; i + 1 < match.nodes.size(); ++i) {
+        const graph::Node& inner = graph.node(match.nodes[i]);
+        fold(inner.name, own, "partition");
+        for (const std::string& origin : inner.origins) fold(origin, own, origin == inner.name ? "partition" : fates.pass_that_folded(origin));
+      }
+    }
+  std::vector<NodePlacement> rows;
+  for (const NodeId id : imported.live_nodes()) {
+    const graph::Node& node = imported.node(id);
+    const auto it = by_name.find(node.name);
+    NodePlacement row = it != by_name.end() ? it->second : NodePlacement{node.name, "", "folded", ""};
+    if (it == by_name.end()) {
+      row.pass = fates.pass_that_folded(node.name);
+      row.why = reason(row.pass, node.op);
+    }
+    row.op = node.op;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void add_kernels(std::vector<NodePlacement>& rows, const std::vector<GroupReport>& groups) {
+  for (NodePlacement& row : rows) {
+    if (row.kernel.empty()) continue;
+    const std::string node = row.kernel.front();
+    row.kernel.clear();
+    for (const GroupReport& group : groups)
+      if (std::ranges::find(group.nodes, node) != group.nodes.end()) row.kernel = group.nodes;
+  }
+}
+
+PlacementSummary summarize(const Graph& graph, const Partition& parts, const std::vector<NodePlacement>& rows) {
+  PlacementSummary summary;
+  for (const NodePlacement& row : rows) ++summary.nodes[row.target];
+  std::map<NodeId, std::string_view> target_of;
+  for (const PartitionRegion& part : parts.regions)
+    for (const NodeId node : part.region.nodes()) target_of[node] = part.target->name();
+  for (const PartitionRegion& part : parts.regions) {
+    RegionSummary region{part.region.name, std::string(part.target->name()), part.region.matches.size(), part.cost, part.border_seconds, part.elsewhere, 0, 0};
+    for (const ValueId input : part.region.inputs) {
+      region.read_bytes += bytes_of(graph, input);
+      const NodeId producer = graph.value(input).producer;
+      if (!producer.valid() || target_of.at(producer) == part.target->name()) continue;
+      summary.moved_bytes += bytes_of(graph, input);
+      ++summary.moved_tensors;
+    }
+    for (const ValueId output : part.region.outputs) region.given_bytes += bytes_of(graph, output);
+    summary.regions.push_back(std::move(region));
+  }
+  for (const ValueId input : graph.inputs) summary.input_bytes += bytes_of(graph, input);
+  for (const ValueId output : graph.outputs) summary.output_bytes += bytes_of(graph, output);
+  return summary;
+}
+
+Json to_json(const NodePlacement& row) {
+  Json json{{"node", row.node}, {"op", row.op}, {"target", row.target}, {"why", row.why}};
+  if (row.target == "folded") {
+    json["into"] = row.into.empty() ? Json() : Json(row.into);
+    json["pass"] = row.pass;
+    return json;
+  }
+  Json refused = Json::array();
+  for (const Refusal& refusal : row.refused) refused.push_back({{"target", refusal.target}, {"why", refusal.why}});
+  json.update({{"row", row.row}, {"region", row.region}, {"kernel", row.kernel}, {"refused", refused}, {"cost", row.cost ? to_json(*row.cost) : Json()}});
+  return json;
+}
+
+Json to_json(const PlacementSummary& summary) {
+  Json regions = Json::array();
+  for (const RegionSummary& region : summary.regions)
+    regions.push_back({{"name", region.name},
+                       {"target", region.target},
+                       {"operations", region.operations},
+                       {"cost", to_json(region.cost)},
+                       {"border_seconds", region.border_seconds},
+                       {"elsewhere", region.elsewhere ? to_json(*region.elsewhere) : Json()},
+                       {"read_bytes", region.read_bytes},
+                       {"given_bytes", region.given_bytes}});
+  return {{"nodes", summary.nodes},
+          {"regions", regions},
+          {"moved_bytes", summary.moved_bytes},
+          {"moved_tensors", summary.moved_tensors},
+          {"input_bytes", summary.input_bytes},
+          {"output_bytes", summary.output_bytes}};
+}
+
+}  // namespace dovetail

@@ -1,0 +1,70 @@
+// The facts of the compile report: what became of every imported node, why, and what it costs; what each region moves.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "compiler/bundle_builder.h"
+#include "compiler/graph/graph.h"
+#include "compiler/partition.h"
+
+namespace dovetail {
+
+struct NodePlacement {
+  std::string node;    // imported node's name
+  std::string op;      // imported operator
+  std::string target;  // the target's name; "host" also where it was not asked for and nothing else would take the node; "folded"
+  std::string why;     // why not on the targets asked before; for folded: into what, or why it is gone
+  // Of nodes with code of their own:
+  std::string row = {};                // of the target's table
+  std::string region = {};             // which holds it
+  std::vector<std::string> kernel = {};  // nodes that share its kernel, itself among them; empty where the target does not tell
+  std::vector<Refusal> refused = {};
+  std::optional<Cost> cost = {};
+  // Of folded ones:
+  std::string into = {};               // the node that does its work; empty where nobody needs to
+  std::string pass = {};               // that folded it; "partition" where a target's pattern did
+};
+
+// Follows imported nodes through the passes.
+class NodeFates {
+ public:
+  explicit NodeFates(const graph::Graph& imported);
+  void observe(const graph::Graph& graph, std::string_view pass);  // after every pass
+  std::string pass_that_folded(const std::string& node) const;     // empty where it still is a node
+
+ private:
+  std::map<std::string, std::string> folded_by_;
+};
+
+// One row for each imported node, in its order.
+std::vector<NodePlacement> place_nodes(const graph::Graph& imported, const graph::Graph& graph, const Partition& parts, const NodeFates& fates);
+// Fills in which nodes share a kernel.
+void add_kernels(std::vector<NodePlacement>& rows, const std::vector<GroupReport>& groups);
+
+struct RegionSummary {
+  std::string name, target;
+  std::size_t operations = 0;            // matches
+  Cost cost;
+  double border_seconds = 0;
+  std::optional<Cost> elsewhere;         // on the targets listed behind
+  std::uint64_t read_bytes = 0, given_bytes = 0;  // over its border
+};
+struct PlacementSummary {
+  std::map<std::string, int> nodes;      // imported nodes by target
+  std::vector<RegionSummary> regions;
+  std::uint64_t moved_bytes = 0;         // from a region to one of another target, each tensor once for each reader
+  int moved_tensors = 0;
+  std::uint64_t input_bytes = 0, output_bytes = 0;  // of the model
+};
+PlacementSummary summarize(const graph::Graph& graph, const Partition& parts, const std::vector<NodePlacement>& rows);
+
+Json to_json(const NodePlacement& row);
+Json to_json(const PlacementSummary& summary);
+
+}  // namespace dovetail
