@@ -31,7 +31,7 @@ std::string number(double value) {
   return text;
 }
 std::string number(std::int64_t value) { return fmt::format("{}", value); }
-std::string number(const std::string& value) { return quoted(value); }
+std::string number(const std::string& value) { return graph::quoted(value); }
 
 template <typename T>
 std::string list(const std::vector<T>& items) {
