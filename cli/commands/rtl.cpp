@@ -21,6 +21,7 @@ class Rtl : public Command {
     options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
     options.flag("--waves", waves_, "a model that can write waveforms, for --waves; slower");
     options.flag("--synthesis-dot", synthesis_, "with the dot product as it is synthesised, instead of the one that simulates fast");
+    options.flag("--fast-build", fast_, "a model that is ready sooner and runs slower");
     options.value("--design", "DIR", design_, "the folder with rtl/ and tb/ (default: that of this kit)");
     options.value("--into", "DIR", into_, "where the model goes (default: the cache, where --engine rtl finds it)");
     options.footer("Needs Verilator.\nExample: dovetail rtl build --hw 4x8x8");
@@ -35,7 +36,7 @@ class Rtl : public Command {
     }
     if (action_ != "build")
       return Diagnostic{"bad usage of `dovetail rtl`", action_, "the actions are build and find", "see `dovetail rtl --help`"};
-    simulator::RtlBuild build{.waves = waves_, .simulation_body = !synthesis_};
+    simulator::RtlBuild build{.waves = waves_, .simulation_body = !synthesis_, .optimise = !fast_};
     if (design_) build.rtl = *design_;
     if (into_) build.into = *into_;
     const auto start = std::chrono::steady_clock::now();
@@ -49,7 +50,7 @@ class Rtl : public Command {
  private:
   std::string action_, hardware_ = kDefaultHardware;
   std::optional<std::string> design_, into_;
-  bool waves_ = false, synthesis_ = false;
+  bool waves_ = false, synthesis_ = false, fast_ = false;
 };
 
 }  // namespace

@@ -129,9 +129,9 @@ Result<fs::path> build_rtl_model(const isa::HardwareConfig& config, const RtlBui
   for (const fs::path& source : sources) verilate += " " + quoted(source);
   // What Verilator's own sources and the model are compiled with.
   const std::string compile = fmt::format(
-      "g++ -std=c++20 -O3 -fPIC -fvisibility=hidden -w -faligned-new -fcf-protection=none -DVL_USER_STOP -DVM_COVERAGE=0 -DVM_SC=0 "
+      "g++ -std=c++20 -{1} -fPIC -fvisibility=hidden -w -faligned-new -fcf-protection=none -DVL_USER_STOP -DVM_COVERAGE=0 -DVM_SC=0 "
       "-DVM_TRACE={0} -DVM_TRACE_FST={0} -DVM_TRACE_VCD=0 -I\"$root/include\" -I\"$root/include/vltstd\"",
-      build.waves ? 1 : 0);
+      build.waves ? 1 : 0, build.optimise ? "O3" : "O1");
   // Verilator's run time is compiled once a folder; the model is one unit, so that the optimiser sees all of it.
   const std::string script = fmt::format(
       R"(#!/bin/sh

@@ -19,6 +19,7 @@ Result<std::filesystem::path> find_rtl_model(const isa::HardwareConfig& config, 
 struct RtlBuild {
   bool waves = false;
   bool simulation_body = true;                   // of the dot product; else the one that synthesis takes
+  bool optimise = true;                          // else a model that is ready sooner and runs slower
   std::filesystem::path rtl = {};                     // the design; empty: hw/ of this kit
   std::filesystem::path into = {};                    // folder of the model; empty: the cache
 };

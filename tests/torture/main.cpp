@@ -17,7 +17,7 @@ using namespace dovetail;
 
 int usage() {
   fmt::print(stderr,
-             "usage: dovetail_torture INSTRUCTIONS [--hw CONFIG]... [--seed N] [--model MODEL.so] [--coverage]\n"
+             "usage: dovetail_torture INSTRUCTIONS [--hw CONFIG]... [--seed N] [--model MODEL.so] [--coverage] [--no-shrink]\n"
              "Runs random programs of at least INSTRUCTIONS instructions for each configuration (default: the named ones that have a model).\n"
              "Exit code 1: a difference, shrunk and printed, or with --coverage an empty bin.\n");
   return 2;
@@ -28,7 +28,7 @@ struct Arguments {
   std::vector<std::string> configs;
   std::uint64_t seed = 1;
   std::optional<std::filesystem::path> model;
-  bool coverage = false;
+  bool coverage = false, shrink = true;
 };
 
 bool run(const isa::HardwareConfig& config, const Arguments& arguments) {
@@ -38,8 +38,9 @@ bool run(const isa::HardwareConfig& config, const Arguments& arguments) {
     const test::TortureCase how = test::torture_case(seed);
     const test::GeneratedProgram program = test::generate(config, how.program);
     std::vector<simulator::LaunchTrace> trace;
-    if (test::torture(program, how, arguments.model, &trace)) {
-      fmt::print("{}: {} instructions without a difference, then:\n{}\n", config.name, coverage.instructions(), test::minimised(program, how, arguments.model));
+    if (const auto wrong = test::torture(program, how, arguments.model, &trace)) {
+      fmt::print("{}: {} instructions without a difference, then:\n{}\n", config.name, coverage.instructions(),
+                 arguments.shrink ? test::minimised(program, how, arguments.model) : *wrong);
       return false;
     }
     coverage.add(program, trace);
@@ -65,6 +66,7 @@ int main(int argc, char** argv) {
     else if (word == "--seed" && more) arguments.seed = std::strtoull(argv[++i], nullptr, 0);
     else if (word == "--model" && more) arguments.model = argv[++i];
     else if (word == "--coverage") arguments.coverage = true;
+    else if (word == "--no-shrink") arguments.shrink = false;
     else if (arguments.instructions == 0 && word.find_first_not_of("0123456789") == word.npos) arguments.instructions = std::strtoull(word.c_str(), nullptr, 10);
     else return usage();
   }
