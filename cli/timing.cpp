@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/text_table.h"
 #include "isa/verify/token_machine.h"
-#include "runtime/executor.h"
 #include "simulator/trace/attribution.h"
 #include "simulator/trace/perfetto.h"
 
@@ -80,6 +79,25 @@ Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view
   }
   options.trace = true;
   return options;
+}
+
+Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, const runtime::RunResult& result, const simulator::EngineOptions& options,
+                                                 bool ask_what_if) {
+  std::vector<TimedProgram> programs;
+  for (std::size_t s = 0; s < bundle.steps.size(); ++s) {
+    const auto* accel = std::get_if<bundle::AccelStep>(&bundle.steps[s]);
+    if (accel == nullptr || result.steps[s].launches.empty()) continue;
+    TimedProgram program{.name = accel->name, .config = accel->config, .program = accel->program, .launches = accel->launches,
+                         .traces = result.steps[s].launches, .counters = result.steps[s].counters, .ranges = accel->ranges};
+    if (ask_what_if) {
+      simulator::Dram dram{accel->dram_base, std::vector<std::byte>(accel->dram_bytes)};
+      for (const bundle::Segment& segment : accel->segments)
+        std::copy(segment.bytes.begin(), segment.bytes.end(), dram.bytes.begin() + static_cast<std::ptrdiff_t>(segment.address - accel->dram_base));
+      DOVETAIL_ASSIGN(program.what_if, simulator::what_if(accel->config, options, accel->program, accel->launches, dram));
+    }
+    programs.push_back(std::move(program));
+  }
+  return programs;
 }
 
 std::uint64_t cycles_of(const TimedProgram& program) {

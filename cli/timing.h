@@ -10,6 +10,7 @@
 #include "bundle/bundle.h"
 #include "cli/options.h"
 #include "isa/verify.h"
+#include "runtime/executor.h"
 #include "simulator/cycle/bounds.h"
 #include "simulator/cycle/what_if.h"
 #include "simulator/engine_options.h"
@@ -37,6 +38,10 @@ struct TimedProgram {
   std::vector<bundle::InstructionRange> ranges = {};  // nodes of the model, if they are known
   std::vector<simulator::WhatIf> what_if = {};
 };
+
+// The accelerator steps of a run, if its engine has a clock; `ask_what_if` times each on other hardware too.
+Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, const runtime::RunResult& result, const simulator::EngineOptions& options,
+                                                 bool ask_what_if);
 
 std::uint64_t cycles_of(const TimedProgram& program);
 Result<void> write_trace(const std::string& path, const std::vector<TimedProgram>& programs);

@@ -11,6 +11,7 @@
 #include "cli/program_file.h"
 #include "cli/tensor_files.h"
 #include "cli/text.h"
+#include "cli/timing.h"
 #include "runtime/executor.h"
 #include "runtime/peak.h"
 
@@ -31,6 +32,7 @@ class Profile : public Command {
     options.positional("MODEL.onnx|OUT.dvt", model_.model, "a model, which is compiled first, or a bundle");
     model_.declare(options);
     options.value("--engine", "ENGINE", engine_, "what runs the accelerator's programs (default functional)");
+    clock_.declare(options);
     options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--repeat", "N", repeat_, "runs that count, after one that warms up (default 10)");
     options.values("--input", "NAME=FILE", inputs_, "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable");
@@ -38,12 +40,13 @@ class Profile : public Command {
     options.value("--report", "R.json", report_, "write the profile as JSON");
     options.footer(
         "Times are medians. GOP/s count a multiply-add as two operations; the share of the peak is of the processor's measured multiply-adds on\n"
-        "as many threads, in float32 or int8 as the kernel has them. Engines of the accelerator tell counters; their time is the simulator's own.\n"
+        "as many threads, in float32 or int8 as the kernel has them. The accelerator's time is the simulator's own; --engine cycle tells its cycles, and what they went into.\n"
         "Example: dovetail profile examples/digits/digits_float.onnx --target cpu --threads 1");
   }
 
   Result<Exit> run() override {
-    DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_));
+    DOVETAIL_ASSIGN(const simulator::EngineOptions engine_options, clock_.engine_options(engine_));
+    DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_, engine_options));
     DOVETAIL_ASSIGN(const std::uint64_t seed, parse_address("--seed", seed_));
     DOVETAIL_ASSIGN(const std::int64_t repeat, parse_count("--repeat", repeat_, 1, 100000));
     runtime::ExecutorOptions executor_options;
@@ -73,6 +76,8 @@ class Profile : public Command {
       const auto result = executor.run(inputs.tensors, options);
       if (!result.ok()) return fail(Exit::failed, result.errors());
       if (i == 0) {
+        DOVETAIL_ASSIGN(timed_, timed_programs(executor.bundle(), *result, engine_options, true));
+        if (clock_.trace) DOVETAIL_TRY(write_trace(*clock_.trace, timed_));
         seconds.resize(result->steps.size());
         for (const runtime::StepProfile& step : result->steps) rows.push_back({step.name, step.target, 0, nullptr, step.counters});
         continue;
@@ -88,7 +93,8 @@ class Profile : public Command {
     threads_used_ = executor_options.threads > 0 ? executor_options.threads : runtime::default_threads();
     peaks_ = {runtime::measure_float32_peak(), runtime::measure_int8_peak()};
     fmt::print("{}", text(rows, repeat));
-    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(json(rows, repeat))));
+    for (const TimedProgram& program : timed_) fmt::print("\nstep          {}\n{}", program.name, timing_text(program, engine_options.memory));
+    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(json(rows, repeat, engine_options.memory))));
     return Exit::success;
   }
 
@@ -131,13 +137,15 @@ class Profile : public Command {
     return accelerated ? out + counters_text(counters) : out;
   }
 
-  Json json(const std::vector<Row>& rows, std::int64_t repeat) const {
+  Json json(const std::vector<Row>& rows, std::int64_t repeat, const simulator::MemorySpec& memory) const {
     Json steps = Json::array();
     for (const Row& row : rows) {
       Json step{{"name", row.name}, {"target", row.target}, {"seconds", row.seconds}};
       if (row.kernel)
         step.update({{"operations", row.kernel->operations}, {"integer", row.kernel->integer}, {"gop_per_s", rate(row)}, {"share_of_peak", share_of_peak(row)},
                      {"code_bytes", row.kernel->code_bytes}, {"kernel", row.kernel->symbol}, {"origins", row.kernel->origins}});
+      for (const TimedProgram& program : timed_)
+        if (program.name == row.name) step["timing"] = timing_json(program, memory);
       steps.push_back(std::move(step));
     }
     const auto peak = [](const runtime::Peak& value) { return Json{{"gop_per_s", value.giga_operations}, {"instruction", value.instruction}}; };
@@ -145,6 +153,8 @@ class Profile : public Command {
   }
 
   ModelArguments model_;
+  ClockArguments clock_;
+  std::vector<TimedProgram> timed_;
   std::string engine_ = "functional", seed_ = "1", repeat_ = "10";
   std::vector<std::string> inputs_;
   std::optional<std::string> report_, threads_;

@@ -71,7 +71,7 @@ class Run : public Command {
     RunFacts facts{model_.model, engine_, &executor.bundle(),  model ? &*model : nullptr,
                    &*result,     {},      inputs.announcements};
     facts.memory = engine_options.memory;
-    DOVETAIL_ASSIGN(facts.timed, timed_programs(executor.bundle(), *result, engine_options));
+    DOVETAIL_ASSIGN(facts.timed, timed_programs(executor.bundle(), *result, engine_options, report_.has_value()));
     if (clock_.trace) DOVETAIL_TRY(write_trace(*clock_.trace, facts.timed));
     if (check_) {
       const double tolerance = std::max(executor.bundle().cpu ? kKernelTolerance : 0, model->compiled.tolerance);
@@ -121,25 +121,6 @@ class Run : public Command {
             "drop --hw, or compile it anew"};
     }
     return loaded;
-  }
-
-  Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, const runtime::RunResult& result,
-                                                   const simulator::EngineOptions& options) const {
-    std::vector<TimedProgram> programs;
-    for (std::size_t s = 0; s < bundle.steps.size(); ++s) {
-      const auto* accel = std::get_if<bundle::AccelStep>(&bundle.steps[s]);
-      if (accel == nullptr || result.steps[s].launches.empty()) continue;
-      TimedProgram program{.name = accel->name, .config = accel->config, .program = accel->program, .launches = accel->launches,
-                           .traces = result.steps[s].launches, .counters = result.steps[s].counters, .ranges = accel->ranges};
-      if (report_) {
-        simulator::Dram dram{accel->dram_base, std::vector<std::byte>(accel->dram_bytes)};
-        for (const bundle::Segment& segment : accel->segments)
-          std::copy(segment.bytes.begin(), segment.bytes.end(), dram.bytes.begin() + static_cast<std::ptrdiff_t>(segment.address - accel->dram_base));
-        DOVETAIL_ASSIGN(program.what_if, simulator::what_if(accel->config, options, accel->program, accel->launches, dram));
-      }
-      programs.push_back(std::move(program));
-    }
-    return programs;
   }
 
   ModelArguments model_;
