@@ -1,0 +1,115 @@
+#include "simulator/cycle/execution.h"
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "isa/text.h"
+#include "simulator/cycle/count.h"
+#include "simulator/functional/command_queues.h"
+#include "simulator/image_range.h"
+
+namespace dovetail::simulator {
+
+Execution::Execution(const isa::HardwareConfig& config, Values values) : config_(config), rules_(config), uops_(config) {
+  if (values == Values::computed) core_.emplace(config, FunctionalOptions{});
+}
+
+void Execution::reset() {
+  if (core_) core_->reset();
+  uops_.reset();
+}
+
+Machine::Launch Execution::begin(std::span<const isa::Instruction> program, std::size_t first_index, Dram& dram, std::uint64_t program_base,
+                                 bool trace) {
+  program_ = program;
+  first_index_ = first_index;
+  dram_ = &dram;
+  counters_ = {};
+  errors_.clear();
+  return {.program = program,
+          .first_index = first_index,
+          .program_address = program_base + first_index * static_cast<std::uint64_t>(config_.instruction_bytes()),
+          .uops = uops_.uops(),
+          .on_start =
+              [this](std::size_t instruction) {
+                if (execute(instruction)) [[likely]]
+                  return true;
+                failed_at_ = first_index_ + instruction;
+                return false;
+              },
+          .trace = trace};
+}
+
+bool Execution::refuse(std::size_t instruction, const Fault& fault) {
+  errors_ = {{.what = fmt::format("cannot execute `{}`", isa::format_instruction(program_[instruction])),
+              .where = fmt::format("instruction {}", first_index_ + instruction),
+              .why = fault.why,
+              .hint = fault.hint}};
+  return false;
+}
+
+bool Execution::execute(std::size_t index) {
+  const isa::Instruction& instruction = program_[index];
+  if (!rules_.is_legal(instruction)) [[unlikely]] {
+    errors_ = rules_.check(instruction);
+    for (Diagnostic& error : errors_) error.where = fmt::format("instruction {}", first_index_ + index);
+    return false;
+  }
+  count(config_, instruction, routes_.of(instruction), counters_);
+  if (core_) {
+    Counters same;
+    if (!core_->execute(instruction, *dram_, same)) return refuse(index, core_->fault());
+  } else {
+    const auto check = [&](const isa::Transfer& transfer, const char* action) {
+      if (transfer.x_size == 0 || transfer.y_size == 0) return true;
+      const auto size = static_cast<std::uint64_t>(config_.element_bytes(transfer.memory));
+      const ByteRange range = bytes_moved(transfer, size);
+      return covers(*dram_, range) || refuse(index, outside_image(*dram_, range, size, action));
+    };
+    if (const auto* load = std::get_if<isa::Load>(&instruction.body); load != nullptr && !check(*load, "read")) return false;
+    if (const auto* store = std::get_if<isa::Store>(&instruction.body); store != nullptr && !check(*store, "written")) return false;
+  }
+  if (const auto* load = std::get_if<isa::Load>(&instruction.body); load != nullptr && load->memory == isa::Memory::uop)
+    DOVETAIL_CHECK(uops_.load(*load, *dram_), "micro-ops outside the image, after that was checked");
+  return true;
+}
+
+Result<Counters> Execution::outcome(const Machine& machine) const {
+  if (machine.stopped()) return errors_;
+  if (!machine.done() || machine.tokens_left()) return standstill();
+  return counters_;
+}
+
+// Walks the queues without time to the standstill that the launch came to, to tell of it.
+Diagnostic Execution::standstill() const {
+  CommandQueues queues(isa::queue_depths(config_));
+  queues.clear();
+  std::size_t next = 0;
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (; next < program_.size() && queues.has_room(routes_.of(program_[next]).use.queue); ++next, moved = true)
+      queues.fetch(next, routes_.of(program_[next]).use);
+    for (const isa::Queue queue : {isa::Queue::load, isa::Queue::compute, isa::Queue::store}) {
+      moved |= queues.push_blocked(queue);
+      if (!queues.ready(queue)) continue;
+      queues.start(queue);
+      queues.finish(queue);
+      moved = true;
+    }
+  }
+  if (!queues.idle() || next < program_.size()) return queues.deadlock(program_, first_index_, next);
+  return queues.leftover_tokens(first_index_, program_.size());
+}
+
+Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram, std::size_t instructions) {
+  const auto instruction_bytes = static_cast<std::uint64_t>(config.instruction_bytes());
+  const std::uint64_t bytes = instructions * instruction_bytes, space = std::uint64_t{1} << config.address_bits;
+  if (!options.program_base) return program_place(config, dram.base, dram.bytes.size(), bytes);
+  const std::uint64_t base = *options.program_base;
+  if (base % instruction_bytes == 0 && bytes <= space && base <= space - bytes) return base;
+  return Diagnostic{"cannot place the program in memory", fmt::format("program base {:#x}", base),
+                    fmt::format("{} bytes must begin at a multiple of {} and end within {} address bits", bytes, instruction_bytes, config.address_bits),
+                    "choose another --program-base, or leave it to the engine"};
+}
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,64 @@
+// What a timing core needs besides time: which instructions may start at all, their values, and the micro-ops that ALU times depend on. SRAM
+// persists from launch to launch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/result.h"
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "isa/legal.h"
+#include "simulator/cycle/machine.h"
+#include "simulator/cycle/uop_memory.h"
+#include "simulator/engine_options.h"
+#include "simulator/functional/core.h"
+#include "simulator/functional/routes.h"
+#include "simulator/simulator.h"
+
+namespace dovetail::simulator {
+
+enum class Values : std::uint8_t {
+  computed,
+  left_out,  // DRAM is only read, for micro-ops
+};
+
+class Execution {
+ public:
+  Execution(const isa::HardwareConfig& config, Values values);
+
+  // As after power-up.
+  void reset();
+
+  // A launch as the machine takes it; `program` and `dram` outlive it. Instruction 0 of the program, not of the launch, lies at `program_base`.
+  Machine::Launch begin(std::span<const isa::Instruction> program, std::size_t first_index, Dram& dram, std::uint64_t program_base, bool trace);
+  // After the machine's last event: the counters, or why the launch was stopped or came to a standstill.
+  Result<Counters> outcome(const Machine& machine) const;
+  // The instruction that stopped it, in the program. Precondition: machine.stopped().
+  std::size_t failed_at() const { return failed_at_; }
+
+ private:
+  bool execute(std::size_t instruction);
+  bool refuse(std::size_t instruction, const Fault& fault);
+  Diagnostic standstill() const;
+
+  isa::HardwareConfig config_;
+  isa::LegalityRules rules_;
+  Routes routes_;
+  UopMemory uops_;
+  std::optional<Core> core_;  // empty: time alone
+
+  std::span<const isa::Instruction> program_;
+  std::size_t first_index_ = 0;
+  Dram* dram_ = nullptr;
+  Counters counters_;
+  Diagnostics errors_;
+  std::size_t failed_at_ = 0;
+};
+
+// Where instruction 0 lies: as `options` say, or as program_place() does. `instructions` counts from instruction 0 to the last of the launch.
+// Errors: misaligned, or outside the address space.
+Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram, std::size_t instructions);
+
+}  // namespace dovetail::simulator
