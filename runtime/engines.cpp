@@ -9,6 +9,7 @@
 #include "simulator/cycle/cycle.h"
 #include "simulator/functional/functional.h"
 #include "simulator/rtl/rtl.h"
+#include "simulator/systemc_engine.h"
 
 namespace dovetail::runtime {
 
@@ -33,7 +34,11 @@ constexpr std::array<EngineRow, 4> kEngines{{
        DOVETAIL_TRY(isa::validate(config));
        return simulator::make_cycle(config, options);
      }},
-    {"systemc", "the cycle model as a TLM-2.0 platform", nullptr},
+    {"systemc", "the cycle model as a TLM-2.0 platform",
+     [](const isa::HardwareConfig& config, const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
+       DOVETAIL_TRY(isa::validate(config));
+       return simulator::make_systemc(config, options);
+     }},
     {"rtl", "the Verilated design; one model for each configuration",
      [](const isa::HardwareConfig& config, const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
        DOVETAIL_TRY(isa::validate(config));
@@ -42,11 +47,14 @@ constexpr std::array<EngineRow, 4> kEngines{{
      }},
 }};
 
+// Some are loaded from files that a build may lack.
+bool is_here(const EngineRow& row) { return row.make != nullptr && (row.name != "systemc" || simulator::find_systemc_engine()); }
+
 }  // namespace
 
 std::vector<Engine> engines() {
   std::vector<Engine> list;
-  for (const EngineRow& row : kEngines) list.push_back({row.name, row.description, row.make != nullptr, row.name != "functional"});
+  for (const EngineRow& row : kEngines) list.push_back({row.name, row.description, is_here(row), row.name != "functional"});
   return list;
 }
 
@@ -54,9 +62,9 @@ Result<MakeSimulator> simulator_factory(std::string_view engine, const simulator
   std::vector<std::string_view> available;
   bool known = false;
   for (const EngineRow& row : kEngines) {
-    if (row.make) available.push_back(row.name);
+    if (is_here(row)) available.push_back(row.name);
     if (row.name != engine) continue;
-    if (row.make) return MakeSimulator([make = row.make, options](const isa::HardwareConfig& config) { return make(config, options); });
+    if (is_here(row)) return MakeSimulator([make = row.make, options](const isa::HardwareConfig& config) { return make(config, options); });
     known = true;
   }
   return Diagnostic{fmt::format("no engine \"{}\"", engine), "",

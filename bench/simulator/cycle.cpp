@@ -1,5 +1,6 @@
 // The cycle-accurate simulator on the stream of a ResNet-18: its convolutions, residual additions and max-pooling in int8 with seeded weights, as the
-// compiler lowers them for 1x16x16-ext. Simulated cycles and instructions per second of processor time, one thread, time alone and with the values.
+// compiler lowers them for 1x16x16-ext. Simulated cycles and instructions per second of processor time, one thread: time alone, with the values, and with
+// the values on the SystemC platform.
 //   bench_cycle [RUNS]
 #include <fmt/format.h>
 
@@ -19,6 +20,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/pipeline.h"
 #include "simulator/cycle/cycle.h"
+#include "simulator/systemc_engine.h"
 
 namespace dovetail {
 
@@ -111,9 +113,13 @@ graph::Graph resnet18() {
   return std::move(network).finish(x);
 }
 
-Json measure(const bundle::AccelStep& step, const std::string& memory, bool values, int runs) {
+enum class Engine { time_alone, cycle, systemc };
+
+Json measure(const bundle::AccelStep& step, const std::string& memory, Engine engine, int runs) {
   const simulator::EngineOptions options{.memory = simulator::parse_memory(memory).value()};
-  const auto simulator = values ? simulator::make_cycle(step.config, options) : simulator::make_cycle_timing(step.config, options);
+  const auto simulator = engine == Engine::time_alone ? simulator::make_cycle_timing(step.config, options)
+                         : engine == Engine::cycle    ? simulator::make_cycle(step.config, options)
+                                                      : simulator::make_systemc(step.config, options).value();
   std::vector<std::byte> image(step.dram_bytes);
   for (const bundle::Segment& segment : step.segments)
     std::copy(segment.bytes.begin(), segment.bytes.end(), image.begin() + static_cast<std::ptrdiff_t>(segment.address - step.dram_base));
@@ -129,7 +135,7 @@ Json measure(const bundle::AccelStep& step, const std::string& memory, bool valu
   });
   const auto rate = [&](double count) { return std::round(count / seconds * 1e-4) / 1e2; };
   return {{"memory", memory},
-          {"values", values},
+          {"engine", engine == Engine::time_alone ? "cycle, time alone" : simulator->name()},
           {"cycles", cycles},
           {"milliseconds", std::round(seconds * 1e5) / 1e2},
           {"mcycles_per_s", rate(static_cast<double>(cycles))},
@@ -156,8 +162,9 @@ int main(int argc, char** argv) {
       longest = accel;
   DOVETAIL_CHECK(longest != nullptr, "nothing runs on the accelerator");
   Json rows = Json::array();
-  for (const char* memory : {"ideal:latency=64,bytes=8", "bank:ddr4-2400", "bank:hbm2"}) rows.push_back(measure(*longest, memory, false, runs));
-  rows.push_back(measure(*longest, "ideal:latency=64,bytes=8", true, std::min(runs, 3)));
+  for (const char* memory : {"ideal:latency=64,bytes=8", "bank:ddr4-2400", "bank:hbm2"}) rows.push_back(measure(*longest, memory, Engine::time_alone, runs));
+  rows.push_back(measure(*longest, "ideal:latency=64,bytes=8", Engine::cycle, std::min(runs, 3)));
+  if (simulator::find_systemc_engine()) rows.push_back(measure(*longest, "ideal:latency=64,bytes=8", Engine::systemc, std::min(runs, 3)));
   std::puts(Json{{"benchmark", "cycle-accurate simulator"},
                  {"time", "processor time of one thread, median"},
                  {"runs", runs},

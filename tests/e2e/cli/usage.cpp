@@ -52,7 +52,7 @@ TEST_CASE("bad usage is exit code 2 and one paragraph") {
                                                     {"disasm", "--hw"},
                                                     {"compile", "m.onnx"},
                                                     {"compile", "m.onnx", "--target", "tpu"},
-                                                    {"run", "m.onnx", "--target", "accel", "--engine", "systemc"},
+                                                    {"run", "m.onnx", "--target", "accel", "--engine", "fast"},
                                                     {"run", "m.onnx", "--target", "accel", "--memory", "ideal"},
                                                     {"run", "m.onnx", "--target", "accel", "--engine", "cycle", "--memory", "fast"},
                                                     {"trace", "diff", "a.json"},

@@ -1,0 +1,226 @@
+#include "simulator/systemc/accelerator.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "isa/spec/registers.h"
+
+namespace dovetail::simulator::systemc {
+
+namespace {
+
+using sc_core::sc_time;
+
+constexpr std::uint32_t offset_of(std::string_view name) {
+  for (const isa::spec::Register& row : isa::spec::kRegisters)
+    if (row.name == name) return row.offset;
+  throw "no such register";
+}
+constexpr std::uint32_t kControl = offset_of("CONTROL"), kStatus = offset_of("STATUS"), kErrorInstruction = offset_of("ERROR_INSTRUCTION"),
+                        kInterruptEnable = offset_of("INTERRUPT_ENABLE"), kInterruptStatus = offset_of("INTERRUPT_STATUS"),
+                        kProgramBaseLo = offset_of("PROGRAM_BASE_LO"), kProgramBaseHi = offset_of("PROGRAM_BASE_HI"),
+                        kInstructionBegin = offset_of("INSTRUCTION_BEGIN"), kInstructionCount = offset_of("INSTRUCTION_COUNT"),
+                        kCyclesLo = offset_of("CYCLES_LO"), kCyclesHi = offset_of("CYCLES_HI");
+
+constexpr std::uint32_t kDoneBit = 1, kErrorBit = 2;  // of both interrupt registers
+static_assert(isa::spec::kInterruptStatusFields[0].name == "done" && isa::spec::kInterruptStatusFields[1].name == "error");
+
+}  // namespace
+
+Accelerator::Accelerator(sc_core::sc_module_name name, const AcceleratorOptions& options, Execution& execution)
+    : sc_module(name),
+      registers("registers"),
+      memory("memory"),
+      interrupt("interrupt"),
+      options_(options),
+      codec_(options.config),
+      execution_(execution),
+      port_(*this),
+      machine_(options.config, port_) {
+  registers.register_b_transport(this, &Accelerator::access_register);
+  SC_HAS_PROCESS(Accelerator);
+  SC_THREAD(run);
+  // The line has one driver, whoever changes what it tells.
+  SC_METHOD(drive_interrupt);
+  sensitive << interrupt_changed_;
+}
+
+// A burst is one transaction with its data: stores have computed their values when they start, before the first of their bursts goes out.
+Answer Accelerator::Port::accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) {
+  const auto bus = static_cast<std::size_t>(owner_.options_.config.bus_bytes);
+  const std::size_t bytes = beats * bus;
+  data_.assign(bytes, 0);
+  enables_.assign(bytes, TLM_BYTE_DISABLED);
+  const Dram& image = owner_.image_;
+  if (direction == Direction::write)
+    for (std::size_t i = 0; i < bytes; ++i)
+      if (address + i >= image.base && address + i - image.base < image.bytes.size()) {
+        data_[i] = std::to_integer<unsigned char>(image.bytes[address + i - image.base]);
+        enables_[i] = TLM_BYTE_ENABLED;
+      }
+
+  BurstExtension extension;
+  extension.cycle = owner_.origin_ + cycle;
+  extension.direction = direction;
+  extension.beats = beats;
+  tlm::tlm_generic_payload transaction;
+  transaction.set_command(direction == Direction::read ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND);
+  transaction.set_address(address);
+  transaction.set_data_ptr(data_.data());
+  transaction.set_data_length(static_cast<unsigned>(bytes));
+  transaction.set_streaming_width(static_cast<unsigned>(bytes));
+  if (direction == Direction::write) {
+    transaction.set_byte_enable_ptr(enables_.data());
+    transaction.set_byte_enable_length(static_cast<unsigned>(bytes));
+  }
+  transaction.set_extension(&extension);
+  sc_time delay = sc_core::SC_ZERO_TIME;
+  owner_.memory->b_transport(transaction, delay);
+  transaction.clear_extension(&extension);
+
+  if (extension.answered) {
+    if (!extension.answer.accepted) return {false, extension.answer.cycle - owner_.origin_};
+    return {true, extension.answer.cycle - owner_.origin_};
+  }
+  // All of the burst has passed after the delay, in whole cycles.
+  const auto passed = static_cast<Cycle>(std::ceil(delay / owner_.options_.clock_period));
+  if (direction == Direction::read) {
+    const Cycle first = std::max(cycle + std::max<Cycle>(1, passed >= beats ? passed - beats + 1 : 1), last_read_ + 1);
+    last_read_ = first + beats - 1;
+    return {true, first};
+  }
+  last_write_ = std::max({cycle + beats + 1, cycle + passed, last_write_ + 1});
+  return {true, last_write_};
+}
+
+std::uint64_t Accelerator::cycles_now() const {
+  return static_cast<std::uint64_t>(sc_core::sc_time_stamp() / options_.clock_period) - origin_;
+}
+
+std::uint32_t Accelerator::read_register(std::uint32_t offset) const {
+  const std::uint64_t cycles = busy_ ? cycles_now() : cycles_;
+  if (offset == kStatus)
+    return static_cast<std::uint32_t>(busy_) | static_cast<std::uint32_t>(done_) << 1 | static_cast<std::uint32_t>(error_) << 2 | error_code_ << 4;
+  if (offset == kErrorInstruction) return error_instruction_;
+  if (offset == kInterruptEnable) return interrupt_enable_;
+  if (offset == kInterruptStatus) return interrupt_status_;
+  if (offset == kProgramBaseLo) return static_cast<std::uint32_t>(program_base_);
+  if (offset == kProgramBaseHi) return static_cast<std::uint32_t>(program_base_ >> 32);
+  if (offset == kInstructionBegin) return begin_;
+  if (offset == kInstructionCount) return count_;
+  if (offset == kCyclesLo) return static_cast<std::uint32_t>(cycles);
+  if (offset == kCyclesHi) return static_cast<std::uint32_t>(cycles >> 32);
+  for (const isa::spec::Register& row : isa::spec::kRegisters)
+    if (row.offset == offset) return row.reset(options_.config);
+  return 0;
+}
+
+void Accelerator::write_register(std::uint32_t offset, std::uint32_t value) {
+  if (offset == kControl && (value & 1) != 0 && !busy_) {
+    busy_ = true;
+    done_ = error_ = false;
+    error_code_ = 0;
+    cycles_ = 0;
+    start_.notify(sc_core::SC_ZERO_TIME);
+  } else if (offset == kInterruptEnable) {
+    interrupt_enable_ = value & (kDoneBit | kErrorBit);
+    raise();
+  } else if (offset == kInterruptStatus) {
+    interrupt_status_ &= ~value;
+    raise();
+  } else if (offset == kProgramBaseLo) {
+    program_base_ = (program_base_ >> 32 << 32) | value;
+  } else if (offset == kProgramBaseHi) {
+    program_base_ = (program_base_ & 0xffffffff) | std::uint64_t{value} << 32;
+  } else if (offset == kInstructionBegin) {
+    begin_ = value;
+  } else if (offset == kInstructionCount) {
+    count_ = value;
+  }
+}
+
+void Accelerator::access_register(tlm::tlm_generic_payload& transaction, sc_time&) {
+  const std::uint64_t offset = transaction.get_address();
+  const bool known = std::any_of(isa::spec::kRegisters.begin(), isa::spec::kRegisters.end(), [&](const isa::spec::Register& row) { return row.offset == offset; });
+  if (!known || transaction.get_data_length() != 4 || transaction.get_byte_enable_ptr() != nullptr) {
+    transaction.set_response_status(known ? tlm::TLM_BURST_ERROR_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return;
+  }
+  std::uint32_t value = 0;
+  if (transaction.is_read()) {
+    value = read_register(static_cast<std::uint32_t>(offset));
+    std::memcpy(transaction.get_data_ptr(), &value, 4);
+  } else if (transaction.is_write()) {
+    std::memcpy(&value, transaction.get_data_ptr(), 4);
+    write_register(static_cast<std::uint32_t>(offset), value);
+  }
+  transaction.set_response_status(tlm::TLM_OK_RESPONSE);
+}
+
+bool Accelerator::read_memory(std::uint64_t address, unsigned char* data, std::size_t bytes) {
+  if (bytes == 0) return true;
+  tlm::tlm_generic_payload transaction;
+  transaction.set_command(tlm::TLM_READ_COMMAND);
+  transaction.set_address(address);
+  transaction.set_data_ptr(data);
+  transaction.set_data_length(static_cast<unsigned>(bytes));
+  return memory->transport_dbg(transaction) == bytes;
+}
+
+void Accelerator::stop(isa::spec::ErrorCode code, std::size_t instruction) {
+  error_ = true;
+  busy_ = false;
+  error_code_ = static_cast<std::uint32_t>(code);
+  error_instruction_ = static_cast<std::uint32_t>(instruction);
+  interrupt_status_ |= kErrorBit;
+  raise();
+}
+
+void Accelerator::run() {
+  for (;;) {
+    wait(start_);
+    launch();
+  }
+}
+
+void Accelerator::launch() {
+  origin_ = static_cast<std::uint64_t>(sc_core::sc_time_stamp() / options_.clock_period);
+  const auto instruction_bytes = static_cast<std::size_t>(options_.config.instruction_bytes());
+  std::vector<std::byte> code(count_ * instruction_bytes);
+  image_ = {options_.image_base, std::vector<std::byte>(options_.image_bytes)};
+  refused_.clear();
+  const auto bytes_of = [](std::vector<std::byte>& bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); };
+  if (!read_memory(program_base_ + std::uint64_t{begin_} * instruction_bytes, bytes_of(code), code.size()) ||
+      !read_memory(image_.base, bytes_of(image_.bytes), image_.bytes.size())) {
+    refused_ = {{"cannot start a launch", name(), "memory answers no debug reads of the program or the image", "give the memory a transport_dbg that covers both"}};
+    return stop(isa::spec::ErrorCode::decode_error, begin_);
+  }
+  auto decoded = codec_.decode_program(code, name());
+  if (!decoded.ok()) {
+    refused_ = decoded.errors();
+    return stop(isa::spec::ErrorCode::illegal, begin_);
+  }
+  program_ = *std::move(decoded);
+  port_.reset();
+  machine_.begin(execution_.begin(program_, begin_, image_, program_base_, options_.trace));
+  const auto wait_until = [&](Cycle cycle) {
+    const sc_time when = static_cast<double>(origin_ + cycle) * options_.clock_period;
+    if (when > sc_core::sc_time_stamp()) wait(when - sc_core::sc_time_stamp());
+  };
+  while (machine_.next() != kUnknown) {
+    wait_until(machine_.next());
+    machine_.step();
+  }
+  if (machine_.stopped()) return stop(isa::spec::ErrorCode::illegal, execution_.failed_at());
+  if (!outcome().ok()) return;  // hardware would wait for ever
+  trace_ = machine_.result();
+  wait_until(trace_.cycles);
+  cycles_ = trace_.cycles;
+  busy_ = false;
+  done_ = true;
+  interrupt_status_ |= kDoneBit;
+  raise();
+}
+
+}  // namespace dovetail::simulator::systemc

@@ -1,0 +1,88 @@
+// The accelerator as a TLM-2.0 module: registers (isa/spec/registers.h) behind a target socket, memory behind an initiator socket, an interrupt
+// line. The timing core is that of `cycle`; docs/systemc.md tells how time and values pass through the sockets.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <systemc>
+#include <tlm>
+#include <tlm_utils/simple_initiator_socket.h>
+#include <tlm_utils/simple_target_socket.h>
+
+#include "isa/codec.h"
+#include "isa/config.h"
+#include "isa/spec/registers.h"
+#include "simulator/cycle/execution.h"
+#include "simulator/cycle/machine.h"
+#include "simulator/memory/memory.h"
+#include "simulator/simulator.h"
+#include "simulator/systemc/burst_extension.h"
+
+namespace dovetail::simulator::systemc {
+
+struct AcceleratorOptions {
+  isa::HardwareConfig config;  // precondition: valid
+  sc_core::sc_time clock_period{1, sc_core::SC_NS};
+  // The part of memory that programs work on. Its bytes are read when a launch starts; what others write there meanwhile is not seen.
+  std::uint64_t image_base = 0, image_bytes = 0;
+  bool trace = false;
+};
+
+class Accelerator : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_target_socket<Accelerator> registers;
+  tlm_utils::simple_initiator_socket<Accelerator> memory;
+  sc_core::sc_out<bool> interrupt;
+
+  // `execution` holds SRAM, and outlives the module.
+  Accelerator(sc_core::sc_module_name name, const AcceleratorOptions& options, Execution& execution);
+
+  // Of the last launch. A standstill never completes: STATUS stays busy, and outcome() tells why.
+  const LaunchTrace& trace() const { return trace_; }
+  Result<Counters> outcome() const { return refused_.empty() ? execution_.outcome(machine_) : Result<Counters>(refused_); }
+
+ private:
+  // The memory as the machine sees it: each request becomes a transaction.
+  class Port final : public Memory {
+   public:
+    explicit Port(Accelerator& owner) : owner_(owner) {}
+    Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) override;
+    void reset() override { last_read_ = last_write_ = 0; }
+    MemoryStatistics statistics() const override { return {}; }
+
+   private:
+    Accelerator& owner_;
+    std::vector<unsigned char> data_, enables_;
+    Cycle last_read_ = 0, last_write_ = 0;
+  };
+
+  void access_register(tlm::tlm_generic_payload& transaction, sc_core::sc_time& delay);
+  std::uint32_t read_register(std::uint32_t offset) const;
+  void write_register(std::uint32_t offset, std::uint32_t value);
+  void run();
+  void launch();
+  bool read_memory(std::uint64_t address, unsigned char* data, std::size_t bytes);
+  void stop(isa::spec::ErrorCode code, std::size_t instruction);
+  void raise() { interrupt_changed_.notify(sc_core::SC_ZERO_TIME); }
+  void drive_interrupt() { interrupt.write((interrupt_enable_ & interrupt_status_) != 0); }
+  std::uint64_t cycles_now() const;
+
+  AcceleratorOptions options_;
+  isa::Codec codec_;
+  Execution& execution_;
+  Port port_;
+  Machine machine_;
+  Dram image_;
+  std::vector<isa::Instruction> program_;
+  Diagnostics refused_;  // before the machine began
+  LaunchTrace trace_;
+
+  sc_core::sc_event start_, interrupt_changed_;
+  std::uint64_t origin_ = 0;  // cycle 0 of the launch, since the start of the simulation
+  bool busy_ = false, done_ = false, error_ = false;
+  std::uint32_t error_code_ = 0, error_instruction_ = 0, interrupt_enable_ = 0, interrupt_status_ = 0, begin_ = 0, count_ = 0;
+  std::uint64_t program_base_ = 0, cycles_ = 0;
+};
+
+}  // namespace dovetail::simulator::systemc

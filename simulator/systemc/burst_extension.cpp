@@ -1,0 +1,1 @@
+#include "simulator/systemc/burst_extension.h"

@@ -1,0 +1,96 @@
+// The engine `systemc`, as simulator/systemc_engine.cpp loads it: for each launch a platform of host, accelerator and memory.
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <systemc>
+
+#include "isa/codec.h"
+#include "simulator/cycle/execution.h"
+#include "simulator/simulator.h"
+#include "simulator/systemc/accelerator.h"
+#include "simulator/systemc/dram.h"
+#include "simulator/systemc/host.h"
+#include "simulator/systemc_engine.h"
+
+// Wanted by the SystemC library wherever it is linked; sc_start() is called without it.
+extern "C" __attribute__((visibility("default"))) int sc_main(int, char**) { return 0; }
+
+namespace dovetail::simulator::systemc {
+
+namespace {
+
+// SystemC keeps its kernel in global variables: one simulation at a time in a process, each with a kernel of its own.
+class Kernel {
+ public:
+  Kernel() : lock_(mutex()), context_(std::make_unique<sc_core::sc_simcontext>()) {
+    sc_core::sc_curr_simcontext = sc_core::sc_default_global_context = context_.get();
+  }
+  ~Kernel() { sc_core::sc_curr_simcontext = sc_core::sc_default_global_context = nullptr; }
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  std::unique_lock<std::mutex> lock_;
+  std::unique_ptr<sc_core::sc_simcontext> context_;
+};
+
+class SystemcSimulator final : public Simulator {
+ public:
+  SystemcSimulator(const isa::HardwareConfig& config, const EngineOptions& options)
+      : config_(config), options_(options), codec_(config), execution_(config, Values::computed) {}
+
+  std::string_view name() const override { return "systemc"; }
+  const LaunchTrace* timing() const override { return timing_ ? &*timing_ : nullptr; }
+  void reset() override { execution_.reset(); }
+  Result<Counters> launch(std::span<const isa::Instruction> program, simulator::Dram& dram, std::size_t first_index) override {
+    timing_.reset();
+    DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, first_index + program.size()));
+    DOVETAIL_ASSIGN(const std::vector<std::byte> code, codec_.encode_program(program));
+    const std::uint64_t address = base + first_index * static_cast<std::uint64_t>(config_.instruction_bytes());
+    const std::uint64_t begin = std::min(dram.base, address), end = std::max(dram.base + dram.bytes.size(), address + code.size());
+    std::vector<std::byte> memory(end - begin);
+    std::copy(dram.bytes.begin(), dram.bytes.end(), memory.begin() + static_cast<std::ptrdiff_t>(dram.base - begin));
+    std::copy(code.begin(), code.end(), memory.begin() + static_cast<std::ptrdiff_t>(address - begin));
+
+    const Kernel kernel;
+    sc_core::sc_signal<bool> interrupt("interrupt");
+    Host host("host", {.program_base = base, .begin = static_cast<std::uint32_t>(first_index), .count = static_cast<std::uint32_t>(program.size())});
+    Accelerator accelerator("accelerator", {.config = config_, .image_base = dram.base, .image_bytes = dram.bytes.size(), .trace = options_.trace}, execution_);
+    DramModule module("dram", make_memory(options_.memory, config_.bus_bytes), begin, std::move(memory));
+    host.registers.bind(accelerator.registers);
+    host.interrupt.bind(interrupt);
+    accelerator.interrupt.bind(interrupt);
+    accelerator.memory.bind(module.port);
+    sc_core::sc_start();
+
+    const auto image = module.bytes().begin() + static_cast<std::ptrdiff_t>(dram.base - begin);
+    std::copy_n(image, dram.bytes.size(), dram.bytes.begin());
+    DOVETAIL_ASSIGN(const Counters counters, accelerator.outcome());
+    timing_ = accelerator.trace();
+    timing_->cycles = host.cycles();
+    return counters;
+  }
+
+ private:
+  isa::HardwareConfig config_;
+  EngineOptions options_;
+  isa::Codec codec_;
+  Execution execution_;
+  std::optional<LaunchTrace> timing_;
+};
+
+}  // namespace
+
+}  // namespace dovetail::simulator::systemc
+
+extern "C" __attribute__((visibility("default"))) dovetail::simulator::Simulator* dovetail_make_systemc(
+    const dovetail::isa::HardwareConfig* config, const dovetail::simulator::EngineOptions* options) {
+  setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
+  setenv("SC_COPYRIGHT_MESSAGE", "DISABLE", 0);
+  return new dovetail::simulator::systemc::SystemcSimulator(*config, *options);
+}

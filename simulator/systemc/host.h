@@ -1,0 +1,37 @@
+// A host that starts one launch through the register map and waits for its interrupt: a driver in a few lines.
+#pragma once
+
+#include <cstdint>
+
+#include <systemc>
+#include <tlm>
+#include <tlm_utils/simple_initiator_socket.h>
+
+namespace dovetail::simulator::systemc {
+
+struct HostLaunch {
+  std::uint64_t program_base = 0;
+  std::uint32_t begin = 0, count = 0;
+};
+
+class Host : public sc_core::sc_module {
+ public:
+  tlm_utils::simple_initiator_socket<Host> registers;
+  sc_core::sc_in<bool> interrupt;
+
+  Host(sc_core::sc_module_name name, const HostLaunch& launch);
+
+  bool done() const { return done_; }              // false after an error, or while nothing has come
+  std::uint64_t cycles() const { return cycles_; }  // as the CYCLES register has them
+
+ private:
+  void run();
+  std::uint32_t read(std::string_view name);
+  void write(std::string_view name, std::uint32_t value);
+
+  HostLaunch launch_;
+  bool done_ = false;
+  std::uint64_t cycles_ = 0;
+};
+
+}  // namespace dovetail::simulator::systemc

@@ -1,0 +1,59 @@
+// The SystemC platform has the cycles, traces, values and refusals of the engine `cycle`.
+#include <string>
+
+#include "runtime/executor.h"
+#include "simulator/cycle/cycle.h"
+#include "simulator/systemc_engine.h"
+#include "tests/catch.h"
+#include "tests/generator/generator.h"
+#include "tests/skip.h"
+
+namespace dovetail::simulator {
+
+TEST_CASE("random programs have the same cycles, events and values on the SystemC platform") {
+  if (!find_systemc_engine()) {
+    test::skip("this build found no SystemC (libsystemc-dev)");
+    return;
+  }
+  for (std::uint64_t seed = 1; seed <= test::scaled(30); ++seed) {
+    const test::GeneratedProgram program = test::generate(test::random_config(seed), {.seed = seed});
+    for (const std::string memory : {"ideal", "bank:ddr4-2400", "perturbed:seed=3"}) {
+      const EngineOptions options{.memory = parse_memory(memory).value(), .trace = true};
+      const auto cycle = make_cycle(program.config, options);
+      auto systemc = make_systemc(program.config, options);
+      INFO("seed " << seed << ", " << memory << (systemc.ok() ? "" : to_string(systemc.errors())));
+      REQUIRE(systemc.ok());
+      Dram expected{program.dram_base, program.dram}, actual = expected;
+      for (const isa::Launch& launch : program.launches) {
+        const auto instructions = std::span(program.program).subspan(launch.begin, launch.count);
+        const auto counters = cycle->launch(instructions, expected, launch.begin), same = (*systemc)->launch(instructions, actual, launch.begin);
+        REQUIRE(counters.ok());
+        INFO((same.ok() ? "" : to_string(same.errors())));
+        REQUIRE(same.ok());
+        CHECK(*counters == *same);
+        CHECK((*cycle->timing() == *(*systemc)->timing()));
+        CHECK((expected.bytes == actual.bytes));
+      }
+    }
+  }
+}
+
+TEST_CASE("the SystemC platform refuses what the cycle engine refuses, in the same words") {
+  if (!find_systemc_engine()) {
+    test::skip("this build found no SystemC (libsystemc-dev)");
+    return;
+  }
+  isa::Instruction waits{{.pop_prev = true}, isa::Finish{}}, far{{}, isa::Load{{.memory = isa::Memory::inp, .dram_base = 1 << 20, .y_size = 1, .x_size = 1}}};
+  for (const isa::Instruction& instruction : {waits, far}) {
+    Dram dram{0, std::vector<std::byte>(4096)};
+    const auto expected = make_cycle(isa::HardwareConfig{})->launch({&instruction, 1}, dram);
+    const auto systemc = make_systemc(isa::HardwareConfig{}, {}).value();
+    const auto actual = systemc->launch({&instruction, 1}, dram);
+    REQUIRE_FALSE(expected.ok());
+    REQUIRE_FALSE(actual.ok());
+    CHECK(to_string(actual.errors()) == to_string(expected.errors()));
+    CHECK(systemc->timing() == nullptr);
+  }
+}
+
+}  // namespace dovetail::simulator
