@@ -51,6 +51,11 @@ Result<Description> describe_bundle(std::span<const std::byte> bytes, const std:
   for (const auto index : bundle.inputs)
     text +=
         fmt::format("input         {}: {}\n", tensor(index).name, type_text(tensor(index).dtype, tensor(index).shape));
+  for (const bundle::Bundle& other : bundle.other_shapes)
+    for (const bundle::TensorIndex index : other.inputs) {
+      const bundle::Tensor& input = other.tensors[static_cast<std::size_t>(index)];
+      text += fmt::format("or            {}: {}\n", input.name, type_text(input.dtype, input.shape));
+    }
   for (const auto index : bundle.outputs)
     text +=
         fmt::format("output        {}: {}\n", tensor(index).name, type_text(tensor(index).dtype, tensor(index).shape));

@@ -1,5 +1,6 @@
 #include "cli/tensor_files.h"
 
+#include <algorithm>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -64,6 +65,24 @@ Result<NdArray> read_tensor(const std::filesystem::path& path) {
                     "write it with numpy.save, or give a serialised ONNX TensorProto as FILE.pb"};
 }
 
+namespace {
+
+// The program that takes the inputs given so far, in their shapes; the first where none does.
+const bundle::Bundle& program_for(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& given) {
+  const auto takes = [&](const bundle::Bundle& program) {
+    return std::ranges::all_of(program.inputs, [&](bundle::TensorIndex index) {
+      const bundle::Tensor& tensor = program.tensors[static_cast<std::size_t>(index)];
+      const auto array = given.find(tensor.name);
+      return array == given.end() || array->second.shape() == tensor.shape;
+    });
+  };
+  if (takes(bundle)) return bundle;
+  const auto other = std::ranges::find_if(bundle.other_shapes, takes);
+  return other == bundle.other_shapes.end() ? bundle : *other;
+}
+
+}  // namespace
+
 Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<std::string>& assignments,
                                 std::uint64_t seed) {
   std::vector<std::string> names;
@@ -87,15 +106,16 @@ Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<
     }
   }
   if (!problems.empty()) return problems;
-  for (const bundle::TensorIndex index : bundle.inputs) {
-    const bundle::Tensor& tensor = bundle.tensors[static_cast<std::size_t>(index)];
+  const bundle::Bundle& program = program_for(bundle, inputs.tensors);
+  for (const bundle::TensorIndex index : program.inputs) {
+    const bundle::Tensor& tensor = program.tensors[static_cast<std::size_t>(index)];
     if (inputs.tensors.contains(tensor.name)) continue;
     inputs.tensors.emplace(tensor.name, random_array(tensor, seed));
     inputs.announcements.push_back(fmt::format("{}: {} of random values, seed {} (--input {}=FILE gives it)",
                                                tensor.name, type_text(tensor.dtype, tensor.shape), seed,
                                                plain_name(tensor.name)));
   }
-  DOVETAIL_TRY(runtime::check_inputs(bundle, inputs.tensors));
+  DOVETAIL_TRY(runtime::check_inputs(program, inputs.tensors));
   return inputs;
 }
 

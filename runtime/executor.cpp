@@ -78,6 +78,7 @@ Result<Executor> Executor::make(bundle::Bundle bundle, const MakeSimulator& make
 int default_threads() { return available_processors(); }
 
 const bundle::Bundle& Executor::bundle() const { return state_->bundle; }
+const bundle::Bundle& Executor::program() const { return state_->last->bundle; }
 
 std::span<const std::byte> Executor::output(std::string_view name) const {
   const ReadyProgram& program = *state_->last;

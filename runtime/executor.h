@@ -75,6 +75,8 @@ class Executor {
   std::span<const std::byte> output(std::string_view name) const;
 
   const bundle::Bundle& bundle() const;
+  // What ran last, or is to run first: the bundle, or one of its programs for other shapes.
+  const bundle::Bundle& program() const;
 
  private:
   struct State;

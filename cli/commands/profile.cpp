@@ -88,7 +88,7 @@ class Profile : public Command {
       const auto middle = seconds[s].begin() + static_cast<std::ptrdiff_t>(seconds[s].size() / 2);
       std::nth_element(seconds[s].begin(), middle, seconds[s].end());
       rows[s].seconds = *middle;
-      rows[s].kernel = std::get_if<bundle::CpuStep>(&executor.bundle().steps[s]);
+      rows[s].kernel = std::get_if<bundle::CpuStep>(&executor.program().steps[s]);
     }
     threads_used_ = executor_options.threads > 0 ? executor_options.threads : runtime::default_threads();
     peaks_ = {runtime::measure_float32_peak(), runtime::measure_int8_peak()};

@@ -60,6 +60,8 @@ class Run : public Command {
       model = std::move(outcome.model);
       loaded = model->compiled.bundle;
     }
+    if (check_ && !loaded.other_shapes.empty())
+      return Diagnostic{"bad usage of `dovetail run`", model_.model, "--check compares a program with its own graph, and --shape asks for several programs", "give one shape at a time"};
     DOVETAIL_ASSIGN(const RunInputs inputs, gather_inputs(loaded, inputs_, seed));
     DOVETAIL_ASSIGN(auto executor, runtime::Executor::make(std::move(loaded), make_simulator, executor_options));
     runtime::RunOptions options;
@@ -68,7 +70,7 @@ class Run : public Command {
     if (!result.ok()) return fail(Exit::failed, result.errors());
     if (check_) add_logical_tensors(executor.bundle(), model->compiled.integer, *result);
 
-    RunFacts facts{model_.model, engine_, &executor.bundle(),  model ? &*model : nullptr,
+    RunFacts facts{model_.model, engine_, &executor.program(),  model ? &*model : nullptr,
                    &*result,     {},      inputs.announcements};
     facts.memory = engine_options.memory;
     DOVETAIL_ASSIGN(facts.timed, timed_programs(executor.bundle(), *result, engine_options, report_.has_value()));
