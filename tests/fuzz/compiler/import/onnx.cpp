@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "compiler/import/onnx.h"
+#include "compiler/passes/keep_weights_int8.h"
 #include "compiler/passes/lower_qdq.h"
 #include "tests/catch.h"
 #include "tests/unit/compiler/import/onnx_writer.h"
@@ -28,6 +29,7 @@ void import_any(const Bytes& bytes) {
   }
   if (!graph::verify(imported->graph).ok()) FAIL_CHECK("the imported graph does not verify");
   (void)passes::lower_qdq(imported->graph);
+  (void)passes::keep_weights_int8(imported->graph);
   if (!graph::verify(imported->graph).ok()) FAIL_CHECK("the lowered graph does not verify");
 }
 
@@ -55,6 +57,32 @@ Bytes structural_model() {
   return {message.bytes().begin(), message.bytes().end()};
 }
 
+// One node of each kind that import expands or lower_qdq has a rule for.
+Bytes quantised_model() {
+  using namespace test::onnx;
+  using Ints = std::vector<std::int64_t>;
+  const auto foreign = [](Message each) { return each.text(7, "com.microsoft"); };
+  Model model;
+  model.opset = 17;
+  model.inputs = {value_info("x", DType::int8, {1, 2, 4, 4}), value_info("f", DType::float32, {2, 4})};
+  model.initialisers = {tensor("s", NdArray::scalar(0.5f)), tensor("z", NdArray::scalar(std::int8_t{3})), tensor("w", NdArray(DType::int8, {4, 3})), tensor("sw", NdArray::from<float>({3}, {1, 2, 3})),
+                        tensor("zw", NdArray(DType::int8, {3})), tensor("c", NdArray(DType::int32, {3})), tensor("slope", NdArray(DType::float32, {2, 1, 1})),
+                        tensor("pads", int64s({0, 0, 1, 0, 0, 0, 0, 1})), tensor("v", NdArray::scalar(0.3f))};
+  model.nodes = {foreign(node("QLinearAdd", {"x", "s", "z", "x", "s", "z", "s", "z"}, {"a"})), foreign(node("QLinearConcat", {"s", "z", "x", "s", "z", "a", "s", "z"}, {"b"}, {attribute("axis", 1)})),
+                 foreign(node("QLinearAveragePool", {"x", "s", "z", "s", "z"}, {"p"}, {attribute("kernel_shape", Ints{2, 2}), attribute("channels_last", 1)})),
+                 foreign(node("QLinearSoftmax", {"x", "s", "z", "s", "z"}, {"t"}, {attribute("axis", 1), attribute("opset", 11)})),
+                 foreign(node("QLinearReduceMean", {"x", "s", "z", "s", "z"}, {"r"}, {attribute("axes", Ints{2, 3}), attribute("keepdims", 0)})),
+                 foreign(node("DynamicQuantizeMatMul", {"f", "w", "sw", "zw"}, {"d"})), node("QuantizeLinear", {"f", "s", "z"}, {"g"}),
+                 foreign(node("QGemm", {"g", "s", "z", "w", "sw", "zw", "c", "s", "z"}, {"m"}, {attribute("alpha", 2.0f)})),
+                 node("DequantizeLinear", {"x", "s", "z"}, {"xd"}), node("PRelu", {"xd", "slope"}, {"n"}), node("Mul", {"n", "xd"}, {"o"}), node("QuantizeLinear", {"o", "s", "z"}, {"q"}),
+                 node("DequantizeLinear", {"q", "s", "z"}, {"qd"}), node("Mul", {"qd", "xd"}, {"u"}), node("QuantizeLinear", {"u", "s", "z"}, {"h"}),
+                 node("Max", {"xd", "qd", "v"}, {"e"}), node("QuantizeLinear", {"e", "s", "z"}, {"i"}), node("Pad", {"xd", "pads", "v"}, {"j"}), node("QuantizeLinear", {"j", "s", "z"}, {"k"}),
+                 node("DequantizeLinear", {"w", "sw", "zw"}, {"wd"}, {attribute("axis", 1)}), node("MatMul", {"f", "wd"}, {"l"})};
+  for (const char* output : {"b", "p", "t", "r", "d", "m", "h", "i", "k", "l"}) model.outputs.push_back(Message().text(1, output));
+  const Message message = model.message();
+  return {message.bytes().begin(), message.bytes().end()};
+}
+
 }  // namespace
 
 TEST_CASE("models cut short") {
@@ -69,17 +97,19 @@ TEST_CASE("models cut short") {
   for (std::size_t length = 0; length < small.size(); ++length) import_any({small.begin(), small.begin() + static_cast<std::ptrdiff_t>(length)});
 }
 
-TEST_CASE("the small model is sound") {
-  const auto imported = import::import_onnx(structural_model(), "small.onnx");
-  if (!imported) FAIL(to_string(imported.errors()));
+TEST_CASE("the small models are sound") {
+  for (const Bytes& bytes : {structural_model(), quantised_model()}) {
+    const auto imported = import::import_onnx(bytes, "small.onnx");
+    if (!imported) FAIL(to_string(imported.errors()));
+  }
 }
 
 TEST_CASE("models with bytes changed") {
-  const Bytes small = structural_model(), digits = read("digits_int8.onnx");
+  const Bytes structural = structural_model(), quantised = quantised_model(), digits = read("digits_int8.onnx");
   constexpr unsigned char kTelling[] = {0x00, 0x01, 0x7F, 0x80, 0xFF, 0x08, 0x0A, 0x12};  // extremes, and tags of early fields
   for (unsigned seed = 0; seed < 3000u * static_cast<unsigned>(scale()); ++seed) {
     std::mt19937 random(seed);
-    Bytes bytes = seed % 50 == 0 ? digits : small;
+    Bytes bytes = seed % 50 == 0 ? digits : seed % 2 == 0 ? quantised : structural;
     for (unsigned count = 1 + random() % 4; count > 0; --count) {
       std::byte& byte = bytes[random() % bytes.size()];
       byte = random() % 2 ? std::byte{static_cast<unsigned char>(random())} : std::byte{kTelling[random() % std::size(kTelling)]};
@@ -90,9 +120,10 @@ TEST_CASE("models with bytes changed") {
 }
 
 TEST_CASE("models with pieces repeated, moved and removed") {
-  const Bytes small = structural_model();
+  const Bytes models[] = {structural_model(), quantised_model()};
   for (unsigned seed = 0; seed < 1000u * static_cast<unsigned>(scale()); ++seed) {
     std::mt19937 random(seed);
+    const Bytes& small = models[seed % 2];
     const auto at = [&] { return static_cast<std::ptrdiff_t>(random() % small.size()); };
     Bytes bytes(small.begin(), small.begin() + at());
     bytes.insert(bytes.end(), small.begin() + at(), small.end());
