@@ -7,7 +7,7 @@
 namespace dovetail::passes {
 
 // What cannot be taken stays float (DequantizeLinear, the operator, QuantizeLinear) and a note says why. Values that QuantizeLinear nodes
-// produced keep their names. Run it before folding DequantizeLinear of constants (FoldScope::keep_dequantised).
+// produced keep their names, but for those between tables that are composed. Run it before folding DequantizeLinear of constants (FoldScope::keep_dequantised).
 Result<PassOutcome> lower_qdq(graph::Graph& graph, const PassContext& context = {});
 
 }  // namespace dovetail::passes

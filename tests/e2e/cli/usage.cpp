@@ -47,6 +47,9 @@ TEST_CASE("bad usage is exit code 2 and one paragraph") {
                                                     {"zoo", "resnet8", "-o", "m.onnx", "--image", "big"},
                                                     {"zoo", "ds_cnn", "-o", "m.onnx", "--image", "32"},
                                                     {"zoo", "list", "-o", "m.onnx"},
+                                                    {"zoo", "resnet8", "-o", "m.onnx", "--samples", "4"},
+                                                    {"zoo", "resnet8", "-o", "m.onnx", "--int8", "--samples", "0"},
+                                                    {"zoo", "resnet8", "-o", "m.onnx", "--int8", "--calibration", "best"},
                                                     {"simulate", "p.bin"},
                                                     {"disasm", "a", "b"},
                                                     {"disasm", "--hw"},
@@ -99,6 +102,21 @@ TEST_CASE("zoo writes a model that other commands take") {
   CHECK_THAT(test::dovetail({"inspect", file}).out, ContainsSubstring("BatchNormalization      7"));
   CHECK(test::dovetail({"run", file, "--target", "cpu"}).exit == 0);
   CHECK(parse_json(test::dovetail({"zoo", "list", "--json"}).out, "list").value().size() >= 10);
+}
+
+TEST_CASE("zoo --int8 calibrates, reports and writes a model that runs in integers") {
+  const test::TemporaryFolder folder;
+  const std::string file = folder / "int8.onnx", report = folder / "report.json";
+  const Finished written = test::dovetail({"zoo", "resnet8", "--int8", "-o", file, "--image", "16", "--samples", "3", "--calibration", "mse", "--report", report});
+  INFO(written.error);
+  REQUIRE(written.exit == 0);
+  CHECK_THAT(written.out, ContainsSubstring("int8          16 tensors on 3 samples; ") && ContainsSubstring("worst tensors "));
+  const Json told = parse_json(read_text_file(report).value(), "report").value();
+  CHECK(told["samples"] == 3);
+  CHECK(told["tensors"].size() == 16);
+  for (const Json& tensor : told["tensors"]) CHECK(tensor["signal_to_noise_db"].get<double>() > 10);
+  CHECK_THAT(test::dovetail({"compile", file, "--target", "cpu", "--dump", "integer"}).out, ContainsSubstring("= dovetail.qconv(") && ContainsSubstring("= dovetail.qgemm("));
+  CHECK(test::dovetail({"run", file, "--target", "cpu", "--check"}).exit == 0);
 }
 
 TEST_CASE("isa prints every format") {

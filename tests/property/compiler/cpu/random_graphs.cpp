@@ -49,6 +49,16 @@ struct RandomFloatGraph {
   }
   using Ints = std::vector<std::int64_t>;
 
+  // x, int8 weights of small integers, scales of 1, and now and then a bias and zero points.
+  std::vector<graph::ValueId> int8_weight(graph::ValueId x, const Shape& shape, std::int64_t outputs) {
+    const bool zero_points = draw.between(0, 2) == 0;
+    std::vector<graph::ValueId> operands{x, graph.add_constant("w", draw.int8(shape, -1, 1)), graph.add_constant("s", integers({outputs}, 1, 1)), graph::ValueId{}};
+    if (draw.coin()) operands[3] = graph.add_constant("b", integers({outputs}, -4, 4));
+    if (zero_points) operands.push_back(graph.add_constant("z", draw.int8({outputs}, -1, 1)));
+    while (!operands.back().valid()) operands.pop_back();
+    return operands;
+  }
+
   graph::ValueId window(graph::ValueId x, bool pool) {
     const Shape shape = graph.value(x).type.shape;
     const std::int64_t kh = draw.between(1, std::min<std::int64_t>(4, shape[2])), kw = draw.between(1, std::min<std::int64_t>(4, shape[3]));
@@ -61,7 +71,12 @@ struct RandomFloatGraph {
     const bool depthwise = draw.between(0, 2) == 0;
     const std::int64_t outputs = depthwise ? shape[1] : pick({1, 3, 8, 16, 24, 32, 40, 48, 65, 100});
     if (depthwise) attributes["group"] = shape[1];
-    std::vector<graph::ValueId> inputs{x, graph.add_constant("w", integers({outputs, depthwise ? 1 : shape[1], kh, kw}, -1, 1))};
+    const Shape kernel{outputs, depthwise ? 1 : shape[1], kh, kw};
+    if (draw.between(0, 3) == 0) {
+      std::vector<graph::ValueId> operands = int8_weight(x, kernel, outputs);
+      return add("dovetail.wconv", operands, attributes);
+    }
+    std::vector<graph::ValueId> inputs{x, graph.add_constant("w", integers(kernel, -1, 1))};
     if (draw.coin()) inputs.push_back(graph.add_constant("b", integers({outputs}, -4, 4)));
     return add("Conv", inputs, attributes);
   }
@@ -93,6 +108,10 @@ struct RandomFloatGraph {
           const std::int64_t outputs = pick({1, 8, 10, 16, 40, 64, 100});
           const bool transposed = draw.coin();
           const std::int64_t depth = shape[1];
+          if (draw.between(0, 3) == 0) {
+            y = clip(add("dovetail.wgemm", int8_weight(x, {depth, outputs}, outputs)));
+            break;
+          }
           y = clip(add("Gemm", {x, graph.add_constant("w", integers(transposed ? Shape{outputs, depth} : Shape{depth, outputs}, -1, 1)), graph.add_constant("b", integers({outputs}, -3, 3))},
                        {{"transB", std::int64_t{transposed}}}));
         }
