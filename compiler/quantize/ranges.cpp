@@ -24,12 +24,13 @@ struct Limits {
   double low, high;
 };
 
-// A step more at ends other than 0: what lies at an end of int8 is then something that was not seen, and no plateau of a function (GELU's minimum, say).
-Limits with_reserve(Limits limits) {
-  limits = {std::min(limits.low, 0.0), std::max(limits.high, 0.0)};
-  const bool below = limits.low < 0, above = limits.high > 0;
-  const double step = (limits.high - limits.low) / (255 - (below ? 1 : 0) - (above ? 1 : 0));
-  return {below ? limits.low - step : 0, above ? limits.high + step : 0};
+// More at ends other than 0: the plateau of a function (GELU's minimum), or probabilities that are all alike and carry the errors of the layers before, would lie at an end of
+// int8 otherwise, and could not be told from what is cut.
+constexpr double kReserve = 1.0 / 8;
+
+Limits with_reserve(const Limits& limits) {
+  const double low = std::min(limits.low, 0.0), high = std::max(limits.high, 0.0), reserve = (high - low) * kReserve;
+  return {low < 0 ? low - reserve : 0, high > 0 ? high + reserve : 0};
 }
 
 Limits percentile(const Observation& observed, double tail) {

@@ -32,14 +32,17 @@ TEST_CASE("ranges: steps hold 0 exactly") {
   CHECK(asymmetric(0, 0) == Quantisation{1.0f, -128});
 }
 
-TEST_CASE("ranges: min-max leaves a step at ends other than 0") {
+TEST_CASE("ranges: min-max leaves a reserve at ends other than 0") {
   Observation observed;
-  observed.add(reals({0, 25.4f}));
-  CHECK(choose(observed, Method::min_max) == Quantisation{0.1f, -128});  // 25.4 is step 126
-  observed.add(reals({-10}));
-  const Quantisation q = choose(observed, Method::min_max);
-  CHECK(std::nearbyint(-10 / q.scale) + q.zero_point == -127);
-  CHECK(std::nearbyint(25.4f / q.scale) + q.zero_point == 126);
+  observed.add(reals({0, 32}));
+  Quantisation q = choose(observed, Method::min_max);
+  CHECK(q.zero_point == -128);
+  CHECK(q.scale == Approx(36.0 / 255));
+  observed.add(reals({-32}));
+  q = choose(observed, Method::min_max);
+  CHECK(q.scale == Approx(80.0 / 255));
+  CHECK(std::nearbyint(-32 / q.scale) + q.zero_point == Approx(-102).margin(1));
+  CHECK(std::nearbyint(32 / q.scale) + q.zero_point == Approx(102).margin(1));
 }
 
 TEST_CASE("ranges: a histogram keeps every value as its range grows") {
@@ -62,8 +65,8 @@ TEST_CASE("ranges: a histogram keeps every value as its range grows") {
 
 TEST_CASE("ranges: methods") {
   const Observation plain = normal(20000), outlier = normal(20000, {100});
-  CHECK(greatest_real(choose(plain, Method::min_max)) == Approx(plain.greatest()).epsilon(0.02));
-  CHECK(greatest_real(choose(outlier, Method::min_max)) == Approx(100).epsilon(0.02));
+  CHECK(greatest_real(choose(plain, Method::min_max)) == Approx(plain.greatest()).epsilon(0.3));
+  CHECK(greatest_real(choose(outlier, Method::min_max)) == Approx(100).epsilon(0.15));
   // One value of 20001 lies within the share left out.
   CHECK(greatest_real(choose(outlier, Method::percentile, 1e-3)) < 4);
   // An outlier of 100 costs 100^2 / 20001 = 0.5 in square when cut; keeping it costs (100 / 255)^2 / 12 = 0.013 for all: it is kept. Of a hundred times as many values it is not.
@@ -73,7 +76,7 @@ TEST_CASE("ranges: methods") {
   for (const Method method : {Method::min_max, Method::percentile, Method::entropy, Method::mse}) {
     const Quantisation q = choose(plain, method);
     CHECK(q.scale > 0.005f);
-    CHECK(q.scale < 0.03f);
+    CHECK(q.scale < 0.035f);
     CHECK(choose(Observation(), method) == Quantisation{1.0f, -128});
     CHECK(parse_method(name(method)).value() == method);
   }
