@@ -47,8 +47,8 @@ TEST_CASE("layouts: a kernel in front of a convolution writes what that reads; a
   %a: float32[1, 16, 32, 32] = Softmax(%x) {axis=1}  // a_softmax
   %y: float32[1, 16, 32, 32] = Conv(%a, %w)  // y_conv
 )") ==
-        R"(a: float32[1, 16, 32, 32] lies i0,i2,i3,i1
-y: float32[1, 16, 32, 32] lies i0,i2,i3,i1
+        R"(y: float32[1, 16, 32, 32] lies i0,i2,i3,i1
+a: float32[1, 16, 32, 32] lies i0,i2,i3,i1
 copy y: i0,i2,i3,i1 -> plain, 131072 bytes, for the model's output
 )");
   CHECK(laid_out(R"(graph g(%x: float32[1, 16, 32, 32]) -> (%y)
