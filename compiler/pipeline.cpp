@@ -25,6 +25,7 @@
 #include "compiler/passes/lower_qdq.h"
 #include "compiler/passes/merge_parallel_convolutions.h"
 #include "compiler/passes/recognize_activations.h"
+#include "compiler/passes/recognize_attention.h"
 #include "compiler/passes/recognize_normalizations.h"
 #include "compiler/passes/simplify_algebra.h"
 #include "compiler/passes/simplify_movement.h"
@@ -73,6 +74,8 @@ constexpr NamedPass kGraphPasses[] = {
     // Behind simplify_algebra, which gives each pattern fewer forms.
     {"recognize_normalizations", Level::tolerant, passes::recognize_normalizations},
     {"recognize_activations", Level::tolerant, passes::recognize_activations},
+    // For targets that have attention as one operation; three kernels of the CPU are faster than its loop program.
+    {"recognize_attention", Level::named, passes::recognize_attention},
     // Behind the patterns, which it would take apart.
     {"fuse_matmul_add", Level::exact, passes::fuse_matmul_add},
     {"fold_scales", Level::tolerant, passes::fold_scales},

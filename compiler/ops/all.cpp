@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::vector<OpDef> (*kFiles[])() = {
     arg_reduce_ops,
+    attention_ops,
     batch_normalization_ops,
     binary_ops,
     cast_ops,

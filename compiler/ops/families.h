@@ -8,6 +8,7 @@
 namespace dovetail::ops {
 
 std::vector<OpDef> arg_reduce_ops();
+std::vector<OpDef> attention_ops();
 std::vector<OpDef> batch_normalization_ops();
 std::vector<OpDef> binary_ops();
 std::vector<OpDef> cast_ops();

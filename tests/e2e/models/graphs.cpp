@@ -32,7 +32,29 @@ struct Made {
   Graph before, after;
   std::map<std::string, int> changes;  // by pass
   std::vector<FusedGroup> groups;
+  std::string regions;
+  std::uint64_t moved_bytes = 0, copied_bytes = 0;  // between targets; between layouts
+  std::size_t copies = 0;
 };
+
+// Where the accelerator and the CPU divide the model between them, and what crosses.
+void divide(const std::filesystem::path& file, Made& made) {
+  CompileOptions options;
+  options.targets = {"accel", "cpu"};
+  options.cpu = "avx2";  // whichever machine this is
+  options.stop_after = "layouts";
+  auto model = import::import_onnx_file(file);
+  auto compiled = compile(*std::move(model), options);
+  if (!compiled) FAIL(to_string(compiled.errors()));
+  const Json& summary = compiled->report.at("summary");
+  for (const Json& region : summary.at("regions"))
+    made.regions += fmt::format("{}{} {}", made.regions.empty() ? "" : ", ", region.at("target").get<std::string>(), region.at("operations").get<int>());
+  made.moved_bytes = summary.at("moved_bytes").get<std::uint64_t>();
+  for (const Json& copy : compiled->report.at("relayouts")) {
+    ++made.copies;
+    made.copied_bytes += copy.at("bytes").get<std::uint64_t>();
+  }
+}
 
 Made make(const std::filesystem::path& file) {
   auto model = import::import_onnx_file(file);
@@ -52,6 +74,7 @@ Made make(const std::filesystem::path& file) {
   auto groups = fuse_groups(made.after, made.after.topological_order());
   if (!groups) FAIL(to_string(groups.errors()));
   made.groups = *std::move(groups);
+  divide(file, made);
   return made;
 }
 
@@ -67,8 +90,8 @@ std::string operators(const Graph& graph) {
 std::string section(const std::string& name, const Made& made) {
   std::string passes;
   for (const auto& [pass, changes] : made.changes) passes += fmt::format("{}{} {}", passes.empty() ? "" : ", ", pass, changes);
-  return fmt::format("[{}]\nnodes    {} imported, {} integer, {} optimised\nbefore   {}\nafter    {}\npasses   {}\nkernels  {}\n", name, made.imported, made.integer,
-                     made.after.live_nodes().size(), operators(made.before), operators(made.after), passes.empty() ? "none" : passes, made.groups.size());
+  return fmt::format("[{}]\nnodes    {} imported, {} integer, {} optimised\nbefore   {}\nafter    {}\npasses   {}\nkernels  {}\nregions  {} (operations of accel,cpu in turn)\nmoved    {} bytes between targets; {} copies between layouts, {} bytes read and written\n", name, made.imported, made.integer,
+                     made.after.live_nodes().size(), operators(made.before), operators(made.after), passes.empty() ? "none" : passes, made.groups.size(), made.regions, made.moved_bytes, made.copies, made.copied_bytes);
 }
 
 // Sections by their first line.

@@ -1,5 +1,6 @@
 // Activations and normalisations written out, as exporters of several frameworks write them, and near misses.
 #include "compiler/passes/recognize_activations.h"
+#include "compiler/passes/recognize_attention.h"
 #include "compiler/passes/recognize_normalizations.h"
 #include "compiler/passes/simplify_algebra.h"
 #include "compiler/passes/simplify_movement.h"
@@ -7,6 +8,7 @@
 
 namespace dovetail {
 
+using Catch::Matchers::ContainsSubstring;
 using test::RewriteCase;
 
 namespace {
@@ -173,6 +175,20 @@ TEST_CASE("recognize_normalizations: without scale and shift; Softmax around its
   %s: float32[2, 3, 1] = ReduceSum(%e, %axes)
   %y: float32[2, 3, 8] = Div(%e, %s)
 )") == "%y: float32[2, 3, 8] = Softmax(%x) {axis=2}\n");
+}
+
+TEST_CASE("recognize_attention: scaled, masked, with the scale anywhere") {
+  const auto attention = [](const std::string& lines) {
+    RewriteCase rewritten("graph g(%q: float32[2, 3, 5, 4], %k: float32[2, 3, 4, 6], %v: float32[2, 3, 6, 7], %m: float32[5, 6]) -> (%y)\n  constant %half: float32[] = 0.5\n  constant %two: float32[] = 2.0\n" + lines);
+    return rewritten.apply(passes::recognize_attention).nodes();
+  };
+  const std::string scores = "  %s: float32[2, 3, 5, 6] = MatMul(%q, %k)\n", end = "  %p: float32[2, 3, 5, 6] = Softmax(%t) {axis=-1}\n  %y: float32[2, 3, 5, 7] = MatMul(%p, %v)\n";
+  CHECK_THAT(attention(scores + "  %t: float32[2, 3, 5, 6] = Mul(%s, %half)\n" + end), ContainsSubstring("%y: float32[2, 3, 5, 7] = dovetail.attention(%q, %k, %v) {scale=0.5}"));
+  CHECK_THAT(attention(scores + "  %t: float32[2, 3, 5, 6] = Div(%s, %two)\n" + end), ContainsSubstring("dovetail.attention(%q, %k, %v) {scale=0.5}"));
+  CHECK_THAT(attention(scores + "  %u: float32[2, 3, 5, 6] = Div(%s, %two)\n  %t: float32[2, 3, 5, 6] = Add(%u, %m)\n" + end), ContainsSubstring("dovetail.attention(%q, %k, %v, %m) {scale=0.5}"));
+  CHECK_THAT(attention("  %h: float32[2, 3, 5, 4] = Mul(%q, %half)\n  %t: float32[2, 3, 5, 6] = MatMul(%h, %k)\n" + end), ContainsSubstring("dovetail.attention(%q, %k, %v) {scale=0.5}"));
+  // A softmax along another axis is none.
+  CHECK_THAT(attention(scores + "  %p: float32[2, 3, 5, 6] = Softmax(%s) {axis=1}\n  %y: float32[2, 3, 5, 7] = MatMul(%p, %v)\n"), !ContainsSubstring("attention"));
 }
 
 }  // namespace dovetail
