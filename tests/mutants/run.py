@@ -124,6 +124,15 @@ def judge(build, name, mutant):
         return run_test(executable, shlex.split(mutant["arguments"]))
 
 
+def processor_features():
+    """Those that Linux tells, and the empty one, which every processor has."""
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    return {"", *(word for line in lines if line.startswith("flags") for word in line.partition(":")[2].split())}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build/release")
@@ -133,6 +142,12 @@ def main():
     listed = configparser.ConfigParser(interpolation=None, delimiters=(":",))
     listed.read_string(LIST.read_text())
     names = [name for name in listed.sections() if not options.names or any(part in name for part in options.names)]
+
+    features = processor_features()
+    elsewhere = [name for name in names if listed[name].get("processor", "") not in features]
+    for name in elsewhere:
+        print(f"{name:42} not judged here: the processor has no {listed[name]['processor']}")
+    names = [name for name in names if name not in elsewhere]
 
     folder = options.build.resolve()
     if not (folder / "build.ninja").exists() or not (folder / "compile_commands.json").exists():
