@@ -2,7 +2,7 @@
 `define DOVETAIL_SYNTHESIS_DOT
 `endif
 
-// The dot product of two vectors of int8, two cycles after its operands. Two bodies of equal latency, proven equal in hw/formal: one
+// The dot product of two vectors of int8, two cycles after its operands. Two bodies of equal latency, meant to be equal (not proven yet): one
 // that simulates fast (one expression, then an empty register) and one that maps well (products in registers, then a balanced tree).
 module dovetail_dot #(
   parameter int unsigned Length = 16  // a power of two

@@ -67,7 +67,7 @@ TEST_CASE("a model read as a tree is written back byte for byte") {
   }
 }
 
-TEST_CASE("the corpus of the fuzzer") {
+TEST_CASE("the seeds of the fuzzer, and what has been added to them") {
   const auto members = corpus();
   CHECK(members.size() >= 100);
   for (const ZipMember& member : members) {
