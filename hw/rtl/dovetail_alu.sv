@@ -63,52 +63,71 @@ module dovetail_alu #(
   assign waddr_o       = valid_2_q ? dst_2_q : dst_1_q;
   assign last_o        = valid_2_q ? last_2_q : valid_1_q && !long_1 && last_1_q;
 
-  for (genvar l = 0; l < Lanes; l++) begin : gen_lane
-    logic signed [31:0] value, operand, short_result, long_result;
+  // Operands are looked at only while a step is there: neither gates nor a simulator work for nothing.
+  logic [Lanes*32-1:0] short_result, product_q, requantised;
+  logic signed [31:0]  value, operand;
+  logic [31:0]         amount, immediate;
+  logic [4:0]          places;
 
-    assign value   = acc_i[l*32+:32];
-    assign operand = use_imm_1_q ? {{16{imm_1_q[15]}}, imm_1_q} : source_i[l*32+:32];
-
-    // Shift amounts are total: 31 and more are 31, negative ones shift left.
-    logic [31:0] amount;
-    logic [4:0]  places;
-    assign amount = operand[31] ? 32'd0 - operand : operand;
-    assign places = amount > 32'd31 ? 5'd31 : amount[4:0];
-    always_comb begin
-      short_result = value + operand;
-      unique case (op_1_q)
-        dovetail_isa_pkg::ALU_MIN: short_result = value < operand ? value : operand;
-        dovetail_isa_pkg::ALU_MAX: short_result = value > operand ? value : operand;
-        dovetail_isa_pkg::ALU_SHR: short_result = operand[31] ? value << places : value >>> places;
-        default: ;
-      endcase
+  assign immediate = {{16{imm_1_q[15]}}, imm_1_q};
+  always_comb begin
+    short_result = acc_i;
+    value        = '0;
+    operand      = '0;
+    amount       = '0;
+    places       = '0;
+    if (valid_1_q && !long_1) begin
+      for (int unsigned l = 0; l < Lanes; l++) begin
+        value   = acc_i[l*32+:32];
+        operand = use_imm_1_q ? immediate : source_i[l*32+:32];
+        unique case (op_1_q)
+          dovetail_isa_pkg::ALU_MIN: short_result[l*32+:32] = value < operand ? value : operand;
+          dovetail_isa_pkg::ALU_MAX: short_result[l*32+:32] = value > operand ? value : operand;
+          dovetail_isa_pkg::ALU_SHR: begin
+            // Shift amounts are total: 31 and more are 31, negative ones shift left.
+            amount = operand[31] ? 32'd0 - operand : operand;
+            places = amount > 32'd31 ? 5'd31 : amount[4:0];
+            short_result[l*32+:32] = operand[31] ? value << places : value >>> places;
+          end
+          default: short_result[l*32+:32] = value + operand;
+        endcase
+      end
     end
+  end
 
-    logic signed [31:0] product_q;
-    always_ff @(posedge clk_i) begin
-      if (valid_1_q && op_1_q == dovetail_isa_pkg::ALU_MUL) product_q <= value * operand;
+  always_ff @(posedge clk_i) begin
+    if (valid_1_q && op_1_q == dovetail_isa_pkg::ALU_MUL) begin
+      for (int unsigned l = 0; l < Lanes; l++) begin
+        product_q[l*32+:32] <= acc_i[l*32+:32] * (use_imm_1_q ? immediate : source_i[l*32+:32]);
+      end
     end
+  end
 
-    if (dovetail_isa_pkg::REQUANT_ENABLED != 0) begin : gen_requant
-      logic [31:0] requantised;
+  if (dovetail_isa_pkg::REQUANT_ENABLED != 0) begin : gen_requant
+    for (genvar l = 0; l < Lanes; l++) begin : gen_lane
       dovetail_requant u_requant (
         .clk_i,
         .enable_i    (valid_1_q && op_1_q == dovetail_isa_pkg::ALU_REQUANT),
-        .sum_i       (value + $signed(bias_i[l*32+:32])),
+        .value_i     (acc_i[l*32+:32]),
+        .bias_i      (bias_i[l*32+:32]),
         .scale_i     (source_i[l*32+:32]),
+        .enable_2_i  (valid_2_q && op_2_q == dovetail_isa_pkg::ALU_REQUANT),
         .zero_point_i(imm_2_q),
-        .result_o    (requantised)
+        .result_o    (requantised[l*32+:32])
       );
-      assign long_result = op_2_q == dovetail_isa_pkg::ALU_REQUANT ? requantised : product_q;
-    end else begin : gen_no_requant
-      assign long_result = product_q;
     end
-    assign wdata_o[l*32+:32] = valid_2_q ? long_result : short_result;
+  end else begin : gen_no_requant
+    assign requantised = '0;
+  end
+
+  always_comb begin
+    wdata_o = short_result;
+    if (valid_2_q) wdata_o = op_2_q == dovetail_isa_pkg::ALU_REQUANT ? requantised : product_q;
   end
 
   if (dovetail_isa_pkg::REQUANT_ENABLED == 0) begin : gen_unused
     logic unused;
-    assign unused = ^{bias_i, op_2_q, imm_2_q};
+    assign unused = ^{bias_i, imm_2_q};
   end
 
 `ifndef SYNTHESIS

@@ -502,7 +502,7 @@ module dovetail_compute #(
   // ---- The pipes and ACC ------------------------------------------------------------------------------------------------------------
   logic                gemm_re, gemm_we, gemm_last, alu_we, alu_last, acc_re, got_src_q, got_bias_q;
   logic [AccIndex-1:0] gemm_raddr, gemm_waddr, alu_waddr, acc_raddr;
-  logic [AccBits-1:0]  gemm_wdata, alu_wdata, acc_rdata, source_q, bias_q, acc_element, acc8_element;
+  logic [AccBits-1:0]  gemm_wdata, alu_wdata, acc_rdata, source_q, bias_q, acc_element;
   logic [AccBits-1:0]  acc_beats;
   logic [Acc8Bits-1:0] acc8_beats;
 
@@ -585,10 +585,12 @@ module dovetail_compute #(
     .lane_i   (drain_lane),
     .element_o(acc8_beats)
   );
-  for (genvar l = 0; l < Lanes; l++) begin : gen_extend
-    assign acc8_element[l*32+:32] = {{24{acc8_beats[l*8+7]}}, acc8_beats[l*8+:8]};
+  always_comb begin
+    acc_element = acc_beats;
+    if (memory_q == dovetail_isa_pkg::MEMORY_ACC8) begin
+      for (int unsigned l = 0; l < Lanes; l++) acc_element[l*32+:32] = {{24{acc8_beats[l*8+7]}}, acc8_beats[l*8+:8]};
+    end
   end
-  assign acc_element = memory_q == dovetail_isa_pkg::MEMORY_ACC8 ? acc8_element : acc_beats;
 
   always_comb begin
     acc_re    = gemm_re;

@@ -12,6 +12,9 @@ module dovetail_dot #(
   input  logic                enable_2_i,  // they were in the cycle before
   input  logic [Length*8-1:0] a_i,
   input  logic [Length*8-1:0] b_i,
+  // The sum, a cycle after its operands: an intermediate result of the body that simulates, and its user's to keep, beside those of the other
+  // dot products, so that a compiler finds vectors. 0 in the other body.
+  output logic signed [31:0]  partial_o,
   output logic signed [31:0]  sum_o
 );
 `ifdef DOVETAIL_SYNTHESIS_DOT
@@ -34,15 +37,16 @@ module dovetail_dot #(
   always_ff @(posedge clk_i) begin
     if (enable_2_i) sum_o <= node[1];
   end
+  assign partial_o = '0;
 `else
-  logic signed [31:0] sum, sum_q;
+  logic signed [31:0] sum;
   always_comb begin
     sum = '0;
     for (int unsigned i = 0; i < Length; i++) sum = sum + 32'($signed(a_i[i*8+:8])) * 32'($signed(b_i[i*8+:8]));
   end
   always_ff @(posedge clk_i) begin
-    if (enable_i) sum_q <= sum;
-    if (enable_2_i) sum_o <= sum_q;
+    if (enable_i) partial_o <= sum;
+    if (enable_2_i) sum_o <= partial_o;
   end
 `endif
 endmodule

@@ -68,6 +68,7 @@ module dovetail_gemm #(
     dst_3_q   <= dst_2_q;
   end
 
+  logic signed [31:0] partial_2_q [Lanes];
   logic signed [31:0] sum_3_q [Lanes];
 
   for (genvar b = 0; b < Batch; b++) begin : gen_row
@@ -80,10 +81,16 @@ module dovetail_gemm #(
         .enable_2_i(valid_2_q && !reset_2_q),
         .a_i       (inp_i[b*BlockIn*8+:BlockIn*8]),
         .b_i       (wgt_i[o*BlockIn*8+:BlockIn*8]),
+        .partial_o (partial_2_q[b*BlockOut+o]),
         .sum_o     (sum_3_q[b*BlockOut+o])
       );
-      assign acc_wdata_o[(b*BlockOut+o)*32+:32] =
-          reset_3_q ? 32'd0 : (over_3_q ? 32'd0 : acc_rdata_i[(b*BlockOut+o)*32+:32]) + sum_3_q[b*BlockOut+o];
+    end
+  end
+
+  always_comb begin
+    acc_wdata_o = '0;
+    if (valid_3_q && !reset_3_q) begin
+      for (int unsigned l = 0; l < Lanes; l++) acc_wdata_o[l*32+:32] = (over_3_q ? 32'd0 : acc_rdata_i[l*32+:32]) + sum_3_q[l];
     end
   end
 

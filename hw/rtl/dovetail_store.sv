@@ -173,11 +173,21 @@ module dovetail_store #(
 
   for (genvar l = 0; l < Lanes; l++) begin : gen_narrow
     assign shadow_in[l*8+:8] = acc_wdata_i[l*32+:8];
-    if (Saturate) begin : gen_saturate
-      logic signed [31:0] value;
-      assign value                         = acc_wdata_i[l*32+:32];
-      assign shadow_in[OutBits+l*8+:8] = value > 127 ? 8'h7f : value < -128 ? 8'h80 : value[7:0];
+  end
+  if (Saturate) begin : gen_saturate
+    logic [OutBits-1:0] clamped;
+    logic signed [31:0] value;
+    always_comb begin
+      clamped = '0;
+      value   = '0;
+      if (acc_we_i) begin
+        for (int unsigned l = 0; l < Lanes; l++) begin
+          value           = acc_wdata_i[l*32+:32];
+          clamped[l*8+:8] = value > 127 ? 8'h7f : value < -128 ? 8'h80 : value[7:0];
+        end
+      end
     end
+    assign shadow_in[ShadowBits-1-:OutBits] = clamped;
   end
   dovetail_sram #(
     .Width(ShadowBits),
