@@ -58,6 +58,14 @@ std::string content(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// What this processor can do: models are compiled for it, and a home folder may be shared with another.
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("flags") || line.starts_with("Features")) return line;
+  return {};
+}
+
 fs::path cache_folder(const fs::path& hardware) {
   Hash hash;
   for (const fs::path& source : sources_of(hardware)) {
@@ -65,6 +73,7 @@ fs::path cache_folder(const fs::path& hardware) {
     hash.add(content(source));
   }
   hash.add(content(hardware / "tb" / "dovetail_model.cpp"));
+  hash.add(processor());
   const fs::path cache = environment("XDG_CACHE_HOME") ? fs::path(*environment("XDG_CACHE_HOME"))
                          : environment("HOME")         ? fs::path(*environment("HOME")) / ".cache"
                                                        : fs::temp_directory_path();
@@ -131,7 +140,7 @@ Result<fs::path> build_rtl_model(const isa::HardwareConfig& config, const RtlBui
   const std::string compile = fmt::format(
       "g++ -std=c++20 -{1} -fPIC -fvisibility=hidden -w -faligned-new -fcf-protection=none -DVL_USER_STOP -DVM_COVERAGE=0 -DVM_SC=0 "
       "-DVM_TRACE={0} -DVM_TRACE_FST={0} -DVM_TRACE_VCD=0 -I\"$root/include\" -I\"$root/include/vltstd\"",
-      build.waves ? 1 : 0, build.optimise ? "O3" : "O1");
+      build.waves ? 1 : 0, build.optimise ? "O2 -march=native" : "O1");
   // Verilator's run time is compiled once a folder; the model is one unit, so that the optimiser sees all of it.
   const std::string script = fmt::format(
       R"(#!/bin/sh
