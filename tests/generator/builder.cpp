@@ -66,6 +66,8 @@ GeneratedProgram Builder::build() && {
     const std::size_t begin = synchroniser_->size();
     while (synchroniser_->size() < begin + options_.size / launches) {
       if (random_.chance(3)) draw_burst();
+      else if (random_.below(10 * static_cast<std::uint64_t>(config_.command_queue_depth)) == 0) fill_queue();
+      else if (random_.below(20 * static_cast<std::uint64_t>(config_.token_queue_depth)) == 0) fill_tokens();
       else draw();
     }
     synchroniser_->end_launch();
@@ -100,6 +102,25 @@ void Builder::draw_burst() {
     else if (queue == 1) emit(random_.chance(50) ? draw_gemm() : draw_alu());
     else emit(draw_store());
   }
+}
+
+// As many as fill any queue. Few do something, so that a deep queue does not cost a long run.
+void Builder::fill_queue() {
+  const auto queue = random_.pick({isa::Queue::load, isa::Queue::compute, isa::Queue::store});
+  for (std::int64_t i = 0; i < config_.command_queue_depth + 2; ++i) {
+    const bool works = i < 2 || random_.chance(10);
+    if (queue == isa::Queue::load) emit(works ? draw_load(random_.pick({isa::Memory::inp, isa::Memory::wgt})) : nop(queue));
+    else if (queue == isa::Queue::compute) emit(works ? draw_alu() : random_.chance(50) ? nop(queue) : isa::Instruction{{}, isa::Finish{}});
+    else emit(works ? draw_store() : nop(queue));
+  }
+}
+
+// More tokens than a FIFO takes, behind something that keeps their consumer busy.
+void Builder::fill_tokens() {
+  const auto [from, to] = random_.pick({std::pair{isa::Queue::load, isa::Queue::compute}, std::pair{isa::Queue::compute, isa::Queue::load},
+                                        std::pair{isa::Queue::compute, isa::Queue::store}, std::pair{isa::Queue::store, isa::Queue::compute}});
+  for (std::uint64_t i = random_.below(4); i > 0; --i) emit(to == isa::Queue::load ? draw_load(isa::Memory::inp) : to == isa::Queue::store ? draw_store() : draw_alu());
+  synchroniser_->append_token_run(from, to, static_cast<std::size_t>(config_.token_queue_depth) + random_.below(8));
 }
 
 // Whatever the instruction reads and nothing has written yet is loaded first.

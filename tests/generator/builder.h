@@ -26,6 +26,8 @@ class Builder {
   void fill_image();
   void draw();
   void draw_burst();
+  void fill_queue();
+  void fill_tokens();
   void emit(const isa::Instruction& instruction);
 
   // transfers.cpp

@@ -1,6 +1,7 @@
 #include "tests/generator/synchroniser.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 
@@ -21,14 +22,14 @@ TokenFifo fifo_between(Queue from, Queue to) {
 
 bool neighbours(Queue a, Queue b) { return a != b && (a == Queue::compute || b == Queue::compute); }
 
+}  // namespace
+
 isa::Instruction nop(Queue queue) {
   isa::Instruction instruction;
   if (queue == Queue::store) instruction.body = isa::Store{isa::Transfer{.memory = isa::Memory::out}};
   else instruction.body = isa::Load{isa::Transfer{.memory = queue == Queue::load ? isa::Memory::inp : isa::Memory::uop}};
   return instruction;
 }
-
-}  // namespace
 
 Synchroniser::Synchroniser(const isa::HardwareConfig& config, isa::Extent dram, unsigned extra_percent, std::uint64_t seed)
     : config_(config), dram_(dram), extra_percent_(extra_percent), random_(seed) {
@@ -96,6 +97,20 @@ void Synchroniser::add_extra_tokens(Queue queue, Clock& after) {
   }
 }
 
+void Synchroniser::append_token_run(Queue from, Queue to, std::size_t count) {
+  const unsigned later_percent = std::exchange(later_percent_, 0);
+  const auto ahead = std::min(count, static_cast<std::size_t>(config_.token_queue_depth));
+  const auto first = static_cast<std::uint32_t>(order_[index(from)].size()) + 1;
+  for (std::size_t i = 0; i < ahead; ++i) place_nop(from, {});
+  for (std::size_t i = 0; i < count; ++i) {
+    Clock after{};
+    after[index(from)] = first + static_cast<std::uint32_t>(i);
+    place_nop(to, after);
+    if (ahead + i < count) place_nop(from, {});
+  }
+  later_percent_ = later_percent;
+}
+
 void Synchroniser::place_nop(Queue queue, Clock after) { place(nop(queue), after); }
 
 void Synchroniser::place(isa::Instruction instruction, Clock after) {
@@ -144,7 +159,7 @@ std::size_t Synchroniser::connect(Queue from, Queue to, std::uint32_t position) 
   // Any later instruction of the queue serves as well. All that pushed before are popped by `to` already, which would imply the order, so
   // that from `position` on none has pushed.
   const std::size_t first = position - 1;
-  std::size_t chosen = random_.chance(70) ? first : random_.between(first, order.size() - 1);
+  std::size_t chosen = random_.chance(later_percent_) ? random_.between(first, order.size() - 1) : first;
   while (chosen + 1 < order.size() && !has_room(fifo, order[chosen])) ++chosen;
   if (!has_room(fifo, order[chosen])) {
     place_nop(from, {});

@@ -18,6 +18,9 @@
 
 namespace dovetail::test {
 
+// Moves tokens alone.
+isa::Instruction nop(isa::Queue queue);
+
 class Synchroniser {
  public:
   // `dram`: the byte range of the image. `extra_percent`: how often an instruction gets a token that it does not need.
@@ -25,6 +28,8 @@ class Synchroniser {
 
   // Appends the instruction, and before it whatever NOPs its tokens need. Its own flags are ignored.
   void append(isa::Instruction instruction, const Touches& touches);
+  // NOPs of `from`, and as many of `to`, each of which pops the token of one: first as many as the FIFO holds run ahead.
+  void append_token_run(isa::Queue from, isa::Queue to, std::size_t count);
   void end_launch();
 
   std::size_t size() const { return program_.size(); }
@@ -50,6 +55,7 @@ class Synchroniser {
   const isa::HardwareConfig& config_;
   isa::Extent dram_;
   unsigned extra_percent_;
+  unsigned later_percent_ = 30;  // how often a later instruction pushes than the first that could
   Random random_;
 
   std::vector<isa::Instruction> program_;

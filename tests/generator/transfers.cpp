@@ -55,12 +55,19 @@ isa::Instruction Builder::draw_nop(bool store) {
 void Builder::draw_shape(isa::Transfer& transfer, PadKind pads, StrideKind stride, bool no_rows) {
   const bool row_pads = pads == PadKind::rows || pads == PadKind::both;
   const bool column_pads = pads == PadKind::columns || pads == PadKind::both;
+  // Now and then rows of several bursts.
+  const bool long_rows = random_.chance(4);
+  const std::uint64_t longest = 3 * static_cast<std::uint64_t>(config_.burst_beats * config_.bus_bytes) / bytes(transfer.memory);
   for (std::uint64_t bound = 14; bound > 0; --bound) {
     const auto draw = [&](std::uint64_t least, std::uint64_t most) {
       return static_cast<std::uint32_t>(random_.between(least, std::max(least, std::min(most, bound))));
     };
     transfer.x_size = draw(1, 12);
     transfer.y_size = no_rows ? 0 : stride == StrideKind::packed ? draw(1, 10) : draw(2, 10);
+    if (long_rows && !no_rows) {
+      transfer.x_size = static_cast<std::uint32_t>(random_.between(1, 1 + longest * bound / 14));
+      transfer.y_size = stride == StrideKind::packed ? 1 : 2;
+    }
     transfer.x_stride = stride == StrideKind::packed ? transfer.x_size
                         : stride == StrideKind::gap  ? transfer.x_size + draw(1, 6)
                                                      : static_cast<std::uint32_t>(random_.below(transfer.x_size));

@@ -20,13 +20,13 @@ SramModel::SramModel(const isa::HardwareConfig& config) : config_(config), codec
     const auto depth = static_cast<std::size_t>(config.depth(memory));
     buffers_[m] = {bytes, std::vector<std::byte>(bytes * depth), std::vector<bool>(depth)};
   }
+  uops_.resize(static_cast<std::size_t>(config.depth(isa::Memory::uop)));
 }
 
-std::optional<std::vector<std::byte>> SramModel::element(isa::Memory memory, std::uint64_t index) const {
+std::span<const std::byte> SramModel::element(isa::Memory memory, std::uint64_t index) const {
   const Buffer& from = buffer(memory);
-  if (!from.defined[index]) return std::nullopt;
-  const auto begin = from.bytes.begin() + static_cast<std::ptrdiff_t>(index * from.element_bytes);
-  return std::vector<std::byte>(begin, begin + static_cast<std::ptrdiff_t>(from.element_bytes));
+  if (!from.defined[index]) return {};
+  return std::span(from.bytes).subspan(index * from.element_bytes, from.element_bytes);
 }
 
 void SramModel::launch(std::span<const isa::Instruction> program, simulator::Dram& dram) {
@@ -38,10 +38,10 @@ void SramModel::put(isa::Memory memory, std::uint64_t index, const std::byte* fr
   Buffer& to = buffer(memory == isa::Memory::acc8 ? isa::Memory::acc : memory);
   to.defined[index] = true;
   std::byte* at = to.bytes.data() + index * to.element_bytes;
-  std::memset(at, 0, to.element_bytes);
-  if (from == nullptr) return;
-  if (memory != isa::Memory::acc8) {
-    std::memcpy(at, from, to.element_bytes);
+  if (memory != isa::Memory::acc8 || from == nullptr) {
+    if (from == nullptr) std::memset(at, 0, to.element_bytes);
+    else std::memcpy(at, from, to.element_bytes);
+    if (memory == isa::Memory::uop) uops_[index] = codec_.decode_uop({at, to.element_bytes});
     return;
   }
   std::vector<std::int32_t> lanes(to.element_bytes / 4);
@@ -60,14 +60,6 @@ std::vector<std::int32_t> SramModel::acc(std::uint64_t index) const {
   std::vector<std::int32_t> lanes(acc.element_bytes / 4);
   std::memcpy(lanes.data(), acc.bytes.data() + index * acc.element_bytes, acc.element_bytes);
   return lanes;
-}
-
-std::vector<isa::Uop> SramModel::uops() const {
-  const Buffer& from = buffer(isa::Memory::uop);
-  std::vector<isa::Uop> list;
-  for (std::size_t i = 0; i < from.defined.size(); ++i)
-    list.push_back(codec_.decode_uop(std::span(from.bytes).subspan(i * from.element_bytes, from.element_bytes)));
-  return list;
 }
 
 void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dram) {
@@ -93,12 +85,11 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
       }
     });
   } else if (const auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) {
-    const std::vector<isa::Uop> list = uops();
-    const auto operand = [&](isa::Memory memory, std::uint64_t index) {
+        const auto operand = [&](isa::Memory memory, std::uint64_t index) {
       const Buffer& from = buffer(memory);
       return std::span(reinterpret_cast<const std::int8_t*>(from.bytes.data()) + index * from.element_bytes, from.element_bytes);
     };
-    isa::semantics::for_each_step(*gemm, list, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+    isa::semantics::for_each_step(*gemm, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
       const std::uint64_t dst = element_index(uop.dst, y, x, gemm->dst_factor_out, gemm->dst_factor_in);
       std::vector<std::int32_t> lanes = acc(dst);
       const auto mode = isa::semantics::gemm_mode(*gemm);
@@ -114,8 +105,7 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
       set_acc(dst, lanes);
     });
   } else if (const auto* alu = std::get_if<isa::Alu>(&instruction.body)) {
-    const std::vector<isa::Uop> list = uops();
-    isa::semantics::for_each_step(*alu, list, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+        isa::semantics::for_each_step(*alu, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
       const std::uint64_t dst = element_index(uop.dst, y, x, alu->dst_factor_out, alu->dst_factor_in);
       const std::uint64_t src = element_index(uop.src, y, x, alu->src_factor_out, alu->src_factor_in);
       std::vector<std::int32_t> lanes = acc(dst), source, next;

@@ -21,15 +21,14 @@ class SramModel {
   // Runs the launch in an order that its tokens allow. Precondition: it is legal and race-free; `dram` is changed as by every engine.
   void launch(std::span<const isa::Instruction> program, simulator::Dram& dram);
 
-  // As it lies in SRAM; nullopt: not defined. Micro-ops: the fields' bits alone count.
-  std::optional<std::vector<std::byte>> element(isa::Memory memory, std::uint64_t index) const;
+  // As it lies in SRAM; empty: not defined. Micro-ops: the fields' bits alone count.
+  std::span<const std::byte> element(isa::Memory memory, std::uint64_t index) const;
 
  private:
   void execute(const isa::Instruction& instruction, simulator::Dram& dram);
   void put(isa::Memory memory, std::uint64_t index, const std::byte* from);
   void set_acc(std::uint64_t index, std::span<const std::int32_t> lanes);
   std::vector<std::int32_t> acc(std::uint64_t index) const;
-  std::vector<isa::Uop> uops() const;
 
   struct Buffer {
     std::size_t element_bytes = 0;
@@ -42,6 +41,7 @@ class SramModel {
   isa::HardwareConfig config_;
   isa::Codec codec_;
   std::array<Buffer, 4> buffers_;  // uop, wgt, inp, acc
+  std::vector<isa::Uop> uops_;     // buffer uop, decoded
 };
 
 }  // namespace dovetail::test

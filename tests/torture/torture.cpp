@@ -147,10 +147,10 @@ std::optional<std::string> torture(const GeneratedProgram& program, const Tortur
     for (const isa::Memory memory : {isa::Memory::uop, isa::Memory::wgt, isa::Memory::inp, isa::Memory::acc})
       for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(program.config.depth(memory)); ++i) {
         const auto element = sram.element(memory, i);
-        if (!element) continue;
-        if (const auto found = rtl->sram_element(memory, i); found != *element)
+        if (element.empty()) continue;
+        if (const auto found = rtl->sram_element(memory, i); !std::ranges::equal(found, element))
           return fmt::format("after launch {}:{} element {} of memory {} is {}, not {}", launch.begin, launch.count, i, static_cast<int>(memory),
-                             hex(found), hex(*element));
+                             hex(found), hex(element));
       }
   }
   return std::nullopt;
@@ -175,8 +175,8 @@ void TortureCoverage::add_transfer(const isa::HardwareConfig& config, const isa:
   const std::uint64_t longest = bus * static_cast<std::uint64_t>(std::min(config.burst_beats, config.outstanding_beats));
   for (std::uint64_t y = 0; y < transfer.y_size; ++y) {
     const std::uint64_t begin = (transfer.dram_base + y * transfer.x_stride) * bytes, end = begin + transfer.x_size * bytes;
-    bins_[name + " row unaligned at its head"] += begin % bus != 0;
-    bins_[name + " row unaligned at its tail"] += end % bus != 0;
+    if (begin % bus != 0) ++bins_[name + " row unaligned at its head"];
+    if (end % bus != 0) ++bins_[name + " row unaligned at its tail"];
     bins_[name + " row in several bursts"] += (end - 1) / longest != begin / longest && end - begin > longest;
     bins_[name + " row across 4 KiB"] += begin / 4096 != (end - 1) / 4096;
   }
@@ -209,8 +209,13 @@ void TortureCoverage::add_loop(const isa::HardwareConfig&, const isa::UopLoop& l
 
 void TortureCoverage::add(const GeneratedProgram& program, const std::vector<simulator::LaunchTrace>& trace) {
   programs_.add(program);
-  for (const char* bin : {"row unaligned at its tail", "row unaligned at its head", "row in several bursts", "row across 4 KiB"})
-    for (const char* name : {"read", "write"}) bins_[fmt::format("{} {}", name, bin)];
+  for (const char* name : {"read", "write"}) {
+    // Elements that fill beats have aligned rows.
+    const auto smallest = program.config.element_bytes(*name == 'r' ? isa::Memory::uop : isa::Memory::out);
+    if (smallest < program.config.bus_bytes)
+      for (const char* end : {"head", "tail"}) bins_[fmt::format("{} row unaligned at its {}", name, end)];
+    for (const char* bin : {"row in several bursts", "row across 4 KiB"}) bins_[fmt::format("{} {}", name, bin)];
+  }
   for (const char* bin : {"gemm forwards to the next step", "alu forwards a destination", "alu forwards to a source", "alu interlock",
                           "alu operand repeated", "alu operand repeated, but written"})
     bins_[bin];
