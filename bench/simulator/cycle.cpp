@@ -1,6 +1,6 @@
 // The cycle-accurate simulator on the stream of a ResNet-18: its convolutions, residual additions and max-pooling in int8 with seeded weights, as the
-// compiler lowers them for 1x16x16-ext. Simulated cycles and instructions per second of processor time, one thread: time alone, with the values, and with
-// the values on the SystemC platform.
+// compiler lowers them for 1x16x16-ext. Simulated cycles and instructions per second of processor time, one thread: time alone, with the values, with the
+// values on the SystemC platform, and the design itself through Verilator, trace on (where there is its model: dovetail rtl build --hw 1x16x16-ext).
 //   bench_cycle [RUNS]
 #include <fmt/format.h>
 
@@ -20,6 +20,8 @@
 #include "compiler/ops/op.h"
 #include "compiler/pipeline.h"
 #include "simulator/cycle/cycle.h"
+#include "simulator/rtl/find.h"
+#include "simulator/rtl/rtl.h"
 #include "simulator/systemc_engine.h"
 
 namespace dovetail {
@@ -113,13 +115,21 @@ graph::Graph resnet18() {
   return std::move(network).finish(x);
 }
 
-enum class Engine { time_alone, cycle, systemc };
+enum class Engine { time_alone, cycle, systemc, rtl };
+
+std::unique_ptr<simulator::Simulator> make(const isa::HardwareConfig& config, Engine engine, const simulator::EngineOptions& options) {
+  switch (engine) {
+    case Engine::time_alone: return simulator::make_cycle_timing(config, options);
+    case Engine::cycle: return simulator::make_cycle(config, options);
+    case Engine::systemc: return simulator::make_systemc(config, options).value();
+    case Engine::rtl: break;
+  }
+  return simulator::make_rtl(config, {.engine = options}).value();
+}
 
 Json measure(const bundle::AccelStep& step, const std::string& memory, Engine engine, int runs) {
-  const simulator::EngineOptions options{.memory = simulator::parse_memory(memory).value()};
-  const auto simulator = engine == Engine::time_alone ? simulator::make_cycle_timing(step.config, options)
-                         : engine == Engine::cycle    ? simulator::make_cycle(step.config, options)
-                                                      : simulator::make_systemc(step.config, options).value();
+  const simulator::EngineOptions options{.memory = simulator::parse_memory(memory).value(), .trace = engine == Engine::rtl};
+  const auto simulator = make(step.config, engine, options);
   std::vector<std::byte> image(step.dram_bytes);
   for (const bundle::Segment& segment : step.segments)
     std::copy(segment.bytes.begin(), segment.bytes.end(), image.begin() + static_cast<std::ptrdiff_t>(segment.address - step.dram_base));
@@ -133,13 +143,12 @@ Json measure(const bundle::AccelStep& step, const std::string& memory, Engine en
       cycles += simulator->timing()->cycles;
     }
   });
-  const auto rate = [&](double count) { return std::round(count / seconds * 1e-4) / 1e2; };
   return {{"memory", memory},
           {"engine", engine == Engine::time_alone ? "cycle, time alone" : simulator->name()},
           {"cycles", cycles},
           {"milliseconds", std::round(seconds * 1e5) / 1e2},
-          {"mcycles_per_s", rate(static_cast<double>(cycles))},
-          {"minsn_per_s", rate(static_cast<double>(step.program.size()))}};
+          {"mcycles_per_s", std::round(static_cast<double>(cycles) / seconds * 1e-4) / 1e2},
+          {"instructions_per_s", std::round(static_cast<double>(step.program.size()) / seconds)}};
 }
 
 }  // namespace
@@ -165,6 +174,15 @@ int main(int argc, char** argv) {
   for (const char* memory : {"ideal:latency=64,bytes=8", "bank:ddr4-2400", "bank:hbm2"}) rows.push_back(measure(*longest, memory, Engine::time_alone, runs));
   rows.push_back(measure(*longest, "ideal:latency=64,bytes=8", Engine::cycle, std::min(runs, 3)));
   if (simulator::find_systemc_engine()) rows.push_back(measure(*longest, "ideal:latency=64,bytes=8", Engine::systemc, std::min(runs, 3)));
+  if (simulator::find_rtl_model(options.hardware, false).ok()) {
+    const Json design = measure(*longest, "ideal:latency=64,bytes=8", Engine::rtl, 1);
+    for (Json& row : rows)
+      if (row["memory"] == design["memory"]) {
+        DOVETAIL_CHECK(row["cycles"] == design["cycles"], "the design takes other cycles than engine " + row["engine"].get<std::string>());
+        row["times_rtl"] = std::round(design["milliseconds"].get<double>() / row["milliseconds"].get<double>() * 10) / 10;
+      }
+    rows.push_back(design);
+  }
   std::puts(Json{{"benchmark", "cycle-accurate simulator"},
                  {"time", "processor time of one thread, median"},
                  {"runs", runs},
