@@ -72,7 +72,7 @@ void check_inputs(const OpDef& def, const Operands& operands, Diagnostics& error
 void check_attributes(const OpDef& def, const Operands& operands, Diagnostics& errors) {
   const std::vector<AttributeRule>& rules = def.signature.attributes;
   for (const auto& [attribute, value] : operands.node.attributes) {
-    const auto rule = std::find_if(rules.begin(), rules.end(), [&](const AttributeRule& row) { return row.name == attribute; });
+    const auto rule = std::find_if(rules.begin(), rules.end(), [&, &attribute = attribute](const AttributeRule& row) { return row.name == attribute; });
     if (rule == rules.end()) {
       errors.push_back(refuse(operands, fmt::format("attribute {} is unknown to this operator", attribute),
                               "remove the attribute, or teach compiler/ops its meaning"));
