@@ -250,7 +250,7 @@ bool injective(const std::vector<AccessBox>& accesses, const std::vector<const F
     VarMap renamed;
     bool known = true;
     for (const Expr& index : access.indices)
-      visit_exprs(index, [&](const Expr& e) {
+      visit_exprs(index, [&, &access = access](const Expr& e) {
         known &= !std::holds_alternative<LoadExpr>(e->node) && e->dtype == DType::int64;
         const auto* reference = std::get_if<VarRef>(&e->node);
         if (!reference || fixed.count(reference->var.get()) || renamed.count(reference->var.get())) return;

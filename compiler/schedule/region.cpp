@@ -95,7 +95,7 @@ Box touched_box(const std::vector<AccessBox>& accesses, const BufferNode& buffer
           outer_part.coefficients[var] = coefficient;
           continue;
         }
-        const auto loop = std::find_if(access.loops.begin(), access.loops.end(), [&](const For* l) { return l->var.get() == var; });
+        const auto loop = std::find_if(access.loops.begin(), access.loops.end(), [&, var = var](const For* l) { return l->var.get() == var; });
         if (loop == access.loops.end()) {
           exact = false;
           break;

@@ -168,7 +168,7 @@ std::optional<Operand> derive_operand(const Parameter& parameter, const Match& m
       }
       outer[d].constant = form->constant;
       for (const auto& [var, coefficient] : form->coefficients) {
-        const bool tensorized = std::any_of(loops.begin(), loops.end(), [&](const For* loop) { return loop->var.get() == var; });
+        const bool tensorized = std::any_of(loops.begin(), loops.end(), [&, var = var](const For* loop) { return loop->var.get() == var; });
         if (!tensorized) {
           outer[d].coefficients[var] = coefficient;
         } else if (const auto it = axis_of_loop.find(var); it != axis_of_loop.end()) {

@@ -78,7 +78,7 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
   for (const auto& [op, combine] : operations) {
     const Buffer d = acc.buffer("D"), a = acc.buffer("A"), s = acc.buffer("S");
     const std::string name = std::string("accel.") + op;
-    const Stmt body = nest(op, acc.axes(), [&](const std::vector<Expr>& i) { return store(d, i, combine(load(a, i), load(s, i))); });
+    const Stmt body = nest(op, acc.axes(), [&, &combine = combine](const std::vector<Expr>& i) { return store(d, i, combine(load(a, i), load(s, i))); });
     table.push_back({name,
                      {name, {{d, ParameterRole::output}, {a, ParameterRole::input}, {s, ParameterRole::input}}, {}, body},
                      {kAccScope, kAccScope, kAccScope},
@@ -86,7 +86,7 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
                      true});
     const Buffer di = acc.buffer("D"), ai = acc.buffer("A");
     const Var imm = make_var("imm", DType::int32);
-    const Stmt body_imm = nest(op, acc.axes(), [&](const std::vector<Expr>& i) { return store(di, i, combine(load(ai, i), ref(imm))); });
+    const Stmt body_imm = nest(op, acc.axes(), [&, &combine = combine](const std::vector<Expr>& i) { return store(di, i, combine(load(ai, i), ref(imm))); });
     table.push_back({name + "_imm",
                      {name + "_imm", {{di, ParameterRole::output}, {ai, ParameterRole::input}}, {}, body_imm},
                      {kAccScope, kAccScope},
