@@ -1,0 +1,165 @@
+// Whole models on every engine: the same tensors, bit for bit, and on the engines with a clock the same cycles, instruction by instruction. Small models in every
+// run; with DOVETAIL_TEST_SCALE all of them, on all the hardware that they are compiled for, and a table of what was compared.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+
+#include "compiler/export/onnx.h"
+#include "compiler/import/onnx.h"
+#include "compiler/pipeline.h"
+#include "compiler/quantize/quantize.h"
+#include "compiler/zoo/inputs.h"
+#include "compiler/zoo/zoo.h"
+#include "runtime/executor.h"
+#include "simulator/rtl/find.h"
+#include "simulator/systemc_engine.h"
+#include "simulator/trace/diff.h"
+#include "tests/e2e/models/compiled_forward.h"
+#include "tests/e2e/models/sample.h"
+
+namespace dovetail {
+namespace {
+
+using Values = std::map<std::string, NdArray>;
+
+struct Case {
+  const char* model;
+  int scale;  // from which DOVETAIL_TEST_SCALE on
+};
+// Of examples/digits, of the models beside the repository, and of the zoo.
+constexpr Case kDigits[] = {{"digits_int8", 1}, {"digits_int8_pow2", 1}};
+constexpr Case kModels[] = {{"kws_dscnn_int8", 1}, {"ad_autoencoder_int8", 1},      {"resnet8_int8", 1},           {"kws_dscnn_int8_qoperator", 2},
+                            {"vww96_int8", 1},     {"vww96_int8_qoperator", 2}, {"mobilenetv2_035_160_int8", 1}};
+constexpr Case kZoo[] = {{"resnet18", 2}};
+
+struct Ran {
+  runtime::RunResult result;
+  simulator::Trace trace;
+  double seconds = 0;
+};
+
+Ran run(const bundle::Bundle& bundle, const Values& inputs, const std::string& engine, const std::string& memory) {
+  const simulator::EngineOptions options{.memory = simulator::parse_memory(memory).value(), .trace = true};
+  auto executor = runtime::Executor::make(bundle, runtime::simulator_factory(engine, options).value());
+  if (!executor) FAIL(to_string(executor.errors()));
+  auto result = executor->run(inputs, {.keep_tensors = true});
+  if (!result) FAIL(engine << ": " << to_string(result.errors()));
+  Ran ran{.result = *std::move(result), .trace = {}};
+  for (const runtime::StepProfile& step : ran.result.steps) {
+    ran.trace.launches.insert(ran.trace.launches.end(), step.launches.begin(), step.launches.end());
+    if (step.target == "accel") ran.seconds += step.seconds;
+  }
+  return ran;
+}
+
+std::string difference(const Values& actual, const Values& expected) {
+  for (const auto& [name, array] : expected) {
+    const auto found = actual.find(name);
+    if (found == actual.end()) return name + " is missing";
+    if (!std::ranges::equal(found->second.bytes(), array.bytes())) return name + " differs";
+  }
+  return actual.size() == expected.size() ? "" : "there are more tensors";
+}
+
+// The design's engine where a model of the configuration was built.
+std::vector<std::string> engines_beside_cycle(const isa::HardwareConfig& config) {
+  std::vector<std::string> engines;
+  if (simulator::find_systemc_engine()) engines.emplace_back("systemc");
+  else test::skip("engine systemc: this build found no SystemC (libsystemc-dev)");
+  if (simulator::find_rtl_model(config, false).ok()) engines.emplace_back("rtl");
+  else test::skip("engine rtl: no model of " + config.name + " was built (verilator, DOVETAIL_RTL_CONFIGS)");
+  return engines;
+}
+
+void compare_engines(const std::string& name, const graph::Graph& model, const Values& inputs, const std::string& hardware, const std::vector<std::string>& memories) {
+  CompileOptions options;
+  options.hardware = isa::load_config(hardware).value();
+  const auto compiled = compile({model, {}}, options);
+  if (!compiled) FAIL(to_string(compiled.errors()));
+  const std::vector<std::string> engines = engines_beside_cycle(options.hardware);
+
+  const Ran functional = run(compiled->bundle, inputs, "functional", memories.front());
+  REQUIRE(functional.result.counters.macs > 0);
+  REQUIRE_FALSE(functional.result.outputs.empty());
+  for (const std::string& memory : memories) {
+    INFO(name << " on " << hardware << ", " << memory);
+    const Ran cycle = run(compiled->bundle, inputs, "cycle", memory);
+    CHECK(difference(cycle.result.tensors, functional.result.tensors) == "");
+    CHECK(cycle.result.counters == functional.result.counters);
+    std::size_t events = 0;
+    std::uint64_t cycles = 0;
+    for (const simulator::LaunchTrace& launch : cycle.trace.launches) {
+      events += launch.events.size();
+      cycles += launch.cycles;
+    }
+    REQUIRE(events > 0);
+    std::string times = fmt::format("{:<26} {:<12} {:<26} {:>9} instructions {:>11} cycles, seconds: functional {:.2f} cycle {:.2f}", name, hardware, memory, events,
+                                    cycles, functional.seconds, cycle.seconds);
+    for (const std::string& engine : engines) {
+      INFO(engine);
+      const Ran other = run(compiled->bundle, inputs, engine, memory);
+      CHECK(difference(other.result.tensors, functional.result.tensors) == "");
+      const auto first = simulator::first_difference(cycle.trace, other.trace);
+      CHECK((first ? fmt::format("launch {}, event {}: {}", first->launch, first->event.value_or(0), first->what) : "") == "");
+      CHECK((cycle.trace == other.trace));
+      times += fmt::format(" {} {:.2f}", engine, other.seconds);
+    }
+    if (test::test_scale() > 1) fmt::print("{}\n", times);
+    std::fflush(stdout);
+  }
+}
+
+graph::Graph import_file(const test::fs::path& file) {
+  auto imported = import::import_onnx_file(file);
+  if (!imported) FAIL(to_string(imported.errors()));
+  return imported->graph;
+}
+
+std::vector<std::string> memories() {
+  if (test::test_scale() < 2) return {"bank:ddr4-2400"};
+  return {"ideal:latency=64,bytes=8", "bank:ddr4-2400", "bank:lpddr4", "perturbed:seed=5"};
+}
+
+}  // namespace
+
+TEST_CASE("digits has the same tensors and the same cycles on every engine") {
+  const Case& each = GENERATE(from_range(std::begin(kDigits), std::end(kDigits)));
+  const std::string hardware = GENERATE("1x16x16-ext", "1x16x16");
+  const test::fs::path folder = test::fs::path(DOVETAIL_SOURCE_DIR) / "examples" / "digits";
+  const graph::Graph model = import_file(folder / (std::string(each.model) + ".onnx"));
+  const auto images = read_npy(folder / "test_images.npy");
+  REQUIRE(images.ok());
+  NdArray image(DType::float32, {1, 1, 8, 8});
+  for (std::int64_t i = 0; i < 64; ++i) image.set_double(i, images->as_double(i));
+  compare_engines(each.model, model, {{"image", image}}, hardware, memories());
+}
+
+TEST_CASE("trained int8 models have the same tensors and the same cycles on every engine") {
+  const Case& each = GENERATE(from_range(std::begin(kModels), std::end(kModels)));
+  const std::string hardware = GENERATE("1x16x16-ext", "1x16x16");
+  if (test::test_scale() < each.scale) return;
+  if (test::test_scale() < 2 && hardware == "1x16x16" && std::string(each.model) != "kws_dscnn_int8") return;
+  const test::fs::path file = test::model_file(each.model);
+  if (file.empty()) return;
+  const graph::Graph model = import_file(file);
+  compare_engines(each.model, model, test::read_arrays(test::samples_of(file).front(), model, model.inputs, "in"), hardware, memories());
+}
+
+TEST_CASE("a quantised ResNet-18 has the same tensors and the same cycles on every engine") {
+  const Case& each = GENERATE(from_range(std::begin(kZoo), std::end(kZoo)));
+  if (test::test_scale() < each.scale) {
+    test::skip("minutes of work: set DOVETAIL_TEST_SCALE to 2 or more");
+    return;
+  }
+  auto model = zoo::make(each.model, {});
+  REQUIRE(model.ok());
+  std::vector<quantize::Values> samples;
+  for (int i = 0; i < 2; ++i) samples.push_back(zoo::sample_inputs(model->graph, 1, i));
+  auto quantised = quantize::quantize(model->graph, samples, {}, test::compiled_forward());
+  if (!quantised) FAIL(to_string(quantised.errors()));
+  compare_engines(each.model, quantised->graph, zoo::sample_inputs(quantised->graph, 1, 100), "1x16x16-ext", {"ideal:latency=64,bytes=8", "bank:ddr4-2400"});
+}
+
+}  // namespace dovetail
