@@ -80,6 +80,12 @@ void end_instruction(Board& board, const Started& started, Cycle end) {
   board.last_end = std::max(board.last_end, end);
 }
 
+void count_memory(Board& board, isa::Queue unit, std::size_t instruction, Cycle wait, const MemorySplit& parts) {
+  const MemorySplit split = divide_wait(wait, parts);
+  board.waits->units[isa::index(unit)] += split;
+  board.waits->instructions[instruction] += split;
+}
+
 void count_waiting(Board& board, const Started& started, Cycle begin) {
   const isa::Queue unit = started.use.queue;
   const auto until = [&](Cycle end, UnitClass what) {

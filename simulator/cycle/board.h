@@ -38,6 +38,7 @@ struct Board {
 
   std::vector<TraceEvent>* events = nullptr;  // of each instruction; nullptr: not wanted
   std::array<std::array<std::uint64_t, kUnitClassNames.size()>, 3> classes{};
+  MemoryWaits* waits = nullptr;  // nullptr: not wanted
 
   void clear();
   void wake(Part part) { awake |= 1u << static_cast<unsigned>(part); }
@@ -68,6 +69,9 @@ Started start_head(Board& board, const Head& head, Cycle start, StallCause busy)
 // The first cycle in which all tokens that it pushes have room.
 Cycle push_room(const Board& board, isa::TokenUse use);
 void end_instruction(Board& board, const Started& started, Cycle end);
+
+// The instruction's unit waited so many cycles for a burst whose delay had these parts. Precondition: board.waits.
+void count_memory(Board& board, isa::Queue unit, std::size_t instruction, Cycle wait, const MemorySplit& parts);
 
 // Counts the cycles [begin, started.start] in which the unit had nothing else to do: by what its queue's head was waiting for.
 void count_waiting(Board& board, const Started& started, Cycle begin);

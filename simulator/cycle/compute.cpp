@@ -23,7 +23,7 @@ ComputeUnit::Kind ComputeUnit::kind_of(const isa::Instruction& instruction) {
 }
 
 void ComputeUnit::clear() {
-  port_.clear(static_cast<std::uint64_t>(board_.config.outstanding_beats));
+  port_.clear(static_cast<std::uint64_t>(board_.config.outstanding_beats), board_.waits != nullptr);
   in_flight_.clear();
   ends_.clear();
   kind_ = Kind::serial;
@@ -80,8 +80,8 @@ void ComputeUnit::begin_serial(const isa::Instruction& instruction, Cycle start)
 
 bool ComputeUnit::drain() {
   if (in_flight_.empty() || in_flight_.back().complete != kUnknown) return false;
-  if (!drain_.advance(port_)) return false;
   InFlight& at = in_flight_.back();
+  if (!drain_.advance(port_, board_, isa::Queue::compute, at.started.instruction)) return false;
   at.complete = drain_.has_slots() ? drain_.next_slot() - 1 + value(kSlotToEnd) : at.started.start + value(kStartToStep);
   board_.cycles(isa::Queue::compute, UnitClass::work) += drain_.slots();
   board_.cycles(isa::Queue::compute, UnitClass::memory) += drain_.waited();

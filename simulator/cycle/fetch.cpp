@@ -12,19 +12,22 @@ Fetch::Fetch(Board& board)
       instructions_per_beat_(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(board.config.bus_bytes / board.config.instruction_bytes()))) {}
 
 void Fetch::clear(std::uint64_t program_address) {
-  port_.clear(static_cast<std::uint64_t>(board_.config.outstanding_beats));
+  port_.clear(static_cast<std::uint64_t>(board_.config.outstanding_beats), board_.waits != nullptr);
   next_ = 0;
   beats_of_next_ = beat_of_burst_ = slots_of_beat_ = 0;
   next_slot_ = 0;
+  counted_burst_ = false;
   port_.request(Bursts(board_.bus, program_address, board_.program.size(), static_cast<std::uint64_t>(board_.config.instruction_bytes())),
                 static_cast<Cycle>(kLaunchToRequest.value));
 }
 
 // The slot that completes an instruction, in `slot` or as soon as its queue has room. False: nobody knows yet when.
 bool Fetch::issue(Cycle slot) {
-  CommandQueueTimes& queue = board_.queues[isa::index(board_.routes.of(board_.program[next_]).use.queue)];
+  const std::size_t unit = isa::index(board_.routes.of(board_.program[next_]).use.queue);
+  CommandQueueTimes& queue = board_.queues[unit];
   const Cycle cycle = std::max(slot, queue.room());
   if (cycle == kUnknown) return false;
+  if (board_.waits != nullptr) board_.waits->fetch.queue_full[unit] += cycle - slot;
   queue.enter({next_, cycle});
   board_.wake(board_.routes.of(board_.program[next_]).use.queue);
   ++next_;
@@ -37,6 +40,11 @@ void Fetch::advance() {
     const std::uint64_t beats = at->burst.beats;
     const std::uint64_t first_slots = at->burst.first_slots, slots = at->burst.slots;
     const Cycle usable = at->first_beat + static_cast<Cycle>(kBeatToSlot.value);
+    if (board_.waits != nullptr && !counted_burst_) {
+      // Within a burst a slot never waits for its beat.
+      if (next_slot_ < usable) board_.waits->fetch.memory += divide_wait(usable - next_slot_, port_.delay());
+      counted_burst_ = true;
+    }
     while (beat_of_burst_ < beats) {
       const Cycle slot = std::max(next_slot_, usable + beat_of_burst_);
       if (beats_per_instruction_ > 1 && beats_of_next_ + 1 < beats_per_instruction_) {
@@ -58,7 +66,14 @@ void Fetch::advance() {
       port_.use_beat(next_slot_ - 1);
     }
     beat_of_burst_ = 0;
+    counted_burst_ = false;
   }
+}
+
+void Fetch::finish(Cycle cycles) {
+  FetchTime& time = board_.waits->fetch;
+  time.issue = next_slot_ - time.total();
+  time.done = cycles - next_slot_;
 }
 
 }  // namespace dovetail::simulator

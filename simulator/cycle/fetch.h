@@ -19,6 +19,8 @@ class Fetch {
   // Issues what has arrived and has room.
   void advance();
   bool done() const { return next_ == board_.program.size(); }
+  // Precondition: board.waits.
+  void finish(Cycle cycles);
 
  private:
   bool issue(Cycle slot);
@@ -31,6 +33,7 @@ class Fetch {
   std::uint64_t beat_of_burst_ = 0;
   std::uint64_t slots_of_beat_ = 0;
   Cycle next_slot_ = 0;
+  bool counted_burst_ = false;  // the wait for the burst at hand
 };
 
 }  // namespace dovetail::simulator

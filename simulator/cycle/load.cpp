@@ -13,13 +13,14 @@ void Drain::begin(Cycle first_slot, bool has_bursts, std::uint64_t tail_pads) {
   slots_ = waited_ = 0;
 }
 
-bool Drain::advance(ReadPort& port) {
+bool Drain::advance(ReadPort& port, Board& board, isa::Queue unit, std::size_t instruction) {
   while (bursts_left_) {
     const ReadPort::Granted* at = port.arrived();
     if (at == nullptr) return false;
     const Burst& burst = at->burst;
     next_slot_ += burst.pads;
     const Cycle begin = std::max(next_slot_, at->first_beat + static_cast<Cycle>(kBeatToSlot.value));
+    if (begin != next_slot_ && port.explains()) count_memory(board, unit, instruction, begin - next_slot_, port.delay());
     waited_ += begin - next_slot_;
     slots_ += burst.pads + burst.slots;
     next_slot_ = begin + burst.slots;
@@ -33,7 +34,7 @@ bool Drain::advance(ReadPort& port) {
 }
 
 void LoadUnit::clear() {
-  port_.clear(static_cast<std::uint64_t>(board_.config.outstanding_beats));
+  port_.clear(static_cast<std::uint64_t>(board_.config.outstanding_beats), board_.waits != nullptr);
   waiting_.clear();
   takes_.clear();
   draining_ = false;
@@ -79,7 +80,7 @@ bool LoadUnit::drain() {
     draining_ = true;
     return true;
   }
-  if (!drain_.advance(port_)) return false;
+  if (!drain_.advance(port_, board_, isa::Queue::load, at.started.instruction)) return false;
   const Cycle complete = drain_.has_slots() ? drain_.next_slot() - 1 + static_cast<Cycle>(kSlotToEnd.value) : drain_.next_slot();
   const Cycle room = push_room(board_, at.started.use);
   if (room == kUnknown) return false;

@@ -14,8 +14,8 @@ class Drain {
  public:
   // The first slot is not before `first_slot`.
   void begin(Cycle first_slot, bool has_bursts, std::uint64_t tail_pads);
-  // False: a burst is not on its way yet. True: all slots are over.
-  bool advance(ReadPort& port);
+  // False: a burst is not on its way yet. True: all slots are over. `instruction` of the unit waits where beats are late.
+  bool advance(ReadPort& port, Board& board, isa::Queue unit, std::size_t instruction);
 
   bool has_slots() const { return slots_ != 0; }
   Cycle next_slot() const { return next_slot_; }

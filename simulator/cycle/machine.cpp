@@ -29,13 +29,16 @@ void Machine::begin(Launch launch) {
     for (std::size_t i = 0; i < events_.size(); ++i) events_[i].instruction = launch_.first_index + i;
   }
   board_.events = launch_.trace ? &events_ : nullptr;
+  waits_ = {};
+  if (launch_.trace) waits_.instructions.resize(launch_.program.size());
+  board_.waits = launch_.trace ? &waits_ : nullptr;
   fetch_.clear(launch_.program_address);
   load_.clear();
   compute_.clear();
   store_.clear();
   address_ = {};
   arbiter_free_ = 0;
-  write_from_ = kUnknown;
+  write_from_ = write_shown_ = kUnknown;
 }
 
 // Lets every part go as far as what is known allows.
@@ -85,6 +88,11 @@ void Machine::read() {
     address_.from = answer.cycle;
     return;
   }
+  if (board_.waits != nullptr) {
+    waits_.traffic.add_read(answer.cycle, address_.burst.beats);
+    address_.port->explain(cycle - address_.shown, memory_.explain(Direction::read));
+    for (ReadPort* port : {&fetch_.port(), &compute_.port(), &load_.port()}) port->note_refused(address_.shown, cycle);
+  }
   address_.port->accepted(answer.cycle);
   board_.wake(address_.part);
   address_.port = nullptr;
@@ -96,10 +104,15 @@ void Machine::write() {
   const Burst& burst = store_.written();
   const Answer answer = memory_.accept(cycle, Direction::write, burst.address, burst.beats);
   if (!answer.accepted) {
+    if (write_shown_ == kUnknown) write_shown_ = cycle;
     write_from_ = answer.cycle;
     return;
   }
-  write_from_ = kUnknown;
+  if (board_.waits != nullptr) {
+    waits_.traffic.add_written(cycle + static_cast<Cycle>(isa::spec::kAddressToData.value), burst.beats);
+    store_.explain(write_shown_ == kUnknown ? 0 : cycle - write_shown_, memory_.explain(Direction::write));
+  }
+  write_from_ = write_shown_ = kUnknown;
   store_.accepted(cycle, answer.cycle);
 }
 
@@ -114,7 +127,8 @@ void Machine::grant() {
     address_ = {.port = candidate.port,
                 .part = candidate.part,
                 .burst = candidate.port->asked(),
-                .from = cycle + static_cast<Cycle>(isa::spec::kGrantToAddress.value)};
+                .from = cycle + static_cast<Cycle>(isa::spec::kGrantToAddress.value),
+                .shown = cycle + static_cast<Cycle>(isa::spec::kGrantToAddress.value)};
     candidate.port->grant(cycle);
     board_.wake(candidate.part);
     return;
@@ -133,6 +147,10 @@ LaunchTrace Machine::result() {
   store_.finish(trace.cycles);
   trace.classes = board_.classes;
   trace.events = std::move(events_);
+  if (board_.waits != nullptr) {
+    fetch_.finish(trace.cycles);
+    trace.waits = std::move(waits_);
+  }
   return trace;
 }
 

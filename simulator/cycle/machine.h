@@ -55,7 +55,8 @@ class Machine {
     ReadPort* port = nullptr;
     Part part = Part::fetch;
     Burst burst;
-    Cycle from = 0;  // ARVALID
+    Cycle from = 0;   // the next attempt
+    Cycle shown = 0;  // ARVALID
   };
   void settle();
   void read();
@@ -73,8 +74,10 @@ class Machine {
   StoreUnit store_;
   Launch launch_;
   std::vector<TraceEvent> events_;
+  MemoryWaits waits_;
   Address address_;
   Cycle arbiter_free_ = 0;
+  Cycle write_shown_ = kUnknown;  // AWVALID of the burst at AW; kUnknown: not refused yet
   Cycle write_from_ = kUnknown;  // the next attempt of the burst at AW; kUnknown: as the store unit says
 };
 

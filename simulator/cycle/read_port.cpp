@@ -4,9 +4,15 @@
 
 namespace dovetail::simulator {
 
-void ReadPort::clear(std::uint64_t buffer_beats) {
+void ReadPort::clear(std::uint64_t buffer_beats, bool explain) {
   *this = {};
   buffer_beats_ = buffer_beats;
+  explain_ = explain;
+}
+
+void ReadPort::explain(Cycle refused, MemorySplit memory) {
+  memory[MemoryCause::full] += refused;
+  delays_[accepted_] += memory;
 }
 
 void ReadPort::request(const Bursts& bursts, Cycle cycle) {
@@ -21,6 +27,12 @@ void ReadPort::request(const Bursts& bursts, Cycle cycle) {
 void ReadPort::grant(Cycle cycle) {
   beats_granted_ += next_.beats;
   granted_.push({next_, kUnknown});
+  if (explain_) {
+    MemorySplit& delay = delays_.push({});
+    delay[MemoryCause::full] = refused_while_asking_;
+    delay[MemoryCause::arbitration] = cycle - asks_from_ - refused_while_asking_;
+    refused_while_asking_ = 0;
+  }
   if (bursts_.more()) {
     next_ = bursts_.next();
     asks_after_ = cycle + 1;
@@ -55,6 +67,7 @@ void ReadPort::use(Cycle begin) {
   runs_.push({beats_used_, begin, burst});
   beats_used_ += burst.beats;
   granted_.drop_before(++used_);
+  if (explain_) delays_.drop_before(used_);
   if (asking_ && asks_from_ == kUnknown) find_room();
 }
 
@@ -70,6 +83,7 @@ void ReadPort::use_beat(Cycle last_slot) {
   if (++beats_of_burst_used_ == granted_[used_].burst.beats) {
     beats_of_burst_used_ = 0;
     granted_.drop_before(++used_);
+    if (explain_) delays_.drop_before(used_);
   }
   if (asking_ && asks_from_ == kUnknown) find_room();
 }

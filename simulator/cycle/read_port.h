@@ -2,11 +2,13 @@
 // as the buffer has room, and keeps those granted until they are used.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "simulator/cycle/bursts.h"
 #include "simulator/cycle/queues.h"
 #include "simulator/cycle/window.h"
+#include "simulator/memory/delay.h"
 
 namespace dovetail::simulator {
 
@@ -17,7 +19,8 @@ class ReadPort {
     Cycle first_beat = kUnknown;  // its R handshake
   };
 
-  void clear(std::uint64_t buffer_beats);
+  // `explain`: keep what each burst's delay was for.
+  void clear(std::uint64_t buffer_beats, bool explain);
 
   // Requests go out from `cycle` on. Precondition: idle().
   void request(const Bursts& bursts, Cycle cycle);
@@ -31,6 +34,17 @@ class ReadPort {
   const Burst& asked() const { return next_; }
   void grant(Cycle cycle);
   void accepted(Cycle first_beat) { granted_[accepted_++].first_beat = first_beat; }
+
+  // Before accepted(), where delays are explained: the burst stood at the port from its grant on, was refused in `refused` cycles, and the memory divided
+  // the rest so.
+  bool explains() const { return explain_; }
+  void explain(Cycle refused, MemorySplit memory);
+  // Another's burst was refused in these cycles: while this one asks, it waits for that.
+  void note_refused(Cycle begin, Cycle end) {
+    if (asks_from_ < end) refused_while_asking_ += end - std::max(begin, asks_from_);
+  }
+  // Of the oldest burst that is not used. Precondition: explains() and arrived().
+  const MemorySplit& delay() const { return delays_[used_]; }
 
   // The oldest burst that is not used, if its beats are on their way.
   const Granted* arrived() const { return used_ < accepted_ ? &granted_[used_] : nullptr; }
@@ -58,6 +72,10 @@ class ReadPort {
   std::uint64_t beats_granted_ = 0, beats_used_ = 0;
   std::uint32_t beats_of_burst_used_ = 0;
   Window<Run> runs_;
+
+  bool explain_ = false;
+  Cycle refused_while_asking_ = 0;
+  Window<MemorySplit> delays_;  // of granted bursts, as granted_ numbers them; the memory's part comes with the acceptance
 };
 
 }  // namespace dovetail::simulator

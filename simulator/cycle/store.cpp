@@ -60,7 +60,16 @@ bool StoreUnit::fill() {
         const std::uint64_t sent = number - places;
         while (!written_.empty() && written_.front().first_beat + written_.front().beats <= sent) written_.pop_front();
         if (written_.empty()) return false;
-        slot = std::max(slot, written_.front().first_cycle + (sent - written_.front().first_beat) + 1);
+        const Written& before = written_.front();
+        const Cycle free = before.first_cycle + (sent - before.first_beat) + 1;
+        if (slot < free) {
+          if (board_.waits != nullptr) {
+            MemorySplit parts = before.before;
+            parts[MemoryCause::bandwidth] += free - before.first_cycle;
+            count_memory(board_, isa::Queue::store, started_.instruction, free - slot, parts);
+          }
+          slot = free;
+        }
       }
       next_slot_ = slot + burst_.slots_through(beat_) - (beat_ == 0 ? 0 : burst_.slots_through(beat_ - 1));
     }
@@ -78,12 +87,22 @@ bool StoreUnit::fill() {
 
 void StoreUnit::take() {
   if (writes_from_ != kUnknown || ready_.empty()) return;
-  writes_from_ = std::max(ready_.front().to_writer, last_data_) + value(kWriterToAddress);
+  taken_ = std::max(ready_.front().to_writer, last_data_);
+  writes_from_ = taken_ + value(kWriterToAddress);
+}
+
+// The data path of the port is at work while the burst before sends its beats.
+void StoreUnit::explain(Cycle refused, const MemorySplit& memory) {
+  before_ = {};
+  before_[MemoryCause::bandwidth] = taken_ - ready_.front().to_writer;
+  before_[MemoryCause::full] = refused;
+  delay_ = memory;
+  delay_ += before_;
 }
 
 void StoreUnit::accepted(Cycle cycle, Cycle response) {
   const std::uint64_t beats = ready_.front().burst.beats;
-  written_.push({beats_written_, beats, cycle + value(kAddressToData)});
+  written_.push({beats_written_, beats, cycle + value(kAddressToData), before_});
   beats_written_ += beats;
   last_data_ = cycle + value(kAddressToData) + beats - 1;
   last_response_ = response;
@@ -109,6 +128,7 @@ bool StoreUnit::end() {
   }
   board_.cycles(unit, UnitClass::work) += slots_;
   board_.cycles(unit, UnitClass::memory) += complete - (started_.start + 1) - slots_;
+  if (board_.waits != nullptr && complete > next_slot_) count_memory(board_, unit, started_.instruction, complete - next_slot_, delay_);
   board_.cycles(unit, UnitClass::push) += end - complete;
   board_.cycles(unit, UnitClass::pipeline) += 2;  // start and end
   counted_ = end + 1;

@@ -20,6 +20,8 @@ class StoreUnit {
   Cycle writes_from() const { return writes_from_; }
   const Burst& written() const { return ready_.front().burst; }
   void accepted(Cycle cycle, Cycle response);
+  // Before accepted(), where delays are explained.
+  void explain(Cycle refused, const MemorySplit& memory);
 
  private:
   struct Ready {
@@ -29,6 +31,7 @@ class StoreUnit {
   struct Written {
     std::uint64_t first_beat = 0, beats = 0;  // of the instruction
     Cycle first_cycle = 0;                    // its W handshake
+    MemorySplit before;                       // what its way to AW was for, from its readiness on; where delays are explained
   };
   bool start();
   bool fill();
@@ -51,8 +54,10 @@ class StoreUnit {
   std::uint64_t beats_written_ = 0;  // of the instruction, accepted
   std::uint64_t unanswered_ = 0;  // bursts that are not accepted
   Cycle writes_from_ = kUnknown;
+  Cycle taken_ = 0;             // the writer has the burst that writes_from_ tells of
   Cycle last_data_ = 0;         // last W beat
   Cycle last_response_ = 0;
+  MemorySplit before_, delay_;  // of the burst accepted last: until its acceptance, and until its response
   bool has_ended_ = false;
   Cycle last_end_ = 0, counted_ = 0;
 };

@@ -87,11 +87,12 @@ void BankModel::refresh(Rank& rank, const Place& place) {
   }
   log(DramCommand::Kind::refresh, start, place);
   for (Bank& bank : rank.banks) bank.activate = start + dram.rfc;
+  rank.refreshed = start + dram.rfc;
   rank.refresh += dram.refi;
   ++statistics_.refreshes;
 }
 
-BankModel::Clock BankModel::access(std::uint64_t address, Direction direction, Clock arrival) {
+BankModel::Way BankModel::access(std::uint64_t address, Direction direction, Clock arrival) {
   const DramStandard& dram = spec_.standard;
   const Place at = place(address);
   Channel& channel = channels_[at.channel];
@@ -126,6 +127,7 @@ BankModel::Clock BankModel::access(std::uint64_t address, Direction direction, C
 
   const bool read = direction == Direction::read;
   const Clock latency = read ? dram.cl : dram.cwl;
+  const Clock open = bank.column;
   Clock column = std::max({arrival, bank.column, channel.column, group.column});
   column = read ? std::max({column, rank.read_after_write, group.read_after_write}) : std::max(column, channel.write_after_read);
   const bool same_rank = channel.last_rank < 0 || channel.last_rank == static_cast<std::int64_t>(at.rank);
@@ -145,7 +147,7 @@ BankModel::Clock BankModel::access(std::uint64_t address, Direction direction, C
     group.read_after_write = end + dram.wtr_l;
     bank.precharge = std::max(bank.precharge, end + dram.wr);
   }
-  return end;
+  return {.arrival = arrival, .refreshed = rank.refreshed, .open = open, .end = end};
 }
 
 Answer BankModel::accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) {
@@ -162,21 +164,44 @@ Answer BankModel::accept(Cycle cycle, Direction direction, std::uint64_t address
     // The beats that lie in this access, at least in part.
     const std::uint64_t first = at <= address ? 0 : (at - address) / bus_bytes_;
     const std::uint64_t last = (std::min(at + size, end_address) - 1 - address) / bus_bytes_;
-    if (read) {
-      const Cycle data = cycle_of(access(at, direction, clock_of(cycle + controller))) + controller;
-      // With a beat of several accesses the last of them decides: it asks for the same beat again, later.
-      result = std::max(result, data - std::min(data, Cycle{first}));
-    } else {
-      const Clock end = access(at, direction, clock_of(cycle + 2 + last + controller));
-      result = std::max(result, cycle_of(end) + controller);
-    }
+    const Way made = access(at, direction, clock_of(cycle + controller + (read ? 0 : 2 + last)));
+    const Cycle data = cycle_of(made.end) + controller;
+    // With a beat of several accesses the last of them decides: it asks for the same beat again, later.
+    const Cycle possible = read ? data - std::min(data, Cycle{first}) : data;
+    if (possible >= result || at <= address) explained_[way].access = made;
+    result = std::max(result, possible);
   }
   (read ? statistics_.read_bursts : statistics_.write_bursts) += 1;
   (read ? statistics_.read_bytes : statistics_.write_bytes) += beats * bus_bytes_;
   if (!read) result = std::max(result, last_[way] + 1);
+  explained_[way].cycle = cycle;
+  explained_[way].answer = result;
   last_[way] = read ? result + beats - 1 : result;
   outstanding_[way].add(last_[way]);
   return {true, result};
+}
+
+// By the access that decided: latency is what an idle memory with the row open takes, and the row and the refresh what they kept the column command waiting; all
+// else is the work of earlier accesses, those of the same burst included.
+MemorySplit BankModel::explain(Direction direction) const {
+  const Last& last = explained_[static_cast<std::size_t>(direction)];
+  const DramStandard& dram = spec_.standard;
+  const auto controller = static_cast<Cycle>(spec_.controller_cycles);
+  const Clock arrival = clock_of(last.cycle + controller);
+  const Cycle idle = cycle_of(arrival + (direction == Direction::read ? dram.cl : dram.cwl) + dram.access_clocks) + controller;
+  const Clock refreshed = std::max(last.access.arrival, last.access.refreshed), open = std::max(refreshed, last.access.open);
+
+  MemorySplit split;
+  Cycle left = last.answer - last.cycle;
+  const auto take = [&](MemoryCause cause, Cycle cycles) {
+    split[cause] = std::min(left, cycles);
+    left -= split[cause];
+  };
+  take(MemoryCause::latency, idle - last.cycle);
+  take(MemoryCause::refresh, cycle_of(refreshed) - cycle_of(last.access.arrival));
+  take(MemoryCause::row_miss, cycle_of(open) - cycle_of(refreshed));
+  take(MemoryCause::bandwidth, left);
+  return split;
 }
 
 }  // namespace dovetail::simulator

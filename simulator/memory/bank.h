@@ -22,6 +22,7 @@ class BankModel final : public Memory {
   BankModel(const BankMemory& spec, std::int64_t bus_bytes);
 
   Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) override;
+  MemorySplit explain(Direction direction) const override;
   void reset() override;
   MemoryStatistics statistics() const override { return statistics_; }
 
@@ -43,6 +44,7 @@ class BankModel final : public Memory {
     std::vector<Group> groups;
     std::vector<Bank> banks;  // by group, then bank
     Clock activate = 0, read_after_write = 0, refresh = 0;
+    Clock refreshed = 0;      // the last refresh keeps banks closed until here
     std::array<Clock, 4> activates{};  // the last four, oldest at next_activate
     std::size_t next_activate = 0;
   };
@@ -58,12 +60,21 @@ class BankModel final : public Memory {
     std::int64_t row;
   };
 
+  // An access's way to its column command: no refresh is in its way from `refreshed` on, its row is open from `open` on.
+  struct Way {
+    Clock arrival = 0, refreshed = 0, open = 0, end = 0;  // end: the clock after the last on the data bus
+  };
+  // The last burst of a direction, with the access that decided when it is done.
+  struct Last {
+    Way access;
+    Cycle cycle = 0, answer = 0;
+  };
+
   Place place(std::uint64_t address) const;
   Clock clock_of(Cycle cycle) const;
   Cycle cycle_of(Clock clock) const;
   void refresh(Rank& rank, const Place& place);
-  // The clock after the last on the data bus.
-  Clock access(std::uint64_t address, Direction direction, Clock arrival);
+  Way access(std::uint64_t address, Direction direction, Clock arrival);
   void log(DramCommand::Kind kind, Clock clock, const Place& place);
 
   BankMemory spec_;
@@ -72,6 +83,7 @@ class BankModel final : public Memory {
   std::vector<Channel> channels_;
   std::array<Outstanding, 2> outstanding_;
   std::array<Cycle, 2> last_{};  // last beat, last response
+  std::array<Last, 2> explained_{};
   MemoryStatistics statistics_;
   std::vector<DramCommand>* commands_ = nullptr;
 };

@@ -33,6 +33,8 @@ Answer IdealModel::take(Cycle cycle, Direction direction, std::uint32_t beats, C
     way.free = std::max(cycle + latency_ + more_latency, way.free) + time;
     way.last = way.free - 1;
     way.outstanding.add(way.last);
+    way.delay = way.free - beats - cycle;
+    way.alone = latency_ + more_latency;
     return {true, way.free - beats};
   }
   ++statistics_.write_bursts;
@@ -40,7 +42,18 @@ Answer IdealModel::take(Cycle cycle, Direction direction, std::uint32_t beats, C
   way.free = std::max(cycle + 1, way.free) + time;
   way.last = std::max(way.free - 1 + latency_ + more_latency, way.last + 1);
   way.outstanding.add(way.last);
+  way.delay = way.last - cycle;
+  way.alone = latency_ + more_latency;
   return {true, way.last};
+}
+
+// Of a write, the transfer of its beats is bandwidth too.
+MemorySplit IdealModel::explain(Direction direction) const {
+  const Way& way = this->way(direction);
+  MemorySplit split;
+  split[MemoryCause::latency] = way.alone;
+  split[MemoryCause::bandwidth] = way.delay - way.alone;
+  return split;
 }
 
 std::uint64_t PerturbedModel::draw(Direction direction, std::uint64_t salt, std::uint64_t bound) const {

@@ -13,6 +13,7 @@ class IdealModel : public Memory {
   IdealModel(const IdealMemory& spec, std::int64_t bus_bytes);
 
   Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) override;
+  MemorySplit explain(Direction direction) const override;
   void reset() override;
   MemoryStatistics statistics() const override { return statistics_; }
 
@@ -26,6 +27,7 @@ class IdealModel : public Memory {
     Outstanding outstanding;
     Cycle free = 0;  // the first cycle in which the data path is
     Cycle last = 0;  // the last beat or response so far
+    Cycle delay = 0, alone = 0;  // of the last burst: to its answer, and what that would have been without earlier ones and at the full width
   };
   Way& way(Direction direction) { return ways_[static_cast<std::size_t>(direction)]; }
   const Way& way(Direction direction) const { return ways_[static_cast<std::size_t>(direction)]; }

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "base/result.h"
+#include "simulator/memory/delay.h"
 #include "simulator/memory/dram_standard.h"
 
 namespace dovetail::simulator {
@@ -40,6 +41,10 @@ class Memory {
   // again too early, or not asking in between, changes nothing. `address` is that of the first beat, a multiple of the beat.
   // Preconditions: beats > 0; the burst lies within 4 KiB.
   virtual Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) = 0;
+
+  // What the time from the acceptance of the direction's last burst to the answer's cycle was for: latency, bandwidth, row_miss and refresh, which sum to it.
+  // Costs nothing unless it is asked. Precondition: one has been accepted since the last reset.
+  virtual MemorySplit explain(Direction direction) const = 0;
 
   // As at cycle 0 of a launch. Statistics go on.
   virtual void reset() = 0;

@@ -79,18 +79,23 @@ Answer Accelerator::Port::accept(Cycle cycle, Direction direction, std::uint64_t
   owner_.memory->b_transport(transaction, delay);
   transaction.clear_extension(&extension);
 
+  MemorySplit& delayed = delays_[static_cast<std::size_t>(direction)];
   if (extension.answered) {
     if (!extension.answer.accepted) return {false, extension.answer.cycle - owner_.origin_};
+    delayed = extension.delay;
     return {true, extension.answer.cycle - owner_.origin_};
   }
   // All of the burst has passed after the delay, in whole cycles.
   const auto passed = static_cast<Cycle>(std::ceil(delay / owner_.options_.clock_period));
+  delayed = {};
   if (direction == Direction::read) {
     const Cycle first = std::max(cycle + std::max<Cycle>(1, passed >= beats ? passed - beats + 1 : 1), last_read_ + 1);
     last_read_ = first + beats - 1;
+    delayed[MemoryCause::latency] = first - cycle;
     return {true, first};
   }
   last_write_ = std::max({cycle + beats + 1, cycle + passed, last_write_ + 1});
+  delayed[MemoryCause::latency] = last_write_ - cycle;
   return {true, last_write_};
 }
 

@@ -2,6 +2,7 @@
 // line. The timing core is that of `cycle`; docs/systemc.md tells how time and values pass through the sockets.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -48,6 +49,7 @@ class Accelerator : public sc_core::sc_module {
    public:
     explicit Port(Accelerator& owner) : owner_(owner) {}
     Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) override;
+    MemorySplit explain(Direction direction) const override { return delays_[static_cast<std::size_t>(direction)]; }
     void reset() override { last_read_ = last_write_ = 0; }
     MemoryStatistics statistics() const override { return {}; }
 
@@ -55,6 +57,7 @@ class Accelerator : public sc_core::sc_module {
     Accelerator& owner_;
     std::vector<unsigned char> data_, enables_;
     Cycle last_read_ = 0, last_write_ = 0;
+    std::array<MemorySplit, 2> delays_;
   };
 
   void access_register(tlm::tlm_generic_payload& transaction, sc_core::sc_time& delay);

@@ -15,6 +15,7 @@ struct BurstExtension final : tlm::tlm_extension<BurstExtension> {
   std::uint32_t beats = 0;
   bool answered = false;
   Answer answer;
+  MemorySplit delay;  // of an accepted burst: Memory::explain()
 
   tlm::tlm_extension_base* clone() const override { return new BurstExtension(*this); }
   void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const BurstExtension&>(other); }

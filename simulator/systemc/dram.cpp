@@ -40,6 +40,7 @@ void DramModule::transport(int requester, tlm::tlm_generic_payload& transaction,
   if (burst != nullptr) {
     burst->answer = ask(requester, *burst, transaction.get_address());
     burst->answered = true;
+    if (burst->answer.accepted) burst->delay = model_->explain(burst->direction);
     // Whole beats may reach over the ends of memory.
     if (burst->answer.accepted) move(transaction);
   } else if (!move(transaction)) {

@@ -56,6 +56,13 @@ std::optional<TraceDifference> first_difference(const Trace& a, const Trace& b) 
     for (const isa::Queue unit : kUnits)
       for (std::size_t c = 0; c < kUnitClassNames.size(); ++c)
         tell(what, fmt::format("{} cycles of {}", isa::name(unit), kUnitClassNames[c]), one.classes[isa::index(unit)][c], other.classes[isa::index(unit)][c]);
+    if (one.waits && other.waits && *one.waits != *other.waits) {
+      for (const isa::Queue unit : kUnits)
+        for (std::size_t c = 0; c < kMemoryCauseNames.size(); ++c)
+          tell(what, fmt::format("{} cycles of memory, {}", isa::name(unit), kMemoryCauseNames[c]), one.waits->units[isa::index(unit)].cycles[c],
+               other.waits->units[isa::index(unit)].cycles[c]);
+      if (what.empty()) what = one.waits->fetch != other.waits->fetch ? "what fetch did in its cycles" : "what instructions waited for at the memory";
+    }
     if (!what.empty()) return TraceDifference{l, std::nullopt, what};
   }
   if (a.launches.size() != b.launches.size())

@@ -16,7 +16,7 @@ struct TraceDifference {
 };
 
 // Of all instructions that differ, the one that does so first in time: its causes lie in what is equal. `source` and `cause` do not count while all cycles are
-// equal. Empty: the traces are equal.
+// equal; waits for memory, where both traces know them. Empty: the traces are equal.
 std::optional<TraceDifference> first_difference(const Trace& a, const Trace& b);
 
 // The instruction with `around` others of each unit that end around its time, in one trace. Precondition: difference.event lies within the launch.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "isa/verify/token_machine.h"
@@ -30,7 +31,74 @@ StallCause cause_of(const std::string& name) {
   return static_cast<StallCause>(found - kStallCauseNames.begin());
 }
 
+MemorySplit split_of(const Json& json) {
+  MemorySplit split;
+  for (std::size_t c = 0; c < split.cycles.size(); ++c) split.cycles[c] = json.at(std::string(kMemoryCauseNames[c])).get<std::uint64_t>();
+  return split;
+}
+
+Json waits_json(const MemoryWaits& waits) {
+  Json json{{"fetch", to_json(waits.fetch)}}, instructions = Json::array();
+  for (const isa::Queue unit : kUnits) json[std::string(isa::name(unit))] = to_json(waits.units[isa::index(unit)]);
+  for (std::size_t i = 0; i < waits.instructions.size(); ++i) {
+    if (waits.instructions[i] == MemorySplit{}) continue;
+    Json row = Json::array({i});
+    for (const std::uint64_t cycles : waits.instructions[i].cycles) row.push_back(cycles);
+    instructions.push_back(std::move(row));
+  }
+  json["instructions"] = std::move(instructions);
+  json["traffic"] = {{"window", std::uint64_t{1} << waits.traffic.window_log2}, {"read", waits.traffic.read}, {"written", waits.traffic.written}};
+  return json;
+}
+
+// A window is a power of two.
+int log2_of(std::uint64_t window) {
+  if (!std::has_single_bit(window)) throw Malformed{fmt::format("a window of {} cycles, which is no power of two", window)};
+  return std::countr_zero(window);
+}
+
+MemoryWaits waits_of(const Json& json, std::size_t events) {
+  MemoryWaits waits;
+  for (const isa::Queue unit : kUnits) waits.units[isa::index(unit)] = split_of(json.at(std::string(isa::name(unit))));
+  const Json& fetch = json.at("fetch");
+  waits.fetch.issue = fetch.at("issue").get<std::uint64_t>();
+  waits.fetch.memory = split_of(fetch.at("memory"));
+  for (const isa::Queue unit : kUnits) waits.fetch.queue_full[isa::index(unit)] = fetch.at("queue_full").at(std::string(isa::name(unit))).get<std::uint64_t>();
+  waits.fetch.done = fetch.at("done").get<std::uint64_t>();
+  waits.instructions.resize(events);
+  for (const Json& row : json.at("instructions")) {
+    const auto event = row.at(0).get<std::size_t>();
+    if (event >= events) throw Malformed{fmt::format("waits of event {}, of {} events", event, events)};
+    for (std::size_t c = 0; c < kMemoryCauseNames.size(); ++c) waits.instructions[event].cycles[c] = row.at(c + 1).get<std::uint64_t>();
+  }
+  const Json& traffic = json.at("traffic");
+  waits.traffic = {.window_log2 = log2_of(traffic.at("window").get<std::uint64_t>()),
+                   .read = traffic.at("read").get<std::vector<std::uint64_t>>(),
+                   .written = traffic.at("written").get<std::vector<std::uint64_t>>()};
+  return waits;
+}
+
 }  // namespace
+
+FetchTime& FetchTime::operator+=(const FetchTime& other) {
+  issue += other.issue;
+  memory += other.memory;
+  for (std::size_t i = 0; i < queue_full.size(); ++i) queue_full[i] += other.queue_full[i];
+  done += other.done;
+  return *this;
+}
+
+Json to_json(const MemorySplit& split) {
+  Json json;
+  for (std::size_t c = 0; c < split.cycles.size(); ++c) json[std::string(kMemoryCauseNames[c])] = split.cycles[c];
+  return json;
+}
+
+Json to_json(const FetchTime& time) {
+  Json full;
+  for (const isa::Queue unit : kUnits) full[std::string(isa::name(unit))] = time.queue_full[isa::index(unit)];
+  return {{"issue", time.issue}, {"memory", to_json(time.memory)}, {"queue_full", full}, {"done", time.done}};
+}
 
 Json to_json(const Trace& trace) {
   Json launches = Json::array();
@@ -42,7 +110,9 @@ Json to_json(const Trace& trace) {
     for (const isa::Queue unit : kUnits)
       for (std::size_t c = 0; c < kUnitClassNames.size(); ++c)
         classes[std::string(isa::name(unit))][std::string(kUnitClassNames[c])] = launch.classes[isa::index(unit)][c];
-    launches.push_back({{"cycles", launch.cycles}, {"classes", classes}, {"events", events}});
+    Json row{{"cycles", launch.cycles}, {"classes", classes}, {"events", events}};
+    if (launch.waits) row["waits"] = waits_json(*launch.waits);
+    launches.push_back(std::move(row));
   }
   return {{"kind", "trace"}, {"sources", trace.sources}, {"launches", launches}};
 }
@@ -75,6 +145,8 @@ Result<Trace> trace_from_json(const Json& json, std::string_view where) {
         if (launch.events.back().source >= trace.sources.size())
           throw Malformed{fmt::format("source {} of {} sources", launch.events.back().source, trace.sources.size())};
       }
+      place = fmt::format("launch {}, waits", l);
+      if (from.contains("waits")) launch.waits = waits_of(from.at("waits"), launch.events.size());
       trace.launches.push_back(std::move(launch));
     }
     return trace;

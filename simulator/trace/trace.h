@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,8 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "isa/instruction.h"
+#include "simulator/memory/delay.h"
+#include "simulator/trace/traffic.h"
 
 namespace dovetail::simulator {
 
@@ -33,10 +36,31 @@ struct TraceEvent {
   bool operator==(const TraceEvent&) const = default;
 };
 
+// What fetch did in each cycle. The rows of a launch sum to its cycles.
+struct FetchTime {
+  std::uint64_t issue = 0;                    // slots
+  MemorySplit memory;                         // the beat of its next slot is not there
+  std::array<std::uint64_t, 3> queue_full{};  // by isa::Queue: the one that it would fill has no room
+  std::uint64_t done = 0;                     // all is issued
+  std::uint64_t total() const { return issue + memory.total() + queue_full[0] + queue_full[1] + queue_full[2] + done; }
+  FetchTime& operator+=(const FetchTime& other);
+  bool operator==(const FetchTime&) const = default;
+};
+
+// What a launch's waits for memory were for, and what went over its port meanwhile.
+struct MemoryWaits {
+  std::array<MemorySplit, 3> units;         // by isa::Queue; each sums to its cycles of class memory
+  std::vector<MemorySplit> instructions{};  // in program order; of a unit they sum to the unit's
+  FetchTime fetch;
+  Traffic traffic;
+  bool operator==(const MemoryWaits&) const = default;
+};
+
 struct LaunchTrace {
   std::uint64_t cycles = 0;
   std::vector<TraceEvent> events;  // in program order; empty unless asked for
   std::array<std::array<std::uint64_t, kUnitClassNames.size()>, 3> classes{};  // cycles, by isa::Queue and UnitClass; each row sums to `cycles`
+  std::optional<MemoryWaits> waits{};  // kept with the events, by engines that know it
   bool operator==(const LaunchTrace&) const = default;
 };
 
@@ -47,8 +71,11 @@ struct Trace {
 };
 
 // {"kind": "trace", "sources": [...], "launches": [{"cycles", "classes": {"load": {"work": n, ...}, ...}, "events": [[instruction, "load", issue, start,
-// end, "none", source], ...]}]}
+// end, "none", source], ...], "waits": {"load": {"latency": n, ...}, ..., "fetch": {"issue", "memory": {...}, "queue_full": {"load", ...}, "done"}, "instructions":
+// [[event, latency, bandwidth, ...], ...], "traffic": {"window", "read": [beats, ...], "written"}}}]}; "waits" only where they are known, and of the instructions those alone that waited
 Json to_json(const Trace& trace);
+Json to_json(const MemorySplit& split);
+Json to_json(const FetchTime& time);
 // Errors: what is missing, of another kind, or names no unit or cause; each with its place.
 Result<Trace> trace_from_json(const Json& json, std::string_view where);
 

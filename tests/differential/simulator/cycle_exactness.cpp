@@ -32,6 +32,29 @@ std::string difference(const LaunchTrace& expected, const LaunchTrace& actual) {
     for (std::size_t c = 0; c < kUnitClassNames.size(); ++c)
       if (const auto e = expected.classes[isa::index(unit)][c], a = actual.classes[isa::index(unit)][c]; e != a)
         return fmt::format("expected {} cycles of {} in {}, but got {}", e, kUnitClassNames[c], isa::name(unit), a);
+  if (!actual.waits) return "the waits for memory are not told";
+  const auto names = [](const MemorySplit& split) {
+    std::string text;
+    for (std::size_t c = 0; c < split.cycles.size(); ++c) text += fmt::format(" {} {}", kMemoryCauseNames[c], split.cycles[c]);
+    return text;
+  };
+  for (std::size_t i = 0; i < expected.events.size(); ++i)
+    if (expected.waits->instructions[i] != actual.waits->instructions[i])
+      return fmt::format("instruction {} waits for memory:{}, not{}", expected.events[i].instruction, names(expected.waits->instructions[i]),
+                         names(actual.waits->instructions[i]));
+  for (std::size_t unit = 0; unit < 3; ++unit) {
+    MemorySplit sum;
+    for (std::size_t i = 0; i < actual.events.size(); ++i)
+      if (isa::index(actual.events[i].unit) == unit) sum += actual.waits->instructions[i];
+    if (sum != actual.waits->units[unit]) return fmt::format("instructions of unit {} do not sum to it", unit);
+    if (sum.total() != actual.classes[unit][static_cast<std::size_t>(UnitClass::memory)])
+      return fmt::format("unit {}: {} cycles of memory are divided, of {}", unit, sum.total(), actual.classes[unit][static_cast<std::size_t>(UnitClass::memory)]);
+  }
+  const FetchTime &e = expected.waits->fetch, &a = actual.waits->fetch;
+  if (a.total() != actual.cycles) return fmt::format("what fetch did sums to {} of {} cycles", a.total(), actual.cycles);
+  if (e != a)
+    return fmt::format("fetch: {} slots, {} done, queues full {} {} {},{}; not {}, {}, {} {} {},{}", e.issue, e.done, e.queue_full[0], e.queue_full[1], e.queue_full[2],
+                       names(e.memory), a.issue, a.done, a.queue_full[0], a.queue_full[1], a.queue_full[2], names(a.memory));
   return {};
 }
 

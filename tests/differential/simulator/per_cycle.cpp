@@ -19,6 +19,8 @@ using namespace isa::spec;
 using isa::Queue;
 using simulator::Cycle;
 using simulator::Direction;
+using simulator::MemoryCause;
+using simulator::MemorySplit;
 using simulator::StallCause;
 using simulator::UnitClass;
 
@@ -89,6 +91,13 @@ struct Reader {
   std::deque<Cycle> beats;                      // arrival of each beat that has not left
   std::deque<BurstOf> granted;                  // and not accepted
   Cycle last_grant = kNever;
+  // Of each burst from the one that asks back to the oldest whose beats have not all left: what its delay was for, and how many beats are left.
+  struct Delay {
+    MemorySplit parts;
+    std::uint32_t beats = 0;
+  };
+  std::deque<Delay> delays;
+  Cycle waited = 0;  // by the unit, for the oldest of them
 
   bool asks(Cycle c) const { return !left.empty() && c >= active_from && credits >= left.front().beats; }
   bool idle(Cycle c) const { return left.empty() && (last_grant == kNever || last_grant < c); }
@@ -96,11 +105,23 @@ struct Reader {
   void leave() {
     beats.pop_front();
     ++credits_given;
+    if (--delays.front().beats == 0) delays.pop_front();
   }
+  // The burst that asks, or is to ask next, stands behind those that are granted and not used up.
+  Delay& asking() {
+    if (asking_is_listed) return delays.back();
+    asking_is_listed = true;
+    return delays.emplace_back(Delay{{}, left.front().beats});
+  }
+  bool asking_is_listed = false;
+  // Of the burst at AR, which is the last of those that have been granted.
+  Delay& at_address() { return delays[delays.size() - 1 - (asking_is_listed ? 1 : 0)]; }
   void grant(Cycle c) {
     active_from = c + 1;
     last_grant = c;
     credits_given -= left.front().beats;
+    asking();
+    asking_is_listed = false;
     granted.push_back(left.front());
     left.pop_front();
   }
@@ -113,6 +134,19 @@ struct Reader {
     credits_given = 0;
   }
 };
+
+// Section 11: cycle by cycle, from the part that comes first in the order.
+MemorySplit divide(Cycle wait, MemorySplit parts) {
+  MemorySplit split;
+  for (; wait > 0; --wait) {
+    MemoryCause cause = MemoryCause::latency;
+    for (const MemoryCause part : {MemoryCause::arbitration, MemoryCause::full, MemoryCause::bandwidth, MemoryCause::row_miss, MemoryCause::refresh})
+      if (parts[part] > 0) cause = part;
+    ++split[cause];
+    if (cause != MemoryCause::latency) --parts[cause];
+  }
+  return split;
+}
 
 // Something counted, whose changes are seen in the next cycle.
 struct Counted {
@@ -183,6 +217,13 @@ class PerCycle {
     if (!at_head(unit, c)) add(unit, UnitClass::fetch);
     else if (!tokens_there(unit)) add(unit, UnitClass::token);
     else add(unit, UnitClass::hand_over);
+  }
+
+  void charge(Queue unit, std::size_t instruction, Cycle& wait, const MemorySplit& parts) {
+    const MemorySplit split = divide(wait, parts);
+    trace_.waits->units[isa::index(unit)] += split;
+    trace_.waits->instructions[instruction] += split;
+    wait = 0;
   }
 
   void addresses(Cycle c);
@@ -264,6 +305,15 @@ class PerCycle {
     BurstOf burst;
     Cycle p;
   };
+  // Of each burst of the instruction that has been taken: what its way was for.
+  struct Way {
+    std::uint64_t first_beat = 0, beats = 0;  // of the instruction
+    MemorySplit to_address, memory;
+    Cycle first_data = kNever;
+  };
+  std::vector<Way> ways_;
+  std::uint64_t beats_opened_ = 0;  // of the instruction
+  Cycle store_waited_ = 0;
   std::deque<Full> full_;
   std::size_t unanswered_ = 0;
   std::optional<Cycle> aw_from_;
@@ -310,13 +360,17 @@ void PerCycle::end(Running& running, Cycle c) {
 }
 
 void PerCycle::addresses(Cycle c) {
-  bool accepted = false;
+  bool accepted = false, refused = false;
   if (address_ != nullptr && c >= address_valid_) {
     const BurstOf& burst = address_->granted.front();
     if (const auto answer = memory_.accept(c, Direction::read, burst.address, burst.beats); answer.accepted) {
       address_->accept(answer.cycle);
+      address_->at_address().parts += memory_.explain(Direction::read);
       accepted = true;
       last_event_ = c;
+    } else {
+      refused = true;
+      ++address_->at_address().parts[MemoryCause::full];
     }
   }
   if (aw_from_ && c >= *aw_from_) {
@@ -327,34 +381,56 @@ void PerCycle::addresses(Cycle c) {
       --unanswered_;
       aw_from_.reset();
       last_event_ = c;
+      ways_.back().memory = memory_.explain(Direction::write);
+      ways_.back().first_data = c + value(kAddressToData);
+    } else {
+      ++ways_.back().to_address[MemoryCause::full];
     }
   }
-  if (address_ != nullptr && !accepted) return;
-  address_ = nullptr;
+  const bool chooses = address_ == nullptr || accepted;
+  if (chooses) address_ = nullptr;
   for (Reader* reader : {&fetch_reader_, &compute_reader_, &load_reader_}) {
     if (!reader->asks(c)) continue;
+    if (!chooses || address_ != nullptr) {
+      ++reader->asking().parts[refused ? MemoryCause::full : MemoryCause::arbitration];
+      continue;
+    }
     reader->grant(c);
     address_ = reader;
     address_valid_ = c + value(kGrantToAddress);
     last_event_ = c;
-    return;
   }
 }
 
 void PerCycle::fetch(Cycle c) {
-  if (fetch_slots_.empty() || !fetch_reader_.usable(c)) return;
+  simulator::FetchTime& time = trace_.waits->fetch;
+  if (fetch_slots_.empty()) {
+    ++time.done;
+    return;
+  }
+  if (!fetch_reader_.usable(c)) {
+    ++fetch_reader_.waited;
+    return;
+  }
+  time.memory += divide(fetch_reader_.waited, fetch_reader_.delays.front().parts);
+  fetch_reader_.waited = 0;
   const std::uint64_t beats_per_instruction = static_cast<std::uint64_t>(std::max<std::int64_t>(1, config_.instruction_bytes() / config_.bus_bytes));
   const Slot slot = fetch_slots_.front();
   if (beats_of_next_ + 1 < beats_per_instruction) {
     ++beats_of_next_;
   } else {
-    CommandQueue& queue = queues_[isa::index(isa::token_use(program_[next_]).queue)];
-    if (queue.waiting.size() >= static_cast<std::size_t>(config_.command_queue_depth)) return;
+    const std::size_t unit = isa::index(isa::token_use(program_[next_]).queue);
+    CommandQueue& queue = queues_[unit];
+    if (queue.waiting.size() >= static_cast<std::size_t>(config_.command_queue_depth)) {
+      ++time.queue_full[unit];
+      return;
+    }
     queue.entering = Command{next_, c};
     beats_of_next_ = 0;
     ++next_;
     last_event_ = c;
   }
+  ++time.issue;
   if (slot.last_of_beat) fetch_reader_.leave();
   fetch_slots_.pop_front();
 }
@@ -369,11 +445,13 @@ void PerCycle::load(Cycle c) {
       const Slot slot = load_slots_.front();
       if (!slot.data || load_reader_.usable(c)) {
         work = true;
+        if (slot.data) charge(Queue::load, running.instruction, load_reader_.waited, load_reader_.delays.front().parts);
         if (slot.last_of_beat) load_reader_.leave();
         load_slots_.pop_front();
         if (load_slots_.empty()) running.complete = c + value(kSlotToEnd);
       } else {
         memory = true;
+        ++load_reader_.waited;
       }
     } else {
       if (running.complete == kNever) running.complete = take_ + value(kTakeToSlot);
@@ -491,11 +569,13 @@ void PerCycle::compute(Cycle c) {
       const Slot slot = serial_slots_.front();
       if (!slot.data || compute_reader_.usable(c)) {
         work = true;
+        if (slot.data) charge(Queue::compute, running.instruction, compute_reader_.waited, compute_reader_.delays.front().parts);
         if (slot.last_of_beat) compute_reader_.leave();
         serial_slots_.pop_front();
         if (serial_slots_.empty()) running.complete = c + value(kSlotToEnd);
       } else {
         memory = true;
+        ++compute_reader_.waited;
       }
     } else if (running.complete == kNever) {
       running.complete = running.start + 1;
@@ -575,9 +655,18 @@ void PerCycle::store(Cycle c) {
       const Slot slot = fill_slots_.front();
       if (slot.opens_beat && places_.count == config_.outstanding_beats) {
         memory = true;
+        ++store_waited_;
       } else {
         work = true;
-        if (slot.opens_beat) ++places_.change;
+        if (store_waited_ > 0) {
+          // The place was that of the beat which is as many beats before this one as there are places.
+          const std::uint64_t sent = beats_opened_ - static_cast<std::uint64_t>(config_.outstanding_beats);
+          const auto way = std::find_if(ways_.begin(), ways_.end(), [&](const Way& w) { return sent < w.first_beat + w.beats; });
+          MemorySplit parts = way->to_address;
+          parts[MemoryCause::bandwidth] += c - way->first_data;
+          charge(Queue::store, stored_->instruction, store_waited_, parts);
+        }
+        if (slot.opens_beat) ++places_.change, ++beats_opened_;
         if (slot.last_of_beat && ++filled_of_burst_ == store_bursts_.front().beats) {
           full_.push_back({store_bursts_.front(), c + value(kFillToBuffer) + value(kBufferToWriter)});
           ++unanswered_;
@@ -593,6 +682,12 @@ void PerCycle::store(Cycle c) {
         stored_->complete = c;
       } else {
         memory = true;
+        ++store_waited_;
+      }
+      if (store_waited_ > 0 && stored_->complete != kNever) {
+        MemorySplit parts = ways_.back().to_address;
+        parts += ways_.back().memory;
+        charge(Queue::store, stored_->instruction, store_waited_, parts);
       }
     }
     if (stored_->complete != kNever && c >= stored_->complete) {
@@ -622,6 +717,8 @@ void PerCycle::store(Cycle c) {
   fill_slots_.assign(geometry.slots.begin(), geometry.slots.end());
   store_bursts_.assign(geometry.bursts.begin(), geometry.bursts.end());
   response_ = kNever;
+  ways_.clear();
+  beats_opened_ = 0;
 }
 
 void PerCycle::writer(Cycle c) {
@@ -633,6 +730,9 @@ void PerCycle::writer(Cycle c) {
   // It takes the next burst when the last W beat of the one before goes out.
   if (!aw_from_ && !full_.empty() && c >= full_.front().p && (last_data_ == kNever || c >= last_data_)) {
     aw_ = full_.front().burst;
+    Way way{.first_beat = ways_.empty() ? 0 : ways_.back().first_beat + ways_.back().beats, .beats = aw_.beats, .to_address = {}, .memory = {}};
+    way.to_address[MemoryCause::bandwidth] = c - full_.front().p;
+    ways_.push_back(way);
     full_.pop_front();
     aw_from_ = c + value(kWriterToAddress);
     last_event_ = c;
@@ -652,6 +752,7 @@ simulator::LaunchTrace PerCycle::run(std::size_t first_index, std::uint64_t prog
   memory_.reset();
   for (Reader* reader : {&fetch_reader_, &compute_reader_, &load_reader_}) reader->credits = config_.outstanding_beats;
   trace_.events.resize(program_.size());
+  trace_.waits.emplace().instructions.resize(program_.size());
   for (std::size_t i = 0; i < program_.size(); ++i) trace_.events[i].instruction = first_index + i;
   if (!program_.empty()) {
     Geometry geometry;

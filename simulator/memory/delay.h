@@ -1,0 +1,51 @@
+// What a wait for memory was for. docs/timing.md, section 11, defines every number; docs/memory-models.md says how each memory divides its own part.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <string_view>
+
+namespace dovetail::simulator {
+
+enum class MemoryCause : std::uint8_t {
+  latency,      // what an idle memory takes, and the fixed steps of the port
+  bandwidth,    // data paths at work for earlier beats
+  row_miss,     // another row, or none, was open
+  refresh,
+  full,         // the memory took no more bursts
+  arbitration,  // another requester went first
+};
+inline constexpr std::array<std::string_view, 6> kMemoryCauseNames{"latency", "bandwidth", "row_miss", "refresh", "full", "arbitration"};
+
+// Cycles by MemoryCause.
+struct MemorySplit {
+  std::array<std::uint64_t, kMemoryCauseNames.size()> cycles{};
+
+  std::uint64_t& operator[](MemoryCause cause) { return cycles[static_cast<std::size_t>(cause)]; }
+  std::uint64_t operator[](MemoryCause cause) const { return cycles[static_cast<std::size_t>(cause)]; }
+  std::uint64_t total() const { return std::accumulate(cycles.begin(), cycles.end(), std::uint64_t{0}); }
+  MemorySplit& operator+=(const MemorySplit& other) {
+    for (std::size_t i = 0; i < cycles.size(); ++i) cycles[i] += other.cycles[i];
+    return *this;
+  }
+  bool operator==(const MemorySplit&) const = default;
+};
+
+// The part of a burst's delay that `wait` cycles of it were: the exceptional first, so that each cause is given what would have been saved without it; what no
+// part accounts for is latency.
+inline MemorySplit divide_wait(std::uint64_t wait, const MemorySplit& parts) {
+  MemorySplit split;
+  using enum MemoryCause;
+  for (const MemoryCause cause : {refresh, row_miss, bandwidth, full, arbitration}) {
+    const std::uint64_t taken = std::min(wait, parts[cause]);
+    split[cause] = taken;
+    wait -= taken;
+  }
+  split[latency] = wait;
+  return split;
+}
+
+}  // namespace dovetail::simulator
