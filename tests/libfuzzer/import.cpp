@@ -1,9 +1,9 @@
 // The libFuzzer target of the importer and the graph passes; ./dev fuzz builds it with clang (preset fuzz) and runs it.
 // --write-seeds=FOLDER writes the seed models instead.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string_view>
 
@@ -18,7 +18,7 @@ std::span<const std::byte> bytes_of(const std::uint8_t* data, std::size_t size) 
 
 std::size_t give_back(const std::vector<std::byte>& bytes, std::uint8_t* data, std::size_t max_size) {
   const std::size_t size = std::min(bytes.size(), max_size);
-  std::memcpy(data, bytes.data(), size);
+  std::copy_n(reinterpret_cast<const std::uint8_t*>(bytes.data()), size, data);
   return size;
 }
 
