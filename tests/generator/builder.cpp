@@ -31,9 +31,14 @@ void Builder::fill_image() {
   image_.resize(data_end_ - base_);
   for (std::byte& byte : image_) byte = static_cast<std::byte>(random_.below(256));
 
+  // In most programs loops stay within a part of a deep memory, so that they are not mostly definitions.
+  part_ = {random_.bits(), random_.chance(80) ? 64 : UINT64_MAX};
   // Kernels of related micro-ops. Low indices leave room for factors; now and then one lies anywhere.
   while (pool_.size() < uop_count_) {
-    const auto start = [&](isa::Memory memory) { return random_.below(std::max<std::uint64_t>(1, depth(memory) / random_.pick({1u, 2u, 4u, 8u}))); };
+    const auto start = [&](isa::Memory memory) {
+      const isa::Extent range = random_.chance(98) ? part_of(memory) : isa::Extent{0, depth(memory)};
+      return range.begin + random_.below(std::max<std::uint64_t>(1, (range.end - range.begin) / random_.pick({1u, 2u, 4u, 8u})));
+    };
     const std::uint64_t dst = start(isa::Memory::acc);
     const std::uint64_t src = start(random_.chance(50) ? isa::Memory::inp : isa::Memory::acc);
     const std::uint64_t wgt = start(isa::Memory::wgt);
@@ -48,6 +53,12 @@ void Builder::fill_image() {
   std::vector<std::byte> encoded;
   for (const isa::Uop& uop : pool_) DOVETAIL_CHECK(codec_.encode(uop, encoded).ok(), "a generated micro-op does not fit its fields");
   std::copy(encoded.begin(), encoded.end(), image_.begin());
+}
+
+isa::Extent Builder::part_of(isa::Memory memory) const {
+  const std::uint64_t size = std::min(part_.size, depth(memory));
+  const std::uint64_t begin = part_.seed % (depth(memory) - size + 1);
+  return {begin, begin + size};
 }
 
 GeneratedProgram Builder::build() && {
@@ -119,7 +130,7 @@ void Builder::fill_queue() {
 void Builder::fill_tokens() {
   const auto [from, to] = random_.pick({std::pair{isa::Queue::load, isa::Queue::compute}, std::pair{isa::Queue::compute, isa::Queue::load},
                                         std::pair{isa::Queue::compute, isa::Queue::store}, std::pair{isa::Queue::store, isa::Queue::compute}});
-  for (std::uint64_t i = random_.below(4); i > 0; --i) emit(to == isa::Queue::load ? draw_load(isa::Memory::inp) : to == isa::Queue::store ? draw_store() : draw_alu());
+  for (std::uint64_t i = random_.below(10); i > 0; --i) emit(to == isa::Queue::load ? draw_load(isa::Memory::wgt) : to == isa::Queue::store ? draw_store() : draw_alu());
   synchroniser_->append_token_run(from, to, static_cast<std::size_t>(config_.token_queue_depth) + random_.below(8));
 }
 

@@ -52,6 +52,8 @@ class Builder {
   };
   void draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits);
 
+  // Where loops and transfers of this program mostly stay.
+  isa::Extent part_of(isa::Memory memory) const;
   std::uint64_t depth(isa::Memory memory) const { return static_cast<std::uint64_t>(config_.depth(memory)); }
   std::uint64_t bytes(isa::Memory memory) const { return static_cast<std::uint64_t>(config_.element_bytes(memory)); }
 
@@ -64,6 +66,10 @@ class Builder {
   std::uint64_t base_ = 0, uop_count_ = 0, data_begin_ = 0, data_end_ = 0;
   std::vector<std::byte> image_;
   std::vector<isa::Uop> pool_;  // the micro-ops in the image
+  struct Part {
+    std::uint64_t seed = 0, size = 0;
+  };
+  Part part_;
 
   // SRAM as program order leaves it.
   std::vector<isa::Uop> uops_;

@@ -27,7 +27,8 @@ void Builder::draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits) {
   for (const Limit& limit : limits) {
     std::uint64_t furthest = 0;
     for (std::uint32_t k = loop.uop_begin; k < loop.uop_end; ++k) furthest = std::max<std::uint64_t>(furthest, uops_[k].*limit.field);
-    std::uint64_t room = loop.uop_begin == loop.uop_end ? 0 : depth(limit.memory) - 1 - limit.beyond - furthest;
+    const std::uint64_t last = furthest + limit.beyond, part_end = part_of(limit.memory).end;
+    std::uint64_t room = loop.uop_begin == loop.uop_end ? 0 : (last < part_end ? part_end : depth(limit.memory)) - 1 - last;
     const auto factor = [&](std::uint32_t trips_of) -> std::uint32_t {
       const std::uint64_t most = trips_of > 1 ? room / (trips_of - 1) : depth(limit.memory) - 1;  // one trip: any factor
       const std::uint64_t drawn = random_.chance(25) ? 0 : random_.chance(40) ? std::min<std::uint64_t>(1, most) : random_.below(most + 1);

@@ -91,7 +91,10 @@ bool Builder::place_in_dram(isa::Transfer& transfer) {
   const std::uint64_t elements = rows * (std::uint64_t{transfer.x_pad_0} + transfer.x_size + transfer.x_pad_1);
   const std::uint64_t room = depth(transfer.memory);
   if (elements > room) return false;
-  transfer.sram_base = static_cast<std::uint32_t>(random_.chance(20) ? room - elements : random_.below(room - elements + 1));
+  const isa::Extent part = part_of(transfer.memory);
+  if (elements <= part.end - part.begin && !is_uop(transfer) && random_.chance(75))
+    transfer.sram_base = static_cast<std::uint32_t>(part.begin + random_.below(part.end - part.begin - elements + 1));
+  else transfer.sram_base = static_cast<std::uint32_t>(random_.chance(20) ? room - elements : random_.below(room - elements + 1));
   const std::uint64_t hull = transfer.y_size == 0 ? 0 : std::uint64_t{transfer.y_size - 1} * transfer.x_stride + transfer.x_size;
   const std::uint64_t available = dram_elements(transfer.memory);
   if (hull > available) return false;
