@@ -3,19 +3,13 @@
 
 #include <fmt/ranges.h>
 
-#include "simulator/rtl/find.h"
 #include "tests/catch.h"
+#include "tests/torture/models.h"
 #include "tests/torture/torture.h"
 
 namespace dovetail::test {
 
 namespace {
-
-bool has_model(const isa::HardwareConfig& config) {
-  if (simulator::find_rtl_model(config, false).ok()) return true;
-  WARN("skipped: there is no RTL model of " << config.name << "; dovetail rtl build --hw " << config.name);
-  return false;
-}
 
 TortureCoverage run(const isa::HardwareConfig& config, std::size_t instructions, std::uint64_t first_seed) {
   TortureCoverage coverage;
@@ -33,7 +27,7 @@ TortureCoverage run(const isa::HardwareConfig& config, std::size_t instructions,
 
 TEST_CASE("random programs on RTL agree with the functional simulator, and reach every bin") {
   const auto tiny = isa::load_config("tiny").value();
-  if (!has_model(tiny)) return;
+  if (!rtl_model(tiny)) return;
   const TortureCoverage coverage = run(tiny, scaled(40000), 1);
   CHECK(fmt::format("{}", fmt::join(coverage.missing(), ", ")) == "");
 }
@@ -41,13 +35,13 @@ TEST_CASE("random programs on RTL agree with the functional simulator, and reach
 TEST_CASE("random programs on RTL of the default size agree with the functional simulator") {
   for (const char* name : {"1x16x16", "1x16x16-ext"}) {
     const auto config = isa::load_config(name).value();
-    if (has_model(config)) run(config, scaled(2000), 1);
+    if (rtl_model(config)) run(config, scaled(2000), 1);
   }
 }
 
 TEST_CASE("what RTL computes does not depend on the latency of memory") {
   const auto config = isa::load_config("tiny").value();
-  if (!has_model(config)) return;
+  if (!rtl_model(config)) return;
   for (std::uint64_t seed = 0; seed < 5; ++seed) {
     const GeneratedProgram program = generate(config, {.seed = seed, .size = 120});
     for (std::uint64_t latency = 0; latency < 20; ++latency) {

@@ -110,6 +110,11 @@ std::vector<KernelLevel> supported_levels() {
   return levels;
 }
 
+FurtherEngines& further_engines() {
+  static FurtherEngines engines;
+  return engines;
+}
+
 Dram check_against_reference(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, const Dram& dram) {
   Dram expected = dram;
   Reference(config).run(program, expected);
@@ -120,6 +125,7 @@ Dram check_against_reference(const isa::HardwareConfig& config, const std::vecto
     if (!counters.ok()) FAIL(to_string(counters.errors()));
     CHECK(actual.bytes == expected.bytes);
   }
+  if (further_engines()) further_engines()(config, program, dram, expected);
   return expected;
 }
 

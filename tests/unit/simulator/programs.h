@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <random>
 #include <string>
@@ -41,6 +42,11 @@ std::uint64_t element_at(const isa::HardwareConfig& config, isa::Memory memory, 
 // Every named configuration, and odd ones: 1x1x1, 1x4x4, 16x1x8, 2x4x32.
 std::vector<isa::HardwareConfig> all_configs();
 std::vector<KernelLevel> supported_levels();
+
+// What else runs every program of check_against_reference(), and holds what comes of it against the last argument: another executable sets it, so
+// that the same cases run on the engines with a clock (tests/differential/simulator/unit_programs.cpp).
+using FurtherEngines = std::function<void(const isa::HardwareConfig&, const std::vector<isa::Instruction>&, const Dram&, const Dram&)>;
+FurtherEngines& further_engines();
 
 // Runs the program as one launch by itself, on every kernel level; DRAM must come out as the reference has it. Returns it.
 Dram check_against_reference(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, const Dram& dram);
