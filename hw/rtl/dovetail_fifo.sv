@@ -45,6 +45,13 @@ module dovetail_fifo #(
     end
   end
 
+`ifdef FORMAL
+  // What proofs see of the memory: one word, at a place of the solver's choice.
+  (* anyconst *) logic [PtrWidth-1:0] formal_place;
+  logic [Width-1:0] formal_word;
+  assign formal_word = mem[formal_place];
+`endif
+
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (rst_ni && !flush_i) begin

@@ -1,0 +1,106 @@
+// Proof of dovetail_fifo: what was pushed comes out, each word unchanged and in its turn; empty and full tell the truth.
+//
+// One word is followed, any: the proof lets the solver choose which. Counting the words before it, it must stand at the head when none is left.
+module dovetail_fifo_formal #(
+  parameter int unsigned Width = 8,
+  parameter int unsigned Depth = 4
+) (
+  input logic             clk_i,
+  input logic             flush_i,
+  input logic             push_i,
+  input logic [Width-1:0] data_i,
+  input logic             pop_i,
+  input logic             follow_i  // the word that is pushed now is the one to follow
+);
+  localparam int unsigned CountWidth = $clog2(Depth + 1);
+  localparam int unsigned PtrWidth = Depth > 1 ? $clog2(Depth) : 1;
+
+  logic rst_n = 1'b0;
+  always_ff @(posedge clk_i) rst_n <= 1'b1;
+
+  logic [Width-1:0] data;
+  logic             empty, full;
+  dovetail_fifo #(
+    .Width(Width),
+    .Depth(Depth)
+  ) u_dut (
+    .clk_i,
+    .rst_ni (rst_n),
+    .flush_i,
+    .push_i,
+    .data_i,
+    .pop_i,
+    .data_o (data),
+    .empty_o(empty),
+    .full_o (full)
+  );
+
+  logic [CountWidth-1:0] held, ahead;  // words in the queue; words before the one that is followed
+  logic                  following;
+  logic [Width-1:0]      value;
+  always_ff @(posedge clk_i) begin
+    if (!rst_n || flush_i) begin
+      held      <= '0;
+      following <= 1'b0;
+    end else begin
+      held <= held + CountWidth'(push_i) - CountWidth'(pop_i);
+      if (following && pop_i) begin
+        ahead <= ahead - 1'b1;
+        if (ahead == '0) following <= 1'b0;
+      end
+      if (push_i && follow_i && !following) begin
+        following <= 1'b1;
+        value     <= data_i;
+        ahead     <= held - CountWidth'(pop_i);
+      end
+    end
+  end
+
+  always_comb begin
+    // The rules of those around.
+    if (push_i) assume (!full);
+    if (pop_i) assume (!empty);
+    if (rst_n) begin
+      assert (held <= CountWidth'(Depth));
+      assert (empty == (held == '0));
+      assert (full == (held == CountWidth'(Depth)));
+      if (following) begin
+        assert (ahead < held);
+        if (ahead == '0) assert (data == value);
+      end
+    end
+  end
+
+  // Inside: the words lie between head and tail, and the one that is followed in its place. The place is the solver's choice, once for all; a
+  // word is followed only if it goes there.
+  (* hierconn *) logic [CountWidth-1:0] \u_dut.count_q ;
+  (* hierconn *) logic [PtrWidth-1:0]   \u_dut.head_q ;
+  (* hierconn *) logic [PtrWidth-1:0]   \u_dut.tail_q ;
+  (* hierconn *) logic [PtrWidth-1:0]   \u_dut.formal_place ;
+  (* hierconn *) logic [Width-1:0]      \u_dut.formal_word ;
+  logic [CountWidth:0] last, place;
+  assign last  = (CountWidth + 1)'(\u_dut.head_q ) + (CountWidth + 1)'(held);
+  assign place = (CountWidth + 1)'(\u_dut.head_q ) + (CountWidth + 1)'(ahead);
+  always_comb begin
+    if (follow_i) assume (\u_dut.tail_q == \u_dut.formal_place );
+    if (rst_n) begin
+      assert (\u_dut.count_q == held);
+      assert (\u_dut.head_q <= PtrWidth'(Depth - 1));
+      assert ((CountWidth + 1)'(\u_dut.tail_q ) == (last >= (CountWidth + 1)'(Depth) ? last - (CountWidth + 1)'(Depth) : last));
+      if (following) begin
+        assert ((CountWidth + 1)'(\u_dut.formal_place ) == (place >= (CountWidth + 1)'(Depth) ? place - (CountWidth + 1)'(Depth) : place));
+        assert (\u_dut.formal_word == value);
+      end
+    end
+  end
+
+  logic was_full = 1'b0;
+  always_ff @(posedge clk_i) begin
+    if (rst_n && full) was_full <= 1'b1;
+    if (flush_i) was_full <= 1'b0;
+    cover (rst_n && full);
+    cover (rst_n && was_full && empty);
+    cover (rst_n && push_i && pop_i);
+    cover (rst_n && following && ahead == '0 && pop_i && was_full);
+  end
+endmodule

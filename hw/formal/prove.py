@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+"""Proves what proofs.txt lists, with Yosys and an SMT solver; or plants the faults of faults.txt, each of which a proof must see.
+
+usage: prove.py [--faults] [--jobs N] [FILTER]
+
+Every proof consists of a base from reset, an induction step where the line has one, and the cover statements. Exit code 0: all hold; 1: one does
+not, or a fault was not seen; 77: Yosys or the solver is not installed.
+"""
+
+import argparse
+import concurrent.futures
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HARDWARE = pathlib.Path(__file__).resolve().parents[1]
+SOLVER = "z3"
+
+
+def table(name, columns):
+    rows = []
+    for line in (HARDWARE / "formal" / name).read_text().splitlines():
+        if line.strip() and not line.startswith("#"):
+            cells = [cell.strip() for cell in line.split(" | ")]
+            if len(cells) != columns:
+                sys.exit(f"{name}: {len(cells)} cells instead of {columns}: {line}")
+            rows.append(cells)
+    return rows
+
+
+def run(*command, folder):
+    return subprocess.run([str(word) for word in command], cwd=folder, capture_output=True, text=True, check=False, timeout=900)
+
+
+def translate(folder, rtl, package, harness, parameters, modules):
+    """The harness with its modules as SMT-LIB; what went wrong, or None."""
+    files = [package] + [rtl / f"dovetail_{module}.sv" for module in modules.split()] + [HARDWARE / "formal" / f"{harness}.sv"]
+    setting = " ".join(f"-chparam {name} {value}" for name, value in (parameter.split("=") for parameter in parameters.split()))
+    script = (f"read_verilog -sv -formal -DSYNTHESIS {' '.join(str(file) for file in files)}; hierarchy -check -top {harness} {setting}; proc; flatten; "
+              "opt -full; async2sync; dffunmap; opt_clean; check -assert; write_smt2 -wires design.smt2")
+    done = run("yosys", "-q", "-p", script, folder=folder)
+    return None if done.returncode == 0 else f"Yosys: {(done.stdout + done.stderr)[-1500:]}"
+
+
+def check(folder, *mode):
+    """(does it hold, what was said of failures)"""
+    done = run("yosys-smtbmc", "--noprogress", "--unroll", "--noincr", "-s", SOLVER, *mode, "design.smt2", folder=folder)
+    said = [re.sub(r"^##\s+\S+\s+", "", line) for line in done.stdout.splitlines() if re.search(r"Assert failed|Unreached|Status|rror", line)]
+    return done.returncode == 0 and "Status: PASSED" in done.stdout, "; ".join(said) + done.stderr[-500:]
+
+
+def prove(package, proof):
+    name, harness, parameters, modules, base, induction, cover = proof
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder:
+        problem = translate(folder, HARDWARE / "rtl", package, harness, parameters, modules)
+        if problem:
+            return False, f"{name}: {problem}"
+        steps = [("base", ["-t", base])]
+        if induction != "-":
+            steps.append(("induction", ["-i", "-t", induction]))
+        if cover != "-":
+            steps.append(("cover", ["-c", "-t", cover]))
+        for what, mode in steps:
+            holds, said = check(folder, *mode)
+            if not holds:
+                return False, f"{name}: {what} fails: {said}"
+    kind = f"within {base} cycles of reset" if induction == "-" else "for ever"
+    return True, f"{name}: holds {kind} ({time.monotonic() - start:.1f} s)"
+
+
+def try_fault(package, proofs, fault):
+    name, proof, file, before, after = fault
+    if proof not in proofs:
+        return False, f"{name}: there is no proof {proof}"
+    _, harness, parameters, modules, base, _, _ = proofs[proof]
+    with tempfile.TemporaryDirectory() as folder:
+        rtl = pathlib.Path(folder) / "rtl"
+        shutil.copytree(HARDWARE / "rtl", rtl)
+        text = (rtl / file).read_text()
+        if text.count(before) != 1:
+            return False, f"{name}: {file} has {text.count(before)} times: {before}"
+        (rtl / file).write_text(text.replace(before, after))
+        problem = translate(folder, rtl, package, harness, parameters, modules)
+        if problem:
+            return False, f"{name}: cannot be planted: {problem}"
+        holds, said = check(folder, "-t", base)
+    if not holds and "Assert failed" in said:
+        return True, f"{name}: seen: {said.split(';')[0]}"
+    return False, f"{name}: NOT SEEN: {said}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--faults", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("filter", nargs="?", default="")
+    arguments = parser.parse_args()
+    for program in ("yosys", "yosys-smtbmc", SOLVER):
+        if not shutil.which(program):
+            print(f"skipped: {program} is not installed")
+            return 77
+    package = HARDWARE / "gen" / "dovetail_isa_pkg.sv"
+    proofs = {row[0]: row for row in table("proofs.txt", 7)}
+    if arguments.faults:
+        faults = table("faults.txt", 5)
+        unwatched = {row[1] for row in proofs.values()} - {proofs[fault[1]][1] for fault in faults if fault[1] in proofs}
+        if unwatched:
+            print(f"no fault is planted for {', '.join(sorted(unwatched))}")
+            return 1
+        work = [(fault[0], lambda fault=fault: try_fault(package, proofs, fault)) for fault in faults]
+    else:
+        work = [(name, lambda proof=proof: prove(package, proof)) for name, proof in proofs.items()]
+    chosen = [task for name, task in work if re.search(arguments.filter, name)]
+    failures = 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for good, message in pool.map(lambda task: task(), chosen):
+            failures += not good
+            print(message, flush=True)
+    print(f"{len(chosen)} {'faults' if arguments.faults else 'proofs'}, {failures} failures")
+    return 1 if failures or not chosen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
