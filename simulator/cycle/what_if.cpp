@@ -17,6 +17,7 @@ struct Scenario {
   std::string change;
   isa::HardwareConfig config;
   MemorySpec memory;
+  bool wait_for_tokens = true;
 };
 
 // The memory with latencies gone, or with room for any number of bursts.
@@ -26,6 +27,14 @@ std::int64_t most(std::int64_t isa::HardwareConfig::*member) {
   for (const isa::spec::Parameter& row : isa::spec::kParameters)
     if (row.member == member) return row.maximum;
   return 0;
+}
+
+// Cycles from the acceptance of a read to its first beat where nothing is in its way.
+std::int64_t idle_latency(const MemorySpec& memory, std::int64_t bus_bytes) {
+  const auto model = make_memory(memory, bus_bytes);
+  Cycle cycle = 0;
+  for (Answer answer = model->accept(cycle, Direction::read, 0, 1); !answer.accepted;) answer = model->accept(cycle = answer.cycle, Direction::read, 0, 1);
+  return static_cast<std::int64_t>(model->explain(Direction::read)[MemoryCause::latency]);
 }
 
 std::vector<Scenario> scenarios(const isa::HardwareConfig& config, const MemorySpec& memory) {
@@ -38,16 +47,23 @@ std::vector<Scenario> scenarios(const isa::HardwareConfig& config, const MemoryS
   const isa::HardwareConfig wide = doubled(config, &isa::HardwareConfig::bus_bytes);
   if (wide != config) {
     MemorySpec faster = memory;
-    if (auto* ideal = std::get_if<IdealMemory>(&faster)) ideal->bytes_per_cycle *= 2;
-    all.push_back({fmt::format("a port of {} bytes, and an ideal memory twice as wide", wide.bus_bytes), wide, faster});
+    std::string change = fmt::format("a port of {} bytes", wide.bus_bytes);
+    if (auto* ideal = std::get_if<IdealMemory>(&faster); ideal != nullptr && ideal->bytes_per_cycle != 0) {
+      ideal->bytes_per_cycle *= 2;
+      change += fmt::format(", and a memory of {} a cycle", ideal->bytes_per_cycle);
+    }
+    all.push_back({change, wide, faster});
   }
   isa::HardwareConfig widest = config;
   widest.bus_bytes = most(&isa::HardwareConfig::bus_bytes);
   all.push_back({fmt::format("memory that answers at once, {} bytes a cycle each way", widest.bus_bytes), widest, at_once()});
+  const std::int64_t latency = idle_latency(memory, config.bus_bytes);
+  all.push_back({fmt::format("memory of latency {}, {} bytes a cycle each way", latency, widest.bus_bytes), widest, IdealMemory{.latency = latency, .outstanding = kManyBursts}});
   all.push_back({fmt::format("command queues of {}", 2 * config.command_queue_depth), doubled(config, &isa::HardwareConfig::command_queue_depth), memory});
   all.push_back({fmt::format("token queues of {}", 2 * config.token_queue_depth), doubled(config, &isa::HardwareConfig::token_queue_depth), memory});
   all.push_back({fmt::format("beat buffers of {}", 2 * config.outstanding_beats), doubled(config, &isa::HardwareConfig::outstanding_beats), memory});
-  std::erase_if(all, [&](const Scenario& scenario) { return scenario.config == config && scenario.memory == memory; });
+  all.push_back({"no instruction waiting for a token (values would be wrong)", config, memory, false});
+  std::erase_if(all, [&](const Scenario& scenario) { return scenario.config == config && scenario.memory == memory && scenario.wait_for_tokens; });
   return all;
 }
 
@@ -56,14 +72,17 @@ std::vector<Scenario> scenarios(const isa::HardwareConfig& config, const MemoryS
 Result<std::vector<WhatIf>> what_if(const isa::HardwareConfig& config, const EngineOptions& options, std::span<const isa::Instruction> program,
                                     std::span<const isa::Launch> launches, Dram& dram) {
   std::vector<WhatIf> answers;
+  std::vector<isa::Instruction> free_running(program.begin(), program.end());
+  for (isa::Instruction& instruction : free_running) instruction.flags = {};
   for (const Scenario& scenario : scenarios(config, options.memory)) {
+    const std::span<const isa::Instruction> what = scenario.wait_for_tokens ? program : free_running;
     EngineOptions with = options;
     with.memory = scenario.memory;
     with.trace = false;
     const auto simulator = make_cycle_timing(scenario.config, with);
     WhatIf answer{.change = scenario.change};
     for (const isa::Launch& launch : launches) {
-      DOVETAIL_TRY(simulator->launch(program.subspan(launch.begin, launch.count), dram, launch.begin));
+      DOVETAIL_TRY(simulator->launch(what.subspan(launch.begin, launch.count), dram, launch.begin));
       answer.cycles += simulator->timing()->cycles;
     }
     answers.push_back(std::move(answer));
