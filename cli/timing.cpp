@@ -10,7 +10,9 @@
 #include "base/text_table.h"
 #include "isa/verify/token_machine.h"
 #include "simulator/trace/attribution.h"
+#include "simulator/trace/page.h"
 #include "simulator/trace/perfetto.h"
+#include "simulator/trace/traced_program.h"
 
 namespace dovetail::cli {
 
@@ -42,18 +44,12 @@ simulator::Trace trace_of(const std::vector<TimedProgram>& programs) {
   return trace;
 }
 
-auto classes_of(const TimedProgram& program) {
-  std::array<std::array<std::uint64_t, simulator::kUnitClassNames.size()>, 3> sum{};
-  for (const simulator::LaunchTrace& launch : program.traces)
-    for (std::size_t u = 0; u < sum.size(); ++u)
-      for (std::size_t c = 0; c < sum[u].size(); ++c) sum[u][c] += launch.classes[u][c];
-  return sum;
+simulator::TracedProgram traced(const TimedProgram& program) {
+  return {.name = program.name, .config = program.config, .program = {program.program.begin(), program.program.end()}, .launches = program.launches, .what_if = program.what_if};
 }
 
-Json to_json(const simulator::UnitTime& time) {
-  Json waiting;
-  for (std::size_t c = 0; c < time.waiting.size(); ++c) waiting[std::string(simulator::kStallCauseNames[c])] = time.waiting[c];
-  return {{"cycles", time.total()}, {"busy", time.busy}, {"waiting", waiting}};
+simulator::Profile profile_of(const TimedProgram& program, const simulator::Trace& trace, const simulator::MemorySpec& memory) {
+  return simulator::profile(trace, 0, traced(program), memory);
 }
 
 }  // namespace
@@ -63,14 +59,15 @@ void ClockArguments::declare(Options& options) {
                 "the DRAM behind an engine with a clock: ideal:latency=64,bytes=8,outstanding=16 (the default, bytes 0: a\n"
                 "beat), bank:ddr4-2400|lpddr4|hbm2,clock-ps=2000, perturbed:seed=7 (docs/memory-models.md)");
   options.value("--trace", "T.json", trace, "write every instruction's cycles, for `dovetail trace` and for ui.perfetto.dev");
+  options.value("--html", "PAGE.html", html, "write the run as a page for a browser: timeline, where the cycles went, roofline, layers, other hardware");
   options.value("--waves", "W.fst", waves, "of engine rtl: write the waveforms of the design");
 }
 
 Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view engine) const {
   simulator::EngineOptions options;
   for (const runtime::Engine& row : runtime::engines())
-    if (row.name == engine && !row.has_clock && (memory || trace))
-      return Diagnostic{"bad usage", memory ? "--memory" : "--trace", fmt::format("engine {} has no clock", engine), "add --engine cycle"};
+    if (row.name == engine && !row.has_clock && (memory || trace || html))
+      return Diagnostic{"bad usage", memory ? "--memory" : trace ? "--trace" : "--html", fmt::format("engine {} has no clock", engine), "add --engine cycle"};
   if (waves && engine != "rtl")
     return Diagnostic{"bad usage", "--waves", fmt::format("engine {} has no waveforms", engine), "add --engine rtl"};
   if (waves) options.waves = *waves;
@@ -106,21 +103,62 @@ std::uint64_t cycles_of(const TimedProgram& program) {
   return cycles;
 }
 
-Result<void> write_trace(const std::string& path, const std::vector<TimedProgram>& programs) {
-  std::vector<std::span<const isa::Instruction>> launched;
-  for (const TimedProgram& program : programs)
-    for (const isa::Launch& launch : program.launches) launched.push_back(program.program.subspan(launch.begin, launch.count));
-  return write_text_file(path, simulator::perfetto_text(trace_of(programs), launched));
+Result<void> write_traces(const ClockArguments& arguments, std::string_view title, const std::vector<TimedProgram>& programs, const simulator::MemorySpec& memory) {
+  if (!arguments.trace && !arguments.html) return {};
+  const simulator::Trace trace = trace_of(programs);
+  std::vector<simulator::TracedProgram> traced_programs;
+  for (const TimedProgram& program : programs) traced_programs.push_back(traced(program));
+  if (arguments.trace) {
+    std::vector<std::span<const isa::Instruction>> launched;
+    for (const TimedProgram& program : programs)
+      for (const isa::Launch& launch : program.launches) launched.push_back(program.program.subspan(launch.begin, launch.count));
+    DOVETAIL_ASSIGN(const Json list, simulator::to_json(traced_programs));
+    const Json more{{"title", title}, {"memory", simulator::to_string(memory)}, {"programs", list}};
+    DOVETAIL_TRY(write_text_file(*arguments.trace, simulator::perfetto_text(trace, launched, more)));
+  }
+  if (arguments.html) DOVETAIL_TRY(write_text_file(*arguments.html, simulator::page_text(title, trace, traced_programs, memory)));
+  return {};
 }
 
 std::string unit_table(const std::array<std::array<std::uint64_t, simulator::kUnitClassNames.size()>, 3>& classes, std::uint64_t cycles) {
   std::vector<std::string> headers{"unit"};
-  for (const std::string_view name : simulator::kUnitClassNames) headers.push_back(">" + std::string(name));
+  for (const std::string_view name : simulator::kUnitClassNames) headers.push_back(fmt::format(">{}", name));
   TextTable table(headers);
   for (const Queue unit : kUnits) {
     std::vector<std::string> cells{std::string(isa::name(unit))};
     for (const std::uint64_t part : classes[isa::index(unit)]) cells.push_back(percent(part, cycles));
     table.add(cells);
+  }
+  return table.to_string();
+}
+
+std::string wait_table(const std::array<simulator::MemorySplit, 3>& units, const simulator::FetchTime& fetch, std::uint64_t cycles) {
+  std::vector<std::string> headers{"waits for memory"};
+  for (const std::string_view name : simulator::kMemoryCauseNames) headers.push_back(fmt::format(">{}", name));
+  TextTable table(headers);
+  const auto add = [&](std::string_view name, const simulator::MemorySplit& split) {
+    std::vector<std::string> cells{std::string(name)};
+    for (const std::uint64_t part : split.cycles) cells.push_back(percent(part, cycles));
+    table.add(cells);
+  };
+  for (const Queue unit : kUnits) add(isa::name(unit), units[isa::index(unit)]);
+  add("fetch", fetch.memory);
+  std::string text = table.to_string();
+  text += fmt::format("  fetch issues in {} of the cycles, finds the queue full of load in {}, of compute in {}, of store in {}, and is done in {}\n", percent(fetch.issue, cycles),
+                      percent(fetch.queue_full[0], cycles), percent(fetch.queue_full[1], cycles), percent(fetch.queue_full[2], cycles), percent(fetch.done, cycles));
+  return text;
+}
+
+std::string layer_table(const simulator::Profile& profile) {
+  if (profile.layers.size() < 2) return {};
+  TextTable table({"layer, on compute", ">cycles", ">share", ">busy", ">of it memory", ">load token", ">store token", ">drain", ">unit", ">fetch", "bound", ">of it", ">MACs/cycle"});
+  for (const simulator::ProfilePart& part : profile.layers) {
+    const simulator::UnitTime& time = part.units[isa::index(Queue::compute)];
+    const auto waiting = [&](simulator::StallCause cause) { return percent(time.waiting[static_cast<std::size_t>(cause)], time.total()); };
+    using enum simulator::StallCause;
+    table.add({part.name.empty() ? "(none)" : part.name, with_separators(part.cycles), percent(part.cycles, profile.whole.cycles), percent(time.busy, time.total()),
+               profile.knows_waits ? percent(part.waits[isa::index(Queue::compute)].total(), time.total()) : "?", waiting(token_prev), waiting(token_next), waiting(drain),
+               waiting(unit), waiting(fetch), std::string(part.bounds.tightest_name()), percent(part.bounds.tightest(), part.cycles), fmt::format("{:.1f}", part.macs_per_cycle())});
   }
   return table.to_string();
 }
@@ -144,12 +182,16 @@ std::string layer_table(const simulator::Trace& trace) {
 
 std::string timing_text(const TimedProgram& program, const simulator::MemorySpec& memory) {
   const std::uint64_t cycles = cycles_of(program);
-  const simulator::Bounds bounds = simulator::bounds_of(program.config, memory, program.counters);
-  std::string text = fmt::format("cycles        {}, memory {}\n\n{}\n", with_separators(cycles), simulator::to_string(memory), unit_table(classes_of(program), cycles));
+  const simulator::Profile profile = profile_of(program, trace_of({program}), memory);
+  const simulator::Bounds& bounds = profile.whole.bounds;
+  std::string text = fmt::format("cycles        {}, memory {}\n\n{}\n", with_separators(cycles), simulator::to_string(memory), unit_table(profile.classes, cycles));
+  if (profile.knows_waits) text += wait_table(profile.waits, profile.fetch, cycles) + "\n";
+  text += fmt::format("roofline      {:.2f} multiplications per byte, {:.1f} a cycle; the hardware has {:.0f} a cycle, and {:.2f} bytes each way\n", profile.whole.intensity(),
+                      profile.whole.macs_per_cycle(), profile.peak_macs_per_cycle, profile.peak_bytes_per_cycle);
   text += fmt::format("bounds        compute {} (GEMM {}, ALU {}), DRAM read {}, DRAM write {}: {} of the tightest, {}\n", with_separators(bounds.compute()),
                       with_separators(bounds.gemm), with_separators(bounds.alu), with_separators(bounds.dram_read), with_separators(bounds.dram_write),
                       percent(bounds.tightest(), cycles), bounds.tightest_name());
-  if (const std::string layers = layer_table(trace_of({program})); !layers.empty()) text += fmt::format("\n{}", layers);
+  if (const std::string layers = layer_table(profile); !layers.empty()) text += fmt::format("\n{}", layers);
   if (!program.what_if.empty()) {
     TextTable table({"the same instructions with", ">cycles", ">speed-up"});
     for (const simulator::WhatIf& answer : program.what_if)
@@ -161,31 +203,44 @@ std::string timing_text(const TimedProgram& program, const simulator::MemorySpec
 
 Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memory) {
   const simulator::Trace trace = trace_of({program});
-  const auto classes = classes_of(program);
-  const auto times = simulator::attribute(trace);
-  Json launches = Json::array(), units, layers = Json::array();
+  const simulator::Profile profile = profile_of(program, trace, memory);
+  Json launches = Json::array(), units, waits, layers = Json::array();
   for (const simulator::LaunchTrace& launch : program.traces) launches.push_back(launch.cycles);
   for (const Queue unit : kUnits)
     for (std::size_t c = 0; c < simulator::kUnitClassNames.size(); ++c)
-      units[std::string(isa::name(unit))][std::string(simulator::kUnitClassNames[c])] = classes[isa::index(unit)][c];
-  for (std::size_t s = 0; s < times.size(); ++s) {
-    Json row{{"name", s < trace.sources.size() ? trace.sources[s] : "after the last instruction"}};
-    std::uint64_t total = 0;
-    for (const Queue unit : kUnits) {
-      row[std::string(isa::name(unit))] = to_json(times[s][isa::index(unit)]);
-      total += times[s][isa::index(unit)].total();
-    }
-    if (total != 0) layers.push_back(std::move(row));
+      units[std::string(isa::name(unit))][std::string(simulator::kUnitClassNames[c])] = profile.classes[isa::index(unit)][c];
+  // The units of a part stand beside what is told of all of it.
+  const auto row = [&](const simulator::ProfilePart& part) {
+    Json json{{"name", part.name}};
+    json.update(simulator::to_json(part, profile.knows_waits));
+    const Json of_units = json["units"];
+    json.erase("units");
+    json.update(of_units);
+    return json;
+  };
+  simulator::ProfilePart after;
+  after.name = "after the last instruction";
+  after.units = simulator::attribute(trace).back();
+  after.cycles = after.units[isa::index(Queue::compute)].total();
+  for (const simulator::ProfilePart& part : profile.layers) layers.push_back(row(part));
+  if (std::any_of(after.units.begin(), after.units.end(), [](const simulator::UnitTime& time) { return time.total() != 0; })) layers.push_back(row(after));
+  if (profile.knows_waits) {
+    for (const Queue unit : kUnits) waits[std::string(isa::name(unit))] = simulator::to_json(profile.waits[isa::index(unit)]);
+    waits["fetch"] = simulator::to_json(profile.fetch);
   }
-  const simulator::Bounds bounds = simulator::bounds_of(program.config, memory, program.counters);
-  const std::uint64_t cycles = cycles_of(program);
-  return {{"cycles", cycles},
+  return {{"cycles", cycles_of(program)},
           {"memory", simulator::to_string(memory)},
           {"launches", launches},
           {"units", units},
+          {"waits", waits},  // null: the engine does not know
           {"layers", layers},
-          {"bounds", simulator::to_json(bounds)},
-          {"of_tightest_bound", cycles == 0 ? 0.0 : static_cast<double>(bounds.tightest()) / static_cast<double>(cycles)},
+          {"bounds", simulator::to_json(profile.whole.bounds)},
+          {"of_tightest_bound", profile.whole.of_bound()},
+          {"roofline",
+           {{"macs_per_byte", profile.whole.intensity()},
+            {"macs_per_cycle", profile.whole.macs_per_cycle()},
+            {"peak_macs_per_cycle", profile.peak_macs_per_cycle},
+            {"peak_bytes_per_cycle", profile.peak_bytes_per_cycle}}},
           {"what_if", simulator::to_json(program.what_if)}};
 }
 

@@ -31,7 +31,7 @@ class Profile : public Command {
   void declare(Options& options) override {
     options.positional("MODEL.onnx|OUT.dvt", model_.model, "a model, which is compiled first, or a bundle");
     model_.declare(options);
-    options.value("--engine", "ENGINE", engine_, "what runs the accelerator's programs (default functional)");
+    options.value("--engine", "ENGINE", engine_, "what runs the accelerator's programs (default cycle, which tells where the cycles went)");
     clock_.declare(options);
     options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--repeat", "N", repeat_, "runs that count, after one that warms up (default 10)");
@@ -40,7 +40,7 @@ class Profile : public Command {
     options.value("--report", "R.json", report_, "write the profile as JSON");
     options.footer(
         "Times are medians. GOP/s count a multiply-add as two operations; the share of the peak is of the processor's measured multiply-adds on\n"
-        "as many threads, in float32 or int8 as the kernel has them. The accelerator's time is the simulator's own; --engine cycle tells its cycles, and what they went into.\n"
+        "as many threads, in float32 or int8 as the kernel has them. The accelerator's time is the simulator's own; its cycles stand below, and what they went into.\n"
         "Example: dovetail profile examples/digits/digits_float.onnx --target cpu --threads 1");
   }
 
@@ -77,7 +77,7 @@ class Profile : public Command {
       if (!result.ok()) return fail(Exit::failed, result.errors());
       if (i == 0) {
         DOVETAIL_ASSIGN(timed_, timed_programs(executor.bundle(), *result, engine_options, true));
-        if (clock_.trace) DOVETAIL_TRY(write_trace(*clock_.trace, timed_));
+        DOVETAIL_TRY(write_traces(clock_, model_.model, timed_, engine_options.memory));
         seconds.resize(result->steps.size());
         for (const runtime::StepProfile& step : result->steps) rows.push_back({step.name, step.target, 0, nullptr, step.counters});
         continue;
@@ -155,7 +155,7 @@ class Profile : public Command {
   ModelArguments model_;
   ClockArguments clock_;
   std::vector<TimedProgram> timed_;
-  std::string engine_ = "functional", seed_ = "1", repeat_ = "10";
+  std::string engine_ = "cycle", seed_ = "1", repeat_ = "10";
   std::vector<std::string> inputs_;
   std::optional<std::string> report_, threads_;
   int threads_used_ = 1;

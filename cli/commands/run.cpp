@@ -73,8 +73,8 @@ class Run : public Command {
     RunFacts facts{model_.model, engine_, &executor.program(),  model ? &*model : nullptr,
                    &*result,     {},      inputs.announcements};
     facts.memory = engine_options.memory;
-    DOVETAIL_ASSIGN(facts.timed, timed_programs(executor.bundle(), *result, engine_options, report_.has_value()));
-    if (clock_.trace) DOVETAIL_TRY(write_trace(*clock_.trace, facts.timed));
+    DOVETAIL_ASSIGN(facts.timed, timed_programs(executor.bundle(), *result, engine_options, report_.has_value() || clock_.html.has_value()));
+    DOVETAIL_TRY(write_traces(clock_, model_.model, facts.timed, engine_options.memory));
     if (check_) {
       const double tolerance = std::max(executor.bundle().cpu ? kKernelTolerance : 0, model->compiled.tolerance);
       auto check = check_against_reference(model->compiled.integer, inputs.tensors, *result, tolerance);

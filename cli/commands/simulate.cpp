@@ -30,7 +30,7 @@ class Simulate : public Command {
                    "DRAM state (default: one launch of all)");
     options.value("--dram-out", "OUT.bin", dram_out_, "the memory image after the run, as long as IN.bin",
                   Need::required);
-    options.value("--engine", "ENGINE", engine_, "functional, cycle or rtl (`dovetail doctor` lists them)", Need::required);
+    options.value("--engine", "ENGINE", engine_, "functional, cycle, systemc or rtl (`dovetail doctor` lists them)", Need::required);
     clock_.declare(options);
     options.value("--report", "R.json", report_, "write counters, and the cycles of an engine with a clock, as JSON");
     options.footer(
@@ -56,7 +56,8 @@ class Simulate : public Command {
 
     const auto start = std::chrono::steady_clock::now();
     std::vector<simulator::Counters> counters;
-    const simulator::Dram before = report_ ? dram : simulator::Dram{};
+    const bool ask_what_if = report_ || clock_.html;
+    const simulator::Dram before = ask_what_if ? dram : simulator::Dram{};
     TimedProgram timed{.name = program_, .config = config, .program = program, .launches = launches, .traces = {}, .counters = {}};
     for (const isa::Launch& launch : launches) {
       const auto outcome =
@@ -72,11 +73,11 @@ class Simulate : public Command {
     for (const simulator::Counters& launch : counters) total += launch;
     timed.counters = total;
     const bool has_clock = !timed.traces.empty();
-    if (has_clock && report_) {
+    if (has_clock && ask_what_if) {
       simulator::Dram image = before;
       DOVETAIL_ASSIGN(timed.what_if, simulator::what_if(config, engine_options, program, launches, image));
     }
-    if (clock_.trace) DOVETAIL_TRY(write_trace(*clock_.trace, {timed}));
+    DOVETAIL_TRY(write_traces(clock_, program_, {timed}, engine_options.memory));
     fmt::print("simulated     {}, {} launch{}, engine {}, {}\n{}", program_, launches.size(),
                launches.size() == 1 ? "" : "es", engine_, seconds_text(seconds), counters_text(total));
     fmt::print("written       {}, {} bytes from {:#x}\n", dram_out_, dram.bytes.size(), dram.base);

@@ -3,13 +3,16 @@
 
 #include <fmt/format.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text_table.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/timing.h"
 #include "simulator/trace/diff.h"
+#include "simulator/trace/page.h"
 #include "simulator/trace/trace.h"
+#include "simulator/trace/traced_program.h"
 
 namespace dovetail::cli {
 
@@ -27,6 +30,7 @@ class Trace : public Command {
     options.positional("A.json", second_, "with diff: the trace that is taken for right", Need::optional);
     options.positional("B.json", third_, "with diff: the other one", Need::optional);
     options.value("--around", "N", around_, "with diff: instructions of each unit to show before and behind (default 3)");
+    options.value("--html", "PAGE.html", html_, "of one trace: write it as a page for a browser");
     options.footer(
         "`trace T.json` sums up what each unit did in its cycles. `trace diff A.json B.json` names the first instruction that differs, with what\n"
         "happened around it in both; its exit code is 1 if there is one. The file opens in ui.perfetto.dev, a microsecond for a cycle.\n"
@@ -36,6 +40,7 @@ class Trace : public Command {
   Result<Exit> run() override {
     if (first_ == "diff") {
       if (second_.empty() || third_.empty()) return Diagnostic{"bad usage of `dovetail trace diff`", "", "it compares two traces", "write dovetail trace diff A.json B.json"};
+      if (html_) return Diagnostic{"bad usage of `dovetail trace diff`", "--html", "a page shows one trace", "write dovetail trace T.json --html PAGE.html"};
       return diff();
     }
     if (!second_.empty()) return Diagnostic{"bad usage of `dovetail trace`", second_, "a summary is of one trace", "write dovetail trace diff A.json B.json to compare two"};
@@ -44,19 +49,38 @@ class Trace : public Command {
 
  private:
   Result<Exit> sum_up() {
-    DOVETAIL_ASSIGN(const simulator::Trace trace, read_trace(first_));
+    DOVETAIL_ASSIGN(const Json json, read_json_file(first_));
+    DOVETAIL_ASSIGN(const simulator::Trace trace, simulator::trace_from_json(json, first_));
+    if (html_) DOVETAIL_TRY(write_page(json, trace));
     std::uint64_t cycles = 0, instructions = 0;
     std::array<std::array<std::uint64_t, simulator::kUnitClassNames.size()>, 3> classes{};
+    std::array<simulator::MemorySplit, 3> waits;
+    simulator::FetchTime fetch;
+    bool knows_waits = true;
     for (const simulator::LaunchTrace& launch : trace.launches) {
       cycles += launch.cycles;
       instructions += launch.events.size();
       for (std::size_t u = 0; u < classes.size(); ++u)
         for (std::size_t c = 0; c < classes[u].size(); ++c) classes[u][c] += launch.classes[u][c];
+      knows_waits &= launch.waits.has_value();
+      if (!launch.waits) continue;
+      for (std::size_t u = 0; u < waits.size(); ++u) waits[u] += launch.waits->units[u];
+      fetch += launch.waits->fetch;
     }
     fmt::print("trace         {}: {} launch{}, {} instructions, {} cycles\n\n{}", first_, trace.launches.size(), trace.launches.size() == 1 ? "" : "es",
                with_separators(instructions), with_separators(cycles), unit_table(classes, cycles));
+    if (knows_waits) fmt::print("\n{}", wait_table(waits, fetch, cycles));
     if (const std::string layers = layer_table(trace); !layers.empty()) fmt::print("\n{}", layers);
     return Exit::success;
+  }
+
+  Result<void> write_page(const Json& json, const simulator::Trace& trace) const {
+    const auto text = [&](const char* key) { return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string(); };
+    if (!json.contains("programs"))
+      return Diagnostic{"cannot make a page of the trace", first_, "it does not hold the programs it is of", "write it anew with --trace"};
+    DOVETAIL_ASSIGN(const auto programs, simulator::traced_programs_from_json(json["programs"], trace, first_));
+    DOVETAIL_ASSIGN(const simulator::MemorySpec memory, simulator::parse_memory(text("memory")));
+    return write_text_file(*html_, simulator::page_text(text("title"), trace, programs, memory));
   }
 
   Result<Exit> diff() {
@@ -83,6 +107,7 @@ class Trace : public Command {
   }
 
   std::string first_, second_, third_, around_ = "3";
+  std::optional<std::string> html_;
 };
 
 }  // namespace

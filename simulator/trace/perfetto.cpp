@@ -46,11 +46,25 @@ void write_counter(Writer& writer, std::uint64_t origin, const std::string& name
   }
 }
 
+// Beats a cycle, told where they change.
+void write_rate(Writer& writer, std::uint64_t origin, std::uint64_t cycles, std::string_view name, int window_log2, const std::vector<std::uint64_t>& beats) {
+  std::uint64_t told = 0;
+  for (std::size_t w = 0; w <= beats.size(); ++w) {
+    const std::uint64_t now = w < beats.size() ? beats[w] : 0, at = static_cast<std::uint64_t>(w) << window_log2;
+    if (now == told || at >= cycles) continue;
+    told = now;
+    writer.event(R"({{"ph":"C","pid":1,"name":"{}","ts":{},"args":{{"a cycle":{:.3f}}}}})", name, origin + at,
+                 static_cast<double>(now) / static_cast<double>(std::uint64_t{1} << window_log2));
+  }
+}
+
 }  // namespace
 
-std::string perfetto_text(const Trace& trace, const std::vector<std::span<const isa::Instruction>>& programs) {
+std::string perfetto_text(const Trace& trace, const std::vector<std::span<const isa::Instruction>>& programs, const Json& more) {
   DOVETAIL_CHECK(programs.size() == trace.launches.size(), "a trace needs the instructions of each of its launches");
-  std::string text = to_json(trace).dump(-1, ' ', false, Json::error_handler_t::replace);
+  Json head = to_json(trace);
+  head.update(more);
+  std::string text = head.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.pop_back();  // the object's end: what follows belongs to it
   text += ",\n\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
   Writer writer(text);
@@ -108,6 +122,10 @@ std::string perfetto_text(const Trace& trace, const std::vector<std::span<const 
     }
     for (const isa::Queue unit : kUnits)
       write_counter(writer, origin, fmt::format("{} queue", isa::name(unit)), std::move(queue_changes[isa::index(unit)]));
+    if (launch.waits) {
+      write_rate(writer, origin, launch.cycles, "port: beats read", launch.waits->traffic.window_log2, launch.waits->traffic.read);
+      write_rate(writer, origin, launch.cycles, "port: beats written", launch.waits->traffic.window_log2, launch.waits->traffic.written);
+    }
     origin += launch.cycles;
   }
   text += "\n]}\n";

@@ -198,7 +198,19 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
       }
       CHECK(timing["of_tightest_bound"].get<double>() > 0.3);
       CHECK(timing["of_tightest_bound"].get<double>() <= 1);
-      CHECK(timing["what_if"].size() == 6);
+      CHECK(timing["what_if"].size() == 8);
+      // Waits for memory are divided without a rest, and a DRAM has causes that an ideal memory does not.
+      for (const auto& [unit, classes] : timing["units"].items()) {
+        std::uint64_t divided = 0, by_layer = 0;
+        for (const Json& part : timing["waits"][unit]) divided += part.get<std::uint64_t>();
+        for (const Json& layer : timing["layers"])
+          for (const Json& part : layer[unit]["memory"]) by_layer += part.get<std::uint64_t>();
+        CHECK(divided == classes["memory"]);
+        CHECK(by_layer == classes["memory"]);
+        CHECK((timing["waits"][unit]["row_miss"].get<std::uint64_t>() > 0) == (std::string(memory) != "ideal"));
+      }
+      const Json& roofline = timing["roofline"];
+      CHECK(roofline["macs_per_cycle"].get<double>() <= std::min(roofline["peak_macs_per_cycle"].get<double>(), roofline["macs_per_byte"].get<double>() * roofline["peak_bytes_per_cycle"].get<double>()));
     }
   }
   const Finished summary = test::dovetail({"trace", folder / "idea.json"});
@@ -210,4 +222,16 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
   const Finished different = test::dovetail({"trace", "diff", folder / "idea.json", folder / "bank.json"});
   CHECK(different.exit == 1);
   CHECK_THAT(different.out, ContainsSubstring("different     launch 0, instruction 0 of conv1: issue"));
+
+  // profile tells the cycles of what runs on the accelerator without being asked for an engine, and writes the page.
+  const Finished profile = test::dovetail({"profile", model("digits_int8.onnx"), "--target", "accel", "--hw", "1x16x16-ext", "--repeat", "1", "--html", folder / "p.html", "--report", folder / "p.json"});
+  CHECK(profile.error == "");
+  REQUIRE(profile.exit == 0);
+  CHECK_THAT(profile.out, ContainsSubstring("waits for memory") && ContainsSubstring("roofline") && ContainsSubstring("res1_conv1") && ContainsSubstring("DRAM read"));
+  CHECK(std::filesystem::file_size(folder / "p.html") > 10'000);
+  std::size_t layers = 0;
+  const Json report = read_json_file(folder / "p.json").value();
+  for (const Json& step : report["steps"])
+    if (step.contains("timing")) layers += step["timing"]["layers"].size();
+  CHECK(layers >= 9);
 }

@@ -1,5 +1,6 @@
 #include "simulator/trace/perfetto.h"
 
+#include <algorithm>
 #include <map>
 
 #include "simulator/cycle/cycle.h"
@@ -22,12 +23,14 @@ TEST_CASE("a Perfetto file is a trace, with slices that do not overlap, an arrow
     trace.launches.push_back(*simulator->timing());
     trace.launches.back().events.front().source = 1;
   }
-  const Json json = parse_json(perfetto_text(trace, programs), "trace").value();
+  const Json json = parse_json(perfetto_text(trace, programs, {{"title", "a \"title\""}}), "trace").value();
+  CHECK(json["title"] == "a \"title\"");
   CHECK(trace_from_json(json, "trace").value() == trace);
 
   std::size_t slices = 0, arrows = 0, heads = 0;
   std::map<int, std::uint64_t> free;
   std::map<std::string, std::int64_t> held;
+  std::map<std::string, double> rates;  // the highest
   for (const Json& event : json["traceEvents"]) {
     const std::string phase = event["ph"];
     if (phase == "X") {
@@ -39,13 +42,22 @@ TEST_CASE("a Perfetto file is a trace, with slices that do not overlap, an arrow
     }
     arrows += phase == "s";
     heads += phase == "f";
-    if (phase == "C") held[event["name"]] = event["args"]["waiting"];
+    if (phase == "C" && event["args"].contains("waiting")) held[event["name"]] = event["args"]["waiting"];
+    if (phase == "C" && event["args"].contains("a cycle")) {
+      const double beats = event["args"]["a cycle"];
+      CHECK(beats >= 0);
+      CHECK(beats <= 1);
+      rates[event["name"]] = std::max(rates[event["name"]], beats);
+    }
   }
   CHECK(slices == program.program.size());
   CHECK(arrows == tokens);
   CHECK(heads == tokens);
   CHECK(held.size() >= 5);
   for (const auto& [name, count] : held) CHECK(count == 0);
+  CHECK(rates.size() == 2);
+  CHECK(rates["port: beats read"] > 0);
+  CHECK(rates["port: beats written"] > 0);
 }
 
 }  // namespace dovetail::simulator

@@ -1,0 +1,101 @@
+#include "simulator/trace/profile.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+#include "isa/verify/token_machine.h"
+#include "simulator/cycle/count.h"
+#include "simulator/functional/routes.h"
+
+namespace dovetail::simulator {
+
+namespace {
+
+constexpr std::array kUnits{isa::Queue::load, isa::Queue::compute, isa::Queue::store};
+
+void finish(ProfilePart& part, const isa::HardwareConfig& config, const MemorySpec& memory) {
+  const auto sum = [](const auto& values) { return std::accumulate(values.begin(), values.end(), std::uint64_t{0}); };
+  part.bounds = bounds_of(config, memory, part.counters);
+  part.bytes_read = sum(part.counters.bytes_loaded) + sum(part.counters.instructions) * static_cast<std::uint64_t>(config.instruction_bytes());
+  part.bytes_written = part.counters.bytes_stored;
+}
+
+Json to_json(const UnitTime& time) {
+  Json waiting;
+  for (std::size_t c = 0; c < time.waiting.size(); ++c) waiting[std::string(kStallCauseNames[c])] = time.waiting[c];
+  return {{"cycles", time.total()}, {"busy", time.busy}, {"waiting", waiting}};
+}
+
+}  // namespace
+
+double ProfilePart::intensity() const {
+  const std::uint64_t bytes = std::max(bytes_read, bytes_written);
+  return bytes == 0 ? 0 : static_cast<double>(counters.macs) / static_cast<double>(bytes);
+}
+
+Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgram& program, const MemorySpec& memory) {
+  DOVETAIL_CHECK(first_launch + program.launches.size() <= trace.launches.size(), "a program's launches are those of its trace");
+  Trace own{.launches = {trace.launches.begin() + static_cast<std::ptrdiff_t>(first_launch),
+                         trace.launches.begin() + static_cast<std::ptrdiff_t>(first_launch + program.launches.size())},
+            .sources = trace.sources};
+  Profile profile;
+  profile.peak_macs_per_cycle = static_cast<double>(program.config.macs_per_uop());
+  profile.peak_bytes_per_cycle = peak_bytes_per_cycle(memory, program.config.bus_bytes);
+  profile.knows_waits = std::all_of(own.launches.begin(), own.launches.end(), [](const LaunchTrace& launch) { return launch.waits.has_value(); });
+
+  const auto times = attribute(own);
+  std::vector<ProfilePart> parts(trace.sources.size());
+  profile.whole.name = program.name;
+  const Routes routes;
+  for (std::size_t l = 0; l < own.launches.size(); ++l) {
+    const LaunchTrace& launch = own.launches[l];
+    profile.whole.cycles += launch.cycles;
+    for (std::size_t u = 0; u < 3; ++u)
+      for (std::size_t c = 0; c < launch.classes[u].size(); ++c) profile.classes[u][c] += launch.classes[u][c];
+    for (std::size_t i = 0; i < launch.events.size(); ++i) {
+      const TraceEvent& event = launch.events[i];
+      const isa::Instruction& instruction = program.program[event.instruction];
+      ProfilePart& part = parts[event.source];
+      count(program.config, instruction, routes.of(instruction), part.counters);
+      if (profile.knows_waits) part.waits[isa::index(event.unit)] += launch.waits->instructions[i];
+    }
+    if (!profile.knows_waits) continue;
+    for (std::size_t u = 0; u < 3; ++u) profile.waits[u] += launch.waits->units[u];
+    profile.fetch += launch.waits->fetch;
+  }
+  for (std::size_t s = 0; s < parts.size(); ++s) {
+    ProfilePart& part = parts[s];
+    part.name = trace.sources[s];
+    part.units = times[s];
+    part.cycles = part.units[isa::index(isa::Queue::compute)].total();
+    finish(part, program.config, memory);
+    profile.whole.counters += part.counters;
+    for (std::size_t u = 0; u < 3; ++u) profile.whole.units[u] += part.units[u];
+    if (std::any_of(part.units.begin(), part.units.end(), [](const UnitTime& time) { return time.total() != 0; })) profile.layers.push_back(part);
+  }
+  for (std::size_t u = 0; u < 3; ++u) profile.whole.units[u] += times.back()[u];
+  profile.whole.waits = profile.waits;
+  finish(profile.whole, program.config, memory);
+  return profile;
+}
+
+Json to_json(const ProfilePart& part, bool knows_waits) {
+  Json units;
+  for (const isa::Queue unit : kUnits) {
+    Json row = to_json(part.units[isa::index(unit)]);
+    if (knows_waits) row["memory"] = to_json(part.waits[isa::index(unit)]);
+    units[std::string(isa::name(unit))] = std::move(row);
+  }
+  return {{"cycles", part.cycles},
+          {"bounds", to_json(part.bounds)},
+          {"of_tightest_bound", part.of_bound()},
+          {"macs", part.counters.macs},
+          {"macs_per_cycle", part.macs_per_cycle()},
+          {"bytes_read", part.bytes_read},
+          {"bytes_written", part.bytes_written},
+          {"macs_per_byte", part.intensity()},
+          {"units", units}};
+}
+
+}  // namespace dovetail::simulator

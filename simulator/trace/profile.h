@@ -1,0 +1,69 @@
+// A run that has been timed, explained: where the cycles of each unit and layer went, what bounds them, and what other hardware would take.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "isa/verify.h"
+#include "simulator/cycle/bounds.h"
+#include "simulator/cycle/what_if.h"
+#include "simulator/memory/memory.h"
+#include "simulator/simulator.h"
+#include "simulator/trace/attribution.h"
+#include "simulator/trace/trace.h"
+
+namespace dovetail::simulator {
+
+// A program of the trace, whose launches follow each other there.
+struct TracedProgram {
+  std::string name;
+  isa::HardwareConfig config;
+  std::vector<isa::Instruction> program;
+  std::vector<isa::Launch> launches;
+  std::vector<WhatIf> what_if;
+};
+
+// A part of a run: what it had to do, the least time for it, and the time it took. `cycles` are those that the compute unit spent on it
+// (simulator/trace/attribution.h), so that the parts of a run sum to it. Loads run ahead: those of a part may fall into the time of the one before, and its bounds may so exceed its cycles.
+struct ProfilePart {
+  std::string name;
+  std::uint64_t cycles = 0;
+  Counters counters;
+  Bounds bounds;
+  std::array<UnitTime, 3> units;      // by isa::Queue
+  std::array<MemorySplit, 3> waits;   // of the busy cycles of each unit, those for memory; zero where the engine does not know
+
+  double of_bound() const { return cycles == 0 ? 0 : static_cast<double>(bounds.tightest()) / static_cast<double>(cycles); }
+  double macs_per_cycle() const { return cycles == 0 ? 0 : static_cast<double>(counters.macs) / static_cast<double>(cycles); }
+  std::uint64_t bytes_read = 0;       // instructions included
+  std::uint64_t bytes_written = 0;
+  // Multiplications per byte of the busier direction: the two do not share a path.
+  double intensity() const;
+};
+
+struct Profile {
+  ProfilePart whole;
+  std::vector<ProfilePart> layers;  // of the trace's sources, in its order; those without instructions are left out
+  std::array<std::array<std::uint64_t, kUnitClassNames.size()>, 3> classes{};
+  bool knows_waits = false;
+  std::array<MemorySplit, 3> waits;  // of class memory
+  FetchTime fetch;
+  double peak_macs_per_cycle = 0, peak_bytes_per_cycle = 0;  // bytes: of each direction
+};
+
+// Of the launches [first_launch, first_launch + program.launches.size()) of the trace, which are the program's.
+Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgram& program, const MemorySpec& memory);
+
+// {"cycles", "bounds", "of_tightest_bound", "macs", "macs_per_cycle", "bytes_read", "bytes_written", "macs_per_byte", "units": {"load": {"cycles", "busy", "waiting": {...}, "memory":
+// {...}}, ...}}; "memory" only where waits are known
+Json to_json(const ProfilePart& part, bool knows_waits);
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,65 @@
+#include "simulator/trace/traced_program.h"
+
+#include <fmt/format.h>
+
+#include "isa/codec.h"
+#include "simulator/trace/base64.h"
+
+namespace dovetail::simulator {
+
+Result<Json> to_json(const std::vector<TracedProgram>& programs) {
+  Json list = Json::array();
+  for (const TracedProgram& program : programs) {
+    DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, isa::Codec(program.config).encode_program(program.program));
+    Json launches = Json::array();
+    for (const isa::Launch& launch : program.launches) launches.push_back({launch.begin, launch.count});
+    list.push_back({{"name", program.name},
+                    {"hardware", isa::config_to_json(program.config)},
+                    {"instructions", to_base64(bytes)},
+                    {"launches", launches},
+                    {"what_if", to_json(program.what_if)}});
+  }
+  return list;
+}
+
+Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, const Trace& trace, std::string_view where) {
+  std::string place = "programs";
+  const auto bad = [&](std::string why) {
+    return Diagnostic{"cannot read the programs of the trace", fmt::format("{}, {}", where, place), std::move(why), "write it anew with --trace"};
+  };
+  std::vector<TracedProgram> programs;
+  std::size_t launch = 0;
+  try {
+    for (std::size_t p = 0; p < json.size(); ++p) {
+      place = fmt::format("program {}", p);
+      const Json& from = json.at(p);
+      TracedProgram program{.name = from.at("name").get<std::string>(), .config = {}, .program = {}, .launches = {}, .what_if = {}};
+      DOVETAIL_ASSIGN(program.config, isa::config_from_json(from.at("hardware"), fmt::format("{}, {}", where, place)));
+      const auto bytes = from_base64(from.at("instructions").get<std::string>());
+      if (!bytes) return bad("its instructions are no base64");
+      DOVETAIL_ASSIGN(program.program, isa::Codec(program.config).decode_program(*bytes, fmt::format("{}, {}", where, place)));
+      for (const Json& answer : from.at("what_if")) program.what_if.push_back({answer.at("change").get<std::string>(), answer.at("cycles").get<std::uint64_t>()});
+      for (const Json& range : from.at("launches")) {
+        const isa::Launch at{.begin = range.at(0).get<std::size_t>(), .count = range.at(1).get<std::size_t>()};
+        if (at.begin > program.program.size() || at.count > program.program.size() - at.begin)
+          return bad(fmt::format("launch {}:{} of {} instructions", at.begin, at.count, program.program.size()));
+        if (launch == trace.launches.size()) return bad(fmt::format("more launches than the {} of the trace", trace.launches.size()));
+        const std::vector<TraceEvent>& events = trace.launches[launch].events;
+        if (events.size() != at.count) return bad(fmt::format("launch {} has {} events, for {} instructions", launch, events.size(), at.count));
+        for (std::size_t i = 0; i < events.size(); ++i)
+          if (events[i].instruction != at.begin + i)
+            return bad(fmt::format("event {} of launch {} is of instruction {}, not {}", i, launch, events[i].instruction, at.begin + i));
+        program.launches.push_back(at);
+        ++launch;
+      }
+      programs.push_back(std::move(program));
+    }
+  } catch (const Json::exception& error) {
+    return bad(error.what());
+  }
+  place = "programs";
+  if (launch != trace.launches.size()) return bad(fmt::format("they have {} launches, the trace {}", launch, trace.launches.size()));
+  return programs;
+}
+
+}  // namespace dovetail::simulator
