@@ -174,6 +174,51 @@ TEST_CASE("each constraint is used to the clock: legal at n, illegal at n - 1") 
   }
 }
 
+// Constraints on commands say nothing of when data come: with a DRAM clock for a cycle and no controller, the answer is the clock of the last command, the latency and the
+// time on the bus, and a clock more of any of them is one more, not none.
+TEST_CASE("tCL, tCWL and the time of an access count to the clock, with every standard") {
+  for (const DramStandard& standard : kDramStandards) {
+    CAPTURE(standard.name);
+    const auto answers = [](const DramStandard& dram, Direction direction) {
+      BankModel memory({.standard = dram, .clock_ps = dram.clock_ps, .controller_cycles = 0}, dram.access_bytes);
+      std::vector<DramCommand> commands;
+      memory.record(&commands);
+      const Cycle closed = memory.accept(5, direction, 0, 1).cycle, open = memory.accept(1000, direction, 0, 1).cycle - 1000;
+      // A write's beat is there two cycles after its acceptance.
+      CHECK(commands.at(1).clock == (direction == Direction::read ? 5 : 7) + dram.rcd);
+      return std::pair(closed, open);
+    };
+    const auto read = answers(standard, Direction::read), write = answers(standard, Direction::write);
+    CHECK(read == std::pair(Cycle(5 + standard.rcd + standard.cl + standard.access_clocks), Cycle(standard.cl + standard.access_clocks)));
+    CHECK(write == std::pair(Cycle(7 + standard.rcd + standard.cwl + standard.access_clocks), Cycle(2 + standard.cwl + standard.access_clocks)));
+    DramStandard slower = standard;
+    ++slower.cl;
+    CHECK(answers(slower, Direction::read).second == read.second + 1);
+    CHECK(answers(slower, Direction::write).second == write.second);
+    slower = standard;
+    ++slower.cwl;
+    CHECK(answers(slower, Direction::read).second == read.second);
+    CHECK(answers(slower, Direction::write).second == write.second + 1);
+  }
+}
+
+TEST_CASE("a refresh begins with its interval, and not a clock before") {
+  for (const DramStandard& standard : kDramStandards) {
+    CAPTURE(standard.name);
+    BankModel memory({.standard = standard, .clock_ps = standard.clock_ps, .controller_cycles = 0}, standard.access_bytes);
+    std::vector<DramCommand> commands;
+    memory.record(&commands);
+    const auto refi = static_cast<Cycle>(standard.refi);
+    // A request that comes a clock before goes ahead of the refresh; one that comes with it waits.
+    CHECK(memory.accept(refi - 1, Direction::read, 0, 1).cycle == refi - 1 + Cycle(standard.rcd + standard.cl + standard.access_clocks));
+    CHECK(memory.statistics().refreshes == 0);
+    memory.reset();
+    CHECK(memory.accept(refi, Direction::read, 0, 1).cycle == refi + Cycle(standard.rfc + standard.rcd + standard.cl + standard.access_clocks));
+    CHECK(memory.statistics().refreshes == 1);
+    CHECK(std::any_of(commands.begin(), commands.end(), [&](const DramCommand& command) { return command.kind == Kind::refresh && command.clock == standard.refi; }));
+  }
+}
+
 TEST_CASE("refresh comes once per interval and closes rows") {
   const BankMemory spec{.standard = kDramStandards[0], .clock_ps = 833, .controller_cycles = 0};
   BankModel memory(spec, 8);
