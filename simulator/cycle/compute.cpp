@@ -136,7 +136,9 @@ bool ComputeUnit::end() {
   const InFlight& at = in_flight_.front();
   const Cycle room = push_room(board_, at.started.use);
   if (room == kUnknown) return false;
-  const Cycle end = std::max({at.complete, room, ends_.end() == 0 ? 0 : ends_[ends_.end() - 1] + 1});
+  // They end in order, one a cycle: only the oldest waits to push.
+  const Cycle could_end = std::max(at.complete, ends_.end() == 0 ? 0 : ends_[ends_.end() - 1] + 1);
+  const Cycle end = std::max(could_end, room);
 
   const isa::Queue unit = isa::Queue::compute;
   if (counted_ < at.started.start) {
@@ -147,9 +149,8 @@ bool ComputeUnit::end() {
   }
   board_.cycles(unit, UnitClass::pipeline) += end + 1 - counted_;  // finish() takes off what it really was
   counted_ = end + 1;
-  if (room > at.complete) pushes_.push({at.complete, room});
-  // Later instructions wait to push from their own completion on.
-  const Cycle needed_from = pushes_.empty() ? at.complete : std::max(pushes_.front().begin, pushes_counted_);
+  if (end > could_end) pushes_.push({could_end, end});
+  const Cycle needed_from = pushes_.empty() ? end + 1 : std::max(pushes_.front().begin, pushes_counted_);
   while (!reads_.empty() && reads_.front().end <= needed_from) reads_.pop_front();
 
   end_instruction(board_, at.started, end);

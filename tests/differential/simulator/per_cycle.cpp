@@ -581,8 +581,11 @@ void PerCycle::compute(Cycle c) {
       running.complete = running.start + 1;
     }
   }
-  for (const Running& running : in_flight_)
-    if (running.complete != kNever && c >= running.complete && running.end == kNever && !has_room(running.use)) push = true;
+  // They end in order: only the oldest waits to push.
+  if (!in_flight_.empty()) {
+    const Running& oldest = in_flight_.front();
+    push = oldest.complete != kNever && c >= oldest.complete && !has_room(oldest.use);
+  }
 
   // In flight as of this cycle, before anything starts in it.
   const std::size_t flying = in_flight_.size();
