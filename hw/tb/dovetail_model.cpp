@@ -51,14 +51,14 @@ class Model {
 
   void launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& what, dovetail_rtl_result& result);
 
-  int write_register(std::uint32_t offset, std::uint32_t value) {
+  int write_register(std::uint32_t offset, std::uint32_t value, int strobes = 0xf) {
     top_->reg_awvalid_i = top_->reg_wvalid_i = 1;
     top_->reg_awaddr_i = offset;
     top_->reg_wdata_i = value;
-    top_->reg_wstrb_i = 0xf;
+    top_->reg_wstrb_i = static_cast<std::uint8_t>(strobes);
     tick();  // nothing is outstanding: taken at once
     top_->reg_awvalid_i = top_->reg_wvalid_i = 0;
-    if (offset == kControl) return 0;  // the next cycle is the launch's; the response waits in it
+    if (offset == kControl && (value & 1) != 0) return 0;  // the next cycle is the launch's; the response waits in it
     const int response = top_->reg_bresp_o;
     tick();
     return response;
@@ -73,6 +73,7 @@ class Model {
     tick();
     return response;
   }
+  bool interrupt() const { return top_->interrupt_o; }
   void read_sram(int memory, std::uint64_t index, std::uint8_t* element) const;
   bool open_waves([[maybe_unused]] const char* path) {
 #if VM_TRACE
@@ -305,7 +306,6 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
   read_register(0x24, cycles_lo);
   read_register(0x28, cycles_hi);
   result.cycles = std::uint64_t{cycles_hi} << 32 | cycles_lo;
-  result.interrupt = top_->interrupt_o;
   if ((status & 4) != 0) {
     result.outcome = DOVETAIL_RTL_ERROR;
     result.error_code = status >> 4 & 0xf;
@@ -344,7 +344,9 @@ const dovetail_rtl_api kApi = {
         },
     .read_sram = [](void* model, int memory, std::uint64_t index, std::uint8_t* element) { static_cast<Model*>(model)->read_sram(memory, index, element); },
     .read_register = [](void* model, std::uint32_t offset, std::uint32_t* value) { return static_cast<Model*>(model)->read_register(offset, *value); },
-    .write_register = [](void* model, std::uint32_t offset, std::uint32_t value) { return static_cast<Model*>(model)->write_register(offset, value); },
+    .write_register = [](void* model, std::uint32_t offset, std::uint32_t value,
+                         int strobes) { return static_cast<Model*>(model)->write_register(offset, value, strobes); },
+    .interrupt = [](void* model) -> int { return static_cast<Model*>(model)->interrupt(); },
     .open_waves = [](void* model, const char* path) -> int { return static_cast<Model*>(model)->open_waves(path); },
 };
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define DOVETAIL_RTL_API_VERSION 1u
+#define DOVETAIL_RTL_API_VERSION 2u
 
 extern "C" {
 
@@ -33,7 +33,6 @@ typedef struct {
   uint64_t cycles;
   uint32_t error_code, error_instruction;  // DOVETAIL_RTL_ERROR: as the registers tell
   uint64_t classes[3][8];                  // cycles by isa::Queue and UnitClass
-  int interrupt;                           // the line, after the launch
   char assertion[256];                     // DOVETAIL_RTL_ASSERTION: which; the model can only be destroyed then
 } dovetail_rtl_result;
 
@@ -46,7 +45,8 @@ typedef struct {
   void (*read_sram)(void* model, int memory, uint64_t index, uint8_t* element);
   // Returns the AXI response.
   int (*read_register)(void* model, uint32_t offset, uint32_t* value);
-  int (*write_register)(void* model, uint32_t offset, uint32_t value);
+  int (*write_register)(void* model, uint32_t offset, uint32_t value, int strobes);  // bit i of the strobes: byte i is written
+  int (*interrupt)(void* model);  // the line, now
   // Writes the waveform of everything from now on. False: the model was built without.
   int (*open_waves)(void* model, const char* path);
 } dovetail_rtl_api;

@@ -56,6 +56,8 @@ class VerilatedSimulator final : public RtlSimulator {
         library_(std::move(library)),
         memory_(make_memory(options_.engine.memory, config.bus_bytes)),
         bus_bytes_(static_cast<std::uint64_t>(config.bus_bytes)) {
+    for (const isa::Memory memory : {isa::Memory::uop, isa::Memory::wgt, isa::Memory::inp, isa::Memory::acc})
+      element_bytes_[static_cast<std::size_t>(memory)] = static_cast<std::size_t>(config.element_bytes(memory));
     power_up();
   }
   ~VerilatedSimulator() override { library_->api->destroy(model_); }
@@ -71,7 +73,7 @@ class VerilatedSimulator final : public RtlSimulator {
   const LaunchTrace* timing() const override { return timing_ ? &*timing_ : nullptr; }
 
   std::vector<std::byte> sram_element(isa::Memory memory, std::uint64_t index) const override {
-    std::vector<std::byte> element(static_cast<std::size_t>(config_.element_bytes(memory)));
+    std::vector<std::byte> element(element_bytes_[static_cast<std::size_t>(memory)]);
     library_->api->read_sram(model_, static_cast<int>(memory), index, reinterpret_cast<std::uint8_t*>(element.data()));
     return element;
   }
@@ -80,8 +82,10 @@ class VerilatedSimulator final : public RtlSimulator {
     if (library_->api->read_register(model_, offset, &value) != 0) return std::nullopt;
     return value;
   }
-  bool write_register(std::uint32_t offset, std::uint32_t value) override { return library_->api->write_register(model_, offset, value) == 0; }
-  bool interrupt() const override { return interrupt_; }
+  bool write_register(std::uint32_t offset, std::uint32_t value, unsigned strobes) override {
+    return library_->api->write_register(model_, offset, value, static_cast<int>(strobes)) == 0;
+  }
+  bool interrupt() const override { return library_->api->interrupt(model_) != 0; }
   MemoryStatistics memory_statistics() const override { return memory_->statistics(); }
 
  private:
@@ -110,9 +114,9 @@ class VerilatedSimulator final : public RtlSimulator {
   std::shared_ptr<Library> library_;
   std::unique_ptr<Memory> memory_;
   std::uint64_t bus_bytes_;
+  std::array<std::size_t, 4> element_bytes_{};  // by isa::Memory: uop, wgt, inp, acc
   void* model_ = nullptr;
   std::optional<LaunchTrace> timing_;
-  bool interrupt_ = false;
 
   // Of the launch that runs.
   Dram* dram_ = nullptr;
@@ -193,6 +197,8 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   }
   const auto unit = static_cast<std::uint64_t>(config_.instruction_bytes());
   DOVETAIL_ASSIGN(code_, codec_.encode_program(program));
+  for (const auto& [at, bytes] : options_.patches)
+    if (at >= first_index && at - first_index < program.size()) std::ranges::copy(bytes, code_.begin() + static_cast<std::ptrdiff_t>((at - first_index) * unit));
   std::uint64_t base = 0;
   if (options_.engine.program_base) base = *options_.engine.program_base;
   else {
@@ -226,7 +232,6 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
                                  .jitter_seed = options_.jitter_seed};
   dovetail_rtl_result result;
   library_->api->launch(model_, &host, &what, &result);
-  interrupt_ = result.interrupt != 0;
   if (result.outcome != DOVETAIL_RTL_DONE) {
     const Diagnostic diagnostic = unfinished(result, program, first_index);
     if (result.outcome == DOVETAIL_RTL_ASSERTION) reset();

@@ -2,8 +2,10 @@
 // (simulator/rtl/build.h); its memory port meets simulator/memory, and probes bound into the design tell the trace.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -25,6 +27,8 @@ struct RtlOptions {
     int response = 2;
   };
   std::optional<BadRange> bad_range = std::nullopt;
+  // What fetch reads in the place of an instruction, by its number: for what the simulator itself refuses.
+  std::map<std::size_t, std::vector<std::byte>> patches = {};
 };
 
 class RtlSimulator : public Simulator {
@@ -33,8 +37,9 @@ class RtlSimulator : public Simulator {
   virtual std::vector<std::byte> sram_element(isa::Memory memory, std::uint64_t index) const = 0;
   // The register's value, or nullopt where the design answers with an error.
   virtual std::optional<std::uint32_t> read_register(std::uint32_t offset) = 0;
-  virtual bool write_register(std::uint32_t offset, std::uint32_t value) = 0;
-  // Is the interrupt line high after the last launch?
+  // Bit i of the strobes: byte i is written. False: the design answers with an error.
+  virtual bool write_register(std::uint32_t offset, std::uint32_t value, unsigned strobes = 0xf) = 0;
+  // Is the interrupt line high?
   virtual bool interrupt() const = 0;
   virtual MemoryStatistics memory_statistics() const = 0;
 };

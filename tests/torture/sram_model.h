@@ -21,6 +21,7 @@ class SramModel {
   // Runs the launch in an order that its tokens allow. Precondition: it is legal and race-free; `dram` is changed as by every engine.
   void launch(std::span<const isa::Instruction> program, simulator::Dram& dram);
 
+  std::uint64_t depth(isa::Memory memory) const { return buffer(memory).defined.size(); }
   // As it lies in SRAM; empty: not defined. Micro-ops: the fields' bits alone count.
   std::span<const std::byte> element(isa::Memory memory, std::uint64_t index) const;
 

@@ -145,7 +145,7 @@ std::optional<std::string> torture(const GeneratedProgram& program, const Tortur
         return fmt::format("after launch {}:{} byte {:#x} of DRAM is {:02x}, not {:02x}", launch.begin, launch.count, program.dram_base + i,
                            std::to_integer<unsigned>(actual.bytes[i]), std::to_integer<unsigned>(expected.bytes[i]));
     for (const isa::Memory memory : {isa::Memory::uop, isa::Memory::wgt, isa::Memory::inp, isa::Memory::acc})
-      for (std::uint64_t i = 0; i < static_cast<std::uint64_t>(program.config.depth(memory)); ++i) {
+      for (std::uint64_t i = 0; i < sram.depth(memory); ++i) {
         const auto element = sram.element(memory, i);
         if (element.empty()) continue;
         if (const auto found = rtl->sram_element(memory, i); !std::ranges::equal(found, element))
