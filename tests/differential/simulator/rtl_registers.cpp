@@ -1,0 +1,133 @@
+// The register map of isa/spec/registers.h on the design, over AXI4-Lite.
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "isa/spec/registers.h"
+#include "simulator/rtl/rtl.h"
+#include "tests/catch.h"
+#include "tests/differential/simulator/directed.h"
+#include "tests/torture/models.h"
+#include "tests/unit/simulator/programs.h"
+
+namespace dovetail::test {
+
+namespace {
+
+using namespace simulator::testing;
+using isa::spec::Access;
+using isa::spec::Register;
+using isa::spec::RegisterField;
+using simulator::Dram;
+using simulator::RtlSimulator;
+
+std::unique_ptr<RtlSimulator> design(const isa::HardwareConfig& config) {
+  simulator::RtlOptions options;
+  options.model = rtl_model(config);
+  return options.model ? simulator::make_rtl(config, options).value() : nullptr;
+}
+
+std::uint32_t mask_of(const Register& row, Access access) {
+  std::uint32_t mask = 0;
+  for (const RegisterField& field : row.fields)
+    if (field.access == access) mask |= (field.width == 32 ? ~0u : (1u << field.width) - 1) << field.bit;
+  return mask;
+}
+
+const Register& row(std::string_view name) {
+  for (const Register& each : isa::spec::kRegisters)
+    if (each.name == name) return each;
+  throw std::runtime_error("no register " + std::string(name));
+}
+
+// Bits that a write of `value` to CONTROL must not have: it would start a launch.
+bool starts(const Register& row, std::uint32_t value) { return (mask_of(row, Access::write_one_start) & value) != 0; }
+
+}  // namespace
+
+TEST_CASE("RTL: registers read as the table says after reset, and what is beside them answers with an error") {
+  for (const char* name : {"tiny", "1x16x16-ext", "4x8x8"}) {
+    const auto config = isa::load_config(name).value();
+    const auto rtl = design(config);
+    if (!rtl) return;
+    for (const Register& each : isa::spec::kRegisters) {
+      CAPTURE(name, each.name);
+      CHECK(rtl->read_register(each.offset) == each.reset(config));
+    }
+    for (std::uint32_t offset = 0; offset < isa::spec::kRegisterWindowBytes; ++offset) {
+      bool known = false;
+      for (const Register& each : isa::spec::kRegisters) known |= each.offset == offset;
+      if (known) continue;
+      CAPTURE(offset);
+      REQUIRE_FALSE(rtl->read_register(offset).has_value());
+      REQUIRE_FALSE(rtl->write_register(offset, ~0u));
+    }
+    // Nothing of that had an effect.
+    for (const Register& each : isa::spec::kRegisters) CHECK(rtl->read_register(each.offset) == each.reset(config));
+  }
+}
+
+TEST_CASE("RTL: every register keeps what may be written, byte by byte, and nothing else") {
+  const auto config = tiny();
+  const auto rtl = design(config);
+  if (!rtl) return;
+  for (const Register& each : isa::spec::kRegisters) {
+    const std::uint32_t writable = mask_of(each, Access::read_write), before = each.reset(config);
+    std::uint32_t expected = before;
+    for (const std::uint32_t value : {0xffffffffu, 0x00000000u, 0xa5c3961eu, 0x12345678u, 0x0u})
+      for (unsigned strobes = 0; strobes < 16; ++strobes) {
+        if (starts(each, value) && (strobes & 1) != 0) continue;
+        CAPTURE(each.name, value, strobes);
+        REQUIRE(rtl->write_register(each.offset, value, strobes));
+        std::uint32_t bytes = 0;
+        for (unsigned b = 0; b < 4; ++b) bytes |= (strobes >> b & 1) != 0 ? 0xffu << 8 * b : 0;
+        expected = (expected & ~(bytes & writable)) | (value & bytes & writable);
+        REQUIRE(rtl->read_register(each.offset) == expected);
+      }
+    for (const Register& other : isa::spec::kRegisters)
+      if (other.offset != each.offset) CHECK((rtl->read_register(other.offset).value() & mask_of(other, Access::read_only)) == (other.reset(config) & mask_of(other, Access::read_only)));
+    REQUIRE(rtl->write_register(each.offset, before));
+  }
+}
+
+TEST_CASE("RTL: a launch tells that it is done, raises the interrupt where enabled, and only a written one clears it") {
+  const auto config = tiny();
+  const auto rtl = design(config);
+  if (!rtl) return;
+  const std::uint32_t status = row("STATUS").offset, enable = row("INTERRUPT_ENABLE").offset, events = row("INTERRUPT_STATUS").offset;
+  Dram dram = image(config, {}, 4096);
+  CHECK_FALSE(rtl->interrupt());
+  for (const std::size_t count : {std::size_t{0}, std::size_t{3}}) {
+    const std::vector<isa::Instruction> program(count, finish());
+    // Not enabled: an event, and no line.
+    REQUIRE(rtl->write_register(enable, 0));
+    REQUIRE(rtl->launch(program, dram).ok());
+    CHECK(rtl->read_register(status) == 2);
+    CHECK(rtl->read_register(events) == 1);
+    CHECK_FALSE(rtl->interrupt());
+    // The line is a matter of level: enabling shows it.
+    REQUIRE(rtl->write_register(enable, 2));
+    CHECK_FALSE(rtl->interrupt());
+    REQUIRE(rtl->write_register(enable, 1));
+    CHECK(rtl->interrupt());
+    REQUIRE(rtl->write_register(events, 0));
+    REQUIRE(rtl->write_register(events, 2));        // the other event
+    REQUIRE(rtl->write_register(events, 1, 0xe));   // not this byte
+    CHECK(rtl->interrupt());
+    CHECK(rtl->read_register(events) == 1);
+    REQUIRE(rtl->write_register(events, 1));
+    CHECK(rtl->read_register(events) == 0);
+    CHECK_FALSE(rtl->interrupt());
+    CHECK(rtl->read_register(status) == 2);
+    // The next one raises it again, and CYCLES tells its cycles.
+    REQUIRE(rtl->launch(program, dram).ok());
+    CHECK(rtl->interrupt());
+    CHECK(rtl->read_register(row("CYCLES_LO").offset) == rtl->timing()->cycles);
+    CHECK(rtl->read_register(row("CYCLES_HI").offset) == 0);
+    REQUIRE(rtl->write_register(events, 3));
+    rtl->reset();
+    for (const Register& each : isa::spec::kRegisters) CHECK(rtl->read_register(each.offset) == each.reset(config));
+  }
+}
+
+}  // namespace dovetail::test
