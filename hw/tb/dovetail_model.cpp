@@ -284,6 +284,11 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
     quiet = moving ? 0 : quiet + 1;
     const bool finished = cycle != 0 && !root->dovetail_top__DOT__busy_q;
     if (!finished) {
+      if (!jittering_) {
+        const std::uint32_t drained[3] = {root->dovetail_top__DOT__u_probe__DOT__load_end_index, root->dovetail_top__DOT__u_probe__DOT__compute_drain_index,
+                                          root->dovetail_top__DOT__u_probe__DOT__store_end_index};
+        host.port(host.context, cycle, root->dovetail_top__DOT__u_probe__DOT__port | std::uint32_t{top_->mem_arvalid_o} << 30 | std::uint32_t{top_->mem_awvalid_o} << 31, drained);
+      }
       last_word = word;
       for (int unit = 0; unit < 3; ++unit) ++result.classes[unit][word >> (9 + 3 * unit) & 7];
       take(host, cycle);

@@ -34,7 +34,19 @@ module dovetail_probe (
   input logic        compute_complete_i,
   input logic        store_busy_i,
   input logic        store_slot_i,
-  input logic        store_complete_i
+  input logic        store_complete_i,
+  // Memory port; by reader: 0 fetch, 1 compute, 2 load.
+  input logic [2:0]  port_request_i,
+  input logic [2:0]  port_grant_i,
+  input logic [2:0]  port_pop_i,        // a beat leaves its buffer
+  input logic        fetch_wanting_i,   // there are instructions to come
+  input logic        fetch_beat_i,      // its next slot has its beat
+  input logic        fetch_slot_i,
+  input logic [2:0]  fetch_blocked_i,   // by the command queue of each unit
+  input logic        write_ready_i,     // a burst is complete
+  input logic        write_take_i,      // the writer takes one
+  input logic        write_sent_i,      // a W beat
+  input logic [31:0] compute_drain_index_i
 );
   localparam logic [2:0] Work = 3'd0;
   localparam logic [2:0] Interlock = 3'd1;
@@ -103,6 +115,12 @@ module dovetail_probe (
   logic [31:0] compute_end_index /* verilator public_flat_rd */;
   logic [31:0] store_end_index /* verilator public_flat_rd */;
   assign word                = {4'd0, rst_ni, cause, class_all, end_i, start_i, issue_i};
+  // As simulator/rtl/port_watch.h reads it.
+  logic [31:0] port /* verilator public_flat_rd */;
+  logic [31:0] compute_drain_index /* verilator public_flat_rd */;
+  assign port = {10'd0, write_sent_i, write_take_i, write_ready_i, store_slot_i, class_all[8:6] == Memory, class_all[5:3] == Memory, class_all[2:0] == Memory,
+                 fetch_blocked_i, fetch_slot_i, fetch_beat_i, fetch_wanting_i, port_pop_i, port_grant_i, port_request_i};
+  assign compute_drain_index = compute_drain_index_i;
   assign issue_index         = issue_index_i;
   assign load_start_index    = load_start_index_i;
   assign compute_start_index = compute_start_index_i;
@@ -144,5 +162,16 @@ bind dovetail_top dovetail_probe u_probe (
   .compute_complete_i   (u_compute.serial_done_q || u_compute.complete_q != '0),
   .store_busy_i         (u_store.busy_q),
   .store_slot_i         (u_store.slot),
-  .store_complete_i     (u_store.filled && u_store.writer_idle)
+  .store_complete_i     (u_store.filled && u_store.writer_idle),
+  .port_request_i       (request),
+  .port_grant_i         (grant),
+  .port_pop_i           ({u_load.buffer_pop, u_compute.buffer_pop, u_fetch.buffer_pop}),
+  .fetch_wanting_i      ((u_fetch.start_i && u_fetch.count_i != '0) || u_fetch.left_q != '0),
+  .fetch_beat_i         (u_fetch.buffer_valid && u_fetch.left_q != '0),
+  .fetch_slot_i         (u_fetch.slot),
+  .fetch_blocked_i      (u_fetch.complete ? u_fetch.queue & u_fetch.full_i : 3'b000),
+  .write_ready_i        (u_store.u_write.burst_valid_i),
+  .write_take_i         (u_store.u_write.take),
+  .write_sent_i         (u_store.u_write.sent_o),
+  .compute_drain_index_i(u_compute.serial_index_q)
 );

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define DOVETAIL_RTL_API_VERSION 2u
+#define DOVETAIL_RTL_API_VERSION 3u
 
 extern "C" {
 
@@ -18,6 +18,9 @@ typedef struct {
   int (*write)(void* context, uint64_t address, const uint8_t* beat, const uint8_t* strobes);  // bit i of the strobes: byte i is written
   // kind: 0 issue, 1 start, 2 end; unit: isa::Queue; cause: StallCause, of a start.
   void (*event)(void* context, int kind, int unit, uint32_t instruction, uint64_t cycle, int cause);
+  // What the memory port does in each cycle of the launch, after accept(): bits as simulator/rtl/port_watch.h names them. `moved`: the instruction that each unit (isa::Queue) moves
+  // data for. Not called with jitter.
+  void (*port)(void* context, uint64_t cycle, uint32_t signals, const uint32_t moved[3]);
 } dovetail_rtl_host;
 
 typedef struct {

@@ -17,6 +17,7 @@
 #include "simulator/functional/routes.h"
 #include "simulator/rtl/find.h"
 #include "simulator/rtl/model_api.h"
+#include "simulator/rtl/port_watch.h"
 
 namespace dovetail::simulator {
 
@@ -101,6 +102,7 @@ class VerilatedSimulator final : public RtlSimulator {
     if (address - code_base_ < code_.size()) return reinterpret_cast<std::uint8_t*>(code_.data() + (address - code_base_));
     return nullptr;
   }
+  bool accept(std::uint64_t cycle, Direction direction, std::uint64_t address, std::uint32_t beats, std::uint64_t* answer);
   int read(std::uint64_t address, std::uint8_t* beat);
   int write(std::uint64_t address, const std::uint8_t* beat, const std::uint8_t* strobes);
   void event(int kind, int unit, std::uint32_t instruction, std::uint64_t cycle, int cause);
@@ -125,7 +127,15 @@ class VerilatedSimulator final : public RtlSimulator {
   std::size_t first_index_ = 0;
   std::vector<TraceEvent> events_;
   std::vector<std::uint8_t> progress_;  // events of each instruction so far
+  PortWatch watch_;
 };
+
+bool VerilatedSimulator::accept(std::uint64_t cycle, Direction direction, std::uint64_t address, std::uint32_t beats, std::uint64_t* answer) {
+  const Answer given = memory_->accept(cycle, direction, address, beats);
+  *answer = given.cycle;
+  if (given.accepted) watch_.accepted(direction, cycle, given.cycle, beats, memory_->explain(direction));
+  return given.accepted;
+}
 
 int VerilatedSimulator::read(std::uint64_t address, std::uint8_t* beat) {
   if (options_.bad_range && address >= options_.bad_range->begin && address < options_.bad_range->end) return options_.bad_range->response;
@@ -211,21 +221,21 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   progress_.assign(program.size(), 0);
   for (std::size_t i = 0; i < program.size(); ++i) events_[i].instruction = first_index + i;
   memory_->reset();
+  watch_.begin(program.size(), first_index);
 
   const dovetail_rtl_host host{
       .context = this,
       .accept =
           [](void* self, std::uint64_t cycle, int direction, std::uint64_t address, std::uint32_t beats, std::uint64_t* answer) -> int {
-        const Answer given =
-            static_cast<VerilatedSimulator*>(self)->memory_->accept(cycle, direction == 0 ? Direction::read : Direction::write, address, beats);
-        *answer = given.cycle;
-        return given.accepted;
+        return static_cast<VerilatedSimulator*>(self)->accept(cycle, direction == 0 ? Direction::read : Direction::write, address, beats, answer);
       },
       .read = [](void* self, std::uint64_t address, std::uint8_t* beat) { return static_cast<VerilatedSimulator*>(self)->read(address, beat); },
       .write = [](void* self, std::uint64_t address, const std::uint8_t* beat,
                   const std::uint8_t* strobes) { return static_cast<VerilatedSimulator*>(self)->write(address, beat, strobes); },
       .event = [](void* self, int kind, int unit, std::uint32_t instruction, std::uint64_t cycle,
-                  int cause) { static_cast<VerilatedSimulator*>(self)->event(kind, unit, instruction, cycle, cause); }};
+                  int cause) { static_cast<VerilatedSimulator*>(self)->event(kind, unit, instruction, cycle, cause); },
+      .port = [](void* self, std::uint64_t cycle, std::uint32_t signals,
+                 const std::uint32_t moved[3]) { static_cast<VerilatedSimulator*>(self)->watch_.cycle(cycle, signals, moved); }};
   const dovetail_rtl_launch what{.program_base = base,
                                  .begin = static_cast<std::uint32_t>(first_index),
                                  .count = static_cast<std::uint32_t>(program.size()),
@@ -240,7 +250,10 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   LaunchTrace timing;
   timing.cycles = result.cycles;
   for (std::size_t u = 0; u < timing.classes.size(); ++u) std::copy(std::begin(result.classes[u]), std::end(result.classes[u]), timing.classes[u].begin());
-  if (options_.engine.trace) timing.events = events_;
+  if (options_.engine.trace) {
+    timing.events = events_;
+    if (options_.jitter_seed == 0) timing.waits = watch_.finish(timing.cycles);
+  }
   timing_ = std::move(timing);
   Counters counters;
   for (const isa::Instruction& instruction : program) count(config_, instruction, routes_.of(instruction), counters);

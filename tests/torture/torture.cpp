@@ -78,7 +78,7 @@ std::string text(const simulator::TraceEvent& event) {
   return fmt::format("issue {}, start {} ({}), end {}", event.issue, event.start, simulator::kStallCauseNames[static_cast<std::size_t>(event.cause)], event.end);
 }
 
-// The cycle simulator's trace against the design's: every event and every class.
+// The cycle simulator's trace against the design's: every event, every class, and what waits for memory were for.
 std::optional<std::string> compare_times(const simulator::LaunchTrace& rtl, const simulator::LaunchTrace& cycle) {
   for (std::size_t i = 0; i < rtl.events.size(); ++i)
     if (!(rtl.events[i] == cycle.events.at(i)))
@@ -89,7 +89,18 @@ std::optional<std::string> compare_times(const simulator::LaunchTrace& rtl, cons
       if (rtl.classes[unit][c] != cycle.classes[unit][c])
         return fmt::format("unit {}, class {}: {} cycles in RTL, {} in the cycle simulator", isa::name(static_cast<isa::Queue>(unit)),
                            simulator::kUnitClassNames[c], rtl.classes[unit][c], cycle.classes[unit][c]);
-  return std::nullopt;
+  if (!rtl.waits || !cycle.waits) return "one of them does not tell what waits for memory were for";
+  if (rtl.waits == cycle.waits) return std::nullopt;
+  const auto names = [](const simulator::MemorySplit& split) {
+    std::string text;
+    for (std::size_t c = 0; c < split.cycles.size(); ++c) text += fmt::format(" {} {}", simulator::kMemoryCauseNames[c], split.cycles[c]);
+    return text;
+  };
+  for (std::size_t i = 0; i < rtl.events.size(); ++i)
+    if (rtl.waits->instructions[i] != cycle.waits->instructions[i])
+      return fmt::format("instruction {} waits for memory:{} in RTL,{} in the cycle simulator", rtl.events[i].instruction, names(rtl.waits->instructions[i]),
+                         names(cycle.waits->instructions[i]));
+  return fmt::format("what fetch did, or the traffic: memory{} in RTL,{} in the cycle simulator", names(rtl.waits->fetch.memory), names(cycle.waits->fetch.memory));
 }
 
 }  // namespace
