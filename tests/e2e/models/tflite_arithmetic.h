@@ -1,5 +1,6 @@
 // The integer arithmetic of TFLite's reference kernels (tensorflow/lite/kernels/internal, gemmlowp's fixed-point rounding), written from its definition: a multiplication by a
-// 31-bit fraction that rounds, then a shift that rounds again. Where it differs from the integer form, which rounds once, is next to ties.
+// 31-bit fraction that rounds, then a shift that rounds again. Where it differs from the integer form, which rounds once, is next to ties. TFLite can be built to round
+// once as well.
 #pragma once
 
 #include <algorithm>
@@ -39,6 +40,12 @@ inline std::int32_t rounding_shift(std::int32_t x, int exponent) {
 inline std::int32_t multiply(std::int32_t x, const Multiplier& by) {
   const int left = std::max(by.shift, 0), right = std::max(-by.shift, 0);
   return rounding_shift(doubling_high_product(static_cast<std::int32_t>(static_cast<std::uint32_t>(x) << left), by.fraction), right);
+}
+
+// The same in a build with TFLITE_SINGLE_ROUNDING: one rounding, halves up.
+inline std::int32_t multiply_once(std::int32_t x, const Multiplier& by) {
+  const int shift = 31 - by.shift;
+  return static_cast<std::int32_t>((static_cast<std::int64_t>(x) * by.fraction + (std::int64_t{1} << (shift - 1))) >> shift);
 }
 
 // Sum of two tensors: centred steps are shifted left by 20, brought to the larger scale's double, added, brought to the output's. The scales in units of the output's.
