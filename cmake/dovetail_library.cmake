@@ -2,8 +2,6 @@
 # Makes the static library dovetail_<layer>, alias dovetail::<layer>, of every .cpp below the calling folder. Sources are found by
 # pattern, so a new file needs no edit here. A layer that has headers only becomes an INTERFACE library of the same name.
 function(dovetail_library layer)
-  # GCC 12 sees overlapping copies in std::string where there are none (GCC bug 105651).
-  set(warnings -Wall -Wextra -Wpedantic $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict> $<$<BOOL:${DOVETAIL_WERROR}>:-Werror>)
   # GCC 12.2 loses the rounding of (double)(float)x when it vectorises two of them side by side (-O2 and -O3: two neighbouring stores suffice).
   # Scales of the integer form and binary32 arithmetic of the interpreter rest on that rounding.
   set(exact $<$<CXX_COMPILER_ID:GNU>:-fno-tree-slp-vectorize>)
@@ -15,9 +13,11 @@ function(dovetail_library layer)
   if(sources)
     set(scope PUBLIC)
     add_library(dovetail_${layer} STATIC ${sources})
-    target_compile_options(dovetail_${layer} PRIVATE ${warnings} ${exact})
+    target_compile_options(dovetail_${layer} PRIVATE ${DOVETAIL_WARNINGS} ${exact})
     target_link_libraries(dovetail_${layer} PRIVATE ${ARG_PRIVATE_DEPENDS})
     dovetail_precompile(dovetail_${layer} dovetail_base)
+    # Sources with compile options or definitions of their own stay alone. No two files of a library may give one name two meanings in unnamed namespaces.
+    set_target_properties(dovetail_${layer} PROPERTIES UNITY_BUILD ${DOVETAIL_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   else()
     set(scope INTERFACE)
     add_library(dovetail_${layer} INTERFACE)

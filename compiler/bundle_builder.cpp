@@ -19,9 +19,6 @@ using graph::ValueId;
 
 namespace {
 
-// The layout of a value as the model has it.
-const std::string kPlain;
-
 Layout parsed(const std::string& layout, const Shape& shape, const std::string& name) {
   auto result = parse_layout(layout, shape);
   DOVETAIL_CHECK(result.ok(), "the layout of " + name + " is one of its shape: " + (result.ok() ? "" : to_string(result.errors())));
@@ -91,8 +88,8 @@ TensorIndex BundleBuilder::add_value(ValueId id, const std::string& layout) {
 TensorIndex BundleBuilder::result(ValueId id, const std::string& layout) { return add_value(id, layout); }
 
 void BundleBuilder::add_view(ValueId value, ValueId root) {
-  const TensorIndex shown = in_layout(root, kPlain);
-  bundle_.tensors[static_cast<std::size_t>(result(value, kPlain))].view_of = shown;
+  const TensorIndex shown = in_layout(root, kPlainLayout);
+  bundle_.tensors[static_cast<std::size_t>(result(value, kPlainLayout))].view_of = shown;
 }
 
 TensorIndex BundleBuilder::in_layout(ValueId id, const std::string& layout) {
@@ -145,7 +142,7 @@ std::vector<std::string> BundleBuilder::origins(const std::vector<graph::NodeId>
 Result<Assembled> BundleBuilder::finish() {
   for (const ValueId output : graph_.outputs) {
     const auto layout = chosen_.outputs.find(output);
-    bundle_.outputs.push_back(in_layout(output, layout == chosen_.outputs.end() ? kPlain : layout->second));
+    bundle_.outputs.push_back(in_layout(output, layout == chosen_.outputs.end() ? kPlainLayout : layout->second));
   }
   // Steps of one device see all of its memory.
   for (bundle::Step& step : bundle_.steps)

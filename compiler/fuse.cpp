@@ -29,7 +29,7 @@ std::vector<std::size_t> run_time_inputs(const graph::Node& node) {
 }
 
 // What fusion must know of a node.
-struct Facts {
+struct NodeFacts {
   Program program;
   std::vector<std::size_t> positions;  // of the inputs that are parameters
   ops::Category category = ops::Category::opaque;
@@ -252,7 +252,7 @@ class Fuser {
  private:
   Result<void> look_at(NodeId id) {
     const graph::Node& node = graph_.node(id);
-    Facts facts;
+    NodeFacts facts;
     DOVETAIL_ASSIGN(facts.program, ops::define(graph_, id));
     facts.positions = run_time_inputs(node);
     facts.category = ops::find(node.op)->category;
@@ -282,7 +282,7 @@ class Fuser {
   // The node reads the value at the place of each element that it computes; whatever else it reads.
   bool reads_in_place(NodeId id, ValueId value) const {
     const graph::Node& node = graph_.node(id);
-    const Facts& facts = facts_.at(id);
+    const NodeFacts& facts = facts_.at(id);
     if (node.outputs.size() != 1 || facts.category != ops::Category::injective || shape(node.outputs[0]) != shape(value)) return false;
     for (std::size_t p = 0; p < facts.positions.size(); ++p)
       if (node.inputs[facts.positions[p]] == value && !elementwise_in(facts.program, facts.program.parameters[p].buffer.get())) return false;
@@ -301,7 +301,7 @@ class Fuser {
     if (readers.empty()) return "nobody reads the result";
     const NodeId reader = readers[0];
     if (!own(reader)) return "it runs elsewhere";
-    const Facts& facts = facts_.at(group.nodes.back());
+    const NodeFacts& facts = facts_.at(group.nodes.back());
     const graph::Node& next = graph_.node(reader);
     if (facts.category == ops::Category::opaque && !facts.plain_end) return fmt::format("{} does not end elementwise", last.op);
     if (facts_.at(reader).category != ops::Category::injective) return fmt::format("{} is not elementwise", next.op);
@@ -358,7 +358,7 @@ class Fuser {
     if (readers.size() != 1) return fmt::format("the result has {} readers", readers.size());
     const NodeId reader = readers[0];
     if (!own(reader)) return "it runs elsewhere";
-    const Facts& facts = facts_.at(reader);
+    const NodeFacts& facts = facts_.at(reader);
     const Group& target = groups_[group_of_.at(reader)];
     const graph::Node& node = graph_.node(reader);
     if (reads_in_place(reader, value)) return keeps_places(group) ? "" : "what moves elements is not computed inside another loop";
@@ -438,7 +438,7 @@ class Fuser {
   const Graph& graph_;
   const std::vector<NodeId>& nodes_;
   std::map<NodeId, std::size_t> position_;
-  std::map<NodeId, Facts> facts_;
+  std::map<NodeId, NodeFacts> facts_;
   std::map<NodeId, std::size_t> group_of_;
   std::map<ValueId, std::vector<NodeId>> readers_;
   std::vector<Group> groups_;

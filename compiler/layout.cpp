@@ -26,9 +26,9 @@ std::string row_major(std::size_t rank) {
 }
 
 // Reads what a layout consists of; spaces do not count.
-class Reader {
+class LayoutReader {
  public:
-  explicit Reader(std::string_view text) : rest_(text) { skip(); }
+  explicit LayoutReader(std::string_view text) : rest_(text) { skip(); }
 
   bool take(std::string_view word) {
     if (!rest_.starts_with(word)) return false;
@@ -94,7 +94,7 @@ Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
     return Diagnostic{fmt::format("cannot use layout {}", text), "", std::move(why), "write e.g. i0,i2,i3,i1 or [1,10,6,6] pad 0+0,0+6,1+1,1+1 = 0 : i0,i1/16,i2,i3,i1%16"};
   };
   Layout layout{logical, logical, std::vector<Layout::Pad>(logical.size()), 0, {logical, {}}, text.empty()};
-  Reader reader(text);
+  LayoutReader reader(text);
   if (reader.take("[")) {
     layout.view.clear();
     layout.pads.clear();

@@ -18,6 +18,9 @@
 
 namespace dovetail {
 
+// The layout of a value as the model has it, in text.
+inline const std::string kPlainLayout;
+
 struct Layout {
   struct Pad {
     std::int64_t before = 0, after = 0;

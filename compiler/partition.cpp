@@ -191,7 +191,7 @@ class Partitioner {
   }
 
   // The region's nodes on targets that the user listed behind `target`; empty where that is not all of them, or the user has placed one.
-  std::vector<Unit> other_units(const Region& region, std::size_t target) const {
+  std::vector<Unit> other_units(const GraphRegion& region, std::size_t target) const {
     const std::vector<NodeId> nodes = region.nodes();
     if (std::ranges::any_of(nodes, [&](NodeId id) { return !placement_of(id).empty(); })) return {};
     auto later = std::ranges::find(options_.targets, options_.available[target]->name());
@@ -217,9 +217,9 @@ class Partitioner {
   }
 
   static std::string microseconds(double seconds) { return fmt::format("{:.3g} us", seconds * 1e6); }
-  static std::string counted(const Region& region) { return fmt::format("{} operation{}", region.matches.size(), region.matches.size() == 1 ? "" : "s"); }
+  static std::string counted(const GraphRegion& region) { return fmt::format("{} operation{}", region.matches.size(), region.matches.size() == 1 ? "" : "s"); }
 
-  void find_borders(Region& region) const {
+  void find_borders(GraphRegion& region) const {
     const std::vector<NodeId> nodes = region.nodes();
     const std::set<NodeId> own(nodes.begin(), nodes.end());
     for (const Match& match : region.matches) {

@@ -39,7 +39,7 @@ struct Refusal {
 };
 struct PartitionRegion {
   TargetPointer target;
-  Region region;
+  GraphRegion region;
   Cost cost;                  // sum over its matches
   double border_seconds = 0;  // of all tensors that cross its border
   // What it would cost on the next listed targets that take it; nothing where one of its nodes finds none, or was placed here by the user.

@@ -4,14 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "base/overloaded.h"
 #include "loops/free_vars.h"
 #include "loops/syntax.h"
 
 namespace dovetail::loops {
 namespace {
-
-template <typename... Fs> struct Overloaded : Fs... { using Fs::operator()...; };
-template <typename... Fs> Overloaded(Fs...) -> Overloaded<Fs...>;
 
 bool is_literal(const Expr& expr) { return std::holds_alternative<IntImm>(expr->node) || std::holds_alternative<FloatImm>(expr->node); }
 

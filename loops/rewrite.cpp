@@ -3,11 +3,10 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/overloaded.h"
+
 namespace dovetail::loops {
 namespace {
-
-template <typename... Fs> struct Overloaded : Fs... { using Fs::operator()...; };
-template <typename... Fs> Overloaded(Fs...) -> Overloaded<Fs...>;
 
 using ExprFn = std::function<Expr(const Expr&)>;
 

@@ -9,8 +9,6 @@
 
 namespace dovetail::runtime {
 
-namespace {
-
 // A program of the bundle, made ready to run.
 struct ReadyProgram {
   explicit ReadyProgram(const bundle::Bundle& program) : bundle(program), memory(program) {}
@@ -19,8 +17,6 @@ struct ReadyProgram {
   TensorMemory memory;           // kept from run to run
   std::vector<std::unique_ptr<ReadyStep>> steps;
 };
-
-}  // namespace
 
 struct Executor::State {
   bundle::Bundle bundle;
@@ -39,10 +35,6 @@ Result<std::unique_ptr<ReadyStep>> ready(const bundle::Bundle& bundle, const bun
   if (const auto* other = std::get_if<bundle::ExternStep>(&step)) return make_extern_step(bundle, *other, options.devices);
   return make_accel_step(std::get<bundle::AccelStep>(step), make_simulator);
 }
-
-}  // namespace
-
-namespace {
 
 Result<std::unique_ptr<ReadyProgram>> ready(const bundle::Bundle& bundle, const MakeSimulator& make_simulator, const ExecutorOptions& options) {
   auto program = std::make_unique<ReadyProgram>(bundle);

@@ -17,7 +17,7 @@ namespace {
 constexpr int kExternal = 1;  // data_location
 constexpr int kString = 8;    // data_type
 
-Diagnostic refused(const std::string& where, std::string why, std::string hint = "export the model again; the file is damaged") {
+Diagnostic tensor_refused(const std::string& where, std::string why, std::string hint = "export the model again; the file is damaged") {
   return {"cannot read a tensor", where, std::move(why), std::move(hint)};
 }
 
@@ -25,7 +25,7 @@ Diagnostic refused(const std::string& where, std::string why, std::string hint =
 template <typename Element, typename Field>
 Result<NdArray> from_field(NdArray array, const Field& field, std::string_view field_name, const std::string& where) {
   if (field.size() != array.count())
-    return refused(where, fmt::format("shape {} needs {} elements, {} holds {}", to_string(array.shape()), array.count(), field_name, field.size()));
+    return tensor_refused(where, fmt::format("shape {} needs {} elements, {} holds {}", to_string(array.shape()), array.count(), field_name, field.size()));
   std::byte* to = array.bytes().data();
   for (const auto value : field) {
     const Element element = static_cast<Element>(value);
@@ -70,13 +70,13 @@ Result<std::int64_t> tensor_bytes(DType dtype, const Shape& shape, const std::st
   std::int64_t bytes = size_bytes(dtype);
   bool empty = false;
   for (std::int64_t extent : shape) {
-    if (extent < 0) return refused(where, fmt::format("extent {} of shape {} is negative", extent, to_string(shape)));
+    if (extent < 0) return tensor_refused(where, fmt::format("extent {} of shape {} is negative", extent, to_string(shape)));
     empty = empty || extent == 0;
   }
   // The other extents of an empty tensor as well: operators multiply them.
   for (std::int64_t extent : shape)
     if (extent != 0 && (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > kTensorBytesLimit))
-      return refused(where, fmt::format("shape {} of {} has more than {} GiB", to_string(shape), name(dtype), kTensorBytesLimit >> 30),
+      return tensor_refused(where, fmt::format("shape {} of {} has more than {} GiB", to_string(shape), name(dtype), kTensorBytesLimit >> 30),
                      "check the shapes of the model and those given for its inputs");
   if (empty) return std::int64_t{0};
   return bytes;
@@ -85,7 +85,7 @@ Result<std::int64_t> tensor_bytes(DType dtype, const Shape& shape, const std::st
 Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where, const std::filesystem::path& external_folder) {
   const std::optional<DType> dtype = dtype_from_onnx(tensor.data_type());
   if (!dtype)
-    return refused(where, fmt::format("element type {} is not supported", onnx_dtype_name(tensor.data_type())),
+    return tensor_refused(where, fmt::format("element type {} is not supported", onnx_dtype_name(tensor.data_type())),
                    "supported are 8- to 64-bit integers, float16, bfloat16, float32, float64 and bool");
   Shape shape(tensor.dims().begin(), tensor.dims().end());
   DOVETAIL_ASSIGN(const std::int64_t bytes, tensor_bytes(*dtype, shape, where));
@@ -101,7 +101,7 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
     // Some exporters write an empty raw_data beside a typed field.
     if (!raw.empty() || typed_elements(tensor) == 0) {
       if (static_cast<std::int64_t>(raw.size()) != bytes)
-        return refused(where, fmt::format("{} needs {} bytes, raw_data holds {}", to_string(graph::TensorType{*dtype, shape}), bytes, raw.size()));
+        return tensor_refused(where, fmt::format("{} needs {} bytes, raw_data holds {}", to_string(graph::TensorType{*dtype, shape}), bytes, raw.size()));
       const auto* begin = reinterpret_cast<const std::byte*>(raw.data());
       NdArray array(*dtype, std::move(shape), std::vector<std::byte>(begin, begin + raw.size()));
       make_booleans(array);
@@ -110,7 +110,7 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
   }
   // Checked before the allocation below: a shape of gigabytes with no data must not cost gigabytes.
   if (const std::int64_t held = typed_elements(tensor); held != bytes / size_bytes(*dtype))
-    return refused(where, fmt::format("{} needs {} elements, the file holds {}", to_string(graph::TensorType{*dtype, shape}), bytes / size_bytes(*dtype), held));
+    return tensor_refused(where, fmt::format("{} needs {} elements, the file holds {}", to_string(graph::TensorType{*dtype, shape}), bytes / size_bytes(*dtype), held));
   return from_typed_field(NdArray(*dtype, std::move(shape)), tensor, where);
 }
 
@@ -153,7 +153,7 @@ std::string printable(std::string_view bytes) {
 Result<NdArray> parse_tensor_proto(std::span<const std::byte> bytes, std::string_view where) {
   onnx::Tensor tensor;
   if (bytes.size() > static_cast<std::size_t>(INT_MAX) || !tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return refused(std::string(where), fmt::format("{} bytes that are no serialised TensorProto", bytes.size()), "give a .pb file of ONNX test data, or .npy");
+    return tensor_refused(std::string(where), fmt::format("{} bytes that are no serialised TensorProto", bytes.size()), "give a .pb file of ONNX test data, or .npy");
   return to_ndarray(tensor, std::string(where), {});
 }
 

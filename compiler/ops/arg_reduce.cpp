@@ -8,12 +8,9 @@
 namespace dovetail::ops {
 namespace {
 
-Result<std::size_t> axis_of(const Operands& operands) {
-  return normalise_axis(operands, graph::int_attribute(operands.node, "axis", 0), operands.type(0).shape.size());
-}
 bool keeps_axis(const Operands& operands) { return graph::int_attribute(operands.node, "keepdims", 1) != 0; }
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_arg_reduce(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
   Shape shape = operands.type(0).shape;
   if (shape[axis] == 0)
@@ -26,7 +23,7 @@ Result<Types> infer(const Operands& operands) {
   return Types{{DType::int64, std::move(shape)}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_arg_reduce(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
   const graph::TensorType& x = operands.type(0);
   const std::int64_t extent = x.shape[axis];
@@ -52,7 +49,7 @@ Result<loops::Program> define(const Operands& operands) {
 
 OpDef arg_reduce(std::string_view op) {
   constexpr auto integer = AttributeKind::integer;
-  return {op, Category::reduction, infer, define, {}, {{{"data", kNumber}}, {{"axis", integer}, {"keepdims", integer}, {"select_last_index", integer}}}};
+  return {op, Category::reduction, infer_arg_reduce, define_arg_reduce, {}, {{{"data", kNumber}}, {{"axis", integer}, {"keepdims", integer}, {"select_last_index", integer}}}};
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 using loops::Expr;
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_attention(const Operands& operands) {
   const Shape &q = operands.type(0).shape, &k = operands.type(1).shape, &v = operands.type(2).shape;
   const std::size_t rank = q.size();
   if (rank < 2 || k.size() != rank || v.size() != rank)
@@ -30,7 +30,7 @@ Result<Types> infer(const Operands& operands) {
   return Types{{operands.type(0).dtype, std::move(y)}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_attention(const Operands& operands) {
   const Shape &q = operands.type(0).shape, &v = operands.type(2).shape;
   const std::size_t rank = q.size();
   const std::int64_t d = q[rank - 1], n = v[rank - 2], e = v[rank - 1];
@@ -82,7 +82,7 @@ Result<loops::Program> define(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> attention_ops() {
-  return {{"dovetail.attention", Category::opaque, infer, define, {},
+  return {{"dovetail.attention", Category::opaque, infer_attention, define_attention, {},
            {{{"q", kFloat, 'T'}, {"k", kFloat, 'T'}, {"v", kFloat, 'T'}, {"mask", kFloat, 'T', Presence::optional}}, {{"scale", AttributeKind::real}}}}};
 }
 

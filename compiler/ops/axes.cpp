@@ -15,6 +15,10 @@ Result<std::size_t> normalise_axis(const Operands& operands, std::int64_t axis, 
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
+Result<std::size_t> axis_of(const Operands& operands, std::int64_t otherwise) {
+  return normalise_axis(operands, graph::int_attribute(operands.node, "axis", otherwise), operands.type(0).shape.size());
+}
+
 Result<std::vector<std::size_t>> normalise_axes(const Operands& operands, const std::vector<std::int64_t>& axes, std::size_t rank) {
   std::vector<std::size_t> positions;
   for (const std::int64_t axis : axes) {

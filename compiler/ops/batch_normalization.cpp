@@ -9,7 +9,7 @@
 namespace dovetail::ops {
 namespace {
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_batch_normalization(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   if (x.shape.size() < 2)
     return refuse(operands, fmt::format("input of shape {} has no channel axis", to_string(x.shape)), "the input is [batch, channels, ...]");
@@ -20,7 +20,7 @@ Result<Types> infer(const Operands& operands) {
   return Types{x};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_batch_normalization(const Operands& operands) {
   Naive program(operands);
   const DType dtype = operands.type(0).dtype;
   return program.map([&](const Indices& i) {
@@ -37,7 +37,7 @@ Result<loops::Program> define(const Operands& operands) {
 
 std::vector<OpDef> batch_normalization_ops() {
   // `momentum` concerns training only.
-  return {{"BatchNormalization", Category::injective, infer, define, {},
+  return {{"BatchNormalization", Category::injective, infer_batch_normalization, define_batch_normalization, {},
            {{{"X", kFloat}, {"scale", kFloat, 'P'}, {"B", kFloat, 'P'}, {"input_mean", kFloat, 'S'}, {"input_var", kFloat, 'S'}},
             {{"epsilon", AttributeKind::real}, {"momentum", AttributeKind::real}, {"training_mode", AttributeKind::integer}}}}};
 }

@@ -55,7 +55,7 @@ Expr bit_shift(const Operands& operands, const Expr& a, const Expr& b) {
 
 Expr prelu(const Operands&, const Expr& x, const Expr& slope) { return loops::select(tensor::less(x, like(0, x)), slope * x, x); }
 
-const std::vector<BinaryRow>& rows() {
+const std::vector<BinaryRow>& binary_rows() {
   static const std::vector<BinaryRow> table{
       {"Add", kNumber, {}, apply<BinaryOp::add>},
       {"And", kBool, {}, apply<BinaryOp::logical_and>},
@@ -80,9 +80,9 @@ const std::vector<BinaryRow>& rows() {
   return table;
 }
 
-const BinaryRow& row_of(const Operands& operands) {
-  const auto row = std::ranges::find(rows(), std::string_view(operands.node.op), &BinaryRow::op);
-  DOVETAIL_CHECK(row != rows().end(), operands.node.op);
+const BinaryRow& binary_row(const Operands& operands) {
+  const auto row = std::ranges::find(binary_rows(), std::string_view(operands.node.op), &BinaryRow::op);
+  DOVETAIL_CHECK(row != binary_rows().end(), operands.node.op);
   return *row;
 }
 
@@ -96,16 +96,16 @@ Result<void> check_attributes(const Operands& operands) {
   return {};
 }
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_binary(const Operands& operands) {
   DOVETAIL_TRY(check_attributes(operands));
   DOVETAIL_ASSIGN(Shape shape, broadcast_inputs(operands));
-  return Types{{row_of(operands).yields == Yields::boolean ? DType::boolean : operands.type(0).dtype, std::move(shape)}};
+  return Types{{binary_row(operands).yields == Yields::boolean ? DType::boolean : operands.type(0).dtype, std::move(shape)}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_binary(const Operands& operands) {
   Naive program(operands);
   return program.map([&](const Indices& i) {
-    return row_of(operands).value(operands, load_broadcast(program.in(0), i), load_broadcast(program.in(1), i));
+    return binary_row(operands).value(operands, load_broadcast(program.in(0), i), load_broadcast(program.in(1), i));
   });
 }
 
@@ -113,10 +113,10 @@ Result<loops::Program> define(const Operands& operands) {
 
 std::vector<OpDef> binary_ops() {
   std::vector<OpDef> ops;
-  for (const BinaryRow& row : rows()) {
+  for (const BinaryRow& row : binary_rows()) {
     const bool same = row.second_types == 0;
     const InputRule a{"A", row.types, same ? 'T' : '\0'}, b{"B", same ? row.types : row.second_types, same ? 'T' : '\0'};
-    ops.push_back({row.op, Category::injective, infer, define, {}, {{a, b}, row.attributes}});
+    ops.push_back({row.op, Category::injective, infer_binary, define_binary, {}, {{a, b}, row.attributes}});
   }
   return ops;
 }

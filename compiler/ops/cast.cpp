@@ -8,7 +8,7 @@
 namespace dovetail::ops {
 namespace {
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_cast(const Operands& operands) {
   const std::int64_t to = graph::int_attribute(operands.node, "to", 0);
   const std::optional<DType> dtype = dtype_from_onnx(static_cast<int>(to));
   if (!dtype)
@@ -16,7 +16,7 @@ Result<Types> infer(const Operands& operands) {
   return Types{{*dtype, operands.type(0).shape}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_cast(const Operands& operands) {
   Naive program(operands);
   return program.map([&](const Indices& i) {
     const loops::Expr x = loops::load(program.in(0), i);
@@ -33,8 +33,8 @@ std::vector<OpDef> cast_ops() {
   // `saturate` concerns the 8-bit floats only, which are not supported.
   const AttributeRule saturate{"saturate", AttributeKind::integer};
   return {
-      {"Cast", Category::injective, infer, define, {}, {{{"input"}}, {{"to", AttributeKind::integer, Presence::required}, saturate}}},
-      {"CastLike", Category::injective, infer_like, define, {}, {{{"input"}, {"target_type"}}, {saturate}}},
+      {"Cast", Category::injective, infer_cast, define_cast, {}, {{{"input"}}, {{"to", AttributeKind::integer, Presence::required}, saturate}}},
+      {"CastLike", Category::injective, infer_like, define_cast, {}, {{{"input"}, {"target_type"}}, {saturate}}},
   };
 }
 

@@ -9,11 +9,7 @@
 namespace dovetail::ops {
 namespace {
 
-Result<std::size_t> axis_of(const Operands& operands) {
-  return normalise_axis(operands, graph::int_attribute(operands.node, "axis", 0), operands.type(0).shape.size());
-}
-
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_concat(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
   graph::TensorType y = operands.type(0);
   Diagnostics errors;
@@ -34,7 +30,7 @@ Result<Types> infer(const Operands& operands) {
 }
 
 // A chain of choices by the position along the axis; inputs without elements take no part.
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_concat(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
   Naive program(operands);
   return program.map([&](const Indices& i) {
@@ -54,7 +50,7 @@ Result<loops::Program> define(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> concat_ops() {
-  return {{"Concat", Category::injective, infer, define, {},
+  return {{"Concat", Category::injective, infer_concat, define_concat, {},
            {{{"inputs", kAny, 'T', Presence::variadic}}, {{"axis", AttributeKind::integer, Presence::required}}}}};
 }
 

@@ -8,13 +8,13 @@
 namespace dovetail::ops {
 namespace {
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_conv(const Operands& operands) {
   DOVETAIL_ASSIGN(const ConvShape shape, conv_shape(operands));
   DOVETAIL_TRY(require_per_channel(operands, 2, "bias", shape.out_channels));
   return Types{{operands.type(0).dtype, shape.output()}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_conv(const Operands& operands) {
   DOVETAIL_ASSIGN(const ConvShape shape, conv_shape(operands));
   const DType dtype = operands.type(0).dtype, wide = accumulator(dtype);
   Naive program(operands);
@@ -31,7 +31,7 @@ Result<loops::Program> define(const Operands& operands) {
 }
 
 // ConvInteger: int32 sums of (x - x_zero_point)(w - w_zero_point), the latter one number or one per output channel; padding contributes 0.
-Result<Types> infer_integer(const Operands& operands) {
+Result<Types> infer_integer_conv(const Operands& operands) {
   DOVETAIL_ASSIGN(const ConvShape shape, conv_shape(operands));
   if (operands.has(2) && element_count(operands.type(2).shape) != 1)
     return refuse(operands, fmt::format("x_zero_point has shape {}, expected one number", to_string(operands.type(2).shape)), "quantise activations per tensor");
@@ -39,7 +39,7 @@ Result<Types> infer_integer(const Operands& operands) {
   return Types{{DType::int32, shape.output()}};
 }
 
-Result<loops::Program> define_integer(const Operands& operands) {
+Result<loops::Program> define_integer_conv(const Operands& operands) {
   DOVETAIL_ASSIGN(const ConvShape shape, conv_shape(operands));
   Naive program(operands);
   const bool per_channel = operands.has(3) && element_count(operands.type(3).shape) != 1;
@@ -56,10 +56,10 @@ Result<loops::Program> define_integer(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> conv_ops() {
-  return {{"ConvInteger", Category::complex_out_fusable, infer_integer, define_integer, {},
+  return {{"ConvInteger", Category::complex_out_fusable, infer_integer_conv, define_integer_conv, {},
            {{{"x", kByte}, {"w", kByte}, {"x_zero_point", kByte, 0, Presence::optional}, {"w_zero_point", kByte, 0, Presence::optional}},
             window_attributes({{"group", AttributeKind::integer}})}},
-          {"Conv", Category::complex_out_fusable, infer, define, {},
+          {"Conv", Category::complex_out_fusable, infer_conv, define_conv, {},
            {{{"X", kFloat, 'T'}, {"W", kFloat, 'T'}, {"B", kFloat, 'T', Presence::optional}},
             window_attributes({{"group", AttributeKind::integer}})}}};
 }

@@ -12,10 +12,6 @@ namespace {
 
 using loops::Expr;
 
-Result<std::size_t> axis_of(const Operands& operands) {
-  return normalise_axis(operands, graph::int_attribute(operands.node, "axis", 0), operands.type(0).shape.size());
-}
-
 // The index at a place of the index tensor, counted from the start of an axis of this extent.
 Expr index_at(const loops::Buffer& indices, const Indices& place, std::int64_t extent) {
   const Expr index = loops::cast(DType::int64, loops::load(indices, place));

@@ -10,7 +10,7 @@ namespace {
 
 bool transposed(const Operands& operands, std::string_view attribute) { return graph::int_attribute(operands.node, attribute, 0) != 0; }
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_gemm(const Operands& operands) {
   const graph::TensorType &a = operands.type(0), &b = operands.type(1);
   if (a.shape.size() != 2 || b.shape.size() != 2)
     return refuse(operands, fmt::format("A {} and B {} have ranks {} and {}, expected 2", to_string(a.shape), to_string(b.shape), a.shape.size(), b.shape.size()),
@@ -28,7 +28,7 @@ Result<Types> infer(const Operands& operands) {
   return Types{{a.dtype, std::move(y)}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_gemm(const Operands& operands) {
   Naive program(operands);
   const graph::TensorType& y = operands.output(0);
   const DType wide = accumulator(y.dtype);
@@ -58,7 +58,7 @@ Result<loops::Program> define(const Operands& operands) {
 
 std::vector<OpDef> gemm_ops() {
   constexpr DTypeSet kTypes = kFloat | kIndex;
-  return {{"Gemm", Category::complex_out_fusable, infer, define, {},
+  return {{"Gemm", Category::complex_out_fusable, infer_gemm, define_gemm, {},
            {{{"A", kTypes, 'T'}, {"B", kTypes, 'T'}, {"C", kTypes, 'T', Presence::optional}},
             {{"alpha", AttributeKind::real}, {"beta", AttributeKind::real}, {"transA", AttributeKind::integer}, {"transB", AttributeKind::integer}}}}};
 }

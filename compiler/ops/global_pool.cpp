@@ -8,7 +8,7 @@
 namespace dovetail::ops {
 namespace {
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_global_pool(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   if (x.shape.size() < 3 || element_count(x.shape) == 0)
     return refuse(operands, fmt::format("input of shape {}", to_string(x.shape)), "the input is [batch, channels, spatial...], with elements");
@@ -28,12 +28,12 @@ loops::Buffer reduce_image(Naive& program, const Operands& operands, DType wide,
   });
 }
 
-Result<loops::Program> define_max(const Operands& operands) {
+Result<loops::Program> define_max_global_pool(const Operands& operands) {
   Naive program(operands);
   return program.finish({reduce_image(program, operands, operands.type(0).dtype, tensor::max_reducer())});
 }
 
-Result<loops::Program> define_average(const Operands& operands) {
+Result<loops::Program> define_average_global_pool(const Operands& operands) {
   Naive program(operands);
   const graph::TensorType& x = operands.type(0);
   const DType wide = accumulator(x.dtype);
@@ -48,8 +48,8 @@ Result<loops::Program> define_average(const Operands& operands) {
 
 std::vector<OpDef> global_pool_ops() {
   return {
-      {"GlobalAveragePool", Category::complex_out_fusable, infer, define_average, {}, {{{"X", kFloat}}}},
-      {"GlobalMaxPool", Category::complex_out_fusable, infer, define_max, {}, {{{"X", kFloat | kByte}}}},
+      {"GlobalAveragePool", Category::complex_out_fusable, infer_global_pool, define_average_global_pool, {}, {{{"X", kFloat}}}},
+      {"GlobalMaxPool", Category::complex_out_fusable, infer_global_pool, define_max_global_pool, {}, {{{"X", kFloat | kByte}}}},
   };
 }
 

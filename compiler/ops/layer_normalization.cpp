@@ -46,12 +46,8 @@ Axes layer_rows(const Shape& shape, std::size_t axis) {
   return rows;
 }
 
-Result<std::size_t> layer_axis(const Operands& operands) {
-  return normalise_axis(operands, graph::int_attribute(operands.node, "axis", -1), operands.type(0).shape.size());
-}
-
 Result<Types> infer_layer(const Operands& operands) {
-  DOVETAIL_ASSIGN(const std::size_t axis, layer_axis(operands));
+  DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands, -1));
   const graph::TensorType& x = operands.type(0);
   DOVETAIL_TRY(require_broadcastable(operands, 1, x.shape));
   if (operands.has(2)) DOVETAIL_TRY(require_broadcastable(operands, 2, x.shape));
@@ -65,7 +61,7 @@ Result<Types> infer_layer(const Operands& operands) {
 }
 
 Result<loops::Program> define_layer(const Operands& operands) {
-  DOVETAIL_ASSIGN(const std::size_t axis, layer_axis(operands));
+  DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands, -1));
   const graph::TensorType& x = operands.type(0);
   const DType wide = accumulator(x.dtype);
   Naive program(operands);

@@ -8,7 +8,7 @@
 namespace dovetail::ops {
 namespace {
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_lrn(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   if (x.shape.size() < 2) return refuse(operands, fmt::format("input of shape {} has no channel axis", to_string(x.shape)), "the input is [batch, channels, ...]");
   if (const std::int64_t size = graph::int_attribute(operands.node, "size", 0); size < 1)
@@ -16,7 +16,7 @@ Result<Types> infer(const Operands& operands) {
   return Types{x};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_lrn(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   const DType wide = accumulator(x.dtype);
   const std::int64_t size = graph::int_attribute(operands.node, "size", 1), channels = x.shape[1];
@@ -41,7 +41,7 @@ Result<loops::Program> define(const Operands& operands) {
 
 std::vector<OpDef> lrn_ops() {
   constexpr auto real = AttributeKind::real;
-  return {{"LRN", Category::opaque, infer, define, {},
+  return {{"LRN", Category::opaque, infer_lrn, define_lrn, {},
            {{{"X", kFloat}}, {{"alpha", real}, {"beta", real}, {"bias", real}, {"size", AttributeKind::integer, Presence::required}}}}};
 }
 

@@ -8,12 +8,12 @@
 namespace dovetail::ops {
 namespace {
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_matmul(const Operands& operands) {
   DOVETAIL_ASSIGN(const MatMulShape shape, matmul_shape(operands, 0, 1));
   return Types{{operands.type(0).dtype, shape.output()}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_matmul(const Operands& operands) {
   DOVETAIL_ASSIGN(const MatMulShape shape, matmul_shape(operands, 0, 1));
   Naive program(operands);
   const DType dtype = operands.type(0).dtype, wide = accumulator(dtype);
@@ -25,14 +25,14 @@ Result<loops::Program> define(const Operands& operands) {
 }
 
 // MatMulInteger: int32 sums of (a - a_zero_point)(b - b_zero_point). A zero point is one number, or one per row of A or column of B.
-Result<Types> infer_integer(const Operands& operands) {
+Result<Types> infer_integer_matmul(const Operands& operands) {
   DOVETAIL_ASSIGN(const MatMulShape shape, matmul_shape(operands, 0, 1));
   if (operands.has(2) && element_count(operands.type(2).shape) != 1) DOVETAIL_TRY(require_per_channel(operands, 2, "a_zero_point", shape.m));
   if (operands.has(3) && element_count(operands.type(3).shape) != 1) DOVETAIL_TRY(require_per_channel(operands, 3, "b_zero_point", shape.n));
   return Types{{DType::int32, shape.output()}};
 }
 
-Result<loops::Program> define_integer(const Operands& operands) {
+Result<loops::Program> define_integer_matmul(const Operands& operands) {
   DOVETAIL_ASSIGN(const MatMulShape shape, matmul_shape(operands, 0, 1));
   Naive program(operands);
   const auto centred = [&](const loops::Expr& element, std::size_t zero_point, const loops::Expr& slice) {
@@ -55,9 +55,9 @@ Result<loops::Program> define_integer(const Operands& operands) {
 
 std::vector<OpDef> matmul_ops() {
   constexpr DTypeSet kTypes = kFloat | kIndex;
-  return {{"MatMulInteger", Category::complex_out_fusable, infer_integer, define_integer, {},
+  return {{"MatMulInteger", Category::complex_out_fusable, infer_integer_matmul, define_integer_matmul, {},
            {{{"A", kByte}, {"B", kByte}, {"a_zero_point", kByte, 0, Presence::optional}, {"b_zero_point", kByte, 0, Presence::optional}}}},
-          {"MatMul", Category::complex_out_fusable, infer, define, {}, {{{"A", kTypes, 'T'}, {"B", kTypes, 'T'}}}}};
+          {"MatMul", Category::complex_out_fusable, infer_matmul, define_matmul, {}, {{{"A", kTypes, 'T'}, {"B", kTypes, 'T'}}}}};
 }
 
 }  // namespace dovetail::ops

@@ -37,7 +37,7 @@ Result<Pads> pads_of(const Operands& operands) {
   return result;
 }
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_pad(const Operands& operands) {
   const std::string mode = mode_of(operands);
   if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
     return refuse(operands, fmt::format("mode is \"{}\", allowed are constant, edge, reflect and wrap", mode), "use one of these");
@@ -69,7 +69,7 @@ Expr mirror(const Expr& position, std::int64_t extent, const std::string& mode) 
   return loops::select(tensor::less(last, folded), tensor::index(2 * (extent - 1)) - folded, folded);
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_pad(const Operands& operands) {
   DOVETAIL_ASSIGN(const Pads pads, pads_of(operands));
   const graph::TensorType& x = operands.type(0);
   const std::string mode = mode_of(operands);
@@ -99,7 +99,7 @@ Result<loops::Program> define(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> pad_ops() {
-  return {{"Pad", Category::injective, infer, define, {1, 3},
+  return {{"Pad", Category::injective, infer_pad, define_pad, {1, 3},
            {{{"data", kAny, 'T'}, {"pads", kInt64}, {"constant_value", kAny, 'T', Presence::optional}, {"axes", kIndex, 0, Presence::optional}},
             {{"mode", AttributeKind::text}}}}};
 }

@@ -16,7 +16,7 @@ bool counts_pads(const Operands& operands) { return graph::int_attribute(operand
 
 Axes output_axes(const Operands& operands) { return image_axes(operands.output(0).shape); }
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_pool(const Operands& operands) {
   DOVETAIL_ASSIGN(const Window window, make_window(operands, kernel_of(operands)));
   if (graph::int_attribute(operands.node, "storage_order", 0) != 0)
     return refuse(operands, "storage_order is not 0, which only concerns the second output", "drop the attribute");
@@ -37,7 +37,7 @@ loops::Buffer reduce_windows(Naive& program, const Operands& operands, const Win
                         });
 }
 
-Result<loops::Program> define_max(const Operands& operands) {
+Result<loops::Program> define_max_pool(const Operands& operands) {
   DOVETAIL_ASSIGN(const Window window, make_window(operands, kernel_of(operands)));
   Naive program(operands);
   return program.finish({reduce_windows(program, operands, window, operands.type(0).dtype, tensor::max_reducer())});
@@ -59,7 +59,7 @@ Expr counted_taps(const Window& window, std::size_t axis, const Expr& position, 
   return tensor::maximum(last - first, zero);
 }
 
-Result<loops::Program> define_average(const Operands& operands) {
+Result<loops::Program> define_average_pool(const Operands& operands) {
   DOVETAIL_ASSIGN(const Window window, make_window(operands, kernel_of(operands)));
   const DType dtype = operands.type(0).dtype, wide = accumulator(dtype);
   Naive program(operands);
@@ -83,13 +83,13 @@ OpDef pool(std::string_view op, DTypeSet types, Result<loops::Program> (*define)
   std::vector<AttributeRule> attributes = window_attributes({{"ceil_mode", AttributeKind::integer}, {own_attribute, AttributeKind::integer}});
   for (AttributeRule& rule : attributes)
     if (rule.name == "kernel_shape") rule.presence = Presence::required;
-  return {op, Category::complex_out_fusable, infer, define, {}, {{{"X", types}}, std::move(attributes)}};
+  return {op, Category::complex_out_fusable, infer_pool, define, {}, {{{"X", types}}, std::move(attributes)}};
 }
 
 }  // namespace
 
 std::vector<OpDef> pool_ops() {
-  return {pool("AveragePool", kFloat, define_average, "count_include_pad"), pool("MaxPool", kFloat | kByte, define_max, "storage_order")};
+  return {pool("AveragePool", kFloat, define_average_pool, "count_include_pad"), pool("MaxPool", kFloat | kByte, define_max_pool, "storage_order")};
 }
 
 }  // namespace dovetail::ops

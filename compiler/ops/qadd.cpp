@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kMaxShift = 30;
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_qadd(const Operands& operands) {
   DOVETAIL_TRY(check_quantised_attributes(operands));
   Diagnostics errors;
   double reach = 0;
@@ -36,7 +36,7 @@ Result<Types> infer(const Operands& operands) {
   return Types{{DType::int8, std::move(shape)}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_qadd(const Operands& operands) {
   Naive program(operands);
   const auto term = [&](std::size_t position, char side, const Indices& i) {
     const loops::Expr value = centred(load_broadcast(program.in(position), i), graph::int_attribute(operands.node, fmt::format("{}_zero_point", side), 0));
@@ -51,7 +51,7 @@ Result<loops::Program> define(const Operands& operands) {
 
 std::vector<OpDef> qadd_ops() {
   constexpr auto real = AttributeKind::real, integer = AttributeKind::integer;
-  return {{"dovetail.qadd", Category::injective, infer, define, {},
+  return {{"dovetail.qadd", Category::injective, infer_qadd, define_qadd, {},
            {{{"a", kInt8}, {"b", kInt8}},
             quantised_attributes({{"a_multiplier", real, Presence::required}, {"b_multiplier", real, Presence::required},
                                   {"shift", integer, Presence::required}, {"a_zero_point", integer}, {"b_zero_point", integer}})}}};

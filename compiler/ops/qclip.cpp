@@ -5,12 +5,12 @@
 namespace dovetail::ops {
 namespace {
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_qclip(const Operands& operands) {
   DOVETAIL_TRY(check_quantised_attributes(operands));
   return Types{operands.type(0)};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_qclip(const Operands& operands) {
   Naive program(operands);
   return program.map([&](const Indices& i) { return clamped(operands, loops::load(program.in(0), i)); });
 }
@@ -18,7 +18,7 @@ Result<loops::Program> define(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> qclip_ops() {
-  return {{"dovetail.qclip", Category::injective, infer, define, {},
+  return {{"dovetail.qclip", Category::injective, infer_qclip, define_qclip, {},
            {{{"x", kInt8}}, {{"y_min", AttributeKind::integer}, {"y_max", AttributeKind::integer}}}}};
 }
 

@@ -9,7 +9,7 @@
 namespace dovetail::ops {
 namespace {
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_qconv(const Operands& operands) {
   DOVETAIL_TRY(check_quantised_attributes(operands));
   DOVETAIL_ASSIGN(const ConvShape shape, conv_shape(operands));
   DOVETAIL_TRY(require_per_channel(operands, 2, "bias", shape.out_channels));
@@ -18,7 +18,7 @@ Result<Types> infer(const Operands& operands) {
   return Types{{DType::int8, shape.output()}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_qconv(const Operands& operands) {
   DOVETAIL_ASSIGN(const ConvShape shape, conv_shape(operands));
   Naive program(operands);
   const std::int64_t zero = graph::int_attribute(operands.node, "x_zero_point", 0);
@@ -35,7 +35,7 @@ Result<loops::Program> define(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> qconv_ops() {
-  return {{"dovetail.qconv", Category::complex_out_fusable, infer, define, {},
+  return {{"dovetail.qconv", Category::complex_out_fusable, infer_qconv, define_qconv, {},
            {{{"x", kInt8}, {"w", kInt8}, {"bias", kInt32}, {"scale", kFloat32}, {"w_zero_point", kInt8, 0, Presence::optional}},
             window_attributes(quantised_attributes({{"group", AttributeKind::integer}, {"x_zero_point", AttributeKind::integer}}))}}};
 }

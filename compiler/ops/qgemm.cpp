@@ -8,7 +8,7 @@
 namespace dovetail::ops {
 namespace {
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_qgemm(const Operands& operands) {
   DOVETAIL_TRY(check_quantised_attributes(operands));
   const Shape &x = operands.type(0).shape, &w = operands.type(1).shape;
   if (x.empty() || w.size() != 2 || x.back() != w[1])
@@ -29,7 +29,7 @@ Axes gemm_axes(const Shape& y) {
   return axes;
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_qgemm(const Operands& operands) {
   Naive program(operands);
   const std::int64_t zero = graph::int_attribute(operands.node, "x_zero_point", 0);
   const Axes axes = gemm_axes(operands.output(0).shape);
@@ -48,7 +48,7 @@ Result<loops::Program> define(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> qgemm_ops() {
-  return {{"dovetail.qgemm", Category::complex_out_fusable, infer, define, {},
+  return {{"dovetail.qgemm", Category::complex_out_fusable, infer_qgemm, define_qgemm, {},
            {{{"x", kInt8}, {"w", kInt8}, {"bias", kInt32}, {"scale", kFloat32}, {"w_zero_point", kInt8, 0, Presence::optional}},
             quantised_attributes({{"x_zero_point", AttributeKind::integer}})}}};
 }

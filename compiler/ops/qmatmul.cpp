@@ -11,7 +11,7 @@
 namespace dovetail::ops {
 namespace {
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_qmatmul(const Operands& operands) {
   DOVETAIL_TRY(check_quantised_attributes(operands));
   DOVETAIL_TRY(check_scale_attribute(operands));
   DOVETAIL_ASSIGN(const MatMulShape shape, matmul_shape(operands, 0, 1));
@@ -25,7 +25,7 @@ Result<Types> infer(const Operands& operands) {
   return Types{{DType::int8, shape.output()}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_qmatmul(const Operands& operands) {
   DOVETAIL_ASSIGN(const MatMulShape shape, matmul_shape(operands, 0, 1));
   Naive program(operands);
   const std::int64_t za = graph::int_attribute(operands.node, "a_zero_point", 0), zb = graph::int_attribute(operands.node, "b_zero_point", 0);
@@ -40,7 +40,7 @@ Result<loops::Program> define(const Operands& operands) {
 
 std::vector<OpDef> qmatmul_ops() {
   constexpr auto integer = AttributeKind::integer;
-  return {{"dovetail.qmatmul", Category::complex_out_fusable, infer, define, {},
+  return {{"dovetail.qmatmul", Category::complex_out_fusable, infer_qmatmul, define_qmatmul, {},
            {{{"a", kInt8}, {"b", kInt8}},
             quantised_attributes({{"a_zero_point", integer}, {"b_zero_point", integer}, {"scale", AttributeKind::real, Presence::required}})}}};
 }

@@ -11,14 +11,14 @@
 namespace dovetail::ops {
 namespace {
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_qmul(const Operands& operands) {
   DOVETAIL_TRY(check_quantised_attributes(operands));
   DOVETAIL_TRY(check_scale_attribute(operands));
   DOVETAIL_ASSIGN(Shape shape, broadcast_inputs(operands));
   return Types{{DType::int8, std::move(shape)}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_qmul(const Operands& operands) {
   Naive program(operands);
   const loops::Expr scale = loops::float_imm(graph::float_attribute(operands.node, "scale", 1));
   return program.map([&](const Indices& i) {
@@ -32,7 +32,7 @@ Result<loops::Program> define(const Operands& operands) {
 
 std::vector<OpDef> qmul_ops() {
   constexpr auto integer = AttributeKind::integer;
-  return {{"dovetail.qmul", Category::injective, infer, define, {},
+  return {{"dovetail.qmul", Category::injective, infer_qmul, define_qmul, {},
            {{{"a", kInt8}, {"b", kInt8}},
             quantised_attributes({{"a_zero_point", integer}, {"b_zero_point", integer}, {"scale", AttributeKind::real, Presence::required}})}}};
 }

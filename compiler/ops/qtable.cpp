@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kSteps = 256;
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_qtable(const Operands& operands) {
   const Shape &x = operands.type(0).shape, &table = operands.type(1).shape;
   const bool per_slice = operands.node.attributes.count("axis") != 0;
   Shape expected{kSteps};
@@ -25,7 +25,7 @@ Result<Types> infer(const Operands& operands) {
   return Types{operands.type(0)};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_qtable(const Operands& operands) {
   Naive program(operands);
   const bool per_slice = operands.node.attributes.count("axis") != 0;
   std::size_t axis = 0;
@@ -41,7 +41,7 @@ Result<loops::Program> define(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> qtable_ops() {
-  return {{"dovetail.qtable", Category::injective, infer, define, {}, {{{"x", kInt8}, {"table", kInt8}}, {{"axis", AttributeKind::integer}}}}};
+  return {{"dovetail.qtable", Category::injective, infer_qtable, define_qtable, {}, {{{"x", kInt8}, {"table", kInt8}}, {{"axis", AttributeKind::integer}}}}};
 }
 
 }  // namespace dovetail::ops

@@ -28,12 +28,12 @@ Expr mean(const Expr& x, std::int64_t count) { return tensor::divide(x, tensor::
 Expr root(const Expr& x, std::int64_t) { return tensor::square_root(x); }
 Expr log(const Expr& x, std::int64_t) { return tensor::logarithm(x); }
 
-const std::vector<ReduceRow>& rows() {
+const std::vector<ReduceRow>& reduce_rows() {
   static const std::vector<ReduceRow> table{
       {"ReduceL1", kNumber, tensor::sum_reducer, absolute, as_is},
       {"ReduceL2", kFloat, tensor::sum_reducer, tensor::square, root},
       {"ReduceLogSum", kFloat, tensor::sum_reducer, keep, log},
-      // Around the maximum, which define() subtracts and adds again, so that exp does not overflow.
+      // Around the maximum, which define_reduce() subtracts and adds again, so that exp does not overflow.
       {"ReduceLogSumExp", kFloat, tensor::sum_reducer, keep, log},
       {"ReduceMax", kAny, tensor::max_reducer, keep, as_is},
       {"ReduceMean", kNumber, tensor::sum_reducer, keep, mean},
@@ -45,9 +45,9 @@ const std::vector<ReduceRow>& rows() {
   return table;
 }
 
-const ReduceRow& row_of(const Operands& operands) {
-  const auto row = std::ranges::find(rows(), std::string_view(operands.node.op), &ReduceRow::op);
-  DOVETAIL_CHECK(row != rows().end(), operands.node.op);
+const ReduceRow& reduce_row(const Operands& operands) {
+  const auto row = std::ranges::find(reduce_rows(), std::string_view(operands.node.op), &ReduceRow::op);
+  DOVETAIL_CHECK(row != reduce_rows().end(), operands.node.op);
   return *row;
 }
 
@@ -64,10 +64,10 @@ Result<std::vector<bool>> reduced_axes(const Operands& operands) {
 
 bool keeps_axes(const Operands& operands) { return graph::int_attribute(operands.node, "keepdims", 1) != 0; }
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_reduce(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::vector<bool> reduced, reduced_axes(operands));
   const graph::TensorType& x = operands.type(0);
-  if (row_of(operands).after == mean && !is_floating(x.dtype) && element_count(x.shape) == 0)
+  if (reduce_row(operands).after == mean && !is_floating(x.dtype) && element_count(x.shape) == 0)
     return refuse(operands, fmt::format("the mean of an empty tensor {} of {} divides by zero", to_string(x.shape), name(x.dtype)), "remove the node");
   Shape shape;
   for (std::size_t i = 0; i < reduced.size(); ++i) {
@@ -108,9 +108,9 @@ struct Reduction {
   }
 };
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_reduce(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::vector<bool> reduced, reduced_axes(operands));
-  const ReduceRow& row = row_of(operands);
+  const ReduceRow& row = reduce_row(operands);
   const Reduction space{operands, reduced};
   const DType dtype = operands.type(0).dtype;
   const bool sums = row.reducer == tensor::sum_reducer || row.reducer == tensor::product_reducer;
@@ -141,8 +141,8 @@ Result<loops::Program> define(const Operands& operands) {
 
 std::vector<OpDef> reduce_ops() {
   std::vector<OpDef> ops;
-  for (const ReduceRow& row : rows())
-    ops.push_back({row.op, Category::reduction, infer, define, {1},
+  for (const ReduceRow& row : reduce_rows())
+    ops.push_back({row.op, Category::reduction, infer_reduce, define_reduce, {1},
                    {{{"data", row.types}, {"axes", kInt64, 0, Presence::optional}},
                     {{"keepdims", AttributeKind::integer}, {"noop_with_empty_axes", AttributeKind::integer}}}});
   return ops;

@@ -89,7 +89,7 @@ Result<Types> infer_unsqueeze(const Operands& operands) {
   return Types{{x.dtype, std::move(shape)}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_reshape(const Operands& operands) {
   Naive program(operands);
   return program.map([&](const Indices& i) {
     return loops::load(program.in(0), reshape_indices(operands.output(0).shape, i, operands.type(0).shape));
@@ -101,10 +101,10 @@ Result<loops::Program> define(const Operands& operands) {
 std::vector<OpDef> reshape_ops() {
   constexpr auto integer = AttributeKind::integer;
   return {
-      {"Flatten", Category::injective, infer_flatten, define, {}, {{{"input"}}, {{"axis", integer}}}, true},
-      {"Reshape", Category::injective, infer_reshape, define, {1}, {{{"data"}, {"shape", kInt64}}, {{"allowzero", integer}}}, true},
-      {"Squeeze", Category::injective, infer_squeeze, define, {1}, {{{"data"}, {"axes", kInt64, 0, Presence::optional}}}, true},
-      {"Unsqueeze", Category::injective, infer_unsqueeze, define, {1}, {{{"data"}, {"axes", kInt64}}}, true},
+      {"Flatten", Category::injective, infer_flatten, define_reshape, {}, {{{"input"}}, {{"axis", integer}}}, true},
+      {"Reshape", Category::injective, infer_reshape, define_reshape, {1}, {{{"data"}, {"shape", kInt64}}, {{"allowzero", integer}}}, true},
+      {"Squeeze", Category::injective, infer_squeeze, define_reshape, {1}, {{{"data"}, {"axes", kInt64, 0, Presence::optional}}}, true},
+      {"Unsqueeze", Category::injective, infer_unsqueeze, define_reshape, {1}, {{{"data"}, {"axes", kInt64}}}, true},
   };
 }
 

@@ -78,7 +78,7 @@ Result<std::vector<Sampling>> samplings_of(const Operands& operands) {
   return samplings;
 }
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_resize(const Operands& operands) {
   const std::string mode = text(operands, "mode", "nearest");
   if (mode != "nearest" && mode != "linear" && mode != "cubic")
     return refuse(operands, fmt::format("mode is \"{}\", allowed are nearest, linear and cubic", mode), "use one of these");
@@ -139,7 +139,7 @@ Expr interpolate(const Operands& operands, const loops::Buffer& x, const Indices
   return value;
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_resize(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::vector<Sampling> samplings, samplings_of(operands));
   const graph::TensorType& y = operands.output(0);
   Naive program(operands);
@@ -168,7 +168,7 @@ Result<loops::Program> define(const Operands& operands) {
 
 std::vector<OpDef> resize_ops() {
   constexpr auto integer = AttributeKind::integer, real = AttributeKind::real, text = AttributeKind::text;
-  return {{"Resize", Category::injective, infer, define, {1, 2, 3},
+  return {{"Resize", Category::injective, infer_resize, define_resize, {1, 2, 3},
            {{{"X", kNumber},
              {"roi", kFloat, 0, Presence::optional},
              {"scales", kFloat32, 0, Presence::optional},

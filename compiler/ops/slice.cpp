@@ -50,14 +50,14 @@ Result<std::vector<Range>> ranges_of(const Operands& operands) {
   return ranges;
 }
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_slice(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::vector<Range> ranges, ranges_of(operands));
   Shape shape;
   for (const Range& range : ranges) shape.push_back(range.count);
   return Types{{operands.type(0).dtype, std::move(shape)}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_slice(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::vector<Range> ranges, ranges_of(operands));
   Naive program(operands);
   return program.map([&](const Indices& i) {
@@ -74,7 +74,7 @@ Result<loops::Program> define(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> slice_ops() {
-  return {{"Slice", Category::injective, infer, define, {1, 2, 3, 4},
+  return {{"Slice", Category::injective, infer_slice, define_slice, {1, 2, 3, 4},
            {{{"data"}, {"starts", kIndex}, {"ends", kIndex}, {"axes", kIndex, 0, Presence::optional}, {"steps", kIndex, 0, Presence::optional}}}}};
 }
 

@@ -9,17 +9,13 @@ namespace {
 
 using loops::Expr;
 
-Result<std::size_t> axis_of(const Operands& operands) {
-  return normalise_axis(operands, graph::int_attribute(operands.node, "axis", -1), operands.type(0).shape.size());
-}
-
-Result<Types> infer(const Operands& operands) {
-  DOVETAIL_ASSIGN([[maybe_unused]] const std::size_t axis, axis_of(operands));
+Result<Types> infer_softmax(const Operands& operands) {
+  DOVETAIL_ASSIGN([[maybe_unused]] const std::size_t axis, axis_of(operands, -1));
   return Types{operands.type(0)};
 }
 
-Result<loops::Program> define(const Operands& operands) {
-  DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
+Result<loops::Program> define_softmax(const Operands& operands) {
+  DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands, -1));
   const graph::TensorType& x = operands.type(0);
   const DType wide = accumulator(x.dtype);
   const Axes axes = tensor_axes(x.shape), along{{"k", x.shape[axis]}};
@@ -47,7 +43,7 @@ Result<loops::Program> define(const Operands& operands) {
 }
 
 OpDef softmax(std::string_view op) {
-  return {op, Category::opaque, infer, define, {}, {{{"input", kFloat}}, {{"axis", AttributeKind::integer}}}};
+  return {op, Category::opaque, infer_softmax, define_softmax, {}, {{{"input", kFloat}}, {{"axis", AttributeKind::integer}}}};
 }
 
 }  // namespace

@@ -8,10 +8,6 @@
 namespace dovetail::ops {
 namespace {
 
-Result<std::size_t> axis_of(const Operands& operands) {
-  return normalise_axis(operands, graph::int_attribute(operands.node, "axis", 0), operands.type(0).shape.size());
-}
-
 Result<std::vector<std::int64_t>> sizes_of(const Operands& operands, std::size_t axis) {
   const std::int64_t extent = operands.type(0).shape[axis];
   const auto outputs = static_cast<std::int64_t>(operands.node.outputs.size());
@@ -39,7 +35,7 @@ Result<std::vector<std::int64_t>> sizes_of(const Operands& operands, std::size_t
   return sizes;
 }
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_split(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
   DOVETAIL_ASSIGN(const std::vector<std::int64_t> sizes, sizes_of(operands, axis));
   Types types;
@@ -50,7 +46,7 @@ Result<Types> infer(const Operands& operands) {
   return types;
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_split(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
   Naive program(operands);
   std::vector<loops::Buffer> parts;
@@ -68,7 +64,7 @@ Result<loops::Program> define(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> split_ops() {
-  return {{"Split", Category::injective, infer, define, {1},
+  return {{"Split", Category::injective, infer_split, define_split, {1},
            {{{"input"}, {"split", kInt64, 0, Presence::optional}}, {{"axis", AttributeKind::integer}, {"num_outputs", AttributeKind::integer}}, -1}}};
 }
 

@@ -18,14 +18,14 @@ Result<std::vector<std::size_t>> permutation(const Operands& operands) {
   return normalise_axes(operands, perm, rank);
 }
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_transpose(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::vector<std::size_t> perm, permutation(operands));
   Shape shape;
   for (const std::size_t axis : perm) shape.push_back(operands.type(0).shape[axis]);
   return Types{{operands.type(0).dtype, std::move(shape)}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_transpose(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::vector<std::size_t> perm, permutation(operands));
   Naive program(operands);
   return program.map([&](const Indices& i) {
@@ -38,7 +38,7 @@ Result<loops::Program> define(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> transpose_ops() {
-  return {{"Transpose", Category::injective, infer, define, {}, {{{"data"}}, {{"perm", AttributeKind::integers}}}}};
+  return {{"Transpose", Category::injective, infer_transpose, define_transpose, {}, {{{"data"}}, {{"perm", AttributeKind::integers}}}}};
 }
 
 }  // namespace dovetail::ops

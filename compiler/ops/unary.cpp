@@ -73,7 +73,7 @@ Expr shrink(const Element& e) {
                        loops::select(tensor::greater(x, lambd), x - bias, like(0, x)));
 }
 
-const std::vector<UnaryRow>& rows() {
+const std::vector<UnaryRow>& unary_rows() {
   constexpr auto real = AttributeKind::real;
   constexpr DTypeSet kSignedNumber = kFloat | kSigned;
   static const std::vector<UnaryRow> table{
@@ -138,31 +138,31 @@ const std::vector<UnaryRow>& rows() {
   return table;
 }
 
-const UnaryRow& row_of(const Operands& operands) {
-  const auto row = std::ranges::find(rows(), std::string_view(operands.node.op), &UnaryRow::op);
-  DOVETAIL_CHECK(row != rows().end(), operands.node.op);
+const UnaryRow& unary_row(const Operands& operands) {
+  const auto row = std::ranges::find(unary_rows(), std::string_view(operands.node.op), &UnaryRow::op);
+  DOVETAIL_CHECK(row != unary_rows().end(), operands.node.op);
   return *row;
 }
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_unary(const Operands& operands) {
   const std::string approximate = graph::string_attribute(operands.node, "approximate", "none");
   if (approximate != "none" && approximate != "tanh")
     return refuse(operands, fmt::format("approximate is \"{}\", allowed are \"none\" and \"tanh\"", approximate), "use one of these");
   const graph::TensorType& x = operands.type(0);
-  return Types{{row_of(operands).yields_bool ? DType::boolean : x.dtype, x.shape}};
+  return Types{{unary_row(operands).yields_bool ? DType::boolean : x.dtype, x.shape}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_unary(const Operands& operands) {
   Naive program(operands);
-  return program.map([&](const Indices& i) { return row_of(operands).value({operands, loops::load(program.in(0), i)}); });
+  return program.map([&](const Indices& i) { return unary_row(operands).value({operands, loops::load(program.in(0), i)}); });
 }
 
 }  // namespace
 
 std::vector<OpDef> unary_ops() {
   std::vector<OpDef> ops;
-  for (const UnaryRow& row : rows())
-    ops.push_back({row.op, Category::injective, infer, define, {}, {{{"X", row.types}}, row.attributes}});
+  for (const UnaryRow& row : unary_rows())
+    ops.push_back({row.op, Category::injective, infer_unary, define_unary, {}, {{{"X", row.types}}, row.attributes}});
   return ops;
 }
 

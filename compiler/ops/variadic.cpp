@@ -14,12 +14,12 @@ BinaryOp combine(std::string_view op) {
   return op == "Max" ? BinaryOp::max : op == "Min" ? BinaryOp::min : BinaryOp::add;
 }
 
-Result<Types> infer(const Operands& operands) {
+Result<Types> infer_variadic(const Operands& operands) {
   DOVETAIL_ASSIGN(Shape shape, broadcast_inputs(operands));
   return Types{{operands.type(0).dtype, std::move(shape)}};
 }
 
-Result<loops::Program> define(const Operands& operands) {
+Result<loops::Program> define_variadic(const Operands& operands) {
   Naive program(operands);
   return program.map([&](const Indices& i) {
     Expr value = load_broadcast(program.in(0), i);
@@ -50,7 +50,7 @@ Result<loops::Program> define_clip(const Operands& operands) {
 }
 
 OpDef variadic(std::string_view op, DTypeSet types) {
-  return {op, Category::injective, infer, define, {}, {{{"data", types, 'T', Presence::variadic}}}};
+  return {op, Category::injective, infer_variadic, define_variadic, {}, {{{"data", types, 'T', Presence::variadic}}}};
 }
 
 }  // namespace

@@ -29,13 +29,13 @@ loops::Expr scaled(const Naive& program, const Operands& operands, const loops::
   return operands.has(kBias) ? value + loops::load(program.in(kBias), {output}) : value;
 }
 
-Result<Types> infer_conv(const Operands& operands) {
+Result<Types> infer_weight_only_conv(const Operands& operands) {
   DOVETAIL_ASSIGN(const ConvShape shape, conv_shape(operands));
   DOVETAIL_TRY(require_per_output(operands, shape.out_channels));
   return Types{{DType::float32, shape.output()}};
 }
 
-Result<loops::Program> define_conv(const Operands& operands) {
+Result<loops::Program> define_weight_only_conv(const Operands& operands) {
   DOVETAIL_ASSIGN(const ConvShape shape, conv_shape(operands));
   Naive program(operands);
   const loops::Buffer x = pad_spatial(program, program.in(0), shape.window, loops::constant(0, DType::float32));
@@ -46,7 +46,7 @@ Result<loops::Program> define_conv(const Operands& operands) {
 }
 
 // x [..., K], w [K, N].
-Result<Types> infer_gemm(const Operands& operands) {
+Result<Types> infer_weight_only_gemm(const Operands& operands) {
   const Shape &x = operands.type(0).shape, &w = operands.type(1).shape;
   if (x.size() < 2 || w.size() != 2 || x.back() != w[0])
     return refuse(operands, fmt::format("input {} and weight {} do not agree in K", to_string(x), to_string(w)), "the input is [..., M, K], the weight [K, N]");
@@ -56,7 +56,7 @@ Result<Types> infer_gemm(const Operands& operands) {
   return Types{{DType::float32, std::move(y)}};
 }
 
-Result<loops::Program> define_gemm(const Operands& operands) {
+Result<loops::Program> define_weight_only_gemm(const Operands& operands) {
   Naive program(operands);
   const Shape& y = operands.output(0).shape;
   Axes axes;
@@ -74,8 +74,8 @@ Result<loops::Program> define_gemm(const Operands& operands) {
 
 std::vector<OpDef> weight_only_ops() {
   const std::vector<InputRule> inputs{{"x", kFloat32}, {"w", kInt8}, {"scale", kFloat32}, {"bias", kFloat32, 0, Presence::optional}, {"w_zero_point", kInt8, 0, Presence::optional}};
-  return {{"dovetail.wconv", Category::complex_out_fusable, infer_conv, define_conv, {}, {inputs, window_attributes({{"group", AttributeKind::integer}})}},
-          {"dovetail.wgemm", Category::complex_out_fusable, infer_gemm, define_gemm, {}, {inputs, {}}}};
+  return {{"dovetail.wconv", Category::complex_out_fusable, infer_weight_only_conv, define_weight_only_conv, {}, {inputs, window_attributes({{"group", AttributeKind::integer}})}},
+          {"dovetail.wgemm", Category::complex_out_fusable, infer_weight_only_gemm, define_weight_only_gemm, {}, {inputs, {}}}};
 }
 
 }  // namespace dovetail::ops

@@ -13,7 +13,7 @@
 namespace dovetail::passes {
 namespace {
 
-NdArray shape_of(const graph::Node& node, const Shape& shape) {
+NdArray evaluate_shape(const graph::Node& node, const Shape& shape) {
   if (node.op == "Size") return NdArray::scalar(element_count(shape));
   const auto rank = static_cast<std::int64_t>(shape.size());
   const auto bound = [&](std::string_view name, std::int64_t fallback) {
@@ -86,7 +86,7 @@ bool needs_types_only(const graph::Node& node) { return (node.op == "Shape" || n
 
 Result<std::vector<NdArray>> evaluate_node(const graph::Graph& graph, graph::NodeId id, const Evaluate& evaluate) {
   const graph::Node& node = graph.node(id);
-  if (needs_types_only(node)) return std::vector<NdArray>{shape_of(node, graph.value(node.inputs[0]).type.shape)};
+  if (needs_types_only(node)) return std::vector<NdArray>{evaluate_shape(node, graph.value(node.inputs[0]).type.shape)};
   DOVETAIL_ASSIGN(const loops::Program program, ops::define(graph, id));
   std::vector<NdArray> arguments;
   for (std::size_t position : operand_positions(program)) {

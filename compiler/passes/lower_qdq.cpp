@@ -18,7 +18,7 @@ struct RuleRow {
   std::string_view op;
   Refusal (*lower)(Lowering&, NodeId, const Target&);
 };
-constexpr RuleRow kRules[] = {
+constexpr RuleRow kLowerings[] = {
     {"Add", lower_addition},      {"AveragePool", lower_average}, {"Concat", lower_selection},      {"Conv", lower_convolution},     {"Gemm", lower_matrix_product},
     {"GlobalAveragePool", lower_average}, {"MatMul", lower_matrix_product}, {"Max", lower_selection}, {"Min", lower_selection},   {"Mul", lower_product},
     {"Pad", lower_padding},       {"ReduceMean", lower_reduction}, {"ReduceSum", lower_reduction},  {"Sub", lower_addition},         {"Sum", lower_addition},
@@ -109,13 +109,13 @@ void lower_quantize(Lowering& lowering, NodeId quantize) {
   if (const auto x = lowering.dequantised(value)) {
     refusal = requantise(lowering, *x, target);
   } else {
-    const auto row = std::find_if(std::begin(kRules), std::end(kRules), [&](const RuleRow& each) { return each.op == op_type; });
-    refusal = row != std::end(kRules) ? row->lower(lowering, op, target) : Refusal("it has no integer form");
+    const auto row = std::find_if(std::begin(kLowerings), std::end(kLowerings), [&](const RuleRow& each) { return each.op == op_type; });
+    refusal = row != std::end(kLowerings) ? row->lower(lowering, op, target) : Refusal("it has no integer form");
     // What no rule takes may still be a function of one tensor, with the Relu and Clip behind it.
     if (!refusal.empty()) {
       const Refusal no_table = lower_to_table(lowering, target);
       if (no_table.empty()) return;
-      if (row == std::end(kRules) && is_pointwise(op_type)) refusal = no_table;
+      if (row == std::end(kLowerings) && is_pointwise(op_type)) refusal = no_table;
     }
   }
   if (!refusal.empty()) lowering.refusals[name] = refusal;

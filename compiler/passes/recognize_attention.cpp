@@ -9,8 +9,6 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-const Shape& shape_of(const Graph& graph, ValueId value) { return graph.value(value).type.shape; }
-
 // A factor that all elements of the value have, taken off it.
 ValueId without_factor(const Graph& graph, ValueId value, double& scale, std::vector<NodeId>& absorbed) {
   for (const char* op : {"Mul", "Div"}) {

@@ -14,8 +14,6 @@ using graph::NodeId;
 using graph::ValueId;
 using Ints = std::vector<std::int64_t>;
 
-const Shape& shape_of(const Graph& graph, ValueId value) { return graph.value(value).type.shape; }
-
 // Through nodes that keep elements in their order, and Expand.
 ValueId behind_reshapes(const Graph& graph, ValueId value) {
   while (true) {

@@ -12,6 +12,7 @@ namespace dovetail::passes {
 
 // ---- Questions ---------------------------------------------------------------------------------------------------------------------
 
+inline const Shape& shape_of(const graph::Graph& graph, graph::ValueId value) { return graph.value(value).type.shape; }
 // The live node of operator `op` whose first output the value is; nothing otherwise.
 std::optional<graph::NodeId> produced_by(const graph::Graph& graph, graph::ValueId value, std::string_view op);
 // One live node reads the value, at one operand, and it is no graph output.

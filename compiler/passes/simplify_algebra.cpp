@@ -281,7 +281,7 @@ bool at(Graph& graph, NodeId id, Level level) {
   return rule({graph, id, level});
 }
 
-constexpr AlgebraRule kRules[] = {
+constexpr AlgebraRule kAlgebraRules[] = {
     {"constants to the right of + and *", Level::exact, at<constant_to_the_right>},
     {"x + 0 -> x", Level::exact, at<add_zero>},  // -0; from `tolerant` on +0 as well, which makes 0 of -0
     {"x - 0 -> x", Level::exact, at<subtract_zero>},
@@ -313,13 +313,13 @@ constexpr AlgebraRule kRules[] = {
 
 }  // namespace
 
-std::span<const AlgebraRule> algebra_rules() { return kRules; }
+std::span<const AlgebraRule> algebra_rules() { return kAlgebraRules; }
 
 Result<PassOutcome> simplify_algebra(Graph& graph, const PassContext& context) {
   PassOutcome outcome;
   std::map<std::string_view, int> used;
   for (const NodeId id : graph.topological_order())
-    for (const AlgebraRule& rule : kRules)
+    for (const AlgebraRule& rule : kAlgebraRules)
       if (!graph.node(id).removed && rule.level <= context.level && rule.apply(graph, id, context.level)) {
         ++outcome.changes;
         ++used[rule.name];

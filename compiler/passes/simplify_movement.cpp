@@ -25,8 +25,6 @@ bool is_elementwise(std::string_view op) {
                                                         "Softplus", "Reciprocal"});
 }
 
-const Shape& shape_of(const Graph& graph, ValueId value) { return graph.value(value).type.shape; }
-
 Ints permutation(const Graph& graph, const graph::Node& node) {
   Ints reversed(shape_of(graph, node.inputs[0]).size());
   std::iota(reversed.rbegin(), reversed.rend(), 0);
@@ -225,14 +223,14 @@ bool drop_expand(Graph& graph, NodeId id) {
   return changed;
 }
 
-constexpr bool (*kRules[])(Graph&, NodeId) = {merge_reshapes, merge_transposes, transpose_to_reshape, push_transpose, push_transpose_behind_reshape, merge_concats, concat_of_split, merge_slices, drop_expand};
+constexpr bool (*kMovementRules[])(Graph&, NodeId) = {merge_reshapes, merge_transposes, transpose_to_reshape, push_transpose, push_transpose_behind_reshape, merge_concats, concat_of_split, merge_slices, drop_expand};
 
 }  // namespace
 
 Result<PassOutcome> simplify_movement(Graph& graph, const PassContext&) {
   PassOutcome outcome;
   for (const NodeId id : graph.topological_order())
-    for (const auto rule : kRules)
+    for (const auto rule : kMovementRules)
       if (!graph.node(id).removed && rule(graph, id)) ++outcome.changes;
   return outcome;
 }

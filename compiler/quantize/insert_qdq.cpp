@@ -25,11 +25,11 @@ enum class Kind : std::uint8_t {
   pointwise, // sums, products, averages, functions: all float operands are activations
   mover,     // the first operand's values, moved: its steps stay
 };
-struct Row {
+struct QuantizedOperator {
   std::string_view op;
   Kind kind;
 };
-constexpr Row kRows[] = {
+constexpr QuantizedOperator kQuantizedOperators[] = {
     {"Add", Kind::pointwise},       {"AveragePool", Kind::pointwise}, {"Concat", Kind::pointwise}, {"Conv", Kind::weighted},       {"DepthToSpace", Kind::mover},
     {"Elu", Kind::pointwise},       {"Flatten", Kind::mover},         {"Gelu", Kind::pointwise},   {"Gemm", Kind::weighted},       {"GlobalAveragePool", Kind::pointwise},
     {"GlobalMaxPool", Kind::mover}, {"HardSigmoid", Kind::pointwise}, {"HardSwish", Kind::pointwise}, {"LeakyRelu", Kind::pointwise}, {"MatMul", Kind::weighted},
@@ -38,8 +38,8 @@ constexpr Row kRows[] = {
     {"Sub", Kind::pointwise},       {"Tanh", Kind::pointwise},        {"Transpose", Kind::mover},  {"Unsqueeze", Kind::mover},
 };
 std::optional<Kind> kind_of(std::string_view op) {
-  const auto row = std::find_if(std::begin(kRows), std::end(kRows), [&](const Row& each) { return each.op == op; });
-  return row == std::end(kRows) ? std::nullopt : std::optional(row->kind);
+  const auto row = std::find_if(std::begin(kQuantizedOperators), std::end(kQuantizedOperators), [&](const QuantizedOperator& each) { return each.op == op; });
+  return row == std::end(kQuantizedOperators) ? std::nullopt : std::optional(row->kind);
 }
 
 bool is_real(const Graph& graph, ValueId value) { return value.valid() && graph.value(value).type.dtype == DType::float32; }
@@ -198,7 +198,7 @@ class Inserter {
 
   static std::int64_t slice_of(const NdArray& array, std::int64_t axis, std::int64_t position) {
     std::int64_t inner = 1;
-    for (auto i = static_cast<std::size_t>(axis) + 1; i < array.rank(); ++i) inner *= array.shape()[i];
+    for (auto i = static_cast<std::size_t>(axis) + 1; i < array.shape().size(); ++i) inner *= array.shape()[i];
     return position / inner % array.shape()[static_cast<std::size_t>(axis)];
   }
 

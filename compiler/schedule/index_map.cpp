@@ -86,7 +86,7 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
 }
 
 NdArray pack(const NdArray& logical, const IndexMap& map) {
-  DOVETAIL_CHECK(logical.shape() == map.logical_shape, to_string(logical.shape()) + " against " + to_string(map.logical_shape));
+  DOVETAIL_CHECK(logical.shape() == map.logical_shape, dovetail::to_string(logical.shape()) + " against " + dovetail::to_string(map.logical_shape));
   std::vector<std::int64_t> strides(map.logical_shape.size(), 1);
   for (std::size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * map.logical_shape[d];
   // Each physical dimension moves the logical offset by a constant: physical order is an odometer over those.

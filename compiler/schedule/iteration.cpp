@@ -22,13 +22,13 @@ struct Extent {
 };
 using Extents = std::vector<Extent>;
 
-Bounds bounds_of(const Extents& extents) {
+Bounds extent_bounds(const Extents& extents) {
   Bounds bounds;
   for (const auto& [var, extent] : extents) bounds[var.get()] = {0, std::max<std::int64_t>(extent - 1, 0)};
   return bounds;
 }
 
-bool mentions(const Expr& expr, const std::set<const VarNode*>& vars) {
+bool mentions_any(const Expr& expr, const std::set<const VarNode*>& vars) {
   bool found = false;
   visit_exprs(expr, [&](const Expr& e) {
     if (const auto* reference = std::get_if<VarRef>(&e->node)) found |= vars.count(reference->var.get()) != 0;
@@ -74,7 +74,7 @@ bool implied(const Expr& predicate, const std::vector<Expr>& values, const std::
 
 // Each value is a mixed-radix number of digits that no other value uses.
 bool digits_cover(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Extents& vars) {
-  const Bounds bounds = bounds_of(vars);
+  const Bounds bounds = extent_bounds(vars);
   std::set<std::string> used;                        // digits: a variable, or a part of one
   std::map<const VarNode*, std::int64_t> cut;        // where a variable is cut into // and %
   std::set<const VarNode*> plain;
@@ -133,12 +133,12 @@ bool points_cover(const std::vector<Expr>& values, const std::vector<std::int64_
 }
 
 // Every point of the box [0, extents) is a value that some point of `vars` gives where `predicate` (may be null) holds.
-bool covers(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Extents& vars, const Expr& predicate) {
+bool covers_box(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Extents& vars, const Expr& predicate) {
   for (const auto& [var, extent] : vars)
     if (extent < 1) return false;
   for (const Expr& value : values)
     if (value->dtype != DType::int64) return false;
-  if (digits_cover(values, extents, vars) && (!predicate || implied(predicate, values, extents, bounds_of(vars)))) return true;
+  if (digits_cover(values, extents, vars) && (!predicate || implied(predicate, values, extents, extent_bounds(vars)))) return true;
   return points_cover(values, extents, vars, predicate);
 }
 
@@ -167,7 +167,7 @@ class Decoder {
   std::int64_t window(const Expr& expr) const {
     std::int64_t span = 1;
     for (const LinearTerm& term : linear_form(expr).terms) {
-      if (!mentions(term.atom, wanted_)) continue;
+      if (!mentions_any(term.atom, wanted_)) continue;
       const auto range = bound(term.atom, bounds_);
       if (!range) return INT64_MAX;
       span += std::abs(term.coefficient) * (range->max - range->min);
@@ -180,7 +180,7 @@ class Decoder {
     // A sum tells its terms where each weight exceeds all that the smaller ones, and the slack, reach.
     std::vector<std::pair<std::int64_t, Expr>> terms;
     for (const LinearTerm& term : linear_form(expr).terms)
-      if (mentions(term.atom, wanted_)) terms.emplace_back(std::abs(term.coefficient), term.atom);
+      if (mentions_any(term.atom, wanted_)) terms.emplace_back(std::abs(term.coefficient), term.atom);
     std::sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::int64_t reach = slack;
     for (const auto& [weight, atom] : terms) {
@@ -261,7 +261,7 @@ bool runs_over_all(const Path& path, const Expr& predicate) {
   std::vector<Expr> values;
   std::vector<std::int64_t> extents;
   for (const Iterator& iterator : block.iterators) values.push_back(iterator.binding), extents.push_back(iterator.extent);
-  return covers(values, extents, loops, predicate ? substitute(predicate, bindings_of(block)) : nullptr);
+  return covers_box(values, extents, loops, predicate ? substitute(predicate, bindings_of(block)) : nullptr);
 }
 
 bool holds_in_range(const Block& block, const Expr& term, const Bounds& loops) {
@@ -278,7 +278,7 @@ bool writes_whole(const Path& path, const BufferNode& buffer) {
   Extents iterators;
   for (const Iterator& iterator : block.iterators) iterators.push_back({iterator.var, iterator.extent});
   return std::any_of(assignment->targets.begin(), assignment->targets.end(), [&](const StoreTarget& target) {
-    return target.buffer.get() == &buffer && covers(target.indices, buffer.shape, iterators, nullptr);
+    return target.buffer.get() == &buffer && covers_box(target.indices, buffer.shape, iterators, nullptr);
   });
 }
 
@@ -310,7 +310,7 @@ bool starts_once(const Block& block, const std::vector<const For*>& outside, con
 bool covers(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const std::vector<const For*>& loops) {
   Extents vars;
   for (const For* loop : loops) vars.push_back({loop->var, loop->extent});
-  return covers(values, extents, vars, nullptr);
+  return covers_box(values, extents, vars, nullptr);
 }
 
 bool holds_where(const Expr& predicate, const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Bounds& bounds) {

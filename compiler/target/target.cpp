@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compiler/layout.h"
 #include "compiler/ops/op.h"
 #include "compiler/target/cpu/operations.h"
 
@@ -15,7 +16,7 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-std::vector<NodeId> Region::nodes() const {
+std::vector<NodeId> GraphRegion::nodes() const {
   std::vector<NodeId> all;
   for (const Match& match : matches) all.insert(all.end(), match.nodes.begin(), match.nodes.end());
   return all;
@@ -99,7 +100,7 @@ PatternRow pattern_row(std::string name, std::string_view text, decltype(Pattern
   return {std::move(name), *std::move(pattern), std::move(take)};
 }
 
-Result<RegionOffer> Target::offer_layouts(const Graph& graph, const Region& region) const {
+Result<RegionOffer> Target::offer_layouts(const Graph& graph, const GraphRegion& region) const {
   KernelOffer kernel{region.matches.back().nodes.back()};
   LayoutVariable plain{{""}};
   for (const ValueId input : region.inputs)
@@ -112,19 +113,13 @@ Result<RegionOffer> Target::offer_layouts(const Graph& graph, const Region& regi
   return RegionOffer{{std::move(kernel)}};
 }
 
-namespace {
-
-const std::string kPlain;
-
-}  // namespace
-
 const std::string& ChosenLayouts::read(NodeId kernel, ValueId value) const {
   const auto it = reads.find({kernel, value});
-  return it == reads.end() ? kPlain : it->second;
+  return it == reads.end() ? kPlainLayout : it->second;
 }
 const std::string& ChosenLayouts::write(ValueId value) const {
   const auto it = writes.find(value);
-  return it == writes.end() ? kPlain : it->second;
+  return it == writes.end() ? kPlainLayout : it->second;
 }
 
 }  // namespace dovetail

@@ -48,7 +48,7 @@ struct PatternRow {
 };
 
 // Matches that run on one target without leaving it.
-struct Region {
+struct GraphRegion {
   std::string name;
   std::vector<Match> matches;                    // in execution order
   std::vector<graph::ValueId> inputs, outputs;   // read from outside, constants left out; read outside, or asked for
@@ -63,7 +63,7 @@ using Layouts = std::map<graph::ValueId, std::string>;
 struct LayoutVariable {
   std::vector<std::string> layouts;             // each once; the first is what the kernel likes best
   std::vector<double> costs = {};               // of each, in bytes moved; empty: none costs anything
-  std::vector<graph::ValueId> reads, writes;
+  std::vector<graph::ValueId> reads = {}, writes = {};
 };
 // What a kernel can work on. choose_layouts decides.
 struct KernelOffer {
@@ -106,10 +106,10 @@ class Target {
   // Seconds that it takes to bring a tensor over a region's border, in either direction: copy and relayout. 0 where code on the host reads and writes it.
   virtual double border_seconds(const graph::TensorType& type) const = 0;
   // The layouts in which the region's kernels can read and write. Default: one kernel, everything as the model has it.
-  virtual Result<RegionOffer> offer_layouts(const graph::Graph& graph, const Region& region) const;
+  virtual Result<RegionOffer> offer_layouts(const graph::Graph& graph, const GraphRegion& region) const;
   // Appends the region's steps. Called once, after those of all regions that it reads from. `offer` is the target's own answer for the region, `chosen` what
   // was made of it. Pure but for the builder: no state is kept from region to region.
-  virtual Result<void> generate(const Region& region, const RegionOffer& offer, const ChosenLayouts& chosen, BundleBuilder& builder, const Dump& dump) const = 0;
+  virtual Result<void> generate(const GraphRegion& region, const RegionOffer& offer, const ChosenLayouts& chosen, BundleBuilder& builder, const Dump& dump) const = 0;
 };
 using TargetPointer = std::shared_ptr<const Target>;
 

@@ -12,7 +12,7 @@ namespace {
 using Value = Builder::Value;
 using Activation = Value (Builder::*)(const std::string& name, Value x);
 
-constexpr double kBranchScale = 0.5;  // of what a residual block adds
+constexpr double kResidualScale = 0.5;  // of what a residual block adds
 
 Value layer(Builder& b, const std::string& name, Value x, std::int64_t channels, const Window& window, Activation activation, std::int64_t group = 1) {
   return (b.*activation)(name + ".relu", b.batch_norm(name + ".norm", b.conv(name, x, channels, window, Bias::none, group)));
@@ -57,7 +57,7 @@ void mobilenet_v2(Builder& b, std::int64_t size) {
       if (stage.expansion != 1) y = layer(b, name + ".expand", y, stage.expansion * inputs, square(1), &Builder::relu6);
       y = depthwise(b, name + ".depthwise", y, stride, &Builder::relu6);
       y = b.conv(name + ".project", y, stage.channels, square(1), Bias::none);
-      y = b.batch_norm(name + ".project.norm", y, residual ? kBranchScale : 1);
+      y = b.batch_norm(name + ".project.norm", y, residual ? kResidualScale : 1);
       x = residual ? b.add(name + ".add", x, y) : y;
     }
   classify(b, layer(b, "conv_last", x, 1280, square(1), &Builder::relu6));

@@ -98,7 +98,7 @@ std::vector<PatternRow> pattern_rows() {
           pattern_row("rectifier", "Relu(a=_)", of_floats(take_elementwise))};
 }
 
-std::string generate(const Graph& graph, const Region& region, std::vector<ValueId>& arguments) {
+std::string generate(const Graph& graph, const GraphRegion& region, std::vector<ValueId>& arguments) {
   std::string locals, body;
   std::vector<ValueId> made;
   for (const Match& match : region.matches) {

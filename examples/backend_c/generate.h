@@ -17,6 +17,6 @@ struct Code {
 std::vector<dovetail::PatternRow> pattern_rows();
 
 // One function for a region. Its arguments are `reads` in the order of `arguments`, which is filled here, then the region's outputs.
-std::string generate(const dovetail::graph::Graph& graph, const dovetail::Region& region, std::vector<dovetail::graph::ValueId>& arguments);
+std::string generate(const dovetail::graph::Graph& graph, const dovetail::GraphRegion& region, std::vector<dovetail::graph::ValueId>& arguments);
 
 }  // namespace backend_c

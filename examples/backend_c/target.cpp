@@ -47,7 +47,7 @@ class CTarget : public Target {
   double border_seconds(const graph::TensorType&) const override { return 0; }
 
   // Arrays as the model has them, on both sides: what offer_layouts says for a target that does not say anything else.
-  Result<void> generate(const Region& region, const RegionOffer&, const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
+  Result<void> generate(const GraphRegion& region, const RegionOffer&, const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
     std::vector<ValueId> arguments;
     const std::string source = backend_c::generate(builder.graph(), region, arguments);
     if (dump) dump("stream", source);

@@ -29,7 +29,7 @@ std::string enumeration(std::string_view type, int bits, const std::vector<std::
   return text + fmt::format("  }} {};\n\n", type);
 }
 
-std::string fields(std::string_view prefix, const std::vector<PlacedField>& placed) {
+std::string sv_fields(std::string_view prefix, const std::vector<PlacedField>& placed) {
   std::string text;
   for (const PlacedField& field : placed) {
     const std::string name = fmt::format("{}_{}", prefix, upper(field.spec->name));
@@ -113,12 +113,12 @@ std::string emit_sv_package(const HardwareConfig& config) {
     const std::vector<PlacedField> placed = emit::placed_fields(row.opcode, config, encoding);
     const std::string prefix = upper(row.name);
     text += fmt::format("  // {}\n", prefix);
-    text += fields(prefix, placed);
+    text += sv_fields(prefix, placed);
     text += reserved_mask(prefix, placed, encoding);
     text += packed_struct(fmt::format("{}_t", row.name), placed, static_cast<int>(8 * config.instruction_bytes()));
   }
   const std::vector<PlacedField> uop = emit::placed_uop_fields(config, encoding);
-  text += "  // Micro-op\n" + fields("UOP", uop) + packed_struct("uop_t", uop, static_cast<int>(8 * config.uop_bytes()));
+  text += "  // Micro-op\n" + sv_fields("UOP", uop) + packed_struct("uop_t", uop, static_cast<int>(8 * config.uop_bytes()));
 
   text += "  // Timing.\n";
   for (const spec::TimingConstant& row : spec::kTimingConstants)

@@ -10,7 +10,7 @@ namespace dovetail::isa {
 namespace {
 
 std::string_view field_name(std::uint32_t Uop::*field) { return field == &Uop::dst ? "dst" : field == &Uop::src ? "src" : "wgt"; }
-std::string_view memory_name(Memory memory) { return memory == Memory::inp ? "INP" : memory == Memory::wgt ? "WGT" : "ACC"; }
+std::string_view operand_memory_name(Memory memory) { return memory == Memory::inp ? "INP" : memory == Memory::wgt ? "WGT" : "ACC"; }
 
 void check_index(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction, const UopLoop& loop,
                  const IndexUse& use, const UopBuffer& uops, FindingSet& findings) {
@@ -27,7 +27,7 @@ void check_index(const HardwareConfig& config, std::span<const Instruction> prog
   const auto depth = static_cast<std::uint64_t>(config.depth(use.memory));
   if (last < depth || !findings.admit(instruction)) return;
   std::string why = fmt::format("{} reaches {} element {} of {}: micro-op {} names {}, plus {} x {} (outer) plus {} x {} (inner)",
-                                field_name(use.field), memory_name(use.memory), last, depth, *furthest, base, y, use.factor_out, x,
+                                field_name(use.field), operand_memory_name(use.memory), last, depth, *furthest, base, y, use.factor_out, x,
                                 use.factor_in);
   if (use.span != 1) why += ", plus 1 for the bias";
   findings.add(illegal_finding(program, instruction, std::move(why), "lower the micro-op, the trip counts or the factors"));

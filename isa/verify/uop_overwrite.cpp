@@ -9,19 +9,19 @@
 namespace dovetail::isa {
 namespace {
 
-struct Reader {
+struct UopReader {
   std::size_t instruction = 0;
   bool fetched = false;
   bool set = false;
-  auto operator<=>(const Reader&) const = default;
+  auto operator<=>(const UopReader&) const = default;
 };
 
 // For each byte that is loaded as a micro-op or fetched: the first instruction that it belongs to.
-IntervalMap<Reader> constant_bytes(const HardwareConfig& config, std::span<const Instruction> program, std::span<const Launch> launches,
+IntervalMap<UopReader> constant_bytes(const HardwareConfig& config, std::span<const Instruction> program, std::span<const Launch> launches,
                                    std::optional<std::uint64_t> program_base) {
-  IntervalMap<Reader> readers;
-  const auto claim = [&](Extent extent, Reader reader) {
-    readers.update(extent, [&](Reader& owner, Extent) {
+  IntervalMap<UopReader> readers;
+  const auto claim = [&](Extent extent, UopReader reader) {
+    readers.update(extent, [&](UopReader& owner, Extent) {
       if (!owner.set) owner = reader;
     });
   };
@@ -41,18 +41,18 @@ IntervalMap<Reader> constant_bytes(const HardwareConfig& config, std::span<const
 
 void find_uop_overwrites(const HardwareConfig& config, std::span<const Instruction> program, std::span<const Launch> launches,
                          std::optional<std::uint64_t> program_base, FindingSet& findings) {
-  const IntervalMap<Reader> readers = constant_bytes(config, program, launches, program_base);
+  const IntervalMap<UopReader> readers = constant_bytes(config, program, launches, program_base);
   if (readers.empty()) return;
   for (const Launch& launch : launches)
     for (std::size_t i = launch.begin; i < launch.begin + launch.count; ++i) {
       const DramAccess access = dram_access(config, program[i]);
       if (!access.write || access.empty()) continue;
       bool meets = false;
-      readers.query(access.hull(), [&](const Reader&, Extent) { meets = true; });
+      readers.query(access.hull(), [&](const UopReader&, Extent) { meets = true; });
       if (!meets) continue;
-      std::map<Reader, std::vector<Extent>> overwritten;
+      std::map<UopReader, std::vector<Extent>> overwritten;
       for (std::uint64_t y = 0; y < access.rows; ++y)
-        readers.query(access.row(y), [&](const Reader& reader, Extent part) { overwritten[reader].push_back(part); });
+        readers.query(access.row(y), [&](const UopReader& reader, Extent part) { overwritten[reader].push_back(part); });
       for (auto& [reader, extents] : overwritten)
         if (findings.admit(std::max(i, reader.instruction)))
           findings.add(uop_overwrite_finding(program, i, reader.instruction, reader.fetched, std::move(extents)));

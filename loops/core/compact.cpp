@@ -12,7 +12,7 @@ namespace {
 
 using Loops = std::vector<const CoreLoop*>;
 
-struct Access {
+struct CoreAccess {
   std::vector<Expr> indices;
   std::vector<std::int64_t> extents;  // of the box at `indices`
   Loops loops;                        // around it, outermost first
@@ -21,7 +21,7 @@ struct Access {
 
 class Collector {
  public:
-  std::map<const BufferNode*, std::vector<Access>> accesses;
+  std::map<const BufferNode*, std::vector<CoreAccess>> accesses;
 
   void walk(const Core& core) {
     if (!core) return;
@@ -66,7 +66,7 @@ class Collector {
 };
 
 // One dimension of what a set of accesses touches in one iteration of the loops outside: outer + [low, high].
-struct Range {
+struct TouchedRange {
   Linear outer;  // without constant; its atoms hold variables of the loops outside alone
   std::int64_t low, high;
 };
@@ -77,9 +77,9 @@ bool same_terms(const Linear& a, const Linear& b) {
          });
 }
 
-std::optional<Range> touched(const Access& access, std::size_t dimension, const std::set<const VarNode*>& outer) {
+std::optional<TouchedRange> touched(const CoreAccess& access, std::size_t dimension, const std::set<const VarNode*>& outer) {
   const Linear form = linear_form(access.indices[dimension]);
-  Range range{{}, form.constant, form.constant + access.extents[dimension] - 1};
+  TouchedRange range{{}, form.constant, form.constant + access.extents[dimension] - 1};
   for (const LinearTerm& term : form.terms) {
     bool outside = true, plain = true;
     visit_exprs(term.atom, [&](const Expr& e) {
@@ -98,11 +98,11 @@ std::optional<Range> touched(const Access& access, std::size_t dimension, const 
   return range;
 }
 
-std::optional<Range> touched(const std::vector<const Access*>& accesses, std::size_t dimension, const Loops& outside) {
+std::optional<TouchedRange> touched(const std::vector<const CoreAccess*>& accesses, std::size_t dimension, const Loops& outside) {
   std::set<const VarNode*> outer;
   for (const CoreLoop* loop : outside) outer.insert(loop->var.get());
-  std::optional<Range> result;
-  for (const Access* access : accesses) {
+  std::optional<TouchedRange> result;
+  for (const CoreAccess* access : accesses) {
     const auto range = touched(*access, dimension, outer);
     if (!range || (result && !same_terms(result->outer, range->outer))) return std::nullopt;
     if (!result) result = range;
@@ -117,15 +117,15 @@ struct Shrunk {
   std::vector<Expr> min;  // per dimension
 };
 
-std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<Access>& accesses, const Bounds& bounds) {
-  std::vector<const Access*> reads, writes, all;
-  for (const Access& access : accesses) {
+std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<CoreAccess>& accesses, const Bounds& bounds) {
+  std::vector<const CoreAccess*> reads, writes, all;
+  for (const CoreAccess& access : accesses) {
     (access.write ? writes : reads).push_back(&access);
     all.push_back(&access);
   }
   if (writes.empty()) return std::nullopt;
   Loops common = accesses.front().loops;
-  for (const Access& access : accesses) {
+  for (const CoreAccess& access : accesses) {
     const auto end = std::mismatch(common.begin(), common.end(), access.loops.begin(), access.loops.end()).first;
     common.erase(end, common.end());
   }

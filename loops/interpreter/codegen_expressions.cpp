@@ -2,15 +2,13 @@
 #include <bit>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 #include "loops/interpreter/codegen.h"
 #include "loops/linear.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::loops {
 namespace {
-
-template <typename... Fs> struct Overloaded : Fs... { using Fs::operator()...; };
-template <typename... Fs> Overloaded(Fs...) -> Overloaded<Fs...>;
 
 bool may_divide_by_zero(const Binary& n) {
   if (!is_integer(n.a->dtype)) return false;

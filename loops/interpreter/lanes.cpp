@@ -19,19 +19,19 @@ bool has_loops(const Core& core) {
   return n != nullptr && std::any_of(n->body.begin(), n->body.end(), has_loops);
 }
 
-struct Access {
+struct LaneAccess {
   const Buffer* buffer;
   const std::vector<Expr>* indices;
   const CoreStore* store;  // null: a load
 };
 
-void collect_loads(const Expr& expr, std::vector<Access>& accesses) {
+void collect_loads(const Expr& expr, std::vector<LaneAccess>& accesses) {
   visit_exprs(expr, [&](const Expr& e) {
     if (const auto* n = std::get_if<LoadExpr>(&e->node)) accesses.push_back({&n->buffer, &n->indices, nullptr});
   });
 }
 
-void collect(const Core& core, std::vector<Access>& accesses) {
+void collect(const Core& core, std::vector<LaneAccess>& accesses) {
   if (!core) return;
   if (const auto* n = std::get_if<CoreIf>(&core->node)) {
     collect_loads(n->condition, accesses);
@@ -71,14 +71,14 @@ bool uniform(const Affine& flat, const LaneSpace& space) {
 
 // Lanes are legal for a store where nothing else touches its buffer (lanes store in order), where everything that does touches the lane's own
 // element, or where it folds all lanes into one element that nothing else touches.
-bool legal(const Access& access, const std::vector<Access>& all, LaneSpace& space) {
-  std::vector<const Access*> others;
-  for (const Access& other : all)
+bool legal(const LaneAccess& access, const std::vector<LaneAccess>& all, LaneSpace& space) {
+  std::vector<const LaneAccess*> others;
+  for (const LaneAccess& other : all)
     if (*other.buffer == *access.buffer && &other != &access) others.push_back(&other);
   if (others.empty()) return true;
   const auto flat = flat_offset(**access.buffer, *access.indices);
   if (!flat) return false;
-  const bool all_same = std::all_of(others.begin(), others.end(), [&](const Access* other) { return same_place(*other->indices, *access.indices); });
+  const bool all_same = std::all_of(others.begin(), others.end(), [&](const LaneAccess* other) { return same_place(*other->indices, *access.indices); });
   if (!all_same) return false;
   if (injective(*flat, space)) return true;
   const auto reduction = as_reduction(*access.store);
@@ -120,9 +120,9 @@ std::optional<LaneSpace> lane_space(const CoreLoop& loop) {
     inner = next;
   }
   if (has_loops(space.body)) return std::nullopt;
-  std::vector<Access> accesses;
+  std::vector<LaneAccess> accesses;
   collect(space.body, accesses);
-  for (const Access& access : accesses)
+  for (const LaneAccess& access : accesses)
     if (access.store != nullptr && !legal(access, accesses, space)) return std::nullopt;
   return space;
 }

@@ -27,7 +27,7 @@ Diagnostics check_arguments(const CompiledProgram& program, std::span<const NdAr
     if (arguments[i].dtype() != buffer.dtype && !widened)
       errors.push_back({what, buffer.name, fmt::format("argument of type {}, parameter of type {}", name(arguments[i].dtype()), name(buffer.dtype)), "convert the argument"});
     if (arguments[i].shape() != buffer.shape)
-      errors.push_back({what, buffer.name, fmt::format("argument of shape {}, parameter of shape {}", to_string(arguments[i].shape()), to_string(buffer.shape)), "reshape the argument"});
+      errors.push_back({what, buffer.name, fmt::format("argument of shape {}, parameter of shape {}", dovetail::to_string(arguments[i].shape()), dovetail::to_string(buffer.shape)), "reshape the argument"});
   }
   return errors;
 }

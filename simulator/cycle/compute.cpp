@@ -8,8 +8,6 @@ using namespace isa::spec;
 
 namespace {
 
-constexpr Cycle value(const TimingConstant& constant) { return static_cast<Cycle>(constant.value); }
-
 // What stage R not pausing within an instruction rests on: a step may leave U one cycle before the step ahead of it enters R, in time for R's next
 // free cycle.
 static_assert(kStepToRead.value == 2, "the closed form of the steps' times holds for two cycles from U to R only");
@@ -56,7 +54,7 @@ bool ComputeUnit::start() {
     }
   } else if (number > 0) {
     if (ends_.end() < number) return false;
-    free = ends_[number - 1] + value(kEndToStart);
+    free = ends_[number - 1] + cycles_of(kEndToStart);
   }
   const Cycle start = std::max({head.from, head.tokens(), free, front});
   if (start == kUnknown) return false;
@@ -74,15 +72,15 @@ void ComputeUnit::begin_serial(const isa::Instruction& instruction, Cycle start)
   Bursts bursts;
   if (const auto* load = std::get_if<isa::Load>(&instruction.body); load != nullptr && load->x_size != 0)
     bursts = Bursts(board_.bus, *load, static_cast<std::uint64_t>(board_.config.element_bytes(load->memory)));
-  drain_.begin(start + value(kStartToStep), bursts.more(), bursts.tail_pads());
-  port_.request(bursts, start + value(kStartToRequest));
+  drain_.begin(start + cycles_of(kStartToStep), bursts.more(), bursts.tail_pads());
+  port_.request(bursts, start + cycles_of(kStartToRequest));
 }
 
 bool ComputeUnit::drain() {
   if (in_flight_.empty() || in_flight_.back().complete != kUnknown) return false;
   InFlight& at = in_flight_.back();
   if (!drain_.advance(port_, board_, isa::Queue::compute, at.started.instruction)) return false;
-  at.complete = drain_.has_slots() ? drain_.next_slot() - 1 + value(kSlotToEnd) : at.started.start + value(kStartToStep);
+  at.complete = drain_.has_slots() ? drain_.next_slot() - 1 + cycles_of(kSlotToEnd) : at.started.start + cycles_of(kStartToStep);
   board_.cycles(isa::Queue::compute, UnitClass::work) += drain_.slots();
   board_.cycles(isa::Queue::compute, UnitClass::memory) += drain_.waited();
   return true;
@@ -90,8 +88,8 @@ bool ComputeUnit::drain() {
 
 void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cycle start) {
   // u and b of the first step; those of the others follow without a pause.
-  const Cycle leaves = std::max(start + value(kStartToStep), std::max<Cycle>(front_free_ + 1, last_begin_ == 0 ? 0 : last_begin_ - 1));
-  const Cycle begin = std::max(leaves + value(kStepToRead), read_free_);
+  const Cycle leaves = std::max(start + cycles_of(kStartToStep), std::max<Cycle>(front_free_ + 1, last_begin_ == 0 ? 0 : last_begin_ - 1));
+  const Cycle begin = std::max(leaves + cycles_of(kStepToRead), read_free_);
   const bool behind_step = has_last_dst_ && begin == read_free_;
 
   Cycle cycles = 0, interlocks = 0, last_cycles = 0, cycles_before_last = 0, to_write = 0;
@@ -99,20 +97,20 @@ void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cy
     const auto& gemm = std::get<isa::Gemm>(instruction.body);
     const std::uint64_t uops = gemm.uop_begin < gemm.uop_end ? gemm.uop_end - gemm.uop_begin : 0;
     const std::uint64_t steps = std::uint64_t{gemm.iter_out} * gemm.iter_in * uops;
-    last_cycles = steps == 0 ? 1 : value(kGemmCyclesPerUop);
+    last_cycles = steps == 0 ? 1 : cycles_of(kGemmCyclesPerUop);
     cycles = steps == 0 ? 1 : steps * last_cycles;
     cycles_before_last = steps > 1 ? last_cycles : 0;
-    to_write = value(kGemmReadToWrite);
+    to_write = cycles_of(kGemmReadToWrite);
     has_last_dst_ = false;
   } else {
     const AluSteps steps = alu_steps(std::get<isa::Alu>(instruction.body), board_.uops);
     cycles = steps.count == 0 ? 1 : steps.cycles;
     last_cycles = steps.count == 0 ? 1 : steps.last_cycles;
     cycles_before_last = steps.cycles_before_last;
-    interlocks = steps.interlocks * value(kAluInterlockCycles);
-    to_write = kind == Kind::alu ? value(kAluReadToWrite) : value(kAluLongReadToWrite);
+    interlocks = steps.interlocks * cycles_of(kAluInterlockCycles);
+    to_write = kind == Kind::alu ? cycles_of(kAluReadToWrite) : cycles_of(kAluLongReadToWrite);
     if (kind == Kind::alu_long && steps.count != 0 && behind_step && last_dst_ == steps.first_read) {
-      const Cycle more = value(kAluInterlockCycles);
+      const Cycle more = cycles_of(kAluInterlockCycles);
       interlocks += more;
       cycles += more;
       if (steps.count == 1) last_cycles += more;
@@ -125,7 +123,7 @@ void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cy
   read_free_ = begin + cycles;
   last_begin_ = read_free_ - last_cycles;
   front_free_ = cycles_before_last == 0 ? leaves : last_begin_ - cycles_before_last - 1;
-  in_flight_.back().complete = read_free_ - 1 + to_write + value(kWriteToEnd);
+  in_flight_.back().complete = read_free_ - 1 + to_write + cycles_of(kWriteToEnd);
   reads_.push({begin, read_free_});
   board_.cycles(isa::Queue::compute, UnitClass::work) += cycles - interlocks;
   board_.cycles(isa::Queue::compute, UnitClass::interlock) += interlocks;

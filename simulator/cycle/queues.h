@@ -15,6 +15,7 @@
 namespace dovetail::simulator {
 
 inline constexpr Cycle kUnknown = std::numeric_limits<Cycle>::max();
+constexpr Cycle cycles_of(const isa::spec::TimingConstant& constant) { return static_cast<Cycle>(constant.value); }
 constexpr Cycle after(Cycle time, std::int64_t cycles) { return time == kUnknown ? kUnknown : time + static_cast<Cycle>(cycles); }
 
 // What goes in and out of something that holds at most `depth`: an entry needs room as of the beginning of its cycle.

@@ -6,12 +6,6 @@ namespace dovetail::simulator {
 
 using namespace isa::spec;
 
-namespace {
-
-constexpr Cycle value(const TimingConstant& constant) { return static_cast<Cycle>(constant.value); }
-
-}  // namespace
-
 void StoreUnit::clear() {
   active_ = has_burst_ = has_ended_ = false;
   ready_.clear();
@@ -29,7 +23,7 @@ void StoreUnit::advance() {
 bool StoreUnit::start() {
   Head head;
   if (!find_head(board_, isa::Queue::store, head)) return false;
-  const Cycle idle = has_ended_ ? last_end_ + value(kEndToStart) : 0;
+  const Cycle idle = has_ended_ ? last_end_ + cycles_of(kEndToStart) : 0;
   const Cycle start = std::max({head.from, head.tokens(), idle});
   if (start == kUnknown) return false;
   const isa::Transfer& transfer = std::get<isa::Store>(board_.program[head.instruction].body);
@@ -77,7 +71,7 @@ bool StoreUnit::fill() {
   }
   slots_ += burst_.slots;
   beats_filled_ += burst_.beats;
-  ready_.push({burst_, next_slot_ - 1 + value(kFillToBuffer) + value(kBufferToWriter)});
+  ready_.push({burst_, next_slot_ - 1 + cycles_of(kFillToBuffer) + cycles_of(kBufferToWriter)});
   ++unanswered_;
   take();
   has_burst_ = bursts_.more();
@@ -88,7 +82,7 @@ bool StoreUnit::fill() {
 void StoreUnit::take() {
   if (writes_from_ != kUnknown || ready_.empty()) return;
   taken_ = std::max(ready_.front().to_writer, last_data_);
-  writes_from_ = taken_ + value(kWriterToAddress);
+  writes_from_ = taken_ + cycles_of(kWriterToAddress);
 }
 
 // The data path of the port is at work while the burst before sends its beats.
@@ -102,9 +96,9 @@ void StoreUnit::explain(Cycle refused, const MemorySplit& memory) {
 
 void StoreUnit::accepted(Cycle cycle, Cycle response) {
   const std::uint64_t beats = ready_.front().burst.beats;
-  written_.push({beats_written_, beats, cycle + value(kAddressToData), before_});
+  written_.push({beats_written_, beats, cycle + cycles_of(kAddressToData), before_});
   beats_written_ += beats;
-  last_data_ = cycle + value(kAddressToData) + beats - 1;
+  last_data_ = cycle + cycles_of(kAddressToData) + beats - 1;
   last_response_ = response;
   --unanswered_;
   ready_.pop_front();
@@ -115,7 +109,7 @@ void StoreUnit::accepted(Cycle cycle, Cycle response) {
 
 bool StoreUnit::end() {
   if (has_burst_ || unanswered_ != 0) return false;
-  const Cycle complete = slots_ == 0 ? started_.start + 1 : last_response_ + value(kResponseToEnd);
+  const Cycle complete = slots_ == 0 ? started_.start + 1 : last_response_ + cycles_of(kResponseToEnd);
   const Cycle room = push_room(board_, started_.use);
   if (room == kUnknown) return false;
   const Cycle end = std::max(complete, room);

@@ -7,19 +7,19 @@ namespace dovetail::simulator {
 
 namespace {
 
-int log2_of(std::int64_t power) { return std::bit_width(static_cast<std::uint64_t>(power)) - 1; }
+int floor_log2(std::int64_t power) { return std::bit_width(static_cast<std::uint64_t>(power)) - 1; }
 
 }  // namespace
 
 BankModel::BankModel(const BankMemory& spec, std::int64_t bus_bytes)
     : spec_(spec),
       bus_bytes_(static_cast<std::uint64_t>(bus_bytes)),
-      access_log2_(log2_of(spec.standard.access_bytes)),
-      channel_log2_(log2_of(spec.standard.channels)),
-      group_log2_(log2_of(spec.standard.bank_groups)),
-      column_log2_(log2_of(spec.standard.row_bytes / spec.standard.access_bytes)),
-      bank_log2_(log2_of(spec.standard.banks_per_group)),
-      rank_log2_(log2_of(spec.standard.ranks)),
+      access_log2_(floor_log2(spec.standard.access_bytes)),
+      channel_log2_(floor_log2(spec.standard.channels)),
+      group_log2_(floor_log2(spec.standard.bank_groups)),
+      column_log2_(floor_log2(spec.standard.row_bytes / spec.standard.access_bytes)),
+      bank_log2_(floor_log2(spec.standard.banks_per_group)),
+      rank_log2_(floor_log2(spec.standard.ranks)),
       outstanding_{Outstanding(spec.outstanding), Outstanding(spec.outstanding)} {
   reset();
 }

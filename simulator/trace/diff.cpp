@@ -12,8 +12,6 @@ namespace dovetail::simulator {
 
 namespace {
 
-constexpr std::array kUnits{isa::Queue::load, isa::Queue::compute, isa::Queue::store};
-
 void tell(std::string& what, std::string_view name, std::uint64_t a, std::uint64_t b) {
   if (a == b) return;
   what += fmt::format("{}{} {}, not {}", what.empty() ? "" : "; ", name, a, b);

@@ -13,8 +13,6 @@ namespace dovetail::simulator {
 
 namespace {
 
-constexpr std::array kUnits{isa::Queue::load, isa::Queue::compute, isa::Queue::store};
-
 // Numbers as page.js reads them: seven bits to a byte, the low ones first; of signed ones, the sign in bit 0.
 class Column {
  public:

@@ -15,8 +15,6 @@ namespace dovetail::simulator {
 
 namespace {
 
-constexpr std::array kUnits{isa::Queue::load, isa::Queue::compute, isa::Queue::store};
-
 std::string json_string(std::string_view text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 class Writer {

@@ -12,8 +12,6 @@ namespace dovetail::simulator {
 
 namespace {
 
-constexpr std::array kUnits{isa::Queue::load, isa::Queue::compute, isa::Queue::store};
-
 void finish(ProfilePart& part, const isa::HardwareConfig& config, const MemorySpec& memory) {
   const auto sum = [](const auto& values) { return std::accumulate(values.begin(), values.end(), std::uint64_t{0}); };
   part.bounds = bounds_of(config, memory, part.counters);

@@ -12,8 +12,6 @@ namespace dovetail::simulator {
 
 namespace {
 
-constexpr std::array kUnits{isa::Queue::load, isa::Queue::compute, isa::Queue::store};
-
 // Raised within trace_from_json only, where nlohmann/json raises its own.
 struct Malformed {
   std::string why;
@@ -52,7 +50,7 @@ Json waits_json(const MemoryWaits& waits) {
 }
 
 // A window is a power of two.
-int log2_of(std::uint64_t window) {
+int window_log2_of(std::uint64_t window) {
   if (!std::has_single_bit(window)) throw Malformed{fmt::format("a window of {} cycles, which is no power of two", window)};
   return std::countr_zero(window);
 }
@@ -72,7 +70,7 @@ MemoryWaits waits_of(const Json& json, std::size_t events) {
     for (std::size_t c = 0; c < kMemoryCauseNames.size(); ++c) waits.instructions[event].cycles[c] = row.at(c + 1).get<std::uint64_t>();
   }
   const Json& traffic = json.at("traffic");
-  waits.traffic = {.window_log2 = log2_of(traffic.at("window").get<std::uint64_t>()),
+  waits.traffic = {.window_log2 = window_log2_of(traffic.at("window").get<std::uint64_t>()),
                    .read = traffic.at("read").get<std::vector<std::uint64_t>>(),
                    .written = traffic.at("written").get<std::vector<std::uint64_t>>()};
   return waits;

@@ -27,6 +27,9 @@ inline constexpr std::array<std::string_view, 6> kStallCauseNames{"none", "fetch
 inline constexpr std::array<std::string_view, 8> kUnitClassNames{"work",     "interlock", "memory", "push",
                                                                  "pipeline", "token",     "fetch",  "hand_over"};
 
+// Those that instructions run on.
+inline constexpr std::array kUnits{isa::Queue::load, isa::Queue::compute, isa::Queue::store};
+
 struct TraceEvent {
   std::uint64_t instruction = 0;  // in the program
   isa::Queue unit = isa::Queue::compute;

@@ -13,12 +13,14 @@ import configparser
 import json
 import os
 import pathlib
+import re
 import resource
 import shlex
 import subprocess
 import sys
 import tempfile
 import time
+import typing
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 LIST = pathlib.Path(__file__).with_name("mutants.txt")
@@ -42,18 +44,26 @@ def replaced_once(path, old, new):
     return text.replace(old, new)
 
 
+class Unit(typing.NamedTuple):
+    file: pathlib.Path
+    command: list
+    object: str
+
+
 class Build:
     def __init__(self, folder):
         self.folder = folder
-        self.units = {}  # compile command and object, by source below SOURCE
+        self.units = {}  # by source below SOURCE: what compiles it, alone or with others (DOVETAIL_UNITY)
         for entry in json.loads((folder / "compile_commands.json").read_text()):
-            source = pathlib.Path(entry["file"])
-            if source.is_relative_to(SOURCE):
-                words = shlex.split(entry["command"])
-                self.units[str(source.relative_to(SOURCE))] = words, words[words.index("-o") + 1]
+            words = shlex.split(entry["command"])
+            unit = Unit(pathlib.Path(entry["file"]), words, words[words.index("-o") + 1])
+            joint = re.findall(r'#include "(.*)"', unit.file.read_text()) if unit.file.parent.name == "Unity" else []
+            for source in map(pathlib.Path, joint or [unit.file]):
+                if source.is_relative_to(SOURCE):
+                    self.units[str(source.relative_to(SOURCE))] = unit
 
     def is_sanitised(self):
-        return any("-fsanitize" in word for words, _ in self.units.values() for word in words)
+        return any("-fsanitize" in word for unit in self.units.values() for word in unit.command)
 
     def link_command(self, test):
         lines = subprocess.run(["ninja", "-t", "commands", "-s", f"bin/{test}"], cwd=self.folder, capture_output=True, text=True).stdout.splitlines()
@@ -63,16 +73,25 @@ class Build:
                 return words
         raise Broken(f"the build has no executable {test}")
 
+    def unit_of(self, source):
+        if source not in self.units:
+            raise Broken(f"{source} is no source of the build")
+        return self.units[source]
+
     def compile(self, unit, overlay, obj):
-        """Compiles `unit`, or its copy below `overlay` where there is one; includes prefer `overlay`."""
-        if unit not in self.units:
-            raise Broken(f"{unit} is no source of the build")
-        words, old = self.units[unit]
-        if pathlib.Path(words[0]).name == "ccache":
-            words = words[1:]
-        copy = overlay / unit
-        source = str(copy if copy.exists() else SOURCE / unit)
-        command = [words[0], f"-I{overlay}"] + [obj if word == old else source if word == str(SOURCE / unit) else word for word in words[1:]]
+        """Compiles `unit` with its copies below `overlay` where there are any; includes prefer `overlay`."""
+        text = unit.file.read_text()
+        copy = overlay / f"{obj}.cpp"
+        if unit.file.parent.name == "Unity":
+            for source in re.findall(r'#include "(.*)"', text):
+                changed = overlay / pathlib.Path(source).relative_to(SOURCE)
+                text = text.replace(f'"{source}"', f'"{changed}"') if changed.exists() else text
+            copy.write_text(text)
+        else:
+            changed = overlay / unit.file.relative_to(SOURCE)
+            copy = changed if changed.exists() else unit.file
+        words = unit.command[1:] if pathlib.Path(unit.command[0]).name == "ccache" else unit.command
+        command = [words[0], f"-I{overlay}"] + [obj if word == unit.object else str(copy) if word == str(unit.file) else word for word in words[1:]]
         return subprocess.run(command + ["-O1", "-w"], cwd=self.folder, capture_output=True, text=True)
 
     def link(self, test, objects, executable):
@@ -109,14 +128,14 @@ def judge(build, name, mutant):
         copy.parent.mkdir(parents=True)
         copy.write_text(text)
         objects = {}
-        for unit in shlex.split(mutant.get("units", mutant["file"])):
+        for unit in {unit.object: unit for unit in map(build.unit_of, shlex.split(mutant.get("units", mutant["file"])))}.values():
             new = str(overlay / f"{len(objects)}.o")
             done = build.compile(unit, overlay, new)
             if "static assertion failed" in done.stderr:
                 return "static assertion"
             if done.returncode:
-                raise Broken(f"{unit} does not compile:\n{done.stderr[:2000]}")
-            objects[build.units[unit][1]] = new
+                raise Broken(f"{unit.file} does not compile:\n{done.stderr[:2000]}")
+            objects[unit.object] = new
         executable = str(overlay / mutant["test"])
         done = build.link(mutant["test"], objects, executable)
         if done.returncode:

@@ -50,7 +50,7 @@ std::optional<NdArray> dequantised_constant(const Graph& graph, const Node& node
     std::int64_t axis = graph::int_attribute(node, "axis", 1);
     if (axis < 0) axis += static_cast<std::int64_t>(steps.rank());
     extent = scale.count();
-    for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < steps.rank(); ++i) inner *= steps.shape()[i];
+    for (auto i = static_cast<std::size_t>(axis) + 1; i < steps.shape().size(); ++i) inner *= steps.shape()[i];
   }
   NdArray wide(DType::float64, steps.shape());
   for (std::int64_t i = 0; i < steps.count(); ++i) {

@@ -10,8 +10,8 @@ namespace dovetail::accel {
 
 namespace {
 
-std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) { return -floor_quotient(-a, b); }
 
 std::int64_t origin(const LeafForm& form, const LoopValues& outer) {
   std::int64_t value = form.constant;
@@ -27,9 +27,9 @@ struct Range {
 // Narrows `range` of loop `l` to where base + coefficient * l >= 0.
 void clip(Range& range, std::int64_t base, std::int64_t coefficient) {
   if (coefficient > 0)
-    range.begin = std::max(range.begin, ceil_div(-base, coefficient));
+    range.begin = std::max(range.begin, ceil_quotient(-base, coefficient));
   else
-    range.end = std::min(range.end, floor_div(base, -coefficient) + 1);
+    range.end = std::min(range.end, floor_quotient(base, -coefficient) + 1);
 }
 
 // A loop of the instruction(s) to be made: its extent and how far each operand moves.

@@ -18,15 +18,15 @@ namespace {
 using Clock = std::array<int, 3>;  // per queue: index of the last instruction known to be done, -1 for none
 
 // Half-open ranges of what an instruction touches. On-chip units are elements, DRAM units bytes. Hulls: a wider range costs at most a token.
-struct Range {
+struct TouchedRange {
   int space;  // isa::Memory for SRAM (out and acc8 count as acc), 16 for DRAM
   std::uint64_t begin, end;
   bool write;
 };
 constexpr int kDram = 16;
 
-std::vector<Range> ranges_of(const StreamInstruction& item, const Stream& stream, const isa::HardwareConfig& config) {
-  std::vector<Range> ranges;
+std::vector<TouchedRange> ranges_of(const StreamInstruction& item, const Stream& stream, const isa::HardwareConfig& config) {
+  std::vector<TouchedRange> ranges;
   const auto transfer = [&](const isa::Transfer& t, bool store) {
     if (t.x_size == 0) return;
     const isa::Memory sram = t.memory == isa::Memory::acc8 || t.memory == isa::Memory::out ? isa::Memory::acc : t.memory;
@@ -66,9 +66,9 @@ std::vector<Range> ranges_of(const StreamInstruction& item, const Stream& stream
   return ranges;
 }
 
-bool conflict(const std::vector<Range>& a, const std::vector<Range>& b) {
-  for (const Range& x : a)
-    for (const Range& y : b)
+bool conflict(const std::vector<TouchedRange>& a, const std::vector<TouchedRange>& b) {
+  for (const TouchedRange& x : a)
+    for (const TouchedRange& y : b)
       if (x.space == y.space && (x.write || y.write) && x.begin < y.end && y.begin < x.end) return true;
   return false;
 }
@@ -96,7 +96,7 @@ class Inserter {
  private:
   void add(const StreamInstruction& item) {
     const int q = index_of(item.instruction.queue());
-    std::vector<Range> ranges = ranges_of(item, stream_, config_);
+    std::vector<TouchedRange> ranges = ranges_of(item, stream_, config_);
     Clock need;
     need.fill(-1);
     for (int p = 0; p < 3; ++p)
@@ -121,7 +121,7 @@ class Inserter {
   }
 
   // The last instruction of queue p, beyond `known`, that conflicts; -1 if none.
-  int latest_conflict(const std::vector<Range>& ranges, int p, int known) const {
+  int latest_conflict(const std::vector<TouchedRange>& ranges, int p, int known) const {
     const std::vector<int>& members = queue_[static_cast<std::size_t>(p)];
     for (auto it = members.rbegin(); it != members.rend() && *it > known; ++it)
       if (conflict(ranges, ranges_[static_cast<std::size_t>(*it)])) return *it;
@@ -136,7 +136,7 @@ class Inserter {
   }
 
   // Appends an instruction that starts after need[p] of each neighbour queue p; returns its index.
-  int append(StreamInstruction item, std::vector<Range> ranges, const Clock& need) {
+  int append(StreamInstruction item, std::vector<TouchedRange> ranges, const Clock& need) {
     const int q = index_of(item.instruction.queue());
     Clock& clock = clock_[q];
     for (int p = 0; p < 3; ++p) {
@@ -165,7 +165,7 @@ class Inserter {
   Stream& stream_;
   const isa::HardwareConfig& config_;
   std::vector<StreamInstruction> out_;
-  std::vector<std::vector<Range>> ranges_;
+  std::vector<std::vector<TouchedRange>> ranges_;
   std::vector<Clock> at_;                   // what is known when each instruction starts
   std::array<Clock, 3> clock_;              // what is known at the end of each queue
   std::array<std::vector<int>, 3> queue_;   // members by queue

@@ -13,8 +13,6 @@ using tensor::Indices;
 
 namespace {
 
-Expr int32(std::int64_t value) { return int_imm(value, DType::int32); }
-
 Axes pixel_axes(const TensorLayout& y) { return {{"n", y.padded_n()}, {"o", y.padded_c()}, {"y", y.h}, {"x", y.w}}; }
 
 // The constants' copy on chip: a block named as its buffer.

@@ -15,6 +15,8 @@
 
 namespace dovetail::accel {
 
+inline loops::Expr int32(std::int64_t value) { return loops::int_imm(value, DType::int32); }
+
 // How an int32 accumulator becomes int8: y = clamp(round_half_even((acc + bias) * scale) + zero_point, y_min, y_max), exactly, whatever the hardware.
 struct Epilogue {
   // Chosen by make_epilogue (select.cpp) from hardware and scales; docs/accelerator-backend.md derives the last two.

@@ -7,12 +7,6 @@ namespace dovetail::accel {
 using namespace loops;
 using tensor::Indices;
 
-namespace {
-
-Expr int32(std::int64_t value) { return int_imm(value, DType::int32); }
-
-}  // namespace
-
 Buffer Stages::stage(const std::string& step, const std::function<Expr(const Indices&)>& body) {
   return definition_.compute(prefix_ + step, DType::int32, axes_, body);
 }

@@ -35,7 +35,7 @@ class AccelTarget : public Target {
                                                                    : fmt::format("no accelerator pattern takes {}", op);
   }
 
-  Result<RegionOffer> offer_layouts(const Graph& graph, const dovetail::Region& part) const override {
+  Result<RegionOffer> offer_layouts(const Graph& graph, const GraphRegion& part) const override {
     Prepared prepared;
     for (const Match& match : part.matches) prepared.operations.push_back(operation_of(match));
     DOVETAIL_ASSIGN(prepared.layouts, region_layouts(graph, prepared.operations, hardware_));
@@ -45,7 +45,7 @@ class AccelTarget : public Target {
     return RegionOffer{{std::move(kernel)}, std::move(prepared)};
   }
 
-  Result<void> generate(const dovetail::Region& part, const RegionOffer& offer, const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
+  Result<void> generate(const GraphRegion& part, const RegionOffer& offer, const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
     const auto& prepared = std::any_cast<const Prepared&>(offer.prepared);
     DeviceSpace& space = builder.device(hardware_);
     const auto address = [&](ValueId value) {

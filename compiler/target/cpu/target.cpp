@@ -68,7 +68,7 @@ class CpuTarget : public Target {
   }
   double border_seconds(const graph::TensorType&) const override { return 0; }
 
-  Result<RegionOffer> offer_layouts(const Graph& graph, const Region& region) const override {
+  Result<RegionOffer> offer_layouts(const Graph& graph, const GraphRegion& region) const override {
     DOVETAIL_ASSIGN(std::vector<FusedGroup> groups, fuse_groups(graph, region.nodes(), processor_.has_value() && fuse_));
     RegionOffer offer;
     std::vector<Prepared> prepared;
@@ -86,7 +86,7 @@ class CpuTarget : public Target {
     return offer;
   }
 
-  Result<void> generate(const Region&, const RegionOffer& offer, const ChosenLayouts& chosen, BundleBuilder& builder, const Dump& dump) const override {
+  Result<void> generate(const GraphRegion&, const RegionOffer& offer, const ChosenLayouts& chosen, BundleBuilder& builder, const Dump& dump) const override {
     for (const Prepared& known : std::any_cast<const std::vector<Prepared>&>(offer.prepared)) {
       Prepared next = known;
       const FusedGroup& group = next.group;

@@ -22,7 +22,7 @@ class TableTarget : public Target {
   double border_seconds(const graph::TensorType&) const override { return border_; }
   std::string_view name() const override { return name_; }
   std::span<const PatternRow> patterns() const override { return rows_; }
-  Result<void> generate(const Region&, const RegionOffer&, const ChosenLayouts&, BundleBuilder&, const Dump&) const override { return {}; }
+  Result<void> generate(const GraphRegion&, const RegionOffer&, const ChosenLayouts&, BundleBuilder&, const Dump&) const override { return {}; }
 
  private:
   std::string name_;

@@ -14,15 +14,15 @@ using namespace loops;
 
 namespace {
 
-constexpr const char* kMain = "conv";
+constexpr const char* kConv = "conv";
 
 // The loads of the product x[n, c, ..] * w[o, c, ky, kx] in the block's body.
-struct Operands {
+struct ConvOperands {
   Buffer x, w;
   bool dense = false;  // every output channel sums over all input channels
 };
-Operands operands_of(const Block& block) {
-  Operands result;
+ConvOperands conv_operands(const Block& block) {
+  ConvOperands result;
   visit_exprs(block.body, [&](const Expr& e) {
     const auto* load = std::get_if<LoadExpr>(&e->node);
     if (load == nullptr || load->buffer == block.writes.front().buffer || load->indices.size() != 4) return;
@@ -41,19 +41,19 @@ Operands operands_of(const Block& block) {
 }  // namespace
 
 bool schedule_convolution(Builder& b) {
-  const Block* block = b.block(kMain);
+  const Block* block = b.block(kConv);
   if (block == nullptr || block->iterators.size() != 7 || !block->init) return false;
   const DType accumulator = block->writes.front().buffer->dtype;
   if (accumulator != DType::float32 && accumulator != DType::int32) return false;
-  if (!operands_of(*block).dense) return false;
+  if (!conv_operands(*block).dense) return false;
   const std::int64_t channels_out = block->iterators[1].extent, height = block->iterators[2].extent, width = block->iterators[3].extent;
 
   // Four bytes a lane: dot products need unsigned activations.
   const int lanes = b.cpu.lanes(4);
-  if (accumulator == DType::int32) b.bound_accumulator(kMain, operands_of(*block).w->name);
+  if (accumulator == DType::int32) b.bound_accumulator(kConv, conv_operands(*block).w->name);
   const RegisterTile tile = choose_tile(width, channels_out, lanes, b.cpu);
-  const bool dot = accumulator == DType::int32 && b.cpu.vnni && tile.lanes == lanes && b.shift_activations(kMain, 4);
-  const Operands operands = operands_of(*b.block(kMain));
+  const bool dot = accumulator == DType::int32 && b.cpu.vnni && tile.lanes == lanes && b.shift_activations(kConv, 4);
+  const ConvOperands operands = conv_operands(*b.block(kConv));
   const std::string x = operands.x->name, w = operands.w->name;
   const std::int64_t channels_in = operands.x->shape[1];
   const std::int64_t element_bytes = size_bytes(operands.x->dtype);
@@ -67,8 +67,8 @@ bool schedule_convolution(Builder& b) {
   const std::int64_t rows = largest_divisor(height, std::min(fitting, std::max<std::int64_t>(1, height / 4)));
   const bool few_rows = height / rows < 4;
 
-  const std::string last = b.gather_epilogue(kMain, "register");
-  const std::string result = b.written_by(kMain)->name;
+  const std::string last = b.gather_epilogue(kConv, "register");
+  const std::string result = b.written_by(kConv)->name;
   // Residual operands have the result's shape and follow its layout.
   const Shape result_shape = b.buffer(result)->shape;
   for (const Region& read : b.reads_of(last))
@@ -83,7 +83,7 @@ bool schedule_convolution(Builder& b) {
   const bool pack = staged.empty() && channels_in * element_bytes % 2048 == 0;
   if (pack) {
     staged = "packed";
-    b.s.cache_read(kMain, x, "global", staged);
+    b.s.cache_read(kConv, x, "global", staged);
   }
 
   const auto [oo, oi] = b.tile("conv.o", tile.columns);
@@ -103,13 +103,13 @@ bool schedule_convolution(Builder& b) {
   b.s.reverse_compute_at(last, !xo.empty() ? xo : yi);  // where a register tile is complete
   if (!staged.empty()) b.s.compute_at(staged, !threads.empty() ? threads : !yo.empty() ? yo : "conv.n");
   if (pack) b.lay_out(staged, "i3/16,i0,i1,i2,i3%16");  // from [n, y, x, c]
-  b.s.decompose_reduction(kMain, "conv.ky", "conv.init");
+  b.s.decompose_reduction(kConv, "conv.ky", "conv.init");
   if (!b.s.status().ok()) return true;
 
   // The three nests of the tile: start, sum, epilogue (its loops n, o, y, x keep their names, and those of one iteration are gone).
   b.unroll(b.existing(xi));
   if (dot) {
-    const std::vector<std::string> sum = b.loops_of(kMain);
+    const std::vector<std::string> sum = b.loops_of(kConv);
     const std::string vector = sum[sum.size() - 2], vectors = sum[sum.size() - 3];
     if (vectors != xi && tile.vectors > 1) b.unroll(vectors);
     b.s.tensorize(vector, "x86.vpdpbusd");

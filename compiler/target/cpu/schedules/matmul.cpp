@@ -13,7 +13,7 @@ using namespace loops;
 
 namespace {
 
-constexpr const char* kMain = "gemm";
+constexpr const char* kGemm = "gemm";
 
 const VarNode* plain_index(const Expr& index) {
   const auto* n = std::get_if<VarRef>(&index->node);
@@ -21,14 +21,14 @@ const VarNode* plain_index(const Expr& index) {
 }
 
 // The operands of the product in the block's body: left with m and k, right with k and n.
-struct Operands {
+struct GemmOperands {
   Buffer left, right;
   bool k_last_left = false, n_last_right = false;
 };
-Operands operands_of(const Block& block) {
+GemmOperands gemm_operands(const Block& block) {
   const std::size_t axes = block.iterators.size();
   const VarNode *m = block.iterators[axes - 3].var.get(), *n = block.iterators[axes - 2].var.get(), *k = block.iterators[axes - 1].var.get();
-  Operands result;
+  GemmOperands result;
   visit_exprs(block.body, [&](const Expr& e) {
     const auto* load = std::get_if<LoadExpr>(&e->node);
     if (load == nullptr || load->buffer == block.writes.front().buffer || load->indices.size() < 2) return;
@@ -48,14 +48,14 @@ bool is_constant(const Builder& b, const Buffer& buffer) {
 }  // namespace
 
 bool schedule_matmul(Builder& b) {
-  const Block* block = b.block(kMain);
+  const Block* block = b.block(kGemm);
   if (block == nullptr || !block->init) return false;
   const DType accumulator = block->writes.front().buffer->dtype;
   if (accumulator != DType::float32 && accumulator != DType::int32) return false;
-  const std::vector<std::string> loops = b.own_loops(kMain);
+  const std::vector<std::string> loops = b.own_loops(kGemm);
   const std::size_t axes = loops.size();
   if (axes != block->iterators.size() || axes < 3 || block->iterators.back().kind != IterKind::reduce) return false;
-  Operands operands = operands_of(*block);
+  GemmOperands operands = gemm_operands(*block);
   if (!operands.left || !operands.right) return false;
   const std::int64_t rows = block->iterators[axes - 3].extent, columns = block->iterators[axes - 2].extent, depth = block->iterators[axes - 1].extent;
   const std::size_t left_rank = operands.left->shape.size();
@@ -63,21 +63,21 @@ bool schedule_matmul(Builder& b) {
   if (!pack_right && !operands.n_last_right) return false;
 
   if (accumulator == DType::int32) {
-    b.bound_accumulator(kMain, operands.right->name);
-    operands = operands_of(*b.block(kMain));
+    b.bound_accumulator(kGemm, operands.right->name);
+    operands = gemm_operands(*b.block(kGemm));
   }
   // Four bytes a lane: dot products need unsigned bytes on the left and signed ones on the right.
   const int lanes = b.cpu.lanes(4);
   const RegisterTile tile = choose_tile(rows, columns, lanes, b.cpu);
   bool dot = accumulator == DType::int32 && b.cpu.vnni && depth % 4 == 0 && tile.lanes == lanes && pack_right && operands.k_last_left && operands.right->dtype == DType::int8;
   if (dot && operands.left->dtype == DType::int8) {
-    dot = b.shift_activations(kMain);
-    if (dot) operands = operands_of(*b.block(kMain));
+    dot = b.shift_activations(kGemm);
+    if (dot) operands = gemm_operands(*b.block(kGemm));
   }
   b.follow_layouts();
   const std::string a = operands.left->name, w = operands.right->name;
   const std::int64_t element_bytes = size_bytes(operands.left->dtype);
-  const std::string last = b.gather_epilogue(kMain, "register");
+  const std::string last = b.gather_epilogue(kGemm, "register");
   if (pack_right) {
     const char *n = operands.n_last_right ? "i1" : "i0", *k = operands.n_last_right ? "i0" : "i1";
     b.lay_out(w, dot ? fmt::format("{0}/{2},{1}/4,{0}%{2},{1}%4", n, k, tile.columns) : fmt::format("{0}/{2},{1},{0}%{2}", n, k, tile.columns));
@@ -93,7 +93,7 @@ bool schedule_matmul(Builder& b) {
   std::string staged = b.block("shifted") != nullptr ? "shifted" : "";
   if (pack_left) {
     staged = a + ".packed";
-    b.s.cache_read(kMain, a, "global", staged);
+    b.s.cache_read(kGemm, a, "global", staged);
   }
 
   const auto [mt, mi] = b.tile(mb, tile.rows);
@@ -114,9 +114,9 @@ bool schedule_matmul(Builder& b) {
   b.s.reverse_compute_at(last, at);
   if (pack_left || (!staged.empty() && !mo.empty())) b.s.compute_at(staged, mo);
   if (pack_left) b.lay_out(staged, fmt::format("i1/{0},i0,i1%{0}", 64 / element_bytes));
-  const std::vector<std::string> sum = b.loops_of(kMain);
+  const std::vector<std::string> sum = b.loops_of(kGemm);
   const std::string depth_loop = dot ? b.existing(loops[axes - 1] + "_o").empty() ? loops[axes - 1] : loops[axes - 1] + "_o" : loops[axes - 1];
-  b.s.decompose_reduction(kMain, depth_loop, "gemm.init");
+  b.s.decompose_reduction(kGemm, depth_loop, "gemm.init");
   if (!b.s.status().ok()) return true;
   b.unroll(b.existing(mi));
   if (dot) {
