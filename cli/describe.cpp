@@ -158,6 +158,30 @@ Result<Description> describe_program(std::span<const isa::Instruction> program, 
       {{"kind", "program"}, {"hardware", isa::config_to_json(config)}, {"program", bundle::to_json(summary)}}};
 }
 
+// A page of a run (simulator/trace/page.h) holds what it shows as JSON.
+Result<Description> describe_page(std::string_view text, const std::string& path) {
+  constexpr std::string_view kBegin = R"(<script type="application/json" id="data">)", kEnd = "</script>";
+  const std::size_t begin = text.find(kBegin), end = text.find(kEnd, begin);
+  if (begin == std::string_view::npos || end == std::string_view::npos)
+    return Diagnostic{"cannot inspect", path, "it is HTML, but no page that --html writes", "is it the right file?"};
+  DOVETAIL_ASSIGN(const Json data, parse_json(text.substr(begin + kBegin.size(), end - begin - kBegin.size()), path));
+  try {
+    Json programs = Json::array();
+    TextTable table({"program", "hardware", ">instructions", ">cycles"});
+    for (const Json& program : data.at("programs")) {
+      const auto name = program.at("name").get<std::string>(), hardware = program.at("hardware").get<std::string>();
+      const auto instructions = program.at("instructions").get<std::uint64_t>(), cycles = program.at("whole").at("cycles").get<std::uint64_t>();
+      table.add({name, hardware, with_separators(instructions), with_separators(cycles)});
+      programs.push_back({{"name", name}, {"hardware", hardware}, {"instructions", instructions}, {"cycles", cycles}});
+    }
+    const auto title = data.at("title").get<std::string>(), memory = data.at("memory").get<std::string>();
+    return Description{fmt::format("page          of {}, memory {}\n\n{}", title, memory, table.to_string()),
+                       {{"kind", "page"}, {"title", title}, {"memory", memory}, {"programs", programs}}};
+  } catch (const Json::exception& error) {
+    return Diagnostic{"cannot inspect", path, fmt::format("its data are not those of a run: {}", error.what()), "write it anew with --html"};
+  }
+}
+
 }  // namespace
 
 Result<Description> describe(std::span<const std::byte> bytes, const std::string& path,
@@ -169,6 +193,7 @@ Result<Description> describe(std::span<const std::byte> bytes, const std::string
   if (text.starts_with(bundle::format::kMagic)) return describe_bundle(bytes, path);
   if (text.starts_with("\x93NUMPY")) return describe_npy(bytes, path);
   if (text.starts_with("PK")) return describe_npz(bytes, path);
+  if (text.starts_with("<!doctype html>")) return describe_page(text, path);
   if (config) {
     DOVETAIL_ASSIGN(const auto program, isa::Codec(*config).decode_program(bytes, path));
     return describe_program(program, *config);
@@ -190,7 +215,7 @@ Result<Description> describe(std::span<const std::byte> bytes, const std::string
     return describe_model(model);
   }
   return Diagnostic{"cannot inspect", path, "its content is of no known kind",
-                    "known are bundles, .npy, .npz, JSON, .onnx, .pb and .s; add --hw CONFIG for a raw program"};
+                    "known are bundles, .npy, .npz, JSON, pages of runs, .onnx, .pb and .s; add --hw CONFIG for a raw program"};
 }
 
 }  // namespace dovetail::cli

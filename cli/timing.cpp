@@ -105,6 +105,8 @@ std::uint64_t cycles_of(const TimedProgram& program) {
 
 Result<void> write_traces(const ClockArguments& arguments, std::string_view title, const std::vector<TimedProgram>& programs, const simulator::MemorySpec& memory) {
   if (!arguments.trace && !arguments.html) return {};
+  if (arguments.html && programs.empty())
+    return Diagnostic{"cannot write a page of the run", *arguments.html, "nothing ran on the accelerator, whose cycles it shows", "put accel first in --target, or leave out --html"};
   const simulator::Trace trace = trace_of(programs);
   std::vector<simulator::TracedProgram> traced_programs;
   for (const TimedProgram& program : programs) traced_programs.push_back(traced(program));
@@ -233,6 +235,7 @@ Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memor
           {"launches", launches},
           {"units", units},
           {"waits", waits},  // null: the engine does not know
+          {"program", row(profile.whole)},
           {"layers", layers},
           {"bounds", simulator::to_json(profile.whole.bounds)},
           {"of_tightest_bound", profile.whole.of_bound()},

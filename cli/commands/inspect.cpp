@@ -16,7 +16,7 @@ class Inspect : public Command {
  public:
   void declare(Options& options) override {
     options.positional("FILE", file_,
-                       "a bundle, .npy, .npz, hardware or report JSON, ONNX model or tensor, assembly, raw program");
+                       "a bundle, .npy, .npz, hardware or report JSON, page of a run, ONNX model or tensor, assembly, raw program");
     options.value("--hw", "CONFIG", hardware_, fmt::format("for raw programs: {}", kHardwareHelp));
     options.flag("--json", json_, "print JSON");
     options.footer("Example: dovetail inspect digits.dvt");

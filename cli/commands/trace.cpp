@@ -79,6 +79,7 @@ class Trace : public Command {
     if (!json.contains("programs"))
       return Diagnostic{"cannot make a page of the trace", first_, "it does not hold the programs it is of", "write it anew with --trace"};
     DOVETAIL_ASSIGN(const auto programs, simulator::traced_programs_from_json(json["programs"], trace, first_));
+    if (programs.empty()) return Diagnostic{"cannot make a page of the trace", first_, "it has no launches", "trace a program that runs on the accelerator"};
     DOVETAIL_ASSIGN(const simulator::MemorySpec memory, simulator::parse_memory(text("memory")));
     return write_text_file(*html_, simulator::page_text(text("title"), trace, programs, memory));
   }

@@ -89,10 +89,12 @@ std::string perfetto_text(const Trace& trace, const std::vector<std::span<const 
       const std::uint64_t begin = std::max(event.start, slice_end[unit]);
       slice_end[unit] = event.end + 1;
       const std::string& source = trace.sources[event.source];
+      const std::string what = isa::format_instruction(programs[l][i]);
+      const std::string name = source.empty() ? what : source + " " + what.substr(0, what.find(' '));
       writer.event(
           R"({{"ph":"X","pid":1,"tid":{},"name":{},"ts":{},"dur":{},"args":{{"instruction":{},"what":{},"issue":{},"start":{},"end":{},"waited for":"{}"}}}})",
-          unit + 1, json_string(source.empty() ? isa::format_instruction(programs[l][i]) : source), origin + begin, event.end + 1 - begin, event.instruction,
-          json_string(isa::format_instruction(programs[l][i])), event.issue, event.start, event.end, kStallCauseNames[static_cast<std::size_t>(event.cause)]);
+          unit + 1, json_string(name), origin + begin, event.end + 1 - begin, event.instruction,
+          json_string(what), event.issue, event.start, event.end, kStallCauseNames[static_cast<std::size_t>(event.cause)]);
       queue_changes[unit].push_back({event.issue + 1, 1});
       queue_changes[unit].push_back({event.start + 1, -1});
       const isa::TokenUse use = isa::token_use(programs[l][i]);

@@ -196,6 +196,8 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
         CHECK(by_class == cycles);
         CHECK(by_layer == cycles);
       }
+      for (const auto& [unit, classes] : timing["units"].items()) CHECK(timing["program"][unit]["cycles"] == cycles);
+      CHECK(timing["program"]["compute"]["waiting"]["token_prev"].get<std::uint64_t>() > 0);
       CHECK(timing["of_tightest_bound"].get<double>() > 0.3);
       CHECK(timing["of_tightest_bound"].get<double>() <= 1);
       CHECK(timing["what_if"].size() == 8);
@@ -223,12 +225,19 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
   CHECK(different.exit == 1);
   CHECK_THAT(different.out, ContainsSubstring("different     launch 0, instruction 0 of conv1: issue"));
 
+  // What did not run on the accelerator has no page.
+  const Finished nothing = test::dovetail({"run", model("digits_int8.onnx"), "--target", "cpu", "--engine", "cycle", "--html", folder / "n.html"});
+  CHECK(nothing.exit == 2);
+  CHECK_THAT(nothing.error, ContainsSubstring("nothing ran on the accelerator"));
+  CHECK_FALSE(std::filesystem::exists(folder / "n.html"));
+
   // profile tells the cycles of what runs on the accelerator without being asked for an engine, and writes the page.
   const Finished profile = test::dovetail({"profile", model("digits_int8.onnx"), "--target", "accel", "--hw", "1x16x16-ext", "--repeat", "1", "--html", folder / "p.html", "--report", folder / "p.json"});
   CHECK(profile.error == "");
   REQUIRE(profile.exit == 0);
   CHECK_THAT(profile.out, ContainsSubstring("waits for memory") && ContainsSubstring("roofline") && ContainsSubstring("res1_conv1") && ContainsSubstring("DRAM read"));
   CHECK(std::filesystem::file_size(folder / "p.html") > 10'000);
+  CHECK_THAT(test::dovetail({"inspect", folder / "p.html"}).out, ContainsSubstring("digits_int8.onnx") && ContainsSubstring("region1") && ContainsSubstring("1x16x16-ext"));
   std::size_t layers = 0;
   const Json report = read_json_file(folder / "p.json").value();
   for (const Json& step : report["steps"])

@@ -167,7 +167,7 @@ TEST_CASE("simulate refuses what it cannot place") {
   const Finished waves = shop.simulate({"--waves", "x"});
   CHECK(waves.exit == 2);
   CHECK_THAT(waves.error, ContainsSubstring("--waves") && ContainsSubstring("engine functional has no waveforms"));
-  for (const char* option : {"--trace", "--memory"}) {
+  for (const char* option : {"--trace", "--memory", "--html"}) {
     const Finished refused = shop.simulate({option, "x"});
     CHECK(refused.exit == 2);
     CHECK_THAT(refused.error, ContainsSubstring("engine functional has no clock"));

@@ -35,6 +35,10 @@ TEST_CASE("a Perfetto file is a trace, with slices that do not overlap, an arrow
     const std::string phase = event["ph"];
     if (phase == "X") {
       ++slices;
+      // By node, if it is known, and operation; all of the instruction is in its details.
+      const std::string what = event["args"]["what"], name = event["name"];
+      const bool has_node = std::any_of(program.launches.begin(), program.launches.end(), [&](const isa::Launch& launch) { return event["args"]["instruction"] == launch.begin; });
+      CHECK(name == (has_node ? "layer \"one\" " + what.substr(0, what.find(' ')) : what));
       const int unit = event["tid"];
       CHECK(event["ts"].get<std::uint64_t>() >= free[unit]);
       free[unit] = event["ts"].get<std::uint64_t>() + event["dur"].get<std::uint64_t>();
