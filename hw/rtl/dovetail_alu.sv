@@ -66,7 +66,8 @@ module dovetail_alu #(
   // Operands are looked at only while a step is there: neither gates nor a simulator work for nothing.
   logic [Lanes*32-1:0] short_result, product_q, requantised;
   logic signed [31:0]  value, operand;
-  logic [31:0]         amount, immediate;
+  logic [31:0]         immediate;
+  logic [63:0]         window;
   logic [4:0]          places;
 
   assign immediate = {{16{imm_1_q[15]}}, imm_1_q};
@@ -74,20 +75,26 @@ module dovetail_alu #(
     short_result = acc_i;
     value        = '0;
     operand      = '0;
-    amount       = '0;
     places       = '0;
+    window       = '0;
     if (valid_1_q && !long_1) begin
       for (int unsigned l = 0; l < Lanes; l++) begin
         value   = acc_i[l*32+:32];
         operand = use_imm_1_q ? immediate : source_i[l*32+:32];
         unique case (op_1_q)
           dovetail_isa_pkg::ALU_MIN: short_result[l*32+:32] = value < operand ? value : operand;
-          dovetail_isa_pkg::ALU_MAX: short_result[l*32+:32] = value > operand ? value : operand;
+          dovetail_isa_pkg::ALU_MAX: short_result[l*32+:32] = value < operand ? operand : value;
           dovetail_isa_pkg::ALU_SHR: begin
-            // Shift amounts are total: 31 and more are 31, negative ones shift left.
-            amount = operand[31] ? 32'd0 - operand : operand;
-            places = amount > 32'd31 ? 5'd31 : amount[4:0];
-            short_result[l*32+:32] = operand[31] ? value << places : value >>> places;
+            // Shift amounts are total: 31 and more are 31, negative ones shift left. One shifter does both: n places to the left are 32 - n to the
+            // right, out of the upper half; from -31 to -1 the amount's low bits are just that.
+            if (operand[31]) begin
+              places = &operand[30:5] && operand[4:0] != 5'd0 ? operand[4:0] : 5'd1;
+              window = {value, 32'd0};
+            end else begin
+              places = |operand[30:5] ? 5'd31 : operand[4:0];
+              window = {{32{value[31]}}, value};
+            end
+            short_result[l*32+:32] = 32'(window >> places);
           end
           default: short_result[l*32+:32] = value + operand;
         endcase
