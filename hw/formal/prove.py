@@ -19,6 +19,8 @@ import time
 
 HARDWARE = pathlib.Path(__file__).resolve().parents[1]
 SOLVER = "z3"
+# From a flat design to SMT-LIB.
+FINISH = "async2sync; dffunmap; opt_clean; check -assert; write_smt2 -wires design.smt2"
 
 
 def table(name, columns):
@@ -38,10 +40,19 @@ def run(*command, folder):
 
 def translate(folder, rtl, package, harness, parameters, modules):
     """The harness with its modules as SMT-LIB; what went wrong, or None."""
+    values = dict(parameter.split("=") for parameter in parameters.split())
+    own = HARDWARE / "formal" / f"{harness}.ys"
+    if own.exists():
+        # {products}: with Merge=1 the bodies share multipliers of equal operands; without, the solver looks into them.
+        products = "wreduce t:$mul; opt_merge; opt -full" if values.get("Merge") == "1" else ""
+        lines = [line for line in own.read_text().splitlines() if not line.startswith("#")]
+        text = "\n".join(lines).format(rtl=rtl, harness=HARDWARE / "formal" / f"{harness}.sv", products=products, **values)
+        (folder / "design.ys").write_text(f"{text}\n{FINISH.replace('; ', chr(10))}\n")
+        done = run("yosys", "-q", "-s", "design.ys", folder=folder)
+        return None if done.returncode == 0 else f"Yosys: {(done.stdout + done.stderr)[-1500:]}"
     files = [package] + [rtl / f"dovetail_{module}.sv" for module in modules.split()] + [HARDWARE / "formal" / f"{harness}.sv"]
-    setting = " ".join(f"-chparam {name} {value}" for name, value in (parameter.split("=") for parameter in parameters.split()))
-    script = (f"read_verilog -sv -formal -DSYNTHESIS {' '.join(str(file) for file in files)}; hierarchy -check -top {harness} {setting}; proc; flatten; "
-              "opt -full; async2sync; dffunmap; opt_clean; check -assert; write_smt2 -wires design.smt2")
+    setting = " ".join(f"-chparam {name} {value}" for name, value in values.items())
+    script = f"read_verilog -sv -formal {' '.join(str(file) for file in files)}; hierarchy -check -top {harness} {setting}; proc; flatten; opt -full; {FINISH}"
     done = run("yosys", "-q", "-p", script, folder=folder)
     return None if done.returncode == 0 else f"Yosys: {(done.stdout + done.stderr)[-1500:]}"
 
@@ -56,7 +67,8 @@ def check(folder, *mode):
 def prove(package, proof):
     name, harness, parameters, modules, base, induction, cover = proof
     start = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as name_of_folder:
+        folder = pathlib.Path(name_of_folder)
         problem = translate(folder, HARDWARE / "rtl", package, harness, parameters, modules)
         if problem:
             return False, f"{name}: {problem}"
@@ -78,8 +90,9 @@ def try_fault(package, proofs, fault):
     if proof not in proofs:
         return False, f"{name}: there is no proof {proof}"
     _, harness, parameters, modules, base, _, _ = proofs[proof]
-    with tempfile.TemporaryDirectory() as folder:
-        rtl = pathlib.Path(folder) / "rtl"
+    with tempfile.TemporaryDirectory() as name_of_folder:
+        folder = pathlib.Path(name_of_folder)
+        rtl = folder / "rtl"
         shutil.copytree(HARDWARE / "rtl", rtl)
         text = (rtl / file).read_text()
         if text.count(before) != 1:
