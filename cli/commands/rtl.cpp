@@ -22,7 +22,7 @@ class Rtl : public Command {
     options.flag("--waves", waves_, "a model that can write waveforms, for --waves; slower");
     options.flag("--synthesis-dot", synthesis_, "with the dot product as it is synthesised, instead of the one that simulates fast");
     options.flag("--fast-build", fast_, "a model that is ready sooner and runs slower");
-    options.value("--design", "DIR", design_, "the folder with rtl/ and tb/ (default: that of this kit)");
+    options.value("--design", "DIR", design_, "the folder with rtl/, sva/ and tb/ (default: that of this kit)");
     options.value("--into", "DIR", into_, "where the model goes (default: the cache, where --engine rtl finds it)");
     options.footer("Needs Verilator.\nExample: dovetail rtl build --hw 4x8x8");
   }

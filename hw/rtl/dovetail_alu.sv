@@ -136,10 +136,4 @@ module dovetail_alu #(
     logic unused;
     assign unused = ^{bias_i, imm_2_q};
   end
-
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni) assert (!(valid_2_q && valid_1_q && !long_1)) else $error("two results in one cycle");
-  end
-`endif
 endmodule

@@ -98,20 +98,4 @@ module dovetail_axi_read #(
   assign beat_valid_o = {rvalid_i && owner == 2'd2, rvalid_i && owner == 2'd1, rvalid_i && owner == 2'd0};
   assign beat_data_o  = rdata_i;
   assign beat_resp_o  = rresp_i;
-
-`ifndef SYNTHESIS
-  logic                 held_q;
-  logic [AddrWidth-1:0] held_addr_q;
-  logic [7:0]           held_len_q;
-  always_ff @(posedge clk_i) begin
-    held_q      <= arvalid_o && !arready_i;
-    held_addr_q <= araddr_o;
-    held_len_q  <= arlen_o;
-    if (rst_ni) begin
-      assert (!order_full) else $error("more bursts on their way than credits");
-      assert (!(rvalid_i && order_empty)) else $error("a beat that nobody asked for");
-      if (held_q) assert (arvalid_o && araddr_o == held_addr_q && arlen_o == held_len_q) else $error("the choice changed before acceptance");
-    end
-  end
-`endif
 endmodule

@@ -77,14 +77,4 @@ module dovetail_axi_split #(
       end
     end
   end
-
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni && busy_q) begin
-      assert (burst_beats_o != '0 && burst_beats_o <= 9'(MaxBeats)) else $error("burst of a wrong length");
-      assert ({1'b0, burst_addr_o[11:0]} + 13'(burst_beats_o) * 13'(BusBytes) <= 13'd4096) else $error("burst across 4 KiB");
-      assert (!start_i) else $error("start while busy");
-    end
-  end
-`endif
 endmodule

@@ -108,18 +108,4 @@ module dovetail_axi_write #(
   assign idle_o       = quiet_o && bursts_empty;
   assign error_o      = bvalid_i && bresp_i[1];
   assign error_code_o = bresp_i[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
-
-`ifndef SYNTHESIS
-  logic                 held_q;
-  logic [AddrWidth-1:0] held_addr_q;
-  always_ff @(posedge clk_i) begin
-    held_q      <= awvalid_o && !awready_i;
-    held_addr_q <= awaddr_o;
-    if (rst_ni) begin
-      assert (!(wvalid_o && beats_empty)) else $error("a gap in W");
-      assert (!(bvalid_i && responses_q == '0)) else $error("a response that nobody waits for");
-      if (held_q) assert (awvalid_o && awaddr_o == held_addr_q) else $error("AW changed before acceptance");
-    end
-  end
-`endif
 endmodule

@@ -661,14 +661,4 @@ module dovetail_compute #(
   assign prev_push_o = (serial_end && serial_push_prev_q) || (flight_end && flight_push_prev);
   assign next_push_o = (serial_end && serial_push_next_q) || (flight_end && flight_push_next);
   assign idle_o      = nothing_in_flight;
-
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni) begin
-      assert (!(gemm_we && alu_we) && !((gemm_we || alu_we) && drain_write)) else $error("two writers of ACC");
-      assert (!(gemm_re && (read_src || read_bias || read_dst))) else $error("two readers of ACC");
-      assert (!(drain_slot && !drain_active)) else $error("a slot without a transfer");
-    end
-  end
-`endif
 endmodule

@@ -51,13 +51,4 @@ module dovetail_fifo #(
   logic [Width-1:0] formal_word;
   assign formal_word = mem[formal_place];
 `endif
-
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni && !flush_i) begin
-      assert (!(push_i && full_o)) else $error("push into a full queue");
-      assert (!(pop_i && empty_o)) else $error("pop from an empty queue");
-    end
-  end
-`endif
 endmodule

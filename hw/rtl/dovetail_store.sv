@@ -307,10 +307,4 @@ module dovetail_store #(
       saturate_q  <= Saturate && head_i[dovetail_isa_pkg::STORE_SATURATE_LSB];
     end
   end
-
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni && slot) assert (burst_due) else $error("a slot without a burst");
-  end
-`endif
 endmodule

@@ -21,13 +21,4 @@ module dovetail_token_fifo #(
     else if (flush_i) count_q <= '0;
     else count_q <= count_q + CountWidth'(push_i) - CountWidth'(pop_i);
   end
-
-`ifndef SYNTHESIS
-  always_ff @(posedge clk_i) begin
-    if (rst_ni && !flush_i) begin
-      assert (!(push_i && !room_o)) else $error("token without room");
-      assert (!(pop_i && !available_o)) else $error("token that is not there");
-    end
-  end
-`endif
 endmodule

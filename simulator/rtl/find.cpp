@@ -46,7 +46,7 @@ std::optional<std::string> environment(const char* name) {
 std::vector<fs::path> sources_of(const fs::path& hardware) {
   std::vector<fs::path> sources;
   std::error_code ignored;
-  for (const char* folder : {"rtl", "tb"})
+  for (const char* folder : {"rtl", "sva", "tb"})
     for (const auto& entry : fs::directory_iterator(hardware / folder, ignored))
       if (entry.path().extension() == ".sv") sources.push_back(entry.path());
   std::sort(sources.begin(), sources.end());

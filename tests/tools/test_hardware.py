@@ -25,6 +25,7 @@ def main():
         print("neither Verilator nor Yosys is installed")
         return 77
     design = sorted((SOURCE / "hw/rtl").glob("*.sv"))
+    checkers = sorted((SOURCE / "hw/sva").glob("*.sv"))
     failures = []
     with tempfile.TemporaryDirectory() as folder:
         for config in json.loads(run(CLI, "hw", "list", "--json").stdout):
@@ -33,7 +34,7 @@ def main():
             parameters.write_text(json.dumps(config))
             package.write_text(run(CLI, "isa", "--format", "sv", "--hw", parameters).stdout)
             if shutil.which("verilator"):
-                lint = run("verilator", "--lint-only", "-Wall", "--top-module", "dovetail_top", SOURCE / "hw/lint/waivers.vlt", package, *design)
+                lint = run("verilator", "--lint-only", "--assert", "-Wall", "--top-module", "dovetail_top", SOURCE / "hw/lint/waivers.vlt", package, *design, *checkers)
                 if lint.returncode != 0 or lint.stderr:
                     failures.append(f"{config['name']}: verilator: {lint.stderr}")
             if shutil.which("yosys"):

@@ -1,0 +1,90 @@
+// The rules between the requesters, the arbiter and the beat buffers.
+module dovetail_axi_split_sva #(
+  parameter int unsigned AddrWidth = 32,
+  parameter int unsigned BusBytes = 8,
+  parameter int unsigned MaxBeats = 32
+) (
+  input logic                 clk_i,
+  input logic                 rst_ni,
+  input logic                 flush_i,
+  input logic                 start_i,
+  input logic [AddrWidth-1:0] row_bytes_i,
+  input logic                 rows_zero_i,
+  input logic                 valid_i,
+  input logic [AddrWidth-1:0] burst_addr_i,
+  input logic [8:0]           burst_beats_i,
+  input logic                 ready_i
+);
+  starts_idle: assert property (@(posedge clk_i) disable iff (!rst_ni) start_i && !flush_i |-> !valid_i && row_bytes_i != '0 && !rows_zero_i)
+    else $error("start while busy, or of nothing");
+  form: assert property (@(posedge clk_i) disable iff (!rst_ni) valid_i |-> burst_beats_i != '0 && 32'(burst_beats_i) <= MaxBeats &&
+                         32'(burst_addr_i[11:0]) + 32'(burst_beats_i) * BusBytes <= 32'd4096)
+    else $error("burst of a wrong length, or across 4 KiB");
+  stands: assert property (@(posedge clk_i) disable iff (!rst_ni) valid_i && !ready_i && !flush_i |=> valid_i && $stable(burst_addr_i) && $stable(burst_beats_i))
+    else $error("a burst changed before it was taken");
+endmodule
+
+module dovetail_read_buffer_sva (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic flush_i,
+  input logic request_i,
+  input logic grant_i
+);
+  stands: assert property (@(posedge clk_i) disable iff (!rst_ni) request_i && !grant_i && !flush_i |=> request_i) else $error("a request was taken back");
+endmodule
+
+module dovetail_axi_read_sva (
+  input logic       clk_i,
+  input logic       rst_ni,
+  input logic       halt_i,
+  input logic [2:0] request_i,
+  input logic [2:0] grant_i,
+  input logic       arvalid_i,
+  input logic       arready_i,
+  input logic       rvalid_i,
+  input logic       order_empty_i,
+  input logic       order_full_i
+);
+  one_grant: assert property (@(posedge clk_i) disable iff (!rst_ni) $onehot0(grant_i) && (grant_i & ~request_i) == '0) else $error("two grants, or one without a request");
+  at_once: assert property (@(posedge clk_i) disable iff (!rst_ni) (grant_i != '0) == (!halt_i && request_i != '0 && (!arvalid_i || arready_i)))
+    else $error("a choice after an error or before the last was accepted, or none although the address register is free");
+  credits: assert property (@(posedge clk_i) disable iff (!rst_ni) !order_full_i) else $error("more bursts on their way than credits");
+  asked: assert property (@(posedge clk_i) disable iff (!rst_ni) rvalid_i |-> !order_empty_i) else $error("a beat that nobody asked for");
+endmodule
+
+bind dovetail_axi_split dovetail_axi_split_sva #(
+  .AddrWidth(AddrWidth),
+  .BusBytes (BusBytes),
+  .MaxBeats (MaxBeats)
+) u_sva (
+  .clk_i,
+  .rst_ni,
+  .flush_i,
+  .start_i,
+  .row_bytes_i,
+  .rows_zero_i  (rows_i == '0),
+  .valid_i      (valid_o),
+  .burst_addr_i (burst_addr_o),
+  .burst_beats_i(burst_beats_o),
+  .ready_i
+);
+bind dovetail_read_buffer dovetail_read_buffer_sva u_sva (
+  .clk_i,
+  .rst_ni,
+  .flush_i,
+  .request_i(request_o),
+  .grant_i
+);
+bind dovetail_axi_read dovetail_axi_read_sva u_sva (
+  .clk_i,
+  .rst_ni,
+  .halt_i,
+  .request_i,
+  .grant_i      (grant_o),
+  .arvalid_i    (arvalid_o),
+  .arready_i,
+  .rvalid_i,
+  .order_empty_i(order_empty),
+  .order_full_i (order_full)
+);

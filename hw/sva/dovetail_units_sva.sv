@@ -1,0 +1,123 @@
+// The rules inside and between the units.
+module dovetail_top_sva (
+  input logic       clk_i,
+  input logic       rst_ni,
+  input logic       flush_i,
+  input logic       busy_i,
+  input logic       halt_i,
+  input logic       read_idle_i,
+  input logic       write_quiet_i,
+  input logic [2:0] queue_push_i,
+  input logic [2:0] queue_full_i,
+  input logic [2:0] queue_empty_i,
+  input logic [2:0] start_i,
+  input logic [3:0] token_push_i,
+  input logic [3:0] token_pop_i,
+  input logic       done_i
+);
+  // All is forgotten only when the memory owes nothing: a late beat would be taken for another's.
+  quiet_flush: assert property (@(posedge clk_i) disable iff (!rst_ni) flush_i |-> read_idle_i && write_quiet_i) else $error("a flush while the memory owes something");
+  one_issue: assert property (@(posedge clk_i) disable iff (!rst_ni) $onehot0(queue_push_i) && (queue_push_i & queue_full_i) == '0)
+    else $error("an instruction issued twice, or into a full queue");
+  start_of_head: assert property (@(posedge clk_i) disable iff (!rst_ni) (start_i & queue_empty_i) == '0) else $error("a start without an instruction");
+  halted: assert property (@(posedge clk_i) disable iff (!rst_ni) halt_i |-> start_i == '0 && queue_push_i == '0 && token_push_i == '0)
+    else $error("something began or ended after an error");
+  idle: assert property (@(posedge clk_i) disable iff (!rst_ni) !busy_i |-> start_i == '0 && queue_push_i == '0 && token_push_i == '0 && token_pop_i == '0)
+    else $error("work without a launch");
+  done_empty: assert property (@(posedge clk_i) disable iff (!rst_ni) done_i |-> queue_empty_i == '1 && read_idle_i && write_quiet_i)
+    else $error("done although something is left");
+endmodule
+
+module dovetail_compute_sva (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic gemm_we_i,
+  input logic alu_we_i,
+  input logic load_we_i,
+  input logic gemm_re_i,
+  input logic alu_re_i,
+  input logic slot_i,
+  input logic active_i,
+  input logic serial_end_i,
+  input logic flight_end_i
+);
+  one_writer: assert property (@(posedge clk_i) disable iff (!rst_ni) $onehot0({gemm_we_i, alu_we_i, load_we_i})) else $error("two writers of ACC");
+  one_reader: assert property (@(posedge clk_i) disable iff (!rst_ni) $onehot0({gemm_re_i, alu_re_i})) else $error("two readers of ACC");
+  slot_of_transfer: assert property (@(posedge clk_i) disable iff (!rst_ni) slot_i |-> active_i) else $error("a slot without a transfer");
+  one_end: assert property (@(posedge clk_i) disable iff (!rst_ni) !(serial_end_i && flight_end_i)) else $error("two ends in one cycle");
+endmodule
+
+module dovetail_alu_sva (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic short_i,
+  input logic long_i
+);
+  one_result: assert property (@(posedge clk_i) disable iff (!rst_ni) !(short_i && long_i)) else $error("two results in one cycle");
+endmodule
+
+module dovetail_store_sva (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic slot_i,
+  input logic burst_due_i
+);
+  slot_of_burst: assert property (@(posedge clk_i) disable iff (!rst_ni) slot_i |-> burst_due_i) else $error("a slot without a burst");
+endmodule
+
+module dovetail_axi_write_sva (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic wvalid_i,
+  input logic beats_empty_i
+);
+  data_there: assert property (@(posedge clk_i) disable iff (!rst_ni) wvalid_i |-> !beats_empty_i) else $error("W without its data");
+endmodule
+
+bind dovetail_top dovetail_top_sva u_sva (
+  .clk_i,
+  .rst_ni,
+  .flush_i      (flush),
+  .busy_i       (busy_q),
+  .halt_i       (halt_q),
+  .read_idle_i  (read_idle),
+  .write_quiet_i(write_quiet),
+  .queue_push_i (queue_push),
+  .queue_full_i (queue_full),
+  .queue_empty_i(queue_empty),
+  .start_i      ({store_start, compute_start, load_start}),
+  .token_push_i (token_push),
+  .token_pop_i  (token_pop),
+  .done_i       (done)
+);
+bind dovetail_compute dovetail_compute_sva u_sva (
+  .clk_i,
+  .rst_ni,
+  .gemm_we_i   (gemm_we),
+  .alu_we_i    (alu_we),
+  .load_we_i   (drain_write && memory_q != dovetail_isa_pkg::MEMORY_UOP),
+  .gemm_re_i   (gemm_re),
+  .alu_re_i    (read_src || read_bias || read_dst),
+  .slot_i      (drain_slot),
+  .active_i    (drain_active),
+  .serial_end_i(serial_end),
+  .flight_end_i(flight_end)
+);
+bind dovetail_alu dovetail_alu_sva u_sva (
+  .clk_i,
+  .rst_ni,
+  .short_i(valid_1_q && !long_1),
+  .long_i (valid_2_q)
+);
+bind dovetail_store dovetail_store_sva u_sva (
+  .clk_i,
+  .rst_ni,
+  .slot_i     (slot),
+  .burst_due_i(burst_due)
+);
+bind dovetail_axi_write dovetail_axi_write_sva u_sva (
+  .clk_i,
+  .rst_ni,
+  .wvalid_i     (wvalid_o),
+  .beats_empty_i(beats_empty)
+);
