@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Plants the faults of faults.txt into copies of the design, one at a time: the torture test must find each.
 
-usage: faults.py --cli DOVETAIL --torture DOVETAIL_TORTURE [--instructions N] [FILTER]
+With --assertions it plants those of hw/sva/faults.txt: a bound assertion must see each.
+
+usage: faults.py --cli DOVETAIL --torture DOVETAIL_TORTURE [--assertions] [--instructions N] [FILTER]
 """
 
 import argparse
@@ -17,8 +19,8 @@ import tempfile
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
 
-def faults():
-    for line in (SOURCE / "tests/torture/faults.txt").read_text().splitlines():
+def faults(file):
+    for line in (SOURCE / file).read_text().splitlines():
         if line and not line.startswith("#"):
             name, file, before, after = (part.strip() for part in line.split(" | "))
             yield name, file, before, after
@@ -49,7 +51,7 @@ def try_fault(arguments, name, file, before, after):
         run = subprocess.run([arguments.torture, arguments.instructions, "--hw", "tiny", "--model", model, "--no-shrink"],
                              capture_output=True, text=True, check=False)
         said = [line for line in run.stdout.splitlines() if line]
-        if run.returncode == 1:
+        if run.returncode == 1 and (not arguments.assertions or "_sva.sv" in run.stdout):
             return True, f"{name}: found: {said[-1][:160]}"
         return False, f"{name}: NOT FOUND, exit code {run.returncode}"
 
@@ -58,13 +60,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cli", required=True)
     parser.add_argument("--torture", required=True)
+    parser.add_argument("--assertions", action="store_true")
     parser.add_argument("--instructions", default="20000")
     parser.add_argument("filter", nargs="?", default="")
     arguments = parser.parse_args()
     if not shutil.which("verilator"):
         print("skipped: Verilator is not installed")
         return 77
-    chosen = [fault for fault in faults() if re.search(arguments.filter, fault[0])]
+    chosen = [fault for fault in faults("hw/sva/faults.txt" if arguments.assertions else "tests/torture/faults.txt") if re.search(arguments.filter, fault[0])]
     lost = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for found, message in pool.map(lambda fault: try_fault(arguments, *fault), chosen):
