@@ -1,9 +1,12 @@
+#include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "base/text_table.h"
 #include "cli/commands/all.h"
+#include "cli/hardware_area.h"
 #include "cli/program_file.h"
 #include "cli/text.h"
 #include "isa/config.h"
@@ -21,27 +24,78 @@ class Hw : public Command {
  public:
   void declare(Options& options) override {
     options.positional("ACTION", action_,
-                       "list: the named configurations; show: one of them, or a file, with what follows from it");
-    options.positional("CONFIG", config_, fmt::format("for show: {} (default {})", kHardwareHelp, kDefaultHardware),
+                       "list: the named configurations; show: one of them, or a file, with what follows from it; area: "
+                       "what it takes of a chip");
+    options.positional("CONFIG", config_,
+                       fmt::format("for show and area: {} (default {})", kHardwareHelp, kDefaultHardware),
                        Need::optional);
+    options.value("--flow", "FLOW", flow_,
+                  "for area: generic (gates), xc7 (Xilinx 7 series) or xcup (UltraScale+); default xcup");
+    options.flag("--run", run_, "for area: run Yosys, also where the kit keeps a result");
+    options.flag("--all", all_, "for area: every block, not the larger ones alone");
     options.flag("--json", json_, "print JSON; of show: a file that --hw takes");
     options.footer(
         "A configuration of your own: dovetail hw show 1x16x16 --json > mine.json, change a number, give --hw "
         "mine.json.\n"
-        "Example: dovetail hw show 1x16x16-ext");
+        "Area comes from the results that the kit keeps of the named configurations, and from Yosys for all others.\n"
+        "Example: dovetail hw show 1x16x16-ext\n"
+        "Example: dovetail hw area 1x16x16 --flow xc7");
   }
 
   Result<Exit> run() override {
     if (action_ == "show") return show();
     if (action_ == "list" && config_.empty()) return list();
-    if (action_ == "area")
-      return Diagnostic{"bad usage of `dovetail hw`", "area",
-                        "it is not available in this version: there is no area model yet", "use list or show"};
+    if (action_ == "area") return area();
     return Diagnostic{"bad usage of `dovetail hw`", action_ + (config_.empty() ? "" : " " + config_),
-                      "the actions are list and show CONFIG", "see `dovetail hw --help`"};
+                      "the actions are list, show CONFIG and area CONFIG", "see `dovetail hw --help`"};
   }
 
  private:
+  Result<Exit> area() const {
+    DOVETAIL_ASSIGN(const auto config, isa::load_config(config_.empty() ? kDefaultHardware : config_));
+    if (std::ranges::none_of(kAreaFlows, [&](const AreaFlow& flow) { return flow.name == flow_; }))
+      return Diagnostic{"bad usage of `dovetail hw area`", flow_, "the flows are generic, xc7 and xcup",
+                        "see `dovetail hw --help`"};
+    std::optional<CommittedArea> known;
+    if (!run_) {
+      DOVETAIL_ASSIGN(known, committed_area(config, flow_));
+    }
+    if (!known) {
+      fmt::print(stderr, "{}: running Yosys, flow {}; large arrays take minutes\n", config.name, flow_);
+      DOVETAIL_ASSIGN(Area made, run_area(config, flow_));
+      known = CommittedArea{std::move(made), true};
+    }
+    const std::string fresh =
+        fmt::format("made by {}{}", known->area.tool,
+                    known->fresh ? "" : "; STALE: the design or the flow has changed since, --run makes it anew");
+    if (json_) {
+      if (!known->fresh) fmt::print(stderr, "{}: {}\n", config.name, fresh);
+      fmt::print("{}", json_text(area_to_json(known->area)));
+    } else {
+      fmt::print("{}\n{}, flow {}, {}\n", area_text(known->area), config.name, flow_, fresh);
+    }
+    return Exit::success;
+  }
+
+  std::string area_text(const Area& area) const {
+    const std::vector<AreaResource> resources = area_resources(area.flow);
+    std::vector<std::string> headers = {"block", ">instances"};
+    for (const AreaResource& resource : resources) headers.push_back(fmt::format(">{}", resource.title));
+    TextTable table(std::move(headers));
+    for (const AreaRow& row : area.rows) {
+      const auto depth = row.path.empty() ? 0 : 1 + std::ranges::count(row.path, '/');
+      if (!all_ && depth > 2) continue;
+      const std::string name = row.path.empty() ? "dovetail_top" : row.path.substr(row.path.rfind('/') + 1);
+      std::vector<std::string> cells = {std::string(2 * static_cast<std::size_t>(depth), ' ') + name,
+                                        with_separators(static_cast<std::uint64_t>(row.instances))};
+      for (const std::int64_t used : row.used)
+        cells.push_back(used == 0 ? "-" : with_separators(static_cast<std::uint64_t>(used)));
+      table.add(std::move(cells));
+    }
+    return fmt::format("{}\nlongest way through logic: {} levels, from {} to {}\n", table.to_string(0),
+                       area.logic_levels, area.longest_from, area.longest_to);
+  }
+
   Exit list() const {
     if (json_) {
       Json configs = Json::array();
@@ -83,8 +137,8 @@ class Hw : public Command {
     return Exit::success;
   }
 
-  std::string action_, config_;
-  bool json_ = false;
+  std::string action_, config_, flow_ = "xcup";
+  bool json_ = false, run_ = false, all_ = false;
 };
 
 }  // namespace
