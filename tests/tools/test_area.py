@@ -38,6 +38,9 @@ def check(name, area, config):
     if area["logic_levels"] < 5:
         yield f"{name}: {area['logic_levels']} levels of logic"
     if area["flow"] == "generic":
+        for path, bits in sram_bits(config).items():
+            if blocks[path]["memory_bits"] < bits:
+                yield f"{name}: {path} of {bits} bits has {blocks[path]['memory_bits']}"
         return
     for path, bits in sram_bits(config).items():
         block = blocks[path]
