@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "isa/text.h"
 #include "isa/verify.h"
 #include "runtime/executor.h"
+#include "simulator/rtl/find.h"
 
 namespace digits {
 
@@ -152,6 +154,71 @@ Result<std::size_t> evaluate_float(const TestSet& test_set, std::vector<Stage>& 
   DOVETAIL_ASSIGN(const Logits logits, run_reference(std::move(imported.graph), test_set, output));
   stopwatch.lap("float reference");
   return count_correct(logits, test_set.labels);
+}
+
+Result<OnDesign> run_on_design(const Demonstration& demo, const TestSet& test_set, std::size_t images) {
+  OnDesign result;
+  result.hardware = demo.hardware.name;
+  result.images = std::min(images, test_set.images.size());
+  std::vector<Stage> stages;
+  Stopwatch stopwatch(stages);
+  if (const auto model = simulator::find_rtl_model(demo.hardware, false); !model.ok()) {
+    if (std::system("command -v verilator >/dev/null 2>&1") != 0) {
+      result.skipped = to_string(model.errors());
+      return result;
+    }
+    DOVETAIL_TRY(simulator::build_rtl_model(demo.hardware, {}));
+  }
+  stopwatch.lap("build");
+
+  struct Engine {
+    const char* name;
+    std::vector<std::vector<simulator::LaunchTrace>> traces = {};  // by image
+    Logits logits = {};
+  };
+  std::vector<Engine> engines{{"rtl"}, {"cycle"}, {"functional"}};
+  for (Engine& engine : engines) {
+    DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine.name, {.trace = true}));
+    DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::read_bundle(demo.files[0]));
+    DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(std::move(bundle), make_simulator));
+    const std::string input = executor.bundle().tensors[static_cast<std::size_t>(executor.bundle().inputs.front())].name;
+    for (std::size_t i = 0; i < result.images; ++i) {
+      DOVETAIL_ASSIGN(const runtime::RunResult run, executor.run({{input, test_set.images[i]}}, {.keep_tensors = true}));
+      const auto logits = run.tensors.find(kLogits);
+      if (logits == run.tensors.end()) return Diagnostic{"cannot read the result", kLogits, "no step produced it", "has the model changed?"};
+      engine.logits.push_back(row_of(logits->second));
+      engine.traces.emplace_back();
+      for (const runtime::StepProfile& step : run.steps) engine.traces.back().insert(engine.traces.back().end(), step.launches.begin(), step.launches.end());
+    }
+    stopwatch.lap(engine.name);
+  }
+  result.build_seconds = stages[0].seconds;
+  result.design_seconds = stages[1].seconds;
+  result.cycle_seconds = stages[2].seconds;
+  const Engine &design = engines[0], &cycle = engines[1], &functional = engines[2];
+  result.logits = count(design.logits);
+  result.equal_to_cycle = count_equal(design.logits, cycle.logits);
+  result.equal_to_functional = count_equal(design.logits, functional.logits);
+  for (std::size_t i = 0; i < result.images; ++i)
+    result.equal_times += std::ranges::equal(design.traces[i], cycle.traces[i], [](const auto& a, const auto& b) {
+      return a.cycles == b.cycles && a.events == b.events && a.classes == b.classes;
+    });
+  for (const simulator::LaunchTrace& launch : design.traces.front()) {
+    result.cycles += launch.cycles;
+    result.instructions += launch.events.size();
+  }
+  return result;
+}
+
+Json to_json(const OnDesign& design) {
+  if (!design.skipped.empty()) return {{"hardware", design.hardware}, {"skipped", design.skipped}};
+  return {{"hardware", design.hardware},
+          {"images", design.images},
+          {"logits", {{"compared", design.logits}, {"equal_to_functional", design.equal_to_functional}, {"equal_to_cycle", design.equal_to_cycle}}},
+          {"images_of_equal_times", design.equal_times},
+          {"instructions_per_image", design.instructions},
+          {"cycles_per_image", design.cycles},
+          {"seconds", {{"build", design.build_seconds}, {"rtl", design.design_seconds}, {"cycle", design.cycle_seconds}}}};
 }
 
 Json to_json(const Demonstration& demo) {

@@ -10,7 +10,9 @@ namespace digits {
 
 void print_demonstration(const Demonstration& demo);
 
-// The last page: accuracy and agreement of everything, side by side.
+void print_on_design(const OnDesign& design, const std::string& model);
+
+// Accuracy and agreement of everything, side by side.
 void print_verdict(const std::vector<Demonstration>& demos, std::size_t float_correct,
                    const std::vector<Stage>& stages);
 
