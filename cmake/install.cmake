@@ -10,6 +10,9 @@ endforeach()
 if(TARGET dovetail)
   install(TARGETS dovetail RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+# The design, for `dovetail rtl build`; its test bench includes the header.
+install(DIRECTORY hw/rtl hw/sva hw/tb DESTINATION ${CMAKE_INSTALL_DATADIR}/dovetail/hw)
+install(FILES simulator/rtl/model_api.h DESTINATION ${CMAKE_INSTALL_DATADIR}/dovetail/simulator/rtl)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/dovetail)
 
 install(EXPORT dovetail_targets NAMESPACE dovetail:: FILE dovetail_targets.cmake DESTINATION ${package_dir})

@@ -86,6 +86,13 @@ std::string quoted(const fs::path& path) {
   return text + "'";
 }
 
+// Where hw/ and what its test bench includes lie: share/dovetail beside the running program's bin/, or the source tree.
+fs::path kit_folder() {
+  std::error_code ignored;
+  const fs::path installed = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "share" / "dovetail";
+  return fs::is_directory(installed / "hw" / "rtl", ignored) ? installed : fs::path(DOVETAIL_HW_FOLDER).parent_path();
+}
+
 bool is_installed(const char* program) { return std::system(fmt::format("command -v {} >/dev/null 2>&1", program).c_str()) == 0; }
 
 }  // namespace
@@ -98,7 +105,7 @@ std::string rtl_model_file(const isa::HardwareConfig& config, bool waves) {
   return fmt::format("rtl-{}{}.so", hash.text(), waves ? "-waves" : "");
 }
 
-fs::path hardware_folder() { return environment("DOVETAIL_HW").value_or(DOVETAIL_HW_FOLDER); }
+fs::path hardware_folder() { return environment("DOVETAIL_HW").value_or(kit_folder() / "hw"); }
 
 Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, bool waves) {
   const std::string file = rtl_model_file(config, waves);
@@ -164,7 +171,7 @@ for f in *.cpp {bench}; do printf '#include "%s"\n' "$f"; done > all.cc
       fmt::arg("sizes", fmt::format("-DDOVETAIL_UOP_BYTES={} -DDOVETAIL_WGT_BYTES={} -DDOVETAIL_INP_BYTES={} -DDOVETAIL_ACC_BYTES={}",
                                     config.element_bytes(isa::Memory::uop), config.element_bytes(isa::Memory::wgt),
                                     config.element_bytes(isa::Memory::inp), config.element_bytes(isa::Memory::acc))),
-      fmt::arg("tree", quoted(fs::path(DOVETAIL_HW_FOLDER).parent_path())), fmt::arg("libraries", build.waves ? " -lz" : ""));
+      fmt::arg("tree", quoted(kit_folder())), fmt::arg("libraries", build.waves ? " -lz" : ""));
   DOVETAIL_TRY(write_text_file(work / "build.sh", script));
   if (std::system(fmt::format("sh {} > {} 2>&1", quoted(work / "build.sh"), quoted(log)).c_str()) != 0) {
     const std::string said = content(log);

@@ -26,7 +26,7 @@ struct RtlBuild {
 // Verilates and compiles. Error: no Verilator, no sources, or what it said. Returns the model's path.
 Result<std::filesystem::path> build_rtl_model(const isa::HardwareConfig& config, const RtlBuild& build);
 
-// The folder with rtl/, sva/ and tb/: DOVETAIL_HW, or the source tree that this kit was built from.
+// The folder with rtl/, sva/ and tb/: DOVETAIL_HW, share/dovetail/hw of the installed kit, or the source tree that this one was built from.
 std::filesystem::path hardware_folder();
 
 }  // namespace dovetail::simulator

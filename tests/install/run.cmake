@@ -10,3 +10,15 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${work}/build -G $
   -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_FLAGS=${CXX_FLAGS} -DCMAKE_PREFIX_PATH=${work}/prefix)
 run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/consumer ${work}/array.npy)
+
+# The installed kit verilates the design that it brought along.
+find_program(VERILATOR verilator)
+if(VERILATOR)
+  set(rtl ${work}/prefix/bin/dovetail rtl build --hw tiny --fast-build --into ${work}/models)
+  run(${CMAKE_COMMAND} -E env --unset=DOVETAIL_HW ${rtl})
+  file(APPEND ${work}/prefix/share/dovetail/hw/rtl/dovetail_alu.sv "not SystemVerilog")
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env --unset=DOVETAIL_HW ${rtl} RESULT_VARIABLE result OUTPUT_QUIET ERROR_QUIET)
+  if(NOT result EQUAL 1)
+    message(FATAL_ERROR "the installed kit does not use its own design: dovetail rtl build left with ${result}")
+  endif()
+endif()
