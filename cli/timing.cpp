@@ -60,7 +60,7 @@ void ClockArguments::declare(Options& options) {
                 "beat), bank:ddr4-2400|lpddr4|hbm2,clock-ps=2000, perturbed:seed=7 (docs/memory-models.md)");
   options.value("--trace", "T.json", trace, "write every instruction's cycles, for `dovetail trace` and for ui.perfetto.dev");
   options.value("--html", "PAGE.html", html, "write the run as a page for a browser: timeline, where the cycles went, roofline, layers, other hardware");
-  options.value("--waves", "W.fst", waves, "of engine rtl: write the waveforms of the design");
+  options.value("--waves", "W.fst", waves, "of engine rtl: write the waveforms of the design; of a second region beside it, as W-1.fst");
 }
 
 Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view engine) const {
@@ -76,6 +76,13 @@ Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view
   }
   options.trace = true;
   return options;
+}
+
+std::string ClockArguments::written(std::size_t programs) const {
+  if (!waves) return {};
+  std::string text = "waves         ";
+  for (std::size_t i = 0; i < programs; ++i) text += fmt::format("{}{}", i == 0 ? "" : ", ", simulator::waves_file(*waves, i).string());
+  return text + "\n";
 }
 
 Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, const runtime::RunResult& result, const simulator::EngineOptions& options,

@@ -26,6 +26,8 @@ struct ClockArguments {
   void declare(Options& options);
   // Error: one of them was given that `engine`, for want of a clock or of a design, would ignore; or the memory cannot be read.
   Result<simulator::EngineOptions> engine_options(std::string_view engine) const;
+  // A line that names the waveforms of so many programs; empty where none were asked for.
+  std::string written(std::size_t programs) const;
 };
 
 // A program that has run, as an engine with a clock tells of it.

@@ -1,5 +1,7 @@
 // The list of engines: a new simulator is a row here.
 #include <array>
+#include <atomic>
+#include <memory>
 #include <string>
 
 #include <fmt/format.h>
@@ -64,7 +66,14 @@ Result<MakeSimulator> simulator_factory(std::string_view engine, const simulator
   for (const EngineRow& row : kEngines) {
     if (is_here(row)) available.push_back(row.name);
     if (row.name != engine) continue;
-    if (is_here(row)) return MakeSimulator([make = row.make, options](const isa::HardwareConfig& config) { return make(config, options); });
+    if (is_here(row)) {
+      // No two simulators may write one file.
+      return MakeSimulator([make = row.make, options, made = std::make_shared<std::atomic<std::size_t>>(0)](const isa::HardwareConfig& config) {
+        simulator::EngineOptions own = options;
+        if (own.waves) own.waves = simulator::waves_file(*own.waves, (*made)++);
+        return make(config, own);
+      });
+    }
     known = true;
   }
   return Diagnostic{fmt::format("no engine \"{}\"", engine), "",

@@ -6,6 +6,11 @@
 
 namespace dovetail::simulator {
 
+std::filesystem::path waves_file(const std::filesystem::path& waves, std::size_t number) {
+  if (number == 0) return waves;
+  return waves.parent_path() / fmt::format("{}-{}{}", waves.stem().string(), number, waves.extension().string());
+}
+
 Result<std::uint64_t> program_place(const isa::HardwareConfig& config, std::uint64_t image_base, std::uint64_t image_bytes,
                                     std::uint64_t program_bytes) {
   const auto page = static_cast<std::uint64_t>(isa::spec::kBurstBoundaryBytes.value);

@@ -1,6 +1,7 @@
 // What an engine with a clock is told besides the hardware configuration. Engines without one take none of it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -15,8 +16,11 @@ struct EngineOptions {
   MemorySpec memory = IdealMemory{};
   bool trace = false;                                // keep the events of every launch
   std::optional<std::uint64_t> program_base = std::nullopt;  // default: program_place()
-  std::optional<std::filesystem::path> waves = std::nullopt;  // engine rtl: writes an FST file there
+  std::optional<std::filesystem::path> waves = std::nullopt;  // engine rtl: writes an FST file there; of a second power-up, beside it, as W-run2.fst
 };
+
+// Where the waveforms of the number-th simulator of one run go, from 0 on: W.fst, W-1.fst, W-2.fst. Each region of a model has a simulator of its own.
+std::filesystem::path waves_file(const std::filesystem::path& waves, std::size_t number);
 
 // Where engines that fetch put the program: at the first 4 KiB boundary behind the image, or, where the address space ends before `program_bytes`
 // more, at the last one before it. `program_bytes` counts from instruction 0 to the last of the launch.

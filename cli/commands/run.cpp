@@ -81,7 +81,7 @@ class Run : public Command {
       if (!check.ok()) return fail(Exit::failed, check.errors());
       facts.check = *std::move(check);
     }
-    fmt::print("{}", run_text(facts));
+    fmt::print("{}{}", run_text(facts), clock_.written(facts.timed.size()));
     if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(run_json(facts))));
     if (output_dir_) {
       DOVETAIL_ASSIGN(const auto paths, write_outputs(*output_dir_, result->outputs));

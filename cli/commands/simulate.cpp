@@ -81,6 +81,7 @@ class Simulate : public Command {
     fmt::print("simulated     {}, {} launch{}, engine {}, {}\n{}", program_, launches.size(),
                launches.size() == 1 ? "" : "es", engine_, seconds_text(seconds), counters_text(total));
     fmt::print("written       {}, {} bytes from {:#x}\n", dram_out_, dram.bytes.size(), dram.base);
+    fmt::print("{}", clock_.written(1));
     if (has_clock) fmt::print("{}", timing_text(timed, engine_options.memory));
     if (program_base_ && !has_clock)
       fmt::print("note          engine {} does not fetch: --program-base was checked, and has no other effect\n",

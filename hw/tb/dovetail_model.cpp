@@ -80,7 +80,7 @@ class Model {
     waves_ = std::make_unique<VerilatedFstC>();
     top_->trace(waves_.get(), 99);
     waves_->open(path);
-    return true;
+    return waves_->isOpen();
 #else
     return false;
 #endif

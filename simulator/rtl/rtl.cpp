@@ -92,8 +92,21 @@ class VerilatedSimulator final : public RtlSimulator {
  private:
   void power_up() {
     model_ = library_->api->create(options_.power_up_seed);
-    if (options_.engine.waves) library_->api->open_waves(model_, options_.engine.waves->c_str());
+    waves_open_ = false;
     timing_.reset();
+  }
+
+  // From the first launch on: what is never launched leaves no file. After a reset, in another one.
+  Result<void> open_waves() {
+    if (!options_.engine.waves || waves_open_) return {};
+    const std::filesystem::path& first = *options_.engine.waves;
+    const std::filesystem::path path =
+        waves_files_ == 0 ? first : first.parent_path() / fmt::format("{}-run{}{}", first.stem().string(), waves_files_ + 1, first.extension().string());
+    if (library_->api->open_waves(model_, path.c_str()) == 0)
+      return Diagnostic{"cannot write waveforms", path.string(), "the file cannot be opened, or the model was built without waveforms", "choose a folder that can be written"};
+    ++waves_files_;
+    waves_open_ = true;
+    return {};
   }
 
   // Memory as the port sees it: the image, and the program beside it.
@@ -118,6 +131,8 @@ class VerilatedSimulator final : public RtlSimulator {
   std::uint64_t bus_bytes_;
   std::array<std::size_t, 4> element_bytes_{};  // by isa::Memory: uop, wgt, inp, acc
   void* model_ = nullptr;
+  bool waves_open_ = false;
+  int waves_files_ = 0;
   std::optional<LaunchTrace> timing_;
 
   // Of the launch that runs.
@@ -222,6 +237,8 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   for (std::size_t i = 0; i < program.size(); ++i) events_[i].instruction = first_index + i;
   memory_->reset();
   watch_.begin(program.size(), first_index);
+
+  DOVETAIL_TRY(open_waves());
 
   const dovetail_rtl_host host{
       .context = this,

@@ -1,0 +1,136 @@
+// Engine rtl from the command line: the design, found or built, with waveforms, and with a fault planted into a copy of it.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "base/file.h"
+#include "isa/codec.h"
+#include "tests/catch.h"
+#include "tests/process.h"
+#include "tests/skip.h"
+#include "tests/torture/models.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+using test::Finished;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A program and an image for `tiny`: loads, a GEMM, an addition, a store.
+struct Files {
+  std::string program, image, output;
+};
+Files write_program(const test::TemporaryFolder& folder) {
+  const auto config = isa::load_config("tiny").value();
+  const isa::Codec codec(config);
+  const auto transfer = [](auto body, isa::Memory memory, std::uint64_t address, std::uint32_t size) {
+    body.memory = memory, body.dram_base = address, body.y_size = 1, body.x_size = body.x_stride = size;
+    return body;
+  };
+  isa::Gemm gemm;
+  gemm.uop_end = 1, gemm.iter_out = gemm.iter_in = 2;
+  isa::Alu add;
+  add.op = isa::AluOp::add, add.use_imm = true, add.imm = 5, add.uop_end = 1, add.iter_out = add.iter_in = 1;
+  const std::vector<isa::Instruction> program{{{}, transfer(isa::Load{}, isa::Memory::uop, 0, 1)},
+                                              {{}, transfer(isa::Load{}, isa::Memory::acc, 4, 4)},
+                                              {{}, transfer(isa::Load{}, isa::Memory::inp, 16, 4)},
+                                              {{.push_next = true}, transfer(isa::Load{}, isa::Memory::wgt, 4, 4)},
+                                              {{.pop_prev = true}, gemm},
+                                              {{.push_next = true}, add},
+                                              {{.pop_prev = true}, transfer(isa::Store{}, isa::Memory::out, 100, 4)}};
+  std::vector<std::byte> image(1024);
+  for (std::size_t i = 4; i < image.size(); ++i) image[i] = static_cast<std::byte>(i * 37 >> 2);
+  const Files files{folder / "p.bin", folder / "in.bin", folder / "out.bin"};
+  REQUIRE(write_file(files.program, codec.encode_program(program).value()).ok());
+  REQUIRE(write_file(files.image, image).ok());
+  return files;
+}
+
+Finished simulate(const Files& files, const char* engine, std::vector<std::string> more = {}) {
+  std::vector<std::string> command{"simulate", files.program, "--hw", "tiny", "--dram", files.image, "--dram-out", files.output, "--engine", engine};
+  command.insert(command.end(), more.begin(), more.end());
+  return test::dovetail(command);
+}
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name), before_(std::getenv(name)) { setenv(name, value.c_str(), 1); }
+  ~Environment() {
+    if (before_ != nullptr) setenv(name_, before_, 1);
+    else unsetenv(name_);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char *name_, *before_;
+};
+
+}  // namespace
+
+TEST_CASE("engine rtl is the design: what it computes, and what it does with a fault planted into a copy of it") {
+  const auto config = isa::load_config("tiny").value();
+  if (!test::rtl_model(config)) return;
+  if (std::system("command -v verilator >/dev/null 2>&1") != 0) return test::skip("Verilator is not installed");
+  const test::TemporaryFolder folder;
+  const Files files = write_program(folder);
+  REQUIRE(simulate(files, "functional").exit == 0);
+  const std::string expected = content(files.output);
+  fs::remove(files.output);
+  const Finished sound = simulate(files, "rtl");
+  CHECK(sound.error == "");
+  REQUIRE(sound.exit == 0);
+  CHECK_THAT(sound.out, ContainsSubstring("engine rtl") && ContainsSubstring("cycles"));
+  CHECK(content(files.output) == expected);
+
+  // The fault: additions subtract. The kit's own models would be found before a model of the copy, so that this one goes first.
+  fs::copy(DOVETAIL_SOURCE_DIR "/hw", folder / "hw", fs::copy_options::recursive);
+  const fs::path alu = fs::path(folder / "hw") / "rtl" / "dovetail_alu.sv";
+  std::string text = content(alu);
+  const std::string before = "value + operand";
+  REQUIRE(text.find(before) != text.npos);
+  text.replace(text.find(before), before.size(), "value - operand");
+  REQUIRE(write_text_file(alu, text).ok());
+  const Environment design("DOVETAIL_HW", folder / "hw"), models("DOVETAIL_RTL_MODELS", folder / "models");
+  const Finished built = test::dovetail({"rtl", "build", "--hw", "tiny", "--fast-build", "--into", folder / "models"});
+  CHECK(built.error == "");
+  REQUIRE(built.exit == 0);
+  const Finished faulty = simulate(files, "rtl");
+  REQUIRE(faulty.exit == 0);
+  CHECK(content(files.output) != expected);
+}
+
+TEST_CASE("--waves writes the design's signals, one file for each region, and says where") {
+  const auto config = isa::load_config("tiny").value();
+  if (!test::rtl_model(config, true)) return;
+  const test::TemporaryFolder folder;
+  const Files files = write_program(folder);
+  const std::string waves = folder / "w.fst";
+  const Finished run = simulate(files, "rtl", {"--waves", waves, "--launch", "0:3", "--launch", "3:4"});
+  CHECK(run.error == "");
+  REQUIRE(run.exit == 0);
+  CHECK_THAT(run.out, ContainsSubstring("waves         " + waves + "\n"));
+  // FST: a header block (type 0) of 329 bytes, and signals behind it.
+  const std::string bytes = content(waves);
+  REQUIRE(bytes.size() > 1000);
+  CHECK(bytes.substr(0, 9) == std::string("\0\0\0\0\0\0\0\x01\x49", 9));
+  if (std::system("command -v fst2vcd >/dev/null 2>&1") == 0) {
+    REQUIRE(std::system(("fst2vcd -f " + waves + " -o " + std::string(folder / "w.vcd")).c_str()) == 0);
+    const std::string signals = content(folder / "w.vcd");
+    CHECK_THAT(signals, ContainsSubstring("$scope module dovetail_top") && ContainsSubstring("u_compute") && ContainsSubstring("mem_araddr_o"));
+  }
+  // The file cannot be written; the engine has none.
+  const Finished nowhere = simulate(files, "rtl", {"--waves", folder / "no" / "w.fst"});
+  CHECK(nowhere.exit == 1);
+  CHECK_THAT(nowhere.error, ContainsSubstring("cannot write waveforms"));
+  const Finished cycle = simulate(files, "cycle", {"--waves", waves});
+  CHECK(cycle.exit == 2);
+  CHECK_THAT(cycle.error, ContainsSubstring("engine cycle has no waveforms"));
+}
