@@ -10,6 +10,7 @@
 #include "cli/build_facts.h"
 #include "cli/commands/all.h"
 #include "cli/text.h"
+#include "compiler/target/cpu/cpu.h"
 #include "runtime/executor.h"
 #include "simulator/functional/kernel_level.h"
 
@@ -84,14 +85,20 @@ class Doctor : public Command {
     const BuildFacts& facts = build_facts();
     return {{"dovetail", facts.version},  {"compiler", facts.compiler},  {"build type", facts.build_type},
             {"fmt", facts.fmt},           {"nlohmann-json", facts.json}, {"zlib", facts.zlib},
-            {"protobuf", facts.protobuf}, {"CLI11", facts.cli11}};
+            {"protobuf", facts.protobuf}, {"CLI11", facts.cli11},    {"LLVM", facts.llvm}};
   }
   static std::vector<runtime::Engine> targets() {
     return {{"accel", "the accelerator, on one of the engines above", true},
-            {"cpu", "the host: loop programs, interpreted", true},
+            {"cpu", "x86-64 processors, through LLVM", cpu::find_cpu("native").ok()},
+            {"host", "this machine: loop programs, interpreted", true},
             {"onednn", "oneDNN on the CPU", false},
             {"cuda", "NVIDIA GPUs", false},
             {"cublas", "cuBLAS on NVIDIA GPUs", false}};
+  }
+  // The class that code for this machine is made for; empty where there is none.
+  static std::string native() {
+    const auto cpu = cpu::find_cpu("native");
+    return cpu.ok() ? cpu->name : "";
   }
   static std::string install_line(const std::vector<Package>& missing) {
     std::vector<std::string> names;
@@ -108,7 +115,10 @@ class Doctor : public Command {
     for (const runtime::Engine& target : targets())
       target_table.add({std::string(target.name), target.available ? "yes" : "not in this version",
                         std::string(target.description)});
-    lines += engines.to_string() + "\ntargets\n" + target_table.to_string() + "\nCPU: functional simulator kernels\n";
+    lines += engines.to_string() + "\ntargets\n" + target_table.to_string() + "\nCPU: classes of the CPU back end\n";
+    TextTable classes({"class", "vector", "native here"});
+    for (const cpu::Cpu& cpu : cpu::cpus()) classes.add({cpu.name, fmt::format("{} bytes", cpu.vector_bytes), cpu.name == native() ? "yes" : ""});
+    lines += classes.to_string() + "\nCPU: functional simulator kernels\n";
     TextTable kernels({"kernel", "supported", "used"});
     for (const auto level : kLevels)
       kernels.add({std::string(name(level)), simulator::is_supported(level) ? "yes" : "no",
@@ -142,6 +152,7 @@ class Doctor : public Command {
     return {{"kind", "doctor"},
             {"engines", rows(runtime::engines())},
             {"targets", rows(targets())},
+            {"cpu", native()},
             {"kernels", kernels},
             {"kernel", name(simulator::best_kernel_level())},
             {"versions", facts},

@@ -136,4 +136,7 @@ TEST_CASE("doctor tells engines, targets and versions") {
                            ContainsSubstring("nlohmann-json"));
   const Json json = parse_json(test::dovetail({"doctor", "--json"}).out, "doctor").value();
   CHECK(json["engines"][0]["available"] == true);
+  CHECK(json["versions"]["LLVM"].get<std::string>().starts_with("19."));
+  CHECK(json["cpu"] != "");  // what code for this machine is made for
+  CHECK_THAT(text.out, ContainsSubstring(json["cpu"].get<std::string>()));
 }
