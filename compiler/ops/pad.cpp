@@ -1,5 +1,7 @@
 // Pad: constant, edge, reflect and wrap; negative pads cut.
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -13,6 +15,9 @@ namespace dovetail::ops {
 namespace {
 
 using loops::Expr;
+
+// Beyond any tensor, and small enough that no sum below overflows.
+constexpr std::int64_t kPadLimit = std::numeric_limits<std::int32_t>::max();
 
 struct Pads {
   std::vector<std::int64_t> begin, end;  // one per axis of the input
@@ -29,6 +34,9 @@ Result<Pads> pads_of(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::vector<std::size_t> positions, normalise_axes(operands, axes, rank));
   if (pads.size() != 2 * positions.size())
     return refuse(operands, fmt::format("pads has {} entries, {} are expected", pads.size(), 2 * positions.size()), "give a begin and an end per padded axis");
+  for (const std::int64_t pad : pads)
+    if (pad > kPadLimit || pad < -kPadLimit)
+      return refuse(operands, fmt::format("pads holds {}, allowed are {} to {}", pad, -kPadLimit, kPadLimit), "pad by less");
   Pads result{std::vector<std::int64_t>(rank), std::vector<std::int64_t>(rank)};
   for (std::size_t i = 0; i < positions.size(); ++i) {
     result.begin[positions[i]] = pads[i];

@@ -563,7 +563,7 @@ void PerCycle::compute(Cycle c) {
 
   bool work = false, interlock = false, memory = false, push = false;
   if (!reads_.empty() && c >= reads_.front().begin) (reads_.front().interlocked && c == reads_.front().begin ? interlock : work) = true;
-  if (serial_ && c > in_flight_.back().start && in_flight_.back().end == kNever) {
+  if (serial_ && !in_flight_.empty() && c > in_flight_.back().start && in_flight_.back().end == kNever) {
     Running& running = in_flight_.back();
     if (!serial_slots_.empty()) {
       const Slot slot = serial_slots_.front();
