@@ -107,7 +107,7 @@ TEST_CASE("engine rtl is the design: what it computes, and what it does with a f
   CHECK(content(files.output) != expected);
 }
 
-TEST_CASE("--waves writes the design's signals, one file for each region, and says where") {
+TEST_CASE("the design writes its signals with --waves, one file for each region, and says where") {
   const auto config = isa::load_config("tiny").value();
   if (!test::rtl_model(config, true)) return;
   const test::TemporaryFolder folder;
