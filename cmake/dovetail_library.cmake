@@ -1,33 +1,42 @@
-# dovetail_library(<layer> [DEPENDS <targets>...] [PRIVATE_DEPENDS <targets>...] [EXCLUDE <regexes>...])
-# Makes the static library dovetail_<layer>, alias dovetail::<layer>, of every .cpp below the calling folder. Sources are found by
-# pattern, so a new file needs no edit here. A layer that has headers only becomes an INTERFACE library of the same name.
-function(dovetail_library layer)
+# dovetail_library(<name> [FOLDERS <folders>...] [DEPENDS <targets>...] [PRIVATE_DEPENDS <targets>...] [EXCLUDE <regexes>...] [LOOPS])
+# Makes the static library dovetail_<name>, alias dovetail::<name>, of every .cpp below the calling folder, or below FOLDERS of it. Sources are found by
+# pattern, so a new file needs no edit here. What has headers only becomes an INTERFACE library of the same name. LOOPS: it has loops over numbers.
+function(dovetail_library name)
   # GCC 12.2 loses the rounding of (double)(float)x when it vectorises two of them side by side (-O2 and -O3: two neighbouring stores suffice).
   # Scales of the integer form and binary32 arithmetic of the interpreter rest on that rounding.
   set(exact $<$<CXX_COMPILER_ID:GNU>:-fno-tree-slp-vectorize>)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;PRIVATE_DEPENDS;EXCLUDE" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  cmake_parse_arguments(ARG "LOOPS" "" "FOLDERS;DEPENDS;PRIVATE_DEPENDS;EXCLUDE" ${ARGN})
+  set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
+  if(ARG_FOLDERS)
+    list(TRANSFORM ARG_FOLDERS REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/\\1/*.cpp" OUTPUT_VARIABLE patterns)
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${patterns})
   foreach(pattern ${ARG_EXCLUDE})
     list(FILTER sources EXCLUDE REGEX ${pattern})
   endforeach()
   if(sources)
     set(scope PUBLIC)
-    add_library(dovetail_${layer} STATIC ${sources})
-    target_compile_options(dovetail_${layer} PRIVATE ${DOVETAIL_WARNINGS} ${exact})
-    target_link_libraries(dovetail_${layer} PRIVATE ${ARG_PRIVATE_DEPENDS})
-    dovetail_precompile(dovetail_${layer} dovetail_base)
-    # Sources with compile options or definitions of their own stay alone. No two files of a library may give one name two meanings in unnamed namespaces.
-    set_target_properties(dovetail_${layer} PROPERTIES UNITY_BUILD ${DOVETAIL_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+    add_library(dovetail_${name} STATIC ${sources})
+    target_compile_options(dovetail_${name} PRIVATE ${DOVETAIL_WARNINGS} ${exact})
+    if(ARG_LOOPS)
+      target_compile_options(dovetail_${name} PRIVATE $<$<CONFIG:Release>:-O3>)
+    endif()
+    target_link_libraries(dovetail_${name} PRIVATE ${ARG_PRIVATE_DEPENDS})
+    dovetail_compile_jointly(dovetail_${name} dovetail_base)
   else()
     set(scope INTERFACE)
-    add_library(dovetail_${layer} INTERFACE)
+    add_library(dovetail_${name} INTERFACE)
   endif()
-  add_library(dovetail::${layer} ALIAS dovetail_${layer})
-  set_target_properties(dovetail_${layer} PROPERTIES EXPORT_NAME ${layer})
-  target_compile_features(dovetail_${layer} ${scope} cxx_std_20)
-  target_include_directories(dovetail_${layer} ${scope}
+  add_library(dovetail::${name} ALIAS dovetail_${name})
+  set_target_properties(dovetail_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(dovetail_${name} ${scope} cxx_std_20)
+  target_include_directories(dovetail_${name} ${scope}
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/dovetail>)
-  target_link_libraries(dovetail_${layer} ${scope} ${ARG_DEPENDS})
-  set_property(GLOBAL APPEND PROPERTY DOVETAIL_LAYERS ${layer})
+  target_link_libraries(dovetail_${name} ${scope} ${ARG_DEPENDS})
+  set_property(GLOBAL APPEND PROPERTY DOVETAIL_LIBRARIES ${name})
+  # The layer is the calling folder; its libraries in their order, with those of all layers before it.
+  get_filename_component(layer ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  get_property(all GLOBAL PROPERTY DOVETAIL_LIBRARIES)
+  set_property(GLOBAL PROPERTY DOVETAIL_LIBRARIES_UP_TO_${layer} ${all})
 endfunction()

@@ -1,17 +1,17 @@
 # `cmake --install`: the headers under include/dovetail, the libraries, the CLI and a package for find_package(dovetail).
 include(CMakePackageConfigHelpers)
 
-get_property(layers GLOBAL PROPERTY DOVETAIL_LAYERS)
+get_property(libraries GLOBAL PROPERTY DOVETAIL_LIBRARIES)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dovetail)
-foreach(layer ${layers})
-  install(TARGETS dovetail_${layer} EXPORT dovetail_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(DIRECTORY ${layer} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dovetail FILES_MATCHING PATTERN "*.h")
+foreach(library ${libraries})
+  install(TARGETS dovetail_${library} EXPORT dovetail_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endforeach()
+install(DIRECTORY base isa loops bundle simulator compiler runtime DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dovetail FILES_MATCHING PATTERN "*.h")
 if(TARGET dovetail)
   install(TARGETS dovetail RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
-# The design, for `dovetail rtl build`; its test bench includes the header.
-install(DIRECTORY hw/rtl hw/sva hw/tb DESTINATION ${CMAKE_INSTALL_DATADIR}/dovetail/hw)
+# The design, for `dovetail rtl build` and `dovetail hw area`; its test bench includes the header.
+install(DIRECTORY hw/rtl hw/sva hw/syn hw/tb DESTINATION ${CMAKE_INSTALL_DATADIR}/dovetail/hw)
 install(FILES simulator/rtl/model_api.h DESTINATION ${CMAKE_INSTALL_DATADIR}/dovetail/simulator/rtl)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/dovetail)
 

@@ -11,6 +11,9 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${work}/build -G $
 run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/consumer ${work}/array.npy)
 
+# The installed kit knows the areas of the named configurations.
+run(${CMAKE_COMMAND} -E env --unset=DOVETAIL_HW PATH=/nonexistent ${work}/prefix/bin/dovetail hw area tiny --flow xc7)
+
 # The installed kit verilates the design that it brought along.
 find_program(VERILATOR verilator)
 if(VERILATOR)
