@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "isa/emit/emit.h"
 #include "simulator/rtl/find.h"
 
@@ -154,19 +155,6 @@ class Tree {
 
 // ---- Inputs
 // ---------------------------------------------------------------------------------------------------------------------------
-
-// FNV-1a, 64 bits.
-class Hash {
- public:
-  void add(std::string_view text) {
-    for (const char c : text) value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    value_ = (value_ ^ 0xff) * 0x100000001b3;
-  }
-  std::string text() const { return fmt::format("{:016x}", value_); }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325;
-};
 
 // What synthesis reads of a source: no comments, no blank space at the ends of lines, no lines between `ifndef
 // SYNTHESIS or `ifdef FORMAL and their `endif. (No string of the design holds a comment.)

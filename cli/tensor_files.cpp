@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/npy.h"
+#include "base/random.h"
 #include "cli/arguments.h"
 #include "cli/text.h"
 #include "compiler/import/onnx.h"
@@ -19,30 +21,8 @@ namespace {
 constexpr std::size_t kMostTensorBytes = std::size_t{1} << 33;
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
-// SplitMix64 (Steele, Lea, Flood 2014): the standard library's distributions differ between implementations, this does
-// not.
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
-  }
-
- private:
-  std::uint64_t state_;
-};
-
-std::uint64_t hash(std::string_view text) {  // FNV-1a
-  std::uint64_t value = 0xcbf29ce484222325u;
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  return value;
-}
-
 NdArray random_array(const bundle::Tensor& tensor, std::uint64_t seed) {
-  Random random(seed ^ hash(tensor.name));
+  SplitMix64 random(seed ^ fnv1a(tensor.name));
   NdArray array(tensor.dtype, tensor.shape);
   for (std::int64_t i = 0; i < array.count(); ++i) {
     const std::uint64_t bits = random.next() >> 32;

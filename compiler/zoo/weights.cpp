@@ -2,26 +2,11 @@
 
 #include <cmath>
 
+#include "base/hash.h"
+
 namespace dovetail::zoo {
-namespace {
 
-// FNV-1a.
-std::uint64_t hash(std::string_view text) {
-  std::uint64_t value = 0xCBF29CE484222325;
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001B3;
-  return value;
-}
-
-}  // namespace
-
-Random::Random(std::uint64_t seed, std::string_view name) : state_(seed ^ hash(name)) { state_ = next(); }
-
-std::uint64_t Random::next() {
-  std::uint64_t z = state_ += 0x9E3779B97F4A7C15;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EB;
-  return z ^ (z >> 31);
-}
+Random::Random(std::uint64_t seed, std::string_view name) : bits_(SplitMix64(seed ^ fnv1a(name)).next()) {}
 
 double Random::normal() {
   // Mean 4 · 65535/2; variance 4 · (65536² − 1)/12, so that the deviation is 65536/√3 to ten digits.

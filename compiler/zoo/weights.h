@@ -5,23 +5,23 @@
 #include <string_view>
 
 #include "base/ndarray.h"
+#include "base/random.h"
 
 namespace dovetail::zoo {
 
-// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, figure 17).
 class Random {
  public:
   // Every tensor has its own stream, so that changing one layer leaves the weights of the others.
   Random(std::uint64_t seed, std::string_view name);
 
-  std::uint64_t next();
+  std::uint64_t next() { return bits_.next(); }
   // About normal, mean 0, deviation 1: the sum of four uniform 16-bit numbers (Irwin-Hall), within ±3.47.
   double normal();
   // Uniform in steps of 1/1000.
   double uniform(int least_thousandths, int greatest_thousandths);
 
  private:
-  std::uint64_t state_;
+  SplitMix64 bits_;
 };
 
 NdArray normal_array(Shape shape, double deviation, Random random);

@@ -15,6 +15,7 @@
 #include <fmt/ranges.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "isa/emit/emit.h"
 #include "simulator/rtl/model_api.h"
 
@@ -23,19 +24,6 @@ namespace dovetail::simulator {
 namespace {
 
 namespace fs = std::filesystem;
-
-// FNV-1a, 64 bits.
-class Hash {
- public:
-  void add(std::string_view text) {
-    for (const char c : text) value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-    value_ = (value_ ^ 0xff) * 0x100000001b3;
-  }
-  std::string text() const { return fmt::format("{:016x}", value_); }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325;
-};
 
 std::optional<std::string> environment(const char* name) {
   const char* value = std::getenv(name);
