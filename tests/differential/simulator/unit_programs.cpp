@@ -1,6 +1,7 @@
 // The programs of tests/unit/simulator, which the functional simulator runs there and a reference of their own judges, on the engines with a clock:
 // every opcode, memory, pad, stride, shift, wrap-around, in VTA's six shapes and others. They are compiled here once more, sources and all.
 #include "tests/unit/simulator/compute.cpp"
+#include "tests/unit/simulator/launches.cpp"
 #include "tests/unit/simulator/programs.cpp"
 #include "tests/unit/simulator/reference.cpp"
 #include "tests/unit/simulator/transfers.cpp"
@@ -26,24 +27,56 @@ void run_on(Simulator& simulator, const isa::HardwareConfig& config, const std::
   CHECK(dram.bytes == expected.bytes);
 }
 
+// One simulator for all programs of a configuration: what a launch leaves behind must not matter to the next. Null where there is no model.
+RtlSimulator* design(const isa::HardwareConfig& config) {
+  static std::map<std::string, std::unique_ptr<RtlSimulator>> simulators;
+  const auto [at, is_new] = simulators.try_emplace(isa::config_to_json(config).dump());
+  if (is_new) {
+    RtlOptions options;
+    options.model = test::rtl_model(config);
+    if (options.model) at->second = make_rtl(config, options).value();
+  }
+  return at->second.get();
+}
+
 const bool with_clocks = [] {
   further_engines() = [](const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, const Dram& dram, const Dram& expected) {
     const bool has_tokens = std::ranges::any_of(program, [](const isa::Instruction& instruction) { return instruction.flags != isa::DependencyFlags{}; });
     const auto runnable = has_tokens ? program : test::synchronised(config, program, dram.base, dram.bytes);
     run_on(*make_cycle(config), config, runnable, dram, expected);
-    // One simulator for all programs of a configuration: what a launch leaves behind must not matter to the next.
-    static std::map<std::string, std::unique_ptr<RtlSimulator>> simulators;
-    const auto [at, is_new] = simulators.try_emplace(isa::config_to_json(config).dump());
-    if (is_new) {
-      RtlOptions options;
-      options.model = test::rtl_model(config);
-      if (options.model) at->second = make_rtl(config, options).value();
-    }
-    if (at->second) run_on(*at->second, config, runnable, dram, expected);
+    if (RtlSimulator* rtl = design(config)) run_on(*rtl, config, runnable, dram, expected);
   };
   return true;
 }();
 
 }  // namespace
+
+TEST_CASE("SRAM and memory stay from launch to launch on every engine") {
+  for (const isa::HardwareConfig& config : all_configs()) {
+    CAPTURE(config.name);
+    const Dram dram = image(config, {{0, 0, 0}}, 8192);
+    // Accumulated twice in place: the third launch stores what the second left, which began with what the first loaded.
+    const std::vector<std::vector<isa::Instruction>> launches{
+        {load(isa::Memory::acc, 0, element_at(config, isa::Memory::acc, 1024), 1, kPopPrev),
+         load(isa::Memory::inp, 0, element_at(config, isa::Memory::inp, 1024), 1),
+         load(isa::Memory::wgt, 0, element_at(config, isa::Memory::wgt, 2048), 1, kPushNext),
+         load(isa::Memory::uop, 0, element_at(config, isa::Memory::uop, 0), 1), finish()},
+        {gemm(0, 1), gemm(0, 1), finish()},
+        {store(0, element_at(config, isa::Memory::out, 4096), 1), finish()},
+    };
+    const auto run = [&](Simulator& simulator) {
+      Dram memory = dram;
+      for (const std::vector<isa::Instruction>& program : launches) {
+        const auto counters = simulator.launch(program, memory);
+        if (!counters.ok()) FAIL(simulator.name() << ": " << to_string(counters.errors()));
+      }
+      return memory.bytes;
+    };
+    const auto expected = run(*make_functional(config));
+    CHECK(expected != dram.bytes);
+    CHECK(run(*make_cycle(config)) == expected);
+    if (RtlSimulator* rtl = design(config)) CHECK(run(*rtl) == expected);
+  }
+}
 
 }  // namespace dovetail::simulator::testing

@@ -29,13 +29,15 @@ std::vector<isa::Instruction> vta_program(const isa::HardwareConfig& config) {
 }  // namespace
 
 TEST_CASE("a program in VTA's manner runs, in every order alike") {
-  const isa::HardwareConfig config;
-  const Dram dram = image(config, {{0, 0, 0}}, 8192);
-  const Dram expected = check_against_reference(config, vta_program(config), dram);
-  for (ExecutionOrder order : {ExecutionOrder::program, ExecutionOrder::load_first, ExecutionOrder::store_first}) {
-    Dram actual = dram;
-    REQUIRE(make_functional(config, {.order = order})->launch(vta_program(config), actual).ok());
-    CHECK(actual.bytes == expected.bytes);
+  for (const isa::HardwareConfig& config : all_configs()) {
+    CAPTURE(config.name);
+    const Dram dram = image(config, {{0, 0, 0}}, 8192);
+    const Dram expected = check_against_reference(config, vta_program(config), dram);
+    for (ExecutionOrder order : {ExecutionOrder::program, ExecutionOrder::load_first, ExecutionOrder::store_first}) {
+      Dram actual = dram;
+      REQUIRE(make_functional(config, {.order = order})->launch(vta_program(config), actual).ok());
+      CHECK(actual.bytes == expected.bytes);
+    }
   }
 }
 
