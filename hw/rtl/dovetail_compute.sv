@@ -1,4 +1,4 @@
-// Executes the compute queue: LOADs of UOP, ACC and ACC8 one at a time, GEMM and ALU through the stages U, X, R and a fixed pipe.
+// Executes the compute queue: LOADs of UOP, ACC and ACC8 one at a time, GEMM and ALU through the stages U and X (dovetail_steps), R and a fixed pipe.
 // docs/timing.md, section 9.
 module dovetail_compute #(
   localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
@@ -80,7 +80,6 @@ module dovetail_compute #(
   localparam int unsigned Acc8Beats = Acc8Log2 < BusLog2 ? 1 : 1 << (Acc8Log2 - BusLog2);
   localparam int unsigned MostBeats = AccBeats > UopBeats ? AccBeats : UopBeats;
   localparam int unsigned LineBits = MostBeats > 1 ? (MostBeats - 1) * BusBits : BusBits;
-  localparam int unsigned IterWidth = dovetail_isa_pkg::GEMM_ITER_OUT_WIDTH;
   localparam int unsigned InFlight = dovetail_isa_pkg::TIMING_COMPUTE_IN_FLIGHT;
   // A micro-op's source serves INP and ACC.
   localparam int unsigned SrcIndex = InpIndex > AccIndex ? InpIndex : AccIndex;
@@ -265,105 +264,15 @@ module dovetail_compute #(
   assign error_code_o  = buffer_resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
   assign error_index_o = serial_index_q;
 
-  // ---- Stage U: the loop nest -------------------------------------------------------------------------------------------------------
-  logic                 fe_busy_q, fe_empty_q, fe_first_q, fe_gemm_q, fe_reset_q, fe_overwrite_q, fe_use_imm_q;
-  logic [2:0]           fe_op_q;
-  logic [15:0]          fe_imm_q;
-  logic [UopIndex-1:0]  fe_uop_q, fe_uop_begin_q, fe_uop_last_q;
-  logic [IterWidth-1:0] fe_x_q, fe_y_q, fe_x_last_q, fe_y_last_q;
-  logic [AccIndex-1:0]  fe_dst_q, fe_dst_row_q, fe_dst_in_q, fe_dst_out_q;
-  logic [SrcIndex-1:0]  fe_src_q, fe_src_row_q, fe_src_in_q, fe_src_out_q;
-  logic [WgtIndex-1:0]  fe_wgt_q, fe_wgt_row_q, fe_wgt_in_q, fe_wgt_out_q;
-  logic                 fe_last, u_leaves, x_free, head_gemm, head_idle;
-  logic [UopIndex:0]    head_uop_end;
-  logic [UopIndex-1:0]  head_uop_begin;
-  logic [IterWidth-1:0] head_iter_out, head_iter_in;
-  logic [AccIndex-1:0]  dst_row_next;
-  logic [SrcIndex-1:0]  src_row_next;
-  logic [WgtIndex-1:0]  wgt_row_next;
+  // ---- Stages U and X: the steps of GEMM and ALU ----------------------------------------------------------------------------------
+  logic                x_valid, x_empty, x_first, x_last, x_gemm, x_reset, x_overwrite, x_use_imm, r_free;
+  logic [2:0]          x_op;
+  logic [15:0]         x_imm;
+  logic [AccIndex-1:0] x_dst;
+  logic [SrcIndex-1:0] x_src;
+  logic [WgtIndex-1:0] x_wgt;
+  logic [UopBits-1:0]  uop_element;
 
-  assign head_gemm = head_kind == KindGemm;
-  assign head_uop_begin = head_gemm ? UopIndex'(head_i[dovetail_isa_pkg::GEMM_UOP_BEGIN_LSB+:dovetail_isa_pkg::GEMM_UOP_BEGIN_WIDTH]) :
-                                  UopIndex'(head_i[dovetail_isa_pkg::ALU_UOP_BEGIN_LSB+:dovetail_isa_pkg::ALU_UOP_BEGIN_WIDTH]);
-  assign head_uop_end = head_gemm ? (UopIndex + 1)'(head_i[dovetail_isa_pkg::GEMM_UOP_END_LSB+:dovetail_isa_pkg::GEMM_UOP_END_WIDTH]) :
-                                  (UopIndex + 1)'(head_i[dovetail_isa_pkg::ALU_UOP_END_LSB+:dovetail_isa_pkg::ALU_UOP_END_WIDTH]);
-  assign head_iter_out = head_gemm ? IterWidth'(head_i[dovetail_isa_pkg::GEMM_ITER_OUT_LSB+:dovetail_isa_pkg::GEMM_ITER_OUT_WIDTH]) :
-                                  IterWidth'(head_i[dovetail_isa_pkg::ALU_ITER_OUT_LSB+:dovetail_isa_pkg::ALU_ITER_OUT_WIDTH]);
-  assign head_iter_in = head_gemm ? IterWidth'(head_i[dovetail_isa_pkg::GEMM_ITER_IN_LSB+:dovetail_isa_pkg::GEMM_ITER_IN_WIDTH]) :
-                                  IterWidth'(head_i[dovetail_isa_pkg::ALU_ITER_IN_LSB+:dovetail_isa_pkg::ALU_ITER_IN_WIDTH]);
-  assign head_idle      = head_iter_out == '0 || head_iter_in == '0 || head_uop_end <= {1'b0, head_uop_begin};
-
-  assign fe_last    = fe_empty_q || (fe_uop_q == fe_uop_last_q && fe_x_q == fe_x_last_q && fe_y_q == fe_y_last_q);
-  assign u_leaves   = fe_busy_q && x_free;
-  assign front_free = !fe_busy_q || (u_leaves && fe_last);
-
-  assign dst_row_next = fe_dst_row_q + fe_dst_out_q;
-  assign src_row_next = fe_src_row_q + fe_src_out_q;
-  assign wgt_row_next = fe_wgt_row_q + fe_wgt_out_q;
-
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) fe_busy_q <= 1'b0;
-    else if (flush_i) fe_busy_q <= 1'b0;
-    else if (start_o && head_kind != KindSerial) fe_busy_q <= 1'b1;
-    else if (u_leaves && fe_last) fe_busy_q <= 1'b0;
-  end
-  always_ff @(posedge clk_i) begin
-    if (start_o && head_kind != KindSerial) begin
-      fe_empty_q     <= head_idle;
-      fe_first_q     <= 1'b1;
-      fe_gemm_q      <= head_gemm;
-      fe_reset_q     <= head_i[dovetail_isa_pkg::GEMM_RESET_LSB];
-      fe_overwrite_q <= dovetail_isa_pkg::OVERWRITE_ENABLED != 0 && head_i[dovetail_isa_pkg::GEMM_OVERWRITE_LSB];
-      fe_op_q        <= head_alu_op;
-      fe_use_imm_q   <= head_i[dovetail_isa_pkg::ALU_USE_IMM_LSB] && head_alu_op != dovetail_isa_pkg::ALU_REQUANT;
-      fe_imm_q       <= head_i[dovetail_isa_pkg::ALU_IMM_LSB+:16];
-      fe_uop_q       <= head_uop_begin;
-      fe_uop_begin_q <= head_uop_begin;
-      fe_uop_last_q  <= UopIndex'(head_uop_end - 1'b1);
-      fe_x_q         <= '0;
-      fe_y_q         <= '0;
-      fe_x_last_q    <= head_iter_in - 1'b1;
-      fe_y_last_q    <= head_iter_out - 1'b1;
-      fe_dst_q       <= '0;
-      fe_dst_row_q   <= '0;
-      fe_dst_in_q    <= head_gemm ? AccIndex'(head_i[dovetail_isa_pkg::GEMM_DST_FACTOR_IN_LSB+:dovetail_isa_pkg::GEMM_DST_FACTOR_IN_WIDTH]) :
-                                    AccIndex'(head_i[dovetail_isa_pkg::ALU_DST_FACTOR_IN_LSB+:dovetail_isa_pkg::ALU_DST_FACTOR_IN_WIDTH]);
-      fe_dst_out_q   <= head_gemm ? AccIndex'(head_i[dovetail_isa_pkg::GEMM_DST_FACTOR_OUT_LSB+:dovetail_isa_pkg::GEMM_DST_FACTOR_OUT_WIDTH]) :
-                                    AccIndex'(head_i[dovetail_isa_pkg::ALU_DST_FACTOR_OUT_LSB+:dovetail_isa_pkg::ALU_DST_FACTOR_OUT_WIDTH]);
-      fe_src_q       <= '0;
-      fe_src_row_q   <= '0;
-      fe_src_in_q    <= head_gemm ? SrcIndex'(head_i[dovetail_isa_pkg::GEMM_SRC_FACTOR_IN_LSB+:dovetail_isa_pkg::GEMM_SRC_FACTOR_IN_WIDTH]) :
-                                    SrcIndex'(head_i[dovetail_isa_pkg::ALU_SRC_FACTOR_IN_LSB+:dovetail_isa_pkg::ALU_SRC_FACTOR_IN_WIDTH]);
-      fe_src_out_q   <= head_gemm ? SrcIndex'(head_i[dovetail_isa_pkg::GEMM_SRC_FACTOR_OUT_LSB+:dovetail_isa_pkg::GEMM_SRC_FACTOR_OUT_WIDTH]) :
-                                    SrcIndex'(head_i[dovetail_isa_pkg::ALU_SRC_FACTOR_OUT_LSB+:dovetail_isa_pkg::ALU_SRC_FACTOR_OUT_WIDTH]);
-      fe_wgt_q       <= '0;
-      fe_wgt_row_q   <= '0;
-      fe_wgt_in_q    <= WgtIndex'(head_i[dovetail_isa_pkg::GEMM_WGT_FACTOR_IN_LSB+:dovetail_isa_pkg::GEMM_WGT_FACTOR_IN_WIDTH]);
-      fe_wgt_out_q   <= WgtIndex'(head_i[dovetail_isa_pkg::GEMM_WGT_FACTOR_OUT_LSB+:dovetail_isa_pkg::GEMM_WGT_FACTOR_OUT_WIDTH]);
-    end else if (u_leaves) begin
-      fe_first_q <= 1'b0;
-      fe_uop_q   <= fe_uop_q + 1'b1;
-      if (fe_uop_q == fe_uop_last_q) begin
-        fe_uop_q <= fe_uop_begin_q;
-        fe_x_q   <= fe_x_q + 1'b1;
-        fe_dst_q <= fe_dst_q + fe_dst_in_q;
-        fe_src_q <= fe_src_q + fe_src_in_q;
-        fe_wgt_q <= fe_wgt_q + fe_wgt_in_q;
-        if (fe_x_q == fe_x_last_q) begin
-          fe_x_q       <= '0;
-          fe_y_q       <= fe_y_q + 1'b1;
-          fe_dst_q     <= dst_row_next;
-          fe_src_q     <= src_row_next;
-          fe_wgt_q     <= wgt_row_next;
-          fe_dst_row_q <= dst_row_next;
-          fe_src_row_q <= src_row_next;
-          fe_wgt_row_q <= wgt_row_next;
-        end
-      end
-    end
-  end
-
-  logic [UopBits-1:0] uop_element, uop;
   dovetail_element #(
     .BusBits  (BusBits),
     .LineBits (LineBits),
@@ -375,50 +284,32 @@ module dovetail_compute #(
     .lane_i   (drain_lane),
     .element_o(uop_element)
   );
-  dovetail_sram #(
-    .Width(UopBits),
-    .Depth(dovetail_isa_pkg::UOP_DEPTH)
-  ) u_uop (
+  dovetail_steps u_steps (
     .clk_i,
-    .we_i   (drain_write && memory_q == dovetail_isa_pkg::MEMORY_UOP),
-    .waddr_i(drain_addr[UopIndex-1:0]),
-    .wdata_i(drain_pad ? '0 : uop_element),
-    .re_i   (u_leaves),
-    .raddr_i(fe_uop_q),
-    .rdata_o(uop)
+    .rst_ni,
+    .flush_i,
+    .start_i         (start_o && head_kind != KindSerial),
+    .gemm_i          (head_kind == KindGemm),
+    .instr_i         (head_i),
+    .free_o          (front_free),
+    .uop_we_i        (drain_write && memory_q == dovetail_isa_pkg::MEMORY_UOP),
+    .uop_waddr_i     (drain_addr[UopIndex-1:0]),
+    .uop_wdata_i     (drain_pad ? '0 : uop_element),
+    .step_take_i     (r_free),
+    .step_valid_o    (x_valid),
+    .step_empty_o    (x_empty),
+    .step_first_o    (x_first),
+    .step_last_o     (x_last),
+    .step_gemm_o     (x_gemm),
+    .step_reset_o    (x_reset),
+    .step_overwrite_o(x_overwrite),
+    .step_use_imm_o  (x_use_imm),
+    .step_op_o       (x_op),
+    .step_imm_o      (x_imm),
+    .step_dst_o      (x_dst),
+    .step_src_o      (x_src),
+    .step_wgt_o      (x_wgt)
   );
-
-  // ---- Stage X: indices -------------------------------------------------------------------------------------------------------------
-  logic                x_valid_q, x_empty_q, x_first_q, x_last_q, x_gemm_q, x_reset_q, x_overwrite_q, x_use_imm_q;
-  logic [2:0]          x_op_q;
-  logic [15:0]         x_imm_q;
-  logic [AccIndex-1:0] x_dst_q;
-  logic [SrcIndex-1:0] x_src_q;
-  logic [WgtIndex-1:0] x_wgt_q;
-  logic                r_free;
-
-  assign x_free = !x_valid_q || r_free;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) x_valid_q <= 1'b0;
-    else if (flush_i) x_valid_q <= 1'b0;
-    else if (x_free) x_valid_q <= fe_busy_q;
-  end
-  always_ff @(posedge clk_i) begin
-    if (u_leaves) begin
-      x_empty_q     <= fe_empty_q;
-      x_first_q     <= fe_first_q;
-      x_last_q      <= fe_last;
-      x_gemm_q      <= fe_gemm_q;
-      x_reset_q     <= fe_reset_q;
-      x_overwrite_q <= fe_overwrite_q;
-      x_use_imm_q   <= fe_use_imm_q;
-      x_op_q        <= fe_op_q;
-      x_imm_q       <= fe_imm_q;
-      x_dst_q       <= fe_dst_q;
-      x_src_q       <= fe_src_q;
-      x_wgt_q       <= fe_wgt_q;
-    end
-  end
 
   // ---- Stage R: operands ------------------------------------------------------------------------------------------------------------
   localparam logic [1:0] ReadFirst = 2'd0;
@@ -467,22 +358,22 @@ module dovetail_compute #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) r_valid_q <= 1'b0;
     else if (flush_i) r_valid_q <= 1'b0;
-    else if (r_free) r_valid_q <= x_valid_q;
+    else if (r_free) r_valid_q <= x_valid;
   end
   always_ff @(posedge clk_i) begin
-    if (r_free && x_valid_q) begin
-      r_empty_q     <= x_empty_q;
-      r_first_q     <= x_first_q;
-      r_last_q      <= x_last_q;
-      r_gemm_q      <= x_gemm_q;
-      r_reset_q     <= x_reset_q;
-      r_overwrite_q <= x_overwrite_q;
-      r_use_imm_q   <= x_use_imm_q;
-      r_op_q        <= x_op_q;
-      r_imm_q       <= x_imm_q;
-      r_dst_q       <= x_dst_q + AccIndex'(uop[dovetail_isa_pkg::UOP_DST_LSB+:dovetail_isa_pkg::UOP_DST_WIDTH]);
-      r_src_q       <= x_src_q + SrcIndex'(uop[dovetail_isa_pkg::UOP_SRC_LSB+:dovetail_isa_pkg::UOP_SRC_WIDTH]);
-      r_wgt_q       <= x_wgt_q + WgtIndex'(uop[dovetail_isa_pkg::UOP_WGT_LSB+:dovetail_isa_pkg::UOP_WGT_WIDTH]);
+    if (r_free && x_valid) begin
+      r_empty_q     <= x_empty;
+      r_first_q     <= x_first;
+      r_last_q      <= x_last;
+      r_gemm_q      <= x_gemm;
+      r_reset_q     <= x_reset;
+      r_overwrite_q <= x_overwrite;
+      r_use_imm_q   <= x_use_imm;
+      r_op_q        <= x_op;
+      r_imm_q       <= x_imm;
+      r_dst_q       <= x_dst;
+      r_src_q       <= x_src;
+      r_wgt_q       <= x_wgt;
       r_phase_q     <= ReadFirst;
     end else if (read_src) begin
       r_phase_q <= r_requant ? ReadBias : ReadDst;

@@ -34,37 +34,39 @@ module dovetail_requant (
     end
   end
 
-  // A place more than is kept, the guard; beyond 63 places nothing is left of 56 bits. What falls out behind it makes the sticky bit.
-  logic [5:0]         right;
-  logic [56:0]        with_guard;
-  logic               sticky;
-  logic [56:0]        rounded;
-  logic [4:0]         left;
-  logic [49:0]        size;
-  logic signed [51:0] value;
+  // One shift serves every exponent: the product stands 16 places to the left of its units, where it would be multiplied by 2^16, and of the guard
+  // below them. 16 places saturate whatever is not 0; beyond 79 nothing is left. What falls out behind the guard makes the sticky bit.
+  localparam int unsigned SumWidth = 35;  // a size below 2^33, rounded up, with its sign and any zero point
+  logic [6:0]          right;
+  logic [5:0]          dropped;
+  logic [72:0]         shifted;
+  logic                sticky, up, is_large, negative;
+  logic [SumWidth:0]   total;
+  logic [SumWidth-1:0] size;
   always_comb begin
-    right      = '0;
-    with_guard = '0;
-    sticky     = 1'b0;
-    rounded    = '0;
-    left       = '0;
-    size       = '0;
-    value      = '0;
-    result_o   = '0;
+    right    = '0;
+    dropped  = '0;
+    shifted  = '0;
+    sticky   = 1'b0;
+    up       = 1'b0;
+    is_large = 1'b0;
+    negative = 1'b0;
+    size     = '0;
+    total    = '0;
+    result_o = '0;
     if (enable_2_i) begin
-      right      = exponent_q >= 8'd150 ? 6'd0 : exponent_q <= 8'd87 ? 6'd63 : 6'(8'd150 - exponent_q);
-      with_guard = {product_q, 1'b0} >> right;
-      sticky     = ({product_q, 1'b0} & ~({57{1'b1}} << right)) != '0;
-      rounded    = {1'b0, with_guard[56:1]} + {56'd0, with_guard[0] & (sticky | with_guard[1])};
-      // From 2^33 on the result saturates with any zero point; 16 places to the left saturate whatever is not 0.
-      left       = exponent_q <= 8'd150 ? 5'd0 : exponent_q >= 8'd166 ? 5'd16 : 5'(exponent_q - 8'd150);
-      size       = rounded[56:33] != '0 ? 50'd1 << 33 : 50'(rounded[32:0]);
-      size       = size << left;
-      value      = negative_q ? -$signed({2'b00, size}) : $signed({2'b00, size});
-      value      = value + 52'($signed(zero_point_i));
-      if (value > 52'sd2147483647) result_o = 32'h7fff_ffff;
-      else if (value < -52'sd2147483648) result_o = 32'h8000_0000;
-      else result_o = value[31:0];
+      right    = exponent_q >= 8'd166 ? 7'd0 : exponent_q <= 8'd87 ? 7'd79 : 7'(8'd166 - exponent_q);
+      dropped  = exponent_q >= 8'd150 ? 6'd0 : exponent_q <= 8'd87 ? 6'd63 : 6'(8'd150 - exponent_q);
+      shifted  = {product_q, 17'd0} >> right;
+      sticky   = ({product_q, 1'b0} & ~({57{1'b1}} << dropped)) != '0;
+      up       = shifted[0] & (sticky | shifted[1]);
+      is_large = shifted[72:34] != '0;  // from 2^33 on the result saturates with any zero point
+      // Sign, rounding and zero point in one sum: -(size + up) is ~size + !up. The lowest place is for the carry.
+      size     = {2'b00, shifted[33:1]};
+      total    = {negative_q ? ~size : size, 1'b1} + {SumWidth'($signed(zero_point_i)), negative_q ^ up};
+      negative = is_large ? negative_q : total[SumWidth];
+      if (is_large || (total[SumWidth:32] != '0 && total[SumWidth:32] != '1)) result_o = {negative, {31{!negative}}};
+      else result_o = total[32:1];
     end
   end
 endmodule

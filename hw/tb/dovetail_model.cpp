@@ -327,30 +327,53 @@ void copy(const Array& memory, std::uint64_t index, std::size_t bytes, std::uint
 void Model::read_sram(int memory, std::uint64_t index, std::uint8_t* element) const {
   const auto* const root = top_->rootp;
   switch (memory) {
-    case 0: return copy(root->dovetail_top__DOT__u_compute__DOT__u_uop__DOT__mem, index, DOVETAIL_UOP_BYTES, element);
+    case 0: return copy(root->dovetail_top__DOT__u_compute__DOT__u_steps__DOT__u_uop__DOT__mem, index, DOVETAIL_UOP_BYTES, element);
     case 1: return copy(root->dovetail_top__DOT__u_wgt__DOT__mem, index, DOVETAIL_WGT_BYTES, element);
     case 2: return copy(root->dovetail_top__DOT__u_inp__DOT__mem, index, DOVETAIL_INP_BYTES, element);
     default: return copy(root->dovetail_top__DOT__u_compute__DOT__u_acc__DOT__mem, index, DOVETAIL_ACC_BYTES, element);
   }
 }
 
+// Whether every assertion holds while `work` runs the model; no exception leaves the shared object.
+template <typename Work, typename Otherwise>
+bool holds(const Work& work, const Otherwise& otherwise) {
+  try {
+    work();
+    return true;
+  } catch (const AssertionFailed& failed) {
+    otherwise(failed);
+    return false;
+  }
+}
+
 const dovetail_rtl_api kApi = {
     .version = DOVETAIL_RTL_API_VERSION,
-    .create = [](std::uint64_t seed) -> void* { return new Model(seed); },
+    .create = [](std::uint64_t seed) -> void* {
+      void* model = nullptr;
+      return holds([&] { model = new Model(seed); }, [](const AssertionFailed&) {}) ? model : nullptr;
+    },
     .destroy = [](void* model) { delete static_cast<Model*>(model); },
     .launch =
         [](void* model, const dovetail_rtl_host* host, const dovetail_rtl_launch* launch, dovetail_rtl_result* result) {
-          try {
-            static_cast<Model*>(model)->launch(*host, *launch, *result);
-          } catch (const AssertionFailed& failed) {
-            result->outcome = DOVETAIL_RTL_ASSERTION;
-            std::strncpy(result->assertion, failed.where.c_str(), sizeof(result->assertion) - 1);
-          }
+          holds([&] { static_cast<Model*>(model)->launch(*host, *launch, *result); },
+                [&](const AssertionFailed& failed) {
+                  result->outcome = DOVETAIL_RTL_ASSERTION;
+                  std::strncpy(result->assertion, failed.where.c_str(), sizeof(result->assertion) - 1);
+                });
         },
     .read_sram = [](void* model, int memory, std::uint64_t index, std::uint8_t* element) { static_cast<Model*>(model)->read_sram(memory, index, element); },
-    .read_register = [](void* model, std::uint32_t offset, std::uint32_t* value) { return static_cast<Model*>(model)->read_register(offset, *value); },
-    .write_register = [](void* model, std::uint32_t offset, std::uint32_t value,
-                         int strobes) { return static_cast<Model*>(model)->write_register(offset, value, strobes); },
+    .read_register =
+        [](void* model, std::uint32_t offset, std::uint32_t* value) {
+          int response = -1;
+          holds([&] { response = static_cast<Model*>(model)->read_register(offset, *value); }, [](const AssertionFailed&) {});
+          return response;
+        },
+    .write_register =
+        [](void* model, std::uint32_t offset, std::uint32_t value, int strobes) {
+          int response = -1;
+          holds([&] { response = static_cast<Model*>(model)->write_register(offset, value, strobes); }, [](const AssertionFailed&) {});
+          return response;
+        },
     .interrupt = [](void* model) -> int { return static_cast<Model*>(model)->interrupt(); },
     .open_waves = [](void* model, const char* path) -> int { return static_cast<Model*>(model)->open_waves(path); },
 };

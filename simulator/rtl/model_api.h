@@ -41,12 +41,13 @@ typedef struct {
 
 typedef struct {
   uint32_t version;  // DOVETAIL_RTL_API_VERSION
-  void* (*create)(uint64_t power_up_seed);  // what registers without reset and SRAM hold at first
+  // The seed: what registers without reset and SRAM hold at first. Null: an assertion of the design failed in its reset.
+  void* (*create)(uint64_t power_up_seed);
   void (*destroy)(void* model);
   void (*launch)(void* model, const dovetail_rtl_host* host, const dovetail_rtl_launch* launch, dovetail_rtl_result* result);
   // An element of the memory (isa::Memory: uop, wgt, inp, acc), as it lies in SRAM.
   void (*read_sram)(void* model, int memory, uint64_t index, uint8_t* element);
-  // Returns the AXI response.
+  // Return the AXI response, or -1: an assertion of the design failed, and the model can only be destroyed.
   int (*read_register)(void* model, uint32_t offset, uint32_t* value);
   int (*write_register)(void* model, uint32_t offset, uint32_t value, int strobes);  // bit i of the strobes: byte i is written
   int (*interrupt)(void* model);  // the line, now

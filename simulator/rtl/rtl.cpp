@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <optional>
 #include <utility>
 
@@ -61,13 +62,13 @@ class VerilatedSimulator final : public RtlSimulator {
       element_bytes_[static_cast<std::size_t>(memory)] = static_cast<std::size_t>(config.element_bytes(memory));
     power_up();
   }
-  ~VerilatedSimulator() override { library_->api->destroy(model_); }
+  ~VerilatedSimulator() override { power_down(); }
   VerilatedSimulator(const VerilatedSimulator&) = delete;
   VerilatedSimulator& operator=(const VerilatedSimulator&) = delete;
 
   std::string_view name() const override { return "rtl"; }
   void reset() override {
-    library_->api->destroy(model_);
+    power_down();
     power_up();
   }
   Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) override;
@@ -75,18 +76,18 @@ class VerilatedSimulator final : public RtlSimulator {
 
   std::vector<std::byte> sram_element(isa::Memory memory, std::uint64_t index) const override {
     std::vector<std::byte> element(element_bytes_[static_cast<std::size_t>(memory)]);
-    library_->api->read_sram(model_, static_cast<int>(memory), index, reinterpret_cast<std::uint8_t*>(element.data()));
+    if (model_ != nullptr) library_->api->read_sram(model_, static_cast<int>(memory), index, reinterpret_cast<std::uint8_t*>(element.data()));
     return element;
   }
   std::optional<std::uint32_t> read_register(std::uint32_t offset) override {
     std::uint32_t value = 0;
-    if (library_->api->read_register(model_, offset, &value) != 0) return std::nullopt;
+    if (model_ == nullptr || library_->api->read_register(model_, offset, &value) != 0) return std::nullopt;
     return value;
   }
   bool write_register(std::uint32_t offset, std::uint32_t value, unsigned strobes) override {
-    return library_->api->write_register(model_, offset, value, static_cast<int>(strobes)) == 0;
+    return model_ != nullptr && library_->api->write_register(model_, offset, value, static_cast<int>(strobes)) == 0;
   }
-  bool interrupt() const override { return library_->api->interrupt(model_) != 0; }
+  bool interrupt() const override { return model_ != nullptr && library_->api->interrupt(model_) != 0; }
   MemoryStatistics memory_statistics() const override { return memory_->statistics(); }
 
  private:
@@ -94,6 +95,10 @@ class VerilatedSimulator final : public RtlSimulator {
     model_ = library_->api->create(options_.power_up_seed);
     waves_open_ = false;
     timing_.reset();
+  }
+  void power_down() {
+    if (model_ != nullptr) library_->api->destroy(model_);
+    model_ = nullptr;
   }
 
   // From the first launch on: what is never launched leaves no file. After a reset, in another one.
@@ -109,6 +114,11 @@ class VerilatedSimulator final : public RtlSimulator {
     return {};
   }
 
+  // A beat that lies within the image; null for others.
+  std::uint8_t* beat_at(std::uint64_t address) {
+    const std::uint64_t at = address - dram_->base, size = dram_->bytes.size();
+    return at < size && bus_bytes_ <= size - at ? reinterpret_cast<std::uint8_t*>(dram_->bytes.data() + at) : nullptr;
+  }
   // Memory as the port sees it: the image, and the program beside it.
   std::uint8_t* byte_at(std::uint64_t address) {
     if (address - dram_->base < dram_->bytes.size()) return reinterpret_cast<std::uint8_t*>(dram_->bytes.data() + (address - dram_->base));
@@ -130,7 +140,7 @@ class VerilatedSimulator final : public RtlSimulator {
   std::unique_ptr<Memory> memory_;
   std::uint64_t bus_bytes_;
   std::array<std::size_t, 4> element_bytes_{};  // by isa::Memory: uop, wgt, inp, acc
-  void* model_ = nullptr;
+  void* model_ = nullptr;  // null: an assertion failed in its reset
   bool waves_open_ = false;
   int waves_files_ = 0;
   std::optional<LaunchTrace> timing_;
@@ -154,6 +164,10 @@ bool VerilatedSimulator::accept(std::uint64_t cycle, Direction direction, std::u
 
 int VerilatedSimulator::read(std::uint64_t address, std::uint8_t* beat) {
   if (options_.bad_range && address >= options_.bad_range->begin && address < options_.bad_range->end) return options_.bad_range->response;
+  if (std::uint8_t* whole = beat_at(address)) {
+    std::memcpy(beat, whole, bus_bytes_);
+    return 0;
+  }
   bool known = false;
   for (std::uint64_t i = 0; i < bus_bytes_; ++i) {
     const std::uint8_t* byte = byte_at(address + i);
@@ -214,6 +228,7 @@ Diagnostic VerilatedSimulator::unfinished(const dovetail_rtl_result& result, std
 
 Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) {
   timing_.reset();
+  if (model_ == nullptr) return Diagnostic{"the design broke an assertion of its own", config_.name, "while it was reset; see its message above", "this is a bug in hw/rtl"};
   for (std::size_t i = 0; i < program.size(); ++i) {
     if (rules_.is_legal(program[i])) continue;
     Diagnostics errors = rules_.check(program[i]);

@@ -73,6 +73,22 @@ class Environment {
   const char *name_, *before_;
 };
 
+// Simulates with a copy of the design in which a line is another.
+Finished simulate_with_fault(const Files& files, const fs::path& folder, const char* file, const std::string& before, const std::string& after) {
+  fs::create_directories(folder);
+  fs::copy(DOVETAIL_SOURCE_DIR "/hw", folder / "hw", fs::copy_options::recursive);
+  const fs::path path = folder / "hw" / "rtl" / file;
+  std::string text = content(path);
+  REQUIRE(text.find(before) != text.npos);
+  text.replace(text.find(before), before.size(), after);
+  REQUIRE(write_text_file(path, text).ok());
+  const Environment design("DOVETAIL_HW", folder / "hw"), models("DOVETAIL_RTL_MODELS", folder / "models");
+  const Finished built = test::dovetail({"rtl", "build", "--hw", "tiny", "--fast-build", "--into", folder / "models"});
+  CHECK(built.error == "");
+  REQUIRE(built.exit == 0);
+  return simulate(files, "rtl");
+}
+
 }  // namespace
 
 TEST_CASE("engine rtl is the design: what it computes, and what it does with a fault planted into a copy of it") {
@@ -90,21 +106,15 @@ TEST_CASE("engine rtl is the design: what it computes, and what it does with a f
   CHECK_THAT(sound.out, ContainsSubstring("engine rtl") && ContainsSubstring("cycles"));
   CHECK(content(files.output) == expected);
 
-  // The fault: additions subtract. The kit's own models would be found before a model of the copy, so that this one goes first.
-  fs::copy(DOVETAIL_SOURCE_DIR "/hw", folder / "hw", fs::copy_options::recursive);
-  const fs::path alu = fs::path(folder / "hw") / "rtl" / "dovetail_alu.sv";
-  std::string text = content(alu);
-  const std::string before = "value + operand";
-  REQUIRE(text.find(before) != text.npos);
-  text.replace(text.find(before), before.size(), "value - operand");
-  REQUIRE(write_text_file(alu, text).ok());
-  const Environment design("DOVETAIL_HW", folder / "hw"), models("DOVETAIL_RTL_MODELS", folder / "models");
-  const Finished built = test::dovetail({"rtl", "build", "--hw", "tiny", "--fast-build", "--into", folder / "models"});
-  CHECK(built.error == "");
-  REQUIRE(built.exit == 0);
-  const Finished faulty = simulate(files, "rtl");
+  // Additions subtract. The kit's own models would be found before a model of the copy, so that this one goes first.
+  const Finished faulty = simulate_with_fault(files, folder / "sum", "dovetail_alu.sv", "value + operand", "value - operand");
   REQUIRE(faulty.exit == 0);
   CHECK(content(files.output) != expected);
+
+  // A rule of the read port is broken from the reset on: an assertion sees it before there is a launch.
+  const Finished broken = simulate_with_fault(files, folder / "ready", "dovetail_axi_read.sv", "rready_o     = 1'b1", "rready_o     = 1'b0");
+  CHECK(broken.exit == 1);
+  CHECK_THAT(broken.error, ContainsSubstring("the design broke an assertion of its own"));
 }
 
 TEST_CASE("the design writes its signals with --waves, one file for each region, and says where") {
