@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plants the faults that mutants.txt lists, one at a time, and demands that the test named beside each fails.
 
-A mutant is a copy of one file with one snippet replaced, in a temporary folder in front of the sources. Only the translation units it names are
+A mutant is a copy of one file with one snippet replaced, in a temporary folder in front of the sources. Only the sources it names are
 compiled anew, then linked with the objects and libraries of an existing build. The same test must pass on the unchanged build.
 
 usage: run.py [--build FOLDER] [--jobs N] [NAME...]     (those whose name contains one of the NAMEs; default: all)
@@ -78,29 +78,24 @@ class Build:
             raise Broken(f"{source} is no source of the build")
         return self.units[source]
 
-    def compile(self, unit, overlay, obj):
-        """Compiles `unit` with its copies below `overlay` where there are any; includes prefer `overlay`."""
-        text = unit.file.read_text()
-        copy = overlay / f"{obj}.cpp"
-        if unit.file.parent.name == "Unity":
-            for source in re.findall(r'#include "(.*)"', text):
-                changed = overlay / pathlib.Path(source).relative_to(SOURCE)
-                text = text.replace(f'"{source}"', f'"{changed}"') if changed.exists() else text
-            copy.write_text(text)
-        else:
-            changed = overlay / unit.file.relative_to(SOURCE)
-            copy = changed if changed.exists() else unit.file
+    def compile(self, source, overlay, obj):
+        """Compiles `source`, or its copy below `overlay` where there is one, alone; includes prefer `overlay`."""
+        unit = self.unit_of(source)
+        copy = overlay / source if (overlay / source).exists() else SOURCE / source
         words = unit.command[1:] if pathlib.Path(unit.command[0]).name == "ccache" else unit.command
         command = [words[0], f"-I{overlay}"] + [obj if word == unit.object else str(copy) if word == str(unit.file) else word for word in words[1:]]
         return subprocess.run(command + ["-O1", "-w"], cwd=self.folder, capture_output=True, text=True)
 
     def link(self, test, objects, executable):
-        """`objects`: new for old. What lies in a library is not taken from there where an object in front defines it all."""
+        """`objects`: the object of each source compiled anew. It replaces that of the build; or goes before what holds others too, a library or sources
+        compiled with it: of two definitions the linker takes the first. (Sources compiled with it reach it through the linker as well: position-
+        independent code must not bind to definitions of its own that another object may replace.)"""
         words = self.link_command(test)
-        named = [objects.get(word, executable if word == f"bin/{test}" else word) for word in words]
-        in_libraries = [new for old, new in objects.items() if old not in words]
+        alone = {self.unit_of(source).object: new for source, new in objects.items() if self.unit_of(source).file == SOURCE / source}
+        named = [alone.get(word, executable if word == f"bin/{test}" else word) for word in words]
+        in_front = [new for new in objects.values() if new not in named]
         at = next(i for i, word in enumerate(named) if word.endswith(".o"))
-        return subprocess.run(named[:at] + in_libraries + named[at:], cwd=self.folder, capture_output=True, text=True)
+        return subprocess.run(named[:at] + ["-Wl,-z,muldefs"] + in_front + named[at:], cwd=self.folder, capture_output=True, text=True)
 
 
 def run_test(executable, arguments):
@@ -128,14 +123,14 @@ def judge(build, name, mutant):
         copy.parent.mkdir(parents=True)
         copy.write_text(text)
         objects = {}
-        for unit in {unit.object: unit for unit in map(build.unit_of, shlex.split(mutant.get("units", mutant["file"])))}.values():
+        for source in shlex.split(mutant.get("units", mutant["file"])):
             new = str(overlay / f"{len(objects)}.o")
-            done = build.compile(unit, overlay, new)
+            done = build.compile(source, overlay, new)
             if "static assertion failed" in done.stderr:
                 return "static assertion"
             if done.returncode:
-                raise Broken(f"{unit.file} does not compile:\n{done.stderr[:2000]}")
-            objects[unit.object] = new
+                raise Broken(f"{source} does not compile:\n{done.stderr[:2000]}")
+            objects[source] = new
         executable = str(overlay / mutant["test"])
         done = build.link(mutant["test"], objects, executable)
         if done.returncode:
@@ -155,7 +150,7 @@ def processor_features():
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--build", type=pathlib.Path, default=SOURCE / "build/release")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("names", nargs="*")
     options = parser.parse_args()
     listed = configparser.ConfigParser(interpolation=None, delimiters=(":",))

@@ -69,7 +69,7 @@ def main():
         return 77
     chosen = [fault for fault in faults("hw/sva/faults.txt" if arguments.assertions else "tests/torture/faults.txt") if re.search(arguments.filter, fault[0])]
     lost = 0
-    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for found, message in pool.map(lambda fault: try_fault(arguments, *fault), chosen):
             lost += not found
             print(message, flush=True)

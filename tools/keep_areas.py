@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""Makes the kept areas (hw/syn/results) anew where the design, a flow or a configuration has changed since, or none is kept.
+
+usage: keep_areas.py --cli DOVETAIL [--jobs N] [--check] [FILTER]     (those whose CONFIG.FLOW matches the regular expression FILTER)
+
+--check makes nothing: it names what is missing or stale, and leaves with 1 if anything is.
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1]
+RESULTS = SOURCE / "hw/syn/results"
+FLOWS = ("xc7", "xcup", "generic")
+
+
+def run(cli, *arguments):
+    return subprocess.run([cli, *arguments], capture_output=True, text=True, check=False, env={**os.environ, "DOVETAIL_HW": str(SOURCE / "hw")})
+
+
+def is_kept(cli, config, flow):
+    return (RESULTS / f"{config}.{flow}.json").exists() and "STALE" not in run(cli, "hw", "area", config, "--flow", flow, "--json").stderr
+
+
+def make(cli, config, flow):
+    """What went wrong, or None."""
+    made = run(cli, "hw", "area", config, "--flow", flow, "--run", "--json")
+    if made.returncode != 0:
+        return made.stderr
+    (RESULTS / f"{config}.{flow}.json").write_text(made.stdout)
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cli", required=True)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("filter", nargs="?", default="")
+    arguments = parser.parse_args()
+    configs = [config["name"] for config in json.loads(run(arguments.cli, "hw", "list", "--json").stdout)]
+    wanted = [(config, flow) for config in configs for flow in FLOWS
+              if re.search(arguments.filter, f"{config}.{flow}") and not is_kept(arguments.cli, config, flow)]
+    if arguments.check:
+        for config, flow in wanted:
+            print(f"hw/syn/results/{config}.{flow}.json is missing or stale: ./dev area")
+        return 1 if wanted else 0
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for (config, flow), wrong in zip(wanted, pool.map(lambda one: make(arguments.cli, *one), wanted)):
+            failed += wrong is not None
+            print(f"{config}.{flow}: {wrong or 'made'}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
