@@ -23,7 +23,7 @@ def run(*command):
 def sram_bits(config):
     """Of each SRAM, by path."""
     bits = {path: 8 * config[f"{memory}_buffer_bytes"] for path, memory in
-            (("u_inp", "inp"), ("u_wgt", "wgt"), ("u_compute/u_uop", "uop"), ("u_compute/u_acc", "acc"))}
+            (("u_inp", "inp"), ("u_wgt", "wgt"), ("u_compute/u_steps/u_uop", "uop"), ("u_compute/u_acc", "acc"))}
     bits["u_store/u_out"] = bits["u_compute/u_acc"] // 4
     return bits
 
