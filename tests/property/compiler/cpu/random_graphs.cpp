@@ -20,8 +20,8 @@ int scaled(int count) {
   const char* text = std::getenv("DOVETAIL_TEST_SCALE");
   return static_cast<int>(count * (text ? std::atof(text) : 1.0));
 }
-// Of so many cases; a few need not have any.
-int least(int number) { return scaled(100) < 100 ? 0 : number; }
+// More than `number` of the cases; fewer cases than usual need not have any.
+int more_than(int number) { return scaled(100) < 100 ? 0 : scaled(number) + 1; }
 
 // A chain of operators over images whose elements are small integers.
 struct RandomFloatGraph {
@@ -173,7 +173,7 @@ TEST_CASE("random float graphs run on the CPU as the reference does") {
     random.build(4);
     check(random.graph, random.integers(random.graph.value(random.graph.inputs[0]).type.shape, -3, 3), tally);
   }
-  for (const char* kind : {"convolution", "window", "matmul", "generic"}) CHECK(tally.kinds[kind] >= least(6));
+  for (const char* kind : {"convolution", "window", "matmul", "generic"}) CHECK(tally.kinds[kind] >= more_than(5));
   for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
   CHECK(tally.refusals.empty());
 }
@@ -186,7 +186,7 @@ TEST_CASE("random int8 graphs run on the CPU as the reference does") {
     random.build(4);
     check(random.graph, random.draw.int8(random.graph.value(random.graph.inputs[0]).type.shape), tally);
   }
-  for (const char* kind : {"convolution", "matmul"}) CHECK(tally.kinds[kind] >= least(6));
+  for (const char* kind : {"convolution", "matmul"}) CHECK(tally.kinds[kind] >= more_than(5));
   for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
   CHECK(tally.refusals.empty());
 }
@@ -199,7 +199,7 @@ TEST_CASE("random graphs of every integer form run on the CPU as the reference d
     random.build(4);
     check(random.graph, random.draw.int8(random.graph.value(random.graph.inputs[0]).type.shape), tally);
   }
-  CHECK(tally.kinds["generic"] >= least(21));
+  CHECK(tally.kinds["generic"] >= more_than(20));
   for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
   CHECK(tally.refusals.empty());
 }
