@@ -84,13 +84,13 @@ void LegalityRules::visit_loop(const UopLoop& loop, Report&& report) const {
 template <typename Report>
 void LegalityRules::visit_violations(const Instruction& instruction, Report&& report) const {
   const DependencyFlags& flags = instruction.flags;
-  if (instruction.queue() == Queue::load && (flags.pop_prev || flags.push_prev))
+  if ((flags.pop_prev || flags.push_prev) && instruction.queue() == Queue::load)
     report([&] {
       return Violation{fmt::format("{} on a load of {}: the load queue has no previous queue", flags.pop_prev ? "pop_prev" : "push_prev",
                                    spec::info(std::get<Load>(instruction.body).memory).name),
                        "use pop_next and push_next, to and from the compute queue"};
     });
-  if (instruction.queue() == Queue::store && (flags.pop_next || flags.push_next))
+  if ((flags.pop_next || flags.push_next) && instruction.queue() == Queue::store)
     report([&] {
       return Violation{fmt::format("{} on a store: the store queue has no next queue", flags.pop_next ? "pop_next" : "push_next"),
                        "use pop_prev and push_prev, to and from the compute queue"};

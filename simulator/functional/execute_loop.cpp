@@ -50,7 +50,7 @@ std::string describe(const Step& step) {
 
 }  // namespace
 
-bool Core::uops_defined(const isa::UopLoop& loop) {
+inline bool Core::uops_defined(const isa::UopLoop& loop) {
   if (const auto hole = sram_.defined(isa::Memory::uop).find_undefined(loop.uop_begin, loop.uop_end - 1))
     return fail(fmt::format("micro-op {} is executed, but nothing has written it since reset", *hole), "load it with `load.uop` before");
   return true;
@@ -104,7 +104,7 @@ void Core::define_each(const isa::UopLoop& loop, const Operand& operand) {
 
 // A single step: the micro-op's fields are the indices, and factors do not matter. False: something is wrong, or it is no such
 // instruction, and the general path must look at it.
-bool Core::run_single(const isa::Gemm& gemm) {
+inline bool Core::run_single(const isa::Gemm& gemm) {
   const std::size_t k = gemm.uop_begin;
   const UopView& uops = gemm_arguments_.uops = sram_.uops(k, k + 1);
   if (!sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst] || !sram_.defined(isa::Memory::inp)[*uops.src] ||
@@ -115,7 +115,7 @@ bool Core::run_single(const isa::Gemm& gemm) {
   return true;
 }
 
-bool Core::run_single(const isa::Alu& alu) {
+inline bool Core::run_single(const isa::Alu& alu) {
   const std::size_t k = alu.uop_begin;
   const UopView& uops = alu_arguments_.uops = sram_.uops(k, k + 1);
   if (!alu.use_imm || !sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst]) return false;

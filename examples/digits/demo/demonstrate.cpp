@@ -164,7 +164,7 @@ Result<OnDesign> run_on_design(const Demonstration& demo, const TestSet& test_se
   Stopwatch stopwatch(stages);
   if (const auto model = simulator::find_rtl_model(demo.hardware, false); !model.ok()) {
     if (std::system("command -v verilator >/dev/null 2>&1") != 0) {
-      result.skipped = to_string(model.errors());
+      result.skipped = "Verilator is not installed: ./dev deps installs it, and then ./dev demo runs the design too.";
       return result;
     }
     DOVETAIL_TRY(simulator::build_rtl_model(demo.hardware, {}));

@@ -57,7 +57,7 @@ int run(const std::filesystem::path& output_folder, std::size_t images) {
   digits::print_verdict(demos, *float_correct, stages);
 
   // The design last: making its model takes longer than all before, and the results are there already.
-  fmt::print("Next, the design itself; where there is no model of it yet, Verilator makes one, in some ten seconds.\n\n");
+  fmt::print("Next, the design itself; where there is no model of it yet, Verilator, if it is installed, makes one in some ten seconds.\n\n");
   std::fflush(stdout);
   const auto design = digits::run_on_design(demos.front(), *test_set, kImagesOnDesign);
   if (!design.ok()) return fail(1, design.errors());

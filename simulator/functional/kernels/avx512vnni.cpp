@@ -32,8 +32,9 @@ struct Slice {
 // `block` consecutive trips of the inner loop, beginning with `x`, for one slice and all micro-ops. The trips share their weights, which
 // are loaded once. Destinations stay in registers while micro-ops repeat them, so that a run of them waits for one addition each instead of
 // a store and a load. More than one trip at a time only where the weights do not move from trip to trip and destinations do.
+// Always inlined: a call would pass the slice through memory, at twice the time of a step.
 template <int fixed_groups, bool permute, bool overwrite, int block>
-DOVETAIL_KERNEL_TARGET inline void run_block(const GemmArguments& a, std::size_t y, std::size_t x, Slice slice, __m512i row_of_lane) {
+DOVETAIL_KERNEL_TARGET __attribute__((always_inline)) inline void run_block(const GemmArguments& a, std::size_t y, std::size_t x, Slice slice, __m512i row_of_lane) {
   const std::size_t batch = a.layout.batch, wgt_lanes = a.layout.wgt_lanes(), acc_words = a.layout.acc_words();
   const std::size_t groups = fixed_groups != 0 ? static_cast<std::size_t>(fixed_groups) : a.layout.groups();
   const std::size_t inp_words = groups * batch, wgt_words = groups * wgt_lanes;
@@ -88,16 +89,18 @@ GemmArguments exchange_loops(const GemmArguments& a) {
 
 bool weights_stay(const GemmArguments& a) { return a.wgt_factors.in == 0 && a.dst.in != 0; }
 
-template <int fixed_groups, bool permute, bool overwrite>
-DOVETAIL_KERNEL_TARGET void gemm_kernel(const GemmArguments& arguments) {
-  const TileLayout& tile = arguments.layout;
-  alignas(64) std::int32_t rows[kVectorLanes] = {};
-  if constexpr (permute)
-    for (std::size_t lane = 0; lane < kVectorLanes; ++lane) rows[lane] = static_cast<std::int32_t>(lane / tile.block_out);
-  const __m512i row_of_lane = permute ? _mm512_load_si512(rows) : _mm512_setzero_si512();
-  if (tile.vectors() == 1 && arguments.uops.count == 1 && arguments.iter_out == 1 && arguments.iter_in == 1)
-    return run_block<fixed_groups, permute, overwrite, 1>(arguments, 0, 0, {}, row_of_lane);
+template <bool permute>
+DOVETAIL_KERNEL_TARGET inline __m512i row_of_lane(const TileLayout& tile) {
+  if constexpr (!permute) return _mm512_setzero_si512();
+  alignas(64) std::int32_t rows[kVectorLanes];
+  for (std::size_t lane = 0; lane < kVectorLanes; ++lane) rows[lane] = static_cast<std::int32_t>(lane / tile.block_out);
+  return _mm512_load_si512(rows);
+}
 
+template <int fixed_groups, bool permute, bool overwrite>
+DOVETAIL_KERNEL_TARGET __attribute__((noinline)) void run_loops(const GemmArguments& arguments) {
+  const TileLayout& tile = arguments.layout;
+  const __m512i rows = row_of_lane<permute>(tile);
   const bool exchange = !overwrite && !weights_stay(arguments) && weights_stay(exchange_loops(arguments));
   const GemmArguments a = exchange ? exchange_loops(arguments) : arguments;
   const bool blocks = !overwrite && weights_stay(a);
@@ -107,11 +110,19 @@ DOVETAIL_KERNEL_TARGET void gemm_kernel(const GemmArguments& arguments) {
       const Slice slice{.acc = lane, .row = lane / tile.block_out, .wgt = permute ? 0 : lane % tile.block_out};
       std::size_t x = 0;
       if (blocks) {
-        for (; x + 8 <= a.iter_in; x += 8) run_block<fixed_groups, permute, overwrite, 8>(a, y, x, slice, row_of_lane);
-        for (; x + 2 <= a.iter_in; x += 2) run_block<fixed_groups, permute, overwrite, 2>(a, y, x, slice, row_of_lane);
+        for (; x + 8 <= a.iter_in; x += 8) run_block<fixed_groups, permute, overwrite, 8>(a, y, x, slice, rows);
+        for (; x + 2 <= a.iter_in; x += 2) run_block<fixed_groups, permute, overwrite, 2>(a, y, x, slice, rows);
       }
-      for (; x < a.iter_in; ++x) run_block<fixed_groups, permute, overwrite, 1>(a, y, x, slice, row_of_lane);
+      for (; x < a.iter_in; ++x) run_block<fixed_groups, permute, overwrite, 1>(a, y, x, slice, rows);
     }
+}
+
+// A single step goes past what the loops set up.
+template <int fixed_groups, bool permute, bool overwrite>
+DOVETAIL_KERNEL_TARGET void gemm_kernel(const GemmArguments& a) {
+  if (a.uops.count == 1 && a.iter_out == 1 && a.iter_in == 1 && a.layout.vectors() == 1)
+    return run_block<fixed_groups, permute, overwrite, 1>(a, 0, 0, {}, row_of_lane<permute>(a.layout));
+  run_loops<fixed_groups, permute, overwrite>(a);
 }
 
 template <bool overwrite>

@@ -81,12 +81,11 @@ void walk(std::uint64_t seed, const Case& start, int steps, bool reductions_comm
   }
 }
 
-}  // namespace
-
-TEST_CASE("random steps on chains of tensor expressions keep their values") {
+// Two tests share the programs: every primitive is accepted and refused often enough to tell something.
+void walk_chains(std::uint64_t half) {
   Counts counts;
   const auto programs = static_cast<std::uint64_t>(9000 * scale());
-  for (std::uint64_t seed = first_seed(); seed < first_seed() + programs; ++seed) {
+  for (std::uint64_t seed = first_seed() + half; seed < first_seed() + programs; seed += 2) {
     // Floating values are small integers: their sums are exact in any order.
     auto chain = ChainGenerator(seed, seed % 3 == 0 ? DType::float32 : DType::int32).generate();
     walk(seed, {std::move(chain.program), std::move(chain.arguments)}, 24, true, counts);
@@ -100,10 +99,15 @@ TEST_CASE("random steps on chains of tensor expressions keep their values") {
   INFO(table);
   for (const Primitive& primitive : all_primitives()) {
     INFO(primitive.name);
-    CHECK(counts[std::string(primitive.name)].accepted >= 1000 * scale());
-    CHECK(counts[std::string(primitive.name)].refused >= 100 * scale());
+    CHECK(counts[std::string(primitive.name)].accepted >= 500 * scale());
+    CHECK(counts[std::string(primitive.name)].refused >= 50 * scale());
   }
 }
+
+}  // namespace
+
+TEST_CASE("random steps on chains of tensor expressions keep their values, even seeds") { walk_chains(0); }
+TEST_CASE("random steps on chains of tensor expressions keep their values, odd seeds") { walk_chains(1); }
 
 TEST_CASE("random steps on random loop programs keep their values") {
   Counts counts;
