@@ -44,11 +44,13 @@ class Core {
   bool run(const isa::Gemm& gemm, Dram& dram, Counters& counters);
   bool run(const isa::Alu& alu, Dram& dram, Counters& counters);
   bool run(const isa::Finish&, Dram&, Counters&) { return true; }
+  bool run_single(const isa::Gemm& gemm);
+  bool run_single(const isa::Alu& alu);
+  bool run_loops(const isa::Gemm& gemm, Counters& counters);
+  bool run_loops(const isa::Alu& alu, Counters& counters);
 
   // Checks, each with its fault.
   bool dram_range_fits(const isa::Transfer& transfer, const Dram& dram, const char* action);
-  bool run_single(const isa::Gemm& gemm);
-  bool run_single(const isa::Alu& alu);
   bool uops_defined(const isa::UopLoop& loop);
   bool in_range(const isa::UopLoop& loop, const Operand& operand);
   bool is_defined(const isa::UopLoop& loop, const Operand& operand);

@@ -14,6 +14,9 @@ namespace dovetail::simulator {
 namespace {
 
 using isa::semantics::element_index;
+using isa::semantics::GemmMode;
+
+bool is_single_step(const isa::UopLoop& loop) { return loop.uop_begin + 1 == loop.uop_end && loop.iter_out == 1 && loop.iter_in == 1; }
 
 std::uint64_t steps_of(const isa::UopLoop& loop) {
   return loop.uop_begin < loop.uop_end ? std::uint64_t{loop.iter_out} * loop.iter_in * (loop.uop_end - loop.uop_begin) : 0;
@@ -105,6 +108,7 @@ void Core::define_each(const isa::UopLoop& loop, const Operand& operand) {
 // A single step: the micro-op's fields are the indices, and factors do not matter. False: something is wrong, or it is no such
 // instruction, and the general path must look at it.
 inline bool Core::run_single(const isa::Gemm& gemm) {
+  if (!is_single_step(gemm) || isa::semantics::gemm_mode(gemm) != GemmMode::accumulate) return false;
   const std::size_t k = gemm.uop_begin;
   const UopView& uops = gemm_arguments_.uops = sram_.uops(k, k + 1);
   if (!sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst] || !sram_.defined(isa::Memory::inp)[*uops.src] ||
@@ -116,9 +120,10 @@ inline bool Core::run_single(const isa::Gemm& gemm) {
 }
 
 inline bool Core::run_single(const isa::Alu& alu) {
+  if (!is_single_step(alu) || !alu.use_imm) return false;
   const std::size_t k = alu.uop_begin;
   const UopView& uops = alu_arguments_.uops = sram_.uops(k, k + 1);
-  if (!alu.use_imm || !sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst]) return false;
+  if (!sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst]) return false;
   alu_arguments_.iter_out = alu_arguments_.iter_in = 1;
   alu_arguments_.imm = alu.imm;
   kernels_.alu_immediate[static_cast<std::size_t>(alu.op)](alu_arguments_);
@@ -126,14 +131,15 @@ inline bool Core::run_single(const isa::Alu& alu) {
 }
 
 bool Core::run(const isa::Gemm& gemm, Dram&, Counters& counters) {
-  using isa::semantics::GemmMode;
+  if (!run_single(gemm)) return run_loops(gemm, counters);
+  ++counters.gemm_uops;
+  counters.macs += macs_per_uop_;
+  return true;
+}
+
+bool Core::run_loops(const isa::Gemm& gemm, Counters& counters) {
   const std::uint64_t steps = steps_of(gemm);
   const GemmMode mode = isa::semantics::gemm_mode(gemm);
-  if (steps == 1 && mode == GemmMode::accumulate && run_single(gemm)) {
-    ++counters.gemm_uops;
-    counters.macs += macs_per_uop_;
-    return true;
-  }
   if (steps == 0) return true;
   if (!uops_defined(gemm)) return false;
   const UopView uops = sram_.uops(gemm.uop_begin, gemm.uop_end);
@@ -177,14 +183,17 @@ bool Core::run(const isa::Gemm& gemm, Dram&, Counters& counters) {
 }
 
 bool Core::run(const isa::Alu& alu, Dram&, Counters& counters) {
-  const std::uint64_t steps = steps_of(alu);
   const auto op = static_cast<std::size_t>(alu.op);
   DOVETAIL_CHECK(op < kAluOps, "no instruction decodes to ALU operation " + std::to_string(op));
-  if (steps == 1 && run_single(alu)) {
-    ++counters.alu_uops;
-    ++counters.alu_uops_by_op[op];
-    return true;
-  }
+  if (!run_single(alu)) return run_loops(alu, counters);
+  ++counters.alu_uops;
+  ++counters.alu_uops_by_op[op];
+  return true;
+}
+
+bool Core::run_loops(const isa::Alu& alu, Counters& counters) {
+  const std::uint64_t steps = steps_of(alu);
+  const auto op = static_cast<std::size_t>(alu.op);
   if (steps == 0) return true;
   if (!uops_defined(alu)) return false;
   const UopView uops = sram_.uops(alu.uop_begin, alu.uop_end);
