@@ -1,5 +1,7 @@
 #include "cli/options.h"
 
+#include <cstdio>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
@@ -93,6 +95,10 @@ Exit run_command_line(int argument_count, const char* const* arguments) {
     declared.back().command->declare(options);
   }
 
+  if (argument_count <= 1) {  // whoever types no more wants to know what there is
+    std::fputs(app.help().c_str(), stderr);
+    return Exit::bad_input;
+  }
   const auto chosen = [&]() -> const Declared* {
     for (const Declared& entry : declared)
       if (entry.app->parsed()) return &entry;

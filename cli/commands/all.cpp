@@ -15,7 +15,7 @@ std::span<const CommandRow> all_commands() {
       {"asm", "assemble text into a raw program", make_asm},
       {"disasm", "print a raw program as assembly text", make_disasm},
       {"isa", "print the instruction set as documentation or as constants", make_isa},
-      {"hw", "list and show hardware configurations", make_hw},
+      {"hw", "list and show hardware configurations, and what they take of a chip", make_hw},
       {"rtl", "build the Verilated model of a hardware configuration", make_rtl},
       {"zoo", "write a known topology with pseudo-random weights as an ONNX model", make_zoo},
       {"inspect", "tell what a file holds: bundle, model, array, configuration, report, program", make_inspect},

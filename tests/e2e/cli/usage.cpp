@@ -12,7 +12,7 @@ using test::Finished;
 
 namespace {
 const std::vector<std::string> kCommands{"compile", "run", "simulate", "check",   "asm",
-                                         "disasm",  "isa", "hw",       "zoo",   "inspect", "doctor", "profile", "trace"};
+                                         "disasm",  "isa", "hw",       "zoo",   "inspect", "doctor", "profile", "trace", "rtl"};
 }
 
 TEST_CASE("every command's help ends with an example and exit code 0") {
@@ -26,9 +26,15 @@ TEST_CASE("every command's help ends with an example and exit code 0") {
   }
 }
 
+TEST_CASE("without a command, dovetail tells what there is") {
+  const Finished bare = test::dovetail({});
+  CHECK(bare.exit == 2);
+  CHECK(bare.out.empty());
+  for (const std::string& command : kCommands) CHECK_THAT(bare.error, ContainsSubstring("  " + command + " "));
+}
+
 TEST_CASE("bad usage is exit code 2 and one paragraph") {
-  const std::vector<std::vector<std::string>> lines{{},
-                                                    {"fly"},
+  const std::vector<std::vector<std::string>> lines{{"fly"},
                                                     {"--fly"},
                                                     {"isa"},
                                                     {"isa", "--format", "pdf"},
@@ -64,7 +70,7 @@ TEST_CASE("bad usage is exit code 2 and one paragraph") {
                                                     {"trace", "missing.json"}};
   for (const auto& line : lines) {
     const Finished refused = test::dovetail(line);
-    INFO((line.empty() ? "no argument" : line.back()));
+    INFO(line.back());
     CHECK(refused.exit == 2);
     CHECK_THAT(refused.error, ContainsSubstring("error: ") && ContainsSubstring("Hint: "));
     CHECK(std::count(refused.error.begin(), refused.error.end(), '\n') == 1);
