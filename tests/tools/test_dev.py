@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""./dev: the package list under DOVETAIL_NO_INSTALL=1, and the comparison of generated files."""
+"""./dev: the package list under DOVETAIL_NO_INSTALL=1, the comparison of generated files, and the formatting of changed lines."""
 
 import os
 import pathlib
@@ -44,6 +44,24 @@ class Dev(unittest.TestCase):
         status, text = self.deps("build no-such-y no-such-y y", "test no-such-x no-such-x x")
         self.assertEqual(status, 2)
         self.assertIn("cannot go on without: no-such-y", text)
+
+    @unittest.skipUnless(shutil.which("git-clang-format") and shutil.which("dpkg-query"), "no git-clang-format")
+    def test_fmt_leaves_lines_alone_that_have_not_changed(self):
+        def git(*arguments):
+            subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@y", *arguments], cwd=self.root, check=True, capture_output=True)
+
+        (self.root / "packages.txt").write_text("build bash bash shell\n")
+        shutil.copy(SOURCE / ".clang-format", self.root)
+        (self.root / "a.h").write_text("int  table;\nint b;\nint c;\n")
+        git("init", "-q"), git("add", "."), git("commit", "-q", "-m", "first")
+        self.assertEqual(self.run_dev("fmt", "--check"), (0, ""))
+        (self.root / "a.h").write_text("int  table;\nint b;\nint  c;\n")
+        status, text = self.run_dev("fmt", "--check")
+        self.assertEqual(status, 1)
+        self.assertIn("-int  c;\n+int c;", text)
+        self.assertEqual(self.run_dev("fmt"), (0, ""))
+        self.assertEqual((self.root / "a.h").read_text(), "int  table;\nint b;\nint c;\n")
+        self.assertEqual(self.run_dev("fmt", "--check", "no-such-commit")[0], 2)
 
     def fake_cli(self, text):
         cli = self.root / "cli"

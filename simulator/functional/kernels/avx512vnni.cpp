@@ -34,7 +34,8 @@ struct Slice {
 // a store and a load. More than one trip at a time only where the weights do not move from trip to trip and destinations do.
 // Always inlined: a call would pass the slice through memory, at twice the time of a step.
 template <int fixed_groups, bool permute, bool overwrite, int block>
-DOVETAIL_KERNEL_TARGET __attribute__((always_inline)) inline void run_block(const GemmArguments& a, std::size_t y, std::size_t x, Slice slice, __m512i row_of_lane) {
+DOVETAIL_KERNEL_TARGET __attribute__((always_inline)) inline void run_block(const GemmArguments& a, std::size_t y, std::size_t x, Slice slice,
+                                                                            __m512i row_of_lane) {
   const std::size_t batch = a.layout.batch, wgt_lanes = a.layout.wgt_lanes(), acc_words = a.layout.acc_words();
   const std::size_t groups = fixed_groups != 0 ? static_cast<std::size_t>(fixed_groups) : a.layout.groups();
   const std::size_t inp_words = groups * batch, wgt_words = groups * wgt_lanes;
