@@ -22,6 +22,15 @@ std::string host_text(const CompiledModel& model) {
   return text;
 }
 
+std::string check_text(const ReferenceCheck& check) {
+  const std::string rest = check.compared < check.graph_tensors ? " (the rest never leaves a kernel)" : "";
+  std::string verdict = fmt::format("{} differ", check.different);
+  if (check.different == 0) verdict = "all equal";
+  if (check.different == 0 && check.float_tolerance > 0) verdict += fmt::format(" (floats to {:g} of a tensor's largest)", check.float_tolerance);
+  return fmt::format("check         {} of {} tensors of the integer graph{}, {} elements, against its evaluation node by node: {}\n", check.compared,
+                     check.graph_tensors, rest, with_separators(check.elements), verdict);
+}
+
 }  // namespace
 
 std::string run_text(const RunFacts& facts) {
@@ -44,11 +53,7 @@ std::string run_text(const RunFacts& facts) {
     if (facts.timed.size() > 1) text += fmt::format("\nstep          {}\n", program.name);
     text += timing_text(program, facts.memory);
   }
-  if (facts.check)
-    text += fmt::format(
-        "check         {} of {} tensors of the integer graph, {} elements, against its evaluation node by node: {}\n",
-        facts.check->compared, facts.check->graph_tensors, with_separators(facts.check->elements),
-        facts.check->different == 0 ? facts.check->float_tolerance > 0 ? fmt::format("all equal (floats to {:g} of a tensor's largest)", facts.check->float_tolerance) : "all equal" : fmt::format("{} differ", facts.check->different));
+  if (facts.check) text += check_text(*facts.check);
   for (const auto& [name, array] : facts.run->outputs)
     text += fmt::format("output        {}: {}: {}\n", name, type_text(array.dtype(), array.shape()), preview(array));
   return text;
