@@ -15,7 +15,7 @@
 #include "cli/arguments.h"
 #include "cli/program_file.h"
 #include "cli/text.h"
-#include "compiler/combine_shapes.h"
+#include "compiler/assemble/combine_shapes.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cpu/jit.h"
 

@@ -8,8 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "cli/text.h"
-#include "compiler/layout.h"
-#include "compiler/reference.h"
+#include "compiler/layout/layout.h"
+#include "compiler/reference/reference.h"
 
 namespace dovetail::cli {
 

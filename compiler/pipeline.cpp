@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "compiler/assemble.h"
-#include "compiler/choose_layouts.h"
+#include "compiler/assemble/assemble.h"
+#include "compiler/layout/choose_layouts.h"
 #include "compiler/ops/op.h"
-#include "compiler/partition.h"
+#include "compiler/partition/partition.h"
 #include "compiler/passes/eliminate_common_subexpressions.h"
 #include "compiler/passes/eliminate_dead_nodes.h"
 #include "compiler/passes/eliminate_identities.h"

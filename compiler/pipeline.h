@@ -13,7 +13,7 @@
 #include "bundle/bundle.h"
 #include "compiler/graph/graph.h"
 #include "compiler/import/onnx.h"
-#include "compiler/partition.h"
+#include "compiler/partition/partition.h"
 #include "compiler/passes/pass.h"
 #include "compiler/report.h"
 #include "compiler/target/target.h"

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/json.h"
-#include "compiler/bundle_builder.h"
+#include "compiler/assemble/bundle_builder.h"
 #include "compiler/graph/graph.h"
-#include "compiler/partition.h"
+#include "compiler/partition/partition.h"
 
 namespace dovetail {
 

@@ -16,7 +16,7 @@
 #include "bench/cpu/ours.h"
 #include "bench/cpu/peers.h"
 #include "bench/cpu/timing.h"
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 #include "compiler/zoo/weights.h"
 #include "compiler/zoo/zoo.h"
 #include "runtime/peak.h"

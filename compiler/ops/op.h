@@ -13,7 +13,7 @@
 
 namespace dovetail::ops {
 
-// How an operator may be fused (compiler/passes/fuse).
+// How an operator may be fused (compiler/fuse).
 enum class Category : std::uint8_t {
   injective,            // each output element reads at most one element of each input: elementwise, broadcast, reshape, transpose, pad
   reduction,            // a commutative reduction over axes of its input

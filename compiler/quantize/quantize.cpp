@@ -10,7 +10,7 @@
 #include "compiler/passes/eliminate_identities.h"
 #include "compiler/passes/fold_batch_norm.h"
 #include "compiler/passes/fold_constants.h"
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 
 namespace dovetail::quantize {
 namespace {

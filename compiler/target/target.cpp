@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "compiler/layout.h"
+#include "compiler/layout/layout.h"
 #include "compiler/ops/op.h"
 #include "compiler/target/cpu/operations.h"
 

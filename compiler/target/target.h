@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "compiler/bundle_builder.h"
+#include "compiler/assemble/bundle_builder.h"
 #include "compiler/graph/graph.h"
-#include "compiler/pattern.h"
+#include "compiler/partition/pattern.h"
 
 namespace dovetail {
 
@@ -56,7 +56,7 @@ struct GraphRegion {
   std::vector<graph::NodeId> nodes() const;
 };
 
-// Layouts (compiler/layout.h) by value; a value without one lies as the model has it.
+// Layouts (compiler/layout/layout.h) by value; a value without one lies as the model has it.
 using Layouts = std::map<graph::ValueId, std::string>;
 
 // Operands of a kernel that lie alike, in whichever of some layouts is chosen for them.

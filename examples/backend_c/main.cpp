@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "compiler/pipeline.h"
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 #include "examples/backend_c/backend_c.h"
 #include "runtime/executor.h"
 

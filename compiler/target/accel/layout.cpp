@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/layout.h"
+#include "compiler/layout/layout.h"
 
 namespace dovetail::accel {
 

@@ -38,7 +38,7 @@ struct TensorLayout {
 
   // Index map (schedule/index_map.h) from the program shape to elements of `element_block` channels: the last two dimensions are one element.
   std::string index_map(std::int64_t element_block) const;
-  // The whole as a layout of the value (compiler/layout.h).
+  // The whole as a layout of the value (compiler/layout/layout.h).
   std::string text() const;
 };
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/plan_memory.h"
+#include "compiler/assemble/plan_memory.h"
 #include "compiler/schedule/index_map.h"
 #include "compiler/target/accel/intrinsics.h"
 #include "compiler/target/accel/lower.h"

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "bundle/bundle.h"
-#include "compiler/bundle_builder.h"
+#include "compiler/assemble/bundle_builder.h"
 #include "compiler/graph/graph.h"
 #include "compiler/target/accel/select.h"
 #include "compiler/target/target.h"

@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "compiler/fuse.h"
-#include "compiler/layout.h"
+#include "compiler/fuse/fuse.h"
+#include "compiler/layout/layout.h"
 #include "compiler/ops/op.h"
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/cost.h"

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "compiler/fuse.h"
+#include "compiler/fuse/fuse.h"
 #include "compiler/ops/op.h"
 #include "compiler/target/cpu/cost.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "bundle/bundle.h"
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 #include "isa/text.h"
 #include "isa/verify.h"
 #include "runtime/executor.h"

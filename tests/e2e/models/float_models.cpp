@@ -5,7 +5,7 @@
 #include "compiler/import/onnx.h"
 #include "compiler/passes/fold_constants.h"
 #include "compiler/pipeline.h"
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 #include "runtime/executor.h"
 #include "tests/e2e/models/sample.h"
 

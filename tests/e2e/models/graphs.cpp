@@ -8,7 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/file.h"
-#include "compiler/fuse.h"
+#include "compiler/fuse/fuse.h"
 #include "compiler/import/onnx.h"
 #include "compiler/ops/op.h"
 #include "compiler/pipeline.h"

@@ -10,7 +10,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/passes/lower_qdq.h"
 #include "compiler/pipeline.h"
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 #include "runtime/executor.h"
 #include "tests/e2e/models/sample.h"
 #include "tests/e2e/models/tflite_arithmetic.h"

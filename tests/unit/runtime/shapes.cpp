@@ -1,7 +1,7 @@
 // One bundle with programs for several shapes.
 #include <fmt/format.h>
 
-#include "compiler/combine_shapes.h"
+#include "compiler/assemble/combine_shapes.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"
 #include "tests/unit/bundle/sample.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/fuse.h"
+#include "compiler/fuse/fuse.h"
 #include "compiler/schedule/nest.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/cpu/cpu.h"

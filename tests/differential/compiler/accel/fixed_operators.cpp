@@ -3,7 +3,7 @@
 
 #include "compiler/ops/op.h"
 #include "compiler/pipeline.h"
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "compiler/pipeline.h"
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"
 #include "tests/property/compiler/random_int8_graph.h"

@@ -5,7 +5,7 @@
 
 #include "base/processor.h"
 #include "compiler/pipeline.h"
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 #include "compiler/target/cpu/cpu.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "compiler/pipeline.h"
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"
 #include "tests/property/compiler/random_int8_graph.h"

@@ -1,5 +1,5 @@
 // Operators that take scales as inputs, as import hands them on: ONNX's QOperator forms and those of com.microsoft.
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 #include "tests/catch.h"
 #include "tests/unit/compiler/import/onnx_writer.h"
 

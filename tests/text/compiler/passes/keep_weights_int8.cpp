@@ -1,7 +1,7 @@
 // Products of float activations by quantised weights: which read bytes, and why others do not.
 #include "compiler/passes/keep_weights_int8.h"
 
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 #include "compiler/zoo/weights.h"
 #include "tests/catch.h"
 #include "tests/text/compiler/passes/make_graph.h"

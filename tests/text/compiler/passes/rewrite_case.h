@@ -13,7 +13,7 @@
 #include "compiler/graph/parse.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/pass.h"
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 #include "tests/catch.h"
 
 namespace dovetail::test {

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "tests/unit/compiler/ops/case.h"
 #include "compiler/import/onnx.h"
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 #include "tests/skip.h"
 
 namespace dovetail::ops {

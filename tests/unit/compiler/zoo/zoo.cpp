@@ -5,7 +5,7 @@
 
 #include "compiler/export/onnx.h"
 #include "compiler/import/onnx.h"
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 #include "compiler/zoo/weights.h"
 #include "tests/catch.h"
 

@@ -1,5 +1,5 @@
 // Patterns as tables write them: what they match, what they cover, and what they say where they do not match.
-#include "compiler/pattern.h"
+#include "compiler/partition/pattern.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "compiler/combine_shapes.h"
+#include "compiler/assemble/combine_shapes.h"
 
 #include <algorithm>
 #include <map>

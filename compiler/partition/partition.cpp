@@ -1,4 +1,4 @@
-#include "compiler/partition.h"
+#include "compiler/partition/partition.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "compiler/group_convex.h"
+#include "compiler/partition/group_convex.h"
 
 namespace dovetail {
 

@@ -1,4 +1,4 @@
-#include "compiler/layout.h"
+#include "compiler/layout/layout.h"
 
 #include <algorithm>
 #include <random>

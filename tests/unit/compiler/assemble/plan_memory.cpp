@@ -1,4 +1,4 @@
-#include "compiler/plan_memory.h"
+#include "compiler/assemble/plan_memory.h"
 
 #include <random>
 

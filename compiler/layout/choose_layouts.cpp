@@ -1,4 +1,4 @@
-#include "compiler/choose_layouts.h"
+#include "compiler/layout/choose_layouts.h"
 
 #include <algorithm>
 #include <map>
@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "compiler/layout.h"
-#include "compiler/layout_problem.h"
+#include "compiler/layout/layout.h"
+#include "compiler/layout/layout_problem.h"
 
 namespace dovetail {
 

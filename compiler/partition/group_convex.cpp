@@ -1,4 +1,4 @@
-#include "compiler/group_convex.h"
+#include "compiler/partition/group_convex.h"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "compiler/fuse.h"
+#include "compiler/fuse/fuse.h"
 
 #include <algorithm>
 #include <map>

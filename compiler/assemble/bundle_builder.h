@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "compiler/graph/graph.h"
-#include "compiler/plan_memory.h"
+#include "compiler/assemble/plan_memory.h"
 #include "compiler/target/cpu/library.h"
 #include "isa/config.h"
 #include "loops/ir.h"
@@ -46,7 +46,7 @@ struct DeviceSpace {
 
 struct ChosenLayouts;  // compiler/target/target.h
 
-// Layouts: compiler/layout.h.
+// Layouts: compiler/layout/layout.h.
 class BundleBuilder {
  public:
   // `processor`: for which host programs become machine code; without one they are interpreted. Both references outlive the builder.

@@ -1,4 +1,4 @@
-#include "compiler/pattern.h"
+#include "compiler/partition/pattern.h"
 
 #include <algorithm>
 #include <cctype>

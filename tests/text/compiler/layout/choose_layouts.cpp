@@ -1,5 +1,5 @@
 // choose_layouts: graph in, layouts and copies out.
-#include "compiler/choose_layouts.h"
+#include "compiler/layout/choose_layouts.h"
 
 #include "compiler/graph/parse.h"
 #include "compiler/target/all.h"

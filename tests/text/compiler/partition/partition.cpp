@@ -1,5 +1,5 @@
 // The partition: graph in, placement out. Targets here are tables alone; nothing is generated.
-#include "compiler/partition.h"
+#include "compiler/partition/partition.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "compiler/layout_problem.h"
+#include "compiler/layout/layout_problem.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "compiler/min_cut.h"
+#include "compiler/layout/min_cut.h"
 
 namespace dovetail {
 

@@ -1,5 +1,5 @@
 // Which nodes become one kernel, and why others do not.
-#include "compiler/fuse.h"
+#include "compiler/fuse/fuse.h"
 
 #include <fmt/ranges.h>
 

@@ -1,4 +1,4 @@
-#include "compiler/bundle_builder.h"
+#include "compiler/assemble/bundle_builder.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "compiler/layout.h"
+#include "compiler/layout/layout.h"
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/intrinsics.h"
 #include "compiler/target/cpu/operations.h"

@@ -1,5 +1,5 @@
 // Which layout everything takes, as a problem of its own: variables that choose among the layouts they know, values that travel between them, and a
-// cost for each value that must be copied from one layout to another. compiler/choose_layouts poses it for a graph.
+// cost for each value that must be copied from one layout to another. compiler/layout/choose_layouts poses it for a graph.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 
 #include "tests/catch.h"
 #include "tests/text/compiler/passes/make_graph.h"

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "compiler/graph/graph.h"
-#include "compiler/partition.h"
+#include "compiler/partition/partition.h"
 #include "compiler/target/target.h"
 
 namespace dovetail {

@@ -1,8 +1,8 @@
-#include "compiler/layout_problem.h"
+#include "compiler/layout/layout_problem.h"
 
 #include <random>
 
-#include "compiler/min_cut.h"
+#include "compiler/layout/min_cut.h"
 #include "tests/catch.h"
 
 using namespace dovetail;

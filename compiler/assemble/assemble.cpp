@@ -1,4 +1,4 @@
-#include "compiler/assemble.h"
+#include "compiler/assemble/assemble.h"
 
 namespace dovetail {
 

@@ -1,5 +1,5 @@
 // Regions against a brute-force check on random graphs: convex, in an order that runs, and maximal.
-#include "compiler/group_convex.h"
+#include "compiler/partition/group_convex.h"
 
 #include <algorithm>
 #include <random>

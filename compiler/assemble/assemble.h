@@ -4,10 +4,10 @@
 #include <optional>
 
 #include "base/result.h"
-#include "compiler/bundle_builder.h"
-#include "compiler/choose_layouts.h"
+#include "compiler/assemble/bundle_builder.h"
+#include "compiler/layout/choose_layouts.h"
 #include "compiler/graph/graph.h"
-#include "compiler/partition.h"
+#include "compiler/partition/partition.h"
 #include "compiler/target/cpu/cpu.h"
 
 namespace dovetail {

@@ -1,4 +1,4 @@
-#include "compiler/min_cut.h"
+#include "compiler/layout/min_cut.h"
 
 #include <algorithm>
 #include <queue>

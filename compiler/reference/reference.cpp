@@ -1,4 +1,4 @@
-#include "compiler/reference.h"
+#include "compiler/reference/reference.h"
 
 #include <optional>
 #include <set>
