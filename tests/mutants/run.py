@@ -34,14 +34,16 @@ class Broken(Exception):
 
 
 def replaced_once(path, old, new):
-    """The file's text with `old` replaced, which must occur exactly once and within one line."""
+    """The file's text with `old` replaced, which must occur exactly once; how its words are spaced and broken into lines does not matter."""
     try:
         text = path.read_text()
     except FileNotFoundError:
         raise Broken(f"there is no {path.relative_to(SOURCE)}") from None
-    if (count := text.count(old)) != 1:
-        raise Broken(f"{path.relative_to(SOURCE)} has the snippet `{old}` {count} times, not once")
-    return text.replace(old, new)
+    snippet = re.compile(r"\s*".join(map(re.escape, re.findall(r"\w+|[^\w\s]", old))))
+    places = list(snippet.finditer(text))
+    if len(places) != 1:
+        raise Broken(f"{path.relative_to(SOURCE)} has the snippet `{old}` {len(places)} times, not once")
+    return text[:places[0].start()] + new + text[places[0].end():]
 
 
 class Unit(typing.NamedTuple):
