@@ -1,4 +1,5 @@
-// Internal invariants. A broken one is our bug, not the user's mistake: it throws InternalError and never returns a wrong value.
+// Internal invariants. A broken one is our bug, not the user's mistake: it throws InternalError and never returns a
+// wrong value.
 #pragma once
 
 #include <stdexcept>
@@ -16,8 +17,8 @@ class InternalError : public std::logic_error {
 }  // namespace dovetail
 
 // DOVETAIL_CHECK(condition, "detail with the values at hand"). `detail` is evaluated only on failure.
-#define DOVETAIL_CHECK(condition, detail)                                              \
-  do {                                                                                 \
-    if (!(condition)) [[unlikely]]                                                     \
-      ::dovetail::throw_internal_error(__FILE__, __LINE__, #condition, (detail));      \
+#define DOVETAIL_CHECK(condition, detail)                                         \
+  do {                                                                            \
+    if (!(condition)) [[unlikely]]                                                \
+      ::dovetail::throw_internal_error(__FILE__, __LINE__, #condition, (detail)); \
   } while (false)

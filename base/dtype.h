@@ -8,19 +8,21 @@
 
 namespace dovetail {
 
+// clang-format off
 enum class DType : std::uint8_t {
   int8, uint8, int16, uint16, int32, uint32, int64, uint64, float16, bfloat16, float32, float64, boolean
 };
+// clang-format on
 
 enum class DTypeKind : std::uint8_t { signed_integer, unsigned_integer, floating, boolean };
 
 struct DTypeInfo {
   DType dtype;
-  std::string_view name;        // the name in every printed IR and on the command line
+  std::string_view name;  // the name in every printed IR and on the command line
   int bytes;
   DTypeKind kind;
-  std::string_view npy_descr;   // empty: numpy has no such type
-  int onnx;                     // TensorProto.DataType
+  std::string_view npy_descr;  // empty: numpy has no such type
+  int onnx;                    // TensorProto.DataType
 };
 
 inline constexpr std::array<DTypeInfo, 13> kDTypes{{
@@ -65,6 +67,7 @@ constexpr std::optional<DType> dtype_from_npy(std::string_view descr) {
 }
 
 // dtype_of<T>: the DType of a C++ element type.
+// clang-format off
 template <typename T> struct DTypeOf;
 template <> struct DTypeOf<std::int8_t> { static constexpr DType value = DType::int8; };
 template <> struct DTypeOf<std::uint8_t> { static constexpr DType value = DType::uint8; };
@@ -78,11 +81,14 @@ template <> struct DTypeOf<float> { static constexpr DType value = DType::float3
 template <> struct DTypeOf<double> { static constexpr DType value = DType::float64; };
 template <> struct DTypeOf<bool> { static constexpr DType value = DType::boolean; };
 template <typename T> inline constexpr DType dtype_of = DTypeOf<T>::value;
+// clang-format on
 
-static_assert([] {
-  for (std::size_t i = 0; i < kDTypes.size(); ++i)
-    if (static_cast<std::size_t>(kDTypes[i].dtype) != i) return false;
-  return true;
-}(), "kDTypes is indexed by DType");
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kDTypes.size(); ++i)
+        if (static_cast<std::size_t>(kDTypes[i].dtype) != i) return false;
+      return true;
+    }(),
+    "kDTypes is indexed by DType");
 
 }  // namespace dovetail

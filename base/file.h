@@ -13,7 +13,8 @@
 namespace dovetail {
 
 // Errors: missing, a directory, unreadable, or larger than `limit_bytes`.
-Result<std::vector<std::byte>> read_file(const std::filesystem::path& path, std::size_t limit_bytes = std::size_t{1} << 34);
+Result<std::vector<std::byte>> read_file(const std::filesystem::path& path,
+                                         std::size_t limit_bytes = std::size_t{1} << 34);
 Result<std::string> read_text_file(const std::filesystem::path& path, std::size_t limit_bytes = std::size_t{1} << 30);
 
 // Writes to a temporary beside `path` and renames it, so that a failure loses nothing. Creates missing parent folders.

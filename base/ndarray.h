@@ -37,7 +37,8 @@ class NdArray {
  public:
   NdArray() : NdArray(DType::float32, {0}) {}
   NdArray(DType dtype, Shape shape);  // zero-filled
-  NdArray(DType dtype, Shape shape, std::span<const std::byte> bytes);  // a copy; precondition: bytes.size() == count * size
+  NdArray(DType dtype, Shape shape,
+          std::span<const std::byte> bytes);  // a copy; precondition: bytes.size() == count * size
 
   template <typename T>
   static NdArray from(Shape shape, const std::vector<T>& values) {
@@ -47,7 +48,9 @@ class NdArray {
     return array;
   }
   template <typename T>
-  static NdArray scalar(T value) { return from<T>({}, {value}); }
+  static NdArray scalar(T value) {
+    return from<T>({}, {value});
+  }
 
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
@@ -69,15 +72,17 @@ class NdArray {
     return {reinterpret_cast<const T*>(bytes_.data()), static_cast<std::size_t>(count_)};
   }
 
-  // Element `index` (row-major) as a number of another kind: exact where the target can hold it. float16 and bfloat16 are decoded.
+  // Element `index` (row-major) as a number of another kind: exact where the target can hold it. float16 and bfloat16
+  // are decoded.
   double as_double(std::int64_t index) const;
   std::int64_t as_int64(std::int64_t index) const;
-  // Stores a number with C++ conversion rules of the element type; float16/bfloat16 round to nearest even, once. Where C++ leaves the
-  // result undefined, a real number outside an integer's range, it is the nearest value of that range, and 0 for NaN (as_int64 too).
+  // Stores a number with C++ conversion rules of the element type; float16/bfloat16 round to nearest even, once. Where
+  // C++ leaves the result undefined, a real number outside an integer's range, it is the nearest value of that range,
+  // and 0 for NaN (as_int64 too).
   void set_double(std::int64_t index, double value);
   void set_int64(std::int64_t index, std::int64_t value);
 
-  NdArray reshaped(Shape shape) const;  // precondition: equal element count
+  NdArray reshaped(Shape shape) const;                    // precondition: equal element count
   bool operator==(const NdArray& other) const = default;  // dtype, shape and bytes
 
  private:

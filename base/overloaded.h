@@ -3,7 +3,11 @@
 
 namespace dovetail {
 
-template <typename... Fs> struct Overloaded : Fs... { using Fs::operator()...; };
-template <typename... Fs> Overloaded(Fs...) -> Overloaded<Fs...>;
+template <typename... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+template <typename... Fs>
+Overloaded(Fs...) -> Overloaded<Fs...>;
 
 }  // namespace dovetail

@@ -1,4 +1,5 @@
-// Classes of x86-64 processors that generated code is made for: "baseline" (x86-64-v2), "avx2" (v3), "avx512" (v4), "avx512-vnni".
+// Classes of x86-64 processors that generated code is made for: "baseline" (x86-64-v2), "avx2" (v3), "avx512" (v4),
+// "avx512-vnni".
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
-// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, figure 17): the same numbers from the same seed
-// everywhere, which the distributions of the standard library do not promise.
+// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, figure 17): the same
+// numbers from the same seed everywhere, which the distributions of the standard library do not promise.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Result<T>: a value, or everything that is wrong with the input. Stages collect all their diagnostics, not just the first.
+// Result<T>: a value, or everything that is wrong with the input. Stages collect all their diagnostics, not just the
+// first.
 #pragma once
 
 #include <optional>
@@ -13,9 +14,9 @@ namespace dovetail {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}                     // NOLINT: implicit by design
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT: implicit by design
   Result(Diagnostic diagnostic) : state_(std::in_place_index<1>, Diagnostics{std::move(diagnostic)}) {}  // NOLINT
-  Result(Diagnostics diagnostics) : state_(std::in_place_index<1>, std::move(diagnostics)) {  // NOLINT
+  Result(Diagnostics diagnostics) : state_(std::in_place_index<1>, std::move(diagnostics)) {             // NOLINT
     DOVETAIL_CHECK(!errors().empty(), "a failed Result needs a diagnostic");
   }
 
@@ -46,8 +47,8 @@ template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Diagnostic diagnostic) : errors_{std::move(diagnostic)} {}         // NOLINT: implicit by design
-  Result(Diagnostics diagnostics) : errors_(std::move(diagnostics)) {}      // NOLINT: empty means success
+  Result(Diagnostic diagnostic) : errors_{std::move(diagnostic)} {}     // NOLINT: implicit by design
+  Result(Diagnostics diagnostics) : errors_(std::move(diagnostics)) {}  // NOLINT: empty means success
 
   bool ok() const { return errors_.empty(); }
   explicit operator bool() const { return ok(); }
@@ -71,8 +72,7 @@ class [[nodiscard]] Result<void> {
   declaration = *std::move(temporary)
 
 // DOVETAIL_TRY(expression): returns the diagnostics of a failed Result from the calling function.
-#define DOVETAIL_TRY(expression)                                        \
-  do {                                                                  \
-    if (auto dovetail_status = (expression); !dovetail_status.ok())     \
-      return dovetail_status.errors();                                  \
+#define DOVETAIL_TRY(expression)                                                                     \
+  do {                                                                                               \
+    if (auto dovetail_status = (expression); !dovetail_status.ok()) return dovetail_status.errors(); \
   } while (false)

@@ -40,7 +40,8 @@ const std::vector<int>& allowed_processors() {
 
 }  // namespace
 
-// A loop is published by raising `epoch`. Pieces are handed out by an atomic counter, so that a late thread takes fewer.
+// A loop is published by raising `epoch`. Pieces are handed out by an atomic counter, so that a late thread takes
+// fewer.
 struct ThreadPool::State {
   std::vector<std::thread> workers;
   int threads = 1;
@@ -101,7 +102,8 @@ ThreadPool::ThreadPool(int threads, bool pin) : state_(std::make_unique<State>()
     CPU_SET(static_cast<std::size_t>(processors[static_cast<std::size_t>(i) % processors.size()]), &set);
     pthread_setaffinity_np(thread, sizeof set, &set);  // failing leaves the thread free
   };
-  if (pin && state_->threads > 1 && pthread_getaffinity_np(pthread_self(), sizeof state_->before, &state_->before) == 0) {
+  if (pin && state_->threads > 1 &&
+      pthread_getaffinity_np(pthread_self(), sizeof state_->before, &state_->before) == 0) {
     state_->owner = pthread_self();
     stay(pthread_self(), 0);
   }

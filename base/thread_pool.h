@@ -1,5 +1,5 @@
-// A pool of pinned threads for loops of equal pieces. A waiting thread spins for some microseconds, as the next loop of a model follows at once,
-// and then sleeps.
+// A pool of pinned threads for loops of equal pieces. A waiting thread spins for some microseconds, as the next loop of
+// a model follows at once, and then sleeps.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,9 @@ namespace dovetail {
 
 class ThreadPool {
  public:
-  // `threads` including the caller's; 1 makes none. `pin`: thread i stays on the i-th processor that the process may use, thread 0 being the one that
-  // makes the pool, until the pool is gone. A caller that wanders would come to share a processor with a waiting thread.
+  // `threads` including the caller's; 1 makes none. `pin`: thread i stays on the i-th processor that the process may
+  // use, thread 0 being the one that makes the pool, until the pool is gone. A caller that wanders would come to share
+  // a processor with a waiting thread.
   explicit ThreadPool(int threads, bool pin = true);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -19,9 +20,10 @@ class ThreadPool {
 
   int threads() const;
 
-  // Calls body(begin, end, thread) for disjoint ranges that cover 0 <= i < count, 0 <= thread < threads(), and returns when all have ended.
-  // One loop at a time; a body must not throw or start another loop of the same pool.
-  void parallel_for(std::int64_t count, const std::function<void(std::int64_t begin, std::int64_t end, int thread)>& body);
+  // Calls body(begin, end, thread) for disjoint ranges that cover 0 <= i < count, 0 <= thread < threads(), and returns
+  // when all have ended. One loop at a time; a body must not throw or start another loop of the same pool.
+  void parallel_for(std::int64_t count,
+                    const std::function<void(std::int64_t begin, std::int64_t end, int thread)>& body);
 
  private:
   struct State;

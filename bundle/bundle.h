@@ -30,15 +30,18 @@ using TensorIndex = std::int32_t;
 class Constant {
  public:
   Constant() = default;
-  Constant(NdArray elements) : elements_(std::make_shared<const NdArray>(std::move(elements))) {}  // NOLINT: implicit by design
-  Constant(std::optional<NdArray> elements) {                                                      // NOLINT: implicit by design
+  Constant(NdArray elements)
+      : elements_(std::make_shared<const NdArray>(std::move(elements))) {}  // NOLINT: implicit by design
+  Constant(std::optional<NdArray> elements) {                               // NOLINT: implicit by design
     if (elements) elements_ = std::make_shared<const NdArray>(*std::move(elements));
   }
 
   explicit operator bool() const { return elements_ != nullptr; }
   const NdArray& operator*() const { return *elements_; }
   const NdArray* operator->() const { return elements_.get(); }
-  bool operator==(const Constant& other) const { return elements_ == other.elements_ || (elements_ && other.elements_ && *elements_ == *other.elements_); }
+  bool operator==(const Constant& other) const {
+    return elements_ == other.elements_ || (elements_ && other.elements_ && *elements_ == *other.elements_);
+  }
   bool is_same_as(const Constant& other) const { return elements_ == other.elements_; }
 
  private:
@@ -54,8 +57,8 @@ struct Tensor {
   Constant constant = {};
   // Where `shape` is not the model's: the index map from it, and the name of the value whose elements these are.
   std::string layout = {}, logical = {};
-  // Where a step's result lies in the memory that the whole run shares, a multiple of kTensorAlignment; without it in memory of its own. Unless a
-  // binding puts it into the accelerator's memory.
+  // Where a step's result lies in the memory that the whole run shares, a multiple of kTensorAlignment; without it in
+  // memory of its own. Unless a binding puts it into the accelerator's memory.
   std::optional<std::uint64_t> offset = {};
   // The same bytes as that tensor, in another shape: no step computes it.
   std::optional<TensorIndex> view_of = {};
@@ -72,20 +75,20 @@ struct HostStep {
 
 // A compiled kernel run on the CPU: a function of the bundle's shared object.
 struct CpuStep {
-  std::string name;                  // of the node that gives the group its name, or "relayout X"
-  std::vector<std::string> origins;  // imported node names that the kernel stands for; empty for relayouts
-  std::string symbol;                // of type Kernel (bundle/kernel_abi.h)
+  std::string name;                             // of the node that gives the group its name, or "relayout X"
+  std::vector<std::string> origins;             // imported node names that the kernel stands for; empty for relayouts
+  std::string symbol;                           // of type Kernel (bundle/kernel_abi.h)
   std::vector<TensorIndex> arguments, results;  // the kernel's buffers in this order
-  std::uint64_t shared_bytes = 0;    // workspace of the kernel
-  std::uint64_t local_bytes = 0;     // workspace of each thread
-  std::uint64_t operations = 0;      // arithmetic operations of the nodes, a multiply-add counted as two
-  bool integer = false;              // most of them on integers
-  std::uint64_t code_bytes = 0;      // machine instructions of the kernel
-  std::vector<std::string> failures;  // by site
+  std::uint64_t shared_bytes = 0;               // workspace of the kernel
+  std::uint64_t local_bytes = 0;                // workspace of each thread
+  std::uint64_t operations = 0;                 // arithmetic operations of the nodes, a multiply-add counted as two
+  bool integer = false;                         // most of them on integers
+  std::uint64_t code_bytes = 0;                 // machine instructions of the kernel
+  std::vector<std::string> failures;            // by site
 };
 // The kernels of all CPU steps: an ELF shared object without undefined symbols.
 struct CpuLibrary {
-  std::string processor;             // the class it is made for (base/processor.h)
+  std::string processor;  // the class it is made for (base/processor.h)
   std::vector<std::byte> object;
 };
 
@@ -107,9 +110,9 @@ struct InstructionRange {
   std::string name;
   std::vector<std::string> origins;
 };
-// One region of the graph on the accelerator: the launches run on memory in which the segments and the inputs lie. Steps may share a memory, which is
-// laid out anew for each run. A tensor that is bound lies there, so that the step before writes it in place; one that is bound in several places
-// is copied.
+// One region of the graph on the accelerator: the launches run on memory in which the segments and the inputs lie.
+// Steps may share a memory, which is laid out anew for each run. A tensor that is bound lies there, so that the step
+// before writes it in place; one that is bound in several places is copied.
 struct AccelStep {
   std::string name;
   isa::HardwareConfig config;
@@ -123,8 +126,8 @@ struct AccelStep {
   std::vector<InstructionRange> ranges;
   std::uint64_t uops = 0;  // micro-ops in the image
 };
-// A region for a device that the kit does not know: code of a back end of the user's, run by whoever the runtime is given for that device
-// (runtime/device.h).
+// A region for a device that the kit does not know: code of a back end of the user's, run by whoever the runtime is
+// given for that device (runtime/device.h).
 struct ExternStep {
   std::string name;
   std::vector<std::string> origins;  // imported node names that it stands for
@@ -138,12 +141,12 @@ struct Bundle {
   std::string name;
   std::vector<Tensor> tensors;
   std::vector<TensorIndex> inputs, outputs;
-  std::vector<Step> steps;  // in execution order
+  std::vector<Step> steps;         // in execution order
   std::uint64_t memory_bytes = 0;  // that the tensors with an offset share
-  std::optional<CpuLibrary> cpu;  // where there are CPU steps
-  Json report;              // compile report: nodes, targets, reasons (docs/architecture.md, "compile report")
-  // The same model for other shapes of its inputs: the same names and types of inputs and outputs, and nothing of this in turn. A run takes the program
-  // whose inputs have the shapes that it is given.
+  std::optional<CpuLibrary> cpu;   // where there are CPU steps
+  Json report;                     // compile report: nodes, targets, reasons (docs/architecture.md, "compile report")
+  // The same model for other shapes of its inputs: the same names and types of inputs and outputs, and nothing of this
+  // in turn. A run takes the program whose inputs have the shapes that it is given.
   std::vector<Bundle> other_shapes;
 };
 
@@ -163,8 +166,9 @@ std::vector<TensorIndex> results_of(const Step& step);
 // The tensor whose bytes these are: itself, or what it is a view of, at the end of the chain.
 TensorIndex root_of(const Bundle& bundle, TensorIndex tensor);
 
-// The steps between which a tensor's bytes must stay: from the one that writes them (-1 for inputs and constants) to the last that reads them or a
-// view of them (the number of steps for outputs). By root; views have the range of their root.
+// The steps between which a tensor's bytes must stay: from the one that writes them (-1 for inputs and constants) to
+// the last that reads them or a view of them (the number of steps for outputs). By root; views have the range of their
+// root.
 struct LiveRange {
   std::ptrdiff_t first = -1, last = -1;
 };

@@ -1,5 +1,5 @@
-// How the runtime calls a kernel of a bundle's shared object. Plain C data only: kernels reach the thread pool, the mathematical functions and
-// the error report through this table, so that a shared object has no undefined symbols.
+// How the runtime calls a kernel of a bundle's shared object. Plain C data only: kernels reach the thread pool, the
+// mathematical functions and the error report through this table, so that a shared object has no undefined symbols.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,16 @@ using ParallelBody = void (*)(void* closure, std::int64_t begin, std::int64_t en
 struct KernelServices {
   // Splits 0 <= i < count over the threads and returns when all is done.
   void (*parallel_for)(const KernelServices* services, ParallelBody body, void* closure, std::int64_t count);
-  // A rule of the program is broken at `site` (an index into the kernel's list of failures) by `value`. The kernel goes on with a harmless value.
+  // A rule of the program is broken at `site` (an index into the kernel's list of failures) by `value`. The kernel goes
+  // on with a harmless value.
   void (*fail)(const KernelServices* services, std::uint32_t site, std::int64_t value);
   // loops::UnaryOp -> function of one operand; null where the kernel computes it itself.
   double (*const* unary)(double);
   double (*pow)(double, double);
   double (*fmod)(double, double);
-  void* shared;             // workspace of the whole kernel, 64-byte aligned
-  void* local;              // the calling thread's workspace
-  void* context;            // the runtime's own
+  void* shared;   // workspace of the whole kernel, 64-byte aligned
+  void* local;    // the calling thread's workspace
+  void* context;  // the runtime's own
 };
 
 // `buffers`: the parameters in order, 64-byte aligned, none overlapping another.

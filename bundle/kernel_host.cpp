@@ -23,9 +23,12 @@ const std::array<UnaryFunction, static_cast<std::size_t>(loops::UnaryOp::is_inf)
     using U = loops::UnaryOp;
     std::array<UnaryFunction, static_cast<std::size_t>(U::is_inf) + 1> functions{};
     const auto set = [&](U op, UnaryFunction function) { functions[static_cast<std::size_t>(op)] = function; };
-    set(U::sqrt, std::sqrt), set(U::rsqrt, inverse_sqrt), set(U::exp, std::exp), set(U::log, std::log), set(U::sin, std::sin), set(U::cos, std::cos);
-    set(U::tan, std::tan), set(U::asin, std::asin), set(U::acos, std::acos), set(U::atan, std::atan), set(U::sinh, std::sinh), set(U::cosh, std::cosh);
-    set(U::asinh, std::asinh), set(U::acosh, std::acosh), set(U::atanh, std::atanh), set(U::tanh, std::tanh), set(U::erf, std::erf);
+    set(U::sqrt, std::sqrt), set(U::rsqrt, inverse_sqrt), set(U::exp, std::exp), set(U::log, std::log),
+        set(U::sin, std::sin), set(U::cos, std::cos);
+    set(U::tan, std::tan), set(U::asin, std::asin), set(U::acos, std::acos), set(U::atan, std::atan),
+        set(U::sinh, std::sinh), set(U::cosh, std::cosh);
+    set(U::asinh, std::asinh), set(U::acosh, std::acosh), set(U::atanh, std::atanh), set(U::tanh, std::tanh),
+        set(U::erf, std::erf);
     return functions;
   }();
   return table;
@@ -73,12 +76,14 @@ KernelHost::~KernelHost() = default;
 
 int KernelHost::threads() const { return state_->pool.threads(); }
 
-Result<void> KernelHost::run(Kernel kernel, void* const* buffers, std::span<const std::string> failures, const std::string& where) {
+Result<void> KernelHost::run(Kernel kernel, void* const* buffers, std::span<const std::string> failures,
+                             const std::string& where) {
   state_->failed = false;
   kernel(&state_->services, buffers);
   if (!state_->failed) return {};
   const std::string what = state_->site < failures.size() ? failures[state_->site] : "a rule is broken";
-  return Diagnostic{"the run failed", where, fmt::format("{}; the value is {}", what, state_->value), "check the model's inputs; `dovetail run --cpu interpreter` names the element"};
+  return Diagnostic{"the run failed", where, fmt::format("{}; the value is {}", what, state_->value),
+                    "check the model's inputs; `dovetail run --cpu interpreter` names the element"};
 }
 
 }  // namespace dovetail::bundle

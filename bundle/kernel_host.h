@@ -1,4 +1,5 @@
-// What a kernel needs of the process that runs it: threads, workspace, mathematical functions and a place to report failures.
+// What a kernel needs of the process that runs it: threads, workspace, mathematical functions and a place to report
+// failures.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +23,8 @@ class KernelHost {
   int threads() const;
 
   // One kernel at a time. Error: the first rule that the kernel found broken, as `failures` words it by site.
-  Result<void> run(Kernel kernel, void* const* buffers, std::span<const std::string> failures, const std::string& where);
+  Result<void> run(Kernel kernel, void* const* buffers, std::span<const std::string> failures,
+                   const std::string& where);
 
  private:
   struct State;

@@ -15,7 +15,9 @@ std::vector<TensorIndex> tensors_of(const std::vector<Binding>& bindings) {
 
 }  // namespace
 
-std::uint64_t size_bytes(const Tensor& tensor) { return static_cast<std::uint64_t>(element_count(tensor.shape) * dovetail::size_bytes(tensor.dtype)); }
+std::uint64_t size_bytes(const Tensor& tensor) {
+  return static_cast<std::uint64_t>(element_count(tensor.shape) * dovetail::size_bytes(tensor.dtype));
+}
 
 std::vector<TensorIndex> arguments_of(const Step& step) {
   if (const auto* accel = std::get_if<AccelStep>(&step)) return tensors_of(accel->inputs);
@@ -38,10 +40,13 @@ TensorIndex root_of(const Bundle& bundle, TensorIndex tensor) {
 
 std::vector<LiveRange> live_ranges(const Bundle& bundle) {
   std::vector<LiveRange> ranges(bundle.tensors.size());
-  const auto range = [&](TensorIndex tensor) -> LiveRange& { return ranges[static_cast<std::size_t>(root_of(bundle, tensor))]; };
+  const auto range = [&](TensorIndex tensor) -> LiveRange& {
+    return ranges[static_cast<std::size_t>(root_of(bundle, tensor))];
+  };
   for (std::size_t s = 0; s < bundle.steps.size(); ++s) {
     const auto at = static_cast<std::ptrdiff_t>(s);
-    for (const TensorIndex tensor : arguments_of(bundle.steps[s])) range(tensor).last = std::max(range(tensor).last, at);
+    for (const TensorIndex tensor : arguments_of(bundle.steps[s]))
+      range(tensor).last = std::max(range(tensor).last, at);
     // A result that nothing reads is still written.
     for (const TensorIndex tensor : results_of(bundle.steps[s])) range(tensor) = {at, std::max(range(tensor).last, at)};
   }

@@ -112,7 +112,8 @@ class Reader {
     if (blobs_.empty()) index.fail("the bundle has no blobs");
     const std::uint64_t i = blobs_.empty() ? 0 : index.natural(blobs_.size() - 1);
     if (!errors_.empty()) return {};
-    // A blob may serve a few times (a program and its segment, weights of programs for several shapes). More would let a small file demand a large memory.
+    // A blob may serve a few times (a program and its segment, weights of programs for several shapes). More would let
+    // a small file demand a large memory.
     handed_out_ += blobs_[i].size();
     if (handed_out_ / kMostUses > bytes_.size()) index.fail("the blobs are referred to again and again");
     return blobs_[i];
@@ -258,7 +259,8 @@ class Reader {
   std::string_view where_;
   std::vector<std::span<const std::byte>> blobs_;
   std::size_t handed_out_ = 0;  // bytes
-  std::map<std::tuple<const std::byte*, DType, Shape>, Constant> constants_;  // by blob: tensors that hold the same elements share them
+  std::map<std::tuple<const std::byte*, DType, Shape>, Constant>
+      constants_;  // by blob: tensors that hold the same elements share them
   Diagnostics errors_;
 };
 

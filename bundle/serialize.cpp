@@ -25,10 +25,12 @@ class BlobWriter {
  public:
   // Equal bytes are written once: programs for several shapes have their weights in common.
   std::size_t add(std::span<const std::byte> bytes) {
-    const auto [same, end] = by_hash_.equal_range(std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+    const auto [same, end] = by_hash_.equal_range(
+        std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
     for (auto it = same; it != end; ++it)
       if (std::ranges::equal(blobs_[it->second], bytes)) return it->second;
-    by_hash_.emplace_hint(end, std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()}), blobs_.size());
+    by_hash_.emplace_hint(
+        end, std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()}), blobs_.size());
     blobs_.push_back(bytes);
     return blobs_.size() - 1;
   }
@@ -145,7 +147,9 @@ Json to_json(const Bundle& bundle, BlobWriter& blobs) {
   for (const Tensor& tensor : bundle.tensors) tensors.push_back(to_json(tensor, blobs));
   for (const Step& step : bundle.steps)
     steps.push_back(std::visit([&](const auto& body) { return to_json(body, blobs); }, step));
-  Json manifest{{"name", bundle.name}, {"tensors", tensors}, {"inputs", bundle.inputs}, {"outputs", bundle.outputs}, {"steps", steps}, {"memory_bytes", bundle.memory_bytes}, {"report", bundle.report}};
+  Json manifest{{"name", bundle.name},       {"tensors", tensors}, {"inputs", bundle.inputs},
+                {"outputs", bundle.outputs}, {"steps", steps},     {"memory_bytes", bundle.memory_bytes},
+                {"report", bundle.report}};
   if (bundle.cpu) manifest["cpu"] = {{"processor", bundle.cpu->processor}, {"object", blobs.add(bundle.cpu->object)}};
   Json others = Json::array();
   for (const Bundle& other : bundle.other_shapes) others.push_back(to_json(other, blobs));

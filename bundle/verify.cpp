@@ -21,7 +21,8 @@ class Verifier {
     check_tensors();
     for (const TensorIndex input : bundle_.inputs) {
       define(input, "the list of inputs");
-      if (in_range(input) && bundle_.tensors[static_cast<std::size_t>(input)].offset) fail(fmt::format("input {} has an offset, though it lies with the caller", tensor_text(input)));
+      if (in_range(input) && bundle_.tensors[static_cast<std::size_t>(input)].offset)
+        fail(fmt::format("input {} has an offset, though it lies with the caller", tensor_text(input)));
     }
     for (std::size_t i = 0; i < bundle_.steps.size(); ++i) {
       step_ = fmt::format("steps[{}]", i);
@@ -70,7 +71,8 @@ class Verifier {
         fail(fmt::format("its name \"{}\" is taken by another tensor", tensor.name));
       for (const std::int64_t extent : tensor.shape)
         if (extent < 0) fail(fmt::format("\"{}\" has the negative extent {}", tensor.name, extent));
-      if (tensor.offset && (tensor.constant || tensor.view_of)) fail(fmt::format("\"{}\" has an offset, and bytes of its own or another's", tensor.name));
+      if (tensor.offset && (tensor.constant || tensor.view_of))
+        fail(fmt::format("\"{}\" has an offset, and bytes of its own or another's", tensor.name));
       if (tensor.view_of) check_view(i);
       if (!tensor.constant) continue;
       defined_[i] = true;
@@ -85,10 +87,13 @@ class Verifier {
   void check_view(std::size_t index) {
     const Tensor& view = bundle_.tensors[index];
     if (view.constant) fail(fmt::format("\"{}\" is a view, and a constant", view.name));
-    if (*view.view_of < 0 || static_cast<std::size_t>(*view.view_of) >= index) return fail(fmt::format("\"{}\" is a view of tensor {}, which does not stand before it", view.name, *view.view_of));
+    if (*view.view_of < 0 || static_cast<std::size_t>(*view.view_of) >= index)
+      return fail(
+          fmt::format("\"{}\" is a view of tensor {}, which does not stand before it", view.name, *view.view_of));
     const Tensor& root = bundle_.tensors[static_cast<std::size_t>(*view.view_of)];
     if (root.dtype != view.dtype || element_count(root.shape) != element_count(view.shape))
-      fail(fmt::format("\"{}\", {}{}, is a view of \"{}\", {}{}", view.name, name(view.dtype), to_string(view.shape), root.name, name(root.dtype), to_string(root.shape)));
+      fail(fmt::format("\"{}\", {}{}, is a view of \"{}\", {}{}", view.name, name(view.dtype), to_string(view.shape),
+                       root.name, name(root.dtype), to_string(root.shape)));
   }
 
   // Places of tensors that live at the same time are disjoint.
@@ -99,14 +104,19 @@ class Verifier {
       const Tensor& tensor = bundle_.tensors[i];
       if (!tensor.offset) continue;
       step_ = fmt::format("tensors[{}]", i);
-      if (*tensor.offset % kTensorAlignment != 0) fail(fmt::format("\"{}\" lies at {}, which is no multiple of {}", tensor.name, *tensor.offset, kTensorAlignment));
-      if (const std::uint64_t bytes = size_bytes(tensor); bytes > bundle_.memory_bytes || *tensor.offset > bundle_.memory_bytes - bytes)
-        fail(fmt::format("\"{}\", {} bytes at {}, leaves the memory of {} bytes", tensor.name, bytes, *tensor.offset, bundle_.memory_bytes));
+      if (*tensor.offset % kTensorAlignment != 0)
+        fail(fmt::format("\"{}\" lies at {}, which is no multiple of {}", tensor.name, *tensor.offset,
+                         kTensorAlignment));
+      if (const std::uint64_t bytes = size_bytes(tensor);
+          bytes > bundle_.memory_bytes || *tensor.offset > bundle_.memory_bytes - bytes)
+        fail(fmt::format("\"{}\", {} bytes at {}, leaves the memory of {} bytes", tensor.name, bytes, *tensor.offset,
+                         bundle_.memory_bytes));
       placed.push_back(i);
     }
     if (!problems_.empty()) return;
     // In order of birth, against those still alive: few at a time.
-    std::sort(placed.begin(), placed.end(), [&](std::size_t a, std::size_t b) { return ranges[a].first < ranges[b].first; });
+    std::sort(placed.begin(), placed.end(),
+              [&](std::size_t a, std::size_t b) { return ranges[a].first < ranges[b].first; });
     std::vector<std::size_t> alive;
     for (const std::size_t i : placed) {
       std::erase_if(alive, [&](std::size_t other) { return ranges[other].last < ranges[i].first; });
@@ -115,8 +125,9 @@ class Verifier {
         const Tensor& there = bundle_.tensors[other];
         if (*tensor.offset < *there.offset + size_bytes(there) && *there.offset < *tensor.offset + size_bytes(tensor)) {
           step_ = fmt::format("tensors[{}]", i);
-          fail(fmt::format("\"{}\", {} bytes at {}, overlaps \"{}\", {} bytes at {}, and both live at step {}", tensor.name, size_bytes(tensor), *tensor.offset, there.name,
-                           size_bytes(there), *there.offset, ranges[i].first));
+          fail(fmt::format("\"{}\", {} bytes at {}, overlaps \"{}\", {} bytes at {}, and both live at step {}",
+                           tensor.name, size_bytes(tensor), *tensor.offset, there.name, size_bytes(there),
+                           *there.offset, ranges[i].first));
         }
       }
       alive.push_back(i);
@@ -126,7 +137,8 @@ class Verifier {
   // Every tensor is defined once, before it is used.
   void define(TensorIndex index, std::string_view by) {
     if (!in_range(index)) return fail(fmt::format("{} names tensor {}, of {}", by, index, bundle_.tensors.size()));
-    if (bundle_.tensors[static_cast<std::size_t>(index)].view_of) return fail(fmt::format("{} defines tensor {}, which is a view", by, tensor_text(index)));
+    if (bundle_.tensors[static_cast<std::size_t>(index)].view_of)
+      return fail(fmt::format("{} defines tensor {}, which is a view", by, tensor_text(index)));
     if (defined_[static_cast<std::size_t>(index)])
       fail(fmt::format("{} defines tensor {}, which is defined already", by, tensor_text(index)));
     defined_[static_cast<std::size_t>(index)] = true;
@@ -212,7 +224,10 @@ Diagnostics verify_shapes(const Bundle& bundle) {
   std::vector<std::vector<std::string>> taken{border_of(bundle, bundle.inputs, true)};
   for (std::size_t i = 0; i < bundle.other_shapes.size(); ++i) {
     const Bundle& other = bundle.other_shapes[i];
-    const auto fail = [&](std::string why) { problems.push_back({"invalid bundle", fmt::format("other_shapes[{}]", i), std::move(why), "make it again with `dovetail compile`"}); };
+    const auto fail = [&](std::string why) {
+      problems.push_back({"invalid bundle", fmt::format("other_shapes[{}]", i), std::move(why),
+                          "make it again with `dovetail compile`"});
+    };
     if (!other.other_shapes.empty()) fail("it holds programs for other shapes in turn");
     if (const auto verified = verify(other); !verified.ok()) {
       for (Diagnostic problem : verified.errors()) {
@@ -221,9 +236,12 @@ Diagnostics verify_shapes(const Bundle& bundle) {
       }
       continue;
     }
-    if (border_of(other, other.inputs, false) != border_of(bundle, bundle.inputs, false) || border_of(other, other.outputs, false) != border_of(bundle, bundle.outputs, false))
+    if (border_of(other, other.inputs, false) != border_of(bundle, bundle.inputs, false) ||
+        border_of(other, other.outputs, false) != border_of(bundle, bundle.outputs, false))
       fail("its inputs or outputs are others than those of the first program");
-    else if (auto inputs = border_of(other, other.inputs, true); std::find(taken.begin(), taken.end(), inputs) != taken.end()) fail(fmt::format("a program for {} is there already", fmt::join(inputs, ", ")));
+    else if (auto inputs = border_of(other, other.inputs, true);
+             std::find(taken.begin(), taken.end(), inputs) != taken.end())
+      fail(fmt::format("a program for {} is there already", fmt::join(inputs, ", ")));
     else taken.push_back(std::move(inputs));
   }
   return problems;

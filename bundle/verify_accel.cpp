@@ -23,7 +23,8 @@ std::vector<std::string> overlaps(std::vector<Area> areas) {
   std::sort(areas.begin(), areas.end(), [](const Area& a, const Area& b) { return a.begin < b.begin; });
   for (std::size_t i = 1; i < areas.size(); ++i)
     if (areas[i].begin - areas[i - 1].begin < areas[i - 1].bytes)
-      problems.push_back(fmt::format("{} at {:#x} overlaps {}, {} bytes at {:#x}", areas[i].name, areas[i].begin, areas[i - 1].name, areas[i - 1].bytes, areas[i - 1].begin));
+      problems.push_back(fmt::format("{} at {:#x} overlaps {}, {} bytes at {:#x}", areas[i].name, areas[i].begin,
+                                     areas[i - 1].name, areas[i - 1].bytes, areas[i - 1].begin));
   return problems;
 }
 
@@ -128,26 +129,36 @@ std::vector<std::string> verify_shared_memory(const Bundle& bundle) {
   for (const Step& step : bundle.steps)
     if (const auto* accel = std::get_if<AccelStep>(&step)) steps.push_back(accel);
   for (std::size_t first = 0; first < steps.size(); ++first) {
-    if (std::any_of(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(first), [&](const AccelStep* step) { return step->memory == steps[first]->memory; })) continue;
-    // Segments of all the steps, and each tensor once per address; whose border a tensor has within its own step, verify_accel has looked at.
+    if (std::any_of(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(first),
+                    [&](const AccelStep* step) { return step->memory == steps[first]->memory; }))
+      continue;
+    // Segments of all the steps, and each tensor once per address; whose border a tensor has within its own step,
+    // verify_accel has looked at.
     std::vector<Area> areas;
     std::set<std::pair<TensorIndex, std::uint64_t>> bound;
     std::size_t sharing = 0;
     for (const AccelStep* step : steps) {
       if (step->memory != steps[first]->memory) continue;
       ++sharing;
-      if (step->config != steps[first]->config || step->dram_base != steps[first]->dram_base || step->dram_bytes != steps[first]->dram_bytes)
-        problems.push_back(fmt::format("{} and {} have the memory {} in common, but not its configuration, base and size", steps[first]->name, step->name, step->memory));
+      if (step->config != steps[first]->config || step->dram_base != steps[first]->dram_base ||
+          step->dram_bytes != steps[first]->dram_bytes)
+        problems.push_back(
+            fmt::format("{} and {} have the memory {} in common, but not its configuration, base and size",
+                        steps[first]->name, step->name, step->memory));
       const auto is_border = [&](const Segment& segment) {
         return std::any_of(step->outputs.begin(), step->outputs.end(), [&](const Binding& output) {
-          return segment.address >= output.address && segment.address - output.address < size_bytes(bundle.tensors[static_cast<std::size_t>(output.tensor)]);
+          return segment.address >= output.address &&
+                 segment.address - output.address < size_bytes(bundle.tensors[static_cast<std::size_t>(output.tensor)]);
         });
       };
       for (const Segment& segment : step->segments)
-        if (!is_border(segment)) areas.push_back({fmt::format("segment \"{}\" of {}", segment.name, step->name), segment.address, segment.bytes.size()});
+        if (!is_border(segment))
+          areas.push_back(
+              {fmt::format("segment \"{}\" of {}", segment.name, step->name), segment.address, segment.bytes.size()});
       for (const auto* bindings : {&step->inputs, &step->outputs})
         for (const Binding& binding : *bindings)
-          if (bound.insert({binding.tensor, binding.address}).second) areas.push_back(area_of(bundle, binding, "tensor"));
+          if (bound.insert({binding.tensor, binding.address}).second)
+            areas.push_back(area_of(bundle, binding, "tensor"));
     }
     if (sharing < 2) continue;
     for (std::string& why : overlaps(std::move(areas))) problems.push_back(std::move(why));

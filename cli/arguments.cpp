@@ -40,10 +40,12 @@ Result<std::uint64_t> parse_address(std::string_view option, std::string_view te
   return bad_value(option, text, "it is no address below 2^64", "write it as 4096 or 0x1000");
 }
 
-Result<std::int64_t> parse_count(std::string_view option, std::string_view text, std::int64_t least, std::int64_t most) {
+Result<std::int64_t> parse_count(std::string_view option, std::string_view text, std::int64_t least,
+                                 std::int64_t most) {
   std::int64_t value = 0;
   if (parse_number(text, 10, value) && value >= least && value <= most) return value;
-  return bad_value(option, text, fmt::format("it is no whole number from {} to {}", least, most), "write it in decimal digits");
+  return bad_value(option, text, fmt::format("it is no whole number from {} to {}", least, most),
+                   "write it in decimal digits");
 }
 
 Result<std::vector<isa::Launch>> parse_launches(const std::vector<std::string>& texts, std::size_t program_size) {
@@ -117,14 +119,16 @@ Result<std::vector<std::map<std::string, Shape>>> parse_shapes(const std::vector
       begin = end + 1;
     }
     std::vector<Shape>& shapes = given[name];
-    if (std::find(shapes.begin(), shapes.end(), shape) != shapes.end()) return bad_value("--shape", text, "it is given twice", "give every shape once");
+    if (std::find(shapes.begin(), shapes.end(), shape) != shapes.end())
+      return bad_value("--shape", text, "it is given twice", "give every shape once");
     shapes.push_back(std::move(shape));
     sets = std::max(sets, shapes.size());
   }
   std::vector<std::map<std::string, Shape>> result(sets);
   for (const auto& [name, shapes] : given) {
     if (shapes.size() != 1 && shapes.size() != sets)
-      return bad_value("--shape", name, fmt::format("it has {} shapes, another name has {}", shapes.size(), sets), "give each name one shape, or one for each program");
+      return bad_value("--shape", name, fmt::format("it has {} shapes, another name has {}", shapes.size(), sets),
+                       "give each name one shape, or one for each program");
     for (std::size_t i = 0; i < sets; ++i) result[i][name] = shapes[shapes.size() == 1 ? 0 : i];
   }
   return result;

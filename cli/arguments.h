@@ -33,8 +33,9 @@ Result<std::map<std::string, std::string>> parse_assignments(std::string_view op
 // "accel,cpu": names of targets that this version has, each once, in order of preference.
 Result<std::vector<std::string>> parse_targets(std::string_view option, std::string_view text);
 
-// "NAME=1x3x224x224", "batch=1": one set of shapes. A name that is given several times stands for several sets, its first shape in the first and so on; names
-// that are given once stand in all of them. At least one set, empty where nothing is given.
+// "NAME=1x3x224x224", "batch=1": one set of shapes. A name that is given several times stands for several sets, its
+// first shape in the first and so on; names that are given once stand in all of them. At least one set, empty where
+// nothing is given.
 Result<std::vector<std::map<std::string, Shape>>> parse_shapes(const std::vector<std::string>& texts);
 
 // A name as it appears in files and on the command line: every character outside A-Za-z0-9_.- becomes '_'.

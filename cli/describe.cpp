@@ -71,12 +71,20 @@ Result<Description> describe_bundle(std::span<const std::byte> bytes, const std:
     }
     if (const auto* cpu = std::get_if<bundle::CpuStep>(&step)) {
       table.add({cpu->name, "cpu", "-", "-", fmt::format("{}", fmt::join(cpu->origins, ", "))});
-      steps.push_back({{"name", cpu->name}, {"target", "cpu"}, {"kernel", cpu->symbol}, {"operations", cpu->operations}, {"origins", cpu->origins}});
+      steps.push_back({{"name", cpu->name},
+                       {"target", "cpu"},
+                       {"kernel", cpu->symbol},
+                       {"operations", cpu->operations},
+                       {"origins", cpu->origins}});
       continue;
     }
     if (const auto* other = std::get_if<bundle::ExternStep>(&step)) {
-      table.add({other->name, other->device, "-", bytes_text(other->payload.size()), fmt::format("{}", fmt::join(other->origins, ", "))});
-      steps.push_back({{"name", other->name}, {"target", other->device}, {"payload_bytes", other->payload.size()}, {"origins", other->origins}});
+      table.add({other->name, other->device, "-", bytes_text(other->payload.size()),
+                 fmt::format("{}", fmt::join(other->origins, ", "))});
+      steps.push_back({{"name", other->name},
+                       {"target", other->device},
+                       {"payload_bytes", other->payload.size()},
+                       {"origins", other->origins}});
       continue;
     }
     const auto& accel = std::get<bundle::AccelStep>(step);
@@ -93,7 +101,9 @@ Result<Description> describe_bundle(std::span<const std::byte> bytes, const std:
                      {"program", bundle::to_json(bundle::summarize(accel))}});
   }
   for (const auto& [name, line] : configs) text += fmt::format("hardware      {}\n", line);
-  if (bundle.cpu) text += fmt::format("processor     {}, {} of kernels\n", bundle.cpu->processor, bytes_text(bundle.cpu->object.size()));
+  if (bundle.cpu)
+    text +=
+        fmt::format("processor     {}, {} of kernels\n", bundle.cpu->processor, bytes_text(bundle.cpu->object.size()));
   if (!table.empty()) text += fmt::format("\n{}\n", table.to_string());
   const bundle::ProgramSummary summary = bundle::summarize(bundle);
   if (summary.instructions > 0) text += program_text(summary);
@@ -170,7 +180,8 @@ Result<Description> describe_page(std::string_view text, const std::string& path
     TextTable table({"program", "hardware", ">instructions", ">cycles"});
     for (const Json& program : data.at("programs")) {
       const auto name = program.at("name").get<std::string>(), hardware = program.at("hardware").get<std::string>();
-      const auto instructions = program.at("instructions").get<std::uint64_t>(), cycles = program.at("whole").at("cycles").get<std::uint64_t>();
+      const auto instructions = program.at("instructions").get<std::uint64_t>(),
+                 cycles = program.at("whole").at("cycles").get<std::uint64_t>();
       table.add({name, hardware, with_separators(instructions), with_separators(cycles)});
       programs.push_back({{"name", name}, {"hardware", hardware}, {"instructions", instructions}, {"cycles", cycles}});
     }
@@ -178,7 +189,8 @@ Result<Description> describe_page(std::string_view text, const std::string& path
     return Description{fmt::format("page          of {}, memory {}\n\n{}", title, memory, table.to_string()),
                        {{"kind", "page"}, {"title", title}, {"memory", memory}, {"programs", programs}}};
   } catch (const Json::exception& error) {
-    return Diagnostic{"cannot inspect", path, fmt::format("its data are not those of a run: {}", error.what()), "write it anew with --html"};
+    return Diagnostic{"cannot inspect", path, fmt::format("its data are not those of a run: {}", error.what()),
+                      "write it anew with --html"};
   }
 }
 
@@ -214,8 +226,9 @@ Result<Description> describe(std::span<const std::byte> bytes, const std::string
                     import::import_onnx(bytes, path, {{}, std::filesystem::path(path).parent_path()}));
     return describe_model(model);
   }
-  return Diagnostic{"cannot inspect", path, "its content is of no known kind",
-                    "known are bundles, .npy, .npz, JSON, pages of runs, .onnx, .pb and .s; add --hw CONFIG for a raw program"};
+  return Diagnostic{
+      "cannot inspect", path, "its content is of no known kind",
+      "known are bundles, .npy, .npz, JSON, pages of runs, .onnx, .pb and .s; add --hw CONFIG for a raw program"};
 }
 
 }  // namespace dovetail::cli

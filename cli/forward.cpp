@@ -13,7 +13,8 @@ quantize::MakeForward compiled_forward() {
   return [](const graph::Graph& graph) -> Result<quantize::Forward> {
     CompileOptions options;
     options.targets = {"cpu"};
-    if (const auto processor = cpu::find_cpu("native"); processor.ok()) options.context.evaluate = cpu::jit_evaluate(*processor);
+    if (const auto processor = cpu::find_cpu("native"); processor.ok())
+      options.context.evaluate = cpu::jit_evaluate(*processor);
     DOVETAIL_ASSIGN(Compiled compiled, compile({graph, {}}, options));
     DOVETAIL_ASSIGN(const auto simulators, runtime::simulator_factory("functional"));
     DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(std::move(compiled.bundle), simulators));

@@ -24,17 +24,22 @@ namespace dovetail::cli {
 void ModelArguments::declare(Options& options) {
   options.value("--target", "LIST", targets, "targets in order of preference, as in accel,cpu");
   options.value("--hw", "CONFIG", hardware, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
-  options.value("--cpu", "NAME", cpu,
-                "make code for baseline, avx2, avx512, avx512-vnni or native (default), or leave the loops to the interpreter");
+  options.value(
+      "--cpu", "NAME", cpu,
+      "make code for baseline, avx2, avx512, avx512-vnni or native (default), or leave the loops to the interpreter");
   options.values("--place", "NODE=TARGET", place, "put this node on this target; repeatable");
   options.values("--shape", "NAME=SHAPE", shapes,
-                 "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable, and with several shapes of one name the bundle has a program for each");
+                 "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable, and with "
+                 "several shapes of one name the bundle has a program for each");
   options.value("--offload", "RULE", offload,
-                "when a region leaves a target listed later: always, possible (default: unless its borders alone cost more than it costs there), cost (only if it saves more "
+                "when a region leaves a target listed later: always, possible (default: unless its borders alone cost "
+                "more than it costs there), cost (only if it saves more "
                 "than its borders cost)");
-  options.value("--clock", "MHZ", clock, "clock of the accelerator, where its cycles are compared with seconds (default 1000)");
+  options.value("--clock", "MHZ", clock,
+                "clock of the accelerator, where its cycles are compared with seconds (default 1000)");
   options.value("-O", "N", level,
-                "how far to optimise: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' tolerance (default), "
+                "how far to optimise: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' "
+                "tolerance (default), "
                 "3 what trades accuracy or special values for speed");
   options.values("--pass", "NAME", with_passes, "run this graph pass whatever the level says; repeatable");
   options.values("--no-pass", "NAME", without_passes, "leave out this graph pass; repeatable");
@@ -57,7 +62,8 @@ std::vector<std::string> ModelArguments::compile_only_options() const {
 namespace {
 
 // Compiles the model again for each of the other shapes. Error: bad input; `failure`: what compiling says.
-Result<void> add_shapes(const std::string& path, std::span<const std::map<std::string, Shape>> shapes, const CompileOptions& options, bundle::Bundle& bundle, Diagnostics& failure) {
+Result<void> add_shapes(const std::string& path, std::span<const std::map<std::string, Shape>> shapes,
+                        const CompileOptions& options, bundle::Bundle& bundle, Diagnostics& failure) {
   std::vector<bundle::Bundle> programs{std::move(bundle)};
   for (const std::map<std::string, Shape>& set : shapes) {
     import::ImportOptions import_options;
@@ -112,17 +118,21 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   options.hardware = model.hardware;
   options.strict = arguments.strict;
   const auto offload = offload_from_name(arguments.offload);
-  if (!offload) return Diagnostic{"bad value of --offload", arguments.offload, "there is no such rule", "rules: always, possible, cost"};
+  if (!offload)
+    return Diagnostic{"bad value of --offload", arguments.offload, "there is no such rule",
+                      "rules: always, possible, cost"};
   options.offload = *offload;
   DOVETAIL_ASSIGN(const std::int64_t clock, parse_count("--clock", arguments.clock, 1, 100'000));
   options.clock_mhz = static_cast<double>(clock);
   options.cpu = arguments.cpu;
-  if (const auto processor = cpu::find_cpu("native"); processor.ok()) options.context.evaluate = cpu::jit_evaluate(*processor);
+  if (const auto processor = cpu::find_cpu("native"); processor.ok())
+    options.context.evaluate = cpu::jit_evaluate(*processor);
   auto compiled = compile(std::move(imported), options);
   if (compiled.ok()) model.compiled = *std::move(compiled);
   else outcome.failure = compiled.errors();
   if (compiled.ok() && shapes.size() > 1 && options.stop_after.empty()) {
-    DOVETAIL_TRY(add_shapes(arguments.model, std::span(shapes).subspan(1), options, model.compiled.bundle, outcome.failure));
+    DOVETAIL_TRY(
+        add_shapes(arguments.model, std::span(shapes).subspan(1), options, model.compiled.bundle, outcome.failure));
   }
   if (!outcome.failure.empty()) outcome.model.reset();
   return outcome;
@@ -143,32 +153,41 @@ std::string placement_text(const Compiled& compiled) {
   for (const NodePlacement& row : compiled.placement) {
     if (row.cost) {
       std::string part = fmt::format("{}: {}", row.region, row.row);
-      if (row.kernel.size() > 1 && row.kernel.front() != row.node) part += fmt::format(", kernel {}", row.kernel.front());
-      nodes.add({row.node, row.op, row.target, part, seconds_text(row.cost->seconds), fmt::format("{:.3f}", static_cast<double>(row.cost->operations) * 1e-6), bytes_text(row.cost->bytes), row.why});
+      if (row.kernel.size() > 1 && row.kernel.front() != row.node)
+        part += fmt::format(", kernel {}", row.kernel.front());
+      nodes.add({row.node, row.op, row.target, part, seconds_text(row.cost->seconds),
+                 fmt::format("{:.3f}", static_cast<double>(row.cost->operations) * 1e-6), bytes_text(row.cost->bytes),
+                 row.why});
     } else {
-      nodes.add({row.node, row.op, row.target, "", "", "", "", row.pass.empty() ? row.why : fmt::format("{} ({})", row.why, row.pass)});
+      nodes.add({row.node, row.op, row.target, "", "", "", "",
+                 row.pass.empty() ? row.why : fmt::format("{} ({})", row.why, row.pass)});
     }
   }
   const PlacementSummary& summary = compiled.summary;
   std::string totals;
-  for (const auto& [target, count] : summary.nodes) totals += fmt::format("{}{} {}", totals.empty() ? "" : ", ", target, count);
+  for (const auto& [target, count] : summary.nodes)
+    totals += fmt::format("{}{} {}", totals.empty() ? "" : ", ", target, count);
   std::string text = fmt::format("nodes         {}\n\n{}\n", totals, nodes.to_string());
   TextTable regions({"region", "target", ">operations", ">estimate", ">elsewhere", ">borders", ">reads", ">gives"});
   for (const RegionSummary& region : summary.regions)
-    regions.add({region.name, region.target, fmt::format("{}", region.operations), seconds_text(region.cost.seconds), region.elsewhere ? seconds_text(region.elsewhere->seconds) : "-",
-                 seconds_text(region.border_seconds), bytes_text(region.read_bytes), bytes_text(region.given_bytes)});
-  return text + fmt::format("regions       {}; {} in {} tensors between targets, {} from the caller, {} to it\n\n{}\n", summary.regions.size(), bytes_text(summary.moved_bytes),
-                            summary.moved_tensors, bytes_text(summary.input_bytes), bytes_text(summary.output_bytes), regions.to_string());
+    regions.add({region.name, region.target, fmt::format("{}", region.operations), seconds_text(region.cost.seconds),
+                 region.elsewhere ? seconds_text(region.elsewhere->seconds) : "-", seconds_text(region.border_seconds),
+                 bytes_text(region.read_bytes), bytes_text(region.given_bytes)});
+  return text + fmt::format("regions       {}; {} in {} tensors between targets, {} from the caller, {} to it\n\n{}\n",
+                            summary.regions.size(), bytes_text(summary.moved_bytes), summary.moved_tensors,
+                            bytes_text(summary.input_bytes), bytes_text(summary.output_bytes), regions.to_string());
 }
 
-// Which nodes share a kernel, under which schedule, and what their kernels cost; nothing where no machine code was made.
+// Which nodes share a kernel, under which schedule, and what their kernels cost; nothing where no machine code was
+// made.
 std::string kernels_text(const Json& report) {
   const Json& groups = report.at("groups");
   const Json& kernels = report.at("kernels");
   if (groups.empty() || kernels.empty()) return {};
   TextTable table({"kernel of nodes", "schedule", "notes"});
   for (const Json& group : groups)
-    table.add({fmt::format("{}", fmt::join(group.at("nodes").get<std::vector<std::string>>(), " + ")), group.at("schedule").get<std::string>(),
+    table.add({fmt::format("{}", fmt::join(group.at("nodes").get<std::vector<std::string>>(), " + ")),
+               group.at("schedule").get<std::string>(),
                fmt::format("{}", fmt::join(group.at("notes").get<std::vector<std::string>>(), "; "))});
   std::uint64_t code_bytes = 0;
   double seconds = 0;
@@ -177,9 +196,11 @@ std::string kernels_text(const Json& report) {
     seconds += kernel.at("compile_seconds").get<double>();
   }
   std::string text = fmt::format("groups        {}\n\n{}\n", groups.size(), table.to_string());
-  text += fmt::format("kernels       {} distinct, {} of code, {} of compiling in all threads together\n", kernels.size(), bytes_text(code_bytes), seconds_text(seconds));
+  text += fmt::format("kernels       {} distinct, {} of code, {} of compiling in all threads together\n",
+                      kernels.size(), bytes_text(code_bytes), seconds_text(seconds));
   for (const Json& kernel : kernels)
-    for (const Json& note : kernel.at("notes")) text += fmt::format("note          {}: {}\n", kernel.at("symbol").get<std::string>(), note.get<std::string>());
+    for (const Json& note : kernel.at("notes"))
+      text += fmt::format("note          {}: {}\n", kernel.at("symbol").get<std::string>(), note.get<std::string>());
   return text;
 }
 
@@ -213,8 +234,7 @@ Json report_json(const CompiledModel& model, const std::string& path) {
   for (const StageTime& stage : model.compiled.stages)
     stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
   Json placement = Json::array();
-  for (const NodePlacement& row : model.compiled.placement)
-    placement.push_back(to_json(row));
+  for (const NodePlacement& row : model.compiled.placement) placement.push_back(to_json(row));
   return {{"kind", "compile"},
           {"model", path},
           {"import",

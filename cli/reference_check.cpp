@@ -35,7 +35,8 @@ double tolerance(const NdArray& expected, double part) {
 }
 
 bool close_element(const NdArray& a, const NdArray& b, std::int64_t index, double tolerance) {
-  return equal_element(a, b, index) || (tolerance > 0 && std::abs(a.as_double(index) - b.as_double(index)) <= tolerance);
+  return equal_element(a, b, index) ||
+         (tolerance > 0 && std::abs(a.as_double(index) - b.as_double(index)) <= tolerance);
 }
 
 std::string element_text(const NdArray& array, std::int64_t index) {
@@ -95,7 +96,8 @@ void add_logical_tensors(const bundle::Bundle& bundle, const graph::Graph& graph
     const auto kept = run.tensors.find(tensor.name);
     const auto value = graph.find_value(tensor.logical);
     if (tensor.layout.empty() || kept == run.tensors.end() || !value || run.tensors.count(tensor.logical)) continue;
-    if (const auto layout = parse_layout(tensor.layout, graph.value(*value).type.shape); layout.ok()) run.tensors.emplace(tensor.logical, unpack(kept->second, *layout));
+    if (const auto layout = parse_layout(tensor.layout, graph.value(*value).type.shape); layout.ok())
+      run.tensors.emplace(tensor.logical, unpack(kept->second, *layout));
   }
 }
 
@@ -122,7 +124,8 @@ Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const 
     const bool same_type = want->second.dtype() == have->second.dtype() && want->second.shape() == have->second.shape();
     if (same_type && !first_difference(want->second, have->second, float_tolerance)) return;
     ++check.different;
-    if (check.first.empty()) check.first.push_back(difference(name, producer, want->second, have->second, float_tolerance));
+    if (check.first.empty())
+      check.first.push_back(difference(name, producer, want->second, have->second, float_tolerance));
   };
   const graph::Graph& evaluated = reference.graph();
   for (const graph::NodeId id : evaluated.topological_order())

@@ -17,9 +17,9 @@ struct ReferenceCheck {
   std::size_t graph_tensors =
       0;  // that the reference has; those fused away on the way to instructions exist nowhere else
   std::size_t elements = 0;
-  std::size_t different = 0;  // tensors
+  std::size_t different = 0;   // tensors
   double float_tolerance = 0;  // of a float tensor's largest magnitude
-  Diagnostics first;          // the first that differs in execution order; empty where all agree
+  Diagnostics first;           // the first that differs in execution order; empty where all agree
 };
 
 // Evaluates `graph` (the integer graph) node by node on naive loop programs and compares every tensor that `run` kept
@@ -27,8 +27,8 @@ struct ReferenceCheck {
 // `float_tolerance` of its largest magnitude. Error: the reference itself failed.
 Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
                                                const runtime::RunResult& run, double float_tolerance = 0);
-// Adds to the tensors that a run kept the values of those that lie in a layout of their own, under the names of the values.
-// Precondition: the run is of that bundle, and the bundle of that graph.
+// Adds to the tensors that a run kept the values of those that lie in a layout of their own, under the names of the
+// values. Precondition: the run is of that bundle, and the bundle of that graph.
 void add_logical_tensors(const bundle::Bundle& bundle, const graph::Graph& graph, runtime::RunResult& run);
 
 // For CPU kernels: they use fused multiply-adds and sum in another order than the reference.

@@ -34,7 +34,8 @@ simulator::Trace trace_of(const std::vector<TimedProgram>& programs) {
     for (const bundle::InstructionRange& range : program.ranges) {
       const auto [at, is_new] = known.try_emplace(range.name, static_cast<std::uint32_t>(trace.sources.size()));
       if (is_new) trace.sources.push_back(range.name);
-      std::fill(sources.begin() + static_cast<std::ptrdiff_t>(range.begin), sources.begin() + static_cast<std::ptrdiff_t>(range.end), at->second);
+      std::fill(sources.begin() + static_cast<std::ptrdiff_t>(range.begin),
+                sources.begin() + static_cast<std::ptrdiff_t>(range.end), at->second);
     }
     for (simulator::LaunchTrace launch : program.traces) {
       for (simulator::TraceEvent& event : launch.events) event.source = sources[event.instruction];
@@ -45,29 +46,43 @@ simulator::Trace trace_of(const std::vector<TimedProgram>& programs) {
 }
 
 simulator::TracedProgram traced(const TimedProgram& program) {
-  return {.name = program.name, .config = program.config, .program = {program.program.begin(), program.program.end()}, .launches = program.launches, .what_if = program.what_if};
+  return {.name = program.name,
+          .config = program.config,
+          .program = {program.program.begin(), program.program.end()},
+          .launches = program.launches,
+          .what_if = program.what_if};
 }
 
-simulator::Profile profile_of(const TimedProgram& program, const simulator::Trace& trace, const simulator::MemorySpec& memory) {
+simulator::Profile profile_of(const TimedProgram& program, const simulator::Trace& trace,
+                              const simulator::MemorySpec& memory) {
   return simulator::profile(trace, 0, traced(program), memory);
 }
 
 }  // namespace
 
 void ClockArguments::declare(Options& options) {
-  options.value("--memory", "MODEL", memory,
-                "the DRAM behind an engine with a clock: ideal:latency=64,bytes=8,outstanding=16 (the default, bytes 0: a\n"
-                "beat), bank:ddr4-2400|lpddr4|hbm2,clock-ps=2000, perturbed:seed=7 (docs/memory-models.md)");
-  options.value("--trace", "T.json", trace, "write every instruction's cycles, for `dovetail trace` and for ui.perfetto.dev");
-  options.value("--html", "PAGE.html", html, "write the run as a page for a browser: timeline, where the cycles went, roofline, layers, other hardware");
-  options.value("--waves", "W.fst", waves, "of engine rtl: write the waveforms of the design; of a second region beside it, as W-1.fst");
+  options.value(
+      "--memory", "MODEL", memory,
+      "the DRAM behind an engine with a clock: ideal:latency=64,bytes=8,outstanding=16 (the default, bytes 0: a\n"
+      "beat), bank:ddr4-2400|lpddr4|hbm2,clock-ps=2000, perturbed:seed=7 (docs/memory-models.md)");
+  options.value("--trace", "T.json", trace,
+                "write every instruction's cycles, for `dovetail trace` and for ui.perfetto.dev");
+  options.value(
+      "--html", "PAGE.html", html,
+      "write the run as a page for a browser: timeline, where the cycles went, roofline, layers, other hardware");
+  options.value("--waves", "W.fst", waves,
+                "of engine rtl: write the waveforms of the design; of a second region beside it, as W-1.fst");
 }
 
 Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view engine) const {
   simulator::EngineOptions options;
   for (const runtime::Engine& row : runtime::engines())
     if (row.name == engine && !row.has_clock && (memory || trace || html))
-      return Diagnostic{"bad usage", memory ? "--memory" : trace ? "--trace" : "--html", fmt::format("engine {} has no clock", engine), "add --engine cycle"};
+      return Diagnostic{"bad usage",
+                        memory  ? "--memory"
+                        : trace ? "--trace"
+                                : "--html",
+                        fmt::format("engine {} has no clock", engine), "add --engine cycle"};
   if (waves && engine != "rtl")
     return Diagnostic{"bad usage", "--waves", fmt::format("engine {} has no waveforms", engine), "add --engine rtl"};
   if (waves) options.waves = *waves;
@@ -81,23 +96,31 @@ Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view
 std::string ClockArguments::written(std::size_t programs) const {
   if (!waves) return {};
   std::string text = "waves         ";
-  for (std::size_t i = 0; i < programs; ++i) text += fmt::format("{}{}", i == 0 ? "" : ", ", simulator::waves_file(*waves, i).string());
+  for (std::size_t i = 0; i < programs; ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", simulator::waves_file(*waves, i).string());
   return text + "\n";
 }
 
-Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, const runtime::RunResult& result, const simulator::EngineOptions& options,
-                                                 bool ask_what_if) {
+Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, const runtime::RunResult& result,
+                                                 const simulator::EngineOptions& options, bool ask_what_if) {
   std::vector<TimedProgram> programs;
   for (std::size_t s = 0; s < bundle.steps.size(); ++s) {
     const auto* accel = std::get_if<bundle::AccelStep>(&bundle.steps[s]);
     if (accel == nullptr || result.steps[s].launches.empty()) continue;
-    TimedProgram program{.name = accel->name, .config = accel->config, .program = accel->program, .launches = accel->launches,
-                         .traces = result.steps[s].launches, .counters = result.steps[s].counters, .ranges = accel->ranges};
+    TimedProgram program{.name = accel->name,
+                         .config = accel->config,
+                         .program = accel->program,
+                         .launches = accel->launches,
+                         .traces = result.steps[s].launches,
+                         .counters = result.steps[s].counters,
+                         .ranges = accel->ranges};
     if (ask_what_if) {
       simulator::Dram dram{accel->dram_base, std::vector<std::byte>(accel->dram_bytes)};
       for (const bundle::Segment& segment : accel->segments)
-        std::copy(segment.bytes.begin(), segment.bytes.end(), dram.bytes.begin() + static_cast<std::ptrdiff_t>(segment.address - accel->dram_base));
-      DOVETAIL_ASSIGN(program.what_if, simulator::what_if(accel->config, options, accel->program, accel->launches, dram));
+        std::copy(segment.bytes.begin(), segment.bytes.end(),
+                  dram.bytes.begin() + static_cast<std::ptrdiff_t>(segment.address - accel->dram_base));
+      DOVETAIL_ASSIGN(program.what_if,
+                      simulator::what_if(accel->config, options, accel->program, accel->launches, dram));
     }
     programs.push_back(std::move(program));
   }
@@ -110,26 +133,32 @@ std::uint64_t cycles_of(const TimedProgram& program) {
   return cycles;
 }
 
-Result<void> write_traces(const ClockArguments& arguments, std::string_view title, const std::vector<TimedProgram>& programs, const simulator::MemorySpec& memory) {
+Result<void> write_traces(const ClockArguments& arguments, std::string_view title,
+                          const std::vector<TimedProgram>& programs, const simulator::MemorySpec& memory) {
   if (!arguments.trace && !arguments.html) return {};
   if (arguments.html && programs.empty())
-    return Diagnostic{"cannot write a page of the run", *arguments.html, "nothing ran on the accelerator, whose cycles it shows", "put accel first in --target, or leave out --html"};
+    return Diagnostic{"cannot write a page of the run", *arguments.html,
+                      "nothing ran on the accelerator, whose cycles it shows",
+                      "put accel first in --target, or leave out --html"};
   const simulator::Trace trace = trace_of(programs);
   std::vector<simulator::TracedProgram> traced_programs;
   for (const TimedProgram& program : programs) traced_programs.push_back(traced(program));
   if (arguments.trace) {
     std::vector<std::span<const isa::Instruction>> launched;
     for (const TimedProgram& program : programs)
-      for (const isa::Launch& launch : program.launches) launched.push_back(program.program.subspan(launch.begin, launch.count));
+      for (const isa::Launch& launch : program.launches)
+        launched.push_back(program.program.subspan(launch.begin, launch.count));
     DOVETAIL_ASSIGN(const Json list, simulator::to_json(traced_programs));
     const Json more{{"title", title}, {"memory", simulator::to_string(memory)}, {"programs", list}};
     DOVETAIL_TRY(write_text_file(*arguments.trace, simulator::perfetto_text(trace, launched, more)));
   }
-  if (arguments.html) DOVETAIL_TRY(write_text_file(*arguments.html, simulator::page_text(title, trace, traced_programs, memory)));
+  if (arguments.html)
+    DOVETAIL_TRY(write_text_file(*arguments.html, simulator::page_text(title, trace, traced_programs, memory)));
   return {};
 }
 
-std::string unit_table(const std::array<std::array<std::uint64_t, simulator::kUnitClassNames.size()>, 3>& classes, std::uint64_t cycles) {
+std::string unit_table(const std::array<std::array<std::uint64_t, simulator::kUnitClassNames.size()>, 3>& classes,
+                       std::uint64_t cycles) {
   std::vector<std::string> headers{"unit"};
   for (const std::string_view name : simulator::kUnitClassNames) headers.push_back(fmt::format(">{}", name));
   TextTable table(headers);
@@ -141,7 +170,8 @@ std::string unit_table(const std::array<std::array<std::uint64_t, simulator::kUn
   return table.to_string();
 }
 
-std::string wait_table(const std::array<simulator::MemorySplit, 3>& units, const simulator::FetchTime& fetch, std::uint64_t cycles) {
+std::string wait_table(const std::array<simulator::MemorySplit, 3>& units, const simulator::FetchTime& fetch,
+                       std::uint64_t cycles) {
   std::vector<std::string> headers{"waits for memory"};
   for (const std::string_view name : simulator::kMemoryCauseNames) headers.push_back(fmt::format(">{}", name));
   TextTable table(headers);
@@ -153,21 +183,30 @@ std::string wait_table(const std::array<simulator::MemorySplit, 3>& units, const
   for (const Queue unit : kUnits) add(isa::name(unit), units[isa::index(unit)]);
   add("fetch", fetch.memory);
   std::string text = table.to_string();
-  text += fmt::format("  fetch issues in {} of the cycles, finds the queue full of load in {}, of compute in {}, of store in {}, and is done in {}\n", percent(fetch.issue, cycles),
-                      percent(fetch.queue_full[0], cycles), percent(fetch.queue_full[1], cycles), percent(fetch.queue_full[2], cycles), percent(fetch.done, cycles));
+  text += fmt::format(
+      "  fetch issues in {} of the cycles, finds the queue full of load in {}, of compute in {}, of store in {}, and "
+      "is done in {}\n",
+      percent(fetch.issue, cycles), percent(fetch.queue_full[0], cycles), percent(fetch.queue_full[1], cycles),
+      percent(fetch.queue_full[2], cycles), percent(fetch.done, cycles));
   return text;
 }
 
 std::string layer_table(const simulator::Profile& profile) {
   if (profile.layers.size() < 2) return {};
-  TextTable table({"layer, on compute", ">cycles", ">share", ">busy", ">of it memory", ">load token", ">store token", ">drain", ">unit", ">fetch", "bound", ">of it", ">MACs/cycle"});
+  TextTable table({"layer, on compute", ">cycles", ">share", ">busy", ">of it memory", ">load token", ">store token",
+                   ">drain", ">unit", ">fetch", "bound", ">of it", ">MACs/cycle"});
   for (const simulator::ProfilePart& part : profile.layers) {
     const simulator::UnitTime& time = part.units[isa::index(Queue::compute)];
-    const auto waiting = [&](simulator::StallCause cause) { return percent(time.waiting[static_cast<std::size_t>(cause)], time.total()); };
+    const auto waiting = [&](simulator::StallCause cause) {
+      return percent(time.waiting[static_cast<std::size_t>(cause)], time.total());
+    };
     using enum simulator::StallCause;
-    table.add({part.name.empty() ? "(none)" : part.name, with_separators(part.cycles), percent(part.cycles, profile.whole.cycles), percent(time.busy, time.total()),
-               profile.knows_waits ? percent(part.waits[isa::index(Queue::compute)].total(), time.total()) : "?", waiting(token_prev), waiting(token_next), waiting(drain),
-               waiting(unit), waiting(fetch), std::string(part.bounds.tightest_name()), percent(part.bounds.tightest(), part.cycles), fmt::format("{:.1f}", part.macs_per_cycle())});
+    table.add({part.name.empty() ? "(none)" : part.name, with_separators(part.cycles),
+               percent(part.cycles, profile.whole.cycles), percent(time.busy, time.total()),
+               profile.knows_waits ? percent(part.waits[isa::index(Queue::compute)].total(), time.total()) : "?",
+               waiting(token_prev), waiting(token_next), waiting(drain), waiting(unit), waiting(fetch),
+               std::string(part.bounds.tightest_name()), percent(part.bounds.tightest(), part.cycles),
+               fmt::format("{:.1f}", part.macs_per_cycle())});
   }
   return table.to_string();
 }
@@ -177,14 +216,18 @@ std::string layer_table(const simulator::Trace& trace) {
   if (trace.sources.size() < 3) return {};  // one layer, beside the one without a name
   std::uint64_t cycles = 0;
   for (const simulator::LaunchTrace& launch : trace.launches) cycles += launch.cycles;
-  TextTable table({"layer, on compute", ">cycles", ">share", ">busy", ">load token", ">store token", ">drain", ">unit", ">fetch"});
+  TextTable table(
+      {"layer, on compute", ">cycles", ">share", ">busy", ">load token", ">store token", ">drain", ">unit", ">fetch"});
   for (std::size_t s = 0; s < trace.sources.size(); ++s) {
     const simulator::UnitTime& time = times[s][isa::index(Queue::compute)];
     if (time.total() == 0) continue;
-    const auto waiting = [&](simulator::StallCause cause) { return percent(time.waiting[static_cast<std::size_t>(cause)], time.total()); };
+    const auto waiting = [&](simulator::StallCause cause) {
+      return percent(time.waiting[static_cast<std::size_t>(cause)], time.total());
+    };
     using enum simulator::StallCause;
-    table.add({trace.sources[s].empty() ? "(none)" : trace.sources[s], with_separators(time.total()), percent(time.total(), cycles), percent(time.busy, time.total()),
-               waiting(token_prev), waiting(token_next), waiting(drain), waiting(unit), waiting(fetch)});
+    table.add({trace.sources[s].empty() ? "(none)" : trace.sources[s], with_separators(time.total()),
+               percent(time.total(), cycles), percent(time.busy, time.total()), waiting(token_prev),
+               waiting(token_next), waiting(drain), waiting(unit), waiting(fetch)});
   }
   return table.to_string();
 }
@@ -193,18 +236,26 @@ std::string timing_text(const TimedProgram& program, const simulator::MemorySpec
   const std::uint64_t cycles = cycles_of(program);
   const simulator::Profile profile = profile_of(program, trace_of({program}), memory);
   const simulator::Bounds& bounds = profile.whole.bounds;
-  std::string text = fmt::format("cycles        {}, memory {}\n\n{}\n", with_separators(cycles), simulator::to_string(memory), unit_table(profile.classes, cycles));
+  std::string text = fmt::format("cycles        {}, memory {}\n\n{}\n", with_separators(cycles),
+                                 simulator::to_string(memory), unit_table(profile.classes, cycles));
   if (profile.knows_waits) text += wait_table(profile.waits, profile.fetch, cycles) + "\n";
-  text += fmt::format("roofline      {:.2f} multiplications per byte, {:.1f} a cycle; the hardware has {:.0f} a cycle, and {:.2f} bytes each way\n", profile.whole.intensity(),
-                      profile.whole.macs_per_cycle(), profile.peak_macs_per_cycle, profile.peak_bytes_per_cycle);
-  text += fmt::format("bounds        compute {} (GEMM {}, ALU {}), DRAM read {}, DRAM write {}: {} of the tightest, {}\n", with_separators(bounds.compute()),
-                      with_separators(bounds.gemm), with_separators(bounds.alu), with_separators(bounds.dram_read), with_separators(bounds.dram_write),
-                      percent(bounds.tightest(), cycles), bounds.tightest_name());
+  text += fmt::format(
+      "roofline      {:.2f} multiplications per byte, {:.1f} a cycle; the hardware has {:.0f} a cycle, and {:.2f} "
+      "bytes each way\n",
+      profile.whole.intensity(), profile.whole.macs_per_cycle(), profile.peak_macs_per_cycle,
+      profile.peak_bytes_per_cycle);
+  text +=
+      fmt::format("bounds        compute {} (GEMM {}, ALU {}), DRAM read {}, DRAM write {}: {} of the tightest, {}\n",
+                  with_separators(bounds.compute()), with_separators(bounds.gemm), with_separators(bounds.alu),
+                  with_separators(bounds.dram_read), with_separators(bounds.dram_write),
+                  percent(bounds.tightest(), cycles), bounds.tightest_name());
   if (const std::string layers = layer_table(profile); !layers.empty()) text += fmt::format("\n{}", layers);
   if (!program.what_if.empty()) {
     TextTable table({"the same instructions with", ">cycles", ">speed-up"});
     for (const simulator::WhatIf& answer : program.what_if)
-      table.add({answer.change, with_separators(answer.cycles), fmt::format("{:.3f}", static_cast<double>(cycles) / static_cast<double>(std::max<std::uint64_t>(1, answer.cycles)))});
+      table.add({answer.change, with_separators(answer.cycles),
+                 fmt::format("{:.3f}", static_cast<double>(cycles) /
+                                           static_cast<double>(std::max<std::uint64_t>(1, answer.cycles)))});
     text += fmt::format("\n{}", table.to_string());
   }
   return text + "\n";
@@ -217,7 +268,8 @@ Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memor
   for (const simulator::LaunchTrace& launch : program.traces) launches.push_back(launch.cycles);
   for (const Queue unit : kUnits)
     for (std::size_t c = 0; c < simulator::kUnitClassNames.size(); ++c)
-      units[std::string(isa::name(unit))][std::string(simulator::kUnitClassNames[c])] = profile.classes[isa::index(unit)][c];
+      units[std::string(isa::name(unit))][std::string(simulator::kUnitClassNames[c])] =
+          profile.classes[isa::index(unit)][c];
   // The units of a part stand beside what is told of all of it.
   const auto row = [&](const simulator::ProfilePart& part) {
     Json json{{"name", part.name}};
@@ -232,9 +284,12 @@ Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memor
   after.units = simulator::attribute(trace).back();
   after.cycles = after.units[isa::index(Queue::compute)].total();
   for (const simulator::ProfilePart& part : profile.layers) layers.push_back(row(part));
-  if (std::any_of(after.units.begin(), after.units.end(), [](const simulator::UnitTime& time) { return time.total() != 0; })) layers.push_back(row(after));
+  if (std::any_of(after.units.begin(), after.units.end(),
+                  [](const simulator::UnitTime& time) { return time.total() != 0; }))
+    layers.push_back(row(after));
   if (profile.knows_waits) {
-    for (const Queue unit : kUnits) waits[std::string(isa::name(unit))] = simulator::to_json(profile.waits[isa::index(unit)]);
+    for (const Queue unit : kUnits)
+      waits[std::string(isa::name(unit))] = simulator::to_json(profile.waits[isa::index(unit)]);
     waits["fetch"] = simulator::to_json(profile.fetch);
   }
   return {{"cycles", cycles_of(program)},

@@ -24,7 +24,8 @@ struct ClockArguments {
   std::optional<std::string> memory, trace, html, waves;
 
   void declare(Options& options);
-  // Error: one of them was given that `engine`, for want of a clock or of a design, would ignore; or the memory cannot be read.
+  // Error: one of them was given that `engine`, for want of a clock or of a design, would ignore; or the memory cannot
+  // be read.
   Result<simulator::EngineOptions> engine_options(std::string_view engine) const;
   // A line that names the waveforms of so many programs; empty where none were asked for.
   std::string written(std::size_t programs) const;
@@ -43,21 +44,24 @@ struct TimedProgram {
 };
 
 // The accelerator steps of a run, if its engine has a clock; `ask_what_if` times each on other hardware too.
-Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, const runtime::RunResult& result, const simulator::EngineOptions& options,
-                                                 bool ask_what_if);
+Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, const runtime::RunResult& result,
+                                                 const simulator::EngineOptions& options, bool ask_what_if);
 
 std::uint64_t cycles_of(const TimedProgram& program);
 // The trace file and the page, as far as `arguments` ask for them. `title` stands on the page.
-Result<void> write_traces(const ClockArguments& arguments, std::string_view title, const std::vector<TimedProgram>& programs, const simulator::MemorySpec& memory);
+Result<void> write_traces(const ClockArguments& arguments, std::string_view title,
+                          const std::vector<TimedProgram>& programs, const simulator::MemorySpec& memory);
 
 // Cycles, what each unit did and waited for, bounds, layers and answers to «what if», for people and for machines.
 std::string timing_text(const TimedProgram& program, const simulator::MemorySpec& memory);
 Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memory);
 
 // The table of what each unit did, in per cent of `cycles`.
-std::string unit_table(const std::array<std::array<std::uint64_t, simulator::kUnitClassNames.size()>, 3>& classes, std::uint64_t cycles);
+std::string unit_table(const std::array<std::array<std::uint64_t, simulator::kUnitClassNames.size()>, 3>& classes,
+                       std::uint64_t cycles);
 // What the waits for memory were for, unit by unit, and what fetch did, in per cent of `cycles`.
-std::string wait_table(const std::array<simulator::MemorySplit, 3>& units, const simulator::FetchTime& fetch, std::uint64_t cycles);
+std::string wait_table(const std::array<simulator::MemorySplit, 3>& units, const simulator::FetchTime& fetch,
+                       std::uint64_t cycles);
 // By source of the trace, where it has more than one: cycles of each unit.
 std::string layer_table(const simulator::Trace& trace);
 // The same with bounds, and what the busy cycles waited for memory.

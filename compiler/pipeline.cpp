@@ -94,10 +94,12 @@ constexpr double kRounding = 1e-4;  // of a tensor's largest value: what folding
 
 struct Stage {
   std::string_view name;
-  bool whole;  // of the whole model: one may stop after it. The others come from inside a region, once per operation or region
+  bool whole;  // of the whole model: one may stop after it. The others come from inside a region, once per operation or
+               // region
 };
-constexpr Stage kStages[] = {{"import", true},    {"integer", true},   {"graph", true},   {"partition", true}, {"layouts", true}, {"groups", false}, {"loops", false},
-                             {"trace", false},    {"schedule", false}, {"stream", false}, {"bundle", true}};
+constexpr Stage kStages[] = {{"import", true},    {"integer", true}, {"graph", true},  {"partition", true},
+                             {"layouts", true},   {"groups", false}, {"loops", false}, {"trace", false},
+                             {"schedule", false}, {"stream", false}, {"bundle", true}};
 
 class Pipeline {
  public:
@@ -129,9 +131,15 @@ class Pipeline {
     Partition parts;
     DOVETAIL_TRY(timed("partition", [&]() -> Result<void> {
       DOVETAIL_TRY(find_processor());
-      PartitionOptions partition_options{built_in_targets({options_.hardware, options_.clock_mhz, processor_, options_.fuse && options_.context.level > Level::needed}), options_.targets, {"cpu", "host"}, options_.place,
-                                         options_.strict, options_.offload};
-      partition_options.available.insert(partition_options.available.begin(), options_.backends.begin(), options_.backends.end());
+      PartitionOptions partition_options{built_in_targets({options_.hardware, options_.clock_mhz, processor_,
+                                                           options_.fuse && options_.context.level > Level::needed}),
+                                         options_.targets,
+                                         {"cpu", "host"},
+                                         options_.place,
+                                         options_.strict,
+                                         options_.offload};
+      partition_options.available.insert(partition_options.available.begin(), options_.backends.begin(),
+                                         options_.backends.end());
       DOVETAIL_ASSIGN(parts, partition(graph, partition_options));
       return {};
     }));
@@ -151,7 +159,8 @@ class Pipeline {
     if (stop("layouts")) return finish(std::move(result));
 
     DOVETAIL_TRY(timed("code", [&]() -> Result<void> {
-      DOVETAIL_ASSIGN(Assembled assembled, assemble(graph, parts, layouts, processor_, [&](std::string_view stage, std::string_view text) {
+      DOVETAIL_ASSIGN(Assembled assembled,
+                      assemble(graph, parts, layouts, processor_, [&](std::string_view stage, std::string_view text) {
                         dump(stage, [&] { return std::string(text); });
                       }));
       result.bundle = std::move(assembled.bundle);
@@ -167,7 +176,9 @@ class Pipeline {
 
  private:
   bool runs(const NamedPass& pass) const {
-    const auto has = [&](const std::vector<std::string>& names) { return std::find(names.begin(), names.end(), pass.name) != names.end(); };
+    const auto has = [&](const std::vector<std::string>& names) {
+      return std::find(names.begin(), names.end(), pass.name) != names.end();
+    };
     return !has(options_.without_passes) && (pass.level <= options_.context.level || has(options_.with_passes));
   }
 
@@ -175,7 +186,8 @@ class Pipeline {
     if (options_.cpu == "interpreter") return {};
     auto processor = cpu::find_cpu(options_.cpu);
     // Where nobody asked for the CPU, its nodes may as well be interpreted.
-    const bool asked = options_.cpu != "native" || std::find(options_.targets.begin(), options_.targets.end(), "cpu") != options_.targets.end();
+    const bool asked = options_.cpu != "native" ||
+                       std::find(options_.targets.begin(), options_.targets.end(), "cpu") != options_.targets.end();
     if (!processor.ok() && asked) return processor.errors();
     if (processor.ok()) processor_ = *std::move(processor);
     return {};
@@ -185,7 +197,10 @@ class Pipeline {
     bool changed = true;
     for (int round = 1; changed; ++round) {
       if (round > most_rounds && most_rounds > 1) {
-        passes_.push_back(Json{{"pass", "(all)"}, {"changes", 0}, {"notes", {fmt::format("stopped after {} rounds, though the last one changed something", most_rounds)}}});
+        passes_.push_back(Json{
+            {"pass", "(all)"},
+            {"changes", 0},
+            {"notes", {fmt::format("stopped after {} rounds, though the last one changed something", most_rounds)}}});
         break;
       }
       if (round > most_rounds) break;
@@ -196,9 +211,12 @@ class Pipeline {
         const std::string before = dumped ? graph::to_string(graph) : "";
         DOVETAIL_ASSIGN(const passes::PassOutcome outcome, pass.run(graph, options_.context));
         changed |= outcome.changes > 0;
-        if (outcome.changes > 0 && options_.context.level >= Level::tolerant) tolerance_ = std::max({tolerance_, outcome.tolerance, kRounding});
+        if (outcome.changes > 0 && options_.context.level >= Level::tolerant)
+          tolerance_ = std::max({tolerance_, outcome.tolerance, kRounding});
         // Rounds that only prove that nothing is left to do are not worth a line.
-        if (round == 1 || outcome.changes > 0) passes_.push_back(Json{{"pass", pass.name}, {"round", round}, {"changes", outcome.changes}, {"notes", outcome.notes}});
+        if (round == 1 || outcome.changes > 0)
+          passes_.push_back(
+              Json{{"pass", pass.name}, {"round", round}, {"changes", outcome.changes}, {"notes", outcome.notes}});
         if (dumped && options_.on_dump) {
           if (outcome.changes == 0) {
             options_.on_dump(pass.name, fmt::format("{} changed nothing\n", pass.name));
@@ -218,14 +236,17 @@ class Pipeline {
   Result<void> timed(std::string name, const Body& body) {
     const auto begin = std::chrono::steady_clock::now();
     Result<void> status = body();
-    stages_.push_back({std::move(name), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
+    stages_.push_back(
+        {std::move(name), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
     return status;
   }
   template <typename Text>
   void dump(std::string_view stage, const Text& text) const {
     if ((wanted(stage) || wanted("all")) && options_.on_dump) options_.on_dump(stage, text());
   }
-  bool wanted(std::string_view name) const { return std::find(options_.dump.begin(), options_.dump.end(), name) != options_.dump.end(); }
+  bool wanted(std::string_view name) const {
+    return std::find(options_.dump.begin(), options_.dump.end(), name) != options_.dump.end();
+  }
   bool stop(std::string_view stage) const { return options_.stop_after == stage; }
 
   Compiled finish(Compiled result) const {
@@ -237,7 +258,8 @@ class Pipeline {
 
   static std::string placement_text(const std::vector<NodePlacement>& placed) {
     std::string text;
-    for (const NodePlacement& row : placed) text += fmt::format("{:<32} {:<20} {:<12} {}\n", row.node, row.op, row.target, row.why);
+    for (const NodePlacement& row : placed)
+      text += fmt::format("{:<32} {:<20} {:<12} {}\n", row.node, row.op, row.target, row.why);
     return text;
   }
 
@@ -246,7 +268,11 @@ class Pipeline {
     for (const Relayout& relayout : layouts.relayouts) {
       Json readers = Json::array();
       for (const graph::NodeId reader : relayout.readers) readers.push_back(graph.node(reader).name);
-      rows.push_back({{"value", graph.value(relayout.value).name}, {"from", relayout.from}, {"to", relayout.to}, {"bytes", relayout.bytes}, {"readers", readers}});
+      rows.push_back({{"value", graph.value(relayout.value).name},
+                      {"from", relayout.from},
+                      {"to", relayout.to},
+                      {"bytes", relayout.bytes},
+                      {"readers", readers}});
     }
     return rows;
   }
@@ -257,12 +283,31 @@ class Pipeline {
     Json stages = Json::array();
     for (const StageTime& stage : stages_) stages.push_back({{"stage", stage.name}, {"seconds", stage.seconds}});
     Json groups = Json::array();
-    for (const GroupReport& group : groups_) groups.push_back({{"name", group.name}, {"schedule", group.kind}, {"nodes", group.nodes}, {"trace", group.trace}, {"notes", group.notes}, {"unfused", group.unfused}});
+    for (const GroupReport& group : groups_)
+      groups.push_back({{"name", group.name},
+                        {"schedule", group.kind},
+                        {"nodes", group.nodes},
+                        {"trace", group.trace},
+                        {"notes", group.notes},
+                        {"unfused", group.unfused}});
     Json kernels = Json::array();
     for (const cpu::KernelReport& kernel : kernels_)
-      kernels.push_back({{"symbol", kernel.symbol}, {"uses", kernel.uses}, {"code_bytes", kernel.code_bytes}, {"compile_seconds", kernel.seconds}, {"notes", kernel.notes}});
+      kernels.push_back({{"symbol", kernel.symbol},
+                         {"uses", kernel.uses},
+                         {"code_bytes", kernel.code_bytes},
+                         {"compile_seconds", kernel.seconds},
+                         {"notes", kernel.notes}});
     const Json memory{{"bytes", memory_.bytes}, {"bound_bytes", memory_.bound_bytes}, {"sum_bytes", memory_.sum_bytes}};
-    return Json{{"memory", memory}, {"relayouts", relayouts_}, {"groups", groups}, {"kernels", kernels}, {"model", result.imported.name}, {"hardware", isa::config_to_json(options_.hardware)}, {"nodes", nodes}, {"summary", to_json(result.summary)}, {"passes", passes_}, {"stages", stages}};
+    return Json{{"memory", memory},
+                {"relayouts", relayouts_},
+                {"groups", groups},
+                {"kernels", kernels},
+                {"model", result.imported.name},
+                {"hardware", isa::config_to_json(options_.hardware)},
+                {"nodes", nodes},
+                {"summary", to_json(result.summary)},
+                {"passes", passes_},
+                {"stages", stages}};
   }
 
   const CompileOptions& options_;
@@ -295,7 +340,8 @@ std::vector<PassRow> pass_table() {
   std::vector<PassRow> rows;
   const auto add = [&](std::span<const NamedPass> list) {
     for (const NamedPass& pass : list)
-      if (std::none_of(rows.begin(), rows.end(), [&](const PassRow& row) { return row.name == pass.name; })) rows.push_back({pass.name, pass.level});
+      if (std::none_of(rows.begin(), rows.end(), [&](const PassRow& row) { return row.name == pass.name; }))
+        rows.push_back({pass.name, pass.level});
   };
   add(kIntegerPasses);
   add(kGraphPasses);
@@ -307,30 +353,39 @@ Result<void> check_names(const CompileOptions& options) {
   Diagnostics errors;
   std::vector<std::string_view> known = stage_names(), passes;
   for (const PassRow& row : pass_table()) passes.push_back(row.name);
-  const auto has = [](const auto& names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); };
+  const auto has = [](const auto& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
   for (const std::string& name : options.dump)
     if (name != "all" && name != "passes" && !has(known, name) && !has(passes, name))
-      errors.push_back({fmt::format("cannot dump \"{}\"", name), "--dump", "the compiler has no stage and no pass of that name",
-                        fmt::format("stages: all, {}; passes: passes, {}", fmt::join(known, ", "), fmt::join(passes, ", "))});
+      errors.push_back(
+          {fmt::format("cannot dump \"{}\"", name), "--dump", "the compiler has no stage and no pass of that name",
+           fmt::format("stages: all, {}; passes: passes, {}", fmt::join(known, ", "), fmt::join(passes, ", "))});
   const auto whole = whole_stage_names();
   if (const std::string& stage = options.stop_after; !stage.empty() && !has(known, stage))
-    errors.push_back({fmt::format("unknown stage \"{}\"", stage), "--stop-after", "the compiler has no such stage", fmt::format("the stages are {}", fmt::join(whole, ", "))});
+    errors.push_back({fmt::format("unknown stage \"{}\"", stage), "--stop-after", "the compiler has no such stage",
+                      fmt::format("the stages are {}", fmt::join(whole, ", "))});
   else if (!stage.empty() && !has(whole, stage))
-    errors.push_back({fmt::format("cannot stop after \"{}\"", stage), "--stop-after", "operations pass through that stage one by one",
+    errors.push_back({fmt::format("cannot stop after \"{}\"", stage), "--stop-after",
+                      "operations pass through that stage one by one",
                       fmt::format("dump it with --dump; stop after {}", fmt::join(whole, ", "))});
   const auto check_passes = [&](const std::vector<std::string>& names, const char* option) {
     for (const std::string& name : names)
       if (!has(passes, name))
-        errors.push_back({fmt::format("unknown pass \"{}\"", name), option, "the compiler has no such pass", fmt::format("the passes are {}", fmt::join(passes, ", "))});
+        errors.push_back({fmt::format("unknown pass \"{}\"", name), option, "the compiler has no such pass",
+                          fmt::format("the passes are {}", fmt::join(passes, ", "))});
   };
   check_passes(options.with_passes, "--pass");
   check_passes(options.without_passes, "--no-pass");
   for (const std::string& name : options.with_passes)
     if (has(options.without_passes, name))
-      errors.push_back({fmt::format("pass \"{}\" is asked for and forbidden", name), "--pass, --no-pass", "it can be either on or off", "leave out one of the two"});
+      errors.push_back({fmt::format("pass \"{}\" is asked for and forbidden", name), "--pass, --no-pass",
+                        "it can be either on or off", "leave out one of the two"});
   return errors;
 }
 
-Result<Compiled> compile(import::Imported model, const CompileOptions& options) { return Pipeline(options).run(std::move(model)); }
+Result<Compiled> compile(import::Imported model, const CompileOptions& options) {
+  return Pipeline(options).run(std::move(model));
+}
 
 }  // namespace dovetail

@@ -1,4 +1,5 @@
-// The compiler's table of contents: ONNX graph to bundle. pipeline.cpp is the flat list of stages; dumping, timing and verifying come from here.
+// The compiler's table of contents: ONNX graph to bundle. pipeline.cpp is the flat list of stages; dumping, timing and
+// verifying come from here.
 #pragma once
 
 #include <filesystem>
@@ -22,28 +23,30 @@
 namespace dovetail {
 
 struct CompileOptions {
-  std::vector<std::string> targets = {"accel"};    // in order of preference: accel, cpu, host (the interpreter), or one of `backends`
-  std::vector<TargetPointer> backends = {};        // of the caller, beside those of the kit (docs/adding-a-target.md)
-  isa::HardwareConfig hardware;                    // for "accel"
-  double clock_mhz = 1000;                         // of "accel", where its cycles are compared with other targets' seconds
-  std::map<std::string, std::string> place;        // node name -> target
-  Offload offload = Offload::possible;             // when regions leave the targets that are listed later
-  bool strict = false;                             // refuse nodes that no listed target takes, instead of running them on the host
-  // Every accelerator operation's result becomes a tensor of the bundle, so that a run can be compared operation by operation. The instructions
-  // stay the same; each tensor costs a host step that unpacks it.
+  std::vector<std::string> targets = {
+      "accel"};  // in order of preference: accel, cpu, host (the interpreter), or one of `backends`
+  std::vector<TargetPointer> backends = {};  // of the caller, beside those of the kit (docs/adding-a-target.md)
+  isa::HardwareConfig hardware;              // for "accel"
+  double clock_mhz = 1000;                   // of "accel", where its cycles are compared with other targets' seconds
+  std::map<std::string, std::string> place;  // node name -> target
+  Offload offload = Offload::possible;       // when regions leave the targets that are listed later
+  bool strict = false;  // refuse nodes that no listed target takes, instead of running them on the host
+  // Every accelerator operation's result becomes a tensor of the bundle, so that a run can be compared operation by
+  // operation. The instructions stay the same; each tensor costs a host step that unpacks it.
   bool expose_all = false;
-  // Processor class whose machine code runs host nodes (compiler/target/cpu/cpu.h); "interpreter": their loop programs are interpreted.
+  // Processor class whose machine code runs host nodes (compiler/target/cpu/cpu.h); "interpreter": their loop programs
+  // are interpreted.
   std::string cpu = "native";
-  bool fuse = true;                                // host nodes to kernels
-  bool choose_layouts = true;                      // for the whole graph; else every kernel takes those that it likes best
-  bool free_borders = false;                       // the model's inputs and outputs lie as the kernels like them best, as their tensors say
-  passes::PassContext context;                     // its level says which passes run
+  bool fuse = true;            // host nodes to kernels
+  bool choose_layouts = true;  // for the whole graph; else every kernel takes those that it likes best
+  bool free_borders = false;   // the model's inputs and outputs lie as the kernels like them best, as their tensors say
+  passes::PassContext context;                           // its level says which passes run
   std::vector<std::string> with_passes, without_passes;  // by name, whatever the level says; see pass_table()
-  // Called with each stage's printed form when its name is in `dump` ("all" for every one), and with the graph before and after each pass whose
-  // name is there ("passes" for every one). Stages: see stage_names().
+  // Called with each stage's printed form when its name is in `dump` ("all" for every one), and with the graph before
+  // and after each pass whose name is there ("passes" for every one). Stages: see stage_names().
   std::vector<std::string> dump;
   std::function<void(std::string_view stage, std::string_view text)> on_dump;
-  std::string stop_after;                          // stage name; empty: run to the end
+  std::string stop_after;  // stage name; empty: run to the end
 };
 
 struct StageTime {
@@ -51,15 +54,16 @@ struct StageTime {
   double seconds;
 };
 struct Compiled {
-  graph::Graph imported;       // after import, before any pass
-  graph::Graph integer;        // after lower_qdq: the graph that the reference evaluates
-  graph::Graph optimised;      // after all graph passes
-  double tolerance = 0;        // how far passes may have moved floats beyond the rounding of operators (PassOutcome::tolerance)
-  bundle::Bundle bundle;       // empty when stopped early
+  graph::Graph imported;   // after import, before any pass
+  graph::Graph integer;    // after lower_qdq: the graph that the reference evaluates
+  graph::Graph optimised;  // after all graph passes
+  double tolerance =
+      0;  // how far passes may have moved floats beyond the rounding of operators (PassOutcome::tolerance)
+  bundle::Bundle bundle;                 // empty when stopped early
   std::vector<NodePlacement> placement;  // of every imported node, in order
   PlacementSummary summary;
   std::vector<StageTime> stages;
-  Json report;                 // everything above that a user may want, as JSON (also in the bundle)
+  Json report;  // everything above that a user may want, as JSON (also in the bundle)
 };
 
 // The names of the stages in order: all, for --dump, and those of the whole model, for --stop-after.
@@ -68,7 +72,7 @@ std::vector<std::string_view> whole_stage_names();
 
 struct PassRow {
   std::string_view name;
-  passes::Level level;         // the least at which it runs
+  passes::Level level;  // the least at which it runs
 };
 // The passes in the order in which they run first, each once.
 std::vector<PassRow> pass_table();

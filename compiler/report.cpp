@@ -36,7 +36,8 @@ std::string reason(std::string_view pass, std::string_view op) {
 std::string refusals_text(const std::vector<Refusal>& refusals) {
   if (refusals.size() == 1) return refusals.front().why;
   std::string text;
-  for (const Refusal& refusal : refusals) text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", refusal.target, refusal.why);
+  for (const Refusal& refusal : refusals)
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", refusal.target, refusal.why);
   return text;
 }
 
@@ -64,7 +65,8 @@ std::string NodeFates::pass_that_folded(const std::string& node) const {
   return it == folded_by_.end() ? "" : it->second;
 }
 
-std::vector<NodePlacement> place_nodes(const Graph& imported, const Graph& graph, const Partition& parts, const NodeFates& fates) {
+std::vector<NodePlacement> place_nodes(const Graph& imported, const Graph& graph, const Partition& parts,
+                                       const NodeFates& fates) {
   std::map<std::string, NodePlacement> by_name;
   const auto fold = [&](const std::string& node, const std::string& into, const std::string& pass) {
     NodePlacement row{node, "", "folded", "into " + into};
@@ -93,7 +95,8 @@ std::vector<NodePlacement> place_nodes(const Graph& imported, const Graph& graph
       for (std::size_t i = 0; i + 1 < match.nodes.size(); ++i) {
         const graph::Node& inner = graph.node(match.nodes[i]);
         fold(inner.name, own, "partition");
-        for (const std::string& origin : inner.origins) fold(origin, own, origin == inner.name ? "partition" : fates.pass_that_folded(origin));
+        for (const std::string& origin : inner.origins)
+          fold(origin, own, origin == inner.name ? "partition" : fates.pass_that_folded(origin));
       }
     }
   std::vector<NodePlacement> rows;
@@ -128,7 +131,14 @@ PlacementSummary summarize(const Graph& graph, const Partition& parts, const std
   for (const PartitionRegion& part : parts.regions)
     for (const NodeId node : part.region.nodes()) target_of[node] = part.target->name();
   for (const PartitionRegion& part : parts.regions) {
-    RegionSummary region{part.region.name, std::string(part.target->name()), part.region.matches.size(), part.cost, part.border_seconds, part.elsewhere, 0, 0};
+    RegionSummary region{part.region.name,
+                         std::string(part.target->name()),
+                         part.region.matches.size(),
+                         part.cost,
+                         part.border_seconds,
+                         part.elsewhere,
+                         0,
+                         0};
     for (const ValueId input : part.region.inputs) {
       region.read_bytes += bytes_of(graph, input);
       const NodeId producer = graph.value(input).producer;
@@ -153,7 +163,11 @@ Json to_json(const NodePlacement& row) {
   }
   Json refused = Json::array();
   for (const Refusal& refusal : row.refused) refused.push_back({{"target", refusal.target}, {"why", refusal.why}});
-  json.update({{"row", row.row}, {"region", row.region}, {"kernel", row.kernel}, {"refused", refused}, {"cost", row.cost ? to_json(*row.cost) : Json()}});
+  json.update({{"row", row.row},
+               {"region", row.region},
+               {"kernel", row.kernel},
+               {"refused", refused},
+               {"cost", row.cost ? to_json(*row.cost) : Json()}});
   return json;
 }
 

@@ -18,17 +18,19 @@ namespace dovetail {
 struct NodePlacement {
   std::string node;    // imported node's name
   std::string op;      // imported operator
-  std::string target;  // the target's name; "host" also where it was not asked for and nothing else would take the node; "folded"
+  std::string target;  // the target's name; "host" also where it was not asked for and nothing else would take the
+                       // node; "folded"
   std::string why;     // why not on the targets asked before; for folded: into what, or why it is gone
   // Of nodes with code of their own:
-  std::string row = {};                // of the target's table
-  std::string region = {};             // which holds it
-  std::vector<std::string> kernel = {};  // nodes that share its kernel, itself among them; empty where the target does not tell
+  std::string row = {};     // of the target's table
+  std::string region = {};  // which holds it
+  std::vector<std::string> kernel =
+      {};  // nodes that share its kernel, itself among them; empty where the target does not tell
   std::vector<Refusal> refused = {};
   std::optional<Cost> cost = {};
   // Of folded ones:
-  std::string into = {};               // the node that does its work; empty where nobody needs to
-  std::string pass = {};               // that folded it; "partition" where a target's pattern did
+  std::string into = {};  // the node that does its work; empty where nobody needs to
+  std::string pass = {};  // that folded it; "partition" where a target's pattern did
 };
 
 // Follows imported nodes through the passes.
@@ -43,22 +45,23 @@ class NodeFates {
 };
 
 // One row for each imported node, in its order.
-std::vector<NodePlacement> place_nodes(const graph::Graph& imported, const graph::Graph& graph, const Partition& parts, const NodeFates& fates);
+std::vector<NodePlacement> place_nodes(const graph::Graph& imported, const graph::Graph& graph, const Partition& parts,
+                                       const NodeFates& fates);
 // Fills in which nodes share a kernel.
 void add_kernels(std::vector<NodePlacement>& rows, const std::vector<GroupReport>& groups);
 
 struct RegionSummary {
   std::string name, target;
-  std::size_t operations = 0;            // matches
+  std::size_t operations = 0;  // matches
   Cost cost;
   double border_seconds = 0;
-  std::optional<Cost> elsewhere;         // on the targets listed behind
+  std::optional<Cost> elsewhere;                  // on the targets listed behind
   std::uint64_t read_bytes = 0, given_bytes = 0;  // over its border
 };
 struct PlacementSummary {
-  std::map<std::string, int> nodes;      // imported nodes by target
+  std::map<std::string, int> nodes;  // imported nodes by target
   std::vector<RegionSummary> regions;
-  std::uint64_t moved_bytes = 0;         // from a region to one of another target, each tensor once for each reader
+  std::uint64_t moved_bytes = 0;  // from a region to one of another target, each tensor once for each reader
   int moved_tensors = 0;
   std::uint64_t input_bytes = 0, output_bytes = 0;  // of the model
 };

@@ -39,10 +39,12 @@ void append(std::vector<std::byte>& out, std::uint64_t word, std::size_t count) 
 // Calls visit(index, field) for each field of a table.
 template <typename Tuple, typename Visit>
 void for_each_field(const Tuple& fields, Visit&& visit) {
-  std::apply([&](const auto&... field) {
-    [[maybe_unused]] std::size_t index = 0;
-    (visit(index++, field), ...);
-  }, fields);
+  std::apply(
+      [&](const auto&... field) {
+        [[maybe_unused]] std::size_t index = 0;
+        (visit(index++, field), ...);
+      },
+      fields);
 }
 
 bool is_memory_of(Opcode opcode, Memory memory) {
@@ -68,11 +70,13 @@ Diagnostic bad_memory(std::string what, std::string where, Opcode opcode, Memory
 Diagnostic bad_alu_op(std::string what, std::string where, AluOp op) {
   const int number = static_cast<int>(op);
   if (!spec::is_alu_op(op))
-    return {std::move(what), std::move(where), fmt::format("ALU operation {} > {}, the last one there is", number, spec::kAluOps.size() - 1),
+    return {std::move(what), std::move(where),
+            fmt::format("ALU operation {} > {}, the last one there is", number, spec::kAluOps.size() - 1),
             "use an operation that docs/gen/isa.md lists"};
   const std::string_view extension = spec::extension_key(spec::info(op).enabled_by);
   return {std::move(what), std::move(where),
-          fmt::format("ALU operation {} ({}) belongs to the extension `{}`, which is off", number, spec::info(op).name, extension),
+          fmt::format("ALU operation {} ({}) belongs to the extension `{}`, which is off", number, spec::info(op).name,
+                      extension),
           fmt::format("set \"{}\": true in the configuration, or do without the operation", extension)};
 }
 
@@ -84,7 +88,8 @@ Codec::Codec(const HardwareConfig& config) : config_(config) {
   uop_bytes_ = static_cast<std::size_t>(config.uop_bytes());
   const auto extractor = [](spec::Slot slot) {
     return slot.width == 0 ? Extractor{}
-                           : Extractor{static_cast<std::uint32_t>(slot.word()), static_cast<std::uint32_t>(slot.shift()), slot.mask()};
+                           : Extractor{static_cast<std::uint32_t>(slot.word()),
+                                       static_cast<std::uint32_t>(slot.shift()), slot.mask()};
   };
   for (std::size_t opcode = 0; opcode < spec::kInstructions.size(); ++opcode) {
     const spec::Layout layout = spec::instruction_layout(static_cast<Opcode>(opcode), config, encoding);
@@ -101,7 +106,8 @@ Codec::Codec(const HardwareConfig& config) : config_(config) {
   DOVETAIL_CHECK(uop.end <= static_cast<int>(8 * uop_bytes_), fmt::format("{} bits", uop.end));
   for (std::size_t i = 0; i < uop_extractors_.size(); ++i) uop_extractors_[i] = extractor(uop.slots[i]);
   for (const spec::AluOpInfo& row : spec::kAluOps)
-    if (row.enabled_by == nullptr || config.*row.enabled_by) alu_ops_ = static_cast<std::uint8_t>(alu_ops_ | (1u << static_cast<int>(row.op)));
+    if (row.enabled_by == nullptr || config.*row.enabled_by)
+      alu_ops_ = static_cast<std::uint8_t>(alu_ops_ | (1u << static_cast<int>(row.op)));
 }
 
 Codec::Words Codec::read_words(std::span<const std::byte> bytes) const {
@@ -125,7 +131,8 @@ Codec::Fault Codec::decode_words(const Words& words, Instruction& instruction) c
   const std::uint64_t opcode = words[0] & spec::kOpcodeSlot.mask();
   if (opcode >= spec::kInstructions.size()) return Fault::opcode;
   const Words& reserved = reserved_[opcode];
-  if (((words[0] & reserved[0]) | (words[1] & reserved[1]) | (words[2] & reserved[2]) | (words[3] & reserved[3])) != 0) return Fault::reserved;
+  if (((words[0] & reserved[0]) | (words[1] & reserved[1]) | (words[2] & reserved[2]) | (words[3] & reserved[3])) != 0)
+    return Fault::reserved;
 
   for_each_field(spec::kFlagFields, [&](std::size_t index, const auto& field) {
     instruction.flags.*field.member = ((words[0] >> spec::flag_slot(index).shift()) & 1) != 0;
@@ -156,7 +163,8 @@ Diagnostic Codec::describe(Fault fault, const Words& words, std::string_view whe
   const std::string what = "cannot decode an instruction";
   const std::uint64_t opcode_bits = words[0] & spec::kOpcodeSlot.mask();
   if (fault == Fault::opcode)
-    return {what, std::string(where), fmt::format("opcode {} > {}, the last one there is", opcode_bits, spec::kInstructions.size() - 1),
+    return {what, std::string(where),
+            fmt::format("opcode {} > {}, the last one there is", opcode_bits, spec::kInstructions.size() - 1),
             "check that the file is a program, of this configuration's instruction size"};
   const auto opcode = static_cast<Opcode>(opcode_bits);
   const auto field = [&](std::string_view name) {
@@ -177,27 +185,33 @@ Diagnostic Codec::describe(Fault fault, const Words& words, std::string_view whe
     if (row.fixed_bit == bit) {
       const std::string_view extension = spec::extension_key(row.enabled_by);
       return {what, std::string(where),
-              fmt::format("bit {} of {} is `{}` of the extension `{}`, which is off", bit, spec::info(opcode).name, row.name, extension),
+              fmt::format("bit {} of {} is `{}` of the extension `{}`, which is off", bit, spec::info(opcode).name,
+                          row.name, extension),
               fmt::format("set \"{}\": true in the configuration, or clear the bit", extension)};
     }
-  return {what, std::string(where), fmt::format("bit {} of {} is 1 and reserved: it must be 0", bit, spec::info(opcode).name),
+  return {what, std::string(where),
+          fmt::format("bit {} of {} is 1 and reserved: it must be 0", bit, spec::info(opcode).name),
           "check that the program was made for this configuration: field widths follow its buffer sizes"};
 }
 
 Result<Instruction> Codec::decode(std::span<const std::byte> bytes) const {
   if (bytes.size() != 8 * words_)
-    return Diagnostic{"cannot decode an instruction", "", fmt::format("{} bytes given, an instruction of {} has {}", bytes.size(), config_.name, 8 * words_),
-                      "hand over exactly one instruction"};
+    return Diagnostic{
+        "cannot decode an instruction", "",
+        fmt::format("{} bytes given, an instruction of {} has {}", bytes.size(), config_.name, 8 * words_),
+        "hand over exactly one instruction"};
   const Words words = read_words(bytes);
   Instruction instruction;
   const Fault fault = decode_words(words, instruction);
-  if (fault != Fault::none) [[unlikely]] return describe(fault, words, "");
+  if (fault != Fault::none) [[unlikely]]
+    return describe(fault, words, "");
   return instruction;
 }
 
 Uop Codec::decode_uop(std::span<const std::byte> bytes) const {
   DOVETAIL_CHECK(bytes.size() == uop_bytes_, fmt::format("{} bytes for a micro-op of {}", bytes.size(), uop_bytes_));
-  const std::uint64_t word = uop_bytes_ == 8 ? load_little_endian<std::uint64_t>(bytes, 0) : load_little_endian<std::uint32_t>(bytes, 0);
+  const std::uint64_t word =
+      uop_bytes_ == 8 ? load_little_endian<std::uint64_t>(bytes, 0) : load_little_endian<std::uint32_t>(bytes, 0);
   Uop uop;
   for_each_field(spec::kUopFields, [&](std::size_t index, const auto& field) {
     const Extractor& cut = uop_extractors_[index];
@@ -210,7 +224,8 @@ Result<std::vector<Instruction>> Codec::decode_program(std::span<const std::byte
   const std::size_t size = 8 * words_;
   if (bytes.size() % size != 0)
     return Diagnostic{"cannot decode the program", std::string(where),
-                      fmt::format("{} bytes are no multiple of {}, the size of an instruction of {}", bytes.size(), size, config_.name),
+                      fmt::format("{} bytes are no multiple of {}, the size of an instruction of {}", bytes.size(),
+                                  size, config_.name),
                       "check the file for truncation, and that it was made for this configuration"};
   // A file that is no program has an error in nearly every instruction; the first ones tell as much.
   constexpr std::size_t kMaxErrors = 16;
@@ -220,7 +235,8 @@ Result<std::vector<Instruction>> Codec::decode_program(std::span<const std::byte
   for (std::size_t i = 0; i < count; ++i) {
     const Words words = read_words(bytes.subspan(i * size, size));
     const Fault fault = decode_words(words, program[i]);
-    if (fault == Fault::none) [[likely]] continue;
+    if (fault == Fault::none) [[likely]]
+      continue;
     errors.push_back(describe(fault, words, fmt::format("{}{}instruction {}", where, where.empty() ? "" : ", ", i)));
     if (errors.size() == kMaxErrors) break;
   }
@@ -231,36 +247,40 @@ Result<std::vector<Instruction>> Codec::decode_program(std::span<const std::byte
 Diagnostics Codec::encoding_errors(const Instruction& instruction) const {
   Diagnostics errors;
   const auto what = [&] { return fmt::format("cannot encode `{}`", format_instruction(instruction)); };
-  std::visit([&]<typename Body>(const Body& body) {
-    for_each_field(spec::fields_of<Body>(), [&](std::size_t index, const auto& field) {
-      const std::int64_t value = to_integer(body.*field.member);
-      const std::uint64_t mask = extractors_[instruction.body.index()][index].mask;
-      if (mask == 0) {
-        const std::string_view extension = spec::extension_key(field.spec.enabled_by);
-        if (value != 0)
-          errors.push_back({what(), std::string(field.spec.name), fmt::format("it belongs to the extension `{}`, which is off", extension),
-                            fmt::format("set \"{}\": true in the configuration, or do without `{}`", extension, field.spec.name)});
-        return;
-      }
-      const std::int64_t maximum = static_cast<std::int64_t>(field.spec.is_signed ? mask >> 1 : mask);
-      const std::int64_t minimum = field.spec.is_signed ? -maximum - 1 : 0;
-      if (value >= minimum && value <= maximum) return;
-      const bool above = value > maximum;
-      errors.push_back({what(), std::string(field.spec.name),
-                        fmt::format("{} {} {}, the {} that {} bits hold", value, above ? '>' : '<', above ? maximum : minimum,
-                                    above ? "most" : "least", std::popcount(mask)),
-                        "split the instruction, or choose a configuration with wider fields"});
-    });
-    if constexpr (std::is_base_of_v<Transfer, Body>) {
-      if (body.x_size != 0 && !is_memory_of(instruction.opcode(), body.memory))
-        errors.push_back(bad_memory(what(), "memory", instruction.opcode(), body.memory));
-    }
-    if constexpr (std::is_same_v<Body, Alu>) {
-      // An operation beyond three bits is a range error already.
-      if (static_cast<unsigned>(body.op) < 8 && ((alu_ops_ >> static_cast<int>(body.op)) & 1) == 0)
-        errors.push_back(bad_alu_op(what(), "alu_opcode", body.op));
-    }
-  }, instruction.body);
+  std::visit(
+      [&]<typename Body>(const Body& body) {
+        for_each_field(spec::fields_of<Body>(), [&](std::size_t index, const auto& field) {
+          const std::int64_t value = to_integer(body.*field.member);
+          const std::uint64_t mask = extractors_[instruction.body.index()][index].mask;
+          if (mask == 0) {
+            const std::string_view extension = spec::extension_key(field.spec.enabled_by);
+            if (value != 0)
+              errors.push_back({what(), std::string(field.spec.name),
+                                fmt::format("it belongs to the extension `{}`, which is off", extension),
+                                fmt::format("set \"{}\": true in the configuration, or do without `{}`", extension,
+                                            field.spec.name)});
+            return;
+          }
+          const std::int64_t maximum = static_cast<std::int64_t>(field.spec.is_signed ? mask >> 1 : mask);
+          const std::int64_t minimum = field.spec.is_signed ? -maximum - 1 : 0;
+          if (value >= minimum && value <= maximum) return;
+          const bool above = value > maximum;
+          errors.push_back({what(), std::string(field.spec.name),
+                            fmt::format("{} {} {}, the {} that {} bits hold", value, above ? '>' : '<',
+                                        above ? maximum : minimum, above ? "most" : "least", std::popcount(mask)),
+                            "split the instruction, or choose a configuration with wider fields"});
+        });
+        if constexpr (std::is_base_of_v<Transfer, Body>) {
+          if (body.x_size != 0 && !is_memory_of(instruction.opcode(), body.memory))
+            errors.push_back(bad_memory(what(), "memory", instruction.opcode(), body.memory));
+        }
+        if constexpr (std::is_same_v<Body, Alu>) {
+          // An operation beyond three bits is a range error already.
+          if (static_cast<unsigned>(body.op) < 8 && ((alu_ops_ >> static_cast<int>(body.op)) & 1) == 0)
+            errors.push_back(bad_alu_op(what(), "alu_opcode", body.op));
+        }
+      },
+      instruction.body);
   return errors;
 }
 
@@ -269,12 +289,14 @@ void Codec::write_words(const Instruction& instruction, Words& words) const {
   for_each_field(spec::kFlagFields, [&](std::size_t index, const auto& field) {
     words[0] |= std::uint64_t{instruction.flags.*field.member} << spec::flag_slot(index).shift();
   });
-  std::visit([&]<typename Body>(const Body& body) {
-    for_each_field(spec::fields_of<Body>(), [&](std::size_t index, const auto& field) {
-      const Extractor& cut = extractors_[instruction.body.index()][index];
-      words[cut.word] |= (static_cast<std::uint64_t>(to_integer(body.*field.member)) & cut.mask) << cut.shift;
-    });
-  }, instruction.body);
+  std::visit(
+      [&]<typename Body>(const Body& body) {
+        for_each_field(spec::fields_of<Body>(), [&](std::size_t index, const auto& field) {
+          const Extractor& cut = extractors_[instruction.body.index()][index];
+          words[cut.word] |= (static_cast<std::uint64_t>(to_integer(body.*field.member)) & cut.mask) << cut.shift;
+        });
+      },
+      instruction.body);
 }
 
 Result<void> Codec::encode(const Instruction& instruction, std::vector<std::byte>& out) const {
@@ -293,7 +315,8 @@ Result<void> Codec::encode(const Uop& uop, std::vector<std::byte>& out) const {
     const std::uint64_t value = uop.*field.member;
     word |= (value & cut.mask) << cut.shift;
     if (value > cut.mask)
-      errors.push_back({fmt::format("cannot encode the micro-op {}, {}, {}", uop.dst, uop.src, uop.wgt), std::string(field.spec.name),
+      errors.push_back({fmt::format("cannot encode the micro-op {}, {}, {}", uop.dst, uop.src, uop.wgt),
+                        std::string(field.spec.name),
                         fmt::format("{} > {}, the most that {} bits hold", value, cut.mask, std::popcount(cut.mask)),
                         "use an index within the buffer, or choose a configuration with a larger one"});
   });

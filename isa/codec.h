@@ -1,4 +1,5 @@
-// Encoding and decoding, driven by the field table for any configuration. encode(decode(bits)) == bits for every legal word.
+// Encoding and decoding, driven by the field table for any configuration. encode(decode(bits)) == bits for every legal
+// word.
 #pragma once
 
 #include <array>
@@ -15,18 +16,21 @@
 
 namespace dovetail::isa {
 
-// Built once per configuration (field positions and masks), then cheap per instruction: the simulator decodes millions a second.
+// Built once per configuration (field positions and masks), then cheap per instruction: the simulator decodes millions
+// a second.
 class Codec {
  public:
   explicit Codec(const HardwareConfig& config);  // precondition: validate(config)
 
   const HardwareConfig& config() const { return config_; }
 
-  // Appends instruction_bytes() bytes. Error: a value that does not fit its field, an extension that is switched off; names field and both numbers.
+  // Appends instruction_bytes() bytes. Error: a value that does not fit its field, an extension that is switched off;
+  // names field and both numbers.
   Result<void> encode(const Instruction& instruction, std::vector<std::byte>& out) const;
   Result<void> encode(const Uop& uop, std::vector<std::byte>& out) const;
 
-  // `bytes` holds exactly one instruction (or micro-op). Errors: unknown opcode, memory id, ALU op; a reserved bit set; an extension that is off.
+  // `bytes` holds exactly one instruction (or micro-op). Errors: unknown opcode, memory id, ALU op; a reserved bit set;
+  // an extension that is off.
   Result<Instruction> decode(std::span<const std::byte> bytes) const;
   Uop decode_uop(std::span<const std::byte> bytes) const;  // bits above the fields are ignored, as the hardware does
 

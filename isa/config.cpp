@@ -14,7 +14,9 @@ namespace {
 
 bool is_power_of_two(std::int64_t value) { return value > 0 && std::has_single_bit(static_cast<std::uint64_t>(value)); }
 
-std::string what(const HardwareConfig& config) { return fmt::format("the hardware configuration {} is invalid", config.name); }
+std::string what(const HardwareConfig& config) {
+  return fmt::format("the hardware configuration {} is invalid", config.name);
+}
 
 void check_ranges(const HardwareConfig& config, Diagnostics& errors) {
   for (const spec::Parameter& row : spec::kParameters) {
@@ -22,8 +24,8 @@ void check_ranges(const HardwareConfig& config, Diagnostics& errors) {
     if (value < row.minimum || value > row.maximum) {
       const bool below = value < row.minimum;
       errors.push_back({what(config), std::string(row.key),
-                        fmt::format("{} {} {} {}, the {}", value, below ? '<' : '>', below ? row.minimum : row.maximum, row.unit,
-                                    below ? "least" : "most"),
+                        fmt::format("{} {} {} {}, the {}", value, below ? '<' : '>', below ? row.minimum : row.maximum,
+                                    row.unit, below ? "least" : "most"),
                         fmt::format("choose {} from {} to {}", row.key, row.minimum, row.maximum)});
     } else if (row.power_of_two && !is_power_of_two(value)) {
       const auto below = std::bit_floor(static_cast<std::uint64_t>(value));
@@ -38,7 +40,8 @@ void check_elements(const HardwareConfig& config, Diagnostics& errors) {
   for (const spec::MemoryInfo& memory : spec::kMemories)
     if (const std::int64_t bytes = memory.element_bytes(config); bytes > spec::kMaxElementBytes)
       errors.push_back({what(config), std::string(memory.name),
-                        fmt::format("an element has {} = {} bytes > {}, one page", memory.element_rule, bytes, spec::kMaxElementBytes),
+                        fmt::format("an element has {} = {} bytes > {}, one page", memory.element_rule, bytes,
+                                    spec::kMaxElementBytes),
                         "choose a smaller batch or block"});
 }
 
@@ -53,15 +56,16 @@ void check_depths(const HardwareConfig& config, Diagnostics& errors) {
     const std::int64_t element = memory.element_bytes(config);
     if (depth < spec::kMinDepth)
       errors.push_back({what(config), key,
-                        fmt::format("{} bytes hold {} {} elements of {} bytes < {}, the least", config.*memory.buffer_bytes, depth, memory.name,
-                                    element, spec::kMinDepth),
+                        fmt::format("{} bytes hold {} {} elements of {} bytes < {}, the least",
+                                    config.*memory.buffer_bytes, depth, memory.name, element, spec::kMinDepth),
                         fmt::format("raise {} to {} or more", key, spec::kMinDepth * element)});
     const std::int64_t most = std::int64_t{1} << (memory.id == Memory::uop ? spec::kWideUopBits : spec::kWideIndexBits);
     if (wide && depth > most)
-      errors.push_back({what(config), key,
-                        fmt::format("{} bytes hold {} {} elements of {} bytes > {}, the most that the wide encoding indexes",
-                                    config.*memory.buffer_bytes, depth, memory.name, element, most),
-                        fmt::format("lower {} to {} or less", key, most * element)});
+      errors.push_back(
+          {what(config), key,
+           fmt::format("{} bytes hold {} {} elements of {} bytes > {}, the most that the wide encoding indexes",
+                       config.*memory.buffer_bytes, depth, memory.name, element, most),
+           fmt::format("lower {} to {} or less", key, most * element)});
   }
 }
 
@@ -95,10 +99,11 @@ Result<void> validate(const HardwareConfig& config) {
   check_elements(config, errors);
   check_depths(config, errors);
   if (config.outstanding_beats < config.burst_beats)
-    errors.push_back({what(config), "outstanding_beats",
-                      fmt::format("{} < burst_beats = {}: a burst is requested only when the beat buffer has room for all of it",
-                                  config.outstanding_beats, config.burst_beats),
-                      fmt::format("raise outstanding_beats to {} or lower burst_beats", config.burst_beats)});
+    errors.push_back(
+        {what(config), "outstanding_beats",
+         fmt::format("{} < burst_beats = {}: a burst is requested only when the beat buffer has room for all of it",
+                     config.outstanding_beats, config.burst_beats),
+         fmt::format("raise outstanding_beats to {} or lower burst_beats", config.burst_beats)});
   if (!errors.empty()) return errors;
   return {};
 }

@@ -1,5 +1,5 @@
-// HardwareConfig: one design point of the accelerator as run-time data. The parameters' names, ranges, defaults and JSON keys
-// are the table in isa/spec/config.h; this struct only holds the values.
+// HardwareConfig: one design point of the accelerator as run-time data. The parameters' names, ranges, defaults and
+// JSON keys are the table in isa/spec/config.h; this struct only holds the values.
 #pragma once
 
 #include <cstdint>
@@ -48,18 +48,19 @@ struct HardwareConfig {
   bool operator==(const HardwareConfig&) const = default;
 
   // Derived, all exact (sizes are powers of two).
-  Encoding encoding() const;                       // wide exactly when the compact form has no room
-  std::int64_t instruction_bytes() const;          // 16 or 32
-  std::int64_t uop_bytes() const;                  // 4 or 8
-  std::int64_t element_bytes(Memory memory) const; // in DRAM
-  std::int64_t depth(Memory memory) const;         // elements on chip; acc8 and out: as acc
+  Encoding encoding() const;                        // wide exactly when the compact form has no room
+  std::int64_t instruction_bytes() const;           // 16 or 32
+  std::int64_t uop_bytes() const;                   // 4 or 8
+  std::int64_t element_bytes(Memory memory) const;  // in DRAM
+  std::int64_t depth(Memory memory) const;          // elements on chip; acc8 and out: as acc
   std::int64_t macs_per_uop() const { return batch * block_in * block_out; }
 };
 
 // The named configurations (isa/configs/*.json, embedded in the binary), in listing order.
 const std::vector<HardwareConfig>& named_configs();
 
-// `name_or_path`: a named configuration, or a JSON file with our keys or VTA's (LOG_BATCH, LOG_BLOCK_IN, ...). The result is validated.
+// `name_or_path`: a named configuration, or a JSON file with our keys or VTA's (LOG_BATCH, LOG_BLOCK_IN, ...). The
+// result is validated.
 Result<HardwareConfig> load_config(std::string_view name_or_path);
 Result<HardwareConfig> config_from_json(const Json& json, std::string_view where);
 Json config_to_json(const HardwareConfig& config);

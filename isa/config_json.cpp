@@ -42,11 +42,13 @@ class Reader {
   };
 
   void error(const std::string& key, std::string why, std::string hint) {
-    errors_.push_back({"cannot read the hardware configuration", fmt::format("{}, \"{}\"", where_, key), std::move(why), std::move(hint)});
+    errors_.push_back({"cannot read the hardware configuration", fmt::format("{}, \"{}\"", where_, key), std::move(why),
+                       std::move(hint)});
   }
 
   std::optional<std::int64_t> integer(const std::string& key, const Json& value) {
-    if (value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)) return value.get<std::int64_t>();
+    if (value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX))
+      return value.get<std::int64_t>();
     error(key, fmt::format("{} is no integer", value.dump()), "write a whole number without quotes");
     return std::nullopt;
   }
@@ -54,7 +56,8 @@ class Reader {
   void set(const std::string& key, std::int64_t HardwareConfig::*member, std::int64_t value) {
     for (const Setting& earlier : settings_)
       if (earlier.member == member && config_.*member != value)
-        return error(key, fmt::format("it asks for {}, and \"{}\" for {}", value, earlier.key, config_.*member), "keep one of the two");
+        return error(key, fmt::format("it asks for {}, and \"{}\" for {}", value, earlier.key, config_.*member),
+                     "keep one of the two");
     settings_.push_back({member, key});
     config_.*member = value;
   }
@@ -66,7 +69,9 @@ class Reader {
 
   void read_extension(const spec::Extension& row, const Json& value) {
     if (value.is_boolean()) config_.*row.member = value.get<bool>();
-    else error(std::string(row.key), fmt::format("{} is neither true nor false", value.dump()), "write true or false without quotes");
+    else
+      error(std::string(row.key), fmt::format("{} is neither true nor false", value.dump()),
+            "write true or false without quotes");
   }
 
   void read_vta(const spec::VtaKey& row, const Json& value) {
@@ -76,11 +81,13 @@ class Reader {
     if (!number) return;
     if (row.kind == spec::VtaKey::Kind::fixed) {
       if (*number != row.value)
-        error(key, fmt::format("2^{} bits, and {}: 2^{}", *number, row.doc, row.value), fmt::format("set {} to {}", key, row.value));
+        error(key, fmt::format("2^{} bits, and {}: 2^{}", *number, row.doc, row.value),
+              fmt::format("set {} to {}", key, row.value));
       return;
     }
     if (*number < row.value || *number > 40)
-      return error(key, fmt::format("{} is not from {} to 40", *number, row.value), "VTA's LOG_ keys hold base-2 logarithms");
+      return error(key, fmt::format("{} is not from {} to 40", *number, row.value),
+                   "VTA's LOG_ keys hold base-2 logarithms");
     const std::int64_t size = std::int64_t{1} << (*number - row.value);
     set(key, row.first, size);
     if (row.second != nullptr) set(key, row.second, size);
@@ -104,7 +111,8 @@ class Reader {
 
 Result<HardwareConfig> config_from_json(const Json& json, std::string_view where) {
   if (!json.is_object())
-    return Diagnostic{"cannot read the hardware configuration", std::string(where), fmt::format("a JSON {} stands where an object is expected", json.type_name()),
+    return Diagnostic{"cannot read the hardware configuration", std::string(where),
+                      fmt::format("a JSON {} stands where an object is expected", json.type_name()),
                       "write {\"batch\": 1, \"block_in\": 16, ...}"};
   HardwareConfig config;
   config.name = std::filesystem::path(where).stem().string();
@@ -133,8 +141,10 @@ Result<HardwareConfig> load_config(std::string_view name_or_path) {
   }
   const std::filesystem::path path(name_or_path);
   // A bare word without a file of that name was meant as a name.
-  if (!name_or_path.ends_with(".json") && name_or_path.find('/') == std::string_view::npos && !std::filesystem::exists(path))
-    return Diagnostic{"cannot load the hardware configuration", std::string(name_or_path), "it is neither a named configuration nor a file",
+  if (!name_or_path.ends_with(".json") && name_or_path.find('/') == std::string_view::npos &&
+      !std::filesystem::exists(path))
+    return Diagnostic{"cannot load the hardware configuration", std::string(name_or_path),
+                      "it is neither a named configuration nor a file",
                       suggestion(name_or_path, names) + " (`dovetail hw list` shows all)"};
   DOVETAIL_ASSIGN(const Json json, read_json_file(path));
   return config_from_json(json, name_or_path);

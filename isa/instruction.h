@@ -1,4 +1,5 @@
-// Decoded instructions and micro-ops. Bit positions live in isa/spec/instructions.h; here is only what an instruction means.
+// Decoded instructions and micro-ops. Bit positions live in isa/spec/instructions.h; here is only what an instruction
+// means.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,13 @@ struct DependencyFlags {
   bool operator==(const DependencyFlags&) const = default;
 };
 
-// A 2-D strided transfer. SRAM side packed; DRAM side `x_stride` elements from row to row. Pads (LOAD only) surround the data in SRAM with
-// zero elements. x_size 0: nothing moves but tokens.
+// A 2-D strided transfer. SRAM side packed; DRAM side `x_stride` elements from row to row. Pads (LOAD only) surround
+// the data in SRAM with zero elements. x_size 0: nothing moves but tokens.
 struct Transfer {
   Memory memory = Memory::inp;
-  std::uint32_t sram_base = 0;   // element index
-  std::uint64_t dram_base = 0;   // physical byte address / element bytes
-  std::uint32_t y_size = 0, x_size = 0, x_stride = 0;  // elements
+  std::uint32_t sram_base = 0;                                       // element index
+  std::uint64_t dram_base = 0;                                       // physical byte address / element bytes
+  std::uint32_t y_size = 0, x_size = 0, x_stride = 0;                // elements
   std::uint32_t y_pad_0 = 0, y_pad_1 = 0, x_pad_0 = 0, x_pad_1 = 0;  // top, bottom, left, right
   bool operator==(const Transfer&) const = default;
 };
@@ -54,10 +55,10 @@ struct Gemm : UopLoop {
   bool operator==(const Gemm&) const = default;
 };
 struct Alu : UopLoop {
-  bool reset = false;      // encoded as in VTA, has no effect
+  bool reset = false;  // encoded as in VTA, has no effect
   AluOp op = AluOp::add;
   bool use_imm = false;
-  std::int32_t imm = 0;    // signed 16 bits; REQUANT: the zero point
+  std::int32_t imm = 0;  // signed 16 bits; REQUANT: the zero point
   bool operator==(const Alu&) const = default;
 };
 struct Finish {

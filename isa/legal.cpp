@@ -33,34 +33,39 @@ void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Repo
   if (transfer.x_size == 0) return;  // moves tokens only: memory id, addresses and pads mean nothing
   const auto id = static_cast<std::size_t>(transfer.memory);
   const bool takes_memory =
-      spec::is_memory(transfer.memory) && (opcode == Opcode::load ? spec::info(transfer.memory).loadable : spec::info(transfer.memory).storable);
+      spec::is_memory(transfer.memory) &&
+      (opcode == Opcode::load ? spec::info(transfer.memory).loadable : spec::info(transfer.memory).storable);
   if (!takes_memory)
     return report([&] {
-      return Violation{fmt::format("memory id {} is none that {} takes", id, spec::info(opcode).name), "see the memories in docs/gen/isa.md"};
+      return Violation{fmt::format("memory id {} is none that {} takes", id, spec::info(opcode).name),
+                       "see the memories in docs/gen/isa.md"};
     });
 
   const bool has_pads = (transfer.y_pad_0 | transfer.y_pad_1 | transfer.x_pad_0 | transfer.x_pad_1) != 0;
   if (opcode == Opcode::store && has_pads)
     report([&] {
-      return Violation{fmt::format("a store has pads {},{},{},{}: they must be 0", transfer.y_pad_0, transfer.y_pad_1, transfer.x_pad_0,
-                                   transfer.x_pad_1),
+      return Violation{fmt::format("a store has pads {},{},{},{}: they must be 0", transfer.y_pad_0, transfer.y_pad_1,
+                                   transfer.x_pad_0, transfer.x_pad_1),
                        "set the pads to 0; only a load pads"};
     });
 
   // Fields have at most 32 bits, sizes in the wide encoding 24: no sum or product below overflows 64 bits.
-  const std::uint64_t elements = opcode == Opcode::load ? semantics::loaded_elements(transfer) : semantics::stored_elements(transfer);
+  const std::uint64_t elements =
+      opcode == Opcode::load ? semantics::loaded_elements(transfer) : semantics::stored_elements(transfer);
   if (elements != 0 && transfer.sram_base + elements > depth_[id])
     report([&] {
-      return Violation{fmt::format("the {} elements from {} on end at {} > {}, the depth of {}", elements, transfer.sram_base,
-                                   transfer.sram_base + elements, depth_[id], spec::info(spec::info(transfer.memory).buffer).name),
-                       "move fewer elements, or to a lower sram_base"};
+      return Violation{
+          fmt::format("the {} elements from {} on end at {} > {}, the depth of {}", elements, transfer.sram_base,
+                      transfer.sram_base + elements, depth_[id], spec::info(spec::info(transfer.memory).buffer).name),
+          "move fewer elements, or to a lower sram_base"};
     });
   if (transfer.y_size != 0) {
-    const std::uint64_t end = transfer.dram_base + std::uint64_t{transfer.y_size - 1} * transfer.x_stride + transfer.x_size;
+    const std::uint64_t end =
+        transfer.dram_base + std::uint64_t{transfer.y_size - 1} * transfer.x_stride + transfer.x_size;
     if (end > dram_elements_[id])
       report([&] {
-        return Violation{fmt::format("it reaches DRAM element {} > {}, the last of {} bytes below address 2^{}", end - 1, dram_elements_[id] - 1,
-                                     element_bytes_[id], address_bits_),
+        return Violation{fmt::format("it reaches DRAM element {} > {}, the last of {} bytes below address 2^{}",
+                                     end - 1, dram_elements_[id] - 1, element_bytes_[id], address_bits_),
                          "lower dram_base, sizes or stride, or raise `address_bits`"};
       });
   }
@@ -70,7 +75,8 @@ template <typename Report>
 void LegalityRules::visit_loop(const UopLoop& loop, Report&& report) const {
   if (loop.uop_begin > loop.uop_end)
     return report([&] {
-      return Violation{fmt::format("uop_begin {} > uop_end {}", loop.uop_begin, loop.uop_end), "exchange the two: uop_end is exclusive"};
+      return Violation{fmt::format("uop_begin {} > uop_end {}", loop.uop_begin, loop.uop_end),
+                       "exchange the two: uop_end is exclusive"};
     });
   const bool runs = loop.iter_out != 0 && loop.iter_in != 0 && loop.uop_begin != loop.uop_end;
   const std::uint64_t depth = depth_[static_cast<std::size_t>(Memory::uop)];
@@ -86,14 +92,16 @@ void LegalityRules::visit_violations(const Instruction& instruction, Report&& re
   const DependencyFlags& flags = instruction.flags;
   if ((flags.pop_prev || flags.push_prev) && instruction.queue() == Queue::load)
     report([&] {
-      return Violation{fmt::format("{} on a load of {}: the load queue has no previous queue", flags.pop_prev ? "pop_prev" : "push_prev",
+      return Violation{fmt::format("{} on a load of {}: the load queue has no previous queue",
+                                   flags.pop_prev ? "pop_prev" : "push_prev",
                                    spec::info(std::get<Load>(instruction.body).memory).name),
                        "use pop_next and push_next, to and from the compute queue"};
     });
   if ((flags.pop_next || flags.push_next) && instruction.queue() == Queue::store)
     report([&] {
-      return Violation{fmt::format("{} on a store: the store queue has no next queue", flags.pop_next ? "pop_next" : "push_next"),
-                       "use pop_prev and push_prev, to and from the compute queue"};
+      return Violation{
+          fmt::format("{} on a store: the store queue has no next queue", flags.pop_next ? "pop_next" : "push_next"),
+          "use pop_prev and push_prev, to and from the compute queue"};
     });
   switch (instruction.opcode()) {
     case Opcode::load: return visit_transfer(std::get<Load>(instruction.body), Opcode::load, report);
@@ -104,8 +112,10 @@ void LegalityRules::visit_violations(const Instruction& instruction, Report&& re
       const Alu& alu = std::get<Alu>(instruction.body);
       if (alu.op == AluOp::requant && alu.use_imm)
         report([] {
-          return Violation{"use_imm is 1 and must be 0 for requant: scale and bias come from acc[src], the immediate is the zero point",
-                           "write zero_point= instead of imm="};
+          return Violation{
+              "use_imm is 1 and must be 0 for requant: scale and bias come from acc[src], the immediate is the zero "
+              "point",
+              "write zero_point= instead of imm="};
         });
       return visit_loop(alu, report);
     }
@@ -122,8 +132,8 @@ Diagnostics LegalityRules::check(const Instruction& instruction) const {
   Diagnostics errors;
   visit_violations(instruction, [&](auto&& describe) {
     Violation violation = describe();
-    errors.push_back({fmt::format("illegal instruction `{}`", format_instruction(instruction)), "", std::move(violation.why),
-                      std::move(violation.hint)});
+    errors.push_back({fmt::format("illegal instruction `{}`", format_instruction(instruction)), "",
+                      std::move(violation.why), std::move(violation.hint)});
   });
   return errors;
 }

@@ -1,6 +1,6 @@
-// What an instruction may not say, judged from its fields alone: flags, micro-op range, pads, SRAM and DRAM ranges. Verifier and simulators
-// share these rules; indices of GEMM and ALU need the micro-ops and are checked where those are at hand. Values that no field can hold are
-// the codec's business.
+// What an instruction may not say, judged from its fields alone: flags, micro-op range, pads, SRAM and DRAM ranges.
+// Verifier and simulators share these rules; indices of GEMM and ALU need the micro-ops and are checked where those are
+// at hand. Values that no field can hold are the codec's business.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@ class LegalityRules {
   explicit LegalityRules(const HardwareConfig& config);  // precondition: validate(config)
 
   bool is_legal(const Instruction& instruction) const;
-  // Every violated rule, with both numbers; `where` is left empty for the caller to fill. Empty exactly when is_legal().
+  // Every violated rule, with both numbers; `where` is left empty for the caller to fill. Empty exactly when
+  // is_legal().
   Diagnostics check(const Instruction& instruction) const;
 
  private:
@@ -30,8 +31,8 @@ class LegalityRules {
   template <typename Report>
   void visit_loop(const UopLoop& loop, Report&& report) const;
 
-  std::array<std::uint64_t, 6> depth_{};         // by Memory, in elements
-  std::array<std::uint64_t, 6> dram_elements_{}; // by Memory: 2^address_bits / element bytes
+  std::array<std::uint64_t, 6> depth_{};          // by Memory, in elements
+  std::array<std::uint64_t, 6> dram_elements_{};  // by Memory: 2^address_bits / element bytes
   std::array<std::uint64_t, 6> element_bytes_{};
   std::int64_t address_bits_ = 0;
 };

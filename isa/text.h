@@ -27,8 +27,10 @@ std::string format_assembly(const HardwareConfig& config, std::span<const Instru
 std::string format_assembly(const Assembly& assembly);  // micro-ops before instructions
 std::string format_config_line(const HardwareConfig& config);
 
-// `expected`: the configuration asked for on the command line; a `.config` line that disagrees is an error naming the parameter and both
-// values. Without either, the default configuration holds. All errors of a file are collected, each with its line and column.
-Result<Assembly> parse_assembly(std::string_view text, std::string_view where, const std::optional<HardwareConfig>& expected = std::nullopt);
+// `expected`: the configuration asked for on the command line; a `.config` line that disagrees is an error naming the
+// parameter and both values. Without either, the default configuration holds. All errors of a file are collected, each
+// with its line and column.
+Result<Assembly> parse_assembly(std::string_view text, std::string_view where,
+                                const std::optional<HardwareConfig>& expected = std::nullopt);
 
 }  // namespace dovetail::isa

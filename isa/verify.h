@@ -1,4 +1,5 @@
-// The static verifier (DESIGN section 4): races, deadlock, leftover tokens, undefined reads, everything illegal. Exact, one pass.
+// The static verifier (DESIGN section 4): races, deadlock, leftover tokens, undefined reads, everything illegal. Exact,
+// one pass.
 #pragma once
 
 #include <compare>
@@ -45,29 +46,30 @@ struct Extent {
 
 struct Finding {
   FindingKind kind;
-  std::size_t instruction;              // the one that is wrong, or the later of a pair, in program order
-  std::optional<std::size_t> other;     // the earlier of a pair
-  bool possible = false;                // true where the micro-ops are unknown: may, not must
-  Diagnostic diagnostic;                // names both instructions with their disassembly
-  std::optional<Memory> memory;         // race, undefined_read: where; empty: DRAM
-  std::vector<Extent> extents;          // the elements of `memory`, or bytes of DRAM; sorted, disjoint. Empty: unknown, or no matter of place
+  std::size_t instruction;           // the one that is wrong, or the later of a pair, in program order
+  std::optional<std::size_t> other;  // the earlier of a pair
+  bool possible = false;             // true where the micro-ops are unknown: may, not must
+  Diagnostic diagnostic;             // names both instructions with their disassembly
+  std::optional<Memory> memory;      // race, undefined_read: where; empty: DRAM
+  std::vector<Extent>
+      extents;  // the elements of `memory`, or bytes of DRAM; sorted, disjoint. Empty: unknown, or no matter of place
 };
 
 struct VerifyOptions {
-  std::span<const Launch> launches = {};   // empty: one launch of the whole program
+  std::span<const Launch> launches = {};         // empty: one launch of the whole program
   std::optional<DramImage> dram = std::nullopt;  // holds the micro-ops; without it GEMM and ALU may touch anything
   std::optional<std::uint64_t> program_base = std::nullopt;  // where the program lies in DRAM, if a STORE may reach it
-  std::size_t max_findings = 64;           // in the order of instructions; further ones are counted, not described
+  std::size_t max_findings = 64;  // in the order of instructions; further ones are counted, not described
 };
 
 struct VerifyReport {
   std::vector<Finding> findings;
-  std::size_t suppressed = 0;      // found, but beyond max_findings
+  std::size_t suppressed = 0;  // found, but beyond max_findings
   bool clean() const { return findings.empty() && suppressed == 0; }
 };
 
-// Cost: near-linear in the instructions and the SRAM elements and DRAM rows they touch. docs/verify.md says why one pass is exact. A launch
-// that deadlocks is the last one examined; what comes after it is checked for legality only.
+// Cost: near-linear in the instructions and the SRAM elements and DRAM rows they touch. docs/verify.md says why one
+// pass is exact. A launch that deadlocks is the last one examined; what comes after it is checked for legality only.
 VerifyReport verify(const HardwareConfig& config, std::span<const Instruction> program, const VerifyOptions& options);
 
 }  // namespace dovetail::isa

@@ -11,12 +11,13 @@ namespace {
 constexpr int kDepth = 3;  // facts combined in one proof: a two-sided condition and the bound of a split
 
 std::int64_t coefficient_of(const Linear& linear, const Expr& atom) {
-  const auto found = std::find_if(linear.terms.begin(), linear.terms.end(), [&](const LinearTerm& term) { return structurally_equal(term.atom, atom); });
+  const auto found = std::find_if(linear.terms.begin(), linear.terms.end(),
+                                  [&](const LinearTerm& term) { return structurally_equal(term.atom, atom); });
   return found == linear.terms.end() ? 0 : found->coefficient;
 }
 
-// The linear form with its first quotient (coefficient 1 or -1) bounded by its dividend: k*(x//k) lies in [x - (k-1), x]. For integers L >= 0
-// follows from k*L + (k-1) >= 0.
+// The linear form with its first quotient (coefficient 1 or -1) bounded by its dividend: k*(x//k) lies in [x - (k-1),
+// x]. For integers L >= 0 follows from k*L + (k-1) >= 0.
 std::optional<Linear> without_quotient(const Linear& linear) {
   for (const LinearTerm& term : linear.terms) {
     const auto* n = std::get_if<Binary>(&term.atom->node);
@@ -47,7 +48,8 @@ void Facts::add(const Expr& large, const Expr& small, std::int64_t margin) {
   const Expr tight = simplify(binary(BinaryOp::ge, to_expr(fact), int_imm(0)), *bounds_);
   const auto* n = std::get_if<Binary>(&tight->node);
   if (n == nullptr || n->op < BinaryOp::lt || n->op > BinaryOp::ge) return;
-  const bool less = n->op == BinaryOp::lt || n->op == BinaryOp::le, strict = n->op == BinaryOp::lt || n->op == BinaryOp::gt;
+  const bool less = n->op == BinaryOp::lt || n->op == BinaryOp::le,
+             strict = n->op == BinaryOp::lt || n->op == BinaryOp::gt;
   Linear tightened = linear_form(less ? n->b : n->a);
   tightened.add(linear_form(less ? n->a : n->b), -1);
   if (strict) tightened.add(linear_form(int_imm(1)), -1);
@@ -57,7 +59,8 @@ void Facts::add(const Expr& large, const Expr& small, std::int64_t margin) {
 
 void Facts::assume(const Expr& condition) {
   if (!condition) return;
-  if (const auto* n = std::get_if<Unary>(&condition->node); n != nullptr && n->op == UnaryOp::logical_not) return assume_not(n->a);
+  if (const auto* n = std::get_if<Unary>(&condition->node); n != nullptr && n->op == UnaryOp::logical_not)
+    return assume_not(n->a);
   const auto* n = std::get_if<Binary>(&condition->node);
   if (n == nullptr) return;
   switch (n->op) {
@@ -73,7 +76,8 @@ void Facts::assume(const Expr& condition) {
 
 void Facts::assume_not(const Expr& condition) {
   if (!condition) return;
-  if (const auto* n = std::get_if<Unary>(&condition->node); n != nullptr && n->op == UnaryOp::logical_not) return assume(n->a);
+  if (const auto* n = std::get_if<Unary>(&condition->node); n != nullptr && n->op == UnaryOp::logical_not)
+    return assume(n->a);
   const auto* n = std::get_if<Binary>(&condition->node);
   if (n == nullptr) return;
   switch (n->op) {

@@ -17,7 +17,8 @@ std::vector<Var> free_vars(const Stmt& stmt) {
   });
   std::vector<Var> result;
   visit_exprs(stmt, [&](const Expr& e) {
-    if (const auto* n = std::get_if<VarRef>(&e->node); n != nullptr && bound.insert(n->var.get()).second) result.push_back(n->var);
+    if (const auto* n = std::get_if<VarRef>(&e->node); n != nullptr && bound.insert(n->var.get()).second)
+      result.push_back(n->var);
   });
   return result;
 }

@@ -32,7 +32,8 @@ std::optional<std::int64_t> power(DType dtype, std::int64_t base, Wide exponent)
 
 std::int64_t shift(BinaryOp op, DType dtype, std::int64_t a, std::int64_t b) {
   const bool outside = b < 0 || b >= 8 * size_bytes(dtype);  // a huge uint64 amount is negative here
-  if (op == BinaryOp::shl) return outside ? 0 : wrap(static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << b), dtype);
+  if (op == BinaryOp::shl)
+    return outside ? 0 : wrap(static_cast<std::int64_t>(static_cast<std::uint64_t>(a) << b), dtype);
   const Wide value = widen(a, dtype);
   return to_representation(outside ? (value < 0 ? -1 : 0) : value >> b, dtype);
 }
@@ -60,10 +61,18 @@ std::optional<std::int64_t> fold(BinaryOp op, DType dtype, std::int64_t a, std::
     case BinaryOp::sub: return to_representation(x - y, dtype);
     case BinaryOp::mul:
       return wrap(static_cast<std::int64_t>(static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b)), dtype);
-    case BinaryOp::div: if (y == 0) return std::nullopt; return to_representation(x / y, dtype);
-    case BinaryOp::mod: if (y == 0) return std::nullopt; return to_representation(x % y, dtype);
-    case BinaryOp::floor_div: if (y == 0) return std::nullopt; return to_representation(floor_quotient(x, y), dtype);
-    case BinaryOp::floor_mod: if (y == 0) return std::nullopt; return to_representation(x - floor_quotient(x, y) * y, dtype);
+    case BinaryOp::div:
+      if (y == 0) return std::nullopt;
+      return to_representation(x / y, dtype);
+    case BinaryOp::mod:
+      if (y == 0) return std::nullopt;
+      return to_representation(x % y, dtype);
+    case BinaryOp::floor_div:
+      if (y == 0) return std::nullopt;
+      return to_representation(floor_quotient(x, y), dtype);
+    case BinaryOp::floor_mod:
+      if (y == 0) return std::nullopt;
+      return to_representation(x - floor_quotient(x, y) * y, dtype);
     case BinaryOp::min: return x < y ? a : b;
     case BinaryOp::max: return x > y ? a : b;
     case BinaryOp::pow: return power(dtype, a, y);

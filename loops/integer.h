@@ -1,5 +1,5 @@
-// Integer arithmetic of the loop programs on values held as int64: signed types sign-extended, unsigned ones zero-extended (uint64 as its
-// bits), bool as 0 or 1. What `evaluate`, constant folding and interval analysis agree on.
+// Integer arithmetic of the loop programs on values held as int64: signed types sign-extended, unsigned ones
+// zero-extended (uint64 as its bits), bool as 0 or 1. What `evaluate`, constant folding and interval analysis agree on.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@
 
 namespace dovetail::loops {
 
-// Smallest and largest value of an integer type or bool. uint64: the representation wraps, so its range is that of int64.
+// Smallest and largest value of an integer type or bool. uint64: the representation wraps, so its range is that of
+// int64.
 constexpr std::int64_t type_min(DType dtype) {
   if (dtype == DType::uint64 || dtype == DType::int64) return std::numeric_limits<std::int64_t>::min();
   return is_signed_integer(dtype) ? -(std::int64_t{1} << (8 * size_bytes(dtype) - 1)) : 0;

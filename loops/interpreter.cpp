@@ -8,7 +8,8 @@
 
 namespace dovetail::loops {
 
-Result<std::shared_ptr<const CompiledProgram>> compile(const Program& program, const IntrinsicTable& intrinsics, Precision precision) {
+Result<std::shared_ptr<const CompiledProgram>> compile(const Program& program, const IntrinsicTable& intrinsics,
+                                                       Precision precision) {
   // An index that is not proven in bounds is checked as it is used.
   DOVETAIL_TRY(verify(program, intrinsics, UnprovenIndices::allow));
   return compile(program, dissolve_blocks(program, intrinsics), precision);
@@ -34,7 +35,8 @@ std::shared_ptr<const CompiledProgram> compile(const Program& program, const Cor
   return compiled;
 }
 
-Result<std::vector<NdArray>> evaluate(const Program& program, std::span<const NdArray> arguments, const IntrinsicTable& intrinsics, Precision precision) {
+Result<std::vector<NdArray>> evaluate(const Program& program, std::span<const NdArray> arguments,
+                                      const IntrinsicTable& intrinsics, Precision precision) {
   DOVETAIL_ASSIGN(const auto compiled, compile(program, intrinsics, precision));
   return run(*compiled, arguments);
 }

@@ -1,5 +1,6 @@
-// The loop-program interpreter: the executable meaning of every loop program. Programs are compiled to bytecode once and run many times.
-// Float programs may be run in binary64 (`Precision::wide`), which gives the reference y64 of the error bound in docs/architecture.md.
+// The loop-program interpreter: the executable meaning of every loop program. Programs are compiled to bytecode once
+// and run many times. Float programs may be run in binary64 (`Precision::wide`), which gives the reference y64 of the
+// error bound in docs/architecture.md.
 #pragma once
 
 #include <cstddef>
@@ -28,18 +29,22 @@ Result<std::shared_ptr<const CompiledProgram>> compile(const Program& program, c
                                                        Precision precision = Precision::native);
 
 // The same for a core form of the program, as passes over the core form leave it. Precondition: the program verifies.
-std::shared_ptr<const CompiledProgram> compile(const Program& program, const CoreProgram& core, Precision precision = Precision::native);
+std::shared_ptr<const CompiledProgram> compile(const Program& program, const CoreProgram& core,
+                                               Precision precision = Precision::native);
 
-// `arguments`: the input and constant parameters in parameter order. Returns the outputs in parameter order. Errors: dtype or shape mismatch,
-// an index out of bounds (block, buffer, index and extent named), integer division by zero, a read of an element never written.
+// `arguments`: the input and constant parameters in parameter order. Returns the outputs in parameter order. Errors:
+// dtype or shape mismatch, an index out of bounds (block, buffer, index and extent named), integer division by zero, a
+// read of an element never written.
 Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const NdArray> arguments);
 
-// The same on memory of the caller's: `arguments` the inputs and constants, `results` the outputs, in parameter order, each as large as its
-// buffer and none overlapping another. Nothing is copied. Preconditions: native precision, one span per parameter, sizes right.
-Result<void> run(const CompiledProgram& program, std::span<const std::span<const std::byte>> arguments, std::span<const std::span<std::byte>> results);
+// The same on memory of the caller's: `arguments` the inputs and constants, `results` the outputs, in parameter order,
+// each as large as its buffer and none overlapping another. Nothing is copied. Preconditions: native precision, one
+// span per parameter, sizes right.
+Result<void> run(const CompiledProgram& program, std::span<const std::span<const std::byte>> arguments,
+                 std::span<const std::span<std::byte>> results);
 
 // compile + run.
-Result<std::vector<NdArray>> evaluate(const Program& program, std::span<const NdArray> arguments, const IntrinsicTable& intrinsics = {},
-                                      Precision precision = Precision::native);
+Result<std::vector<NdArray>> evaluate(const Program& program, std::span<const NdArray> arguments,
+                                      const IntrinsicTable& intrinsics = {}, Precision precision = Precision::native);
 
 }  // namespace dovetail::loops

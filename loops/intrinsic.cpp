@@ -5,7 +5,8 @@
 namespace dovetail::loops {
 
 const Intrinsic* find_intrinsic(const IntrinsicTable& table, std::string_view name) {
-  const auto row = std::find_if(table.begin(), table.end(), [&](const Intrinsic& intrinsic) { return intrinsic.name == name; });
+  const auto row =
+      std::find_if(table.begin(), table.end(), [&](const Intrinsic& intrinsic) { return intrinsic.name == name; });
   return row == table.end() ? nullptr : &*row;
 }
 
@@ -19,6 +20,8 @@ std::string_view name(ExecutionScope scope) {
   return "";
 }
 
-std::string_view name(Completion completion) { return completion == Completion::immediate ? "immediate" : "commit and wait"; }
+std::string_view name(Completion completion) {
+  return completion == Completion::immediate ? "immediate" : "commit and wait";
+}
 
 }  // namespace dovetail::loops

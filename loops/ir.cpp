@@ -26,8 +26,9 @@ double round_to(double value, DType dtype) {
 }
 
 void check_integer_indices(const Buffer& buffer, const std::vector<Expr>& indices) {
-  DOVETAIL_CHECK(indices.size() == buffer->shape.size(),
-                 fmt::format("buffer {} of rank {} accessed with {} indices", buffer->name, buffer->shape.size(), indices.size()));
+  DOVETAIL_CHECK(
+      indices.size() == buffer->shape.size(),
+      fmt::format("buffer {} of rank {} accessed with {} indices", buffer->name, buffer->shape.size(), indices.size()));
   for (const Expr& index : indices)
     DOVETAIL_CHECK(is_integer(index->dtype), fmt::format("index of {} has type {}", buffer->name, name(index->dtype)));
 }
@@ -124,7 +125,8 @@ Expr bitcast(DType dtype, Expr a) {
 
 Expr select(Expr condition, Expr if_true, Expr if_false) {
   DOVETAIL_CHECK(condition->dtype == DType::boolean, fmt::format("condition of type {}", name(condition->dtype)));
-  DOVETAIL_CHECK(if_true->dtype == if_false->dtype, fmt::format("select of {} and {}", name(if_true->dtype), name(if_false->dtype)));
+  DOVETAIL_CHECK(if_true->dtype == if_false->dtype,
+                 fmt::format("select of {} and {}", name(if_true->dtype), name(if_false->dtype)));
   const DType dtype = if_true->dtype;
   return make_expr(dtype, Select{std::move(condition), std::move(if_true), std::move(if_false)});
 }
@@ -138,8 +140,8 @@ Expr load(Buffer buffer, std::vector<Expr> indices) {
 Expr call(Function function, std::vector<Expr> arguments) {
   switch (function) {
     case Function::requantize:
-      DOVETAIL_CHECK(arguments.size() == 3 && arguments[0]->dtype == DType::int32 && arguments[1]->dtype == DType::float32 &&
-                         arguments[2]->dtype == DType::int32,
+      DOVETAIL_CHECK(arguments.size() == 3 && arguments[0]->dtype == DType::int32 &&
+                         arguments[1]->dtype == DType::float32 && arguments[2]->dtype == DType::int32,
                      "requantize takes (int32, float32, int32)");
       return make_expr(DType::int32, Call{function, std::move(arguments)});
   }

@@ -1,9 +1,9 @@
-// The loop-program IR: what every operator becomes, what schedules rewrite, what every back end lowers. Immutable trees with shared
-// ownership: a rewrite builds new nodes and shares the rest. Printed by loops/print.h, read back by loops/parse.h, checked by
-// loops/verify.h, executed by loops/interpreter.h.
+// The loop-program IR: what every operator becomes, what schedules rewrite, what every back end lowers. Immutable trees
+// with shared ownership: a rewrite builds new nodes and shares the rest. Printed by loops/print.h, read back by
+// loops/parse.h, checked by loops/verify.h, executed by loops/interpreter.h.
 //
-// Rules (the verifier's): only blocks store; a block's iterators are bound to affine expressions of the loops around it; its reads and
-// writes cover what its body touches; names of loops, blocks and buffers are unique in a program.
+// Rules (the verifier's): only blocks store; a block's iterators are bound to affine expressions of the loops around
+// it; its reads and writes cover what its body touches; names of loops, blocks and buffers are unique in a program.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,8 @@
 
 namespace dovetail::loops {
 
-// ---- Variables and buffers: identity is the node, names are for people and traces -------------------------------------------------
+// ---- Variables and buffers: identity is the node, names are for people and traces
+// -------------------------------------------------
 
 struct VarNode {
   std::string name;
@@ -32,51 +33,125 @@ Var make_var(std::string name, DType dtype = DType::int64);
 struct BufferNode {
   std::string name;
   DType dtype = DType::float32;
-  Shape shape;                    // constant extents, elements
-  std::string scope = "global";   // a memory of the target: "global", "accel.inp", "register", ...
+  Shape shape;                   // constant extents, elements
+  std::string scope = "global";  // a memory of the target: "global", "accel.inp", "register", ...
 };
 using Buffer = std::shared_ptr<const BufferNode>;
 Buffer make_buffer(std::string name, DType dtype, Shape shape, std::string scope = "global");
 
-// ---- Expressions -----------------------------------------------------------------------------------------------------------------
+// ---- Expressions
+// -----------------------------------------------------------------------------------------------------------------
 
 struct ExprNode;
 using Expr = std::shared_ptr<const ExprNode>;
 
-// Integers wrap in their type. div and mod of integers truncate (C++); floor_div and floor_mod round to minus infinity. Division by zero
-// is the program's error and is diagnosed by the interpreter. Comparisons and logic yield bool.
+// Integers wrap in their type. div and mod of integers truncate (C++); floor_div and floor_mod round to minus infinity.
+// Division by zero is the program's error and is diagnosed by the interpreter. Comparisons and logic yield bool.
 enum class UnaryOp : std::uint8_t {
-  neg, logical_not, bit_not, abs, sign, floor, ceil, round_even, trunc, sqrt, rsqrt, exp, log, sin, cos, tan, asin, acos, atan, sinh, cosh,
-  asinh, acosh, atanh, tanh, erf, is_nan, is_inf
+  neg,
+  logical_not,
+  bit_not,
+  abs,
+  sign,
+  floor,
+  ceil,
+  round_even,
+  trunc,
+  sqrt,
+  rsqrt,
+  exp,
+  log,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  asinh,
+  acosh,
+  atanh,
+  tanh,
+  erf,
+  is_nan,
+  is_inf
 };
 enum class BinaryOp : std::uint8_t {
-  add, sub, mul, div, mod, floor_div, floor_mod, min, max, pow, shl, shr, bit_and, bit_or, bit_xor, eq, ne, lt, le, gt, ge, logical_and,
+  add,
+  sub,
+  mul,
+  div,
+  mod,
+  floor_div,
+  floor_mod,
+  min,
+  max,
+  pow,
+  shl,
+  shr,
+  bit_and,
+  bit_or,
+  bit_xor,
+  eq,
+  ne,
+  lt,
+  le,
+  gt,
+  ge,
+  logical_and,
   logical_or
 };
 // Functions of several operands with an exact definition.
 enum class Function : std::uint8_t {
-  // requantize(acc: int32, scale: float32, zero_point: int32) -> int32: clamp_int32(round_half_even(acc * scale) + zero_point), product exact,
+  // requantize(acc: int32, scale: float32, zero_point: int32) -> int32: clamp_int32(round_half_even(acc * scale) +
+  // zero_point), product exact,
   // one rounding; the scale's bits are read as in the ISA's REQUANT (no infinities or NaN; subnormals are 0).
   requantize,
 };
 
-struct IntImm { std::int64_t value; };   // also bool: 0 or 1
-struct FloatImm { double value; };
-struct VarRef { Var var; };
-struct Unary { UnaryOp op; Expr a; };
-struct Binary { BinaryOp op; Expr a, b; };
-struct Cast { Expr a; };                 // value conversion to the node's dtype; float to integer truncates and saturates
-struct Bitcast { Expr a; };              // same size, same bits
-struct Select { Expr condition, if_true, if_false; };  // only the chosen side is evaluated
-struct LoadExpr { Buffer buffer; std::vector<Expr> indices; };
-struct Call { Function function; std::vector<Expr> arguments; };
+struct IntImm {
+  std::int64_t value;
+};  // also bool: 0 or 1
+struct FloatImm {
+  double value;
+};
+struct VarRef {
+  Var var;
+};
+struct Unary {
+  UnaryOp op;
+  Expr a;
+};
+struct Binary {
+  BinaryOp op;
+  Expr a, b;
+};
+struct Cast {
+  Expr a;
+};  // value conversion to the node's dtype; float to integer truncates and saturates
+struct Bitcast {
+  Expr a;
+};  // same size, same bits
+struct Select {
+  Expr condition, if_true, if_false;
+};  // only the chosen side is evaluated
+struct LoadExpr {
+  Buffer buffer;
+  std::vector<Expr> indices;
+};
+struct Call {
+  Function function;
+  std::vector<Expr> arguments;
+};
 
 struct ExprNode {
   DType dtype;
   std::variant<IntImm, FloatImm, VarRef, Unary, Binary, Cast, Bitcast, Select, LoadExpr, Call> node;
 };
 
-// ---- Statements ------------------------------------------------------------------------------------------------------------------
+// ---- Statements
+// ------------------------------------------------------------------------------------------------------------------
 
 struct StmtNode;
 using Stmt = std::shared_ptr<const StmtNode>;
@@ -85,16 +160,16 @@ using Annotations = std::map<std::string, std::string>;
 enum class ForKind : std::uint8_t { serial, parallel, vectorized, unrolled, vthread, pipelined, thread };
 struct For {
   Var var;
-  std::int64_t extent;        // 0 <= var < extent
+  std::int64_t extent;  // 0 <= var < extent
   ForKind kind = ForKind::serial;
-  std::string thread_axis;    // ForKind::thread: "block.x", "thread.x", ...
+  std::string thread_axis;  // ForKind::thread: "block.x", "thread.x", ...
   Annotations annotations;
   Stmt body;
 };
 struct If {
   Expr condition;
   Stmt then_body;
-  Stmt else_body;             // may be null
+  Stmt else_body;  // may be null
 };
 struct Sequence {
   std::vector<Stmt> body;
@@ -102,10 +177,10 @@ struct Sequence {
 
 enum class IterKind : std::uint8_t { spatial, reduce, ordered };
 struct Iterator {
-  Var var;                    // used inside the block only
+  Var var;  // used inside the block only
   std::int64_t extent;
   IterKind kind;
-  Expr binding;               // affine in the loops around the block
+  Expr binding;  // affine in the loops around the block
 };
 struct RangeExpr {
   Expr min;
@@ -118,9 +193,9 @@ struct Region {
 struct Block {
   std::string name;
   std::vector<Iterator> iterators;
-  Expr predicate;             // null: always
+  Expr predicate;  // null: always
   std::vector<Region> reads, writes;
-  Stmt init;                  // null, or run when all reduce iterators are 0, before the body
+  Stmt init;  // null, or run when all reduce iterators are 0, before the body
   Stmt body;
   Annotations annotations;
 };
@@ -129,23 +204,24 @@ struct Block {
 struct StoreTarget {
   Buffer buffer;
   std::vector<Expr> indices;
-  Expr value;                 // of the buffer's dtype
+  Expr value;  // of the buffer's dtype
 };
 struct Store {
   std::vector<StoreTarget> targets;
 };
-// A hardware intrinsic, introduced by tensorize. Each operand is the element at which the intrinsic's own (dense) operand begins, with the
-// strides given by `steps`: how many elements of each buffer dimension one step of each operand axis moves. Its meaning is a small loop
-// program looked up by name (loops/intrinsic.h).
+// A hardware intrinsic, introduced by tensorize. Each operand is the element at which the intrinsic's own (dense)
+// operand begins, with the strides given by `steps`: how many elements of each buffer dimension one step of each
+// operand axis moves. Its meaning is a small loop program looked up by name (loops/intrinsic.h).
 struct IntrinsicOperand {
   Buffer buffer;
-  std::vector<Expr> indices;                       // first element
-  std::vector<std::vector<std::int64_t>> steps;    // [operand axis][buffer dimension]
-  std::vector<std::int64_t> extents = {};          // per buffer dimension: the box that the call touches (redundant with steps; may be empty)
+  std::vector<Expr> indices;                     // first element
+  std::vector<std::vector<std::int64_t>> steps;  // [operand axis][buffer dimension]
+  std::vector<std::int64_t> extents =
+      {};  // per buffer dimension: the box that the call touches (redundant with steps; may be empty)
 };
 struct IntrinsicCall {
   std::string intrinsic;
-  std::vector<IntrinsicOperand> operands;          // in the order of the intrinsic's parameters
+  std::vector<IntrinsicOperand> operands;  // in the order of the intrinsic's parameters
   std::vector<Expr> immediates;
 };
 
@@ -153,7 +229,8 @@ struct StmtNode {
   std::variant<For, If, Sequence, Block, Store, IntrinsicCall> node;
 };
 
-// ---- Programs --------------------------------------------------------------------------------------------------------------------
+// ---- Programs
+// --------------------------------------------------------------------------------------------------------------------
 
 enum class ParameterRole : std::uint8_t { input, constant, output };
 struct Parameter {
@@ -168,9 +245,10 @@ struct Program {
   Stmt body;
 };
 
-// ---- Construction: types are checked, constants are not folded (loops/simplify.h does that) ------------------------------------------
+// ---- Construction: types are checked, constants are not folded (loops/simplify.h does that)
+// ------------------------------------------
 
-bool accepts(UnaryOp op, DType operand);   // the operation is defined on operands of that type
+bool accepts(UnaryOp op, DType operand);  // the operation is defined on operands of that type
 bool accepts(BinaryOp op, DType operand);
 
 Expr int_imm(std::int64_t value, DType dtype = DType::int64);
@@ -197,7 +275,7 @@ Expr floor_mod(Expr a, std::int64_t b);
 Expr logical_and(Expr a, Expr b);
 
 Stmt make_stmt(std::variant<For, If, Sequence, Block, Store, IntrinsicCall> node);
-Stmt sequence(std::vector<Stmt> body);     // flattens nested sequences; a single statement stays itself
+Stmt sequence(std::vector<Stmt> body);  // flattens nested sequences; a single statement stays itself
 Stmt store(Buffer buffer, std::vector<Expr> indices, Expr value);
 
 std::string_view name(UnaryOp op);

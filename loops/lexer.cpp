@@ -7,8 +7,9 @@ namespace dovetail::loops {
 namespace {
 
 // Longer symbols first.
-constexpr std::array<std::string_view, 32> kSymbols{"||", "&&", "==", "!=", "<=", ">=", "<<", ">>", "//", "+:", "<", ">", "|", "^", "&", "+",
-                                                    "-",  "*",  "/",  "%",  "(",  ")",  "[",  "]",  "{",  "}",  ",", ":", "=", "!", "~", "@"};
+constexpr std::array<std::string_view, 32> kSymbols{"||", "&&", "==", "!=", "<=", ">=", "<<", ">>", "//", "+:", "<",
+                                                    ">",  "|",  "^",  "&",  "+",  "-",  "*",  "/",  "%",  "(",  ")",
+                                                    "[",  "]",  "{",  "}",  ",",  ":",  "=",  "!",  "~",  "@"};
 
 bool is_word_start(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
@@ -90,7 +91,11 @@ class Lexer {
         continue;
       }
       const char escaped = at_end() ? '\0' : take();
-      const auto hex = [](char h) { return is_digit(h) ? h - '0' : std::isxdigit(static_cast<unsigned char>(h)) != 0 ? std::tolower(h) - 'a' + 10 : -1; };
+      const auto hex = [](char h) {
+        return is_digit(h)                                         ? h - '0'
+               : std::isxdigit(static_cast<unsigned char>(h)) != 0 ? std::tolower(h) - 'a' + 10
+                                                                   : -1;
+      };
       if (escaped == 'n') token.text += '\n';
       else if (escaped == 't') token.text += '\t';
       else if (escaped == '"' || escaped == '\\') token.text += escaped;

@@ -16,7 +16,8 @@ void accumulate(Linear& sum, const Expr& expr, std::int64_t factor) {
     sum.constant = wrapped_add(sum.constant, wrapped_mul(n->value, factor));
     return;
   }
-  if (const auto* n = std::get_if<Unary>(&expr->node); n != nullptr && n->op == UnaryOp::neg) return accumulate(sum, n->a, wrapped_mul(factor, -1));
+  if (const auto* n = std::get_if<Unary>(&expr->node); n != nullptr && n->op == UnaryOp::neg)
+    return accumulate(sum, n->a, wrapped_mul(factor, -1));
   if (const auto* n = std::get_if<Binary>(&expr->node)) {
     if (n->op == BinaryOp::add || n->op == BinaryOp::sub) {
       accumulate(sum, n->a, factor);
@@ -34,7 +35,8 @@ void accumulate(Linear& sum, const Expr& expr, std::int64_t factor) {
 
 void Linear::add(const Expr& atom, std::int64_t coefficient) {
   if (coefficient == 0) return;
-  const auto found = std::find_if(terms.begin(), terms.end(), [&](const LinearTerm& term) { return structurally_equal(term.atom, atom); });
+  const auto found = std::find_if(terms.begin(), terms.end(),
+                                  [&](const LinearTerm& term) { return structurally_equal(term.atom, atom); });
   if (found == terms.end()) {
     terms.push_back({atom, coefficient});
     return;
@@ -64,7 +66,8 @@ Expr to_expr(const Linear& linear) {
   Expr result;
   const auto scaled = [](const Expr& atom, std::int64_t factor) { return factor == 1 ? atom : atom * factor; };
   for (const LinearTerm& term : linear.terms)
-    if (term.coefficient > 0) result = result ? result + scaled(term.atom, term.coefficient) : scaled(term.atom, term.coefficient);
+    if (term.coefficient > 0)
+      result = result ? result + scaled(term.atom, term.coefficient) : scaled(term.atom, term.coefficient);
   std::int64_t constant = linear.constant;
   for (const LinearTerm& term : linear.terms) {
     if (term.coefficient > 0) continue;

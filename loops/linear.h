@@ -1,6 +1,6 @@
-// Linear forms: what index expressions are made of. An int64 expression is constant + sum(coefficient * atom), where an atom is anything that
-// is not itself such a sum (a variable, x // 4, a load). The form equals the expression modulo 2^64, as int64 arithmetic does; where its range
-// fits int64 it equals the mathematical value.
+// Linear forms: what index expressions are made of. An int64 expression is constant + sum(coefficient * atom), where an
+// atom is anything that is not itself such a sum (a variable, x // 4, a load). The form equals the expression modulo
+// 2^64, as int64 arithmetic does; where its range fits int64 it equals the mathematical value.
 #pragma once
 
 #include <cstdint>

@@ -8,14 +8,15 @@ namespace dovetail::loops {
 namespace {
 
 constexpr std::array<std::string_view, 28> kUnaryNames{
-    "neg",  "logical_not", "bit_not", "abs",  "sign", "floor", "ceil", "round_even", "trunc", "sqrt",
-    "rsqrt", "exp",        "log",     "sin",  "cos",  "tan",   "asin", "acos",       "atan",  "sinh",
-    "cosh", "asinh",       "acosh",   "atanh", "tanh", "erf",  "is_nan", "is_inf"};
+    "neg",   "logical_not", "bit_not", "abs",   "sign", "floor", "ceil",   "round_even", "trunc", "sqrt",
+    "rsqrt", "exp",         "log",     "sin",   "cos",  "tan",   "asin",   "acos",       "atan",  "sinh",
+    "cosh",  "asinh",       "acosh",   "atanh", "tanh", "erf",   "is_nan", "is_inf"};
 static_assert(kUnaryNames.size() == static_cast<std::size_t>(UnaryOp::is_inf) + 1);
 
 constexpr std::array<std::string_view, 23> kBinaryNames{
-    "add", "sub", "mul", "div", "mod",    "floor_div", "floor_mod", "min", "max", "pow", "shl",         "shr",
-    "bit_and", "bit_or", "bit_xor", "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or"};
+    "add", "sub", "mul", "div", "mod",     "floor_div",   "floor_mod", "min",
+    "max", "pow", "shl", "shr", "bit_and", "bit_or",      "bit_xor",   "eq",
+    "ne",  "lt",  "le",  "gt",  "ge",      "logical_and", "logical_or"};
 static_assert(kBinaryNames.size() == static_cast<std::size_t>(BinaryOp::logical_or) + 1);
 
 constexpr std::array<std::string_view, 1> kFunctionNames{"requantize"};

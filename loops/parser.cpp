@@ -24,11 +24,13 @@ std::optional<IterKind> iter_kind(std::string_view text) {
 
 }  // namespace
 
-// ---- Tokens and errors --------------------------------------------------------------------------------------------------------------
+// ---- Tokens and errors
+// --------------------------------------------------------------------------------------------------------------
 
 const Token& Parser::take() {
   const Token& token = peek();
-  if (token.kind == TokenKind::bad) fail(token, "here is " + token.text, "quote names as \"...\"; comments begin with #");
+  if (token.kind == TokenKind::bad)
+    fail(token, "here is " + token.text, "quote names as \"...\"; comments begin with #");
   if (token.kind != TokenKind::end) ++position_;
   return token;
 }
@@ -36,7 +38,9 @@ const Token& Parser::take() {
 bool Parser::is_symbol(std::string_view symbol, std::size_t ahead) const {
   return peek(ahead).kind == TokenKind::symbol && peek(ahead).text == symbol;
 }
-bool Parser::is_word(std::string_view word) const { return peek().kind == TokenKind::word && peek().text == word && !is_symbol("[", 1); }
+bool Parser::is_word(std::string_view word) const {
+  return peek().kind == TokenKind::word && peek().text == word && !is_symbol("[", 1);
+}
 
 bool Parser::accept(std::string_view symbol) {
   if (!is_symbol(symbol)) return false;
@@ -64,7 +68,8 @@ std::int64_t Parser::integer(std::string_view what) {
   const Token& token = take();
   const std::string text = (negative ? "-" : "") + token.text;
   std::int64_t value = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{}) fail(token, fmt::format("{} does not fit int64", text), "use a smaller number");
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{})
+    fail(token, fmt::format("{} does not fit int64", text), "use a smaller number");
   return value;
 }
 
@@ -77,19 +82,27 @@ DType Parser::dtype_name() {
 }
 
 void Parser::fail(const Token& at, std::string why, std::string hint) {
-  errors_.push_back({"cannot parse loop program", fmt::format("{}:{}:{}", where_, at.line, at.column), std::move(why), std::move(hint)});
+  errors_.push_back({"cannot parse loop program", fmt::format("{}:{}:{}", where_, at.line, at.column), std::move(why),
+                     std::move(hint)});
   throw Stop{!in_header_};
 }
 
 void Parser::expected(std::string_view what) {
   const Token& token = peek();
-  if (token.kind == TokenKind::bad) fail(token, fmt::format("expected {}, found {}", what, token.text), "quote names as \"...\"; comments begin with #");
-  fail(token, fmt::format("expected {}, found {}", what, token.kind == TokenKind::end ? "the end of the text" : "\"" + token.text + "\""), "");
+  if (token.kind == TokenKind::bad)
+    fail(token, fmt::format("expected {}, found {}", what, token.text),
+         "quote names as \"...\"; comments begin with #");
+  fail(token,
+       fmt::format("expected {}, found {}", what,
+                   token.kind == TokenKind::end ? "the end of the text" : "\"" + token.text + "\""),
+       "");
 }
 
 Buffer Parser::find_buffer(const Token& at, const std::string& name) {
-  const auto found = std::find_if(buffers_.begin(), buffers_.end(), [&](const Buffer& buffer) { return buffer->name == name; });
-  if (found == buffers_.end()) fail(at, fmt::format("no buffer is named {}", name), "declare it as input, constant, output or alloc");
+  const auto found =
+      std::find_if(buffers_.begin(), buffers_.end(), [&](const Buffer& buffer) { return buffer->name == name; });
+  if (found == buffers_.end())
+    fail(at, fmt::format("no buffer is named {}", name), "declare it as input, constant, output or alloc");
   return *found;
 }
 
@@ -108,7 +121,8 @@ void Parser::recovering(const F& line) {
   }
 }
 
-// ---- Declarations -------------------------------------------------------------------------------------------------------------------
+// ---- Declarations
+// -------------------------------------------------------------------------------------------------------------------
 
 std::optional<Program> Parser::run() {
   Program program;
@@ -171,7 +185,8 @@ Buffer Parser::buffer_declaration() {
     take();
     scope = take_name("a memory scope");
   }
-  const bool known = std::any_of(buffers_.begin(), buffers_.end(), [&](const Buffer& buffer) { return buffer->name == buffer_name; });
+  const bool known =
+      std::any_of(buffers_.begin(), buffers_.end(), [&](const Buffer& buffer) { return buffer->name == buffer_name; });
   if (known) fail(at, fmt::format("two buffers are named {}", buffer_name), "give each buffer its own name");
   buffers_.push_back(make_buffer(std::move(buffer_name), dtype, std::move(shape), std::move(scope)));
   return buffers_.back();
@@ -182,7 +197,8 @@ Var Parser::variable(DType default_type) {
   return make_var(std::move(var_name), accept(":") ? dtype_name() : default_type);
 }
 
-// ---- Statements ---------------------------------------------------------------------------------------------------------------------
+// ---- Statements
+// ---------------------------------------------------------------------------------------------------------------------
 
 // Statements up to and including the closing brace.
 Stmt Parser::body() {
@@ -317,7 +333,10 @@ std::vector<Region> Parser::regions() {
     }
     take();
     if (region.ranges.size() != region.buffer->shape.size())
-      fail(at, fmt::format("{} ranges for buffer {} of rank {}", region.ranges.size(), region.buffer->name, region.buffer->shape.size()), "give one range per dimension");
+      fail(at,
+           fmt::format("{} ranges for buffer {} of rank {}", region.ranges.size(), region.buffer->name,
+                       region.buffer->shape.size()),
+           "give one range per dimension");
     result.push_back(std::move(region));
   } while (accept(","));
   return result;
@@ -339,9 +358,12 @@ Stmt Parser::store_statement() {
   Store store;
   do {
     const Token& at = peek();
-    if (at.kind != TokenKind::word && at.kind != TokenKind::quoted) expected("a statement (for, if, block, call, or a store buffer[...] = value)");
+    if (at.kind != TokenKind::word && at.kind != TokenKind::quoted)
+      expected("a statement (for, if, block, call, or a store buffer[...] = value)");
     const std::string buffer_name = take().text;
-    if (!is_symbol("[")) expected(fmt::format("\"[\" after \"{}\" (statements are for, if, block, call, and stores buffer[...] = value)", buffer_name));
+    if (!is_symbol("["))
+      expected(fmt::format("\"[\" after \"{}\" (statements are for, if, block, call, and stores buffer[...] = value)",
+                           buffer_name));
     Buffer buffer = find_buffer(at, buffer_name);
     int depth = 0;
     std::vector<Expr> place = indices(buffer, depth);

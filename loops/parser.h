@@ -28,7 +28,8 @@ class Parser {
   };
   struct Parsed {
     Expr expr;
-    bool bare = false;  // a literal without a type (int64 or float64 here): it takes that of its context, int64 or float32 where there is none
+    bool bare = false;  // a literal without a type (int64 or float64 here): it takes that of its context, int64 or
+                        // float32 where there is none
     int depth = 1;
   };
   class Nesting;
@@ -48,7 +49,8 @@ class Parser {
   std::vector<Region> regions();
   Annotations annotations();
   Var variable(DType default_type);
-  template <typename F> void recovering(const F& line);
+  template <typename F>
+  void recovering(const F& line);
 
   // parser_expressions.cpp
   Expr expression(std::optional<DType> expected = {});
@@ -69,7 +71,8 @@ class Parser {
   const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(position_ + ahead, tokens_.size() - 1)]; }
   const Token& take();
   bool is_symbol(std::string_view symbol, std::size_t ahead = 0) const;
-  bool is_word(std::string_view word) const;  // at a statement's start: the word, not a buffer of that name being stored
+  bool is_word(
+      std::string_view word) const;  // at a statement's start: the word, not a buffer of that name being stored
   bool accept(std::string_view symbol);
   void expect(std::string_view symbol, std::string_view context);
   void expect_word(std::string_view word, std::string_view context);

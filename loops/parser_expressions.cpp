@@ -50,16 +50,20 @@ Expr Parser::typed(const Parsed& parsed, DType dtype, const Token& at) {
   if (parsed.bare && expr->dtype != dtype) {
     const auto* n = std::get_if<IntImm>(&expr->node);
     if (n == nullptr) {
-      if (!is_floating(dtype)) fail(at, fmt::format("a fraction where {} is expected", name(dtype)), "write an integer");
+      if (!is_floating(dtype))
+        fail(at, fmt::format("a fraction where {} is expected", name(dtype)), "write an integer");
       return float_imm(std::get<FloatImm>(expr->node).value, dtype);
     }
     if (is_floating(dtype)) return float_imm(static_cast<double>(n->value), dtype);
     if (dtype == DType::boolean) fail(at, "a number where bool is expected", "write true or false, or a comparison");
-    if (!fits(n->value, dtype)) fail(at, fmt::format("{} does not fit {} ({} to {})", n->value, name(dtype), type_min(dtype), type_max(dtype)), "use a value of the type, or a wider type");
+    if (!fits(n->value, dtype))
+      fail(at, fmt::format("{} does not fit {} ({} to {})", n->value, name(dtype), type_min(dtype), type_max(dtype)),
+           "use a value of the type, or a wider type");
     return int_imm(n->value, dtype);
   }
   if (expr->dtype != dtype)
-    fail(at, fmt::format("an expression of type {} where {} is expected", name(expr->dtype), name(dtype)), fmt::format("convert it: {}(...)", name(dtype)));
+    fail(at, fmt::format("an expression of type {} where {} is expected", name(expr->dtype), name(dtype)),
+         fmt::format("convert it: {}(...)", name(dtype)));
   return expr;
 }
 
@@ -78,12 +82,14 @@ void Parser::unify(Parsed& a, Parsed& b, const Token& at) {
     take_type(b, a);
   }
   if (a.expr->dtype != b.expr->dtype)
-    fail(at, fmt::format("operands of types {} and {}", name(a.expr->dtype), name(b.expr->dtype)), "convert one of them, for example int32(...)");
+    fail(at, fmt::format("operands of types {} and {}", name(a.expr->dtype), name(b.expr->dtype)),
+         "convert one of them, for example int32(...)");
 }
 
 Parser::Parsed Parser::make_binary(BinaryOp op, Parsed a, Parsed b, const Token& at) {
   unify(a, b, at);
-  if (!accepts(op, a.expr->dtype)) fail(at, fmt::format("{} is not defined on {}", name(op), name(a.expr->dtype)), "convert the operands");
+  if (!accepts(op, a.expr->dtype))
+    fail(at, fmt::format("{} is not defined on {}", name(op), name(a.expr->dtype)), "convert the operands");
   const int depth = std::max(a.depth, b.depth) + 1;
   if (depth > kMaxDepth) {
     in_header_ = true;
@@ -111,28 +117,37 @@ Parser::Parsed Parser::prefix() {
     take();
     return number(true);
   }
-  const std::optional<UnaryOp> op = minus ? std::optional(UnaryOp::neg) : is_symbol("!") ? std::optional(UnaryOp::logical_not) : is_symbol("~") ? std::optional(UnaryOp::bit_not) : std::nullopt;
+  const std::optional<UnaryOp> op = minus            ? std::optional(UnaryOp::neg)
+                                    : is_symbol("!") ? std::optional(UnaryOp::logical_not)
+                                    : is_symbol("~") ? std::optional(UnaryOp::bit_not)
+                                                     : std::nullopt;
   if (!op) return primary();
   const Nesting level(*this);
   take();
   Parsed a = prefix();
   a.expr = settled(a);
-  if (!accepts(*op, a.expr->dtype)) fail(at, fmt::format("{} is not defined on {}", name(*op), name(a.expr->dtype)), "convert the operand");
+  if (!accepts(*op, a.expr->dtype))
+    fail(at, fmt::format("{} is not defined on {}", name(*op), name(a.expr->dtype)), "convert the operand");
   return {unary(*op, std::move(a.expr)), false, a.depth + 1};
 }
 
 Parser::Parsed Parser::number(bool negative) {
   const Token& token = take();
-  if (token.text == "inf") return {float_imm(negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity(), DType::float64), true};
+  if (token.text == "inf")
+    return {float_imm(negative ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity(),
+                      DType::float64),
+            true};
   const std::string text = (negative ? "-" : "") + token.text;
   if (token.kind == TokenKind::floating) {
     double value = 0;
     const auto status = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (status.ec != std::errc{}) fail(token, fmt::format("{} is outside float64", text), "use inf, or a value in range");
+    if (status.ec != std::errc{})
+      fail(token, fmt::format("{} is outside float64", text), "use inf, or a value in range");
     return {float_imm(value, DType::float64), true};
   }
   std::int64_t value = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{}) fail(token, fmt::format("{} does not fit int64", text), "use a smaller number");
+  if (std::from_chars(text.data(), text.data() + text.size(), value).ec != std::errc{})
+    fail(token, fmt::format("{} does not fit int64", text), "use a smaller number");
   return {int_imm(value), true};
 }
 
@@ -162,8 +177,11 @@ Parser::Parsed Parser::named() {
     std::vector<Expr> place = indices(buffer, depth);
     return {load(std::move(buffer), std::move(place)), false, depth + 1};
   }
-  const auto found = std::find_if(visible_.rbegin(), visible_.rend(), [&](const Var& var) { return var->name == token.text; });
-  if (found == visible_.rend()) fail(token, fmt::format("no variable named {} is visible here", token.text), "name a loop or iterator around, or write buffer[...] to load");
+  const auto found =
+      std::find_if(visible_.rbegin(), visible_.rend(), [&](const Var& var) { return var->name == token.text; });
+  if (found == visible_.rend())
+    fail(token, fmt::format("no variable named {} is visible here", token.text),
+         "name a loop or iterator around, or write buffer[...] to load");
   return {ref(*found)};
 }
 
@@ -178,11 +196,13 @@ std::vector<Expr> Parser::indices(const Buffer& buffer, int& depth) {
     const Parsed index = infix(0);
     depth = std::max(depth, index.depth);
     result.push_back(settled(index));
-    if (!is_integer(result.back()->dtype)) fail(index_at, fmt::format("an index of type {}", name(result.back()->dtype)), "indices are int64");
+    if (!is_integer(result.back()->dtype))
+      fail(index_at, fmt::format("an index of type {}", name(result.back()->dtype)), "indices are int64");
   }
   take();
   if (result.size() != buffer->shape.size())
-    fail(at, fmt::format("{} indices for buffer {} of rank {}", result.size(), buffer->name, buffer->shape.size()), "give one index per dimension");
+    fail(at, fmt::format("{} indices for buffer {} of rank {}", result.size(), buffer->name, buffer->shape.size()),
+         "give one index per dimension");
   return result;
 }
 
@@ -206,7 +226,10 @@ Parser::Parsed Parser::function(const Token& token) {
     expect(")", "after the operand");
     a.expr = settled(a);
     if (size_bytes(a.expr->dtype) != size_bytes(to) || to == DType::boolean || a.expr->dtype == DType::boolean)
-      fail(token, fmt::format("bitcast of {} ({} bytes) to {} ({} bytes)", name(a.expr->dtype), size_bytes(a.expr->dtype), name(to), size_bytes(to)), "sizes must agree, and bool has no bits");
+      fail(token,
+           fmt::format("bitcast of {} ({} bytes) to {} ({} bytes)", name(a.expr->dtype), size_bytes(a.expr->dtype),
+                       name(to), size_bytes(to)),
+           "sizes must agree, and bool has no bits");
     return {bitcast(to, std::move(a.expr)), false, a.depth + 1};
   }
   if (const auto to = dtype_from_name(token.text)) return conversion(*to, token, false);
@@ -221,12 +244,15 @@ Parser::Parsed Parser::function(const Token& token) {
   int depth = 1;
   for (const Parsed& argument : arguments) depth = std::max(depth, argument.depth + 1);
   const auto count = [&](std::size_t needed) {
-    if (arguments.size() != needed) fail(token, fmt::format("{} takes {} arguments, {} given", token.text, needed, arguments.size()), "");
+    if (arguments.size() != needed)
+      fail(token, fmt::format("{} takes {} arguments, {} given", token.text, needed, arguments.size()), "");
   };
   if (const auto op = unary_op(token.text)) {
     count(1);
     arguments[0].expr = settled(arguments[0]);
-    if (!accepts(*op, arguments[0].expr->dtype)) fail(token, fmt::format("{} is not defined on {}", token.text, name(arguments[0].expr->dtype)), "convert the operand");
+    if (!accepts(*op, arguments[0].expr->dtype))
+      fail(token, fmt::format("{} is not defined on {}", token.text, name(arguments[0].expr->dtype)),
+           "convert the operand");
     return {unary(*op, std::move(arguments[0].expr)), false, depth};
   }
   if (const auto op = binary_op(token.text)) {
@@ -241,9 +267,13 @@ Parser::Parsed Parser::function(const Token& token) {
   }
   if (token.text == name(Function::requantize)) {
     count(3);
-    return {call(Function::requantize, {typed(arguments[0], DType::int32, token), typed(arguments[1], DType::float32, token), typed(arguments[2], DType::int32, token)}), false, depth};
+    return {call(Function::requantize,
+                 {typed(arguments[0], DType::int32, token), typed(arguments[1], DType::float32, token),
+                  typed(arguments[2], DType::int32, token)}),
+            false, depth};
   }
-  fail(token, fmt::format("no function is named {}", token.text), "functions are the operations of docs/loop-programs.md and the element types");
+  fail(token, fmt::format("no function is named {}", token.text),
+       "functions are the operations of docs/loop-programs.md and the element types");
 }
 
 }  // namespace dovetail::loops

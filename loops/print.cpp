@@ -11,7 +11,9 @@
 namespace dovetail::loops {
 namespace {
 
-bool is_literal(const Expr& expr) { return std::holds_alternative<IntImm>(expr->node) || std::holds_alternative<FloatImm>(expr->node); }
+bool is_literal(const Expr& expr) {
+  return std::holds_alternative<IntImm>(expr->node) || std::holds_alternative<FloatImm>(expr->node);
+}
 
 std::string float_text(double value, DType dtype) {
   if (std::isnan(value)) return "nan";
@@ -35,7 +37,9 @@ std::string literal(const Expr& expr, DType expected) {
   return fmt::format("{}({})", name(expr->dtype), bare_literal(expr));
 }
 
-DType default_type(const Expr& expr) { return std::holds_alternative<FloatImm>(expr->node) ? DType::float32 : DType::int64; }
+DType default_type(const Expr& expr) {
+  return std::holds_alternative<FloatImm>(expr->node) ? DType::float32 : DType::int64;
+}
 
 std::string print(const Expr& expr, int context, std::optional<DType> expected = {});
 
@@ -58,7 +62,10 @@ std::string print_access(const Buffer& buffer, const std::vector<Expr>& indices)
 std::string parenthesized(std::string text, bool needed) { return needed ? "(" + text + ")" : text; }
 
 std::string print_unary(const Unary& n, int context) {
-  const std::string_view symbol = n.op == UnaryOp::neg ? "-" : n.op == UnaryOp::logical_not ? "!" : n.op == UnaryOp::bit_not ? "~" : "";
+  const std::string_view symbol = n.op == UnaryOp::neg           ? "-"
+                                  : n.op == UnaryOp::logical_not ? "!"
+                                  : n.op == UnaryOp::bit_not     ? "~"
+                                                                 : "";
   // "-5" is a literal, so the negation of the literal 5 is written out.
   if (symbol.empty() || is_literal(n.a)) return fmt::format("{}({})", name(n.op), print(n.a, 0));
   return parenthesized(fmt::format("{}{}", symbol, print(n.a, kPrefixPrecedence)), context > kPrefixPrecedence);
@@ -66,16 +73,18 @@ std::string print_unary(const Unary& n, int context) {
 
 std::string print_binary(const Binary& n, int context) {
   const InfixOp* row = infix(n.op);
-  if (row == nullptr) return fmt::format("{}({}, {})", name(n.op), print_operand(n.a, n.b, 0), print_operand(n.b, n.a, 0));
-  return parenthesized(fmt::format("{} {} {}", print_operand(n.a, n.b, row->precedence), row->symbol, print_operand(n.b, n.a, row->precedence + 1)),
+  if (row == nullptr)
+    return fmt::format("{}({}, {})", name(n.op), print_operand(n.a, n.b, 0), print_operand(n.b, n.a, 0));
+  return parenthesized(fmt::format("{} {} {}", print_operand(n.a, n.b, row->precedence), row->symbol,
+                                   print_operand(n.b, n.a, row->precedence + 1)),
                        context > row->precedence);
 }
 
 std::string print_call(const Call& n) {
   switch (n.function) {
     case Function::requantize:
-      return fmt::format("{}({}, {}, {})", name(n.function), print(n.arguments[0], 0, DType::int32), print(n.arguments[1], 0, DType::float32),
-                         print(n.arguments[2], 0, DType::int32));
+      return fmt::format("{}({}, {}, {})", name(n.function), print(n.arguments[0], 0, DType::int32),
+                         print(n.arguments[1], 0, DType::float32), print(n.arguments[2], 0, DType::int32));
   }
   return "";
 }
@@ -90,11 +99,13 @@ std::string print(const Expr& expr, int context, std::optional<DType> expected) 
           [&](const Binary& n) { return print_binary(n, context); },
           // int8(3) is the literal 3 of type int8; a conversion of a literal is written cast<int8>(3).
           [&](const Cast& n) {
-            return is_literal(n.a) ? fmt::format("cast<{}>({})", name(expr->dtype), print(n.a, 0)) : fmt::format("{}({})", name(expr->dtype), print(n.a, 0));
+            return is_literal(n.a) ? fmt::format("cast<{}>({})", name(expr->dtype), print(n.a, 0))
+                                   : fmt::format("{}({})", name(expr->dtype), print(n.a, 0));
           },
           [&](const Bitcast& n) { return fmt::format("bitcast<{}>({})", name(expr->dtype), print(n.a, 0)); },
           [](const Select& n) {
-            return fmt::format("select({}, {}, {})", print(n.condition, 0), print_operand(n.if_true, n.if_false, 0), print_operand(n.if_false, n.if_true, 0));
+            return fmt::format("select({}, {}, {})", print(n.condition, 0), print_operand(n.if_true, n.if_false, 0),
+                               print_operand(n.if_false, n.if_true, 0));
           },
           [](const LoadExpr& n) { return print_access(n.buffer, n.indices); },
           [](const Call& n) { return print_call(n); },
@@ -138,11 +149,13 @@ class StmtPrinter {
  private:
   static std::string annotations(const Annotations& annotations) {
     std::string result;
-    for (const auto& [key, value] : annotations) result += fmt::format(" @{}({})", printed_name(key), loops::quoted(value));
+    for (const auto& [key, value] : annotations)
+      result += fmt::format(" @{}({})", printed_name(key), loops::quoted(value));
     return result;
   }
   static std::string typed(const Var& var) {
-    return var->dtype == DType::int64 ? printed_name(var->name) : fmt::format("{}: {}", printed_name(var->name), name(var->dtype));
+    return var->dtype == DType::int64 ? printed_name(var->name)
+                                      : fmt::format("{}: {}", printed_name(var->name), name(var->dtype));
   }
 
   void print(const For& n) {
@@ -224,7 +237,8 @@ class StmtPrinter {
 
 std::string declaration(const Buffer& buffer) {
   const std::string scope = buffer->scope == "global" ? "" : fmt::format(" in {}", printed_name(buffer->scope));
-  return fmt::format("{}: {}[{}]{}", printed_name(buffer->name), name(buffer->dtype), fmt::join(buffer->shape, ", "), scope);
+  return fmt::format("{}: {}[{}]{}", printed_name(buffer->name), name(buffer->dtype), fmt::join(buffer->shape, ", "),
+                     scope);
 }
 
 std::string_view role_name(ParameterRole role) {
@@ -249,8 +263,10 @@ std::string to_string(const Stmt& stmt, int indent) {
 std::string to_string(const Program& program) {
   StmtPrinter printer(0);
   printer.open("program " + printed_name(program.name));
-  for (const Var& var : free_vars(program.body)) printer.line(fmt::format("free {}: {}", printed_name(var->name), name(var->dtype)));
-  for (const Parameter& parameter : program.parameters) printer.line(fmt::format("{} {}", role_name(parameter.role), declaration(parameter.buffer)));
+  for (const Var& var : free_vars(program.body))
+    printer.line(fmt::format("free {}: {}", printed_name(var->name), name(var->dtype)));
+  for (const Parameter& parameter : program.parameters)
+    printer.line(fmt::format("{} {}", role_name(parameter.role), declaration(parameter.buffer)));
   for (const Buffer& buffer : program.allocations) printer.line("alloc " + declaration(buffer));
   printer.body(program.body);
   printer.close();

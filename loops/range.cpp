@@ -22,7 +22,8 @@ Range exact_or_type(Wide min, Wide max, DType dtype, bool assumed) {
 template <typename F>
 Range corners(const Range& a, const Range& b, DType dtype, const F& f) {
   const Wide values[] = {f(a.min, b.min), f(a.min, b.max), f(a.max, b.min), f(a.max, b.max)};
-  return exact_or_type(*std::min_element(values, values + 4), *std::max_element(values, values + 4), dtype, a.assumed || b.assumed);
+  return exact_or_type(*std::min_element(values, values + 4), *std::max_element(values, values + 4), dtype,
+                       a.assumed || b.assumed);
 }
 
 Range quotient(BinaryOp op, const Range& a, const Range& b, DType dtype) {
@@ -38,8 +39,10 @@ Range remainder(BinaryOp op, const Range& a, const Range& b, DType dtype) {
   const bool assumed = a.assumed || b.assumed;
   const std::int64_t last = b.max - 1;
   if (a.min >= 0 && a.max < b.min) return {a.min, a.max, assumed};
-  if (op == BinaryOp::mod) return {a.min < 0 ? std::max(-last, a.min) : 0, a.max > 0 ? std::min(last, a.max) : 0, assumed};
-  if (b.min == b.max && floor_div(a.min, b.min) == floor_div(a.max, b.min)) return {floor_mod(a.min, b.min), floor_mod(a.max, b.min), assumed};
+  if (op == BinaryOp::mod)
+    return {a.min < 0 ? std::max(-last, a.min) : 0, a.max > 0 ? std::min(last, a.max) : 0, assumed};
+  if (b.min == b.max && floor_div(a.min, b.min) == floor_div(a.max, b.min))
+    return {floor_mod(a.min, b.min), floor_mod(a.max, b.min), assumed};
   return {0, a.min >= 0 ? std::min(last, a.max) : last, b.assumed};
 }
 
@@ -52,14 +55,16 @@ Range bits(BinaryOp op, const Range& a, const Range& b, DType dtype) {
     return type_range(dtype);
   }
   if (a.min < 0 || b.min < 0) return type_range(dtype);
-  const auto all_ones = static_cast<std::int64_t>(~std::uint64_t{0} >> std::countl_zero(static_cast<std::uint64_t>(a.max | b.max) | 1));
+  const auto all_ones =
+      static_cast<std::int64_t>(~std::uint64_t{0} >> std::countl_zero(static_cast<std::uint64_t>(a.max | b.max) | 1));
   return {0, all_ones, assumed};
 }
 
 Range shifted(BinaryOp op, const Range& a, const Range& b, DType dtype) {
   if (!b.single() || b.min < 0 || b.min >= 8 * size_bytes(dtype)) return type_range(dtype);
   if (op == BinaryOp::shr) return {a.min >> b.min, a.max >> b.min, a.assumed};
-  return exact_or_type(static_cast<Wide>(a.min) * (Wide{1} << b.min), static_cast<Wide>(a.max) * (Wide{1} << b.min), dtype, a.assumed);
+  return exact_or_type(static_cast<Wide>(a.min) * (Wide{1} << b.min), static_cast<Wide>(a.max) * (Wide{1} << b.min),
+                       dtype, a.assumed);
 }
 
 Range truth(bool proven, bool refuted) { return {proven ? 1 : 0, refuted ? 0 : 1}; }
@@ -127,10 +132,13 @@ Range unary_range(const Unary& n, DType dtype, const Bounds& bounds) {
   switch (n.op) {
     case UnaryOp::neg: return exact_or_type(-static_cast<Wide>(a.max), -static_cast<Wide>(a.min), dtype, a.assumed);
     case UnaryOp::logical_not: return {1 - a.max, 1 - a.min};
-    case UnaryOp::bit_not: return is_signed_integer(dtype) ? Range{~a.max, ~a.min, a.assumed} : Range{wrap(~a.max, dtype), wrap(~a.min, dtype), a.assumed};
+    case UnaryOp::bit_not:
+      return is_signed_integer(dtype) ? Range{~a.max, ~a.min, a.assumed}
+                                      : Range{wrap(~a.max, dtype), wrap(~a.min, dtype), a.assumed};
     case UnaryOp::abs:
       if (a.min >= 0) return a;
-      return exact_or_type(a.max <= 0 ? -static_cast<Wide>(a.max) : 0, std::max(-static_cast<Wide>(a.min), static_cast<Wide>(a.max)), dtype, a.assumed);
+      return exact_or_type(a.max <= 0 ? -static_cast<Wide>(a.max) : 0,
+                           std::max(-static_cast<Wide>(a.min), static_cast<Wide>(a.max)), dtype, a.assumed);
     case UnaryOp::sign: return {a.min > 0 ? 1 : a.min == 0 ? 0 : -1, a.max < 0 ? -1 : a.max == 0 ? 0 : 1, a.assumed};
     default: return type_range(dtype);
   }
@@ -147,7 +155,8 @@ Range cast_range(const Expr& from, DType dtype, const Bounds& bounds) {
 Range atom_range(const Expr& expr, const Bounds& bounds) {
   if (const auto* n = std::get_if<IntImm>(&expr->node)) return {n->value, n->value};
   if (const auto* n = std::get_if<VarRef>(&expr->node)) {
-    if (const auto found = bounds.find(n->var.get()); found != bounds.end()) return {found->second.min, found->second.max};
+    if (const auto found = bounds.find(n->var.get()); found != bounds.end())
+      return {found->second.min, found->second.max};
     return expr->dtype == DType::int64 ? Range{-kAssumedExtent, kAssumedExtent, true} : type_range(expr->dtype);
   }
   if (const auto* n = std::get_if<Unary>(&expr->node)) return unary_range(*n, expr->dtype, bounds);
@@ -183,14 +192,17 @@ std::optional<Range> range_of(const Linear& linear, const Bounds& bounds) {
 Range range_of(const Expr& expr, const Bounds& bounds) {
   if (expr->dtype != DType::int64) return atom_range(expr, bounds);
   const Linear linear = linear_form(expr);
-  if (linear.terms.size() == 1 && linear.constant == 0 && linear.terms[0].coefficient == 1) return atom_range(linear.terms[0].atom, bounds);
+  if (linear.terms.size() == 1 && linear.constant == 0 && linear.terms[0].coefficient == 1)
+    return atom_range(linear.terms[0].atom, bounds);
   return range_of(linear, bounds).value_or(type_range(DType::int64));
 }
 
 std::optional<Interval> bound(const Expr& expr, const Bounds& bounds) {
   if (is_floating(expr->dtype)) return std::nullopt;
   const Range range = range_of(expr, bounds);
-  if (range.assumed || (size_bytes(expr->dtype) == 8 && range.min == type_min(DType::int64) && range.max == type_max(DType::int64))) return std::nullopt;
+  if (range.assumed ||
+      (size_bytes(expr->dtype) == 8 && range.min == type_min(DType::int64) && range.max == type_max(DType::int64)))
+    return std::nullopt;
   return Interval{range.min, range.max};
 }
 

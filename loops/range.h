@@ -8,8 +8,9 @@
 
 namespace dovetail::loops {
 
-// Every integer expression has a range, at worst that of its type. A variable without bounds is taken to lie within +-2^40, as every index
-// into memory does: good enough to rule out overflow (`x + 1 > x`), never to decide a value; `assumed` marks what rests on it.
+// Every integer expression has a range, at worst that of its type. A variable without bounds is taken to lie within
+// +-2^40, as every index into memory does: good enough to rule out overflow (`x + 1 > x`), never to decide a value;
+// `assumed` marks what rests on it.
 struct Range {
   std::int64_t min, max;
   bool assumed = false;

@@ -13,8 +13,10 @@ namespace {
 class RegionFinder {
  public:
   RegionFinder(const Block& block, const IntrinsicTable& intrinsics) : block_(block), intrinsics_(intrinsics) {
-    // An iterator of extent 1 is given a second value, so that regions still name it: what holds for more values holds for its own.
-    for (const Iterator& iterator : block.iterators) bounds_[iterator.var.get()] = {0, std::max<std::int64_t>(iterator.extent - 1, 1)};
+    // An iterator of extent 1 is given a second value, so that regions still name it: what holds for more values holds
+    // for its own.
+    for (const Iterator& iterator : block.iterators)
+      bounds_[iterator.var.get()] = {0, std::max<std::int64_t>(iterator.extent - 1, 1)};
   }
 
   BlockRegions run() {
@@ -43,7 +45,8 @@ class RegionFinder {
     for (const Stmt& stmt : n.body) walk(stmt);
   }
   void visit(const Block& n) {  // a block inside: its iterators are what they are bound to
-    for (const Iterator& iterator : n.iterators) bindings_[iterator.var.get()] = substitute(iterator.binding, bindings_);
+    for (const Iterator& iterator : n.iterators)
+      bindings_[iterator.var.get()] = substitute(iterator.binding, bindings_);
     if (n.predicate) read(n.predicate);
     walk(n.init);
     walk(n.body);
@@ -72,14 +75,17 @@ class RegionFinder {
       const IntrinsicOperand& operand = n.operands[i];
       const Buffer& parameter = row->semantics.parameters[i].buffer;
       for (const Expr& index : operand.indices) read(index);
-      if (touches(semantics.reads, parameter)) add(found_.reads, operand.buffer, operand.indices, operand.steps, parameter->shape);
-      if (touches(semantics.writes, parameter)) add(found_.writes, operand.buffer, operand.indices, operand.steps, parameter->shape);
+      if (touches(semantics.reads, parameter))
+        add(found_.reads, operand.buffer, operand.indices, operand.steps, parameter->shape);
+      if (touches(semantics.writes, parameter))
+        add(found_.writes, operand.buffer, operand.indices, operand.steps, parameter->shape);
     }
   }
 
   static void take_declared(const IntrinsicCall& n, const std::vector<Region>& declared, std::vector<Region>& found) {
     for (const Region& region : declared)
-      if (std::any_of(n.operands.begin(), n.operands.end(), [&](const IntrinsicOperand& operand) { return operand.buffer == region.buffer; }))
+      if (std::any_of(n.operands.begin(), n.operands.end(),
+                      [&](const IntrinsicOperand& operand) { return operand.buffer == region.buffer; }))
         found.push_back(region);
   }
 
@@ -90,7 +96,8 @@ class RegionFinder {
   }
 
   // The box of the elements first + sum(axis * step), 0 <= axis < extents.
-  void add(std::vector<Region>& regions, const Buffer& buffer, const std::vector<Expr>& first, const std::vector<std::vector<std::int64_t>>& steps, const Shape& extents) {
+  void add(std::vector<Region>& regions, const Buffer& buffer, const std::vector<Expr>& first,
+           const std::vector<std::vector<std::int64_t>>& steps, const Shape& extents) {
     Region region{buffer, {}};
     for (std::size_t dim = 0; dim < first.size(); ++dim) {
       std::int64_t low = 0, high = 0;
@@ -112,7 +119,8 @@ class RegionFinder {
     for (const LinearTerm& term : form.terms) {
       bool mentions_inner = false, mentions_outer = false, loads = false;
       visit_exprs(term.atom, [&](const Expr& e) {
-        if (const auto* n = std::get_if<VarRef>(&e->node)) (inner_.count(n->var.get()) != 0 ? mentions_inner : mentions_outer) = true;
+        if (const auto* n = std::get_if<VarRef>(&e->node))
+          (inner_.count(n->var.get()) != 0 ? mentions_inner : mentions_outer) = true;
         loads |= std::holds_alternative<LoadExpr>(e->node);
       });
       if (loads || (mentions_inner && mentions_outer)) return everything;
@@ -162,6 +170,8 @@ class RegionFinder {
 
 }  // namespace
 
-BlockRegions infer_regions(const Block& block, const IntrinsicTable& intrinsics) { return RegionFinder(block, intrinsics).run(); }
+BlockRegions infer_regions(const Block& block, const IntrinsicTable& intrinsics) {
+  return RegionFinder(block, intrinsics).run();
+}
 
 }  // namespace dovetail::loops

@@ -20,16 +20,29 @@ void each_child(Node& node, const F& f) {
                  [](const IntImm&) {},
                  [](const FloatImm&) {},
                  [](const VarRef&) {},
-                 [&]<typename N>(N& n) requires requires { n.a; n.b; } { f(n.a), f(n.b); },
-                 [&]<typename N>(N& n) requires(requires { n.a; } && !requires { n.b; }) { f(n.a); },
-                 [&]<typename N>(N& n) requires requires { n.condition; } { f(n.condition), f(n.if_true), f(n.if_false); },
-                 [&]<typename N>(N& n) requires requires { n.indices; } { all(n.indices); },
-                 [&]<typename N>(N& n) requires requires { n.arguments; } { all(n.arguments); },
-             },
-             node);
+                 [&]<typename N>(N& n) requires requires { n.a; n.b;
 }
+{ f(n.a), f(n.b); }
+, [&]<typename N>(N& n) requires(
+      requires { n.a; } && !requires { n.b; }) {
+  f(n.a);
+}
+, [&]<typename N>(N& n) requires requires { n.condition; }
+{ f(n.condition), f(n.if_true), f(n.if_false); }
+, [&]<typename N>(N& n) requires requires { n.indices; }
+{ all(n.indices); }
+, [&]<typename N>(N& n) requires requires { n.arguments; }
+{ all(n.arguments); }
+,
+}  // namespace
+,
+             node);
+}  // namespace dovetail::loops
 
-enum class Scope { around, inside };  // where a block's expression is evaluated: bindings around it, everything else with its iterators
+enum class Scope {
+  around,
+  inside
+};  // where a block's expression is evaluated: bindings around it, everything else with its iterators
 
 // Calls f(expr, scope) on the expressions that belong to the statement itself, not on those of statements inside it.
 template <typename Node, typename F>
@@ -44,21 +57,27 @@ void each_own_expr(Node& node, const F& f) {
   std::visit(Overloaded{
                  [](const For&) {},
                  [](const Sequence&) {},
-                 [&]<typename N>(N& n) requires requires { n.condition; } { f(n.condition, Scope::around); },
-                 [&]<typename N>(N& n) requires requires { n.iterators; } {
-                   for (auto& iterator : n.iterators) f(iterator.binding, Scope::around);
-                   if (n.predicate) f(n.predicate, Scope::inside);
-                   regions(n.reads);
-                   regions(n.writes);
-                 },
-                 [&]<typename N>(N& n) requires requires { n.targets; } {
-                   for (auto& target : n.targets) all(target.indices), f(target.value, Scope::around);
-                 },
-                 [&]<typename N>(N& n) requires requires { n.operands; } {
-                   for (auto& operand : n.operands) all(operand.indices);
-                   all(n.immediates);
-                 },
-             },
+                 [&]<typename N>(N& n) requires requires { n.condition;
+}
+{ f(n.condition, Scope::around); }
+, [&]<typename N>(N& n) requires requires { n.iterators; }
+{
+  for (auto& iterator : n.iterators) f(iterator.binding, Scope::around);
+  if (n.predicate) f(n.predicate, Scope::inside);
+  regions(n.reads);
+  regions(n.writes);
+}
+, [&]<typename N>(N& n) requires requires { n.targets; }
+{
+  for (auto& target : n.targets) all(target.indices), f(target.value, Scope::around);
+}
+, [&]<typename N>(N& n) requires requires { n.operands; }
+{
+  for (auto& operand : n.operands) all(operand.indices);
+  all(n.immediates);
+}
+,
+},
              node);
 }
 
@@ -71,13 +90,18 @@ void each_inner_stmt(Node& node, const F& f) {
   std::visit(Overloaded{
                  [](const Store&) {},
                  [](const IntrinsicCall&) {},
-                 [&]<typename N>(N& n) requires requires { n.extent; } { one(n.body, true); },
-                 [&]<typename N>(N& n) requires requires { n.then_body; } { one(n.then_body, true), one(n.else_body, false); },
-                 [&]<typename N>(N& n) requires requires { n.init; } { one(n.init, false), one(n.body, true); },
-                 [&]<typename N>(N& n) requires std::is_same_v<std::remove_const_t<N>, Sequence> {
-                   for (auto& stmt : n.body) one(stmt, false);
-                 },
-             },
+                 [&]<typename N>(N& n) requires requires { n.extent;
+}
+{ one(n.body, true); }
+, [&]<typename N>(N& n) requires requires { n.then_body; }
+{ one(n.then_body, true), one(n.else_body, false); }
+, [&]<typename N>(N& n) requires requires { n.init; }
+{ one(n.init, false), one(n.body, true); }
+, [&]<typename N>(N& n) requires std::is_same_v<std::remove_const_t<N>, Sequence> {
+  for (auto& stmt : n.body) one(stmt, false);
+}
+,
+},
              node);
 }
 
@@ -126,7 +150,9 @@ Expr replace_buffer_loads(const Expr& expr, const BufferMap& buffers) {
 }  // namespace
 
 Expr map_children(const Expr& expr, const std::function<Expr(const Expr&)>& fn) {
-  if (std::holds_alternative<IntImm>(expr->node) || std::holds_alternative<FloatImm>(expr->node) || std::holds_alternative<VarRef>(expr->node)) return expr;
+  if (std::holds_alternative<IntImm>(expr->node) || std::holds_alternative<FloatImm>(expr->node) ||
+      std::holds_alternative<VarRef>(expr->node))
+    return expr;
   if (const auto* n = std::get_if<Binary>(&expr->node)) {  // most nodes: not copied before a child is known to change
     Expr a = fn(n->a), b = fn(n->b);
     if (a == n->a && b == n->b) return expr;
@@ -167,7 +193,8 @@ Stmt substitute(const Stmt& stmt, const VarMap& vars) {
     }
   }
   auto node = stmt->node;
-  bool changed = map_own_exprs(node, [&](const Expr& e) { return substitute(e, vars); }, [&](const Expr& e) { return substitute(e, *inner); });
+  bool changed = map_own_exprs(
+      node, [&](const Expr& e) { return substitute(e, vars); }, [&](const Expr& e) { return substitute(e, *inner); });
   changed |= map_inner_stmts(node, [&](const Stmt& s) { return substitute(s, *inner); });
   return finish(stmt, std::move(node), changed);
 }
@@ -221,7 +248,8 @@ void visit_exprs(const Expr& expr, const std::function<void(const Expr&)>& visit
 }
 
 void visit_exprs(const Stmt& stmt, const std::function<void(const Expr&)>& visit) {
-  visit_stmts(stmt, [&](const Stmt& s) { each_own_expr(s->node, [&](const Expr& expr, Scope) { visit_exprs(expr, visit); }); });
+  visit_stmts(
+      stmt, [&](const Stmt& s) { each_own_expr(s->node, [&](const Expr& expr, Scope) { visit_exprs(expr, visit); }); });
 }
 
 void visit_stmts(const Stmt& stmt, const std::function<void(const Stmt&)>& visit) {

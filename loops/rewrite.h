@@ -13,7 +13,7 @@ using VarMap = std::map<const VarNode*, Expr>;
 using BufferMap = std::map<const BufferNode*, Buffer>;
 
 Expr substitute(const Expr& expr, const VarMap& vars);
-Stmt substitute(const Stmt& stmt, const VarMap& vars);           // bound occurrences (loop variables, iterators) are left alone
+Stmt substitute(const Stmt& stmt, const VarMap& vars);  // bound occurrences (loop variables, iterators) are left alone
 Stmt replace_buffers(const Stmt& stmt, const BufferMap& buffers);  // shapes must agree in rank
 
 // The node with `fn` of each child in its place; the node itself where none changed.
@@ -21,13 +21,15 @@ Expr map_children(const Expr& expr, const std::function<Expr(const Expr&)>& fn);
 
 // Bottom-up rewriting: `rewrite` sees each node after its children were rewritten and returns it or a replacement.
 Expr rewrite_expr(const Expr& expr, const std::function<Expr(const Expr&)>& rewrite);
-// Applies `rewrite_exprs` to every expression, then `rewrite_stmt` to every statement bottom-up; a null result removes the statement. Either may be empty.
+// Applies `rewrite_exprs` to every expression, then `rewrite_stmt` to every statement bottom-up; a null result removes
+// the statement. Either may be empty.
 Stmt rewrite_stmt(const Stmt& stmt, const std::function<Stmt(const Stmt&)>& rewrite_stmt,
                   const std::function<Expr(const Expr&)>& rewrite_exprs = {});
 
 // Pre-order visits.
 void visit_exprs(const Expr& expr, const std::function<void(const Expr&)>& visit);
-void visit_exprs(const Stmt& stmt, const std::function<void(const Expr&)>& visit);   // every expression node anywhere below
+void visit_exprs(const Stmt& stmt,
+                 const std::function<void(const Expr&)>& visit);  // every expression node anywhere below
 void visit_stmts(const Stmt& stmt, const std::function<void(const Stmt&)>& visit);
 
 bool structurally_equal(const Expr& a, const Expr& b);  // same variables and buffers by identity

@@ -39,7 +39,8 @@ Expr simplify(const Expr& expr, const Bounds& bounds) {
   if (shape == 0) return node;
   for (const SimplifyRule& rule : simplify_rules()) {
     if ((rule.shapes & shape) == 0) continue;
-    // The result is new, so its own parts may simplify further. Rules shrink a measure (docs/loop-programs.md), so this ends.
+    // The result is new, so its own parts may simplify further. Rules shrink a measure (docs/loop-programs.md), so this
+    // ends.
     if (Expr replaced = rule.apply(node, bounds)) return simplify(replaced, bounds);
   }
   return node;

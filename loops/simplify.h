@@ -1,4 +1,5 @@
-// Interval bounds and the affine normal form of index expressions, and constant folding. Every rule is brute-force tested.
+// Interval bounds and the affine normal form of index expressions, and constant folding. Every rule is brute-force
+// tested.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +17,12 @@ struct Interval {
 };
 using Bounds = std::map<const VarNode*, Interval>;
 
-// Tightest interval that the rules prove for an integer or bool expression; nullopt where they prove nothing beyond the range of 64 bits. A load
-// has the range of its type.
+// Tightest interval that the rules prove for an integer or bool expression; nullopt where they prove nothing beyond the
+// range of 64 bits. A load has the range of its type.
 std::optional<Interval> bound(const Expr& expr, const Bounds& bounds);
 
-// Semantics-preserving; folds constants, cancels affine terms, removes div and mod that bounds prove trivial, decides comparisons.
+// Semantics-preserving; folds constants, cancels affine terms, removes div and mod that bounds prove trivial, decides
+// comparisons.
 Expr simplify(const Expr& expr, const Bounds& bounds = {});
 
 // expr = constant + sum(coefficient * variable); nullopt where it is not of that form after simplification.

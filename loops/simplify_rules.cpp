@@ -18,7 +18,9 @@ std::optional<std::int64_t> literal(const Expr& expr) {
   return n == nullptr ? std::nullopt : std::optional(n->value);
 }
 
-Expr same_or_null(const Expr& original, Expr replacement) { return structurally_equal(original, replacement) ? nullptr : replacement; }
+Expr same_or_null(const Expr& original, Expr replacement) {
+  return structurally_equal(original, replacement) ? nullptr : replacement;
+}
 
 // x op k with a positive constant k, where x is int64 and its linear form is exact.
 struct ByConstant {
@@ -40,8 +42,12 @@ Expr fold_constants(const Expr& expr, const Bounds&) {
   const auto* binary = std::get_if<Binary>(&expr->node);
   const auto* unary = std::get_if<Unary>(&expr->node);
   const auto* conversion = std::get_if<Cast>(&expr->node);
-  const Expr* a = binary != nullptr ? &binary->a : unary != nullptr ? &unary->a : conversion != nullptr ? &conversion->a : nullptr;
-  if (a == nullptr || !literal(*a) || (binary != nullptr && !literal(binary->b)) || is_floating(expr->dtype)) return nullptr;
+  const Expr* a = binary != nullptr       ? &binary->a
+                  : unary != nullptr      ? &unary->a
+                  : conversion != nullptr ? &conversion->a
+                                          : nullptr;
+  if (a == nullptr || !literal(*a) || (binary != nullptr && !literal(binary->b)) || is_floating(expr->dtype))
+    return nullptr;
   const auto value = evaluate(expr, {});
   return value ? int_imm(*value, expr->dtype) : nullptr;
 }
@@ -76,7 +82,8 @@ bool join_quotient_and_remainder(Linear& linear) {
     for (const LinearTerm& high : linear.terms) {
       if (!product_is(low.coefficient, remainder->k, high.coefficient)) continue;
       Linear joined;
-      if (const auto q = quotient(high.atom, BinaryOp::floor_div); q && q->k == remainder->k && structurally_equal(q->x, remainder->x)) {
+      if (const auto q = quotient(high.atom, BinaryOp::floor_div);
+          q && q->k == remainder->k && structurally_equal(q->x, remainder->x)) {
         joined = linear_form(q->x);
       } else if (const auto outer = quotient(high.atom, BinaryOp::floor_mod)) {
         const auto inner = quotient(outer->x, BinaryOp::floor_div);
@@ -194,7 +201,8 @@ Expr div_of_multiples(const Expr& expr, const Bounds& bounds) {
   if (!n || n->k == 1) return nullptr;
   Linear whole, rest;
   for (const LinearTerm& term : n->form.terms)
-    term.coefficient % n->k == 0 ? whole.add(term.atom, term.coefficient / n->k) : rest.add(term.atom, term.coefficient);
+    term.coefficient % n->k == 0 ? whole.add(term.atom, term.coefficient / n->k)
+                                 : rest.add(term.atom, term.coefficient);
   whole.constant = floor_div(n->form.constant, n->k);
   rest.constant = floor_mod(n->form.constant, n->k);
   if ((whole.terms.empty() && whole.constant == 0) || !range_of(rest, bounds)) return nullptr;
@@ -219,7 +227,9 @@ Expr mod_in_range(const Expr& expr, const Bounds& bounds) {
   if (x.assumed || floor_div(x.min, n->k) != floor_div(x.max, n->k)) return nullptr;
   Linear shifted = n->form;
   std::int64_t below;
-  if (__builtin_mul_overflow(floor_div(x.min, n->k), n->k, &below) || __builtin_sub_overflow(shifted.constant, below, &shifted.constant)) return nullptr;
+  if (__builtin_mul_overflow(floor_div(x.min, n->k), n->k, &below) ||
+      __builtin_sub_overflow(shifted.constant, below, &shifted.constant))
+    return nullptr;
   return to_expr(shifted);
 }
 
@@ -237,7 +247,8 @@ std::optional<CommonFactor> common_factor(const ByConstant& n, const Bounds& bou
   for (const std::int64_t g : candidates) {
     CommonFactor found{g, {}, {}};
     for (const LinearTerm& term : n.form.terms)
-      term.coefficient % g == 0 ? found.multiple.add(term.atom, term.coefficient / g) : found.rest.add(term.atom, term.coefficient);
+      term.coefficient % g == 0 ? found.multiple.add(term.atom, term.coefficient / g)
+                                : found.rest.add(term.atom, term.coefficient);
     found.multiple.constant = floor_div(n.form.constant, g);
     found.rest.constant = floor_mod(n.form.constant, g);
     const auto rest = range_of(found.rest, bounds);
@@ -304,7 +315,8 @@ Expr nested_min_max(const Expr& expr, const Bounds&) {
   return a ? binary(n->op, inner->a, int_imm(*fold(n->op, expr->dtype, *a, *b), expr->dtype)) : nullptr;
 }
 
-// ---- Comparisons of int64: their difference, compared with 0 -------------------------------------------------------------------------
+// ---- Comparisons of int64: their difference, compared with 0
+// -------------------------------------------------------------------------
 
 struct Comparison {
   BinaryOp op;
@@ -333,7 +345,8 @@ BinaryOp mirrored(BinaryOp op) {
 // Positive terms on the left; negative ones, negated, and the constant on the right; at least one term on the left.
 Expr to_expr(Comparison comparison) {
   Linear& difference = comparison.difference;
-  const bool positive = std::any_of(difference.terms.begin(), difference.terms.end(), [](const LinearTerm& term) { return term.coefficient > 0; });
+  const bool positive = std::any_of(difference.terms.begin(), difference.terms.end(),
+                                    [](const LinearTerm& term) { return term.coefficient > 0; });
   if (!positive) {
     Linear negated;
     negated.add(difference, -1);
@@ -341,14 +354,16 @@ Expr to_expr(Comparison comparison) {
     comparison.op = mirrored(comparison.op);
   }
   Linear left, right;
-  for (const LinearTerm& term : difference.terms) term.coefficient > 0 ? left.add(term.atom, term.coefficient) : right.add(term.atom, -term.coefficient);
+  for (const LinearTerm& term : difference.terms)
+    term.coefficient > 0 ? left.add(term.atom, term.coefficient) : right.add(term.atom, -term.coefficient);
   right.constant = -difference.constant;
   return binary(comparison.op, loops::to_expr(left), loops::to_expr(right));
 }
 
 Expr collect_comparison(const Expr& expr, const Bounds& bounds) {
   const auto comparison = as_comparison(expr, bounds);
-  if (!comparison || comparison->difference.terms.empty() || comparison->difference.constant == type_min(DType::int64)) return nullptr;
+  if (!comparison || comparison->difference.terms.empty() || comparison->difference.constant == type_min(DType::int64))
+    return nullptr;
   return same_or_null(expr, to_expr(*comparison));
 }
 
@@ -358,13 +373,17 @@ Expr compare_quotient(const Expr& expr, const Bounds& bounds) {
   if (!comparison || comparison->difference.terms.size() != 1) return nullptr;
   const LinearTerm& term = comparison->difference.terms[0];
   const auto q = quotient(term.atom, BinaryOp::floor_div);
-  if (!q || (term.coefficient != 1 && term.coefficient != -1) || comparison->difference.constant == type_min(DType::int64)) return nullptr;
+  if (!q || (term.coefficient != 1 && term.coefficient != -1) ||
+      comparison->difference.constant == type_min(DType::int64))
+    return nullptr;
   // q op c
   const BinaryOp op = term.coefficient == 1 ? comparison->op : mirrored(comparison->op);
   const std::int64_t c = term.coefficient == 1 ? -comparison->difference.constant : comparison->difference.constant;
   const bool above = op == BinaryOp::le || op == BinaryOp::gt;  // q <= c where q < c + 1, q > c where q >= c + 1
   std::int64_t limit;
-  if (op == BinaryOp::eq || op == BinaryOp::ne || __builtin_add_overflow(c, above ? 1 : 0, &limit) || __builtin_mul_overflow(limit, q->k, &limit)) return nullptr;
+  if (op == BinaryOp::eq || op == BinaryOp::ne || __builtin_add_overflow(c, above ? 1 : 0, &limit) ||
+      __builtin_mul_overflow(limit, q->k, &limit))
+    return nullptr;
   return binary(op == BinaryOp::lt || op == BinaryOp::le ? BinaryOp::lt : BinaryOp::ge, q->x, int_imm(limit));
 }
 
@@ -380,7 +399,8 @@ Expr compare_by_common_factor(const Expr& expr, const Bounds& bounds) {
   }
   std::vector<std::int64_t> candidates;
   for (const LinearTerm& term : difference.terms)
-    if (term.coefficient != type_min(DType::int64) && std::abs(term.coefficient) > 1) candidates.push_back(std::abs(term.coefficient));
+    if (term.coefficient != type_min(DType::int64) && std::abs(term.coefficient) > 1)
+      candidates.push_back(std::abs(term.coefficient));
   if (equality && !candidates.empty()) {
     std::int64_t common = 0;
     for (const LinearTerm& term : difference.terms) common = std::gcd(common, term.coefficient);
@@ -393,7 +413,8 @@ Expr compare_by_common_factor(const Expr& expr, const Bounds& bounds) {
     Comparison result{comparison->op, {}};
     Linear rest;
     for (const LinearTerm& term : difference.terms)
-      term.coefficient % g == 0 ? result.difference.add(term.atom, term.coefficient / g) : rest.add(term.atom, term.coefficient);
+      term.coefficient % g == 0 ? result.difference.add(term.atom, term.coefficient / g)
+                                : rest.add(term.atom, term.coefficient);
     const auto range = range_of(rest, bounds);
     if (!range || range->assumed || range->max - range->min >= g) continue;
     // The constant gives up what makes the rest begin at 0 or above.
@@ -461,13 +482,16 @@ Expr select_decided(const Expr& expr, const Bounds&) {
 
 constexpr Shapes on(BinaryOp op) { return Shapes{1} << static_cast<unsigned>(op); }
 constexpr Shapes kBinary = (Shapes{1} << (static_cast<unsigned>(BinaryOp::logical_or) + 1)) - 1;
-constexpr Shapes kNeg = kBinary + 1, kNot = kNeg << 1, kOtherUnary = kNot << 1, kCast = kOtherUnary << 1, kSelect = kCast << 1, kVar = kSelect << 1;
+constexpr Shapes kNeg = kBinary + 1, kNot = kNeg << 1, kOtherUnary = kNot << 1, kCast = kOtherUnary << 1,
+                 kSelect = kCast << 1, kVar = kSelect << 1;
 constexpr Shapes kUnary = kNeg | kNot | kOtherUnary;
 constexpr Shapes kSum = on(BinaryOp::add) | on(BinaryOp::sub) | on(BinaryOp::mul) | kNeg;
 constexpr Shapes kDiv = on(BinaryOp::floor_div), kMod = on(BinaryOp::floor_mod);
-constexpr Shapes kCompare = on(BinaryOp::eq) | on(BinaryOp::ne) | on(BinaryOp::lt) | on(BinaryOp::le) | on(BinaryOp::gt) | on(BinaryOp::ge);
+constexpr Shapes kCompare =
+    on(BinaryOp::eq) | on(BinaryOp::ne) | on(BinaryOp::lt) | on(BinaryOp::le) | on(BinaryOp::gt) | on(BinaryOp::ge);
 constexpr Shapes kMinMax = on(BinaryOp::min) | on(BinaryOp::max);
 
+// clang-format off
 constexpr std::array<SimplifyRule, 23> kRules{{
     {"fold_constants", "an operation on literals is its value", kBinary | kUnary | kCast, fold_constants},
     {"single_value", "an expression whose range is one value is that value; comparisons are decided so", kBinary | kUnary | kCast | kSelect | kVar, single_value},
@@ -493,6 +517,7 @@ constexpr std::array<SimplifyRule, 23> kRules{{
     {"collect_comparison", "positive terms left, negative ones and the constant right", kCompare, collect_comparison},
     {"implied_conjunct", "x < 3 && x < 5 = x < 3", on(BinaryOp::logical_and), implied_conjunct},
 }};
+// clang-format on
 
 }  // namespace
 
@@ -500,7 +525,8 @@ std::span<const SimplifyRule> simplify_rules() { return kRules; }
 
 Shapes shape_of(const Expr& expr) {
   if (const auto* n = std::get_if<Binary>(&expr->node)) return on(n->op);
-  if (const auto* n = std::get_if<Unary>(&expr->node)) return n->op == UnaryOp::neg ? kNeg : n->op == UnaryOp::logical_not ? kNot : kOtherUnary;
+  if (const auto* n = std::get_if<Unary>(&expr->node))
+    return n->op == UnaryOp::neg ? kNeg : n->op == UnaryOp::logical_not ? kNot : kOtherUnary;
   if (std::holds_alternative<VarRef>(expr->node)) return kVar;
   if (std::holds_alternative<Select>(expr->node)) return kSelect;
   if (std::holds_alternative<Cast>(expr->node)) return kCast;

@@ -1,5 +1,6 @@
-// The simplifier's rules, one row each. A rule looks at a node whose children are simplified and returns what to put in its place, or null.
-// Every row is brute-force tested (tests/unit/loops/simplify.cpp): a rule without a case in that test fails it.
+// The simplifier's rules, one row each. A rule looks at a node whose children are simplified and returns what to put in
+// its place, or null. Every row is brute-force tested (tests/unit/loops/simplify.cpp): a rule without a case in that
+// test fails it.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,8 @@ namespace dovetail::loops {
 namespace {
 
 bool equal(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const Expr& x, const Expr& y) { return structurally_equal(x, y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Expr& x, const Expr& y) { return structurally_equal(x, y); });
 }
 
 struct SameNode {
@@ -28,10 +29,16 @@ struct SameNode {
     return structurally_equal(a.condition, b.condition) && structurally_equal(a.if_true, b.if_true) &&
            structurally_equal(a.if_false, b.if_false);
   }
-  bool operator()(const LoadExpr& a, const LoadExpr& b) const { return a.buffer == b.buffer && equal(a.indices, b.indices); }
-  bool operator()(const Call& a, const Call& b) const { return a.function == b.function && equal(a.arguments, b.arguments); }
+  bool operator()(const LoadExpr& a, const LoadExpr& b) const {
+    return a.buffer == b.buffer && equal(a.indices, b.indices);
+  }
+  bool operator()(const Call& a, const Call& b) const {
+    return a.function == b.function && equal(a.arguments, b.arguments);
+  }
   template <typename A, typename B>
-  bool operator()(const A&, const B&) const { return false; }
+  bool operator()(const A&, const B&) const {
+    return false;
+  }
 };
 
 }  // namespace

@@ -9,7 +9,9 @@ namespace dovetail::loops {
 
 bool is_bare_name(std::string_view text) {
   const auto starts = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; };
-  const auto continues = [&](char c) { return starts(c) || std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.'; };
+  const auto continues = [&](char c) {
+    return starts(c) || std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.';
+  };
   return !text.empty() && starts(text.front()) && std::all_of(text.begin(), text.end(), continues) &&
          std::find(kReservedWords.begin(), kReservedWords.end(), text) == kReservedWords.end();
 }

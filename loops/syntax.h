@@ -17,6 +17,7 @@ struct InfixOp {
 };
 
 // Operations without a symbol are written as functions: min(a, b).
+// clang-format off
 inline constexpr std::array<InfixOp, 19> kInfixOps{{
     {BinaryOp::logical_or, "||", 1},
     {BinaryOp::logical_and, "&&", 2},
@@ -38,6 +39,7 @@ inline constexpr std::array<InfixOp, 19> kInfixOps{{
     {BinaryOp::floor_div, "//", 9},
     {BinaryOp::floor_mod, "%", 9},
 }};
+// clang-format on
 inline constexpr int kPrefixPrecedence = 10;  // -a, !a, ~a
 
 constexpr const InfixOp* infix(BinaryOp op) {
@@ -49,7 +51,7 @@ constexpr const InfixOp* infix(BinaryOp op) {
 // Words that cannot be bare names. Statement words can: what follows them tells a statement from a name.
 inline constexpr std::array<std::string_view, 6> kReservedWords{"true", "false", "inf", "nan", "cast", "bitcast"};
 
-bool is_bare_name(std::string_view text);  // letter or _, then letters, digits, _ and .; no reserved word
+bool is_bare_name(std::string_view text);   // letter or _, then letters, digits, _ and .; no reserved word
 std::string quoted(std::string_view text);  // "..." with \" \\ \n \t \xHH
 std::string printed_name(std::string_view text);
 

@@ -18,7 +18,8 @@ enum class Rules { all, around_blocks };
 
 class Verifier {
  public:
-  Verifier(const Program& program, const IntrinsicTable& intrinsics, UnprovenIndices unproven, const std::vector<Var>& free, Rules rules = Rules::all)
+  Verifier(const Program& program, const IntrinsicTable& intrinsics, UnprovenIndices unproven,
+           const std::vector<Var>& free, Rules rules = Rules::all)
       : program_(program), intrinsics_(intrinsics), unproven_(unproven), rules_(rules), facts_(bounds_) {
     for (const Var& var : free) visible_.insert(var.get()), free_.insert(var.get());
   }
@@ -35,18 +36,21 @@ class Verifier {
 
  private:
   void report(std::string why, std::string hint) {
-    errors_.push_back({"loop program " + program_.name + " is invalid", block_.empty() ? "" : "block " + block_, std::move(why), std::move(hint)});
+    errors_.push_back({"loop program " + program_.name + " is invalid", block_.empty() ? "" : "block " + block_,
+                       std::move(why), std::move(hint)});
   }
 
   void declare(const Buffer& buffer) {
     buffers_.insert(buffer.get());
     unique(buffer_names_, buffer->name, "buffer");
     for (const std::int64_t extent : buffer->shape)
-      if (extent < 0) report(fmt::format("buffer {} has a dimension of {} elements", buffer->name, extent), "extents are 0 or more");
+      if (extent < 0)
+        report(fmt::format("buffer {} has a dimension of {} elements", buffer->name, extent), "extents are 0 or more");
   }
 
   void unique(std::set<std::string>& names, const std::string& name, std::string_view kind) {
-    if (!names.insert(name).second) report(fmt::format("two {}s are named {}", kind, name), fmt::format("give each {} its own name", kind));
+    if (!names.insert(name).second)
+      report(fmt::format("two {}s are named {}", kind, name), fmt::format("give each {} its own name", kind));
   }
 
   void walk(const Stmt& stmt) {
@@ -56,9 +60,13 @@ class Verifier {
   // The variable is visible while f runs.
   template <typename F>
   void with_var(const Var& var, std::int64_t extent, const F& f) {
-    const bool shadows = std::any_of(visible_.begin(), visible_.end(), [&](const VarNode* other) { return other->name == var->name; });
-    if (shadows) report(fmt::format("{} is the name of two variables that are visible together", var->name), "rename one of them");
-    if (!is_integer(var->dtype)) report(fmt::format("variable {} has type {}", var->name, name(var->dtype)), "loop variables and iterators are integers");
+    const bool shadows =
+        std::any_of(visible_.begin(), visible_.end(), [&](const VarNode* other) { return other->name == var->name; });
+    if (shadows)
+      report(fmt::format("{} is the name of two variables that are visible together", var->name), "rename one of them");
+    if (!is_integer(var->dtype))
+      report(fmt::format("variable {} has type {}", var->name, name(var->dtype)),
+             "loop variables and iterators are integers");
     bounds_[var.get()] = {0, std::max<std::int64_t>(extent, 1) - 1};
     const bool added = visible_.insert(var.get()).second;
     f();
@@ -69,7 +77,8 @@ class Verifier {
     unique(loop_names_, n.var->name, "loop");
     if (n.extent < 0) report(fmt::format("loop {} has extent {}", n.var->name, n.extent), "extents are 0 or more");
     if ((n.kind == ForKind::thread) == n.thread_axis.empty())
-      report(fmt::format("loop {} of kind {} has thread axis \"{}\"", n.var->name, name(n.kind), n.thread_axis), "a thread loop, and no other, names its axis");
+      report(fmt::format("loop {} of kind {} has thread axis \"{}\"", n.var->name, name(n.kind), n.thread_axis),
+             "a thread loop, and no other, names its axis");
     with_var(n.var, n.extent, [&] { walk(n.body); });
   }
 
@@ -85,7 +94,8 @@ class Verifier {
   }
 
   void condition(const Expr& expr, std::string_view kind) {
-    if (expr->dtype != DType::boolean) report(fmt::format("{} {} has type {}", kind, to_string(expr), name(expr->dtype)), "conditions are bool");
+    if (expr->dtype != DType::boolean)
+      report(fmt::format("{} {} has type {}", kind, to_string(expr), name(expr->dtype)), "conditions are bool");
     read(expr);
   }
 
@@ -101,10 +111,14 @@ class Verifier {
     auto outer_visible = visible_;
     const Facts outer_facts = facts_;
     for (const Iterator& iterator : n.iterators) {
-      const bool shadows = std::any_of(outer_visible.begin(), outer_visible.end(), [&](const VarNode* other) { return other->name == iterator.var->name; });
-      if (shadows) report(fmt::format("iterator {} has the name of a variable around the block", iterator.var->name), "rename one of them");
+      const bool shadows = std::any_of(outer_visible.begin(), outer_visible.end(),
+                                       [&](const VarNode* other) { return other->name == iterator.var->name; });
+      if (shadows)
+        report(fmt::format("iterator {} has the name of a variable around the block", iterator.var->name),
+               "rename one of them");
       bounds_[iterator.var.get()] = {0, std::max<std::int64_t>(iterator.extent, 1) - 1};
-      if (!visible_.insert(iterator.var.get()).second) report(fmt::format("iterator {} is bound twice", iterator.var->name), "bind each iterator once");
+      if (!visible_.insert(iterator.var.get()).second)
+        report(fmt::format("iterator {} is bound twice", iterator.var->name), "bind each iterator once");
     }
     if (n.predicate) {
       condition(n.predicate, "predicate");  // may name the loops around as well
@@ -135,28 +149,38 @@ class Verifier {
     const Expr predicate = n.predicate ? substitute(n.predicate, bindings) : nullptr;
     for (const Iterator& iterator : n.iterators) {
       unique(names, iterator.var->name, "iterator");
-      const auto text = [&] { return fmt::format("iterator {} = {}", iterator.var->name, to_string(iterator.binding)); };
-      if (iterator.extent < 1) report(fmt::format("iterator {} has extent {}", iterator.var->name, iterator.extent), "extents of iterators are 1 or more");
+      const auto text = [&] {
+        return fmt::format("iterator {} = {}", iterator.var->name, to_string(iterator.binding));
+      };
+      if (iterator.extent < 1)
+        report(fmt::format("iterator {} has extent {}", iterator.var->name, iterator.extent),
+               "extents of iterators are 1 or more");
       if (iterator.binding->dtype != iterator.var->dtype)
-        report(fmt::format("{}: binding of type {}, iterator of type {}", text(), name(iterator.binding->dtype), name(iterator.var->dtype)), "cast the binding");
+        report(fmt::format("{}: binding of type {}, iterator of type {}", text(), name(iterator.binding->dtype),
+                           name(iterator.var->dtype)),
+               "cast the binding");
       read(iterator.binding);
       if (!quasi_affine(iterator.binding)) {
-        report(fmt::format("{} is not affine in the loops around the block", text()), "bind iterators to sums of loop variables times constants, and their // and %");
+        report(fmt::format("{} is not affine in the loops around the block", text()),
+               "bind iterators to sums of loop variables times constants, and their // and %");
         continue;
       }
-      if (iterator.binding->dtype != DType::int64 || range_of(iterator.binding, bounds_).within(0, iterator.extent - 1)) continue;
+      if (iterator.binding->dtype != DType::int64 || range_of(iterator.binding, bounds_).within(0, iterator.extent - 1))
+        continue;
       Facts facts = facts_;
       if (predicate) facts.assume(predicate);
       const Expr binding = simplify(iterator.binding, bounds_);
       if (facts.in_range(binding, iterator.extent)) continue;
       const auto range = bound(binding, bounds_);
-      report(range ? fmt::format("{} takes values {} to {}, the iterator's are 0 to {}", text(), range->min, range->max, iterator.extent - 1)
+      report(range ? fmt::format("{} takes values {} to {}, the iterator's are 0 to {}", text(), range->min, range->max,
+                                 iterator.extent - 1)
                    : fmt::format("{} has no known range, the iterator's is 0 to {}", text(), iterator.extent - 1),
              "guard the block by a predicate (where ...), or correct loop extents or iterator extent");
     }
   }
 
-  // Sums of variables times constants, and quotients and remainders of such sums by constants: what splitting and fusing loops gives.
+  // Sums of variables times constants, and quotients and remainders of such sums by constants: what splitting and
+  // fusing loops gives.
   static bool quasi_affine(const Expr& expr) {
     if (std::holds_alternative<IntImm>(expr->node) || std::holds_alternative<VarRef>(expr->node)) return true;
     if (const auto* n = std::get_if<Cast>(&expr->node)) return is_integer(n->a->dtype) && quasi_affine(n->a);
@@ -167,7 +191,9 @@ class Verifier {
     switch (n->op) {
       case BinaryOp::add:
       case BinaryOp::sub: return quasi_affine(n->a) && quasi_affine(n->b);
-      case BinaryOp::mul: return (by_constant && quasi_affine(n->a)) || (std::holds_alternative<IntImm>(n->a->node) && quasi_affine(n->b));
+      case BinaryOp::mul:
+        return (by_constant && quasi_affine(n->a)) ||
+               (std::holds_alternative<IntImm>(n->a->node) && quasi_affine(n->b));
       case BinaryOp::div:
       case BinaryOp::mod:
       case BinaryOp::floor_div:
@@ -177,11 +203,15 @@ class Verifier {
   }
 
   void visit(const Store& n) {
-    if (block_depth_ == 0) report(fmt::format("buffer {} is stored outside any block", n.targets.empty() ? "?" : n.targets[0].buffer->name), "put the store into a block");
+    if (block_depth_ == 0)
+      report(fmt::format("buffer {} is stored outside any block", n.targets.empty() ? "?" : n.targets[0].buffer->name),
+             "put the store into a block");
     if (n.targets.empty()) report("a store has no target", "remove it");
     for (const StoreTarget& target : n.targets) {
       if (target.value->dtype != target.buffer->dtype)
-        report(fmt::format("value of type {} is stored to buffer {} of {}", name(target.value->dtype), target.buffer->name, name(target.buffer->dtype)), "cast the value");
+        report(fmt::format("value of type {} is stored to buffer {} of {}", name(target.value->dtype),
+                           target.buffer->name, name(target.buffer->dtype)),
+               "cast the value");
       writable(target.buffer);
       access(target.buffer, target.indices, {});
       for (const Expr& index : target.indices) read(index);
@@ -190,24 +220,34 @@ class Verifier {
   }
 
   void writable(const Buffer& buffer) {
-    if (read_only_.count(buffer.get()) != 0) report(fmt::format("input {} is written", buffer->name), "write to an output or an allocation");
+    if (read_only_.count(buffer.get()) != 0)
+      report(fmt::format("input {} is written", buffer->name), "write to an output or an allocation");
   }
 
   void visit(const IntrinsicCall& n) {
-    if (block_depth_ == 0) report(fmt::format("intrinsic {} is called outside any block", n.intrinsic), "put the call into a block");
+    if (block_depth_ == 0)
+      report(fmt::format("intrinsic {} is called outside any block", n.intrinsic), "put the call into a block");
     for (const IntrinsicOperand& operand : n.operands)
       for (const Expr& index : operand.indices) read(index);
     for (const Expr& immediate : n.immediates) read(immediate);
     const Intrinsic* row = find_intrinsic(intrinsics_, n.intrinsic);
-    if (row == nullptr) return report(fmt::format("intrinsic {} is unknown among {} of the target", n.intrinsic, intrinsics_.size()), "hand in the target's intrinsics");
+    if (row == nullptr)
+      return report(fmt::format("intrinsic {} is unknown among {} of the target", n.intrinsic, intrinsics_.size()),
+                    "hand in the target's intrinsics");
     const auto& parameters = row->semantics.parameters;
     if (n.operands.size() != parameters.size())
-      return report(fmt::format("{} is called with {} operands, it has {}", n.intrinsic, n.operands.size(), parameters.size()), "give one operand for each parameter");
+      return report(
+          fmt::format("{} is called with {} operands, it has {}", n.intrinsic, n.operands.size(), parameters.size()),
+          "give one operand for each parameter");
     if (n.immediates.size() != row->immediates.size())
-      return report(fmt::format("{} is called with {} immediates, it has {}", n.intrinsic, n.immediates.size(), row->immediates.size()), "give each immediate a value");
+      return report(fmt::format("{} is called with {} immediates, it has {}", n.intrinsic, n.immediates.size(),
+                                row->immediates.size()),
+                    "give each immediate a value");
     for (std::size_t i = 0; i < n.immediates.size(); ++i)
       if (n.immediates[i]->dtype != row->immediates[i]->dtype)
-        report(fmt::format("immediate {} of {} has type {}, not {}", row->immediates[i]->name, n.intrinsic, name(n.immediates[i]->dtype), name(row->immediates[i]->dtype)), "cast it");
+        report(fmt::format("immediate {} of {} has type {}, not {}", row->immediates[i]->name, n.intrinsic,
+                           name(n.immediates[i]->dtype), name(row->immediates[i]->dtype)),
+               "cast it");
     for (std::size_t i = 0; i < n.operands.size(); ++i) operand(n, *row, i);
   }
 
@@ -216,14 +256,20 @@ class Verifier {
     const BufferNode& parameter = *row.semantics.parameters[i].buffer;
     const std::string text = fmt::format("operand {} ({}) of {}", i, operand.buffer->name, n.intrinsic);
     if (operand.buffer->dtype != parameter.dtype)
-      report(fmt::format("{} has type {}, not {}", text, name(operand.buffer->dtype), name(parameter.dtype)), "cast into a buffer of that type first");
+      report(fmt::format("{} has type {}, not {}", text, name(operand.buffer->dtype), name(parameter.dtype)),
+             "cast into a buffer of that type first");
     if (i < row.scopes.size() && !row.scopes[i].empty() && operand.buffer->scope != row.scopes[i])
-      report(fmt::format("{} is in scope {}, not {}", text, operand.buffer->scope, row.scopes[i]), "copy it to that scope (cache_read, cache_write, set_scope)");
+      report(fmt::format("{} is in scope {}, not {}", text, operand.buffer->scope, row.scopes[i]),
+             "copy it to that scope (cache_read, cache_write, set_scope)");
     if (operand.steps.size() != parameter.shape.size())
-      return report(fmt::format("{} has steps for {} axes, the intrinsic's operand has {}", text, operand.steps.size(), parameter.shape.size()), "give one step list per axis");
+      return report(fmt::format("{} has steps for {} axes, the intrinsic's operand has {}", text, operand.steps.size(),
+                                parameter.shape.size()),
+                    "give one step list per axis");
     for (const auto& step : operand.steps)
       if (step.size() != operand.buffer->shape.size())
-        return report(fmt::format("{} has a step of {} dimensions, the buffer has {}", text, step.size(), operand.buffer->shape.size()), "give one number per buffer dimension");
+        return report(fmt::format("{} has a step of {} dimensions, the buffer has {}", text, step.size(),
+                                  operand.buffer->shape.size()),
+                      "give one number per buffer dimension");
     if (row.semantics.parameters[i].role == ParameterRole::output) writable(operand.buffer);
     std::vector<std::pair<std::int64_t, std::int64_t>> reach(operand.buffer->shape.size(), {0, 0});
     for (std::size_t axis = 0; axis < operand.steps.size(); ++axis)
@@ -238,7 +284,9 @@ class Verifier {
     visit_exprs(expr, [&](const Expr& e) {
       if (const auto* n = std::get_if<VarRef>(&e->node); n != nullptr && visible_.count(n->var.get()) == 0)
         report(fmt::format("variable {} is not visible in {}", n->var->name, to_string(expr)),
-               block_depth_ > 0 ? "inside a block use its iterators and the loops within it; bind an iterator to the variable" : "use the loops around");
+               block_depth_ > 0
+                   ? "inside a block use its iterators and the loops within it; bind an iterator to the variable"
+                   : "use the loops around");
     });
     loads(expr);
   }
@@ -269,10 +317,15 @@ class Verifier {
   }
 
   // `reach`: how far below and above the index each dimension is touched; empty where only the element itself is.
-  void access(const Buffer& buffer, const std::vector<Expr>& indices, const std::vector<std::pair<std::int64_t, std::int64_t>>& reach) {
-    if (buffers_.count(buffer.get()) == 0) report(fmt::format("buffer {} is neither a parameter nor an allocation of the program", buffer->name), "declare it");
+  void access(const Buffer& buffer, const std::vector<Expr>& indices,
+              const std::vector<std::pair<std::int64_t, std::int64_t>>& reach) {
+    if (buffers_.count(buffer.get()) == 0)
+      report(fmt::format("buffer {} is neither a parameter nor an allocation of the program", buffer->name),
+             "declare it");
     if (indices.size() != buffer->shape.size())
-      return report(fmt::format("buffer {} of rank {} is accessed with {} indices", buffer->name, buffer->shape.size(), indices.size()), "give one index per dimension");
+      return report(fmt::format("buffer {} of rank {} is accessed with {} indices", buffer->name, buffer->shape.size(),
+                                indices.size()),
+                    "give one index per dimension");
     for (std::size_t dim = 0; dim < indices.size(); ++dim) {
       const auto [below, above] = reach.empty() ? std::pair<std::int64_t, std::int64_t>{0, 0} : reach[dim];
       index(buffer, dim, indices[dim], below, above);
@@ -280,8 +333,11 @@ class Verifier {
   }
 
   void index(const Buffer& buffer, std::size_t dim, const Expr& expr, std::int64_t below, std::int64_t above) {
-    const auto text = [&] { return fmt::format("index {} of dimension {} of buffer {}", to_string(expr), dim, buffer->name); };
-    if (expr->dtype != DType::int64) return report(fmt::format("{} has type {}", text(), name(expr->dtype)), "indices are int64: cast it");
+    const auto text = [&] {
+      return fmt::format("index {} of dimension {} of buffer {}", to_string(expr), dim, buffer->name);
+    };
+    if (expr->dtype != DType::int64)
+      return report(fmt::format("{} has type {}", text(), name(expr->dtype)), "indices are int64: cast it");
     bool known = true;
     visit_exprs(expr, [&](const Expr& e) {
       if (std::holds_alternative<LoadExpr>(e->node)) known = false;
@@ -291,9 +347,12 @@ class Verifier {
     const std::int64_t extent = buffer->shape[dim];
     if (range_of(expr, bounds_).within(-below, extent - 1 - above)) return;
     const Expr simple = simplify(expr, bounds_);
-    if (facts_.in_range(simplify(simple + below, bounds_), extent) && facts_.in_range(simplify(simple + above, bounds_), extent)) return;
+    if (facts_.in_range(simplify(simple + below, bounds_), extent) &&
+        facts_.in_range(simplify(simple + above, bounds_), extent))
+      return;
     const auto range = bound(simple, bounds_);
-    report(range ? fmt::format("{} is not proven in bounds: its range is {} to {}, the extent {}", text(), range->min + below, range->max + above, extent)
+    report(range ? fmt::format("{} is not proven in bounds: its range is {} to {}, the extent {}", text(),
+                               range->min + below, range->max + above, extent)
                  : fmt::format("{} is not proven in bounds: its range is unknown, the extent {}", text(), extent),
            "guard the access by a predicate or select, or correct the index");
   }
@@ -307,14 +366,19 @@ class Verifier {
   void covers(std::string_view kind, const std::vector<Region>& declared, const std::vector<Region>& touched) {
     for (const Region& region : declared)
       if (region.ranges.size() != region.buffer->shape.size())
-        return report(fmt::format("region of buffer {} in {} has {} ranges, the buffer {} dimensions", region.buffer->name, kind, region.ranges.size(), region.buffer->shape.size()), "give one range per dimension");
+        return report(fmt::format("region of buffer {} in {} has {} ranges, the buffer {} dimensions",
+                                  region.buffer->name, kind, region.ranges.size(), region.buffer->shape.size()),
+                      "give one range per dimension");
     for (const Region& region : touched) {
-      const bool covered = std::any_of(declared.begin(), declared.end(), [&](const Region& candidate) { return contains(candidate, region); });
+      const bool covered = std::any_of(declared.begin(), declared.end(),
+                                       [&](const Region& candidate) { return contains(candidate, region); });
       if (covered) continue;
       std::string ranges;
       for (const RangeExpr& range : region.ranges)
-        ranges += fmt::format("{}{}{}", ranges.empty() ? "" : ", ", to_string(range.min), range.extent == 1 ? "" : fmt::format(" +: {}", range.extent));
-      report(fmt::format("{}[{}] is accessed but not covered by the {} declared", region.buffer->name, ranges, kind), fmt::format("declare it under {} (infer_regions gives tight boxes)", kind));
+        ranges += fmt::format("{}{}{}", ranges.empty() ? "" : ", ", to_string(range.min),
+                              range.extent == 1 ? "" : fmt::format(" +: {}", range.extent));
+      report(fmt::format("{}[{}] is accessed but not covered by the {} declared", region.buffer->name, ranges, kind),
+             fmt::format("declare it under {} (infer_regions gives tight boxes)", kind));
     }
   }
 
@@ -343,7 +407,8 @@ class Verifier {
     const auto moves = [&](const Expr& index) {
       const VarNode* found = nullptr;
       visit_exprs(index, [&](const Expr& e) {
-        if (const auto* v = std::get_if<VarRef>(&e->node); v != nullptr && reduce.count(v->var.get()) != 0) found = v->var.get();
+        if (const auto* v = std::get_if<VarRef>(&e->node); v != nullptr && reduce.count(v->var.get()) != 0)
+          found = v->var.get();
       });
       return found;
     };
@@ -353,7 +418,9 @@ class Verifier {
       for (const StoreTarget& target : store->targets)
         for (const Expr& index : target.indices)
           if (const VarNode* var = moves(index))
-            report(fmt::format("store to {}[... {} ...] moves with the reduce iterator {}", target.buffer->name, to_string(index), var->name), "index what is reduced into by spatial iterators only, or make the iterator spatial");
+            report(fmt::format("store to {}[... {} ...] moves with the reduce iterator {}", target.buffer->name,
+                               to_string(index), var->name),
+                   "index what is reduced into by spatial iterators only, or make the iterator spatial");
     };
     if (n.init) visit_stmts(n.init, stays);
     if (n.body) visit_stmts(n.body, stays);
@@ -364,10 +431,14 @@ class Verifier {
       for (const StoreTarget& other : store->targets)
         visit_exprs(other.value, [&](const Expr& e) {
           const auto* l = std::get_if<LoadExpr>(&e->node);
-          accumulates |= l != nullptr && l->buffer == target.buffer && std::equal(l->indices.begin(), l->indices.end(), target.indices.begin(), target.indices.end(), structurally_equal);
+          accumulates |= l != nullptr && l->buffer == target.buffer &&
+                         std::equal(l->indices.begin(), l->indices.end(), target.indices.begin(), target.indices.end(),
+                                    structurally_equal);
         });
       if (!accumulates)
-        report(fmt::format("buffer {} is stored under {} reduce iterator(s) without reading its previous value", target.buffer->name, reduce.size()), "write buffer[i] = combine(buffer[i], value), or make the iterators spatial or ordered");
+        report(fmt::format("buffer {} is stored under {} reduce iterator(s) without reading its previous value",
+                           target.buffer->name, reduce.size()),
+               "write buffer[i] = combine(buffer[i], value), or make the iterators spatial or ordered");
     }
   }
 
@@ -391,14 +462,22 @@ Result<void> verify(const Program& program, const IntrinsicTable& intrinsics, Un
   return Verifier(program, intrinsics, unproven, {}).run();
 }
 
-Result<void> verify_iterators(const Program& program) { return Verifier(program, {}, UnprovenIndices::report, {}, Rules::around_blocks).run(); }
+Result<void> verify_iterators(const Program& program) {
+  return Verifier(program, {}, UnprovenIndices::report, {}, Rules::around_blocks).run();
+}
 
 Result<void> verify(const Intrinsic& intrinsic) {
   Diagnostics errors = Verifier(intrinsic.semantics, {}, UnprovenIndices::report, intrinsic.immediates).run();
   if (intrinsic.scopes.size() != intrinsic.semantics.parameters.size())
-    errors.push_back({"intrinsic " + intrinsic.name + " is invalid", "", fmt::format("{} scopes for {} operands", intrinsic.scopes.size(), intrinsic.semantics.parameters.size()), "give one scope per operand, \"\" for any"});
+    errors.push_back(
+        {"intrinsic " + intrinsic.name + " is invalid", "",
+         fmt::format("{} scopes for {} operands", intrinsic.scopes.size(), intrinsic.semantics.parameters.size()),
+         "give one scope per operand, \"\" for any"});
   if (!intrinsic.layouts.empty() && intrinsic.layouts.size() != intrinsic.semantics.parameters.size())
-    errors.push_back({"intrinsic " + intrinsic.name + " is invalid", "", fmt::format("{} layouts for {} operands", intrinsic.layouts.size(), intrinsic.semantics.parameters.size()), "give one layout per operand, \"\" for a dense one, or none at all"});
+    errors.push_back(
+        {"intrinsic " + intrinsic.name + " is invalid", "",
+         fmt::format("{} layouts for {} operands", intrinsic.layouts.size(), intrinsic.semantics.parameters.size()),
+         "give one layout per operand, \"\" for a dense one, or none at all"});
   return errors;
 }
 

@@ -1,6 +1,7 @@
-// The rules of loops/ir.h, checked: types, unique names, affine bindings within iterator extents (by predicate where a split does not
-// divide), declared regions that cover the accesses, stores only in blocks, every index in bounds (proven, or reported as not proven),
-// reductions of a recognised form where a block has reduce iterators, intrinsic calls that match their table entry.
+// The rules of loops/ir.h, checked: types, unique names, affine bindings within iterator extents (by predicate where a
+// split does not divide), declared regions that cover the accesses, stores only in blocks, every index in bounds
+// (proven, or reported as not proven), reductions of a recognised form where a block has reduce iterators, intrinsic
+// calls that match their table entry.
 #pragma once
 
 #include "base/result.h"
@@ -9,21 +10,25 @@
 
 namespace dovetail::loops {
 
-// An index without loads must be proven in bounds from extents, predicates and the conditions around it; one that depends on data is checked
-// when the program runs. `allow` leaves all of them to the run (the interpreter does that).
+// An index without loads must be proven in bounds from extents, predicates and the conditions around it; one that
+// depends on data is checked when the program runs. `allow` leaves all of them to the run (the interpreter does that).
 enum class UnprovenIndices : std::uint8_t { report, allow };
 
-Result<void> verify(const Program& program, const IntrinsicTable& intrinsics = {}, UnprovenIndices unproven = UnprovenIndices::report);
+Result<void> verify(const Program& program, const IntrinsicTable& intrinsics = {},
+                    UnprovenIndices unproven = UnprovenIndices::report);
 
-// Of those rules, the ones that a rewrite of the loops around blocks can break: names, the ranges of iterators, conditions and predicates.
+// Of those rules, the ones that a rewrite of the loops around blocks can break: names, the ranges of iterators,
+// conditions and predicates.
 Result<void> verify_iterators(const Program& program);
 
-// An intrinsic's own rules: its semantics verifies with the immediates as free variables, and every parameter is an operand with a scope.
+// An intrinsic's own rules: its semantics verifies with the immediates as free variables, and every parameter is an
+// operand with a scope.
 Result<void> verify(const Intrinsic& intrinsic);
 
-// The regions a block's body and init touch, as tight boxes in the block's iterators; what tensor expressions and primitives declare. Accesses
-// to one buffer whose boxes lie a constant apart share one region; others stand apart. A dimension indexed by loaded values is read whole. For
-// an intrinsic call the operands' extents come from the table; without its row, the regions that the block declares for its operands.
+// The regions a block's body and init touch, as tight boxes in the block's iterators; what tensor expressions and
+// primitives declare. Accesses to one buffer whose boxes lie a constant apart share one region; others stand apart. A
+// dimension indexed by loaded values is read whole. For an intrinsic call the operands' extents come from the table;
+// without its row, the regions that the block declares for its operands.
 struct BlockRegions {
   std::vector<Region> reads, writes;
 };

@@ -14,7 +14,8 @@ std::string shapes_of(const bundle::Bundle& bundle, std::string_view input) {
   std::vector<std::string> shapes;
   const auto add = [&](const bundle::Bundle& program) {
     for (const bundle::TensorIndex index : program.inputs)
-      if (const bundle::Tensor& tensor = program.tensors[static_cast<std::size_t>(index)]; tensor.name == input) shapes.push_back(to_string(tensor.shape));
+      if (const bundle::Tensor& tensor = program.tensors[static_cast<std::size_t>(index)]; tensor.name == input)
+        shapes.push_back(to_string(tensor.shape));
   };
   add(bundle);
   for (const bundle::Bundle& other : bundle.other_shapes) add(other);
@@ -38,7 +39,9 @@ Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::stri
       problems.push_back({"cannot run " + bundle.name, "input " + tensor.name,
                           fmt::format("it is {}{}, the model takes {}", name(given->second.dtype()),
                                       to_string(given->second.shape()), expected),
-                          bundle.other_shapes.empty() ? "convert or reshape it" : "the bundle has programs for " + shapes_of(bundle, tensor.name)});
+                          bundle.other_shapes.empty()
+                              ? "convert or reshape it"
+                              : "the bundle has programs for " + shapes_of(bundle, tensor.name)});
     }
   }
   for (const auto& [given, array] : inputs)

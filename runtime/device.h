@@ -1,5 +1,6 @@
-// The open interface of the runtime: a device that runs the steps of a back end which the kit does not know. The back end's code generator
-// (compiler/target/target.h) and the device agree on what a payload means; docs/adding-a-target.md leads through both.
+// The open interface of the runtime: a device that runs the steps of a back end which the kit does not know. The back
+// end's code generator (compiler/target/target.h) and the device agree on what a payload means; docs/adding-a-target.md
+// leads through both.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +18,10 @@ namespace dovetail::runtime {
 class DeviceKernel {
  public:
   virtual ~DeviceKernel() = default;
-  // Bytes of the step's arguments and results in its order, of the types and shapes that its tensors have; results hold whatever, and all of them are to be
-  // written. No two overlap.
-  virtual Result<void> run(std::span<const std::span<const std::byte>> arguments, std::span<const std::span<std::byte>> results) = 0;
+  // Bytes of the step's arguments and results in its order, of the types and shapes that its tensors have; results hold
+  // whatever, and all of them are to be written. No two overlap.
+  virtual Result<void> run(std::span<const std::span<const std::byte>> arguments,
+                           std::span<const std::span<std::byte>> results) = 0;
 };
 
 class Device {

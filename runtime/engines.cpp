@@ -17,7 +17,8 @@ namespace dovetail::runtime {
 
 namespace {
 
-using Make = Result<std::unique_ptr<simulator::Simulator>> (*)(const isa::HardwareConfig& config, const simulator::EngineOptions& options);
+using Make = Result<std::unique_ptr<simulator::Simulator>> (*)(const isa::HardwareConfig& config,
+                                                               const simulator::EngineOptions& options);
 
 struct EngineRow {
   std::string_view name;
@@ -27,22 +28,26 @@ struct EngineRow {
 
 constexpr std::array<EngineRow, 4> kEngines{{
     {"functional", "values only, no time; the specification that the others are held against",
-     [](const isa::HardwareConfig& config, const simulator::EngineOptions&) -> Result<std::unique_ptr<simulator::Simulator>> {
+     [](const isa::HardwareConfig& config,
+        const simulator::EngineOptions&) -> Result<std::unique_ptr<simulator::Simulator>> {
        DOVETAIL_TRY(isa::validate(config));
        return simulator::make_functional(config);
      }},
     {"cycle", "values and the exact cycles of the hardware",
-     [](const isa::HardwareConfig& config, const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
+     [](const isa::HardwareConfig& config,
+        const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
        DOVETAIL_TRY(isa::validate(config));
        return simulator::make_cycle(config, options);
      }},
     {"systemc", "the cycle model as a TLM-2.0 platform",
-     [](const isa::HardwareConfig& config, const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
+     [](const isa::HardwareConfig& config,
+        const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
        DOVETAIL_TRY(isa::validate(config));
        return simulator::make_systemc(config, options);
      }},
     {"rtl", "the Verilated design; one model for each configuration",
-     [](const isa::HardwareConfig& config, const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
+     [](const isa::HardwareConfig& config,
+        const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
        DOVETAIL_TRY(isa::validate(config));
        DOVETAIL_ASSIGN(auto simulator, simulator::make_rtl(config, {.engine = options}));
        return std::unique_ptr<simulator::Simulator>(std::move(simulator));
@@ -50,13 +55,16 @@ constexpr std::array<EngineRow, 4> kEngines{{
 }};
 
 // Some are loaded from files that a build may lack.
-bool is_here(const EngineRow& row) { return row.make != nullptr && (row.name != "systemc" || simulator::find_systemc_engine()); }
+bool is_here(const EngineRow& row) {
+  return row.make != nullptr && (row.name != "systemc" || simulator::find_systemc_engine());
+}
 
 }  // namespace
 
 std::vector<Engine> engines() {
   std::vector<Engine> list;
-  for (const EngineRow& row : kEngines) list.push_back({row.name, row.description, is_here(row), row.name != "functional"});
+  for (const EngineRow& row : kEngines)
+    list.push_back({row.name, row.description, is_here(row), row.name != "functional"});
   return list;
 }
 
@@ -68,7 +76,8 @@ Result<MakeSimulator> simulator_factory(std::string_view engine, const simulator
     if (row.name != engine) continue;
     if (is_here(row)) {
       // No two simulators may write one file.
-      return MakeSimulator([make = row.make, options, made = std::make_shared<std::atomic<std::size_t>>(0)](const isa::HardwareConfig& config) {
+      return MakeSimulator([make = row.make, options,
+                            made = std::make_shared<std::atomic<std::size_t>>(0)](const isa::HardwareConfig& config) {
         simulator::EngineOptions own = options;
         if (own.waves) own.waves = simulator::waves_file(*own.waves, (*made)++);
         return make(config, own);

@@ -22,21 +22,25 @@ struct Executor::State {
   bundle::Bundle bundle;
   MakeSimulator make_simulator;
   ExecutorOptions options;
-  std::vector<std::unique_ptr<ReadyProgram>> programs;  // the bundle itself, then those for other shapes as they are asked for
-  ReadyProgram* last = nullptr;                         // that has run
+  std::vector<std::unique_ptr<ReadyProgram>>
+      programs;                  // the bundle itself, then those for other shapes as they are asked for
+  ReadyProgram* last = nullptr;  // that has run
 };
 
 namespace {
 
-Result<std::unique_ptr<ReadyStep>> ready(const bundle::Bundle& bundle, const bundle::Step& step, const MakeSimulator& make_simulator,
-                                         const std::shared_ptr<CpuDevice>& cpu, const ExecutorOptions& options) {
+Result<std::unique_ptr<ReadyStep>> ready(const bundle::Bundle& bundle, const bundle::Step& step,
+                                         const MakeSimulator& make_simulator, const std::shared_ptr<CpuDevice>& cpu,
+                                         const ExecutorOptions& options) {
   if (const auto* host = std::get_if<bundle::HostStep>(&step)) return make_host_step(*host);
   if (const auto* kernel = std::get_if<bundle::CpuStep>(&step)) return make_cpu_step(cpu, *kernel);
-  if (const auto* other = std::get_if<bundle::ExternStep>(&step)) return make_extern_step(bundle, *other, options.devices);
+  if (const auto* other = std::get_if<bundle::ExternStep>(&step))
+    return make_extern_step(bundle, *other, options.devices);
   return make_accel_step(std::get<bundle::AccelStep>(step), make_simulator);
 }
 
-Result<std::unique_ptr<ReadyProgram>> ready(const bundle::Bundle& bundle, const MakeSimulator& make_simulator, const ExecutorOptions& options) {
+Result<std::unique_ptr<ReadyProgram>> ready(const bundle::Bundle& bundle, const MakeSimulator& make_simulator,
+                                            const ExecutorOptions& options) {
   auto program = std::make_unique<ReadyProgram>(bundle);
   std::shared_ptr<CpuDevice> cpu;
   if (bundle.cpu) {
@@ -49,11 +53,14 @@ Result<std::unique_ptr<ReadyProgram>> ready(const bundle::Bundle& bundle, const 
   return program;
 }
 
-bool takes(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& inputs) { return check_inputs(bundle, inputs).ok(); }
+bool takes(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& inputs) {
+  return check_inputs(bundle, inputs).ok();
+}
 
 }  // namespace
 
-Result<Executor> Executor::make(bundle::Bundle bundle, const MakeSimulator& make_simulator, const ExecutorOptions& options) {
+Result<Executor> Executor::make(bundle::Bundle bundle, const MakeSimulator& make_simulator,
+                                const ExecutorOptions& options) {
   DOVETAIL_TRY(bundle::verify(bundle));
   auto state = std::make_shared<State>();
   state->bundle = std::move(bundle);
@@ -103,8 +110,10 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     // Now: another tensor may lie there later.
     if (options.keep_tensors)
-      for (const bundle::TensorIndex output : bundle::results_of(bundle.steps[i])) result.tensors[bundle.tensors[static_cast<std::size_t>(output)].name] = memory.copy(output);
-    result.steps.push_back({std::string(step.name()), std::string(step.target()), seconds.count(), counters, step.timing()});
+      for (const bundle::TensorIndex output : bundle::results_of(bundle.steps[i]))
+        result.tensors[bundle.tensors[static_cast<std::size_t>(output)].name] = memory.copy(output);
+    result.steps.push_back(
+        {std::string(step.name()), std::string(step.target()), seconds.count(), counters, step.timing()});
     result.counters += counters;
   }
   if (!options.copy_outputs) return result;

@@ -39,7 +39,7 @@ struct StepProfile {
   std::string name;
   std::string target;  // "host", "cpu", "accel" or the device of an extern step
   double seconds = 0;
-  simulator::Counters counters;  // accelerator steps
+  simulator::Counters counters;                       // accelerator steps
   std::vector<simulator::LaunchTrace> launches = {};  // of accelerator steps on an engine with a clock
 };
 struct RunResult {
@@ -55,7 +55,8 @@ struct RunOptions {
 int default_threads();  // one per processor that this process may use
 struct ExecutorOptions {
   int threads = 0;  // that run CPU steps; 0: one per processor that this process may use
-  std::vector<std::shared_ptr<Device>> devices = {};  // of the caller, for the steps of its back ends (runtime/device.h)
+  std::vector<std::shared_ptr<Device>> devices =
+      {};  // of the caller, for the steps of its back ends (runtime/device.h)
 };
 
 // Missing, superfluous, wrongly typed or shaped inputs, all of them together. Executor::run does the same first.
@@ -64,11 +65,13 @@ Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::stri
 class Executor {
  public:
   // Compiles host programs and builds the simulators; the bundle is verified.
-  static Result<Executor> make(bundle::Bundle bundle, const MakeSimulator& make_simulator, const ExecutorOptions& options = {});
+  static Result<Executor> make(bundle::Bundle bundle, const MakeSimulator& make_simulator,
+                               const ExecutorOptions& options = {});
 
-  // `inputs` by name; of a bundle for several shapes, the program for theirs runs. Missing, superfluous, wrongly typed or shaped ones are diagnosed together. Every run begins with
-  // SRAM as after power-up and the image as laid out by the compiler. Not to be called from two threads at once:
-  // simulators and the storage of tensors are kept from run to run.
+  // `inputs` by name; of a bundle for several shapes, the program for theirs runs. Missing, superfluous, wrongly typed
+  // or shaped ones are diagnosed together. Every run begins with SRAM as after power-up and the image as laid out by
+  // the compiler. Not to be called from two threads at once: simulators and the storage of tensors are kept from run to
+  // run.
   Result<RunResult> run(const std::map<std::string, NdArray>& inputs, const RunOptions& options = {});
 
   // An output of the last run, until the next. Precondition: a graph output of that name that a step has computed.

@@ -1,4 +1,5 @@
-// Where the tensors of a run lie: with the caller, in the bundle, in the memory that the run's tensors share, or in an accelerator's memory.
+// Where the tensors of a run lie: with the caller, in the bundle, in the memory that the run's tensors share, or in an
+// accelerator's memory.
 #pragma once
 
 #include <cstddef>

@@ -30,9 +30,11 @@ Peak best(Loop loop, double operations_of_instruction, std::string instruction) 
 #if defined(__x86_64__)
 
 // Assembly: a compiler is free to keep sums in memory. Register 12 and 13 are the operands, 0 to 11 the sums, all zero.
-#define DOVETAIL_FOR_EACH_SUM(each) \
-  each("0") each("1") each("2") each("3") each("4") each("5") each("6") each("7") each("8") each("9") each("10") each("11")
+#define DOVETAIL_FOR_EACH_SUM(each)                                                                              \
+  each("0") each("1") each("2") each("3") each("4") each("5") each("6") each("7") each("8") each("9") each("10") \
+      each("11")
 #define DOVETAIL_CLEAR(sum) "vpxor %%xmm" sum ", %%xmm" sum ", %%xmm" sum "\n\t"
+// clang-format off
 #define DOVETAIL_PEAK_LOOP(function, instruction)                                                                                            \
   void function() {                                                                                                                          \
     int steps = kSteps;                                                                                                                      \
@@ -48,6 +50,7 @@ Peak best(Loop loop, double operations_of_instruction, std::string instruction) 
 #define DOVETAIL_VNNI_ZMM(sum) "vpdpbusd %%zmm12, %%zmm13, %%zmm" sum "\n\t"
 #define DOVETAIL_MADD_YMM(sum) \
   "vpmaddubsw %%ymm12, %%ymm13, %%ymm14\n\tvpmaddwd %%ymm12, %%ymm14, %%ymm14\n\tvpaddd %%ymm14, %%ymm" sum ", %%ymm" sum "\n\t"
+// clang-format on
 
 DOVETAIL_PEAK_LOOP(fma_zmm, DOVETAIL_FMA_ZMM)
 DOVETAIL_PEAK_LOOP(fma_ymm, DOVETAIL_FMA_YMM)

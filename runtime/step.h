@@ -31,7 +31,8 @@ Result<std::unique_ptr<ReadyStep>> make_host_step(const bundle::HostStep& step);
 class CpuDevice;
 Result<std::shared_ptr<CpuDevice>> load_cpu(const bundle::Bundle& bundle, int threads);
 Result<std::unique_ptr<ReadyStep>> make_cpu_step(std::shared_ptr<CpuDevice> device, const bundle::CpuStep& step);
-Result<std::unique_ptr<ReadyStep>> make_extern_step(const bundle::Bundle& bundle, const bundle::ExternStep& step, const std::vector<std::shared_ptr<Device>>& devices);
+Result<std::unique_ptr<ReadyStep>> make_extern_step(const bundle::Bundle& bundle, const bundle::ExternStep& step,
+                                                    const std::vector<std::shared_ptr<Device>>& devices);
 Result<std::unique_ptr<ReadyStep>> make_accel_step(const bundle::AccelStep& step, const MakeSimulator& make_simulator);
 
 }  // namespace dovetail::runtime

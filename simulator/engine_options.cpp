@@ -11,15 +11,17 @@ std::filesystem::path waves_file(const std::filesystem::path& waves, std::size_t
   return waves.parent_path() / fmt::format("{}-{}{}", waves.stem().string(), number, waves.extension().string());
 }
 
-Result<std::uint64_t> program_place(const isa::HardwareConfig& config, std::uint64_t image_base, std::uint64_t image_bytes,
-                                    std::uint64_t program_bytes) {
+Result<std::uint64_t> program_place(const isa::HardwareConfig& config, std::uint64_t image_base,
+                                    std::uint64_t image_bytes, std::uint64_t program_bytes) {
   const auto page = static_cast<std::uint64_t>(isa::spec::kBurstBoundaryBytes.value);
   const std::uint64_t space = std::uint64_t{1} << config.address_bits;
   const std::uint64_t behind = (image_base + image_bytes + page - 1) / page * page;
   if (behind <= space && program_bytes <= space - behind) return behind;
   if (program_bytes <= image_base) return (image_base - program_bytes) / page * page;
-  return Diagnostic{"cannot place the program in memory", fmt::format("an image of {} bytes from {:#x}", image_bytes, image_base),
-                    fmt::format("{} bytes of program fit neither behind nor before it in {} address bits", program_bytes, config.address_bits),
+  return Diagnostic{"cannot place the program in memory",
+                    fmt::format("an image of {} bytes from {:#x}", image_bytes, image_base),
+                    fmt::format("{} bytes of program fit neither behind nor before it in {} address bits",
+                                program_bytes, config.address_bits),
                     "move the image, or raise address_bits"};
 }
 

@@ -14,18 +14,20 @@ namespace dovetail::simulator {
 
 struct EngineOptions {
   MemorySpec memory = IdealMemory{};
-  bool trace = false;                                // keep the events of every launch
+  bool trace = false;                                        // keep the events of every launch
   std::optional<std::uint64_t> program_base = std::nullopt;  // default: program_place()
-  std::optional<std::filesystem::path> waves = std::nullopt;  // engine rtl: writes an FST file there; of a second power-up, beside it, as W-run2.fst
+  std::optional<std::filesystem::path> waves =
+      std::nullopt;  // engine rtl: writes an FST file there; of a second power-up, beside it, as W-run2.fst
 };
 
-// Where the waveforms of the number-th simulator of one run go, from 0 on: W.fst, W-1.fst, W-2.fst. Each region of a model has a simulator of its own.
+// Where the waveforms of the number-th simulator of one run go, from 0 on: W.fst, W-1.fst, W-2.fst. Each region of a
+// model has a simulator of its own.
 std::filesystem::path waves_file(const std::filesystem::path& waves, std::size_t number);
 
-// Where engines that fetch put the program: at the first 4 KiB boundary behind the image, or, where the address space ends before `program_bytes`
-// more, at the last one before it. `program_bytes` counts from instruction 0 to the last of the launch.
-// Error: no room in either place.
-Result<std::uint64_t> program_place(const isa::HardwareConfig& config, std::uint64_t image_base, std::uint64_t image_bytes,
-                                    std::uint64_t program_bytes);
+// Where engines that fetch put the program: at the first 4 KiB boundary behind the image, or, where the address space
+// ends before `program_bytes` more, at the last one before it. `program_bytes` counts from instruction 0 to the last of
+// the launch. Error: no room in either place.
+Result<std::uint64_t> program_place(const isa::HardwareConfig& config, std::uint64_t image_base,
+                                    std::uint64_t image_bytes, std::uint64_t program_bytes);
 
 }  // namespace dovetail::simulator

@@ -15,16 +15,20 @@ struct Fault {
   std::string hint;
 };
 
-// Physical bytes [begin, end) from the first to the last that is moved. Precondition: y_size and x_size are not 0, and addresses fit 64 bits.
+// Physical bytes [begin, end) from the first to the last that is moved. Precondition: y_size and x_size are not 0, and
+// addresses fit 64 bits.
 struct ByteRange {
   std::uint64_t begin = 0, end = 0;
 };
 constexpr ByteRange bytes_moved(const isa::Transfer& transfer, std::uint64_t element_bytes) {
   // Rows ascend, so the first and the last bound all of them.
-  return {transfer.dram_base * element_bytes,
-          (transfer.dram_base + std::uint64_t{transfer.y_size - 1} * transfer.x_stride + transfer.x_size) * element_bytes};
+  return {
+      transfer.dram_base * element_bytes,
+      (transfer.dram_base + std::uint64_t{transfer.y_size - 1} * transfer.x_stride + transfer.x_size) * element_bytes};
 }
-inline bool covers(const Dram& dram, ByteRange range) { return range.begin >= dram.base && range.end <= dram.base + dram.bytes.size(); }
+inline bool covers(const Dram& dram, ByteRange range) {
+  return range.begin >= dram.base && range.end <= dram.base + dram.bytes.size();
+}
 
 // Precondition: !covers(dram, range). `action`: "read" or "written".
 Fault outside_image(const Dram& dram, ByteRange range, std::uint64_t element_bytes, const char* action);

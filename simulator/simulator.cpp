@@ -60,8 +60,8 @@ Json to_json(const Counters& counters) {
               {"nops", counters.nops}};
 }
 
-Result<Counters> run_program(Simulator& simulator, const isa::Codec& codec, std::span<const std::byte> program, std::string_view where,
-                             std::span<const isa::Launch> launches, Dram& dram) {
+Result<Counters> run_program(Simulator& simulator, const isa::Codec& codec, std::span<const std::byte> program,
+                             std::string_view where, std::span<const isa::Launch> launches, Dram& dram) {
   DOVETAIL_ASSIGN(const std::vector<isa::Instruction> instructions, codec.decode_program(program, where));
   const isa::Launch everything{.begin = 0, .count = instructions.size()};
   if (launches.empty()) launches = {&everything, 1};
@@ -70,8 +70,8 @@ Result<Counters> run_program(Simulator& simulator, const isa::Codec& codec, std:
     if (launch.begin > instructions.size() || launch.count > instructions.size() - launch.begin)
       return Diagnostic{.what = "cannot run a launch",
                         .where = std::string(where),
-                        .why = fmt::format("launch {}:{} needs {} instructions, but the program has {}", launch.begin, launch.count,
-                                           launch.begin + launch.count, instructions.size()),
+                        .why = fmt::format("launch {}:{} needs {} instructions, but the program has {}", launch.begin,
+                                           launch.count, launch.begin + launch.count, instructions.size()),
                         .hint = "a launch is BEGIN:COUNT, counted in instructions"};
     DOVETAIL_ASSIGN(const Counters counters,
                     simulator.launch(std::span(instructions).subspan(launch.begin, launch.count), dram, launch.begin));

@@ -1,4 +1,5 @@
-// The engine `systemc` is a shared object of its own, so that nothing else needs SystemC: built where SystemC is installed, and loaded when it is asked for.
+// The engine `systemc` is a shared object of its own, so that nothing else needs SystemC: built where SystemC is
+// installed, and loaded when it is asked for.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +16,8 @@ namespace dovetail::simulator {
 // Beside the executable (../lib/dovetail), or where it was built.
 std::optional<std::filesystem::path> find_systemc_engine();
 
-// Same values, cycles and diagnostics as make_cycle(). Simulations of one process run one at a time. Precondition: validate(config).
-// Error: the shared object is missing or cannot be loaded.
+// Same values, cycles and diagnostics as make_cycle(). Simulations of one process run one at a time. Precondition:
+// validate(config). Error: the shared object is missing or cannot be loaded.
 Result<std::unique_ptr<Simulator>> make_systemc(const isa::HardwareConfig& config, const EngineOptions& options);
 
 }  // namespace dovetail::simulator

@@ -15,7 +15,9 @@ struct Row {
   std::variant<Convolution, Product> shape;
 };
 
-// The distinct convolutions of ResNet-18 (names as in VTA's benchmarks), three depthwise ones of MobileNetV2, and square products.
+// The distinct convolutions of ResNet-18 (names as in VTA's benchmarks), three depthwise ones of MobileNetV2, and
+// square products.
+// clang-format off
 const Row kRows[] = {
     {"resnet18.C1", Convolution{3, 64, 224, 7, 2, 3}},     {"resnet18.C2", Convolution{64, 64, 56, 3, 1, 1}},
     {"resnet18.C3", Convolution{64, 128, 56, 3, 2, 1}},    {"resnet18.C4", Convolution{64, 128, 56, 1, 2, 0}},
@@ -26,19 +28,23 @@ const Row kRows[] = {
     {"mobilenet_v2.dw144", Convolution{144, 144, 56, 3, 2, 1, 144}}, {"mobilenet_v2.dw576", Convolution{576, 576, 14, 3, 1, 1, 576}},
     {"matmul.512", Product{512, 512, 512}},                {"matmul.1024", Product{1024, 1024, 1024}},
 };
+// clang-format on
 
 NdArray random_integers(DType dtype, Shape shape, std::int64_t least, std::int64_t greatest, zoo::Random random) {
   NdArray array(dtype, std::move(shape));
   for (std::int64_t i = 0; i < array.count(); ++i)
-    array.set_int64(i, least + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(greatest - least + 1)));
+    array.set_int64(
+        i, least + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(greatest - least + 1)));
   return array;
 }
 
 NdArray operand(const LayerSpec& spec, const char* name, Shape shape, std::int64_t fan_in) {
   const zoo::Random random(1, spec.name + "." + name);
   const bool weights = name[0] == 'w';
-  if (spec.number == Number::float32) return zoo::normal_array(std::move(shape), weights ? 1 / std::sqrt(static_cast<double>(fan_in)) : 1, random);
-  return weights ? random_integers(DType::int8, std::move(shape), -127, 127, random) : random_integers(DType::uint8, std::move(shape), 0, 255, random);
+  if (spec.number == Number::float32)
+    return zoo::normal_array(std::move(shape), weights ? 1 / std::sqrt(static_cast<double>(fan_in)) : 1, random);
+  return weights ? random_integers(DType::int8, std::move(shape), -127, 127, random)
+                 : random_integers(DType::uint8, std::move(shape), 0, 255, random);
 }
 
 // A sum of products without a rounding, and the sum of their magnitudes.
@@ -48,7 +54,8 @@ struct Sum {
 };
 
 Sum sum_at(const Problem& problem, const Convolution& c, std::int64_t element) {
-  const std::int64_t size = c.output_size(), column = element % size, row = element / size % size, output = element / (size * size);
+  const std::int64_t size = c.output_size(), column = element % size, row = element / size % size,
+                     output = element / (size * size);
   const std::int64_t group_inputs = c.inputs / c.groups, first = output / (c.outputs / c.groups) * group_inputs;
   Sum sum;
   for (std::int64_t i = 0; i < group_inputs; ++i)
@@ -56,7 +63,8 @@ Sum sum_at(const Problem& problem, const Convolution& c, std::int64_t element) {
       for (std::int64_t dx = 0; dx < c.window; ++dx) {
         const std::int64_t y = row * c.stride + dy - c.pad, x = column * c.stride + dx - c.pad;
         if (y < 0 || y >= c.size || x < 0 || x >= c.size) continue;
-        sum.add(problem.x.as_double(((first + i) * c.size + y) * c.size + x), problem.w.as_double(((output * group_inputs + i) * c.window + dy) * c.window + dx));
+        sum.add(problem.x.as_double(((first + i) * c.size + y) * c.size + x),
+                problem.w.as_double(((output * group_inputs + i) * c.window + dy) * c.window + dx));
       }
   sum.add(problem.bias.as_double(output), 1);
   return sum;
@@ -64,7 +72,8 @@ Sum sum_at(const Problem& problem, const Convolution& c, std::int64_t element) {
 
 Sum sum_at(const Problem& problem, const Product& p, std::int64_t element) {
   Sum sum;
-  for (std::int64_t k = 0; k < p.k; ++k) sum.add(problem.x.as_double(element / p.n * p.k + k), problem.w.as_double(k * p.n + element % p.n));
+  for (std::int64_t k = 0; k < p.k; ++k)
+    sum.add(problem.x.as_double(element / p.n * p.k + k), problem.w.as_double(k * p.n + element % p.n));
   return sum;
 }
 
@@ -75,7 +84,8 @@ struct Expected {
 Expected expected_at(const Problem& problem, std::int64_t element) {
   const Sum sum = std::visit([&](const auto& shape) { return sum_at(problem, shape, element); }, problem.spec.shape);
   const auto* convolution = std::get_if<Convolution>(&problem.spec.shape);
-  if (problem.spec.number == Number::float32) return {convolution ? std::max(0.0, sum.value) : sum.value, 1e-5 * sum.magnitude};
+  if (problem.spec.number == Number::float32)
+    return {convolution ? std::max(0.0, sum.value) : sum.value, 1e-5 * sum.magnitude};
   if (!convolution) return {sum.value, 0};
   const std::int64_t channel = element / (convolution->output_size() * convolution->output_size());
   // One step: sums beyond 2^24 are rounded to binary32 on some ways and not on others.
@@ -126,12 +136,15 @@ Problem make_problem(const LayerSpec& spec) {
 
 Result<void> check_result(const Problem& problem, const NdArray& result) {
   constexpr std::int64_t kChecked = 300;
-  const std::int64_t step = std::max<std::int64_t>(1, result.count() / kChecked) | 1;  // odd, so that all columns are seen
+  const std::int64_t step =
+      std::max<std::int64_t>(1, result.count() / kChecked) | 1;  // odd, so that all columns are seen
   for (std::int64_t i = 0; i < result.count(); i += step) {
     const Expected expected = expected_at(problem, i);
     if (!(std::abs(result.as_double(i) - expected.value) <= expected.tolerance))
-      return Diagnostic{"wrong result", fmt::format("{}, element {}", problem.spec.name, i),
-                        fmt::format("{} computed, {} ± {} expected", result.as_double(i), expected.value, expected.tolerance), "the candidate computes something else"};
+      return Diagnostic{
+          "wrong result", fmt::format("{}, element {}", problem.spec.name, i),
+          fmt::format("{} computed, {} ± {} expected", result.as_double(i), expected.value, expected.tolerance),
+          "the candidate computes something else"};
   }
   return {};
 }

@@ -22,9 +22,10 @@ struct Product {
   std::int64_t m, n, k;
 };
 
-// float32: everything is. int8: activations uint8 with zero point 0, weights int8, bias and accumulators int32. A convolution's results are
-// uint8, clamp(round_half_even((acc + bias) * scale), 0, 255) with one binary32 scale per output channel; a product's are the int32 sums. (A back
-// end of int8 activations takes each uint8 for the int8 128 below, zero point -128: the same numbers.)
+// float32: everything is. int8: activations uint8 with zero point 0, weights int8, bias and accumulators int32. A
+// convolution's results are uint8, clamp(round_half_even((acc + bias) * scale), 0, 255) with one binary32 scale per
+// output channel; a product's are the int32 sums. (A back end of int8 activations takes each uint8 for the int8 128
+// below, zero point -128: the same numbers.)
 enum class Number : std::uint8_t { float32, int8 };
 
 struct LayerSpec {
@@ -32,7 +33,8 @@ struct LayerSpec {
   Number number = Number::float32;
   std::variant<Convolution, Product> shape;
   double macs() const;
-  // At least 100 million MACs of convolution, enough to reach a core's peak: the layers that tell whether a run is to be trusted.
+  // At least 100 million MACs of convolution, enough to reach a core's peak: the layers that tell whether a run is to
+  // be trusted.
   bool large_convolution() const;
 };
 

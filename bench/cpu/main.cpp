@@ -1,5 +1,5 @@
-// Our CPU back end beside oneDNN and OpenBLAS: layers and whole networks, float32 and int8, one thread and two. docs/benchmarks.md has the method.
-// Usage: bench_cpu [SAMPLES [FILTER]], FILTER a part of the names to measure.
+// Our CPU back end beside oneDNN and OpenBLAS: layers and whole networks, float32 and int8, one thread and two.
+// docs/benchmarks.md has the method. Usage: bench_cpu [SAMPLES [FILTER]], FILTER a part of the names to measure.
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,7 +26,8 @@ namespace {
 
 constexpr const char* kThreadsVariable = "DOVETAIL_BENCH_THREADS";
 constexpr const char* kProcessorsVariable = "DOVETAIL_BENCH_PROCESSORS";
-constexpr double kTrustedShare = 0.9;  // of the peak, by oneDNN on large convolutions; below, the machine was not ours alone
+constexpr double kTrustedShare =
+    0.9;  // of the peak, by oneDNN on large convolutions; below, the machine was not ours alone
 
 struct Settings {
   int threads = 1, samples = 15;
@@ -36,13 +37,15 @@ struct Settings {
 
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
-// Times of the candidates, and the fastest peer's over ours: above 1 we are faster. Both in chosen layouts, and both from and to plain ones.
+// Times of the candidates, and the fastest peer's over ours: above 1 we are faster. Both in chosen layouts, and both
+// from and to plain ones.
 Json measure(std::span<const Candidate> candidates, double operations, const Settings& settings) {
   const std::vector<Times> times = measure_alternating(candidates, settings.samples, settings.threads);
   Json rows = Json::object();
   double ours = 0, peer = 1e9, ours_plain = 0, peer_plain = 1e9;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const double processor = times[i].processor_seconds, wall = times[i].wall_seconds, compared = times[i].compared_seconds(settings.threads);
+    const double processor = times[i].processor_seconds, wall = times[i].wall_seconds,
+                 compared = times[i].compared_seconds(settings.threads);
     rows[candidates[i].name] = {{"processor_ms", rounded(processor * 1e3)},
                                 {"wall_ms", rounded(wall * 1e3)},
                                 {"gop_per_s", rounded(operations / compared * 1e-9 / settings.threads)},
@@ -80,9 +83,13 @@ Json measure_layers(const Settings& settings, const runtime::Peak& float32, cons
       if (auto right = check_result(problem, candidate.result()); !right) complain(right.errors(), failed);
     }
     const double peak = spec.number == Number::int8 ? int8.giga_operations : float32.giga_operations;
-    Json row{{"layer", spec.name}, {"number", spec.number == Number::int8 ? "int8" : "float32"}, {"mmac", rounded(spec.macs() * 1e-6)}, {"large_convolution", spec.large_convolution()}};
+    Json row{{"layer", spec.name},
+             {"number", spec.number == Number::int8 ? "int8" : "float32"},
+             {"mmac", rounded(spec.macs() * 1e-6)},
+             {"large_convolution", spec.large_convolution()}};
     row["candidates"] = measure(candidates, 2 * spec.macs(), settings);
-    if (row["candidates"].contains("oneDNN") && peak > 0) row["onednn_of_peak"] = rounded(row["candidates"]["oneDNN"]["gop_per_s"].get<double>() / peak);
+    if (row["candidates"].contains("oneDNN") && peak > 0)
+      row["onednn_of_peak"] = rounded(row["candidates"]["oneDNN"]["gop_per_s"].get<double>() / peak);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -95,7 +102,8 @@ struct Network {
 
 Network network_of(const char* name, std::optional<std::int64_t> image) {
   Network network{zoo::make(name, {1, 1, image, {}}).value(), {}};
-  network.input = zoo::normal_array(network.model.graph.value(network.model.graph.inputs[0]).type.shape, 1, zoo::Random(1, "input"));
+  network.input = zoo::normal_array(network.model.graph.value(network.model.graph.inputs[0]).type.shape, 1,
+                                    zoo::Random(1, "input"));
   return network;
 }
 
@@ -125,7 +133,10 @@ void check_network(const char* name, const Settings& settings, bool& failed) {
       difference = std::max(difference, std::abs(expected.as_double(i) - result.as_double(i)));
     }
     if (!(difference <= 1e-3 * largest))
-      complain({{"wrong result", fmt::format("{}, {}", name, candidate.name), fmt::format("{} apart at values up to {}", difference, largest), "the candidate computes something else"}}, failed);
+      complain(
+          {{"wrong result", fmt::format("{}, {}", name, candidate.name),
+            fmt::format("{} apart at values up to {}", difference, largest), "the candidate computes something else"}},
+          failed);
   }
 }
 
@@ -137,17 +148,22 @@ Json measure_networks(const Settings& settings, bool& failed) {
     const Network network = network_of(name, std::nullopt);
     const std::vector<Candidate> candidates = candidates_of(network, settings, failed);
     const double operations = 2 * static_cast<double>(network.model.macs);
-    rows.push_back({{"network", name}, {"number", "float32"}, {"mmac", rounded(operations / 2e6)}, {"candidates", measure(candidates, operations, settings)}});
+    rows.push_back({{"network", name},
+                    {"number", "float32"},
+                    {"mmac", rounded(operations / 2e6)},
+                    {"candidates", measure(candidates, operations, settings)}});
   }
   return rows;
 }
 
-// A run is void where oneDNN, which reaches the peak on an idle machine, is far from it: its times are then those of the other jobs.
+// A run is void where oneDNN, which reaches the peak on an idle machine, is far from it: its times are then those of
+// the other jobs.
 Json verdict(const Json& layers) {
   double logarithms = 0;
   int count = 0;
   for (const Json& row : layers)
-    if (row["large_convolution"] && row["number"] == "float32" && row.contains("onednn_of_peak")) logarithms += std::log(row["onednn_of_peak"].get<double>()), ++count;
+    if (row["large_convolution"] && row["number"] == "float32" && row.contains("onednn_of_peak"))
+      logarithms += std::log(row["onednn_of_peak"].get<double>()), ++count;
   if (count == 0) return {{"void", nullptr}, {"why", "oneDNN was not measured on large convolutions"}};
   const double share = std::exp(logarithms / count);
   return {{"onednn_of_peak", rounded(share)}, {"void", share < kTrustedShare}};
@@ -155,7 +171,9 @@ Json verdict(const Json& layers) {
 
 Json measure_all(const Settings& settings, bool& failed) {
   const runtime::Peak float32 = runtime::measure_float32_peak(), int8 = runtime::measure_int8_peak();
-  const auto peak = [](const runtime::Peak& value) { return Json{{"gop_per_s", rounded(value.giga_operations)}, {"instruction", value.instruction}}; };
+  const auto peak = [](const runtime::Peak& value) {
+    return Json{{"gop_per_s", rounded(value.giga_operations)}, {"instruction", value.instruction}};
+  };
   Json report{{"threads", settings.threads}, {"peak_of_one_core", {{"float32", peak(float32)}, {"int8", peak(int8)}}}};
   Json layers = measure_layers(settings, float32, int8, failed);
   report["trust"] = verdict(layers);
@@ -185,7 +203,8 @@ Result<Json> run_with_threads(int threads, char** arguments) {
     dup2(ends[1], STDOUT_FILENO);
     close(ends[0]), close(ends[1]);
     const std::string count = std::to_string(threads);
-    for (const char* name : {kThreadsVariable, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"}) setenv(name, count.c_str(), 1);
+    for (const char* name : {kThreadsVariable, "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"})
+      setenv(name, count.c_str(), 1);
     setenv(kProcessorsVariable, first_processors(threads).c_str(), 1);
     setenv("OMP_PROC_BIND", "true", 1), setenv("OMP_PLACES", "cores", 1);
     execv("/proc/self/exe", arguments);
@@ -194,22 +213,26 @@ Result<Json> run_with_threads(int threads, char** arguments) {
   close(ends[1]);
   std::string text;
   char buffer[4096];
-  for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<std::size_t>(got));
+  for (ssize_t got; (got = read(ends[0], buffer, sizeof buffer)) > 0;)
+    text.append(buffer, static_cast<std::size_t>(got));
   close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  if (status != 0) return Diagnostic{"a measurement failed", fmt::format("{} threads", threads), fmt::format("status {}", status), "see its messages above"};
+  if (status != 0)
+    return Diagnostic{"a measurement failed", fmt::format("{} threads", threads), fmt::format("status {}", status),
+                      "see its messages above"};
   return parse_json(text, "the measurement");
 }
 
-// To the processors that the parent named: OpenMP has bound this thread to a single one before main began, and threads that are made now would
-// share it.
+// To the processors that the parent named: OpenMP has bound this thread to a single one before main began, and threads
+// that are made now would share it.
 void pin_process() {
   const char* list = std::getenv(kProcessorsVariable);
   if (list == nullptr) return;
   cpu_set_t wanted;
   CPU_ZERO(&wanted);
-  for (char* end = nullptr; *list != 0; list = *end == ',' ? end + 1 : end) CPU_SET(static_cast<std::size_t>(std::strtol(list, &end, 10)), &wanted);
+  for (char* end = nullptr; *list != 0; list = *end == ',' ? end + 1 : end)
+    CPU_SET(static_cast<std::size_t>(std::strtol(list, &end, 10)), &wanted);
   sched_setaffinity(0, sizeof wanted, &wanted);
 }
 
@@ -239,12 +262,17 @@ int main(int argc, char** argv) {
   }
 
   Json report{{"benchmark", "CPU back end and its peers"},
-              {"time", "medians of alternating samples; compared, and told as operations per second and core: processor time of one thread, wall time of several; a multiply-add is two operations"},
+              {"time",
+               "medians of alternating samples; compared, and told as operations per second and core: processor time "
+               "of one thread, wall time of several; a multiply-add is two operations"},
               {"samples", settings.samples}};
   for (const Peer& peer : peers()) {
     report["peers"][peer.name] = peer.version.empty() ? Json(nullptr) : Json(peer.version);
     if (peer.version.empty())
-      std::fprintf(stderr, "bench: %s is not in this build; sudo apt-get install --no-install-recommends %s, then configure again\n", peer.name.c_str(), peer.packages.c_str());
+      std::fprintf(
+          stderr,
+          "bench: %s is not in this build; sudo apt-get install --no-install-recommends %s, then configure again\n",
+          peer.name.c_str(), peer.packages.c_str());
   }
   for (const int threads : thread_counts()) {
     auto measured = run_with_threads(threads, argv);

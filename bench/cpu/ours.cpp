@@ -11,7 +11,8 @@
 namespace dovetail::bench {
 namespace {
 
-graph::ValueId add(graph::Graph& graph, const std::string& op, std::vector<graph::ValueId> inputs, graph::Attributes attributes = {}) {
+graph::ValueId add(graph::Graph& graph, const std::string& op, std::vector<graph::ValueId> inputs,
+                   graph::Attributes attributes = {}) {
   graph::Node node;
   node.name = graph.unique_node_name(op);
   node.op = op;
@@ -38,7 +39,8 @@ graph::Graph graph_of(const Problem& problem) {
   graph.name = problem.spec.name;
   const bool bytes = problem.spec.number == Number::int8;
   const auto* convolution = std::get_if<Convolution>(&problem.spec.shape);
-  const graph::ValueId x = graph.add_value("input", {bytes && convolution ? DType::int8 : problem.x.dtype(), problem.x.shape()});
+  const graph::ValueId x =
+      graph.add_value("input", {bytes && convolution ? DType::int8 : problem.x.dtype(), problem.x.shape()});
   graph.inputs = {x};
   const graph::ValueId w = graph.add_constant("w", problem.w);
   if (convolution == nullptr) {
@@ -50,7 +52,8 @@ graph::Graph graph_of(const Problem& problem) {
   const graph::ValueId bias = graph.add_constant("bias", problem.bias);
   if (bytes) {
     for (const char* name : {"x_zero_point", "y_zero_point", "y_min"}) attributes[name] = std::int64_t{-128};
-    graph.outputs = {add(graph, "dovetail.qconv", {x, w, bias, graph.add_constant("scale", problem.scale)}, attributes)};
+    graph.outputs = {
+        add(graph, "dovetail.qconv", {x, w, bias, graph.add_constant("scale", problem.scale)}, attributes)};
   } else {
     graph.outputs = {add(graph, "Relu", {add(graph, "Conv", {x, w, bias}, attributes)})};
   }
@@ -73,7 +76,8 @@ NdArray unpacked(const NdArray& array, const std::string& layout, const Shape& s
   return result;
 }
 
-Result<Candidate> candidate(std::string name, const graph::Graph& graph, const NdArray& input, int threads, bool free_borders) {
+Result<Candidate> candidate(std::string name, const graph::Graph& graph, const NdArray& input, int threads,
+                            bool free_borders) {
   CompileOptions options;
   options.targets = {"cpu"};
   options.free_borders = free_borders;
@@ -81,19 +85,25 @@ Result<Candidate> candidate(std::string name, const graph::Graph& graph, const N
   DOVETAIL_ASSIGN(const auto simulators, runtime::simulator_factory("functional"));
   const bundle::Tensor input_tensor = compiled.bundle.tensors[static_cast<std::size_t>(compiled.bundle.inputs[0])];
   const bundle::Tensor result_tensor = compiled.bundle.tensors[static_cast<std::size_t>(compiled.bundle.outputs[0])];
-  DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(std::move(compiled.bundle), simulators, {threads}));
-  const auto inputs = std::make_shared<const std::map<std::string, NdArray>>(std::map<std::string, NdArray>{{input_tensor.name, packed(input, input_tensor.layout)}});
+  DOVETAIL_ASSIGN(runtime::Executor executor,
+                  runtime::Executor::make(std::move(compiled.bundle), simulators, {threads}));
+  const auto inputs = std::make_shared<const std::map<std::string, NdArray>>(
+      std::map<std::string, NdArray>{{input_tensor.name, packed(input, input_tensor.layout)}});
   const Shape shape = graph.value(graph.outputs[0]).type.shape;
   runtime::RunOptions in_place;
   in_place.copy_outputs = false;
   return Candidate{std::move(name), [=]() mutable { executor.run(*inputs, in_place).value(); },
-                   [=] { return unpacked({result_tensor.dtype, result_tensor.shape, executor.output(result_tensor.name)}, result_tensor.layout, shape); }};
+                   [=] {
+                     return unpacked({result_tensor.dtype, result_tensor.shape, executor.output(result_tensor.name)},
+                                     result_tensor.layout, shape);
+                   }};
 }
 
 Result<std::vector<Candidate>> candidates(const graph::Graph& graph, const NdArray& input, int threads) {
   std::vector<Candidate> result;
   for (const bool free_borders : {true, false}) {
-    DOVETAIL_ASSIGN(Candidate one, candidate(free_borders ? "ours" : "ours plain", graph, input, threads, free_borders));
+    DOVETAIL_ASSIGN(Candidate one,
+                    candidate(free_borders ? "ours" : "ours plain", graph, input, threads, free_borders));
     result.push_back(std::move(one));
   }
   return result;
@@ -103,7 +113,8 @@ Result<std::vector<Candidate>> candidates(const graph::Graph& graph, const NdArr
 
 Result<std::vector<Candidate>> make_ours(const Problem& problem, int threads) {
   const bool bytes = problem.spec.number == Number::int8 && std::holds_alternative<Convolution>(problem.spec.shape);
-  DOVETAIL_ASSIGN(std::vector<Candidate> result, candidates(graph_of(problem), bytes ? recentred(problem.x) : problem.x, threads));
+  DOVETAIL_ASSIGN(std::vector<Candidate> result,
+                  candidates(graph_of(problem), bytes ? recentred(problem.x) : problem.x, threads));
   if (bytes)
     for (Candidate& one : result)
       one.result = [inner = one.result] {
@@ -115,6 +126,8 @@ Result<std::vector<Candidate>> make_ours(const Problem& problem, int threads) {
   return result;
 }
 
-Result<std::vector<Candidate>> make_ours(const graph::Graph& network, const NdArray& input, int threads) { return candidates(network, input, threads); }
+Result<std::vector<Candidate>> make_ours(const graph::Graph& network, const NdArray& input, int threads) {
+  return candidates(network, input, threads);
+}
 
 }  // namespace dovetail::bench

@@ -33,7 +33,8 @@ Result<std::vector<Candidate>> peer_candidates([[maybe_unused]] const Problem& p
   return candidates;
 }
 
-Result<std::vector<Candidate>> peer_candidates([[maybe_unused]] const graph::Graph& network, [[maybe_unused]] const NdArray& input) {
+Result<std::vector<Candidate>> peer_candidates([[maybe_unused]] const graph::Graph& network,
+                                               [[maybe_unused]] const NdArray& input) {
   std::vector<Candidate> candidates;
 #ifdef DOVETAIL_HAVE_ONEDNN
   DOVETAIL_ASSIGN(Candidate candidate, onednn::make_network(network, input));

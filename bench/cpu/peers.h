@@ -1,4 +1,5 @@
-// The libraries that ours is compared with. Which of them this build has, CMake found out: DOVETAIL_HAVE_ONEDNN, DOVETAIL_HAVE_OPENBLAS.
+// The libraries that ours is compared with. Which of them this build has, CMake found out: DOVETAIL_HAVE_ONEDNN,
+// DOVETAIL_HAVE_OPENBLAS.
 #pragma once
 
 #include <string>

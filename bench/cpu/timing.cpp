@@ -1,8 +1,8 @@
 #include "bench/cpu/timing.h"
 
 #include <algorithm>
-#include <cmath>
 #include <chrono>
+#include <cmath>
 #include <ctime>
 #include <thread>
 
@@ -39,7 +39,8 @@ std::vector<Times> measure_alternating(std::span<const Candidate> candidates, in
   for (const Candidate& candidate : candidates) {
     candidate.run();
     const Times once = time_runs(candidate, 1, threads);
-    runs.push_back(std::clamp(static_cast<int>(std::ceil(kSampleSeconds / std::max(once.wall_seconds, 1e-6))), 1, 10000));
+    runs.push_back(
+        std::clamp(static_cast<int>(std::ceil(kSampleSeconds / std::max(once.wall_seconds, 1e-6))), 1, 10000));
   }
   std::vector<std::vector<double>> processor(candidates.size()), wall(candidates.size());
   for (int sample = 0; sample < samples; ++sample)

@@ -1,5 +1,6 @@
-// Scalar operations a second of the loop-program interpreter on one core. An operation is an arithmetic operation, conversion, comparison,
-// load or store of the innermost statements; index arithmetic and loop control count as nothing. Time is the process's CPU time.
+// Scalar operations a second of the loop-program interpreter on one core. An operation is an arithmetic operation,
+// conversion, comparison, load or store of the innermost statements; index arithmetic and loop control count as
+// nothing. Time is the process's CPU time.
 #include <cstdio>
 #include <ctime>
 #include <string>
@@ -134,7 +135,8 @@ int main() {
   report["unit"] = "million scalar operations per second";
   for (const Case& c : cases()) {
     const auto program = parse_program(c.text, c.name);
-    const auto compiled = program.ok() ? compile(*program) : Result<std::shared_ptr<const CompiledProgram>>(program.errors());
+    const auto compiled =
+        program.ok() ? compile(*program) : Result<std::shared_ptr<const CompiledProgram>>(program.errors());
     if (!compiled.ok()) {
       std::fprintf(stderr, "%s\n", to_string(compiled.errors()).c_str());
       return 1;
@@ -143,7 +145,8 @@ int main() {
     for (const Parameter& parameter : program->parameters) {
       if (parameter.role == ParameterRole::output) continue;
       arguments.emplace_back(parameter.buffer->dtype, parameter.buffer->shape);
-      for (std::int64_t i = 0; i < arguments.back().count(); ++i) arguments.back().set_double(i, static_cast<double>(i * 7 % 23 - 11));
+      for (std::int64_t i = 0; i < arguments.back().count(); ++i)
+        arguments.back().set_double(i, static_cast<double>(i * 7 % 23 - 11));
     }
     const std::clock_t begin = std::clock();
     double seconds = 0;

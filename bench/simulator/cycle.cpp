@@ -1,6 +1,8 @@
-// The cycle-accurate simulator on two streams. ResNet-18: its convolutions, residual additions and max-pooling in int8 with seeded weights, as the
-// compiler lowers them for 1x16x16-ext, long instructions. And many that do next to nothing, in a ring of tokens. Simulated cycles and instructions per second of processor time, one thread: time alone, with the values, with the
-// values on the SystemC platform, and the design itself through Verilator, trace on (where there is its model: dovetail rtl build --hw 1x16x16-ext).
+// The cycle-accurate simulator on two streams. ResNet-18: its convolutions, residual additions and max-pooling in int8
+// with seeded weights, as the compiler lowers them for 1x16x16-ext, long instructions. And many that do next to
+// nothing, in a ring of tokens. Simulated cycles and instructions per second of processor time, one thread: time alone,
+// with the values, with the values on the SystemC platform, and the design itself through Verilator, trace on (where
+// there is its model: dovetail rtl build --hw 1x16x16-ext).
 //   bench_cycle [RUNS]
 #include <fmt/format.h>
 
@@ -50,21 +52,27 @@ class Network {
   }
   graph::ValueId conv(graph::ValueId x, std::int64_t outputs, std::int64_t size, std::int64_t stride, bool relu) {
     const std::int64_t inputs = graph_.value(x).type.shape[1], pad = size / 2;
-    NdArray weights(DType::int8, {outputs, inputs, size, size}), bias(DType::int32, {outputs}), scale(DType::float32, {outputs});
+    NdArray weights(DType::int8, {outputs, inputs, size, size}), bias(DType::int32, {outputs}),
+        scale(DType::float32, {outputs});
     for (auto& value : weights.data<std::int8_t>()) value = static_cast<std::int8_t>(random_() % 255) - 127;
     for (auto& value : bias.data<std::int32_t>()) value = static_cast<std::int32_t>(random_() % 2001) - 1000;
-    for (auto& value : scale.data<float>()) value = static_cast<float>(0.01 / std::sqrt(static_cast<double>(inputs * size * size)));
+    for (auto& value : scale.data<float>())
+      value = static_cast<float>(0.01 / std::sqrt(static_cast<double>(inputs * size * size)));
     graph::Attributes attributes{{"x_zero_point", std::int64_t{0}}, {"y_zero_point", std::int64_t{0}}};
     attributes["strides"] = std::vector<std::int64_t>{stride, stride};
     attributes["dilations"] = std::vector<std::int64_t>{1, 1};
     attributes["pads"] = std::vector<std::int64_t>{pad, pad, pad, pad};
     if (relu) attributes["y_min"] = std::int64_t{0};
     return add("dovetail.qconv",
-               {x, graph_.add_constant("w", std::move(weights)), graph_.add_constant("bias", std::move(bias)), graph_.add_constant("scale", std::move(scale))},
+               {x, graph_.add_constant("w", std::move(weights)), graph_.add_constant("bias", std::move(bias)),
+                graph_.add_constant("scale", std::move(scale))},
                std::move(attributes));
   }
   graph::ValueId sum(graph::ValueId a, graph::ValueId b) {
-    graph::Attributes attributes{{"a_zero_point", std::int64_t{0}}, {"b_zero_point", std::int64_t{0}}, {"y_zero_point", std::int64_t{0}}, {"y_min", std::int64_t{0}}};
+    graph::Attributes attributes{{"a_zero_point", std::int64_t{0}},
+                                 {"b_zero_point", std::int64_t{0}},
+                                 {"y_zero_point", std::int64_t{0}},
+                                 {"y_min", std::int64_t{0}}};
     attributes["a_multiplier"] = 32768.0;
     attributes["b_multiplier"] = 32768.0;
     attributes["shift"] = std::int64_t{16};
@@ -117,7 +125,8 @@ graph::Graph resnet18() {
 
 enum class Engine { time_alone, cycle, systemc, rtl };
 
-std::unique_ptr<simulator::Simulator> make(const isa::HardwareConfig& config, Engine engine, const simulator::EngineOptions& options) {
+std::unique_ptr<simulator::Simulator> make(const isa::HardwareConfig& config, Engine engine,
+                                           const simulator::EngineOptions& options) {
   switch (engine) {
     case Engine::time_alone: return simulator::make_cycle_timing(config, options);
     case Engine::cycle: return simulator::make_cycle(config, options);
@@ -138,23 +147,28 @@ struct Stream {
 Stream stream_of(std::string name, const bundle::AccelStep& step) {
   std::vector<std::byte> image(step.dram_bytes);
   for (const bundle::Segment& segment : step.segments)
-    std::copy(segment.bytes.begin(), segment.bytes.end(), image.begin() + static_cast<std::ptrdiff_t>(segment.address - step.dram_base));
+    std::copy(segment.bytes.begin(), segment.bytes.end(),
+              image.begin() + static_cast<std::ptrdiff_t>(segment.address - step.dram_base));
   return {std::move(name), step.config, step.program, step.launches, {step.dram_base, std::move(image)}};
 }
 
-// Rounds of four instructions: load an element, clear one, multiply it, shift it; a store closes each group of sixteen. A ring of eight elements between load and compute.
+// Rounds of four instructions: load an element, clear one, multiply it, shift it; a store closes each group of sixteen.
+// A ring of eight elements between load and compute.
 Stream tiny_instructions(const isa::HardwareConfig& config, std::size_t rounds) {
   constexpr std::size_t kRing = 8, kGroup = 16;
   Stream stream{"tiny instructions", config, {}, {}, {0, std::vector<std::byte>(1 << 20)}};
   const auto load = [&](isa::Memory memory, isa::DependencyFlags flags, std::uint32_t sram, std::uint32_t dram) {
-    stream.program.push_back({flags, isa::Load{{.memory = memory, .sram_base = sram, .dram_base = dram, .y_size = 1, .x_size = 1, .x_stride = 1}}});
+    stream.program.push_back(
+        {flags,
+         isa::Load{{.memory = memory, .sram_base = sram, .dram_base = dram, .y_size = 1, .x_size = 1, .x_stride = 1}}});
   };
   load(isa::Memory::uop, {}, 0, 0);  // all zero, as the image is
   load(isa::Memory::wgt, {}, 0, 16);
   for (std::size_t k = 0; k < rounds; ++k) {
     const auto element = static_cast<std::uint32_t>(k % kRing);
     const bool opens = k % kGroup == 0, closes = k % kGroup + 1 == kGroup || k + 1 == rounds;
-    load(isa::Memory::inp, {.pop_next = k >= kRing, .push_next = true}, element, static_cast<std::uint32_t>(256 + k % 4096));
+    load(isa::Memory::inp, {.pop_next = k >= kRing, .push_next = true}, element,
+         static_cast<std::uint32_t>(256 + k % 4096));
     const isa::UopLoop one{.uop_begin = 0, .uop_end = 1, .iter_out = 1, .iter_in = 1};
     isa::Gemm gemm{one};
     gemm.reset = true;
@@ -167,21 +181,25 @@ Stream tiny_instructions(const isa::HardwareConfig& config, std::size_t rounds) 
     alu.imm = 1;
     stream.program.push_back({{.push_next = closes}, alu});
     if (closes)
-      stream.program.push_back({{.pop_prev = true, .push_prev = k + 1 < rounds}, isa::Store{{.memory = isa::Memory::out, .dram_base = 8192, .y_size = 1, .x_size = 1, .x_stride = 1}}});
+      stream.program.push_back(
+          {{.pop_prev = true, .push_prev = k + 1 < rounds},
+           isa::Store{{.memory = isa::Memory::out, .dram_base = 8192, .y_size = 1, .x_size = 1, .x_stride = 1}}});
   }
   stream.launches = {{.begin = 0, .count = stream.program.size()}};
   return stream;
 }
 
 Json measure(const Stream& stream, const std::string& memory, Engine engine, int runs) {
-  const simulator::EngineOptions options{.memory = simulator::parse_memory(memory).value(), .trace = engine == Engine::rtl};
+  const simulator::EngineOptions options{.memory = simulator::parse_memory(memory).value(),
+                                         .trace = engine == Engine::rtl};
   const auto simulator = make(stream.config, engine, options);
   simulator::Dram dram = stream.dram;
   std::uint64_t cycles = 0;
   const double seconds = median_seconds(runs, [&] {
     cycles = 0;
     for (const isa::Launch& launch : stream.launches) {
-      const auto counters = simulator->launch(std::span(stream.program).subspan(launch.begin, launch.count), dram, launch.begin);
+      const auto counters =
+          simulator->launch(std::span(stream.program).subspan(launch.begin, launch.count), dram, launch.begin);
       DOVETAIL_CHECK(counters.ok(), to_string(counters.errors()));
       cycles += simulator->timing()->cycles;
     }
@@ -211,22 +229,27 @@ int main(int argc, char** argv) {
   }
   const bundle::AccelStep* longest = nullptr;
   for (const bundle::Step& step : compiled->bundle.steps)
-    if (const auto* accel = std::get_if<bundle::AccelStep>(&step); accel != nullptr && (longest == nullptr || accel->program.size() > longest->program.size()))
+    if (const auto* accel = std::get_if<bundle::AccelStep>(&step);
+        accel != nullptr && (longest == nullptr || accel->program.size() > longest->program.size()))
       longest = accel;
   DOVETAIL_CHECK(longest != nullptr, "nothing runs on the accelerator");
   Json rows = Json::array(), streams = Json::array();
   for (const Stream& stream : {stream_of("ResNet-18", *longest), tiny_instructions(options.hardware, 30000)}) {
     streams.push_back({{"name", stream.name}, {"instructions", stream.program.size()}});
     std::vector<Json> of_stream;
-    for (const char* memory : {"ideal:latency=64,bytes=8", "bank:ddr4-2400", "bank:hbm2"}) of_stream.push_back(measure(stream, memory, Engine::time_alone, runs));
+    for (const char* memory : {"ideal:latency=64,bytes=8", "bank:ddr4-2400", "bank:hbm2"})
+      of_stream.push_back(measure(stream, memory, Engine::time_alone, runs));
     of_stream.push_back(measure(stream, "ideal:latency=64,bytes=8", Engine::cycle, std::min(runs, 3)));
-    if (simulator::find_systemc_engine()) of_stream.push_back(measure(stream, "ideal:latency=64,bytes=8", Engine::systemc, std::min(runs, 3)));
+    if (simulator::find_systemc_engine())
+      of_stream.push_back(measure(stream, "ideal:latency=64,bytes=8", Engine::systemc, std::min(runs, 3)));
     if (simulator::find_rtl_model(options.hardware, false).ok()) {
       const Json design = measure(stream, "ideal:latency=64,bytes=8", Engine::rtl, 1);
       for (Json& row : of_stream)
         if (row["memory"] == design["memory"]) {
-          DOVETAIL_CHECK(row["cycles"] == design["cycles"], "the design takes other cycles than engine " + row["engine"].get<std::string>());
-          row["times_rtl"] = std::round(design["milliseconds"].get<double>() / row["milliseconds"].get<double>() * 10) / 10;
+          DOVETAIL_CHECK(row["cycles"] == design["cycles"],
+                         "the design takes other cycles than engine " + row["engine"].get<std::string>());
+          row["times_rtl"] =
+              std::round(design["milliseconds"].get<double>() / row["milliseconds"].get<double>() * 10) / 10;
         }
       of_stream.push_back(design);
     }

@@ -55,34 +55,45 @@ isa::Instruction make(Body body, isa::DependencyFlags flags = {}) {
   return {flags, body};
 }
 
-isa::Load load(isa::Memory memory, std::uint32_t sram, std::uint64_t dram, std::uint32_t y, std::uint32_t x, std::uint32_t stride) {
+isa::Load load(isa::Memory memory, std::uint32_t sram, std::uint64_t dram, std::uint32_t y, std::uint32_t x,
+               std::uint32_t stride) {
   isa::Load load;
   load.memory = memory, load.sram_base = sram, load.dram_base = dram;
   load.y_size = y, load.x_size = x, load.x_stride = stride;
   return load;
 }
 
-// `uops` from the start, enough to fill the micro-op memory's first `count` entries, and `elements` of INP, WGT and ACC.
+// `uops` from the start, enough to fill the micro-op memory's first `count` entries, and `elements` of INP, WGT and
+// ACC.
 void load_operands(Workload& workload, std::uint32_t elements) {
-  const auto at = [&](isa::Memory memory) { return kData / static_cast<std::uint64_t>(workload.config.element_bytes(memory)); };
-  workload.program.push_back(make(load(isa::Memory::uop, 0, kUops, 1, static_cast<std::uint32_t>(workload.uops.size()), 1)));
+  const auto at = [&](isa::Memory memory) {
+    return kData / static_cast<std::uint64_t>(workload.config.element_bytes(memory));
+  };
+  workload.program.push_back(
+      make(load(isa::Memory::uop, 0, kUops, 1, static_cast<std::uint32_t>(workload.uops.size()), 1)));
   for (isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt})
     workload.program.push_back(make(load(memory, 0, at(memory), 1, elements, elements), {.push_next = true}));
-  workload.program.push_back(make(load(isa::Memory::acc, 0, at(isa::Memory::acc), 1, elements, elements), {.pop_prev = true}));
+  workload.program.push_back(
+      make(load(isa::Memory::acc, 0, at(isa::Memory::acc), 1, elements, elements), {.pop_prev = true}));
   workload.program.push_back(make(load(isa::Memory::uop, 0, 0, 0, 0, 0), {.pop_prev = true}));
 }
 
-// C = A B^T, 512 x 512 x 512: rows of A in tiles of INP, all of B on chip, the accumulators of a tile stored after a shift and clip.
+// C = A B^T, 512 x 512 x 512: rows of A in tiles of INP, all of B on chip, the accumulators of a tile stored after a
+// shift and clip.
 Workload matrix_multiply(const isa::HardwareConfig& config) {
   Workload workload{.name = "gemm_512x512x512", .config = config, .uops = {}, .program = {}};
   const auto batch = static_cast<std::uint32_t>(config.batch), in = static_cast<std::uint32_t>(512 / config.block_in),
              out = static_cast<std::uint32_t>(512 / config.block_out);
-  const std::uint32_t rows = static_cast<std::uint32_t>(std::min(config.depth(isa::Memory::inp) / in, config.depth(isa::Memory::acc) / out)) / 2;
+  const std::uint32_t rows =
+      static_cast<std::uint32_t>(std::min(config.depth(isa::Memory::inp) / in, config.depth(isa::Memory::acc) / out)) /
+      2;
   // One micro-op per output block; the outer loop runs over inputs, the inner one over rows.
   for (std::uint32_t o = 0; o < out; ++o) workload.uops.push_back({.dst = o, .src = 0, .wgt = o * in});
   workload.program.push_back(make(load(isa::Memory::uop, 0, kUops, 1, out, out)));
-  workload.program.push_back(make(load(isa::Memory::wgt, 0, (1 << 20) / static_cast<std::uint64_t>(config.element_bytes(isa::Memory::wgt)), 1, out * in, out * in),
-                                  {.push_next = true}));
+  workload.program.push_back(
+      make(load(isa::Memory::wgt, 0, (1 << 20) / static_cast<std::uint64_t>(config.element_bytes(isa::Memory::wgt)), 1,
+                out * in, out * in),
+           {.push_next = true}));
   workload.program.push_back(make(load(isa::Memory::uop, 0, 0, 0, 0, 0), {.pop_prev = true}));
   isa::Gemm gemm;
   gemm.uop_end = out;
@@ -92,14 +103,17 @@ Workload matrix_multiply(const isa::HardwareConfig& config) {
   gemm.src_factor_out = gemm.wgt_factor_out = 1;
   gemm.iter_out = in, reset.iter_out = 1;
   isa::Alu shift;
-  shift.uop_end = out, shift.iter_out = 1, shift.dst_factor_in = out, shift.use_imm = true, shift.op = isa::AluOp::shr, shift.imm = 8;
+  shift.uop_end = out, shift.iter_out = 1, shift.dst_factor_in = out, shift.use_imm = true, shift.op = isa::AluOp::shr,
+  shift.imm = 8;
   isa::Alu low = shift, high = shift;
   low.op = isa::AluOp::max, low.imm = -128, high.op = isa::AluOp::min, high.imm = 127;
   for (std::uint32_t row = 0; row < 512 / batch; row += rows) {
     const std::uint32_t count = std::min(rows, 512 / batch - row);
     gemm.iter_in = reset.iter_in = shift.iter_in = low.iter_in = high.iter_in = count;
-    workload.program.push_back(make(load(isa::Memory::inp, 0, kData / static_cast<std::uint64_t>(config.element_bytes(isa::Memory::inp)) + row * in, 1, count * in, count * in),
-                                    {.pop_next = row != 0, .push_next = true}));
+    workload.program.push_back(make(
+        load(isa::Memory::inp, 0, kData / static_cast<std::uint64_t>(config.element_bytes(isa::Memory::inp)) + row * in,
+             1, count * in, count * in),
+        {.pop_next = row != 0, .push_next = true}));
     workload.program.push_back(make(reset, {.pop_next = row != 0}));
     workload.program.push_back(make(gemm, {.pop_prev = true, .push_prev = row + count < 512 / batch}));
     for (const isa::Alu& alu : {shift, low}) workload.program.push_back(make(alu));
@@ -118,15 +132,18 @@ Workload convolution(const isa::HardwareConfig& config) {
   Workload workload{.name = "resnet18_c2", .config = config, .uops = {}, .program = {}};
   constexpr std::uint32_t size = 56, padded = 58, blocks = 4, rows = 4;
   constexpr std::uint32_t tile_in = (rows + 2) * padded, tile_out = rows * size;
-  // INP [block][rows + 2][58], WGT [out block][in block][9], ACC [block][rows][56]; micro-ops over input blocks and taps.
+  // INP [block][rows + 2][58], WGT [out block][in block][9], ACC [block][rows][56]; micro-ops over input blocks and
+  // taps.
   for (std::uint32_t o = 0; o < blocks; ++o)
     for (std::uint32_t i = 0; i < blocks; ++i)
       for (std::uint32_t y = 0; y < 3; ++y)
         for (std::uint32_t x = 0; x < 3; ++x)
-          workload.uops.push_back({.dst = o * tile_out, .src = i * tile_in + y * padded + x, .wgt = (o * blocks + i) * 9 + y * 3 + x});
+          workload.uops.push_back(
+              {.dst = o * tile_out, .src = i * tile_in + y * padded + x, .wgt = (o * blocks + i) * 9 + y * 3 + x});
   const auto taps = static_cast<std::uint32_t>(workload.uops.size()) / blocks;
   workload.program.push_back(make(load(isa::Memory::uop, 0, kUops, 1, blocks * taps, 1)));
-  workload.program.push_back(make(load(isa::Memory::wgt, 0, (1 << 20) / 256, 1, blocks * taps, 1), {.push_next = true}));
+  workload.program.push_back(
+      make(load(isa::Memory::wgt, 0, (1 << 20) / 256, 1, blocks * taps, 1), {.push_next = true}));
   workload.program.push_back(make(load(isa::Memory::uop, 0, 0, 0, 0, 0), {.pop_prev = true}));
   for (std::uint32_t row = 0; row < size; row += rows) {
     const bool first = row == 0, last = row + rows == size;
@@ -235,8 +252,9 @@ std::vector<Workload> workloads() {
   all.push_back(repeated("one_uop_gemm", 500'000, {make(gemm)}));
   all.push_back(repeated("one_uop_alu", 500'000, {make(add)}));
   all.push_back(repeated("nop", 500'000, {make(load(isa::Memory::uop, 0, 0, 0, 0, 0))}));
-  all.push_back(repeated("load_gemm_pairs", 200'000,
-                         {make(load(isa::Memory::inp, 0, kData / 16, 1, 1, 1), {.push_next = true}), make(gemm, {.pop_prev = true})}));
+  all.push_back(repeated(
+      "load_gemm_pairs", 200'000,
+      {make(load(isa::Memory::inp, 0, kData / 16, 1, 1, 1), {.push_next = true}), make(gemm, {.pop_prev = true})}));
   return all;
 }
 
@@ -253,10 +271,12 @@ Json measure(const Workload& workload, KernelLevel level, int runs) {
   const Counters counters = simulator->launch(workload.program, dram).value();
   const double launch = median_seconds(runs, [&] { (void)simulator->launch(workload.program, dram).value(); });
   const std::vector<std::byte> raw = codec.encode_program(workload.program).value();
-  const double total = median_seconds(runs, [&] { (void)run_program(*simulator, codec, raw, workload.name, {}, dram).value(); });
+  const double total =
+      median_seconds(runs, [&] { (void)run_program(*simulator, codec, raw, workload.name, {}, dram).value(); });
   const auto rate = [](double count, double seconds) { return std::round(count / seconds * 1e3) / 1e3; };
   const double instructions = static_cast<double>(workload.program.size());
-  Json result{{"workload", workload.name}, {"instructions", workload.program.size()}, {"launch_ms", rate(launch, 1e-3)}};
+  Json result{
+      {"workload", workload.name}, {"instructions", workload.program.size()}, {"launch_ms", rate(launch, 1e-3)}};
   if (counters.macs > 100 * 256 * workload.program.size()) {
     result["gmac_per_s"] = rate(static_cast<double>(counters.macs) * 1e-9, launch);
   } else if (workload.program.size() > 1000) {
@@ -284,5 +304,10 @@ int main(int argc, char** argv) {
       if (workload.name.find(only) != std::string::npos) rows.push_back(measure(workload, level, runs));
     results.push_back(Json{{"kernel_level", name(level)}, {"workloads", rows}});
   }
-  std::puts(Json{{"benchmark", "functional simulator"}, {"time", "processor time of one thread, median"}, {"runs", runs}, {"levels", results}}.dump(2).c_str());
+  std::puts(Json{{"benchmark", "functional simulator"},
+                 {"time", "processor time of one thread, median"},
+                 {"runs", runs},
+                 {"levels", results}}
+                .dump(2)
+                .c_str());
 }

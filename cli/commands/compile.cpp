@@ -21,9 +21,10 @@ class Compile : public Command {
     options.positional("MODEL.onnx", model_.model, "the model");
     model_.declare(options);
     options.flag("--verify", verify_, "prove every program free of races, deadlock and undefined reads (isa/verify)");
-    options.values("--dump", "NAME", dump_,
-                   fmt::format("print what this stage made: all, {}; or the graph before and after a pass: passes, {}; repeatable", fmt::join(stage_names(), ", "),
-                               fmt::join(passes, ", ")));
+    options.values(
+        "--dump", "NAME", dump_,
+        fmt::format("print what this stage made: all, {}; or the graph before and after a pass: passes, {}; repeatable",
+                    fmt::join(stage_names(), ", "), fmt::join(passes, ", ")));
     options.value("--stop-after", "STAGE", stop_after_, "compile no further than this stage");
     options.value("--report", "R.json", report_, "write the report as JSON");
     options.value("-o", "OUT.dvt", output_, "write the bundle");

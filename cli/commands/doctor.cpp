@@ -85,7 +85,7 @@ class Doctor : public Command {
     const BuildFacts& facts = build_facts();
     return {{"dovetail", facts.version},  {"compiler", facts.compiler},  {"build type", facts.build_type},
             {"fmt", facts.fmt},           {"nlohmann-json", facts.json}, {"zlib", facts.zlib},
-            {"protobuf", facts.protobuf}, {"CLI11", facts.cli11},    {"LLVM", facts.llvm}};
+            {"protobuf", facts.protobuf}, {"CLI11", facts.cli11},        {"LLVM", facts.llvm}};
   }
   static std::vector<runtime::Engine> targets() {
     return {{"accel", "the accelerator, on one of the engines above", true},
@@ -117,7 +117,8 @@ class Doctor : public Command {
                         std::string(target.description)});
     lines += engines.to_string() + "\ntargets\n" + target_table.to_string() + "\nCPU: classes of the CPU back end\n";
     TextTable classes({"class", "vector", "native here"});
-    for (const cpu::Cpu& cpu : cpu::cpus()) classes.add({cpu.name, fmt::format("{} bytes", cpu.vector_bytes), cpu.name == native() ? "yes" : ""});
+    for (const cpu::Cpu& cpu : cpu::cpus())
+      classes.add({cpu.name, fmt::format("{} bytes", cpu.vector_bytes), cpu.name == native() ? "yes" : ""});
     lines += classes.to_string() + "\nCPU: functional simulator kernels\n";
     TextTable kernels({"kernel", "supported", "used"});
     for (const auto level : kLevels)

@@ -15,8 +15,9 @@ namespace {
 class Inspect : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("FILE", file_,
-                       "a bundle, .npy, .npz, hardware or report JSON, page of a run, ONNX model or tensor, assembly, raw program");
+    options.positional(
+        "FILE", file_,
+        "a bundle, .npy, .npz, hardware or report JSON, page of a run, ONNX model or tensor, assembly, raw program");
     options.value("--hw", "CONFIG", hardware_, fmt::format("for raw programs: {}", kHardwareHelp));
     options.flag("--json", json_, "print JSON");
     options.footer("Example: dovetail inspect digits.dvt");

@@ -31,16 +31,20 @@ class Profile : public Command {
   void declare(Options& options) override {
     options.positional("MODEL.onnx|OUT.dvt", model_.model, "a model, which is compiled first, or a bundle");
     model_.declare(options);
-    options.value("--engine", "ENGINE", engine_, "what runs the accelerator's programs (default cycle, which tells where the cycles went)");
+    options.value("--engine", "ENGINE", engine_,
+                  "what runs the accelerator's programs (default cycle, which tells where the cycles went)");
     clock_.declare(options);
     options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--repeat", "N", repeat_, "runs that count, after one that warms up (default 10)");
-    options.values("--input", "NAME=FILE", inputs_, "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable");
+    options.values("--input", "NAME=FILE", inputs_,
+                   "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable");
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
     options.value("--report", "R.json", report_, "write the profile as JSON");
     options.footer(
-        "Times are medians. GOP/s count a multiply-add as two operations; the share of the peak is of the processor's measured multiply-adds on\n"
-        "as many threads, in float32 or int8 as the kernel has them. The accelerator's time is the simulator's own; its cycles stand below, and what they went into.\n"
+        "Times are medians. GOP/s count a multiply-add as two operations; the share of the peak is of the processor's "
+        "measured multiply-adds on\n"
+        "as many threads, in float32 or int8 as the kernel has them. The accelerator's time is the simulator's own; "
+        "its cycles stand below, and what they went into.\n"
         "Example: dovetail profile examples/digits/digits_float.onnx --target cpu --threads 1");
   }
 
@@ -58,7 +62,8 @@ class Profile : public Command {
     bundle::Bundle loaded;
     if (is_bundle) {
       if (model_.targets || model_.hardware || !model_.compile_only_options().empty())
-        return Diagnostic{"bad usage of `dovetail profile`", model_.model, "a bundle has its targets already", "leave out the options of compiling, or profile the .onnx file"};
+        return Diagnostic{"bad usage of `dovetail profile`", model_.model, "a bundle has its targets already",
+                          "leave out the options of compiling, or profile the .onnx file"};
       DOVETAIL_ASSIGN(loaded, bundle::read_bundle(model_.model));
     } else {
       CompileOptions options;
@@ -79,7 +84,8 @@ class Profile : public Command {
         DOVETAIL_ASSIGN(timed_, timed_programs(executor.bundle(), *result, engine_options, true));
         DOVETAIL_TRY(write_traces(clock_, model_.model, timed_, engine_options.memory));
         seconds.resize(result->steps.size());
-        for (const runtime::StepProfile& step : result->steps) rows.push_back({step.name, step.target, 0, nullptr, step.counters});
+        for (const runtime::StepProfile& step : result->steps)
+          rows.push_back({step.name, step.target, 0, nullptr, step.counters});
         continue;
       }
       for (std::size_t s = 0; s < result->steps.size(); ++s) seconds[s].push_back(result->steps[s].seconds);
@@ -93,7 +99,8 @@ class Profile : public Command {
     threads_used_ = executor_options.threads > 0 ? executor_options.threads : runtime::default_threads();
     peaks_ = {runtime::measure_float32_peak(), runtime::measure_int8_peak()};
     fmt::print("{}", text(rows, repeat));
-    for (const TimedProgram& program : timed_) fmt::print("\nstep          {}\n{}", program.name, timing_text(program, engine_options.memory));
+    for (const TimedProgram& program : timed_)
+      fmt::print("\nstep          {}\n{}", program.name, timing_text(program, engine_options.memory));
     if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(json(rows, repeat, engine_options.memory))));
     return Exit::success;
   }
@@ -107,7 +114,9 @@ class Profile : public Command {
     const double peak = (row.kernel->integer ? peaks_.int8 : peaks_.float32).giga_operations * threads_used_;
     return peak > 0 && row.seconds > 0 ? static_cast<double>(row.kernel->operations) / row.seconds * 1e-9 / peak : 0;
   }
-  static double rate(const Row& row) { return row.seconds > 0 ? static_cast<double>(row.kernel->operations) / row.seconds * 1e-9 : 0; }
+  static double rate(const Row& row) {
+    return row.seconds > 0 ? static_cast<double>(row.kernel->operations) / row.seconds * 1e-9 : 0;
+  }
 
   std::string text(const std::vector<Row>& rows, std::int64_t repeat) const {
     double total = 0, operations = 0;
@@ -116,20 +125,26 @@ class Profile : public Command {
       if (row.kernel) operations += static_cast<double>(row.kernel->operations);
     }
     std::string out = fmt::format("profiled      {}, {} runs, {} threads\n", model_.model, repeat, threads_used_);
-    out += fmt::format("peak          {:.0f} GFLOP/s float32 ({}), {:.0f} GOP/s int8 ({}), one core\n\n", peaks_.float32.giga_operations, peaks_.float32.instruction,
-                       peaks_.int8.giga_operations, peaks_.int8.instruction);
+    out += fmt::format("peak          {:.0f} GFLOP/s float32 ({}), {:.0f} GOP/s int8 ({}), one core\n\n",
+                       peaks_.float32.giga_operations, peaks_.float32.instruction, peaks_.int8.giga_operations,
+                       peaks_.int8.instruction);
     TextTable table({"step", "target", ">time", ">share", ">Mop", "kind", ">GOP/s", ">of peak", ">code"});
     for (const Row& row : rows) {
       const std::string share = fmt::format("{:.1f} %", total > 0 ? 100 * row.seconds / total : 0);
       if (row.kernel == nullptr || row.kernel->operations == 0) {
-        table.add({row.name, row.target, seconds_text(row.seconds), share, "-", row.target == "accel" ? "see below" : "moves", "-", "-", row.kernel ? bytes_text(row.kernel->code_bytes) : "-"});
+        table.add({row.name, row.target, seconds_text(row.seconds), share, "-",
+                   row.target == "accel" ? "see below" : "moves", "-", "-",
+                   row.kernel ? bytes_text(row.kernel->code_bytes) : "-"});
         continue;
       }
-      table.add({row.name, row.target, seconds_text(row.seconds), share, fmt::format("{:.2f}", static_cast<double>(row.kernel->operations) * 1e-6), row.kernel->integer ? "int" : "float",
-                 fmt::format("{:.1f}", rate(row)), fmt::format("{:.0f} %", 100 * share_of_peak(row)), bytes_text(row.kernel->code_bytes)});
+      table.add({row.name, row.target, seconds_text(row.seconds), share,
+                 fmt::format("{:.2f}", static_cast<double>(row.kernel->operations) * 1e-6),
+                 row.kernel->integer ? "int" : "float", fmt::format("{:.1f}", rate(row)),
+                 fmt::format("{:.0f} %", 100 * share_of_peak(row)), bytes_text(row.kernel->code_bytes)});
     }
     out += table.to_string() + "\n";
-    out += fmt::format("total         {}, {:.2f} Mop on the CPU, {:.1f} GOP/s\n", seconds_text(total), operations * 1e-6, total > 0 ? operations / total * 1e-9 : 0);
+    out += fmt::format("total         {}, {:.2f} Mop on the CPU, {:.1f} GOP/s\n", seconds_text(total),
+                       operations * 1e-6, total > 0 ? operations / total * 1e-9 : 0);
     simulator::Counters counters;
     bool accelerated = false;
     for (const Row& row : rows)
@@ -142,14 +157,26 @@ class Profile : public Command {
     for (const Row& row : rows) {
       Json step{{"name", row.name}, {"target", row.target}, {"seconds", row.seconds}};
       if (row.kernel)
-        step.update({{"operations", row.kernel->operations}, {"integer", row.kernel->integer}, {"gop_per_s", rate(row)}, {"share_of_peak", share_of_peak(row)},
-                     {"code_bytes", row.kernel->code_bytes}, {"kernel", row.kernel->symbol}, {"origins", row.kernel->origins}});
+        step.update({{"operations", row.kernel->operations},
+                     {"integer", row.kernel->integer},
+                     {"gop_per_s", rate(row)},
+                     {"share_of_peak", share_of_peak(row)},
+                     {"code_bytes", row.kernel->code_bytes},
+                     {"kernel", row.kernel->symbol},
+                     {"origins", row.kernel->origins}});
       for (const TimedProgram& program : timed_)
         if (program.name == row.name) step["timing"] = timing_json(program, memory);
       steps.push_back(std::move(step));
     }
-    const auto peak = [](const runtime::Peak& value) { return Json{{"gop_per_s", value.giga_operations}, {"instruction", value.instruction}}; };
-    return {{"kind", "profile"}, {"file", model_.model}, {"repeat", repeat}, {"threads", threads_used_}, {"peak_of_one_core", {{"float32", peak(peaks_.float32)}, {"int8", peak(peaks_.int8)}}}, {"steps", steps}};
+    const auto peak = [](const runtime::Peak& value) {
+      return Json{{"gop_per_s", value.giga_operations}, {"instruction", value.instruction}};
+    };
+    return {{"kind", "profile"},
+            {"file", model_.model},
+            {"repeat", repeat},
+            {"threads", threads_used_},
+            {"peak_of_one_core", {{"float32", peak(peaks_.float32)}, {"int8", peak(peaks_.int8)}}},
+            {"steps", steps}};
   }
 
   ModelArguments model_;

@@ -17,10 +17,12 @@ namespace {
 class Rtl : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("ACTION", action_, "build: make the Verilated model of a configuration; find: tell where it lies");
+    options.positional("ACTION", action_,
+                       "build: make the Verilated model of a configuration; find: tell where it lies");
     options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
     options.flag("--waves", waves_, "a model that can write waveforms, for --waves; slower");
-    options.flag("--synthesis-dot", synthesis_, "with the dot product as it is synthesised, instead of the one that simulates fast");
+    options.flag("--synthesis-dot", synthesis_,
+                 "with the dot product as it is synthesised, instead of the one that simulates fast");
     options.flag("--fast-build", fast_, "a model that is ready sooner and runs slower");
     options.value("--design", "DIR", design_, "the folder with rtl/, sva/ and tb/ (default: that of this kit)");
     options.value("--into", "DIR", into_, "where the model goes (default: the cache, where --engine rtl finds it)");
@@ -35,7 +37,8 @@ class Rtl : public Command {
       return Exit::success;
     }
     if (action_ != "build")
-      return Diagnostic{"bad usage of `dovetail rtl`", action_, "the actions are build and find", "see `dovetail rtl --help`"};
+      return Diagnostic{"bad usage of `dovetail rtl`", action_, "the actions are build and find",
+                        "see `dovetail rtl --help`"};
     simulator::RtlBuild build{.waves = waves_, .simulation_body = !synthesis_, .optimise = !fast_};
     if (design_) build.rtl = *design_;
     if (into_) build.into = *into_;

@@ -30,7 +30,8 @@ class Run : public Command {
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
     options.value("--output-dir", "DIR", output_dir_, "write every output as DIR/NAME.npy");
     clock_.declare(options);
-    options.value("--report", "R.json", report_, "write the report as JSON; of an engine with a clock also what other hardware would take");
+    options.value("--report", "R.json", report_,
+                  "write the report as JSON; of an engine with a clock also what other hardware would take");
     options.flag("--check", check_, "compare every tensor with the reference and name the first that differs");
     options.footer(
         "Names are matched, and output files named, after replacing every character outside A-Za-z0-9_.- by _.\n"
@@ -61,7 +62,9 @@ class Run : public Command {
       loaded = model->compiled.bundle;
     }
     if (check_ && !loaded.other_shapes.empty())
-      return Diagnostic{"bad usage of `dovetail run`", model_.model, "--check compares a program with its own graph, and --shape asks for several programs", "give one shape at a time"};
+      return Diagnostic{"bad usage of `dovetail run`", model_.model,
+                        "--check compares a program with its own graph, and --shape asks for several programs",
+                        "give one shape at a time"};
     DOVETAIL_ASSIGN(const RunInputs inputs, gather_inputs(loaded, inputs_, seed));
     DOVETAIL_ASSIGN(auto executor, runtime::Executor::make(std::move(loaded), make_simulator, executor_options));
     runtime::RunOptions options;
@@ -70,10 +73,11 @@ class Run : public Command {
     if (!result.ok()) return fail(Exit::failed, result.errors());
     if (check_) add_logical_tensors(executor.bundle(), model->compiled.integer, *result);
 
-    RunFacts facts{model_.model, engine_, &executor.program(),  model ? &*model : nullptr,
+    RunFacts facts{model_.model, engine_, &executor.program(), model ? &*model : nullptr,
                    &*result,     {},      inputs.announcements};
     facts.memory = engine_options.memory;
-    DOVETAIL_ASSIGN(facts.timed, timed_programs(executor.bundle(), *result, engine_options, report_.has_value() || clock_.html.has_value()));
+    DOVETAIL_ASSIGN(facts.timed, timed_programs(executor.bundle(), *result, engine_options,
+                                                report_.has_value() || clock_.html.has_value()));
     DOVETAIL_TRY(write_traces(clock_, model_.model, facts.timed, engine_options.memory));
     if (check_) {
       const double tolerance = std::max(executor.bundle().cpu ? kKernelTolerance : 0, model->compiled.tolerance);

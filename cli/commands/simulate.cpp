@@ -30,7 +30,8 @@ class Simulate : public Command {
                    "DRAM state (default: one launch of all)");
     options.value("--dram-out", "OUT.bin", dram_out_, "the memory image after the run, as long as IN.bin",
                   Need::required);
-    options.value("--engine", "ENGINE", engine_, "functional, cycle, systemc or rtl (`dovetail doctor` lists them)", Need::required);
+    options.value("--engine", "ENGINE", engine_, "functional, cycle, systemc or rtl (`dovetail doctor` lists them)",
+                  Need::required);
     clock_.declare(options);
     options.value("--report", "R.json", report_, "write counters, and the cycles of an engine with a clock, as JSON");
     options.footer(
@@ -58,7 +59,8 @@ class Simulate : public Command {
     std::vector<simulator::Counters> counters;
     const bool ask_what_if = report_ || clock_.html;
     const simulator::Dram before = ask_what_if ? dram : simulator::Dram{};
-    TimedProgram timed{.name = program_, .config = config, .program = program, .launches = launches, .traces = {}, .counters = {}};
+    TimedProgram timed{
+        .name = program_, .config = config, .program = program, .launches = launches, .traces = {}, .counters = {}};
     for (const isa::Launch& launch : launches) {
       const auto outcome =
           simulator->launch(std::span(program).subspan(launch.begin, launch.count), dram, launch.begin);
@@ -86,7 +88,8 @@ class Simulate : public Command {
     if (program_base_ && !has_clock)
       fmt::print("note          engine {} does not fetch: --program-base was checked, and has no other effect\n",
                  engine_);
-    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report(timed, counters, engine_options.memory, seconds))));
+    if (report_)
+      DOVETAIL_TRY(write_text_file(*report_, json_text(report(timed, counters, engine_options.memory, seconds))));
     return Exit::success;
   }
 
@@ -115,11 +118,12 @@ class Simulate : public Command {
     return {};
   }
 
-  Json report(const TimedProgram& timed, const std::vector<simulator::Counters>& counters, const simulator::MemorySpec& memory,
-              double seconds) const {
+  Json report(const TimedProgram& timed, const std::vector<simulator::Counters>& counters,
+              const simulator::MemorySpec& memory, double seconds) const {
     Json list = Json::array();
     for (std::size_t i = 0; i < timed.launches.size(); ++i)
-      list.push_back({{"begin", timed.launches[i].begin}, {"count", timed.launches[i].count}, {"counters", to_json(counters[i])}});
+      list.push_back(
+          {{"begin", timed.launches[i].begin}, {"count", timed.launches[i].count}, {"counters", to_json(counters[i])}});
     Json json{{"kind", "simulate"}, {"program", program_},
               {"engine", engine_},  {"hardware", isa::config_to_json(timed.config)},
               {"launches", list},   {"counters", to_json(timed.counters)},

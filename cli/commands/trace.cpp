@@ -29,21 +29,30 @@ class Trace : public Command {
     options.positional("T.json|diff", first_, "a trace written with --trace, or the word diff");
     options.positional("A.json", second_, "with diff: the trace that is taken for right", Need::optional);
     options.positional("B.json", third_, "with diff: the other one", Need::optional);
-    options.value("--around", "N", around_, "with diff: instructions of each unit to show before and behind (default 3)");
+    options.value("--around", "N", around_,
+                  "with diff: instructions of each unit to show before and behind (default 3)");
     options.value("--html", "PAGE.html", html_, "of one trace: write it as a page for a browser");
     options.footer(
-        "`trace T.json` sums up what each unit did in its cycles. `trace diff A.json B.json` names the first instruction that differs, with what\n"
-        "happened around it in both; its exit code is 1 if there is one. The file opens in ui.perfetto.dev, a microsecond for a cycle.\n"
+        "`trace T.json` sums up what each unit did in its cycles. `trace diff A.json B.json` names the first "
+        "instruction that differs, with what\n"
+        "happened around it in both; its exit code is 1 if there is one. The file opens in ui.perfetto.dev, a "
+        "microsecond for a cycle.\n"
         "Example: dovetail trace diff expected.json t.json");
   }
 
   Result<Exit> run() override {
     if (first_ == "diff") {
-      if (second_.empty() || third_.empty()) return Diagnostic{"bad usage of `dovetail trace diff`", "", "it compares two traces", "write dovetail trace diff A.json B.json"};
-      if (html_) return Diagnostic{"bad usage of `dovetail trace diff`", "--html", "a page shows one trace", "write dovetail trace T.json --html PAGE.html"};
+      if (second_.empty() || third_.empty())
+        return Diagnostic{"bad usage of `dovetail trace diff`", "", "it compares two traces",
+                          "write dovetail trace diff A.json B.json"};
+      if (html_)
+        return Diagnostic{"bad usage of `dovetail trace diff`", "--html", "a page shows one trace",
+                          "write dovetail trace T.json --html PAGE.html"};
       return diff();
     }
-    if (!second_.empty()) return Diagnostic{"bad usage of `dovetail trace`", second_, "a summary is of one trace", "write dovetail trace diff A.json B.json to compare two"};
+    if (!second_.empty())
+      return Diagnostic{"bad usage of `dovetail trace`", second_, "a summary is of one trace",
+                        "write dovetail trace diff A.json B.json to compare two"};
     return sum_up();
   }
 
@@ -67,19 +76,25 @@ class Trace : public Command {
       for (std::size_t u = 0; u < waits.size(); ++u) waits[u] += launch.waits->units[u];
       fetch += launch.waits->fetch;
     }
-    fmt::print("trace         {}: {} launch{}, {} instructions, {} cycles\n\n{}", first_, trace.launches.size(), trace.launches.size() == 1 ? "" : "es",
-               with_separators(instructions), with_separators(cycles), unit_table(classes, cycles));
+    fmt::print("trace         {}: {} launch{}, {} instructions, {} cycles\n\n{}", first_, trace.launches.size(),
+               trace.launches.size() == 1 ? "" : "es", with_separators(instructions), with_separators(cycles),
+               unit_table(classes, cycles));
     if (knows_waits) fmt::print("\n{}", wait_table(waits, fetch, cycles));
     if (const std::string layers = layer_table(trace); !layers.empty()) fmt::print("\n{}", layers);
     return Exit::success;
   }
 
   Result<void> write_page(const Json& json, const simulator::Trace& trace) const {
-    const auto text = [&](const char* key) { return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string(); };
+    const auto text = [&](const char* key) {
+      return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
+    };
     if (!json.contains("programs"))
-      return Diagnostic{"cannot make a page of the trace", first_, "it does not hold the programs it is of", "write it anew with --trace"};
+      return Diagnostic{"cannot make a page of the trace", first_, "it does not hold the programs it is of",
+                        "write it anew with --trace"};
     DOVETAIL_ASSIGN(const auto programs, simulator::traced_programs_from_json(json["programs"], trace, first_));
-    if (programs.empty()) return Diagnostic{"cannot make a page of the trace", first_, "it has no launches", "trace a program that runs on the accelerator"};
+    if (programs.empty())
+      return Diagnostic{"cannot make a page of the trace", first_, "it has no launches",
+                        "trace a program that runs on the accelerator"};
     DOVETAIL_ASSIGN(const simulator::MemorySpec memory, simulator::parse_memory(text("memory")));
     return write_text_file(*html_, simulator::page_text(text("title"), trace, programs, memory));
   }
@@ -92,7 +107,8 @@ class Trace : public Command {
     if (!difference) {
       std::size_t events = 0;
       for (const simulator::LaunchTrace& launch : a.launches) events += launch.events.size();
-      fmt::print("equal         {} instructions in {} launch{}, to the cycle\n", with_separators(events), a.launches.size(), a.launches.size() == 1 ? "" : "es");
+      fmt::print("equal         {} instructions in {} launch{}, to the cycle\n", with_separators(events),
+                 a.launches.size(), a.launches.size() == 1 ? "" : "es");
       return Exit::success;
     }
     if (!difference->event) {
@@ -102,7 +118,8 @@ class Trace : public Command {
     const auto& event = a.launches[difference->launch].events[*difference->event];
     fmt::print("different     launch {}, instruction {}{}: {}\n\n", difference->launch, event.instruction,
                a.sources[event.source].empty() ? "" : fmt::format(" of {}", a.sources[event.source]), difference->what);
-    fmt::print("in {}\n{}\nin {}\n{}", second_, simulator::neighbourhood(a, *difference, static_cast<std::size_t>(around)), third_,
+    fmt::print("in {}\n{}\nin {}\n{}", second_,
+               simulator::neighbourhood(a, *difference, static_cast<std::size_t>(around)), third_,
                simulator::neighbourhood(b, *difference, static_cast<std::size_t>(around)));
     return Exit::failed;
   }

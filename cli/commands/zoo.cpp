@@ -49,15 +49,18 @@ class Zoo : public Command {
     options.value("--batch", "N", batch_, "(default 1)");
     options.value("--image", "N", image_, "rows and columns of the image");
     options.value("--sequence", "N", sequence_, "positions of a transformer's input");
-    options.flag("--int8", int8_, "quantise it: QDQ form, int8 weights per channel, ranges calibrated on seeded samples");
+    options.flag("--int8", int8_,
+                 "quantise it: QDQ form, int8 weights per channel, ranges calibrated on seeded samples");
     options.value("--calibration", "METHOD", method_, "of --int8: min-max (default), percentile, entropy or mse");
     options.value("--samples", "N", samples_, "of --int8 (default 8)");
-    options.value("--report", "R.json", report_, "of --int8: scale, saturation and signal-to-noise ratio of every tensor");
+    options.value("--report", "R.json", report_,
+                  "of --int8: scale, saturation and signal-to-noise ratio of every tensor");
     options.flag("--json", json_, "print JSON");
-    options.footer(fmt::format(
-        "{}\nFloat32 unless --int8 is given; the weights are pseudo-random, the same on every platform, and scaled as He et al. have it. Counts "
-        "are for batch 1 and the sizes shown.\nExample: dovetail zoo resnet18 --int8 -o resnet18.onnx",
-        table().to_string(0)));
+    options.footer(
+        fmt::format("{}\nFloat32 unless --int8 is given; the weights are pseudo-random, the same on every platform, "
+                    "and scaled as He et al. have it. Counts "
+                    "are for batch 1 and the sizes shown.\nExample: dovetail zoo resnet18 --int8 -o resnet18.onnx",
+                    table().to_string(0)));
   }
 
   Result<Exit> run() override {
@@ -99,21 +102,26 @@ class Zoo : public Command {
                                   {"macs", model.macs},
                                   {"int8", quantised ? quantised->to_json() : Json()}}));
     else
-      fmt::print("model         {}: {}, {} nodes, {} parameters, {} MACs, seed {}\n", *output_, bytes_text(bytes.size()),
-                 model.graph.live_nodes().size(), with_separators(static_cast<std::uint64_t>(model.parameters)),
+      fmt::print("model         {}: {}, {} nodes, {} parameters, {} MACs, seed {}\n", *output_,
+                 bytes_text(bytes.size()), model.graph.live_nodes().size(),
+                 with_separators(static_cast<std::uint64_t>(model.parameters)),
                  with_separators(static_cast<std::uint64_t>(model.macs)), choices.seed);
     if (!quantised) return Exit::success;
     if (!json_) fmt::print("{}", summary(*quantised));
     Diagnostics problems;
     for (const std::string& finding : quantize::degenerate(*quantised))
-      problems.push_back({"the calibration is bad", *output_, finding, "try --calibration min-max, more --samples or another --seed"});
+      problems.push_back(
+          {"the calibration is bad", *output_, finding, "try --calibration min-max, more --samples or another --seed"});
     return problems.empty() ? Exit::success : fail(Exit::failed, problems);
   }
 
  private:
   Result<void> check_int8_options() const {
-    for (const auto& [option, given] : {std::pair{"--calibration", method_.has_value()}, std::pair{"--samples", samples_.has_value()}, std::pair{"--report", report_.has_value()}})
-      if (given && !int8_) return Diagnostic{"bad usage of `dovetail zoo`", option, "it concerns quantised models", "add --int8"};
+    for (const auto& [option, given] :
+         {std::pair{"--calibration", method_.has_value()}, std::pair{"--samples", samples_.has_value()},
+          std::pair{"--report", report_.has_value()}})
+      if (given && !int8_)
+        return Diagnostic{"bad usage of `dovetail zoo`", option, "it concerns quantised models", "add --int8"};
     return {};
   }
 
@@ -128,7 +136,8 @@ class Zoo : public Command {
       DOVETAIL_ASSIGN(samples, parse_count("--samples", *samples_));
     }
     if (samples < 1 || samples > kMostSamples)
-      return Diagnostic{"bad value of --samples", std::to_string(samples), fmt::format("it must lie in 1 to {}", kMostSamples), "8 will do"};
+      return Diagnostic{"bad value of --samples", std::to_string(samples),
+                        fmt::format("it must lie in 1 to {}", kMostSamples), "8 will do"};
     std::vector<quantize::Values> inputs;
     for (int sample = 0; sample < samples; ++sample) inputs.push_back(zoo::sample_inputs(graph, seed, sample));
     return quantize::quantize(graph, inputs, options, compiled_forward());
@@ -140,16 +149,17 @@ class Zoo : public Command {
     for (const quantize::TensorReport& tensor : quantised.tensors) tensors.push_back(&tensor);
     std::ranges::stable_sort(tensors, {}, &quantize::TensorReport::signal_to_noise_db);
     constexpr std::size_t kShown = 5;
-    std::string text = fmt::format("int8          {} tensors on {} samples; {} of {} choose as in float; {} nodes stay float\n", tensors.size(), quantised.samples,
-                                   quantised.same_choice, quantised.samples, quantised.float_nodes.size());
+    std::string text = fmt::format(
+        "int8          {} tensors on {} samples; {} of {} choose as in float; {} nodes stay float\n", tensors.size(),
+        quantised.samples, quantised.same_choice, quantised.samples, quantised.float_nodes.size());
     for (std::size_t i = 0; i < std::min(kShown, tensors.size()); ++i)
-      text += fmt::format("{}{:.1f} dB  {}\n", i == 0 ? "worst tensors " : "              ", tensors[i]->signal_to_noise_db, tensors[i]->value);
+      text += fmt::format("{}{:.1f} dB  {}\n", i == 0 ? "worst tensors " : "              ",
+                          tensors[i]->signal_to_noise_db, tensors[i]->value);
     return text;
   }
 
   Result<Exit> list() const {
-    if (output_)
-      return Diagnostic{"bad usage of `dovetail zoo`", "list", "-o is given, but no model", "name a model"};
+    if (output_) return Diagnostic{"bad usage of `dovetail zoo`", "list", "-o is given, but no model", "name a model"};
     if (!json_) {
       fmt::print("{}", table().to_string(0));
       return Exit::success;

@@ -21,7 +21,8 @@ namespace {
 
 Layout parsed(const std::string& layout, const Shape& shape, const std::string& name) {
   auto result = parse_layout(layout, shape);
-  DOVETAIL_CHECK(result.ok(), "the layout of " + name + " is one of its shape: " + (result.ok() ? "" : to_string(result.errors())));
+  DOVETAIL_CHECK(result.ok(),
+                 "the layout of " + name + " is one of its shape: " + (result.ok() ? "" : to_string(result.errors())));
   return *std::move(result);
 }
 
@@ -32,7 +33,9 @@ std::vector<std::array<std::int64_t, 3>> order_of(const Layout& layout) {
     if (part.extent > 1) order.push_back({part.dimension, part.divisor, part.extent});
   return order;
 }
-bool same_bytes(const Layout& a, const Layout& b) { return a.view == b.view && a.framed() == a.view && b.framed() == b.view && order_of(a) == order_of(b); }
+bool same_bytes(const Layout& a, const Layout& b) {
+  return a.view == b.view && a.framed() == a.view && b.framed() == b.view && order_of(a) == order_of(b);
+}
 
 }  // namespace
 
@@ -43,14 +46,17 @@ std::uint64_t DeviceSpace::allocate(std::uint64_t bytes) {
   return address;
 }
 
-BundleBuilder::BundleBuilder(const graph::Graph& graph, const std::optional<cpu::Cpu>& processor, const ChosenLayouts& layouts) : graph_(graph), chosen_(layouts) {
+BundleBuilder::BundleBuilder(const graph::Graph& graph, const std::optional<cpu::Cpu>& processor,
+                             const ChosenLayouts& layouts)
+    : graph_(graph), chosen_(layouts) {
   if (processor) library_.emplace(*processor);
   bundle_.name = graph_.name;
   for (const ValueId input : graph_.inputs) bundle_.inputs.push_back(add_value(input, chosen_.write(input)));
 }
 
 DeviceSpace& BundleBuilder::device(const isa::HardwareConfig& config) {
-  const auto known = std::find_if(devices_.begin(), devices_.end(), [&](const auto& device) { return device.first == config; });
+  const auto known =
+      std::find_if(devices_.begin(), devices_.end(), [&](const auto& device) { return device.first == config; });
   if (known != devices_.end()) return known->second;
   DeviceSpace space;
   space.number = static_cast<std::int32_t>(devices_.size());
@@ -69,17 +75,21 @@ TensorIndex BundleBuilder::add_constant(std::string name, const NdArray& value, 
   return add_tensor(std::move(name), value.dtype(), shape, std::move(packed));
 }
 
-bool BundleBuilder::is_input(ValueId id) const { return std::find(graph_.inputs.begin(), graph_.inputs.end(), id) != graph_.inputs.end(); }
+bool BundleBuilder::is_input(ValueId id) const {
+  return std::find(graph_.inputs.begin(), graph_.inputs.end(), id) != graph_.inputs.end();
+}
 
 // A tensor that holds the value in that layout, once it is computed.
 TensorIndex BundleBuilder::add_value(ValueId id, const std::string& layout) {
   const graph::Value& value = graph_.value(id);
   layouts_.emplace(id, layout);
   // A free input has no other layout and keeps its name, however it lies.
-  const bool own_name = layout.empty() ? chosen_.write(id).empty() || !is_input(id) : is_input(id) && chosen_.write(id) == layout;
+  const bool own_name =
+      layout.empty() ? chosen_.write(id).empty() || !is_input(id) : is_input(id) && chosen_.write(id) == layout;
   const std::string name = own_name ? value.name : fmt::format("{}@{}", value.name, layout.empty() ? "plain" : layout);
   if (layout.empty()) return tensors_[{id, layout}] = add_tensor(name, value.type.dtype, value.type.shape);
-  const TensorIndex index = add_tensor(name, value.type.dtype, parsed(layout, value.type.shape, value.name).physical_shape());
+  const TensorIndex index =
+      add_tensor(name, value.type.dtype, parsed(layout, value.type.shape, value.name).physical_shape());
   bundle_.tensors.back().layout = layout;
   bundle_.tensors.back().logical = value.name;
   return tensors_[{id, layout}] = index;
@@ -109,8 +119,9 @@ TensorIndex BundleBuilder::in_layout(ValueId id, const std::string& layout) {
   return target;
 }
 
-void BundleBuilder::add_program(const std::string& name, std::vector<std::string> origins, loops::Program program, std::vector<TensorIndex> arguments,
-                                std::vector<TensorIndex> results, const loops::Program* operation_source) {
+void BundleBuilder::add_program(const std::string& name, std::vector<std::string> origins, loops::Program program,
+                                std::vector<TensorIndex> arguments, std::vector<TensorIndex> results,
+                                const loops::Program* operation_source) {
   if (!library_ || !cpu::supported(program).ok()) {
     add_step(bundle::HostStep{name, std::move(origins), std::move(program), std::move(arguments), std::move(results)});
     return;

@@ -1,5 +1,5 @@
-// A bundle under construction: what code generators append their steps to. It knows in which layouts each value exists already, and makes the others by
-// packing constants or by relayout steps on the host.
+// A bundle under construction: what code generators append their steps to. It knows in which layouts each value exists
+// already, and makes the others by packing constants or by relayout steps on the host.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 #include "base/result.h"
 #include "bundle/bundle.h"
-#include "compiler/graph/graph.h"
 #include "compiler/assemble/plan_memory.h"
+#include "compiler/graph/graph.h"
 #include "compiler/target/cpu/library.h"
 #include "isa/config.h"
 #include "loops/ir.h"
@@ -36,12 +36,12 @@ struct Assembled {
 
 // The memory that all accelerator steps of one device share, as far as it is given out.
 struct DeviceSpace {
-  static constexpr std::uint64_t kBase = 0x1000;                            // page 0 stays unused, so that a null address is never right
-  std::int32_t number = 0;                                                  // bundle::AccelStep::memory
+  static constexpr std::uint64_t kBase = 0x1000;  // page 0 stays unused, so that a null address is never right
+  std::int32_t number = 0;                        // bundle::AccelStep::memory
   std::uint64_t next = kBase;
   std::map<std::pair<graph::ValueId, std::string>, std::uint64_t> tensors;  // address of a value in a layout
 
-  std::uint64_t allocate(std::uint64_t bytes);                              // to whole pages: an element of any memory has at most 4096 bytes
+  std::uint64_t allocate(std::uint64_t bytes);  // to whole pages: an element of any memory has at most 4096 bytes
 };
 
 struct ChosenLayouts;  // compiler/target/target.h
@@ -49,21 +49,23 @@ struct ChosenLayouts;  // compiler/target/target.h
 // Layouts: compiler/layout/layout.h.
 class BundleBuilder {
  public:
-  // `processor`: for which host programs become machine code; without one they are interpreted. Both references outlive the builder.
+  // `processor`: for which host programs become machine code; without one they are interpreted. Both references outlive
+  // the builder.
   BundleBuilder(const graph::Graph& graph, const std::optional<cpu::Cpu>& processor, const ChosenLayouts& layouts);
 
   const graph::Graph& graph() const { return graph_; }
 
   // ---- Tensors
-  // The value in that layout: where it does not exist yet, packed if it is a constant, seen as another if the bytes are the same, else copied by a
-  // step. Precondition: a step computes it already, or it is an input or a constant.
+  // The value in that layout: where it does not exist yet, packed if it is a constant, seen as another if the bytes are
+  // the same, else copied by a step. Precondition: a step computes it already, or it is an input or a constant.
   bundle::TensorIndex in_layout(graph::ValueId value, const std::string& layout);
   // A tensor for a value that a step is about to compute in that layout.
   bundle::TensorIndex result(graph::ValueId value, const std::string& layout);
   // The value is `root`'s bytes in another shape: no step computes it. Both lie as the model has them.
   void add_view(graph::ValueId value, graph::ValueId root);
   // A tensor that is no value of the graph.
-  bundle::TensorIndex add_tensor(std::string name, DType dtype, Shape shape, std::optional<NdArray> constant = std::nullopt);
+  bundle::TensorIndex add_tensor(std::string name, DType dtype, Shape shape,
+                                 std::optional<NdArray> constant = std::nullopt);
   bundle::TensorIndex add_constant(std::string name, const NdArray& value, const std::string& layout);
 
   // ---- Memory of accelerators
@@ -71,10 +73,11 @@ class BundleBuilder {
 
   // ---- Steps
   void add_step(bundle::Step step) { bundle_.steps.push_back(std::move(step)); }
-  // A loop program on the host: a kernel where there is a processor whose back end can make one, else interpreted. `operation_source`: the program whose
-  // arithmetic is counted, where `program` is a scheduled form of it.
-  void add_program(const std::string& name, std::vector<std::string> origins, loops::Program program, std::vector<bundle::TensorIndex> arguments,
-                   std::vector<bundle::TensorIndex> results, const loops::Program* operation_source = nullptr);
+  // A loop program on the host: a kernel where there is a processor whose back end can make one, else interpreted.
+  // `operation_source`: the program whose arithmetic is counted, where `program` is a scheduled form of it.
+  void add_program(const std::string& name, std::vector<std::string> origins, loops::Program program,
+                   std::vector<bundle::TensorIndex> arguments, std::vector<bundle::TensorIndex> results,
+                   const loops::Program* operation_source = nullptr);
   void add_group(GroupReport report) { groups_.push_back(std::move(report)); }
   // Imported nodes that these stand for.
   std::vector<std::string> origins(const std::vector<graph::NodeId>& nodes) const;

@@ -29,7 +29,9 @@ std::uint64_t best_fit(std::uint64_t bytes, const std::vector<const MemoryItem*>
 std::uint64_t most_at_once(const std::vector<MemoryItem>& items, std::size_t steps) {
   std::vector<std::uint64_t> live(steps + 1, 0);
   for (const MemoryItem& item : items)
-    for (std::ptrdiff_t step = item.range.first; step <= std::min(item.range.last, static_cast<std::ptrdiff_t>(steps)); ++step) live[static_cast<std::size_t>(step)] += item.bytes;
+    for (std::ptrdiff_t step = item.range.first; step <= std::min(item.range.last, static_cast<std::ptrdiff_t>(steps));
+         ++step)
+      live[static_cast<std::size_t>(step)] += item.bytes;
   return *std::max_element(live.begin(), live.end());
 }
 
@@ -39,14 +41,18 @@ std::uint64_t place_items(std::vector<MemoryItem>& items, std::uint64_t alignmen
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), 0);
   // Equal sizes in order of birth: a chain of equal layers alternates between two places.
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return items[a].bytes != items[b].bytes ? items[a].bytes > items[b].bytes : items[a].range.first < items[b].range.first; });
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return items[a].bytes != items[b].bytes ? items[a].bytes > items[b].bytes
+                                            : items[a].range.first < items[b].range.first;
+  });
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < order.size(); ++i) {
     MemoryItem& item = items[order[i]];
     std::vector<const MemoryItem*> placed;
     for (std::size_t other = 0; other < i; ++other)
       if (together(items[order[other]].range, item.range)) placed.push_back(&items[order[other]]);
-    std::sort(placed.begin(), placed.end(), [](const MemoryItem* a, const MemoryItem* b) { return a->offset < b->offset; });
+    std::sort(placed.begin(), placed.end(),
+              [](const MemoryItem* a, const MemoryItem* b) { return a->offset < b->offset; });
     item.offset = best_fit(item.bytes, placed, alignment);
     bytes = std::max(bytes, item.offset + item.bytes);
   }
@@ -69,7 +75,8 @@ MemoryPlan plan_memory(bundle::Bundle& bundle) {
     if (!computed[t] || bound[t]) continue;
     tensors.push_back(t);
     const std::uint64_t bytes = bundle::size_bytes(bundle.tensors[t]);
-    items.push_back({(bytes + bundle::kTensorAlignment - 1) / bundle::kTensorAlignment * bundle::kTensorAlignment, ranges[t]});
+    items.push_back(
+        {(bytes + bundle::kTensorAlignment - 1) / bundle::kTensorAlignment * bundle::kTensorAlignment, ranges[t]});
     plan.sum_bytes += items.back().bytes;
   }
   plan.bytes = bundle.memory_bytes = place_items(items, bundle::kTensorAlignment);

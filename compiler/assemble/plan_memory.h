@@ -1,4 +1,5 @@
-// Where tensors lie: one memory for all that steps compute, in which tensors that do not live at the same time share bytes.
+// Where tensors lie: one memory for all that steps compute, in which tensors that do not live at the same time share
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,10 @@ struct MemoryItem {
   bundle::LiveRange range;
   std::uint64_t offset = 0;
 };
-// Sets the offsets, multiples of `alignment` (a power of two), so that no two items that live together overlap; returns the bytes that all take.
-// Deterministic: items by falling size, each into the tightest gap between those placed before that live at the same time (greedy by size, as in
-// Pisarchyk and Lee, «Efficient Memory Management for Deep Neural Net Inference», 2020, with best fit).
+// Sets the offsets, multiples of `alignment` (a power of two), so that no two items that live together overlap; returns
+// the bytes that all take. Deterministic: items by falling size, each into the tightest gap between those placed before
+// that live at the same time (greedy by size, as in Pisarchyk and Lee, «Efficient Memory Management for Deep Neural Net
+// Inference», 2020, with best fit).
 std::uint64_t place_items(std::vector<MemoryItem>& items, std::uint64_t alignment);
 
 struct MemoryPlan {
@@ -25,7 +27,8 @@ struct MemoryPlan {
   std::uint64_t sum_bytes = 0;    // without sharing
 };
 
-// Sets the offsets of all tensors that steps compute, but those that lie in an accelerator's memory, and the size of the memory.
+// Sets the offsets of all tensors that steps compute, but those that lie in an accelerator's memory, and the size of
+// the memory.
 MemoryPlan plan_memory(bundle::Bundle& bundle);
 
 }  // namespace dovetail

@@ -29,7 +29,9 @@ struct WriteAttribute {
   void operator()(std::int64_t value) const { to.set_type(AttributeKind::int_kind), to.set_i(value); }
   void operator()(double value) const { to.set_type(AttributeKind::float_kind), to.set_f(static_cast<float>(value)); }
   void operator()(const std::string& value) const { to.set_type(AttributeKind::string_kind), to.set_s(value); }
-  void operator()(const NdArray& value) const { to.set_type(AttributeKind::tensor_kind), write_tensor(value, *to.mutable_t()); }
+  void operator()(const NdArray& value) const {
+    to.set_type(AttributeKind::tensor_kind), write_tensor(value, *to.mutable_t());
+  }
   void operator()(const std::vector<std::int64_t>& values) const {
     to.set_type(AttributeKind::ints_kind);
     for (std::int64_t value : values) to.add_ints(value);
@@ -79,10 +81,11 @@ Diagnostics foreign_operators(const graph::Graph& graph, const std::string& wher
   }
   Diagnostics findings;
   for (const auto& [op, use] : foreign)
-    findings.push_back({"cannot export to ONNX", fmt::format("{}, node {}", where, use.first),
-                        fmt::format("ONNX operator set {} has no operator {}, which {} node{} need{}", import::kNewestOpset, op, use.count,
-                                    use.count == 1 ? "" : "s", use.count == 1 ? "s" : ""),
-                        "export the graph as it was imported, before lower_qdq"});
+    findings.push_back(
+        {"cannot export to ONNX", fmt::format("{}, node {}", where, use.first),
+         fmt::format("ONNX operator set {} has no operator {}, which {} node{} need{}", import::kNewestOpset, op,
+                     use.count, use.count == 1 ? "" : "s", use.count == 1 ? "s" : ""),
+         "export the graph as it was imported, before lower_qdq"});
   return findings;
 }
 
@@ -98,8 +101,8 @@ std::set<ValueId> used_constants(const graph::Graph& graph) {
   return used;
 }
 
-// Headers and names of one tensor or node may take this much besides the data: an estimate that errs on the safe side, checked before anything
-// large is copied.
+// Headers and names of one tensor or node may take this much besides the data: an estimate that errs on the safe side,
+// checked before anything large is copied.
 constexpr std::size_t kOverheadBytes = 4096;
 
 }  // namespace
@@ -110,7 +113,8 @@ Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std:
   std::size_t bytes = 0;
   for (ValueId id : constants) bytes += graph.value(id).constant->bytes().size() + kOverheadBytes;
   if (bytes > static_cast<std::size_t>(INT_MAX))
-    return Diagnostic{"cannot export to ONNX", where, fmt::format("{} bytes of constants > {}, the limit of a protobuf file", bytes, INT_MAX),
+    return Diagnostic{"cannot export to ONNX", where,
+                      fmt::format("{} bytes of constants > {}, the limit of a protobuf file", bytes, INT_MAX),
                       "export a smaller model; external data is not written"};
 
   onnx::Model model;
@@ -130,7 +134,9 @@ Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std:
 
   const std::size_t size = model.ByteSizeLong();
   if (size > static_cast<std::size_t>(INT_MAX))
-    return Diagnostic{"cannot export to ONNX", where, fmt::format("{} bytes > {}, the limit of a protobuf file", size, INT_MAX), "export a smaller model"};
+    return Diagnostic{"cannot export to ONNX", where,
+                      fmt::format("{} bytes > {}, the limit of a protobuf file", size, INT_MAX),
+                      "export a smaller model"};
   std::vector<std::byte> file(size);
   DOVETAIL_CHECK(model.SerializeToArray(file.data(), static_cast<int>(size)), "an ONNX model that does not serialise");
   return file;

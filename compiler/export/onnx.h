@@ -1,5 +1,6 @@
-// Graph to ONNX protobuf: the mirror of compiler/import. What it writes has the newest operator set of the importer and holds everything inside the
-// one file; read again, it yields the same graph. (`export` is a word of C++, hence no namespace of that name.)
+// Graph to ONNX protobuf: the mirror of compiler/import. What it writes has the newest operator set of the importer and
+// holds everything inside the one file; read again, it yields the same graph. (`export` is a word of C++, hence no
+// namespace of that name.)
 #pragma once
 
 #include <cstddef>
@@ -14,9 +15,10 @@ namespace dovetail {
 // IR version of the files: that of the release which brought operator set 21 (onnx/docs/Versioning.md).
 inline constexpr std::int64_t kExportedIrVersion = 10;
 
-// Nodes come in execution order, constants that nothing uses are left out, real attributes are rounded to binary32, which is all that the format
-// holds. Refused, all of it at once: operators that ONNX does not have (lower_qdq's, say), and graphs beyond the 2 GiB of a protobuf file.
-// Precondition: the graph verifies and its types are inferred. `where` names the graph in diagnostics.
+// Nodes come in execution order, constants that nothing uses are left out, real attributes are rounded to binary32,
+// which is all that the format holds. Refused, all of it at once: operators that ONNX does not have (lower_qdq's, say),
+// and graphs beyond the 2 GiB of a protobuf file. Precondition: the graph verifies and its types are inferred. `where`
+// names the graph in diagnostics.
 Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std::string& where);
 
 }  // namespace dovetail

@@ -24,7 +24,9 @@ std::vector<std::size_t> run_time_inputs(const graph::Node& node) {
   const std::vector<int>& compile_time = ops::find(node.op)->compile_time_inputs;
   std::vector<std::size_t> positions;
   for (std::size_t i = 0; i < node.inputs.size(); ++i)
-    if (node.inputs[i].valid() && std::find(compile_time.begin(), compile_time.end(), static_cast<int>(i)) == compile_time.end()) positions.push_back(i);
+    if (node.inputs[i].valid() &&
+        std::find(compile_time.begin(), compile_time.end(), static_cast<int>(i)) == compile_time.end())
+      positions.push_back(i);
   return positions;
 }
 
@@ -33,9 +35,9 @@ struct NodeFacts {
   Program program;
   std::vector<std::size_t> positions;  // of the inputs that are parameters
   ops::Category category = ops::Category::opaque;
-  bool plain_end = false;              // the block that writes the result computes each element by itself, without reduction
-  bool costly = false;                 // quotients, exponentials, ...: not to be computed twice
-  int operations = 0;                  // of one element
+  bool plain_end = false;  // the block that writes the result computes each element by itself, without reduction
+  bool costly = false;     // quotients, exponentials, ...: not to be computed twice
+  int operations = 0;      // of one element
 };
 
 const Block* block_that_writes(const Program& program, const BufferNode* buffer) {
@@ -56,9 +58,12 @@ bool is_at(const Expr& index, const Iterator& iterator) {
 
 bool is_plain(const Block& block) {
   const auto* store = std::get_if<Store>(&block.body->node);
-  if (block.init || block.predicate || store == nullptr || store->targets.size() != 1 || store->targets[0].indices.size() != block.iterators.size()) return false;
+  if (block.init || block.predicate || store == nullptr || store->targets.size() != 1 ||
+      store->targets[0].indices.size() != block.iterators.size())
+    return false;
   for (std::size_t d = 0; d < block.iterators.size(); ++d)
-    if (block.iterators[d].kind != IterKind::spatial || !is_at(store->targets[0].indices[d], block.iterators[d])) return false;
+    if (block.iterators[d].kind != IterKind::spatial || !is_at(store->targets[0].indices[d], block.iterators[d]))
+      return false;
   return true;
 }
 
@@ -68,7 +73,8 @@ int count_blocks(const Program& program) {
   return blocks;
 }
 
-// The program is one block that computes each output element from the element of `input` at the same place (and whatever else).
+// The program is one block that computes each output element from the element of `input` at the same place (and
+// whatever else).
 bool elementwise_in(const Program& program, const BufferNode* input) {
   const Block* block = block_that_writes(program, program.parameters.back().buffer.get());
   if (count_blocks(program) != 1 || block == nullptr || !is_plain(*block)) return false;
@@ -106,7 +112,8 @@ class Renamer {
       return make_stmt(std::move(copy));
     }
     if (const auto* condition = std::get_if<If>(&stmt->node))
-      return make_stmt(If{substitute(condition->condition, vars), walk(condition->then_body, vars), walk(condition->else_body, vars)});
+      return make_stmt(If{substitute(condition->condition, vars), walk(condition->then_body, vars),
+                          walk(condition->else_body, vars)});
     if (const auto* block = std::get_if<Block>(&stmt->node)) {
       Block copy = *block;
       copy.name = prefix_ + block->name;
@@ -149,12 +156,16 @@ class Merger {
       for (const std::size_t position : run_time_inputs(node)) values.push_back(node.inputs[position]);
       for (const ValueId output : node.outputs)
         if (output.valid()) values.push_back(output);
-      DOVETAIL_CHECK(values.size() == program.parameters.size(), fmt::format("{}: {} values for {} parameters", node.name, values.size(), program.parameters.size()));
+      DOVETAIL_CHECK(
+          values.size() == program.parameters.size(),
+          fmt::format("{}: {} values for {} parameters", node.name, values.size(), program.parameters.size()));
       const bool last = i + 1 == nodes.size();
       for (std::size_t p = 0; p < values.size(); ++p) {
         const Parameter& parameter = program.parameters[p];
-        buffers[parameter.buffer.get()] = parameter.role == ParameterRole::output ? (last ? result(group, values[p], parameter) : between(group, values[p], parameter, prefix))
-                                                                                  : argument(group, values[p], parameter);
+        buffers[parameter.buffer.get()] =
+            parameter.role == ParameterRole::output
+                ? (last ? result(group, values[p], parameter) : between(group, values[p], parameter, prefix))
+                : argument(group, values[p], parameter);
       }
       for (const Buffer& buffer : program.allocations) {
         const Buffer own = make_buffer(prefix + buffer->name, buffer->dtype, buffer->shape, buffer->scope);
@@ -175,14 +186,16 @@ class Merger {
  private:
   Buffer argument(FusedGroup& group, ValueId value, const Parameter& parameter) {
     if (const auto it = known_.find(value); it != known_.end()) return it->second;
-    const Buffer buffer = make_buffer(fmt::format("in{}", group.arguments.size()), parameter.buffer->dtype, parameter.buffer->shape);
+    const Buffer buffer =
+        make_buffer(fmt::format("in{}", group.arguments.size()), parameter.buffer->dtype, parameter.buffer->shape);
     group.arguments.push_back(value);
     group.constants.push_back(graph_.value(value).constant ? &*graph_.value(value).constant : nullptr);
     arguments_.push_back({buffer, parameter.role});
     return known_[value] = buffer;
   }
   Buffer result(FusedGroup& group, ValueId value, const Parameter& parameter) {
-    const Buffer buffer = make_buffer(fmt::format("out{}", group.results.size()), parameter.buffer->dtype, parameter.buffer->shape);
+    const Buffer buffer =
+        make_buffer(fmt::format("out{}", group.results.size()), parameter.buffer->dtype, parameter.buffer->shape);
     group.results.push_back(value);
     results_.push_back({buffer, ParameterRole::output});
     return buffer;
@@ -201,12 +214,13 @@ class Merger {
 struct Group {
   std::vector<NodeId> nodes;  // in execution order; the last one's result is the group's
   NodeId anchor;
-  bool elementwise = false;   // every node computes each element of its result by itself, from elements of its operands
+  bool elementwise = false;  // every node computes each element of its result by itself, from elements of its operands
   bool alive = true;
 };
 
-constexpr std::int64_t kCheapBroadcast = 16 << 10;  // results that a few operations more each cost less than a kernel of their own
-constexpr int kCheapAgain = 4;                      // operations worth computing again instead of writing and reading a result
+constexpr std::int64_t kCheapBroadcast =
+    16 << 10;                   // results that a few operations more each cost less than a kernel of their own
+constexpr int kCheapAgain = 4;  // operations worth computing again instead of writing and reading a result
 
 class Fuser {
  public:
@@ -217,7 +231,8 @@ class Fuser {
   Result<void> run(bool fuse) {
     for (const NodeId id : nodes_) {
       DOVETAIL_TRY(look_at(id));
-      const bool elementwise = facts_.at(id).category == ops::Category::injective && graph_.node(id).outputs.size() == 1;
+      const bool elementwise =
+          facts_.at(id).category == ops::Category::injective && graph_.node(id).outputs.size() == 1;
       group_of_[id] = groups_.size();
       groups_.push_back({{id}, id, elementwise, true});
     }
@@ -227,9 +242,11 @@ class Fuser {
     // Behind first: an anchor takes its epilogue before others may have it.
     for (const NodeId id : nodes_)
       if (!groups_[group_of_.at(id)].elementwise)
-        while (join_behind(group_of_.at(id))) {}
+        while (join_behind(group_of_.at(id))) {
+        }
     for (const NodeId id : nodes_)
-      while (join_behind(group_of_.at(id))) {}
+      while (join_behind(group_of_.at(id))) {
+      }
     for (const NodeId id : nodes_) join_in_front(group_of_.at(id));
     for (const NodeId id : nodes_) compute_again(group_of_.at(id));
     return {};
@@ -266,9 +283,11 @@ class Fuser {
           const auto* unary = std::get_if<Unary>(&e->node);
           const auto* binary = std::get_if<Binary>(&e->node);
           facts.costly |= unary != nullptr && (unary->op >= UnaryOp::exp || unary->op == UnaryOp::sqrt);
-          facts.costly |= binary != nullptr && (binary->op == BinaryOp::div || binary->op == BinaryOp::mod || binary->op == BinaryOp::pow);
+          facts.costly |= binary != nullptr &&
+                          (binary->op == BinaryOp::div || binary->op == BinaryOp::mod || binary->op == BinaryOp::pow);
           facts.costly |= std::holds_alternative<Call>(e->node);
-          facts.operations += (unary != nullptr || binary != nullptr || std::holds_alternative<Select>(e->node)) && is_floating(e->dtype);
+          facts.operations += (unary != nullptr || binary != nullptr || std::holds_alternative<Select>(e->node)) &&
+                              is_floating(e->dtype);
         });
     });
     facts_.emplace(id, std::move(facts));
@@ -283,10 +302,15 @@ class Fuser {
   bool reads_in_place(NodeId id, ValueId value) const {
     const graph::Node& node = graph_.node(id);
     const NodeFacts& facts = facts_.at(id);
-    if (node.outputs.size() != 1 || facts.category != ops::Category::injective || shape(node.outputs[0]) != shape(value)) return false;
+    if (node.outputs.size() != 1 || facts.category != ops::Category::injective ||
+        shape(node.outputs[0]) != shape(value))
+      return false;
     for (std::size_t p = 0; p < facts.positions.size(); ++p)
-      if (node.inputs[facts.positions[p]] == value && !elementwise_in(facts.program, facts.program.parameters[p].buffer.get())) return false;
-    return std::any_of(facts.positions.begin(), facts.positions.end(), [&](std::size_t p) { return node.inputs[p] == value; });
+      if (node.inputs[facts.positions[p]] == value &&
+          !elementwise_in(facts.program, facts.program.parameters[p].buffer.get()))
+        return false;
+    return std::any_of(facts.positions.begin(), facts.positions.end(),
+                       [&](std::size_t p) { return node.inputs[p] == value; });
   }
   bool moves(NodeId id) const { return graph_.node(id).op == "Transpose" || graph_.node(id).op == "Slice"; }
 
@@ -303,10 +327,12 @@ class Fuser {
     if (!own(reader)) return "it runs elsewhere";
     const NodeFacts& facts = facts_.at(group.nodes.back());
     const graph::Node& next = graph_.node(reader);
-    if (facts.category == ops::Category::opaque && !facts.plain_end) return fmt::format("{} does not end elementwise", last.op);
+    if (facts.category == ops::Category::opaque && !facts.plain_end)
+      return fmt::format("{} does not end elementwise", last.op);
     if (facts_.at(reader).category != ops::Category::injective) return fmt::format("{} is not elementwise", next.op);
     if (next.outputs.size() != 1) return fmt::format("{} has {} results", next.op, next.outputs.size());
-    if (group.elementwise && moves(reader) && element_count(shape(next.outputs[0])) <= element_count(shape(value))) return "";
+    if (group.elementwise && moves(reader) && element_count(shape(next.outputs[0])) <= element_count(shape(value)))
+      return "";
     if (moves(reader)) return fmt::format("{} moves what {} computes", next.op, graph_.node(group.anchor).op);
     if (shape(next.outputs[0]) != shape(value))
       return fmt::format("{} makes {} of {}", next.op, to_string(shape(next.outputs[0])), to_string(shape(value)));
@@ -329,7 +355,8 @@ class Fuser {
   void absorb(std::size_t into, std::size_t from) {
     Group &target = groups_[into], &source = groups_[from];
     target.nodes.insert(target.nodes.end(), source.nodes.begin(), source.nodes.end());
-    std::sort(target.nodes.begin(), target.nodes.end(), [&](NodeId a, NodeId b) { return position_.at(a) < position_.at(b); });
+    std::sort(target.nodes.begin(), target.nodes.end(),
+              [&](NodeId a, NodeId b) { return position_.at(a) < position_.at(b); });
     target.nodes.erase(std::unique(target.nodes.begin(), target.nodes.end()), target.nodes.end());
     target.elementwise &= source.elementwise;
     for (const NodeId node : source.nodes) group_of_[node] = into;
@@ -346,7 +373,9 @@ class Fuser {
   }
   // Each node reads the one before it in place, or moves it; none reads more than its result has.
   bool keeps_places(const Group& group) const {
-    return std::all_of(group.nodes.begin(), group.nodes.end(), [&](NodeId id) { return !moves(id) && graph_.node(id).op != "Concat" && shape(graph_.node(id).outputs[0]) == shape(result(group)); });
+    return std::all_of(group.nodes.begin(), group.nodes.end(), [&](NodeId id) {
+      return !moves(id) && graph_.node(id).op != "Concat" && shape(graph_.node(id).outputs[0]) == shape(result(group));
+    });
   }
 
   // Why an elementwise group cannot go in front of its only reader, in that one's group; empty where it can.
@@ -361,21 +390,28 @@ class Fuser {
     const NodeFacts& facts = facts_.at(reader);
     const Group& target = groups_[group_of_.at(reader)];
     const graph::Node& node = graph_.node(reader);
-    if (reads_in_place(reader, value)) return keeps_places(group) ? "" : "what moves elements is not computed inside another loop";
+    if (reads_in_place(reader, value))
+      return keeps_places(group) ? "" : "what moves elements is not computed inside another loop";
     if (node.op == "Concat") return "Concat would compute every operand for each of its elements";
     if (facts.category == ops::Category::injective && node.outputs.size() == 1) {
       if (shape(node.outputs[0]) == shape(value)) return fmt::format("{} does not read it element by element", node.op);
-      if (node.op == "Reshape" || node.op == "Flatten" || node.op == "Squeeze" || node.op == "Unsqueeze" || moves(reader) || node.op == "Pad") return fmt::format("{} makes {} of {}", node.op, to_string(shape(node.outputs[0])), to_string(shape(value)));
+      if (node.op == "Reshape" || node.op == "Flatten" || node.op == "Squeeze" || node.op == "Unsqueeze" ||
+          moves(reader) || node.op == "Pad")
+        return fmt::format("{} makes {} of {}", node.op, to_string(shape(node.outputs[0])), to_string(shape(value)));
       const std::int64_t times = element_count(shape(node.outputs[0]));
       if (costly(group)) return fmt::format("a costly result is broadcast to {} elements", times);
-      if (times > kCheapBroadcast) return fmt::format("the result is broadcast to {} elements, beyond {}", times, kCheapBroadcast);
+      if (times > kCheapBroadcast)
+        return fmt::format("the result is broadcast to {} elements, beyond {}", times, kCheapBroadcast);
       return keeps_places(group) ? "" : "what moves elements is not computed inside another loop";
     }
-    const bool reduces = facts.category == ops::Category::reduction || node.op == "Softmax" || node.op == "LayerNormalization";
+    const bool reduces =
+        facts.category == ops::Category::reduction || node.op == "Softmax" || node.op == "LayerNormalization";
     if (!reduces) return fmt::format("{} reads each element several times", node.op);
-    if (target.nodes.size() != 1 && target.anchor != reader) return fmt::format("{} is not the first of its kernel", node.op);
+    if (target.nodes.size() != 1 && target.anchor != reader)
+      return fmt::format("{} is not the first of its kernel", node.op);
     if (costly(group)) return fmt::format("{} would compute costly elements again", node.op);
-    if (operations(group) > kCheapAgain) return fmt::format("{} operations are too many to compute again", operations(group));
+    if (operations(group) > kCheapAgain)
+      return fmt::format("{} operations are too many to compute again", operations(group));
     return keeps_places(group) ? "" : "what moves elements is not computed inside another loop";
   }
 
@@ -387,7 +423,8 @@ class Fuser {
 
   // Readers that all read in place compute one or two cheap nodes again.
   std::string against_again(const Group& group) const {
-    if (!group.elementwise || group.nodes.size() > 2 || costly(group) || operations(group) > kCheapAgain) return "it is not cheap enough to be computed again";
+    if (!group.elementwise || group.nodes.size() > 2 || costly(group) || operations(group) > kCheapAgain)
+      return "it is not cheap enough to be computed again";
     const ValueId value = result(group);
     if (graph_.is_output(value)) return "the result is an output of the model";
     std::set<ValueId> read;
@@ -395,14 +432,16 @@ class Fuser {
       for (const std::size_t p : facts_.at(id).positions) {
         const ValueId input = graph_.node(id).inputs[p];
         const NodeId producer = graph_.value(input).producer;
-        const bool inside = producer.valid() && std::find(group.nodes.begin(), group.nodes.end(), producer) != group.nodes.end();
+        const bool inside =
+            producer.valid() && std::find(group.nodes.begin(), group.nodes.end(), producer) != group.nodes.end();
         if (!graph_.is_constant(input) && !inside) read.insert(input);
       }
     if (read.size() != 1 || shape(*read.begin()) != shape(value)) return "it reads more than it makes";
     if (!keeps_places(group)) return "what moves elements is not computed inside another loop";
     for (const NodeId reader : readers_.at(value)) {
       if (!own(reader)) return "it runs elsewhere";
-      if (!reads_in_place(reader, value)) return fmt::format("{} does not read it element by element", graph_.node(reader).op);
+      if (!reads_in_place(reader, value))
+        return fmt::format("{} does not read it element by element", graph_.node(reader).op);
     }
     return "";
   }
@@ -413,7 +452,9 @@ class Fuser {
     std::set<std::size_t> targets;
     for (const NodeId reader : readers_.at(result(group)))
       for (std::size_t i = 0; i < groups_.size(); ++i)
-        if (groups_[i].alive && i != index && std::find(groups_[i].nodes.begin(), groups_[i].nodes.end(), reader) != groups_[i].nodes.end()) targets.insert(i);
+        if (groups_[i].alive && i != index &&
+            std::find(groups_[i].nodes.begin(), groups_[i].nodes.end(), reader) != groups_[i].nodes.end())
+          targets.insert(i);
     if (targets.empty()) return;
     for (const std::size_t target : targets) absorb(target, index);
   }

@@ -1,5 +1,6 @@
-// The graph IR: typed SSA values and nodes with static shapes. The graph knows no operator: a node's type is a name, its meaning is the row of
-// that name in compiler/ops. Import yields ONNX operators; lower_qdq turns quantised ones into the integer operators of docs/quantisation.md.
+// The graph IR: typed SSA values and nodes with static shapes. The graph knows no operator: a node's type is a name,
+// its meaning is the row of that name in compiler/ops. Import yields ONNX operators; lower_qdq turns quantised ones
+// into the integer operators of docs/quantisation.md.
 #pragma once
 
 #include <cstdint>
@@ -35,31 +36,33 @@ struct NodeId {
   auto operator<=>(const NodeId&) const = default;
 };
 
-using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>, std::vector<std::string>, NdArray>;
+using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
+                               std::vector<std::string>, NdArray>;
 using Attributes = std::map<std::string, Attribute>;
 
 struct Value {
-  std::string name;                  // unique in the graph
+  std::string name;  // unique in the graph
   TensorType type;
-  std::optional<NdArray> constant;   // initialisers and folded values
-  NodeId producer;                   // invalid for graph inputs and constants
+  std::optional<NdArray> constant;  // initialisers and folded values
+  NodeId producer;                  // invalid for graph inputs and constants
 };
 
 struct Node {
-  std::string name;                  // unique; the ONNX node's name, or made from its type and first output
-  std::string op;                    // "Conv", "dovetail.qconv", ...
-  std::vector<ValueId> inputs;       // an invalid id is an omitted optional input
+  std::string name;             // unique; the ONNX node's name, or made from its type and first output
+  std::string op;               // "Conv", "dovetail.qconv", ...
+  std::vector<ValueId> inputs;  // an invalid id is an omitted optional input
   std::vector<ValueId> outputs;
   Attributes attributes;
-  std::vector<std::string> origins;  // names of the imported nodes that this one stands for: reports and traces name these
-  bool removed = false;              // kept so that ids stay valid until compact()
+  std::vector<std::string>
+      origins;           // names of the imported nodes that this one stands for: reports and traces name these
+  bool removed = false;  // kept so that ids stay valid until compact()
 };
 
 class Graph {
  public:
   std::string name;
   std::vector<Value> values;
-  std::vector<Node> nodes;           // any order; topological_order() gives execution order
+  std::vector<Node> nodes;  // any order; topological_order() gives execution order
   std::vector<ValueId> inputs, outputs;
 
   const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id.index)]; }
@@ -75,25 +78,28 @@ class Graph {
   ValueId add_constant(std::string_view stem, NdArray array);
   // Creates the node and sets the producer of its outputs.
   NodeId add_node(Node node);
-  void remove_node(NodeId id);                     // its outputs lose their producer
-  void replace_uses(ValueId from, ValueId to);     // in all nodes and graph outputs
+  void remove_node(NodeId id);                  // its outputs lose their producer
+  void replace_uses(ValueId from, ValueId to);  // in all nodes and graph outputs
 
-  std::vector<NodeId> users(ValueId id) const;     // live nodes, each once, in node order
+  std::vector<NodeId> users(ValueId id) const;  // live nodes, each once, in node order
   bool is_output(ValueId id) const;
   std::vector<NodeId> live_nodes() const;
-  std::vector<NodeId> topological_order() const;   // live nodes; stable: node order where free. Precondition: acyclic (verify)
+  std::vector<NodeId> topological_order()
+      const;  // live nodes; stable: node order where free. Precondition: acyclic (verify)
   std::optional<ValueId> find_value(std::string_view name) const;
   std::optional<NodeId> find_node(std::string_view name) const;
-  void compact();                                  // drops removed nodes and unused values; renumbers
+  void compact();  // drops removed nodes and unused values; renumbers
 };
 
-// Acyclic, ids in range, producers consistent, names unique, types of constants right. Operator rules are checked by ops::infer.
+// Acyclic, ids in range, producers consistent, names unique, types of constants right. Operator rules are checked by
+// ops::infer.
 Result<void> verify(const Graph& graph);
 // One line per node: "%y: int8[1,16,8,8] = Conv(%x, %w) {strides=[1,1]}  // conv1". compiler/graph/parse.h reads it.
-enum class Elements { few, all };                  // of large constants
+enum class Elements { few, all };  // of large constants
 std::string to_string(const Graph& graph, Elements wanted = Elements::few);
 
-// Typed access to attributes; the default where absent. InternalError where the attribute has another kind (infer has checked it before).
+// Typed access to attributes; the default where absent. InternalError where the attribute has another kind (infer has
+// checked it before).
 std::int64_t int_attribute(const Node& node, std::string_view name, std::int64_t fallback);
 double float_attribute(const Node& node, std::string_view name, double fallback);
 std::string string_attribute(const Node& node, std::string_view name, std::string_view fallback);

@@ -16,11 +16,14 @@ constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
 // One line's characters from left to right. The first failure of a line is told, and the line given up.
 class Line {
  public:
-  Line(std::string_view text, std::size_t number, std::string_view where, Diagnostics& errors) : text_(text), number_(number), where_(where), errors_(errors) {}
+  Line(std::string_view text, std::size_t number, std::string_view where, Diagnostics& errors)
+      : text_(text), number_(number), where_(where), errors_(errors) {}
 
   bool failed() const { return failed_; }
   bool fail(std::string why, std::string hint = "compiler/graph/parse.h tells the form") {
-    if (!failed_) errors_.push_back({"cannot read the graph", fmt::format("{}:{}:{}", where_, number_, at_ + 1), std::move(why), std::move(hint)});
+    if (!failed_)
+      errors_.push_back({"cannot read the graph", fmt::format("{}:{}:{}", where_, number_, at_ + 1), std::move(why),
+                         std::move(hint)});
     failed_ = true;
     return false;
   }
@@ -44,7 +47,9 @@ class Line {
     if (failed_) return false;
     return accept(token) || fail(fmt::format("expected \"{}\", found {}", token, found()));
   }
-  std::string found() const { return at_ < text_.size() ? fmt::format("\"{}\"", text_.substr(at_, 12)) : "the end of the line"; }
+  std::string found() const {
+    return at_ < text_.size() ? fmt::format("\"{}\"", text_.substr(at_, 12)) : "the end of the line";
+  }
 
   // A name as it stands, or in quotes.
   std::string name() {
@@ -52,7 +57,7 @@ class Line {
     if (failed_) return {};
     if (at_ < text_.size() && text_[at_] == '"') return quoted();
     std::size_t end = at_;
-    while (end < text_.size() && is_plain_name(text_.substr(end, 1) == ":" ? ".": text_.substr(end, 1))) ++end;
+    while (end < text_.size() && is_plain_name(text_.substr(end, 1) == ":" ? "." : text_.substr(end, 1))) ++end;
     while (end > at_ && text_[end - 1] == ':') --end;
     if (end == at_) fail(fmt::format("expected a name, found {}", found()));
     return take(end);
@@ -75,7 +80,9 @@ class Line {
   std::string_view number() {
     skip_blanks();
     std::size_t end = at_;
-    while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) || text_[end] == '.' || text_[end] == '-' || text_[end] == '+')) ++end;
+    while (end < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[end])) || text_[end] == '.' ||
+                                  text_[end] == '-' || text_[end] == '+'))
+      ++end;
     if (end == at_) fail(fmt::format("expected a number, found {}", found()));
     const std::string_view taken = text_.substr(at_, end - at_);
     at_ = end;
@@ -105,13 +112,15 @@ bool is_integer_text(std::string_view text) { return text.find_first_not_of("-01
 std::int64_t integer(Line& line, std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) line.fail(fmt::format("\"{}\" is no integer of 64 bits", text));
+  if (error != std::errc{} || end != text.data() + text.size())
+    line.fail(fmt::format("\"{}\" is no integer of 64 bits", text));
   return value;
 }
 double real(Line& line, std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if ((error != std::errc{} && error != std::errc::result_out_of_range) || end != text.data() + text.size()) line.fail(fmt::format("\"{}\" is no number", text));
+  if ((error != std::errc{} && error != std::errc::result_out_of_range) || end != text.data() + text.size())
+    line.fail(fmt::format("\"{}\" is no number", text));
   return value;
 }
 // A float32 is read as one: rounding twice would be another number now and then.
@@ -119,7 +128,8 @@ void store(Line& line, NdArray& array, std::int64_t at, std::string_view text) {
   if (array.dtype() == DType::float32) {
     float value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if ((error != std::errc{} && error != std::errc::result_out_of_range) || end != text.data() + text.size()) line.fail(fmt::format("\"{}\" is no number", text));
+    if ((error != std::errc{} && error != std::errc::result_out_of_range) || end != text.data() + text.size())
+      line.fail(fmt::format("\"{}\" is no number", text));
     array.data<float>()[static_cast<std::size_t>(at)] = value;
   } else if (is_floating(array.dtype())) {
     array.set_double(at, real(line, text));
@@ -130,7 +140,8 @@ void store(Line& line, NdArray& array, std::int64_t at, std::string_view text) {
 
 class Parser {
  public:
-  Parser(std::string_view text, std::string_view where, const MissingElements& missing) : text_(text), where_(where), missing_(missing) {}
+  Parser(std::string_view text, std::string_view where, const MissingElements& missing)
+      : text_(text), where_(where), missing_(missing) {}
 
   Result<Graph> run() {
     bool headed = false;
@@ -150,11 +161,15 @@ class Parser {
       }
       if (!line.failed() && !line.at_end()) line.fail(fmt::format("{} behind the end", line.found()));
     }
-    if (!headed) errors_.push_back({"cannot read the graph", std::string(where_), "there is no line \"graph NAME(...) -> (...)\"", "compiler/graph/parse.h tells the form"});
+    if (!headed)
+      errors_.push_back({"cannot read the graph", std::string(where_), "there is no line \"graph NAME(...) -> (...)\"",
+                         "compiler/graph/parse.h tells the form"});
     if (!errors_.empty()) return errors_;
     for (const auto& [name, id] : uses_)
       if (!defined_.count(name))
-        errors_.push_back({"cannot read the graph", std::string(where_), fmt::format("%{} is used and nothing defines it", name), "define it by a node, a constant or a graph input"});
+        errors_.push_back({"cannot read the graph", std::string(where_),
+                           fmt::format("%{} is used and nothing defines it", name),
+                           "define it by a node, a constant or a graph input"});
     if (!errors_.empty()) return errors_;
     DOVETAIL_TRY(verify(graph_));
     return std::move(graph_);
@@ -173,7 +188,8 @@ class Parser {
   }
   ValueId define(Line& line, const std::string& name, TensorType type) {
     const ValueId id = use(name);
-    if (!line.failed() && !defined_.emplace(name).second) line.fail(fmt::format("%{} is defined twice", name), "rename one");
+    if (!line.failed() && !defined_.emplace(name).second)
+      line.fail(fmt::format("%{} is defined twice", name), "rename one");
     graph_.value(id).type = std::move(type);
     return id;
   }
@@ -213,11 +229,14 @@ class Parser {
     }
     if (!line.accept("=")) {
       if (!missing_) {
-        line.fail(fmt::format("%{} has no elements", name), "print the graph with all elements, or write = [...], = fill(NUMBER)");
+        line.fail(fmt::format("%{} has no elements", name),
+                  "print the graph with all elements, or write = [...], = fill(NUMBER)");
         return std::nullopt;
       }
       NdArray array = missing_(name, type);
-      if (TensorType{array.dtype(), array.shape()} != type) line.fail(fmt::format("{} was supplied for %{}: {}", to_string(TensorType{array.dtype(), array.shape()}), name, to_string(type)));
+      if (TensorType{array.dtype(), array.shape()} != type)
+        line.fail(fmt::format("{} was supplied for %{}: {}", to_string(TensorType{array.dtype(), array.shape()}), name,
+                              to_string(type)));
       return array;
     }
     NdArray array(type.dtype, type.shape);
@@ -233,7 +252,8 @@ class Parser {
         const std::string_view text = line.failed() ? "0" : line.number();
         if (given < count && !line.failed()) store(line, array, given, text);
       }
-      if (!line.failed() && given != count) line.fail(fmt::format("{} elements given, {} has {}", given, to_string(type), count));
+      if (!line.failed() && given != count)
+        line.fail(fmt::format("{} elements given, {} has {}", given, to_string(type), count));
     } else if (type.shape.empty()) {
       const std::string_view text = line.number();
       if (!line.failed()) store(line, array, 0, text);
@@ -274,7 +294,9 @@ class Parser {
       if (!texts.empty()) return texts;
       return all_integers ? Attribute(std::move(integers)) : Attribute(std::move(reals));
     }
-    const std::string_view text = line.begins_number() ? line.number() : (line.fail(fmt::format("expected a value, found {}", line.found())), "0");
+    const std::string_view text = line.begins_number()
+                                      ? line.number()
+                                      : (line.fail(fmt::format("expected a value, found {}", line.found())), "0");
     return is_integer_text(text) ? Attribute(integer(line, text)) : Attribute(real(line, text));
   }
 
@@ -329,7 +351,8 @@ class Parser {
         const std::string key = line.name();
         line.expect("=");
         Attribute value = attribute(line, key);
-        if (!made.attributes.emplace(key, std::move(value)).second) line.fail(fmt::format("attribute {} stands twice", key));
+        if (!made.attributes.emplace(key, std::move(value)).second)
+          line.fail(fmt::format("attribute {} stands twice", key));
       }
     if (line.accept("//")) {
       made.name = line.name();
@@ -354,6 +377,8 @@ class Parser {
 
 }  // namespace
 
-Result<Graph> parse(std::string_view text, std::string_view where, const MissingElements& missing) { return Parser(text, where, missing).run(); }
+Result<Graph> parse(std::string_view text, std::string_view where, const MissingElements& missing) {
+  return Parser(text, where, missing).run();
+}
 
 }  // namespace dovetail::graph

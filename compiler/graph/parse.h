@@ -1,11 +1,13 @@
-// The text of graphs, read back: parse(to_string(g, Elements::all)) is g but for ids and for constants that nothing uses.
+// The text of graphs, read back: parse(to_string(g, Elements::all)) is g but for ids and for constants that nothing
+// uses.
 //
 //   graph NAME(%x: float32[1, 3]) -> (%y)
 //     constant %w: float32[3] = [1.0, 2.0, 3.0]            or = fill(0.5), or = 4 for a scalar
 //     %y: float32[1, 3] = Mul(%x, %w) {axis=1, mode="a"}  // node_name <- origin, origin
 //
-// An omitted input is `_`. Names of other characters than letters, digits and _./@$+-:; stand in quotes, with \" \\ \n inside. A node without a
-// name gets one from its operator and first output. Nodes may stand in any order; a line that begins with # is a comment.
+// An omitted input is `_`. Names of other characters than letters, digits and _./@$+-:; stand in quotes, with \" \\ \n
+// inside. A node without a name gets one from its operator and first output. Nodes may stand in any order; a line that
+// begins with # is a comment.
 #pragma once
 
 #include <functional>

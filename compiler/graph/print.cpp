@@ -36,7 +36,9 @@ std::string number(const std::string& value) { return graph::quoted(value); }
 template <typename T>
 std::string list(const std::vector<T>& items) {
   // An empty list says what it is empty of.
-  std::string text = items.empty() && std::is_same_v<T, double> ? "float[" : items.empty() && std::is_same_v<T, std::string> ? "string[" : "[";
+  std::string text = items.empty() && std::is_same_v<T, double>        ? "float["
+                     : items.empty() && std::is_same_v<T, std::string> ? "string["
+                                                                       : "[";
   for (std::size_t i = 0; i < items.size(); ++i) text += (i ? ", " : "") + number(items[i]);
   return text + "]";
 }
@@ -54,10 +56,12 @@ std::string element(const NdArray& array, std::int64_t i) {
 bool is_uniform(const NdArray& array) {
   const auto bytes = array.bytes();
   const auto width = static_cast<std::size_t>(size_bytes(array.dtype()));
-  return bytes.size() > width && std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(width), bytes.end(), bytes.begin());
+  return bytes.size() > width &&
+         std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(width), bytes.end(), bytes.begin());
 }
 
-// " = 3" for scalars; " = [1, 2]" row-major whatever the rank; of large arrays, "" where few elements are wanted, else " = fill(3)" if all are equal.
+// " = 3" for scalars; " = [1, 2]" row-major whatever the rank; of large arrays, "" where few elements are wanted, else
+// " = fill(3)" if all are equal.
 std::string elements(const NdArray& array, Elements wanted) {
   if (array.count() > kPrintedElements && wanted == Elements::few) return "";
   if (array.rank() == 0) return " = " + element(array, 0);
@@ -73,7 +77,9 @@ struct AttributeText {
   std::string operator()(double value) const { return number(value); }
   std::string operator()(const std::string& value) const { return number(value); }
   template <typename T>
-  std::string operator()(const std::vector<T>& values) const { return list(values); }
+  std::string operator()(const std::vector<T>& values) const {
+    return list(values);
+  }
   std::string operator()(const NdArray& value) const {
     return fmt::format("({}{})", to_string(TensorType{value.dtype(), value.shape()}), elements(value, wanted));
   }
@@ -81,13 +87,16 @@ struct AttributeText {
 
 std::string typed(const Graph& graph, const std::vector<ValueId>& ids) {
   std::string text;
-  for (ValueId id : ids) text += fmt::format("{}%{}: {}", text.empty() ? "" : ", ", plain_or_quoted(graph.value(id).name), to_string(graph.value(id).type));
+  for (ValueId id : ids)
+    text += fmt::format("{}%{}: {}", text.empty() ? "" : ", ", plain_or_quoted(graph.value(id).name),
+                        to_string(graph.value(id).type));
   return text;
 }
 
 std::string names(const Graph& graph, const std::vector<ValueId>& ids) {
   std::string text;
-  for (ValueId id : ids) text += (text.empty() ? "" : ", ") + (id.valid() ? "%" + plain_or_quoted(graph.value(id).name) : std::string("_"));
+  for (ValueId id : ids)
+    text += (text.empty() ? "" : ", ") + (id.valid() ? "%" + plain_or_quoted(graph.value(id).name) : std::string("_"));
   return text;
 }
 
@@ -96,7 +105,8 @@ std::string line(const Graph& graph, const Node& node, Elements wanted) {
   if (!node.attributes.empty()) {
     std::string attributes;
     for (const auto& [name, value] : node.attributes)
-      attributes += fmt::format("{}{}={}", attributes.empty() ? "" : ", ", name, std::visit(AttributeText{wanted}, value));
+      attributes +=
+          fmt::format("{}{}={}", attributes.empty() ? "" : ", ", name, std::visit(AttributeText{wanted}, value));
     text += " {" + attributes + "}";
   }
   text += "  // " + plain_or_quoted(node.name);
@@ -107,16 +117,21 @@ std::string line(const Graph& graph, const Node& node, Elements wanted) {
 
 }  // namespace
 
-std::string to_string(const TensorType& type) { return std::string(dovetail::name(type.dtype)) + dovetail::to_string(type.shape); }
+std::string to_string(const TensorType& type) {
+  return std::string(dovetail::name(type.dtype)) + dovetail::to_string(type.shape);
+}
 
 bool is_plain_name(std::string_view name) {
   constexpr std::string_view kInside = "_./@$+-:;";
-  const bool plain = std::all_of(name.begin(), name.end(), [&](unsigned char c) { return std::isalnum(c) || kInside.find(static_cast<char>(c)) != std::string_view::npos; });
+  const bool plain = std::all_of(name.begin(), name.end(), [&](unsigned char c) {
+    return std::isalnum(c) || kInside.find(static_cast<char>(c)) != std::string_view::npos;
+  });
   return plain && !name.empty() && name.back() != ':';
 }
 
 std::string to_string(const Graph& graph, Elements wanted) {
-  std::string text = fmt::format("graph {}({}) -> ({})\n", plain_or_quoted(graph.name), typed(graph, graph.inputs), names(graph, graph.outputs));
+  std::string text = fmt::format("graph {}({}) -> ({})\n", plain_or_quoted(graph.name), typed(graph, graph.inputs),
+                                 names(graph, graph.outputs));
   std::vector<bool> used(graph.values.size(), false);
   const auto mark = [&](const std::vector<ValueId>& ids) {
     for (ValueId id : ids)
@@ -127,7 +142,9 @@ std::string to_string(const Graph& graph, Elements wanted) {
     if (!node.removed) mark(node.inputs);
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
     const Value& value = graph.values[i];
-    if (used[i] && value.constant) text += fmt::format("  constant %{}: {}{}\n", plain_or_quoted(value.name), to_string(value.type), elements(*value.constant, wanted));
+    if (used[i] && value.constant)
+      text += fmt::format("  constant %{}: {}{}\n", plain_or_quoted(value.name), to_string(value.type),
+                          elements(*value.constant, wanted));
   }
   for (NodeId id : graph.topological_order()) text += line(graph, graph.node(id), wanted);
   return text;

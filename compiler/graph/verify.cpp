@@ -31,7 +31,8 @@ class Verifier {
 
  private:
   void report(std::string where, std::string why, std::string hint) {
-    findings_.push_back({fmt::format("graph {} is not well formed", graph_.name), std::move(where), std::move(why), std::move(hint)});
+    findings_.push_back(
+        {fmt::format("graph {} is not well formed", graph_.name), std::move(where), std::move(why), std::move(hint)});
   }
 
   bool in_range(ValueId id) const { return id.index >= 0 && static_cast<std::size_t>(id.index) < graph_.values.size(); }
@@ -41,7 +42,8 @@ class Verifier {
     const auto check = [&](const std::vector<ValueId>& ids, const std::string& where, bool may_be_omitted) {
       for (ValueId id : ids)
         if (!in_range(id) && !(may_be_omitted && !id.valid()))
-          report(where, fmt::format("value id {} of {} values", id.index, graph_.values.size()), "use ids of this graph");
+          report(where, fmt::format("value id {} of {} values", id.index, graph_.values.size()),
+                 "use ids of this graph");
     };
     check(graph_.inputs, "graph inputs", false);
     check(graph_.outputs, "graph outputs", false);
@@ -52,7 +54,8 @@ class Verifier {
     }
     for (const Value& value : graph_.values)
       if (value.producer.valid() && static_cast<std::size_t>(value.producer.index) >= graph_.nodes.size())
-        report("%" + value.name, fmt::format("producer id {} of {} nodes", value.producer.index, graph_.nodes.size()), "use ids of this graph");
+        report("%" + value.name, fmt::format("producer id {} of {} nodes", value.producer.index, graph_.nodes.size()),
+               "use ids of this graph");
     return findings_.size() == before;
   }
 
@@ -64,8 +67,10 @@ class Verifier {
     for (const auto& item : items) {
       if (skip(item)) continue;
       int& seen = count[item.name];
-      if (item.name.empty()) report("", fmt::format("a {} has no name", kind), "give it one: unique_value_name(), unique_node_name()");
-      else if (seen > 1) report(item.name, fmt::format("{} {}s have this name; it must be unique", seen, kind), "rename all but one");
+      if (item.name.empty())
+        report("", fmt::format("a {} has no name", kind), "give it one: unique_value_name(), unique_node_name()");
+      else if (seen > 1)
+        report(item.name, fmt::format("{} {}s have this name; it must be unique", seen, kind), "rename all but one");
       seen = 0;  // one finding per name
     }
   }
@@ -79,9 +84,12 @@ class Verifier {
     for (const Value& value : graph_.values) {
       const std::string where = "%" + value.name;
       if (value.constant && value.type != TensorType{value.constant->dtype(), value.constant->shape()})
-        report(where, fmt::format("type {}, but the constant is {}", to_string(value.type),
-                                  to_string(TensorType{value.constant->dtype(), value.constant->shape()})), "set the type from the constant");
-      if (value.constant && value.producer.valid()) report(where, "a constant that a node produces as well", "remove the node, or the constant");
+        report(where,
+               fmt::format("type {}, but the constant is {}", to_string(value.type),
+                           to_string(TensorType{value.constant->dtype(), value.constant->shape()})),
+               "set the type from the constant");
+      if (value.constant && value.producer.valid())
+        report(where, "a constant that a node produces as well", "remove the node, or the constant");
       if (std::any_of(value.type.shape.begin(), value.type.shape.end(), [](std::int64_t extent) { return extent < 0; }))
         report(where, fmt::format("negative extent in {}", to_string(value.type)), "infer the type again");
     }
@@ -92,20 +100,25 @@ class Verifier {
       for (ValueId output : node.outputs) {
         ++definitions[static_cast<std::size_t>(output.index)];
         if (graph_.value(output).producer.index != static_cast<std::int32_t>(i))
-          report(node.name, fmt::format("%{} names another producer", graph_.value(output).name), "create nodes with add_node()");
+          report(node.name, fmt::format("%{} names another producer", graph_.value(output).name),
+                 "create nodes with add_node()");
       }
     }
     for (std::size_t i = 0; i < graph_.values.size(); ++i) {
       const Value& value = graph_.values[i];
-      if (definitions[i] > 1) report("%" + value.name, fmt::format("defined {} times, once is allowed", definitions[i]), "give each node its own output");
+      if (definitions[i] > 1)
+        report("%" + value.name, fmt::format("defined {} times, once is allowed", definitions[i]),
+               "give each node its own output");
       if (value.producer.valid() && definitions[i] == 0)
-        report("%" + value.name, fmt::format("producer {} does not define it", graph_.node(value.producer).name), "remove nodes with remove_node()");
+        report("%" + value.name, fmt::format("producer {} does not define it", graph_.node(value.producer).name),
+               "remove nodes with remove_node()");
     }
     std::set<ValueId> seen;
     for (ValueId input : graph_.inputs) {
       const Value& value = graph_.value(input);
       if (!seen.insert(input).second) report("%" + value.name, "twice among the graph inputs", "list it once");
-      if (value.producer.valid() || value.constant) report("%" + value.name, "a graph input that has a producer or a value", "drop it from the inputs");
+      if (value.producer.valid() || value.constant)
+        report("%" + value.name, "a graph input that has a producer or a value", "drop it from the inputs");
     }
   }
 
@@ -114,7 +127,8 @@ class Verifier {
     const auto check = [&](ValueId id, const std::string& where) {
       const Value& value = graph_.value(id);
       if (!value.constant && !value.producer.valid() && !inputs.count(id))
-        report(where, fmt::format("uses %{}, which nothing defines", value.name), "connect it to a node, a constant or a graph input");
+        report(where, fmt::format("uses %{}, which nothing defines", value.name),
+               "connect it to a node, a constant or a graph input");
     };
     for (const Node& node : graph_.nodes) {
       if (node.removed) continue;
@@ -161,7 +175,8 @@ class Verifier {
       names.erase(names.begin() + kNamedEnds, names.end() - kNamedEnds);
       names.insert(names.begin() + kNamedEnds, fmt::format("... ({} more)", left_out));
     }
-    report(graph_.nodes[entry].name, fmt::format("cycle {}", fmt::join(names, " -> ")), "a graph must be acyclic; break the cycle in the model");
+    report(graph_.nodes[entry].name, fmt::format("cycle {}", fmt::join(names, " -> ")),
+           "a graph must be acyclic; break the cycle in the model");
   }
 
   const Graph& graph_;

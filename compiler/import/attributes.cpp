@@ -23,15 +23,21 @@ int kind_of(const onnx::Attribute& attribute) {
   return undefined;
 }
 
-Result<graph::Attribute> read_attribute(const onnx::Attribute& attribute, const std::string& where, const std::filesystem::path& external_folder) {
-  const auto refused = [&](std::string why, std::string hint) { return Diagnostic{"cannot read an attribute", where, std::move(why), std::move(hint)}; };
-  if (!attribute.ref_attr_name().empty()) return refused("it refers to an attribute of a model function", "inline the model's functions before export");
+Result<graph::Attribute> read_attribute(const onnx::Attribute& attribute, const std::string& where,
+                                        const std::filesystem::path& external_folder) {
+  const auto refused = [&](std::string why, std::string hint) {
+    return Diagnostic{"cannot read an attribute", where, std::move(why), std::move(hint)};
+  };
+  if (!attribute.ref_attr_name().empty())
+    return refused("it refers to an attribute of a model function", "inline the model's functions before export");
   switch (kind_of(attribute)) {
     case float_kind: return graph::Attribute{static_cast<double>(attribute.f())};
     case int_kind: return graph::Attribute{attribute.i()};
     case string_kind: return graph::Attribute{printable(attribute.s())};
-    case floats_kind: return graph::Attribute{std::vector<double>(attribute.floats().begin(), attribute.floats().end())};
-    case ints_kind: return graph::Attribute{std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end())};
+    case floats_kind:
+      return graph::Attribute{std::vector<double>(attribute.floats().begin(), attribute.floats().end())};
+    case ints_kind:
+      return graph::Attribute{std::vector<std::int64_t>(attribute.ints().begin(), attribute.ints().end())};
     case strings_kind: {
       std::vector<std::string> strings;
       for (const std::string& text : attribute.strings()) strings.push_back(printable(text));
@@ -42,23 +48,28 @@ Result<graph::Attribute> read_attribute(const onnx::Attribute& attribute, const 
       return graph::Attribute{std::move(array)};
     }
     case graph_kind:
-    case graphs_kind: return refused("it is a subgraph; control flow is not supported", "export the model without If, Loop and Scan: fix what they depend on, or unroll");
-    default: return refused(fmt::format("attributes of kind {} are not supported", attribute.type()), "supported are numbers, strings, lists of them, and dense tensors");
+    case graphs_kind:
+      return refused("it is a subgraph; control flow is not supported",
+                     "export the model without If, Loop and Scan: fix what they depend on, or unroll");
+    default:
+      return refused(fmt::format("attributes of kind {} are not supported", attribute.type()),
+                     "supported are numbers, strings, lists of them, and dense tensors");
   }
 }
 
 }  // namespace
 
-Result<graph::Attributes> read_attributes(const onnx::Node& node, const std::string& where, const std::filesystem::path& external_folder) {
+Result<graph::Attributes> read_attributes(const onnx::Node& node, const std::string& where,
+                                          const std::filesystem::path& external_folder) {
   graph::Attributes attributes;
   Diagnostics findings;
   for (const onnx::Attribute& attribute : node.attribute()) {
     const std::string name = printable(attribute.name());
     auto value = read_attribute(attribute, where + ", attribute " + name, external_folder);
-    if (!value)
-      findings.insert(findings.end(), value.errors().begin(), value.errors().end());
+    if (!value) findings.insert(findings.end(), value.errors().begin(), value.errors().end());
     else if (!attributes.emplace(name, *std::move(value)).second)
-      findings.push_back({"cannot read an attribute", where, fmt::format("attribute {} is given twice", name), "export the model again"});
+      findings.push_back({"cannot read an attribute", where, fmt::format("attribute {} is given twice", name),
+                          "export the model again"});
   }
   if (!findings.empty()) return findings;
   return attributes;

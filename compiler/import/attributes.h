@@ -15,10 +15,22 @@ namespace dovetail::import {
 
 // AttributeProto.AttributeType: the numbers of the format.
 enum AttributeKind : int {
-  undefined = 0, float_kind = 1, int_kind, string_kind, tensor_kind, graph_kind, floats_kind, ints_kind, strings_kind, tensors_kind, graphs_kind
+  undefined = 0,
+  float_kind = 1,
+  int_kind,
+  string_kind,
+  tensor_kind,
+  graph_kind,
+  floats_kind,
+  ints_kind,
+  strings_kind,
+  tensors_kind,
+  graphs_kind
 };
 
-// Errors (all of the node's): subgraphs, references to function attributes, sparse tensors and type attributes, duplicates, damaged tensors.
-Result<graph::Attributes> read_attributes(const onnx::Node& node, const std::string& where, const std::filesystem::path& external_folder);
+// Errors (all of the node's): subgraphs, references to function attributes, sparse tensors and type attributes,
+// duplicates, damaged tensors.
+Result<graph::Attributes> read_attributes(const onnx::Node& node, const std::string& where,
+                                          const std::filesystem::path& external_folder);
 
 }  // namespace dovetail::import

@@ -28,14 +28,14 @@ struct Read {
 // A tensor and what describes it are neighbours: x, x_scale, x_zero_point.
 struct Form {
   std::string_view op;
-  std::string_view product;   // the operator between DequantizeLinear and QuantizeLinear
+  std::string_view product;  // the operator between DequantizeLinear and QuantizeLinear
   std::vector<Read> reads;
-  int condition = -1;         // position of an input that is passed on in front of the tensors
-  int y = -1;                 // position of the result's scale; its zero point follows. Absent where optional: the result is float
-  int bias = -1;              // of an int32 bias in steps of x_scale * w_scale, optional
-  std::size_t inputs = 0;     // the most there may be
-  bool omits = false;         // zero points may be omitted
-  std::int64_t opset = 0;     // attributes are those of this operator set; 0: the newest
+  int condition = -1;  // position of an input that is passed on in front of the tensors
+  int y = -1;     // position of the result's scale; its zero point follows. Absent where optional: the result is float
+  int bias = -1;  // of an int32 bias in steps of x_scale * w_scale, optional
+  std::size_t inputs = 0;  // the most there may be
+  bool omits = false;      // zero points may be omitted
+  std::int64_t opset = 0;  // attributes are those of this operator set; 0: the newest
 };
 
 const std::vector<Form>& forms() {
@@ -47,10 +47,13 @@ const std::vector<Form>& forms() {
         {"com.microsoft.QLinearWhere", "Where", {{1, "x"}, {4, "y"}}, 0, 7, -1, 9, true},
         {"com.microsoft.QLinearReduceMean", "ReduceMean", {{0, "x"}}, -1, 3, -1, 5, true, 13},
     };
-    for (const auto& [op, product] : {std::pair{"com.microsoft.QLinearAdd", "Add"}, std::pair{"com.microsoft.QLinearMul", "Mul"}})
+    for (const auto& [op, product] :
+         {std::pair{"com.microsoft.QLinearAdd", "Add"}, std::pair{"com.microsoft.QLinearMul", "Mul"}})
       rows.push_back({op, product, {{0, "a"}, {3, "b"}}, -1, 6, -1, 8, true});
-    for (const auto& [op, product] : {std::pair{"com.microsoft.QLinearSigmoid", "Sigmoid"}, std::pair{"com.microsoft.QLinearLeakyRelu", "LeakyRelu"},
-                                      std::pair{"com.microsoft.QLinearSoftmax", "Softmax"}, std::pair{"com.microsoft.QLinearAveragePool", "AveragePool"},
+    for (const auto& [op, product] : {std::pair{"com.microsoft.QLinearSigmoid", "Sigmoid"},
+                                      std::pair{"com.microsoft.QLinearLeakyRelu", "LeakyRelu"},
+                                      std::pair{"com.microsoft.QLinearSoftmax", "Softmax"},
+                                      std::pair{"com.microsoft.QLinearAveragePool", "AveragePool"},
                                       std::pair{"com.microsoft.QLinearGlobalAveragePool", "GlobalAveragePool"}})
       rows.push_back({op, product, {{0, "x"}}, -1, 3, -1, 5, true});
     return rows;
@@ -60,7 +63,8 @@ const std::vector<Form>& forms() {
 constexpr std::string_view kConcat = "com.microsoft.QLinearConcat";
 // com.microsoft's own Quantize- and DequantizeLinear, from before ONNX's took 16-bit steps.
 constexpr std::string_view kQuantize = "com.microsoft.QuantizeLinear", kDequantize = "com.microsoft.DequantizeLinear";
-constexpr std::string_view kIntegerToFloat = "com.microsoft.MatMulIntegerToFloat", kDynamicMatMul = "com.microsoft.DynamicQuantizeMatMul";
+constexpr std::string_view kIntegerToFloat = "com.microsoft.MatMulIntegerToFloat",
+                           kDynamicMatMul = "com.microsoft.DynamicQuantizeMatMul";
 constexpr std::array kOthers{kConcat, kQuantize, kDequantize, kIntegerToFloat, kDynamicMatMul};
 
 class Expansion {
@@ -82,7 +86,10 @@ class Expansion {
   Diagnostic refused(std::string why, std::string hint = "export the model again") const {
     return {fmt::format("cannot import {}", node_.op), node_.name, std::move(why), std::move(hint)};
   }
-  bool has(int input) const { return input >= 0 && static_cast<std::size_t>(input) < node_.inputs.size() && node_.inputs[static_cast<std::size_t>(input)].valid(); }
+  bool has(int input) const {
+    return input >= 0 && static_cast<std::size_t>(input) < node_.inputs.size() &&
+           node_.inputs[static_cast<std::size_t>(input)].valid();
+  }
   ValueId in(int input) const { return node_.inputs[static_cast<std::size_t>(input)]; }
   const graph::TensorType& type(int input) const { return graph_.value(in(input)).type; }
   std::int64_t rank(int input) const { return static_cast<std::int64_t>(type(input).shape.size()); }
@@ -94,7 +101,8 @@ class Expansion {
     if (form.condition >= 0) inputs.push_back(in(form.condition));
     for (const Read& read : form.reads) inputs.push_back(dequantise(read, axis_of(form, read)));
     if (has(form.bias)) {
-      DOVETAIL_ASSIGN(const ValueId bias, dequantise_bias(form, is_gemm ? graph::float_attribute(node_, "alpha", 1) : 1.0));
+      DOVETAIL_ASSIGN(const ValueId bias,
+                      dequantise_bias(form, is_gemm ? graph::float_attribute(node_, "alpha", 1) : 1.0));
       inputs.push_back(bias);
     }
     if (is_gemm && !has(form.y)) return float_result("Gemm", std::move(inputs));
@@ -115,14 +123,19 @@ class Expansion {
 
   Result<void> check_inputs(const Form& form) const {
     if (node_.outputs.size() != 1 || node_.inputs.size() > form.inputs)
-      return refused(fmt::format("{} inputs and {} outputs; at most {} and 1 are needed", node_.inputs.size(), node_.outputs.size(), form.inputs));
+      return refused(fmt::format("{} inputs and {} outputs; at most {} and 1 are needed", node_.inputs.size(),
+                                 node_.outputs.size(), form.inputs));
     std::vector<int> needed;
-    for (const Read& read : form.reads) needed.insert(needed.end(), {read.position, read.position + 1}), form.omits ? void() : needed.push_back(read.position + 2);
+    for (const Read& read : form.reads)
+      needed.insert(needed.end(), {read.position, read.position + 1}),
+          form.omits ? void() : needed.push_back(read.position + 2);
     if (form.condition >= 0) needed.push_back(form.condition);
     if (form.product != "Gemm" || has(form.y + 1)) needed.push_back(form.y);
     if (!form.omits) needed.push_back(form.y + 1);
     for (const int input : needed)
-      if (!has(input)) return refused(fmt::format("input {} is missing", input), form.omits ? "only zero points may be omitted" : "only the bias may be omitted");
+      if (!has(input))
+        return refused(fmt::format("input {} is missing", input),
+                       form.omits ? "only zero points may be omitted" : "only the bias may be omitted");
     return {};
   }
 
@@ -130,7 +143,8 @@ class Expansion {
     switch (read.along) {
       case Along::outputs: return 0;
       case Along::rows: return rank(read.position) - 2;
-      case Along::columns: return form.product == "Gemm" && graph::int_attribute(node_, "transB", 0) != 0 ? 0 : rank(read.position) - 1;
+      case Along::columns:
+        return form.product == "Gemm" && graph::int_attribute(node_, "transB", 0) != 0 ? 0 : rank(read.position) - 1;
       case Along::nothing: break;
     }
     return 0;
@@ -138,17 +152,23 @@ class Expansion {
 
   // y_scale, y_zero_point, then x, x_scale, x_zero_point of each part.
   Result<std::vector<NodeId>> concatenation() {
-    if (node_.inputs.size() < 4 || node_.outputs.size() != 1) return refused(fmt::format("{} inputs and {} outputs; at least 4 and 1 are needed", node_.inputs.size(), node_.outputs.size()));
+    if (node_.inputs.size() < 4 || node_.outputs.size() != 1)
+      return refused(fmt::format("{} inputs and {} outputs; at least 4 and 1 are needed", node_.inputs.size(),
+                                 node_.outputs.size()));
     std::vector<ValueId> inputs;
     for (int first = 2; static_cast<std::size_t>(first) < node_.inputs.size(); first += 3) {
-      if (!has(first) || !has(first + 1)) return refused(fmt::format("input {} is missing", has(first) ? first + 1 : first), "only zero points may be omitted");
+      if (!has(first) || !has(first + 1))
+        return refused(fmt::format("input {} is missing", has(first) ? first + 1 : first),
+                       "only zero points may be omitted");
       inputs.push_back(dequantise({first, "x"}, 0));
     }
     return quantised_result("Concat", std::move(inputs), 0, 2, 0);
   }
 
-  // The node becomes `op` on `inputs` with a float result of its own, between which and its quantised result stands a QuantizeLinear.
-  Result<std::vector<NodeId>> quantised_result(std::string op, std::vector<ValueId> inputs, int y, int x, std::int64_t opset) {
+  // The node becomes `op` on `inputs` with a float result of its own, between which and its quantised result stands a
+  // QuantizeLinear.
+  Result<std::vector<NodeId>> quantised_result(std::string op, std::vector<ValueId> inputs, int y, int x,
+                                               std::int64_t opset) {
     const ValueId result = node_.outputs[0];
     const ValueId real = graph_.add_value(graph_.value(result).name + "/float", {DType::float32, {}});
     graph_.value(result).producer = {};
@@ -157,7 +177,8 @@ class Expansion {
     // Images with the channels last: the pools of ONNX want them second.
     const auto rank_of_x = rank(x);
     ValueId quantised = real;
-    if (const auto last = graph_.node(id_).attributes.find("channels_last"); last != graph_.node(id_).attributes.end()) {
+    if (const auto last = graph_.node(id_).attributes.find("channels_last");
+        last != graph_.node(id_).attributes.end()) {
       const bool channels_last = last->second == graph::Attribute{std::int64_t{1}};
       graph_.node(id_).attributes.erase(last);
       if (channels_last) quantised = around_transposes(rank_of_x, real);
@@ -189,7 +210,8 @@ class Expansion {
   Result<void> infer_dequantised() {
     for (ValueId input : graph_.node(id_).inputs) {
       const NodeId producer = graph_.value(input).producer;
-      if (producer.valid() && graph_.node(producer).op == "DequantizeLinear") graph_.value(input).type.shape = graph_.value(graph_.node(producer).inputs[0]).type.shape;
+      if (producer.valid() && graph_.node(producer).op == "DequantizeLinear")
+        graph_.value(input).type.shape = graph_.value(graph_.node(producer).inputs[0]).type.shape;
     }
     return {};
   }
@@ -198,7 +220,8 @@ class Expansion {
     std::vector<std::int64_t> first{0, rank - 1}, last{0};
     for (std::int64_t i = 1; i + 1 < rank; ++i) first.push_back(i), last.push_back(i + 1);
     last.push_back(1);
-    const ValueId image = graph_.add_value(node_.name + "/channels_first", {DType::float32, {}}), result = graph_.add_value(node_.name + "/channels_last", {DType::float32, {}});
+    const ValueId image = graph_.add_value(node_.name + "/channels_first", {DType::float32, {}}),
+                  result = graph_.add_value(node_.name + "/channels_last", {DType::float32, {}});
     const ValueId x = graph_.node(id_).inputs[0];
     nodes_.push_back(add_node("Transpose", "channels_first", {x}, image, {{"perm", first}}));
     graph_.node(id_).inputs[0] = image;
@@ -219,14 +242,18 @@ class Expansion {
     product.outputs = std::move(outputs);
   }
 
-  // A, B and B's scale: the exact product of integers, then float. A is float and quantised here (DynamicQuantizeMatMul), or has a scale of its own.
+  // A, B and B's scale: the exact product of integers, then float. A is float and quantised here
+  // (DynamicQuantizeMatMul), or has a scale of its own.
   Result<std::vector<NodeId>> dynamic_product() {
     const bool quantises = node_.op == kDynamicMatMul;
-    const int b_scale = quantises ? 2 : 3, a_zero = quantises ? -1 : 4, b_zero = quantises ? 3 : 5, bias = quantises ? 4 : 6;
+    const int b_scale = quantises ? 2 : 3, a_zero = quantises ? -1 : 4, b_zero = quantises ? 3 : 5,
+              bias = quantises ? 4 : 6;
     for (const int input : {0, 1, 2, b_scale})
-      if (!has(input)) return refused(fmt::format("input {} is missing", input), "only zero points and the bias may be omitted");
+      if (!has(input))
+        return refused(fmt::format("input {} is missing", input), "only zero points and the bias may be omitted");
     if (node_.outputs.size() != 1) return refused(fmt::format("{} outputs; needed is 1", node_.outputs.size()));
-    ValueId a = in(0), a_scale = quantises ? ValueId{} : scalar(in(2)), a_zero_point = has(a_zero) ? in(a_zero) : ValueId{};
+    ValueId a = in(0), a_scale = quantises ? ValueId{} : scalar(in(2)),
+            a_zero_point = has(a_zero) ? in(a_zero) : ValueId{};
     if (quantises) {
       a = graph_.add_value(node_.name + "/a", {DType::uint8, {}});
       a_scale = graph_.add_value(node_.name + "/a_scale", {DType::float32, {}});
@@ -239,8 +266,11 @@ class Expansion {
       dynamic.origins = node_.origins;
       nodes_.push_back(graph_.add_node(std::move(dynamic)));
     }
-    const auto real = [&](const char* stem) { return graph_.add_value(fmt::format("{}/{}", node_.name, stem), {DType::float32, {}}); };
-    const ValueId sums = graph_.add_value(node_.name + "/sums", {DType::int32, {}}), cast = real("real"), scale = real("scale"), result = node_.outputs[0];
+    const auto real = [&](const char* stem) {
+      return graph_.add_value(fmt::format("{}/{}", node_.name, stem), {DType::float32, {}});
+    };
+    const ValueId sums = graph_.add_value(node_.name + "/sums", {DType::int32, {}}), cast = real("real"),
+                  scale = real("scale"), result = node_.outputs[0];
     graph_.value(result).producer = {};
     graph_.value(sums).producer = id_;
     std::vector<ValueId> inputs{a, in(1), a_zero_point, has(b_zero) ? in(b_zero) : ValueId{}};
@@ -263,7 +293,8 @@ class Expansion {
     return graph_.add_constant(graph_.value(id).name + "/scalar", std::move(array));
   }
 
-  NodeId add_node(std::string op, std::string_view stem, std::vector<ValueId> inputs, ValueId output, graph::Attributes attributes) {
+  NodeId add_node(std::string op, std::string_view stem, std::vector<ValueId> inputs, ValueId output,
+                  graph::Attributes attributes) {
     Node node;
     node.name = graph_.unique_node_name(fmt::format("{}/{}", node_.name, stem));
     node.op = std::move(op);
@@ -289,8 +320,10 @@ class Expansion {
 
   // The bias counts steps of x_scale * w_scale (times Gemm's alpha).
   Result<ValueId> dequantise_bias(const Form& form, double factor) {
-    const auto &x = graph_.value(in(form.reads[0].position + 1)).constant, &w = graph_.value(in(form.reads[1].position + 1)).constant;
-    if (!x || !w || x->count() != 1) return refused("it has a bias, but its scales are no constants", "fold constants before export");
+    const auto &x = graph_.value(in(form.reads[0].position + 1)).constant,
+               &w = graph_.value(in(form.reads[1].position + 1)).constant;
+    if (!x || !w || x->count() != 1)
+      return refused("it has a bias, but its scales are no constants", "fold constants before export");
     NdArray scale(DType::float32, w->count() == 1 ? Shape{} : Shape{w->count()});
     for (std::int64_t i = 0; i < scale.count(); ++i) scale.set_double(i, factor * x->as_double(0) * w->as_double(i));
     const ValueId scales = graph_.add_constant(fmt::format("{}/bias_scale", node_.name), std::move(scale));
@@ -310,7 +343,8 @@ class Expansion {
 }  // namespace
 
 bool is_qoperator(std::string_view op) {
-  return std::ranges::find(forms(), op, &Form::op) != forms().end() || std::find(kOthers.begin(), kOthers.end(), op) != kOthers.end();
+  return std::ranges::find(forms(), op, &Form::op) != forms().end() ||
+         std::find(kOthers.begin(), kOthers.end(), op) != kOthers.end();
 }
 
 Result<std::vector<NodeId>> expand_qoperator(Graph& graph, NodeId node) { return Expansion(graph, node).run(); }

@@ -34,7 +34,8 @@ bool lies_inside(const fs::path& file, const fs::path& folder) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> read_external_data(const onnx::Tensor& tensor, std::int64_t bytes, const std::string& where, const fs::path& folder) {
+Result<std::vector<std::byte>> read_external_data(const onnx::Tensor& tensor, std::int64_t bytes,
+                                                  const std::string& where, const fs::path& folder) {
   std::string location;
   std::int64_t offset = 0, length = bytes;
   for (const onnx::KeyValue& entry : tensor.external_data()) {
@@ -42,28 +43,41 @@ Result<std::vector<std::byte>> read_external_data(const onnx::Tensor& tensor, st
       location = entry.value();
     } else if (entry.key() == "offset" || entry.key() == "length") {
       const auto count = parse_count(entry.value());
-      if (!count) return external_refused(where, fmt::format("{} \"{}\" is no byte count", entry.key(), printable(entry.value())), "export the model again");
+      if (!count)
+        return external_refused(where, fmt::format("{} \"{}\" is no byte count", entry.key(), printable(entry.value())),
+                                "export the model again");
       (entry.key() == "offset" ? offset : length) = *count;
     }
   }
   if (location.empty()) return external_refused(where, "no location is given", "export the model again");
-  if (length != bytes) return external_refused(where, fmt::format("the tensor needs {} bytes, length says {}", bytes, length), "export the model again");
-  if (folder.empty()) return external_refused(where, fmt::format("data lie in {}, but the model was not read from a folder", printable(location)), "import the model from its file");
+  if (length != bytes)
+    return external_refused(where, fmt::format("the tensor needs {} bytes, length says {}", bytes, length),
+                            "export the model again");
+  if (folder.empty())
+    return external_refused(
+        where, fmt::format("data lie in {}, but the model was not read from a folder", printable(location)),
+        "import the model from its file");
 
   std::error_code error;
   const fs::path root = fs::weakly_canonical(folder, error);
   const fs::path file = fs::weakly_canonical(root / fs::path(location), error);
   if (error || location.find('\0') != std::string::npos || fs::path(location).is_absolute() || !lies_inside(file, root))
-    return external_refused(where, fmt::format("{} lies outside the model's folder {}", printable(location), root.string()), "put the data file beside the model");
-  if (!fs::is_regular_file(file, error)) return external_refused(where, fmt::format("{} is missing", file.string()), "put the data file beside the model");
+    return external_refused(where,
+                            fmt::format("{} lies outside the model's folder {}", printable(location), root.string()),
+                            "put the data file beside the model");
+  if (!fs::is_regular_file(file, error))
+    return external_refused(where, fmt::format("{} is missing", file.string()), "put the data file beside the model");
 
   const auto size = static_cast<std::int64_t>(fs::file_size(file, error));
   if (error || offset > size || bytes > size - offset)
-    return external_refused(where, fmt::format("{} bytes from offset {} of {}, which has {} bytes", bytes, offset, file.string(), size), "the data file is truncated; copy it again");
+    return external_refused(
+        where, fmt::format("{} bytes from offset {} of {}, which has {} bytes", bytes, offset, file.string(), size),
+        "the data file is truncated; copy it again");
   std::ifstream stream(file, std::ios::binary);
   std::vector<std::byte> data(static_cast<std::size_t>(bytes));
   stream.seekg(offset);
-  if (!stream.read(reinterpret_cast<char*>(data.data()), bytes)) return external_refused(where, fmt::format("{} cannot be read", file.string()), "check its permissions");
+  if (!stream.read(reinterpret_cast<char*>(data.data()), bytes))
+    return external_refused(where, fmt::format("{} cannot be read", file.string()), "check its permissions");
   return data;
 }
 

@@ -18,7 +18,8 @@ namespace {
 using graph::NodeId;
 using graph::ValueId;
 
-// A value needed at compile time (a shape, a list of axes) is small; more than this on the way to one is a damaged model.
+// A value needed at compile time (a shape, a list of axes) is small; more than this on the way to one is a damaged
+// model.
 constexpr std::int64_t kCompileTimeBytes = std::int64_t{1} << 24;
 // For all such values of a model together: bytes, and expressions evaluated on the way (passes::evaluation_steps).
 constexpr std::int64_t kAllCompileTimeBytes = std::int64_t{1} << 28;
@@ -37,7 +38,8 @@ class TypeInference {
       }
       drop_unused_outputs(imported);
       const std::vector<ValueId> outputs = graph_.node(imported).outputs;
-      const auto nodes = is_qoperator(graph_.node(imported).op) ? expand_qoperator(graph_, imported) : normalise(graph_, imported, opset_);
+      const auto nodes = is_qoperator(graph_.node(imported).op) ? expand_qoperator(graph_, imported)
+                                                                : normalise(graph_, imported, opset_);
       if (!nodes) {
         report(nodes.errors());
         lose(outputs);
@@ -59,12 +61,13 @@ class TypeInference {
 
   bool operands_typed(NodeId node) const {
     const std::vector<ValueId>& inputs = graph_.node(node).inputs;
-    return std::none_of(inputs.begin(), inputs.end(), [&](ValueId input) { return input.valid() && untyped_.count(input); });
+    return std::none_of(inputs.begin(), inputs.end(),
+                        [&](ValueId input) { return input.valid() && untyped_.count(input); });
   }
   void lose(const std::vector<ValueId>& outputs) { untyped_.insert(outputs.begin(), outputs.end()); }
 
-  // Optional outputs at the end that nothing uses (Dropout's mask, an LSTM's state) are not computed. Split's outputs are not optional: their number
-  // is part of its meaning.
+  // Optional outputs at the end that nothing uses (Dropout's mask, an LSTM's state) are not computed. Split's outputs
+  // are not optional: their number is part of its meaning.
   void drop_unused_outputs(NodeId id) {
     if (graph_.node(id).op == "Split") return;
     std::vector<ValueId>& outputs = graph_.node(id).outputs;
@@ -86,7 +89,10 @@ class TypeInference {
     }
     for (ValueId output : graph_.node(node).outputs) {
       const graph::Value& value = graph_.value(output);
-      if (auto bytes = tensor_bytes(value.type.dtype, value.type.shape, fmt::format("{}, output %{}", graph_.node(node).name, value.name)); !bytes) report(bytes.errors());
+      if (auto bytes = tensor_bytes(value.type.dtype, value.type.shape,
+                                    fmt::format("{}, output %{}", graph_.node(node).name, value.name));
+          !bytes)
+        report(bytes.errors());
     }
     return findings_.size() == before;
   }
@@ -96,12 +102,15 @@ class TypeInference {
     const ValueId operand = graph_.node(node).inputs[position];
     if (!operand.valid() || graph_.is_constant(operand)) return;
     if (const std::string why = materialise(operand); !why.empty())
-      report({{fmt::format("cannot import {} ({})", graph_.node(node).name, graph_.node(node).op), graph_.node(node).name,
-               fmt::format("input {} (%{}) must be known at compile time, but {}", position, graph_.value(operand).name, why),
-               "fix the extents it depends on (--shape), or fold constants before export"}});
+      report(
+          {{fmt::format("cannot import {} ({})", graph_.node(node).name, graph_.node(node).op), graph_.node(node).name,
+            fmt::format("input {} (%{}) must be known at compile time, but {}", position, graph_.value(operand).name,
+                        why),
+            "fix the extents it depends on (--shape), or fold constants before export"}});
   }
 
-  // Makes the value a constant by evaluating all that it depends on; else says why not. Everything on the way has its type already.
+  // Makes the value a constant by evaluating all that it depends on; else says why not. Everything on the way has its
+  // type already.
   std::string materialise(ValueId wanted) {
     std::vector<NodeId> needed;
     std::set<NodeId> seen;
@@ -114,20 +123,27 @@ class TypeInference {
       if (!producer.valid()) return fmt::format("it depends on graph input %{}", graph_.value(value).name);
       if (!seen.insert(producer).second) continue;
       needed.push_back(producer);
-      if (!passes::needs_types_only(graph_.node(producer))) open.insert(open.end(), graph_.node(producer).inputs.begin(), graph_.node(producer).inputs.end());
+      if (!passes::needs_types_only(graph_.node(producer)))
+        open.insert(open.end(), graph_.node(producer).inputs.begin(), graph_.node(producer).inputs.end());
     }
-    // Operands first. What is needed for one value is found from that value, not by going over the whole graph for each.
-    std::sort(needed.begin(), needed.end(), [&](NodeId a, NodeId b) { return inferred_at_.at(a) < inferred_at_.at(b); });
+    // Operands first. What is needed for one value is found from that value, not by going over the whole graph for
+    // each.
+    std::sort(needed.begin(), needed.end(),
+              [&](NodeId a, NodeId b) { return inferred_at_.at(a) < inferred_at_.at(b); });
     for (NodeId node : needed) {
       for (ValueId output : graph_.node(node).outputs) {
         const graph::TensorType& type = graph_.value(output).type;
         if (element_count(type.shape) > kCompileTimeBytes / size_bytes(type.dtype))
-          return fmt::format("computing it takes a tensor of type {} (%{}), more than {} MiB", to_string(type), graph_.value(output).name, kCompileTimeBytes >> 20);
+          return fmt::format("computing it takes a tensor of type {} (%{}), more than {} MiB", to_string(type),
+                             graph_.value(output).name, kCompileTimeBytes >> 20);
         bytes_ += element_count(type.shape) * size_bytes(type.dtype);
       }
       steps_ += passes::evaluation_steps(graph_, node);
-      if (bytes_ > kAllCompileTimeBytes) return fmt::format("computing all such values of the model takes more than {} MiB", kAllCompileTimeBytes >> 20);
-      if (steps_ > kAllCompileTimeSteps) return fmt::format("computing all such values of the model takes {:.1e} steps > {:.1e}", steps_, kAllCompileTimeSteps);
+      if (bytes_ > kAllCompileTimeBytes)
+        return fmt::format("computing all such values of the model takes more than {} MiB", kAllCompileTimeBytes >> 20);
+      if (steps_ > kAllCompileTimeSteps)
+        return fmt::format("computing all such values of the model takes {:.1e} steps > {:.1e}", steps_,
+                           kAllCompileTimeSteps);
       auto values = passes::evaluate_node(graph_, node, evaluate_);
       if (!values) return fmt::format("evaluating {} fails: {}", graph_.node(node).name, values.errors().front().why);
       passes::replace_by_constants(graph_, node, *std::move(values));
@@ -141,14 +157,15 @@ class TypeInference {
   const passes::Evaluate& evaluate_;
   std::set<ValueId> untyped_;
   std::map<NodeId, std::size_t> inferred_at_;  // an execution order of the nodes seen so far
-  std::int64_t bytes_ = 0;  // spent on values needed at compile time
+  std::int64_t bytes_ = 0;                     // spent on values needed at compile time
   double steps_ = 0;
   Diagnostics findings_;
 };
 
 }  // namespace
 
-Result<void> infer_types(graph::Graph& graph, std::int64_t opset, const std::string& where, const passes::Evaluate& evaluate) {
+Result<void> infer_types(graph::Graph& graph, std::int64_t opset, const std::string& where,
+                         const passes::Evaluate& evaluate) {
   return TypeInference(graph, opset, where, evaluate).run();
 }
 

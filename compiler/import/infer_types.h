@@ -1,4 +1,5 @@
-// Types of all values, by the operators' own rules, with operands that must be known at compile time computed on the way.
+// Types of all values, by the operators' own rules, with operands that must be known at compile time computed on the
+// way.
 #pragma once
 
 #include <string>
@@ -9,9 +10,10 @@
 
 namespace dovetail::import {
 
-// Normalises each node (normalise.h), then infers its types, in execution order. Constant subgraphs are evaluated only where an operator must know
-// their value (the shape of a Reshape, say). Nodes behind one that fails are skipped; everything else that is wrong is listed.
-// Precondition: the graph verifies.
-Result<void> infer_types(graph::Graph& graph, std::int64_t opset, const std::string& where, const passes::Evaluate& evaluate);
+// Normalises each node (normalise.h), then infers its types, in execution order. Constant subgraphs are evaluated only
+// where an operator must know their value (the shape of a Reshape, say). Nodes behind one that fails are skipped;
+// everything else that is wrong is listed. Precondition: the graph verifies.
+Result<void> infer_types(graph::Graph& graph, std::int64_t opset, const std::string& where,
+                         const passes::Evaluate& evaluate);
 
 }  // namespace dovetail::import

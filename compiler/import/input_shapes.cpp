@@ -11,16 +11,18 @@
 namespace dovetail::import {
 namespace {
 
-// An extent as the file gives it: a number, a name, or nothing. Exporters also write 0 or a negative number for "unknown" beside a name,
-// and a negative number alone.
+// An extent as the file gives it: a number, a name, or nothing. Exporters also write 0 or a negative number for
+// "unknown" beside a name, and a negative number alone.
 bool is_known(const onnx::Dimension& dimension) {
-  return dimension.has_dim_value() && dimension.dim_value() >= 0 && !(dimension.has_dim_param() && !dimension.dim_param().empty());
+  return dimension.has_dim_value() && dimension.dim_value() >= 0 &&
+         !(dimension.has_dim_param() && !dimension.dim_param().empty());
 }
 std::string symbol(const onnx::Dimension& dimension) { return printable(dimension.dim_param()); }
 
 class Binder {
  public:
-  Binder(const std::vector<const onnx::ValueInfo*>& inputs, const std::string& where, const ImportOptions& options, std::vector<std::string>& notes)
+  Binder(const std::vector<const onnx::ValueInfo*>& inputs, const std::string& where, const ImportOptions& options,
+         std::vector<std::string>& notes)
       : inputs_(inputs), where_(where), options_(options), notes_(notes) {}
 
   Result<std::vector<graph::TensorType>> run() {
@@ -29,17 +31,20 @@ class Binder {
     std::vector<graph::TensorType> types;
     for (const onnx::ValueInfo* input : inputs_) types.push_back(type_of(*input));
     if (!unbound_.empty())
-      report("", "unknown extents: " + unbound_, "give each: --shape NAME=1x3x224x224 for an input, or --shape SYMBOL=N for a symbol");
+      report("", "unknown extents: " + unbound_,
+             "give each: --shape NAME=1x3x224x224 for an input, or --shape SYMBOL=N for a symbol");
     for (const auto& [name, shape] : options_.shapes)
       if (!used_.count(name))
-        report(name, fmt::format("--shape {}: the model has no input and no symbolic extent of this name", name), fmt::format("known names: {}", known_names()));
+        report(name, fmt::format("--shape {}: the model has no input and no symbolic extent of this name", name),
+               fmt::format("known names: {}", known_names()));
     if (!findings_.empty()) return findings_;
     return types;
   }
 
  private:
   void report(const std::string& name, std::string why, std::string hint) {
-    findings_.push_back({"cannot fix the shapes of the inputs", name.empty() ? where_ : where_ + ", input " + name, std::move(why), std::move(hint)});
+    findings_.push_back({"cannot fix the shapes of the inputs", name.empty() ? where_ : where_ + ", input " + name,
+                         std::move(why), std::move(hint)});
   }
 
   std::string known_names() const {
@@ -58,10 +63,12 @@ class Binder {
       for (const onnx::Dimension& dimension : input->type().tensor_type().shape().dim()) {
         const auto entry = options_.shapes.find(symbol(dimension));
         if (symbol(dimension).empty() || entry == options_.shapes.end() || !used_.insert(entry->first).second) continue;
-        if (entry->second.size() == 1 && entry->second[0] >= 0)
-          extent_of_[entry->first] = entry->second[0];
+        if (entry->second.size() == 1 && entry->second[0] >= 0) extent_of_[entry->first] = entry->second[0];
         else
-          report("", fmt::format("--shape {}={}: a symbolic extent takes one number, 0 or more", entry->first, to_string(entry->second)), "give one number");
+          report("",
+                 fmt::format("--shape {}={}: a symbolic extent takes one number, 0 or more", entry->first,
+                             to_string(entry->second)),
+                 "give one number");
       }
   }
 
@@ -72,26 +79,30 @@ class Binder {
     return &entry->second;
   }
 
-  // A symbolic first extent is the batch: 1 unless the options say otherwise. Bound before the other extents, which may repeat its name.
+  // A symbolic first extent is the batch: 1 unless the options say otherwise. Bound before the other extents, which may
+  // repeat its name.
   void bind_batch(const onnx::ValueInfo& input) {
     const onnx::TensorShape& shape = input.type().tensor_type().shape();
     if (whole_shape(input) || shape.dim_size() == 0 || is_known(shape.dim(0))) return;
     const std::string name = symbol(shape.dim(0));
     if (!name.empty() && !extent_of_.emplace(name, 1).second) return;
     notes_.push_back(fmt::format("input {}: batch{} = 1 assumed; --shape {}=N sets another", printable(input.name()),
-                                 name.empty() ? "" : " " + name, name.empty() ? printable(input.name()) + "=Nx..." : name));
+                                 name.empty() ? "" : " " + name,
+                                 name.empty() ? printable(input.name()) + "=Nx..." : name));
   }
 
   graph::TensorType type_of(const onnx::ValueInfo& input) {
     const std::string name = printable(input.name());
     const onnx::TensorTypeInfo& declared = input.type().tensor_type();
     if (!input.type().has_tensor_type()) {
-      report(name, "its type is no tensor (a sequence, map, optional or sparse tensor, or none)", "export the model with tensor inputs");
+      report(name, "its type is no tensor (a sequence, map, optional or sparse tensor, or none)",
+             "export the model with tensor inputs");
       return {};
     }
     const auto dtype = dtype_from_onnx(declared.elem_type());
     if (!dtype) {
-      report(name, fmt::format("element type {} is not supported", onnx_dtype_name(declared.elem_type())), "cast the input before the model");
+      report(name, fmt::format("element type {} is not supported", onnx_dtype_name(declared.elem_type())),
+             "cast the input before the model");
       return {};
     }
     graph::TensorType type{*dtype, {}};
@@ -101,7 +112,8 @@ class Binder {
     } else if (!declared.has_shape()) {
       add_unbound(name + " (no shape at all)");
     } else {
-      for (int axis = 0; axis < declared.shape().dim_size(); ++axis) type.shape.push_back(extent(name, declared.shape().dim(axis), axis));
+      for (int axis = 0; axis < declared.shape().dim_size(); ++axis)
+        type.shape.push_back(extent(name, declared.shape().dim(axis), axis));
     }
     if (auto bytes = tensor_bytes(type.dtype, type.shape, where_ + ", input " + name); !bytes)
       findings_.insert(findings_.end(), bytes.errors().begin(), bytes.errors().end());
@@ -111,7 +123,8 @@ class Binder {
   std::int64_t extent(const std::string& name, const onnx::Dimension& dimension, int axis) {
     if (is_known(dimension)) return dimension.dim_value();
     const std::string by_name = symbol(dimension);
-    if (const auto bound = extent_of_.find(by_name); !by_name.empty() && bound != extent_of_.end()) return bound->second;
+    if (const auto bound = extent_of_.find(by_name); !by_name.empty() && bound != extent_of_.end())
+      return bound->second;
     if (axis == 0) return 1;  // bind_batch has noted it
     add_unbound(fmt::format("{} axis {}{}", name, axis, by_name.empty() ? "" : " (" + by_name + ")"));
     return 1;
@@ -121,12 +134,17 @@ class Binder {
     if (!declared.has_shape()) return;
     const int rank = declared.shape().dim_size();
     if (rank != static_cast<int>(given.size())) {
-      report(name, fmt::format("--shape {} has {} extents, the model declares {}", to_string(given), given.size(), rank), "give as many extents as the model");
+      report(name,
+             fmt::format("--shape {} has {} extents, the model declares {}", to_string(given), given.size(), rank),
+             "give as many extents as the model");
       return;
     }
     for (int axis = 0; axis < rank; ++axis)
-      if (const onnx::Dimension& dimension = declared.shape().dim(axis); is_known(dimension) && dimension.dim_value() != given[static_cast<std::size_t>(axis)])
-        report(name, fmt::format("axis {}: {} given, the model fixes {}", axis, given[static_cast<std::size_t>(axis)], dimension.dim_value()),
+      if (const onnx::Dimension& dimension = declared.shape().dim(axis);
+          is_known(dimension) && dimension.dim_value() != given[static_cast<std::size_t>(axis)])
+        report(name,
+               fmt::format("axis {}: {} given, the model fixes {}", axis, given[static_cast<std::size_t>(axis)],
+                           dimension.dim_value()),
                "only symbolic extents can be chosen");
   }
 
@@ -144,8 +162,9 @@ class Binder {
 
 }  // namespace
 
-Result<std::vector<graph::TensorType>> bind_input_shapes(const std::vector<const onnx::ValueInfo*>& inputs, const std::string& where,
-                                                         const ImportOptions& options, std::vector<std::string>& notes) {
+Result<std::vector<graph::TensorType>> bind_input_shapes(const std::vector<const onnx::ValueInfo*>& inputs,
+                                                         const std::string& where, const ImportOptions& options,
+                                                         std::vector<std::string>& notes) {
   return Binder(inputs, where, options, notes).run();
 }
 

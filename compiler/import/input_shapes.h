@@ -13,7 +13,8 @@ class ValueInfo;
 namespace dovetail::import {
 
 // One type per input, in order. Notes name each assumption. All unknown extents are listed together.
-Result<std::vector<graph::TensorType>> bind_input_shapes(const std::vector<const onnx::ValueInfo*>& inputs, const std::string& where,
-                                                         const ImportOptions& options, std::vector<std::string>& notes);
+Result<std::vector<graph::TensorType>> bind_input_shapes(const std::vector<const onnx::ValueInfo*>& inputs,
+                                                         const std::string& where, const ImportOptions& options,
+                                                         std::vector<std::string>& notes);
 
 }  // namespace dovetail::import

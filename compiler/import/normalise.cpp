@@ -24,7 +24,10 @@ struct Rewrite {
   const TensorType& type(std::size_t input) { return graph.value(node().inputs[input]).type; }
   bool has(std::size_t input) { return input < node().inputs.size() && node().inputs[input].valid(); }
 
-  Diagnostic refused(std::string why, std::string hint) { return {fmt::format("cannot import {} of opset {}", node().op, opset), node().name, std::move(why), std::move(hint)}; }
+  Diagnostic refused(std::string why, std::string hint) {
+    return {fmt::format("cannot import {} of opset {}", node().op, opset), node().name, std::move(why),
+            std::move(hint)};
+  }
 
   // An integer attribute; nothing where it has another kind, which infer will refuse.
   std::optional<std::int64_t> integer(const char* name, std::int64_t fallback) {
@@ -54,7 +57,9 @@ struct Rewrite {
 };
 using Rule = Result<void> (*)(Rewrite&);
 
-NdArray int64_list(const std::vector<std::int64_t>& values) { return NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values); }
+NdArray int64_list(const std::vector<std::int64_t>& values) {
+  return NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
+}
 
 NdArray scalar_of(DType dtype, double value) {
   NdArray array(dtype, {});
@@ -80,7 +85,8 @@ Result<void> move_number(Rewrite& rewrite, const char* name, std::size_t positio
   const auto found = rewrite.node().attributes.find(name);
   if (found == rewrite.node().attributes.end()) return {};
   const auto* value = std::get_if<double>(&found->second);
-  if (!value || !rewrite.has(0)) return rewrite.refused(fmt::format("attribute {} is no number", name), "export the model again");
+  if (!value || !rewrite.has(0))
+    return rewrite.refused(fmt::format("attribute {} is no number", name), "export the model again");
   NdArray array = scalar_of(rewrite.type(0).dtype, *value);
   rewrite.node().attributes.erase(found);
   rewrite.set_constant_input(position, name, std::move(array));
@@ -109,7 +115,8 @@ Result<void> split_sizes(Rewrite& rewrite) { return move_ints(rewrite, "split", 
 
 // Before opset 18 the number of parts was that of the outputs.
 Result<void> split_count(Rewrite& rewrite) {
-  if (!rewrite.has(1)) rewrite.node().attributes["num_outputs"] = static_cast<std::int64_t>(rewrite.node().outputs.size());
+  if (!rewrite.has(1))
+    rewrite.node().attributes["num_outputs"] = static_cast<std::int64_t>(rewrite.node().outputs.size());
   return {};
 }
 
@@ -125,30 +132,35 @@ Result<void> batch_normalisation(Rewrite& rewrite) {
   Node& node = rewrite.node();
   if (const auto spatial = node.attributes.find("spatial"); spatial != node.attributes.end()) {
     if (const auto* value = std::get_if<std::int64_t>(&spatial->second); !value || *value != 1)
-      return rewrite.refused("spatial = 0 (statistics per element)", "only spatial = 1 (statistics per channel) is supported");
+      return rewrite.refused("spatial = 0 (statistics per element)",
+                             "only spatial = 1 (statistics per channel) is supported");
     node.attributes.erase(spatial);
   }
   // Outputs 1 to 4 are the statistics that training writes.
   for (std::size_t i = 1; i < node.outputs.size(); ++i)
     if (rewrite.graph.is_output(node.outputs[i]) || !rewrite.graph.users(node.outputs[i]).empty())
-      return rewrite.refused(fmt::format("output {} (training statistics) is used", i), "export the model for inference");
+      return rewrite.refused(fmt::format("output {} (training statistics) is used", i),
+                             "export the model for inference");
   for (std::size_t i = 1; i < node.outputs.size(); ++i) rewrite.graph.value(node.outputs[i]).producer = {};
   if (!node.outputs.empty()) node.outputs.resize(1);
   return {};
 }
 
-// Softmax, LogSoftmax, Hardmax before opset 13 work on the input seen as a matrix: axes before `axis` are rows, the others one row.
+// Softmax, LogSoftmax, Hardmax before opset 13 work on the input seen as a matrix: axes before `axis` are rows, the
+// others one row.
 Result<void> matrix_softmax(Rewrite& rewrite) {
   const std::optional<std::int64_t> given = rewrite.integer("axis", 1);
   if (!rewrite.has(0) || !given || rewrite.node().outputs.size() != 1) return {};
   const Shape shape = rewrite.type(0).shape;
   const auto rank = static_cast<std::int64_t>(shape.size());
   std::int64_t axis = *given;
-  if (axis < -rank || axis > rank) return rewrite.refused(fmt::format("axis {} of rank {}", axis, rank), "export the model again");
+  if (axis < -rank || axis > rank)
+    return rewrite.refused(fmt::format("axis {} of rank {}", axis, rank), "export the model again");
   if (axis < 0) axis += rank;
   std::int64_t rows = 1, columns = 1;
   for (std::int64_t i = 0; i < rank; ++i) (i < axis ? rows : columns) *= shape[static_cast<std::size_t>(i)];
-  if (axis < rank && columns == shape[static_cast<std::size_t>(axis)]) {  // the axes behind have extent 1: the two meanings agree
+  if (axis < rank &&
+      columns == shape[static_cast<std::size_t>(axis)]) {  // the axes behind have extent 1: the two meanings agree
     rewrite.node().attributes["axis"] = axis;
     return {};
   }
@@ -169,9 +181,11 @@ Result<void> matrix_softmax(Rewrite& rewrite) {
   return {};
 }
 
-// Resize of opset 10: no transformation of coordinates; nearest is the lower neighbour when growing, the upper one when shrinking.
+// Resize of opset 10: no transformation of coordinates; nearest is the lower neighbour when growing, the upper one when
+// shrinking.
 Result<void> resize_10(Rewrite& rewrite) {
-  if (rewrite.node().inputs.size() != 2 || !rewrite.has(1)) return rewrite.refused("it needs the inputs X and scales", "export the model again");
+  if (rewrite.node().inputs.size() != 2 || !rewrite.has(1))
+    return rewrite.refused("it needs the inputs X and scales", "export the model again");
   const ValueId scales = rewrite.node().inputs[1];
   rewrite.node().inputs = {rewrite.node().inputs[0], ValueId{}, scales};
   rewrite.node().attributes["coordinate_transformation_mode"] = std::string("asymmetric");
@@ -181,7 +195,8 @@ Result<void> resize_10(Rewrite& rewrite) {
       grows = grows || constant->as_double(i) > 1;
       shrinks = shrinks || constant->as_double(i) < 1;
     }
-  if (grows && shrinks) return rewrite.refused("it shrinks one axis and grows another", "export the model with opset 11 or later");
+  if (grows && shrinks)
+    return rewrite.refused("it shrinks one axis and grows another", "export the model with opset 11 or later");
   rewrite.node().attributes["nearest_mode"] = std::string(shrinks ? "ceil" : "floor");
   return {};
 }
@@ -221,7 +236,9 @@ Result<void> group_normalisation(Rewrite& rewrite) {
     if (!rewrite.has(input)) continue;
     const auto& constant = rewrite.graph.value(rewrite.node().inputs[input]).constant;
     if (!constant) return rewrite.refused("scale and bias are no constants", "export the model with opset 21");
-    if (constant->count() != groups || channels % groups != 0) return rewrite.refused(fmt::format("{} scales for {} groups of {} channels", constant->count(), groups, channels), "give one per group");
+    if (constant->count() != groups || channels % groups != 0)
+      return rewrite.refused(fmt::format("{} scales for {} groups of {} channels", constant->count(), groups, channels),
+                             "give one per group");
     NdArray expanded(constant->dtype(), {channels});
     for (std::int64_t c = 0; c < channels; ++c) expanded.set_double(c, constant->as_double(c / (channels / groups)));
     rewrite.set_constant_input(input, input == 1 ? "scale" : "bias", std::move(expanded));
@@ -242,7 +259,8 @@ Result<void> roi_align(Rewrite& rewrite) {
   return {};
 }
 
-// A rule applies to models of an opset before `before`, the one that brought the new form. Several rules of one operator apply in this order.
+// A rule applies to models of an opset before `before`, the one that brought the new form. Several rules of one
+// operator apply in this order.
 struct Row {
   std::string_view op;
   std::int64_t before;
@@ -285,7 +303,9 @@ constexpr std::string_view kNormalisedAway[] = {"Constant", "Scatter", "Upsample
 
 }  // namespace
 
-bool is_normalised_away(std::string_view op) { return std::find(std::begin(kNormalisedAway), std::end(kNormalisedAway), op) != std::end(kNormalisedAway); }
+bool is_normalised_away(std::string_view op) {
+  return std::find(std::begin(kNormalisedAway), std::end(kNormalisedAway), op) != std::end(kNormalisedAway);
+}
 
 Result<std::vector<NodeId>> normalise(Graph& graph, NodeId node, std::int64_t opset) {
   Rewrite rewrite{graph, node, opset, {}, {}};

@@ -1,4 +1,5 @@
-// Older forms of ONNX operators, rewritten to that of opset 21, so that compiler/ops knows one form of each. docs/import.md lists the rules.
+// Older forms of ONNX operators, rewritten to that of opset 21, so that compiler/ops knows one form of each.
+// docs/import.md lists the rules.
 #pragma once
 
 #include <string_view>
@@ -12,8 +13,8 @@ namespace dovetail::import {
 // True for operators that later opsets dropped: normalise() replaces them, compiler/ops has no row for them.
 bool is_normalised_away(std::string_view op);
 
-// Rewrites the node from the form of `opset`. Returns the nodes that now stand for it, in execution order; their outputs have no types yet.
-// Precondition: the types of the node's inputs are known (some rules need the rank).
+// Rewrites the node from the form of `opset`. Returns the nodes that now stand for it, in execution order; their
+// outputs have no types yet. Precondition: the types of the node's inputs are known (some rules need the rank).
 Result<std::vector<graph::NodeId>> normalise(graph::Graph& graph, graph::NodeId node, std::int64_t opset);
 
 }  // namespace dovetail::import

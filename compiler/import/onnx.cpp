@@ -20,12 +20,16 @@ constexpr int kRecursionLimit = 32;
 
 Result<void> parse(std::span<const std::byte> bytes, const std::string& where, onnx::Model& model) {
   if (bytes.size() > static_cast<std::size_t>(INT_MAX))
-    return Diagnostic{"cannot import the model", where, fmt::format("{} bytes > {}, the limit of a protobuf file", bytes.size(), INT_MAX), "export the weights as external data"};
+    return Diagnostic{"cannot import the model", where,
+                      fmt::format("{} bytes > {}, the limit of a protobuf file", bytes.size(), INT_MAX),
+                      "export the weights as external data"};
   google::protobuf::io::ArrayInputStream array(bytes.data(), static_cast<int>(bytes.size()));
   google::protobuf::io::CodedInputStream stream(&array);
   stream.SetRecursionLimit(kRecursionLimit);
   if (!model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
-    return Diagnostic{"cannot import the model", where, fmt::format("{} bytes that are no serialised ONNX model", bytes.size()), "the file is damaged or truncated, or in another format"};
+    return Diagnostic{"cannot import the model", where,
+                      fmt::format("{} bytes that are no serialised ONNX model", bytes.size()),
+                      "the file is damaged or truncated, or in another format"};
   return {};
 }
 
@@ -37,14 +41,20 @@ void check_outputs(const onnx::Graph& proto, const std::string& where, Imported&
     const auto dtype = dtype_from_onnx(declared.elem_type());
     if (declared.elem_type() != 0 && dtype != value.type.dtype)
       findings.push_back({"cannot import the model", where + ", output " + value.name,
-                          fmt::format("the file declares {}, its operators yield {}", onnx_dtype_name(declared.elem_type()), name(value.type.dtype)), "export the model again"});
+                          fmt::format("the file declares {}, its operators yield {}",
+                                      onnx_dtype_name(declared.elem_type()), name(value.type.dtype)),
+                          "export the model again"});
     if (!declared.has_shape()) continue;
     bool differs = declared.shape().dim_size() != static_cast<int>(value.type.shape.size());
     for (int axis = 0; !differs && axis < declared.shape().dim_size(); ++axis) {
       const onnx::Dimension& dimension = declared.shape().dim(axis);
-      differs = dimension.has_dim_value() && dimension.dim_value() > 0 && dimension.dim_value() != value.type.shape[static_cast<std::size_t>(axis)];
+      differs = dimension.has_dim_value() && dimension.dim_value() > 0 &&
+                dimension.dim_value() != value.type.shape[static_cast<std::size_t>(axis)];
     }
-    if (differs) imported.report.notes.push_back(fmt::format("output {}: the file declares another shape than {}, which its operators yield", value.name, to_string(value.type.shape)));
+    if (differs)
+      imported.report.notes.push_back(
+          fmt::format("output {}: the file declares another shape than {}, which its operators yield", value.name,
+                      to_string(value.type.shape)));
   }
 }
 
@@ -60,13 +70,15 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
   check_outputs(model.graph(), where, imported, findings);
   if (!findings.empty()) return findings;
   imported.graph.compact();
-  if (auto verified = graph::verify(imported.graph); !verified) throw InternalError(to_string(verified.errors()) + to_string(imported.graph));
+  if (auto verified = graph::verify(imported.graph); !verified)
+    throw InternalError(to_string(verified.errors()) + to_string(imported.graph));
   return imported;
 }
 
 Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options) {
   DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path));
-  if (options.external_data_folder.empty()) options.external_data_folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  if (options.external_data_folder.empty())
+    options.external_data_folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
   return import_onnx(bytes, path.string(), options);
 }
 

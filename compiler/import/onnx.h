@@ -1,4 +1,5 @@
-// ONNX protobuf to Graph. Opsets 7 to 21, any IR version. Everything that cannot be taken is listed at once, with node names and what to do.
+// ONNX protobuf to Graph. Opsets 7 to 21, any IR version. Everything that cannot be taken is listed at once, with node
+// names and what to do.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,9 @@
 namespace dovetail::import {
 
 struct ImportOptions {
-  // Extents for symbolic dimensions by dim_param name, or for an input's whole shape by input name ("--shape NAME=1x3x224x224", "--shape batch=1").
-  // A symbolic first dimension without an entry becomes 1, and the report says so.
+  // Extents for symbolic dimensions by dim_param name, or for an input's whole shape by input name ("--shape
+  // NAME=1x3x224x224", "--shape batch=1"). A symbolic first dimension without an entry becomes 1, and the report says
+  // so.
   std::map<std::string, Shape> shapes;
   std::filesystem::path external_data_folder;  // where external tensors may lie; they never leave it
 };
@@ -24,8 +26,8 @@ struct ImportOptions {
 struct ImportReport {
   std::int64_t ir_version = 0, opset = 0;
   std::string producer;
-  std::map<std::string, int> operators;         // histogram of what was imported
-  std::vector<std::string> notes;               // assumptions made (symbolic batch = 1, ...)
+  std::map<std::string, int> operators;  // histogram of what was imported
+  std::vector<std::string> notes;        // assumptions made (symbolic batch = 1, ...)
 };
 
 struct Imported {
@@ -33,7 +35,8 @@ struct Imported {
   ImportReport report;
 };
 
-Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view where, const ImportOptions& options = {});
+Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view where,
+                             const ImportOptions& options = {});
 Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options = {});
 
 // A serialised TensorProto (.pb test data).

@@ -39,7 +39,8 @@ class Names {
 
 class Reader {
  public:
-  Reader(const onnx::Model& model, const std::string& where, const ImportOptions& options) : model_(model), proto_(model.graph()), where_(where), options_(options) {}
+  Reader(const onnx::Model& model, const std::string& where, const ImportOptions& options)
+      : model_(model), proto_(model.graph()), where_(where), options_(options) {}
 
   Result<Imported> run() {
     read_header();
@@ -67,18 +68,25 @@ class Reader {
   graph::Graph& graph() { return imported_.graph; }
 
   void report(const std::string& object, std::string why, std::string hint) {
-    findings_.push_back({"cannot import the model", object.empty() ? where_ : where_ + ", " + object, std::move(why), std::move(hint)});
+    findings_.push_back(
+        {"cannot import the model", object.empty() ? where_ : where_ + ", " + object, std::move(why), std::move(hint)});
   }
-  void report(const Diagnostics& diagnostics) { findings_.insert(findings_.end(), diagnostics.begin(), diagnostics.end()); }
+  void report(const Diagnostics& diagnostics) {
+    findings_.insert(findings_.end(), diagnostics.begin(), diagnostics.end());
+  }
 
   void read_header() {
     imported_.report.ir_version = model_.ir_version();
     imported_.report.producer = printable(model_.producer_name());
-    if (!model_.producer_version().empty()) imported_.report.producer = fmt::format("{} {}", imported_.report.producer, printable(model_.producer_version()));
+    if (!model_.producer_version().empty())
+      imported_.report.producer = fmt::format("{} {}", imported_.report.producer, printable(model_.producer_version()));
     for (const onnx::OperatorSet& set : model_.opset_import())
       if (is_default_domain(set.domain())) imported_.report.opset = set.version();
     if (const std::int64_t opset = imported_.report.opset; opset < kOldestOpset || opset > kNewestOpset)
-      report("", opset == 0 ? std::string("the model names no ONNX operator set") : fmt::format("ONNX operator set {}; supported are {} to {}", opset, kOldestOpset, kNewestOpset),
+      report("",
+             opset == 0
+                 ? std::string("the model names no ONNX operator set")
+                 : fmt::format("ONNX operator set {}; supported are {} to {}", opset, kOldestOpset, kNewestOpset),
              "convert the model with onnx.version_converter, or export it with another opset");
     if (!model_.has_graph()) report("", "the file holds no graph", "check that this is an ONNX model");
   }
@@ -124,7 +132,8 @@ class Reader {
       const std::string name = printable(input.name());
       if (by_name_.count(name) || broken_.count(name)) continue;
       if (name.empty()) report("inputs", "a graph input has no name", "export the model again");
-      else if (!seen.insert(name).second) report("input " + name, fmt::format("value {} is defined twice", name), "list each input once");
+      else if (!seen.insert(name).second)
+        report("input " + name, fmt::format("value {} is defined twice", name), "list each input once");
       else inputs.push_back(&input);
     }
     auto types = bind_input_shapes(inputs, where_, options_, imported_.report.notes);
@@ -141,7 +150,8 @@ class Reader {
     if (!is_default_domain(proto.domain())) node.op = printable(proto.domain()) + "." + node.op;
     ++imported_.report.operators[node.op];
     node.name = printable(proto.name());
-    if (node.name.empty()) node.name = proto.output_size() ? fmt::format("{}_{}", node.op, printable(proto.output(0))) : node.op;
+    if (node.name.empty())
+      node.name = proto.output_size() ? fmt::format("{}_{}", node.op, printable(proto.output(0))) : node.op;
     node.name = names_.unique(node.name);
     node.origins = {node.name};
     const std::string what = fmt::format("node {} ({})", node.name, node.op);
@@ -180,18 +190,24 @@ class Reader {
   }
 
   void add_constant_node(const onnx::Node& proto, const Node& node, const std::string& what) {
-    if (proto.output_size() != 1 || node.attributes.size() != 1) return report(what, "a Constant has one output and one attribute", "export the model again");
+    if (proto.output_size() != 1 || node.attributes.size() != 1)
+      return report(what, "a Constant has one output and one attribute", "export the model again");
     const std::string name = printable(proto.output(0));
     const auto& [attribute, value] = *node.attributes.begin();
     if (const auto* array = std::get_if<NdArray>(&value)) return add_constant(name, *array, what);
-    if (const auto* integer = std::get_if<std::int64_t>(&value)) return add_constant(name, NdArray::scalar(*integer), what);
-    if (const auto* real = std::get_if<double>(&value)) return add_constant(name, NdArray::scalar(static_cast<float>(*real)), what);
+    if (const auto* integer = std::get_if<std::int64_t>(&value))
+      return add_constant(name, NdArray::scalar(*integer), what);
+    if (const auto* real = std::get_if<double>(&value))
+      return add_constant(name, NdArray::scalar(static_cast<float>(*real)), what);
     if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value))
-      return add_constant(name, NdArray::from<std::int64_t>({static_cast<std::int64_t>(integers->size())}, *integers), what);
+      return add_constant(name, NdArray::from<std::int64_t>({static_cast<std::int64_t>(integers->size())}, *integers),
+                          what);
     if (const auto* reals = std::get_if<std::vector<double>>(&value))
-      return add_constant(name, NdArray::from<float>({static_cast<std::int64_t>(reals->size())}, {reals->begin(), reals->end()}), what);
+      return add_constant(
+          name, NdArray::from<float>({static_cast<std::int64_t>(reals->size())}, {reals->begin(), reals->end()}), what);
     broken_.insert(name);
-    report(what, fmt::format("attribute {} of a Constant is no tensor and no number", attribute), "strings are not supported");
+    report(what, fmt::format("attribute {} of a Constant is no tensor and no number", attribute),
+           "strings are not supported");
   }
 
   static bool is_known(const std::string& op) { return ops::find(op) || is_normalised_away(op) || is_qoperator(op); }
@@ -200,7 +216,8 @@ class Reader {
     if (name.empty()) return {};
     const auto found = by_name_.find(name);
     if (found != by_name_.end()) return found->second;
-    if (!broken_.count(name)) report(what, fmt::format("it uses {}, which nothing defines", name), "the model is incomplete; export it again");
+    if (!broken_.count(name))
+      report(what, fmt::format("it uses {}, which nothing defines", name), "the model is incomplete; export it again");
     return {};
   }
 
@@ -213,7 +230,8 @@ class Reader {
   }
 
   void add_outputs() {
-    if (model_.has_graph() && proto_.output_size() == 0) report("", "the graph has no outputs", "mark at least one value as an output");
+    if (model_.has_graph() && proto_.output_size() == 0)
+      report("", "the graph has no outputs", "mark at least one value as an output");
     for (const onnx::ValueInfo& output : proto_.output()) {
       const std::string name = printable(output.name());
       if (name.empty()) report("outputs", "a graph output has no name", "export the model again");
@@ -223,11 +241,15 @@ class Reader {
 
   void report_unknown_operators() {
     for (const auto& [op, nodes] : unknown_) {
-      std::vector<std::string> named(nodes.begin(), nodes.begin() + static_cast<std::ptrdiff_t>(std::min(nodes.size(), kNamedNodes)));
-      report("", fmt::format("operator {} is not supported; {} node{}: {}{}", op, nodes.size(), nodes.size() == 1 ? "" : "s", fmt::join(named, ", "),
-                             nodes.size() > named.size() ? fmt::format(" and {} more", nodes.size() - named.size()) : ""),
-             op.find('.') != std::string::npos ? "operators of other domains are not supported; export with ONNX operators only"
-                                               : "add it in compiler/ops, or rewrite the model without it");
+      std::vector<std::string> named(nodes.begin(),
+                                     nodes.begin() + static_cast<std::ptrdiff_t>(std::min(nodes.size(), kNamedNodes)));
+      report("",
+             fmt::format("operator {} is not supported; {} node{}: {}{}", op, nodes.size(),
+                         nodes.size() == 1 ? "" : "s", fmt::join(named, ", "),
+                         nodes.size() > named.size() ? fmt::format(" and {} more", nodes.size() - named.size()) : ""),
+             op.find('.') != std::string::npos
+                 ? "operators of other domains are not supported; export with ONNX operators only"
+                 : "add it in compiler/ops, or rewrite the model without it");
     }
   }
 
@@ -246,6 +268,8 @@ class Reader {
 
 }  // namespace
 
-Result<Imported> read_graph(const onnx::Model& model, const std::string& where, const ImportOptions& options) { return Reader(model, where, options).run(); }
+Result<Imported> read_graph(const onnx::Model& model, const std::string& where, const ImportOptions& options) {
+  return Reader(model, where, options).run();
+}
 
 }  // namespace dovetail::import

@@ -17,7 +17,8 @@ namespace {
 constexpr int kExternal = 1;  // data_location
 constexpr int kString = 8;    // data_type
 
-Diagnostic tensor_refused(const std::string& where, std::string why, std::string hint = "export the model again; the file is damaged") {
+Diagnostic tensor_refused(const std::string& where, std::string why,
+                          std::string hint = "export the model again; the file is damaged") {
   return {"cannot read a tensor", where, std::move(why), std::move(hint)};
 }
 
@@ -25,7 +26,8 @@ Diagnostic tensor_refused(const std::string& where, std::string why, std::string
 template <typename Element, typename Field>
 Result<NdArray> from_field(NdArray array, const Field& field, std::string_view field_name, const std::string& where) {
   if (field.size() != array.count())
-    return tensor_refused(where, fmt::format("shape {} needs {} elements, {} holds {}", to_string(array.shape()), array.count(), field_name, field.size()));
+    return tensor_refused(where, fmt::format("shape {} needs {} elements, {} holds {}", to_string(array.shape()),
+                                             array.count(), field_name, field.size()));
   std::byte* to = array.bytes().data();
   for (const auto value : field) {
     const Element element = static_cast<Element>(value);
@@ -48,7 +50,7 @@ Result<NdArray> from_typed_field(NdArray array, const onnx::Tensor& tensor, cons
     case DType::uint8: return from_field<std::uint8_t>(std::move(array), tensor.int32_data(), "int32_data", where);
     case DType::boolean: return from_field<bool>(std::move(array), tensor.int32_data(), "int32_data", where);
     case DType::uint16:
-    case DType::float16:   // the bits, in the low half
+    case DType::float16:  // the bits, in the low half
     case DType::bfloat16: return from_field<std::uint16_t>(std::move(array), tensor.int32_data(), "int32_data", where);
   }
   DOVETAIL_CHECK(false, "dtype without a field");
@@ -61,7 +63,8 @@ void make_booleans(NdArray& array) {
 }
 
 std::int64_t typed_elements(const onnx::Tensor& tensor) {
-  return std::int64_t{tensor.float_data_size()} + tensor.int32_data_size() + tensor.int64_data_size() + tensor.double_data_size() + tensor.uint64_data_size();
+  return std::int64_t{tensor.float_data_size()} + tensor.int32_data_size() + tensor.int64_data_size() +
+         tensor.double_data_size() + tensor.uint64_data_size();
 }
 
 }  // namespace
@@ -70,23 +73,27 @@ Result<std::int64_t> tensor_bytes(DType dtype, const Shape& shape, const std::st
   std::int64_t bytes = size_bytes(dtype);
   bool empty = false;
   for (std::int64_t extent : shape) {
-    if (extent < 0) return tensor_refused(where, fmt::format("extent {} of shape {} is negative", extent, to_string(shape)));
+    if (extent < 0)
+      return tensor_refused(where, fmt::format("extent {} of shape {} is negative", extent, to_string(shape)));
     empty = empty || extent == 0;
   }
   // The other extents of an empty tensor as well: operators multiply them.
   for (std::int64_t extent : shape)
     if (extent != 0 && (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > kTensorBytesLimit))
-      return tensor_refused(where, fmt::format("shape {} of {} has more than {} GiB", to_string(shape), name(dtype), kTensorBytesLimit >> 30),
-                     "check the shapes of the model and those given for its inputs");
+      return tensor_refused(
+          where,
+          fmt::format("shape {} of {} has more than {} GiB", to_string(shape), name(dtype), kTensorBytesLimit >> 30),
+          "check the shapes of the model and those given for its inputs");
   if (empty) return std::int64_t{0};
   return bytes;
 }
 
-Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where, const std::filesystem::path& external_folder) {
+Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
+                           const std::filesystem::path& external_folder) {
   const std::optional<DType> dtype = dtype_from_onnx(tensor.data_type());
   if (!dtype)
     return tensor_refused(where, fmt::format("element type {} is not supported", onnx_dtype_name(tensor.data_type())),
-                   "supported are 8- to 64-bit integers, float16, bfloat16, float32, float64 and bool");
+                          "supported are 8- to 64-bit integers, float16, bfloat16, float32, float64 and bool");
   Shape shape(tensor.dims().begin(), tensor.dims().end());
   DOVETAIL_ASSIGN(const std::int64_t bytes, tensor_bytes(*dtype, shape, where));
 
@@ -101,7 +108,8 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
     // Some exporters write an empty raw_data beside a typed field.
     if (!raw.empty() || typed_elements(tensor) == 0) {
       if (static_cast<std::int64_t>(raw.size()) != bytes)
-        return tensor_refused(where, fmt::format("{} needs {} bytes, raw_data holds {}", to_string(graph::TensorType{*dtype, shape}), bytes, raw.size()));
+        return tensor_refused(where, fmt::format("{} needs {} bytes, raw_data holds {}",
+                                                 to_string(graph::TensorType{*dtype, shape}), bytes, raw.size()));
       const auto* begin = reinterpret_cast<const std::byte*>(raw.data());
       NdArray array(*dtype, std::move(shape), std::vector<std::byte>(begin, begin + raw.size()));
       make_booleans(array);
@@ -110,14 +118,17 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
   }
   // Checked before the allocation below: a shape of gigabytes with no data must not cost gigabytes.
   if (const std::int64_t held = typed_elements(tensor); held != bytes / size_bytes(*dtype))
-    return tensor_refused(where, fmt::format("{} needs {} elements, the file holds {}", to_string(graph::TensorType{*dtype, shape}), bytes / size_bytes(*dtype), held));
+    return tensor_refused(
+        where, fmt::format("{} needs {} elements, the file holds {}", to_string(graph::TensorType{*dtype, shape}),
+                           bytes / size_bytes(*dtype), held));
   return from_typed_field(NdArray(*dtype, std::move(shape)), tensor, where);
 }
 
 std::string onnx_dtype_name(int number) {
   constexpr std::pair<int, std::string_view> kNames[] = {
-      {0, "undefined"}, {kString, "string"}, {14, "complex64"}, {15, "complex128"}, {17, "float8e4m3fn"}, {18, "float8e4m3fnuz"},
-      {19, "float8e5m2"}, {20, "float8e5m2fnuz"}, {21, "uint4"}, {22, "int4"}, {23, "float4e2m1"}};
+      {0, "undefined"},     {kString, "string"},    {14, "complex64"},  {15, "complex128"},
+      {17, "float8e4m3fn"}, {18, "float8e4m3fnuz"}, {19, "float8e5m2"}, {20, "float8e5m2fnuz"},
+      {21, "uint4"},        {22, "int4"},           {23, "float4e2m1"}};
   for (const auto& [known, name] : kNames)
     if (known == number) return fmt::format("{} ({})", name, number);
   if (const auto dtype = dtype_from_onnx(number)) return std::string(name(*dtype));
@@ -129,7 +140,11 @@ std::string printable(std::string_view bytes) {
   for (std::size_t i = 0; i < bytes.size();) {
     const auto byte = static_cast<unsigned char>(bytes[i]);
     // Length of a UTF-8 sequence by its first byte; 0 where none starts so.
-    const std::size_t length = byte < 0x80 ? 1 : byte >= 0xC2 && byte < 0xE0 ? 2 : byte >= 0xE0 && byte < 0xF0 ? 3 : byte >= 0xF0 && byte < 0xF5 ? 4 : 0;
+    const std::size_t length = byte < 0x80                   ? 1
+                               : byte >= 0xC2 && byte < 0xE0 ? 2
+                               : byte >= 0xE0 && byte < 0xF0 ? 3
+                               : byte >= 0xF0 && byte < 0xF5 ? 4
+                                                             : 0;
     bool valid = length > 0 && i + length <= bytes.size() && !(length == 1 && (byte < 0x20 || byte == 0x7F));
     for (std::size_t k = 1; valid && k < length; ++k) valid = (static_cast<unsigned char>(bytes[i + k]) & 0xC0) == 0x80;
     if (valid && length == 3) {  // no overlong forms, no surrogates
@@ -152,8 +167,10 @@ std::string printable(std::string_view bytes) {
 
 Result<NdArray> parse_tensor_proto(std::span<const std::byte> bytes, std::string_view where) {
   onnx::Tensor tensor;
-  if (bytes.size() > static_cast<std::size_t>(INT_MAX) || !tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return tensor_refused(std::string(where), fmt::format("{} bytes that are no serialised TensorProto", bytes.size()), "give a .pb file of ONNX test data, or .npy");
+  if (bytes.size() > static_cast<std::size_t>(INT_MAX) ||
+      !tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return tensor_refused(std::string(where), fmt::format("{} bytes that are no serialised TensorProto", bytes.size()),
+                          "give a .pb file of ONNX test data, or .npy");
   return to_ndarray(tensor, std::string(where), {});
 }
 

@@ -64,18 +64,22 @@ class Chooser {
         if (!graph_.is_constant(value)) readers_[value].push_back({index, kernel.last});
       for (const ValueId value : variable.writes) writers_[value] = index;
     }
-    for (const KernelOffer::Passage& passage : kernel.passages) problem_.values.push_back({passage.cost, first + passage.from, {first + passage.to}});
+    for (const KernelOffer::Passage& passage : kernel.passages)
+      problem_.values.push_back({passage.cost, first + passage.from, {first + passage.to}});
   }
 
   // The model's inputs and outputs lie as it has them, or in any layout that somebody likes.
   void add_borders() {
     std::set<std::string> known;
-    for (const LayoutProblem::Variable& variable : problem_.variables) known.insert(variable.layouts.begin(), variable.layouts.end());
+    for (const LayoutProblem::Variable& variable : problem_.variables)
+      known.insert(variable.layouts.begin(), variable.layouts.end());
     const auto border = [&](ValueId value) -> std::vector<std::string> {
       std::vector<std::string> layouts{""};
       if (!options_.free_borders) return layouts;
       for (const std::string& layout : known)
-        if (const auto parsed = parse_layout(layout, graph_.value(value).type.shape); !layout.empty() && parsed.ok() && parsed->view == parsed->framed()) layouts.push_back(layout);
+        if (const auto parsed = parse_layout(layout, graph_.value(value).type.shape);
+            !layout.empty() && parsed.ok() && parsed->view == parsed->framed())
+          layouts.push_back(layout);
       return layouts;
     };
     for (const ValueId input : graph_.inputs) writers_[input] = add_variable(border(input));
@@ -83,7 +87,9 @@ class Chooser {
       if (!graph_.is_constant(output)) readers_[output].push_back({add_variable(border(output)), {}});
   }
 
-  const std::string& layout_of(std::size_t variable) const { return problem_.variables[variable].layouts[choice_[variable]]; }
+  const std::string& layout_of(std::size_t variable) const {
+    return problem_.variables[variable].layouts[choice_[variable]];
+  }
 
   void tell() {
     for (const auto& [value, writer] : writers_) {
@@ -98,7 +104,9 @@ class Chooser {
         if (reader.kernel.valid()) wanted_by.push_back(reader.kernel);
       }
       const graph::TensorType& type = graph_.value(value).type;
-      for (auto& [to, wanted_by] : copies) plan_.relayouts.push_back({value, from, to, layout_bytes(type, from) + layout_bytes(type, to), std::move(wanted_by)});
+      for (auto& [to, wanted_by] : copies)
+        plan_.relayouts.push_back(
+            {value, from, to, layout_bytes(type, from) + layout_bytes(type, to), std::move(wanted_by)});
     }
   }
 
@@ -107,7 +115,7 @@ class Chooser {
   LayoutPlan plan_;
   LayoutProblem problem_;
   LayoutChoice choice_;
-  std::map<ValueId, std::size_t> writers_;           // variable that decides how the value is written
+  std::map<ValueId, std::size_t> writers_;  // variable that decides how the value is written
   std::map<ValueId, std::vector<Reader>> readers_;
 };
 
@@ -115,16 +123,21 @@ std::string shown(const std::string& layout) { return layout.empty() ? "plain" :
 
 }  // namespace
 
-Result<LayoutPlan> choose_layouts(const Graph& graph, const Partition& parts, const LayoutOptions& options) { return Chooser(graph, options).run(parts); }
+Result<LayoutPlan> choose_layouts(const Graph& graph, const Partition& parts, const LayoutOptions& options) {
+  return Chooser(graph, options).run(parts);
+}
 
 std::string to_string(const Graph& graph, const LayoutPlan& plan) {
   std::string text;
   for (const auto& [value, layout] : plan.chosen.writes)
-    if (!layout.empty()) text += fmt::format("{}: {} lies {}\n", graph.value(value).name, graph::to_string(graph.value(value).type), layout);
+    if (!layout.empty())
+      text +=
+          fmt::format("{}: {} lies {}\n", graph.value(value).name, graph::to_string(graph.value(value).type), layout);
   for (const Relayout& relayout : plan.relayouts) {
     std::vector<std::string> readers;
     for (const NodeId reader : relayout.readers) readers.push_back(graph.node(reader).name);
-    text += fmt::format("copy {}: {} -> {}, {} bytes, for {}\n", graph.value(relayout.value).name, shown(relayout.from), shown(relayout.to), relayout.bytes,
+    text += fmt::format("copy {}: {} -> {}, {} bytes, for {}\n", graph.value(relayout.value).name, shown(relayout.from),
+                        shown(relayout.to), relayout.bytes,
                         readers.empty() ? "the model's output" : fmt::format("{}", fmt::join(readers, ", ")));
   }
   return text.empty() ? "everything lies as the model has it\n" : text;

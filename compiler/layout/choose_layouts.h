@@ -1,6 +1,7 @@
-// How every value of a partitioned graph lies. Targets say which layouts their kernels can read and write; this decides over the whole graph, so that as few
-// bytes as possible are copied from one layout to another. Copies of constants cost nothing (they are packed while compiling), a copy serves all
-// readers of the same layout, and a kernel that can read one layout and write another is a copy made in passing.
+// How every value of a partitioned graph lies. Targets say which layouts their kernels can read and write; this decides
+// over the whole graph, so that as few bytes as possible are copied from one layout to another. Copies of constants
+// cost nothing (they are packed while compiling), a copy serves all readers of the same layout, and a kernel that can
+// read one layout and write another is a copy made in passing.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ struct Relayout {
 };
 struct LayoutPlan {
   ChosenLayouts chosen;
-  std::vector<RegionOffer> offers;     // by region
-  std::vector<Relayout> relayouts;     // in the order of the values
+  std::vector<RegionOffer> offers;  // by region
+  std::vector<Relayout> relayouts;  // in the order of the values
 };
 struct LayoutOptions {
   bool free_borders = false;  // the model's inputs and outputs lie as the kernels like them best

@@ -53,17 +53,21 @@ class LayoutReader {
 };
 
 bool splits(const Layout& layout) {
-  return std::any_of(layout.map.parts.begin(), layout.map.parts.end(), [&](const schedule::IndexMap::Part& part) { return part.extent != layout.map.logical_shape[static_cast<std::size_t>(part.dimension)]; });
+  return std::any_of(layout.map.parts.begin(), layout.map.parts.end(), [&](const schedule::IndexMap::Part& part) {
+    return part.extent != layout.map.logical_shape[static_cast<std::size_t>(part.dimension)];
+  });
 }
 
 Layout checked(std::string_view text, const Shape& logical) {
   auto layout = parse_layout(text, logical);
-  DOVETAIL_CHECK(layout.ok(), fmt::format("\"{}\" is a layout of {}: {}", text, to_string(logical), layout.ok() ? "" : to_string(layout.errors())));
+  DOVETAIL_CHECK(layout.ok(), fmt::format("\"{}\" is a layout of {}: {}", text, to_string(logical),
+                                          layout.ok() ? "" : to_string(layout.errors())));
   return *std::move(layout);
 }
 
 // Row-major offsets of the elements in the order of `layout`'s physical form; -1 in the frame.
-void for_each_place(const Layout& layout, const std::function<void(std::int64_t physical, std::int64_t logical)>& visit) {
+void for_each_place(const Layout& layout,
+                    const std::function<void(std::int64_t physical, std::int64_t logical)>& visit) {
   const Shape framed = layout.framed();
   NdArray order(DType::int64, framed);
   std::vector<std::int64_t> index(framed.size(), 0);
@@ -91,7 +95,8 @@ Shape Layout::framed() const {
 
 Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
   const auto fail = [&](std::string why) {
-    return Diagnostic{fmt::format("cannot use layout {}", text), "", std::move(why), "write e.g. i0,i2,i3,i1 or [1,10,6,6] pad 0+0,0+6,1+1,1+1 = 0 : i0,i1/16,i2,i3,i1%16"};
+    return Diagnostic{fmt::format("cannot use layout {}", text), "", std::move(why),
+                      "write e.g. i0,i2,i3,i1 or [1,10,6,6] pad 0+0,0+6,1+1,1+1 = 0 : i0,i1/16,i2,i3,i1%16"};
   };
   Layout layout{logical, logical, std::vector<Layout::Pad>(logical.size()), 0, {logical, {}}, text.empty()};
   LayoutReader reader(text);
@@ -100,22 +105,31 @@ Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
     layout.pads.clear();
     std::int64_t value = 0, count = 1;
     while (!reader.take("]")) {
-      if (!layout.view.empty() && !reader.take(",")) return fail(fmt::format("expected a comma at «{}»", reader.rest()));
-      if (!reader.number(value) || value < 1 || value > element_count(logical)) return fail(fmt::format("expected an extent of at most {} at «{}»", element_count(logical), reader.rest()));
+      if (!layout.view.empty() && !reader.take(","))
+        return fail(fmt::format("expected a comma at «{}»", reader.rest()));
+      if (!reader.number(value) || value < 1 || value > element_count(logical))
+        return fail(fmt::format("expected an extent of at most {} at «{}»", element_count(logical), reader.rest()));
       layout.view.push_back(value);
-      if (value > element_count(logical) / count) return fail(fmt::format("the view has more than the {} elements of {}", element_count(logical), to_string(logical)));
+      if (value > element_count(logical) / count)
+        return fail(
+            fmt::format("the view has more than the {} elements of {}", element_count(logical), to_string(logical)));
       count *= value;
     }
-    if (count != element_count(logical)) return fail(fmt::format("the view {} has {} elements, {} has {}", to_string(layout.view), count, to_string(logical), element_count(logical)));
+    if (count != element_count(logical))
+      return fail(fmt::format("the view {} has {} elements, {} has {}", to_string(layout.view), count,
+                              to_string(logical), element_count(logical)));
     if (!reader.take("pad")) return fail(fmt::format("expected «pad» at «{}»", reader.rest()));
     constexpr std::int64_t kMost = std::int64_t{1} << 20;
     for (std::size_t d = 0; d < layout.view.size(); ++d) {
       Layout::Pad pad;
-      if ((d > 0 && !reader.take(",")) || !reader.number(pad.before) || !reader.take("+") || !reader.number(pad.after) || std::min(pad.before, pad.after) < 0 || std::max(pad.before, pad.after) > kMost)
-        return fail(fmt::format("expected before+after, each at most {}, for each of {} dimensions at «{}»", kMost, layout.view.size(), reader.rest()));
+      if ((d > 0 && !reader.take(",")) || !reader.number(pad.before) || !reader.take("+") ||
+          !reader.number(pad.after) || std::min(pad.before, pad.after) < 0 || std::max(pad.before, pad.after) > kMost)
+        return fail(fmt::format("expected before+after, each at most {}, for each of {} dimensions at «{}»", kMost,
+                                layout.view.size(), reader.rest()));
       layout.pads.push_back(pad);
     }
-    if (!reader.take("=") || !reader.number(layout.fill) || !reader.take(":")) return fail(fmt::format("expected «= value :» at «{}»", reader.rest()));
+    if (!reader.take("=") || !reader.number(layout.fill) || !reader.take(":"))
+      return fail(fmt::format("expected «= value :» at «{}»", reader.rest()));
   }
   const Shape framed = layout.framed();
   if (layout.plain && framed.empty()) return layout;  // a scalar has no index to map
@@ -124,14 +138,17 @@ Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
   return layout;
 }
 
-std::string framed_layout(const Shape& view, const std::vector<Layout::Pad>& pads, std::int64_t fill, std::string_view index_map) {
+std::string framed_layout(const Shape& view, const std::vector<Layout::Pad>& pads, std::int64_t fill,
+                          std::string_view index_map) {
   std::string text = fmt::format("[{}] pad ", fmt::join(view, ","));
-  for (std::size_t d = 0; d < pads.size(); ++d) text += fmt::format("{}{}+{}", d == 0 ? "" : ",", pads[d].before, pads[d].after);
+  for (std::size_t d = 0; d < pads.size(); ++d)
+    text += fmt::format("{}{}+{}", d == 0 ? "" : ",", pads[d].before, pads[d].after);
   return fmt::format("{} = {} : {}", text, fill, index_map);
 }
 
 std::uint64_t layout_bytes(const graph::TensorType& type, std::string_view layout) {
-  return static_cast<std::uint64_t>(element_count(checked(layout, type.shape).physical_shape()) * size_bytes(type.dtype));
+  return static_cast<std::uint64_t>(element_count(checked(layout, type.shape).physical_shape()) *
+                                    size_bytes(type.dtype));
 }
 
 NdArray pack(const NdArray& logical, const Layout& layout) {
@@ -141,7 +158,9 @@ NdArray pack(const NdArray& logical, const Layout& layout) {
   else fill.set_int64(0, layout.fill);
   const auto bytes = static_cast<std::size_t>(size_bytes(logical.dtype()));
   for_each_place(layout, [&](std::int64_t to, std::int64_t from) {
-    std::memcpy(packed.bytes().data() + static_cast<std::size_t>(to) * bytes, from < 0 ? fill.bytes().data() : logical.bytes().data() + static_cast<std::size_t>(from) * bytes, bytes);
+    std::memcpy(packed.bytes().data() + static_cast<std::size_t>(to) * bytes,
+                from < 0 ? fill.bytes().data() : logical.bytes().data() + static_cast<std::size_t>(from) * bytes,
+                bytes);
   });
   return packed;
 }
@@ -151,7 +170,9 @@ NdArray unpack(const NdArray& physical, const Layout& layout) {
   NdArray logical(physical.dtype(), layout.logical);
   const auto bytes = static_cast<std::size_t>(size_bytes(physical.dtype()));
   for_each_place(layout, [&](std::int64_t from, std::int64_t to) {
-    if (to >= 0) std::memcpy(logical.bytes().data() + static_cast<std::size_t>(to) * bytes, physical.bytes().data() + static_cast<std::size_t>(from) * bytes, bytes);
+    if (to >= 0)
+      std::memcpy(logical.bytes().data() + static_cast<std::size_t>(to) * bytes,
+                  physical.bytes().data() + static_cast<std::size_t>(from) * bytes, bytes);
   });
   return logical;
 }
@@ -180,15 +201,20 @@ Program relayout_program(const graph::TensorType& type, const std::string& from_
       if (from.pads[d].before > 0) place[d] = place[d] + from.pads[d].before;
     const Expr value = load(in, place);
     if (!inside) return value;
-    return select(inside, value, is_floating(type.dtype) ? float_imm(static_cast<double>(to.fill), type.dtype) : int_imm(to.fill, type.dtype));
+    return select(
+        inside, value,
+        is_floating(type.dtype) ? float_imm(static_cast<double>(to.fill), type.dtype) : int_imm(to.fill, type.dtype));
   });
   static const IntrinsicTable none;
   schedule::Schedule result(definition.build({out}, {"out0"}), none);
-  const auto map_of = [](const Layout& layout, const std::string& text) { return layout.plain ? std::string() : text.substr(text.find(':') == std::string::npos ? 0 : text.find(':') + 1); };
+  const auto map_of = [](const Layout& layout, const std::string& text) {
+    return layout.plain ? std::string() : text.substr(text.find(':') == std::string::npos ? 0 : text.find(':') + 1);
+  };
   const auto trimmed = [](std::string map) { return map.erase(0, map.find_first_not_of(' ')); };
   if (const std::string map = trimmed(map_of(from, from_text)); !map.empty()) result.transform_layout("in0", map);
   if (const std::string map = trimmed(map_of(to, to_text)); !map.empty()) result.transform_layout("out0", map);
-  DOVETAIL_CHECK(result.status().ok(), "a copy takes any layout: " + (result.status().ok() ? "" : to_string(result.status().errors())));
+  DOVETAIL_CHECK(result.status().ok(),
+                 "a copy takes any layout: " + (result.status().ok() ? "" : to_string(result.status().errors())));
   return result.program();
 }
 

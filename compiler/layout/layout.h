@@ -1,8 +1,10 @@
 // How a value lies in memory, as text that every part of the compiler understands:
 //   ""                                                     as the model has it, row-major
 //   "i0,i2,i3,i1"                                          an index map (compiler/schedule/index_map.h)
-//   "[1,10,6,6] pad 0+0,0+6,1+1,1+1 = -128 : i0,i1/16,..."  the elements in another shape of as many, with a frame of one value around them (before + after
-//                                                          by dimension), then an index map of the whole. What the accelerator reads.
+//   "[1,10,6,6] pad 0+0,0+6,1+1,1+1 = -128 : i0,i1/16,..."  the elements in another shape of as many, with a frame of
+//   one value around them (before + after
+//                                                          by dimension), then an index map of the whole. What the
+//                                                          accelerator reads.
 #pragma once
 
 #include <cstdint>
@@ -26,20 +28,21 @@ struct Layout {
     std::int64_t before = 0, after = 0;
     bool operator==(const Pad&) const = default;
   };
-  Shape logical;             // of the value
-  Shape view;                // as many elements; the logical shape where there is no frame
-  std::vector<Pad> pads;     // by dimension of the view
-  std::int64_t fill = 0;     // what the frame holds
-  schedule::IndexMap map;    // of the framed view
-  bool plain = true;         // row-major, without a frame: ""
+  Shape logical;           // of the value
+  Shape view;              // as many elements; the logical shape where there is no frame
+  std::vector<Pad> pads;   // by dimension of the view
+  std::int64_t fill = 0;   // what the frame holds
+  schedule::IndexMap map;  // of the framed view
+  bool plain = true;       // row-major, without a frame: ""
 
-  Shape framed() const;      // the view with its frame
+  Shape framed() const;  // the view with its frame
   Shape physical_shape() const { return map.physical_shape(); }
 };
 
 // Errors: syntax, a view of another size, a map that does not fit.
 Result<Layout> parse_layout(std::string_view text, const Shape& logical);
-std::string framed_layout(const Shape& view, const std::vector<Layout::Pad>& pads, std::int64_t fill, std::string_view index_map);
+std::string framed_layout(const Shape& view, const std::vector<Layout::Pad>& pads, std::int64_t fill,
+                          std::string_view index_map);
 
 // Bytes of a value in that layout, its frame included. Precondition: a layout of its shape.
 std::uint64_t layout_bytes(const graph::TensorType& type, std::string_view layout);
@@ -49,7 +52,8 @@ NdArray pack(const NdArray& logical, const Layout& layout);
 // And back, for comparing what a kernel left.
 NdArray unpack(const NdArray& physical, const Layout& layout);
 
-// A copy between layouts of one value: parameters "in0" in layout `from` and "out0" in layout `to`, frame included. Precondition: layouts of its shape.
+// A copy between layouts of one value: parameters "in0" in layout `from` and "out0" in layout `to`, frame included.
+// Precondition: layouts of its shape.
 loops::Program relayout_program(const graph::TensorType& type, const std::string& from, const std::string& to);
 
 }  // namespace dovetail

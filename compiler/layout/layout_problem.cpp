@@ -16,7 +16,9 @@ namespace {
 using Variable = LayoutProblem::Variable;
 using Value = LayoutProblem::Value;
 
-const std::string& layout_of(const LayoutProblem& problem, const LayoutChoice& choice, std::size_t variable) { return problem.variables[variable].layouts[choice[variable]]; }
+const std::string& layout_of(const LayoutProblem& problem, const LayoutChoice& choice, std::size_t variable) {
+  return problem.variables[variable].layouts[choice[variable]];
+}
 
 std::optional<std::size_t> position_of(const Variable& variable, const std::string& layout) {
   const auto it = std::find(variable.layouts.begin(), variable.layouts.end(), layout);
@@ -24,11 +26,12 @@ std::optional<std::size_t> position_of(const Variable& variable, const std::stri
   return static_cast<std::size_t>(it - variable.layouts.begin());
 }
 
-// One expansion: every variable either keeps its layout or takes `layout`, whichever set of changes is the cheapest. A variable's node lies on the
-// source's side where it changes.
+// One expansion: every variable either keeps its layout or takes `layout`, whichever set of changes is the cheapest. A
+// variable's node lies on the source's side where it changes.
 class Expansion {
  public:
-  Expansion(const LayoutProblem& problem, const LayoutChoice& choice, const std::string& layout) : problem_(problem), choice_(choice), layout_(layout) {
+  Expansion(const LayoutProblem& problem, const LayoutChoice& choice, const std::string& layout)
+      : problem_(problem), choice_(choice), layout_(layout) {
     for (std::size_t v = 0; v < problem.variables.size(); ++v) add_variable(v);
     for (const Value& value : problem.values) add_value(value);
   }
@@ -59,7 +62,8 @@ class Expansion {
     const std::string& written = layout_of(problem_, choice_, value.writer);
     std::map<std::string_view, std::vector<std::size_t>> keepers;  // readers by the layout that they may keep
     for (const std::size_t reader : value.readers)
-      if (const std::string& read = layout_of(problem_, choice_, reader); read != layout_) keepers[read].push_back(nodes_[reader]);
+      if (const std::string& read = layout_of(problem_, choice_, reader); read != layout_)
+        keepers[read].push_back(nodes_[reader]);
     for (const auto& [read, readers] : keepers) {
       // A copy into `read`: where a reader keeps it, and the writer does not write it (any more).
       const std::size_t copy = cut_.add_node();
@@ -96,7 +100,8 @@ double cost_of(const LayoutProblem& problem, const LayoutChoice& choice) {
 LayoutChoice solve(const LayoutProblem& problem) {
   std::vector<std::string> layouts;  // in order of appearance: deterministic
   for (const Variable& variable : problem.variables) {
-    DOVETAIL_CHECK(!variable.layouts.empty() && variable.layouts.size() == variable.costs.size(), "a variable knows layouts, each with its cost");
+    DOVETAIL_CHECK(!variable.layouts.empty() && variable.layouts.size() == variable.costs.size(),
+                   "a variable knows layouts, each with its cost");
     for (const std::string& layout : variable.layouts)
       if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end()) layouts.push_back(layout);
   }

@@ -1,5 +1,6 @@
-// Which layout everything takes, as a problem of its own: variables that choose among the layouts they know, values that travel between them, and a
-// cost for each value that must be copied from one layout to another. compiler/layout/choose_layouts poses it for a graph.
+// Which layout everything takes, as a problem of its own: variables that choose among the layouts they know, values
+// that travel between them, and a cost for each value that must be copied from one layout to another.
+// compiler/layout/choose_layouts poses it for a graph.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,7 @@ struct LayoutProblem {
     std::vector<double> costs;         // of choosing it; as many
   };
   struct Value {
-    double relayout_cost = 0;          // of one copy into another layout, which all readers that want that layout share
+    double relayout_cost = 0;  // of one copy into another layout, which all readers that want that layout share
     std::size_t writer = 0;
     std::vector<std::size_t> readers;
   };
@@ -26,9 +27,10 @@ using LayoutChoice = std::vector<std::size_t>;  // by variable: position among i
 
 double cost_of(const LayoutProblem& problem, const LayoutChoice& choice);
 
-// The cheapest choice where each variable knows at most the same two layouts; else one that no change of any set of variables to one layout makes
-// cheaper (expansion moves by minimum cuts: Boykov, Veksler and Zabih, «Fast Approximate Energy Minimization via Graph Cuts», 2001). Deterministic;
-// where costs are equal a variable keeps the layout that it names first.
+// The cheapest choice where each variable knows at most the same two layouts; else one that no change of any set of
+// variables to one layout makes cheaper (expansion moves by minimum cuts: Boykov, Veksler and Zabih, «Fast Approximate
+// Energy Minimization via Graph Cuts», 2001). Deterministic; where costs are equal a variable keeps the layout that it
+// names first.
 LayoutChoice solve(const LayoutProblem& problem);
 
 }  // namespace dovetail

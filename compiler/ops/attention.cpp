@@ -1,6 +1,7 @@
-// dovetail.attention: softmax(q * k * scale + mask) * v, the softmax along the last axis. q is [..., m, d], k [..., d, n], v [..., n, e]; the leading axes
-// are equal. The optional mask broadcasts to [..., m, n]. What attention written out becomes (compiler/passes/recognize_attention.h): ONNX has it as one
-// operator from opset 23 on, with the keys the other way round.
+// dovetail.attention: softmax(q * k * scale + mask) * v, the softmax along the last axis. q is [..., m, d], k [..., d,
+// n], v [..., n, e]; the leading axes are equal. The optional mask broadcasts to [..., m, n]. What attention written
+// out becomes (compiler/passes/recognize_attention.h): ONNX has it as one operator from opset 23 on, with the keys the
+// other way round.
 #include <fmt/format.h>
 
 #include "compiler/ops/broadcast.h"
@@ -17,12 +18,18 @@ Result<Types> infer_attention(const Operands& operands) {
   const Shape &q = operands.type(0).shape, &k = operands.type(1).shape, &v = operands.type(2).shape;
   const std::size_t rank = q.size();
   if (rank < 2 || k.size() != rank || v.size() != rank)
-    return refuse(operands, fmt::format("q {}, k {} and v {} have ranks {}, {} and {}", to_string(q), to_string(k), to_string(v), rank, k.size(), v.size()), "give all the same rank, at least 2");
+    return refuse(operands,
+                  fmt::format("q {}, k {} and v {} have ranks {}, {} and {}", to_string(q), to_string(k), to_string(v),
+                              rank, k.size(), v.size()),
+                  "give all the same rank, at least 2");
   for (std::size_t i = 0; i + 2 < rank; ++i)
     if (q[i] != k[i] || q[i] != v[i])
-      return refuse(operands, fmt::format("axis {} has extents {}, {} and {} in q, k and v", i, q[i], k[i], v[i]), "leading axes must be equal; insert an Expand");
+      return refuse(operands, fmt::format("axis {} has extents {}, {} and {} in q, k and v", i, q[i], k[i], v[i]),
+                    "leading axes must be equal; insert an Expand");
   if (q[rank - 1] != k[rank - 2] || k[rank - 1] != v[rank - 2])
-    return refuse(operands, fmt::format("q {}, k {} and v {} cannot be multiplied", to_string(q), to_string(k), to_string(v)), "they are [..., m, d], [..., d, n] and [..., n, e]");
+    return refuse(operands,
+                  fmt::format("q {}, k {} and v {} cannot be multiplied", to_string(q), to_string(k), to_string(v)),
+                  "they are [..., m, d], [..., d, n] and [..., n, e]");
   Shape scores = q, y = q;
   scores[rank - 1] = k[rank - 1];
   y[rank - 1] = v[rank - 1];
@@ -53,10 +60,12 @@ Result<loops::Program> define_attention(const Operands& operands) {
     indices.push_back(last);
     return indices;
   };
-  const loops::Buffer scores = program.reduce("scores", wide, with(rows, "n", n), {{"d", d}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
-    const Indices row(i.begin(), i.end() - 1);
-    return loops::cast(wide, loops::load(program.in(0), at(row, r[0]))) * loops::cast(wide, loops::load(program.in(1), column(row, r[0], i.back())));
-  });
+  const loops::Buffer scores = program.reduce(
+      "scores", wide, with(rows, "n", n), {{"d", d}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
+        const Indices row(i.begin(), i.end() - 1);
+        return loops::cast(wide, loops::load(program.in(0), at(row, r[0]))) *
+               loops::cast(wide, loops::load(program.in(1), column(row, r[0], i.back())));
+      });
   const double scale = graph::float_attribute(operands.node, "scale", 1);
   const auto score = [&](const Indices& i) {
     Expr value = loops::load(scores, i);
@@ -64,26 +73,37 @@ Result<loops::Program> define_attention(const Operands& operands) {
     if (operands.has(3)) value = value + loops::cast(wide, load_broadcast(program.in(3), i));
     return value;
   };
-  const loops::Buffer largest = program.reduce("max", wide, rows, {{"n", n}}, tensor::max_reducer(), [&](const Indices& i, const Indices& r) { return score(at(i, r[0])); });
+  const loops::Buffer largest = program.reduce("max", wide, rows, {{"n", n}}, tensor::max_reducer(),
+                                               [&](const Indices& i, const Indices& r) { return score(at(i, r[0])); });
   const loops::Buffer exp = program.compute("exp", wide, with(rows, "n", n), [&](const Indices& i) {
     return tensor::exponential(score(i) - loops::load(largest, Indices(i.begin(), i.end() - 1)));
   });
-  const loops::Buffer sum = program.reduce("sum", wide, rows, {{"n", n}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) { return loops::load(exp, at(i, r[0])); });
+  const loops::Buffer sum =
+      program.reduce("sum", wide, rows, {{"n", n}}, tensor::sum_reducer(),
+                     [&](const Indices& i, const Indices& r) { return loops::load(exp, at(i, r[0])); });
   // Divided once per result instead of once per weight.
-  const loops::Buffer weighted = program.reduce("weighted", wide, with(rows, "e", e), {{"n", n}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
-    const Indices row(i.begin(), i.end() - 1);
-    return loops::load(exp, at(row, r[0])) * loops::cast(wide, loops::load(program.in(2), column(row, r[0], i.back())));
-  });
+  const loops::Buffer weighted = program.reduce(
+      "weighted", wide, with(rows, "e", e), {{"n", n}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
+        const Indices row(i.begin(), i.end() - 1);
+        return loops::load(exp, at(row, r[0])) *
+               loops::cast(wide, loops::load(program.in(2), column(row, r[0], i.back())));
+      });
   return program.finish({program.compute("attention", dtype, with(rows, "e", e), [&](const Indices& i) {
-    return loops::cast(dtype, tensor::divide(loops::load(weighted, i), loops::load(sum, Indices(i.begin(), i.end() - 1))));
+    return loops::cast(dtype,
+                       tensor::divide(loops::load(weighted, i), loops::load(sum, Indices(i.begin(), i.end() - 1))));
   })});
 }
 
 }  // namespace
 
 std::vector<OpDef> attention_ops() {
-  return {{"dovetail.attention", Category::opaque, infer_attention, define_attention, {},
-           {{{"q", kFloat, 'T'}, {"k", kFloat, 'T'}, {"v", kFloat, 'T'}, {"mask", kFloat, 'T', Presence::optional}}, {{"scale", AttributeKind::real}}}}};
+  return {{"dovetail.attention",
+           Category::opaque,
+           infer_attention,
+           define_attention,
+           {},
+           {{{"q", kFloat, 'T'}, {"k", kFloat, 'T'}, {"v", kFloat, 'T'}, {"mask", kFloat, 'T', Presence::optional}},
+            {{"scale", AttributeKind::real}}}}};
 }
 
 }  // namespace dovetail::ops

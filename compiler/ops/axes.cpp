@@ -11,15 +11,18 @@ Result<std::size_t> normalise_axis(const Operands& operands, std::int64_t axis, 
   const auto signed_rank = static_cast<std::int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank)
     return refuse(operands, fmt::format("axis {} of a tensor of rank {}", axis, rank),
-                  rank == 0 ? std::string("a scalar has no axes") : fmt::format("use an axis from {} to {}", -signed_rank, signed_rank - 1));
+                  rank == 0 ? std::string("a scalar has no axes")
+                            : fmt::format("use an axis from {} to {}", -signed_rank, signed_rank - 1));
   return static_cast<std::size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
 Result<std::size_t> axis_of(const Operands& operands, std::int64_t otherwise) {
-  return normalise_axis(operands, graph::int_attribute(operands.node, "axis", otherwise), operands.type(0).shape.size());
+  return normalise_axis(operands, graph::int_attribute(operands.node, "axis", otherwise),
+                        operands.type(0).shape.size());
 }
 
-Result<std::vector<std::size_t>> normalise_axes(const Operands& operands, const std::vector<std::int64_t>& axes, std::size_t rank) {
+Result<std::vector<std::size_t>> normalise_axes(const Operands& operands, const std::vector<std::int64_t>& axes,
+                                                std::size_t rank) {
   std::vector<std::size_t> positions;
   for (const std::int64_t axis : axes) {
     DOVETAIL_ASSIGN(const std::size_t position, normalise_axis(operands, axis, rank));

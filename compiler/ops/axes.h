@@ -13,7 +13,8 @@ Result<std::size_t> normalise_axis(const Operands& operands, std::int64_t axis, 
 // The attribute `axis` as an axis of the first operand; `otherwise` where the node has none.
 Result<std::size_t> axis_of(const Operands& operands, std::int64_t otherwise = 0);
 // Each axis once, in the order given; a repeated one is refused.
-Result<std::vector<std::size_t>> normalise_axes(const Operands& operands, const std::vector<std::int64_t>& axes, std::size_t rank);
+Result<std::vector<std::size_t>> normalise_axes(const Operands& operands, const std::vector<std::int64_t>& axes,
+                                                std::size_t rank);
 
 // The values of a constant integer tensor.
 std::vector<std::int64_t> integers_of(const NdArray& array);

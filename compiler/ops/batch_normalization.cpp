@@ -12,9 +12,11 @@ namespace {
 Result<Types> infer_batch_normalization(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   if (x.shape.size() < 2)
-    return refuse(operands, fmt::format("input of shape {} has no channel axis", to_string(x.shape)), "the input is [batch, channels, ...]");
+    return refuse(operands, fmt::format("input of shape {} has no channel axis", to_string(x.shape)),
+                  "the input is [batch, channels, ...]");
   if (graph::int_attribute(operands.node, "training_mode", 0) != 0)
-    return refuse(operands, "training_mode is 1, only inference (0) is supported", "export the model in evaluation mode");
+    return refuse(operands, "training_mode is 1, only inference (0) is supported",
+                  "export the model in evaluation mode");
   static constexpr std::string_view kNames[] = {"X", "scale", "B", "input_mean", "input_var"};
   for (std::size_t i = 1; i < 5; ++i) DOVETAIL_TRY(require_per_channel(operands, i, kNames[i], x.shape[1]));
   return Types{x};
@@ -26,10 +28,13 @@ Result<loops::Program> define_batch_normalization(const Operands& operands) {
   return program.map([&](const Indices& i) {
     // Statistics may have a wider type than the data; the arithmetic is theirs.
     const DType wide = operands.type(3).dtype;
-    const auto channel = [&](std::size_t position) { return loops::cast(wide, loops::load(program.in(position), {i[1]})); };
+    const auto channel = [&](std::size_t position) {
+      return loops::cast(wide, loops::load(program.in(position), {i[1]}));
+    };
     const loops::Expr epsilon = loops::constant(graph::float_attribute(operands.node, "epsilon", 1e-5), wide);
     const loops::Expr centred = loops::cast(wide, loops::load(program.in(0), i)) - channel(3);
-    return loops::cast(dtype, tensor::divide(centred, tensor::square_root(channel(4) + epsilon)) * channel(1) + channel(2));
+    return loops::cast(dtype,
+                       tensor::divide(centred, tensor::square_root(channel(4) + epsilon)) * channel(1) + channel(2));
   });
 }
 
@@ -37,9 +42,19 @@ Result<loops::Program> define_batch_normalization(const Operands& operands) {
 
 std::vector<OpDef> batch_normalization_ops() {
   // `momentum` concerns training only.
-  return {{"BatchNormalization", Category::injective, infer_batch_normalization, define_batch_normalization, {},
-           {{{"X", kFloat}, {"scale", kFloat, 'P'}, {"B", kFloat, 'P'}, {"input_mean", kFloat, 'S'}, {"input_var", kFloat, 'S'}},
-            {{"epsilon", AttributeKind::real}, {"momentum", AttributeKind::real}, {"training_mode", AttributeKind::integer}}}}};
+  return {{"BatchNormalization",
+           Category::injective,
+           infer_batch_normalization,
+           define_batch_normalization,
+           {},
+           {{{"X", kFloat},
+             {"scale", kFloat, 'P'},
+             {"B", kFloat, 'P'},
+             {"input_mean", kFloat, 'S'},
+             {"input_var", kFloat, 'S'}},
+            {{"epsilon", AttributeKind::real},
+             {"momentum", AttributeKind::real},
+             {"training_mode", AttributeKind::integer}}}}};
 }
 
 }  // namespace dovetail::ops

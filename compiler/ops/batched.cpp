@@ -36,7 +36,8 @@ Shape MatMulShape::output() const {
 Result<MatMulShape> matmul_shape(const Operands& operands, std::size_t position_a, std::size_t position_b) {
   const Shape &a = operands.type(position_a).shape, &b = operands.type(position_b).shape;
   if (a.empty() || b.empty())
-    return refuse(operands, fmt::format("A {} and B {}: a scalar has no matrix product", to_string(a), to_string(b)), "use Mul");
+    return refuse(operands, fmt::format("A {} and B {}: a scalar has no matrix product", to_string(a), to_string(b)),
+                  "use Mul");
   MatMulShape shape;
   shape.a_is_vector = a.size() == 1;
   shape.b_is_vector = b.size() == 1;
@@ -45,7 +46,8 @@ Result<MatMulShape> matmul_shape(const Operands& operands, std::size_t position_
   shape.k = a.back();
   const std::int64_t k_of_b = shape.b_is_vector ? b[0] : b[b.size() - 2];
   if (shape.k != k_of_b)
-    return refuse(operands, fmt::format("A {} has K = {}, B {} has K = {}", to_string(a), shape.k, to_string(b), k_of_b),
+    return refuse(operands,
+                  fmt::format("A {} has K = {}, B {} has K = {}", to_string(a), shape.k, to_string(b), k_of_b),
                   "the last axis of A and the last but one of B must be equal; insert a Transpose");
   Shape batch = leading(a, 2), other = leading(b, 2);
   const std::size_t rank = std::max(batch.size(), other.size());
@@ -53,7 +55,9 @@ Result<MatMulShape> matmul_shape(const Operands& operands, std::size_t position_
   other.insert(other.begin(), rank - other.size(), 1);
   for (std::size_t i = 0; i < rank; ++i) {
     if (batch[i] != other[i] && batch[i] != 1 && other[i] != 1)
-      return refuse(operands, fmt::format("leading axes of A {} and B {} do not broadcast: {} and {}", to_string(a), to_string(b), batch[i], other[i]),
+      return refuse(operands,
+                    fmt::format("leading axes of A {} and B {} do not broadcast: {} and {}", to_string(a), to_string(b),
+                                batch[i], other[i]),
                     "they must be equal or 1");
     if (batch[i] == 1) batch[i] = other[i];
   }
@@ -69,14 +73,16 @@ Axes matmul_axes(const MatMulShape& shape) {
   return axes;
 }
 
-loops::Buffer multiply(Naive& program, const loops::Buffer& a, const loops::Buffer& b, const MatMulShape& shape, DType accumulator,
-                       const std::function<loops::Expr(const loops::Expr&, const loops::Expr&, const Indices&)>& product) {
-  return program.reduce("gemm", accumulator, matmul_axes(shape), {{"k", shape.k}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
-    const Indices batch(i.begin(), i.begin() + static_cast<std::ptrdiff_t>(shape.batch.size()));
-    const Indices row = shape.a_is_vector ? Indices{r[0]} : Indices{i[batch.size()], r[0]};
-    const Indices column = shape.b_is_vector ? Indices{r[0]} : Indices{r[0], i.back()};
-    return product(load_matrix(a, batch, row), load_matrix(b, batch, column), i);
-  });
+loops::Buffer multiply(
+    Naive& program, const loops::Buffer& a, const loops::Buffer& b, const MatMulShape& shape, DType accumulator,
+    const std::function<loops::Expr(const loops::Expr&, const loops::Expr&, const Indices&)>& product) {
+  return program.reduce("gemm", accumulator, matmul_axes(shape), {{"k", shape.k}}, tensor::sum_reducer(),
+                        [&](const Indices& i, const Indices& r) {
+                          const Indices batch(i.begin(), i.begin() + static_cast<std::ptrdiff_t>(shape.batch.size()));
+                          const Indices row = shape.a_is_vector ? Indices{r[0]} : Indices{i[batch.size()], r[0]};
+                          const Indices column = shape.b_is_vector ? Indices{r[0]} : Indices{r[0], i.back()};
+                          return product(load_matrix(a, batch, row), load_matrix(b, batch, column), i);
+                        });
 }
 
 }  // namespace dovetail::ops

@@ -5,7 +5,8 @@
 
 namespace dovetail::ops {
 
-// A [..., m, k] times B [..., k, n]; leading axes broadcast. A vector is a row as A, a column as B, and its axis is missing in the output.
+// A [..., m, k] times B [..., k, n]; leading axes broadcast. A vector is a row as A, a column as B, and its axis is
+// missing in the output.
 struct MatMulShape {
   Shape batch;
   std::int64_t m, n, k;
@@ -18,7 +19,8 @@ Result<MatMulShape> matmul_shape(const Operands& operands, std::size_t a, std::s
 // Axes of the output: b0, b1, ..., m, n (those that it has).
 Axes matmul_axes(const MatMulShape& shape);
 // Block "gemm": sum over k of product(a element, b element, output indices).
-loops::Buffer multiply(Naive& program, const loops::Buffer& a, const loops::Buffer& b, const MatMulShape& shape, DType accumulator,
-                       const std::function<loops::Expr(const loops::Expr& a, const loops::Expr& b, const Indices& output)>& product);
+loops::Buffer multiply(
+    Naive& program, const loops::Buffer& a, const loops::Buffer& b, const MatMulShape& shape, DType accumulator,
+    const std::function<loops::Expr(const loops::Expr& a, const loops::Expr& b, const Indices& output)>& product);
 
 }  // namespace dovetail::ops

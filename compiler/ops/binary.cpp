@@ -53,7 +53,9 @@ Expr bit_shift(const Operands& operands, const Expr& a, const Expr& b) {
   return loops::binary(left ? BinaryOp::shl : BinaryOp::shr, a, b);
 }
 
-Expr prelu(const Operands&, const Expr& x, const Expr& slope) { return loops::select(tensor::less(x, like(0, x)), slope * x, x); }
+Expr prelu(const Operands&, const Expr& x, const Expr& slope) {
+  return loops::select(tensor::less(x, like(0, x)), slope * x, x);
+}
 
 const std::vector<BinaryRow>& binary_rows() {
   static const std::vector<BinaryRow> table{
@@ -89,9 +91,13 @@ const BinaryRow& binary_row(const Operands& operands) {
 Result<void> check_attributes(const Operands& operands) {
   const std::string direction = graph::string_attribute(operands.node, "direction", "LEFT");
   if (direction != "LEFT" && direction != "RIGHT")
-    return refuse(operands, fmt::format("direction is \"{}\", allowed are \"LEFT\" and \"RIGHT\"", direction), "use one of these");
-  if (operands.node.op == "Mod" && is_floating(operands.type(0).dtype) && graph::int_attribute(operands.node, "fmod", 0) == 0)
-    return refuse(operands, fmt::format("fmod is 0 on {}, which has no integer remainder", name(operands.type(0).dtype)), "set fmod to 1");
+    return refuse(operands, fmt::format("direction is \"{}\", allowed are \"LEFT\" and \"RIGHT\"", direction),
+                  "use one of these");
+  if (operands.node.op == "Mod" && is_floating(operands.type(0).dtype) &&
+      graph::int_attribute(operands.node, "fmod", 0) == 0)
+    return refuse(operands,
+                  fmt::format("fmod is 0 on {}, which has no integer remainder", name(operands.type(0).dtype)),
+                  "set fmod to 1");
   if (operands.node.op == "PRelu") return require_broadcastable(operands, 1, operands.type(0).shape);
   return {};
 }
@@ -99,7 +105,8 @@ Result<void> check_attributes(const Operands& operands) {
 Result<Types> infer_binary(const Operands& operands) {
   DOVETAIL_TRY(check_attributes(operands));
   DOVETAIL_ASSIGN(Shape shape, broadcast_inputs(operands));
-  return Types{{binary_row(operands).yields == Yields::boolean ? DType::boolean : operands.type(0).dtype, std::move(shape)}};
+  return Types{
+      {binary_row(operands).yields == Yields::boolean ? DType::boolean : operands.type(0).dtype, std::move(shape)}};
 }
 
 Result<loops::Program> define_binary(const Operands& operands) {
@@ -115,7 +122,8 @@ std::vector<OpDef> binary_ops() {
   std::vector<OpDef> ops;
   for (const BinaryRow& row : binary_rows()) {
     const bool same = row.second_types == 0;
-    const InputRule a{"A", row.types, same ? 'T' : '\0'}, b{"B", same ? row.types : row.second_types, same ? 'T' : '\0'};
+    const InputRule a{"A", row.types, same ? 'T' : '\0'},
+        b{"B", same ? row.types : row.second_types, same ? 'T' : '\0'};
     ops.push_back({row.op, Category::injective, infer_binary, define_binary, {}, {{a, b}, row.attributes}});
   }
   return ops;

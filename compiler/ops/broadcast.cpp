@@ -30,7 +30,9 @@ Result<Shape> broadcast_inputs(const Operands& operands, const std::vector<std::
   for (const std::size_t i : positions) {
     const Shape before = shape;
     if (!widen(shape, operands.type(i).shape))
-      return refuse(operands, fmt::format("input {} of shape {} does not broadcast with {}", i, to_string(operands.type(i).shape), to_string(before)),
+      return refuse(operands,
+                    fmt::format("input {} of shape {} does not broadcast with {}", i, to_string(operands.type(i).shape),
+                                to_string(before)),
                     "extents, aligned at the last axis, must be equal or 1; insert a Reshape or an Unsqueeze");
   }
   return shape;
@@ -46,19 +48,23 @@ Result<void> require_broadcastable(const Operands& operands, std::size_t positio
   Shape widened = to;
   const Shape& from = operands.type(position).shape;
   if (widen(widened, from) && widened == to) return {};
-  return refuse(operands, fmt::format("input {} of shape {} does not broadcast to {}", position, to_string(from), to_string(to)),
+  return refuse(operands,
+                fmt::format("input {} of shape {} does not broadcast to {}", position, to_string(from), to_string(to)),
                 "its extents, aligned at the last axis, must be 1 or those of the target");
 }
 
-Result<void> require_per_channel(const Operands& operands, std::size_t position, std::string_view what, std::int64_t channels) {
+Result<void> require_per_channel(const Operands& operands, std::size_t position, std::string_view what,
+                                 std::int64_t channels) {
   if (!operands.has(position) || operands.type(position).shape == Shape{channels}) return {};
-  return refuse(operands, fmt::format("{} has shape {}, expected [{}]", what, to_string(operands.type(position).shape), channels),
+  return refuse(operands,
+                fmt::format("{} has shape {}, expected [{}]", what, to_string(operands.type(position).shape), channels),
                 "one element per output channel");
 }
 
 loops::Expr load_broadcast(const loops::Buffer& buffer, const tensor::Indices& indices) {
   const std::size_t rank = buffer->shape.size();
-  DOVETAIL_CHECK(rank <= indices.size(), fmt::format("{} of rank {} in a shape of rank {}", buffer->name, rank, indices.size()));
+  DOVETAIL_CHECK(rank <= indices.size(),
+                 fmt::format("{} of rank {} in a shape of rank {}", buffer->name, rank, indices.size()));
   tensor::Indices own(indices.end() - static_cast<std::ptrdiff_t>(rank), indices.end());
   for (std::size_t i = 0; i < rank; ++i)
     if (buffer->shape[i] == 1) own[i] = loops::int_imm(0);

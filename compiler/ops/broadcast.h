@@ -1,5 +1,5 @@
-// Rules that relate the inputs' shapes: multidirectional broadcasting (ONNX, as numpy: shapes are aligned at the last axis, an extent of 1 is
-// repeated), and one element per channel.
+// Rules that relate the inputs' shapes: multidirectional broadcasting (ONNX, as numpy: shapes are aligned at the last
+// axis, an extent of 1 is repeated), and one element per channel.
 #pragma once
 
 #include <vector>
@@ -17,7 +17,8 @@ Result<Shape> broadcast_inputs(const Operands& operands);
 Result<void> require_broadcastable(const Operands& operands, std::size_t position, const Shape& to);
 
 // Refused unless the input, where present, has shape [channels].
-Result<void> require_per_channel(const Operands& operands, std::size_t position, std::string_view what, std::int64_t channels);
+Result<void> require_per_channel(const Operands& operands, std::size_t position, std::string_view what,
+                                 std::int64_t channels);
 
 // The element of `buffer` that stands at `indices` of the broadcast shape.
 loops::Expr load_broadcast(const loops::Buffer& buffer, const tensor::Indices& indices);

@@ -12,7 +12,8 @@ Result<Types> infer_cast(const Operands& operands) {
   const std::int64_t to = graph::int_attribute(operands.node, "to", 0);
   const std::optional<DType> dtype = dtype_from_onnx(static_cast<int>(to));
   if (!dtype)
-    return refuse(operands, fmt::format("element type {} is none of the {} supported", to, kDTypes.size()), "cast to a type of base/dtype.h");
+    return refuse(operands, fmt::format("element type {} is none of the {} supported", to, kDTypes.size()),
+                  "cast to a type of base/dtype.h");
   return Types{{*dtype, operands.type(0).shape}};
 }
 
@@ -33,7 +34,12 @@ std::vector<OpDef> cast_ops() {
   // `saturate` concerns the 8-bit floats only, which are not supported.
   const AttributeRule saturate{"saturate", AttributeKind::integer};
   return {
-      {"Cast", Category::injective, infer_cast, define_cast, {}, {{{"input"}}, {{"to", AttributeKind::integer, Presence::required}, saturate}}},
+      {"Cast",
+       Category::injective,
+       infer_cast,
+       define_cast,
+       {},
+       {{{"input"}}, {{"to", AttributeKind::integer, Presence::required}, saturate}}},
       {"CastLike", Category::injective, infer_like, define_cast, {}, {{{"input"}, {"target_type"}}, {saturate}}},
   };
 }

@@ -18,9 +18,11 @@ Result<Types> infer_concat(const Operands& operands) {
     const Shape& shape = operands.type(k).shape;
     if (shape.size() == expected.size()) expected[axis] = shape[axis];
     if (shape != expected) {
-      errors.push_back(refuse(operands, fmt::format("input {} has shape {}, input 0 has {}; all extents but that of axis {} must be equal", k, to_string(shape),
-                                                    to_string(operands.type(0).shape), axis),
-                              "insert a Reshape or a Slice"));
+      errors.push_back(
+          refuse(operands,
+                 fmt::format("input {} has shape {}, input 0 has {}; all extents but that of axis {} must be equal", k,
+                             to_string(shape), to_string(operands.type(0).shape), axis),
+                 "insert a Reshape or a Slice"));
     } else {
       y.shape[axis] += shape[axis];
     }
@@ -50,7 +52,11 @@ Result<loops::Program> define_concat(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> concat_ops() {
-  return {{"Concat", Category::injective, infer_concat, define_concat, {},
+  return {{"Concat",
+           Category::injective,
+           infer_concat,
+           define_concat,
+           {},
            {{{"inputs", kAny, 'T', Presence::variadic}}, {{"axis", AttributeKind::integer, Presence::required}}}}};
 }
 

@@ -13,16 +13,22 @@ Shape ConvShape::output() const {
 Result<ConvShape> conv_shape(const Operands& operands) {
   const Shape &x = operands.type(0).shape, &w = operands.type(1).shape;
   if (x.size() < 3 || w.size() != x.size())
-    return refuse(operands, fmt::format("input {} and weight {} have ranks {} and {}", to_string(x), to_string(w), x.size(), w.size()),
-                  "both need the same rank, at least 3: [batch, channels, spatial...] and [outputs, channels / group, kernel...]");
+    return refuse(
+        operands,
+        fmt::format("input {} and weight {} have ranks {} and {}", to_string(x), to_string(w), x.size(), w.size()),
+        "both need the same rank, at least 3: [batch, channels, spatial...] and [outputs, channels / group, "
+        "kernel...]");
   const std::int64_t group = graph::int_attribute(operands.node, "group", 1);
   Diagnostics errors;
-  if (group < 1) return refuse(operands, fmt::format("group is {}, the least allowed is 1", group), "mend the exporter");
+  if (group < 1)
+    return refuse(operands, fmt::format("group is {}, the least allowed is 1", group), "mend the exporter");
   if (x[1] != w[1] * group)
-    errors.push_back(refuse(operands, fmt::format("input has {} channels, weight {} x group {} has {}", x[1], w[1], group, w[1] * group),
-                            "the input's channels are those of the weight times group"));
+    errors.push_back(refuse(
+        operands, fmt::format("input has {} channels, weight {} x group {} has {}", x[1], w[1], group, w[1] * group),
+        "the input's channels are those of the weight times group"));
   if (w[0] % group != 0)
-    errors.push_back(refuse(operands, fmt::format("{} output channels are no multiple of group {}", w[0], group), "choose a group that divides both channel counts"));
+    errors.push_back(refuse(operands, fmt::format("{} output channels are no multiple of group {}", w[0], group),
+                            "choose a group that divides both channel counts"));
   Result<Window> window = make_window(operands, Shape(w.begin() + 2, w.end()));
   if (!window) errors.insert(errors.end(), window.errors().begin(), window.errors().end());
   if (!errors.empty()) return errors;
@@ -35,23 +41,27 @@ Axes conv_axes(const ConvShape& shape) {
   return axes;
 }
 
-loops::Buffer convolve(Naive& program, const loops::Buffer& x, const loops::Buffer& w, const ConvShape& shape, DType accumulator,
-                       const std::function<loops::Expr(const loops::Expr&, const loops::Expr&, const loops::Expr&)>& product) {
+loops::Buffer convolve(
+    Naive& program, const loops::Buffer& x, const loops::Buffer& w, const ConvShape& shape, DType accumulator,
+    const std::function<loops::Expr(const loops::Expr&, const loops::Expr&, const loops::Expr&)>& product) {
   const std::int64_t group_inputs = shape.in_channels / shape.group, group_outputs = shape.out_channels / shape.group;
   Axes reduce_axes{{"c", group_inputs}};
   for (Axis& axis : spatial_axes(shape.window.kernel, "k")) reduce_axes.push_back(std::move(axis));
-  return program.reduce("conv", accumulator, conv_axes(shape), reduce_axes, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
-    const loops::Expr &n = i[0], &o = i[1], &c = r[0];
-    loops::Expr channel = c;
-    if (shape.group > 1) {
-      const loops::Expr first = group_outputs == 1 ? o : loops::floor_div(o, group_outputs);
-      channel = group_inputs == 1 ? first + c : first * group_inputs + c;
-    }
-    Indices weight{o};
-    weight.insert(weight.end(), r.begin(), r.end());
-    return product(loops::load(x, window_indices(shape.window, {n, channel}, std::span(i).subspan(2), std::span(r).subspan(1))),
-                   loops::load(w, weight), o);
-  });
+  return program.reduce("conv", accumulator, conv_axes(shape), reduce_axes, tensor::sum_reducer(),
+                        [&](const Indices& i, const Indices& r) {
+                          const loops::Expr &n = i[0], &o = i[1], &c = r[0];
+                          loops::Expr channel = c;
+                          if (shape.group > 1) {
+                            const loops::Expr first = group_outputs == 1 ? o : loops::floor_div(o, group_outputs);
+                            channel = group_inputs == 1 ? first + c : first * group_inputs + c;
+                          }
+                          Indices weight{o};
+                          weight.insert(weight.end(), r.begin(), r.end());
+                          return product(
+                              loops::load(x, window_indices(shape.window, {n, channel}, std::span(i).subspan(2),
+                                                            std::span(r).subspan(1))),
+                              loops::load(w, weight), o);
+                        });
 }
 
 }  // namespace dovetail::ops

@@ -15,8 +15,9 @@ struct ConvShape {
 Result<ConvShape> conv_shape(const Operands& operands);
 
 // Block "conv": sum of product(x element, w element, output channel) over c, ky, kx, ...; `x` is the padded input.
-loops::Buffer convolve(Naive& program, const loops::Buffer& x, const loops::Buffer& w, const ConvShape& shape, DType accumulator,
-                       const std::function<loops::Expr(const loops::Expr& x, const loops::Expr& w, const loops::Expr& channel)>& product);
+loops::Buffer convolve(
+    Naive& program, const loops::Buffer& x, const loops::Buffer& w, const ConvShape& shape, DType accumulator,
+    const std::function<loops::Expr(const loops::Expr& x, const loops::Expr& w, const loops::Expr& channel)>& product);
 // The axes of its output: n, o, ..., y, x.
 Axes conv_axes(const ConvShape& shape);
 

@@ -13,9 +13,15 @@ std::int64_t blocksize(const Operands& operands) { return graph::int_attribute(o
 
 Result<void> require_image(const Operands& operands) {
   const Shape& x = operands.type(0).shape;
-  if (x.size() != 4) return refuse(operands, fmt::format("input of shape {} has rank {}, expected 4", to_string(x), x.size()), "the input is [batch, channels, height, width]");
-  if (blocksize(operands) < 1) return refuse(operands, fmt::format("blocksize is {}, the least allowed is 1", blocksize(operands)), "mend the exporter");
-  if (blocksize(operands) > kLargestBlock) return refuse(operands, fmt::format("blocksize is {}, the most allowed is {}", blocksize(operands), kLargestBlock), "mend the exporter");
+  if (x.size() != 4)
+    return refuse(operands, fmt::format("input of shape {} has rank {}, expected 4", to_string(x), x.size()),
+                  "the input is [batch, channels, height, width]");
+  if (blocksize(operands) < 1)
+    return refuse(operands, fmt::format("blocksize is {}, the least allowed is 1", blocksize(operands)),
+                  "mend the exporter");
+  if (blocksize(operands) > kLargestBlock)
+    return refuse(operands, fmt::format("blocksize is {}, the most allowed is {}", blocksize(operands), kLargestBlock),
+                  "mend the exporter");
   return {};
 }
 
@@ -24,9 +30,11 @@ Result<Types> infer_to_space(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   const std::int64_t b = blocksize(operands);
   const std::string mode = graph::string_attribute(operands.node, "mode", "DCR");
-  if (mode != "DCR" && mode != "CRD") return refuse(operands, fmt::format("mode is \"{}\", allowed are DCR and CRD", mode), "use one of these");
+  if (mode != "DCR" && mode != "CRD")
+    return refuse(operands, fmt::format("mode is \"{}\", allowed are DCR and CRD", mode), "use one of these");
   if (x.shape[1] % (b * b) != 0)
-    return refuse(operands, fmt::format("{} channels are no multiple of blocksize² = {}", x.shape[1], b * b), "choose another blocksize");
+    return refuse(operands, fmt::format("{} channels are no multiple of blocksize² = {}", x.shape[1], b * b),
+                  "choose another blocksize");
   return Types{{x.dtype, {x.shape[0], x.shape[1] / (b * b), x.shape[2] * b, x.shape[3] * b}}};
 }
 
@@ -46,7 +54,9 @@ Result<Types> infer_to_depth(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   const std::int64_t b = blocksize(operands);
   if (x.shape[2] % b != 0 || x.shape[3] % b != 0)
-    return refuse(operands, fmt::format("height {} or width {} is no multiple of blocksize {}", x.shape[2], x.shape[3], b), "pad the input");
+    return refuse(operands,
+                  fmt::format("height {} or width {} is no multiple of blocksize {}", x.shape[2], x.shape[3], b),
+                  "pad the input");
   return Types{{x.dtype, {x.shape[0], x.shape[1] * b * b, x.shape[2] / b, x.shape[3] / b}}};
 }
 
@@ -55,7 +65,8 @@ Result<loops::Program> define_to_depth(const Operands& operands) {
   Naive program(operands);
   return program.map([&](const Indices& i) {
     const loops::Expr within = loops::floor_div(i[1], channels);
-    return loops::load(program.in(0), {i[0], loops::floor_mod(i[1], channels), i[2] * b + loops::floor_div(within, b), i[3] * b + loops::floor_mod(within, b)});
+    return loops::load(program.in(0), {i[0], loops::floor_mod(i[1], channels), i[2] * b + loops::floor_div(within, b),
+                                       i[3] * b + loops::floor_mod(within, b)});
   });
 }
 
@@ -64,7 +75,12 @@ Result<loops::Program> define_to_depth(const Operands& operands) {
 std::vector<OpDef> depth_to_space_ops() {
   const AttributeRule block{"blocksize", AttributeKind::integer, Presence::required};
   return {
-      {"DepthToSpace", Category::injective, infer_to_space, define_to_space, {}, {{{"input"}}, {block, {"mode", AttributeKind::text}}}},
+      {"DepthToSpace",
+       Category::injective,
+       infer_to_space,
+       define_to_space,
+       {},
+       {{{"input"}}, {block, {"mode", AttributeKind::text}}}},
       {"SpaceToDepth", Category::injective, infer_to_depth, define_to_depth, {}, {{{"input"}}, {block}}},
   };
 }

@@ -1,4 +1,5 @@
-// Operators whose output is known from attributes and compile-time inputs alone: Constant, ConstantOfShape, Range, EyeLike.
+// Operators whose output is known from attributes and compile-time inputs alone: Constant, ConstantOfShape, Range,
+// EyeLike.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -11,10 +12,11 @@
 namespace dovetail::ops {
 namespace {
 
-// ---- Constant --------------------------------------------------------------------------------------------------------------------
+// ---- Constant
+// --------------------------------------------------------------------------------------------------------------------
 
-// The importer turns Constant nodes into graph constants of any size. A node that a pass leaves is written out as a chain of choices, hence
-// the limit.
+// The importer turns Constant nodes into graph constants of any size. A node that a pass leaves is written out as a
+// chain of choices, hence the limit.
 constexpr std::int64_t kMaxConstant = 64;
 
 const NdArray& value_of(const Operands& operands) { return std::get<NdArray>(operands.node.attributes.at("value")); }
@@ -22,7 +24,9 @@ const NdArray& value_of(const Operands& operands) { return std::get<NdArray>(ope
 Result<Types> infer_constant(const Operands& operands) {
   const NdArray& value = value_of(operands);
   if (value.count() > kMaxConstant)
-    return refuse(operands, fmt::format("value has {} elements, a Constant node may hold {}", value.count(), kMaxConstant), "make it an initialiser");
+    return refuse(operands,
+                  fmt::format("value has {} elements, a Constant node may hold {}", value.count(), kMaxConstant),
+                  "make it an initialiser");
   return Types{{value.dtype(), value.shape()}};
 }
 
@@ -33,12 +37,14 @@ Result<loops::Program> define_constant(const Operands& operands) {
     loops::Expr flat = tensor::index(0);
     for (std::size_t k = 0; k < i.size(); ++k) flat = flat * value.shape()[k] + i[k];
     loops::Expr element = immediate(value, value.count() - 1);
-    for (std::int64_t k = value.count() - 1; k-- > 0;) element = loops::select(tensor::equal(flat, tensor::index(k)), immediate(value, k), element);
+    for (std::int64_t k = value.count() - 1; k-- > 0;)
+      element = loops::select(tensor::equal(flat, tensor::index(k)), immediate(value, k), element);
     return element;
   });
 }
 
-// ---- ConstantOfShape -------------------------------------------------------------------------------------------------------------
+// ---- ConstantOfShape
+// -------------------------------------------------------------------------------------------------------------
 
 const NdArray* fill_of(const Operands& operands) {
   const auto found = operands.node.attributes.find("value");
@@ -48,9 +54,12 @@ const NdArray* fill_of(const Operands& operands) {
 Result<Types> infer_fill(const Operands& operands) {
   Shape shape = integers_of(*operands.constant(0));
   for (const std::int64_t extent : shape)
-    if (extent < 0) return refuse(operands, fmt::format("shape [{}] holds {}, the least allowed is 0", join(shape), extent), "mend the exporter");
+    if (extent < 0)
+      return refuse(operands, fmt::format("shape [{}] holds {}, the least allowed is 0", join(shape), extent),
+                    "mend the exporter");
   const NdArray* fill = fill_of(operands);
-  if (fill != nullptr && fill->count() != 1) return refuse(operands, fmt::format("value has {} elements, expected 1", fill->count()), "mend the exporter");
+  if (fill != nullptr && fill->count() != 1)
+    return refuse(operands, fmt::format("value has {} elements, expected 1", fill->count()), "mend the exporter");
   return Types{{fill != nullptr ? fill->dtype() : DType::float32, std::move(shape)}};
 }
 
@@ -60,12 +69,15 @@ Result<loops::Program> define_fill(const Operands& operands) {
   return program.map([&](const Indices&) { return fill != nullptr ? immediate(*fill, 0) : loops::float_imm(0); });
 }
 
-// ---- Range -----------------------------------------------------------------------------------------------------------------------
+// ---- Range
+// -----------------------------------------------------------------------------------------------------------------------
 
 Result<Types> infer_range(const Operands& operands) {
   for (std::size_t i = 0; i < 3; ++i)
     if (operands.constant(i)->count() != 1)
-      return refuse(operands, fmt::format("input {} has shape {}, expected one element", i, to_string(operands.type(i).shape)), "give scalars");
+      return refuse(operands,
+                    fmt::format("input {} has shape {}, expected one element", i, to_string(operands.type(i).shape)),
+                    "give scalars");
   const DType dtype = operands.type(0).dtype;
   const NdArray &start = *operands.constant(0), &limit = *operands.constant(1), &delta = *operands.constant(2);
   if (delta.as_double(0) == 0) return refuse(operands, "delta is 0, allowed is any other number", "mend the exporter");
@@ -74,7 +86,8 @@ Result<Types> infer_range(const Operands& operands) {
     const std::int64_t step = delta.as_int64(0), distance = limit.as_int64(0) - start.as_int64(0);
     count = static_cast<double>(distance / step + (distance % step != 0 && (distance < 0) == (step < 0)));
   }
-  if (!(count < 0x1p31)) return refuse(operands, fmt::format("the range has {} elements, allowed are 2^31", count), "mend limit and delta");
+  if (!(count < 0x1p31))
+    return refuse(operands, fmt::format("the range has {} elements, allowed are 2^31", count), "mend limit and delta");
   return Types{{dtype, {count > 0 ? static_cast<std::int64_t>(count) : 0}}};
 }
 
@@ -86,14 +99,20 @@ Result<loops::Program> define_range(const Operands& operands) {
   });
 }
 
-// ---- EyeLike ---------------------------------------------------------------------------------------------------------------------
+// ---- EyeLike
+// ---------------------------------------------------------------------------------------------------------------------
 
 Result<Types> infer_eye(const Operands& operands) {
   graph::TensorType y = operands.type(0);
-  if (y.shape.size() != 2) return refuse(operands, fmt::format("input of shape {} has rank {}, expected 2", to_string(y.shape), y.shape.size()), "give a matrix");
+  if (y.shape.size() != 2)
+    return refuse(operands,
+                  fmt::format("input of shape {} has rank {}, expected 2", to_string(y.shape), y.shape.size()),
+                  "give a matrix");
   const std::int64_t number = graph::int_attribute(operands.node, "dtype", info(y.dtype).onnx);
   const std::optional<DType> dtype = dtype_from_onnx(static_cast<int>(number));
-  if (!dtype) return refuse(operands, fmt::format("element type {} is none of the {} supported", number, kDTypes.size()), "use another dtype");
+  if (!dtype)
+    return refuse(operands, fmt::format("element type {} is none of the {} supported", number, kDTypes.size()),
+                  "use another dtype");
   y.dtype = *dtype;
   return Types{std::move(y)};
 }
@@ -113,10 +132,25 @@ std::vector<OpDef> fill_ops() {
   constexpr auto integer = AttributeKind::integer, tensor = AttributeKind::tensor;
   constexpr DTypeSet kRange = only(DType::float32) | only(DType::float64) | only(DType::int16) | kIndex;
   return {
-      {"Constant", Category::injective, infer_constant, define_constant, {}, {{}, {{"value", tensor, Presence::required}}}},
-      {"ConstantOfShape", Category::injective, infer_fill, define_fill, {0}, {{{"input", kInt64}}, {{"value", tensor}}}},
+      {"Constant",
+       Category::injective,
+       infer_constant,
+       define_constant,
+       {},
+       {{}, {{"value", tensor, Presence::required}}}},
+      {"ConstantOfShape",
+       Category::injective,
+       infer_fill,
+       define_fill,
+       {0},
+       {{{"input", kInt64}}, {{"value", tensor}}}},
       {"EyeLike", Category::injective, infer_eye, define_eye, {}, {{{"input"}}, {{"dtype", integer}, {"k", integer}}}},
-      {"Range", Category::injective, infer_range, define_range, {0, 1, 2}, {{{"start", kRange, 'T'}, {"limit", kRange, 'T'}, {"delta", kRange, 'T'}}}},
+      {"Range",
+       Category::injective,
+       infer_range,
+       define_range,
+       {0, 1, 2},
+       {{{"start", kRange, 'T'}, {"limit", kRange, 'T'}, {"delta", kRange, 'T'}}}},
   };
 }
 

@@ -1,5 +1,5 @@
-// Gather, GatherElements, GatherND: elements chosen by an index tensor. Negative indices count from the end; one out of range is the program's
-// error and is found when it runs.
+// Gather, GatherElements, GatherND: elements chosen by an index tensor. Negative indices count from the end; one out of
+// range is the program's error and is found when it runs.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
@@ -46,7 +46,9 @@ Result<Types> infer_elements(const Operands& operands) {
   bool fits = indices.size() == x.size();
   for (std::size_t i = 0; fits && i < x.size(); ++i) fits = i == axis || indices[i] <= x[i];
   if (!fits)
-    return refuse(operands, fmt::format("indices {} exceed data {} outside axis {}", to_string(indices), to_string(x), axis), "both have the same rank, and indices no larger extents");
+    return refuse(operands,
+                  fmt::format("indices {} exceed data {} outside axis {}", to_string(indices), to_string(x), axis),
+                  "both have the same rank, and indices no larger extents");
   return Types{{operands.type(0).dtype, indices}};
 }
 
@@ -58,17 +60,23 @@ Result<loops::Program> define_elements(const Operands& operands) {
   });
 }
 
-std::size_t batch_dims(const Operands& operands) { return static_cast<std::size_t>(graph::int_attribute(operands.node, "batch_dims", 0)); }
+std::size_t batch_dims(const Operands& operands) {
+  return static_cast<std::size_t>(graph::int_attribute(operands.node, "batch_dims", 0));
+}
 
 Result<Types> infer_nd(const Operands& operands) {
   const Shape &x = operands.type(0).shape, &indices = operands.type(1).shape;
   const std::size_t batch = batch_dims(operands);
   if (indices.empty() || batch >= indices.size() || batch + static_cast<std::size_t>(indices.back()) > x.size())
-    return refuse(operands, fmt::format("indices {} with batch_dims {} do not address data {} of rank {}", to_string(indices), batch, to_string(x), x.size()),
+    return refuse(operands,
+                  fmt::format("indices {} with batch_dims {} do not address data {} of rank {}", to_string(indices),
+                              batch, to_string(x), x.size()),
                   "batch_dims plus the last extent of the indices may not exceed the rank of the data");
   for (std::size_t i = 0; i < batch; ++i)
     if (x[i] != indices[i])
-      return refuse(operands, fmt::format("batch axis {} has extent {} in the data, {} in the indices", i, x[i], indices[i]), "make them equal");
+      return refuse(operands,
+                    fmt::format("batch axis {} has extent {} in the data, {} in the indices", i, x[i], indices[i]),
+                    "make them equal");
   Shape shape(indices.begin(), indices.end() - 1);
   shape.insert(shape.end(), x.begin() + static_cast<std::ptrdiff_t>(batch) + indices.back(), x.end());
   return Types{{operands.type(0).dtype, std::move(shape)}};
@@ -97,8 +105,18 @@ std::vector<OpDef> gather_ops() {
   const AttributeRule axis{"axis", AttributeKind::integer};
   return {
       {"Gather", Category::injective, infer_gather, define_gather, {}, {{{"data"}, {"indices", kIndex}}, {axis}}},
-      {"GatherElements", Category::injective, infer_elements, define_elements, {}, {{{"data"}, {"indices", kIndex}}, {axis}}},
-      {"GatherND", Category::injective, infer_nd, define_nd, {}, {{{"data"}, {"indices", kInt64}}, {{"batch_dims", AttributeKind::integer}}}},
+      {"GatherElements",
+       Category::injective,
+       infer_elements,
+       define_elements,
+       {},
+       {{{"data"}, {"indices", kIndex}}, {axis}}},
+      {"GatherND",
+       Category::injective,
+       infer_nd,
+       define_nd,
+       {},
+       {{{"data"}, {"indices", kInt64}}, {{"batch_dims", AttributeKind::integer}}}},
   };
 }
 

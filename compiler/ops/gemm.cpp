@@ -8,21 +8,28 @@
 namespace dovetail::ops {
 namespace {
 
-bool transposed(const Operands& operands, std::string_view attribute) { return graph::int_attribute(operands.node, attribute, 0) != 0; }
+bool transposed(const Operands& operands, std::string_view attribute) {
+  return graph::int_attribute(operands.node, attribute, 0) != 0;
+}
 
 Result<Types> infer_gemm(const Operands& operands) {
   const graph::TensorType &a = operands.type(0), &b = operands.type(1);
   if (a.shape.size() != 2 || b.shape.size() != 2)
-    return refuse(operands, fmt::format("A {} and B {} have ranks {} and {}, expected 2", to_string(a.shape), to_string(b.shape), a.shape.size(), b.shape.size()),
+    return refuse(operands,
+                  fmt::format("A {} and B {} have ranks {} and {}, expected 2", to_string(a.shape), to_string(b.shape),
+                              a.shape.size(), b.shape.size()),
                   "use MatMul, or a Flatten before the node");
   const bool trans_a = transposed(operands, "transA"), trans_b = transposed(operands, "transB");
   const std::int64_t k = a.shape[trans_a ? 0 : 1], k_of_b = b.shape[trans_b ? 1 : 0];
   if (k != k_of_b)
-    return refuse(operands, fmt::format("A {} (transA {:d}) has K = {}, B {} (transB {:d}) has K = {}", to_string(a.shape), trans_a, k, to_string(b.shape), trans_b, k_of_b),
+    return refuse(operands,
+                  fmt::format("A {} (transA {:d}) has K = {}, B {} (transB {:d}) has K = {}", to_string(a.shape),
+                              trans_a, k, to_string(b.shape), trans_b, k_of_b),
                   "mend the shapes, or the transA and transB attributes");
   for (const std::string_view factor : {"alpha", "beta"})
     if (const double value = graph::float_attribute(operands.node, factor, 1); !is_floating(a.dtype) && value != 1)
-      return refuse(operands, fmt::format("{} is {} on {}, allowed is 1", factor, value, name(a.dtype)), "cast the inputs to float32");
+      return refuse(operands, fmt::format("{} is {} on {}, allowed is 1", factor, value, name(a.dtype)),
+                    "cast the inputs to float32");
   Shape y{a.shape[trans_a ? 1 : 0], b.shape[trans_b ? 0 : 1]};
   if (operands.has(2)) DOVETAIL_TRY(require_broadcastable(operands, 2, y));
   return Types{{a.dtype, std::move(y)}};
@@ -35,12 +42,14 @@ Result<loops::Program> define_gemm(const Operands& operands) {
   const bool trans_a = transposed(operands, "transA"), trans_b = transposed(operands, "transB");
   const Axes axes{{"m", y.shape[0]}, {"n", y.shape[1]}};
   const std::int64_t k = operands.type(0).shape[trans_a ? 0 : 1];
-  const loops::Buffer product = program.reduce("gemm", wide, axes, {{"k", k}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
-    const Indices a = trans_a ? Indices{r[0], i[0]} : Indices{i[0], r[0]};
-    const Indices b = trans_b ? Indices{i[1], r[0]} : Indices{r[0], i[1]};
-    return loops::cast(wide, loops::load(program.in(0), a)) * loops::cast(wide, loops::load(program.in(1), b));
-  });
-  const double alpha = graph::float_attribute(operands.node, "alpha", 1), beta = graph::float_attribute(operands.node, "beta", 1);
+  const loops::Buffer product =
+      program.reduce("gemm", wide, axes, {{"k", k}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
+        const Indices a = trans_a ? Indices{r[0], i[0]} : Indices{i[0], r[0]};
+        const Indices b = trans_b ? Indices{i[1], r[0]} : Indices{r[0], i[1]};
+        return loops::cast(wide, loops::load(program.in(0), a)) * loops::cast(wide, loops::load(program.in(1), b));
+      });
+  const double alpha = graph::float_attribute(operands.node, "alpha", 1),
+               beta = graph::float_attribute(operands.node, "beta", 1);
   const bool adds = operands.has(2) && beta != 0;
   if (alpha == 1 && !adds && wide == y.dtype) return program.finish({product});
   return program.finish({program.compute("bias", y.dtype, axes, [&](const Indices& i) {
@@ -58,9 +67,16 @@ Result<loops::Program> define_gemm(const Operands& operands) {
 
 std::vector<OpDef> gemm_ops() {
   constexpr DTypeSet kTypes = kFloat | kIndex;
-  return {{"Gemm", Category::complex_out_fusable, infer_gemm, define_gemm, {},
+  return {{"Gemm",
+           Category::complex_out_fusable,
+           infer_gemm,
+           define_gemm,
+           {},
            {{{"A", kTypes, 'T'}, {"B", kTypes, 'T'}, {"C", kTypes, 'T', Presence::optional}},
-            {{"alpha", AttributeKind::real}, {"beta", AttributeKind::real}, {"transA", AttributeKind::integer}, {"transB", AttributeKind::integer}}}}};
+            {{"alpha", AttributeKind::real},
+             {"beta", AttributeKind::real},
+             {"transA", AttributeKind::integer},
+             {"transB", AttributeKind::integer}}}}};
 }
 
 }  // namespace dovetail::ops

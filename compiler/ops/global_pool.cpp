@@ -11,7 +11,8 @@ namespace {
 Result<Types> infer_global_pool(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   if (x.shape.size() < 3 || element_count(x.shape) == 0)
-    return refuse(operands, fmt::format("input of shape {}", to_string(x.shape)), "the input is [batch, channels, spatial...], with elements");
+    return refuse(operands, fmt::format("input of shape {}", to_string(x.shape)),
+                  "the input is [batch, channels, spatial...], with elements");
   Shape shape(x.shape.size(), 1);
   shape[0] = x.shape[0];
   shape[1] = x.shape[1];
@@ -21,11 +22,12 @@ Result<Types> infer_global_pool(const Operands& operands) {
 loops::Buffer reduce_image(Naive& program, const Operands& operands, DType wide, const tensor::Reducer& reducer) {
   const Shape& shape = operands.type(0).shape;
   const Axes window = spatial_axes(Shape(shape.begin() + 2, shape.end()), "k");
-  return program.reduce(program.block(), wide, image_axes(operands.output(0).shape), window, reducer, [&](const Indices& i, const Indices& r) {
-    Indices element{i[0], i[1]};
-    element.insert(element.end(), r.begin(), r.end());
-    return loops::cast(wide, loops::load(program.in(0), element));
-  });
+  return program.reduce(program.block(), wide, image_axes(operands.output(0).shape), window, reducer,
+                        [&](const Indices& i, const Indices& r) {
+                          Indices element{i[0], i[1]};
+                          element.insert(element.end(), r.begin(), r.end());
+                          return loops::cast(wide, loops::load(program.in(0), element));
+                        });
 }
 
 Result<loops::Program> define_max_global_pool(const Operands& operands) {
@@ -39,17 +41,28 @@ Result<loops::Program> define_average_global_pool(const Operands& operands) {
   const DType wide = accumulator(x.dtype);
   const double count = static_cast<double>(element_count(x.shape) / (x.shape[0] * x.shape[1]));
   const loops::Buffer sum = reduce_image(program, operands, wide, tensor::sum_reducer());
-  return program.finish({program.compute("average", x.dtype, image_axes(operands.output(0).shape), [&](const Indices& i) {
-    return loops::cast(x.dtype, tensor::divide(loops::load(sum, i), loops::constant(count, wide)));
-  })});
+  return program.finish(
+      {program.compute("average", x.dtype, image_axes(operands.output(0).shape), [&](const Indices& i) {
+        return loops::cast(x.dtype, tensor::divide(loops::load(sum, i), loops::constant(count, wide)));
+      })});
 }
 
 }  // namespace
 
 std::vector<OpDef> global_pool_ops() {
   return {
-      {"GlobalAveragePool", Category::complex_out_fusable, infer_global_pool, define_average_global_pool, {}, {{{"X", kFloat}}}},
-      {"GlobalMaxPool", Category::complex_out_fusable, infer_global_pool, define_max_global_pool, {}, {{{"X", kFloat | kByte}}}},
+      {"GlobalAveragePool",
+       Category::complex_out_fusable,
+       infer_global_pool,
+       define_average_global_pool,
+       {},
+       {{{"X", kFloat}}}},
+      {"GlobalMaxPool",
+       Category::complex_out_fusable,
+       infer_global_pool,
+       define_max_global_pool,
+       {},
+       {{{"X", kFloat | kByte}}}},
   };
 }
 

@@ -1,6 +1,6 @@
-// Operators that normalise by the mean and variance of a part of the tensor: LayerNormalization (the last axes of each row),
-// InstanceNormalization (each image and channel), GroupNormalization (each image and group of channels). All see the input as rows:
-// statistics are over the axes of a row.
+// Operators that normalise by the mean and variance of a part of the tensor: LayerNormalization (the last axes of each
+// row), InstanceNormalization (each image and channel), GroupNormalization (each image and group of channels). All see
+// the input as rows: statistics are over the axes of a row.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
@@ -18,7 +18,8 @@ struct Statistics {
   loops::Buffer mean, inverse_deviation;  // one element per row
 };
 
-// Blocks sum, mean, squares, inverse_deviation. `row_axes` index the rows, `along` the elements of one; `element` loads in type `wide`.
+// Blocks sum, mean, squares, inverse_deviation. `row_axes` index the rows, `along` the elements of one; `element` loads
+// in type `wide`.
 Statistics statistics(Naive& program, const Operands& operands, DType wide, const Axes& row_axes, const Axes& along,
                       const std::function<Expr(const Indices&, const Indices&)>& element) {
   double count = 1;
@@ -27,17 +28,19 @@ Statistics statistics(Naive& program, const Operands& operands, DType wide, cons
   const loops::Buffer mean = program.compute("mean", wide, row_axes, [&](const Indices& i) {
     return tensor::divide(loops::load(sum, i), loops::constant(count, wide));
   });
-  const loops::Buffer squares = program.reduce("squares", wide, row_axes, along, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
-    return tensor::square(element(i, r) - loops::load(mean, i));
-  });
+  const loops::Buffer squares = program.reduce(
+      "squares", wide, row_axes, along, tensor::sum_reducer(),
+      [&](const Indices& i, const Indices& r) { return tensor::square(element(i, r) - loops::load(mean, i)); });
   const double epsilon = graph::float_attribute(operands.node, "epsilon", 1e-5);
   return {mean, program.compute("inverse_deviation", wide, row_axes, [&](const Indices& i) {
             const Expr variance = tensor::divide(loops::load(squares, i), loops::constant(count, wide));
-            return tensor::divide(loops::constant(1, wide), tensor::square_root(variance + loops::constant(epsilon, wide)));
+            return tensor::divide(loops::constant(1, wide),
+                                  tensor::square_root(variance + loops::constant(epsilon, wide)));
           })};
 }
 
-// ---- LayerNormalization ----------------------------------------------------------------------------------------------------------
+// ---- LayerNormalization
+// ----------------------------------------------------------------------------------------------------------
 
 // Axes before the first normalised one keep their extent in the statistics, the others have extent 1.
 Axes layer_rows(const Shape& shape, std::size_t axis) {
@@ -51,12 +54,16 @@ Result<Types> infer_layer(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   DOVETAIL_TRY(require_broadcastable(operands, 1, x.shape));
   if (operands.has(2)) DOVETAIL_TRY(require_broadcastable(operands, 2, x.shape));
-  if (const std::int64_t stash = graph::int_attribute(operands.node, "stash_type", 1); stash != info(DType::float32).onnx)
-    return refuse(operands, fmt::format("stash_type is {}, only {} (float32) is supported", stash, info(DType::float32).onnx), "drop the attribute");
+  if (const std::int64_t stash = graph::int_attribute(operands.node, "stash_type", 1);
+      stash != info(DType::float32).onnx)
+    return refuse(operands,
+                  fmt::format("stash_type is {}, only {} (float32) is supported", stash, info(DType::float32).onnx),
+                  "drop the attribute");
   Types types{x};
   Shape rows;
   for (const Axis& row : layer_rows(x.shape, axis)) rows.push_back(row.extent);
-  while (types.size() < operands.node.outputs.size()) types.push_back({accumulator(x.dtype), rows});  // mean, inverse deviation
+  while (types.size() < operands.node.outputs.size())
+    types.push_back({accumulator(x.dtype), rows});  // mean, inverse deviation
   return types;
 }
 
@@ -67,15 +74,17 @@ Result<loops::Program> define_layer(const Operands& operands) {
   Naive program(operands);
   Axes along;
   for (std::size_t i = axis; i < x.shape.size(); ++i) along.push_back({fmt::format("k{}", i), x.shape[i]});
-  const Statistics stats = statistics(program, operands, wide, layer_rows(x.shape, axis), along, [&](const Indices& i, const Indices& r) {
-    Indices element(i.begin(), i.begin() + static_cast<std::ptrdiff_t>(axis));
-    element.insert(element.end(), r.begin(), r.end());
-    return loops::cast(wide, loops::load(program.in(0), element));
-  });
+  const Statistics stats =
+      statistics(program, operands, wide, layer_rows(x.shape, axis), along, [&](const Indices& i, const Indices& r) {
+        Indices element(i.begin(), i.begin() + static_cast<std::ptrdiff_t>(axis));
+        element.insert(element.end(), r.begin(), r.end());
+        return loops::cast(wide, loops::load(program.in(0), element));
+      });
   const loops::Buffer y = program.compute(program.block(), x.dtype, tensor_axes(x.shape), [&](const Indices& i) {
     Indices row = i;
     for (std::size_t k = axis; k < row.size(); ++k) row[k] = tensor::index(0);
-    Expr value = (loops::cast(wide, loops::load(program.in(0), i)) - loops::load(stats.mean, row)) * loops::load(stats.inverse_deviation, row);
+    Expr value = (loops::cast(wide, loops::load(program.in(0), i)) - loops::load(stats.mean, row)) *
+                 loops::load(stats.inverse_deviation, row);
     value = value * loops::cast(wide, load_broadcast(program.in(1), i));
     if (operands.has(2)) value = value + loops::cast(wide, load_broadcast(program.in(2), i));
     return loops::cast(x.dtype, value);
@@ -85,21 +94,29 @@ Result<loops::Program> define_layer(const Operands& operands) {
   return program.finish(outputs);
 }
 
-// ---- InstanceNormalization, GroupNormalization -------------------------------------------------------------------------------------
+// ---- InstanceNormalization, GroupNormalization
+// -------------------------------------------------------------------------------------
 
 std::int64_t groups_of(const Operands& operands) {
-  return operands.node.op == "GroupNormalization" ? graph::int_attribute(operands.node, "num_groups", 1) : operands.type(0).shape[1];
+  return operands.node.op == "GroupNormalization" ? graph::int_attribute(operands.node, "num_groups", 1)
+                                                  : operands.type(0).shape[1];
 }
 
 Result<Types> infer_group(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   if (x.shape.size() < 3)
-    return refuse(operands, fmt::format("input of shape {} has rank {}, the least is 3", to_string(x.shape), x.shape.size()), "the input is [batch, channels, spatial...]");
+    return refuse(operands,
+                  fmt::format("input of shape {} has rank {}, the least is 3", to_string(x.shape), x.shape.size()),
+                  "the input is [batch, channels, spatial...]");
   const std::int64_t groups = groups_of(operands);
   if (groups < 1 || x.shape[1] % groups != 0)
-    return refuse(operands, fmt::format("{} channels are no multiple of num_groups {}", x.shape[1], groups), "choose a divisor");
-  if (const std::int64_t stash = graph::int_attribute(operands.node, "stash_type", 1); stash != info(DType::float32).onnx)
-    return refuse(operands, fmt::format("stash_type is {}, only {} (float32) is supported", stash, info(DType::float32).onnx), "drop the attribute");
+    return refuse(operands, fmt::format("{} channels are no multiple of num_groups {}", x.shape[1], groups),
+                  "choose a divisor");
+  if (const std::int64_t stash = graph::int_attribute(operands.node, "stash_type", 1);
+      stash != info(DType::float32).onnx)
+    return refuse(operands,
+                  fmt::format("stash_type is {}, only {} (float32) is supported", stash, info(DType::float32).onnx),
+                  "drop the attribute");
   DOVETAIL_TRY(require_per_channel(operands, 1, "scale", x.shape[1]));
   DOVETAIL_TRY(require_per_channel(operands, 2, "bias", x.shape[1]));
   return Types{x};
@@ -112,15 +129,17 @@ Result<loops::Program> define_group(const Operands& operands) {
   Naive program(operands);
   Axes along{{"c", members}};
   for (Axis& axis : spatial_axes(Shape(x.shape.begin() + 2, x.shape.end()))) along.push_back(std::move(axis));
-  const Statistics stats =
-      statistics(program, operands, wide, {{"n", x.shape[0]}, {"g", groups}}, along, [&](const Indices& i, const Indices& r) {
-        Indices element{i[0], members == 1 ? i[1] + r[0] : i[1] * members + r[0]};
-        element.insert(element.end(), r.begin() + 1, r.end());
-        return loops::cast(wide, loops::load(program.in(0), element));
-      });
+  const Statistics stats = statistics(program, operands, wide, {{"n", x.shape[0]}, {"g", groups}}, along,
+                                      [&](const Indices& i, const Indices& r) {
+                                        Indices element{i[0], members == 1 ? i[1] + r[0] : i[1] * members + r[0]};
+                                        element.insert(element.end(), r.begin() + 1, r.end());
+                                        return loops::cast(wide, loops::load(program.in(0), element));
+                                      });
   return program.finish({program.compute(program.block(), x.dtype, image_axes(x.shape), [&](const Indices& i) {
     const Indices row{i[0], members == 1 ? i[1] : loops::floor_div(i[1], members)};
-    const auto channel = [&](std::size_t position) { return loops::cast(wide, loops::load(program.in(position), {i[1]})); };
+    const auto channel = [&](std::size_t position) {
+      return loops::cast(wide, loops::load(program.in(position), {i[1]}));
+    };
     const Expr centred = loops::cast(wide, loops::load(program.in(0), i)) - loops::load(stats.mean, row);
     return loops::cast(x.dtype, centred * loops::load(stats.inverse_deviation, row) * channel(1) + channel(2));
   })});
@@ -131,14 +150,27 @@ Result<loops::Program> define_group(const Operands& operands) {
 std::vector<OpDef> layer_normalization_ops() {
   constexpr auto integer = AttributeKind::integer, real = AttributeKind::real;
   return {
-      {"GroupNormalization", Category::opaque, infer_group, define_group, {},
+      {"GroupNormalization",
+       Category::opaque,
+       infer_group,
+       define_group,
+       {},
        {{{"X", kFloat, 'T'}, {"scale", kFloat, 'T'}, {"bias", kFloat, 'T'}},
         {{"epsilon", real}, {"num_groups", integer, Presence::required}, {"stash_type", integer}}}},
-      {"InstanceNormalization", Category::opaque, infer_group, define_group, {},
+      {"InstanceNormalization",
+       Category::opaque,
+       infer_group,
+       define_group,
+       {},
        {{{"input", kFloat, 'T'}, {"scale", kFloat, 'T'}, {"B", kFloat, 'T'}}, {{"epsilon", real}}}},
-      {"LayerNormalization", Category::opaque, infer_layer, define_layer, {},
+      {"LayerNormalization",
+       Category::opaque,
+       infer_layer,
+       define_layer,
+       {},
        {{{"X", kFloat, 'T'}, {"Scale", kFloat, 'T'}, {"B", kFloat, 'T', Presence::optional}},
-        {{"axis", integer}, {"epsilon", real}, {"stash_type", integer}}, 3}},
+        {{"axis", integer}, {"epsilon", real}, {"stash_type", integer}},
+        3}},
   };
 }
 

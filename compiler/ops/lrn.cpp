@@ -10,7 +10,9 @@ namespace {
 
 Result<Types> infer_lrn(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
-  if (x.shape.size() < 2) return refuse(operands, fmt::format("input of shape {} has no channel axis", to_string(x.shape)), "the input is [batch, channels, ...]");
+  if (x.shape.size() < 2)
+    return refuse(operands, fmt::format("input of shape {} has no channel axis", to_string(x.shape)),
+                  "the input is [batch, channels, ...]");
   if (const std::int64_t size = graph::int_attribute(operands.node, "size", 0); size < 1)
     return refuse(operands, fmt::format("size is {}, the least allowed is 1", size), "mend the exporter");
   return Types{x};
@@ -23,17 +25,23 @@ Result<loops::Program> define_lrn(const Operands& operands) {
   const std::int64_t before = (size - 1) / 2;  // of an even size the larger half follows
   Naive program(operands);
   const Axes axes = image_axes(x.shape);
-  const loops::Buffer squares = program.reduce("squares", wide, axes, {{"k", size}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
-    Indices element = i;
-    element[1] = i[1] + r[0] - before;
-    const loops::Expr inside = loops::logical_and(tensor::less_equal(tensor::index(0), element[1]), tensor::less(element[1], tensor::index(channels)));
-    return loops::select(inside, tensor::square(loops::cast(wide, loops::load(program.in(0), element))), loops::constant(0, wide));
-  });
-  const double alpha = graph::float_attribute(operands.node, "alpha", 1e-4), beta = graph::float_attribute(operands.node, "beta", 0.75);
+  const loops::Buffer squares = program.reduce(
+      "squares", wide, axes, {{"k", size}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
+        Indices element = i;
+        element[1] = i[1] + r[0] - before;
+        const loops::Expr inside = loops::logical_and(tensor::less_equal(tensor::index(0), element[1]),
+                                                      tensor::less(element[1], tensor::index(channels)));
+        return loops::select(inside, tensor::square(loops::cast(wide, loops::load(program.in(0), element))),
+                             loops::constant(0, wide));
+      });
+  const double alpha = graph::float_attribute(operands.node, "alpha", 1e-4),
+               beta = graph::float_attribute(operands.node, "beta", 0.75);
   const double bias = graph::float_attribute(operands.node, "bias", 1);
   return program.finish({program.compute(program.block(), x.dtype, axes, [&](const Indices& i) {
-    const loops::Expr scale = loops::constant(bias, wide) + loops::constant(alpha / static_cast<double>(size), wide) * loops::load(squares, i);
-    return loops::cast(x.dtype, tensor::divide(loops::cast(wide, loops::load(program.in(0), i)), tensor::power(scale, loops::constant(beta, wide))));
+    const loops::Expr scale = loops::constant(bias, wide) +
+                              loops::constant(alpha / static_cast<double>(size), wide) * loops::load(squares, i);
+    return loops::cast(x.dtype, tensor::divide(loops::cast(wide, loops::load(program.in(0), i)),
+                                               tensor::power(scale, loops::constant(beta, wide))));
   })});
 }
 
@@ -41,8 +49,13 @@ Result<loops::Program> define_lrn(const Operands& operands) {
 
 std::vector<OpDef> lrn_ops() {
   constexpr auto real = AttributeKind::real;
-  return {{"LRN", Category::opaque, infer_lrn, define_lrn, {},
-           {{{"X", kFloat}}, {{"alpha", real}, {"beta", real}, {"bias", real}, {"size", AttributeKind::integer, Presence::required}}}}};
+  return {{"LRN",
+           Category::opaque,
+           infer_lrn,
+           define_lrn,
+           {},
+           {{{"X", kFloat}},
+            {{"alpha", real}, {"beta", real}, {"bias", real}, {"size", AttributeKind::integer, Presence::required}}}}};
 }
 
 }  // namespace dovetail::ops

@@ -23,7 +23,8 @@ Naive::Naive(const Operands& operands)
     if (!operands.has(i) || is_compile_time(operands, i)) continue;
     const graph::TensorType& type = operands.type(i);
     const std::string name = fmt::format("in{}", i);
-    inputs_[i] = operands.constant(i) != nullptr ? constant(name, type.dtype, type.shape) : input(name, type.dtype, type.shape);
+    inputs_[i] =
+        operands.constant(i) != nullptr ? constant(name, type.dtype, type.shape) : input(name, type.dtype, type.shape);
   }
 }
 
@@ -79,7 +80,8 @@ Axes spatial_axes(const Shape& extents, std::string_view prefix) {
   Axes axes;
   for (std::size_t i = 0; i < extents.size(); ++i) {
     const std::size_t from_last = extents.size() - 1 - i;
-    axes.push_back({from_last < kNames.size() ? fmt::format("{}{}", prefix, kNames[from_last]) : fmt::format("{}s{}", prefix, from_last),
+    axes.push_back({from_last < kNames.size() ? fmt::format("{}{}", prefix, kNames[from_last])
+                                              : fmt::format("{}s{}", prefix, from_last),
                     extents[i]});
   }
   return axes;

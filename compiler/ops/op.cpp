@@ -17,7 +17,8 @@ Result<const OpDef*> require_known(const Operands& operands) {
 
 const OpDef* find(std::string_view op) {
   const std::span<const OpDef> rows = all();
-  const auto row = std::lower_bound(rows.begin(), rows.end(), op, [](const OpDef& def, std::string_view wanted) { return def.op < wanted; });
+  const auto row = std::lower_bound(rows.begin(), rows.end(), op,
+                                    [](const OpDef& def, std::string_view wanted) { return def.op < wanted; });
   return row != rows.end() && row->op == op ? &*row : nullptr;
 }
 
@@ -28,8 +29,11 @@ Result<void> infer(graph::Graph& graph, graph::NodeId node) {
   DOVETAIL_ASSIGN(Types types, def->infer(operands));
   const std::vector<graph::ValueId>& outputs = graph.node(node).outputs;
   if (outputs.size() < types.size())
-    return refuse(operands, fmt::format("it names {} outputs, the operator always has {}", outputs.size(), types.size()), "name all of them, even those that nothing reads");
-  DOVETAIL_CHECK(types.size() == outputs.size(), fmt::format("{}: {} types for {} outputs", def->op, types.size(), outputs.size()));
+    return refuse(operands,
+                  fmt::format("it names {} outputs, the operator always has {}", outputs.size(), types.size()),
+                  "name all of them, even those that nothing reads");
+  DOVETAIL_CHECK(types.size() == outputs.size(),
+                 fmt::format("{}: {} types for {} outputs", def->op, types.size(), outputs.size()));
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (outputs[i].valid()) graph.value(outputs[i]).type = std::move(types[i]);
   return {};

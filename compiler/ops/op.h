@@ -1,5 +1,5 @@
-// What the compiler knows of an operator: one row per operator, all rows in compiler/ops/all.cpp. Adding an operator is a file here, its line
-// in all.cpp and a test.
+// What the compiler knows of an operator: one row per operator, all rows in compiler/ops/all.cpp. Adding an operator is
+// a file here, its line in all.cpp and a test.
 #pragma once
 
 #include <span>
@@ -15,13 +15,15 @@ namespace dovetail::ops {
 
 // How an operator may be fused (compiler/fuse).
 enum class Category : std::uint8_t {
-  injective,            // each output element reads at most one element of each input: elementwise, broadcast, reshape, transpose, pad
+  injective,            // each output element reads at most one element of each input: elementwise, broadcast, reshape,
+                        // transpose, pad
   reduction,            // a commutative reduction over axes of its input
   complex_out_fusable,  // convolution, matmul, pooling: elementwise operators may be fused behind it
   opaque,               // everything else
 };
 
-// A node as an operator's functions see it: types of all inputs, and values where the inputs are constants (a Reshape's shape, say).
+// A node as an operator's functions see it: types of all inputs, and values where the inputs are constants (a Reshape's
+// shape, say).
 struct Operands {
   const graph::Graph& graph;
   const graph::Node& node;
@@ -38,18 +40,23 @@ struct Operands {
 using Types = std::vector<graph::TensorType>;
 
 struct OpDef {
-  std::string_view op;        // Node::op
+  std::string_view op;  // Node::op
   Category category;
-  // Types of the outputs from the operands' types; checks what the signature cannot say. Diagnostics name the node and the rule.
+  // Types of the outputs from the operands' types; checks what the signature cannot say. Diagnostics name the node and
+  // the rule.
   Result<Types> (*infer)(const Operands& operands);
-  // The naive loop program. Parameters: the node's present inputs in order (constants as ParameterRole::constant unless their value is only needed at
-  // compile time, see `compile_time_inputs`), then outputs; buffers are named "in<i>" and "out<i>" by operand position. Precondition: infer succeeded.
+  // The naive loop program. Parameters: the node's present inputs in order (constants as ParameterRole::constant unless
+  // their value is only needed at compile time, see `compile_time_inputs`), then outputs; buffers are named "in<i>" and
+  // "out<i>" by operand position. Precondition: infer succeeded.
   Result<loops::Program> (*define)(const Operands& operands);
-  // Positions of inputs whose values must be constants and that are not parameters of the program (Reshape's shape, Slice's starts, ...).
+  // Positions of inputs whose values must be constants and that are not parameters of the program (Reshape's shape,
+  // Slice's starts, ...).
   std::vector<int> compile_time_inputs = {};
-  // Arity, dtypes and attributes, checked before `infer` runs: an input or attribute that is not listed is refused, never ignored.
+  // Arity, dtypes and attributes, checked before `infer` runs: an input or attribute that is not listed is refused,
+  // never ignored.
   Signature signature = {};
-  // The result holds the first input's elements in the same row-major order: where both lie as the model has them there is nothing to compute.
+  // The result holds the first input's elements in the same row-major order: where both lie as the model has them there
+  // is nothing to compute.
   bool reshapes = false;
 };
 

@@ -33,10 +33,12 @@ Result<Pads> pads_of(const Operands& operands) {
   if (operands.has(3)) axes = integers_of(*operands.constant(3));
   DOVETAIL_ASSIGN(const std::vector<std::size_t> positions, normalise_axes(operands, axes, rank));
   if (pads.size() != 2 * positions.size())
-    return refuse(operands, fmt::format("pads has {} entries, {} are expected", pads.size(), 2 * positions.size()), "give a begin and an end per padded axis");
+    return refuse(operands, fmt::format("pads has {} entries, {} are expected", pads.size(), 2 * positions.size()),
+                  "give a begin and an end per padded axis");
   for (const std::int64_t pad : pads)
     if (pad > kPadLimit || pad < -kPadLimit)
-      return refuse(operands, fmt::format("pads holds {}, allowed are {} to {}", pad, -kPadLimit, kPadLimit), "pad by less");
+      return refuse(operands, fmt::format("pads holds {}, allowed are {} to {}", pad, -kPadLimit, kPadLimit),
+                    "pad by less");
   Pads result{std::vector<std::int64_t>(rank), std::vector<std::int64_t>(rank)};
   for (std::size_t i = 0; i < positions.size(); ++i) {
     result.begin[positions[i]] = pads[i];
@@ -48,9 +50,12 @@ Result<Pads> pads_of(const Operands& operands) {
 Result<Types> infer_pad(const Operands& operands) {
   const std::string mode = mode_of(operands);
   if (mode != "constant" && mode != "edge" && mode != "reflect" && mode != "wrap")
-    return refuse(operands, fmt::format("mode is \"{}\", allowed are constant, edge, reflect and wrap", mode), "use one of these");
+    return refuse(operands, fmt::format("mode is \"{}\", allowed are constant, edge, reflect and wrap", mode),
+                  "use one of these");
   if (operands.has(2) && element_count(operands.type(2).shape) != 1)
-    return refuse(operands, fmt::format("constant_value has shape {}, expected one element", to_string(operands.type(2).shape)), "give a scalar");
+    return refuse(operands,
+                  fmt::format("constant_value has shape {}, expected one element", to_string(operands.type(2).shape)),
+                  "give a scalar");
   DOVETAIL_ASSIGN(const Pads pads, pads_of(operands));
   graph::TensorType y = operands.type(0);
   for (std::size_t i = 0; i < y.shape.size(); ++i) {
@@ -58,12 +63,19 @@ Result<Types> infer_pad(const Operands& operands) {
     // Reflection does not repeat the border element; beyond the mirrored tensor there is nothing to copy.
     const std::int64_t limit = mode == "reflect" ? extent - 1 : extent;
     if (mode != "constant" && mode != "edge" && std::max(pads.begin[i], pads.end[i]) > std::max<std::int64_t>(limit, 0))
-      return refuse(operands, fmt::format("{} pad of {} on axis {} of extent {}, the largest is {}", mode, std::max(pads.begin[i], pads.end[i]), i, extent, limit), "pad in several steps");
+      return refuse(operands,
+                    fmt::format("{} pad of {} on axis {} of extent {}, the largest is {}", mode,
+                                std::max(pads.begin[i], pads.end[i]), i, extent, limit),
+                    "pad in several steps");
     if (mode == "edge" && extent == 0 && pads.begin[i] + pads.end[i] > 0)
-      return refuse(operands, fmt::format("edge pad of {} on axis {} of extent 0", pads.begin[i] + pads.end[i], i), "use mode constant");
+      return refuse(operands, fmt::format("edge pad of {} on axis {} of extent 0", pads.begin[i] + pads.end[i], i),
+                    "use mode constant");
     y.shape[i] = extent + pads.begin[i] + pads.end[i];
     if (y.shape[i] < 0)
-      return refuse(operands, fmt::format("pads {} and {} cut more than extent {} of axis {}", pads.begin[i], pads.end[i], extent, i), "cut less");
+      return refuse(
+          operands,
+          fmt::format("pads {} and {} cut more than extent {} of axis {}", pads.begin[i], pads.end[i], extent, i),
+          "cut less");
   }
   return Types{std::move(y)};
 }
@@ -85,7 +97,9 @@ Result<loops::Program> define_pad(const Operands& operands) {
   return program.map([&](const Indices& i) {
     Indices source = i;
     Expr inside;
-    const auto require = [&](Expr condition) { inside = inside ? loops::logical_and(inside, std::move(condition)) : std::move(condition); };
+    const auto require = [&](Expr condition) {
+      inside = inside ? loops::logical_and(inside, std::move(condition)) : std::move(condition);
+    };
     for (std::size_t k = 0; k < x.shape.size(); ++k) {
       if (pads.begin[k] == 0 && pads.end[k] <= 0) continue;
       if (pads.begin[k] != 0) source[k] = i[k] - pads.begin[k];
@@ -107,8 +121,15 @@ Result<loops::Program> define_pad(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> pad_ops() {
-  return {{"Pad", Category::injective, infer_pad, define_pad, {1, 3},
-           {{{"data", kAny, 'T'}, {"pads", kInt64}, {"constant_value", kAny, 'T', Presence::optional}, {"axes", kIndex, 0, Presence::optional}},
+  return {{"Pad",
+           Category::injective,
+           infer_pad,
+           define_pad,
+           {1, 3},
+           {{{"data", kAny, 'T'},
+             {"pads", kInt64},
+             {"constant_value", kAny, 'T', Presence::optional},
+             {"axes", kIndex, 0, Presence::optional}},
             {{"mode", AttributeKind::text}}}}};
 }
 

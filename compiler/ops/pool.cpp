@@ -28,13 +28,15 @@ Result<Types> infer_pool(const Operands& operands) {
 }
 
 // Reduces each window of the padded input in block `block`.
-loops::Buffer reduce_windows(Naive& program, const Operands& operands, const Window& window, DType wide, const tensor::Reducer& reducer) {
+loops::Buffer reduce_windows(Naive& program, const Operands& operands, const Window& window, DType wide,
+                             const tensor::Reducer& reducer) {
   const loops::Buffer& x = program.in(0);
   const loops::Buffer padded = pad_spatial(program, x, window, reducer.identity({x->dtype})[0]);
-  return program.reduce(program.block(), wide, output_axes(operands), spatial_axes(window.kernel, "k"), reducer,
-                        [&](const Indices& i, const Indices& r) {
-                          return loops::cast(wide, loops::load(padded, window_indices(window, {i[0], i[1]}, std::span(i).subspan(2), r)));
-                        });
+  return program.reduce(
+      program.block(), wide, output_axes(operands), spatial_axes(window.kernel, "k"), reducer,
+      [&](const Indices& i, const Indices& r) {
+        return loops::cast(wide, loops::load(padded, window_indices(window, {i[0], i[1]}, std::span(i).subspan(2), r)));
+      });
 }
 
 Result<loops::Program> define_max_pool(const Operands& operands) {
@@ -43,8 +45,8 @@ Result<loops::Program> define_max_pool(const Operands& operands) {
   return program.finish({reduce_windows(program, operands, window, operands.type(0).dtype, tensor::max_reducer())});
 }
 
-// How many taps of the window at `position` count: those in the input, or with count_include_pad those in input and pads, but never those
-// that ceil_mode lets hang over the end pads. Null where all do at every position.
+// How many taps of the window at `position` count: those in the input, or with count_include_pad those in input and
+// pads, but never those that ceil_mode lets hang over the end pads. Null where all do at every position.
 Expr counted_taps(const Window& window, std::size_t axis, const Expr& position, bool include_pads) {
   const std::int64_t low = include_pads ? 0 : window.pad_begin[axis];  // in padded coordinates
   const std::int64_t high = window.pad_begin[axis] + window.input[axis] + (include_pads ? window.pad_end[axis] : 0);
@@ -52,7 +54,9 @@ Expr counted_taps(const Window& window, std::size_t axis, const Expr& position, 
   const std::int64_t stride = window.strides[axis], dilation = window.dilations[axis];
   const Expr start = position * stride;
   // Taps k with low <= start + k * dilation < high.
-  const auto ceil_div = [&](const Expr& value) { return dilation == 1 ? value : loops::floor_div(value + (dilation - 1), dilation); };
+  const auto ceil_div = [&](const Expr& value) {
+    return dilation == 1 ? value : loops::floor_div(value + (dilation - 1), dilation);
+  };
   const Expr zero = tensor::index(0);
   const Expr first = tensor::maximum(ceil_div(tensor::index(low) - start), zero);
   const Expr last = tensor::minimum(ceil_div(tensor::index(high) - start), tensor::index(window.kernel[axis]));
@@ -74,13 +78,16 @@ Result<loops::Program> define_average_pool(const Operands& operands) {
         full *= window.kernel[axis];
       }
     }
-    const Expr count = varying ? loops::cast(wide, full == 1 ? varying : varying * full) : loops::constant(static_cast<double>(full), wide);
+    const Expr count = varying ? loops::cast(wide, full == 1 ? varying : varying * full)
+                               : loops::constant(static_cast<double>(full), wide);
     return loops::cast(dtype, tensor::divide(loops::load(sum, i), count));
   })});
 }
 
-OpDef pool(std::string_view op, DTypeSet types, Result<loops::Program> (*define)(const Operands&), std::string_view own_attribute) {
-  std::vector<AttributeRule> attributes = window_attributes({{"ceil_mode", AttributeKind::integer}, {own_attribute, AttributeKind::integer}});
+OpDef pool(std::string_view op, DTypeSet types, Result<loops::Program> (*define)(const Operands&),
+           std::string_view own_attribute) {
+  std::vector<AttributeRule> attributes =
+      window_attributes({{"ceil_mode", AttributeKind::integer}, {own_attribute, AttributeKind::integer}});
   for (AttributeRule& rule : attributes)
     if (rule.name == "kernel_shape") rule.presence = Presence::required;
   return {op, Category::complex_out_fusable, infer_pool, define, {}, {{{"X", types}}, std::move(attributes)}};
@@ -89,7 +96,8 @@ OpDef pool(std::string_view op, DTypeSet types, Result<loops::Program> (*define)
 }  // namespace
 
 std::vector<OpDef> pool_ops() {
-  return {pool("AveragePool", kFloat, define_average_pool, "count_include_pad"), pool("MaxPool", kFloat | kByte, define_max_pool, "storage_order")};
+  return {pool("AveragePool", kFloat, define_average_pool, "count_include_pad"),
+          pool("MaxPool", kFloat | kByte, define_max_pool, "storage_order")};
 }
 
 }  // namespace dovetail::ops

@@ -1,6 +1,6 @@
-// dovetail.qadd: the sum of two int8 tensors of different scales (docs/quantisation.md). t = requantize(a - za, ma) + requantize(b - zb, mb),
-// y = clamp(requantize(t, 2^-shift, zy), y_min, y_max); the multipliers carry a factor 2^shift, so that rounding twice costs no accuracy;
-// a negative one subtracts.
+// dovetail.qadd: the sum of two int8 tensors of different scales (docs/quantisation.md). t = requantize(a - za, ma) +
+// requantize(b - zb, mb), y = clamp(requantize(t, 2^-shift, zy), y_min, y_max); the multipliers carry a factor 2^shift,
+// so that rounding twice costs no accuracy; a negative one subtracts.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -21,14 +21,18 @@ Result<Types> infer_qadd(const Operands& operands) {
   for (const char side : {'a', 'b'}) {
     const std::string name = fmt::format("{}_multiplier", side);
     const double multiplier = graph::float_attribute(operands.node, name, 0);
-    if (multiplier == 0 || !std::isfinite(multiplier) || static_cast<double>(static_cast<float>(multiplier)) != multiplier)
-      errors.push_back(refuse(operands, fmt::format("{} is {}, expected a number other than 0 that float32 holds exactly", name, multiplier),
-                              "round it to float32 when the graph is lowered"));
+    if (multiplier == 0 || !std::isfinite(multiplier) ||
+        static_cast<double>(static_cast<float>(multiplier)) != multiplier)
+      errors.push_back(
+          refuse(operands,
+                 fmt::format("{} is {}, expected a number other than 0 that float32 holds exactly", name, multiplier),
+                 "round it to float32 when the graph is lowered"));
     reach += 255 * std::abs(multiplier) + 1;
   }
   const std::int64_t shift = graph::int_attribute(operands.node, "shift", 0);
   if (shift < 0 || shift > kMaxShift)
-    errors.push_back(refuse(operands, fmt::format("shift is {}, allowed are 0 to {}", shift, kMaxShift), "use 16, or less for large scales"));
+    errors.push_back(refuse(operands, fmt::format("shift is {}, allowed are 0 to {}", shift, kMaxShift),
+                            "use 16, or less for large scales"));
   if (errors.empty() && reach >= 0x1p31)
     errors.push_back(refuse(operands, fmt::format("the sum may reach {:.0f} >= 2^31", reach), "use a smaller shift"));
   if (!errors.empty()) return errors;
@@ -39,22 +43,33 @@ Result<Types> infer_qadd(const Operands& operands) {
 Result<loops::Program> define_qadd(const Operands& operands) {
   Naive program(operands);
   const auto term = [&](std::size_t position, char side, const Indices& i) {
-    const loops::Expr value = centred(load_broadcast(program.in(position), i), graph::int_attribute(operands.node, fmt::format("{}_zero_point", side), 0));
+    const loops::Expr value = centred(load_broadcast(program.in(position), i),
+                                      graph::int_attribute(operands.node, fmt::format("{}_zero_point", side), 0));
     const double multiplier = graph::float_attribute(operands.node, fmt::format("{}_multiplier", side), 0);
-    return loops::call(loops::Function::requantize, {value, loops::float_imm(multiplier), loops::int_imm(0, DType::int32)});
+    return loops::call(loops::Function::requantize,
+                       {value, loops::float_imm(multiplier), loops::int_imm(0, DType::int32)});
   };
   const double scale = std::ldexp(1.0, -static_cast<int>(graph::int_attribute(operands.node, "shift", 0)));
-  return program.map([&](const Indices& i) { return requantized(operands, term(0, 'a', i) + term(1, 'b', i), loops::float_imm(scale)); });
+  return program.map([&](const Indices& i) {
+    return requantized(operands, term(0, 'a', i) + term(1, 'b', i), loops::float_imm(scale));
+  });
 }
 
 }  // namespace
 
 std::vector<OpDef> qadd_ops() {
   constexpr auto real = AttributeKind::real, integer = AttributeKind::integer;
-  return {{"dovetail.qadd", Category::injective, infer_qadd, define_qadd, {},
+  return {{"dovetail.qadd",
+           Category::injective,
+           infer_qadd,
+           define_qadd,
+           {},
            {{{"a", kInt8}, {"b", kInt8}},
-            quantised_attributes({{"a_multiplier", real, Presence::required}, {"b_multiplier", real, Presence::required},
-                                  {"shift", integer, Presence::required}, {"a_zero_point", integer}, {"b_zero_point", integer}})}}};
+            quantised_attributes({{"a_multiplier", real, Presence::required},
+                                  {"b_multiplier", real, Presence::required},
+                                  {"shift", integer, Presence::required},
+                                  {"a_zero_point", integer},
+                                  {"b_zero_point", integer}})}}};
 }
 
 }  // namespace dovetail::ops

@@ -18,7 +18,11 @@ Result<loops::Program> define_qclip(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> qclip_ops() {
-  return {{"dovetail.qclip", Category::injective, infer_qclip, define_qclip, {},
+  return {{"dovetail.qclip",
+           Category::injective,
+           infer_qclip,
+           define_qclip,
+           {},
            {{{"x", kInt8}}, {{"y_min", AttributeKind::integer}, {"y_max", AttributeKind::integer}}}}};
 }
 

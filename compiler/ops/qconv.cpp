@@ -1,5 +1,5 @@
-// dovetail.qconv: the integer convolution (docs/quantisation.md). acc = bias + sum (x - zx)(w - zw) in int32, padding contributes 0;
-// y = clamp(requantize(acc, scale[o], zy), y_min, y_max).
+// dovetail.qconv: the integer convolution (docs/quantisation.md). acc = bias + sum (x - zx)(w - zw) in int32, padding
+// contributes 0; y = clamp(requantize(acc, scale[o], zy), y_min, y_max).
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/convolve.h"
 #include "compiler/ops/families.h"
@@ -23,21 +23,31 @@ Result<loops::Program> define_qconv(const Operands& operands) {
   Naive program(operands);
   const std::int64_t zero = graph::int_attribute(operands.node, "x_zero_point", 0);
   const loops::Buffer x = pad_spatial(program, program.in(0), shape.window, loops::int_imm(zero, DType::int8));
-  const loops::Buffer sum =
-      convolve(program, x, program.in(1), shape, DType::int32, [&](const loops::Expr& a, const loops::Expr& w, const loops::Expr& o) {
-        return centred(a, zero) * centred_weight(program, operands, w, 4, o);
-      });
+  const loops::Buffer sum = convolve(program, x, program.in(1), shape, DType::int32,
+                                     [&](const loops::Expr& a, const loops::Expr& w, const loops::Expr& o) {
+                                       return centred(a, zero) * centred_weight(program, operands, w, 4, o);
+                                     });
   return program.finish({program.compute("requantize", DType::int8, conv_axes(shape), [&](const Indices& i) {
-    return requantized(operands, loops::load(sum, i) + loops::load(program.in(2), {i[1]}), loops::load(program.in(3), {i[1]}));
+    return requantized(operands, loops::load(sum, i) + loops::load(program.in(2), {i[1]}),
+                       loops::load(program.in(3), {i[1]}));
   })});
 }
 
 }  // namespace
 
 std::vector<OpDef> qconv_ops() {
-  return {{"dovetail.qconv", Category::complex_out_fusable, infer_qconv, define_qconv, {},
-           {{{"x", kInt8}, {"w", kInt8}, {"bias", kInt32}, {"scale", kFloat32}, {"w_zero_point", kInt8, 0, Presence::optional}},
-            window_attributes(quantised_attributes({{"group", AttributeKind::integer}, {"x_zero_point", AttributeKind::integer}}))}}};
+  return {{"dovetail.qconv",
+           Category::complex_out_fusable,
+           infer_qconv,
+           define_qconv,
+           {},
+           {{{"x", kInt8},
+             {"w", kInt8},
+             {"bias", kInt32},
+             {"scale", kFloat32},
+             {"w_zero_point", kInt8, 0, Presence::optional}},
+            window_attributes(
+                quantised_attributes({{"group", AttributeKind::integer}, {"x_zero_point", AttributeKind::integer}}))}}};
 }
 
 }  // namespace dovetail::ops

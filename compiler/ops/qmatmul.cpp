@@ -1,5 +1,5 @@
-// dovetail.qmatmul: the matrix product of two int8 activations (docs/quantisation.md), shapes as numpy's matmul has them. acc = sum (a - za)(b - zb) in
-// int32; y = clamp(requantize(acc, scale, zy), y_min, y_max).
+// dovetail.qmatmul: the matrix product of two int8 activations (docs/quantisation.md), shapes as numpy's matmul has
+// them. acc = sum (a - za)(b - zb) in int32; y = clamp(requantize(acc, scale, zy), y_min, y_max).
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -21,28 +21,39 @@ Result<Types> infer_qmatmul(const Operands& operands) {
   };
   const std::int64_t reach = shape.k * largest("a_zero_point") * largest("b_zero_point");
   if (reach >= std::int64_t{1} << 31)
-    return refuse(operands, fmt::format("the accumulator may reach {}, int32 holds less than {}", reach, std::int64_t{1} << 31), "split the reduction");
+    return refuse(operands,
+                  fmt::format("the accumulator may reach {}, int32 holds less than {}", reach, std::int64_t{1} << 31),
+                  "split the reduction");
   return Types{{DType::int8, shape.output()}};
 }
 
 Result<loops::Program> define_qmatmul(const Operands& operands) {
   DOVETAIL_ASSIGN(const MatMulShape shape, matmul_shape(operands, 0, 1));
   Naive program(operands);
-  const std::int64_t za = graph::int_attribute(operands.node, "a_zero_point", 0), zb = graph::int_attribute(operands.node, "b_zero_point", 0);
-  const loops::Buffer sum = multiply(program, program.in(0), program.in(1), shape, DType::int32,
-                                     [&](const loops::Expr& a, const loops::Expr& b, const Indices&) { return centred(a, za) * centred(b, zb); });
+  const std::int64_t za = graph::int_attribute(operands.node, "a_zero_point", 0),
+                     zb = graph::int_attribute(operands.node, "b_zero_point", 0);
+  const loops::Buffer sum = multiply(
+      program, program.in(0), program.in(1), shape, DType::int32,
+      [&](const loops::Expr& a, const loops::Expr& b, const Indices&) { return centred(a, za) * centred(b, zb); });
   const loops::Expr scale = loops::float_imm(graph::float_attribute(operands.node, "scale", 1));
-  return program.finish(
-      {program.compute("requantize", DType::int8, matmul_axes(shape), [&](const Indices& i) { return requantized(operands, loops::load(sum, i), scale); })});
+  return program.finish({program.compute("requantize", DType::int8, matmul_axes(shape), [&](const Indices& i) {
+    return requantized(operands, loops::load(sum, i), scale);
+  })});
 }
 
 }  // namespace
 
 std::vector<OpDef> qmatmul_ops() {
   constexpr auto integer = AttributeKind::integer;
-  return {{"dovetail.qmatmul", Category::complex_out_fusable, infer_qmatmul, define_qmatmul, {},
+  return {{"dovetail.qmatmul",
+           Category::complex_out_fusable,
+           infer_qmatmul,
+           define_qmatmul,
+           {},
            {{{"a", kInt8}, {"b", kInt8}},
-            quantised_attributes({{"a_zero_point", integer}, {"b_zero_point", integer}, {"scale", AttributeKind::real, Presence::required}})}}};
+            quantised_attributes({{"a_zero_point", integer},
+                                  {"b_zero_point", integer},
+                                  {"scale", AttributeKind::real, Presence::required}})}}};
 }
 
 }  // namespace dovetail::ops

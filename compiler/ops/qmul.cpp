@@ -1,5 +1,5 @@
-// dovetail.qmul: the product of two int8 tensors (docs/quantisation.md). y = clamp(requantize((a - za)(b - zb), scale, zy), y_min, y_max), with broadcasting;
-// the product of two steps lies within ±65025.
+// dovetail.qmul: the product of two int8 tensors (docs/quantisation.md). y = clamp(requantize((a - za)(b - zb), scale,
+// zy), y_min, y_max), with broadcasting; the product of two steps lies within ±65025.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -22,8 +22,10 @@ Result<loops::Program> define_qmul(const Operands& operands) {
   Naive program(operands);
   const loops::Expr scale = loops::float_imm(graph::float_attribute(operands.node, "scale", 1));
   return program.map([&](const Indices& i) {
-    const loops::Expr a = centred(load_broadcast(program.in(0), i), graph::int_attribute(operands.node, "a_zero_point", 0));
-    const loops::Expr b = centred(load_broadcast(program.in(1), i), graph::int_attribute(operands.node, "b_zero_point", 0));
+    const loops::Expr a =
+        centred(load_broadcast(program.in(0), i), graph::int_attribute(operands.node, "a_zero_point", 0));
+    const loops::Expr b =
+        centred(load_broadcast(program.in(1), i), graph::int_attribute(operands.node, "b_zero_point", 0));
     return requantized(operands, a * b, scale);
   });
 }
@@ -32,9 +34,15 @@ Result<loops::Program> define_qmul(const Operands& operands) {
 
 std::vector<OpDef> qmul_ops() {
   constexpr auto integer = AttributeKind::integer;
-  return {{"dovetail.qmul", Category::injective, infer_qmul, define_qmul, {},
+  return {{"dovetail.qmul",
+           Category::injective,
+           infer_qmul,
+           define_qmul,
+           {},
            {{{"a", kInt8}, {"b", kInt8}},
-            quantised_attributes({{"a_zero_point", integer}, {"b_zero_point", integer}, {"scale", AttributeKind::real, Presence::required}})}}};
+            quantised_attributes({{"a_zero_point", integer},
+                                  {"b_zero_point", integer},
+                                  {"scale", AttributeKind::real, Presence::required}})}}};
 }
 
 }  // namespace dovetail::ops

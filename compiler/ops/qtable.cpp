@@ -1,5 +1,5 @@
-// dovetail.qtable: any function of one int8 tensor, tabulated (docs/quantisation.md). y = table[x + 128]; with a table per slice of `axis`,
-// y = table[c][x + 128], c the position on that axis.
+// dovetail.qtable: any function of one int8 tensor, tabulated (docs/quantisation.md). y = table[x + 128]; with a table
+// per slice of `axis`, y = table[c][x + 128], c the position on that axis.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
@@ -16,12 +16,14 @@ Result<Types> infer_qtable(const Operands& operands) {
   const bool per_slice = operands.node.attributes.count("axis") != 0;
   Shape expected{kSteps};
   if (per_slice) {
-    DOVETAIL_ASSIGN(const std::size_t axis, normalise_axis(operands, graph::int_attribute(operands.node, "axis", 0), x.size()));
+    DOVETAIL_ASSIGN(const std::size_t axis,
+                    normalise_axis(operands, graph::int_attribute(operands.node, "axis", 0), x.size()));
     expected.insert(expected.begin(), x[axis]);
   }
   if (table != expected)
-    return refuse(operands, fmt::format("the table has shape {}, expected {}", to_string(table), to_string(expected)),
-                  per_slice ? "give 256 entries per position of the axis" : "give 256 entries, that of step -128 first");
+    return refuse(
+        operands, fmt::format("the table has shape {}, expected {}", to_string(table), to_string(expected)),
+        per_slice ? "give 256 entries per position of the axis" : "give 256 entries, that of step -128 first");
   return Types{operands.type(0)};
 }
 
@@ -30,7 +32,8 @@ Result<loops::Program> define_qtable(const Operands& operands) {
   const bool per_slice = operands.node.attributes.count("axis") != 0;
   std::size_t axis = 0;
   if (per_slice) {
-    DOVETAIL_ASSIGN(axis, normalise_axis(operands, graph::int_attribute(operands.node, "axis", 0), operands.type(0).shape.size()));
+    DOVETAIL_ASSIGN(
+        axis, normalise_axis(operands, graph::int_attribute(operands.node, "axis", 0), operands.type(0).shape.size()));
   }
   return program.map([&](const Indices& i) {
     const loops::Expr entry = loops::cast(DType::int64, loops::load(program.in(0), i)) + 128;
@@ -41,7 +44,12 @@ Result<loops::Program> define_qtable(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> qtable_ops() {
-  return {{"dovetail.qtable", Category::injective, infer_qtable, define_qtable, {}, {{{"x", kInt8}, {"table", kInt8}}, {{"axis", AttributeKind::integer}}}}};
+  return {{"dovetail.qtable",
+           Category::injective,
+           infer_qtable,
+           define_qtable,
+           {},
+           {{{"x", kInt8}, {"table", kInt8}}, {{"axis", AttributeKind::integer}}}}};
 }
 
 }  // namespace dovetail::ops

@@ -1,5 +1,5 @@
-// QuantizeLinear and DequantizeLinear, per tensor or per axis; DynamicQuantizeLinear. y = saturate(round_half_even(x / scale) + zero point), division in float32;
-// x = (y - zero point) * scale.
+// QuantizeLinear and DequantizeLinear, per tensor or per axis; DynamicQuantizeLinear. y = saturate(round_half_even(x /
+// scale) + zero point), division in float32; x = (y - zero point) * scale.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
@@ -16,32 +16,46 @@ using loops::Expr;
 // Scale and zero point: one element for the tensor, or one per position along an axis.
 struct Parameters {
   std::optional<std::size_t> axis;  // none: per tensor
-  Expr at(const Naive& program, std::size_t input, const Indices& i) const { return axis ? loops::load(program.in(input), {i[*axis]}) : program.scalar(input); }
+  Expr at(const Naive& program, std::size_t input, const Indices& i) const {
+    return axis ? loops::load(program.in(input), {i[*axis]}) : program.scalar(input);
+  }
 };
 
 Result<Parameters> parameters_of(const Operands& operands) {
   const Shape &x = operands.type(0).shape, &scale = operands.type(1).shape;
   if (operands.has(2) && operands.type(2).shape != scale)
-    return refuse(operands, fmt::format("zero point has shape {}, scale has {}", to_string(operands.type(2).shape), to_string(scale)), "make them equal");
+    return refuse(
+        operands,
+        fmt::format("zero point has shape {}, scale has {}", to_string(operands.type(2).shape), to_string(scale)),
+        "make them equal");
   if (const std::int64_t block = graph::int_attribute(operands.node, "block_size", 0); block != 0)
-    return refuse(operands, fmt::format("block_size is {}, only 0 (per tensor or per axis) is supported", block), "quantise per axis");
+    return refuse(operands, fmt::format("block_size is {}, only 0 (per tensor or per axis) is supported", block),
+                  "quantise per axis");
   if (scale.empty() || (scale == Shape{1} && x.empty())) return Parameters{};
   if (scale.size() != 1)
-    return refuse(operands, fmt::format("scale of shape {} has rank {}, allowed are 0 and 1", to_string(scale), scale.size()), "quantise per tensor or per axis");
+    return refuse(operands,
+                  fmt::format("scale of shape {} has rank {}, allowed are 0 and 1", to_string(scale), scale.size()),
+                  "quantise per tensor or per axis");
   const Result<std::size_t> axis = normalise_axis(operands, graph::int_attribute(operands.node, "axis", 1), x.size());
-  if (scale[0] == 1 && (!axis || x[*axis] != 1)) return Parameters{};  // older exporters write a scalar as [1]; the axis means nothing then
+  if (scale[0] == 1 && (!axis || x[*axis] != 1))
+    return Parameters{};  // older exporters write a scalar as [1]; the axis means nothing then
   if (!axis) return axis.errors();
   if (scale[0] != x[*axis])
-    return refuse(operands, fmt::format("scale has {} elements, axis {} of {} has {}", scale[0], *axis, to_string(x), x[*axis]), "give one per position of the axis");
+    return refuse(operands,
+                  fmt::format("scale has {} elements, axis {} of {} has {}", scale[0], *axis, to_string(x), x[*axis]),
+                  "give one per position of the axis");
   return Parameters{*axis};
 }
 
 Result<Types> infer_quantize(const Operands& operands) {
   DOVETAIL_ASSIGN([[maybe_unused]] const Parameters parameters, parameters_of(operands));
   const std::int64_t wanted = graph::int_attribute(operands.node, "output_dtype", 0);
-  const DType dtype = operands.has(2) ? operands.type(2).dtype : wanted == 0 ? DType::uint8 : dtype_from_onnx(static_cast<int>(wanted)).value_or(DType::float64);
+  const DType dtype = operands.has(2) ? operands.type(2).dtype
+                      : wanted == 0   ? DType::uint8
+                                      : dtype_from_onnx(static_cast<int>(wanted)).value_or(DType::float64);
   if (is_floating(dtype) || size_bytes(dtype) > 2 || (wanted != 0 && wanted != info(dtype).onnx))
-    return refuse(operands, fmt::format("output_dtype {} for a zero point of {}", wanted, name(dtype)), "make them equal: int8, uint8, int16 or uint16");
+    return refuse(operands, fmt::format("output_dtype {} for a zero point of {}", wanted, name(dtype)),
+                  "make them equal: int8, uint8, int16 or uint16");
   return Types{{dtype, operands.type(0).shape}};
 }
 
@@ -52,7 +66,8 @@ Result<loops::Program> define_quantize(const Operands& operands) {
   const auto int32 = [](std::int64_t value) { return loops::int_imm(value, DType::int32); };
   Naive program(operands);
   return program.map([&](const Indices& i) {
-    const Expr scaled = tensor::divide(loops::cast(DType::float32, loops::load(program.in(0), i)), loops::cast(DType::float32, parameters.at(program, 1, i)));
+    const Expr scaled = tensor::divide(loops::cast(DType::float32, loops::load(program.in(0), i)),
+                                       loops::cast(DType::float32, parameters.at(program, 1, i)));
     const Expr steps = loops::cast(DType::int32, loops::unary(loops::UnaryOp::round_even, scaled));  // saturates
     if (!operands.has(2)) return loops::cast(dtype, tensor::clamp(steps, int32(low), int32(high)));
     // Anything beyond high - low saturates whatever the zero point; cut there, the sum cannot overflow.
@@ -78,8 +93,8 @@ Result<loops::Program> define_dequantize(const Operands& operands) {
   });
 }
 
-// DynamicQuantizeLinear: uint8 steps with the range of the tensor itself, widened to hold 0. scale = (max - min) / 255, 1 where all elements are 0;
-// zero point = saturate(round_half_even(-min / scale)).
+// DynamicQuantizeLinear: uint8 steps with the range of the tensor itself, widened to hold 0. scale = (max - min) / 255,
+// 1 where all elements are 0; zero point = saturate(round_half_even(-min / scale)).
 Result<Types> infer_dynamic(const Operands& operands) {
   Types types{{DType::uint8, operands.type(0).shape}, {DType::float32, {}}, {DType::uint8, {}}};
   types.resize(operands.node.outputs.size());  // those at the end that nothing uses are dropped on import
@@ -90,22 +105,31 @@ Result<loops::Program> define_dynamic(const Operands& operands) {
   Naive program(operands);
   const Axes axes = tensor_axes(operands.type(0).shape);
   const auto extreme = [&](const char* name, const tensor::Reducer& reducer) {
-    return program.reduce(name, DType::float32, {}, axes, reducer, [&](const Indices&, const Indices& r) { return loops::load(program.in(0), r); });
+    return program.reduce(name, DType::float32, {}, axes, reducer,
+                          [&](const Indices&, const Indices& r) { return loops::load(program.in(0), r); });
   };
-  const loops::Buffer least = extreme("least", tensor::min_reducer()), greatest = extreme("greatest", tensor::max_reducer());
+  const loops::Buffer least = extreme("least", tensor::min_reducer()),
+                      greatest = extreme("greatest", tensor::max_reducer());
   const Expr zero = loops::constant(0, DType::float32);
   const auto low = [&] { return tensor::minimum(loops::load(least, {}), zero); };
   const loops::Buffer scale = program.compute("scale", DType::float32, {}, [&](const Indices&) {
     const Expr range = tensor::maximum(loops::load(greatest, {}), zero) - low();
-    return loops::select(tensor::equal(range, zero), loops::constant(1, DType::float32), tensor::divide(range, loops::constant(255, DType::float32)));
+    return loops::select(tensor::equal(range, zero), loops::constant(1, DType::float32),
+                         tensor::divide(range, loops::constant(255, DType::float32)));
   });
-  const auto steps = [](const Expr& real) { return loops::cast(DType::int32, loops::unary(loops::UnaryOp::round_even, real)); };
-  const auto saturated = [](const Expr& wide) { return loops::cast(DType::uint8, tensor::clamp(wide, loops::int_imm(0, DType::int32), loops::int_imm(255, DType::int32))); };
+  const auto steps = [](const Expr& real) {
+    return loops::cast(DType::int32, loops::unary(loops::UnaryOp::round_even, real));
+  };
+  const auto saturated = [](const Expr& wide) {
+    return loops::cast(DType::uint8,
+                       tensor::clamp(wide, loops::int_imm(0, DType::int32), loops::int_imm(255, DType::int32)));
+  };
   const loops::Buffer zero_point = program.compute("zero_point", DType::uint8, {}, [&](const Indices&) {
     return saturated(steps(tensor::divide(zero - low(), loops::load(scale, {}))));
   });
   const loops::Buffer quantized = program.compute("quantize", DType::uint8, axes, [&](const Indices& i) {
-    return saturated(steps(tensor::divide(loops::load(program.in(0), i), loops::load(scale, {}))) + loops::cast(DType::int32, loops::load(zero_point, {})));
+    return saturated(steps(tensor::divide(loops::load(program.in(0), i), loops::load(scale, {}))) +
+                     loops::cast(DType::int32, loops::load(zero_point, {})));
   });
   std::vector<loops::Buffer> outputs{quantized, scale, zero_point};
   outputs.resize(operands.node.outputs.size());
@@ -119,11 +143,19 @@ std::vector<OpDef> quantize_linear_ops() {
   constexpr DTypeSet kNarrow = kByte | only(DType::int16) | only(DType::uint16), kReal = kFloat & ~only(DType::float64);
   // `saturate` concerns the 8-bit floats only.
   return {
-      {"DequantizeLinear", Category::injective, infer_dequantize, define_dequantize, {},
+      {"DequantizeLinear",
+       Category::injective,
+       infer_dequantize,
+       define_dequantize,
+       {},
        {{{"x", kNarrow | kInt32, 'Q'}, {"x_scale", kReal}, {"x_zero_point", kNarrow | kInt32, 'Q', Presence::optional}},
         {{"axis", integer}, {"block_size", integer}}}},
       {"DynamicQuantizeLinear", Category::opaque, infer_dynamic, define_dynamic, {}, {{{"x", kFloat32}}, {}, 3}},
-      {"QuantizeLinear", Category::injective, infer_quantize, define_quantize, {},
+      {"QuantizeLinear",
+       Category::injective,
+       infer_quantize,
+       define_quantize,
+       {},
        {{{"x", kReal | kInt32}, {"y_scale", kReal}, {"y_zero_point", kNarrow, 0, Presence::optional}},
         {{"axis", integer}, {"block_size", integer}, {"output_dtype", integer}, {"saturate", integer}}}},
   };

@@ -10,7 +10,9 @@ namespace {
 Result<Types> infer_recentre(const Operands& operands) {
   const DType from = operands.type(0).dtype, to = from == DType::uint8 ? DType::int8 : DType::uint8;
   if (const std::int64_t number = graph::int_attribute(operands.node, "to", 0); number != info(to).onnx)
-    return refuse(operands, fmt::format("to is {}, but {} is recentred to {} ({})", number, name(from), name(to), info(to).onnx), "mend the pass that made the node");
+    return refuse(operands,
+                  fmt::format("to is {}, but {} is recentred to {} ({})", number, name(from), name(to), info(to).onnx),
+                  "mend the pass that made the node");
   return Types{{to, operands.type(0).shape}};
 }
 
@@ -26,7 +28,12 @@ Result<loops::Program> define_recentre(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> recentre_ops() {
-  return {{"dovetail.recentre", Category::injective, infer_recentre, define_recentre, {}, {{{"x", kByte}}, {{"to", AttributeKind::integer, Presence::required}}}}};
+  return {{"dovetail.recentre",
+           Category::injective,
+           infer_recentre,
+           define_recentre,
+           {},
+           {{{"x", kByte}}, {{"to", AttributeKind::integer, Presence::required}}}}};
 }
 
 }  // namespace dovetail::ops

@@ -1,4 +1,5 @@
-// Reduce*: a value before the reduction, a reducer, a value after it. `axes` is an input; without it, all axes or none (noop_with_empty_axes).
+// Reduce*: a value before the reduction, a reducer, a value after it. `axes` is an input; without it, all axes or none
+// (noop_with_empty_axes).
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -54,7 +55,8 @@ const ReduceRow& reduce_row(const Operands& operands) {
 // Which axes are reduced.
 Result<std::vector<bool>> reduced_axes(const Operands& operands) {
   const std::size_t rank = operands.type(0).shape.size();
-  const std::vector<std::int64_t> given = operands.constant(1) != nullptr ? integers_of(*operands.constant(1)) : std::vector<std::int64_t>{};
+  const std::vector<std::int64_t> given =
+      operands.constant(1) != nullptr ? integers_of(*operands.constant(1)) : std::vector<std::int64_t>{};
   const bool none = given.empty() && graph::int_attribute(operands.node, "noop_with_empty_axes", 0) != 0;
   std::vector<bool> reduced(rank, given.empty() && !none);
   DOVETAIL_ASSIGN(const std::vector<std::size_t> axes, normalise_axes(operands, given, rank));
@@ -68,7 +70,10 @@ Result<Types> infer_reduce(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::vector<bool> reduced, reduced_axes(operands));
   const graph::TensorType& x = operands.type(0);
   if (reduce_row(operands).after == mean && !is_floating(x.dtype) && element_count(x.shape) == 0)
-    return refuse(operands, fmt::format("the mean of an empty tensor {} of {} divides by zero", to_string(x.shape), name(x.dtype)), "remove the node");
+    return refuse(
+        operands,
+        fmt::format("the mean of an empty tensor {} of {} divides by zero", to_string(x.shape), name(x.dtype)),
+        "remove the node");
   Shape shape;
   for (std::size_t i = 0; i < reduced.size(); ++i) {
     if (!reduced[i]) {
@@ -116,18 +121,21 @@ Result<loops::Program> define_reduce(const Operands& operands) {
   const bool sums = row.reducer == tensor::sum_reducer || row.reducer == tensor::product_reducer;
   const DType wide = sums ? accumulator(dtype) : dtype;
   Naive program(operands);
-  const auto element = [&](const Indices& i, const Indices& r) { return loops::cast(wide, loops::load(program.in(0), space.element(i, r))); };
+  const auto element = [&](const Indices& i, const Indices& r) {
+    return loops::cast(wide, loops::load(program.in(0), space.element(i, r)));
+  };
 
   loops::Buffer peak;  // of ReduceLogSumExp: the largest element, 0 where that is infinite (inf - inf is no number)
   if (operands.node.op == "ReduceLogSumExp") {
-    const loops::Buffer largest = program.reduce("largest", wide, space.output(), space.over(), tensor::max_reducer(), element);
+    const loops::Buffer largest =
+        program.reduce("largest", wide, space.output(), space.over(), tensor::max_reducer(), element);
     peak = program.compute("peak", wide, space.output(), [&](const Indices& i) {
       const Expr value = loops::load(largest, i);
       return loops::select(loops::unary(loops::UnaryOp::is_inf, value), tensor::like(0, value), value);
     });
   }
-  const loops::Buffer result =
-      program.reduce(program.block(), wide, space.output(), space.over(), row.reducer(), [&](const Indices& i, const Indices& r) {
+  const loops::Buffer result = program.reduce(
+      program.block(), wide, space.output(), space.over(), row.reducer(), [&](const Indices& i, const Indices& r) {
         return peak ? tensor::exponential(element(i, r) - loops::load(peak, i)) : row.before(element(i, r));
       });
   if (row.after == as_is && wide == dtype) return program.finish({result});
@@ -142,7 +150,11 @@ Result<loops::Program> define_reduce(const Operands& operands) {
 std::vector<OpDef> reduce_ops() {
   std::vector<OpDef> ops;
   for (const ReduceRow& row : reduce_rows())
-    ops.push_back({row.op, Category::reduction, infer_reduce, define_reduce, {1},
+    ops.push_back({row.op,
+                   Category::reduction,
+                   infer_reduce,
+                   define_reduce,
+                   {1},
                    {{{"data", row.types}, {"axes", kInt64, 0, Presence::optional}},
                     {{"keepdims", AttributeKind::integer}, {"noop_with_empty_axes", AttributeKind::integer}}}});
   return ops;

@@ -20,7 +20,8 @@ loops::Expr int32(std::int64_t value) { return loops::int_imm(value, DType::int3
 }  // namespace
 
 std::vector<AttributeRule> quantised_attributes(std::vector<AttributeRule> others) {
-  for (const std::string_view name : {"y_max", "y_min", "y_zero_point"}) others.push_back({name, AttributeKind::integer});
+  for (const std::string_view name : {"y_max", "y_min", "y_zero_point"})
+    others.push_back({name, AttributeKind::integer});
   return others;
 }
 
@@ -28,7 +29,8 @@ Result<void> check_quantised_attributes(const Operands& operands) {
   Diagnostics errors;
   for (const std::string_view name : {"a_zero_point", "b_zero_point", "x_zero_point", "y_max", "y_min", "y_zero_point"})
     if (const std::int64_t value = attribute(operands, name, 0); value < kLow || value > kHigh)
-      errors.push_back(refuse(operands, fmt::format("{} is {}, the range of int8 is {} to {}", name, value, kLow, kHigh),
+      errors.push_back(refuse(operands,
+                              fmt::format("{} is {}, the range of int8 is {} to {}", name, value, kLow, kHigh),
                               "recentre uint8 data first: it lowers zero points by 128"));
   const std::int64_t low = attribute(operands, "y_min", kLow), high = attribute(operands, "y_max", kHigh);
   if (low > high) errors.push_back(refuse(operands, fmt::format("y_min {} > y_max {}", low, high), "exchange them"));
@@ -38,7 +40,8 @@ Result<void> check_quantised_attributes(const Operands& operands) {
 Result<void> check_scale_attribute(const Operands& operands) {
   const double scale = graph::float_attribute(operands.node, "scale", 0);
   if (scale != 0 && std::isfinite(scale) && static_cast<double>(static_cast<float>(scale)) == scale) return {};
-  return refuse(operands, fmt::format("scale is {}, expected a number other than 0 that float32 holds exactly", scale), "round it to float32 when the graph is lowered");
+  return refuse(operands, fmt::format("scale is {}, expected a number other than 0 that float32 holds exactly", scale),
+                "round it to float32 when the graph is lowered");
 }
 
 loops::Expr centred(const loops::Expr& element, std::int64_t zero_point) {
@@ -46,8 +49,8 @@ loops::Expr centred(const loops::Expr& element, std::int64_t zero_point) {
   return zero_point == 0 ? wide : wide - zero_point;
 }
 
-loops::Expr centred_weight(const Naive& program, const Operands& operands, const loops::Expr& weight, std::size_t zero_points,
-                           const loops::Expr& channel) {
+loops::Expr centred_weight(const Naive& program, const Operands& operands, const loops::Expr& weight,
+                           std::size_t zero_points, const loops::Expr& channel) {
   const loops::Expr wide = loops::cast(DType::int32, weight);
   if (!operands.has(zero_points)) return wide;
   return wide - loops::cast(DType::int32, loops::load(program.in(zero_points), {channel}));

@@ -15,7 +15,8 @@ Result<void> check_scale_attribute(const Operands& operands);
 // int32 value of an int8 element minus its zero point.
 loops::Expr centred(const loops::Expr& element, std::int64_t zero_point);
 // The same for a weight whose zero points, one per output channel, are an optional input.
-loops::Expr centred_weight(const Naive& program, const Operands& operands, const loops::Expr& weight, std::size_t zero_points, const loops::Expr& channel);
+loops::Expr centred_weight(const Naive& program, const Operands& operands, const loops::Expr& weight,
+                           std::size_t zero_points, const loops::Expr& channel);
 
 // clamp(requantize(acc, scale, y_zero_point), y_min, y_max) as int8.
 loops::Expr requantized(const Operands& operands, loops::Expr acc, loops::Expr scale);

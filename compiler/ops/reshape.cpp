@@ -21,14 +21,20 @@ Result<Shape> resolve_shape(const Operands& operands, Shape shape) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0 && !allow_zero) {
       if (i >= x.size())
-        return refuse(operands, fmt::format("shape {} copies extent {}, the input {} has rank {}", requested, i, to_string(x), x.size()), "give the extent, or set allowzero");
+        return refuse(
+            operands,
+            fmt::format("shape {} copies extent {}, the input {} has rank {}", requested, i, to_string(x), x.size()),
+            "give the extent, or set allowzero");
       shape[i] = x[i];
     }
     if (shape[i] == -1) {
-      if (open) return refuse(operands, fmt::format("shape {} leaves 2 extents open, 1 is allowed", requested), "replace a -1 by the extent");
+      if (open)
+        return refuse(operands, fmt::format("shape {} leaves 2 extents open, 1 is allowed", requested),
+                      "replace a -1 by the extent");
       open = i;
     } else if (shape[i] < 0) {
-      return refuse(operands, fmt::format("shape {} holds {}, the least allowed is -1", requested, shape[i]), "mend the exporter");
+      return refuse(operands, fmt::format("shape {} holds {}, the least allowed is -1", requested, shape[i]),
+                    "mend the exporter");
     } else {
       known *= shape[i];
     }
@@ -36,10 +42,14 @@ Result<Shape> resolve_shape(const Operands& operands, Shape shape) {
   const std::int64_t count = element_count(x);
   if (open) {
     if (known == 0 || count % known != 0)
-      return refuse(operands, fmt::format("{} elements of {} do not divide by the {} of shape {}", count, to_string(x), known, requested), "mend the shape");
+      return refuse(
+          operands,
+          fmt::format("{} elements of {} do not divide by the {} of shape {}", count, to_string(x), known, requested),
+          "mend the shape");
     shape[*open] = count / known;
   } else if (known != count) {
-    return refuse(operands, fmt::format("input {} has {} elements, shape {} has {}", to_string(x), count, requested, known),
+    return refuse(operands,
+                  fmt::format("input {} has {} elements, shape {} has {}", to_string(x), count, requested, known),
                   "they must be equal; was the model exported for another batch size?");
   }
   return shape;
@@ -55,7 +65,8 @@ Result<Types> infer_flatten(const Operands& operands) {
   const auto rank = static_cast<std::int64_t>(x.shape.size());
   const std::int64_t axis = graph::int_attribute(operands.node, "axis", 1);
   if (axis < -rank || axis > rank)
-    return refuse(operands, fmt::format("axis {} of a tensor of rank {}", axis, rank), fmt::format("use an axis from {} to {}", -rank, rank));
+    return refuse(operands, fmt::format("axis {} of a tensor of rank {}", axis, rank),
+                  fmt::format("use an axis from {} to {}", -rank, rank));
   const auto middle = x.shape.begin() + static_cast<std::ptrdiff_t>(axis < 0 ? axis + rank : axis);
   return Types{{x.dtype, {element_count(Shape(x.shape.begin(), middle)), element_count(Shape(middle, x.shape.end()))}}};
 }
@@ -64,10 +75,14 @@ Result<Types> infer_squeeze(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   std::vector<bool> dropped(x.shape.size());
   if (const NdArray* axes = operands.constant(1)) {
-    DOVETAIL_ASSIGN(const std::vector<std::size_t> positions, normalise_axes(operands, integers_of(*axes), x.shape.size()));
+    DOVETAIL_ASSIGN(const std::vector<std::size_t> positions,
+                    normalise_axes(operands, integers_of(*axes), x.shape.size()));
     for (const std::size_t axis : positions) {
       if (x.shape[axis] != 1)
-        return refuse(operands, fmt::format("axis {} of {} has extent {}, only 1 can be squeezed", axis, to_string(x.shape), x.shape[axis]), "use Reshape");
+        return refuse(
+            operands,
+            fmt::format("axis {} of {} has extent {}, only 1 can be squeezed", axis, to_string(x.shape), x.shape[axis]),
+            "use Reshape");
       dropped[axis] = true;
     }
   } else {
@@ -102,8 +117,20 @@ std::vector<OpDef> reshape_ops() {
   constexpr auto integer = AttributeKind::integer;
   return {
       {"Flatten", Category::injective, infer_flatten, define_reshape, {}, {{{"input"}}, {{"axis", integer}}}, true},
-      {"Reshape", Category::injective, infer_reshape, define_reshape, {1}, {{{"data"}, {"shape", kInt64}}, {{"allowzero", integer}}}, true},
-      {"Squeeze", Category::injective, infer_squeeze, define_reshape, {1}, {{{"data"}, {"axes", kInt64, 0, Presence::optional}}}, true},
+      {"Reshape",
+       Category::injective,
+       infer_reshape,
+       define_reshape,
+       {1},
+       {{{"data"}, {"shape", kInt64}}, {{"allowzero", integer}}},
+       true},
+      {"Squeeze",
+       Category::injective,
+       infer_squeeze,
+       define_reshape,
+       {1},
+       {{{"data"}, {"axes", kInt64, 0, Presence::optional}}},
+       true},
       {"Unsqueeze", Category::injective, infer_unsqueeze, define_reshape, {1}, {{{"data"}, {"axes", kInt64}}}, true},
   };
 }

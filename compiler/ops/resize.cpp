@@ -27,19 +27,30 @@ struct Factors {
 Result<Factors> factors_of(const Operands& operands, const std::vector<std::size_t>& axes) {
   const Shape& x = operands.type(0).shape;
   Factors factors{x, std::vector<double>(x.size(), 1)};
-  const bool by_scales = operands.has(2) && operands.constant(2)->count() > 0, by_sizes = operands.has(3) && operands.constant(3)->count() > 0;
-  if (by_scales == by_sizes) return refuse(operands, fmt::format("{} of scales and sizes are given, expected 1", by_scales ? 2 : 0), "give one of the two");
+  const bool by_scales = operands.has(2) && operands.constant(2)->count() > 0,
+             by_sizes = operands.has(3) && operands.constant(3)->count() > 0;
+  if (by_scales == by_sizes)
+    return refuse(operands, fmt::format("{} of scales and sizes are given, expected 1", by_scales ? 2 : 0),
+                  "give one of the two");
   const NdArray& given = *operands.constant(by_scales ? 2 : 3);
   if (given.count() != static_cast<std::int64_t>(axes.size()))
-    return refuse(operands, fmt::format("{} has {} entries for {} axes", by_scales ? "scales" : "sizes", given.count(), axes.size()), "give one per axis");
+    return refuse(
+        operands,
+        fmt::format("{} has {} entries for {} axes", by_scales ? "scales" : "sizes", given.count(), axes.size()),
+        "give one per axis");
   const std::string policy = text(operands, "keep_aspect_ratio_policy", "stretch");
   if (policy != "stretch" && policy != "not_larger" && policy != "not_smaller")
-    return refuse(operands, fmt::format("keep_aspect_ratio_policy is \"{}\", allowed are stretch, not_larger and not_smaller", policy), "use one of these");
+    return refuse(
+        operands,
+        fmt::format("keep_aspect_ratio_policy is \"{}\", allowed are stretch, not_larger and not_smaller", policy),
+        "use one of these");
   double common = policy == "not_larger" ? HUGE_VAL : 0;
   for (std::size_t k = 0; k < axes.size(); ++k) {
     const double extent = static_cast<double>(x[axes[k]]), value = given.as_double(static_cast<std::int64_t>(k));
     const double scale = by_scales ? value : value / extent;
-    if (!(scale > 0)) return refuse(operands, fmt::format("scale {} on axis {}, it must exceed 0", scale, axes[k]), "mend the exporter");
+    if (!(scale > 0))
+      return refuse(operands, fmt::format("scale {} on axis {}, it must exceed 0", scale, axes[k]),
+                    "mend the exporter");
     factors.scales[axes[k]] = scale;
     factors.output[axes[k]] = static_cast<std::int64_t>(by_scales ? std::floor(extent * value) : value);
     common = policy == "not_larger" ? std::min(common, scale) : std::max(common, scale);
@@ -56,13 +67,16 @@ Result<std::vector<Sampling>> samplings_of(const Operands& operands) {
   const Shape& x = operands.type(0).shape;
   std::vector<std::int64_t> all_axes;
   for (std::size_t i = 0; i < x.size(); ++i) all_axes.push_back(static_cast<std::int64_t>(i));
-  DOVETAIL_ASSIGN(const std::vector<std::size_t> axes, normalise_axes(operands, graph::ints_attribute(operands.node, "axes", all_axes), x.size()));
+  DOVETAIL_ASSIGN(const std::vector<std::size_t> axes,
+                  normalise_axes(operands, graph::ints_attribute(operands.node, "axes", all_axes), x.size()));
   DOVETAIL_ASSIGN(const Factors factors, factors_of(operands, axes));
   const std::string mode = text(operands, "coordinate_transformation_mode", "half_pixel");
   const NdArray* roi = operands.constant(1);
   const auto boxes = static_cast<std::int64_t>(axes.size());
   if (mode == "tf_crop_and_resize" && (roi == nullptr || roi->count() != 2 * boxes))
-    return refuse(operands, fmt::format("roi has {} entries, {} are expected", roi == nullptr ? 0 : roi->count(), 2 * boxes), "give a start and an end per axis");
+    return refuse(operands,
+                  fmt::format("roi has {} entries, {} are expected", roi == nullptr ? 0 : roi->count(), 2 * boxes),
+                  "give a start and an end per axis");
   std::vector<Sampling> samplings;
   for (std::size_t i = 0; i < x.size(); ++i) {
     const auto place = std::ranges::find(axes, i);
@@ -71,8 +85,11 @@ Result<std::vector<Sampling>> samplings_of(const Operands& operands) {
       start = roi->as_double(place - axes.begin());
       end = roi->as_double(boxes + (place - axes.begin()));
     }
-    const std::optional<Sampling> sampling = make_sampling(mode, x[i], factors.output[i], factors.scales[i], start, end);
-    if (!sampling) return refuse(operands, fmt::format("coordinate_transformation_mode \"{}\" is unknown", mode), "use half_pixel, asymmetric, align_corners or another of the standard's modes");
+    const std::optional<Sampling> sampling =
+        make_sampling(mode, x[i], factors.output[i], factors.scales[i], start, end);
+    if (!sampling)
+      return refuse(operands, fmt::format("coordinate_transformation_mode \"{}\" is unknown", mode),
+                    "use half_pixel, asymmetric, align_corners or another of the standard's modes");
     samplings.push_back(*sampling);
   }
   return samplings;
@@ -81,16 +98,20 @@ Result<std::vector<Sampling>> samplings_of(const Operands& operands) {
 Result<Types> infer_resize(const Operands& operands) {
   const std::string mode = text(operands, "mode", "nearest");
   if (mode != "nearest" && mode != "linear" && mode != "cubic")
-    return refuse(operands, fmt::format("mode is \"{}\", allowed are nearest, linear and cubic", mode), "use one of these");
+    return refuse(operands, fmt::format("mode is \"{}\", allowed are nearest, linear and cubic", mode),
+                  "use one of these");
   if (graph::int_attribute(operands.node, "antialias", 0) != 0)
     return refuse(operands, "antialias is 1, only 0 is supported", "export without antialias, or blur before the node");
   if (!nearest_mode(text(operands, "nearest_mode", "round_prefer_floor")))
-    return refuse(operands, fmt::format("nearest_mode \"{}\" is unknown", text(operands, "nearest_mode", "")), "use round_prefer_floor, round_prefer_ceil, floor or ceil");
+    return refuse(operands, fmt::format("nearest_mode \"{}\" is unknown", text(operands, "nearest_mode", "")),
+                  "use round_prefer_floor, round_prefer_ceil, floor or ceil");
   if (mode != "nearest" && !is_floating(operands.type(0).dtype))
-    return refuse(operands, fmt::format("mode {} on {}, which has no fractions", mode, name(operands.type(0).dtype)), "cast the input to float32");
+    return refuse(operands, fmt::format("mode {} on {}, which has no fractions", mode, name(operands.type(0).dtype)),
+                  "cast the input to float32");
   DOVETAIL_ASSIGN(const std::vector<Sampling> samplings, samplings_of(operands));
   graph::TensorType y = operands.type(0);
-  if (element_count(y.shape) == 0) return refuse(operands, fmt::format("input {} has no elements", to_string(y.shape)), "remove the node");
+  if (element_count(y.shape) == 0)
+    return refuse(operands, fmt::format("input {} has no elements", to_string(y.shape)), "remove the node");
   for (std::size_t i = 0; i < samplings.size(); ++i) y.shape[i] = samplings[i].output;
   return Types{std::move(y)};
 }
@@ -112,11 +133,13 @@ Kernel cubic_kernel(const Expr& f, double a) {
 }
 
 // The interpolated element along one axis of `x`.
-Expr interpolate(const Operands& operands, const loops::Buffer& x, const Indices& i, std::size_t axis, const Sampling& sampling) {
+Expr interpolate(const Operands& operands, const loops::Buffer& x, const Indices& i, std::size_t axis,
+                 const Sampling& sampling) {
   const Expr coordinate = sampling.coordinate(i[axis]), whole = loops::unary(loops::UnaryOp::floor, coordinate);
   const Expr base = loops::cast(DType::int64, whole), fraction = coordinate - whole;
   const bool cubic = text(operands, "mode", "nearest") == "cubic";
-  const Kernel kernel = cubic ? cubic_kernel(fraction, graph::float_attribute(operands.node, "cubic_coeff_a", -0.75)) : linear_kernel(fraction);
+  const Kernel kernel = cubic ? cubic_kernel(fraction, graph::float_attribute(operands.node, "cubic_coeff_a", -0.75))
+                              : linear_kernel(fraction);
   const bool exclude_outside = graph::int_attribute(operands.node, "exclude_outside", 0) != 0;
   const Expr first = tensor::index(0), last = tensor::index(sampling.input - 1);
   Expr sum, total;
@@ -125,16 +148,20 @@ Expr interpolate(const Operands& operands, const loops::Buffer& x, const Indices
     const Expr tap = offset == 0 ? base : base + offset;
     Expr weight = kernel.weights[k];
     if (exclude_outside)
-      weight = loops::select(loops::logical_and(tensor::less_equal(first, tap), tensor::less_equal(tap, last)), weight, tensor::like(0, weight));
+      weight = loops::select(loops::logical_and(tensor::less_equal(first, tap), tensor::less_equal(tap, last)), weight,
+                             tensor::like(0, weight));
     total = total ? total + weight : weight;
-    const Expr term = loops::cast(x->dtype, weight) * loops::load(x, with_index(i, axis, tensor::clamp(tap, first, last)));
+    const Expr term =
+        loops::cast(x->dtype, weight) * loops::load(x, with_index(i, axis, tensor::clamp(tap, first, last)));
     sum = sum ? sum + term : term;
   }
   Expr value = exclude_outside ? tensor::divide(sum, loops::cast(x->dtype, total)) : sum;
   if (text(operands, "coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize") {
-    const Expr low = tensor::like(0, coordinate), high = tensor::like(static_cast<double>(sampling.input - 1), coordinate);
+    const Expr low = tensor::like(0, coordinate),
+               high = tensor::like(static_cast<double>(sampling.input - 1), coordinate);
     const Expr inside = loops::logical_and(tensor::less_equal(low, coordinate), tensor::less_equal(coordinate, high));
-    value = loops::select(inside, value, tensor::like(graph::float_attribute(operands.node, "extrapolation_value", 0), value));
+    value = loops::select(inside, value,
+                          tensor::like(graph::float_attribute(operands.node, "extrapolation_value", 0), value));
   }
   return value;
 }
@@ -157,8 +184,9 @@ Result<loops::Program> define_resize(const Operands& operands) {
     if (samplings[axis].is_identity()) continue;
     Axes axes = tensor_axes(current->shape);
     axes[axis].extent = samplings[axis].output;
-    current = program.compute(fmt::format("resize{}", axis), y.dtype, axes,
-                              [&](const Indices& i) { return interpolate(operands, current, i, axis, samplings[axis]); });
+    current = program.compute(fmt::format("resize{}", axis), y.dtype, axes, [&](const Indices& i) {
+      return interpolate(operands, current, i, axis, samplings[axis]);
+    });
   }
   if (current != program.in(0)) return program.finish({current});
   return program.map([&](const Indices& i) { return loops::load(program.in(0), i); });
@@ -168,13 +196,24 @@ Result<loops::Program> define_resize(const Operands& operands) {
 
 std::vector<OpDef> resize_ops() {
   constexpr auto integer = AttributeKind::integer, real = AttributeKind::real, text = AttributeKind::text;
-  return {{"Resize", Category::injective, infer_resize, define_resize, {1, 2, 3},
+  return {{"Resize",
+           Category::injective,
+           infer_resize,
+           define_resize,
+           {1, 2, 3},
            {{{"X", kNumber},
              {"roi", kFloat, 0, Presence::optional},
              {"scales", kFloat32, 0, Presence::optional},
              {"sizes", kInt64, 0, Presence::optional}},
-            {{"antialias", integer}, {"axes", AttributeKind::integers}, {"coordinate_transformation_mode", text}, {"cubic_coeff_a", real},
-             {"exclude_outside", integer}, {"extrapolation_value", real}, {"keep_aspect_ratio_policy", text}, {"mode", text}, {"nearest_mode", text}}}}};
+            {{"antialias", integer},
+             {"axes", AttributeKind::integers},
+             {"coordinate_transformation_mode", text},
+             {"cubic_coeff_a", real},
+             {"exclude_outside", integer},
+             {"extrapolation_value", real},
+             {"keep_aspect_ratio_policy", text},
+             {"mode", text},
+             {"nearest_mode", text}}}}};
 }
 
 }  // namespace dovetail::ops

@@ -42,13 +42,16 @@ double Sampling::coordinate(std::int64_t position) const {
 }
 
 Expr Sampling::coordinate(const Expr& position) const {
-  return tensor::divide((loops::cast(DType::float64, position) + real(shift)) * real(numerator), real(denominator)) + real(offset);
+  return tensor::divide((loops::cast(DType::float64, position) + real(shift)) * real(numerator), real(denominator)) +
+         real(offset);
 }
 
-std::optional<Sampling> make_sampling(std::string_view mode, std::int64_t input, std::int64_t output, double scale, double roi_start, double roi_end) {
+std::optional<Sampling> make_sampling(std::string_view mode, std::int64_t input, std::int64_t output, double scale,
+                                      double roi_start, double roi_end) {
   Sampling s{.input = input, .output = output};
   const auto in = static_cast<double>(input), out = static_cast<double>(output);
-  // The standard spreads corners over scale * input, which floor() has made the whole number `output`. Given sizes the two agree but for rounding.
+  // The standard spreads corners over scale * input, which floor() has made the whole number `output`. Given sizes the
+  // two agree but for rounding.
   const double length = std::abs(scale * in - out) < 1e-9 * out ? out : scale * in;
   if (mode == "asymmetric") {
     s.denominator = scale;

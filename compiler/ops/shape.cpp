@@ -30,7 +30,8 @@ Result<loops::Program> define_shape(const Operands& operands) {
   return program.map([&](const Indices& i) {
     loops::Expr value = tensor::index(extents.back());
     for (std::size_t k = extents.size() - 1; k-- > 0;)
-      value = loops::select(tensor::equal(i[0], tensor::index(static_cast<std::int64_t>(k))), tensor::index(extents[k]), value);
+      value = loops::select(tensor::equal(i[0], tensor::index(static_cast<std::int64_t>(k))), tensor::index(extents[k]),
+                            value);
     return value;
   });
 }
@@ -47,7 +48,12 @@ Result<loops::Program> define_size(const Operands& operands) {
 std::vector<OpDef> shape_ops() {
   constexpr auto integer = AttributeKind::integer;
   return {
-      {"Shape", Category::injective, infer_shape, define_shape, {}, {{{"data"}}, {{"end", integer}, {"start", integer}}}},
+      {"Shape",
+       Category::injective,
+       infer_shape,
+       define_shape,
+       {},
+       {{{"data"}}, {{"end", integer}, {"start", integer}}}},
       {"Size", Category::injective, infer_size, define_size, {}, {{{"data"}}}},
   };
 }

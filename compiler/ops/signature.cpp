@@ -12,8 +12,8 @@
 namespace dovetail::ops {
 namespace {
 
-constexpr std::array<std::string_view, 7> kKindNames{"an integer",       "a number",          "a string", "a list of integers",
-                                                     "a list of numbers", "a list of strings", "a tensor"};
+constexpr std::array<std::string_view, 7> kKindNames{
+    "an integer", "a number", "a string", "a list of integers", "a list of numbers", "a list of strings", "a tensor"};
 
 std::string names_of(DTypeSet set) {
   std::string text;
@@ -32,39 +32,47 @@ void check_inputs(const OpDef& def, const Operands& operands, Diagnostics& error
   const Signature& signature = def.signature;
   for (std::size_t i = 0; i < signature.inputs.size(); ++i)
     if (signature.inputs[i].presence != Presence::optional && !operands.has(i))
-      errors.push_back(refuse(operands, fmt::format("input {} ({}) is required, the node has {} inputs", i, signature.inputs[i].name,
-                                                    operands.count()),
+      errors.push_back(refuse(operands,
+                              fmt::format("input {} ({}) is required, the node has {} inputs", i,
+                                          signature.inputs[i].name, operands.count()),
                               "give the input, or mend the exporter"));
   std::map<char, std::size_t> first_of;  // the input that fixed each type variable
   for (std::size_t i = 0; i < operands.count(); ++i) {
     const InputRule* rule = rule_of(signature, i);
     if (rule == nullptr) {
-      errors.push_back(refuse(operands, fmt::format("{} inputs, the operator takes {} at most", operands.count(), signature.inputs.size()),
-                              "remove the superfluous inputs"));
+      errors.push_back(refuse(
+          operands, fmt::format("{} inputs, the operator takes {} at most", operands.count(), signature.inputs.size()),
+          "remove the superfluous inputs"));
       return;
     }
     if (!operands.has(i)) {
       if (i >= signature.inputs.size())  // the first of a variadic list is required above
-        errors.push_back(refuse(operands, fmt::format("input {} ({}) is omitted within a list of any length", i, rule->name), "give the input, or shorten the list"));
+        errors.push_back(refuse(operands,
+                                fmt::format("input {} ({}) is omitted within a list of any length", i, rule->name),
+                                "give the input, or shorten the list"));
       continue;
     }
     const DType dtype = operands.type(i).dtype;
     if (!contains(rule->types, dtype)) {
-      errors.push_back(refuse(operands, fmt::format("input {} ({}) has type {}, allowed are {}", i, rule->name, name(dtype), names_of(rule->types)),
-                              "insert a Cast before the node"));
+      errors.push_back(refuse(
+          operands,
+          fmt::format("input {} ({}) has type {}, allowed are {}", i, rule->name, name(dtype), names_of(rule->types)),
+          "insert a Cast before the node"));
     } else if (rule->variable != 0) {
       const std::size_t first = first_of.try_emplace(rule->variable, i).first->second;
       if (operands.type(first).dtype != dtype)
-        errors.push_back(refuse(operands, fmt::format("input {} ({}) has type {}, input {} has {}; they must be equal", i, rule->name, name(dtype),
-                                                      first, name(operands.type(first).dtype)),
+        errors.push_back(refuse(operands,
+                                fmt::format("input {} ({}) has type {}, input {} has {}; they must be equal", i,
+                                            rule->name, name(dtype), first, name(operands.type(first).dtype)),
                                 "insert a Cast before the node"));
     }
   }
   for (const int i : def.compile_time_inputs) {
     const auto position = static_cast<std::size_t>(i);
     if (operands.has(position) && operands.constant(position) == nullptr)
-      errors.push_back(refuse(operands, fmt::format("input {} ({}) is computed at run time, but shapes are fixed at compile time", i,
-                                                    rule_of(signature, position)->name),
+      errors.push_back(refuse(operands,
+                              fmt::format("input {} ({}) is computed at run time, but shapes are fixed at compile time",
+                                          i, rule_of(signature, position)->name),
                               "make it an initialiser, or fold constants first"));
   }
 }
@@ -72,13 +80,16 @@ void check_inputs(const OpDef& def, const Operands& operands, Diagnostics& error
 void check_attributes(const OpDef& def, const Operands& operands, Diagnostics& errors) {
   const std::vector<AttributeRule>& rules = def.signature.attributes;
   for (const auto& [attribute, value] : operands.node.attributes) {
-    const auto rule = std::find_if(rules.begin(), rules.end(), [&, &attribute = attribute](const AttributeRule& row) { return row.name == attribute; });
+    const auto rule = std::find_if(rules.begin(), rules.end(), [&, &attribute = attribute](const AttributeRule& row) {
+      return row.name == attribute;
+    });
     if (rule == rules.end()) {
       errors.push_back(refuse(operands, fmt::format("attribute {} is unknown to this operator", attribute),
                               "remove the attribute, or teach compiler/ops its meaning"));
     } else if (value.index() != static_cast<std::size_t>(rule->kind)) {
-      errors.push_back(refuse(operands, fmt::format("attribute {} is {}, expected {}", attribute, kKindNames[value.index()],
-                                                    kKindNames[static_cast<std::size_t>(rule->kind)]),
+      errors.push_back(refuse(operands,
+                              fmt::format("attribute {} is {}, expected {}", attribute, kKindNames[value.index()],
+                                          kKindNames[static_cast<std::size_t>(rule->kind)]),
                               "mend the exporter"));
     }
   }
@@ -90,7 +101,8 @@ void check_attributes(const OpDef& def, const Operands& operands, Diagnostics& e
 }  // namespace
 
 Diagnostic refuse(const Operands& operands, std::string why, std::string hint) {
-  return {fmt::format("cannot take {}", operands.node.op), fmt::format("node {}", operands.node.name), std::move(why), std::move(hint)};
+  return {fmt::format("cannot take {}", operands.node.op), fmt::format("node {}", operands.node.name), std::move(why),
+          std::move(hint)};
 }
 
 Result<void> check_signature(const OpDef& def, const Operands& operands) {
@@ -100,7 +112,8 @@ Result<void> check_signature(const OpDef& def, const Operands& operands) {
   const int outputs = static_cast<int>(operands.node.outputs.size());
   const int max_outputs = def.signature.max_outputs;
   if (outputs == 0 || (max_outputs >= 0 && outputs > max_outputs))
-    errors.push_back(refuse(operands, fmt::format("the node has {} outputs, supported are 1 to {}", outputs, max_outputs),
+    errors.push_back(refuse(operands,
+                            fmt::format("the node has {} outputs, supported are 1 to {}", outputs, max_outputs),
                             "drop the outputs that nothing uses"));
   return errors;
 }

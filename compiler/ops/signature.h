@@ -1,5 +1,5 @@
-// What a table row says of an operator's inputs and attributes, and the check against a node. Names and types follow the ONNX operator
-// reference (https://onnx.ai/onnx/operators), newest form.
+// What a table row says of an operator's inputs and attributes, and the check against a node. Names and types follow
+// the ONNX operator reference (https://onnx.ai/onnx/operators), newest form.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,11 @@ using DTypeSet = std::uint32_t;
 constexpr DTypeSet only(DType dtype) { return DTypeSet{1} << static_cast<unsigned>(dtype); }
 constexpr bool contains(DTypeSet set, DType dtype) { return (set & only(dtype)) != 0; }
 
-inline constexpr DTypeSet kFloat = only(DType::float16) | only(DType::bfloat16) | only(DType::float32) | only(DType::float64);
+inline constexpr DTypeSet kFloat =
+    only(DType::float16) | only(DType::bfloat16) | only(DType::float32) | only(DType::float64);
 inline constexpr DTypeSet kSigned = only(DType::int8) | only(DType::int16) | only(DType::int32) | only(DType::int64);
-inline constexpr DTypeSet kUnsigned = only(DType::uint8) | only(DType::uint16) | only(DType::uint32) | only(DType::uint64);
+inline constexpr DTypeSet kUnsigned =
+    only(DType::uint8) | only(DType::uint16) | only(DType::uint32) | only(DType::uint64);
 inline constexpr DTypeSet kInteger = kSigned | kUnsigned;
 inline constexpr DTypeSet kNumber = kFloat | kInteger;
 inline constexpr DTypeSet kBool = only(DType::boolean);

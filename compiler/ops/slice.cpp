@@ -32,19 +32,24 @@ Range clamp_range(std::int64_t start, std::int64_t end, std::int64_t step, std::
 // One range per axis of the input.
 Result<std::vector<Range>> ranges_of(const Operands& operands) {
   const Shape& x = operands.type(0).shape;
-  const std::vector<std::int64_t> starts = integers_of(*operands.constant(1)), ends = integers_of(*operands.constant(2));
+  const std::vector<std::int64_t> starts = integers_of(*operands.constant(1)),
+                                  ends = integers_of(*operands.constant(2));
   std::vector<std::int64_t> axes(starts.size()), steps(starts.size(), 1);
   std::iota(axes.begin(), axes.end(), 0);
   if (operands.has(3)) axes = integers_of(*operands.constant(3));
   if (operands.has(4)) steps = integers_of(*operands.constant(4));
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
-    return refuse(operands, fmt::format("starts, ends, axes and steps have {}, {}, {} and {} entries", starts.size(), ends.size(), axes.size(), steps.size()),
+    return refuse(operands,
+                  fmt::format("starts, ends, axes and steps have {}, {}, {} and {} entries", starts.size(), ends.size(),
+                              axes.size(), steps.size()),
                   "give one of each per sliced axis");
   DOVETAIL_ASSIGN(const std::vector<std::size_t> positions, normalise_axes(operands, axes, x.size()));
   std::vector<Range> ranges;
   for (const std::int64_t extent : x) ranges.push_back({0, 1, extent});
   for (std::size_t i = 0; i < positions.size(); ++i) {
-    if (steps[i] == 0) return refuse(operands, fmt::format("step 0 on axis {}, allowed is any other number", positions[i]), "mend the exporter");
+    if (steps[i] == 0)
+      return refuse(operands, fmt::format("step 0 on axis {}, allowed is any other number", positions[i]),
+                    "mend the exporter");
     ranges[positions[i]] = clamp_range(starts[i], ends[i], steps[i], x[positions[i]]);
   }
   return ranges;
@@ -74,8 +79,16 @@ Result<loops::Program> define_slice(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> slice_ops() {
-  return {{"Slice", Category::injective, infer_slice, define_slice, {1, 2, 3, 4},
-           {{{"data"}, {"starts", kIndex}, {"ends", kIndex}, {"axes", kIndex, 0, Presence::optional}, {"steps", kIndex, 0, Presence::optional}}}}};
+  return {{"Slice",
+           Category::injective,
+           infer_slice,
+           define_slice,
+           {1, 2, 3, 4},
+           {{{"data"},
+             {"starts", kIndex},
+             {"ends", kIndex},
+             {"axes", kIndex, 0, Presence::optional},
+             {"steps", kIndex, 0, Presence::optional}}}}};
 }
 
 }  // namespace dovetail::ops

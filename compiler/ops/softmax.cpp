@@ -25,17 +25,19 @@ Result<loops::Program> define_softmax(const Operands& operands) {
 
   Naive program(operands);
   const auto element = [&](const Indices& i) { return loops::cast(wide, loops::load(program.in(0), i)); };
-  const loops::Buffer largest = program.reduce("max", wide, rows, along, tensor::max_reducer(),
-                                               [&](const Indices& i, const Indices& r) { return element(with_index(i, axis, r[0])); });
+  const loops::Buffer largest =
+      program.reduce("max", wide, rows, along, tensor::max_reducer(),
+                     [&](const Indices& i, const Indices& r) { return element(with_index(i, axis, r[0])); });
   const auto distance = [&](const Indices& i) { return element(i) - loops::load(largest, row_of(i)); };
   const bool logarithmic = operands.node.op == "LogSoftmax";
   const loops::Buffer shifted = program.compute(logarithmic ? "distance" : "exp", wide, axes, [&](const Indices& i) {
     return logarithmic ? distance(i) : tensor::exponential(distance(i));
   });
-  const loops::Buffer sum = program.reduce("sum", wide, rows, along, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
-    const Expr value = loops::load(shifted, with_index(i, axis, r[0]));
-    return logarithmic ? tensor::exponential(value) : value;
-  });
+  const loops::Buffer sum =
+      program.reduce("sum", wide, rows, along, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
+        const Expr value = loops::load(shifted, with_index(i, axis, r[0]));
+        return logarithmic ? tensor::exponential(value) : value;
+      });
   return program.finish({program.compute(program.block(), x.dtype, axes, [&](const Indices& i) {
     const Expr value = loops::load(shifted, i), total = loops::load(sum, row_of(i));
     return loops::cast(x.dtype, logarithmic ? value - tensor::logarithm(total) : tensor::divide(value, total));
@@ -43,7 +45,12 @@ Result<loops::Program> define_softmax(const Operands& operands) {
 }
 
 OpDef softmax(std::string_view op) {
-  return {op, Category::opaque, infer_softmax, define_softmax, {}, {{{"input", kFloat}}, {{"axis", AttributeKind::integer}}}};
+  return {op,
+          Category::opaque,
+          infer_softmax,
+          define_softmax,
+          {},
+          {{{"input", kFloat}}, {{"axis", AttributeKind::integer}}}};
 }
 
 }  // namespace

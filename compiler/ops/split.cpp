@@ -1,4 +1,5 @@
-// Split along one axis: by the sizes of input 1, by num_outputs (the last part may be smaller), or evenly by the number of outputs.
+// Split along one axis: by the sizes of input 1, by num_outputs (the last part may be smaller), or evenly by the number
+// of outputs.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
@@ -15,23 +16,33 @@ Result<std::vector<std::int64_t>> sizes_of(const Operands& operands, std::size_t
     const std::vector<std::int64_t> sizes = integers_of(*split);
     std::int64_t sum = 0;
     for (const std::int64_t size : sizes) {
-      if (size < 0) return refuse(operands, fmt::format("split holds {}, the least allowed is 0", size), "mend the exporter");
+      if (size < 0)
+        return refuse(operands, fmt::format("split holds {}, the least allowed is 0", size), "mend the exporter");
       sum += size;
     }
     if (static_cast<std::int64_t>(sizes.size()) != outputs || sum != extent)
-      return refuse(operands, fmt::format("split [{}] has {} parts of {} elements, the node has {} outputs and axis {} {} elements", join(sizes), sizes.size(), sum, outputs, axis, extent),
-                    "the parts must add up to the extent, one per output");
+      return refuse(
+          operands,
+          fmt::format("split [{}] has {} parts of {} elements, the node has {} outputs and axis {} {} elements",
+                      join(sizes), sizes.size(), sum, outputs, axis, extent),
+          "the parts must add up to the extent, one per output");
     return sizes;
   }
   const std::int64_t parts = graph::int_attribute(operands.node, "num_outputs", outputs);
-  if (parts != outputs) return refuse(operands, fmt::format("num_outputs is {}, the node has {} outputs", parts, outputs), "make them equal");
+  if (parts != outputs)
+    return refuse(operands, fmt::format("num_outputs is {}, the node has {} outputs", parts, outputs),
+                  "make them equal");
   if (!operands.node.attributes.contains("num_outputs") && extent % parts != 0)
-    return refuse(operands, fmt::format("extent {} of axis {} does not divide into {} equal parts", extent, axis, parts), "give the sizes as input 1");
+    return refuse(operands,
+                  fmt::format("extent {} of axis {} does not divide into {} equal parts", extent, axis, parts),
+                  "give the sizes as input 1");
   const std::int64_t size = (extent + parts - 1) / parts;
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(parts), size);
   sizes.back() = extent - size * (parts - 1);
   if (sizes.back() < 0)
-    return refuse(operands, fmt::format("{} parts of {} elements exceed extent {} of axis {}", parts, size, extent, axis), "ask for fewer outputs");
+    return refuse(operands,
+                  fmt::format("{} parts of {} elements exceed extent {} of axis {}", parts, size, extent, axis),
+                  "ask for fewer outputs");
   return sizes;
 }
 
@@ -53,9 +64,10 @@ Result<loops::Program> define_split(const Operands& operands) {
   std::int64_t begin = 0;
   for (std::size_t k = 0; k < operands.node.outputs.size(); ++k) {
     const graph::TensorType& type = operands.output(k);
-    parts.push_back(program.compute(fmt::format("split{}", k), type.dtype, tensor_axes(type.shape), [&](const Indices& i) {
-      return loops::load(program.in(0), begin == 0 ? i : with_index(i, axis, i[axis] + begin));
-    }));
+    parts.push_back(
+        program.compute(fmt::format("split{}", k), type.dtype, tensor_axes(type.shape), [&](const Indices& i) {
+          return loops::load(program.in(0), begin == 0 ? i : with_index(i, axis, i[axis] + begin));
+        }));
     begin += type.shape[axis];
   }
   return program.finish(parts);
@@ -64,8 +76,14 @@ Result<loops::Program> define_split(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> split_ops() {
-  return {{"Split", Category::injective, infer_split, define_split, {1},
-           {{{"input"}, {"split", kInt64, 0, Presence::optional}}, {{"axis", AttributeKind::integer}, {"num_outputs", AttributeKind::integer}}, -1}}};
+  return {{"Split",
+           Category::injective,
+           infer_split,
+           define_split,
+           {1},
+           {{{"input"}, {"split", kInt64, 0, Presence::optional}},
+            {{"axis", AttributeKind::integer}, {"num_outputs", AttributeKind::integer}},
+            -1}}};
 }
 
 }  // namespace dovetail::ops

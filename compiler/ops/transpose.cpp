@@ -14,7 +14,10 @@ Result<std::vector<std::size_t>> permutation(const Operands& operands) {
   for (std::size_t i = rank; i-- > 0;) reversed.push_back(static_cast<std::int64_t>(i));
   const std::vector<std::int64_t> perm = graph::ints_attribute(operands.node, "perm", reversed);
   if (perm.size() != rank)
-    return refuse(operands, fmt::format("perm has {} entries, the input {} has rank {}", perm.size(), to_string(operands.type(0).shape), rank), "give each axis once");
+    return refuse(operands,
+                  fmt::format("perm has {} entries, the input {} has rank {}", perm.size(),
+                              to_string(operands.type(0).shape), rank),
+                  "give each axis once");
   return normalise_axes(operands, perm, rank);
 }
 
@@ -38,7 +41,12 @@ Result<loops::Program> define_transpose(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> transpose_ops() {
-  return {{"Transpose", Category::injective, infer_transpose, define_transpose, {}, {{{"data"}}, {{"perm", AttributeKind::integers}}}}};
+  return {{"Transpose",
+           Category::injective,
+           infer_transpose,
+           define_transpose,
+           {},
+           {{{"data"}}, {{"perm", AttributeKind::integers}}}}};
 }
 
 }  // namespace dovetail::ops

@@ -19,8 +19,12 @@ using tensor::like;
 struct Element {
   const Operands& operands;
   Expr x;
-  Expr attribute(std::string_view name, double fallback) const { return like(graph::float_attribute(operands.node, name, fallback), x); }
-  std::int64_t flag(std::string_view name, std::int64_t fallback) const { return graph::int_attribute(operands.node, name, fallback); }
+  Expr attribute(std::string_view name, double fallback) const {
+    return like(graph::float_attribute(operands.node, name, fallback), x);
+  }
+  std::int64_t flag(std::string_view name, std::int64_t fallback) const {
+    return graph::int_attribute(operands.node, name, fallback);
+  }
 };
 
 struct UnaryRow {
@@ -39,10 +43,13 @@ Expr apply(const Element& e) {
 Expr choose_positive(const Expr& x, Expr if_positive, Expr otherwise) {
   return loops::select(tensor::greater(x, like(0, x)), std::move(if_positive), std::move(otherwise));
 }
-Expr sigmoid(const Expr& x) { return tensor::divide(like(1, x), like(1, x) + tensor::exponential(tensor::negative(x))); }
+Expr sigmoid(const Expr& x) {
+  return tensor::divide(like(1, x), like(1, x) + tensor::exponential(tensor::negative(x)));
+}
 // log(1 + exp(x)) without overflow.
 Expr softplus(const Expr& x) {
-  return tensor::maximum(x, like(0, x)) + tensor::logarithm(like(1, x) + tensor::exponential(tensor::negative(tensor::absolute(x))));
+  return tensor::maximum(x, like(0, x)) +
+         tensor::logarithm(like(1, x) + tensor::exponential(tensor::negative(tensor::absolute(x))));
 }
 Expr exp_minus_1(const Expr& x) { return tensor::exponential(x) - like(1, x); }
 Expr unit_clamp(const Expr& x) { return tensor::clamp(x, like(0, x), like(1, x)); }
@@ -77,7 +84,10 @@ const std::vector<UnaryRow>& unary_rows() {
   constexpr auto real = AttributeKind::real;
   constexpr DTypeSet kSignedNumber = kFloat | kSigned;
   static const std::vector<UnaryRow> table{
-      {"Abs", kNumber, {}, [](const Element& e) { return contains(kUnsigned, e.x->dtype) ? e.x : tensor::absolute(e.x); }},
+      {"Abs",
+       kNumber,
+       {},
+       [](const Element& e) { return contains(kUnsigned, e.x->dtype) ? e.x : tensor::absolute(e.x); }},
       {"Acos", kFloat, {}, apply<UnaryOp::acos>},
       {"Acosh", kFloat, {}, apply<UnaryOp::acosh>},
       {"Asin", kFloat, {}, apply<UnaryOp::asin>},
@@ -86,7 +96,9 @@ const std::vector<UnaryRow>& unary_rows() {
       {"Atanh", kFloat, {}, apply<UnaryOp::atanh>},
       {"BitwiseNot", kInteger, {}, apply<UnaryOp::bit_not>},
       {"Ceil", kFloat, {}, apply<UnaryOp::ceil>},
-      {"Celu", kFloat, {{"alpha", real}},
+      {"Celu",
+       kFloat,
+       {{"alpha", real}},
        [](const Element& e) {
          const Expr alpha = e.attribute("alpha", 1);
          return choose_positive(e.x, e.x, alpha * exp_minus_1(tensor::divide(e.x, alpha)));
@@ -95,20 +107,35 @@ const std::vector<UnaryRow>& unary_rows() {
       {"Cosh", kFloat, {}, apply<UnaryOp::cosh>},
       // Inference only: the identity. `seed` matters in training alone.
       {"Dropout", kFloat, {{"seed", AttributeKind::integer}, {"ratio", real}}, [](const Element& e) { return e.x; }},
-      {"Elu", kFloat, {{"alpha", real}},
+      {"Elu",
+       kFloat,
+       {{"alpha", real}},
        [](const Element& e) { return choose_positive(e.x, e.x, e.attribute("alpha", 1) * exp_minus_1(e.x)); }},
       {"Erf", kFloat, {}, apply<UnaryOp::erf>},
       {"Exp", kFloat, {}, apply<UnaryOp::exp>},
       {"Floor", kFloat, {}, apply<UnaryOp::floor>},
       {"Gelu", kFloat, {{"approximate", AttributeKind::text}}, gelu},
-      {"HardSigmoid", kFloat, {{"alpha", real}, {"beta", real}},
+      {"HardSigmoid",
+       kFloat,
+       {{"alpha", real}, {"beta", real}},
        [](const Element& e) { return unit_clamp(e.attribute("alpha", 0.2) * e.x + e.attribute("beta", 0.5)); }},
-      {"HardSwish", kFloat, {}, [](const Element& e) { return e.x * unit_clamp(e.x * like(1.0 / 6, e.x) + like(0.5, e.x)); }},
+      {"HardSwish",
+       kFloat,
+       {},
+       [](const Element& e) { return e.x * unit_clamp(e.x * like(1.0 / 6, e.x) + like(0.5, e.x)); }},
       {"Identity", kAny, {}, [](const Element& e) { return e.x; }},
-      {"IsInf", kFloat, {{"detect_negative", AttributeKind::integer}, {"detect_positive", AttributeKind::integer}}, is_inf, true},
+      {"IsInf",
+       kFloat,
+       {{"detect_negative", AttributeKind::integer}, {"detect_positive", AttributeKind::integer}},
+       is_inf,
+       true},
       {"IsNaN", kFloat, {}, apply<UnaryOp::is_nan>, true},
-      {"LeakyRelu", kFloat, {{"alpha", real}},
-       [](const Element& e) { return loops::select(tensor::less(e.x, like(0, e.x)), e.attribute("alpha", 0.01) * e.x, e.x); }},
+      {"LeakyRelu",
+       kFloat,
+       {{"alpha", real}},
+       [](const Element& e) {
+         return loops::select(tensor::less(e.x, like(0, e.x)), e.attribute("alpha", 0.01) * e.x, e.x);
+       }},
       {"Log", kFloat, {}, apply<UnaryOp::log>},
       {"Mish", kFloat, {}, [](const Element& e) { return e.x * loops::unary(UnaryOp::tanh, softplus(e.x)); }},
       {"Neg", kSignedNumber, {}, apply<UnaryOp::neg>},
@@ -116,9 +143,12 @@ const std::vector<UnaryRow>& unary_rows() {
       {"Reciprocal", kFloat, {}, [](const Element& e) { return tensor::divide(like(1, e.x), e.x); }},
       {"Relu", kSignedNumber, {}, [](const Element& e) { return tensor::maximum(e.x, like(0, e.x)); }},
       {"Round", kFloat, {}, apply<UnaryOp::round_even>},
-      {"Selu", kFloat, {{"alpha", real}, {"gamma", real}},
+      {"Selu",
+       kFloat,
+       {{"alpha", real}, {"gamma", real}},
        [](const Element& e) {
-         const Expr alpha = e.attribute("alpha", 1.67326319217681884765625), gamma = e.attribute("gamma", 1.05070102214813232421875);
+         const Expr alpha = e.attribute("alpha", 1.67326319217681884765625),
+                    gamma = e.attribute("gamma", 1.05070102214813232421875);
          return choose_positive(e.x, gamma * e.x, gamma * (alpha * exp_minus_1(e.x)));
        }},
       {"Shrink", kFloat, {{"bias", real}, {"lambd", real}}, shrink},
@@ -127,13 +157,23 @@ const std::vector<UnaryRow>& unary_rows() {
       {"Sin", kFloat, {}, apply<UnaryOp::sin>},
       {"Sinh", kFloat, {}, apply<UnaryOp::sinh>},
       {"Softplus", kFloat, {}, [](const Element& e) { return softplus(e.x); }},
-      {"Softsign", kFloat, {}, [](const Element& e) { return tensor::divide(e.x, like(1, e.x) + tensor::absolute(e.x)); }},
+      {"Softsign",
+       kFloat,
+       {},
+       [](const Element& e) { return tensor::divide(e.x, like(1, e.x) + tensor::absolute(e.x)); }},
       {"Sqrt", kFloat, {}, apply<UnaryOp::sqrt>},
-      {"Swish", kFloat, {{"alpha", real}}, [](const Element& e) { return e.x * sigmoid(e.attribute("alpha", 1) * e.x); }},
+      {"Swish",
+       kFloat,
+       {{"alpha", real}},
+       [](const Element& e) { return e.x * sigmoid(e.attribute("alpha", 1) * e.x); }},
       {"Tan", kFloat, {}, apply<UnaryOp::tan>},
       {"Tanh", kFloat, {}, apply<UnaryOp::tanh>},
-      {"ThresholdedRelu", kFloat, {{"alpha", real}},
-       [](const Element& e) { return loops::select(tensor::greater(e.x, e.attribute("alpha", 1)), e.x, like(0, e.x)); }},
+      {"ThresholdedRelu",
+       kFloat,
+       {{"alpha", real}},
+       [](const Element& e) {
+         return loops::select(tensor::greater(e.x, e.attribute("alpha", 1)), e.x, like(0, e.x));
+       }},
   };
   return table;
 }
@@ -147,14 +187,17 @@ const UnaryRow& unary_row(const Operands& operands) {
 Result<Types> infer_unary(const Operands& operands) {
   const std::string approximate = graph::string_attribute(operands.node, "approximate", "none");
   if (approximate != "none" && approximate != "tanh")
-    return refuse(operands, fmt::format("approximate is \"{}\", allowed are \"none\" and \"tanh\"", approximate), "use one of these");
+    return refuse(operands, fmt::format("approximate is \"{}\", allowed are \"none\" and \"tanh\"", approximate),
+                  "use one of these");
   const graph::TensorType& x = operands.type(0);
   return Types{{unary_row(operands).yields_bool ? DType::boolean : x.dtype, x.shape}};
 }
 
 Result<loops::Program> define_unary(const Operands& operands) {
   Naive program(operands);
-  return program.map([&](const Indices& i) { return unary_row(operands).value({operands, loops::load(program.in(0), i)}); });
+  return program.map([&](const Indices& i) {
+    return unary_row(operands).value({operands, loops::load(program.in(0), i)});
+  });
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ Result<loops::Program> define_variadic(const Operands& operands) {
     Expr value = load_broadcast(program.in(0), i);
     for (std::size_t k = 1; k < operands.count(); ++k)
       value = loops::binary(combine(operands.node.op), value, load_broadcast(program.in(k), i));
-    if (operands.node.op == "Mean") value = tensor::divide(value, tensor::like(static_cast<double>(operands.count()), value));
+    if (operands.node.op == "Mean")
+      value = tensor::divide(value, tensor::like(static_cast<double>(operands.count()), value));
     return value;
   });
 }
@@ -33,7 +34,9 @@ Result<loops::Program> define_variadic(const Operands& operands) {
 Result<Types> infer_clip(const Operands& operands) {
   for (const std::size_t bound : {1, 2})
     if (operands.has(bound) && element_count(operands.type(bound).shape) != 1)
-      return refuse(operands, std::string(bound == 1 ? "min" : "max") + " has shape " + to_string(operands.type(bound).shape) + ", expected one element",
+      return refuse(operands,
+                    std::string(bound == 1 ? "min" : "max") + " has shape " + to_string(operands.type(bound).shape) +
+                        ", expected one element",
                     "use Min and Max, which broadcast");
   return Types{operands.type(0)};
 }
@@ -57,8 +60,14 @@ OpDef variadic(std::string_view op, DTypeSet types) {
 
 std::vector<OpDef> variadic_ops() {
   return {
-      {"Clip", Category::injective, infer_clip, define_clip, {},
-       {{{"input", kNumber, 'T'}, {"min", kNumber, 'T', Presence::optional}, {"max", kNumber, 'T', Presence::optional}}}},
+      {"Clip",
+       Category::injective,
+       infer_clip,
+       define_clip,
+       {},
+       {{{"input", kNumber, 'T'},
+         {"min", kNumber, 'T', Presence::optional},
+         {"max", kNumber, 'T', Presence::optional}}}},
       variadic("Max", kNumber),
       variadic("Mean", kFloat),
       variadic("Min", kNumber),

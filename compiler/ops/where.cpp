@@ -14,14 +14,20 @@ Result<Types> infer_where(const Operands& operands) {
 Result<loops::Program> define_where(const Operands& operands) {
   Naive program(operands);
   return program.map([&](const Indices& i) {
-    return loops::select(load_broadcast(program.in(0), i), load_broadcast(program.in(1), i), load_broadcast(program.in(2), i));
+    return loops::select(load_broadcast(program.in(0), i), load_broadcast(program.in(1), i),
+                         load_broadcast(program.in(2), i));
   });
 }
 
 }  // namespace
 
 std::vector<OpDef> where_ops() {
-  return {{"Where", Category::injective, infer_where, define_where, {}, {{{"condition", kBool}, {"X", kAny, 'T'}, {"Y", kAny, 'T'}}}}};
+  return {{"Where",
+           Category::injective,
+           infer_where,
+           define_where,
+           {},
+           {{{"condition", kBool}, {"X", kAny, 'T'}, {"Y", kAny, 'T'}}}}};
 }
 
 }  // namespace dovetail::ops

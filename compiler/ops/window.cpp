@@ -16,25 +16,29 @@ namespace {
 constexpr std::int64_t kMost = INT32_MAX;
 
 // Attribute `name` with `count` entries of at least `least`.
-Shape read_list(const Operands& operands, std::string_view name, std::size_t count, std::int64_t fallback, std::int64_t least,
-                Diagnostics& errors) {
+Shape read_list(const Operands& operands, std::string_view name, std::size_t count, std::int64_t fallback,
+                std::int64_t least, Diagnostics& errors) {
   const Shape values = graph::ints_attribute(operands.node, name, Shape(count, fallback));
   if (values.size() != count) {
-    errors.push_back(refuse(operands, fmt::format("{} has {} entries, {} are expected", name, values.size(), count), "give one per spatial axis (pads: two)"));
+    errors.push_back(refuse(operands, fmt::format("{} has {} entries, {} are expected", name, values.size(), count),
+                            "give one per spatial axis (pads: two)"));
     return Shape(count, fallback);
   }
   for (const std::int64_t value : values)
     if (value < least) {
-      errors.push_back(refuse(operands, fmt::format("{} holds {}, the least allowed is {}", name, value, least), "mend the exporter"));
+      errors.push_back(refuse(operands, fmt::format("{} holds {}, the least allowed is {}", name, value, least),
+                              "mend the exporter"));
       return Shape(count, fallback);
     } else if (value > kMost) {
-      errors.push_back(refuse(operands, fmt::format("{} holds {}, the most allowed is {}", name, value, kMost), "mend the exporter"));
+      errors.push_back(refuse(operands, fmt::format("{} holds {}, the most allowed is {}", name, value, kMost),
+                              "mend the exporter"));
       return Shape(count, fallback);
     }
   return values;
 }
 
-// SAME: as many outputs as ceil(input / stride); of an odd padding the larger half goes to the end (upper) or the beginning (lower).
+// SAME: as many outputs as ceil(input / stride); of an odd padding the larger half goes to the end (upper) or the
+// beginning (lower).
 void pad_to_same(Window& window, std::size_t axis, bool upper) {
   window.output[axis] = (window.input[axis] + window.strides[axis] - 1) / window.strides[axis];
   const std::int64_t total = std::max<std::int64_t>(window.touched(axis) - window.input[axis], 0);
@@ -48,16 +52,20 @@ std::int64_t output_extent(const Window& window, std::size_t axis, bool ceil_mod
   if (slack < 0) return 0;
   std::int64_t extent = slack / window.strides[axis] + 1;
   // A last partial window counts only if it begins in the input or the front pads.
-  if (ceil_mode && slack % window.strides[axis] != 0 && extent * window.strides[axis] < window.input[axis] + window.pad_begin[axis]) ++extent;
+  if (ceil_mode && slack % window.strides[axis] != 0 &&
+      extent * window.strides[axis] < window.input[axis] + window.pad_begin[axis])
+    ++extent;
   return extent;
 }
 
-// The first window of which no tap meets the input. A window that begins in the input has its first tap there, so only those before it and the first one
-// behind it are looked at.
+// The first window of which no tap meets the input. A window that begins in the input has its first tap there, so only
+// those before it and the first one behind it are looked at.
 std::optional<std::int64_t> first_empty_window(const Window& window, std::size_t axis) {
-  const std::int64_t stride = window.strides[axis], dilation = window.dilations[axis], pad = window.pad_begin[axis], input = window.input[axis];
+  const std::int64_t stride = window.strides[axis], dilation = window.dilations[axis], pad = window.pad_begin[axis],
+                     input = window.input[axis];
   // The first tap that is not in the front pads meets element (start mod dilation): that repeats with the windows.
-  const std::int64_t before = std::min({window.output[axis], (pad + stride - 1) / stride, dilation / std::gcd(stride, dilation)});
+  const std::int64_t before =
+      std::min({window.output[axis], (pad + stride - 1) / stride, dilation / std::gcd(stride, dilation)});
   for (std::int64_t p = 0; p < before; ++p) {
     const std::int64_t missing = pad - p * stride;  // elements from the window's start to the input's
     const std::int64_t tap = (missing + dilation - 1) / dilation;
@@ -76,7 +84,8 @@ bool Window::pads_anything() const {
 }
 
 std::vector<AttributeRule> window_attributes(std::vector<AttributeRule> others) {
-  for (const std::string_view name : {"dilations", "kernel_shape", "pads", "strides"}) others.push_back({name, AttributeKind::integers});
+  for (const std::string_view name : {"dilations", "kernel_shape", "pads", "strides"})
+    others.push_back({name, AttributeKind::integers});
   others.push_back({"auto_pad", AttributeKind::text});
   return others;
 }
@@ -85,20 +94,26 @@ Result<Window> make_window(const Operands& operands, const Shape& kernel) {
   const Shape& shape = operands.type(0).shape;
   const std::size_t rank = kernel.size();
   if (rank == 0 || shape.size() != rank + 2)
-    return refuse(operands, fmt::format("input of shape {} has {} spatial axes, the kernel has {}", to_string(shape),
-                                        static_cast<std::int64_t>(shape.size()) - 2, rank),
+    return refuse(operands,
+                  fmt::format("input of shape {} has {} spatial axes, the kernel has {}", to_string(shape),
+                              static_cast<std::int64_t>(shape.size()) - 2, rank),
                   "the input is [batch, channels, spatial...], with as many spatial axes as the kernel, at least one");
   Diagnostics errors;
   Window window;
   window.input.assign(shape.begin() + 2, shape.end());
   window.kernel = kernel;
-  if (read_list(operands, "kernel_shape", rank, 1, 1, errors) != kernel && operands.node.attributes.contains("kernel_shape") && errors.empty())
-    errors.push_back(refuse(operands, fmt::format("kernel_shape is {}, the weight's is {}", to_string(graph::ints_attribute(operands.node, "kernel_shape", {})),
-                                                  to_string(kernel)),
-                            "make them equal, or drop the attribute"));
+  if (read_list(operands, "kernel_shape", rank, 1, 1, errors) != kernel &&
+      operands.node.attributes.contains("kernel_shape") && errors.empty())
+    errors.push_back(
+        refuse(operands,
+               fmt::format("kernel_shape is {}, the weight's is {}",
+                           to_string(graph::ints_attribute(operands.node, "kernel_shape", {})), to_string(kernel)),
+               "make them equal, or drop the attribute"));
   for (const std::int64_t extent : kernel)
     if (extent < 1 || extent > kMost)
-      errors.push_back(refuse(operands, fmt::format("kernel {} has an extent below 1 or above {}", to_string(kernel), kMost), "mend the exporter"));
+      errors.push_back(refuse(operands,
+                              fmt::format("kernel {} has an extent below 1 or above {}", to_string(kernel), kMost),
+                              "mend the exporter"));
   window.strides = read_list(operands, "strides", rank, 1, 1, errors);
   window.dilations = read_list(operands, "dilations", rank, 1, 1, errors);
   const Shape pads = read_list(operands, "pads", 2 * rank, 0, 0, errors);
@@ -109,9 +124,12 @@ Result<Window> make_window(const Operands& operands, const Shape& kernel) {
   const std::string auto_pad = graph::string_attribute(operands.node, "auto_pad", "NOTSET");
   const bool upper = auto_pad == "SAME_UPPER", lower = auto_pad == "SAME_LOWER";
   if (!upper && !lower && auto_pad != "NOTSET" && auto_pad != "VALID")
-    errors.push_back(refuse(operands, fmt::format("auto_pad is \"{}\", allowed are NOTSET, SAME_UPPER, SAME_LOWER and VALID", auto_pad), "use one of these"));
+    errors.push_back(refuse(
+        operands, fmt::format("auto_pad is \"{}\", allowed are NOTSET, SAME_UPPER, SAME_LOWER and VALID", auto_pad),
+        "use one of these"));
   if (auto_pad != "NOTSET" && std::ranges::any_of(pads, [](std::int64_t pad) { return pad != 0; }))
-    errors.push_back(refuse(operands, fmt::format("auto_pad is {} and pads are [{}]", auto_pad, join(pads)), "give one of the two"));
+    errors.push_back(
+        refuse(operands, fmt::format("auto_pad is {} and pads are [{}]", auto_pad, join(pads)), "give one of the two"));
   if (!errors.empty()) return errors;
 
   const bool ceil_mode = graph::int_attribute(operands.node, "ceil_mode", 0) != 0;
@@ -122,10 +140,12 @@ Result<Window> make_window(const Operands& operands, const Shape& kernel) {
       window.output[axis] = output_extent(window, axis, ceil_mode);
     }
     if (window.output[axis] < 1)
-      errors.push_back(refuse(operands, fmt::format("window of {} elements (kernel {}, dilation {}) > padded input of {} on spatial axis {}", window.span(axis),
-                                                    window.kernel[axis], window.dilations[axis],
-                                                    window.input[axis] + window.pad_begin[axis] + window.pad_end[axis], axis),
-                              "use a larger input, more padding or a smaller kernel"));
+      errors.push_back(
+          refuse(operands,
+                 fmt::format("window of {} elements (kernel {}, dilation {}) > padded input of {} on spatial axis {}",
+                             window.span(axis), window.kernel[axis], window.dilations[axis],
+                             window.input[axis] + window.pad_begin[axis] + window.pad_end[axis], axis),
+                 "use a larger input, more padding or a smaller kernel"));
   }
   if (!errors.empty()) return errors;
   return window;
@@ -135,9 +155,11 @@ Result<void> require_filled_windows(const Operands& operands, const Window& wind
   for (std::size_t axis = 0; axis < window.rank(); ++axis)
     if (const auto empty = first_empty_window(window, axis)) {
       const std::int64_t p = *empty;
-      return refuse(operands, fmt::format("window {} on spatial axis {} holds only padding (kernel {}, pads {} and {}, input {})", p, axis,
-                                          window.kernel[axis], window.pad_begin[axis], window.pad_end[axis], window.input[axis]),
-                    "use pads smaller than the kernel");
+      return refuse(
+          operands,
+          fmt::format("window {} on spatial axis {} holds only padding (kernel {}, pads {} and {}, input {})", p, axis,
+                      window.kernel[axis], window.pad_begin[axis], window.pad_end[axis], window.input[axis]),
+          "use pads smaller than the kernel");
     }
   return {};
 }
@@ -164,7 +186,8 @@ loops::Buffer pad_spatial(Naive& program, const loops::Buffer& x, const Window& 
   });
 }
 
-Indices window_indices(const Window& window, Indices leading, std::span<const loops::Expr> positions, std::span<const loops::Expr> taps) {
+Indices window_indices(const Window& window, Indices leading, std::span<const loops::Expr> positions,
+                       std::span<const loops::Expr> taps) {
   for (std::size_t axis = 0; axis < window.rank(); ++axis) {
     const loops::Expr start = window.strides[axis] == 1 ? positions[axis] : positions[axis] * window.strides[axis];
     const loops::Expr offset = window.dilations[axis] == 1 ? taps[axis] : taps[axis] * window.dilations[axis];

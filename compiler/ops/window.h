@@ -1,19 +1,21 @@
-// Sliding windows, shared by convolutions and pools: attributes kernel_shape, strides, dilations, pads, auto_pad, ceil_mode, as in the ONNX
-// operator reference (Conv, MaxPool).
+// Sliding windows, shared by convolutions and pools: attributes kernel_shape, strides, dilations, pads, auto_pad,
+// ceil_mode, as in the ONNX operator reference (Conv, MaxPool).
 #pragma once
 
 #include "compiler/ops/naive.h"
 
 namespace dovetail::ops {
 
-// One entry per spatial axis everywhere. Output position p covers the elements p * stride + k * dilation - pad_begin, 0 <= k < kernel.
+// One entry per spatial axis everywhere. Output position p covers the elements p * stride + k * dilation - pad_begin, 0
+// <= k < kernel.
 struct Window {
   Shape input, kernel, strides, dilations, pad_begin, pad_end, output;
 
   std::size_t rank() const { return kernel.size(); }
   // Extent that the kernel spans, dilation included.
   std::int64_t span(std::size_t axis) const { return (kernel[axis] - 1) * dilations[axis] + 1; }
-  // Extent of the padded input that windows touch: with strides it may end before the pads do, with ceil_mode after them.
+  // Extent of the padded input that windows touch: with strides it may end before the pads do, with ceil_mode after
+  // them.
   std::int64_t touched(std::size_t axis) const { return (output[axis] - 1) * strides[axis] + span(axis); }
   bool pads_anything() const;
 };
@@ -30,6 +32,7 @@ Result<void> require_filled_windows(const Operands& operands, const Window& wind
 loops::Buffer pad_spatial(Naive& program, const loops::Buffer& x, const Window& window, const loops::Expr& fill);
 
 // Indices into what pad_spatial returned: leading ones, then position * stride + tap * dilation.
-Indices window_indices(const Window& window, Indices leading, std::span<const loops::Expr> positions, std::span<const loops::Expr> taps);
+Indices window_indices(const Window& window, Indices leading, std::span<const loops::Expr> positions,
+                       std::span<const loops::Expr> taps);
 
 }  // namespace dovetail::ops

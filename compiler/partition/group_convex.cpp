@@ -12,7 +12,8 @@ namespace {
 
 using Edges = std::vector<std::set<std::size_t>>;
 
-// An order of execution that stays on a colour while it can, so that runs of one colour are long; units that were listed earlier come first.
+// An order of execution that stays on a colour while it can, so that runs of one colour are long; units that were
+// listed earlier come first.
 std::vector<std::size_t> order(const Edges& reads, const std::vector<std::size_t>& colors) {
   Edges users(reads.size());
   std::vector<std::size_t> waiting(reads.size());
@@ -26,7 +27,8 @@ std::vector<std::size_t> order(const Edges& reads, const std::vector<std::size_t
   auto current = ready.end();
   while (!ready.empty()) {
     // The next colour is that of the earliest unit.
-    if (current == ready.end()) current = std::ranges::min_element(ready, {}, [](const auto& entry) { return *entry.second.begin(); });
+    if (current == ready.end())
+      current = std::ranges::min_element(ready, {}, [](const auto& entry) { return *entry.second.begin(); });
     const std::size_t color = current->first, u = *current->second.begin();
     current->second.erase(current->second.begin());
     ordered.push_back(u);
@@ -45,7 +47,8 @@ std::vector<std::size_t> order(const Edges& reads, const std::vector<std::size_t
 // Groups as nodes of a graph of their own.
 class Groups {
  public:
-  Groups(const Edges& reads, const std::vector<std::size_t>& colors, const std::vector<std::size_t>& ordered) : colors_(colors) {
+  Groups(const Edges& reads, const std::vector<std::size_t>& colors, const std::vector<std::size_t>& ordered)
+      : colors_(colors) {
     std::vector<std::size_t> group_of(ordered.size());
     for (std::size_t i = 0; i < ordered.size(); ++i) {
       const std::size_t u = ordered[i];
@@ -119,7 +122,9 @@ class Groups {
     while (members.size() + 1 < members_.size()) {
       const std::size_t before = members.size();
       for (std::size_t g = 0; g < members_.size(); ++g) {
-        if (g == late || done[g] || !std::ranges::all_of(reads_[g], [&](std::size_t producer) { return done[producer]; })) continue;
+        if (g == late || done[g] ||
+            !std::ranges::all_of(reads_[g], [&](std::size_t producer) { return done[producer]; }))
+          continue;
         done[g] = true;
         number[g] = members.size();
         members.push_back(std::move(members_[g]));
@@ -142,7 +147,8 @@ class Groups {
 
 }  // namespace
 
-std::vector<std::vector<std::size_t>> group_convex(const std::vector<std::vector<std::size_t>>& reads, const std::vector<std::size_t>& colors) {
+std::vector<std::vector<std::size_t>> group_convex(const std::vector<std::vector<std::size_t>>& reads,
+                                                   const std::vector<std::size_t>& colors) {
   DOVETAIL_CHECK(reads.size() == colors.size(), "every unit has a colour");
   Edges edges;
   for (const std::vector<std::size_t>& list : reads) edges.emplace_back(list.begin(), list.end());

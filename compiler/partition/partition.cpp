@@ -16,7 +16,8 @@ using graph::ValueId;
 
 namespace {
 
-constexpr std::pair<Offload, std::string_view> kOffload[] = {{Offload::always, "always"}, {Offload::possible, "possible"}, {Offload::cost, "cost"}};
+constexpr std::pair<Offload, std::string_view> kOffload[] = {
+    {Offload::always, "always"}, {Offload::possible, "possible"}, {Offload::cost, "cost"}};
 
 // What is placed as a whole.
 struct Unit {
@@ -44,7 +45,8 @@ class Partitioner {
   }
 
  private:
-  // ---- Options ------------------------------------------------------------------------------------------------------------------
+  // ---- Options
+  // ------------------------------------------------------------------------------------------------------------------
 
   std::optional<std::size_t> find(const std::string& name) const {
     for (std::size_t t = 0; t < options_.available.size(); ++t)
@@ -55,19 +57,25 @@ class Partitioner {
     if (find(name)) return;
     std::vector<std::string_view> names;
     for (const TargetPointer& target : options_.available) names.push_back(target->name());
-    errors_.push_back({fmt::format("unknown target \"{}\"", name), where, fmt::format("there are the targets {}", fmt::join(names, ", ")), "choose one of them"});
+    errors_.push_back({fmt::format("unknown target \"{}\"", name), where,
+                       fmt::format("there are the targets {}", fmt::join(names, ", ")), "choose one of them"});
   }
   void check_options() {
     std::set<std::string_view> names;
     for (const TargetPointer& target : options_.available)
       if (!names.insert(target->name()).second)
-        errors_.push_back({fmt::format("two targets are named {}", target->name()), "CompileOptions::backends", "--target could not tell them apart", "give each back end a name of its own"});
+        errors_.push_back({fmt::format("two targets are named {}", target->name()), "CompileOptions::backends",
+                           "--target could not tell them apart", "give each back end a name of its own"});
     for (const std::string& target : options_.targets) check_target(target, "--target");
     for (const auto& [name, target] : options_.place) {
       check_target(target, "--place");
       const std::string& node = name;
-      const bool known = std::ranges::any_of(graph_.nodes, [&](const graph::Node& n) { return !n.removed && (n.name == node || std::ranges::find(n.origins, node) != n.origins.end()); });
-      if (!known) errors_.push_back({fmt::format("cannot place \"{}\"", node), "--place", "the graph has no node of that name", "`dovetail compile --dump integer` lists the nodes"});
+      const bool known = std::ranges::any_of(graph_.nodes, [&](const graph::Node& n) {
+        return !n.removed && (n.name == node || std::ranges::find(n.origins, node) != n.origins.end());
+      });
+      if (!known)
+        errors_.push_back({fmt::format("cannot place \"{}\"", node), "--place", "the graph has no node of that name",
+                           "`dovetail compile --dump integer` lists the nodes"});
     }
   }
   std::string placement_of(NodeId id) const {
@@ -78,7 +86,8 @@ class Partitioner {
     return {};
   }
 
-  // ---- Placing ------------------------------------------------------------------------------------------------------------------
+  // ---- Placing
+  // ------------------------------------------------------------------------------------------------------------------
 
   Result<Match> try_target(std::size_t t, NodeId id) const {
     const Target& target = *options_.available[t];
@@ -87,7 +96,9 @@ class Partitioner {
       const std::string elsewhere = placement_of(node);
       if (elsewhere.empty() || elsewhere == target.name()) continue;
       return Diagnostic{fmt::format("{} cannot take {}", target.name(), graph_.node(id).name), graph_.node(id).name,
-                        fmt::format("the pattern \"{}\" would cover {}, which is placed on {}", match.row, graph_.node(node).name, elsewhere), "place both on one target"};
+                        fmt::format("the pattern \"{}\" would cover {}, which is placed on {}", match.row,
+                                    graph_.node(node).name, elsewhere),
+                        "place both on one target"};
     }
     return match;
   }
@@ -126,7 +137,8 @@ class Partitioner {
     }
   }
 
-  // ---- Regions ------------------------------------------------------------------------------------------------------------------
+  // ---- Regions
+  // ------------------------------------------------------------------------------------------------------------------
 
   void group() {
     result_.regions.clear();
@@ -139,7 +151,8 @@ class Partitioner {
     for (std::size_t u = 0; u < units_.size(); ++u) {
       colors.push_back(units_[u].target);
       for (const ValueId input : units_[u].match.inputs)
-        if (const NodeId producer = graph_.value(input).producer; producer.valid()) reads[u].push_back(unit_of.at(producer));
+        if (const NodeId producer = graph_.value(input).producer; producer.valid())
+          reads[u].push_back(unit_of.at(producer));
     }
     groups_ = group_convex(reads, colors);
     for (const std::vector<std::size_t>& members : groups_) {
@@ -167,12 +180,16 @@ class Partitioner {
       part.elsewhere.emplace();
       for (const Unit& unit : units) *part.elsewhere += unit.match.cost;
       const double saved = part.elsewhere->seconds - part.cost.seconds;
-      const bool pays = options_.offload == Offload::always || (options_.offload == Offload::possible ? part.elsewhere->seconds : saved) > part.border_seconds;
+      const bool pays = options_.offload == Offload::always ||
+                        (options_.offload == Offload::possible ? part.elsewhere->seconds : saved) > part.border_seconds;
       if (pays) continue;
-      const std::string why = options_.offload == Offload::possible
-                                  ? fmt::format("to bring its region of {} over the border costs {}, all of it on {} costs {}", counted(part.region), microseconds(part.border_seconds),
-                                                options_.available[units.front().target]->name(), microseconds(part.elsewhere->seconds))
-                                  : fmt::format("its region of {} saves {}, to bring it over the border costs {}", counted(part.region), microseconds(saved), microseconds(part.border_seconds));
+      const std::string why =
+          options_.offload == Offload::possible
+              ? fmt::format("to bring its region of {} over the border costs {}, all of it on {} costs {}",
+                            counted(part.region), microseconds(part.border_seconds),
+                            options_.available[units.front().target]->name(), microseconds(part.elsewhere->seconds))
+              : fmt::format("its region of {} saves {}, to bring it over the border costs {}", counted(part.region),
+                            microseconds(saved), microseconds(part.border_seconds));
       for (const std::size_t u : groups_[g]) gone[u] = true;
       for (Unit& unit : units) {
         result_.refused[unit.match.nodes.back()].push_back({std::string(part.target->name()), why});
@@ -190,7 +207,8 @@ class Partitioner {
     return true;
   }
 
-  // The region's nodes on targets that the user listed behind `target`; empty where that is not all of them, or the user has placed one.
+  // The region's nodes on targets that the user listed behind `target`; empty where that is not all of them, or the
+  // user has placed one.
   std::vector<Unit> other_units(const GraphRegion& region, std::size_t target) const {
     const std::vector<NodeId> nodes = region.nodes();
     if (std::ranges::any_of(nodes, [&](NodeId id) { return !placement_of(id).empty(); })) return {};
@@ -206,7 +224,9 @@ class Partitioner {
       for (auto name = later; name != options_.targets.end() && !taken; ++name) {
         const std::size_t t = *find(*name);
         auto match = try_target(t, *node);
-        if (!match.ok() || !std::ranges::all_of(match->nodes, [&](NodeId id) { return own.count(id) && !covered.count(id); })) continue;
+        if (!match.ok() ||
+            !std::ranges::all_of(match->nodes, [&](NodeId id) { return own.count(id) && !covered.count(id); }))
+          continue;
         covered.insert(match->nodes.begin(), match->nodes.end());
         units.push_back(unit(t, *std::move(match)));
         taken = true;
@@ -217,16 +237,21 @@ class Partitioner {
   }
 
   static std::string microseconds(double seconds) { return fmt::format("{:.3g} us", seconds * 1e6); }
-  static std::string counted(const GraphRegion& region) { return fmt::format("{} operation{}", region.matches.size(), region.matches.size() == 1 ? "" : "s"); }
+  static std::string counted(const GraphRegion& region) {
+    return fmt::format("{} operation{}", region.matches.size(), region.matches.size() == 1 ? "" : "s");
+  }
 
   void find_borders(GraphRegion& region) const {
     const std::vector<NodeId> nodes = region.nodes();
     const std::set<NodeId> own(nodes.begin(), nodes.end());
     for (const Match& match : region.matches) {
       for (const ValueId input : match.inputs)
-        if (!own.count(graph_.value(input).producer) && std::ranges::find(region.inputs, input) == region.inputs.end()) region.inputs.push_back(input);
+        if (!own.count(graph_.value(input).producer) && std::ranges::find(region.inputs, input) == region.inputs.end())
+          region.inputs.push_back(input);
       for (const ValueId output : match.outputs)
-        if (graph_.is_output(output) || std::ranges::any_of(graph_.users(output), [&](NodeId user) { return !own.count(user); })) region.outputs.push_back(output);
+        if (graph_.is_output(output) ||
+            std::ranges::any_of(graph_.users(output), [&](NodeId user) { return !own.count(user); }))
+          region.outputs.push_back(output);
     }
   }
 
@@ -252,12 +277,15 @@ std::optional<Offload> offload_from_name(std::string_view name) {
   return std::nullopt;
 }
 
-Result<Partition> partition(const Graph& graph, const PartitionOptions& options) { return Partitioner(graph, options).run(); }
+Result<Partition> partition(const Graph& graph, const PartitionOptions& options) {
+  return Partitioner(graph, options).run();
+}
 
 void expose_all(Partition& parts) {
   for (PartitionRegion& part : parts.regions) {
     part.region.outputs.clear();
-    for (const Match& match : part.region.matches) part.region.outputs.insert(part.region.outputs.end(), match.outputs.begin(), match.outputs.end());
+    for (const Match& match : part.region.matches)
+      part.region.outputs.insert(part.region.outputs.end(), match.outputs.begin(), match.outputs.end());
   }
 }
 

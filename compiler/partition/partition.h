@@ -1,4 +1,5 @@
-// Which node runs where: the tables of the targets in order of preference, and maximal regions of one target in execution order.
+// Which node runs where: the tables of the targets in order of preference, and maximal regions of one target in
+// execution order.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,8 @@ namespace dovetail {
 // When a region goes to a target although another listed one would take it, too. Estimates, of docs/partition.md.
 enum class Offload : std::uint8_t {
   always,    // whenever its patterns take it
-  possible,  // unless it cannot pay: its borders alone cost more than all of it on the other target, however fast this one is
+  possible,  // unless it cannot pay: its borders alone cost more than all of it on the other target, however fast this
+             // one is
   cost,      // only if it saves more than its borders cost
 };
 std::string_view name(Offload offload);
@@ -42,19 +44,21 @@ struct PartitionRegion {
   GraphRegion region;
   Cost cost;                  // sum over its matches
   double border_seconds = 0;  // of all tensors that cross its border
-  // What it would cost on the next listed targets that take it; nothing where one of its nodes finds none, or was placed here by the user.
+  // What it would cost on the next listed targets that take it; nothing where one of its nodes finds none, or was
+  // placed here by the user.
   std::optional<Cost> elsewhere = {};
 };
 struct Partition {
-  std::vector<PartitionRegion> regions;                   // in execution order; every live node once
+  std::vector<PartitionRegion> regions;  // in execution order; every live node once
   // By the last node of a match:
   std::map<graph::NodeId, std::vector<Refusal>> refused;  // in the order in which targets were asked
   std::set<graph::NodeId> fallback;                       // taken by a target that was not asked for
 };
 
-// A region that does not pay is taken apart, and its nodes go to the next targets in the user's order; then regions are made anew, until all that stay pay.
-// Regions are convex, and their order is one in which they can run. They are maximal: no two regions of one target could be one.
-// Errors: an unknown target or node name; a placement that no pattern allows; with `strict`, every node that no listed target takes.
+// A region that does not pay is taken apart, and its nodes go to the next targets in the user's order; then regions are
+// made anew, until all that stay pay. Regions are convex, and their order is one in which they can run. They are
+// maximal: no two regions of one target could be one. Errors: an unknown target or node name; a placement that no
+// pattern allows; with `strict`, every node that no listed target takes.
 Result<Partition> partition(const graph::Graph& graph, const PartitionOptions& options);
 
 // Every match's results leave its region: for comparing a run with the reference, operation by operation.

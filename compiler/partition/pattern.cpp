@@ -27,7 +27,9 @@ class Parser {
     Pattern pattern = read_pattern();
     skip();
     if (error_.empty() && at_ != text_.size()) fail("a pattern ends here");
-    if (!error_.empty()) return Diagnostic{"cannot read pattern", fmt::format("{}, character {}", text_, at_ + 1), error_, "write e.g. Relu?(Add~(MatMul(x=_, w=#), b=#))"};
+    if (!error_.empty())
+      return Diagnostic{"cannot read pattern", fmt::format("{}, character {}", text_, at_ + 1), error_,
+                        "write e.g. Relu?(Add~(MatMul(x=_, w=#), b=#))"};
     return pattern;
   }
 
@@ -122,7 +124,8 @@ class Matcher {
       if (attempt.nodes.empty() || attempt.nodes.back() != root) continue;
       if (closed(attempt)) return found(std::move(attempt));
     }
-    return Diagnostic{fmt::format("{} does not match", node.name), node.name, why_, fmt::format("the pattern is {}", to_string(pattern))};
+    return Diagnostic{fmt::format("{} does not match", node.name), node.name, why_,
+                      fmt::format("the pattern is {}", to_string(pattern))};
   }
 
  private:
@@ -140,7 +143,8 @@ class Matcher {
     if (pattern.name.empty()) return attempts;
     std::erase_if(attempts, [&](Attempt& attempt) {
       const ValueId known = attempt.values.emplace(pattern.name, value).first->second;
-      if (known != value) refuse(fmt::format("{} is both {} and {}", pattern.name, graph_.value(known).name, graph_.value(value).name));
+      if (known != value)
+        refuse(fmt::format("{} is both {} and {}", pattern.name, graph_.value(known).name, graph_.value(value).name));
       return known != value;
     });
     return attempts;
@@ -149,7 +153,9 @@ class Matcher {
   Attempts match_node(const Pattern& pattern, ValueId value, const Attempt& given, const std::string& what) {
     Attempts attempts;
     const NodeId id = graph_.value(value).producer;
-    const auto is = [&](const std::string& op) { return pattern.operators.empty() || std::ranges::find(pattern.operators, op) != pattern.operators.end(); };
+    const auto is = [&](const std::string& op) {
+      return pattern.operators.empty() || std::ranges::find(pattern.operators, op) != pattern.operators.end();
+    };
     if (id.valid() && is(graph_.node(id).op)) {
       ++depth_;
       attempts = match_operands(pattern, graph_.node(id), given);
@@ -157,17 +163,26 @@ class Matcher {
       for (Attempt& attempt : attempts)
         if (std::ranges::find(attempt.nodes, id) == attempt.nodes.end()) attempt.nodes.push_back(id);
     } else if (!pattern.optional) {
-      const std::string wanted = pattern.operators.empty() ? "the result of a node" : fmt::format("{}", fmt::join(pattern.operators, " or "));
-      refuse(fmt::format("{} is {}, not {}", what, id.valid() ? graph_.node(id).op : graph_.is_constant(value) ? "a constant" : "an input of the model", wanted), id.valid());
+      const std::string wanted =
+          pattern.operators.empty() ? "the result of a node" : fmt::format("{}", fmt::join(pattern.operators, " or "));
+      refuse(fmt::format("{} is {}, not {}", what,
+                         id.valid()                  ? graph_.node(id).op
+                         : graph_.is_constant(value) ? "a constant"
+                                                     : "an input of the model",
+                         wanted),
+             id.valid());
     }
     if (pattern.optional)
-      for (Attempt& attempt : match_value(pattern.operands[0], value, given, what)) attempts.push_back(std::move(attempt));
+      for (Attempt& attempt : match_value(pattern.operands[0], value, given, what))
+        attempts.push_back(std::move(attempt));
     return attempts;
   }
 
   Attempts match_operands(const Pattern& pattern, const graph::Node& node, const Attempt& given) {
     for (std::size_t i = pattern.operands.size(); i < node.inputs.size() && !pattern.open; ++i)
-      if (node.inputs[i].valid()) return refuse(fmt::format("{} has {} operands, the pattern {}", node.name, node.inputs.size(), pattern.operands.size()));
+      if (node.inputs[i].valid())
+        return refuse(
+            fmt::format("{} has {} operands, the pattern {}", node.name, node.inputs.size(), pattern.operands.size()));
     Attempts all;
     for (const bool exchanged : {false, true}) {
       if (exchanged && !pattern.commutative) break;
@@ -176,10 +191,12 @@ class Matcher {
         const std::size_t position = exchanged && i < 2 ? 1 - i : i;
         const ValueId operand = position < node.inputs.size() ? node.inputs[position] : ValueId{};
         const std::string& name = pattern.operands[i].name;
-        const std::string what = name.empty() ? fmt::format("operand {} of {}", position, node.name) : fmt::format("the operand `{}` of {}", name, node.name);
+        const std::string what = name.empty() ? fmt::format("operand {} of {}", position, node.name)
+                                              : fmt::format("the operand `{}` of {}", name, node.name);
         Attempts next;
         for (const Attempt& attempt : attempts)
-          for (Attempt& further : match_value(pattern.operands[i], operand, attempt, what)) next.push_back(std::move(further));
+          for (Attempt& further : match_value(pattern.operands[i], operand, attempt, what))
+            next.push_back(std::move(further));
         attempts = std::move(next);
       }
       for (Attempt& attempt : attempts) all.push_back(std::move(attempt));
@@ -257,6 +274,8 @@ bool may_end_in(const Pattern& pattern, std::string_view op) {
   return pattern.optional && may_end_in(pattern.operands[0], op);
 }
 
-Result<Found> match(const Graph& graph, NodeId root, const Pattern& pattern) { return Matcher(graph).run(root, pattern); }
+Result<Found> match(const Graph& graph, NodeId root, const Pattern& pattern) {
+  return Matcher(graph).run(root, pattern);
+}
 
 }  // namespace dovetail::pattern

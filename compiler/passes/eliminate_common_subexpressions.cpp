@@ -21,15 +21,18 @@ int merge_constants(graph::Graph& graph) {
     kept_for[i] = id;
     if (!value.constant) continue;
     const std::span<const std::byte> bytes = value.constant->bytes();
-    std::vector<ValueId>& candidates = by_hash[std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()})];
-    const auto same = std::find_if(candidates.begin(), candidates.end(), [&](ValueId other) { return *graph.value(other).constant == *value.constant; });
+    std::vector<ValueId>& candidates =
+        by_hash[std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()})];
+    const auto same = std::find_if(candidates.begin(), candidates.end(),
+                                   [&](ValueId other) { return *graph.value(other).constant == *value.constant; });
     if (same == candidates.end()) candidates.push_back(id);
     else kept_for[i] = *same;
   }
   for (graph::Node& node : graph.nodes)
     if (!node.removed)
       for (ValueId& input : node.inputs)
-        if (input.valid() && kept_for[static_cast<std::size_t>(input.index)] != input) input = kept_for[static_cast<std::size_t>(input.index)], ++merged;
+        if (input.valid() && kept_for[static_cast<std::size_t>(input.index)] != input)
+          input = kept_for[static_cast<std::size_t>(input.index)], ++merged;
   return merged;
 }
 
@@ -50,7 +53,8 @@ Result<PassOutcome> eliminate_common_subexpressions(graph::Graph& graph, const P
   std::map<std::pair<std::string, std::vector<ValueId>>, std::vector<NodeId>> seen;
   for (NodeId id : graph.topological_order()) {
     std::vector<NodeId>& candidates = seen[{graph.node(id).op, graph.node(id).inputs}];
-    const auto same = std::find_if(candidates.begin(), candidates.end(), [&](NodeId other) { return equal(graph.node(other), graph.node(id)); });
+    const auto same = std::find_if(candidates.begin(), candidates.end(),
+                                   [&](NodeId other) { return equal(graph.node(other), graph.node(id)); });
     if (same == candidates.end() || has_output(graph, graph.node(id))) {
       candidates.push_back(id);
       continue;

@@ -17,12 +17,15 @@ bool all_are(const graph::Graph& graph, const graph::Node& node, std::size_t pos
 bool hands_on(const graph::Graph& graph, const graph::Node& node) {
   if (node.op == "Identity") return true;
   if (node.op == "Dropout") {
-    if (node.outputs.size() > 1 && (graph.is_output(node.outputs[1]) || !graph.users(node.outputs[1]).empty())) return false;  // the mask is used
+    if (node.outputs.size() > 1 && (graph.is_output(node.outputs[1]) || !graph.users(node.outputs[1]).empty()))
+      return false;  // the mask is used
     if (!has_input(node, 2)) return true;
     const auto& training = graph.value(node.inputs[2]).constant;
     return training && training->as_int64(0) == 0;
   }
-  if (node.outputs.size() != 1 || node.inputs.empty() || !node.inputs[0].valid() || graph.value(node.inputs[0]).type != graph.value(node.outputs[0]).type) return false;
+  if (node.outputs.size() != 1 || node.inputs.empty() || !node.inputs[0].valid() ||
+      graph.value(node.inputs[0]).type != graph.value(node.outputs[0]).type)
+    return false;
   // From here on the type is the same.
   for (const char* op : {"Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile", "Split"})
     if (node.op == op) return true;
@@ -32,8 +35,9 @@ bool hands_on(const graph::Graph& graph, const graph::Node& node) {
     const std::vector<std::int64_t> perm = graph::ints_attribute(node, "perm", {});
     return perm.empty() ? graph.value(node.inputs[0]).type.shape.size() <= 1 : std::is_sorted(perm.begin(), perm.end());
   }
-  if (node.op == "Slice") return !has_input(node, 4) || all_are(graph, node, 4, 1);  // a step of -1 turns the elements round
-  if (node.op == "Pad") return all_are(graph, node, 1, 0);                           // pads of -1 and 1 move them
+  if (node.op == "Slice")
+    return !has_input(node, 4) || all_are(graph, node, 4, 1);  // a step of -1 turns the elements round
+  if (node.op == "Pad") return all_are(graph, node, 1, 0);     // pads of -1 and 1 move them
   if (node.op == "Clip") return !has_input(node, 1) && !has_input(node, 2);
   return false;
 }

@@ -34,7 +34,9 @@ double steps_of(const loops::Expr& expression) {
 
 struct Steps {
   double operator()(const loops::For& loop) const { return static_cast<double>(loop.extent) * steps_of(loop.body); }
-  double operator()(const loops::If& branch) const { return steps_of(branch.condition) + steps_of(branch.then_body) + steps_of(branch.else_body); }
+  double operator()(const loops::If& branch) const {
+    return steps_of(branch.condition) + steps_of(branch.then_body) + steps_of(branch.else_body);
+  }
   double operator()(const loops::Sequence& sequence) const {
     double steps = 0;
     for (const loops::Stmt& stmt : sequence.body) steps += steps_of(stmt);
@@ -65,7 +67,8 @@ double evaluation_steps(const graph::Graph& graph, graph::NodeId id) {
 }
 
 Evaluate interpreter_evaluate() {
-  return [](const loops::Program& program, std::span<const NdArray> inputs) { return loops::evaluate(program, inputs); };
+  return
+      [](const loops::Program& program, std::span<const NdArray> inputs) { return loops::evaluate(program, inputs); };
 }
 
 std::vector<std::size_t> operand_positions(const loops::Program& program) {
@@ -74,7 +77,8 @@ std::vector<std::size_t> operand_positions(const loops::Program& program) {
     if (parameter.role == loops::ParameterRole::output) continue;
     const std::string_view name = parameter.buffer->name;
     std::size_t position = 0;
-    const auto [end, error] = std::from_chars(name.data() + std::min<std::size_t>(2, name.size()), name.data() + name.size(), position);
+    const auto [end, error] =
+        std::from_chars(name.data() + std::min<std::size_t>(2, name.size()), name.data() + name.size(), position);
     DOVETAIL_CHECK(name.starts_with("in") && error == std::errc{} && end == name.data() + name.size(),
                    fmt::format("parameter {} of program {} is not named in<position>", name, program.name));
     positions.push_back(position);
@@ -82,7 +86,9 @@ std::vector<std::size_t> operand_positions(const loops::Program& program) {
   return positions;
 }
 
-bool needs_types_only(const graph::Node& node) { return (node.op == "Shape" || node.op == "Size") && node.inputs.size() == 1 && node.inputs[0].valid(); }
+bool needs_types_only(const graph::Node& node) {
+  return (node.op == "Shape" || node.op == "Size") && node.inputs.size() == 1 && node.inputs[0].valid();
+}
 
 Result<std::vector<NdArray>> evaluate_node(const graph::Graph& graph, graph::NodeId id, const Evaluate& evaluate) {
   const graph::Node& node = graph.node(id);
@@ -90,10 +96,12 @@ Result<std::vector<NdArray>> evaluate_node(const graph::Graph& graph, graph::Nod
   DOVETAIL_ASSIGN(const loops::Program program, ops::define(graph, id));
   std::vector<NdArray> arguments;
   for (std::size_t position : operand_positions(program)) {
-    DOVETAIL_CHECK(position < node.inputs.size() && node.inputs[position].valid(), fmt::format("program of {} takes operand {}, which it lacks", node.name, position));
+    DOVETAIL_CHECK(position < node.inputs.size() && node.inputs[position].valid(),
+                   fmt::format("program of {} takes operand {}, which it lacks", node.name, position));
     const graph::Value& operand = graph.value(node.inputs[position]);
     if (!operand.constant)
-      return Diagnostic{fmt::format("cannot evaluate {} ({})", node.name, node.op), node.name, fmt::format("input {} (%{}) is no constant", position, operand.name),
+      return Diagnostic{fmt::format("cannot evaluate {} ({})", node.name, node.op), node.name,
+                        fmt::format("input {} (%{}) is no constant", position, operand.name),
                         "only nodes of constants can be evaluated at compile time"};
     arguments.push_back(*operand.constant);
   }
@@ -102,7 +110,8 @@ Result<std::vector<NdArray>> evaluate_node(const graph::Graph& graph, graph::Nod
 
 void replace_by_constants(graph::Graph& graph, graph::NodeId id, std::vector<NdArray> values) {
   const std::vector<graph::ValueId> outputs = graph.node(id).outputs;
-  DOVETAIL_CHECK(outputs.size() == values.size(), fmt::format("{} has {} outputs, {} values came", graph.node(id).name, outputs.size(), values.size()));
+  DOVETAIL_CHECK(outputs.size() == values.size(),
+                 fmt::format("{} has {} outputs, {} values came", graph.node(id).name, outputs.size(), values.size()));
   graph.remove_node(id);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     graph::Value& value = graph.value(outputs[i]);

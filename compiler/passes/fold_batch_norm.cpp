@@ -12,15 +12,19 @@ using graph::NodeId;
 using graph::ValueId;
 
 bool is_constant_norm(const graph::Graph& graph, const graph::Node& norm) {
-  if (norm.op != "BatchNormalization" || norm.outputs.size() != 1 || norm.inputs.size() != 5 || graph::int_attribute(norm, "training_mode", 0) != 0) return false;
-  return std::all_of(norm.inputs.begin() + 1, norm.inputs.end(), [&](ValueId input) { return graph.is_constant(input); });
+  if (norm.op != "BatchNormalization" || norm.outputs.size() != 1 || norm.inputs.size() != 5 ||
+      graph::int_attribute(norm, "training_mode", 0) != 0)
+    return false;
+  return std::all_of(norm.inputs.begin() + 1, norm.inputs.end(),
+                     [&](ValueId input) { return graph.is_constant(input); });
 }
 
 // The convolution in front, if it can take the normalisation up.
 NodeId foldable_convolution(const graph::Graph& graph, const graph::Node& norm) {
   const ValueId input = norm.inputs[0];
   const NodeId conv = graph.value(input).producer;
-  if (!conv.valid() || graph.node(conv).op != "Conv" || graph.is_output(input) || graph.users(input).size() != 1) return {};
+  if (!conv.valid() || graph.node(conv).op != "Conv" || graph.is_output(input) || graph.users(input).size() != 1)
+    return {};
   const graph::Node& node = graph.node(conv);
   const bool has_bias = node.inputs.size() > 2 && node.inputs[2].valid();
   if (!graph.is_constant(node.inputs[1]) || (has_bias && !graph.is_constant(node.inputs[2]))) return {};
@@ -29,7 +33,9 @@ NodeId foldable_convolution(const graph::Graph& graph, const graph::Node& norm) 
 
 void fold(graph::Graph& graph, NodeId norm_id, NodeId conv_id) {
   const graph::Node norm = graph.node(norm_id);
-  const auto parameter = [&](std::size_t input, std::int64_t channel) { return graph.value(norm.inputs[input]).constant->as_double(channel); };
+  const auto parameter = [&](std::size_t input, std::int64_t channel) {
+    return graph.value(norm.inputs[input]).constant->as_double(channel);
+  };
   const double epsilon = static_cast<float>(graph::float_attribute(norm, "epsilon", 1e-5));
   const graph::Node conv = graph.node(conv_id);
   const NdArray& weight = *graph.value(conv.inputs[1]).constant;
@@ -39,7 +45,8 @@ void fold(graph::Graph& graph, NodeId norm_id, NodeId conv_id) {
   NdArray folded_weight(weight.dtype(), weight.shape()), folded_bias(weight.dtype(), {channels});
   for (std::int64_t c = 0; c < channels; ++c) {
     const double factor = parameter(1, c) / std::sqrt(parameter(4, c) + epsilon);
-    for (std::int64_t i = c * per_channel; i < (c + 1) * per_channel; ++i) folded_weight.set_double(i, weight.as_double(i) * factor);
+    for (std::int64_t i = c * per_channel; i < (c + 1) * per_channel; ++i)
+      folded_weight.set_double(i, weight.as_double(i) * factor);
     const double bias = has_bias ? graph.value(conv.inputs[2]).constant->as_double(c) : 0.0;
     folded_bias.set_double(c, (bias - parameter(3, c)) * factor + parameter(2, c));
   }
@@ -62,7 +69,9 @@ bool to_scale_and_shift(graph::Graph& graph, NodeId id) {
   const graph::TensorType x = graph.value(norm.inputs[0]).type;
   if (x.shape.size() < 2) return false;
   const std::int64_t channels = x.shape[1];
-  const auto parameter = [&](std::size_t input, std::int64_t channel) { return graph.value(norm.inputs[input]).constant->as_double(channel); };
+  const auto parameter = [&](std::size_t input, std::int64_t channel) {
+    return graph.value(norm.inputs[input]).constant->as_double(channel);
+  };
   const double epsilon = static_cast<float>(graph::float_attribute(norm, "epsilon", 1e-5));
   std::vector<double> scale, shift;
   for (std::int64_t c = 0; c < channels; ++c) {
@@ -73,7 +82,9 @@ bool to_scale_and_shift(graph::Graph& graph, NodeId id) {
   per_channel[0] = channels;
   auto scales = rounded(x.dtype, per_channel, scale), shifts = rounded(x.dtype, per_channel, shift);
   if (!scales || !shifts) return false;
-  const ValueId product = insert(graph, "Mul", norm.name + "/scaled", {norm.inputs[0], graph.add_constant(norm.name + "/scale", *std::move(scales))}, {}, norm.origins);
+  const ValueId product =
+      insert(graph, "Mul", norm.name + "/scaled",
+             {norm.inputs[0], graph.add_constant(norm.name + "/scale", *std::move(scales))}, {}, norm.origins);
   return become(graph, id, "Add", {product, graph.add_constant(norm.name + "/shift", *std::move(shifts))});
 }
 

@@ -24,7 +24,8 @@ double mebibytes(std::int64_t bytes) { return std::ldexp(static_cast<double>(byt
 bool foldable(const graph::Graph& graph, const graph::Node& node, FoldScope scope) {
   if (needs_types_only(node)) return true;
   if (scope == FoldScope::keep_dequantised && node.op == "DequantizeLinear") return false;
-  return std::all_of(node.inputs.begin(), node.inputs.end(), [&](graph::ValueId input) { return !input.valid() || graph.is_constant(input); });
+  return std::all_of(node.inputs.begin(), node.inputs.end(),
+                     [&](graph::ValueId input) { return !input.valid() || graph.is_constant(input); });
 }
 
 }  // namespace
@@ -36,7 +37,9 @@ Result<PassOutcome> fold_constants(graph::Graph& graph, const PassContext& conte
   for (graph::NodeId id : graph.topological_order()) {
     const graph::Node& node = graph.node(id);
     if (!foldable(graph, node, scope)) continue;
-    const auto leave = [&](const std::string& why) { outcome.notes.push_back(fmt::format("{} ({}) is constant but not folded: {}", node.name, node.op, why)); };
+    const auto leave = [&](const std::string& why) {
+      outcome.notes.push_back(fmt::format("{} ({}) is constant but not folded: {}", node.name, node.op, why));
+    };
     const std::int64_t bytes = bytes_of(graph, node.outputs), held = bytes_of(graph, node.inputs);
     if (bytes > std::max(kFoldedBytesLimit, held)) {
       leave(fmt::format("{} MiB > {} MiB", bytes >> 20, kFoldedBytesLimit >> 20));
@@ -44,12 +47,14 @@ Result<PassOutcome> fold_constants(graph::Graph& graph, const PassContext& conte
     }
     const std::int64_t more = std::max<std::int64_t>(0, bytes - held);
     if (more > bytes_left) {
-      leave(fmt::format("{:.1f} MiB more > {:.1f} MiB, the rest of {:.1f} MiB for the constants of a graph", mebibytes(more), mebibytes(bytes_left), mebibytes(context.folded_bytes)));
+      leave(fmt::format("{:.1f} MiB more > {:.1f} MiB, the rest of {:.1f} MiB for the constants of a graph",
+                        mebibytes(more), mebibytes(bytes_left), mebibytes(context.folded_bytes)));
       continue;
     }
     const double steps = evaluation_steps(graph, id);
     if (steps > steps_left) {
-      leave(fmt::format("it takes {:.1e} steps > {:.1e}, the rest of {:.1e} for the constants of a graph", steps, steps_left, context.evaluation_steps));
+      leave(fmt::format("it takes {:.1e} steps > {:.1e}, the rest of {:.1e} for the constants of a graph", steps,
+                        steps_left, context.evaluation_steps));
       continue;
     }
     bytes_left -= more;

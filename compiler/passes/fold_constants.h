@@ -10,10 +10,11 @@ enum class FoldScope : std::uint8_t {
   keep_dequantised,  // before lower_qdq, which must see that a weight is int8 behind a DequantizeLinear
 };
 
-// A result of more bytes than this, and more than its operands have together, stays a node: a network of ConstantOfShape weights would become
-// gigabytes of constants that nothing needs at compile time.
+// A result of more bytes than this, and more than its operands have together, stays a node: a network of
+// ConstantOfShape weights would become gigabytes of constants that nothing needs at compile time.
 inline constexpr std::int64_t kFoldedBytesLimit = std::int64_t{1} << 26;
 
-Result<PassOutcome> fold_constants(graph::Graph& graph, const PassContext& context = {}, FoldScope scope = FoldScope::everything);
+Result<PassOutcome> fold_constants(graph::Graph& graph, const PassContext& context = {},
+                                   FoldScope scope = FoldScope::everything);
 
 }  // namespace dovetail::passes

@@ -19,35 +19,47 @@ struct Linear {
   bool conv() const { return node.op == "Conv"; }
   bool known() const {
     if (node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") return false;
-    if (node.outputs.size() != 1 || !is_float(graph, node.outputs[0]) || !graph.is_constant(node.inputs[1])) return false;
+    if (node.outputs.size() != 1 || !is_float(graph, node.outputs[0]) || !graph.is_constant(node.inputs[1]))
+      return false;
     return node.op != "MatMul" || (weight().rank() == 2 && graph.value(node.inputs[0]).type.shape.size() >= 2);
   }
   const NdArray& weight() const { return *graph.value(node.inputs[1]).constant; }
   bool flag(std::string_view name) const { return graph::int_attribute(node, name, 0) != 0; }
   // Axes of the activations.
-  std::size_t input_axis() const { return conv() || node.op == "Gemm" ? 1 : graph.value(node.inputs[0]).type.shape.size() - 1; }
-  std::size_t output_axis() const { return conv() || node.op == "Gemm" ? 1 : graph.value(node.outputs[0]).type.shape.size() - 1; }
+  std::size_t input_axis() const {
+    return conv() || node.op == "Gemm" ? 1 : graph.value(node.inputs[0]).type.shape.size() - 1;
+  }
+  std::size_t output_axis() const {
+    return conv() || node.op == "Gemm" ? 1 : graph.value(node.outputs[0]).type.shape.size() - 1;
+  }
   bool transposed() const { return conv() || (node.op == "Gemm" && flag("transB")); }  // outputs first
   std::int64_t outputs() const { return weight().shape()[transposed() ? 0 : 1]; }
   std::int64_t inputs_each() const { return weight().shape()[transposed() ? 1 : 0]; }  // of one output
-  std::int64_t taps() const { return conv() && inputs_each() > 0 && outputs() > 0 ? weight().count() / outputs() / inputs_each() : 1; }
-  std::int64_t position(std::int64_t o, std::int64_t i, std::int64_t tap) const { return transposed() ? (o * inputs_each() + i) * taps() + tap : i * outputs() + o; }
+  std::int64_t taps() const {
+    return conv() && inputs_each() > 0 && outputs() > 0 ? weight().count() / outputs() / inputs_each() : 1;
+  }
+  std::int64_t position(std::int64_t o, std::int64_t i, std::int64_t tap) const {
+    return transposed() ? (o * inputs_each() + i) * taps() + tap : i * outputs() + o;
+  }
   // The activations' channel that output o reads as its i-th.
   std::int64_t channel(std::int64_t o, std::int64_t i) const {
     if (!conv()) return i;
     const std::int64_t each_group = outputs() / graph::int_attribute(node, "group", 1);
     return o / each_group * inputs_each() + i;
   }
-  // One per output, zeros where there is none; nothing where it is not constant or more than a row, or where the operator has no place for it.
+  // One per output, zeros where there is none; nothing where it is not constant or more than a row, or where the
+  // operator has no place for it.
   std::optional<std::vector<double>> bias() const {
     std::vector<double> zeros(static_cast<std::size_t>(outputs()), 0.0);
     if (node.op == "MatMul" || !has_input(node, 2)) return zeros;
     if (node.op == "Gemm" && graph::float_attribute(node, "beta", 1) != 1) return std::nullopt;
-    return conv() ? along_axis(graph, node.inputs[2], {outputs()}, 0) : along_axis(graph, node.inputs[2], graph.value(node.outputs[0]).type.shape, 1);
+    return conv() ? along_axis(graph, node.inputs[2], {outputs()}, 0)
+                  : along_axis(graph, node.inputs[2], graph.value(node.outputs[0]).type.shape, 1);
   }
 };
 
-bool rebuild(Graph& graph, NodeId into, NodeId linear_id, ValueId x, std::optional<std::vector<double>> weights, std::optional<std::vector<double>> bias, const std::vector<NodeId>& absorbed) {
+bool rebuild(Graph& graph, NodeId into, NodeId linear_id, ValueId x, std::optional<std::vector<double>> weights,
+             std::optional<std::vector<double>> bias, const std::vector<NodeId>& absorbed) {
   const graph::Node node = graph.node(linear_id);
   const Linear linear{graph, node};
   std::vector<ValueId> inputs{x, node.inputs[1], has_input(node, 2) ? node.inputs[2] : ValueId{}};
@@ -69,11 +81,15 @@ struct Term {
   bool sum = false, quotient = false;
 };
 std::optional<Term> term_of(const Graph& graph, const graph::Node& node) {
-  if (node.outputs.size() != 1 || (node.op != "Add" && node.op != "Mul" && node.op != "Div") || !is_float(graph, node.outputs[0])) return std::nullopt;
+  if (node.outputs.size() != 1 || (node.op != "Add" && node.op != "Mul" && node.op != "Div") ||
+      !is_float(graph, node.outputs[0]))
+    return std::nullopt;
   for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
-    if (!graph.is_constant(node.inputs[i]) || graph.is_constant(node.inputs[1 - i]) || (node.op == "Div" && i == 0)) continue;
+    if (!graph.is_constant(node.inputs[i]) || graph.is_constant(node.inputs[1 - i]) || (node.op == "Div" && i == 0))
+      continue;
     const ValueId x = node.inputs[1 - i];
-    if (graph.value(x).type == graph.value(node.outputs[0]).type) return Term{x, node.inputs[i], node.op == "Add", node.op == "Div"};
+    if (graph.value(x).type == graph.value(node.outputs[0]).type)
+      return Term{x, node.inputs[i], node.op == "Add", node.op == "Div"};
   }
   return std::nullopt;
 }

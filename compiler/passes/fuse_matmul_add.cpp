@@ -10,11 +10,13 @@ using graph::ValueId;
 bool broadcasts_to(const Shape& shape, const Shape& target) {
   if (shape.size() > target.size()) return false;
   for (std::size_t i = 0; i < shape.size(); ++i)
-    if (const std::int64_t extent = shape[shape.size() - 1 - i]; extent != 1 && extent != target[target.size() - 1 - i]) return false;
+    if (const std::int64_t extent = shape[shape.size() - 1 - i]; extent != 1 && extent != target[target.size() - 1 - i])
+      return false;
   return true;
 }
 
-// Gemm takes floats, and 32- and 64-bit integers; the sum of the product and C is one rounding fewer at most, never another value of integers.
+// Gemm takes floats, and 32- and 64-bit integers; the sum of the product and C is one rounding fewer at most, never
+// another value of integers.
 bool fuse(graph::Graph& graph, NodeId add_id) {
   const graph::Node add = graph.node(add_id);
   if (add.op != "Add") return false;
@@ -23,7 +25,8 @@ bool fuse(graph::Graph& graph, NodeId add_id) {
     const NodeId matmul_id = graph.value(product).producer;
     if (!matmul_id.valid() || graph.node(matmul_id).op != "MatMul" || product == other) continue;
     const graph::Node matmul = graph.node(matmul_id);
-    if (graph.value(matmul.inputs[0]).type.shape.size() != 2 || graph.value(matmul.inputs[1]).type.shape.size() != 2) continue;
+    if (graph.value(matmul.inputs[0]).type.shape.size() != 2 || graph.value(matmul.inputs[1]).type.shape.size() != 2)
+      continue;
     if (graph.is_output(product) || graph.users(product).size() != 1) continue;
     if (!broadcasts_to(graph.value(other).type.shape, graph.value(product).type.shape)) continue;
     graph::Node gemm;

@@ -30,18 +30,23 @@ class Keeper {
     const Node product = graph_.node(id);
     const bool is_conv = product.op == "Conv", is_gemm = product.op == "Gemm";
     const std::int64_t rank = static_cast<std::int64_t>(graph_.value(product.inputs[1]).type.shape.size());
-    if (graph_.value(product.outputs[0]).type.dtype != DType::float32) return "it computes in another type than float32";
+    if (graph_.value(product.outputs[0]).type.dtype != DType::float32)
+      return "it computes in another type than float32";
     if (!is_conv && rank != 2) return fmt::format("its weight has {} axes; a matrix has 2", rank);
-    if (is_gemm && (graph::int_attribute(product, "transA", 0) != 0 || graph::float_attribute(product, "alpha", 1) != 1)) return "it transposes or scales its operands";
+    if (is_gemm &&
+        (graph::int_attribute(product, "transA", 0) != 0 || graph::float_attribute(product, "alpha", 1) != 1))
+      return "it transposes or scales its operands";
     const bool out_in = is_gemm && graph::int_attribute(product, "transB", 0) != 0;
     Weight weight;
-    if (Refusal refusal = lowering_.read_weight(product.inputs[1], is_conv || out_in ? 0 : 1, weight); !refusal.empty()) return refusal;
+    if (Refusal refusal = lowering_.read_weight(product.inputs[1], is_conv || out_in ? 0 : 1, weight); !refusal.empty())
+      return refusal;
     const auto outputs = static_cast<std::int64_t>(weight.scales.size());
     ValueId bias;
     if (product.inputs.size() > 2 && product.inputs[2].valid()) {
       bias = product.inputs[2];
       if (is_gemm && graph::float_attribute(product, "beta", 1) != 1) return "it scales its operands";
-      if (graph_.value(bias).type.shape != Shape{outputs}) return fmt::format("its bias has shape {}, needed is [{}]", to_string(graph_.value(bias).type.shape), outputs);
+      if (graph_.value(bias).type.shape != Shape{outputs})
+        return fmt::format("its bias has shape {}, needed is [{}]", to_string(graph_.value(bias).type.shape), outputs);
     }
 
     Node node;
@@ -50,11 +55,13 @@ class Keeper {
     node.name = graph_.unique_node_name(product.name + "/int8");
     if (is_conv) node.attributes = product.attributes;
     node.attributes.erase("kernel_shape");
-    node.inputs = {product.inputs[0], graph_.add_constant(product.name + "/weight", out_in ? transposed(weight.steps) : weight.steps),
+    node.inputs = {product.inputs[0],
+                   graph_.add_constant(product.name + "/weight", out_in ? transposed(weight.steps) : weight.steps),
                    graph_.add_constant(product.name + "/scale", NdArray::from<float>({outputs}, weight.scales)), bias};
     if (weight.has_zero_points()) {
       NdArray zero_points(DType::int8, {outputs});
-      for (std::int64_t o = 0; o < outputs; ++o) zero_points.set_int64(o, weight.zero_points[static_cast<std::size_t>(o)]);
+      for (std::int64_t o = 0; o < outputs; ++o)
+        zero_points.set_int64(o, weight.zero_points[static_cast<std::size_t>(o)]);
       node.inputs.push_back(graph_.add_constant(product.name + "/weight_zero_point", std::move(zero_points)));
     }
     while (!node.inputs.back().valid()) node.inputs.pop_back();
@@ -81,7 +88,8 @@ class Keeper {
 
 bool is_dequantised_constant(const Graph& graph, ValueId value) {
   const NodeId producer = value.valid() ? graph.value(value).producer : NodeId{};
-  return producer.valid() && graph.node(producer).op == "DequantizeLinear" && graph.is_constant(graph.node(producer).inputs[0]);
+  return producer.valid() && graph.node(producer).op == "DequantizeLinear" &&
+         graph.is_constant(graph.node(producer).inputs[0]);
 }
 
 }  // namespace
@@ -91,11 +99,15 @@ Result<PassOutcome> keep_weights_int8(graph::Graph& graph, const PassContext& co
   Keeper keeper(lowering);
   for (const NodeId id : graph.topological_order()) {
     const Node node = graph.node(id);
-    if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") || !is_dequantised_constant(graph, node.inputs[1])) continue;
+    if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") ||
+        !is_dequantised_constant(graph, node.inputs[1]))
+      continue;
     const std::int64_t bytes = element_count(graph.value(node.inputs[1]).type.shape);
     const Refusal refusal = keeper.keep(id);
-    lowering.outcome.notes.push_back(refusal.empty() ? fmt::format("{} ({}) reads its weight as {} bytes of int8", node.name, node.op, bytes)
-                                                     : fmt::format("{} ({}) expands its weight to {} bytes of float32: {}", node.name, node.op, 4 * bytes, refusal));
+    lowering.outcome.notes.push_back(
+        refusal.empty() ? fmt::format("{} ({}) reads its weight as {} bytes of int8", node.name, node.op, bytes)
+                        : fmt::format("{} ({}) expands its weight to {} bytes of float32: {}", node.name, node.op,
+                                      4 * bytes, refusal));
   }
   if (lowering.outcome.changes > 0) DOVETAIL_TRY(eliminate_dead_nodes(graph));
   return std::move(lowering.outcome);

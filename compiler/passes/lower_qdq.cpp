@@ -19,9 +19,11 @@ struct RuleRow {
   Refusal (*lower)(Lowering&, NodeId, const Target&);
 };
 constexpr RuleRow kLowerings[] = {
-    {"Add", lower_addition},      {"AveragePool", lower_average}, {"Concat", lower_selection},      {"Conv", lower_convolution},     {"Gemm", lower_matrix_product},
-    {"GlobalAveragePool", lower_average}, {"MatMul", lower_matrix_product}, {"Max", lower_selection}, {"Min", lower_selection},   {"Mul", lower_product},
-    {"Pad", lower_padding},       {"ReduceMean", lower_reduction}, {"ReduceSum", lower_reduction},  {"Sub", lower_addition},         {"Sum", lower_addition},
+    {"Add", lower_addition},          {"AveragePool", lower_average}, {"Concat", lower_selection},
+    {"Conv", lower_convolution},      {"Gemm", lower_matrix_product}, {"GlobalAveragePool", lower_average},
+    {"MatMul", lower_matrix_product}, {"Max", lower_selection},       {"Min", lower_selection},
+    {"Mul", lower_product},           {"Pad", lower_padding},         {"ReduceMean", lower_reduction},
+    {"ReduceSum", lower_reduction},   {"Sub", lower_addition},        {"Sum", lower_addition},
     {"Where", lower_selection},
 };
 
@@ -29,7 +31,10 @@ constexpr RuleRow kLowerings[] = {
 Result<void> quantise_constants(Lowering& lowering) {
   for (NodeId id : lowering.graph.topological_order()) {
     const Node& node = lowering.graph.node(id);
-    if (node.op != "QuantizeLinear" || !std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return !input.valid() || lowering.graph.is_constant(input); })) continue;
+    if (node.op != "QuantizeLinear" || !std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+          return !input.valid() || lowering.graph.is_constant(input);
+        }))
+      continue;
     DOVETAIL_ASSIGN(std::vector<NdArray> values, evaluate_node(lowering.graph, id, lowering.context.evaluate));
     replace_by_constants(lowering.graph, id, std::move(values));
     ++lowering.outcome.changes;
@@ -37,7 +42,8 @@ Result<void> quantise_constants(Lowering& lowering) {
   return {};
 }
 
-// QuantizeLinear of a DequantizeLinear (and perhaps Relu and Clip between): the same steps, clamped steps, or steps of another scale.
+// QuantizeLinear of a DequantizeLinear (and perhaps Relu and Clip between): the same steps, clamped steps, or steps of
+// another scale.
 Refusal requantise(Lowering& lowering, const Operand& x, const Target& target) {
   Graph& graph = lowering.graph;
   if (x.q == target.q && target.range.is_full()) {
@@ -101,7 +107,8 @@ void lower_quantize(Lowering& lowering, NodeId quantize) {
     target.float_nodes.push_back(producer);
     value = graph.node(producer).inputs[0];
   }
-  for (auto clip = clips.rbegin(); clip != clips.rend(); ++clip) target.range = clamp_behind(target.range, clip->first, clip->second, *q);
+  for (auto clip = clips.rbegin(); clip != clips.rend(); ++clip)
+    target.range = clamp_behind(target.range, clip->first, clip->second, *q);
 
   const NodeId op = graph.value(value).producer;
   const std::string name = graph.node(op).name, op_type = graph.node(op).op;
@@ -109,7 +116,8 @@ void lower_quantize(Lowering& lowering, NodeId quantize) {
   if (const auto x = lowering.dequantised(value)) {
     refusal = requantise(lowering, *x, target);
   } else {
-    const auto row = std::find_if(std::begin(kLowerings), std::end(kLowerings), [&](const RuleRow& each) { return each.op == op_type; });
+    const auto row = std::find_if(std::begin(kLowerings), std::end(kLowerings),
+                                  [&](const RuleRow& each) { return each.op == op_type; });
     refusal = row != std::end(kLowerings) ? row->lower(lowering, op, target) : Refusal("it has no integer form");
     // What no rule takes may still be a function of one tensor, with the Relu and Clip behind it.
     if (!refusal.empty()) {
@@ -126,7 +134,9 @@ std::string other_steps(const Graph& graph, const Node& node) {
   const auto other = [](DType dtype) { return dtype != DType::int8 && dtype != DType::uint8; };
   for (ValueId input : node.inputs) {
     const NodeId producer = input.valid() ? graph.value(input).producer : NodeId{};
-    if (!producer.valid() || graph.node(producer).op != "DequantizeLinear" || graph.is_constant(graph.node(producer).inputs[0])) continue;
+    if (!producer.valid() || graph.node(producer).op != "DequantizeLinear" ||
+        graph.is_constant(graph.node(producer).inputs[0]))
+      continue;
     const DType steps = graph.value(graph.node(producer).inputs[0]).type.dtype;
     if (other(steps)) return fmt::format("it reads {} steps, integer forms exist for int8 and uint8", name(steps));
   }
@@ -134,7 +144,8 @@ std::string other_steps(const Graph& graph, const Node& node) {
     for (NodeId user : graph.users(output)) {
       if (graph.node(user).op != "QuantizeLinear") continue;
       const DType steps = graph.value(graph.node(user).outputs[0]).type.dtype;
-      if (other(steps)) return fmt::format("its result is quantised to {}, integer forms exist for int8 and uint8", name(steps));
+      if (other(steps))
+        return fmt::format("its result is quantised to {}, integer forms exist for int8 and uint8", name(steps));
     }
   return "";
 }
@@ -150,16 +161,20 @@ void note_islands(Lowering& lowering) {
         lowering.outcome.notes.push_back(fmt::format("{} ({}) stays: {}", node.name, node.op, refusal->second));
       continue;
     }
-    const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return input.valid() && is(graph.value(input).producer, "DequantizeLinear"); });
+    const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
+      return input.valid() && is(graph.value(input).producer, "DequantizeLinear");
+    });
     bool feeds = false;
     for (ValueId output : node.outputs)
       for (NodeId user : graph.users(output)) feeds = feeds || is(user, "QuantizeLinear");
     if (!reads && !feeds) continue;
     const auto refusal = lowering.refusals.find(node.name);
     const bool reads_activations = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
-      return input.valid() && is(graph.value(input).producer, "DequantizeLinear") && !graph.is_constant(graph.node(graph.value(input).producer).inputs[0]);
+      return input.valid() && is(graph.value(input).producer, "DequantizeLinear") &&
+             !graph.is_constant(graph.node(graph.value(input).producer).inputs[0]);
     });
-    std::string why = reads_activations ? "no QuantizeLinear follows" : "only its constants are quantised, its activations are float";
+    std::string why =
+        reads_activations ? "no QuantizeLinear follows" : "only its constants are quantised, its activations are float";
     if (const std::string steps = other_steps(graph, node); !steps.empty()) why = steps;
     else if (lowering.kept_float.count(node.name)) why = "its float result is used besides the quantised one";
     else if (refusal != lowering.refusals.end()) why = refusal->second;
@@ -171,7 +186,10 @@ void note_islands(Lowering& lowering) {
 
 Result<PassOutcome> lower_qdq(graph::Graph& graph, const PassContext& context) {
   const std::vector<NodeId> imported = graph.live_nodes();
-  if (std::none_of(imported.begin(), imported.end(), [&](NodeId id) { return graph.node(id).op == "DequantizeLinear" || graph.node(id).op == "QuantizeLinear"; })) return PassOutcome{};
+  if (std::none_of(imported.begin(), imported.end(), [&](NodeId id) {
+        return graph.node(id).op == "DequantizeLinear" || graph.node(id).op == "QuantizeLinear";
+      }))
+    return PassOutcome{};
   Lowering lowering{graph, context, {}, {}, {}, {}};
   DOVETAIL_TRY(quantise_constants(lowering));
   recentre_activations(lowering);

@@ -15,9 +15,9 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-constexpr std::int64_t kLanes = 16;               // of a vector of float32
-constexpr double kProductsPerByte = 2.5;          // multiply-adds that take as long as moving a byte
-constexpr double kProductsPerKernel = 25'000;     // and as long as starting a kernel
+constexpr std::int64_t kLanes = 16;            // of a vector of float32
+constexpr double kProductsPerByte = 2.5;       // multiply-adds that take as long as moving a byte
+constexpr double kProductsPerKernel = 25'000;  // and as long as starting a kernel
 
 struct Member {
   NodeId linear;
@@ -26,12 +26,17 @@ struct Member {
   ValueId value;  // the result that readers have
 };
 
-bool outputs_first(const graph::Node& node) { return node.op == "Conv" || (node.op == "Gemm" && graph::int_attribute(node, "transB", 0) != 0); }
+bool outputs_first(const graph::Node& node) {
+  return node.op == "Conv" || (node.op == "Gemm" && graph::int_attribute(node, "transB", 0) != 0);
+}
 
 // What members must have alike; empty where the node is none that can be merged.
 std::string geometry(const Graph& graph, const graph::Node& node) {
-  if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") || node.outputs.size() != 1 || !is_float(graph, node.outputs[0])) return {};
-  if (!graph.is_constant(node.inputs[1]) || graph.is_constant(node.inputs[0]) || graph.is_output(node.outputs[0])) return {};
+  if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") || node.outputs.size() != 1 ||
+      !is_float(graph, node.outputs[0]))
+    return {};
+  if (!graph.is_constant(node.inputs[1]) || graph.is_constant(node.inputs[0]) || graph.is_output(node.outputs[0]))
+    return {};
   const NdArray& weight = *graph.value(node.inputs[1]).constant;
   if (node.op == "Conv" && graph::int_attribute(node, "group", 1) != 1) return {};
   if (node.op != "Conv" && weight.rank() != 2) return {};
@@ -61,8 +66,11 @@ bool share_activation(const Graph& graph, std::vector<Member>& members) {
     if (users.size() != 1 || !used_once(graph, member.value)) return false;
     found.push_back(users[0]);
     const graph::Node &node = graph.node(users[0]), &first = graph.node(found[0]);
-    if ((node.op != "Relu" && node.op != "Clip") || node.op != first.op || node.inputs[0] != member.value || graph.is_output(node.outputs[0])) return false;
-    if (!std::equal(node.inputs.begin() + 1, node.inputs.end(), first.inputs.begin() + 1, first.inputs.end())) return false;
+    if ((node.op != "Relu" && node.op != "Clip") || node.op != first.op || node.inputs[0] != member.value ||
+        graph.is_output(node.outputs[0]))
+      return false;
+    if (!std::equal(node.inputs.begin() + 1, node.inputs.end(), first.inputs.begin() + 1, first.inputs.end()))
+      return false;
   }
   for (std::size_t i = 0; i < members.size(); ++i) {
     members[i].activation = found[i];
@@ -72,16 +80,23 @@ bool share_activation(const Graph& graph, std::vector<Member>& members) {
 }
 
 // The Concat along `axis` that reads all parts side by side, and where they begin among its operands.
-std::optional<std::pair<NodeId, std::size_t>> common_concat(const Graph& graph, std::vector<Member>& members, std::size_t axis) {
+std::optional<std::pair<NodeId, std::size_t>> common_concat(const Graph& graph, std::vector<Member>& members,
+                                                            std::size_t axis) {
   if (!used_once(graph, members[0].value)) return std::nullopt;
   const NodeId id = graph.users(members[0].value)[0];
   const graph::Node& node = graph.node(id);
   const std::int64_t given = node.op == "Concat" ? graph::int_attribute(node, "axis", 0) : -1000;
   const auto rank = static_cast<std::int64_t>(graph.value(node.outputs[0]).type.shape.size());
   if (node.op != "Concat" || (given < 0 ? given + rank : given) != static_cast<std::int64_t>(axis)) return std::nullopt;
-  const auto position = [&](const Member& member) { return std::find(node.inputs.begin(), node.inputs.end(), member.value) - node.inputs.begin(); };
-  if (std::any_of(members.begin(), members.end(), [&](const Member& member) { return !used_once(graph, member.value) || position(member) == static_cast<std::ptrdiff_t>(node.inputs.size()); })) return std::nullopt;
-  std::sort(members.begin(), members.end(), [&](const Member& a, const Member& b) { return position(a) < position(b); });
+  const auto position = [&](const Member& member) {
+    return std::find(node.inputs.begin(), node.inputs.end(), member.value) - node.inputs.begin();
+  };
+  if (std::any_of(members.begin(), members.end(), [&](const Member& member) {
+        return !used_once(graph, member.value) || position(member) == static_cast<std::ptrdiff_t>(node.inputs.size());
+      }))
+    return std::nullopt;
+  std::sort(members.begin(), members.end(),
+            [&](const Member& a, const Member& b) { return position(a) < position(b); });
   for (std::size_t i = 1; i < members.size(); ++i)
     if (position(members[i]) != position(members[i - 1]) + 1) return std::nullopt;
   return std::pair{id, static_cast<std::size_t>(position(members[0]))};
@@ -116,20 +131,27 @@ bool merge(Graph& graph, std::vector<Member> members, PassOutcome& outcome) {
   for (const Member& member : members) {
     const graph::TensorType& type = graph.value(member.value).type;
     const NdArray& weight = *graph.value(graph.node(member.linear).inputs[1]).constant;
-    const double results = static_cast<double>(element_count(type.shape)), each = static_cast<double>(weight.count()) / static_cast<double>(member.outputs);
+    const double results = static_cast<double>(element_count(type.shape)),
+                 each = static_cast<double>(weight.count()) / static_cast<double>(member.outputs);
     total += member.outputs;
     bytes += concat ? 0 : 2 * results * size_bytes(type.dtype);
     idle += results / static_cast<double>(member.outputs) * each * static_cast<double>(padded(member.outputs));
     names += (names.empty() ? "" : ", ") + graph.node(member.linear).name;
   }
   {
-    const double places = static_cast<double>(element_count(graph.value(members[0].value).type.shape)) / static_cast<double>(members[0].outputs);
+    const double places = static_cast<double>(element_count(graph.value(members[0].value).type.shape)) /
+                          static_cast<double>(members[0].outputs);
     const NdArray& weight = *graph.value(first.inputs[1]).constant;
-    idle -= places * static_cast<double>(weight.count()) / static_cast<double>(members[0].outputs) * static_cast<double>(padded(total));
+    idle -= places * static_cast<double>(weight.count()) / static_cast<double>(members[0].outputs) *
+            static_cast<double>(padded(total));
   }
-  const double saved = idle + kProductsPerKernel * static_cast<double>(members.size() - 1), cost = bytes * kProductsPerByte;
+  const double saved = idle + kProductsPerKernel * static_cast<double>(members.size() - 1),
+               cost = bytes * kProductsPerByte;
   if (saved <= cost) {
-    outcome.notes.push_back(fmt::format("{} read one input alike but stay apart: merging saves {:.0f} thousand products, and the Split costs as much as {:.0f} thousand", names, saved / 1e3, cost / 1e3));
+    outcome.notes.push_back(
+        fmt::format("{} read one input alike but stay apart: merging saves {:.0f} thousand products, and the Split "
+                    "costs as much as {:.0f} thousand",
+                    names, saved / 1e3, cost / 1e3));
     return false;
   }
   // One bias for all: zeros where one has none.
@@ -145,7 +167,9 @@ bool merge(Graph& graph, std::vector<Member> members, PassOutcome& outcome) {
     biases.push_back(has_input(node, 2) ? &*graph.value(node.inputs[2]).constant : &zeros.back());
     biased |= has_input(node, 2);
     origins.insert(origins.end(), node.origins.begin(), node.origins.end());
-    if (member.activation) origins.insert(origins.end(), graph.node(*member.activation).origins.begin(), graph.node(*member.activation).origins.end());
+    if (member.activation)
+      origins.insert(origins.end(), graph.node(*member.activation).origins.begin(),
+                     graph.node(*member.activation).origins.end());
   }
   NdArray weight = join(weights, outputs_first(first) ? 0 : 1);
   std::vector<ValueId> inputs{first.inputs[0]};
@@ -158,7 +182,8 @@ bool merge(Graph& graph, std::vector<Member> members, PassOutcome& outcome) {
     const graph::Node activation = graph.node(*members[0].activation);
     std::vector<ValueId> operands = activation.inputs;
     operands[0] = whole;
-    whole = insert(graph, activation.op, activation.name + "/merged", operands, activation.attributes, activation.origins);
+    whole =
+        insert(graph, activation.op, activation.name + "/merged", operands, activation.attributes, activation.origins);
   }
   if (concat) {
     const graph::Node node = graph.node(concat->first);
@@ -203,7 +228,8 @@ Result<PassOutcome> merge_parallel_convolutions(Graph& graph, const PassContext&
     const std::string key = geometry(graph, node);
     if (key.empty()) continue;
     if (alike[key].empty()) order.push_back(key);
-    alike[key].push_back({id, std::nullopt, graph.value(node.inputs[1]).constant->shape()[outputs_first(node) ? 0 : 1], node.outputs[0]});
+    alike[key].push_back({id, std::nullopt, graph.value(node.inputs[1]).constant->shape()[outputs_first(node) ? 0 : 1],
+                          node.outputs[0]});
   }
   for (const std::string& key : order)
     if (alike[key].size() > 1) merge(graph, std::move(alike[key]), outcome);

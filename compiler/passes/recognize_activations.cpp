@@ -12,7 +12,9 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-bool close(double a, double b) { return std::abs(a - b) <= 1e-3 * std::abs(b); }  // 0.0447 and 1.702 come in as few digits as that
+bool close(double a, double b) {
+  return std::abs(a - b) <= 1e-3 * std::abs(b);
+}  // 0.0447 and 1.702 come in as few digits as that
 bool very_close(double a, double b) { return std::abs(a - b) <= 2e-6 * std::abs(b); }
 
 // A product taken apart: constant * factors[0] * factors[1] * ...
@@ -56,7 +58,8 @@ std::optional<Shifted> shifted(const Graph& graph, ValueId value) {
   const auto sum = produced_by(graph, value, "Add");
   if (!sum) return std::nullopt;
   for (const std::size_t i : {std::size_t{1}, std::size_t{0}})
-    if (const auto number = uniform(graph, graph.node(*sum).inputs[i]); number && graph.value(graph.node(*sum).inputs[1 - i]).type == graph.value(value).type)
+    if (const auto number = uniform(graph, graph.node(*sum).inputs[i]);
+        number && graph.value(graph.node(*sum).inputs[1 - i]).type == graph.value(value).type)
       return Shifted{graph.node(*sum).inputs[1 - i], *number, *sum};
   return std::nullopt;
 }
@@ -70,7 +73,9 @@ bool is_gelu_polynomial(const Graph& graph, ValueId argument, ValueId x) {
     if (!sum) return false;
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
       const Product cube = product_of(graph, graph.node(*sum).inputs[i]);
-      if (graph.node(*sum).inputs[1 - i] == x && close(cube.constant, 0.044715) && cube.factors == std::vector<ValueId>(3, x)) return true;
+      if (graph.node(*sum).inputs[1 - i] == x && close(cube.constant, 0.044715) &&
+          cube.factors == std::vector<ValueId>(3, x))
+        return true;
     }
     return false;
   }
@@ -99,20 +104,24 @@ bool products(Graph& graph, NodeId id) {
       const ValueId argument = graph.node(*sigmoid).inputs[0];
       const Product scaled = product_of(graph, argument);
       if (argument == x) return become(graph, id, "Swish", {x}, {}, absorbed);
-      if (scaled.factors == std::vector<ValueId>{x} && !scaled.nodes.empty()) return become(graph, id, "Swish", {x}, {{"alpha", scaled.constant}}, absorbed);
+      if (scaled.factors == std::vector<ValueId>{x} && !scaled.nodes.empty())
+        return become(graph, id, "Swish", {x}, {{"alpha", scaled.constant}}, absorbed);
     }
-    if (const auto gate = produced_by(graph, other, "HardSigmoid"); gate && product.constant == 1 && graph.node(*gate).inputs[0] == x &&
-                                                                    very_close(graph::float_attribute(graph.node(*gate), "alpha", 0.2), 1.0 / 6) &&
-                                                                    graph::float_attribute(graph.node(*gate), "beta", 0.5) == 0.5)
+    if (const auto gate = produced_by(graph, other, "HardSigmoid");
+        gate && product.constant == 1 && graph.node(*gate).inputs[0] == x &&
+        very_close(graph::float_attribute(graph.node(*gate), "alpha", 0.2), 1.0 / 6) &&
+        graph::float_attribute(graph.node(*gate), "beta", 0.5) == 0.5)
       return become(graph, id, "HardSwish", {x}, {}, absorbed);
     if (const auto clip = produced_by(graph, other, "Clip"); clip && very_close(product.constant, 1.0 / 6)) {
       const graph::Node& gate = graph.node(*clip);
       const auto sum = shifted(graph, gate.inputs[0]);
-      if (sum && sum->x == x && sum->number == 3 && has_input(gate, 1) && has_input(gate, 2) && uniform(graph, gate.inputs[1]) == 0.0 && uniform(graph, gate.inputs[2]) == 6.0)
+      if (sum && sum->x == x && sum->number == 3 && has_input(gate, 1) && has_input(gate, 2) &&
+          uniform(graph, gate.inputs[1]) == 0.0 && uniform(graph, gate.inputs[2]) == 6.0)
         return become(graph, id, "HardSwish", {x}, {}, absorbed);
     }
     if (const auto tanh = produced_by(graph, other, "Tanh"); tanh && product.constant == 1)
-      if (const auto softplus = produced_by(graph, graph.node(*tanh).inputs[0], "Softplus"); softplus && graph.node(*softplus).inputs[0] == x)
+      if (const auto softplus = produced_by(graph, graph.node(*tanh).inputs[0], "Softplus");
+          softplus && graph.node(*softplus).inputs[0] == x)
         return become(graph, id, "Mish", {x}, {}, absorbed);
     const auto sum = shifted(graph, other);
     if (!sum || sum->number != 1 || product.constant != 0.5) continue;
@@ -123,7 +132,8 @@ bool products(Graph& graph, NodeId id) {
         return become(graph, id, "Gelu", {x}, {}, absorbed);
       }
     }
-    if (const auto tanh = produced_by(graph, sum->x, "Tanh"); tanh && is_gelu_polynomial(graph, graph.node(*tanh).inputs[0], x)) {
+    if (const auto tanh = produced_by(graph, sum->x, "Tanh");
+        tanh && is_gelu_polynomial(graph, graph.node(*tanh).inputs[0], x)) {
       absorbed.push_back(*tanh);
       return become(graph, id, "Gelu", {x}, {{"approximate", std::string("tanh")}}, absorbed);
     }
@@ -157,7 +167,8 @@ bool swish_as_quotient(Graph& graph, NodeId id) {
   const auto sum = shifted(graph, node.inputs[1]);
   const auto exp = sum && sum->number == 1 ? produced_by(graph, sum->x, "Exp") : std::nullopt;
   const auto negated = exp ? produced_by(graph, graph.node(*exp).inputs[0], "Neg") : std::nullopt;
-  return negated && graph.node(*negated).inputs[0] == node.inputs[0] && become(graph, id, "Swish", {node.inputs[0]}, {}, {sum->node, *exp, *negated});
+  return negated && graph.node(*negated).inputs[0] == node.inputs[0] &&
+         become(graph, id, "Swish", {node.inputs[0]}, {}, {sum->node, *exp, *negated});
 }
 
 // clip(x + 3, 0, 6) / 6.
@@ -168,7 +179,8 @@ bool hard_sigmoid(Graph& graph, NodeId id) {
   if (!clip || !has_input(graph.node(*clip), 1) || !has_input(graph.node(*clip), 2)) return false;
   const graph::Node& gate = graph.node(*clip);
   const auto sum = shifted(graph, gate.inputs[0]);
-  if (!sum || sum->number != 3 || uniform(graph, gate.inputs[1]) != 0.0 || uniform(graph, gate.inputs[2]) != 6.0) return false;
+  if (!sum || sum->number != 3 || uniform(graph, gate.inputs[1]) != 0.0 || uniform(graph, gate.inputs[2]) != 6.0)
+    return false;
   return become(graph, id, "HardSigmoid", {sum->x}, {{"alpha", 1.0 / 6}, {"beta", 0.5}}, {*clip, sum->node});
 }
 
@@ -188,7 +200,8 @@ Result<PassOutcome> recognize_activations(Graph& graph, const PassContext&) {
   }
   // A gate alone, where no product took it.
   for (const NodeId id : order)
-    if (!graph.node(id).removed && (graph.node(id).op == "Mul" || graph.node(id).op == "Div")) look_at(id, hard_sigmoid);
+    if (!graph.node(id).removed && (graph.node(id).op == "Mul" || graph.node(id).op == "Div"))
+      look_at(id, hard_sigmoid);
   return outcome;
 }
 

@@ -1,5 +1,6 @@
-// Activations that exporters write out become the one operator that they are: Sigmoid, Softplus, Swish (SiLU), HardSigmoid, HardSwish, Mish, and Gelu
-// in the form with erf and in the one with tanh. Products may be written in any order and association.
+// Activations that exporters write out become the one operator that they are: Sigmoid, Softplus, Swish (SiLU),
+// HardSigmoid, HardSwish, Mish, and Gelu in the form with erf and in the one with tanh. Products may be written in any
+// order and association.
 #pragma once
 
 #include "compiler/passes/pass.h"

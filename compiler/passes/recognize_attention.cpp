@@ -17,7 +17,9 @@ ValueId without_factor(const Graph& graph, ValueId value, double& scale, std::ve
     const graph::Node& node = graph.node(*scaled);
     for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
       const auto factor = uniform(graph, node.inputs[i]);
-      if (!factor || *factor == 0 || (node.op == "Div" && i == 0) || graph.value(node.inputs[1 - i]).type != graph.value(value).type) continue;
+      if (!factor || *factor == 0 || (node.op == "Div" && i == 0) ||
+          graph.value(node.inputs[1 - i]).type != graph.value(value).type)
+        continue;
       scale = node.op == "Mul" ? scale * *factor : scale / *factor;
       absorbed.push_back(*scaled);
       return node.inputs[1 - i];

@@ -20,7 +20,9 @@ ValueId behind_reshapes(const Graph& graph, ValueId value) {
     const NodeId id = graph.value(value).producer;
     if (!id.valid()) return value;
     const graph::Node& node = graph.node(id);
-    if (node.op != "Reshape" && node.op != "Unsqueeze" && node.op != "Squeeze" && node.op != "Flatten" && node.op != "Expand") return value;
+    if (node.op != "Reshape" && node.op != "Unsqueeze" && node.op != "Squeeze" && node.op != "Flatten" &&
+        node.op != "Expand")
+      return value;
     value = node.inputs[0];
   }
 }
@@ -52,7 +54,8 @@ struct Mean {
 };
 std::optional<Mean> along_axes(const Graph& graph, const graph::Node& node) {
   auto axes = reduced_axes(graph, node);
-  if (!axes || axes->empty() || axes->back() - axes->front() != static_cast<std::int64_t>(axes->size()) - 1) return std::nullopt;
+  if (!axes || axes->empty() || axes->back() - axes->front() != static_cast<std::int64_t>(axes->size()) - 1)
+    return std::nullopt;
   return Mean{node.inputs[0], *std::move(axes)};
 }
 std::optional<Mean> mean(const Graph& graph, ValueId value) {
@@ -88,12 +91,16 @@ bool is_per_row(const Graph& graph, ValueId value, ValueId x, const Ints& axes) 
 // The base of a square, x * x or x ^ 2.
 std::optional<ValueId> squared(const Graph& graph, ValueId value) {
   value = behind_reshapes(graph, value);
-  if (const auto product = produced_by(graph, value, "Mul"); product && graph.node(*product).inputs[0] == graph.node(*product).inputs[1]) return graph.node(*product).inputs[0];
-  if (const auto power = produced_by(graph, value, "Pow"); power && uniform(graph, graph.node(*power).inputs[1]) == 2.0) return graph.node(*power).inputs[0];
+  if (const auto product = produced_by(graph, value, "Mul");
+      product && graph.node(*product).inputs[0] == graph.node(*product).inputs[1])
+    return graph.node(*product).inputs[0];
+  if (const auto power = produced_by(graph, value, "Pow"); power && uniform(graph, graph.node(*power).inputs[1]) == 2.0)
+    return graph.node(*power).inputs[0];
   return std::nullopt;
 }
 
-// The mean of squares less the square of the mean loses the digits that both have in common; the operator does not. So far may the two lie apart.
+// The mean of squares less the square of the mean loses the digits that both have in common; the operator does not. So
+// far may the two lie apart.
 constexpr double kCancellation = 1e-3;
 
 // The variance of the rows of x; `distance` is x less its mean.
@@ -112,7 +119,8 @@ Variance variance(const Graph& graph, ValueId value, ValueId x, ValueId distance
   if (!difference) return Variance::none;
   const auto base = squared(graph, graph.node(*difference).inputs[1]);
   const auto base_mean = base ? mean(graph, *base) : std::nullopt;
-  const bool found = base_mean && base_mean->of == x && base_mean->axes == axes && of_squares(graph.node(*difference).inputs[0], x);
+  const bool found =
+      base_mean && base_mean->of == x && base_mean->axes == axes && of_squares(graph.node(*difference).inputs[0], x);
   return found ? Variance::of_squares : Variance::none;
 }
 
@@ -124,14 +132,17 @@ struct Normalized {
   std::optional<ValueId> scale;
   Variance variance;
 };
-std::optional<std::pair<double, Variance>> epsilon_of_deviation(const Graph& graph, ValueId deviation, ValueId x, ValueId distance, const Ints& axes) {
+std::optional<std::pair<double, Variance>> epsilon_of_deviation(const Graph& graph, ValueId deviation, ValueId x,
+                                                                ValueId distance, const Ints& axes) {
   deviation = behind_reshapes(graph, deviation);
   const auto root = produced_by(graph, deviation, "Sqrt");
   const auto sum = root ? produced_by(graph, behind_reshapes(graph, graph.node(*root).inputs[0]), "Add") : std::nullopt;
   if (!sum) return std::nullopt;
   for (const std::size_t i : {std::size_t{1}, std::size_t{0}})
     if (const auto epsilon = uniform(graph, graph.node(*sum).inputs[i]); epsilon && *epsilon >= 0)
-      if (const Variance kind = variance(graph, graph.node(*sum).inputs[1 - i], x, distance, axes); kind != Variance::none) return std::pair{*epsilon, kind};
+      if (const Variance kind = variance(graph, graph.node(*sum).inputs[1 - i], x, distance, axes);
+          kind != Variance::none)
+        return std::pair{*epsilon, kind};
   return std::nullopt;
 }
 std::optional<Normalized> normalized(const Graph& graph, const graph::Node& node) {
@@ -142,19 +153,24 @@ std::optional<Normalized> normalized(const Graph& graph, const graph::Node& node
     const ValueId x = graph.node(*difference).inputs[0], centre = graph.node(*difference).inputs[1];
     const auto found = mean(graph, centre);
     if (!found || found->of != x || !is_per_row(graph, centre, x, found->axes)) continue;
-    const auto finish = [&](ValueId deviation, ValueId used, std::optional<ValueId> scale) -> std::optional<Normalized> {
+    const auto finish = [&](ValueId deviation, ValueId used,
+                            std::optional<ValueId> scale) -> std::optional<Normalized> {
       const auto epsilon = epsilon_of_deviation(graph, deviation, x, distance, found->axes);
       if (!epsilon || !is_per_row(graph, used, x, found->axes)) return std::nullopt;
       return Normalized{x, found->axes, epsilon->first, scale, epsilon->second};
     };
     if (node.op == "Div") return finish(other, other, std::nullopt);
     // A factor: the reciprocal deviation, alone or times the scale.
-    if (const auto reciprocal = produced_by(graph, behind_reshapes(graph, other), "Reciprocal")) return finish(graph.node(*reciprocal).inputs[0], other, std::nullopt);
-    if (const auto quotient = produced_by(graph, other, "Div")) return finish(graph.node(*quotient).inputs[1], graph.node(*quotient).inputs[1], graph.node(*quotient).inputs[0]);
+    if (const auto reciprocal = produced_by(graph, behind_reshapes(graph, other), "Reciprocal"))
+      return finish(graph.node(*reciprocal).inputs[0], other, std::nullopt);
+    if (const auto quotient = produced_by(graph, other, "Div"))
+      return finish(graph.node(*quotient).inputs[1], graph.node(*quotient).inputs[1], graph.node(*quotient).inputs[0]);
     if (const auto product = produced_by(graph, other, "Mul"))
       for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
-        if (const auto reciprocal = produced_by(graph, behind_reshapes(graph, graph.node(*product).inputs[k]), "Reciprocal"))
-          return finish(graph.node(*reciprocal).inputs[0], graph.node(*product).inputs[k], graph.node(*product).inputs[1 - k]);
+        if (const auto reciprocal =
+                produced_by(graph, behind_reshapes(graph, graph.node(*product).inputs[k]), "Reciprocal"))
+          return finish(graph.node(*reciprocal).inputs[0], graph.node(*product).inputs[k],
+                        graph.node(*product).inputs[1 - k]);
   }
   return std::nullopt;
 }
@@ -190,7 +206,8 @@ bool layer_normalization(Graph& graph, NodeId id, double& tolerance) {
     scale = graph.add_constant(node.name + "/ones", std::move(ones));
   } else if (!last) {
     if (element_count(shape_of(graph, scale)) != element_count(row)) return false;
-    scale = insert(graph, "Reshape", node.name + "/scale", {scale, add_integers(graph, node.name + "/row", row)}, {}, {});
+    scale =
+        insert(graph, "Reshape", node.name + "/scale", {scale, add_integers(graph, node.name + "/row", row)}, {}, {});
   }
   graph::Attributes attributes{{"axis", rank - static_cast<std::int64_t>(row.size())}, {"epsilon", found->epsilon}};
   if (last) return become(graph, id, "LayerNormalization", {found->x, scale}, attributes);
@@ -199,13 +216,16 @@ bool layer_normalization(Graph& graph, NodeId id, double& tolerance) {
   for (std::int64_t axis = 0; axis < rank; ++axis)
     if (axis < found->axes.front() || axis > found->axes.back()) there.push_back(axis);
   there.insert(there.end(), found->axes.begin(), found->axes.end());
-  for (std::size_t i = 0; i < there.size(); ++i) back[static_cast<std::size_t>(there[i])] = static_cast<std::int64_t>(i);
+  for (std::size_t i = 0; i < there.size(); ++i)
+    back[static_cast<std::size_t>(there[i])] = static_cast<std::int64_t>(i);
   const ValueId rows = insert(graph, "Transpose", node.name + "/rows", {found->x}, {{"perm", there}}, node.origins);
-  const ValueId done = insert(graph, "LayerNormalization", node.name + "/normalized", {rows, scale}, std::move(attributes), node.origins);
+  const ValueId done = insert(graph, "LayerNormalization", node.name + "/normalized", {rows, scale},
+                              std::move(attributes), node.origins);
   return become(graph, id, "Transpose", {done}, {{"perm", back}});
 }
 
-// The product with a scale, and the sum with a shift, behind a LayerNormalization that lacks them, and perhaps behind the Transpose after it.
+// The product with a scale, and the sum with a shift, behind a LayerNormalization that lacks them, and perhaps behind
+// the Transpose after it.
 bool scale_and_shift(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
   if (node.op != "Mul" && node.op != "Add") return false;
@@ -224,20 +244,25 @@ bool scale_and_shift(Graph& graph, NodeId id) {
     Ints seen = axes;  // where they lie in what the node reads
     const Ints perm = back ? graph::ints_attribute(graph.node(*back), "perm", {}) : Ints{};
     for (std::size_t d = 0; d < perm.size(); ++d)
-      if (perm[d] >= axes.front()) seen[static_cast<std::size_t>(perm[d] - axes.front())] = static_cast<std::int64_t>(d);
+      if (perm[d] >= axes.front())
+        seen[static_cast<std::size_t>(perm[d] - axes.front())] = static_cast<std::int64_t>(d);
     ValueId other = node.inputs[1 - i];
     if (has_input(norm, 2) || !fits_row(graph, other, shape_of(graph, node.inputs[i]), seen)) continue;
     if (node.op == "Mul" && uniform(graph, norm.inputs[1]) != 1.0) continue;
     if (back) {
       Shape row;
       for (const std::int64_t axis : axes) row.push_back(shape_of(graph, x)[static_cast<std::size_t>(axis)]);
-      if (!std::is_sorted(seen.begin(), seen.end()) || element_count(shape_of(graph, other)) != element_count(row)) continue;
-      other = insert(graph, "Reshape", node.name + "/row", {other, add_integers(graph, node.name + "/row_shape", row)}, {}, {});
+      if (!std::is_sorted(seen.begin(), seen.end()) || element_count(shape_of(graph, other)) != element_count(row))
+        continue;
+      other = insert(graph, "Reshape", node.name + "/row", {other, add_integers(graph, node.name + "/row_shape", row)},
+                     {}, {});
     }
-    const std::vector<ValueId> inputs = node.op == "Add" ? std::vector<ValueId>{x, norm.inputs[1], other} : std::vector<ValueId>{x, other};
+    const std::vector<ValueId> inputs =
+        node.op == "Add" ? std::vector<ValueId>{x, norm.inputs[1], other} : std::vector<ValueId>{x, other};
     if (!back) return become(graph, id, "LayerNormalization", inputs, norm.attributes, {*norm_id});
     // Values keep their names and meanings: the rows with scale or shift are new ones.
-    const ValueId rows = insert(graph, "LayerNormalization", node.name + "/normalized", inputs, norm.attributes, norm.origins);
+    const ValueId rows =
+        insert(graph, "LayerNormalization", node.name + "/normalized", inputs, norm.attributes, norm.origins);
     return become(graph, id, "Transpose", {rows}, {{"perm", perm}}, {*back, *norm_id});
   }
   return false;
@@ -251,14 +276,17 @@ bool softmax(Graph& graph, NodeId id) {
   const auto sum = produced_by(graph, behind_reshapes(graph, node.inputs[1]), "ReduceSum");
   if (!exp || !sum || graph.node(*sum).inputs[0] != node.inputs[0]) return false;
   const auto difference = produced_by(graph, graph.node(*exp).inputs[0], "Sub");
-  const auto largest = difference ? produced_by(graph, behind_reshapes(graph, graph.node(*difference).inputs[1]), "ReduceMax") : std::nullopt;
+  const auto largest = difference
+                           ? produced_by(graph, behind_reshapes(graph, graph.node(*difference).inputs[1]), "ReduceMax")
+                           : std::nullopt;
   if (!largest || graph.node(*largest).inputs[0] != graph.node(*difference).inputs[0]) return false;
   const auto axes = reduced_axes(graph, graph.node(*sum));
   if (!axes || axes->size() != 1 || reduced_axes(graph, graph.node(*largest)) != axes) return false;
   const ValueId x = graph.node(*difference).inputs[0];
   Shape rows = shape_of(graph, x);
   rows[static_cast<std::size_t>(axes->front())] = 1;
-  if (shape_of(graph, node.inputs[1]) != rows || shape_of(graph, graph.node(*difference).inputs[1]) != rows) return false;
+  if (shape_of(graph, node.inputs[1]) != rows || shape_of(graph, graph.node(*difference).inputs[1]) != rows)
+    return false;
   return become(graph, id, "Softmax", {x}, {{"axis", axes->front()}}, {*exp, *sum, *difference, *largest});
 }
 
@@ -269,7 +297,8 @@ Result<PassOutcome> recognize_normalizations(Graph& graph, const PassContext&) {
   for (const NodeId id : graph.topological_order()) {
     const graph::Node& node = graph.node(id);
     if (node.removed || node.outputs.size() != 1 || !is_float(graph, node.outputs[0])) continue;
-    if (layer_normalization(graph, id, outcome.tolerance) || scale_and_shift(graph, id) || softmax(graph, id)) ++outcome.changes;
+    if (layer_normalization(graph, id, outcome.tolerance) || scale_and_shift(graph, id) || softmax(graph, id))
+      ++outcome.changes;
   }
   return outcome;
 }

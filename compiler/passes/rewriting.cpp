@@ -18,7 +18,8 @@ using graph::ValueId;
 std::optional<NodeId> produced_by(const Graph& graph, ValueId value, std::string_view op) {
   if (!value.valid()) return std::nullopt;
   const NodeId producer = graph.value(value).producer;
-  if (!producer.valid() || graph.node(producer).op != op || graph.node(producer).outputs[0] != value) return std::nullopt;
+  if (!producer.valid() || graph.node(producer).op != op || graph.node(producer).outputs[0] != value)
+    return std::nullopt;
   return producer;
 }
 
@@ -30,7 +31,9 @@ bool used_once(const Graph& graph, ValueId value) {
   return uses == 1;
 }
 
-bool has_input(const graph::Node& node, std::size_t position) { return position < node.inputs.size() && node.inputs[position].valid(); }
+bool has_input(const graph::Node& node, std::size_t position) {
+  return position < node.inputs.size() && node.inputs[position].valid();
+}
 
 std::optional<double> uniform(const Graph& graph, ValueId value) {
   if (!graph.is_constant(value)) return std::nullopt;
@@ -38,7 +41,8 @@ std::optional<double> uniform(const Graph& graph, ValueId value) {
   if (array.count() == 0 || array.dtype() == DType::boolean) return std::nullopt;
   const double first = array.as_double(0);
   for (std::int64_t i = 1; i < array.count(); ++i)
-    if (const double next = array.as_double(i); !(next == first && std::signbit(next) == std::signbit(first))) return std::nullopt;
+    if (const double next = array.as_double(i); !(next == first && std::signbit(next) == std::signbit(first)))
+      return std::nullopt;
   return first;
 }
 
@@ -50,7 +54,8 @@ std::optional<std::vector<double>> along_axis(const Graph& graph, ValueId value,
   for (std::size_t i = 0; i < array.shape().size(); ++i)
     if (array.shape()[i] != 1 && (i + missing != axis || array.shape()[i] != shape[axis])) return std::nullopt;
   std::vector<double> values(static_cast<std::size_t>(shape[axis]));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = array.as_double(array.count() == 1 ? 0 : static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = array.as_double(array.count() == 1 ? 0 : static_cast<std::int64_t>(i));
   return values;
 }
 
@@ -71,7 +76,9 @@ void remove_unused(Graph& graph, NodeId id) {
     open.pop_back();
     if (graph.node(node).removed) continue;
     const std::vector<ValueId> outputs = graph.node(node).outputs;
-    if (std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) { return graph.is_output(output) || !graph.users(output).empty(); })) continue;
+    if (std::any_of(outputs.begin(), outputs.end(),
+                    [&](ValueId output) { return graph.is_output(output) || !graph.users(output).empty(); }))
+      continue;
     const std::vector<ValueId> inputs = graph.node(node).inputs;
     graph.remove_node(node);
     for (const ValueId input : inputs)
@@ -79,7 +86,8 @@ void remove_unused(Graph& graph, NodeId id) {
   }
 }
 
-bool become(Graph& graph, NodeId id, std::string_view op, std::vector<ValueId> inputs, graph::Attributes attributes, const std::vector<NodeId>& absorbed) {
+bool become(Graph& graph, NodeId id, std::string_view op, std::vector<ValueId> inputs, graph::Attributes attributes,
+            const std::vector<NodeId>& absorbed) {
   while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
   graph::Node before = graph.node(id);
   std::vector<graph::TensorType> types;
@@ -110,12 +118,14 @@ bool become(Graph& graph, NodeId id, std::string_view op, std::vector<ValueId> i
 
 bool bypass(Graph& graph, NodeId id, ValueId value) {
   const ValueId output = graph.node(id).outputs[0];
-  DOVETAIL_CHECK(graph.value(output).type == graph.value(value).type, fmt::format("%{} cannot stand for %{}", graph.value(value).name, graph.value(output).name));
+  DOVETAIL_CHECK(graph.value(output).type == graph.value(value).type,
+                 fmt::format("%{} cannot stand for %{}", graph.value(value).name, graph.value(output).name));
   const std::vector<ValueId> inputs = graph.node(id).inputs;
   if (!graph.is_output(output)) {
     graph.remove_node(id);
     graph.replace_uses(output, value);
-  } else if (const NodeId producer = graph.value(value).producer; producer.valid() && producer != id && !graph.is_output(value)) {
+  } else if (const NodeId producer = graph.value(value).producer;
+             producer.valid() && producer != id && !graph.is_output(value)) {
     // A graph output keeps its name: the producer of the value defines it instead.
     graph.remove_node(id);
     for (ValueId& defined : graph.node(producer).outputs)
@@ -131,7 +141,8 @@ bool bypass(Graph& graph, NodeId id, ValueId value) {
   return true;
 }
 
-ValueId insert(Graph& graph, std::string_view op, std::string_view stem, std::vector<ValueId> inputs, graph::Attributes attributes, const std::vector<std::string>& origins) {
+ValueId insert(Graph& graph, std::string_view op, std::string_view stem, std::vector<ValueId> inputs,
+               graph::Attributes attributes, const std::vector<std::string>& origins) {
   graph::Node node;
   node.name = graph.unique_node_name(stem);
   node.op = std::string(op);
@@ -159,7 +170,8 @@ ValueId add_scalar(Graph& graph, std::string_view stem, DType dtype, double valu
 
 std::optional<NdArray> rounded(DType dtype, const Shape& shape, const std::vector<double>& values) {
   double least = std::numeric_limits<double>::min();
-  if (dtype == DType::float32 || dtype == DType::bfloat16) least = static_cast<double>(std::numeric_limits<float>::min());
+  if (dtype == DType::float32 || dtype == DType::bfloat16)
+    least = static_cast<double>(std::numeric_limits<float>::min());
   if (dtype == DType::float16) least = 0x1p-14;
   NdArray array(dtype, shape);
   bool normal = false, tiny = false;

@@ -37,26 +37,33 @@ struct Place {
   bool is_negative_zero(std::size_t i) const { return is_constant(i, 0) && std::signbit(*constant(i)); }
   bool keeps_type(ValueId value) const { return graph.value(value).type == graph.value(out()).type; }
   bool pass(ValueId value) const { return keeps_type(value) && bypass(graph, id, value); }
-  bool turn(std::string_view op, std::vector<ValueId> inputs, graph::Attributes attributes = {}, const std::vector<NodeId>& absorbed = {}) const {
+  bool turn(std::string_view op, std::vector<ValueId> inputs, graph::Attributes attributes = {},
+            const std::vector<NodeId>& absorbed = {}) const {
     return become(graph, id, op, std::move(inputs), std::move(attributes), absorbed);
   }
   std::optional<NodeId> from(std::size_t i, std::string_view op) const { return produced_by(graph, in(i), op); }
-  ValueId scalar(std::string_view stem, double number) const { return add_scalar(graph, fmt::format("{}/{}", node().name, stem), dtype(), number); }
+  ValueId scalar(std::string_view stem, double number) const {
+    return add_scalar(graph, fmt::format("{}/{}", node().name, stem), dtype(), number);
+  }
 };
 
-// ---- Neutral and absorbing elements --------------------------------------------------------------------------------------------------
+// ---- Neutral and absorbing elements
+// --------------------------------------------------------------------------------------------------
 
 bool add_zero(const Place& p) {
   if (!p.is("Add")) return false;
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}})
-    if (p.is_constant(i, 0) && (p.is_negative_zero(i) || p.allowed(Level::tolerant)) && p.pass(p.in(1 - i))) return true;
+    if (p.is_constant(i, 0) && (p.is_negative_zero(i) || p.allowed(Level::tolerant)) && p.pass(p.in(1 - i)))
+      return true;
   return false;
 }
 bool subtract_zero(const Place& p) {
-  return p.is("Sub") && p.is_constant(1, 0) && (!p.is_negative_zero(1) || p.allowed(Level::tolerant)) && p.pass(p.in(0));
+  return p.is("Sub") && p.is_constant(1, 0) && (!p.is_negative_zero(1) || p.allowed(Level::tolerant)) &&
+         p.pass(p.in(0));
 }
 bool subtract_from_zero(const Place& p) {
-  return p.is("Sub") && p.is_constant(0, 0) && (p.is_negative_zero(0) || p.allowed(Level::tolerant)) && p.keeps_type(p.in(1)) && p.turn("Neg", {p.in(1)});
+  return p.is("Sub") && p.is_constant(0, 0) && (p.is_negative_zero(0) || p.allowed(Level::tolerant)) &&
+         p.keeps_type(p.in(1)) && p.turn("Neg", {p.in(1)});
 }
 bool multiply_by_one(const Place& p) {
   if (!p.is("Mul")) return false;
@@ -75,14 +82,16 @@ bool multiply_by_zero(const Place& p) {
   for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
     if (!p.is_constant(i, 0) || !p.allowed(Level::trading)) continue;
     const graph::TensorType& type = p.graph.value(p.out()).type;
-    if (p.graph.is_output(p.out()) || element_count(type.shape) * size_bytes(type.dtype) > (std::int64_t{1} << 20)) return false;
+    if (p.graph.is_output(p.out()) || element_count(type.shape) * size_bytes(type.dtype) > (std::int64_t{1} << 20))
+      return false;
     return bypass(p.graph, p.id, p.graph.add_constant(p.node().name + "/zero", NdArray(type.dtype, type.shape)));
   }
   return false;
 }
 bool divide_by_one(const Place& p) { return p.is("Div") && p.is_constant(1, 1) && p.pass(p.in(0)); }
 
-// ---- Quotients, powers ---------------------------------------------------------------------------------------------------------------
+// ---- Quotients, powers
+// ---------------------------------------------------------------------------------------------------------------
 
 bool divide_by_constant(const Place& p) {
   if (!p.is("Div") || !p.floating() || !p.graph.is_constant(p.in(1))) return false;
@@ -99,25 +108,35 @@ bool divide_by_constant(const Place& p) {
   if (!array) return false;
   return p.turn("Mul", {p.in(0), p.graph.add_constant(p.node().name + "/reciprocal", *std::move(array))});
 }
-bool one_divided(const Place& p) { return p.is("Div") && p.floating() && p.is_constant(0, 1) && p.keeps_type(p.in(1)) && p.turn("Reciprocal", {p.in(1)}); }
+bool one_divided(const Place& p) {
+  return p.is("Div") && p.floating() && p.is_constant(0, 1) && p.keeps_type(p.in(1)) && p.turn("Reciprocal", {p.in(1)});
+}
 bool multiply_by_reciprocal(const Place& p) {
   if (!p.is("Mul") || !p.allowed(Level::tolerant)) return false;
   for (const std::size_t i : {std::size_t{1}, std::size_t{0}})
-    if (const auto reciprocal = p.from(i, "Reciprocal"); reciprocal && used_once(p.graph, p.in(i)) && p.keeps_type(p.in(i)))  // of few numbers, broadcast, it is cheaper than many divisions
+    if (const auto reciprocal = p.from(i, "Reciprocal");
+        reciprocal && used_once(p.graph, p.in(i)) &&
+        p.keeps_type(p.in(i)))  // of few numbers, broadcast, it is cheaper than many divisions
       return p.turn("Div", {p.in(1 - i), p.graph.node(*reciprocal).inputs[0]}, {}, {*reciprocal});
   return false;
 }
 bool power_of_one(const Place& p) { return p.is("Pow") && p.is_constant(1, 1) && p.pass(p.in(0)); }
-bool power_of_two(const Place& p) { return p.is("Pow") && p.allowed(Level::tolerant) && p.is_constant(1, 2) && p.keeps_type(p.in(0)) && p.turn("Mul", {p.in(0), p.in(0)}); }
+bool power_of_two(const Place& p) {
+  return p.is("Pow") && p.allowed(Level::tolerant) && p.is_constant(1, 2) && p.keeps_type(p.in(0)) &&
+         p.turn("Mul", {p.in(0), p.in(0)});
+}
 bool power_of_minus_one(const Place& p) {
-  return p.is("Pow") && p.floating() && p.allowed(Level::tolerant) && p.is_constant(1, -1) && p.keeps_type(p.in(0)) && p.turn("Reciprocal", {p.in(0)});
+  return p.is("Pow") && p.floating() && p.allowed(Level::tolerant) && p.is_constant(1, -1) && p.keeps_type(p.in(0)) &&
+         p.turn("Reciprocal", {p.in(0)});
 }
 // pow(-inf, 0.5) is inf, the root of -inf is NaN.
 bool power_of_half(const Place& p) {
-  return p.is("Pow") && p.floating() && p.allowed(Level::trading) && p.is_constant(1, 0.5) && p.keeps_type(p.in(0)) && p.turn("Sqrt", {p.in(0)});
+  return p.is("Pow") && p.floating() && p.allowed(Level::trading) && p.is_constant(1, 0.5) && p.keeps_type(p.in(0)) &&
+         p.turn("Sqrt", {p.in(0)});
 }
 
-// ---- Signs ---------------------------------------------------------------------------------------------------------------------------
+// ---- Signs
+// ---------------------------------------------------------------------------------------------------------------------------
 
 bool negate_twice(const Place& p) {
   const auto inner = p.is("Neg") ? p.from(0, "Neg") : std::nullopt;
@@ -126,7 +145,8 @@ bool negate_twice(const Place& p) {
 bool add_negated(const Place& p) {
   if (!p.is("Add")) return false;
   for (const std::size_t i : {std::size_t{1}, std::size_t{0}})
-    if (const auto negated = p.from(i, "Neg")) return p.turn("Sub", {p.in(1 - i), p.graph.node(*negated).inputs[0]}, {}, {*negated});
+    if (const auto negated = p.from(i, "Neg"))
+      return p.turn("Sub", {p.in(1 - i), p.graph.node(*negated).inputs[0]}, {}, {*negated});
   return false;
 }
 bool subtract_negated(const Place& p) {
@@ -150,7 +170,8 @@ bool not_twice(const Place& p) {
   return inner && p.pass(p.graph.node(*inner).inputs[0]);
 }
 
-// ---- Order and chains ----------------------------------------------------------------------------------------------------------------
+// ---- Order and chains
+// ----------------------------------------------------------------------------------------------------------------
 
 // Constants stand on the right, where the other rules look for them.
 bool constant_to_the_right(const Place& p) {
@@ -162,7 +183,9 @@ bool merge_constants(const Place& p) {
   if (!(p.is("Mul") && p.allowed(Level::tolerant)) && !(p.is("Add") && !p.floating())) return false;
   const auto inner = p.from(0, p.node().op);
   const auto outer_constant = p.constant(1);
-  if (!inner || !outer_constant || !used_once(p.graph, p.in(0)) || element_count(p.graph.value(p.in(1)).type.shape) != 1) return false;
+  if (!inner || !outer_constant || !used_once(p.graph, p.in(0)) ||
+      element_count(p.graph.value(p.in(1)).type.shape) != 1)
+    return false;
   const graph::Node& before = p.graph.node(*inner);
   if (before.inputs.size() != 2 || !p.graph.is_constant(before.inputs[1])) return false;
   NdArray merged = *p.graph.value(before.inputs[1]).constant;
@@ -179,7 +202,8 @@ bool merge_constants(const Place& p) {
       merged.set_int64(i, static_cast<std::int64_t>(p.is("Mul") ? a * b : a + b));
     }
   }
-  return p.turn(p.node().op, {before.inputs[0], p.graph.add_constant(p.node().name + "/constant", std::move(merged))}, {}, {*inner});
+  return p.turn(p.node().op, {before.inputs[0], p.graph.add_constant(p.node().name + "/constant", std::move(merged))},
+                {}, {*inner});
 }
 
 // The bounds that Relu, Clip, and Min and Max with a number keep to.
@@ -201,7 +225,8 @@ std::optional<Bounds> bounds_of(const Graph& graph, const graph::Node& node) {
   }
   if ((node.op != "Min" && node.op != "Max") || node.inputs.size() != 2) return std::nullopt;
   const auto value = uniform(graph, node.inputs[1]);
-  if (!value || std::isnan(*value) || graph.value(node.inputs[0]).type != graph.value(node.outputs[0]).type) return std::nullopt;
+  if (!value || std::isnan(*value) || graph.value(node.inputs[0]).type != graph.value(node.outputs[0]).type)
+    return std::nullopt;
   return node.op == "Min" ? Bounds{-INFINITY, *value} : Bounds{*value, INFINITY};
 }
 // Of the element type, where the number bounds anything.
@@ -215,10 +240,12 @@ std::optional<double> bound(double number, DType dtype, bool low) {
 bool set_bounds(const Place& p, ValueId x, const Bounds& bounds, const std::vector<NodeId>& absorbed) {
   if (bounds.low == 0 && std::isinf(bounds.high) && p.turn("Relu", {x}, {}, absorbed)) return true;
   const auto low = bound(bounds.low, p.dtype(), true), high = bound(bounds.high, p.dtype(), false);
-  return p.turn("Clip", {x, low ? p.scalar("low", *low) : ValueId{}, high ? p.scalar("high", *high) : ValueId{}}, {}, absorbed);
+  return p.turn("Clip", {x, low ? p.scalar("low", *low) : ValueId{}, high ? p.scalar("high", *high) : ValueId{}}, {},
+                absorbed);
 }
 bool merge_clips(const Place& p) {
-  if (p.node().outputs.size() != 1 || p.dtype() == DType::int64 || p.dtype() == DType::uint64) return false;  // beyond binary64
+  if (p.node().outputs.size() != 1 || p.dtype() == DType::int64 || p.dtype() == DType::uint64)
+    return false;  // beyond binary64
   const auto outer = bounds_of(p.graph, p.node());
   const NodeId before = outer ? p.graph.value(p.in(0)).producer : NodeId{};
   if (!before.valid() || p.graph.node(before).outputs.size() != 1) return false;
@@ -229,7 +256,8 @@ bool merge_clips(const Place& p) {
 }
 bool min_max_to_clip(const Place& p) {
   if ((!p.is("Min") && !p.is("Max")) || p.dtype() == DType::int64 || p.dtype() == DType::uint64) return false;
-  if (p.node().inputs.size() == 2 && p.graph.is_constant(p.in(0)) && !p.graph.is_constant(p.in(1))) return p.turn(p.node().op, {p.in(1), p.in(0)});
+  if (p.node().inputs.size() == 2 && p.graph.is_constant(p.in(0)) && !p.graph.is_constant(p.in(1)))
+    return p.turn(p.node().op, {p.in(1), p.in(0)});
   const auto bounds = bounds_of(p.graph, p.node());
   return bounds && set_bounds(p, p.in(0), *bounds, {});
 }
@@ -238,17 +266,21 @@ bool clip_to_relu(const Place& p) {
   const auto bounds = bounds_of(p.graph, p.node());
   return bounds && bounds->low == 0 && std::isinf(bounds->high) && p.turn("Relu", {p.in(0)});
 }
-// The maximum of what is clipped from below is the clipped maximum. It helps where nothing in front of Relu takes it up: the pool then clips the
-// fewer values that it writes.
+// The maximum of what is clipped from below is the clipped maximum. It helps where nothing in front of Relu takes it
+// up: the pool then clips the fewer values that it writes.
 bool pool_before_relu(const Place& p) {
   const auto relu = p.is("MaxPool") ? p.from(0, "Relu") : std::nullopt;
   if (!relu || !used_once(p.graph, p.in(0))) return false;
   const ValueId x = p.graph.node(*relu).inputs[0];
   const NodeId before = p.graph.value(x).producer;
   // What ends in a kernel of its own takes Relu for nothing.
-  static constexpr std::string_view kTaking[] = {"Conv", "Gemm", "MatMul", "BatchNormalization", "Add", "Mul", "Sub", "Div"};
-  if (!before.valid() || std::find(std::begin(kTaking), std::end(kTaking), p.graph.node(before).op) != std::end(kTaking)) return false;
-  const ValueId pooled = insert(p.graph, "MaxPool", p.node().name + "/pooled", {x}, p.node().attributes, p.node().origins);
+  static constexpr std::string_view kTaking[] = {"Conv", "Gemm", "MatMul", "BatchNormalization",
+                                                 "Add",  "Mul",  "Sub",    "Div"};
+  if (!before.valid() ||
+      std::find(std::begin(kTaking), std::end(kTaking), p.graph.node(before).op) != std::end(kTaking))
+    return false;
+  const ValueId pooled =
+      insert(p.graph, "MaxPool", p.node().name + "/pooled", {x}, p.node().attributes, p.node().origins);
   return p.turn("Relu", {pooled}, {}, {*relu});
 }
 // From a type through one that holds all its values.
@@ -268,9 +300,11 @@ bool cast_twice(const Place& p) {
   };
   bool holds = false;
   if (from == DType::boolean) holds = true;
-  else if (is_floating(from)) holds = is_floating(between) && (size_bytes(between) > size_bytes(from) || between == from);
+  else if (is_floating(from))
+    holds = is_floating(between) && (size_bytes(between) > size_bytes(from) || between == from);
   else if (is_floating(between)) holds = digits(between) >= digits(from) && between != DType::float16;
-  else if (between != DType::boolean) holds = digits(between) >= digits(from) && (is_signed_integer(between) || !is_signed_integer(from));
+  else if (between != DType::boolean)
+    holds = digits(between) >= digits(from) && (is_signed_integer(between) || !is_signed_integer(from));
   if (!holds) return false;
   if (p.keeps_type(x)) return p.pass(x);
   return p.turn("Cast", {x}, p.node().attributes, {*inner});

@@ -16,13 +16,18 @@ using graph::ValueId;
 using Ints = std::vector<std::int64_t>;
 
 template <std::size_t n>
-bool is_one_of(std::string_view op, const std::array<std::string_view, n>& ops) { return std::find(ops.begin(), ops.end(), op) != ops.end(); }
+bool is_one_of(std::string_view op, const std::array<std::string_view, n>& ops) {
+  return std::find(ops.begin(), ops.end(), op) != ops.end();
+}
 
-bool keeps_order(std::string_view op) { return is_one_of(op, std::array<std::string_view, 4>{"Reshape", "Flatten", "Squeeze", "Unsqueeze"}); }
+bool keeps_order(std::string_view op) {
+  return is_one_of(op, std::array<std::string_view, 4>{"Reshape", "Flatten", "Squeeze", "Unsqueeze"});
+}
 // Of one operand that varies, at the same place.
 bool is_elementwise(std::string_view op) {
-  return is_one_of(op, std::array<std::string_view, 18>{"Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Exp", "Sqrt", "Erf", "Gelu", "HardSwish", "Swish", "Mish", "LeakyRelu", "Elu", "Clip", "Cast",
-                                                        "Softplus", "Reciprocal"});
+  return is_one_of(op, std::array<std::string_view, 18>{"Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Exp", "Sqrt", "Erf",
+                                                        "Gelu", "HardSwish", "Swish", "Mish", "LeakyRelu", "Elu",
+                                                        "Clip", "Cast", "Softplus", "Reciprocal"});
 }
 
 Ints permutation(const Graph& graph, const graph::Node& node) {
@@ -39,7 +44,8 @@ bool reshape_to(Graph& graph, NodeId id, ValueId input, const std::vector<NodeId
   const bool has_zero = std::find(shape.begin(), shape.end(), 0) != shape.end();
   graph::Attributes attributes;
   if (has_zero) attributes["allowzero"] = std::int64_t{1};
-  return become(graph, id, "Reshape", {input, add_integers(graph, graph.node(id).name + "/shape", shape)}, attributes, absorbed);
+  return become(graph, id, "Reshape", {input, add_integers(graph, graph.node(id).name + "/shape", shape)}, attributes,
+                absorbed);
 }
 
 bool merge_reshapes(Graph& graph, NodeId id) {
@@ -76,7 +82,9 @@ bool transpose_to_reshape(Graph& graph, NodeId id) {
 // Transpose, elementwise, Transpose: the first goes behind the elementwise node, where it meets the second.
 bool push_transpose(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
-  if (!is_elementwise(node.op) || node.outputs.size() != 1 || !used_once(graph, node.outputs[0]) || !used_once(graph, node.inputs[0])) return false;
+  if (!is_elementwise(node.op) || node.outputs.size() != 1 || !used_once(graph, node.outputs[0]) ||
+      !used_once(graph, node.inputs[0]))
+    return false;
   const auto before = produced_by(graph, node.inputs[0], "Transpose");
   const std::vector<NodeId> users = graph.users(node.outputs[0]);
   if (!before || users.size() != 1 || graph.node(users[0]).op != "Transpose") return false;
@@ -86,7 +94,8 @@ bool push_transpose(Graph& graph, NodeId id) {
   return become(graph, id, "Transpose", {moved}, {{"perm", permutation(graph, graph.node(*before))}}, {*before});
 }
 
-// Transpose, a reshape that adds or drops extents of 1, Transpose: the first goes behind the reshape, where it meets the second.
+// Transpose, a reshape that adds or drops extents of 1, Transpose: the first goes behind the reshape, where it meets
+// the second.
 bool push_transpose_behind_reshape(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
   if (!keeps_order(node.op) || !used_once(graph, node.outputs[0]) || !used_once(graph, node.inputs[0])) return false;
@@ -101,7 +110,8 @@ bool push_transpose_behind_reshape(Graph& graph, NodeId id) {
   Ints sorted = long_axes;
   std::sort(sorted.begin(), sorted.end());
   Shape shape;
-  for (const std::int64_t axis : sorted) shape.push_back(shape_of(graph, graph.node(*before).inputs[0])[static_cast<std::size_t>(axis)]);
+  for (const std::int64_t axis : sorted)
+    shape.push_back(shape_of(graph, graph.node(*before).inputs[0])[static_cast<std::size_t>(axis)]);
   std::size_t next = 0;
   auto unit = static_cast<std::int64_t>(sorted.size());
   for (const std::int64_t extent : to) {
@@ -109,18 +119,23 @@ bool push_transpose_behind_reshape(Graph& graph, NodeId id) {
       moved.push_back(unit++);
       shape.push_back(1);
     } else {
-      if (next == long_axes.size() || shape_of(graph, graph.node(*before).inputs[0])[static_cast<std::size_t>(long_axes[next])] != extent) return false;
+      if (next == long_axes.size() ||
+          shape_of(graph, graph.node(*before).inputs[0])[static_cast<std::size_t>(long_axes[next])] != extent)
+        return false;
       moved.push_back(std::find(sorted.begin(), sorted.end(), long_axes[next++]) - sorted.begin());
     }
   }
   if (next != long_axes.size()) return false;
-  const ValueId reshaped = insert(graph, "Reshape", node.name + "/moved", {graph.node(*before).inputs[0], add_integers(graph, node.name + "/moved_shape", shape)}, {}, node.origins);
+  const ValueId reshaped =
+      insert(graph, "Reshape", node.name + "/moved",
+             {graph.node(*before).inputs[0], add_integers(graph, node.name + "/moved_shape", shape)}, {}, node.origins);
   return become(graph, id, "Transpose", {reshaped}, {{"perm", moved}}, {*before});
 }
 
 std::size_t concat_axis(const Graph& graph, const graph::Node& node) {
   const std::int64_t axis = graph::int_attribute(node, "axis", 0);
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(shape_of(graph, node.outputs[0]).size()) : axis);
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(shape_of(graph, node.outputs[0]).size())
+                                           : axis);
 }
 
 bool merge_concats(Graph& graph, NodeId id) {
@@ -138,7 +153,8 @@ bool merge_concats(Graph& graph, NodeId id) {
       operands.push_back(input);
     }
   }
-  return !absorbed.empty() && become(graph, id, "Concat", operands, {{"axis", static_cast<std::int64_t>(axis)}}, absorbed);
+  return !absorbed.empty() &&
+         become(graph, id, "Concat", operands, {{"axis", static_cast<std::int64_t>(axis)}}, absorbed);
 }
 
 // All parts of one Split, in order, along its axis.
@@ -147,8 +163,10 @@ bool concat_of_split(Graph& graph, NodeId id) {
   if (node.op != "Concat") return false;
   const NodeId split = graph.value(node.inputs[0]).producer;
   if (!split.valid() || graph.node(split).op != "Split" || graph.node(split).outputs != node.inputs) return false;
-  const std::int64_t axis = graph::int_attribute(graph.node(split), "axis", 0), rank = static_cast<std::int64_t>(shape_of(graph, node.outputs[0]).size());
-  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis) == concat_axis(graph, node) && bypass(graph, id, graph.node(split).inputs[0]);
+  const std::int64_t axis = graph::int_attribute(graph.node(split), "axis", 0),
+                     rank = static_cast<std::int64_t>(shape_of(graph, node.outputs[0]).size());
+  return static_cast<std::size_t>(axis < 0 ? axis + rank : axis) == concat_axis(graph, node) &&
+         bypass(graph, id, graph.node(split).inputs[0]);
 }
 
 // Where a Slice of steps 1 begins along every axis; nothing for other steps.
@@ -162,7 +180,8 @@ std::optional<Ints> slice_begin(const Graph& graph, const graph::Node& node) {
   if (axes.size() != starts->size()) return std::nullopt;
   if (has_input(node, 4)) {
     const auto steps = integers(graph, node.inputs[4]);
-    if (!steps || std::any_of(steps->begin(), steps->end(), [](std::int64_t step) { return step != 1; })) return std::nullopt;
+    if (!steps || std::any_of(steps->begin(), steps->end(), [](std::int64_t step) { return step != 1; }))
+      return std::nullopt;
   }
   Ints begin(x.size(), 0);
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -177,7 +196,9 @@ bool slice_from(Graph& graph, NodeId id, ValueId input, const Ints& begin, const
   Ints end = begin;
   const Shape shape = shape_of(graph, graph.node(id).outputs[0]);
   for (std::size_t i = 0; i < end.size(); ++i) end[i] += shape[i];
-  return become(graph, id, "Slice", {input, add_integers(graph, name + "/starts", begin), add_integers(graph, name + "/ends", end)}, {}, absorbed);
+  return become(graph, id, "Slice",
+                {input, add_integers(graph, name + "/starts", begin), add_integers(graph, name + "/ends", end)}, {},
+                absorbed);
 }
 
 bool merge_slices(Graph& graph, NodeId id) {
@@ -210,7 +231,8 @@ bool merge_slices(Graph& graph, NodeId id) {
 // A node that broadcasts its operands does what Expand does, where its result stays the same.
 bool drop_expand(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
-  static constexpr std::array<std::string_view, 9> kBroadcasting{"Add", "Sub", "Mul", "Div", "Min", "Max", "Equal", "Less", "Greater"};
+  static constexpr std::array<std::string_view, 9> kBroadcasting{"Add", "Sub",   "Mul",  "Div",    "Min",
+                                                                 "Max", "Equal", "Less", "Greater"};
   if (!is_one_of(node.op, kBroadcasting)) return false;
   bool changed = false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -223,7 +245,9 @@ bool drop_expand(Graph& graph, NodeId id) {
   return changed;
 }
 
-constexpr bool (*kMovementRules[])(Graph&, NodeId) = {merge_reshapes, merge_transposes, transpose_to_reshape, push_transpose, push_transpose_behind_reshape, merge_concats, concat_of_split, merge_slices, drop_expand};
+constexpr bool (*kMovementRules[])(Graph&, NodeId) = {
+    merge_reshapes, merge_transposes, transpose_to_reshape, push_transpose, push_transpose_behind_reshape,
+    merge_concats,  concat_of_split,  merge_slices,         drop_expand};
 
 }  // namespace
 

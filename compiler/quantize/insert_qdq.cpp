@@ -21,28 +21,40 @@ using graph::ValueId;
 using passes::qdq::Quantisation;
 
 enum class Kind : std::uint8_t {
-  weighted,  // its second operand may be a constant weight
-  pointwise, // sums, products, averages, functions: all float operands are activations
-  mover,     // the first operand's values, moved: its steps stay
+  weighted,   // its second operand may be a constant weight
+  pointwise,  // sums, products, averages, functions: all float operands are activations
+  mover,      // the first operand's values, moved: its steps stay
 };
 struct QuantizedOperator {
   std::string_view op;
   Kind kind;
 };
 constexpr QuantizedOperator kQuantizedOperators[] = {
-    {"Add", Kind::pointwise},       {"AveragePool", Kind::pointwise}, {"Concat", Kind::pointwise}, {"Conv", Kind::weighted},       {"DepthToSpace", Kind::mover},
-    {"Elu", Kind::pointwise},       {"Flatten", Kind::mover},         {"Gelu", Kind::pointwise},   {"Gemm", Kind::weighted},       {"GlobalAveragePool", Kind::pointwise},
-    {"GlobalMaxPool", Kind::mover}, {"HardSigmoid", Kind::pointwise}, {"HardSwish", Kind::pointwise}, {"LeakyRelu", Kind::pointwise}, {"MatMul", Kind::weighted},
-    {"MaxPool", Kind::mover},       {"Mul", Kind::pointwise},         {"PRelu", Kind::pointwise},  {"ReduceMean", Kind::pointwise}, {"Reshape", Kind::mover},
-    {"Sigmoid", Kind::pointwise},   {"Slice", Kind::mover},           {"SpaceToDepth", Kind::mover}, {"Split", Kind::mover},       {"Squeeze", Kind::mover},
-    {"Sub", Kind::pointwise},       {"Tanh", Kind::pointwise},        {"Transpose", Kind::mover},  {"Unsqueeze", Kind::mover},
+    {"Add", Kind::pointwise},        {"AveragePool", Kind::pointwise},
+    {"Concat", Kind::pointwise},     {"Conv", Kind::weighted},
+    {"DepthToSpace", Kind::mover},   {"Elu", Kind::pointwise},
+    {"Flatten", Kind::mover},        {"Gelu", Kind::pointwise},
+    {"Gemm", Kind::weighted},        {"GlobalAveragePool", Kind::pointwise},
+    {"GlobalMaxPool", Kind::mover},  {"HardSigmoid", Kind::pointwise},
+    {"HardSwish", Kind::pointwise},  {"LeakyRelu", Kind::pointwise},
+    {"MatMul", Kind::weighted},      {"MaxPool", Kind::mover},
+    {"Mul", Kind::pointwise},        {"PRelu", Kind::pointwise},
+    {"ReduceMean", Kind::pointwise}, {"Reshape", Kind::mover},
+    {"Sigmoid", Kind::pointwise},    {"Slice", Kind::mover},
+    {"SpaceToDepth", Kind::mover},   {"Split", Kind::mover},
+    {"Squeeze", Kind::mover},        {"Sub", Kind::pointwise},
+    {"Tanh", Kind::pointwise},       {"Transpose", Kind::mover},
+    {"Unsqueeze", Kind::mover},
 };
 std::optional<Kind> kind_of(std::string_view op) {
-  const auto row = std::find_if(std::begin(kQuantizedOperators), std::end(kQuantizedOperators), [&](const QuantizedOperator& each) { return each.op == op; });
+  const auto row = std::find_if(std::begin(kQuantizedOperators), std::end(kQuantizedOperators),
+                                [&](const QuantizedOperator& each) { return each.op == op; });
   return row == std::end(kQuantizedOperators) ? std::nullopt : std::optional(row->kind);
 }
 
-bool is_real(const Graph& graph, ValueId value) { return value.valid() && graph.value(value).type.dtype == DType::float32; }
+bool is_real(const Graph& graph, ValueId value) {
+  return value.valid() && graph.value(value).type.dtype == DType::float32;
+}
 bool is_activation(const Graph& graph, ValueId value) { return is_real(graph, value) && !graph.is_constant(value); }
 
 // The value behind `node` with the sum of a constant and the ReLU or Clip that follow and see it alone.
@@ -62,14 +74,20 @@ ValueId end_of(const Graph& graph, NodeId id) {
     const std::int64_t channels = shape.empty() ? 1 : is_conv ? shape[1] : shape.back();
     if (graph.is_constant(other) && graph.value(add.outputs[0]).type.shape == shape) {
       const Shape& bias = graph.value(other).type.shape;
-      const bool row = element_count(bias) == 1 || (!is_conv && bias.back() == channels && element_count(bias) == channels) ||
-                       (is_conv && bias.size() + 1 >= shape.size() && bias[bias.size() + 1 - shape.size()] == channels && element_count(bias) == channels);
+      const bool row = element_count(bias) == 1 ||
+                       (!is_conv && bias.back() == channels && element_count(bias) == channels) ||
+                       (is_conv && bias.size() + 1 >= shape.size() &&
+                        bias[bias.size() + 1 - shape.size()] == channels && element_count(bias) == channels);
       if (row) value = add.outputs[0];
     }
   }
-  for (NodeId user = next(); user.valid() && (graph.node(user).op == "Relu" || graph.node(user).op == "Clip"); user = next()) {
+  for (NodeId user = next(); user.valid() && (graph.node(user).op == "Relu" || graph.node(user).op == "Clip");
+       user = next()) {
     const Node& clip = graph.node(user);
-    if (clip.inputs[0] != value || std::any_of(clip.inputs.begin() + 1, clip.inputs.end(), [&](ValueId bound) { return bound.valid() && !graph.is_constant(bound); })) break;
+    if (clip.inputs[0] != value || std::any_of(clip.inputs.begin() + 1, clip.inputs.end(), [&](ValueId bound) {
+          return bound.valid() && !graph.is_constant(bound);
+        }))
+      break;
     value = clip.outputs[0];
   }
   return value;
@@ -88,7 +106,8 @@ class Finder {
   void visit(NodeId id) {
     const Node& node = graph_.node(id);
     if (inside_.count(id)) return;
-    const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return is_activation(graph_, input); });
+    const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                   [&](ValueId input) { return is_activation(graph_, input); });
     if (!reads) return;
     const auto kind = kind_of(node.op);
     const bool kept = std::find(kept_.begin(), kept_.end(), node.name) != kept_.end();
@@ -150,9 +169,14 @@ class Inserter {
   void quantise_activation(ValueId value, const Quantisation& q) {
     const std::string name = graph_.value(value).name;
     const graph::TensorType type = graph_.value(value).type;
-    const ValueId scale = graph_.add_constant(name + "/scale", NdArray::scalar(q.scale)), zero = graph_.add_constant(name + "/zero_point", NdArray::scalar(static_cast<std::int8_t>(q.zero_point)));
-    const ValueId steps = graph_.add_value(steps_name(name), {DType::int8, type.shape}), real = graph_.add_value(name + "/real", type);
-    const std::vector<std::string> origins = graph_.value(value).producer.valid() ? graph_.node(graph_.value(value).producer).origins : std::vector<std::string>{};
+    const ValueId scale = graph_.add_constant(name + "/scale", NdArray::scalar(q.scale)),
+                  zero = graph_.add_constant(name + "/zero_point",
+                                             NdArray::scalar(static_cast<std::int8_t>(q.zero_point)));
+    const ValueId steps = graph_.add_value(steps_name(name), {DType::int8, type.shape}),
+                  real = graph_.add_value(name + "/real", type);
+    const std::vector<std::string> origins = graph_.value(value).producer.valid()
+                                                 ? graph_.node(graph_.value(value).producer).origins
+                                                 : std::vector<std::string>{};
     graph_.replace_uses(value, real);
     add("QuantizeLinear", name + "/quantize", {value, scale, zero}, steps, {}, origins);
     add("DequantizeLinear", name + "/dequantize", {steps, scale, zero}, real, {}, origins);
@@ -167,7 +191,8 @@ class Inserter {
     if (!graph_.is_constant(weight) || !is_real(graph_, weight) || !scales_.count(node.inputs[0])) return;
     const NdArray& real = *graph_.value(weight).constant;
     const auto rank = static_cast<std::int64_t>(real.rank());
-    const std::int64_t axis = node.op == "Conv" || (node.op == "Gemm" && graph::int_attribute(node, "transB", 0) != 0) ? 0 : rank - 1;
+    const std::int64_t axis =
+        node.op == "Conv" || (node.op == "Gemm" && graph::int_attribute(node, "transB", 0) != 0) ? 0 : rank - 1;
     const bool per_channel = weights_ == WeightScales::per_channel && rank >= 2 && (node.op != "MatMul" || rank == 2);
     const NdArray scale = weight_scales(real, per_channel ? std::optional(axis) : std::nullopt);
     graph::Attributes attributes;
@@ -181,11 +206,13 @@ class Inserter {
       dequantised_[weight] = back;
     }
     graph_.node(id).inputs[1] = dequantised_[weight];
-    if (node.inputs.size() > 2 && node.inputs[2].valid() && graph_.is_constant(node.inputs[2])) quantise_bias(id, scale, scales_.at(node.inputs[0]));
+    if (node.inputs.size() > 2 && node.inputs[2].valid() && graph_.is_constant(node.inputs[2]))
+      quantise_bias(id, scale, scales_.at(node.inputs[0]));
   }
 
  private:
-  void add(std::string op, const std::string& name, std::vector<ValueId> inputs, ValueId output, graph::Attributes attributes, std::vector<std::string> origins) {
+  void add(std::string op, const std::string& name, std::vector<ValueId> inputs, ValueId output,
+           graph::Attributes attributes, std::vector<std::string> origins) {
     Node node;
     node.name = graph_.unique_node_name(name);
     node.op = std::move(op);
@@ -219,7 +246,8 @@ class Inserter {
   static NdArray quantised(const NdArray& real, const NdArray& scale, std::int64_t axis) {
     NdArray steps(DType::int8, real.shape());
     for (std::int64_t i = 0; i < real.count(); ++i) {
-      const double step = std::nearbyint(real.as_double(i) / scale.as_double(scale.rank() == 0 ? 0 : slice_of(real, axis, i)));
+      const double step =
+          std::nearbyint(real.as_double(i) / scale.as_double(scale.rank() == 0 ? 0 : slice_of(real, axis, i)));
       steps.set_int64(i, static_cast<std::int64_t>(std::clamp(step, -127.0, 127.0)));
     }
     return steps;
@@ -229,19 +257,25 @@ class Inserter {
     const Node node = graph_.node(id);
     const ValueId bias = node.inputs[2];
     const NdArray& real = *graph_.value(bias).constant;
-    if (real.rank() != 1 || (node.op == "Gemm" && (graph::float_attribute(node, "alpha", 1) != 1 || graph::float_attribute(node, "beta", 1) != 1))) return;
+    if (real.rank() != 1 || (node.op == "Gemm" && (graph::float_attribute(node, "alpha", 1) != 1 ||
+                                                   graph::float_attribute(node, "beta", 1) != 1)))
+      return;
     if (weight_scale.rank() == 1 && weight_scale.count() != real.count()) return;
     NdArray scale(DType::float32, weight_scale.shape()), steps(DType::int32, real.shape());
-    for (std::int64_t i = 0; i < scale.count(); ++i) scale.set_double(i, static_cast<double>(x_scale) * weight_scale.as_double(i));
+    for (std::int64_t i = 0; i < scale.count(); ++i)
+      scale.set_double(i, static_cast<double>(x_scale) * weight_scale.as_double(i));
     for (std::int64_t i = 0; i < real.count(); ++i) {
-      const double product = scale.as_double(scale.rank() == 0 ? 0 : i), step = std::nearbyint(real.as_double(i) / product);
-      if (!std::isnormal(static_cast<float>(product)) || std::abs(step) >= 0x1p30) return;  // stays float: lower_qdq rounds it, or says why it cannot
+      const double product = scale.as_double(scale.rank() == 0 ? 0 : i),
+                   step = std::nearbyint(real.as_double(i) / product);
+      if (!std::isnormal(static_cast<float>(product)) || std::abs(step) >= 0x1p30)
+        return;  // stays float: lower_qdq rounds it, or says why it cannot
       steps.set_int64(i, static_cast<std::int64_t>(step));
     }
     const std::string name = graph_.value(bias).name;
     const graph::TensorType type = graph_.value(bias).type;
     const ValueId back = graph_.add_value(name + "/real", type);
-    const ValueId steps_id = graph_.add_constant(steps_name(name), std::move(steps)), scale_id = graph_.add_constant(name + "/scale", scale);
+    const ValueId steps_id = graph_.add_constant(steps_name(name), std::move(steps)),
+                  scale_id = graph_.add_constant(name + "/scale", scale);
     graph::Attributes attributes;
     if (scale.rank() == 1) attributes["axis"] = std::int64_t{0};
     add("DequantizeLinear", name + "/dequantize", {steps_id, scale_id}, back, attributes, node.origins);
@@ -250,8 +284,8 @@ class Inserter {
 
   Graph& graph_;
   const WeightScales weights_;
-  std::map<ValueId, float> scales_;             // of dequantised activations
-  std::map<ValueId, ValueId> dequantised_;      // weights that several nodes share
+  std::map<ValueId, float> scales_;         // of dequantised activations
+  std::map<ValueId, ValueId> dequantised_;  // weights that several nodes share
 };
 
 }  // namespace
@@ -260,13 +294,16 @@ std::string steps_name(const std::string& value) { return value + "/steps"; }
 
 Places find_places(const Graph& graph, const std::vector<std::string>& kept) { return Finder(graph, kept).run(); }
 
-void insert_qdq(Graph& graph, const Places& places, const std::map<ValueId, Quantisation>& ranges, WeightScales weights) {
+void insert_qdq(Graph& graph, const Places& places, const std::map<ValueId, Quantisation>& ranges,
+                WeightScales weights) {
   const std::vector<NodeId> nodes = graph.topological_order();
   Inserter inserter(graph, weights);
   for (const auto& [value, q] : ranges) inserter.quantise_activation(value, q);
   for (const NodeId id : nodes)
     if (const std::string op = graph.node(id).op; op == "Conv" || op == "Gemm" || op == "MatMul") {
-      if (std::none_of(places.float_nodes.begin(), places.float_nodes.end(), [&](const auto& each) { return each.first == graph.node(id).name; })) inserter.quantise_weight(id);
+      if (std::none_of(places.float_nodes.begin(), places.float_nodes.end(),
+                       [&](const auto& each) { return each.first == graph.node(id).name; }))
+        inserter.quantise_weight(id);
     }
 }
 

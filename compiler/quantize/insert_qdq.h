@@ -12,20 +12,23 @@ namespace dovetail::quantize {
 
 // The places: activations that become int8.
 struct Places {
-  std::vector<graph::ValueId> observed;                   // need a range of their own
-  std::map<graph::ValueId, graph::ValueId> same_as;       // moved values: the steps of another
+  std::vector<graph::ValueId> observed;                          // need a range of their own
+  std::map<graph::ValueId, graph::ValueId> same_as;              // moved values: the steps of another
   std::vector<std::pair<std::string, std::string>> float_nodes;  // name and operator of nodes that stay float
 };
 
-// Inputs and results of convolutions, matrix products, sums, products, averages, concatenations and unary functions, and of what moves such values. A convolution, a
-// product and the sum with a constant, ReLU or Clip behind it are one place. `kept`: nodes that are to stay float.
+// Inputs and results of convolutions, matrix products, sums, products, averages, concatenations and unary functions,
+// and of what moves such values. A convolution, a product and the sum with a constant, ReLU or Clip behind it are one
+// place. `kept`: nodes that are to stay float.
 Places find_places(const graph::Graph& graph, const std::vector<std::string>& kept);
 
 enum class WeightScales : std::uint8_t { per_tensor, per_channel };
 
-// Values keep their names as float; the int8 value is called "<name>/steps", and a graph output's name goes to what is dequantised. Weights: int8, symmetric, ±127;
-// biases of Conv and Gemm: int32 in steps of the product of scales, where that fits.
-void insert_qdq(graph::Graph& graph, const Places& places, const std::map<graph::ValueId, passes::qdq::Quantisation>& ranges, WeightScales weights);
+// Values keep their names as float; the int8 value is called "<name>/steps", and a graph output's name goes to what is
+// dequantised. Weights: int8, symmetric, ±127; biases of Conv and Gemm: int32 in steps of the product of scales, where
+// that fits.
+void insert_qdq(graph::Graph& graph, const Places& places,
+                const std::map<graph::ValueId, passes::qdq::Quantisation>& ranges, WeightScales weights);
 
 // The name of a value's steps.
 std::string steps_name(const std::string& value);

@@ -33,9 +33,13 @@ Result<void> prepare(Graph& graph, const passes::PassContext& context) {
 
 Result<void> check(const Graph& graph, std::span<const Values> samples, const Options& options) {
   Diagnostics errors;
-  if (samples.empty()) errors.push_back({"cannot quantise " + graph.name, "samples", "there are none, and ranges come from samples", "give at least one"});
+  if (samples.empty())
+    errors.push_back({"cannot quantise " + graph.name, "samples", "there are none, and ranges come from samples",
+                      "give at least one"});
   for (const std::string& name : options.keep_float)
-    if (!graph.find_node(name)) errors.push_back({"cannot quantise " + graph.name, name, "the graph has no node of that name", "`dovetail compile --dump import` lists the nodes"});
+    if (!graph.find_node(name))
+      errors.push_back({"cannot quantise " + graph.name, name, "the graph has no node of that name",
+                        "`dovetail compile --dump import` lists the nodes"});
   return errors;
 }
 
@@ -58,17 +62,22 @@ struct Tally {
     const auto reals = real.data<float>();
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       ++steps[static_cast<std::size_t>(bytes[i] + 128)];
-      const double exact = reals[i], error = static_cast<double>(bytes[i] - q.zero_point) * static_cast<double>(q.scale) - exact;
+      const double exact = reals[i],
+                   error = static_cast<double>(bytes[i] - q.zero_point) * static_cast<double>(q.scale) - exact;
       signal += exact * exact;
       noise += error * error;
     }
     count += static_cast<std::int64_t>(bytes.size());
   }
   TensorReport report(std::string value, const Quantisation& q) const {
-    const auto share = [&](std::int64_t part) { return count == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(count); };
+    const auto share = [&](std::int64_t part) {
+      return count == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(count);
+    };
     const std::int64_t ends = (q.zero_point == -128 ? 0 : steps[0]) + (q.zero_point == 127 ? 0 : steps[255]);
     constexpr double kExact = 200;
-    const double db = noise == 0 ? kExact : signal == 0 ? -kExact : std::clamp(10 * std::log10(signal / noise), -kExact, kExact);
+    const double db = noise == 0    ? kExact
+                      : signal == 0 ? -kExact
+                                    : std::clamp(10 * std::log10(signal / noise), -kExact, kExact);
     return {std::move(value), q, share(ends), share(*std::max_element(steps.begin(), steps.end())), db};
   }
 };
@@ -89,7 +98,8 @@ MakeForward reference_forward() {
   };
 }
 
-Result<Quantised> quantize(Graph model, std::span<const Values> samples, const Options& options, const MakeForward& make_forward) {
+Result<Quantised> quantize(Graph model, std::span<const Values> samples, const Options& options,
+                           const MakeForward& make_forward) {
   DOVETAIL_TRY(check(model, samples, options));
   DOVETAIL_TRY(prepare(model, options.context));
   const Places places = find_places(model, options.keep_float);
@@ -103,7 +113,8 @@ Result<Quantised> quantize(Graph model, std::span<const Values> samples, const O
     for (const ValueId value : places.observed) observations[value].add(values.at(model.value(value).name));
   }
   std::map<ValueId, Quantisation> ranges;
-  for (const auto& [value, observation] : observations) ranges[value] = choose(observation, options.method, options.tail);
+  for (const auto& [value, observation] : observations)
+    ranges[value] = choose(observation, options.method, options.tail);
   for (const auto& each : places.same_as) {
     ValueId source = each.second;
     while (places.same_as.count(source)) source = places.same_as.at(source);
@@ -155,8 +166,12 @@ Result<Quantised> quantize(Graph model, std::span<const Values> samples, const O
 std::vector<std::string> degenerate(const Quantised& quantised) {
   std::vector<std::string> findings;
   for (const TensorReport& tensor : quantised.tensors) {
-    if (tensor.saturated > kMostSaturated) findings.push_back(fmt::format("{}: {:.1f} % saturated > {:.0f} %", tensor.value, 100 * tensor.saturated, 100 * kMostSaturated));
-    if (tensor.commonest > kMostCommon) findings.push_back(fmt::format("{}: {:.1f} % of its elements are one value > {:.0f} %", tensor.value, 100 * tensor.commonest, 100 * kMostCommon));
+    if (tensor.saturated > kMostSaturated)
+      findings.push_back(
+          fmt::format("{}: {:.1f} % saturated > {:.0f} %", tensor.value, 100 * tensor.saturated, 100 * kMostSaturated));
+    if (tensor.commonest > kMostCommon)
+      findings.push_back(fmt::format("{}: {:.1f} % of its elements are one value > {:.0f} %", tensor.value,
+                                     100 * tensor.commonest, 100 * kMostCommon));
   }
   return findings;
 }
@@ -164,8 +179,12 @@ std::vector<std::string> degenerate(const Quantised& quantised) {
 Json Quantised::to_json() const {
   Json rows = Json::array(), kept = Json::array();
   for (const TensorReport& tensor : tensors)
-    rows.push_back({{"value", tensor.value}, {"scale", tensor.q.scale}, {"zero_point", tensor.q.zero_point}, {"saturated", tensor.saturated},
-                    {"commonest", tensor.commonest}, {"signal_to_noise_db", tensor.signal_to_noise_db}});
+    rows.push_back({{"value", tensor.value},
+                    {"scale", tensor.q.scale},
+                    {"zero_point", tensor.q.zero_point},
+                    {"saturated", tensor.saturated},
+                    {"commonest", tensor.commonest},
+                    {"signal_to_noise_db", tensor.signal_to_noise_db}});
   for (const auto& [name, op] : float_nodes) kept.push_back({{"node", name}, {"op", op}});
   return {{"samples", samples}, {"same_choice", same_choice}, {"tensors", rows}, {"float_nodes", kept}};
 }

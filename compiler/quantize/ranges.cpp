@@ -16,7 +16,10 @@ struct Row {
   std::string_view name;
   Method method;
 };
-constexpr std::array<Row, 4> kRows{{{"min-max", Method::min_max}, {"percentile", Method::percentile}, {"entropy", Method::entropy}, {"mse", Method::mse}}};
+constexpr std::array<Row, 4> kRows{{{"min-max", Method::min_max},
+                                    {"percentile", Method::percentile},
+                                    {"entropy", Method::entropy},
+                                    {"mse", Method::mse}}};
 
 constexpr int kCandidates = 64;  // ranges that entropy and mse try: magnitudes up to 1/64 to 64/64 of what was observed
 
@@ -24,8 +27,8 @@ struct Limits {
   double low, high;
 };
 
-// More at ends other than 0: the plateau of a function (GELU's minimum), or probabilities that are all alike and carry the errors of the layers before, would lie at an end of
-// int8 otherwise, and could not be told from what is cut.
+// More at ends other than 0: the plateau of a function (GELU's minimum), or probabilities that are all alike and carry
+// the errors of the layers before, would lie at an end of int8 otherwise, and could not be told from what is cut.
 constexpr double kReserve = 1.0 / 8;
 
 Limits with_reserve(const Limits& limits) {
@@ -39,23 +42,27 @@ Limits percentile(const Observation& observed, double tail) {
   std::size_t first = 0, last = bins.size();
   for (std::int64_t seen = 0; first < bins.size() && seen + bins[first] <= skip; ++first) seen += bins[first];
   for (std::int64_t seen = 0; last > first + 1 && seen + bins[last - 1] <= skip; --last) seen += bins[last - 1];
-  return {std::max<double>(observed.edge(first), observed.least()), std::min<double>(observed.edge(last), observed.greatest())};
+  return {std::max<double>(observed.edge(first), observed.least()),
+          std::min<double>(observed.edge(last), observed.greatest())};
 }
 
 // The expected square of the error of the steps `q`, bin by bin; the error within a step is uniform.
 double square_error(const Observation& observed, const Quantisation& q) {
-  const double scale = q.scale, low = (-128 - q.zero_point) * scale, high = (127 - q.zero_point) * scale, rounding = scale * scale / 12;
+  const double scale = q.scale, low = (-128 - q.zero_point) * scale, high = (127 - q.zero_point) * scale,
+               rounding = scale * scale / 12;
   double sum = 0;
   for (std::size_t i = 0; i < observed.bins().size(); ++i) {
     if (observed.bins()[i] == 0) continue;
-    const double value = (observed.edge(i) + observed.edge(i + 1)) / 2, beyond = value < low ? low - value : value > high ? value - high : 0;
+    const double value = (observed.edge(i) + observed.edge(i + 1)) / 2, beyond = value < low    ? low - value
+                                                                                 : value > high ? value - high
+                                                                                                : 0;
     sum += static_cast<double>(observed.bins()[i]) * (beyond > 0 ? beyond * beyond : rounding);
   }
   return sum;
 }
 
-// Divergence of the histogram, clipped to the range of `q`, from what its 256 steps keep of it. The bin at 0 is left out: zeros are exact and would outweigh
-// all else behind a ReLU.
+// Divergence of the histogram, clipped to the range of `q`, from what its 256 steps keep of it. The bin at 0 is left
+// out: zeros are exact and would outweigh all else behind a ReLU.
 double divergence(const Observation& observed, const Quantisation& q) {
   const double scale = q.scale;
   const auto step_of = [&](std::size_t bin) {
@@ -78,7 +85,9 @@ double divergence(const Observation& observed, const Quantisation& q) {
     // What lies beyond the range counts at its end: there the steps keep none of it.
     reference[std::clamp(i, first, last)] += static_cast<double>(bins[i]);
     total += static_cast<double>(bins[i]);
-    if (i >= first && i <= last) mass[static_cast<std::size_t>(step_of(i))] += static_cast<double>(bins[i]), filled[static_cast<std::size_t>(step_of(i))] += 1;
+    if (i >= first && i <= last)
+      mass[static_cast<std::size_t>(step_of(i))] += static_cast<double>(bins[i]),
+          filled[static_cast<std::size_t>(step_of(i))] += 1;
   }
   double kept = 0;
   for (const double each : mass) kept += each;
@@ -88,7 +97,8 @@ double divergence(const Observation& observed, const Quantisation& q) {
   for (std::size_t i = first; i <= last; ++i) {
     if (reference[i] == 0) continue;
     const auto step = static_cast<std::size_t>(step_of(i));
-    const double p = reference[i] / total, in_step = filled[step] > 0 && bins[i] > 0 ? mass[step] / filled[step] / kept : 0;
+    const double p = reference[i] / total,
+                 in_step = filled[step] > 0 && bins[i] > 0 ? mass[step] / filled[step] / kept : 0;
     sum += p * std::log(p / std::max(in_step, kLeast));
   }
   return sum;
@@ -100,9 +110,12 @@ Limits search(const Observation& observed, Cost cost) {
   double least = cost(observed, asymmetric(best.low, best.high));
   for (int i = kCandidates - 1; i >= 1; --i) {
     // Magnitudes are cut, so that an outlier on one side costs the other side nothing.
-    const double most = std::max(std::abs(static_cast<double>(observed.least())), std::abs(static_cast<double>(observed.greatest()))) * i / kCandidates;
+    const double most =
+        std::max(std::abs(static_cast<double>(observed.least())), std::abs(static_cast<double>(observed.greatest()))) *
+        i / kCandidates;
     const Limits limits{std::max<double>(observed.least(), -most), std::min<double>(observed.greatest(), most)};
-    if (const double each = cost(observed, asymmetric(limits.low, limits.high)); each < least) least = each, best = limits;
+    if (const double each = cost(observed, asymmetric(limits.low, limits.high)); each < least)
+      least = each, best = limits;
   }
   return best;
 }
@@ -115,7 +128,8 @@ Result<Method> parse_method(std::string_view text) {
     if (row.name == text) return row.method;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
   }
-  return Diagnostic{"unknown calibration method", std::string(text), "there is no method of that name", "methods: " + known};
+  return Diagnostic{"unknown calibration method", std::string(text), "there is no method of that name",
+                    "methods: " + known};
 }
 
 std::string_view name(Method method) {

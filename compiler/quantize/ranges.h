@@ -13,15 +13,18 @@ namespace dovetail::quantize {
 
 // How a range is chosen.
 enum class Method : std::uint8_t {
-  min_max,     // everything observed and 1/8 more: nothing saturates in calibration; one outlier costs all others resolution
+  min_max,     // everything observed and 1/8 more: nothing saturates in calibration; one outlier costs all others
+               // resolution
   percentile,  // all but a share of the values at both ends: against outliers
-  entropy,     // least Kullback-Leibler divergence between the values and what 256 steps keep of them (Migacz, GTC 2017): for activations with long tails
-  mse,         // least expected square of the error: the best signal-to-noise ratio tensor by tensor
+  entropy,  // least Kullback-Leibler divergence between the values and what 256 steps keep of them (Migacz, GTC 2017):
+            // for activations with long tails
+  mse,      // least expected square of the error: the best signal-to-noise ratio tensor by tensor
 };
 Result<Method> parse_method(std::string_view text);  // "min-max", "percentile", "entropy", "mse"
 std::string_view name(Method method);
 
-// Extremes and histogram of a tensor's values over several samples. The range of the histogram grows by doubling, so that samples may come one by one.
+// Extremes and histogram of a tensor's values over several samples. The range of the histogram grows by doubling, so
+// that samples may come one by one.
 class Observation {
  public:
   void add(const NdArray& values);  // floats; what is not finite is left out

@@ -30,21 +30,25 @@ namespace {
 Diagnostics located(const Diagnostics& diagnostics, const graph::Node& node) {
   Diagnostics located = diagnostics;
   for (Diagnostic& diagnostic : located)
-    diagnostic.where = fmt::format("node {} ({}){}{}", node.name, node.op, diagnostic.where.empty() || diagnostic.where == node.name ? "" : ", ",
+    diagnostic.where = fmt::format("node {} ({}){}{}", node.name, node.op,
+                                   diagnostic.where.empty() || diagnostic.where == node.name ? "" : ", ",
                                    diagnostic.where == node.name ? "" : diagnostic.where);
   return located;
 }
 
 std::string known_inputs(const graph::Graph& graph) {
   std::string text;
-  for (ValueId input : graph.inputs) text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", graph.value(input).name, to_string(graph.value(input).type));
+  for (ValueId input : graph.inputs)
+    text +=
+        fmt::format("{}{}: {}", text.empty() ? "" : ", ", graph.value(input).name, to_string(graph.value(input).type));
   return text;
 }
 
 Diagnostics check_inputs(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs) {
   Diagnostics findings;
   const auto report = [&](const std::string& name, std::string why) {
-    findings.push_back({"cannot run graph " + graph.name, "input " + name, std::move(why), "the inputs are " + known_inputs(graph)});
+    findings.push_back(
+        {"cannot run graph " + graph.name, "input " + name, std::move(why), "the inputs are " + known_inputs(graph)});
   };
   std::set<std::string> known;
   for (ValueId id : graph.inputs) {
@@ -66,7 +70,8 @@ Result<Reference> Reference::make(graph::Graph graph) {
   DOVETAIL_TRY(graph::verify(graph));
   auto state = std::make_shared<State>();
   Diagnostics findings;
-  std::map<std::string, std::shared_ptr<const loops::CompiledProgram>> compiled;  // by text: equal nodes share one program
+  std::map<std::string, std::shared_ptr<const loops::CompiledProgram>>
+      compiled;  // by text: equal nodes share one program
   for (NodeId node : graph.topological_order()) {
     auto program = ops::define(graph, node);
     if (!program) {
@@ -109,11 +114,14 @@ Result<std::map<std::string, NdArray>> Reference::run(const std::map<std::string
     for (std::size_t position : step.operands) arguments.push_back(at(node.inputs[position]));
     auto outputs = loops::run(*step.program, arguments);
     if (!outputs) return located(outputs.errors(), node);
-    DOVETAIL_CHECK(outputs->size() == node.outputs.size(), fmt::format("{} yields {} outputs of {}", node.name, outputs->size(), node.outputs.size()));
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) values[static_cast<std::size_t>(node.outputs[i].index)] = std::move((*outputs)[i]);
+    DOVETAIL_CHECK(outputs->size() == node.outputs.size(),
+                   fmt::format("{} yields {} outputs of {}", node.name, outputs->size(), node.outputs.size()));
+    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+      values[static_cast<std::size_t>(node.outputs[i].index)] = std::move((*outputs)[i]);
   }
   std::map<std::string, NdArray> results;
-  for (ValueId output : graph.outputs) results.insert_or_assign(graph.value(output).name, at(output));  // an input or a constant may be one
+  for (ValueId output : graph.outputs)
+    results.insert_or_assign(graph.value(output).name, at(output));  // an input or a constant may be one
   for (const State::Step& step : state_->steps)
     for (ValueId output : graph.node(step.node).outputs)
       results.insert_or_assign(graph.value(output).name, *std::move(values[static_cast<std::size_t>(output.index)]));

@@ -1,5 +1,5 @@
-// The reference: a graph evaluated node by node on the operators' naive loop programs, nothing scheduled, nothing fused. Every other way of
-// running a model is held against this.
+// The reference: a graph evaluated node by node on the operators' naive loop programs, nothing scheduled, nothing
+// fused. Every other way of running a model is held against this.
 #pragma once
 
 #include <map>
@@ -13,8 +13,9 @@
 
 namespace dovetail {
 
-// Values of all live node outputs by value name (graph outputs among them). `inputs` by input name; missing, superfluous or wrongly typed ones
-// are diagnosed together. Programs of equal text are compiled once per call of make_reference.
+// Values of all live node outputs by value name (graph outputs among them). `inputs` by input name; missing,
+// superfluous or wrongly typed ones are diagnosed together. Programs of equal text are compiled once per call of
+// make_reference.
 class Reference {
  public:
   static Result<Reference> make(graph::Graph graph);

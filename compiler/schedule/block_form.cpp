@@ -10,13 +10,17 @@ namespace dovetail::schedule {
 
 using namespace loops;
 
-std::optional<std::vector<int>> dimensions_of(const Block& block, const std::vector<Expr>& indices, const BufferNode& buffer) {
+std::optional<std::vector<int>> dimensions_of(const Block& block, const std::vector<Expr>& indices,
+                                              const BufferNode& buffer) {
   std::vector<int> dimensions(block.iterators.size(), -1);
   for (std::size_t d = 0; d < indices.size(); ++d) {
-    if (const auto* constant = std::get_if<IntImm>(&indices[d]->node); constant && buffer.shape[d] == 1 && constant->value == 0) continue;
+    if (const auto* constant = std::get_if<IntImm>(&indices[d]->node);
+        constant && buffer.shape[d] == 1 && constant->value == 0)
+      continue;
     const auto* reference = std::get_if<VarRef>(&indices[d]->node);
     if (!reference) return std::nullopt;
-    const auto iterator = std::find_if(block.iterators.begin(), block.iterators.end(), [&](const Iterator& i) { return i.var == reference->var; });
+    const auto iterator = std::find_if(block.iterators.begin(), block.iterators.end(),
+                                       [&](const Iterator& i) { return i.var == reference->var; });
     if (iterator == block.iterators.end() || iterator->kind != IterKind::spatial) return std::nullopt;
     int& at = dimensions[static_cast<std::size_t>(iterator - block.iterators.begin())];
     if (at != -1) return std::nullopt;
@@ -27,7 +31,8 @@ std::optional<std::vector<int>> dimensions_of(const Block& block, const std::vec
 
 bool one_to_one(const Block& block, const std::vector<int>& dimensions) {
   for (std::size_t i = 0; i < block.iterators.size(); ++i)
-    if (block.iterators[i].kind == IterKind::spatial && dimensions[i] == -1 && block.iterators[i].extent != 1) return false;
+    if (block.iterators[i].kind == IterKind::spatial && dimensions[i] == -1 && block.iterators[i].extent != 1)
+      return false;
   return true;
 }
 
@@ -38,11 +43,14 @@ bool is_allocation(const Program& program, const Buffer& buffer) {
 Result<StoreTarget> require_plain_store(const Block& block, std::string_view primitive) {
   for (const Iterator& iterator : block.iterators)
     if (iterator.kind != IterKind::spatial)
-      return refuse(primitive, block.name, fmt::format("iterator {} of block {} is {}, not spatial", iterator.var->name, block.name, name(iterator.kind)),
+      return refuse(primitive, block.name,
+                    fmt::format("iterator {} of block {} is {}, not spatial", iterator.var->name, block.name,
+                                name(iterator.kind)),
                     "a block with a reduction or an order stays by itself");
   const auto* assignment = std::get_if<Store>(&block.body->node);
   if (block.init || !assignment || assignment->targets.size() != 1)
-    return refuse(primitive, block.name, fmt::format("block {} is not one plain store", block.name), "take this step before tensorize");
+    return refuse(primitive, block.name, fmt::format("block {} is not one plain store", block.name),
+                  "take this step before tensorize");
   return assignment->targets[0];
 }
 
@@ -63,7 +71,8 @@ VarMap iterators_at(const Block& block, const std::vector<int>& dimensions, cons
   VarMap map;
   for (std::size_t i = 0; i < block.iterators.size(); ++i) {
     const int d = dimensions[i];
-    map[block.iterators[i].var.get()] = d < 0 ? int_imm(0, block.iterators[i].var->dtype) : indices[static_cast<std::size_t>(d)];
+    map[block.iterators[i].var.get()] =
+        d < 0 ? int_imm(0, block.iterators[i].var->dtype) : indices[static_cast<std::size_t>(d)];
   }
   return map;
 }
@@ -78,8 +87,9 @@ FreePredicate free_predicate(const Path& path, std::size_t nest) {
   const Block& block = *as_block(path.back());
   FreePredicate result;
   for (const Expr& term : conjuncts(block.predicate)) {
-    const bool own_loops = std::any_of(path.begin() + static_cast<std::ptrdiff_t>(nest), path.end(),
-                                       [&](const Stmt& stmt) { return as_for(stmt) && mentions(term, as_for(stmt)->var); });
+    const bool own_loops =
+        std::any_of(path.begin() + static_cast<std::ptrdiff_t>(nest), path.end(),
+                    [&](const Stmt& stmt) { return as_for(stmt) && mentions(term, as_for(stmt)->var); });
     if (!own_loops) result.kept = conjunction(result.kept, term);
     else if (!result.about_loops && !holds_in_range(block, term, bounds_of(loops_of(path)))) result.about_loops = term;
   }
@@ -93,7 +103,8 @@ Block with_other_iterators(Block block, const std::vector<std::string>& loops, c
   VarMap renamed;
   for (Iterator& iterator : block.iterators) {
     if (std::find(loops.begin(), loops.end(), iterator.var->name) == loops.end()) continue;
-    const Var fresh = make_var(free_name(program, fmt::format("{}.{}", block.name, iterator.var->name), loops), iterator.var->dtype);
+    const Var fresh =
+        make_var(free_name(program, fmt::format("{}.{}", block.name, iterator.var->name), loops), iterator.var->dtype);
     renamed[iterator.var.get()] = ref(fresh);
     iterator.var = fresh;
   }
@@ -106,7 +117,8 @@ Block with_other_iterators(Block block, const std::vector<std::string>& loops, c
 
 }  // namespace
 
-Stmt nest_over(const Program& program, Block block, const Stmt& old_nest, const std::vector<RangeExpr>& part, const std::vector<const For*>& outside) {
+Stmt nest_over(const Program& program, Block block, const Stmt& old_nest, const std::vector<RangeExpr>& part,
+               const std::vector<const For*>& outside) {
   const Bounds bounds = bounds_of(outside);
   Expr within;
   std::vector<For> fresh;
@@ -114,12 +126,16 @@ Stmt nest_over(const Program& program, Block block, const Stmt& old_nest, const 
   for (std::size_t i = 0; i < block.iterators.size(); ++i) {
     Iterator& iterator = block.iterators[i];
     const auto* plain = std::get_if<VarRef>(&iterator.binding->node);
-    const bool keeps_name = plain && std::find(names.begin(), names.end(), plain->var->name) == names.end() && find_loop(old_nest, plain->var->name);
-    const Var var = make_var(keeps_name ? plain->var->name : free_name(program, fmt::format("{}.{}", block.name, iterator.var->name), names));
+    const bool keeps_name = plain && std::find(names.begin(), names.end(), plain->var->name) == names.end() &&
+                            find_loop(old_nest, plain->var->name);
+    const Var var =
+        make_var(keeps_name ? plain->var->name
+                            : free_name(program, fmt::format("{}.{}", block.name, iterator.var->name), names));
     names.push_back(var->name);
     RangeExpr values = part[i];
     if (const auto* fixed = std::get_if<IntImm>(&values.min->node)) {
-      const std::int64_t begin = std::max<std::int64_t>(fixed->value, 0), end = std::min(fixed->value + values.extent, iterator.extent);
+      const std::int64_t begin = std::max<std::int64_t>(fixed->value, 0),
+                         end = std::min(fixed->value + values.extent, iterator.extent);
       values = {int_imm(begin), std::max<std::int64_t>(end - begin, 1)};
     }
     const auto& [min, extent] = values;
@@ -152,7 +168,8 @@ Stmt top_statement(const Path& path) { return std::holds_alternative<Sequence>(p
 
 std::size_t top_position(const Program& program, const Path& path) {
   const std::vector<Stmt> statements = statements_of(program.body);
-  return static_cast<std::size_t>(std::find(statements.begin(), statements.end(), top_statement(path)) - statements.begin());
+  return static_cast<std::size_t>(std::find(statements.begin(), statements.end(), top_statement(path)) -
+                                  statements.begin());
 }
 
 }  // namespace dovetail::schedule

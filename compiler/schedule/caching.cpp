@@ -8,11 +8,13 @@ namespace dovetail::schedule {
 
 using namespace loops;
 
-Result<void> name_copy(const Program& program, Step& step, const std::string& wanted, std::size_t rank, std::string_view primitive) {
+Result<void> name_copy(const Program& program, Step& step, const std::string& wanted, std::size_t rank,
+                       std::string_view primitive) {
   const std::string& object = step.arguments[1];
   if (step.results.empty()) step.results = {wanted};
   DOVETAIL_TRY(require_new_name(program, step.results[0], primitive, object));
-  for (std::size_t d = 0; d < rank; ++d) DOVETAIL_TRY(require_new_name(program, fmt::format("{}.{}", step.results[0], d), primitive, object));
+  for (std::size_t d = 0; d < rank; ++d)
+    DOVETAIL_TRY(require_new_name(program, fmt::format("{}.{}", step.results[0], d), primitive, object));
   return {};
 }
 
@@ -22,7 +24,9 @@ Result<CachePlace> find_cache_place(const Program& program, Step& step, std::str
   DOVETAIL_ASSIGN(place.buffer, require_buffer(program, step.arguments[1], primitive));
   DOVETAIL_TRY(require_no_inner_block(*as_block(place.path.back()), primitive, place.buffer->name));
   if (tensorized(place.path.back(), place.buffer.get()))
-    return refuse(primitive, place.buffer->name, fmt::format("a tensor intrinsic of block {} uses it already", step.arguments[0]), fmt::format("{} before tensorize", primitive == "reindex" ? "reindex" : "cache"));
+    return refuse(primitive, place.buffer->name,
+                  fmt::format("a tensor intrinsic of block {} uses it already", step.arguments[0]),
+                  fmt::format("{} before tensorize", primitive == "reindex" ? "reindex" : "cache"));
   const bool in_sequence = std::holds_alternative<Sequence>(program.body->node);
   place.top = in_sequence ? place.path[1] : place.path[0];
   return place;
@@ -41,8 +45,8 @@ bool is_whole(const Program& program, const CachePlace& place) {
   return false;
 }
 
-Stmt copy_nest(const std::string& name, std::vector<Iterator> iterators, const Buffer& to, const std::vector<Expr>& to_indices, const Buffer& from,
-               const std::vector<Expr>& from_indices) {
+Stmt copy_nest(const std::string& name, std::vector<Iterator> iterators, const Buffer& to,
+               const std::vector<Expr>& to_indices, const Buffer& from, const std::vector<Expr>& from_indices) {
   Block block;
   block.name = name;
   std::vector<Var> loops;

@@ -16,16 +16,20 @@ struct CachePlace {
   loops::Buffer buffer;
 };
 
-// The block and the buffer that a step names first and second. The names that a copy called `step.results[0]` (as wanted where it is left open)
-// gives its loops over `rank` dimensions must be free, and no intrinsic of the block may use the buffer.
+// The block and the buffer that a step names first and second. The names that a copy called `step.results[0]` (as
+// wanted where it is left open) gives its loops over `rank` dimensions must be free, and no intrinsic of the block may
+// use the buffer.
 Result<CachePlace> find_cache_place(const loops::Program& program, Step& step, std::string_view primitive);
-Result<void> name_copy(const loops::Program& program, Step& step, const std::string& wanted, std::size_t rank, std::string_view primitive);
+Result<void> name_copy(const loops::Program& program, Step& step, const std::string& wanted, std::size_t rank,
+                       std::string_view primitive);
 
 // All of the buffer is defined before the place: by the caller, or by one block of the top level.
 bool is_whole(const loops::Program& program, const CachePlace& place);
 
-// for each iterator: a loop "<name>.<d>"; block <name>: to[to_indices] = from[from_indices]. The iterators' bindings are set here.
-loops::Stmt copy_nest(const std::string& name, std::vector<loops::Iterator> iterators, const loops::Buffer& to, const std::vector<loops::Expr>& to_indices,
-                      const loops::Buffer& from, const std::vector<loops::Expr>& from_indices);
+// for each iterator: a loop "<name>.<d>"; block <name>: to[to_indices] = from[from_indices]. The iterators' bindings
+// are set here.
+loops::Stmt copy_nest(const std::string& name, std::vector<loops::Iterator> iterators, const loops::Buffer& to,
+                      const std::vector<loops::Expr>& to_indices, const loops::Buffer& from,
+                      const std::vector<loops::Expr>& from_indices);
 
 }  // namespace dovetail::schedule

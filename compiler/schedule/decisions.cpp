@@ -13,18 +13,23 @@ namespace {
 
 constexpr std::string_view kSample = "sample";
 
-bool is_name_character(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_'; }
+bool is_name_character(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
 
 Diagnostic undecided(std::string_view name, const std::vector<Decision>& decisions) {
   std::vector<std::string_view> names;
   for (const Decision& decision : decisions) names.push_back(decision.name);
   return refuse("use", fmt::format("${}", name), "no sample decided it before",
-                names.empty() ? "write `sample NAME among 4,8,16` first" : fmt::format("the decisions are {}", fmt::join(names, ", ")));
+                names.empty() ? "write `sample NAME among 4,8,16` first"
+                              : fmt::format("the decisions are {}", fmt::join(names, ", ")));
 }
 
 }  // namespace
 
-bool is_decision_name(std::string_view name) { return !name.empty() && std::all_of(name.begin(), name.end(), is_name_character); }
+bool is_decision_name(std::string_view name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), is_name_character);
+}
 
 Result<std::vector<std::int64_t>> parse_candidates(std::string_view name, std::string_view text) {
   std::vector<std::int64_t> candidates;
@@ -39,10 +44,13 @@ Result<std::vector<std::int64_t>> parse_candidates(std::string_view name, std::s
   return candidates;
 }
 
-Result<std::int64_t> require_candidate(std::string_view name, const std::vector<std::int64_t>& candidates, std::string_view value) {
-  const auto found = std::find_if(candidates.begin(), candidates.end(), [&](std::int64_t candidate) { return std::to_string(candidate) == value; });
+Result<std::int64_t> require_candidate(std::string_view name, const std::vector<std::int64_t>& candidates,
+                                       std::string_view value) {
+  const auto found = std::find_if(candidates.begin(), candidates.end(),
+                                  [&](std::int64_t candidate) { return std::to_string(candidate) == value; });
   if (found == candidates.end())
-    return refuse(kSample, name, fmt::format("{} is not among its candidates", value), fmt::format("choose one of {}", fmt::join(candidates, ", ")));
+    return refuse(kSample, name, fmt::format("{} is not among its candidates", value),
+                  fmt::format("choose one of {}", fmt::join(candidates, ", ")));
   return *found;
 }
 
@@ -61,17 +69,20 @@ std::vector<Decision> decisions_of(std::span<const Step> trace) {
 Result<Step> resolve(const Step& step, std::span<const Step> trace) {
   const std::vector<Decision> decisions = decisions_of(trace);
   const auto find = [&](std::string_view name) {
-    return std::find_if(decisions.begin(), decisions.end(), [&](const Decision& decision) { return decision.name == name; });
+    return std::find_if(decisions.begin(), decisions.end(),
+                        [&](const Decision& decision) { return decision.name == name; });
   };
   if (step.primitive == kSample) {
     if (const auto earlier = find(step.arguments[0]); earlier != decisions.end())
-      return refuse(kSample, step.arguments[0], fmt::format("it is decided already, as {}", earlier->value), "choose another name");
+      return refuse(kSample, step.arguments[0], fmt::format("it is decided already, as {}", earlier->value),
+                    "choose another name");
     return step;
   }
   Step resolved = step;
   for (std::string& word : resolved.arguments)
     for (std::size_t at = word.find('$'); at != std::string::npos; at = word.find('$', at)) {
-      const auto end = std::find_if_not(word.begin() + static_cast<std::ptrdiff_t>(at) + 1, word.end(), is_name_character);
+      const auto end =
+          std::find_if_not(word.begin() + static_cast<std::ptrdiff_t>(at) + 1, word.end(), is_name_character);
       const std::string name(word.begin() + static_cast<std::ptrdiff_t>(at) + 1, end);
       const auto decision = find(name);
       if (decision == decisions.end()) return undecided(name, decisions);

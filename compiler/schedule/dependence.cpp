@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kLargestReach = std::int64_t{1} << 40;  // keeps sums of spans within int64
 
-std::optional<Span> span_of(const Expr& index, std::int64_t extent, const std::set<const VarNode*>& fixed, const Bounds& bounds) {
+std::optional<Span> span_of(const Expr& index, std::int64_t extent, const std::set<const VarNode*>& fixed,
+                            const Bounds& bounds) {
   if (index->dtype != DType::int64) return std::nullopt;
   const Linear form = linear_form(simplify(index, bounds));
   Span span{{}, form.constant, form.constant};
@@ -34,7 +35,8 @@ std::optional<Span> span_of(const Expr& index, std::int64_t extent, const std::s
       continue;
     }
     const auto range = bound(term.atom, bounds);
-    if (!range || range->min < -kLargestReach || range->max > kLargestReach || std::abs(term.coefficient) > (1 << 20)) return std::nullopt;
+    if (!range || range->min < -kLargestReach || range->max > kLargestReach || std::abs(term.coefficient) > (1 << 20))
+      return std::nullopt;
     span.low += std::min(term.coefficient * range->min, term.coefficient * range->max);
     span.high += std::max(term.coefficient * range->min, term.coefficient * range->max);
   }
@@ -49,16 +51,20 @@ bool same_base(const Linear& a, const Linear& b) {
 
 bool is_reduce(const Iterator& iterator) { return iterator.kind == IterKind::reduce; }
 
-// `term` of the block's predicate, at the point of the reduction where its init runs; loops `inside` that feed the reduction are 0 there.
+// `term` of the block's predicate, at the point of the reduction where its init runs; loops `inside` that feed the
+// reduction are 0 there.
 Expr at_start(const Block& block, const Expr& term, const std::vector<const For*>& inside, const Bounds& bounds) {
   VarMap iterators, zero;
-  for (const Iterator& iterator : block.iterators) iterators[iterator.var.get()] = is_reduce(iterator) ? int_imm(0, iterator.var->dtype) : iterator.binding;
+  for (const Iterator& iterator : block.iterators)
+    iterators[iterator.var.get()] = is_reduce(iterator) ? int_imm(0, iterator.var->dtype) : iterator.binding;
   for (const For* loop : inside)
     for (const Iterator& iterator : block.iterators)
-      if (is_reduce(iterator) && mentions(iterator.binding, loop->var)) zero[loop->var.get()] = int_imm(0, loop->var->dtype);
+      if (is_reduce(iterator) && mentions(iterator.binding, loop->var))
+        zero[loop->var.get()] = int_imm(0, loop->var->dtype);
   return simplify(substitute(substitute(term, iterators), zero), bounds);
 }
-// The init runs while the loops outside are fixed: every reduce iterator is 0 where the loops `inside` that feed one are.
+// The init runs while the loops outside are fixed: every reduce iterator is 0 where the loops `inside` that feed one
+// are.
 bool starts_inside(const Block& block, const std::vector<const For*>& inside, const Bounds& bounds) {
   return std::all_of(block.iterators.begin(), block.iterators.end(), [&](const Iterator& iterator) {
     if (!is_reduce(iterator)) return true;
@@ -72,28 +78,33 @@ bool is_true(const Expr& expr) {
   return decided && decided->value != 0;
 }
 
-// A block with an init reads of `buffer` just the elements that it writes, and starts each of them before, while the loops outside are fixed.
+// A block with an init reads of `buffer` just the elements that it writes, and starts each of them before, while the
+// loops outside are fixed.
 bool starts_what_it_reads(const Path& path, const BufferNode* buffer, const std::vector<const For*>& outside) {
   const Block& block = *as_block(path.back());
   const std::vector<const For*> all = loops_of(path);
   const std::vector<const For*> inside(all.begin() + static_cast<std::ptrdiff_t>(outside.size()), all.end());
-  if (!block.init || !starts_inside(block, inside, bounds_of(all)) || !starts_once(block, outside, inside)) return false;
+  if (!block.init || !starts_inside(block, inside, bounds_of(all)) || !starts_once(block, outside, inside))
+    return false;
   const auto* start = std::get_if<Store>(&block.init->node);
   const auto* update = std::get_if<Store>(&block.body->node);
   if (!start || !update) return false;
   const auto target = [&](const Store& store) {
-    const auto it = std::find_if(store.targets.begin(), store.targets.end(), [&](const StoreTarget& t) { return t.buffer.get() == buffer; });
+    const auto it = std::find_if(store.targets.begin(), store.targets.end(),
+                                 [&](const StoreTarget& t) { return t.buffer.get() == buffer; });
     return it == store.targets.end() ? nullptr : &*it;
   };
   const StoreTarget* started = target(*start);
   const StoreTarget* updated = target(*update);
   if (!started || !updated) return false;
   const auto same = [&](const std::vector<Expr>& indices) {
-    return std::equal(indices.begin(), indices.end(), updated->indices.begin(), updated->indices.end(), structurally_equal);
+    return std::equal(indices.begin(), indices.end(), updated->indices.begin(), updated->indices.end(),
+                      structurally_equal);
   };
   bool only_its_own = same(started->indices);
   visit_exprs(path.back(), [&](const Expr& e) {
-    if (const auto* access = std::get_if<LoadExpr>(&e->node); access && access->buffer.get() == buffer) only_its_own &= same(access->indices);
+    if (const auto* access = std::get_if<LoadExpr>(&e->node); access && access->buffer.get() == buffer)
+      only_its_own &= same(access->indices);
   });
   visit_exprs(block.init, [&](const Expr& e) {
     if (const auto* access = std::get_if<LoadExpr>(&e->node)) only_its_own &= access->buffer.get() != buffer;
@@ -102,15 +113,17 @@ bool starts_what_it_reads(const Path& path, const BufferNode* buffer, const std:
   // Where the predicate holds at all, it holds at the start.
   const Bounds bounds = bounds_of(all);
   for (const Expr& term : conjuncts(block.predicate)) {
-    const Expr whole = simplify(substitute(term, bindings_of(block)), bounds), start_term = at_start(block, term, inside, bounds);
+    const Expr whole = simplify(substitute(term, bindings_of(block)), bounds),
+               start_term = at_start(block, term, inside, bounds);
     if (!is_true(start_term) && !structurally_equal(whole, start_term)) return false;
   }
   return true;
 }
 
-// What a block surely writes of `buffer` while the loops `outside` of its path are fixed: all of the hull that lies within the buffer. nullopt:
-// not shown.
-std::optional<Hull> surely_written(const Path& path, const BufferNode& buffer, const std::vector<const For*>& outside, const IntrinsicTable& intrinsics) {
+// What a block surely writes of `buffer` while the loops `outside` of its path are fixed: all of the hull that lies
+// within the buffer. nullopt: not shown.
+std::optional<Hull> surely_written(const Path& path, const BufferNode& buffer, const std::vector<const For*>& outside,
+                                   const IntrinsicTable& intrinsics) {
   const Block& block = *as_block(path.back());
   for (std::size_t i = 0, loops = 0; i + 1 < path.size(); ++i) {
     if (as_for(path[i])) ++loops;
@@ -131,12 +144,15 @@ std::optional<Hull> surely_written(const Path& path, const BufferNode& buffer, c
     if (!row || call->operands.empty() || call->operands[0].buffer.get() != &buffer) return std::nullopt;
     const Buffer& parameter = row->semantics.parameters[0].buffer;
     const auto semantics = blocks_below(row->semantics.body);
-    if (semantics.size() != 1 || !writes_whole(semantics[0], *parameter) || parameter->shape.size() > axes.capacity()) return std::nullopt;
+    if (semantics.size() != 1 || !writes_whole(semantics[0], *parameter) || parameter->shape.size() > axes.capacity())
+      return std::nullopt;
     indices = call->operands[0].indices;
     for (std::size_t axis = 0; axis < parameter->shape.size(); ++axis) {
-      axes.push_back({make_var("axis" + std::to_string(axis)), parameter->shape[axis], ForKind::serial, "", {}, nullptr});
+      axes.push_back(
+          {make_var("axis" + std::to_string(axis)), parameter->shape[axis], ForKind::serial, "", {}, nullptr});
       for (std::size_t d = 0; d < indices.size(); ++d)
-        if (const std::int64_t step = call->operands[0].steps[axis][d]; step != 0) indices[d] = indices[d] + ref(axes.back().var) * step;
+        if (const std::int64_t step = call->operands[0].steps[axis][d]; step != 0)
+          indices[d] = indices[d] + ref(axes.back().var) * step;
     }
     for (const For& axis : axes) inside.push_back(&axis);
   }
@@ -149,14 +165,17 @@ std::optional<Hull> surely_written(const Path& path, const BufferNode& buffer, c
   if (block.init) {
     if (!starts_inside(block, inside, bounds)) return std::nullopt;
     std::erase_if(inside, [&](const For* loop) {
-      return loop->extent > 0 && std::any_of(block.iterators.begin(), block.iterators.end(), [&](const Iterator& i) { return is_reduce(i) && mentions(i.binding, loop->var); });
+      return loop->extent > 0 && std::any_of(block.iterators.begin(), block.iterators.end(), [&](const Iterator& i) {
+               return is_reduce(i) && mentions(i.binding, loop->var);
+             });
     });
   }
   Hull hull;
   std::vector<Expr> values;
   std::vector<std::int64_t> extents;
   for (Expr& index : indices) {
-    index = block.init ? at_start(block, index, all_inside, bounds) : simplify(substitute(index, bindings_of(block)), bounds);
+    index = block.init ? at_start(block, index, all_inside, bounds)
+                       : simplify(substitute(index, bindings_of(block)), bounds);
     hull.push_back(span_of(index, 1, fixed, bounds));
     if (!hull.back()) return std::nullopt;
     Linear moving = linear_form(index);
@@ -180,8 +199,10 @@ bool holds_span(const Span& outer, const Span& inner, std::int64_t extent, const
   return below && above;
 }
 
-// A block before `reader`, in the same iteration of the loop at position `loop` of its path, surely writes all that it reads.
-bool written_before(const Path& reader, std::size_t loop, const std::vector<Path>& blocks, const Buffer& buffer, const IntrinsicTable& intrinsics) {
+// A block before `reader`, in the same iteration of the loop at position `loop` of its path, surely writes all that it
+// reads.
+bool written_before(const Path& reader, std::size_t loop, const std::vector<Path>& blocks, const Buffer& buffer,
+                    const IntrinsicTable& intrinsics) {
   for (const Path& writer : blocks) {
     if (!writes(writer.back(), buffer.get())) continue;
     const auto fork = std::mismatch(writer.begin(), writer.end(), reader.begin(), reader.end());
@@ -239,11 +260,14 @@ Hull hull_of(const std::vector<AccessBox>& accesses, const std::set<const VarNod
 
 namespace {
 
-// All accesses are one function of the loops, in whose values the loops can be told: what interleaved iterations need, whose hulls overlap.
-bool injective(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside, std::set<const VarNode*> wanted) {
+// All accesses are one function of the loops, in whose values the loops can be told: what interleaved iterations need,
+// whose hulls overlap.
+bool injective(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside,
+               std::set<const VarNode*> wanted) {
   const std::set<const VarNode*> fixed = vars_of(outside);
   Bounds bounds = bounds_of(outside);
-  std::map<std::pair<std::size_t, std::int64_t>, Var> canonical;  // inner loops by the order in which the indices name them, and extent
+  std::map<std::pair<std::size_t, std::int64_t>, Var>
+      canonical;  // inner loops by the order in which the indices name them, and extent
   std::vector<Expr> form;
   for (const auto& [access, extents] : accesses) {
     if (std::any_of(extents.begin(), extents.end(), [](std::int64_t extent) { return extent != 1; })) return false;
@@ -254,7 +278,8 @@ bool injective(const std::vector<AccessBox>& accesses, const std::vector<const F
         known &= !std::holds_alternative<LoadExpr>(e->node) && e->dtype == DType::int64;
         const auto* reference = std::get_if<VarRef>(&e->node);
         if (!reference || fixed.count(reference->var.get()) || renamed.count(reference->var.get())) return;
-        const auto loop = std::find_if(access.loops.begin(), access.loops.end(), [&](const For* l) { return l->var == reference->var; });
+        const auto loop = std::find_if(access.loops.begin(), access.loops.end(),
+                                       [&](const For* l) { return l->var == reference->var; });
         if (loop == access.loops.end()) {
           known = false;
           return;
@@ -283,7 +308,8 @@ std::set<const VarNode*> that_move(const std::vector<const For*>& loops) {
 
 }  // namespace
 
-bool disjoint_hulls(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside, const std::vector<const For*>& moving) {
+bool disjoint_hulls(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside,
+                    const std::vector<const For*>& moving) {
   std::vector<Expr> values;
   std::vector<std::int64_t> slacks;
   for (const auto& span : hull_of(accesses, vars_of(outside))) {
@@ -294,7 +320,8 @@ bool disjoint_hulls(const std::vector<AccessBox>& accesses, const std::vector<co
   return tells_apart(values, slacks, that_move(moving), bounds_of(outside));
 }
 
-bool disjoint(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside, const std::vector<const For*>& moving) {
+bool disjoint(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside,
+              const std::vector<const For*>& moving) {
   return disjoint_hulls(accesses, outside, moving) || injective(accesses, outside, that_move(moving));
 }
 
@@ -306,10 +333,10 @@ std::vector<Buffer> written_below(const Stmt& stmt) {
   return buffers;
 }
 
-std::string not_private(const Program& program, const Path& path, const Buffer& buffer, const IntrinsicTable& intrinsics) {
+std::string not_private(const Program& program, const Path& path, const Buffer& buffer,
+                        const IntrinsicTable& intrinsics) {
   const std::string name = as_for(path.back())->var->name;
-  if (!is_allocation(program, buffer))
-    return fmt::format("{} is a parameter of the program", buffer->name);
+  if (!is_allocation(program, buffer)) return fmt::format("{} is a parameter of the program", buffer->name);
   const std::size_t position = path.size() - 1;
   const std::vector<const For*> outside = loops_of(path);
   const std::vector<Path> blocks = blocks_below(program.body);
@@ -318,8 +345,10 @@ std::string not_private(const Program& program, const Path& path, const Buffer& 
     const bool read = reads(other.back(), buffer.get());
     if (!inside && (read || writes(other.back(), buffer.get())))
       return fmt::format("block {}, outside of {}, uses {} too", as_block(other.back())->name, name, buffer->name);
-    if (inside && read && !starts_what_it_reads(other, buffer.get(), outside) && !written_before(other, position, blocks, buffer, intrinsics))
-      return fmt::format("block {} reads elements of {} that the same iteration is not shown to write before", as_block(other.back())->name, buffer->name);
+    if (inside && read && !starts_what_it_reads(other, buffer.get(), outside) &&
+        !written_before(other, position, blocks, buffer, intrinsics))
+      return fmt::format("block {} reads elements of {} that the same iteration is not shown to write before",
+                         as_block(other.back())->name, buffer->name);
   }
   return in_condition(program.body, buffer) ? fmt::format("a condition reads {}", buffer->name) : "";
 }
@@ -333,15 +362,18 @@ std::optional<Conflict> carried_dependence(const Program& program, const Path& p
     for (const Iterator& iterator : block.iterators)
       if (iterator.kind != IterKind::spatial && mentions(iterator.binding, loop.var))
         return Conflict{fmt::format("its {} iterations carry {} iterator {} of block {}", loop.extent,
-                                    iterator.kind == IterKind::reduce ? "the reduce" : "the ordered", iterator.var->name, block.name),
-                        iterator.kind == IterKind::reduce ? "rfactor the reduction, or name a loop that feeds spatial iterators alone"
-                                                          : "name a loop that feeds spatial iterators alone"};
+                                    iterator.kind == IterKind::reduce ? "the reduce" : "the ordered",
+                                    iterator.var->name, block.name),
+                        iterator.kind == IterKind::reduce
+                            ? "rfactor the reduction, or name a loop that feeds spatial iterators alone"
+                            : "name a loop that feeds spatial iterators alone"};
   }
   for (const Buffer& buffer : written_below(path.back())) {
     if (disjoint(accesses(loop.body, buffer.get(), outside), outside, {&loop})) continue;
     const std::string shared = not_private(program, path, buffer, intrinsics);
     if (!shared.empty())
-      return Conflict{fmt::format("two of its {} iterations may touch one element of {}, and {}", loop.extent, buffer->name, shared),
+      return Conflict{fmt::format("two of its {} iterations may touch one element of {}, and {}", loop.extent,
+                                  buffer->name, shared),
                       "give each iteration its own elements, or compute_at all uses into one iteration"};
   }
   return std::nullopt;

@@ -29,7 +29,8 @@ std::vector<loops::Expr> IndexMap::apply(const std::vector<loops::Expr>& logical
 Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_shape) {
   IndexMap map{logical_shape, {}};
   const auto fail = [&](std::string why) {
-    return Diagnostic{fmt::format("cannot use index map {}", text), "", std::move(why), "write e.g. i0,i1/16,i2,i3,i1%16 for [n, c/16, y, x, c%16]"};
+    return Diagnostic{fmt::format("cannot use index map {}", text), "", std::move(why),
+                      "write e.g. i0,i1/16,i2,i3,i1%16 for [n, c/16, y, x, c%16]"};
   };
   std::string_view rest = text;
   const auto number = [&](std::int64_t& value) {
@@ -46,8 +47,10 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
     Raw part{0, 1, 0};
     if (rest.empty() || rest[0] != 'i') return fail(fmt::format("expected a part such as i0 at «{}»", rest));
     rest.remove_prefix(1);
-    if (!number(part.dimension) || part.dimension < 0 || part.dimension >= static_cast<std::int64_t>(logical_shape.size()))
-      return fail(logical_shape.empty() ? std::string("the buffer has no dimensions") : fmt::format("the buffer has dimensions i0 to i{}", logical_shape.size() - 1));
+    if (!number(part.dimension) || part.dimension < 0 ||
+        part.dimension >= static_cast<std::int64_t>(logical_shape.size()))
+      return fail(logical_shape.empty() ? std::string("the buffer has no dimensions")
+                                        : fmt::format("the buffer has dimensions i0 to i{}", logical_shape.size() - 1));
     if (!rest.empty() && rest[0] == '/') {
       rest.remove_prefix(1);
       if (!number(part.divisor) || part.divisor < 1) return fail("a divisor must be a positive integer");
@@ -64,15 +67,19 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
   for (const Raw& part : raw) {
     const std::int64_t extent = logical_shape[static_cast<std::size_t>(part.dimension)];
     if (extent % part.divisor != 0)
-      return fail(fmt::format("{} does not divide the extent {} of dimension i{}", part.divisor, extent, part.dimension));
-    map.parts.push_back({static_cast<int>(part.dimension), part.divisor, part.modulus ? part.modulus : extent / part.divisor});
+      return fail(
+          fmt::format("{} does not divide the extent {} of dimension i{}", part.divisor, extent, part.dimension));
+    map.parts.push_back(
+        {static_cast<int>(part.dimension), part.divisor, part.modulus ? part.modulus : extent / part.divisor});
   }
   for (std::size_t d = 0; d < logical_shape.size(); ++d) {
     std::vector<IndexMap::Part> own;
     for (const IndexMap::Part& part : map.parts)
       if (part.dimension == static_cast<int>(d)) own.push_back(part);
     // At equal divisors, parts of extent 1 come first: they hold nothing.
-    std::sort(own.begin(), own.end(), [](const auto& a, const auto& b) { return std::pair(a.divisor, a.extent) < std::pair(b.divisor, b.extent); });
+    std::sort(own.begin(), own.end(), [](const auto& a, const auto& b) {
+      return std::pair(a.divisor, a.extent) < std::pair(b.divisor, b.extent);
+    });
     std::int64_t covered = 1;
     for (const IndexMap::Part& part : own) {
       if (part.extent != 1 && part.divisor != covered)
@@ -86,18 +93,21 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
 }
 
 NdArray pack(const NdArray& logical, const IndexMap& map) {
-  DOVETAIL_CHECK(logical.shape() == map.logical_shape, dovetail::to_string(logical.shape()) + " against " + dovetail::to_string(map.logical_shape));
+  DOVETAIL_CHECK(logical.shape() == map.logical_shape,
+                 dovetail::to_string(logical.shape()) + " against " + dovetail::to_string(map.logical_shape));
   std::vector<std::int64_t> strides(map.logical_shape.size(), 1);
   for (std::size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * map.logical_shape[d];
   // Each physical dimension moves the logical offset by a constant: physical order is an odometer over those.
   NdArray packed(logical.dtype(), map.physical_shape());
   const std::size_t rank = map.parts.size();
   std::vector<std::int64_t> index(rank, 0), step(rank);
-  for (std::size_t p = 0; p < rank; ++p) step[p] = strides[static_cast<std::size_t>(map.parts[p].dimension)] * map.parts[p].divisor;
+  for (std::size_t p = 0; p < rank; ++p)
+    step[p] = strides[static_cast<std::size_t>(map.parts[p].dimension)] * map.parts[p].divisor;
   const auto bytes = static_cast<std::size_t>(size_bytes(logical.dtype()));
   std::int64_t offset = 0;
   for (std::int64_t i = 0; i < packed.count(); ++i) {
-    std::memcpy(packed.bytes().data() + static_cast<std::size_t>(i) * bytes, logical.bytes().data() + static_cast<std::size_t>(offset) * bytes, bytes);
+    std::memcpy(packed.bytes().data() + static_cast<std::size_t>(i) * bytes,
+                logical.bytes().data() + static_cast<std::size_t>(offset) * bytes, bytes);
     for (std::size_t p = rank; p-- > 0;) {
       offset += step[p];
       if (++index[p] < map.parts[p].extent) break;
@@ -121,11 +131,14 @@ Fragment::Place Fragment::place(const std::vector<std::int64_t>& element) const 
 Result<Fragment> parse_fragment(std::string_view text, const Shape& logical_shape) {
   const std::size_t bar = text.find('|');
   if (bar == std::string_view::npos || text.find('|', bar + 1) != std::string_view::npos)
-    return Diagnostic{fmt::format("cannot use fragment {}", text), "", "it has no single bar between lanes and registers", "write e.g. i0%8,i1/2|i0/8,i1%2"};
+    return Diagnostic{fmt::format("cannot use fragment {}", text), "",
+                      "it has no single bar between lanes and registers", "write e.g. i0%8,i1/2|i0/8,i1%2"};
   std::string joined(text);
   joined[bar] = ',';
   DOVETAIL_ASSIGN(IndexMap map, parse_index_map(joined, logical_shape));
-  return Fragment{std::move(map), static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bar), ',')) + 1};
+  return Fragment{
+      std::move(map),
+      static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bar), ',')) + 1};
 }
 
 }  // namespace dovetail::schedule

@@ -1,5 +1,5 @@
-// Index maps: how the logical elements of a buffer lie in its physical layout. Each physical dimension holds one part, (index // divisor) % modulus,
-// of one logical index. Splits and permutations; one to one by construction.
+// Index maps: how the logical elements of a buffer lie in its physical layout. Each physical dimension holds one part,
+// (index // divisor) % modulus, of one logical index. Splits and permutations; one to one by construction.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace dovetail::schedule {
 
 struct IndexMap {
   struct Part {
-    int dimension;         // of the logical shape
+    int dimension;  // of the logical shape
     std::int64_t divisor;
-    std::int64_t extent;   // of the physical dimension
+    std::int64_t extent;  // of the physical dimension
   };
   Shape logical_shape;
   std::vector<Part> parts;
@@ -26,13 +26,15 @@ struct IndexMap {
   std::vector<loops::Expr> apply(const std::vector<loops::Expr>& logical) const;
 };
 
-// "i0,i1/16,i2,i3,i1%16" for a given logical shape. Errors: syntax, a part that does not divide, a dimension not covered exactly.
+// "i0,i1/16,i2,i3,i1%16" for a given logical shape. Errors: syntax, a part that does not divide, a dimension not
+// covered exactly.
 Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_shape);
 
 // A constant in its physical layout. Precondition: the array has the map's logical shape.
 NdArray pack(const NdArray& logical, const IndexMap& map);
 
-// How the lanes that execute an intrinsic hold an operand: the first `lanes` parts of the map give the lane, the others the register.
+// How the lanes that execute an intrinsic hold an operand: the first `lanes` parts of the map give the lane, the others
+// the register.
 struct Fragment {
   IndexMap map;
   std::size_t lanes;

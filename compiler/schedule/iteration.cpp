@@ -50,10 +50,12 @@ std::optional<Quotient> as_quotient(const Expr& expr) {
   return Quotient{n->op == BinaryOp::floor_mod, n->a, by->value};
 }
 
-// ---- Every value occurs --------------------------------------------------------------------------------------------------------------
+// ---- Every value occurs
+// --------------------------------------------------------------------------------------------------------------
 
 // Whether `predicate` holds wherever all `values` lie in [0, extents).
-bool implied(const Expr& predicate, const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Bounds& bounds) {
+bool implied(const Expr& predicate, const std::vector<Expr>& values, const std::vector<std::int64_t>& extents,
+             const Bounds& bounds) {
   if (const auto* both = std::get_if<Binary>(&predicate->node); both && both->op == BinaryOp::logical_and)
     return implied(both->a, values, extents, bounds) && implied(both->b, values, extents, bounds);
   const Expr simple = simplify(predicate, bounds);
@@ -62,7 +64,8 @@ bool implied(const Expr& predicate, const std::vector<Expr>& values, const std::
   if (!comparison || comparison->a->dtype != DType::int64) return false;
   Facts facts(bounds);
   for (std::size_t i = 0; i < values.size(); ++i)
-    facts.assume(logical_and(binary(BinaryOp::ge, values[i], int_imm(0)), binary(BinaryOp::lt, values[i], int_imm(extents[i]))));
+    facts.assume(
+        logical_and(binary(BinaryOp::ge, values[i], int_imm(0)), binary(BinaryOp::lt, values[i], int_imm(extents[i]))));
   switch (comparison->op) {
     case BinaryOp::lt: return facts.non_negative(linear_form(comparison->b - comparison->a - 1));
     case BinaryOp::le: return facts.non_negative(linear_form(comparison->b - comparison->a));
@@ -75,8 +78,8 @@ bool implied(const Expr& predicate, const std::vector<Expr>& values, const std::
 // Each value is a mixed-radix number of digits that no other value uses.
 bool digits_cover(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Extents& vars) {
   const Bounds bounds = extent_bounds(vars);
-  std::set<std::string> used;                        // digits: a variable, or a part of one
-  std::map<const VarNode*, std::int64_t> cut;        // where a variable is cut into // and %
+  std::set<std::string> used;                  // digits: a variable, or a part of one
+  std::map<const VarNode*, std::int64_t> cut;  // where a variable is cut into // and %
   std::set<const VarNode*> plain;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const Linear form = linear_form(simplify(values[i], bounds));
@@ -110,7 +113,8 @@ bool digits_cover(const std::vector<Expr>& values, const std::vector<std::int64_
 }
 
 // All points, one after the other.
-bool points_cover(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Extents& vars, const Expr& predicate) {
+bool points_cover(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Extents& vars,
+                  const Expr& predicate) {
   std::int64_t points = 1, cells = 1;
   for (const auto& [var, extent] : vars)
     if ((points *= std::min(extent, kPointsToTry + 1)) > kPointsToTry) return false;
@@ -133,19 +137,23 @@ bool points_cover(const std::vector<Expr>& values, const std::vector<std::int64_
 }
 
 // Every point of the box [0, extents) is a value that some point of `vars` gives where `predicate` (may be null) holds.
-bool covers_box(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Extents& vars, const Expr& predicate) {
+bool covers_box(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Extents& vars,
+                const Expr& predicate) {
   for (const auto& [var, extent] : vars)
     if (extent < 1) return false;
   for (const Expr& value : values)
     if (value->dtype != DType::int64) return false;
-  if (digits_cover(values, extents, vars) && (!predicate || implied(predicate, values, extents, extent_bounds(vars)))) return true;
+  if (digits_cover(values, extents, vars) && (!predicate || implied(predicate, values, extents, extent_bounds(vars))))
+    return true;
   return points_cover(values, extents, vars, predicate);
 }
 
-// ---- Reductions ----------------------------------------------------------------------------------------------------------------------
+// ---- Reductions
+// ----------------------------------------------------------------------------------------------------------------------
 
-// Whether equal values of expressions imply equal values of variables, everything else being fixed. What is known of an expression is the length of
-// the window in which it lies: 1 is its value; x // c leaves x a window of c times the length, and x % c pins x in a window of at most c.
+// Whether equal values of expressions imply equal values of variables, everything else being fixed. What is known of an
+// expression is the length of the window in which it lies: 1 is its value; x // c leaves x a window of c times the
+// length, and x % c pins x in a window of at most c.
 class Decoder {
  public:
   Decoder(std::set<const VarNode*> wanted, Bounds bounds) : wanted_(std::move(wanted)), bounds_(std::move(bounds)) {}
@@ -156,7 +164,8 @@ class Decoder {
     for (bool changed = true; changed;) {
       const std::size_t before = decoded_.size();
       for (const Quotient& remainder : std::vector<Quotient>(remainders_))
-        if (window(remainder.of) <= remainder.by && decoded_.insert(loops::to_string(remainder.of)).second) known(remainder.of);
+        if (window(remainder.of) <= remainder.by && decoded_.insert(loops::to_string(remainder.of)).second)
+          known(remainder.of);
       changed = decoded_.size() != before;
     }
     return std::all_of(wanted_.begin(), wanted_.end(), [&](const VarNode* var) { return vars_.count(var) != 0; });
@@ -200,7 +209,8 @@ class Decoder {
   void narrow(const Expr& expr, std::int64_t length) {
     const auto [it, fresh] = windows_.emplace(loops::to_string(expr), length);
     it->second = std::min(it->second, length);
-    if (const auto quotient = as_quotient(expr); quotient && !quotient->remainder) narrow(quotient->of, length * quotient->by);
+    if (const auto quotient = as_quotient(expr); quotient && !quotient->remainder)
+      narrow(quotient->of, length * quotient->by);
   }
 
   std::set<const VarNode*> wanted_, vars_;
@@ -260,14 +270,16 @@ bool runs_over_all(const Path& path, const Expr& predicate) {
   }
   std::vector<Expr> values;
   std::vector<std::int64_t> extents;
-  for (const Iterator& iterator : block.iterators) values.push_back(iterator.binding), extents.push_back(iterator.extent);
+  for (const Iterator& iterator : block.iterators)
+    values.push_back(iterator.binding), extents.push_back(iterator.extent);
   return covers_box(values, extents, loops, predicate ? substitute(predicate, bindings_of(block)) : nullptr);
 }
 
 bool holds_in_range(const Block& block, const Expr& term, const Bounds& loops) {
   std::vector<Expr> values;
   std::vector<std::int64_t> extents;
-  for (const Iterator& iterator : block.iterators) values.push_back(iterator.binding), extents.push_back(iterator.extent);
+  for (const Iterator& iterator : block.iterators)
+    values.push_back(iterator.binding), extents.push_back(iterator.extent);
   return implied(substitute(term, bindings_of(block)), values, extents, loops);
 }
 
@@ -296,7 +308,8 @@ bool starts_once(const Block& block, const std::vector<const For*>& outside, con
     (reduces ? reduce : spatial).push_back(iterator.binding);
     visit_exprs(iterator.binding, [&](const Expr& expr) {
       const auto* reference = std::get_if<VarRef>(&expr->node);
-      if (reference && moving.count(reference->var.get())) (reduces ? reduce_vars : spatial_vars).insert(reference->var.get());
+      if (reference && moving.count(reference->var.get()))
+        (reduces ? reduce_vars : spatial_vars).insert(reference->var.get());
     });
   }
   std::set<const VarNode*> others;  // must be told apart by the spatial iterators
@@ -307,17 +320,20 @@ bool starts_once(const Block& block, const std::vector<const For*>& outside, con
   return Decoder(others, bounds).decodes(spatial) && ZeroSolver(bounds).only_at_origin(reduce, reduce_vars);
 }
 
-bool covers(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const std::vector<const For*>& loops) {
+bool covers(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents,
+            const std::vector<const For*>& loops) {
   Extents vars;
   for (const For* loop : loops) vars.push_back({loop->var, loop->extent});
   return covers_box(values, extents, vars, nullptr);
 }
 
-bool holds_where(const Expr& predicate, const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Bounds& bounds) {
+bool holds_where(const Expr& predicate, const std::vector<Expr>& values, const std::vector<std::int64_t>& extents,
+                 const Bounds& bounds) {
   return implied(predicate, values, extents, bounds);
 }
 
-bool tells_apart(const std::vector<Expr>& values, const std::vector<std::int64_t>& slacks, const std::set<const VarNode*>& vars, const Bounds& bounds) {
+bool tells_apart(const std::vector<Expr>& values, const std::vector<std::int64_t>& slacks,
+                 const std::set<const VarNode*>& vars, const Bounds& bounds) {
   return Decoder(vars, bounds).decodes(values, slacks);
 }
 

@@ -26,7 +26,8 @@ const For* other_of_kind(const Path& path, ForKind kind) {
 
 std::optional<Conflict> broken_parallel(const Program& program, const Path& path, const IntrinsicTable& intrinsics) {
   if (const For* other = other_of_kind(path, ForKind::parallel))
-    return Conflict{fmt::format("loop {} is parallel already, and parallel loops do not nest", other->var->name), "fuse the loops, and make the fused one parallel"};
+    return Conflict{fmt::format("loop {} is parallel already, and parallel loops do not nest", other->var->name),
+                    "fuse the loops, and make the fused one parallel"};
   return carried_dependence(program, path, intrinsics);
 }
 
@@ -49,7 +50,8 @@ bool moves_unevenly(const Expr& index, const Var& var, const Bounds& bounds) {
 std::optional<Conflict> not_lanes(const Stmt& stmt, const For& loop) {
   if (const For* inner = as_for(stmt)) {
     if (inner->kind != ForKind::unrolled)
-      return Conflict{fmt::format("loop {} below it is {}, and only unrolled loops lie below a vectorized one", inner->var->name, name(inner->kind)),
+      return Conflict{fmt::format("loop {} below it is {}, and only unrolled loops lie below a vectorized one",
+                                  inner->var->name, name(inner->kind)),
                       "reorder it outwards or unroll it"};
     return not_lanes(inner->body, loop);
   }
@@ -65,7 +67,8 @@ std::optional<Conflict> not_lanes(const Stmt& stmt, const For& loop) {
     const auto* siblings = std::get_if<Sequence>(&part->node);
     for (const Stmt& statement : siblings ? siblings->body : std::vector<Stmt>{part})
       if (!std::holds_alternative<Store>(statement->node))
-        return Conflict{fmt::format("block {} holds more than stores", block->name), "vectorize loops around blocks of plain stores"};
+        return Conflict{fmt::format("block {} holds more than stores", block->name),
+                        "vectorize loops around blocks of plain stores"};
   }
   return std::nullopt;
 }
@@ -82,7 +85,8 @@ std::optional<Conflict> uneven_access(const Path& path) {
     const auto check = [&](const Buffer& buffer, const std::vector<Expr>& indices) {
       for (const Expr& index : indices)
         if (!conflict && moves_unevenly(substitute(index, bindings), loop.var, bounds))
-          conflict = Conflict{fmt::format("index {} of {} in block {} does not move with it by a constant step", loops::to_string(index), buffer->name, block.name),
+          conflict = Conflict{fmt::format("index {} of {} in block {} does not move with it by a constant step",
+                                          loops::to_string(index), buffer->name, block.name),
                               "split so that each vector stays within one row, or vectorize another loop"};
     };
     visit_exprs(below.back(), [&](const Expr& expr) {
@@ -106,9 +110,11 @@ std::optional<Conflict> uneven_access(const Path& path) {
 std::optional<Conflict> broken_vectorized(const Program& program, const Path& path, const IntrinsicTable& intrinsics) {
   const For& loop = *as_for(path.back());
   if (loop.extent > kMostLanes)
-    return Conflict{fmt::format("it has {} iterations, and a vector has at most {} lanes", loop.extent, kMostLanes), "split it and vectorize the inner loop"};
+    return Conflict{fmt::format("it has {} iterations, and a vector has at most {} lanes", loop.extent, kMostLanes),
+                    "split it and vectorize the inner loop"};
   if (const For* other = other_of_kind(path, ForKind::vectorized))
-    return Conflict{fmt::format("loop {} is vectorized already, and vectorized loops do not nest", other->var->name), "vectorize one loop of a nest"};
+    return Conflict{fmt::format("loop {} is vectorized already, and vectorized loops do not nest", other->var->name),
+                    "vectorize one loop of a nest"};
   if (auto conflict = not_lanes(loop.body, loop)) return conflict;
   if (auto conflict = uneven_access(path)) return conflict;
   return carried_dependence(program, path, intrinsics);
@@ -117,28 +123,38 @@ std::optional<Conflict> broken_vectorized(const Program& program, const Path& pa
 std::optional<Conflict> broken_unrolled(const Path& path) {
   std::int64_t copies = 1;
   for (const For* loop : loops_of(path))
-    if (loop->kind == ForKind::unrolled || loop == as_for(path.back())) copies *= std::clamp<std::int64_t>(loop->extent, 1, 1 << 20);
+    if (loop->kind == ForKind::unrolled || loop == as_for(path.back()))
+      copies *= std::clamp<std::int64_t>(loop->extent, 1, 1 << 20);
   if (copies <= kMostCopies) return std::nullopt;
-  return Conflict{fmt::format("the unrolled loops there would make {} copies, more than {}", copies, kMostCopies), "split it and unroll the inner loop"};
+  return Conflict{fmt::format("the unrolled loops there would make {} copies, more than {}", copies, kMostCopies),
+                  "split it and unroll the inner loop"};
 }
 
 std::optional<Conflict> broken_pipelined(const Program& program, const Path& path, const IntrinsicTable& intrinsics) {
   const For& loop = *as_for(path.back());
   const auto stages = loop.annotations.find(kStages);
-  const auto count = require_integer(stages == loop.annotations.end() ? "" : stages->second, 2, "the number of stages", "pipeline");
+  const auto count =
+      require_integer(stages == loop.annotations.end() ? "" : stages->second, 2, "the number of stages", "pipeline");
   if (!count.ok()) return Conflict{count.errors()[0].why, fmt::format("annotate {} {} 2", loop.var->name, kStages)};
-  if (loop.extent < *count) return Conflict{fmt::format("it has {} iterations, fewer than {} stages", loop.extent, *count), "give fewer stages"};
+  if (loop.extent < *count)
+    return Conflict{fmt::format("it has {} iterations, fewer than {} stages", loop.extent, *count),
+                    "give fewer stages"};
   const auto* body = std::get_if<Sequence>(&loop.body->node);
-  if (!body) return Conflict{"it holds one statement, beside which nothing could run", "cache_read and compute_at its operands into it first"};
+  if (!body)
+    return Conflict{"it holds one statement, beside which nothing could run",
+                    "cache_read and compute_at its operands into it first"};
   const Stmt& last = body->body.back();
   for (std::size_t i = 0; i + 1 < body->body.size(); ++i) {
     for (const Buffer& buffer : written_below(body->body[i]))
       if (const std::string why = not_private(program, path, buffer, intrinsics); !why.empty())
-        return Conflict{fmt::format("its statements before the last one write {}, of which iterations cannot have copies: {}", buffer->name, why),
-                        "compute_at all uses into one iteration"};
+        return Conflict{
+            fmt::format("its statements before the last one write {}, of which iterations cannot have copies: {}",
+                        buffer->name, why),
+            "compute_at all uses into one iteration"};
     for (const Buffer& buffer : written_below(last))
       if (reads(body->body[i], buffer.get()))
-        return Conflict{fmt::format("its last statement writes {}, which an earlier one reads and could not read ahead", buffer->name),
+        return Conflict{fmt::format("its last statement writes {}, which an earlier one reads and could not read ahead",
+                                    buffer->name),
                         "reverse_compute_at later statements to another loop"};
   }
   return std::nullopt;
@@ -164,13 +180,14 @@ std::optional<BrokenKind> first_broken_kind(const Program& program, const Intrin
   for (const Path& path : blocks_below(program.body))
     for (std::size_t i = 0; i < path.size(); ++i)
       if (const For* loop = as_for(path[i]); loop && loop->kind != ForKind::serial && seen.insert(loop).second)
-        if (auto conflict = broken_kind(program, Path(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(i) + 1), intrinsics))
+        if (auto conflict =
+                broken_kind(program, Path(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(i) + 1), intrinsics))
           return BrokenKind{fmt::format("{} loop {}", name(loop->kind), loop->var->name), *std::move(conflict)};
   return std::nullopt;
 }
 
-Result<Program> with_kind(const Program& program, std::string_view loop, std::string_view primitive, const IntrinsicTable& intrinsics,
-                          const std::function<void(For&)>& change) {
+Result<Program> with_kind(const Program& program, std::string_view loop, std::string_view primitive,
+                          const IntrinsicTable& intrinsics, const std::function<void(For&)>& change) {
   DOVETAIL_ASSIGN(const Path path, require_loop(program, loop, primitive));
   For changed = *as_for(path.back());
   if (changed.kind != ForKind::serial)

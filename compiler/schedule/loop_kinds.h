@@ -1,5 +1,5 @@
-// What a loop's kind promises to the back ends, checked: by the primitive that sets it, and again after every later step (Schedule::apply), so
-// that no step takes a promise back.
+// What a loop's kind promises to the back ends, checked: by the primitive that sets it, and again after every later
+// step (Schedule::apply), so that no step takes a promise back.
 #pragma once
 
 #include <functional>
@@ -11,17 +11,21 @@ namespace dovetail::schedule {
 
 // The rule that the kind of the loop at `path` breaks; nullopt where none. Serial loops promise nothing.
 //   parallel    iterations are independent (dependence.h); no other parallel loop around or below
-//   vectorized  iterations are independent; at most kMostLanes of them; below lie blocks of plain stores and unrolled loops alone, and each index moves
-//               with the loop by a constant step (predicates may mention it: masked lanes; an index of a load that is data itself makes a gather)
+//   vectorized  iterations are independent; at most kMostLanes of them; below lie blocks of plain stores and unrolled
+//   loops alone, and each index moves
+//               with the loop by a constant step (predicates may mention it: masked lanes; an index of a load that is
+//               data itself makes a gather)
 //   unrolled    all unrolled loops around and it make at most kMostCopies copies of what is below
 //   vthread     iterations are independent
-//   pipelined   it holds a sequence and has at least as many iterations as stages; what the statements before the last one write is private to the
+//   pipelined   it holds a sequence and has at least as many iterations as stages; what the statements before the last
+//   one write is private to the
 //               iteration, and they read nothing that the last one writes: they may run ahead of it
 //   thread      thread_axes.h
-std::optional<Conflict> broken_kind(const loops::Program& program, const Path& path, const loops::IntrinsicTable& intrinsics);
+std::optional<Conflict> broken_kind(const loops::Program& program, const Path& path,
+                                    const loops::IntrinsicTable& intrinsics);
 
 constexpr std::int64_t kMostLanes = 256;    // the widest vector that holds a byte per lane is 64; four of them
-constexpr const char* kStages = "stages";  // the annotation of a pipelined loop: how many iterations are under way
+constexpr const char* kStages = "stages";   // the annotation of a pipelined loop: how many iterations are under way
 constexpr std::int64_t kMostCopies = 1024;  // of one statement: what still fits an instruction cache
 
 struct BrokenKind {
@@ -32,7 +36,8 @@ struct BrokenKind {
 std::optional<BrokenKind> first_broken_kind(const loops::Program& program, const loops::IntrinsicTable& intrinsics);
 
 // `program` with the serial loop of that name changed, or refused where the new kind is broken.
-Result<loops::Program> with_kind(const loops::Program& program, std::string_view loop, std::string_view primitive, const loops::IntrinsicTable& intrinsics,
+Result<loops::Program> with_kind(const loops::Program& program, std::string_view loop, std::string_view primitive,
+                                 const loops::IntrinsicTable& intrinsics,
                                  const std::function<void(loops::For&)>& change);
 
 }  // namespace dovetail::schedule

@@ -15,7 +15,8 @@ using namespace loops;
 
 namespace {
 
-// Depth-first; calls `visit` with the path of every statement outside of blocks, and of the blocks; stops when it returns true.
+// Depth-first; calls `visit` with the path of every statement outside of blocks, and of the blocks; stops when it
+// returns true.
 bool walk(Path& path, const std::function<bool(const Path&)>& visit) {
   if (visit(path)) return true;
   const auto child = [&](const Stmt& stmt) {
@@ -27,7 +28,8 @@ bool walk(Path& path, const std::function<bool(const Path&)>& visit) {
   };
   const StmtNode& node = *path.back();
   if (const auto* loop = std::get_if<For>(&node.node)) return child(loop->body);
-  if (const auto* condition = std::get_if<If>(&node.node)) return child(condition->then_body) || child(condition->else_body);
+  if (const auto* condition = std::get_if<If>(&node.node))
+    return child(condition->then_body) || child(condition->else_body);
   if (const auto* seq = std::get_if<Sequence>(&node.node)) {
     for (const Stmt& stmt : seq->body)
       if (child(stmt)) return true;
@@ -86,7 +88,8 @@ std::optional<Diagnostic> hidden(const Program& program, std::string_view name, 
     visit_stmts(around.body, [&](const Stmt& stmt) {
       const bool loop = as_for(stmt) && as_for(stmt)->var->name == name;
       if (loop || (as_block(stmt) && as_block(stmt)->name == name))
-        refusal = refuse(primitive, name, fmt::format("the {} belongs to the body of block {}", loop ? "loop" : "block", around.name),
+        refusal = refuse(primitive, name,
+                         fmt::format("the {} belongs to the body of block {}", loop ? "loop" : "block", around.name),
                          inner_block(around) ? "schedule it before blockize" : "name a loop around a block");
     });
   }
@@ -115,11 +118,13 @@ Result<Buffer> require_buffer(const Program& program, std::string_view name, std
   return refuse(primitive, name, fmt::format("program {} has no buffer of that name", program.name),
                 fmt::format("the buffers are {}", fmt::join(names, ", ")));
 }
-Result<std::int64_t> require_integer(std::string_view text, std::int64_t min, std::string_view what, std::string_view primitive) {
+Result<std::int64_t> require_integer(std::string_view text, std::int64_t min, std::string_view what,
+                                     std::string_view primitive) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size() || value < min)
-    return refuse(primitive, text, fmt::format("{} must be an integer of at least {}", what, min), "give such a number");
+    return refuse(primitive, text, fmt::format("{} must be an integer of at least {}", what, min),
+                  "give such a number");
   return value;
 }
 
@@ -196,7 +201,8 @@ const Block* inner_block(const Block& block) { return only_block(block.body); }
 
 Result<void> require_no_inner_block(const Block& block, std::string_view primitive, std::string_view object) {
   if (const Block* inner = inner_block(block))
-    return refuse(primitive, object, fmt::format("block {} holds block {}", block.name, inner->name), "take this step before blockize");
+    return refuse(primitive, object, fmt::format("block {} holds block {}", block.name, inner->name),
+                  "take this step before blockize");
   return {};
 }
 
@@ -212,7 +218,8 @@ const Block* irregular_block(const Stmt& root) {
     if (!holds(block.init, is_block) && !holds(block.body, is_block)) continue;
     const Block* inner = inner_block(block);
     const bool plain = inner && !block.init && !inner->init && !inner->predicate && !holds(inner->body, is_block);
-    const bool kinds = holds(block.body, [](const Stmt& stmt) { return as_for(stmt) && as_for(stmt)->kind != ForKind::serial; });
+    const bool kinds =
+        holds(block.body, [](const Stmt& stmt) { return as_for(stmt) && as_for(stmt)->kind != ForKind::serial; });
     if (!plain || kinds) return &block;
   }
   return nullptr;
@@ -311,18 +318,22 @@ bool is_word(std::string_view name) {
 
 }  // namespace
 
-Result<void> require_new_name(const Program& program, std::string_view name, std::string_view primitive, std::string_view object,
-                              const std::vector<std::string>& freed) {
+Result<void> require_new_name(const Program& program, std::string_view name, std::string_view primitive,
+                              std::string_view object, const std::vector<std::string>& freed) {
   if (!is_word(name))
-    return refuse(primitive, object, fmt::format("«{}» is no name", name), "names are letters, digits, _ and ., and begin with a letter or _");
+    return refuse(primitive, object, fmt::format("«{}» is no name", name),
+                  "names are letters, digits, _ and ., and begin with a letter or _");
   if (std::find(freed.begin(), freed.end(), name) != freed.end()) return {};
-  if (names_in(program).count(name)) return refuse(primitive, object, fmt::format("the name {} is taken", name), "choose another name");
+  if (names_in(program).count(name))
+    return refuse(primitive, object, fmt::format("the name {} is taken", name), "choose another name");
   return {};
 }
 
 std::string free_name(const Program& program, const std::string& wanted, const std::vector<std::string>& taken) {
   const auto names = names_in(program);
-  const auto is_free = [&](const std::string& name) { return !names.count(name) && std::find(taken.begin(), taken.end(), name) == taken.end(); };
+  const auto is_free = [&](const std::string& name) {
+    return !names.count(name) && std::find(taken.begin(), taken.end(), name) == taken.end();
+  };
   if (is_free(wanted)) return wanted;
   for (int i = 1;; ++i)
     if (const std::string name = fmt::format("{}_{}", wanted, i); is_free(name)) return name;
@@ -350,15 +361,15 @@ Program with_blocks(Program program, std::set<std::string> names) {
 
 }  // namespace
 
-Result<Program> if_proven(Program result, const std::set<std::string>& changed, const IntrinsicTable& intrinsics, std::string_view primitive,
-                          std::string_view object, std::string hint) {
+Result<Program> if_proven(Program result, const std::set<std::string>& changed, const IntrinsicTable& intrinsics,
+                          std::string_view primitive, std::string_view object, std::string hint) {
   if (const auto verified = verify(with_blocks(result, changed), intrinsics); !verified.ok())
     return refuse(primitive, object, "afterwards, " + verified.errors()[0].why, std::move(hint));
   return result;
 }
 
-Result<Program> if_iterators_proven(Program result, const std::set<std::string>& changed, std::string_view primitive, std::string_view object,
-                                    std::string hint) {
+Result<Program> if_iterators_proven(Program result, const std::set<std::string>& changed, std::string_view primitive,
+                                    std::string_view object, std::string hint) {
   if (const auto verified = verify_iterators(with_blocks(result, changed)); !verified.ok())
     return refuse(primitive, object, "afterwards, " + verified.errors()[0].why, std::move(hint));
   return result;

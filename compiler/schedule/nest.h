@@ -15,8 +15,8 @@
 
 namespace dovetail::schedule {
 
-// A statement with its ancestors: path.front() is the program's body, path.back() the statement itself. A block is opaque: what it holds is found by
-// none of the functions below that give paths, and a step that names it is refused.
+// A statement with its ancestors: path.front() is the program's body, path.back() the statement itself. A block is
+// opaque: what it holds is found by none of the functions below that give paths, and a step that names it is refused.
 using Path = std::vector<loops::Stmt>;
 
 std::optional<Path> find_loop(const loops::Stmt& root, std::string_view name);
@@ -27,12 +27,14 @@ loops::Buffer find_buffer(const loops::Program& program, std::string_view name);
 Result<Path> require_loop(const loops::Program& program, std::string_view name, std::string_view primitive);
 Result<Path> require_block(const loops::Program& program, std::string_view name, std::string_view primitive);
 Result<loops::Buffer> require_buffer(const loops::Program& program, std::string_view name, std::string_view primitive);
-Result<std::int64_t> require_integer(std::string_view text, std::int64_t min, std::string_view what, std::string_view primitive);
+Result<std::int64_t> require_integer(std::string_view text, std::int64_t min, std::string_view what,
+                                     std::string_view primitive);
 
-const loops::For* as_for(const loops::Stmt& stmt);      // null where it is another statement
+const loops::For* as_for(const loops::Stmt& stmt);  // null where it is another statement
 const loops::Block* as_block(const loops::Stmt& stmt);
 
-// `root` with the one statement `target` (by identity) replaced; a null replacement removes it, and loops and conditions left empty with it.
+// `root` with the one statement `target` (by identity) replaced; a null replacement removes it, and loops and
+// conditions left empty with it.
 loops::Stmt replace(const loops::Stmt& root, const loops::Stmt& target, loops::Stmt replacement);
 
 // The loops on a path, outermost first, and the bounds of their variables.
@@ -49,7 +51,8 @@ const loops::Block* only_block(const loops::Stmt& stmt);
 const loops::Block* inner_block(const loops::Block& block);
 // Refused where the block holds another: what a step that rewrites or moves the inside of a block asks first.
 Result<void> require_no_inner_block(const loops::Block& block, std::string_view primitive, std::string_view object);
-// A block that holds others in any form but that of blockize: a nest of serial loops over one block without predicate, and no init; null: none.
+// A block that holds others in any form but that of blockize: a nest of serial loops over one block without predicate,
+// and no init; null: none.
 const loops::Block* irregular_block(const loops::Stmt& root);
 
 // Iterators replaced by their bindings, simplified under the loops' bounds: expressions in loop variables.
@@ -73,20 +76,23 @@ std::vector<loops::Expr> conjuncts(const loops::Expr& predicate);
 // A call of a tensor intrinsic below `stmt` has the buffer as an operand.
 bool tensorized(const loops::Stmt& stmt, const loops::BufferNode* buffer);
 
-// A name for something new: a word of the text form that no loop, iterator, block or buffer has, except those in `freed`, which the step removes.
-Result<void> require_new_name(const loops::Program& program, std::string_view name, std::string_view primitive, std::string_view object,
-                              const std::vector<std::string>& freed = {});
+// A name for something new: a word of the text form that no loop, iterator, block or buffer has, except those in
+// `freed`, which the step removes.
+Result<void> require_new_name(const loops::Program& program, std::string_view name, std::string_view primitive,
+                              std::string_view object, const std::vector<std::string>& freed = {});
 // `wanted`, or the first of wanted_1, wanted_2, ... that is free in that sense and not in `taken`.
-std::string free_name(const loops::Program& program, const std::string& wanted, const std::vector<std::string>& taken = {});
+std::string free_name(const loops::Program& program, const std::string& wanted,
+                      const std::vector<std::string>& taken = {});
 
-// `result` itself where the verifier still proves all ranges and indices of the blocks that the step `changed` (by name); else a refusal with the
-// first that it cannot. Other blocks are as they were.
-Result<loops::Program> if_proven(loops::Program result, const std::set<std::string>& changed, const loops::IntrinsicTable& intrinsics,
-                                 std::string_view primitive, std::string_view object, std::string hint);
+// `result` itself where the verifier still proves all ranges and indices of the blocks that the step `changed` (by
+// name); else a refusal with the first that it cannot. Other blocks are as they were.
+Result<loops::Program> if_proven(loops::Program result, const std::set<std::string>& changed,
+                                 const loops::IntrinsicTable& intrinsics, std::string_view primitive,
+                                 std::string_view object, std::string hint);
 
 // The same for a step that changed the loops around these blocks, their iterators and predicates, and nothing inside.
-Result<loops::Program> if_iterators_proven(loops::Program result, const std::set<std::string>& changed, std::string_view primitive,
-                                           std::string_view object, std::string hint);
+Result<loops::Program> if_iterators_proven(loops::Program result, const std::set<std::string>& changed,
+                                           std::string_view primitive, std::string_view object, std::string hint);
 
 std::set<std::string> block_names(const loops::Stmt& root);
 Diagnostic refuse(std::string_view primitive, std::string_view object, std::string why, std::string hint);

@@ -9,8 +9,8 @@ using namespace loops;
 
 namespace {
 
-void collect(const Stmt& stmt, const BufferNode* buffer, const Block* block, const VarMap& bindings, const std::vector<const For*>& loops,
-             std::vector<AccessBox>& out) {
+void collect(const Stmt& stmt, const BufferNode* buffer, const Block* block, const VarMap& bindings,
+             const std::vector<const For*>& loops, std::vector<AccessBox>& out) {
   if (!stmt) return;
   const auto add = [&](const std::vector<Expr>& indices, bool write, std::vector<std::int64_t> extents) {
     const Bounds bounds = bounds_of(loops);
@@ -21,7 +21,8 @@ void collect(const Stmt& stmt, const BufferNode* buffer, const Block* block, con
   };
   const auto add_loads = [&](const Expr& expr) {
     visit_exprs(expr, [&](const Expr& e) {
-      if (const auto* access = std::get_if<LoadExpr>(&e->node); access && access->buffer.get() == buffer) add(access->indices, false, {});
+      if (const auto* access = std::get_if<LoadExpr>(&e->node); access && access->buffer.get() == buffer)
+        add(access->indices, false, {});
     });
   };
   if (const auto* loop = std::get_if<For>(&stmt->node)) {
@@ -72,7 +73,8 @@ std::vector<AccessBox> accesses(const Stmt& root, const BufferNode* buffer, cons
   return out;
 }
 
-Box touched_box(const std::vector<AccessBox>& accesses, const BufferNode& buffer, const std::vector<const For*>& outside) {
+Box touched_box(const std::vector<AccessBox>& accesses, const BufferNode& buffer,
+                const std::vector<const For*>& outside) {
   std::set<const VarNode*> outer;
   for (const For* loop : outside) outer.insert(loop->var.get());
 
@@ -95,7 +97,8 @@ Box touched_box(const std::vector<AccessBox>& accesses, const BufferNode& buffer
           outer_part.coefficients[var] = coefficient;
           continue;
         }
-        const auto loop = std::find_if(access.loops.begin(), access.loops.end(), [&, var = var](const For* l) { return l->var.get() == var; });
+        const auto loop = std::find_if(access.loops.begin(), access.loops.end(),
+                                       [&, var = var](const For* l) { return l->var.get() == var; });
         if (loop == access.loops.end()) {
           exact = false;
           break;
@@ -114,7 +117,8 @@ Box touched_box(const std::vector<AccessBox>& accesses, const BufferNode& buffer
     }
     Expr min = int_imm(low);
     for (const For* loop : outside)
-      if (const auto it = base->coefficients.find(loop->var.get()); it != base->coefficients.end()) min = ref(loop->var) * it->second + min;
+      if (const auto it = base->coefficients.find(loop->var.get()); it != base->coefficients.end())
+        min = ref(loop->var) * it->second + min;
     box.push_back({simplify(min, bounds_of(outside)), high - low + 1});
   }
   return box;

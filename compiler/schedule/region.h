@@ -1,4 +1,5 @@
-// Which part of a buffer a set of blocks touches while the loops outside are fixed: the basis of compute_at and of buffer compaction.
+// Which part of a buffer a set of blocks touches while the loops outside are fixed: the basis of compute_at and of
+// buffer compaction.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,8 @@
 
 namespace dovetail::schedule {
 
-// One access of a buffer: index expressions in loop variables (iterators replaced by their bindings), and the loops around it, outermost first.
+// One access of a buffer: index expressions in loop variables (iterators replaced by their bindings), and the loops
+// around it, outermost first.
 struct Access {
   const loops::Block* block;  // the outermost around it
   std::vector<loops::Expr> indices;
@@ -16,19 +18,21 @@ struct Access {
   bool write;
 };
 
-// All loads from and stores to `buffer` (operands of intrinsic calls included, as the corner of what they touch, widened by `extents`) below `root`;
-// `outside`: the loops around `root`.
+// All loads from and stores to `buffer` (operands of intrinsic calls included, as the corner of what they touch,
+// widened by `extents`) below `root`; `outside`: the loops around `root`.
 struct AccessBox {
   Access access;
   std::vector<std::int64_t> extents;  // per dimension: 1 for an element access
 };
-std::vector<AccessBox> accesses(const loops::Stmt& root, const loops::BufferNode* buffer, const std::vector<const loops::For*>& outside);
+std::vector<AccessBox> accesses(const loops::Stmt& root, const loops::BufferNode* buffer,
+                                const std::vector<const loops::For*>& outside);
 
 // min + [0, extent) per dimension; min is affine in the variables of `outside`.
 using Box = std::vector<loops::RangeExpr>;
 
-// The tight box that the accesses touch while the loops of `outside` are fixed. A dimension whose index does not reduce to an affine form with
-// equal outer parts in all accesses takes the whole extent of the buffer.
-Box touched_box(const std::vector<AccessBox>& accesses, const loops::BufferNode& buffer, const std::vector<const loops::For*>& outside);
+// The tight box that the accesses touch while the loops of `outside` are fixed. A dimension whose index does not reduce
+// to an affine form with equal outer parts in all accesses takes the whole extent of the buffer.
+Box touched_box(const std::vector<AccessBox>& accesses, const loops::BufferNode& buffer,
+                const std::vector<const loops::For*>& outside);
 
 }  // namespace dovetail::schedule

@@ -29,23 +29,30 @@ std::span<const ThreadAxis> thread_axes() {
 std::optional<Conflict> broken_axis(const Program& program, const Path& path, const IntrinsicTable& intrinsics) {
   const For& loop = *as_for(path.back());
   const auto axes = thread_axes();
-  const auto axis = std::find_if(axes.begin(), axes.end(), [&](const ThreadAxis& row) { return row.name == loop.thread_axis; });
+  const auto axis =
+      std::find_if(axes.begin(), axes.end(), [&](const ThreadAxis& row) { return row.name == loop.thread_axis; });
   if (axis == axes.end()) {
     std::vector<std::string_view> names;
     for (const ThreadAxis& row : axes) names.push_back(row.name);
-    return Conflict{fmt::format("there is no thread axis {}", loop.thread_axis), fmt::format("the axes are {}", fmt::join(names, ", "))};
+    return Conflict{fmt::format("there is no thread axis {}", loop.thread_axis),
+                    fmt::format("the axes are {}", fmt::join(names, ", "))};
   }
   if (loop.extent > axis->most)
-    return Conflict{fmt::format("it has {} iterations, and {} has at most {}", loop.extent, axis->name, axis->most), "split it and bind one of both loops"};
+    return Conflict{fmt::format("it has {} iterations, and {} has at most {}", loop.extent, axis->name, axis->most),
+                    "split it and bind one of both loops"};
 
-  const auto same_axis = [&](const For* other) { return other && other != &loop && other->kind == ForKind::thread && other->thread_axis == loop.thread_axis; };
+  const auto same_axis = [&](const For* other) {
+    return other && other != &loop && other->kind == ForKind::thread && other->thread_axis == loop.thread_axis;
+  };
   const For* nested = nullptr;
   for (const For* around : loops_of(path))
     if (same_axis(around)) nested = around;
   visit_stmts(loop.body, [&](const Stmt& stmt) {
     if (same_axis(as_for(stmt))) nested = as_for(stmt);
   });
-  if (nested) return Conflict{fmt::format("loop {} of the same nest is bound to {} already", nested->var->name, axis->name), "bind it to another axis, or fuse the loops"};
+  if (nested)
+    return Conflict{fmt::format("loop {} of the same nest is bound to {} already", nested->var->name, axis->name),
+                    "bind it to another axis, or fuse the loops"};
 
   std::map<std::string, std::int64_t> threads;
   std::optional<Conflict> conflict;
@@ -53,24 +60,32 @@ std::optional<Conflict> broken_axis(const Program& program, const Path& path, co
     const For* other = as_for(stmt);
     if (!other || other->kind != ForKind::thread) return;
     if (same_axis(other) && other->extent != loop.extent)
-      conflict = Conflict{fmt::format("it has {} iterations, loop {} of the same kernel binds {} of them to {}", loop.extent, other->var->name, other->extent, axis->name),
+      conflict = Conflict{fmt::format("it has {} iterations, loop {} of the same kernel binds {} of them to {}",
+                                      loop.extent, other->var->name, other->extent, axis->name),
                           "split both by one factor"};
-    if (!is_block_axis(other->thread_axis)) threads[other->thread_axis] = std::max(threads[other->thread_axis], other->extent);
+    if (!is_block_axis(other->thread_axis))
+      threads[other->thread_axis] = std::max(threads[other->thread_axis], other->extent);
   });
   if (conflict) return conflict;
   std::int64_t product = 1;
   for (const auto& [name, extent] : threads) product *= std::max<std::int64_t>(extent, 1);
   if (!is_block_axis(axis->name) && product > kMostThreads)
-    return Conflict{fmt::format("the thread axes of the kernel would make {} threads, more than {}", product, kMostThreads), "split and bind a smaller loop"};
+    return Conflict{
+        fmt::format("the thread axes of the kernel would make {} threads, more than {}", product, kMostThreads),
+        "split and bind a smaller loop"};
 
   if (is_block_axis(axis->name))
     for (auto at = std::find(path.begin(), path.end(), top_statement(path)); at != path.end(); ++at) {
       const For* around = as_for(*at);
       if (!around || around->kind != ForKind::thread || !is_block_axis(around->thread_axis))
-        return Conflict{around ? fmt::format("loop {} around it is {}, and blocks cannot wait for one another between its iterations", around->var->name,
-                                             around->kind == ForKind::thread ? "bound to " + around->thread_axis : std::string(name(around->kind)))
-                               : "it shares the loop around it with other statements, for which blocks cannot wait",
-                        "bind the outermost loops of a nest to block axes, one right below the other"};
+        return Conflict{
+            around
+                ? fmt::format("loop {} around it is {}, and blocks cannot wait for one another between its iterations",
+                              around->var->name,
+                              around->kind == ForKind::thread ? "bound to " + around->thread_axis
+                                                              : std::string(name(around->kind)))
+                : "it shares the loop around it with other statements, for which blocks cannot wait",
+            "bind the outermost loops of a nest to block axes, one right below the other"};
     }
   return carried_dependence(program, path, intrinsics);
 }

@@ -17,9 +17,13 @@ constexpr std::int64_t kMostThreads = 1024;  // of thread.x, thread.y and thread
 
 // The rule that the loop at `path`, bound to an axis, breaks:
 //  - iterations are independent (dependence.h), and no more than the axis has,
-//  - no loop around or below has the same axis; all loops of an axis in a kernel have one extent; thread axes make at most kMostThreads together,
-//  - a loop bound to a block axis is the whole kernel, or all that another such loop holds: blocks cannot wait for one another.
-// Threads of a block can: between loops bound to thread axes the back end puts barriers. What lies in no loop of an axis is done once.
-std::optional<Conflict> broken_axis(const loops::Program& program, const Path& path, const loops::IntrinsicTable& intrinsics);
+//  - no loop around or below has the same axis; all loops of an axis in a kernel have one extent; thread axes make at
+//  most kMostThreads together,
+//  - a loop bound to a block axis is the whole kernel, or all that another such loop holds: blocks cannot wait for one
+//  another.
+// Threads of a block can: between loops bound to thread axes the back end puts barriers. What lies in no loop of an
+// axis is done once.
+std::optional<Conflict> broken_axis(const loops::Program& program, const Path& path,
+                                    const loops::IntrinsicTable& intrinsics);
 
 }  // namespace dovetail::schedule

@@ -37,17 +37,15 @@ Result<std::vector<Step>> parse_trace(std::string_view text, std::string_view wh
       line = line.substr(begin);
       const std::string word(line.substr(0, line.find_first_of(" \t\r")));
       line = line.substr(word.size());
-      if (word == "->" && !arrow && !step.primitive.empty())
-        arrow = true;
-      else if (step.primitive.empty())
-        step.primitive = word;
-      else
-        (arrow ? step.results : step.arguments).push_back(word);
+      if (word == "->" && !arrow && !step.primitive.empty()) arrow = true;
+      else if (step.primitive.empty()) step.primitive = word;
+      else (arrow ? step.results : step.arguments).push_back(word);
     }
     if (step.primitive.empty()) continue;
     if (!find_primitive(step.primitive)) {
-      errors.push_back({fmt::format("unknown schedule primitive {}", step.primitive), fmt::format("{}:{}", where, line_number),
-                        "no such primitive exists", "see docs/schedules.md for the list"});
+      errors.push_back({fmt::format("unknown schedule primitive {}", step.primitive),
+                        fmt::format("{}:{}", where, line_number), "no such primitive exists",
+                        "see docs/schedules.md for the list"});
       continue;
     }
     trace.push_back(std::move(step));

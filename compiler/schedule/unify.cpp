@@ -12,7 +12,9 @@ using namespace loops;
 
 namespace {
 
-bool commutes(BinaryOp op) { return op == BinaryOp::add || op == BinaryOp::mul || op == BinaryOp::min || op == BinaryOp::max; }
+bool commutes(BinaryOp op) {
+  return op == BinaryOp::add || op == BinaryOp::mul || op == BinaryOp::min || op == BinaryOp::max;
+}
 
 class Matcher {
  public:
@@ -23,9 +25,13 @@ class Matcher {
   std::string stores(const Stmt& pattern, const Stmt& target) {
     const auto* p = pattern ? std::get_if<Store>(&pattern->node) : nullptr;
     const auto* t = target ? std::get_if<Store>(&target->node) : nullptr;
-    if (!p || !t || p->targets.size() != t->targets.size()) return "the bodies are not stores of the same number of values";
+    if (!p || !t || p->targets.size() != t->targets.size())
+      return "the bodies are not stores of the same number of values";
     for (std::size_t i = 0; i < p->targets.size(); ++i) {
-      if (std::string why = access(p->targets[i].buffer, p->targets[i].indices, t->targets[i].buffer, t->targets[i].indices); !why.empty()) return why;
+      if (std::string why =
+              access(p->targets[i].buffer, p->targets[i].indices, t->targets[i].buffer, t->targets[i].indices);
+          !why.empty())
+        return why;
       if (std::string why = exprs(p->targets[i].value, t->targets[i].value); !why.empty()) return why;
     }
     return {};
@@ -34,9 +40,11 @@ class Matcher {
   Match match;
 
  private:
-  std::string access(const Buffer& parameter, const std::vector<Expr>& inside, const Buffer& buffer, const std::vector<Expr>& outside) {
+  std::string access(const Buffer& parameter, const std::vector<Expr>& inside, const Buffer& buffer,
+                     const std::vector<Expr>& outside) {
     if (parameter->dtype != buffer->dtype)
-      return fmt::format("operand {} is {}, buffer {} is {}", parameter->name, name(parameter->dtype), buffer->name, name(buffer->dtype));
+      return fmt::format("operand {} is {}, buffer {} is {}", parameter->name, name(parameter->dtype), buffer->name,
+                         name(buffer->dtype));
     std::vector<Expr> loops_only;
     for (const Expr& index : outside) loops_only.push_back(simplify(substitute(index, bindings_), bounds_));
     match.accesses.push_back({parameter.get(), inside, std::move(loops_only), buffer});
@@ -48,14 +56,17 @@ class Matcher {
       for (const Var& immediate : intrinsic_.immediates) {
         if (immediate != reference->var) continue;
         const Expr value = simplify(substitute(target, bindings_), bounds_);
-        if (!std::holds_alternative<IntImm>(value->node)) return fmt::format("immediate {} is not a constant: {}", immediate->name, loops::to_string(target));
+        if (!std::holds_alternative<IntImm>(value->node))
+          return fmt::format("immediate {} is not a constant: {}", immediate->name, loops::to_string(target));
         const auto [it, fresh] = match.immediates.emplace(immediate.get(), value);
         if (!fresh && std::get<IntImm>(it->second->node).value != std::get<IntImm>(value->node).value)
           return fmt::format("immediate {} has two values", immediate->name);
         return {};
       }
     }
-    const auto mismatch = [&] { return fmt::format("{} does not match {}", loops::to_string(target), loops::to_string(pattern)); };
+    const auto mismatch = [&] {
+      return fmt::format("{} does not match {}", loops::to_string(target), loops::to_string(pattern));
+    };
     if (pattern->dtype != target->dtype || pattern->node.index() != target->node.index()) return mismatch();
     if (const auto* p = std::get_if<LoadExpr>(&pattern->node)) {
       const auto& t = std::get<LoadExpr>(target->node);
@@ -74,7 +85,8 @@ class Matcher {
     }
     if (const auto* p = std::get_if<Select>(&pattern->node)) {
       const auto& t = std::get<Select>(target->node);
-      for (const auto& [a, b] : {std::pair(p->condition, t.condition), std::pair(p->if_true, t.if_true), std::pair(p->if_false, t.if_false)})
+      for (const auto& [a, b] :
+           {std::pair(p->condition, t.condition), std::pair(p->if_true, t.if_true), std::pair(p->if_false, t.if_false)})
         if (std::string why = exprs(a, b); !why.empty()) return why;
       return {};
     }
@@ -87,8 +99,10 @@ class Matcher {
         if (std::string why = exprs(p->arguments[i], t.arguments[i]); !why.empty()) return why;
       return {};
     }
-    if (const auto* p = std::get_if<IntImm>(&pattern->node)) return p->value == std::get<IntImm>(target->node).value ? "" : mismatch();
-    if (const auto* p = std::get_if<FloatImm>(&pattern->node)) return p->value == std::get<FloatImm>(target->node).value ? "" : mismatch();
+    if (const auto* p = std::get_if<IntImm>(&pattern->node))
+      return p->value == std::get<IntImm>(target->node).value ? "" : mismatch();
+    if (const auto* p = std::get_if<FloatImm>(&pattern->node))
+      return p->value == std::get<FloatImm>(target->node).value ? "" : mismatch();
     return mismatch();
   }
 
@@ -113,8 +127,8 @@ int commuting_nodes(const Stmt& pattern) {
   return nodes;
 }
 
-std::string match_bodies(const Intrinsic& intrinsic, const Stmt& pattern, const Stmt& target, const VarMap& bindings, const Bounds& bounds,
-                         unsigned exchanges, Match& match) {
+std::string match_bodies(const Intrinsic& intrinsic, const Stmt& pattern, const Stmt& target, const VarMap& bindings,
+                         const Bounds& bounds, unsigned exchanges, Match& match) {
   Matcher matcher(intrinsic, bindings, bounds, exchanges);
   std::string why = matcher.stores(pattern, target);
   match = std::move(matcher.match);
@@ -122,8 +136,9 @@ std::string match_bodies(const Intrinsic& intrinsic, const Stmt& pattern, const 
 }
 
 // `what` of a failure is kept in `why`.
-std::optional<Operand> derive_operand(const Parameter& parameter, const Match& match, const std::vector<const For*>& loops,
-                                      const std::vector<const For*>& outside, const std::map<const VarNode*, int>& loop_of, const Bounds& bounds,
+std::optional<Operand> derive_operand(const Parameter& parameter, const Match& match,
+                                      const std::vector<const For*>& loops, const std::vector<const For*>& outside,
+                                      const std::map<const VarNode*, int>& loop_of, const Bounds& bounds,
                                       std::string& why) {
   Operand operand;
   const std::size_t rank = parameter.buffer->shape.size();
@@ -140,11 +155,13 @@ std::optional<Operand> derive_operand(const Parameter& parameter, const Match& m
       if (const auto* imm = std::get_if<IntImm>(&index->node)) sum += imm->value;
     return sum;
   };
-  std::stable_sort(order.begin(), order.end(), [&](const auto* a, const auto* b) { return constant_part(a) < constant_part(b); });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](const auto* a, const auto* b) { return constant_part(a) < constant_part(b); });
 
   for (const Match::Access* access : order) {
     if (operand.buffer && operand.buffer != access->buffer) {
-      why = fmt::format("operand {} would be both {} and {}", parameter.buffer->name, operand.buffer->name, access->buffer->name);
+      why = fmt::format("operand {} would be both {} and {}", parameter.buffer->name, operand.buffer->name,
+                        access->buffer->name);
       return std::nullopt;
     }
     operand.buffer = access->buffer;
@@ -155,7 +172,8 @@ std::optional<Operand> derive_operand(const Parameter& parameter, const Match& m
     for (std::size_t axis = 0; axis < rank; ++axis)
       if (const auto* reference = std::get_if<VarRef>(&access->inside[axis]->node)) {
         const auto it = loop_of.find(reference->var.get());
-        if (it != loop_of.end() && it->second >= 0) axis_of_loop[loops[static_cast<std::size_t>(it->second)]->var.get()] = axis;
+        if (it != loop_of.end() && it->second >= 0)
+          axis_of_loop[loops[static_cast<std::size_t>(it->second)]->var.get()] = axis;
         if (!steps[axis]) steps[axis] = std::vector<std::int64_t>(dimensions, 0);
       }
     std::map<std::size_t, std::vector<std::int64_t>> found;
@@ -163,18 +181,21 @@ std::optional<Operand> derive_operand(const Parameter& parameter, const Match& m
     for (std::size_t d = 0; d < dimensions; ++d) {
       const auto form = affine(access->outside[d], bounds);
       if (!form) {
-        why = fmt::format("index {} of {} is not affine: {}", d, access->buffer->name, loops::to_string(access->outside[d]));
+        why = fmt::format("index {} of {} is not affine: {}", d, access->buffer->name,
+                          loops::to_string(access->outside[d]));
         return std::nullopt;
       }
       outer[d].constant = form->constant;
       for (const auto& [var, coefficient] : form->coefficients) {
-        const bool tensorized = std::any_of(loops.begin(), loops.end(), [&, var = var](const For* loop) { return loop->var.get() == var; });
+        const bool tensorized =
+            std::any_of(loops.begin(), loops.end(), [&, var = var](const For* loop) { return loop->var.get() == var; });
         if (!tensorized) {
           outer[d].coefficients[var] = coefficient;
         } else if (const auto it = axis_of_loop.find(var); it != axis_of_loop.end()) {
           found[it->second][d] = coefficient;
         } else {
-          why = fmt::format("loop {} moves {}, but no axis of operand {} follows it", var->name, access->buffer->name, parameter.buffer->name);
+          why = fmt::format("loop {} moves {}, but no axis of operand {} follows it", var->name, access->buffer->name,
+                            parameter.buffer->name);
           return std::nullopt;
         }
       }
@@ -185,7 +206,8 @@ std::optional<Operand> derive_operand(const Parameter& parameter, const Match& m
         why = fmt::format("operand {} moves in two ways", parameter.buffer->name);
         return std::nullopt;
       }
-      if (std::all_of(step.begin(), step.end(), [](std::int64_t s) { return s == 0; }) && parameter.buffer->shape[axis] > 1) {
+      if (std::all_of(step.begin(), step.end(), [](std::int64_t s) { return s == 0; }) &&
+          parameter.buffer->shape[axis] > 1) {
         why = fmt::format("axis {} of operand {} does not move {}", axis, parameter.buffer->name, access->buffer->name);
         return std::nullopt;
       }
@@ -194,11 +216,13 @@ std::optional<Operand> derive_operand(const Parameter& parameter, const Match& m
     if (!origin) {
       origin = outer;
     } else {
-      // The difference to the origin belongs to the operand's constant indices: it must be a whole step along one such axis.
+      // The difference to the origin belongs to the operand's constant indices: it must be a whole step along one such
+      // axis.
       std::optional<std::size_t> axis;
       std::int64_t count = 0;
       for (std::size_t a = 0; a < rank; ++a)
-        if (const auto* imm = std::get_if<IntImm>(&access->inside[a]->node); imm && imm->value != 0) axis = a, count = imm->value;
+        if (const auto* imm = std::get_if<IntImm>(&access->inside[a]->node); imm && imm->value != 0)
+          axis = a, count = imm->value;
       std::vector<std::int64_t> step(dimensions, 0);
       for (std::size_t d = 0; d < dimensions; ++d) {
         const std::int64_t difference = outer[d].constant - (*origin)[d].constant;
@@ -218,7 +242,8 @@ std::optional<Operand> derive_operand(const Parameter& parameter, const Match& m
   for (const Affine& form : *origin) {
     Expr base = int_imm(form.constant);
     for (const For* loop : outside)
-      if (const auto it = form.coefficients.find(loop->var.get()); it != form.coefficients.end()) base = ref(loop->var) * it->second + base;
+      if (const auto it = form.coefficients.find(loop->var.get()); it != form.coefficients.end())
+        base = ref(loop->var) * it->second + base;
     operand.base.push_back(base);
   }
   for (std::size_t axis = 0; axis < rank; ++axis)

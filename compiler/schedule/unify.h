@@ -1,4 +1,5 @@
-// Unification of a block with an intrinsic's loop program, for tensorize: which buffer stands for which operand, and how each moves.
+// Unification of a block with an intrinsic's loop program, for tensorize: which buffer stands for which operand, and
+// how each moves.
 #pragma once
 
 #include <map>
@@ -14,19 +15,20 @@ namespace dovetail::schedule {
 // What matching the intrinsic's body against a block's body yields.
 struct Match {
   struct Access {
-    const loops::BufferNode* parameter;             // of the intrinsic
-    std::vector<loops::Expr> inside, outside;       // its indices there, and the block's indices in loop variables
+    const loops::BufferNode* parameter;        // of the intrinsic
+    std::vector<loops::Expr> inside, outside;  // its indices there, and the block's indices in loop variables
     loops::Buffer buffer;
   };
   std::vector<Access> accesses;
   std::map<const loops::VarNode*, loops::Expr> immediates;
 };
 
-// Expressions are compared node by node. The operands of the pattern's +, *, min and max may be exchanged: bit i of `exchanges` says so for the i-th
-// such node, of which there are commuting_nodes(). Empty on success, else what does not match.
+// Expressions are compared node by node. The operands of the pattern's +, *, min and max may be exchanged: bit i of
+// `exchanges` says so for the i-th such node, of which there are commuting_nodes(). Empty on success, else what does
+// not match.
 int commuting_nodes(const loops::Stmt& pattern);
-std::string match_bodies(const loops::Intrinsic& intrinsic, const loops::Stmt& pattern, const loops::Stmt& target, const loops::VarMap& bindings,
-                         const loops::Bounds& bounds, unsigned exchanges, Match& match);
+std::string match_bodies(const loops::Intrinsic& intrinsic, const loops::Stmt& pattern, const loops::Stmt& target,
+                         const loops::VarMap& bindings, const loops::Bounds& bounds, unsigned exchanges, Match& match);
 
 struct Operand {
   loops::Buffer buffer;
@@ -34,10 +36,12 @@ struct Operand {
   std::vector<std::vector<std::int64_t>> steps;  // [parameter axis][buffer dimension]
 };
 
-// How the operand `parameter` moves when intrinsic axes are given to loops: `loop_of` maps an axis' variable to its position in `loops`.
-// nullopt: it does not fit, `why` says how.
-std::optional<Operand> derive_operand(const loops::Parameter& parameter, const Match& match, const std::vector<const loops::For*>& loops,
-                                      const std::vector<const loops::For*>& outside, const std::map<const loops::VarNode*, int>& loop_of,
-                                      const loops::Bounds& bounds, std::string& why);
+// How the operand `parameter` moves when intrinsic axes are given to loops: `loop_of` maps an axis' variable to its
+// position in `loops`. nullopt: it does not fit, `why` says how.
+std::optional<Operand> derive_operand(const loops::Parameter& parameter, const Match& match,
+                                      const std::vector<const loops::For*>& loops,
+                                      const std::vector<const loops::For*>& outside,
+                                      const std::map<const loops::VarNode*, int>& loop_of, const loops::Bounds& bounds,
+                                      std::string& why);
 
 }  // namespace dovetail::schedule

@@ -22,7 +22,9 @@ std::vector<NodeId> GraphRegion::nodes() const {
   return all;
 }
 
-std::string Target::no_pattern(const Graph& graph, NodeId node) const { return fmt::format("no pattern of {} ends in {}", name(), graph.node(node).op); }
+std::string Target::no_pattern(const Graph& graph, NodeId node) const {
+  return fmt::format("no pattern of {} ends in {}", name(), graph.node(node).op);
+}
 
 Result<Match> select(const Target& target, const Graph& graph, NodeId id) {
   const graph::Node& node = graph.node(id);
@@ -88,7 +90,9 @@ Cost count_work(const Graph& graph, const std::vector<NodeId>& nodes) {
     for (const graph::ValueId output : node.outputs) {
       if (!output.valid()) continue;
       const std::vector<NodeId> users = graph.users(output);
-      if (graph.is_output(output) || users.empty() || std::ranges::any_of(users, [&](NodeId user) { return !own.count(user); })) move(output);
+      if (graph.is_output(output) || users.empty() ||
+          std::ranges::any_of(users, [&](NodeId user) { return !own.count(user); }))
+        move(output);
     }
   }
   return work;

@@ -1,5 +1,6 @@
-// The open interface of a back end. A target is a name, a table of patterns with predicates, an estimate of what they cost, and a code generator that turns
-// regions of the graph into steps of the bundle. docs/adding-a-target.md leads through one.
+// The open interface of a back end. A target is a name, a table of patterns with predicates, an estimate of what they
+// cost, and a code generator that turns regions of the graph into steps of the bundle. docs/adding-a-target.md leads
+// through one.
 #pragma once
 
 #include <any>
@@ -42,16 +43,16 @@ struct Match {
 struct PatternRow {
   std::string name;
   pattern::Pattern pattern;
-  // The predicate: what the target makes of the nodes (Match::body), or a diagnostic whose `why` says in words what stands against it, with both
-  // numbers. Null: whatever the pattern matches is taken.
+  // The predicate: what the target makes of the nodes (Match::body), or a diagnostic whose `why` says in words what
+  // stands against it, with both numbers. Null: whatever the pattern matches is taken.
   std::function<Result<std::any>(const graph::Graph& graph, const pattern::Found& found)> take = nullptr;
 };
 
 // Matches that run on one target without leaving it.
 struct GraphRegion {
   std::string name;
-  std::vector<Match> matches;                    // in execution order
-  std::vector<graph::ValueId> inputs, outputs;   // read from outside, constants left out; read outside, or asked for
+  std::vector<Match> matches;                   // in execution order
+  std::vector<graph::ValueId> inputs, outputs;  // read from outside, constants left out; read outside, or asked for
 
   std::vector<graph::NodeId> nodes() const;
 };
@@ -61,30 +62,31 @@ using Layouts = std::map<graph::ValueId, std::string>;
 
 // Operands of a kernel that lie alike, in whichever of some layouts is chosen for them.
 struct LayoutVariable {
-  std::vector<std::string> layouts;             // each once; the first is what the kernel likes best
-  std::vector<double> costs = {};               // of each, in bytes moved; empty: none costs anything
+  std::vector<std::string> layouts;  // each once; the first is what the kernel likes best
+  std::vector<double> costs = {};    // of each, in bytes moved; empty: none costs anything
   std::vector<graph::ValueId> reads = {}, writes = {};
 };
 // What a kernel can work on. choose_layouts decides.
 struct KernelOffer {
   // Where two variables take different layouts, the kernel copies in passing: slower by so many bytes moved.
   struct Passage {
-    std::size_t from, to;                       // among `variables`
+    std::size_t from, to;  // among `variables`
     double cost = 0;
   };
-  graph::NodeId last;                           // of the kernel's nodes: no other kernel has it as its last
-  std::vector<LayoutVariable> variables = {};   // every value that it reads or writes belongs to one; constants may be left out
+  graph::NodeId last;  // of the kernel's nodes: no other kernel has it as its last
+  std::vector<LayoutVariable> variables =
+      {};  // every value that it reads or writes belongs to one; constants may be left out
   std::vector<Passage> passages = {};
 };
 struct RegionOffer {
   std::vector<KernelOffer> kernels;
-  std::any prepared = {};                       // the target's own, for generate()
+  std::any prepared = {};  // the target's own, for generate()
 };
 // What was chosen for the whole graph.
 struct ChosenLayouts {
   std::map<std::pair<graph::NodeId, graph::ValueId>, std::string> reads;  // by kernel
-  Layouts writes;                                                         // of every value, inputs of the model included
-  Layouts outputs;                                                        // in which the model's outputs are handed out
+  Layouts writes;   // of every value, inputs of the model included
+  Layouts outputs;  // in which the model's outputs are handed out
 
   const std::string& read(graph::NodeId kernel, graph::ValueId value) const;
   const std::string& write(graph::ValueId value) const;
@@ -103,21 +105,25 @@ class Target {
   virtual std::string no_pattern(const graph::Graph& graph, graph::NodeId node) const;
   // Of the match by itself, its operands and results lying where the target wants them.
   virtual Cost cost(const graph::Graph& graph, const Match& match) const = 0;
-  // Seconds that it takes to bring a tensor over a region's border, in either direction: copy and relayout. 0 where code on the host reads and writes it.
+  // Seconds that it takes to bring a tensor over a region's border, in either direction: copy and relayout. 0 where
+  // code on the host reads and writes it.
   virtual double border_seconds(const graph::TensorType& type) const = 0;
   // The layouts in which the region's kernels can read and write. Default: one kernel, everything as the model has it.
   virtual Result<RegionOffer> offer_layouts(const graph::Graph& graph, const GraphRegion& region) const;
-  // Appends the region's steps. Called once, after those of all regions that it reads from. `offer` is the target's own answer for the region, `chosen` what
-  // was made of it. Pure but for the builder: no state is kept from region to region.
-  virtual Result<void> generate(const GraphRegion& region, const RegionOffer& offer, const ChosenLayouts& chosen, BundleBuilder& builder, const Dump& dump) const = 0;
+  // Appends the region's steps. Called once, after those of all regions that it reads from. `offer` is the target's own
+  // answer for the region, `chosen` what was made of it. Pure but for the builder: no state is kept from region to
+  // region.
+  virtual Result<void> generate(const GraphRegion& region, const RegionOffer& offer, const ChosenLayouts& chosen,
+                                BundleBuilder& builder, const Dump& dump) const = 0;
 };
 using TargetPointer = std::shared_ptr<const Target>;
 
-// The first row of the table that takes the node as the last of its pattern. Errors: one diagnostic; its `why` joins the reasons of all rows that may end
-// in such a node.
+// The first row of the table that takes the node as the last of its pattern. Errors: one diagnostic; its `why` joins
+// the reasons of all rows that may end in such a node.
 Result<Match> select(const Target& target, const graph::Graph& graph, graph::NodeId node);
 
-// Operations and bytes of nodes, by the operators' loop programs; no seconds. Results that only these nodes read count nothing.
+// Operations and bytes of nodes, by the operators' loop programs; no seconds. Results that only these nodes read count
+// nothing.
 Cost count_work(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes);
 
 // A row of a table; the pattern's text must be right.

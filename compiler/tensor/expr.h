@@ -1,20 +1,41 @@
-// Names for the operations that operators write most; types as in loops/ir.h (equal operand types, no implicit conversion).
+// Names for the operations that operators write most; types as in loops/ir.h (equal operand types, no implicit
+// conversion).
 #pragma once
 
 #include "loops/ir.h"
 
 namespace dovetail::tensor {
 
-inline loops::Expr divide(loops::Expr a, loops::Expr b) { return loops::binary(loops::BinaryOp::div, std::move(a), std::move(b)); }
-inline loops::Expr minimum(loops::Expr a, loops::Expr b) { return loops::binary(loops::BinaryOp::min, std::move(a), std::move(b)); }
-inline loops::Expr maximum(loops::Expr a, loops::Expr b) { return loops::binary(loops::BinaryOp::max, std::move(a), std::move(b)); }
-inline loops::Expr power(loops::Expr a, loops::Expr b) { return loops::binary(loops::BinaryOp::pow, std::move(a), std::move(b)); }
-inline loops::Expr equal(loops::Expr a, loops::Expr b) { return loops::binary(loops::BinaryOp::eq, std::move(a), std::move(b)); }
-inline loops::Expr not_equal(loops::Expr a, loops::Expr b) { return loops::binary(loops::BinaryOp::ne, std::move(a), std::move(b)); }
-inline loops::Expr less(loops::Expr a, loops::Expr b) { return loops::binary(loops::BinaryOp::lt, std::move(a), std::move(b)); }
-inline loops::Expr less_equal(loops::Expr a, loops::Expr b) { return loops::binary(loops::BinaryOp::le, std::move(a), std::move(b)); }
-inline loops::Expr greater(loops::Expr a, loops::Expr b) { return loops::binary(loops::BinaryOp::gt, std::move(a), std::move(b)); }
-inline loops::Expr logical_or(loops::Expr a, loops::Expr b) { return loops::binary(loops::BinaryOp::logical_or, std::move(a), std::move(b)); }
+inline loops::Expr divide(loops::Expr a, loops::Expr b) {
+  return loops::binary(loops::BinaryOp::div, std::move(a), std::move(b));
+}
+inline loops::Expr minimum(loops::Expr a, loops::Expr b) {
+  return loops::binary(loops::BinaryOp::min, std::move(a), std::move(b));
+}
+inline loops::Expr maximum(loops::Expr a, loops::Expr b) {
+  return loops::binary(loops::BinaryOp::max, std::move(a), std::move(b));
+}
+inline loops::Expr power(loops::Expr a, loops::Expr b) {
+  return loops::binary(loops::BinaryOp::pow, std::move(a), std::move(b));
+}
+inline loops::Expr equal(loops::Expr a, loops::Expr b) {
+  return loops::binary(loops::BinaryOp::eq, std::move(a), std::move(b));
+}
+inline loops::Expr not_equal(loops::Expr a, loops::Expr b) {
+  return loops::binary(loops::BinaryOp::ne, std::move(a), std::move(b));
+}
+inline loops::Expr less(loops::Expr a, loops::Expr b) {
+  return loops::binary(loops::BinaryOp::lt, std::move(a), std::move(b));
+}
+inline loops::Expr less_equal(loops::Expr a, loops::Expr b) {
+  return loops::binary(loops::BinaryOp::le, std::move(a), std::move(b));
+}
+inline loops::Expr greater(loops::Expr a, loops::Expr b) {
+  return loops::binary(loops::BinaryOp::gt, std::move(a), std::move(b));
+}
+inline loops::Expr logical_or(loops::Expr a, loops::Expr b) {
+  return loops::binary(loops::BinaryOp::logical_or, std::move(a), std::move(b));
+}
 inline loops::Expr exponential(loops::Expr a) { return loops::unary(loops::UnaryOp::exp, std::move(a)); }
 inline loops::Expr logarithm(loops::Expr a) { return loops::unary(loops::UnaryOp::log, std::move(a)); }
 inline loops::Expr square_root(loops::Expr a) { return loops::unary(loops::UnaryOp::sqrt, std::move(a)); }

@@ -22,17 +22,20 @@ Expr highest(DType dtype) {
 
 // `identity` and `combine` of a reduction on scalars.
 Reducer scalar_reducer(std::string name, Expr (*identity)(DType), loops::BinaryOp combine) {
-  return {std::move(name), [identity](const std::vector<DType>& dtypes) { return std::vector<Expr>{identity(dtypes.at(0))}; },
+  return {std::move(name),
+          [identity](const std::vector<DType>& dtypes) { return std::vector<Expr>{identity(dtypes.at(0))}; },
           [combine](const std::vector<Expr>& accumulated, const std::vector<Expr>& value) {
             return std::vector<Expr>{loops::binary(combine, accumulated.at(0), value.at(0))};
           }};
 }
 
-// (value, index): the better value wins, of equal values the smaller index. That makes it commutative and associative, so that schedules may
-// reorder it as they do any other reduction.
+// (value, index): the better value wins, of equal values the smaller index. That makes it commutative and associative,
+// so that schedules may reorder it as they do any other reduction.
 Reducer arg_reducer(std::string name, Expr (*worst)(DType), loops::BinaryOp better) {
   return {std::move(name),
-          [worst](const std::vector<DType>& dtypes) { return std::vector<Expr>{worst(dtypes.at(0)), highest(dtypes.at(1))}; },
+          [worst](const std::vector<DType>& dtypes) {
+            return std::vector<Expr>{worst(dtypes.at(0)), highest(dtypes.at(1))};
+          },
           [better](const std::vector<Expr>& accumulated, const std::vector<Expr>& value) {
             const Expr wins = logical_or(
                 loops::binary(better, value.at(0), accumulated.at(0)),

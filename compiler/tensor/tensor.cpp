@@ -31,12 +31,14 @@ Indices load_all(const std::vector<loops::Buffer>& buffers, const Indices& indic
 }
 
 // One store statement for all buffers, so that a tuple is updated at once.
-loops::Stmt store_all(const std::vector<loops::Buffer>& buffers, const Indices& indices, const std::vector<loops::Expr>& values) {
-  DOVETAIL_CHECK(values.size() == buffers.size(), fmt::format("{} values for {} buffers", values.size(), buffers.size()));
+loops::Stmt store_all(const std::vector<loops::Buffer>& buffers, const Indices& indices,
+                      const std::vector<loops::Expr>& values) {
+  DOVETAIL_CHECK(values.size() == buffers.size(),
+                 fmt::format("{} values for {} buffers", values.size(), buffers.size()));
   loops::Store store;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    DOVETAIL_CHECK(values[i]->dtype == buffers[i]->dtype,
-                   fmt::format("{} holds {}, its value is {}", buffers[i]->name, name(buffers[i]->dtype), name(values[i]->dtype)));
+    DOVETAIL_CHECK(values[i]->dtype == buffers[i]->dtype, fmt::format("{} holds {}, its value is {}", buffers[i]->name,
+                                                                      name(buffers[i]->dtype), name(values[i]->dtype)));
     store.targets.push_back({buffers[i], indices, values[i]});
   }
   return loops::make_stmt(std::move(store));
@@ -59,7 +61,8 @@ loops::Buffer Definition::constant(std::string name, DType dtype, Shape shape) {
   return parameter(std::move(name), dtype, std::move(shape), loops::ParameterRole::constant);
 }
 
-void Definition::add_block(const std::string& name, const Axes& axes, const Axes& reduce_axes, const std::vector<loops::Buffer>& written,
+void Definition::add_block(const std::string& name, const Axes& axes, const Axes& reduce_axes,
+                           const std::vector<loops::Buffer>& written,
                            const std::function<loops::Block(const Indices&, const Indices&)>& make_block) {
   computed_.insert(computed_.end(), written.begin(), written.end());
   if (is_empty(axes)) return;
@@ -100,19 +103,23 @@ loops::Buffer Definition::compute(std::string name, DType dtype, const Axes& axe
   return buffer;
 }
 
-loops::Buffer Definition::reduce(std::string name, DType dtype, const Axes& axes, const Axes& reduce_axes, const Reducer& reducer,
+loops::Buffer Definition::reduce(std::string name, DType dtype, const Axes& axes, const Axes& reduce_axes,
+                                 const Reducer& reducer,
                                  const std::function<loops::Expr(const Indices&, const Indices&)>& body) {
-  return reduce_tuple({std::move(name)}, {dtype}, axes, reduce_axes, reducer, [&](const Indices& spatial, const Indices& reduced) {
-    return std::vector<loops::Expr>{body(spatial, reduced)};
-  })[0];
+  return reduce_tuple({std::move(name)}, {dtype}, axes, reduce_axes, reducer,
+                      [&](const Indices& spatial, const Indices& reduced) {
+                        return std::vector<loops::Expr>{body(spatial, reduced)};
+                      })[0];
 }
 
 std::vector<loops::Buffer> Definition::reduce_tuple(
     const std::vector<std::string>& names, const std::vector<DType>& dtypes, const Axes& axes, const Axes& reduce_axes,
     const Reducer& reducer, const std::function<std::vector<loops::Expr>(const Indices&, const Indices&)>& body) {
-  DOVETAIL_CHECK(!names.empty() && names.size() == dtypes.size(), fmt::format("{} names, {} types", names.size(), dtypes.size()));
+  DOVETAIL_CHECK(!names.empty() && names.size() == dtypes.size(),
+                 fmt::format("{} names, {} types", names.size(), dtypes.size()));
   std::vector<loops::Buffer> buffers;
-  for (std::size_t i = 0; i < names.size(); ++i) buffers.push_back(loops::make_buffer(names[i], dtypes[i], extents(axes)));
+  for (std::size_t i = 0; i < names.size(); ++i)
+    buffers.push_back(loops::make_buffer(names[i], dtypes[i], extents(axes)));
 
   if (is_empty(reduce_axes)) {
     add_block(names[0], axes, {}, buffers, [&](const Indices& spatial, const Indices&) {
@@ -136,7 +143,8 @@ void Definition::statement(loops::Stmt stmt, std::vector<loops::Buffer> written)
   body_.push_back(std::move(stmt));
 }
 
-loops::Program Definition::build(const std::vector<loops::Buffer>& outputs, const std::vector<std::string>& output_names) const {
+loops::Program Definition::build(const std::vector<loops::Buffer>& outputs,
+                                 const std::vector<std::string>& output_names) const {
   DOVETAIL_CHECK(output_names.empty() || output_names.size() == outputs.size(),
                  fmt::format("{} names for {} outputs", output_names.size(), outputs.size()));
   loops::Program program{name_, parameters_, {}, loops::sequence(body_)};

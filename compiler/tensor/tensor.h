@@ -1,5 +1,5 @@
-// Tensor expressions: an operator says *what* each output element is, once, on logical axes; build() turns that into a naive loop program,
-// one block per tensor, in the order of definition, with loops named after the axes.
+// Tensor expressions: an operator says *what* each output element is, once, on logical axes; build() turns that into a
+// naive loop program, one block per tensor, in the order of definition, with loops named after the axes.
 #pragma once
 
 #include <functional>
@@ -23,18 +23,21 @@ using Indices = std::vector<loops::Expr>;
 struct Reducer {
   std::string name;
   std::function<std::vector<loops::Expr>(const std::vector<DType>&)> identity;
-  std::function<std::vector<loops::Expr>(const std::vector<loops::Expr>& accumulated, const std::vector<loops::Expr>& value)> combine;
+  std::function<std::vector<loops::Expr>(const std::vector<loops::Expr>& accumulated,
+                                         const std::vector<loops::Expr>& value)>
+      combine;
 };
 const Reducer& sum_reducer();
 const Reducer& max_reducer();
 const Reducer& min_reducer();
 const Reducer& product_reducer();
-// (value, index), index int64. Of equal values the smallest index wins, whatever the order of the reduction; NaN never wins.
+// (value, index), index int64. Of equal values the smallest index wins, whatever the order of the reduction; NaN never
+// wins.
 const Reducer& arg_max_reducer();
 const Reducer& arg_min_reducer();
 
-// Block and buffer names are unique in a definition, axis names in a block (InternalError otherwise). A tensor without elements gets no
-// block; a reduction over an empty axis is its identity.
+// Block and buffer names are unique in a definition, axis names in a block (InternalError otherwise). A tensor without
+// elements gets no block; a reduction over an empty axis is its identity.
 class Definition {
  public:
   explicit Definition(std::string program_name);
@@ -43,24 +46,29 @@ class Definition {
   loops::Buffer constant(std::string name, DType dtype, Shape shape);
 
   // buffer[axes] = body(indices); the block is named `name`, its loops `<name>.<axis>`.
-  loops::Buffer compute(std::string name, DType dtype, const Axes& axes, const std::function<loops::Expr(const Indices&)>& body);
-  // buffer[axes] = reduce over `reduce_axes` of body(spatial indices, reduce indices), starting at the reducer's identity.
+  loops::Buffer compute(std::string name, DType dtype, const Axes& axes,
+                        const std::function<loops::Expr(const Indices&)>& body);
+  // buffer[axes] = reduce over `reduce_axes` of body(spatial indices, reduce indices), starting at the reducer's
+  // identity.
   loops::Buffer reduce(std::string name, DType dtype, const Axes& axes, const Axes& reduce_axes, const Reducer& reducer,
                        const std::function<loops::Expr(const Indices&, const Indices&)>& body);
   // One buffer per component of a tuple reducer.
-  std::vector<loops::Buffer> reduce_tuple(const std::vector<std::string>& names, const std::vector<DType>& dtypes, const Axes& axes,
-                                          const Axes& reduce_axes, const Reducer& reducer,
-                                          const std::function<std::vector<loops::Expr>(const Indices&, const Indices&)>& body);
+  std::vector<loops::Buffer> reduce_tuple(
+      const std::vector<std::string>& names, const std::vector<DType>& dtypes, const Axes& axes,
+      const Axes& reduce_axes, const Reducer& reducer,
+      const std::function<std::vector<loops::Expr>(const Indices&, const Indices&)>& body);
   // A block written by hand (scatter, scan: ordered iterators).
   void statement(loops::Stmt stmt, std::vector<loops::Buffer> written);
 
-  // Buffers named here become outputs in this order; other computed buffers are allocations. Precondition: each was defined here.
-  // `output_names`, where given, replaces the names of their buffers (the blocks keep theirs).
-  loops::Program build(const std::vector<loops::Buffer>& outputs, const std::vector<std::string>& output_names = {}) const;
+  // Buffers named here become outputs in this order; other computed buffers are allocations. Precondition: each was
+  // defined here. `output_names`, where given, replaces the names of their buffers (the blocks keep theirs).
+  loops::Program build(const std::vector<loops::Buffer>& outputs,
+                       const std::vector<std::string>& output_names = {}) const;
 
  private:
   loops::Buffer parameter(std::string name, DType dtype, Shape shape, loops::ParameterRole role);
-  void add_block(const std::string& name, const Axes& axes, const Axes& reduce_axes, const std::vector<loops::Buffer>& written,
+  void add_block(const std::string& name, const Axes& axes, const Axes& reduce_axes,
+                 const std::vector<loops::Buffer>& written,
                  const std::function<loops::Block(const Indices&, const Indices&)>& make_block);
 
   std::string name_;

@@ -13,7 +13,7 @@ using Ints = std::vector<std::int64_t>;
 
 constexpr double kEpsilon = 1e-5F;  // attributes are binary32 in ONNX
 constexpr double kBiasDeviation = 0.05;
-constexpr double kRectifiedMean = 0.3183;  // the squared mean of a rectified normal number, of its mean square: 1/π
+constexpr double kRectifiedMean = 0.3183;   // the squared mean of a rectified normal number, of its mean square: 1/π
 constexpr double kGeluMeanSquare = 0.4252;  // of GELU behind a normal number
 
 Ints kernel_of(const Window& window) { return {window.rows, window.columns}; }
@@ -21,7 +21,9 @@ Ints strides_of(const Window& window) { return {window.stride, window.stride}; }
 
 }  // namespace
 
-Window square(std::int64_t size, std::int64_t stride, std::int64_t pad) { return {size, size, stride, {pad, pad, pad, pad}}; }
+Window square(std::int64_t size, std::int64_t stride, std::int64_t pad) {
+  return {size, size, stride, {pad, pad, pad, pad}};
+}
 
 Window same(std::int64_t rows, std::int64_t columns, std::int64_t stride, const Shape& input) {
   const auto padding = [&](std::int64_t extent, std::int64_t taps) {
@@ -52,7 +54,8 @@ graph::ValueId Builder::parameter(const std::string& name, NdArray array) {
   return constant(name, std::move(array));
 }
 
-graph::ValueId Builder::node(const std::string& op, const std::string& name, std::vector<Value> inputs, graph::Attributes attributes, Statistics expected) {
+graph::ValueId Builder::node(const std::string& op, const std::string& name, std::vector<Value> inputs,
+                             graph::Attributes attributes, Statistics expected) {
   const Value result = value(name, {}, expected);
   graph::Node node{name, op, std::move(inputs), {result}, std::move(attributes), {name}, false};
   const graph::NodeId id = model_.graph.add_node(std::move(node));
@@ -81,24 +84,33 @@ graph::ValueId Builder::input(const std::string& name, const Shape& shape_withou
 
 void Builder::output(Value value) { model_.graph.outputs.push_back(value); }
 
-graph::ValueId Builder::conv(const std::string& name, Value x, std::int64_t outputs, const Window& window, Bias bias, std::int64_t group) {
+graph::ValueId Builder::conv(const std::string& name, Value x, std::int64_t outputs, const Window& window, Bias bias,
+                             std::int64_t group) {
   const std::int64_t inputs = shape(x)[1] / group, fan_in = inputs * window.rows * window.columns;
   const std::string weight = name + ".weight";
   const double deviation = 1 / std::sqrt(static_cast<double>(fan_in) * expected(x).mean_square);
-  std::vector<Value> operands{x, parameter(weight, normal_array({outputs, inputs, window.rows, window.columns}, deviation, random(weight)))};
-  if (bias == Bias::present) operands.push_back(parameter(name + ".bias", normal_array({outputs}, kBiasDeviation, random(name + ".bias"))));
-  return node("Conv", name, std::move(operands),
-              {{"kernel_shape", kernel_of(window)}, {"strides", strides_of(window)}, {"pads", window.pads}, {"group", group}}, {1, 0.5});
+  std::vector<Value> operands{
+      x, parameter(weight, normal_array({outputs, inputs, window.rows, window.columns}, deviation, random(weight)))};
+  if (bias == Bias::present)
+    operands.push_back(parameter(name + ".bias", normal_array({outputs}, kBiasDeviation, random(name + ".bias"))));
+  return node(
+      "Conv", name, std::move(operands),
+      {{"kernel_shape", kernel_of(window)}, {"strides", strides_of(window)}, {"pads", window.pads}, {"group", group}},
+      {1, 0.5});
 }
 
 graph::ValueId Builder::batch_norm(const std::string& name, Value x, double branch_scale) {
   const Shape channels{shape(x)[1]};
   const double variance = expected(x).mean_square;
-  const Value scale = parameter(name + ".scale", uniform_array(channels, 900, 1100, branch_scale, random(name + ".scale")));
-  const Value shift = parameter(name + ".shift", normal_array(channels, kBiasDeviation * branch_scale, random(name + ".shift")));
-  const Value mean = constant(name + ".mean", normal_array(channels, kBiasDeviation * std::sqrt(variance), random(name + ".mean")));
+  const Value scale =
+      parameter(name + ".scale", uniform_array(channels, 900, 1100, branch_scale, random(name + ".scale")));
+  const Value shift =
+      parameter(name + ".shift", normal_array(channels, kBiasDeviation * branch_scale, random(name + ".shift")));
+  const Value mean =
+      constant(name + ".mean", normal_array(channels, kBiasDeviation * std::sqrt(variance), random(name + ".mean")));
   const Value var = constant(name + ".var", uniform_array(channels, 900, 1100, variance, random(name + ".var")));
-  return node("BatchNormalization", name, {x, scale, shift, mean, var}, {{"epsilon", kEpsilon}}, {branch_scale * branch_scale, 0.5});
+  return node("BatchNormalization", name, {x, scale, shift, mean, var}, {{"epsilon", kEpsilon}},
+              {branch_scale * branch_scale, 0.5});
 }
 
 graph::ValueId Builder::relu(const std::string& name, Value x) {
@@ -106,13 +118,15 @@ graph::ValueId Builder::relu(const std::string& name, Value x) {
 }
 
 graph::ValueId Builder::relu6(const std::string& name, Value x) {
-  const Value low = constant(name + ".low", NdArray::scalar(0.0f)), high = constant(name + ".high", NdArray::scalar(6.0f));
+  const Value low = constant(name + ".low", NdArray::scalar(0.0f)),
+              high = constant(name + ".high", NdArray::scalar(6.0f));
   return node("Clip", name, {x, low, high}, {}, {expected(x).mean_square * (1 - expected(x).negative_share), 0});
 }
 
 graph::ValueId Builder::add(const std::string& name, Value a, Value b) {
   const double square_a = expected(a).mean_square, square_b = expected(b).mean_square, sum = square_a + square_b;
-  return node("Add", name, {a, b}, {}, {sum, (square_a * expected(a).negative_share + square_b * expected(b).negative_share) / sum});
+  return node("Add", name, {a, b}, {},
+              {sum, (square_a * expected(a).negative_share + square_b * expected(b).negative_share) / sum});
 }
 
 graph::ValueId Builder::concat_channels(const std::string& name, const std::vector<Value>& parts) {
@@ -120,17 +134,22 @@ graph::ValueId Builder::concat_channels(const std::string& name, const std::vect
 }
 
 graph::ValueId Builder::max_pool(const std::string& name, Value x, const Window& window) {
-  // The greatest of n rectified numbers, neighbours being alike: about this much more in square (3.7 for 3x3, measured 3 to 4).
+  // The greatest of n rectified numbers, neighbours being alike: about this much more in square (3.7 for 3x3, measured
+  // 3 to 4).
   const double growth = 1 + 0.3 * static_cast<double>(window.rows * window.columns);
-  return node("MaxPool", name, {x}, {{"kernel_shape", kernel_of(window)}, {"strides", strides_of(window)}, {"pads", window.pads}},
+  return node("MaxPool", name, {x},
+              {{"kernel_shape", kernel_of(window)}, {"strides", strides_of(window)}, {"pads", window.pads}},
               {expected(x).mean_square * growth, expected(x).negative_share});
 }
 
 graph::ValueId Builder::global_average_pool(const std::string& name, Value x) {
-  return node("GlobalAveragePool", name, {x}, {}, {expected(x).mean_square * kRectifiedMean, expected(x).negative_share});
+  return node("GlobalAveragePool", name, {x}, {},
+              {expected(x).mean_square * kRectifiedMean, expected(x).negative_share});
 }
 
-graph::ValueId Builder::flatten(const std::string& name, Value x) { return node("Flatten", name, {x}, {{"axis", std::int64_t{1}}}, expected(x)); }
+graph::ValueId Builder::flatten(const std::string& name, Value x) {
+  return node("Flatten", name, {x}, {{"axis", std::int64_t{1}}}, expected(x));
+}
 
 graph::ValueId Builder::dense(const std::string& name, Value x, std::int64_t outputs) {
   const std::int64_t inputs = shape(x)[1];
@@ -147,23 +166,30 @@ graph::ValueId Builder::linear(const std::string& name, Value x, std::int64_t ou
   const std::string weight = name + ".weight", bias = name + ".bias";
   const double deviation = branch_scale / std::sqrt(static_cast<double>(inputs) * expected(x).mean_square);
   const Statistics result{branch_scale * branch_scale, 0.5};
-  const Value product = node("MatMul", name + ".matmul", {x, parameter(weight, normal_array({inputs, outputs}, deviation, random(weight)))}, {}, result);
-  return node("Add", name, {product, parameter(bias, normal_array({outputs}, kBiasDeviation * branch_scale, random(bias)))}, {}, result);
+  const Value product =
+      node("MatMul", name + ".matmul",
+           {x, parameter(weight, normal_array({inputs, outputs}, deviation, random(weight)))}, {}, result);
+  return node("Add", name,
+              {product, parameter(bias, normal_array({outputs}, kBiasDeviation * branch_scale, random(bias)))}, {},
+              result);
 }
 
 graph::ValueId Builder::layer_norm(const std::string& name, Value x, float epsilon) {
   const Shape features{shape(x).back()};
   const Value scale = parameter(name + ".scale", uniform_array(features, 900, 1100, 1, random(name + ".scale")));
   const Value shift = parameter(name + ".shift", normal_array(features, kBiasDeviation, random(name + ".shift")));
-  return node("LayerNormalization", name, {x, scale, shift}, {{"axis", std::int64_t{-1}}, {"epsilon", static_cast<double>(epsilon)}}, {1, 0.5});
+  return node("LayerNormalization", name, {x, scale, shift},
+              {{"axis", std::int64_t{-1}}, {"epsilon", static_cast<double>(epsilon)}}, {1, 0.5});
 }
 
 graph::ValueId Builder::gelu(const std::string& name, Value x, Gelu form) {
-  return node("Gelu", name, {x}, {{"approximate", std::string(form == Gelu::tanh ? "tanh" : "none")}}, {expected(x).mean_square * kGeluMeanSquare, 0});
+  return node("Gelu", name, {x}, {{"approximate", std::string(form == Gelu::tanh ? "tanh" : "none")}},
+              {expected(x).mean_square * kGeluMeanSquare, 0});
 }
 
 graph::ValueId Builder::reshape(const std::string& name, Value x, const Shape& shape) {
-  const Value target = constant(name + ".shape", NdArray::from<std::int64_t>({static_cast<std::int64_t>(shape.size())}, shape));
+  const Value target =
+      constant(name + ".shape", NdArray::from<std::int64_t>({static_cast<std::int64_t>(shape.size())}, shape));
   return node("Reshape", name, {x, target}, {}, expected(x));
 }
 
@@ -172,8 +198,10 @@ graph::ValueId Builder::transpose(const std::string& name, Value x, const Ints& 
 }
 
 std::vector<graph::ValueId> Builder::split_last_axis(const std::string& name, Value x, int parts) {
-  graph::Node split{name, "Split", {x}, {}, {{"axis", std::int64_t{-1}}, {"num_outputs", std::int64_t{parts}}}, {name}, false};
-  for (int part = 0; part < parts; ++part) split.outputs.push_back(value(name + "." + std::to_string(part), {}, expected(x)));
+  graph::Node split{name,   "Split", {x}, {}, {{"axis", std::int64_t{-1}}, {"num_outputs", std::int64_t{parts}}},
+                    {name}, false};
+  for (int part = 0; part < parts; ++part)
+    split.outputs.push_back(value(name + "." + std::to_string(part), {}, expected(x)));
   const graph::NodeId id = model_.graph.add_node(std::move(split));
   const auto inferred = ops::infer(model_.graph, id);
   DOVETAIL_CHECK(inferred.ok(), to_string(inferred.errors()));
@@ -181,12 +209,14 @@ std::vector<graph::ValueId> Builder::split_last_axis(const std::string& name, Va
 }
 
 graph::ValueId Builder::matmul(const std::string& name, Value a, Value b) {
-  return node("MatMul", name, {a, b}, {}, {static_cast<double>(shape(a).back()) * expected(a).mean_square * expected(b).mean_square, 0.5});
+  return node("MatMul", name, {a, b}, {},
+              {static_cast<double>(shape(a).back()) * expected(a).mean_square * expected(b).mean_square, 0.5});
 }
 
 graph::ValueId Builder::divide(const std::string& name, Value x, float divisor) {
   const double square = static_cast<double>(divisor) * static_cast<double>(divisor);
-  return node("Div", name, {x, constant(name + ".divisor", NdArray::scalar(divisor))}, {}, {expected(x).mean_square / square, expected(x).negative_share});
+  return node("Div", name, {x, constant(name + ".divisor", NdArray::scalar(divisor))}, {},
+              {expected(x).mean_square / square, expected(x).negative_share});
 }
 
 graph::ValueId Builder::hide_future(const std::string& name, Value x) {

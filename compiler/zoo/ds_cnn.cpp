@@ -1,6 +1,7 @@
-// DS-CNN for keyword spotting: Zhang, Suda, Lai, Chandra, "Hello Edge: Keyword Spotting on Microcontrollers", 2017 (arXiv 1711.07128), section 3.6, in
-// the size of MLPerf Tiny (Banbury et al., NeurIPS 2021 Datasets and Benchmarks, section 4): 49 frames of 10 MFCC coefficients, four separable
-// layers of 64 channels, 12 words; biases beside the normalisations, TensorFlow's padding. Dropout and the final softmax are left out.
+// DS-CNN for keyword spotting: Zhang, Suda, Lai, Chandra, "Hello Edge: Keyword Spotting on Microcontrollers", 2017
+// (arXiv 1711.07128), section 3.6, in the size of MLPerf Tiny (Banbury et al., NeurIPS 2021 Datasets and Benchmarks,
+// section 4): 49 frames of 10 MFCC coefficients, four separable layers of 64 channels, 12 words; biases beside the
+// normalisations, TensorFlow's padding. Dropout and the final softmax are left out.
 #include <fmt/format.h>
 
 #include "compiler/zoo/families.h"
@@ -10,7 +11,8 @@ namespace dovetail::zoo {
 void ds_cnn(Builder& b, std::int64_t) {
   constexpr std::int64_t kFrames = 49, kCoefficients = 10, kChannels = 64, kWords = 12;
   using Value = Builder::Value;
-  const auto layer = [&](const std::string& name, Value x, std::int64_t rows, std::int64_t columns, std::int64_t stride, std::int64_t group) {
+  const auto layer = [&](const std::string& name, Value x, std::int64_t rows, std::int64_t columns, std::int64_t stride,
+                         std::int64_t group) {
     const Value y = b.conv(name, x, kChannels, same(rows, columns, stride, b.shape(x)), Bias::present, group);
     return b.relu(name + ".relu", b.batch_norm(name + ".norm", y));
   };

@@ -23,10 +23,12 @@ void fill_image(NdArray& image, Random& random) {
       for (double& knot : row) knot = random.normal();
     for (std::int64_t y = 0; y < height; ++y)
       for (std::int64_t x = 0; x < width; ++x) {
-        const double v = static_cast<double>(y * (kKnots - 1)) / static_cast<double>(height), u = static_cast<double>(x * (kKnots - 1)) / static_cast<double>(width);
+        const double v = static_cast<double>(y * (kKnots - 1)) / static_cast<double>(height),
+                     u = static_cast<double>(x * (kKnots - 1)) / static_cast<double>(width);
         const auto row = static_cast<std::size_t>(v), column = static_cast<std::size_t>(u);
         const double fv = v - static_cast<double>(row), fu = u - static_cast<double>(column);
-        const double field = (1 - fv) * ((1 - fu) * knots[row][column] + fu * knots[row][column + 1]) + fv * ((1 - fu) * knots[row + 1][column] + fu * knots[row + 1][column + 1]);
+        const double field = (1 - fv) * ((1 - fu) * knots[row][column] + fu * knots[row][column + 1]) +
+                             fv * ((1 - fu) * knots[row + 1][column] + fu * knots[row + 1][column + 1]);
         *at++ = static_cast<float>(kCommon * colour + kField * field + kNoise * random.normal());
       }
   }
@@ -37,7 +39,8 @@ void fill_rows(NdArray& rows, Random& random) {
   std::vector<double> common(static_cast<std::size_t>(width));
   for (double& each : common) each = random.normal();
   std::size_t i = 0;
-  for (float& value : rows.data<float>()) value = static_cast<float>(kRow * common[i++ % common.size()] + kRowNoise * random.normal());
+  for (float& value : rows.data<float>())
+    value = static_cast<float>(kRow * common[i++ % common.size()] + kRowNoise * random.normal());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// MobileNets: Howard et al., "MobileNets: Efficient Convolutional Neural Networks for Mobile Vision Applications", 2017 (arXiv 1704.04861), table 1;
-// Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks", CVPR 2018, table 2. Width 1, paddings of one on all sides.
+// MobileNets: Howard et al., "MobileNets: Efficient Convolutional Neural Networks for Mobile Vision Applications", 2017
+// (arXiv 1704.04861), table 1; Sandler et al., "MobileNetV2: Inverted Residuals and Linear Bottlenecks", CVPR 2018,
+// table 2. Width 1, paddings of one on all sides.
 #include <array>
 
 #include <fmt/format.h>
@@ -14,8 +15,10 @@ using Activation = Value (Builder::*)(const std::string& name, Value x);
 
 constexpr double kResidualScale = 0.5;  // of what a residual block adds
 
-Value layer(Builder& b, const std::string& name, Value x, std::int64_t channels, const Window& window, Activation activation, std::int64_t group = 1) {
-  return (b.*activation)(name + ".relu", b.batch_norm(name + ".norm", b.conv(name, x, channels, window, Bias::none, group)));
+Value layer(Builder& b, const std::string& name, Value x, std::int64_t channels, const Window& window,
+            Activation activation, std::int64_t group = 1) {
+  return (b.*activation)(name + ".relu",
+                         b.batch_norm(name + ".norm", b.conv(name, x, channels, window, Bias::none, group)));
 }
 
 Value depthwise(Builder& b, const std::string& name, Value x, std::int64_t stride, Activation activation) {
@@ -23,7 +26,9 @@ Value depthwise(Builder& b, const std::string& name, Value x, std::int64_t strid
   return layer(b, name, x, channels, square(3, stride, 1), activation, channels);
 }
 
-void classify(Builder& b, Value x) { b.output(b.dense("logits", b.flatten("features", b.global_average_pool("pool", x)), 1000)); }
+void classify(Builder& b, Value x) {
+  b.output(b.dense("logits", b.flatten("features", b.global_average_pool("pool", x)), 1000));
+}
 
 }  // namespace
 
@@ -31,8 +36,19 @@ void mobilenet_v1(Builder& b, std::int64_t size) {
   struct Block {
     std::int64_t channels, stride;
   };
-  constexpr std::array<Block, 13> kBlocks{
-      {{64, 1}, {128, 2}, {128, 1}, {256, 2}, {256, 1}, {512, 2}, {512, 1}, {512, 1}, {512, 1}, {512, 1}, {512, 1}, {1024, 2}, {1024, 1}}};
+  constexpr std::array<Block, 13> kBlocks{{{64, 1},
+                                           {128, 2},
+                                           {128, 1},
+                                           {256, 2},
+                                           {256, 1},
+                                           {512, 2},
+                                           {512, 1},
+                                           {512, 1},
+                                           {512, 1},
+                                           {512, 1},
+                                           {512, 1},
+                                           {1024, 2},
+                                           {1024, 1}}};
   Value x = layer(b, "conv1", b.input("image", {3, size, size}), 32, square(3, 2, 1), &Builder::relu);
   for (std::size_t i = 0; i < kBlocks.size(); ++i) {
     x = depthwise(b, fmt::format("block{}.depthwise", i + 1), x, kBlocks[i].stride, &Builder::relu);
@@ -45,7 +61,8 @@ void mobilenet_v2(Builder& b, std::int64_t size) {
   struct Stage {
     std::int64_t expansion, channels, blocks, stride;
   };
-  constexpr std::array<Stage, 7> kStages{{{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}}};
+  constexpr std::array<Stage, 7> kStages{
+      {{1, 16, 1, 1}, {6, 24, 2, 2}, {6, 32, 3, 2}, {6, 64, 4, 2}, {6, 96, 3, 1}, {6, 160, 3, 2}, {6, 320, 1, 1}}};
   Value x = layer(b, "conv1", b.input("image", {3, size, size}), 32, square(3, 2, 1), &Builder::relu6);
   int block = 0;
   for (const Stage& stage : kStages)

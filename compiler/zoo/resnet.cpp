@@ -1,8 +1,9 @@
-// Residual networks: He, Zhang, Ren, Sun, "Deep Residual Learning for Image Recognition", CVPR 2016, table 1 (18 and 50 layers) and section 4.2
-// (CIFAR-10). Projection shortcuts where the shape changes (option B); the 50-layer net has its strides in the 3x3 convolutions ("v1.5", as
-// frameworks ship it and as its usual figures of 25.56 M parameters and 4.1 GMAC mean). resnet8 is the net of MLPerf Tiny's image classification
-// (Banbury et al., NeurIPS 2021 Datasets and Benchmarks, section 4): three basic blocks of 16, 32 and 64 channels, biases beside the
-// normalisations, TensorFlow's padding; its final softmax is left to the user.
+// Residual networks: He, Zhang, Ren, Sun, "Deep Residual Learning for Image Recognition", CVPR 2016, table 1 (18 and 50
+// layers) and section 4.2 (CIFAR-10). Projection shortcuts where the shape changes (option B); the 50-layer net has its
+// strides in the 3x3 convolutions ("v1.5", as frameworks ship it and as its usual figures of 25.56 M parameters and 4.1
+// GMAC mean). resnet8 is the net of MLPerf Tiny's image classification (Banbury et al., NeurIPS 2021 Datasets and
+// Benchmarks, section 4): three basic blocks of 16, 32 and 64 channels, biases beside the normalisations, TensorFlow's
+// padding; its final softmax is left to the user.
 #include <fmt/format.h>
 
 #include "compiler/zoo/families.h"
@@ -15,7 +16,8 @@ using Value = Builder::Value;
 // Of the last normalisation of a branch: what a block adds is small beside what it passes on.
 constexpr double kBranchScale = 0.5;
 
-Value conv_norm(Builder& b, const std::string& name, Value x, std::int64_t channels, const Window& window, double scale = 1) {
+Value conv_norm(Builder& b, const std::string& name, Value x, std::int64_t channels, const Window& window,
+                double scale = 1) {
   return b.batch_norm(name + ".norm", b.conv(name, x, channels, window, Bias::none), scale);
 }
 
@@ -43,7 +45,8 @@ void imagenet(Builder& b, std::int64_t size, Block block, const std::vector<int>
   x = b.max_pool("pool1", x, square(3, 2, 1));
   std::int64_t channels = 64;
   for (std::size_t stage = 0; stage < blocks_of_stage.size(); ++stage, channels *= 2)
-    for (int i = 0; i < blocks_of_stage[stage]; ++i) x = block(b, fmt::format("stage{}.block{}", stage + 1, i + 1), x, channels, stage > 0 && i == 0 ? 2 : 1);
+    for (int i = 0; i < blocks_of_stage[stage]; ++i)
+      x = block(b, fmt::format("stage{}.block{}", stage + 1, i + 1), x, channels, stage > 0 && i == 0 ? 2 : 1);
   x = b.flatten("features", b.global_average_pool("pool5", x));
   b.output(b.dense("logits", x, 1000));
 }
@@ -54,7 +57,8 @@ void resnet18(Builder& b, std::int64_t size) { imagenet(b, size, basic_block, {2
 void resnet50(Builder& b, std::int64_t size) { imagenet(b, size, bottleneck, {3, 4, 6, 3}); }
 
 void resnet8(Builder& b, std::int64_t size) {
-  const auto conv = [&](const std::string& name, Value x, std::int64_t channels, std::int64_t taps, std::int64_t stride) {
+  const auto conv = [&](const std::string& name, Value x, std::int64_t channels, std::int64_t taps,
+                        std::int64_t stride) {
     return b.conv(name, x, channels, same(taps, taps, stride, b.shape(x)), Bias::present);
   };
   Value x = b.input("image", {3, size, size});
@@ -62,7 +66,8 @@ void resnet8(Builder& b, std::int64_t size) {
   for (const std::int64_t channels : {16, 32, 64}) {
     const std::string name = fmt::format("stage{}", channels / 32 + 1);
     const std::int64_t stride = channels == 16 ? 1 : 2;
-    Value y = b.relu(name + ".relu1", b.batch_norm(name + ".conv1.norm", conv(name + ".conv1", x, channels, 3, stride)));
+    Value y =
+        b.relu(name + ".relu1", b.batch_norm(name + ".conv1.norm", conv(name + ".conv1", x, channels, 3, stride)));
     y = b.batch_norm(name + ".conv2.norm", conv(name + ".conv2", y, channels, 3, 1), kBranchScale);
     if (stride != 1) x = conv(name + ".shortcut", x, channels, 1, stride);
     x = b.relu(name + ".relu", b.add(name + ".add", x, y));

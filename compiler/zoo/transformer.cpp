@@ -1,8 +1,9 @@
-// Transformers. bert_base: the encoder of Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers for Language Understanding", NAACL
-// 2019, section 3 (BERT-base: 12 layers, hidden 768, 12 heads), normalised behind each sum as in Vaswani et al., "Attention Is All You Need", NeurIPS
-// 2017, section 3.1. Its input are embeddings, float32 [batch, sequence, 768]: token lookup and pooler are not part of it, nor is an attention
-// mask. gpt_block: one block of Radford et al., "Language Models are Unsupervised Multitask Learners", 2019, section 2.3 (GPT-2: normalised before each
-// branch, causal attention), a third as wide: hidden 256, 4 heads.
+// Transformers. bert_base: the encoder of Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers for
+// Language Understanding", NAACL 2019, section 3 (BERT-base: 12 layers, hidden 768, 12 heads), normalised behind each
+// sum as in Vaswani et al., "Attention Is All You Need", NeurIPS 2017, section 3.1. Its input are embeddings, float32
+// [batch, sequence, 768]: token lookup and pooler are not part of it, nor is an attention mask. gpt_block: one block of
+// Radford et al., "Language Models are Unsupervised Multitask Learners", 2019, section 2.3 (GPT-2: normalised before
+// each branch, causal attention), a third as wide: hidden 256, 4 heads.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -23,7 +24,8 @@ Value attention(Builder& b, const std::string& name, const std::vector<Value>& q
     const std::string part_name = name + "." + part;
     return b.transpose(part_name + ".by_head", b.reshape(part_name + ".split", x, split), permutation);
   };
-  const Value q = by_head("q", qkv[0], {0, 2, 1, 3}), k = by_head("k", qkv[1], {0, 2, 3, 1}), v = by_head("v", qkv[2], {0, 2, 1, 3});
+  const Value q = by_head("q", qkv[0], {0, 2, 1, 3}), k = by_head("k", qkv[1], {0, 2, 3, 1}),
+              v = by_head("v", qkv[2], {0, 2, 1, 3});
   Value scores = b.divide(name + ".scaled", b.matmul(name + ".scores", q, k), std::sqrt(static_cast<float>(split[3])));
   if (sees == Sees::past) scores = b.hide_future(name + ".masked", scores);
   const Value context = b.matmul(name + ".context", b.softmax(name + ".softmax", scores), v);

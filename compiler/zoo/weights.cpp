@@ -13,7 +13,8 @@ double Random::normal() {
   constexpr std::int64_t kMean = 2 * 65535;
   constexpr double kScale = 1.7320508075688772 / 65536;
   const std::uint64_t bits = next();
-  const auto sum = static_cast<std::int64_t>((bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) + (bits >> 48));
+  const auto sum =
+      static_cast<std::int64_t>((bits & 0xFFFF) + (bits >> 16 & 0xFFFF) + (bits >> 32 & 0xFFFF) + (bits >> 48));
   return static_cast<double>(sum - kMean) * kScale;
 }
 
@@ -30,7 +31,8 @@ NdArray normal_array(Shape shape, double deviation, Random random) {
 
 NdArray uniform_array(Shape shape, int least_thousandths, int greatest_thousandths, double factor, Random random) {
   NdArray array(DType::float32, std::move(shape));
-  for (float& value : array.data<float>()) value = static_cast<float>(random.uniform(least_thousandths, greatest_thousandths) * factor);
+  for (float& value : array.data<float>())
+    value = static_cast<float>(random.uniform(least_thousandths, greatest_thousandths) * factor);
   return array;
 }
 

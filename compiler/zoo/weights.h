@@ -1,4 +1,5 @@
-// Pseudo-random weights that are the same on every platform: integers and one multiplication, no function of the mathematical library.
+// Pseudo-random weights that are the same on every platform: integers and one multiplication, no function of the
+// mathematical library.
 #pragma once
 
 #include <cstdint>

@@ -13,6 +13,7 @@ namespace {
 
 constexpr Range kNone{}, kImageNet{224, 32, 1024}, kCifar{32, 8, 1024};
 
+// clang-format off
 constexpr std::array<Row, 10> kRows{{
     {"resnet18", "residual net, basic blocks; ImageNet", kImageNet, kNone, 11689512, 1814073344, resnet18},
     {"resnet50", "residual net, bottlenecks, strides in the 3x3 convolutions; ImageNet", kImageNet, kNone, 25557032, 4089184256, resnet50},
@@ -25,6 +26,7 @@ constexpr std::array<Row, 10> kRows{{
     {"resnet8", "MLPerf Tiny image classification; CIFAR-10", kCifar, kNone, 78186, 12501632, resnet8},
     {"ds_cnn", "MLPerf Tiny keyword spotting; 49 x 10 MFCC", kNone, kNone, 23756, 2656768, ds_cnn},
 }};
+// clang-format on
 
 constexpr std::int64_t kGreatestBatch = 1024;
 
@@ -34,17 +36,20 @@ std::vector<std::string_view> names() {
   return all;
 }
 
-Result<void> check(std::string_view model, std::string_view what, std::int64_t value, std::int64_t least, std::int64_t greatest) {
+Result<void> check(std::string_view model, std::string_view what, std::int64_t value, std::int64_t least,
+                   std::int64_t greatest) {
   if (value >= least && value <= greatest) return {};
-  return Diagnostic{fmt::format("cannot build {}", model), fmt::format("{} {}", what, value), fmt::format("it must lie in {} to {}", least, greatest),
-                    "choose another size"};
+  return Diagnostic{fmt::format("cannot build {}", model), fmt::format("{} {}", what, value),
+                    fmt::format("it must lie in {} to {}", least, greatest), "choose another size"};
 }
 
 // The size chosen, or the standard one. Error: out of range, or the model has none.
-Result<std::int64_t> choose(std::string_view model, std::string_view what, const Range& range, const std::optional<std::int64_t>& choice) {
+Result<std::int64_t> choose(std::string_view model, std::string_view what, const Range& range,
+                            const std::optional<std::int64_t>& choice) {
   if (!choice) return range.standard;
   if (!range.chosen())
-    return Diagnostic{fmt::format("cannot build {}", model), fmt::format("{} {}", what, *choice), fmt::format("{} has no {} size to choose", model, what),
+    return Diagnostic{fmt::format("cannot build {}", model), fmt::format("{} {}", what, *choice),
+                      fmt::format("{} has no {} size to choose", model, what),
                       "leave it out; `dovetail zoo list` tells what each model takes"};
   DOVETAIL_TRY(check(model, what, *choice, range.least, range.greatest));
   return *choice;
@@ -57,7 +62,8 @@ std::span<const Row> all() { return kRows; }
 Result<Model> make(std::string_view name, const Choices& choices) {
   const auto row = std::ranges::find(kRows, name, &Row::name);
   if (row == kRows.end())
-    return Diagnostic{"cannot build a model", std::string(name), "the zoo has no model of that name", fmt::format("models: {}", fmt::join(names(), ", "))};
+    return Diagnostic{"cannot build a model", std::string(name), "the zoo has no model of that name",
+                      fmt::format("models: {}", fmt::join(names(), ", "))};
   DOVETAIL_TRY(check(name, "batch", choices.batch, 1, kGreatestBatch));
   DOVETAIL_ASSIGN(const std::int64_t image, choose(name, "image", row->image, choices.image));
   DOVETAIL_ASSIGN(const std::int64_t sequence, choose(name, "sequence", row->sequence, choices.sequence));

@@ -1,4 +1,5 @@
-// Known topologies with pseudo-random weights: models of real shape for compilers, simulators and benchmarks, where no trained file is at hand.
+// Known topologies with pseudo-random weights: models of real shape for compilers, simulators and benchmarks, where no
+// trained file is at hand.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,17 @@
 namespace dovetail::zoo {
 
 struct Choices {
-  std::uint64_t seed = 1;                // of the weights; inputs are not ours
+  std::uint64_t seed = 1;  // of the weights; inputs are not ours
   std::int64_t batch = 1;
   std::optional<std::int64_t> image;     // rows and columns of a square image
   std::optional<std::int64_t> sequence;  // positions of a transformer
 };
 
 struct Model {
-  graph::Graph graph;            // float32, ONNX operators, types inferred
-  std::int64_t parameters = 0;   // trainable: weights, biases, scales; neither running statistics nor constants of the topology
-  std::int64_t macs = 0;         // of convolutions and matrix products, for the whole batch
+  graph::Graph graph;  // float32, ONNX operators, types inferred
+  std::int64_t parameters =
+      0;  // trainable: weights, biases, scales; neither running statistics nor constants of the topology
+  std::int64_t macs = 0;  // of convolutions and matrix products, for the whole batch
 };
 
 // A size that a family lets one choose.
@@ -36,7 +38,7 @@ struct Row {
   std::string_view name;
   std::string_view summary;  // for `dovetail zoo list`
   Range image, sequence;
-  std::int64_t parameters, macs;  // at batch 1 and standard sizes; a test holds the model to them
+  std::int64_t parameters, macs;                       // at batch 1 and standard sizes; a test holds the model to them
   void (*build)(Builder& builder, std::int64_t size);  // `size`: of the image or the sequence
 };
 

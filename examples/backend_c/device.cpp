@@ -26,7 +26,8 @@ class Kernel : public runtime::DeviceKernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  Result<void> run(std::span<const std::span<const std::byte>> arguments, std::span<const std::span<std::byte>> results) override {
+  Result<void> run(std::span<const std::span<const std::byte>> arguments,
+                   std::span<const std::span<std::byte>> results) override {
     std::vector<const float*> in;
     std::vector<float*> out;
     for (const auto bytes : arguments) in.push_back(reinterpret_cast<const float*>(bytes.data()));
@@ -46,13 +47,17 @@ class CDevice : public runtime::Device {
   std::string_view name() const override { return "c"; }
 
   Result<std::unique_ptr<runtime::DeviceKernel>> load(const bundle::Bundle&, const bundle::ExternStep& step) override {
-    const auto fail = [&](std::string why) { return Diagnostic{"cannot load C code", "step " + step.name, std::move(why), "compile the model anew"}; };
+    const auto fail = [&](std::string why) {
+      return Diagnostic{"cannot load C code", "step " + step.name, std::move(why), "compile the model anew"};
+    };
     const int file = memfd_create("backend_c", MFD_CLOEXEC);
     if (file < 0) return fail("the system gives no memory file");
-    const bool written = write(file, step.payload.data(), step.payload.size()) == static_cast<ssize_t>(step.payload.size());
+    const bool written =
+        write(file, step.payload.data(), step.payload.size()) == static_cast<ssize_t>(step.payload.size());
     void* library = written ? dlopen(fmt::format("/proc/self/fd/{}", file).c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
     const auto function = library ? reinterpret_cast<Function>(dlsym(library, "region")) : nullptr;
-    if (function != nullptr) return std::unique_ptr<runtime::DeviceKernel>(std::make_unique<Kernel>(library, file, function));
+    if (function != nullptr)
+      return std::unique_ptr<runtime::DeviceKernel>(std::make_unique<Kernel>(library, file, function));
     const char* error = dlerror();
     if (library != nullptr) dlclose(library);
     close(file);

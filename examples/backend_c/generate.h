@@ -1,4 +1,5 @@
-// The code generator of the C back end: what it takes of a graph, and the C of each piece. Text in, text out; nothing is compiled here.
+// The code generator of the C back end: what it takes of a graph, and the C of each piece. Text in, text out; nothing
+// is compiled here.
 #pragma once
 
 #include <string>
@@ -16,7 +17,9 @@ struct Code {
 
 std::vector<dovetail::PatternRow> pattern_rows();
 
-// One function for a region. Its arguments are `reads` in the order of `arguments`, which is filled here, then the region's outputs.
-std::string generate(const dovetail::graph::Graph& graph, const dovetail::GraphRegion& region, std::vector<dovetail::graph::ValueId>& arguments);
+// One function for a region. Its arguments are `reads` in the order of `arguments`, which is filled here, then the
+// region's outputs.
+std::string generate(const dovetail::graph::Graph& graph, const dovetail::GraphRegion& region,
+                     std::vector<dovetail::graph::ValueId>& arguments);
 
 }  // namespace backend_c

@@ -1,7 +1,8 @@
 // backend_c MODEL.onnx [--target LIST] [--strict] [--source]
 //
-// Compiles the model with the C back end beside those of the kit (--target c,cpu by default), says what went where, runs it on seeded random inputs and compares
-// every output with the reference. --source prints the C. Exit code 0: all agree; 1: something differs or does not compile; 2: bad usage.
+// Compiles the model with the C back end beside those of the kit (--target c,cpu by default), says what went where,
+// runs it on seeded random inputs and compares every output with the reference. --source prints the C. Exit code 0: all
+// agree; 1: something differs or does not compile; 2: bad usage.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -35,15 +36,20 @@ Result<int> run(const std::string& path, CompileOptions options) {
   const graph::Graph graph = model.graph;
   options.backends = {backend_c::make_target()};
   DOVETAIL_ASSIGN(const Compiled compiled, compile(std::move(model), options));
-  for (const NodePlacement& row : compiled.placement) fmt::print("{:<24} {:<18} {:<8} {}\n", row.node, row.op, row.target, row.why);
+  for (const NodePlacement& row : compiled.placement)
+    fmt::print("{:<24} {:<18} {:<8} {}\n", row.node, row.op, row.target, row.why);
 
   DOVETAIL_ASSIGN(const auto simulators, runtime::simulator_factory("functional"));
-  DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(compiled.bundle, simulators, {.threads = 1, .devices = {backend_c::make_device()}}));
+  DOVETAIL_ASSIGN(
+      runtime::Executor executor,
+      runtime::Executor::make(compiled.bundle, simulators, {.threads = 1, .devices = {backend_c::make_device()}}));
   std::map<std::string, NdArray> inputs;
   std::mt19937 random(1);
   for (const graph::ValueId input : graph.inputs) {
     NdArray array(graph.value(input).type.dtype, graph.value(input).type.shape);
-    for (std::int64_t i = 0; i < array.count(); ++i) is_floating(array.dtype()) ? array.set_double(i, random() % 2000 / 1000.0 - 1) : array.set_int64(i, random() % 100);
+    for (std::int64_t i = 0; i < array.count(); ++i)
+      is_floating(array.dtype()) ? array.set_double(i, random() % 2000 / 1000.0 - 1)
+                                 : array.set_int64(i, random() % 100);
     inputs.emplace(graph.value(input).name, std::move(array));
   }
   DOVETAIL_ASSIGN(const runtime::RunResult result, executor.run(inputs));
@@ -53,7 +59,8 @@ Result<int> run(const std::string& path, CompileOptions options) {
   for (const auto& [name, array] : result.outputs) {
     const double apart = difference(array, expected.at(name));
     equal &= apart <= 1e-5;
-    fmt::print("output {}: differs by at most {:.2g} of its largest value: {}\n", name, apart, apart <= 1e-5 ? "equal but for rounding" : "WRONG");
+    fmt::print("output {}: differs by at most {:.2g} of its largest value: {}\n", name, apart,
+               apart <= 1e-5 ? "equal but for rounding" : "WRONG");
   }
   return equal ? 0 : 1;
 }

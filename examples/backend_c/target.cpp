@@ -20,11 +20,16 @@ namespace {
 // C to a shared object, by the compiler that has built this program.
 Result<std::vector<std::byte>> compile_c(const std::string& source) {
   std::string folder = (std::filesystem::temp_directory_path() / "backend_c.XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return Diagnostic{"cannot compile C", folder, "the folder cannot be made", "set TMPDIR to a folder that can be written"};
+  if (mkdtemp(folder.data()) == nullptr)
+    return Diagnostic{"cannot compile C", folder, "the folder cannot be made",
+                      "set TMPDIR to a folder that can be written"};
   const auto run = [&]() -> Result<std::vector<std::byte>> {
     DOVETAIL_TRY(write_text_file(folder + "/region.c", source));
-    const std::string command = fmt::format("{} -O2 -shared -fPIC -o '{}/region.so' '{}/region.c'", C_COMPILER, folder, folder);
-    if (const int status = std::system(command.c_str()); status != 0) return Diagnostic{"cannot compile C", command, fmt::format("it ended with status {}", status), "is the compiler installed?"};
+    const std::string command =
+        fmt::format("{} -O2 -shared -fPIC -o '{}/region.so' '{}/region.c'", C_COMPILER, folder, folder);
+    if (const int status = std::system(command.c_str()); status != 0)
+      return Diagnostic{"cannot compile C", command, fmt::format("it ended with status {}", status),
+                        "is the compiler installed?"};
     return read_file(folder + "/region.so", std::size_t{1} << 30);
   };
   Result<std::vector<std::byte>> object = run();
@@ -47,7 +52,8 @@ class CTarget : public Target {
   double border_seconds(const graph::TensorType&) const override { return 0; }
 
   // Arrays as the model has them, on both sides: what offer_layouts says for a target that does not say anything else.
-  Result<void> generate(const GraphRegion& region, const RegionOffer&, const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
+  Result<void> generate(const GraphRegion& region, const RegionOffer&, const ChosenLayouts&, BundleBuilder& builder,
+                        const Dump& dump) const override {
     std::vector<ValueId> arguments;
     const std::string source = backend_c::generate(builder.graph(), region, arguments);
     if (dump) dump("stream", source);

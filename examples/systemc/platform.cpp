@@ -1,13 +1,14 @@
-// A SystemC platform of one's own. First two accelerators share our DRAM: each takes longer than alone. Then the DRAM is swapped for a memory that
-// knows nothing of ours, an ordinary TLM-2.0 target with a fixed delay. Exit code 0: all launches completed and gave the right bytes.
+// A SystemC platform of one's own. First two accelerators share our DRAM: each takes longer than alone. Then the DRAM
+// is swapped for a memory that knows nothing of ours, an ordinary TLM-2.0 target with a fixed delay. Exit code 0: all
+// launches completed and gave the right bytes.
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include <tlm_utils/simple_target_socket.h>
 #include <systemc>
 #include <tlm>
-#include <tlm_utils/simple_target_socket.h>
 
 #include "isa/codec.h"
 #include "isa/text.h"
@@ -21,8 +22,10 @@ using namespace dovetail::simulator::systemc;
 
 namespace {
 
-// Both accelerators copy 512 ACC elements of 16 bytes from 0x10000 on, widened and narrowed again: the first to 0x20000, the second to 0x30000.
-constexpr std::uint64_t kSource = 0x10000, kElements = 512, kTarget[] = {0x20000, 0x30000}, kProgram[] = {0x40000, 0x41000}, kMemoryBytes = 0x50000;
+// Both accelerators copy 512 ACC elements of 16 bytes from 0x10000 on, widened and narrowed again: the first to
+// 0x20000, the second to 0x30000.
+constexpr std::uint64_t kSource = 0x10000, kElements = 512, kTarget[] = {0x20000, 0x30000},
+                        kProgram[] = {0x40000, 0x41000}, kMemoryBytes = 0x50000;
 
 std::vector<isa::Instruction> program(int number) {
   isa::Load load;
@@ -49,7 +52,8 @@ std::vector<std::byte> memory_image() {
 }
 
 bool copied(const std::vector<std::byte>& bytes, int number) {
-  return std::equal(bytes.begin() + kSource, bytes.begin() + kSource + kElements * 16, bytes.begin() + static_cast<std::ptrdiff_t>(kTarget[number]));
+  return std::equal(bytes.begin() + kSource, bytes.begin() + kSource + kElements * 16,
+                    bytes.begin() + static_cast<std::ptrdiff_t>(kTarget[number]));
 }
 
 // A memory of somebody else's: every transaction takes 100 ns, and nothing is pipelined.
@@ -108,7 +112,9 @@ struct Node {
 
 // One elaboration: two platforms side by side, and an accelerator alone to compare with.
 int sc_main(int, char**) {
-  const auto ddr4 = [] { return simulator::make_memory(simulator::parse_memory("bank:ddr4-2400").value(), isa::HardwareConfig{}.bus_bytes); };
+  const auto ddr4 = [] {
+    return simulator::make_memory(simulator::parse_memory("bank:ddr4-2400").value(), isa::HardwareConfig{}.bus_bytes);
+  };
   DramModule shared("shared", ddr4(), 0, memory_image()), own("own", ddr4(), 0, memory_image());
   PlainMemory plain("plain");
   Node first("first", 0), second("second", 1), alone("alone", 0), foreign("foreign", 0);
@@ -118,11 +124,13 @@ int sc_main(int, char**) {
   foreign.accelerator.memory.bind(plain.port);
   sc_core::sc_start();
 
-  std::printf("alone with DDR4: %llu cycles; two that share it: %llu and %llu; with a plain TLM memory: %llu\n", static_cast<unsigned long long>(alone.host.cycles()),
-              static_cast<unsigned long long>(first.host.cycles()), static_cast<unsigned long long>(second.host.cycles()),
-              static_cast<unsigned long long>(foreign.host.cycles()));
+  std::printf(
+      "alone with DDR4: %llu cycles; two that share it: %llu and %llu; with a plain TLM memory: %llu\n",
+      static_cast<unsigned long long>(alone.host.cycles()), static_cast<unsigned long long>(first.host.cycles()),
+      static_cast<unsigned long long>(second.host.cycles()), static_cast<unsigned long long>(foreign.host.cycles()));
   const bool done = first.host.done() && second.host.done() && alone.host.done() && foreign.host.done();
-  const bool right = copied(shared.bytes(), 0) && copied(shared.bytes(), 1) && copied(own.bytes(), 0) && copied(plain.bytes, 0);
+  const bool right =
+      copied(shared.bytes(), 0) && copied(shared.bytes(), 1) && copied(own.bytes(), 0) && copied(plain.bytes, 0);
   const bool slower = first.host.cycles() > alone.host.cycles() && second.host.cycles() > alone.host.cycles();
   if (!done) std::puts("a launch did not complete");
   if (!right) std::puts("bytes are wrong");

@@ -1,4 +1,5 @@
-// The test bench of one Verilated configuration: clock, registers, and an AXI memory whose times and bytes come from the host.
+// The test bench of one Verilated configuration: clock, registers, and an AXI memory whose times and bytes come from
+// the host.
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -16,7 +17,8 @@
 
 namespace {
 
-// A failed assertion of the design. It leaves the model in the middle of a cycle: nothing but destroying it is possible then.
+// A failed assertion of the design. It leaves the model in the middle of a cycle: nothing but destroying it is possible
+// then.
 struct AssertionFailed {
   std::string where;
 };
@@ -30,8 +32,8 @@ void vl_stop(const char* file, int line, const char* hierarchy) {
 
 namespace {
 
-constexpr std::uint32_t kControl = 0x00, kStatus = 0x04, kErrorInstruction = 0x08, kProgramBaseLo = 0x14, kProgramBaseHi = 0x18,
-                        kInstructionBegin = 0x1c, kInstructionCount = 0x20;
+constexpr std::uint32_t kControl = 0x00, kStatus = 0x04, kErrorInstruction = 0x08, kProgramBaseLo = 0x14,
+                        kProgramBaseHi = 0x18, kInstructionBegin = 0x1c, kInstructionCount = 0x20;
 // With nothing on its way and nothing at work, whatever still moves does so within a few cycles.
 constexpr std::uint64_t kQuietCycles = 1000;
 
@@ -193,12 +195,13 @@ void Model::drive(const dovetail_rtl_host& host, std::uint64_t cycle) {
   top_->mem_wready_i = !writes_.empty() && (!jittering_ || random(3) != 0);
 
   top_->mem_rvalid_i = 0;
-  if (!reads_.empty() && cycle >= reads_.front().cycle + (jittering_ ? 0 : reads_.front().sent) && (!jittering_ || random(3) != 0)) {
+  if (!reads_.empty() && cycle >= reads_.front().cycle + (jittering_ ? 0 : reads_.front().sent) &&
+      (!jittering_ || random(3) != 0)) {
     const Burst& burst = reads_.front();
     top_->mem_rvalid_i = 1;
     top_->mem_rlast_i = burst.sent + 1 == burst.beats;
-    top_->mem_rresp_i =
-        host.read(host.context, burst.address + std::uint64_t{burst.sent} * kBus, reinterpret_cast<std::uint8_t*>(&top_->mem_rdata_i));
+    top_->mem_rresp_i = host.read(host.context, burst.address + std::uint64_t{burst.sent} * kBus,
+                                  reinterpret_cast<std::uint8_t*>(&top_->mem_rdata_i));
   }
   top_->mem_bvalid_i = 0;
   if (!responses_.empty() && cycle >= responses_.front().cycle && (!jittering_ || random(3) != 0)) {
@@ -210,12 +213,14 @@ void Model::drive(const dovetail_rtl_host& host, std::uint64_t cycle) {
 // What the coming edge completes.
 void Model::take(const dovetail_rtl_host& host, std::uint64_t cycle) {
   if (top_->mem_rvalid_i && ++reads_.front().sent == reads_.front().beats) reads_.pop_front();
-  if (top_->mem_arready_i) reads_.push_back({.address = top_->mem_araddr_o, .cycle = accepted_read_, .beats = top_->mem_arlen_o + 1u});
+  if (top_->mem_arready_i)
+    reads_.push_back({.address = top_->mem_araddr_o, .cycle = accepted_read_, .beats = top_->mem_arlen_o + 1u});
   if (top_->mem_bvalid_i) responses_.pop_front();
   if (top_->mem_wvalid_o && top_->mem_wready_i) {
     Burst& burst = writes_.front();
     const int response = host.write(host.context, burst.address + std::uint64_t{burst.sent} * kBus,
-                                    reinterpret_cast<const std::uint8_t*>(&top_->mem_wdata_o), reinterpret_cast<const std::uint8_t*>(&top_->mem_wstrb_o));
+                                    reinterpret_cast<const std::uint8_t*>(&top_->mem_wdata_o),
+                                    reinterpret_cast<const std::uint8_t*>(&top_->mem_wstrb_o));
     if (response != 0) burst.response = response;
     if (++burst.sent == burst.beats) {
       if (jittering_) burst.cycle = cycle + 1 + random(40);
@@ -223,7 +228,8 @@ void Model::take(const dovetail_rtl_host& host, std::uint64_t cycle) {
       writes_.pop_front();
     }
   }
-  if (top_->mem_awready_i) writes_.push_back({.address = top_->mem_awaddr_o, .cycle = accepted_write_, .beats = top_->mem_awlen_o + 1u});
+  if (top_->mem_awready_i)
+    writes_.push_back({.address = top_->mem_awaddr_o, .cycle = accepted_write_, .beats = top_->mem_awlen_o + 1u});
 }
 
 void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& what, dovetail_rtl_result& result) {
@@ -243,7 +249,7 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
   const auto* const root = top_->rootp;
   std::uint64_t quiet = 0, cycle = 0;
   std::uint32_t last_word = 0;
-  unsigned causes = 0;                        // of the cycle before
+  unsigned causes = 0;  // of the cycle before
   std::uint64_t last_start[3] = {~0ull, ~0ull, ~0ull};
   // The issue cycle of what has not started, by unit, in order.
   std::deque<std::uint64_t> issued[3];
@@ -279,15 +285,20 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
       }
     }
     causes = word >> 18 & 0x1ff;
-    const bool moving = (word & 0x1ff) != 0 || (word >> 9 & 7) == 0 || (word >> 12 & 7) == 0 || (word >> 15 & 7) == 0 || !reads_.empty() ||
-                        !writes_.empty() || !responses_.empty() || top_->mem_arvalid_o || top_->mem_awvalid_o;
+    const bool moving = (word & 0x1ff) != 0 || (word >> 9 & 7) == 0 || (word >> 12 & 7) == 0 || (word >> 15 & 7) == 0 ||
+                        !reads_.empty() || !writes_.empty() || !responses_.empty() || top_->mem_arvalid_o ||
+                        top_->mem_awvalid_o;
     quiet = moving ? 0 : quiet + 1;
     const bool finished = cycle != 0 && !root->dovetail_top__DOT__busy_q;
     if (!finished) {
       if (!jittering_) {
-        const std::uint32_t drained[3] = {root->dovetail_top__DOT__u_probe__DOT__load_end_index, root->dovetail_top__DOT__u_probe__DOT__compute_drain_index,
+        const std::uint32_t drained[3] = {root->dovetail_top__DOT__u_probe__DOT__load_end_index,
+                                          root->dovetail_top__DOT__u_probe__DOT__compute_drain_index,
                                           root->dovetail_top__DOT__u_probe__DOT__store_end_index};
-        host.port(host.context, cycle, root->dovetail_top__DOT__u_probe__DOT__port | std::uint32_t{top_->mem_arvalid_o} << 30 | std::uint32_t{top_->mem_awvalid_o} << 31, drained);
+        host.port(host.context, cycle,
+                  root->dovetail_top__DOT__u_probe__DOT__port | std::uint32_t{top_->mem_arvalid_o} << 30 |
+                      std::uint32_t{top_->mem_awvalid_o} << 31,
+                  drained);
       }
       last_word = word;
       for (int unit = 0; unit < 3; ++unit) ++result.classes[unit][word >> (9 + 3 * unit) & 7];
@@ -327,7 +338,9 @@ void copy(const Array& memory, std::uint64_t index, std::size_t bytes, std::uint
 void Model::read_sram(int memory, std::uint64_t index, std::uint8_t* element) const {
   const auto* const root = top_->rootp;
   switch (memory) {
-    case 0: return copy(root->dovetail_top__DOT__u_compute__DOT__u_steps__DOT__u_uop__DOT__mem, index, DOVETAIL_UOP_BYTES, element);
+    case 0:
+      return copy(root->dovetail_top__DOT__u_compute__DOT__u_steps__DOT__u_uop__DOT__mem, index, DOVETAIL_UOP_BYTES,
+                  element);
     case 1: return copy(root->dovetail_top__DOT__u_wgt__DOT__mem, index, DOVETAIL_WGT_BYTES, element);
     case 2: return copy(root->dovetail_top__DOT__u_inp__DOT__mem, index, DOVETAIL_INP_BYTES, element);
     default: return copy(root->dovetail_top__DOT__u_compute__DOT__u_acc__DOT__mem, index, DOVETAIL_ACC_BYTES, element);
@@ -361,17 +374,20 @@ const dovetail_rtl_api kApi = {
                   std::strncpy(result->assertion, failed.where.c_str(), sizeof(result->assertion) - 1);
                 });
         },
-    .read_sram = [](void* model, int memory, std::uint64_t index, std::uint8_t* element) { static_cast<Model*>(model)->read_sram(memory, index, element); },
+    .read_sram = [](void* model, int memory, std::uint64_t index,
+                    std::uint8_t* element) { static_cast<Model*>(model)->read_sram(memory, index, element); },
     .read_register =
         [](void* model, std::uint32_t offset, std::uint32_t* value) {
           int response = -1;
-          holds([&] { response = static_cast<Model*>(model)->read_register(offset, *value); }, [](const AssertionFailed&) {});
+          holds([&] { response = static_cast<Model*>(model)->read_register(offset, *value); },
+                [](const AssertionFailed&) {});
           return response;
         },
     .write_register =
         [](void* model, std::uint32_t offset, std::uint32_t value, int strobes) {
           int response = -1;
-          holds([&] { response = static_cast<Model*>(model)->write_register(offset, value, strobes); }, [](const AssertionFailed&) {});
+          holds([&] { response = static_cast<Model*>(model)->write_register(offset, value, strobes); },
+                [](const AssertionFailed&) {});
           return response;
         },
     .interrupt = [](void* model) -> int { return static_cast<Model*>(model)->interrupt(); },

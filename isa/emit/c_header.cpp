@@ -14,7 +14,8 @@ namespace {
 using emit::upper;
 
 std::string define(std::string_view name, std::string_view value, std::string_view doc = {}) {
-  return fmt::format("#define DOVETAIL_{} {}{}\n", name, value, doc.empty() ? std::string() : fmt::format("  /* {} */", doc));
+  return fmt::format("#define DOVETAIL_{} {}{}\n", name, value,
+                     doc.empty() ? std::string() : fmt::format("  /* {} */", doc));
 }
 std::string define(std::string_view name, std::int64_t value, std::string_view doc = {}) {
   return define(name, fmt::format("{}{}", value, value > INT32_MAX ? "ll" : ""), doc);
@@ -36,18 +37,23 @@ std::string fields(std::string_view prefix, const std::vector<emit::PlacedField>
 std::string emit_c_header(const HardwareConfig& config) {
   const Encoding encoding = config.encoding();
   std::string text = fmt::format(
-      "/* Generated from isa/spec by `dovetail isa --format c --hw {}`. Do not edit. */\n#ifndef DOVETAIL_ISA_H\n#define DOVETAIL_ISA_H\n\n/* The design "
+      "/* Generated from isa/spec by `dovetail isa --format c --hw {}`. Do not edit. */\n#ifndef "
+      "DOVETAIL_ISA_H\n#define DOVETAIL_ISA_H\n\n/* The design "
       "point {}. */\n",
       config.name, config.name);
   for (const emit::Constant& row : emit::config_constants(config)) text += define(row.name, row.value, row.doc);
 
   text += "\n/* Encodings. */\n";
-  for (const spec::InstructionSpec& row : spec::kInstructions) text += define("OPCODE_" + upper(row.name), static_cast<int>(row.opcode));
-  for (const spec::MemoryInfo& row : spec::kMemories) text += define("MEMORY_" + upper(row.name), static_cast<int>(row.id), row.doc);
-  for (const spec::AluOpInfo& row : spec::kAluOps) text += define("ALU_" + upper(row.name), static_cast<int>(row.op), row.doc);
+  for (const spec::InstructionSpec& row : spec::kInstructions)
+    text += define("OPCODE_" + upper(row.name), static_cast<int>(row.opcode));
+  for (const spec::MemoryInfo& row : spec::kMemories)
+    text += define("MEMORY_" + upper(row.name), static_cast<int>(row.id), row.doc);
+  for (const spec::AluOpInfo& row : spec::kAluOps)
+    text += define("ALU_" + upper(row.name), static_cast<int>(row.op), row.doc);
 
   text += "\n/* Fields: bit k of an instruction is bit k % 64 of its little-endian 64-bit word k / 64. */\n";
-  for (const spec::InstructionSpec& row : spec::kInstructions) text += fields(upper(row.name), emit::placed_fields(row.opcode, config, encoding));
+  for (const spec::InstructionSpec& row : spec::kInstructions)
+    text += fields(upper(row.name), emit::placed_fields(row.opcode, config, encoding));
   text += fields("UOP", emit::placed_uop_fields(config, encoding));
 
   text += "\n/* Timing. */\n";
@@ -65,7 +71,8 @@ std::string emit_c_header(const HardwareConfig& config) {
       text += define(name + "_MASK", fmt::format("0x{:08x}u", spec::Slot{field.bit, field.width}.mask() << field.bit));
     }
   }
-  for (const spec::ErrorCodeInfo& row : spec::kErrorCodes) text += define("ERROR_" + upper(row.name), static_cast<int>(row.code), row.doc);
+  for (const spec::ErrorCodeInfo& row : spec::kErrorCodes)
+    text += define("ERROR_" + upper(row.name), static_cast<int>(row.code), row.doc);
   return text + "\n#endif\n";
 }
 

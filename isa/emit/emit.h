@@ -1,5 +1,5 @@
-// The only writers of generated files: documentation and packages derived from the tables of isa/spec. Each returns the whole file, banner
-// included; `dovetail isa --format markdown|sv|json|c [--hw CONFIG]` prints it.
+// The only writers of generated files: documentation and packages derived from the tables of isa/spec. Each returns the
+// whole file, banner included; `dovetail isa --format markdown|sv|json|c [--hw CONFIG]` prints it.
 #pragma once
 
 #include <string>

@@ -14,7 +14,10 @@ Json fields_json(const std::vector<emit::PlacedField>& placed) {
   Json fields = Json::array();
   for (const emit::PlacedField& field : placed) {
     if (!field.is_present) continue;
-    Json row{{"name", field.spec->name}, {"bit", field.slot.bit}, {"width", field.slot.width}, {"signed", field.spec->is_signed}};
+    Json row{{"name", field.spec->name},
+             {"bit", field.slot.bit},
+             {"width", field.slot.width},
+             {"signed", field.spec->is_signed}};
     if (field.spec->enabled_by != nullptr) row["extension"] = spec::extension_key(field.spec->enabled_by);
     row["doc"] = field.spec->doc;
     fields.push_back(std::move(row));
@@ -41,8 +44,16 @@ Json registers_json(const HardwareConfig& config) {
   for (const spec::Register& row : spec::kRegisters) {
     Json fields = Json::array();
     for (const spec::RegisterField& field : row.fields)
-      fields.push_back({{"name", field.name}, {"bit", field.bit}, {"width", field.width}, {"access", spec::name(field.access)}, {"doc", field.doc}});
-    registers.push_back({{"name", row.name}, {"offset", row.offset}, {"reset", row.reset(config)}, {"doc", row.doc}, {"fields", std::move(fields)}});
+      fields.push_back({{"name", field.name},
+                        {"bit", field.bit},
+                        {"width", field.width},
+                        {"access", spec::name(field.access)},
+                        {"doc", field.doc}});
+    registers.push_back({{"name", row.name},
+                         {"offset", row.offset},
+                         {"reset", row.reset(config)},
+                         {"doc", row.doc},
+                         {"fields", std::move(fields)}});
   }
   return registers;
 }

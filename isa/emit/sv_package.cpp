@@ -1,4 +1,5 @@
-// The SystemVerilog package. Yosys 0.23 sets the style: no imports, no unpacked or multi-dimensional constants, names written pkg::NAME.
+// The SystemVerilog package. Yosys 0.23 sets the style: no imports, no unpacked or multi-dimensional constants, names
+// written pkg::NAME.
 #include <fmt/format.h>
 
 #include "isa/emit/emit.h"
@@ -18,14 +19,16 @@ std::string comment(std::string_view doc) { return doc.empty() ? std::string() :
 
 // 64-bit values do not fit `int unsigned`.
 std::string constant(std::string_view name, std::int64_t value, std::string_view doc = {}) {
-  if (value > INT32_MAX || value < INT32_MIN) return fmt::format("  localparam logic [63:0] {} = 64'd{};{}\n", name, value, comment(doc));
+  if (value > INT32_MAX || value < INT32_MIN)
+    return fmt::format("  localparam logic [63:0] {} = 64'd{};{}\n", name, value, comment(doc));
   return fmt::format("  localparam int unsigned {} = {};{}\n", name, value, comment(doc));
 }
 
 std::string enumeration(std::string_view type, int bits, const std::vector<std::pair<std::string, int>>& values) {
   std::string text = fmt::format("  typedef enum logic [{}:0] {{\n", bits - 1);
   for (std::size_t i = 0; i < values.size(); ++i)
-    text += fmt::format("    {} = {}'d{}{}\n", values[i].first, bits, values[i].second, i + 1 == values.size() ? "" : ",");
+    text +=
+        fmt::format("    {} = {}'d{}{}\n", values[i].first, bits, values[i].second, i + 1 == values.size() ? "" : ",");
   return text + fmt::format("  }} {};\n\n", type);
 }
 
@@ -36,7 +39,8 @@ std::string sv_fields(std::string_view prefix, const std::vector<PlacedField>& p
     text += constant(name + "_LSB", field.slot.bit, field.spec->doc);
     text += constant(name + "_WIDTH", field.slot.width);
     if (field.spec->enabled_by != nullptr)
-      text += constant(name + "_PRESENT", field.is_present ? 1 : 0, "0: the bit is reserved or belongs to another field");
+      text +=
+          constant(name + "_PRESENT", field.is_present ? 1 : 0, "0: the bit is reserved or belongs to another field");
   }
   return text;
 }
@@ -44,8 +48,10 @@ std::string sv_fields(std::string_view prefix, const std::vector<PlacedField>& p
 std::string reserved_mask(std::string_view prefix, const std::vector<PlacedField>& placed, Encoding encoding) {
   const std::vector<std::uint64_t> words = emit::reserved_words(placed, encoding);
   std::string digits;
-  for (auto word = words.rbegin(); word != words.rend(); ++word) digits += fmt::format("{}{:016x}", digits.empty() ? "" : "_", *word);
-  return fmt::format("  localparam logic [{}:0] {}_RESERVED = {}'h{};  // bits that must be 0\n", 64 * words.size() - 1, prefix, 64 * words.size(), digits);
+  for (auto word = words.rbegin(); word != words.rend(); ++word)
+    digits += fmt::format("{}{:016x}", digits.empty() ? "" : "_", *word);
+  return fmt::format("  localparam logic [{}:0] {}_RESERVED = {}'h{};  // bits that must be 0\n", 64 * words.size() - 1,
+                     prefix, 64 * words.size(), digits);
 }
 
 // A packed struct is written from its highest bit down.
@@ -75,10 +81,12 @@ std::string packed_struct(std::string_view type, const std::vector<PlacedField>&
 std::string registers(const HardwareConfig& config) {
   std::string text = constant("REG_WINDOW_BYTES", spec::kRegisterWindowBytes);
   for (const spec::Register& row : spec::kRegisters) {
-    text += fmt::format("  localparam logic [11:0] REG_{}_OFFSET = 12'h{:03x};{}\n", row.name, row.offset, comment(row.doc));
+    text += fmt::format("  localparam logic [11:0] REG_{}_OFFSET = 12'h{:03x};{}\n", row.name, row.offset,
+                        comment(row.doc));
     text += fmt::format("  localparam logic [31:0] REG_{}_RESET = 32'h{:08x};\n", row.name, row.reset(config));
     for (const spec::RegisterField& field : row.fields) {
-      text += constant(fmt::format("REG_{}_{}_LSB", row.name, upper(field.name)), field.bit, fmt::format("{}: {}", name(field.access), field.doc));
+      text += constant(fmt::format("REG_{}_{}_LSB", row.name, upper(field.name)), field.bit,
+                       fmt::format("{}: {}", name(field.access), field.doc));
       text += constant(fmt::format("REG_{}_{}_WIDTH", row.name, upper(field.name)), field.width);
     }
   }
@@ -90,23 +98,28 @@ std::string registers(const HardwareConfig& config) {
 std::string emit_sv_package(const HardwareConfig& config) {
   const Encoding encoding = config.encoding();
   std::string text = fmt::format(
-      "// Generated from isa/spec by `dovetail isa --format sv --hw {}`. Do not edit.\n// Use as dovetail_isa_pkg::NAME; a struct is never an array "
+      "// Generated from isa/spec by `dovetail isa --format sv --hw {}`. Do not edit.\n// Use as "
+      "dovetail_isa_pkg::NAME; a struct is never an array "
       "element.\npackage dovetail_isa_pkg;\n\n  // The design point {}.\n",
       config.name, config.name);
   for (const emit::Constant& row : emit::config_constants(config)) text += constant(row.name, row.value, row.doc);
 
   text += "\n  // Encodings.\n";
   std::vector<std::pair<std::string, int>> values;
-  for (const spec::InstructionSpec& row : spec::kInstructions) values.emplace_back("OPCODE_" + upper(row.name), static_cast<int>(row.opcode));
+  for (const spec::InstructionSpec& row : spec::kInstructions)
+    values.emplace_back("OPCODE_" + upper(row.name), static_cast<int>(row.opcode));
   text += enumeration("opcode_e", 3, values);
   values.clear();
-  for (const spec::MemoryInfo& row : spec::kMemories) values.emplace_back("MEMORY_" + upper(row.name), static_cast<int>(row.id));
+  for (const spec::MemoryInfo& row : spec::kMemories)
+    values.emplace_back("MEMORY_" + upper(row.name), static_cast<int>(row.id));
   text += enumeration("memory_e", 3, values);
   values.clear();
-  for (const spec::AluOpInfo& row : spec::kAluOps) values.emplace_back("ALU_" + upper(row.name), static_cast<int>(row.op));
+  for (const spec::AluOpInfo& row : spec::kAluOps)
+    values.emplace_back("ALU_" + upper(row.name), static_cast<int>(row.op));
   text += enumeration("alu_op_e", 3, values);
   values.clear();
-  for (const spec::ErrorCodeInfo& row : spec::kErrorCodes) values.emplace_back("ERROR_" + upper(row.name), static_cast<int>(row.code));
+  for (const spec::ErrorCodeInfo& row : spec::kErrorCodes)
+    values.emplace_back("ERROR_" + upper(row.name), static_cast<int>(row.code));
   text += enumeration("error_code_e", 4, values);
 
   for (const spec::InstructionSpec& row : spec::kInstructions) {
@@ -118,7 +131,8 @@ std::string emit_sv_package(const HardwareConfig& config) {
     text += packed_struct(fmt::format("{}_t", row.name), placed, static_cast<int>(8 * config.instruction_bytes()));
   }
   const std::vector<PlacedField> uop = emit::placed_uop_fields(config, encoding);
-  text += "  // Micro-op\n" + sv_fields("UOP", uop) + packed_struct("uop_t", uop, static_cast<int>(8 * config.uop_bytes()));
+  text +=
+      "  // Micro-op\n" + sv_fields("UOP", uop) + packed_struct("uop_t", uop, static_cast<int>(8 * config.uop_bytes()));
 
   text += "  // Timing.\n";
   for (const spec::TimingConstant& row : spec::kTimingConstants)

@@ -13,7 +13,8 @@ namespace {
 void append(std::vector<PlacedField>& placed, std::span<const spec::FieldSpec> fields, const spec::Layout& layout) {
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const bool is_present = layout.slots[i].width > 0;
-    const spec::Slot slot = is_present ? layout.slots[i] : spec::Slot{fields[i].fixed_bit.value_or(0), fields[i].width.compact};
+    const spec::Slot slot =
+        is_present ? layout.slots[i] : spec::Slot{fields[i].fixed_bit.value_or(0), fields[i].width.compact};
     placed.push_back({&fields[i], slot, is_present});
   }
 }
@@ -22,7 +23,8 @@ void append(std::vector<PlacedField>& placed, std::span<const spec::FieldSpec> f
 
 std::vector<PlacedField> placed_fields(Opcode opcode, const HardwareConfig& config, Encoding encoding) {
   std::vector<PlacedField> placed{{&spec::kOpcodeField, spec::kOpcodeSlot, true}};
-  for (std::size_t i = 0; i < spec::kFlagSpecs.size(); ++i) placed.push_back({&spec::kFlagSpecs[i], spec::flag_slot(i), true});
+  for (std::size_t i = 0; i < spec::kFlagSpecs.size(); ++i)
+    placed.push_back({&spec::kFlagSpecs[i], spec::flag_slot(i), true});
   append(placed, spec::info(opcode).fields, spec::instruction_layout(opcode, config, encoding));
   return placed;
 }
@@ -50,13 +52,15 @@ std::string width_rule(spec::Width width, Encoding encoding) {
 std::vector<std::uint64_t> reserved_words(const std::vector<PlacedField>& fields, Encoding encoding) {
   std::vector<std::uint64_t> words(encoding == Encoding::compact ? 2 : 4, ~std::uint64_t{0});
   for (const PlacedField& field : fields)
-    if (field.is_present) words[static_cast<std::size_t>(field.slot.word())] &= ~(field.slot.mask() << field.slot.shift());
+    if (field.is_present)
+      words[static_cast<std::size_t>(field.slot.word())] &= ~(field.slot.mask() << field.slot.shift());
   return words;
 }
 
 std::string upper(std::string_view text) {
   std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
   return result;
 }
 
@@ -72,7 +76,9 @@ std::string_view name(Queue queue) {
 }
 
 std::vector<Constant> config_constants(const HardwareConfig& config) {
-  const auto log2 = [](std::int64_t value) { return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(value))) - 1; };
+  const auto log2 = [](std::int64_t value) {
+    return static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(value))) - 1;
+  };
   std::vector<Constant> constants;
   for (const spec::Parameter& row : spec::kParameters) {
     constants.push_back({upper(row.key), config.*row.member, fmt::format("{}: {}", row.unit, row.doc)});
@@ -80,7 +86,8 @@ std::vector<Constant> config_constants(const HardwareConfig& config) {
   }
   for (const spec::Extension& row : spec::kExtensions)
     constants.push_back({upper(row.key) + "_ENABLED", config.*row.member ? 1 : 0, std::string(row.doc)});
-  constants.push_back({"WIDE_ENCODING", config.encoding() == Encoding::wide ? 1 : 0, "256-bit instructions and 64-bit micro-ops"});
+  constants.push_back(
+      {"WIDE_ENCODING", config.encoding() == Encoding::wide ? 1 : 0, "256-bit instructions and 64-bit micro-ops"});
   constants.push_back({"INSTRUCTION_BITS", 8 * config.instruction_bytes(), ""});
   constants.push_back({"INSTRUCTION_BYTES", config.instruction_bytes(), ""});
   constants.push_back({"UOP_BITS", 8 * config.uop_bytes(), ""});
@@ -90,7 +97,8 @@ std::vector<Constant> config_constants(const HardwareConfig& config) {
   constants.push_back({"OUT_LANE_BITS", spec::kOutBits, ""});
   for (const spec::MemoryInfo& row : spec::kMemories) {
     const std::string memory = upper(row.name);
-    constants.push_back({memory + "_ELEMENT_BYTES", config.element_bytes(row.id), fmt::format("in DRAM: {}", row.element_rule)});
+    constants.push_back(
+        {memory + "_ELEMENT_BYTES", config.element_bytes(row.id), fmt::format("in DRAM: {}", row.element_rule)});
     constants.push_back({memory + "_ELEMENT_BYTES_LOG2", log2(config.element_bytes(row.id)), ""});
     if (row.buffer != row.id) continue;
     constants.push_back({memory + "_DEPTH", config.depth(row.id), fmt::format("{} on chip", row.doc)});

@@ -11,7 +11,7 @@ namespace dovetail::isa::emit {
 
 struct PlacedField {
   const spec::FieldSpec* spec;
-  spec::Slot slot;       // of an extension that is off: where it would be
+  spec::Slot slot;  // of an extension that is off: where it would be
   bool is_present;
 };
 

@@ -12,13 +12,13 @@ namespace dovetail::isa::semantics {
 
 // Total: an amount >= 0 shifts right arithmetically by min(amount, 31), one < 0 shifts left by min(-amount, 31).
 constexpr std::int32_t shr(std::int32_t value, std::int32_t amount) {
-  const std::uint32_t right = std::min(bits(amount), 31u);       // used for amount >= 0
-  const std::uint32_t left = std::min(0u - bits(amount), 31u);   // used for amount < 0; -2^31 becomes 2^31, capped
+  const std::uint32_t right = std::min(bits(amount), 31u);      // used for amount >= 0
+  const std::uint32_t left = std::min(0u - bits(amount), 31u);  // used for amount < 0; -2^31 becomes 2^31, capped
   return amount >= 0 ? value >> right : wrap(bits(value) << left);
 }
 
-// What an operation reads besides acc[dst]; immediates replace the first. REQUANT: the scale's bits in acc[src], the bias in acc[src + 1],
-// and the immediate as zero point.
+// What an operation reads besides acc[dst]; immediates replace the first. REQUANT: the scale's bits in acc[src], the
+// bias in acc[src + 1], and the immediate as zero point.
 struct AluOperands {
   std::int32_t source = 0;
   std::int32_t next = 0;

@@ -1,4 +1,5 @@
-// GEMM: one micro-op multiplies an input tile by a weight tile, acc[batch][block_out] += inp[batch][block_in] . wgt[block_out][block_in]^T.
+// GEMM: one micro-op multiplies an input tile by a weight tile, acc[batch][block_out] += inp[batch][block_in] .
+// wgt[block_out][block_in]^T.
 #pragma once
 
 #include <cstddef>
@@ -25,8 +26,8 @@ constexpr GemmMode gemm_mode(const Gemm& gemm) {
   return gemm.reset ? GemmMode::reset : gemm.overwrite ? GemmMode::overwrite : GemmMode::accumulate;
 }
 
-constexpr void gemm(std::span<std::int32_t> acc, std::span<const std::int8_t> inp, std::span<const std::int8_t> wgt, TensorBlock block,
-                    GemmMode mode) {
+constexpr void gemm(std::span<std::int32_t> acc, std::span<const std::int8_t> inp, std::span<const std::int8_t> wgt,
+                    TensorBlock block, GemmMode mode) {
   for (std::size_t b = 0; b < block.batch; ++b)
     for (std::size_t o = 0; o < block.block_out; ++o) {
       std::int32_t& lane = acc[b * block.block_out + o];

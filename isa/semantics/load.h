@@ -9,7 +9,8 @@
 
 namespace dovetail::isa::semantics {
 
-// Elements written per row, rows, and in all; none for x_size 0, whatever the pads. y_size 0 with x_size > 0 writes the pad rows.
+// Elements written per row, rows, and in all; none for x_size 0, whatever the pads. y_size 0 with x_size > 0 writes the
+// pad rows.
 constexpr std::uint64_t loaded_columns(const Transfer& load) {
   return load.x_size == 0 ? 0 : std::uint64_t{load.x_pad_0} + load.x_size + load.x_pad_1;
 }
@@ -18,8 +19,8 @@ constexpr std::uint64_t loaded_rows(const Transfer& load) {
 }
 constexpr std::uint64_t loaded_elements(const Transfer& load) { return loaded_rows(load) * loaded_columns(load); }
 
-// In SRAM order: pad(sram_index, count) for `count` zero elements, data(sram_index, dram_index, count) for a row of data. Indices count
-// elements; dram_index from physical address 0.
+// In SRAM order: pad(sram_index, count) for `count` zero elements, data(sram_index, dram_index, count) for a row of
+// data. Indices count elements; dram_index from physical address 0.
 template <typename Pad, typename Data>
 constexpr void for_each_loaded_run(const Load& load, Pad&& pad, Data&& data) {
   if (load.x_size == 0) return;
@@ -45,7 +46,8 @@ inline void load_acc8(std::span<std::int32_t> lanes, std::span<const std::byte> 
 inline void load_acc(std::span<std::int32_t> lanes, std::span<const std::byte> element) {
   for (std::size_t i = 0; i < lanes.size(); ++i) {
     std::uint32_t value = 0;
-    for (std::size_t byte = 0; byte < 4; ++byte) value |= std::to_integer<std::uint32_t>(element[4 * i + byte]) << (8 * byte);
+    for (std::size_t byte = 0; byte < 4; ++byte)
+      value |= std::to_integer<std::uint32_t>(element[4 * i + byte]) << (8 * byte);
     lanes[i] = static_cast<std::int32_t>(value);
   }
 }

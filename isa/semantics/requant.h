@@ -1,8 +1,9 @@
-// REQUANT (extension `requant`): acc = clamp_int32(round_half_even((acc + bias) * s) + zero_point), exact, rounded once.
+// REQUANT (extension `requant`): acc = clamp_int32(round_half_even((acc + bias) * s) + zero_point), exact, rounded
+// once.
 //
-// s is read from a binary32's bits as +-m * 2^(e - 150), m = 2^23 + fraction, for every exponent e but 0, where m = 0: there are no
-// infinities, no NaNs, and subnormals are 0. So |acc + bias| * m < 2^31 * 2^24 = 2^55 is exact in 64 bits, and what remains is a shift by
-// e - 150, -149 to 105 places.
+// s is read from a binary32's bits as +-m * 2^(e - 150), m = 2^23 + fraction, for every exponent e but 0, where m = 0:
+// there are no infinities, no NaNs, and subnormals are 0. So |acc + bias| * m < 2^31 * 2^24 = 2^55 is exact in 64 bits,
+// and what remains is a shift by e - 150, -149 to 105 places.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ constexpr std::int32_t requant(std::int32_t acc, std::int32_t bias, std::uint32_
   const std::uint64_t floor = with_guard >> 1;
   const std::uint64_t rounded = floor + (with_guard & (sticky | floor) & 1);
 
-  // From 2^33 on the result saturates with any zero point. A product that is not 0 is at least 2^23, so that 16 places to the left
-  // saturate too, and more need not be shifted.
+  // From 2^33 on the result saturates with any zero point. A product that is not 0 is at least 2^23, so that 16 places
+  // to the left saturate too, and more need not be shifted.
   constexpr std::uint64_t kSaturates = std::uint64_t{1} << 33;
   const std::uint32_t left = exponent <= 150 ? 0 : exponent >= 166 ? 16 : exponent - 150;
   const std::uint64_t magnitude = (rounded < kSaturates ? rounded : kSaturates) << left;

@@ -21,7 +21,11 @@ constexpr void for_each_stored_run(const Store& store, Data&& data) {
 }
 
 constexpr std::int8_t narrow_wrap(std::int32_t value) { return static_cast<std::int8_t>(value); }
-constexpr std::int8_t narrow_saturate(std::int32_t value) { return static_cast<std::int8_t>(std::clamp(value, -128, 127)); }
-constexpr std::int8_t narrow(std::int32_t value, bool saturate) { return saturate ? narrow_saturate(value) : narrow_wrap(value); }
+constexpr std::int8_t narrow_saturate(std::int32_t value) {
+  return static_cast<std::int8_t>(std::clamp(value, -128, 127));
+}
+constexpr std::int8_t narrow(std::int32_t value, bool saturate) {
+  return saturate ? narrow_saturate(value) : narrow_wrap(value);
+}
 
 }  // namespace dovetail::isa::semantics

@@ -1,5 +1,5 @@
-// The loop nest of GEMM and ALU: for y < iter_out, x < iter_in, micro-op in [uop_begin, uop_end), in this order. A later step reads what
-// an earlier one wrote.
+// The loop nest of GEMM and ALU: for y < iter_out, x < iter_in, micro-op in [uop_begin, uop_end), in this order. A
+// later step reads what an earlier one wrote.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,15 @@
 
 namespace dovetail::isa::semantics {
 
-// Indices are exact: no field is wide enough to overflow 64 bits, and an index beyond its memory is illegal, never wrapped.
+// Indices are exact: no field is wide enough to overflow 64 bits, and an index beyond its memory is illegal, never
+// wrapped.
 constexpr std::uint64_t element_index(std::uint64_t base, std::uint64_t y, std::uint64_t x, std::uint64_t factor_out,
                                       std::uint64_t factor_in) {
   return base + y * factor_out + x * factor_in;
 }
 
-// visit(uop, y, x) for each step. `uops` is the micro-op memory. Precondition: uop_end <= uops.size() unless a loop is zero-trip.
+// visit(uop, y, x) for each step. `uops` is the micro-op memory. Precondition: uop_end <= uops.size() unless a loop is
+// zero-trip.
 template <typename Visit>
 constexpr void for_each_step(const UopLoop& loop, std::span<const Uop> uops, Visit&& visit) {
   for (std::uint64_t y = 0; y < loop.iter_out; ++y)

@@ -1,4 +1,5 @@
-// Arithmetic modulo 2^32. Signed overflow is undefined in C++, so every wrapping operation of the ISA goes through uint32_t.
+// Arithmetic modulo 2^32. Signed overflow is undefined in C++, so every wrapping operation of the ISA goes through
+// uint32_t.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// The parameters of a HardwareConfig: JSON key, range, VTA's key and documentation, one row each. Reading, writing, validation, `.config`
-// lines, the parameter table of docs/gen/isa.md and the constants of the generated packages are derived from these rows.
+// The parameters of a HardwareConfig: JSON key, range, VTA's key and documentation, one row each. Reading, writing,
+// validation, `.config` lines, the parameter table of docs/gen/isa.md and the constants of the generated packages are
+// derived from these rows.
 #pragma once
 
 #include <array>
@@ -10,7 +11,8 @@
 
 namespace dovetail::isa::spec {
 
-// Operands are int8, accumulators int32. VTA's JSON states the widths, so they are read and checked; other widths are refused.
+// Operands are int8, accumulators int32. VTA's JSON states the widths, so they are read and checked; other widths are
+// refused.
 inline constexpr int kInpBits = 8;
 inline constexpr int kWgtBits = 8;
 inline constexpr int kAccBits = 32;
@@ -19,7 +21,8 @@ inline constexpr std::int64_t kAccBytes = kAccBits / 8;
 
 // An element never exceeds a page, so that page-aligned buffers are element-aligned (dram_base counts elements).
 inline constexpr std::int64_t kMaxElementBytes = 4096;
-// REQUANT reads acc[src + 1], double buffering wants two halves of at least two; below that no program does useful work.
+// REQUANT reads acc[src + 1], double buffering wants two halves of at least two; below that no program does useful
+// work.
 inline constexpr std::int64_t kMinDepth = 4;
 
 struct Parameter {
@@ -31,6 +34,7 @@ struct Parameter {
   std::string_view doc;
 };
 
+// clang-format off
 inline constexpr std::array kParameters{
     Parameter{"batch", &HardwareConfig::batch, 1, 1024, true, "rows", "rows of an INP, ACC and OUT element"},
     Parameter{"block_in", &HardwareConfig::block_in, 1, 4096, true, "lanes",
@@ -50,6 +54,7 @@ inline constexpr std::array kParameters{
     Parameter{"outstanding_beats", &HardwareConfig::outstanding_beats, 1, 65536, false, "beats",
               "read beats that a unit may have requested and not yet received: its beat buffer"},
 };
+// clang-format on
 
 struct Extension {
   std::string_view key;
@@ -57,11 +62,13 @@ struct Extension {
   std::string_view doc;
 };
 
+// clang-format off
 inline constexpr std::array kExtensions{
     Extension{"requant", &HardwareConfig::requant, "ALU operation REQUANT: exact scaling by a binary32 per lane, bias, zero point"},
     Extension{"saturate", &HardwareConfig::saturate, "STORE may clamp to the output width instead of wrapping"},
     Extension{"overwrite", &HardwareConfig::overwrite, "GEMM may write the product instead of adding it: no reset pass"},
 };
+// clang-format on
 
 constexpr std::string_view extension_key(bool HardwareConfig::*member) {
   for (const Extension& row : kExtensions)
@@ -69,8 +76,8 @@ constexpr std::string_view extension_key(bool HardwareConfig::*member) {
   return {};
 }
 
-// VTA's vta_config.json. A `log2` row sets its parameters to 2^(value - shift); a `fixed` row must hold the value; `ignored` rows do not
-// touch the instruction set or the timing.
+// VTA's vta_config.json. A `log2` row sets its parameters to 2^(value - shift); a `fixed` row must hold the value;
+// `ignored` rows do not touch the instruction set or the timing.
 struct VtaKey {
   enum class Kind : std::uint8_t { log2, fixed, ignored };
   std::string_view key;
@@ -81,6 +88,7 @@ struct VtaKey {
   std::string_view doc;
 };
 
+// clang-format off
 inline constexpr std::array kVtaKeys{
     VtaKey{"LOG_BATCH", VtaKey::Kind::log2, &HardwareConfig::batch, nullptr, 0, "batch"},
     VtaKey{"LOG_BLOCK", VtaKey::Kind::log2, &HardwareConfig::block_in, &HardwareConfig::block_out, 0, "block_in and block_out"},
@@ -100,5 +108,6 @@ inline constexpr std::array kVtaKeys{
     VtaKey{"HW_FREQ", VtaKey::Kind::ignored, nullptr, nullptr, 0, "VTA's FPGA clock in MHz; Dovetail counts cycles"},
     VtaKey{"HW_CLK_TARGET", VtaKey::Kind::ignored, nullptr, nullptr, 0, "VTA's clock constraint for synthesis"},
 };
+// clang-format on
 
 }  // namespace dovetail::isa::spec

@@ -1,8 +1,10 @@
-// The instruction set as tables: every field of every instruction and of the micro-op, in encoding order. Codec, assembler, documentation,
-// the SystemVerilog and C packages and the random tests read these rows; isa/spec/layout.h turns them into bit positions.
+// The instruction set as tables: every field of every instruction and of the micro-op, in encoding order. Codec,
+// assembler, documentation, the SystemVerilog and C packages and the random tests read these rows; isa/spec/layout.h
+// turns them into bit positions.
 //
-// Where a field lies follows C bit-fields on 64-bit units, as VTA's hw_spec.h compiles them: each field follows the one before it, and one
-// that would straddle a multiple of 64 moves up to it. Extension bits have a fixed place instead, taken only while their switch is on.
+// Where a field lies follows C bit-fields on 64-bit units, as VTA's hw_spec.h compiles them: each field follows the one
+// before it, and one that would straddle a multiple of 64 moves up to it. Extension bits have a fixed place instead,
+// taken only while their switch is on.
 #pragma once
 
 #include <array>
@@ -17,7 +19,8 @@
 
 namespace dovetail::isa::spec {
 
-// How many bits a field has. Compact: VTA's rule. Wide: one number for every configuration, so that all wide programs look alike.
+// How many bits a field has. Compact: VTA's rule. Wide: one number for every configuration, so that all wide programs
+// look alike.
 struct Width {
   enum class Rule : std::uint8_t {
     fixed,
@@ -34,7 +37,8 @@ struct Width {
 };
 constexpr Width fixed_width(int compact, int wide) { return {Width::Rule::fixed, compact, wide}; }
 
-// Three indices share a 64-bit micro-op, so 21 bits each. Loop counts stay at 16, so that the steps of an instruction fit 64 bits.
+// Three indices share a 64-bit micro-op, so 21 bits each. Loop counts stay at 16, so that the steps of an instruction
+// fit 64 bits.
 inline constexpr int kWideIndexBits = 21;
 inline constexpr int kWideUopBits = 24;
 inline constexpr Width kUopIndex{Width::Rule::uop_index, 0, kWideUopBits};
@@ -55,8 +59,8 @@ struct FieldSpec {
   std::string_view name;
   Width width;
   std::string_view doc;
-  std::optional<int> fixed_bit = std::nullopt;   // otherwise it follows the field before it
-  bool HardwareConfig::*enabled_by = nullptr;    // the extension without which the field is absent and its bit reserved
+  std::optional<int> fixed_bit = std::nullopt;  // otherwise it follows the field before it
+  bool HardwareConfig::*enabled_by = nullptr;   // the extension without which the field is absent and its bit reserved
   bool is_signed = false;
 };
 
@@ -71,12 +75,14 @@ Field(FieldSpec, Member) -> Field<Member>;
 
 // Every instruction begins with the opcode and the dependency flags.
 inline constexpr FieldSpec kOpcodeField{"opcode", fixed_width(3, 3), "which instruction"};
+// clang-format off
 inline constexpr std::tuple kFlagFields{
     Field{FieldSpec{"pop_prev", kFlag, "take a token from the previous queue before starting"}, &DependencyFlags::pop_prev},
     Field{FieldSpec{"pop_next", kFlag, "take a token from the next queue before starting"}, &DependencyFlags::pop_next},
     Field{FieldSpec{"push_prev", kFlag, "give a token to the previous queue when done"}, &DependencyFlags::push_prev},
     Field{FieldSpec{"push_next", kFlag, "give a token to the next queue when done"}, &DependencyFlags::push_next},
 };
+// clang-format on
 
 inline constexpr std::tuple kTransferFields{
     Field{FieldSpec{"memory", fixed_width(3, 3), "memory id; any value in a NOP (x_size 0)"}, &Transfer::memory},
@@ -92,9 +98,10 @@ inline constexpr std::tuple kTransferFields{
 };
 inline constexpr std::tuple kLoadFields = kTransferFields;
 inline constexpr std::tuple kStoreFields = std::tuple_cat(
-    kTransferFields, std::tuple{Field{FieldSpec{"saturate", kFlag, "clamp to the output width instead of keeping the low bits", 58,
-                                                &HardwareConfig::saturate},
-                                      &Store::saturate}});
+    kTransferFields,
+    std::tuple{Field{FieldSpec{"saturate", kFlag, "clamp to the output width instead of keeping the low bits", 58,
+                               &HardwareConfig::saturate},
+                     &Store::saturate}});
 
 inline constexpr std::tuple kLoopFields{
     Field{FieldSpec{"uop_begin", kUopIndex, "first micro-op"}, &UopLoop::uop_begin},
@@ -111,7 +118,8 @@ inline constexpr std::tuple kGemmFields = std::tuple_cat(
         Field{FieldSpec{"src_factor_in", kInpIndex, "added to src per inner trip"}, &Gemm::src_factor_in},
         Field{FieldSpec{"wgt_factor_out", kWgtIndex, "added to wgt per outer trip"}, &Gemm::wgt_factor_out},
         Field{FieldSpec{"wgt_factor_in", kWgtIndex, "added to wgt per inner trip"}, &Gemm::wgt_factor_in},
-        Field{FieldSpec{"overwrite", kFlag, "acc[dst] = product instead of += (reset wins)", 63, &HardwareConfig::overwrite},
+        Field{FieldSpec{"overwrite", kFlag, "acc[dst] = product instead of += (reset wins)", 63,
+                        &HardwareConfig::overwrite},
               &Gemm::overwrite},
     });
 inline constexpr std::tuple kAluFields = std::tuple_cat(
@@ -121,7 +129,8 @@ inline constexpr std::tuple kAluFields = std::tuple_cat(
         Field{FieldSpec{"src_factor_in", kAccIndex, "added to src per inner trip"}, &Alu::src_factor_in},
         Field{FieldSpec{"alu_opcode", fixed_width(3, 3), "operation"}, &Alu::op},
         Field{FieldSpec{"use_imm", kFlag, "the second operand is imm, not acc[src]"}, &Alu::use_imm},
-        Field{FieldSpec{"imm", fixed_width(16, 16), "immediate; REQUANT: the zero point", std::nullopt, nullptr, true}, &Alu::imm},
+        Field{FieldSpec{"imm", fixed_width(16, 16), "immediate; REQUANT: the zero point", std::nullopt, nullptr, true},
+              &Alu::imm},
     });
 inline constexpr std::tuple<> kFinishFields{};
 
@@ -145,7 +154,8 @@ constexpr const auto& fields_of() {
 // The rows without their members, for whoever iterates at run time.
 template <typename... Members>
 constexpr std::array<FieldSpec, sizeof...(Members)> specs(const std::tuple<Field<Members>...>& fields) {
-  return std::apply([](const auto&... field) { return std::array<FieldSpec, sizeof...(Members)>{field.spec...}; }, fields);
+  return std::apply([](const auto&... field) { return std::array<FieldSpec, sizeof...(Members)>{field.spec...}; },
+                    fields);
 }
 inline constexpr std::array kFlagSpecs = specs(kFlagFields);
 inline constexpr std::array kLoadSpecs = specs(kLoadFields);
@@ -163,22 +173,31 @@ struct InstructionSpec {
 
 inline constexpr std::array kInstructions{
     InstructionSpec{Opcode::load, "load", kLoadSpecs,
-                    "Copies y_size rows of x_size elements from DRAM into consecutive SRAM elements, zero elements around them. y_size 0 with pads writes "
+                    "Copies y_size rows of x_size elements from DRAM into consecutive SRAM elements, zero elements "
+                    "around them. y_size 0 with pads writes "
                     "the pad rows; x_size 0 only moves tokens."},
     InstructionSpec{Opcode::store, "store", kStoreSpecs,
-                    "Copies consecutive ACC elements, narrowed to the output width, into y_size rows of x_size elements of DRAM. Pads must be 0."},
-    InstructionSpec{Opcode::gemm, "gemm", kGemmSpecs,
-                    "For each outer trip, inner trip and micro-op: acc[dst] += inp[src] . wgt[wgt]^T, wrapping in int32."},
-    InstructionSpec{Opcode::finish, "finish", {}, "Ends nothing by itself: a launch ends with its last instruction. Carries flags like any other."},
+                    "Copies consecutive ACC elements, narrowed to the output width, into y_size rows of x_size "
+                    "elements of DRAM. Pads must be 0."},
+    InstructionSpec{
+        Opcode::gemm, "gemm", kGemmSpecs,
+        "For each outer trip, inner trip and micro-op: acc[dst] += inp[src] . wgt[wgt]^T, wrapping in int32."},
+    InstructionSpec{Opcode::finish,
+                    "finish",
+                    {},
+                    "Ends nothing by itself: a launch ends with its last instruction. Carries flags like any other."},
     InstructionSpec{Opcode::alu, "alu", kAluSpecs,
-                    "For each outer trip, inner trip and micro-op: acc[dst] = op(acc[dst], use_imm ? imm : acc[src]), lane by lane in int32."},
+                    "For each outer trip, inner trip and micro-op: acc[dst] = op(acc[dst], use_imm ? imm : acc[src]), "
+                    "lane by lane in int32."},
 };
 
-static_assert([] {
-  for (std::size_t i = 0; i < kInstructions.size(); ++i)
-    if (static_cast<std::size_t>(kInstructions[i].opcode) != i) return false;
-  return true;
-}(), "kInstructions is indexed by Opcode");
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kInstructions.size(); ++i)
+        if (static_cast<std::size_t>(kInstructions[i].opcode) != i) return false;
+      return true;
+    }(),
+    "kInstructions is indexed by Opcode");
 
 constexpr const InstructionSpec& info(Opcode opcode) { return kInstructions[static_cast<std::size_t>(opcode)]; }
 
@@ -206,6 +225,7 @@ struct AluOpInfo {
   std::string_view doc;              // a = acc[dst], b = use_imm ? imm : acc[src]
 };
 
+// clang-format off
 inline constexpr std::array kAluOps{
     AluOpInfo{AluOp::min, "min", nullptr, "min(a, b)"},
     AluOpInfo{AluOp::max, "max", nullptr, "max(a, b)"},
@@ -215,12 +235,15 @@ inline constexpr std::array kAluOps{
     AluOpInfo{AluOp::requant, "requant", &HardwareConfig::requant,
               "clamp_int32(round_half_even((a + acc[src + 1]) * s) + imm), s the binary32 in acc[src]; use_imm must be 0"},
 };
+// clang-format on
 
-static_assert([] {
-  for (std::size_t i = 0; i < kAluOps.size(); ++i)
-    if (static_cast<std::size_t>(kAluOps[i].op) != i) return false;
-  return kAluOps.size() <= 8;  // a ninth needs bit 63 of word 0 as fourth bit of alu_opcode
-}(), "kAluOps is indexed by AluOp and fits three bits");
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kAluOps.size(); ++i)
+        if (static_cast<std::size_t>(kAluOps[i].op) != i) return false;
+      return kAluOps.size() <= 8;  // a ninth needs bit 63 of word 0 as fourth bit of alu_opcode
+    }(),
+    "kAluOps is indexed by AluOp and fits three bits");
 
 constexpr bool is_alu_op(AluOp op) { return static_cast<std::size_t>(op) < kAluOps.size(); }
 // Precondition: is_alu_op(op).

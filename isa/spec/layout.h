@@ -15,15 +15,19 @@ struct DepthsLog2 {
   int uop = 0, inp = 0, wgt = 0, acc = 0;
 };
 
-// Rounded down; 0 for what has no logarithm. Total, as everything here: of sizes that validate() refuses the layout is meaningless, but
-// defined.
-constexpr int log2_of(std::int64_t value) { return value > 0 ? static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value))) - 1 : 0; }
+// Rounded down; 0 for what has no logarithm. Total, as everything here: of sizes that validate() refuses the layout is
+// meaningless, but defined.
+constexpr int log2_of(std::int64_t value) {
+  return value > 0 ? static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value))) - 1 : 0;
+}
 
 // All sizes are powers of two, so logarithms subtract exactly.
 constexpr DepthsLog2 depths_log2(const HardwareConfig& config, Encoding encoding) {
   const int uop_bytes_log2 = log2_of((encoding == Encoding::wide ? kWideUopTotalBits : kCompactUopBits) / 8);
   const int batch = log2_of(config.batch), block_in = log2_of(config.block_in), block_out = log2_of(config.block_out);
-  const auto depth = [](std::int64_t bytes, int element_log2) { return log2_of(bytes) > element_log2 ? log2_of(bytes) - element_log2 : 0; };
+  const auto depth = [](std::int64_t bytes, int element_log2) {
+    return log2_of(bytes) > element_log2 ? log2_of(bytes) - element_log2 : 0;
+  };
   return {.uop = depth(config.uop_buffer_bytes, uop_bytes_log2),
           .inp = depth(config.inp_buffer_bytes, batch + block_in),
           .wgt = depth(config.wgt_buffer_bytes, block_out + block_in),
@@ -59,13 +63,15 @@ struct Layout {
   int end = 0;                           // one past the highest bit used
 };
 
-// Places `fields` from bit `begin` on. Extension bits that are on come first: a packed field that would cover one moves up to the next
-// word, as it does at a word's border.
-constexpr Layout place(std::span<const FieldSpec> fields, int begin, const HardwareConfig& config, Encoding encoding, DepthsLog2 depths) {
+// Places `fields` from bit `begin` on. Extension bits that are on come first: a packed field that would cover one moves
+// up to the next word, as it does at a word's border.
+constexpr Layout place(std::span<const FieldSpec> fields, int begin, const HardwareConfig& config, Encoding encoding,
+                       DepthsLog2 depths) {
   Layout layout;
   const auto is_on = [&](const FieldSpec& field) { return field.enabled_by == nullptr || config.*field.enabled_by; };
   for (std::size_t i = 0; i < fields.size(); ++i)
-    if (fields[i].fixed_bit && is_on(fields[i])) layout.slots[i] = {*fields[i].fixed_bit, bits(fields[i].width, encoding, depths)};
+    if (fields[i].fixed_bit && is_on(fields[i]))
+      layout.slots[i] = {*fields[i].fixed_bit, bits(fields[i].width, encoding, depths)};
 
   int next = begin;
   for (std::size_t i = 0; i < fields.size(); ++i) {
@@ -74,7 +80,8 @@ constexpr Layout place(std::span<const FieldSpec> fields, int begin, const Hardw
     bool collides = next / 64 != (next + width - 1) / 64;
     for (std::size_t other = 0; other < fields.size(); ++other) {
       const Slot& slot = layout.slots[other];
-      if (fields[other].fixed_bit && slot.width > 0 && next < slot.bit + slot.width && slot.bit < next + width) collides = true;
+      if (fields[other].fixed_bit && slot.width > 0 && next < slot.bit + slot.width && slot.bit < next + width)
+        collides = true;
     }
     if (collides) next = (next / 64 + 1) * 64;
     layout.slots[i] = {next, width};
@@ -96,7 +103,8 @@ constexpr Layout uop_layout(const HardwareConfig& config, Encoding encoding) {
   return place(kUopSpecs, 0, config, encoding, depths_log2(config, encoding));
 }
 
-// Does every field have room in 128-bit instructions and 32-bit micro-ops, and can the fixed fields reach all of SRAM and DRAM?
+// Does every field have room in 128-bit instructions and 32-bit micro-ops, and can the fixed fields reach all of SRAM
+// and DRAM?
 constexpr bool fits_compact(const HardwareConfig& config) {
   if (uop_layout(config, Encoding::compact).end > kCompactUopBits) return false;
   for (const InstructionSpec& instruction : kInstructions)
@@ -106,7 +114,8 @@ constexpr bool fits_compact(const HardwareConfig& config) {
     if (depth > kSramBase.compact) return false;
   // The smallest elements need the largest dram_base: micro-ops, INP, OUT.
   const int batch = log2_of(config.batch);
-  for (const int element_log2 : {log2_of(kCompactUopBits / 8), batch + log2_of(config.block_in), batch + log2_of(config.block_out)})
+  for (const int element_log2 :
+       {log2_of(kCompactUopBits / 8), batch + log2_of(config.block_in), batch + log2_of(config.block_out)})
     if (config.address_bits > kDramBase.compact + element_log2) return false;
   return true;
 }

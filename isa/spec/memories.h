@@ -12,40 +12,48 @@ namespace dovetail::isa::spec {
 
 struct MemoryInfo {
   Memory id;
-  std::string_view name;          // in assembly, reports and traces
-  bool loadable, storable;        // by LOAD, by STORE
-  Queue load_queue;               // of a LOAD that names it, NOPs included
+  std::string_view name;                                 // in assembly, reports and traces
+  bool loadable, storable;                               // by LOAD, by STORE
+  Queue load_queue;                                      // of a LOAD that names it, NOPs included
   std::int64_t (*element_bytes)(const HardwareConfig&);  // in DRAM
-  std::string_view element_rule;  // the same, for people
-  std::string_view layout;        // of an element in DRAM and on chip
-  Memory buffer;                  // the on-chip memory behind it
+  std::string_view element_rule;                         // the same, for people
+  std::string_view layout;                               // of an element in DRAM and on chip
+  Memory buffer;                                         // the on-chip memory behind it
   std::int64_t HardwareConfig::*buffer_bytes;
   std::string_view doc;
 };
 
 inline constexpr std::array kMemories{
     MemoryInfo{Memory::uop, "uop", true, false, Queue::compute, [](const HardwareConfig& c) { return c.uop_bytes(); },
-               "4 (compact) or 8 (wide)", "one micro-op, little-endian", Memory::uop, &HardwareConfig::uop_buffer_bytes, "micro-ops"},
-    MemoryInfo{Memory::wgt, "wgt", true, false, Queue::load, [](const HardwareConfig& c) { return c.block_out * c.block_in; },
-               "block_out * block_in", "int8 [block_out][block_in]", Memory::wgt, &HardwareConfig::wgt_buffer_bytes, "weight tiles"},
-    MemoryInfo{Memory::inp, "inp", true, false, Queue::load, [](const HardwareConfig& c) { return c.batch * c.block_in; },
-               "batch * block_in", "int8 [batch][block_in]", Memory::inp, &HardwareConfig::inp_buffer_bytes, "input tiles"},
-    MemoryInfo{Memory::acc, "acc", true, false, Queue::compute, [](const HardwareConfig& c) { return c.batch * c.block_out * kAccBytes; },
-               "batch * block_out * 4", "int32 [batch][block_out], little-endian", Memory::acc, &HardwareConfig::acc_buffer_bytes,
+               "4 (compact) or 8 (wide)", "one micro-op, little-endian", Memory::uop, &HardwareConfig::uop_buffer_bytes,
+               "micro-ops"},
+    MemoryInfo{Memory::wgt, "wgt", true, false, Queue::load,
+               [](const HardwareConfig& c) { return c.block_out * c.block_in; }, "block_out * block_in",
+               "int8 [block_out][block_in]", Memory::wgt, &HardwareConfig::wgt_buffer_bytes, "weight tiles"},
+    MemoryInfo{Memory::inp, "inp", true, false, Queue::load,
+               [](const HardwareConfig& c) { return c.batch * c.block_in; }, "batch * block_in",
+               "int8 [batch][block_in]", Memory::inp, &HardwareConfig::inp_buffer_bytes, "input tiles"},
+    MemoryInfo{Memory::acc, "acc", true, false, Queue::compute,
+               [](const HardwareConfig& c) { return c.batch * c.block_out * kAccBytes; }, "batch * block_out * 4",
+               "int32 [batch][block_out], little-endian", Memory::acc, &HardwareConfig::acc_buffer_bytes,
                "accumulator tiles"},
-    MemoryInfo{Memory::out, "out", false, true, Queue::compute, [](const HardwareConfig& c) { return c.batch * c.block_out; },
-               "batch * block_out", "int8 [batch][block_out]", Memory::acc, &HardwareConfig::acc_buffer_bytes,
+    MemoryInfo{Memory::out, "out", false, true, Queue::compute,
+               [](const HardwareConfig& c) { return c.batch * c.block_out; }, "batch * block_out",
+               "int8 [batch][block_out]", Memory::acc, &HardwareConfig::acc_buffer_bytes,
                "output tiles: what STORE writes, narrowed from ACC"},
-    MemoryInfo{Memory::acc8, "acc8", true, false, Queue::compute, [](const HardwareConfig& c) { return c.batch * c.block_out; },
-               "batch * block_out", "int8 [batch][block_out] in DRAM, sign-extended into ACC", Memory::acc,
+    MemoryInfo{Memory::acc8, "acc8", true, false, Queue::compute,
+               [](const HardwareConfig& c) { return c.batch * c.block_out; }, "batch * block_out",
+               "int8 [batch][block_out] in DRAM, sign-extended into ACC", Memory::acc,
                &HardwareConfig::acc_buffer_bytes, "accumulator tiles from int8 (VTA: ACC_8BIT)"},
 };
 
-static_assert([] {
-  for (std::size_t i = 0; i < kMemories.size(); ++i)
-    if (static_cast<std::size_t>(kMemories[i].id) != i) return false;
-  return true;
-}(), "kMemories is indexed by Memory");
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kMemories.size(); ++i)
+        if (static_cast<std::size_t>(kMemories[i].id) != i) return false;
+      return true;
+    }(),
+    "kMemories is indexed by Memory");
 
 constexpr bool is_memory(Memory memory) { return static_cast<std::size_t>(memory) < kMemories.size(); }
 // Precondition: is_memory(memory). A NOP (x_size 0) may carry any three-bit id.

@@ -1,5 +1,5 @@
-// The AXI4-Lite register map: 32-bit registers, byte offsets. RTL, driver, virtual platform and documentation follow these rows. An access
-// elsewhere in the 4 KiB window is answered with SLVERR.
+// The AXI4-Lite register map: 32-bit registers, byte offsets. RTL, driver, virtual platform and documentation follow
+// these rows. An access elsewhere in the 4 KiB window is answered with SLVERR.
 #pragma once
 
 #include <array>
@@ -14,9 +14,9 @@ namespace dovetail::isa::spec {
 
 enum class Access : std::uint8_t {
   read_write,
-  read_only,         // writes have no effect
-  write_one_start,   // writing 1 acts; reads as 0
-  write_one_clear,   // writing 1 clears the bit
+  read_only,        // writes have no effect
+  write_one_start,  // writing 1 acts; reads as 0
+  write_one_clear,  // writing 1 clears the bit
 };
 constexpr std::string_view name(Access access) {
   switch (access) {
@@ -45,9 +45,9 @@ struct Register {
 
 enum class ErrorCode : std::uint8_t {
   none = 0,
-  slave_error = 1,     // SLVERR on the memory port
-  decode_error = 2,    // DECERR on the memory port
-  illegal = 3,         // unknown opcode, memory id or ALU operation, or a reserved bit
+  slave_error = 1,   // SLVERR on the memory port
+  decode_error = 2,  // DECERR on the memory port
+  illegal = 3,       // unknown opcode, memory id or ALU operation, or a reserved bit
 };
 struct ErrorCodeInfo {
   ErrorCode code;
@@ -61,11 +61,13 @@ inline constexpr std::array kErrorCodes{
 };
 
 inline constexpr std::uint32_t kRegisterWindowBytes = 4096;
-inline constexpr std::uint32_t kRegisterId = 0x4c545644;       // "DVTL" in ASCII, lowest byte first
-inline constexpr std::uint32_t kRegisterVersion = 0x00010000;  // of this map: major in the upper half, minor in the lower
+inline constexpr std::uint32_t kRegisterId = 0x4c545644;  // "DVTL" in ASCII, lowest byte first
+inline constexpr std::uint32_t kRegisterVersion =
+    0x00010000;  // of this map: major in the upper half, minor in the lower
 
 inline constexpr std::array kControlFields{
-    RegisterField{"start", 0, 1, Access::write_one_start, "begin a launch; clears STATUS and CYCLES; no effect while busy"},
+    RegisterField{"start", 0, 1, Access::write_one_start,
+                  "begin a launch; clears STATUS and CYCLES; no effect while busy"},
 };
 inline constexpr std::array kStatusFields{
     RegisterField{"busy", 0, 1, Access::read_only, "a launch is running"},
@@ -85,7 +87,8 @@ inline constexpr std::array kInterruptStatusFields{
     RegisterField{"error", 1, 1, Access::write_one_clear, "a launch was stopped"},
 };
 inline constexpr std::array kProgramBaseLoFields{
-    RegisterField{"address", 0, 32, Access::read_write, "bits 0-31 of the physical byte address of instruction 0; a multiple of the instruction size"},
+    RegisterField{"address", 0, 32, Access::read_write,
+                  "bits 0-31 of the physical byte address of instruction 0; a multiple of the instruction size"},
 };
 inline constexpr std::array kProgramBaseHiFields{
     RegisterField{"address", 0, 32, Access::read_write, "bits 32-63"},
@@ -121,12 +124,15 @@ inline constexpr std::array kConfigFields{
 
 constexpr std::uint32_t zero(const HardwareConfig&) { return 0; }
 inline std::uint32_t config_register(const HardwareConfig& config) {
-  const auto log2 = [](std::int64_t value) { return static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(value)) - 1); };
+  const auto log2 = [](std::int64_t value) {
+    return static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint64_t>(value)) - 1);
+  };
   return log2(config.batch) | log2(config.block_in) << 4 | log2(config.block_out) << 8 |
-         (config.encoding() == Encoding::wide ? 1u << 12 : 0u) | (config.requant ? 1u << 16 : 0u) | (config.saturate ? 1u << 17 : 0u) |
-         (config.overwrite ? 1u << 18 : 0u);
+         (config.encoding() == Encoding::wide ? 1u << 12 : 0u) | (config.requant ? 1u << 16 : 0u) |
+         (config.saturate ? 1u << 17 : 0u) | (config.overwrite ? 1u << 18 : 0u);
 }
 
+// clang-format off
 inline constexpr std::array kRegisters{
     Register{"CONTROL", 0x00, kControlFields, zero, "starts launches"},
     Register{"STATUS", 0x04, kStatusFields, zero, "state of the launch"},
@@ -143,5 +149,6 @@ inline constexpr std::array kRegisters{
     Register{"VERSION", 0x30, kVersionFields, [](const HardwareConfig&) { return kRegisterVersion; }, "of the register map"},
     Register{"CONFIG", 0x34, kConfigFields, config_register, "the design point, for drivers to compare with the program's"},
 };
+// clang-format on
 
 }  // namespace dovetail::isa::spec

@@ -1,5 +1,6 @@
-// The timing constants that cycle model, SystemC platform, RTL and documentation share. docs/timing.md says how they combine; what depends on
-// the design point (burst length, queue depths, bus width) is a parameter of HardwareConfig instead.
+// The timing constants that cycle model, SystemC platform, RTL and documentation share. docs/timing.md says how they
+// combine; what depends on the design point (burst length, queue depths, bus width) is a parameter of HardwareConfig
+// instead.
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@ struct TimingConstant {
   std::string_view doc;
 };
 
+// clang-format off
 inline constexpr TimingConstant kGemmCyclesPerUop{"gemm_cycles_per_uop", 1, "cycles", "one GEMM micro-op, reset and overwrite included"};
 inline constexpr TimingConstant kAluCyclesPerUopImm{"alu_cycles_per_uop_imm", 1, "cycles", "one ALU micro-op with an immediate"};
 inline constexpr TimingConstant kAluCyclesPerUopRepeated{"alu_cycles_per_uop_repeated", 1, "cycles",
@@ -57,14 +59,42 @@ inline constexpr TimingConstant kEndToDone{"end_to_done", 1, "cycles", "last end
 // Instructions between start and end.
 inline constexpr TimingConstant kLoadWaiting{"load_waiting", 4, "instructions", "load unit: started, and not yet taken by the drainer"};
 inline constexpr TimingConstant kComputeInFlight{"compute_in_flight", 8, "instructions", "GEMM or ALU instructions started and not ended"};
+// clang-format on
 
 inline constexpr std::array kTimingConstants{
-    kGemmCyclesPerUop,  kAluCyclesPerUopImm, kAluCyclesPerUopRepeated, kAluCyclesPerUopVector, kAluCyclesPerUopRequant, kAluInterlockCycles,
-    kTokenCycles,       kLoadCyclesPerElement, kMaxBurstBeats,         kBurstBoundaryBytes,    kLaunchToRequest,        kGrantToAddress,
-    kBeatToSlot,        kIssueToStart,       kStartToRequest,          kStartToTake,           kTakeToSlot,             kSlotToEnd,
-    kEndToStart,        kStartToStep,        kStepToRead,              kGemmReadToWrite,       kAluReadToWrite,         kAluLongReadToWrite,
-    kWriteToEnd,        kFillToBuffer,       kBufferToWriter,          kWriterToAddress,       kAddressToData,          kResponseToEnd,
-    kEndToDone,         kLoadWaiting,        kComputeInFlight,
+    kGemmCyclesPerUop,
+    kAluCyclesPerUopImm,
+    kAluCyclesPerUopRepeated,
+    kAluCyclesPerUopVector,
+    kAluCyclesPerUopRequant,
+    kAluInterlockCycles,
+    kTokenCycles,
+    kLoadCyclesPerElement,
+    kMaxBurstBeats,
+    kBurstBoundaryBytes,
+    kLaunchToRequest,
+    kGrantToAddress,
+    kBeatToSlot,
+    kIssueToStart,
+    kStartToRequest,
+    kStartToTake,
+    kTakeToSlot,
+    kSlotToEnd,
+    kEndToStart,
+    kStartToStep,
+    kStepToRead,
+    kGemmReadToWrite,
+    kAluReadToWrite,
+    kAluLongReadToWrite,
+    kWriteToEnd,
+    kFillToBuffer,
+    kBufferToWriter,
+    kWriterToAddress,
+    kAddressToData,
+    kResponseToEnd,
+    kEndToDone,
+    kLoadWaiting,
+    kComputeInFlight,
 };
 
 }  // namespace dovetail::isa::spec

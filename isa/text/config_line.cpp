@@ -29,7 +29,9 @@ void parse_parameter(Word word, std::size_t line, HardwareConfig& config, Errors
   for (const spec::Extension& row : spec::kExtensions) {
     if (row.key != key) continue;
     if (value.text == "true" || value.text == "false") config.*row.member = value.text == "true";
-    else errors.add(line, value.column, fmt::format("`{}` is neither true nor false", value.text), fmt::format("write {}=true", key));
+    else
+      errors.add(line, value.column, fmt::format("`{}` is neither true nor false", value.text),
+                 fmt::format("write {}=true", key));
     return;
   }
   std::vector<std::string_view> keys;
@@ -53,9 +55,10 @@ std::string name_of(const HardwareConfig& config) {
 void compare(const HardwareConfig& config, const HardwareConfig& expected, const Line& line, Errors& errors) {
   const auto differ = [&](std::string_view key, const auto& here, const auto& there) {
     if (here == there) return;
-    errors.add(line.number, line.words.front().column,
-               fmt::format("made for {} = {}, and {} is asked for, where {} = {}", key, here, expected.name, key, there),
-               "assemble for the configuration of the file, or adapt the file");
+    errors.add(
+        line.number, line.words.front().column,
+        fmt::format("made for {} = {}, and {} is asked for, where {} = {}", key, here, expected.name, key, there),
+        "assemble for the configuration of the file, or adapt the file");
   };
   for (const spec::Parameter& row : spec::kParameters) differ(row.key, config.*row.member, expected.*row.member);
   for (const spec::Extension& row : spec::kExtensions) differ(row.key, config.*row.member, expected.*row.member);
@@ -63,19 +66,22 @@ void compare(const HardwareConfig& config, const HardwareConfig& expected, const
 
 }  // namespace
 
-std::optional<HardwareConfig> parse_config_line(const Line& line, const std::optional<HardwareConfig>& expected, Errors& errors) {
+std::optional<HardwareConfig> parse_config_line(const Line& line, const std::optional<HardwareConfig>& expected,
+                                                Errors& errors) {
   const std::size_t before = errors.count();
   HardwareConfig config;
   std::size_t first = 1;
   const bool is_named = line.words.size() > 1 && line.words[1].text.find('=') == std::string_view::npos;
   if (is_named) {
     const auto& all = named_configs();
-    const auto named = std::find_if(all.begin(), all.end(), [&](const auto& row) { return row.name == line.words[1].text; });
+    const auto named =
+        std::find_if(all.begin(), all.end(), [&](const auto& row) { return row.name == line.words[1].text; });
     if (named != all.end()) config = *named;
     else {
       std::vector<std::string_view> names;
       for (const HardwareConfig& row : all) names.push_back(row.name);
-      errors.add(line.number, line.words[1].column, fmt::format("no configuration `{}`", line.words[1].text), suggestion(line.words[1].text, names));
+      errors.add(line.number, line.words[1].column, fmt::format("no configuration `{}`", line.words[1].text),
+                 suggestion(line.words[1].text, names));
     }
     first = 2;
   }
@@ -83,8 +89,7 @@ std::optional<HardwareConfig> parse_config_line(const Line& line, const std::opt
     const Word word = line.words[i];
     if (word.text.find('=') == std::string_view::npos)
       errors.add(line.number, word.column, fmt::format("`{}` is no setting", word.text), "write parameter=value");
-    else
-      parse_parameter(word, line.number, config, errors);
+    else parse_parameter(word, line.number, config, errors);
     for (std::size_t j = first; j < i; ++j)
       if (key_of(line.words[j]) == key_of(word))
         errors.add(line.number, word.column, fmt::format("`{}` stands twice", key_of(word)), "remove one of the two");

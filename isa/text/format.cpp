@@ -17,11 +17,13 @@ void put(Text& text, fmt::format_string<Values...> format, Values&&... values) {
   fmt::format_to(std::back_inserter(text), format, std::forward<Values>(values)...);
 }
 
-std::string_view memory_name(Memory memory) { return text::kMemoryNames[static_cast<std::size_t>(memory) % text::kMemoryNames.size()]; }
+std::string_view memory_name(Memory memory) {
+  return text::kMemoryNames[static_cast<std::size_t>(memory) % text::kMemoryNames.size()];
+}
 
 void put_transfer(Text& text, std::string_view mnemonic, const Transfer& transfer) {
-  put(text, "{}.{} sram={} dram={:#x} size={}x{} stride={}", mnemonic, memory_name(transfer.memory), transfer.sram_base, transfer.dram_base,
-      transfer.y_size, transfer.x_size, transfer.x_stride);
+  put(text, "{}.{} sram={} dram={:#x} size={}x{} stride={}", mnemonic, memory_name(transfer.memory), transfer.sram_base,
+      transfer.dram_base, transfer.y_size, transfer.x_size, transfer.x_stride);
   if (transfer.y_pad_0 != 0 || transfer.y_pad_1 != 0 || transfer.x_pad_0 != 0 || transfer.x_pad_1 != 0)
     put(text, " pad={},{},{},{}", transfer.y_pad_0, transfer.y_pad_1, transfer.x_pad_0, transfer.x_pad_1);
 }
@@ -75,8 +77,9 @@ struct Printer {
 std::string format_instruction(const Instruction& instruction) {
   Text text;
   std::visit(Printer{text}, instruction.body);
-  std::apply([&](const auto&... flag) { ((instruction.flags.*flag.member ? put(text, " {}", flag.spec.name) : void()), ...); },
-             spec::kFlagFields);
+  std::apply(
+      [&](const auto&... flag) { ((instruction.flags.*flag.member ? put(text, " {}", flag.spec.name) : void()), ...); },
+      spec::kFlagFields);
   return fmt::to_string(text);
 }
 

@@ -9,7 +9,8 @@
 namespace dovetail::isa::text {
 
 // A NOP (x_size 0) may carry a memory id that names nothing.
-inline constexpr std::array<std::string_view, 8> kMemoryNames{"uop", "wgt", "inp", "acc", "out", "acc8", "mem6", "mem7"};
+inline constexpr std::array<std::string_view, 8> kMemoryNames{"uop", "wgt",  "inp",  "acc",
+                                                              "out", "acc8", "mem6", "mem7"};
 
 inline constexpr std::string_view kGrammar = R"(line        = [label] [directive | instruction] [comment]
 label       = name ":"                          marks a place for the reader; unique in a file

@@ -1,4 +1,5 @@
-// The operands of one line: `key=value` words and bare flags, taken by the instruction that knows them. What nobody took is an error.
+// The operands of one line: `key=value` words and bare flags, taken by the instruction that knows them. What nobody
+// took is an error.
 #pragma once
 
 #include <concepts>
@@ -19,8 +20,8 @@ class Operands {
   // `line.words[first...]`; `line` and `errors` must outlive this.
   Operands(const Line& line, std::size_t first, Errors& errors);
 
-  // Each returns whether the operand stands in the line (rightly or wrongly written), and remembers the key as known. A value that does
-  // not fit T is an error.
+  // Each returns whether the operand stands in the line (rightly or wrongly written), and remembers the key as known. A
+  // value that does not fit T is an error.
   template <std::integral T>
   bool number(std::string_view key, T& value) {
     return numbers(key, '\0', "N", {&value});
@@ -60,7 +61,8 @@ class Operands {
   std::optional<Word> take(std::string_view key);
   void wrong_form(Word word, std::string_view key, std::string_view form);
   // The value's bits in two's complement where `minimum` is negative.
-  std::optional<std::uint64_t> in_range(Word word, std::string_view key, std::string_view form, std::int64_t minimum, std::uint64_t maximum);
+  std::optional<std::uint64_t> in_range(Word word, std::string_view key, std::string_view form, std::int64_t minimum,
+                                        std::uint64_t maximum);
 
   const Line& line_;
   Errors& errors_;

@@ -95,16 +95,19 @@ class Parser {
   void parse_label(const Line& line) {
     const auto [place, is_new] = labels_.emplace(line.label->text, line.number);
     if (!is_new)
-      errors_.add(line.number, line.label->column, fmt::format("the label `{}` stands in line {} already", place->first, place->second),
+      errors_.add(line.number, line.label->column,
+                  fmt::format("the label `{}` stands in line {} already", place->first, place->second),
                   "choose another name");
   }
 
   void parse_config(const Line& line) {
     const std::size_t column = line.words.front().column;
     if (config_line_)
-      return errors_.add(line.number, column, fmt::format("a second `.config`; the first is in line {}", *config_line_), "keep one of the two");
+      return errors_.add(line.number, column, fmt::format("a second `.config`; the first is in line {}", *config_line_),
+                         "keep one of the two");
     if (codec_)
-      return errors_.add(line.number, column, "`.config` follows an instruction or micro-op", "move it to the beginning of the file");
+      return errors_.add(line.number, column, "`.config` follows an instruction or micro-op",
+                         "move it to the beginning of the file");
     config_line_ = line.number;
     if (auto config = text::parse_config_line(line, expected_, errors_)) assembly_.config = *std::move(config);
     else config_valid_ = false;
@@ -121,7 +124,8 @@ class Parser {
     for (std::size_t i = 0; i < 3; ++i) {
       const Word& word = line.words[i + 1];
       const auto value = text::parse_number(word.text);
-      if (!value || *value > UINT32_MAX) return wrong(word.column, fmt::format("`{}` is no number of up to 32 bits", word.text));
+      if (!value || *value > UINT32_MAX)
+        return wrong(word.column, fmt::format("`{}` is no number of up to 32 bits", word.text));
       *members[i] = static_cast<std::uint32_t>(*value);
     }
     scratch_.clear();
@@ -151,16 +155,19 @@ class Parser {
       instruction.body = read_gemm(operands);
     } else if (head.text == "finish") {
       instruction.body = Finish{};
-    } else if (const auto op = std::find_if(spec::kAluOps.begin(), spec::kAluOps.end(), [&](const auto& row) { return row.name == what; });
+    } else if (const auto op = std::find_if(spec::kAluOps.begin(), spec::kAluOps.end(),
+                                            [&](const auto& row) { return row.name == what; });
                unit == "alu" && op != spec::kAluOps.end()) {
       instruction.body = read_alu(operands, op->op);
     } else {
       const std::vector<std::string> mnemonics = all_mnemonics();
       const std::vector<std::string_view> views(mnemonics.begin(), mnemonics.end());
-      return errors_.add(line.number, head.column, fmt::format("no instruction or directive `{}`", head.text), suggestion(head.text, views));
+      return errors_.add(line.number, head.column, fmt::format("no instruction or directive `{}`", head.text),
+                         suggestion(head.text, views));
     }
 
-    std::apply([&](const auto&... flag) { (operands.flag(flag.spec.name, instruction.flags.*flag.member), ...); }, spec::kFlagFields);
+    std::apply([&](const auto&... flag) { (operands.flag(flag.spec.name, instruction.flags.*flag.member), ...); },
+               spec::kFlagFields);
     operands.finish();
     scratch_.clear();
     if (config_valid_) report(codec_->encode(instruction, scratch_), line);
@@ -185,7 +192,8 @@ class Parser {
 
 }  // namespace
 
-Result<Assembly> parse_assembly(std::string_view source, std::string_view where, const std::optional<HardwareConfig>& expected) {
+Result<Assembly> parse_assembly(std::string_view source, std::string_view where,
+                                const std::optional<HardwareConfig>& expected) {
   Parser parser(where, expected);
   std::size_t number = 1;
   for (std::size_t begin = 0; begin <= source.size(); ++number) {

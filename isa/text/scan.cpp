@@ -12,7 +12,9 @@ constexpr std::size_t kMaxErrors = 100;
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '.' || c == '-'; }
+bool is_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' || c == '.' || c == '-';
+}
 
 std::optional<unsigned> digit_value(char c, unsigned base) {
   unsigned value = base;
@@ -47,7 +49,8 @@ Line scan_line(std::string_view line, std::size_t number) {
   while (begin < line.size() && is_blank(line[begin])) ++begin;
   std::size_t end = begin;
   while (end < line.size() && is_name(line[end])) ++end;
-  // A colon inside a word belongs to an operand, as in uop=0:4; a label's is followed by a blank or the end of the line.
+  // A colon inside a word belongs to an operand, as in uop=0:4; a label's is followed by a blank or the end of the
+  // line.
   if (end > begin && end < line.size() && line[end] == ':' && (end + 1 == line.size() || is_blank(line[end + 1]))) {
     scanned.label = Word{line.substr(begin, end - begin), begin + 1};
     begin = end + 1;
@@ -96,12 +99,14 @@ void Errors::add(std::size_t line, std::size_t column, std::string why, std::str
     ++suppressed_;
     return;
   }
-  errors_.push_back({"cannot assemble", fmt::format("{}:{}:{}", where_, line, column), std::move(why), std::move(hint)});
+  errors_.push_back(
+      {"cannot assemble", fmt::format("{}:{}:{}", where_, line, column), std::move(why), std::move(hint)});
 }
 
 Diagnostics Errors::take() {
   if (suppressed_ > 0)
-    errors_.push_back({"cannot assemble", where_, fmt::format("{} errors follow the {} above", suppressed_, kMaxErrors), "mend these first"});
+    errors_.push_back({"cannot assemble", where_, fmt::format("{} errors follow the {} above", suppressed_, kMaxErrors),
+                       "mend these first"});
   return std::move(errors_);
 }
 

@@ -10,7 +10,9 @@
 namespace dovetail::isa {
 namespace {
 
-std::uint64_t depth(const HardwareConfig& config, Memory memory) { return static_cast<std::uint64_t>(config.depth(memory)); }
+std::uint64_t depth(const HardwareConfig& config, Memory memory) {
+  return static_cast<std::uint64_t>(config.depth(memory));
+}
 
 }  // namespace
 
@@ -18,11 +20,13 @@ DramAccess dram_access(const HardwareConfig& config, const Instruction& instruct
   const bool store = instruction.opcode() == Opcode::store;
   const Transfer* transfer = store ? static_cast<const Transfer*>(std::get_if<Store>(&instruction.body))
                                    : static_cast<const Transfer*>(std::get_if<Load>(&instruction.body));
-  if (transfer == nullptr || transfer->x_size == 0 || transfer->y_size == 0 || !spec::is_memory(transfer->memory)) return {};
+  if (transfer == nullptr || transfer->x_size == 0 || transfer->y_size == 0 || !spec::is_memory(transfer->memory))
+    return {};
   const auto element = static_cast<std::uint64_t>(config.element_bytes(transfer->memory));
   // In elements, so that no address overflows 64 bits. One beyond the address space is illegal and touches nothing.
   const std::uint64_t bytes = config.address_bits >= 64 ? ~std::uint64_t{0} : std::uint64_t{1} << config.address_bits;
-  const std::uint64_t last = transfer->dram_base + std::uint64_t{transfer->y_size - 1} * transfer->x_stride + transfer->x_size;
+  const std::uint64_t last =
+      transfer->dram_base + std::uint64_t{transfer->y_size - 1} * transfer->x_stride + transfer->x_size;
   if (last > bytes / element) return {};
   DramAccess access{.write = store,
                     .begin = transfer->dram_base * element,
@@ -42,7 +46,9 @@ const UopLoop* uop_loop(const Instruction& instruction) {
   return std::get_if<Alu>(&instruction.body);
 }
 
-bool zero_trip(const UopLoop& loop) { return loop.iter_out == 0 || loop.iter_in == 0 || loop.uop_begin >= loop.uop_end; }
+bool zero_trip(const UopLoop& loop) {
+  return loop.iter_out == 0 || loop.iter_in == 0 || loop.uop_begin >= loop.uop_end;
+}
 
 IndexUses index_uses(const Instruction& instruction) {
   IndexUses uses;
@@ -60,14 +66,18 @@ IndexUses index_uses(const Instruction& instruction) {
   } else {
     const auto& alu = std::get<Alu>(instruction.body);
     if (!alu.use_imm)
-      add({Memory::acc, AccessKind::read, &Uop::src, alu.src_factor_out, alu.src_factor_in, alu.op == AluOp::requant ? 2u : 1u});
+      add({Memory::acc, AccessKind::read, &Uop::src, alu.src_factor_out, alu.src_factor_in,
+           alu.op == AluOp::requant ? 2u : 1u});
   }
   add(dst);
   return uses;
 }
 
 AccessFinder::AccessFinder(const HardwareConfig& config)
-    : config_(config), inp_(depth(config, Memory::inp)), wgt_(depth(config, Memory::wgt)), acc_(depth(config, Memory::acc)) {}
+    : config_(config),
+      inp_(depth(config, Memory::inp)),
+      wgt_(depth(config, Memory::wgt)),
+      acc_(depth(config, Memory::acc)) {}
 
 SramAccess& AccessFinder::append(Memory memory, AccessKind kind) {
   SramAccess& access = accesses_[count_++];
@@ -78,7 +88,9 @@ SramAccess& AccessFinder::append(Memory memory, AccessKind kind) {
   return access;
 }
 
-IndexSet& AccessFinder::set_of(Memory memory) { return memory == Memory::inp ? inp_ : memory == Memory::wgt ? wgt_ : acc_; }
+IndexSet& AccessFinder::set_of(Memory memory) {
+  return memory == Memory::inp ? inp_ : memory == Memory::wgt ? wgt_ : acc_;
+}
 
 std::span<const SramAccess> AccessFinder::find(const Instruction& instruction, const UopBuffer& uops) {
   count_ = 0;

@@ -21,8 +21,8 @@ enum class AccessKind : std::uint8_t { read, write, update };  // update: reads,
 struct SramAccess {
   Memory memory = Memory::acc;
   AccessKind kind = AccessKind::read;
-  bool anywhere = false;       // the micro-ops are unknown: at least one element, which one cannot be said; runs is empty
-  std::vector<Extent> runs;    // elements, ascending and disjoint, within the memory
+  bool anywhere = false;     // the micro-ops are unknown: at least one element, which one cannot be said; runs is empty
+  std::vector<Extent> runs;  // elements, ascending and disjoint, within the memory
 };
 
 // A transfer's DRAM side in bytes. Rows that touch are one row.
@@ -36,7 +36,8 @@ struct DramAccess {
 };
 DramAccess dram_access(const HardwareConfig& config, const Instruction& instruction);
 
-// What a micro-op loop does to an index, with the largest value that it takes; the basis of both the sets and the check against the depth.
+// What a micro-op loop does to an index, with the largest value that it takes; the basis of both the sets and the check
+// against the depth.
 struct IndexUse {
   Memory memory = Memory::acc;
   AccessKind kind = AccessKind::read;

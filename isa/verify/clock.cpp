@@ -13,7 +13,8 @@ std::vector<Conflict> ConflictList::take() {
       conflicts.push_back({raw.queue, raw.position, raw.possible, {}});
     if (raw.extent.begin == raw.extent.end) continue;  // the place is unknown
     std::vector<Extent>& extents = conflicts.back().extents;
-    if (!extents.empty() && extents.back().end >= raw.extent.begin) extents.back().end = std::max(extents.back().end, raw.extent.end);
+    if (!extents.empty() && extents.back().end >= raw.extent.begin)
+      extents.back().end = std::max(extents.back().end, raw.extent.end);
     else extents.push_back(raw.extent);
   }
   raw_.clear();

@@ -1,4 +1,5 @@
-// Vector clocks with one entry per queue. As every queue is in-order, "which instructions are surely done" is three counts.
+// Vector clocks with one entry per queue. As every queue is in-order, "which instructions are surely done" is three
+// counts.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +14,8 @@
 
 namespace dovetail::isa {
 
-// Counts run on from launch to launch, so that a launch border, which is a barrier, needs no clearing anywhere: it raises every entry.
-// 0 is "before the first instruction".
+// Counts run on from launch to launch, so that a launch border, which is a barrier, needs no clearing anywhere: it
+// raises every entry. 0 is "before the first instruction".
 using Position = std::uint32_t;
 using Clock = std::array<Position, kQueues>;
 
@@ -40,7 +41,9 @@ struct Conflict {
 // Gathers places with conflicts in any order, and hands out one Conflict per earlier event, with merged extents.
 class ConflictList {
  public:
-  void add(Queue queue, Position position, bool possible, Extent extent) { raw_.push_back({queue, position, possible, extent}); }
+  void add(Queue queue, Position position, bool possible, Extent extent) {
+    raw_.push_back({queue, position, possible, extent});
+  }
   bool empty() const { return raw_.empty(); }
   std::vector<Conflict> take();
 

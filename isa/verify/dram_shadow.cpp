@@ -9,7 +9,8 @@ void unite(std::vector<Extent>& extents) {
   std::sort(extents.begin(), extents.end());
   std::vector<Extent> united;
   for (const Extent& extent : extents) {
-    if (!united.empty() && united.back().end >= extent.begin) united.back().end = std::max(united.back().end, extent.end);
+    if (!united.empty() && united.back().end >= extent.begin)
+      united.back().end = std::max(united.back().end, extent.end);
     else united.push_back(extent);
   }
   extents = std::move(united);
@@ -17,7 +18,8 @@ void unite(std::vector<Extent>& extents) {
 
 // Precondition: sorted, disjoint.
 bool meets(const std::vector<Extent>& extents, const Extent& extent) {
-  const auto after = std::partition_point(extents.begin(), extents.end(), [&](const Extent& e) { return e.end <= extent.begin; });
+  const auto after =
+      std::partition_point(extents.begin(), extents.end(), [&](const Extent& e) { return e.end <= extent.begin; });
   return after != extents.end() && after->begin < extent.end;
 }
 
@@ -60,7 +62,8 @@ void DramShadow::write(Extent row, const Event& event, ConflictList& conflicts) 
     if (state.loaded > event.clock[index(Queue::load)]) conflicts.add(Queue::load, state.loaded, false, part);
     if (state.computed > event.clock[index(Queue::compute)]) conflicts.add(Queue::compute, state.computed, false, part);
   });
-  // The readers may be forgotten: those ordered before this store are ordered before all later ones, the others are reported.
+  // The readers may be forgotten: those ordered before this store are ordered before all later ones, the others are
+  // reported.
   bytes_.assign(row, State{.stored = event.position});
 }
 

@@ -1,5 +1,6 @@
-// Who last touched each byte of DRAM within one launch. Only STORE writes, and stores are ordered among themselves, so one writer and one
-// reader of each reading queue are kept per byte. LOAD UOP is left out: a STORE to its bytes is a finding whatever the order.
+// Who last touched each byte of DRAM within one launch. Only STORE writes, and stores are ordered among themselves, so
+// one writer and one reader of each reading queue are kept per byte. LOAD UOP is left out: a STORE to its bytes is a
+// finding whatever the order.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ namespace dovetail::isa {
 
 class DramShadow {
  public:
-  // Forgets everything; looks ahead at the launch for the places that are both stored to and loaded from, which are few: the rest, such as
-  // weights, costs a look-up per instruction.
+  // Forgets everything; looks ahead at the launch for the places that are both stored to and loaded from, which are
+  // few: the rest, such as weights, costs a look-up per instruction.
   void begin_launch(const HardwareConfig& config, std::span<const Instruction> launch);
 
   void access(const DramAccess& access, const Event& event, ConflictList& conflicts);

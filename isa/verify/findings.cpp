@@ -24,13 +24,15 @@ std::string_view name(FindingKind kind) {
 
 bool FindingSet::Before::operator()(const Finding& a, const Finding& b) const {
   const auto key = [](const Finding& f) {
-    return std::tie(f.instruction, f.kind, f.other, f.memory, f.possible, f.extents, f.diagnostic.what, f.diagnostic.why);
+    return std::tie(f.instruction, f.kind, f.other, f.memory, f.possible, f.extents, f.diagnostic.what,
+                    f.diagnostic.why);
   };
   return key(a) < key(b);
 }
 
 bool FindingSet::admit(std::size_t instruction) {
-  if (findings_.size() < max_findings_ || (!findings_.empty() && instruction <= findings_.rbegin()->instruction)) return true;
+  if (findings_.size() < max_findings_ || (!findings_.empty() && instruction <= findings_.rbegin()->instruction))
+    return true;
   ++suppressed_;
   return false;
 }
@@ -74,36 +76,52 @@ std::string describe(std::optional<Memory> memory, std::span<const Extent> exten
   return text;
 }
 
-Finding illegal_finding(std::span<const Instruction> program, std::size_t instruction, std::string why, std::string hint) {
-  return {FindingKind::illegal, instruction, std::nullopt, false,
-          Diagnostic{"illegal instruction", cite(program, instruction), std::move(why), std::move(hint)}, std::nullopt, {}};
+Finding illegal_finding(std::span<const Instruction> program, std::size_t instruction, std::string why,
+                        std::string hint) {
+  return {FindingKind::illegal,
+          instruction,
+          std::nullopt,
+          false,
+          Diagnostic{"illegal instruction", cite(program, instruction), std::move(why), std::move(hint)},
+          std::nullopt,
+          {}};
 }
 
-Finding undefined_finding(std::span<const Instruction> program, std::size_t instruction, Memory memory, std::vector<Extent> extents) {
+Finding undefined_finding(std::span<const Instruction> program, std::size_t instruction, Memory memory,
+                          std::vector<Extent> extents) {
   const std::string place = describe(memory, extents);
-  return {FindingKind::undefined_read, instruction, std::nullopt, false,
+  return {FindingKind::undefined_read,
+          instruction,
+          std::nullopt,
+          false,
           Diagnostic{"undefined read of " + place, cite(program, instruction),
-                     extents.empty() ? "it reads elements of " + place + ", and nothing has written any of them before, in this launch or an earlier one"
-                                     : "it reads elements that nothing has written before, in this launch or an earlier one",
+                     extents.empty()
+                         ? "it reads elements of " + place +
+                               ", and nothing has written any of them before, in this launch or an earlier one"
+                         : "it reads elements that nothing has written before, in this launch or an earlier one",
                      memory == Memory::acc ? "load, reset or overwrite them first" : "load them first"},
-          memory, std::move(extents)};
+          memory,
+          std::move(extents)};
 }
 
 Finding uop_overwrite_finding(std::span<const Instruction> program, std::size_t store, std::size_t victim, bool fetched,
                               std::vector<Extent> extents) {
-  const std::string why = fetched ? fmt::format("it stores over the encoding of {}, which is fetched from there", cite(program, victim))
-                                  : fmt::format("it stores over micro-ops that {} reads; micro-ops are constants of the memory image",
-                                                cite(program, victim));
+  const std::string why =
+      fetched ? fmt::format("it stores over the encoding of {}, which is fetched from there", cite(program, victim))
+              : fmt::format("it stores over micro-ops that {} reads; micro-ops are constants of the memory image",
+                            cite(program, victim));
   Diagnostic diagnostic{fetched ? "program overwritten at " + describe(std::nullopt, extents)
                                 : "micro-ops overwritten at " + describe(std::nullopt, extents),
                         cite(program, store), why, "move the stored data to other addresses"};
   // A pair is told in program order; an instruction that stores over itself is no pair.
   std::optional<std::size_t> other;
   if (store != victim) other = std::min(store, victim);
-  return {FindingKind::uop_overwrite, std::max(store, victim), other, false, std::move(diagnostic), std::nullopt, std::move(extents)};
+  return {FindingKind::uop_overwrite, std::max(store, victim), other, false, std::move(diagnostic), std::nullopt,
+          std::move(extents)};
 }
 
-Finding race_finding(std::span<const Instruction> program, std::size_t a, std::size_t b, std::optional<Memory> memory, Conflict conflict) {
+Finding race_finding(std::span<const Instruction> program, std::size_t a, std::size_t b, std::optional<Memory> memory,
+                     Conflict conflict) {
   const std::size_t early = std::min(a, b);
   const std::size_t late = std::max(a, b);
   const Queue early_queue = program[early].queue();
@@ -120,17 +138,19 @@ Finding race_finding(std::span<const Instruction> program, std::size_t a, std::s
   Diagnostic diagnostic;
   diagnostic.what = fmt::format("{}race on {}", conflict.possible ? "possible " : "", place);
   diagnostic.where = fmt::format("{} and {}", cite(program, early), cite(program, late));
-  diagnostic.why = fmt::format("#{} ({} queue) {}, #{} ({} queue) {} the same {}, and no token orders the two", early, name(early_queue),
-                               verb(early, early_queue), late, name(late_queue), verb(late, late_queue), memory ? "elements" : "bytes");
+  diagnostic.why = fmt::format("#{} ({} queue) {}, #{} ({} queue) {} the same {}, and no token orders the two", early,
+                               name(early_queue), verb(early, early_queue), late, name(late_queue),
+                               verb(late, late_queue), memory ? "elements" : "bytes");
   if (conflict.possible) diagnostic.why += "; without a memory image GEMM and ALU may touch anything";
   if (neighbours) {
     const bool forward = early_queue < late_queue;
-    diagnostic.hint = fmt::format("push a {} token at or after #{}, and pop it ({}) at or before #{}", forward ? "push_next" : "push_prev",
-                                  early, forward ? "pop_prev" : "pop_next", late);
+    diagnostic.hint = fmt::format("push a {} token at or after #{}, and pop it ({}) at or before #{}",
+                                  forward ? "push_next" : "push_prev", early, forward ? "pop_prev" : "pop_next", late);
   } else {
     diagnostic.hint = fmt::format("relay a token from #{} through a compute instruction to #{}", early, late);
   }
-  return {FindingKind::race, late, early, conflict.possible, std::move(diagnostic), memory, std::move(conflict.extents)};
+  return {FindingKind::race,          late, early, conflict.possible, std::move(diagnostic), memory,
+          std::move(conflict.extents)};
 }
 
 }  // namespace dovetail::isa

@@ -41,13 +41,17 @@ std::string cite(std::span<const Instruction> program, std::size_t instruction);
 // "inp[0..15]", "inp[3], inp[8..9] and 2 more ranges", "DRAM bytes 0x40..0x7f"; both ends belong to the range.
 std::string describe(std::optional<Memory> memory, std::span<const Extent> extents);
 
-Finding illegal_finding(std::span<const Instruction> program, std::size_t instruction, std::string why, std::string hint);
-Finding race_finding(std::span<const Instruction> program, std::size_t a, std::size_t b, std::optional<Memory> memory, Conflict conflict);
-Finding undefined_finding(std::span<const Instruction> program, std::size_t instruction, Memory memory, std::vector<Extent> extents);
-Finding leftover_finding(std::span<const Instruction> program, std::size_t launch_begin, const TokenMachine& machine, TokenFifo fifo);
+Finding illegal_finding(std::span<const Instruction> program, std::size_t instruction, std::string why,
+                        std::string hint);
+Finding race_finding(std::span<const Instruction> program, std::size_t a, std::size_t b, std::optional<Memory> memory,
+                     Conflict conflict);
+Finding undefined_finding(std::span<const Instruction> program, std::size_t instruction, Memory memory,
+                          std::vector<Extent> extents);
+Finding leftover_finding(std::span<const Instruction> program, std::size_t launch_begin, const TokenMachine& machine,
+                         TokenFifo fifo);
 // `machine` is stuck. `missing_push`: with unlimited depths as well.
-Finding deadlock_finding(std::span<const Instruction> program, std::size_t launch_begin, const TokenMachine& machine, QueueDepths depths,
-                         bool missing_push);
+Finding deadlock_finding(std::span<const Instruction> program, std::size_t launch_begin, const TokenMachine& machine,
+                         QueueDepths depths, bool missing_push);
 // `fetched`: the bytes are those of instruction `victim`; else of the LOAD UOP `victim`.
 Finding uop_overwrite_finding(std::span<const Instruction> program, std::size_t store, std::size_t victim, bool fetched,
                               std::vector<Extent> extents);

@@ -1,5 +1,6 @@
-// The exact set of SRAM elements that a micro-op loop reaches: {base + y*factor_out + x*factor_in}, computed as set sums on a bit set, so
-// that the cost depends on the number of micro-ops and the memory's depth, not on the trip counts.
+// The exact set of SRAM elements that a micro-op loop reaches: {base + y*factor_out + x*factor_in}, computed as set
+// sums on a bit set, so that the cost depends on the number of micro-ops and the memory's depth, not on the trip
+// counts.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@ class IndexSet {
 
   void clear();
   void insert(std::uint64_t element);
-  // S becomes {s + i*step : s in S, i < count}. Precondition: count > 0. By doubling: log2(count) shifts of the touched words.
+  // S becomes {s + i*step : s in S, i < count}. Precondition: count > 0. By doubling: log2(count) shifts of the touched
+  // words.
   void repeat(std::uint64_t step, std::uint64_t count);
   // The maximal runs, ascending.
   void runs(std::vector<Extent>& out) const;

@@ -1,4 +1,5 @@
-// A map from a line of uint64 to states, held as maximal pieces touched so far. Each operation costs O(log n) and the pieces it meets.
+// A map from a line of uint64 to states, held as maximal pieces touched so far. Each operation costs O(log n) and the
+// pieces it meets.
 #pragma once
 
 #include <algorithm>
@@ -26,7 +27,8 @@ class IntervalMap {
       visit(piece->second.state, Extent{std::max(piece->first, extent.begin), std::min(piece->second.end, extent.end)});
   }
 
-  // visit(state, part) for all of `extent`, ascending; parts without a state get State{} first. Pieces are cut at the borders.
+  // visit(state, part) for all of `extent`, ascending; parts without a state get State{} first. Pieces are cut at the
+  // borders.
   template <typename Visit>
   void update(Extent extent, Visit&& visit) {
     if (extent.begin >= extent.end) return;

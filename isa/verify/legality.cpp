@@ -9,11 +9,15 @@
 namespace dovetail::isa {
 namespace {
 
-std::string_view field_name(std::uint32_t Uop::*field) { return field == &Uop::dst ? "dst" : field == &Uop::src ? "src" : "wgt"; }
-std::string_view operand_memory_name(Memory memory) { return memory == Memory::inp ? "INP" : memory == Memory::wgt ? "WGT" : "ACC"; }
+std::string_view field_name(std::uint32_t Uop::*field) {
+  return field == &Uop::dst ? "dst" : field == &Uop::src ? "src" : "wgt";
+}
+std::string_view operand_memory_name(Memory memory) {
+  return memory == Memory::inp ? "INP" : memory == Memory::wgt ? "WGT" : "ACC";
+}
 
-void check_index(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction, const UopLoop& loop,
-                 const IndexUse& use, const UopBuffer& uops, FindingSet& findings) {
+void check_index(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction,
+                 const UopLoop& loop, const IndexUse& use, const UopBuffer& uops, FindingSet& findings) {
   // Factors are not negative, so the last trip of both loops reaches furthest, with the largest micro-op.
   std::optional<std::size_t> furthest;
   const std::size_t end = std::min<std::size_t>(loop.uop_end, uops.size());
@@ -26,21 +30,24 @@ void check_index(const HardwareConfig& config, std::span<const Instruction> prog
   const std::uint64_t last = base + y * use.factor_out + x * use.factor_in + use.span - 1;
   const auto depth = static_cast<std::uint64_t>(config.depth(use.memory));
   if (last < depth || !findings.admit(instruction)) return;
-  std::string why = fmt::format("{} reaches {} element {} of {}: micro-op {} names {}, plus {} x {} (outer) plus {} x {} (inner)",
-                                field_name(use.field), operand_memory_name(use.memory), last, depth, *furthest, base, y, use.factor_out, x,
-                                use.factor_in);
+  std::string why =
+      fmt::format("{} reaches {} element {} of {}: micro-op {} names {}, plus {} x {} (outer) plus {} x {} (inner)",
+                  field_name(use.field), operand_memory_name(use.memory), last, depth, *furthest, base, y,
+                  use.factor_out, x, use.factor_in);
   if (use.span != 1) why += ", plus 1 for the bias";
-  findings.add(illegal_finding(program, instruction, std::move(why), "lower the micro-op, the trip counts or the factors"));
+  findings.add(
+      illegal_finding(program, instruction, std::move(why), "lower the micro-op, the trip counts or the factors"));
 }
 
 }  // namespace
 
-void check_indices(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction, const UopBuffer& uops,
-                   FindingSet& findings) {
+void check_indices(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction,
+                   const UopBuffer& uops, FindingSet& findings) {
   const UopLoop& loop = *uop_loop(program[instruction]);
   if (zero_trip(loop)) return;
   const std::vector<Extent> holes = uops.undefined(loop.uop_begin, loop.uop_end);
-  if (!holes.empty() && findings.admit(instruction)) findings.add(undefined_finding(program, instruction, Memory::uop, holes));
+  if (!holes.empty() && findings.admit(instruction))
+    findings.add(undefined_finding(program, instruction, Memory::uop, holes));
   if (!uops.contents_known()) return;
   const IndexUses uses = index_uses(program[instruction]);
   for (const IndexUse& use : uses.all()) check_index(config, program, instruction, loop, use, uops, findings);
@@ -73,17 +80,20 @@ bool StaticRules::check(std::span<const Instruction> program, std::size_t instru
   return trusted;
 }
 
-void StaticRules::check_image(std::span<const Instruction> program, std::size_t instruction, FindingSet& findings) const {
+void StaticRules::check_image(std::span<const Instruction> program, std::size_t instruction,
+                              FindingSet& findings) const {
   const DramAccess access = dram_access(config_, program[instruction]);
   if (!image_ || access.empty()) return;
   const Extent hull = access.hull();
   const std::uint64_t end = image_->base + image_->bytes.size();
   if ((hull.begin >= image_->base && hull.end <= end) || !findings.admit(instruction)) return;
-  std::string image = image_->bytes.empty() ? std::string("is empty") : fmt::format("covers {:#x}..{:#x}", image_->base, end - 1);
-  findings.add(illegal_finding(program, instruction,
-                               fmt::format("it {} DRAM bytes {:#x}..{:#x}, and the memory image {}", access.write ? "writes" : "reads",
-                                           hull.begin, hull.end - 1, image),
-                               "dram_base counts elements from physical address 0; check it, the sizes, and the image's base and length"));
+  std::string image =
+      image_->bytes.empty() ? std::string("is empty") : fmt::format("covers {:#x}..{:#x}", image_->base, end - 1);
+  findings.add(illegal_finding(
+      program, instruction,
+      fmt::format("it {} DRAM bytes {:#x}..{:#x}, and the memory image {}", access.write ? "writes" : "reads",
+                  hull.begin, hull.end - 1, image),
+      "dram_base counts elements from physical address 0; check it, the sizes, and the image's base and length"));
 }
 
 }  // namespace dovetail::isa

@@ -19,7 +19,8 @@ Position smallest(const std::vector<Position>& positions, const Extent& run) {
 }
 
 // Every element of `run` whose last access, by `queue`, is not among the `done` first.
-void find_conflicts(const std::vector<Position>& last, const Extent& run, Queue queue, Position done, ConflictList& conflicts) {
+void find_conflicts(const std::vector<Position>& last, const Extent& run, Queue queue, Position done,
+                    ConflictList& conflicts) {
   if (largest(last, run) <= done) return;
   for (std::uint64_t e = run.begin; e < run.end; ++e)
     if (last[e] > done) conflicts.add(queue, last[e], false, {e, e + 1});
@@ -67,8 +68,8 @@ void SramShadow::read(const SramAccess& access, const Event& event, ConflictList
     if (!crosses) continue;
     find_conflicts(last_write_, run, writer_, done, conflicts);
     if (may_last_write_ > done) conflicts.add(writer_, may_last_write_, true, run);
-    std::fill(last_read_.begin() + static_cast<std::ptrdiff_t>(run.begin), last_read_.begin() + static_cast<std::ptrdiff_t>(run.end),
-              event.position);
+    std::fill(last_read_.begin() + static_cast<std::ptrdiff_t>(run.begin),
+              last_read_.begin() + static_cast<std::ptrdiff_t>(run.end), event.position);
     any_last_read_ = event.position;
   }
 }
@@ -86,16 +87,19 @@ void SramShadow::write(const SramAccess& access, const Event& event, ConflictLis
   for (const Extent& run : access.runs) {
     find_conflicts(last_read_, run, reader_, done, conflicts);
     if (may_last_read_ > done) conflicts.add(reader_, may_last_read_, true, run);
-    for (std::uint64_t e = run.begin; e < run.end; ++e) first_write_[e] = first_write_[e] == 0 ? event.position : first_write_[e];
-    std::fill(last_write_.begin() + static_cast<std::ptrdiff_t>(run.begin), last_write_.begin() + static_cast<std::ptrdiff_t>(run.end),
-              event.position);
+    for (std::uint64_t e = run.begin; e < run.end; ++e)
+      first_write_[e] = first_write_[e] == 0 ? event.position : first_write_[e];
+    std::fill(last_write_.begin() + static_cast<std::ptrdiff_t>(run.begin),
+              last_write_.begin() + static_cast<std::ptrdiff_t>(run.end), event.position);
   }
 }
 
 std::vector<SramShadow::Undefined> SramShadow::end_launch(const Ordered& ordered) {
   std::vector<Undefined> result;
   for (Undefined& suspect : std::exchange(suspects_, {})) {
-    const auto never_before = [&](Position write) { return write == 0 || ordered(write, suspect.queue, suspect.position); };
+    const auto never_before = [&](Position write) {
+      return write == 0 || ordered(write, suspect.queue, suspect.position);
+    };
     if (suspect.extents.empty()) {
       if (never_before(any_first_write_)) result.push_back(std::move(suspect));
       continue;

@@ -1,5 +1,5 @@
-// Who last touched each element of INP, WGT or ACC. Each of these memories is written by one queue only, so one writer and one reader of the
-// other queue are kept per element, and that is exact: see docs/verify.md.
+// Who last touched each element of INP, WGT or ACC. Each of these memories is written by one queue only, so one writer
+// and one reader of the other queue are kept per element, and that is exact: see docs/verify.md.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class SramShadow {
   // Precondition: called in an order that the tokens allow. Unordered earlier accesses go to `conflicts`.
   void access(const SramAccess& access, const Event& event, ConflictList& conflicts);
 
-  // Elements read by an event that no write can precede. Judged when the launch is over, because a write that comes later in this pass
-  // may be unordered with the read: then the pair is a race, and reported as such.
+  // Elements read by an event that no write can precede. Judged when the launch is over, because a write that comes
+  // later in this pass may be unordered with the read: then the pair is a race, and reported as such.
   struct Undefined {
     Queue queue = Queue::compute;
     Position position = 0;

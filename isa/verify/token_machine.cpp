@@ -94,7 +94,9 @@ std::optional<std::size_t> TokenMachine::next_fetch() const {
   return next_;
 }
 
-std::size_t TokenMachine::waiting(Queue queue) const { return queues_[index(queue)].issued - queues_[index(queue)].started; }
+std::size_t TokenMachine::waiting(Queue queue) const {
+  return queues_[index(queue)].issued - queues_[index(queue)].started;
+}
 
 bool TokenMachine::fetch(FetchPolicy policy) {
   const std::size_t before = next_;

@@ -1,12 +1,14 @@
-// Instructions as movers of tokens: three in-order queues, four token FIFOs, in-order fetch, finite depths, no data and no time.
+// Instructions as movers of tokens: three in-order queues, four token FIFOs, in-order fetch, finite depths, no data and
+// no time.
 //
-// The rules, which simulators and RTL share: fetch puts instructions into their command queues in program order and waits while the queue
-// of the next one is full. The head of a queue leaves it and starts when the queue's unit is idle and every token it pops is there. When it
-// is done it pushes all its tokens at once, as soon as every FIFO it pushes to has room; until then its unit is busy.
+// The rules, which simulators and RTL share: fetch puts instructions into their command queues in program order and
+// waits while the queue of the next one is full. The head of a queue leaves it and starts when the queue's unit is idle
+// and every token it pops is there. When it is done it pushes all its tokens at once, as soon as every FIFO it pushes
+// to has room; until then its unit is busy.
 //
-// The machine is deterministic in what matters: each FIFO has one producer and one consumer, each in-order, so no move ever disables
-// another. Hence every maximal execution makes the same moves, and one greedy execution decides deadlock; and the k-th pop of a FIFO takes
-// the k-th push in every execution.
+// The machine is deterministic in what matters: each FIFO has one producer and one consumer, each in-order, so no move
+// ever disables another. Hence every maximal execution makes the same moves, and one greedy execution decides deadlock;
+// and the k-th pop of a FIFO takes the k-th push in every execution.
 #pragma once
 
 #include <array>
@@ -33,10 +35,11 @@ std::string_view name(Queue queue);
 Queue producer(TokenFifo fifo);
 Queue consumer(TokenFifo fifo);
 
-// The dependency flags of one instruction, resolved. Flags towards a neighbour that the queue does not have are dropped: they are illegal.
+// The dependency flags of one instruction, resolved. Flags towards a neighbour that the queue does not have are
+// dropped: they are illegal.
 struct TokenUse {
   Queue queue = Queue::compute;
-  std::uint8_t pops = 0;    // bit index(fifo)
+  std::uint8_t pops = 0;  // bit index(fifo)
   std::uint8_t pushes = 0;
   bool pops_from(TokenFifo fifo) const { return (pops >> index(fifo) & 1) != 0; }
   bool pushes_to(TokenFifo fifo) const { return (pushes >> index(fifo) & 1) != 0; }
@@ -59,7 +62,8 @@ class TokenMachine {
  public:
   TokenMachine(std::span<const Instruction> program, QueueDepths depths);
 
-  // Called when an instruction starts, with the pushers of the tokens it pops. Calls come in an order that every token and queue respects.
+  // Called when an instruction starts, with the pushers of the tokens it pops. Calls come in an order that every token
+  // and queue respects.
   using OnStart = std::function<void(std::size_t instruction, std::span<const std::size_t> pushers)>;
 
   // Moves until nothing can. True: every instruction is done.
@@ -73,11 +77,12 @@ class TokenMachine {
   // The instruction at a 1-based position of a queue.
   std::size_t at(Queue queue, std::size_t position) const { return queues_[index(queue)].order[position - 1]; }
 
-  // State, for reports. A queue's unit is either idle, waiting for its head, or busy with an instruction that cannot push.
+  // State, for reports. A queue's unit is either idle, waiting for its head, or busy with an instruction that cannot
+  // push.
   std::optional<std::size_t> pushing(Queue queue) const { return queues_[index(queue)].pushing; }
-  std::optional<std::size_t> head(Queue queue) const;       // the oldest fetched instruction that has not started
-  std::optional<std::size_t> next_fetch() const;            // the oldest that is not fetched
-  std::size_t waiting(Queue queue) const;                   // fetched, not started
+  std::optional<std::size_t> head(Queue queue) const;  // the oldest fetched instruction that has not started
+  std::optional<std::size_t> next_fetch() const;       // the oldest that is not fetched
+  std::size_t waiting(Queue queue) const;              // fetched, not started
   std::size_t count(Queue queue) const { return queues_[index(queue)].order.size(); }  // in the whole program
   std::size_t pushed(TokenFifo fifo) const { return fifos_[index(fifo)].pushers.size(); }
   std::size_t popped(TokenFifo fifo) const { return fifos_[index(fifo)].popped; }

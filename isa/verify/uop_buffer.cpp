@@ -27,7 +27,8 @@ void UopBuffer::load(const Load& load) {
       [&](std::uint64_t sram, std::uint64_t dram, std::uint64_t count) {
         for (std::uint64_t i = clip(sram); i < clip(sram + count); ++i) {
           const std::uint64_t address = (dram + (i - sram)) * uop_bytes_;
-          const bool inside = image_ && address >= image_->base && address - image_->base + uop_bytes_ <= image_->bytes.size();
+          const bool inside =
+              image_ && address >= image_->base && address - image_->base + uop_bytes_ <= image_->bytes.size();
           if (inside) uops_[i] = codec_.decode_uop(image_->bytes.subspan(address - image_->base, uop_bytes_));
           states_[i] = inside ? State::known : State::unknown;
         }

@@ -1,5 +1,5 @@
-// What lies in UOP SRAM at each point of the compute queue. Micro-ops are constants of the memory image, so this is known statically; the
-// one way to make them variable, a STORE to bytes that a LOAD UOP reads, is a finding of its own.
+// What lies in UOP SRAM at each point of the compute queue. Micro-ops are constants of the memory image, so this is
+// known statically; the one way to make them variable, a STORE to bytes that a LOAD UOP reads, is a finding of its own.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,8 @@ class UopBuffer {
 
   // The elements of [begin, end) that were never loaded.
   std::vector<Extent> undefined(std::uint64_t begin, std::uint64_t end) const;
-  // True for an element whose contents are known. False after a load from outside the image, which is a finding already.
+  // True for an element whose contents are known. False after a load from outside the image, which is a finding
+  // already.
   bool known(std::size_t element) const { return states_[element] == State::known; }
   const Uop& operator[](std::size_t element) const { return uops_[element]; }
   std::size_t size() const { return uops_.size(); }

@@ -17,8 +17,8 @@ struct UopReader {
 };
 
 // For each byte that is loaded as a micro-op or fetched: the first instruction that it belongs to.
-IntervalMap<UopReader> constant_bytes(const HardwareConfig& config, std::span<const Instruction> program, std::span<const Launch> launches,
-                                   std::optional<std::uint64_t> program_base) {
+IntervalMap<UopReader> constant_bytes(const HardwareConfig& config, std::span<const Instruction> program,
+                                      std::span<const Launch> launches, std::optional<std::uint64_t> program_base) {
   IntervalMap<UopReader> readers;
   const auto claim = [&](Extent extent, UopReader reader) {
     readers.update(extent, [&](UopReader& owner, Extent) {
@@ -39,8 +39,9 @@ IntervalMap<UopReader> constant_bytes(const HardwareConfig& config, std::span<co
 
 }  // namespace
 
-void find_uop_overwrites(const HardwareConfig& config, std::span<const Instruction> program, std::span<const Launch> launches,
-                         std::optional<std::uint64_t> program_base, FindingSet& findings) {
+void find_uop_overwrites(const HardwareConfig& config, std::span<const Instruction> program,
+                         std::span<const Launch> launches, std::optional<std::uint64_t> program_base,
+                         FindingSet& findings) {
   const IntervalMap<UopReader> readers = constant_bytes(config, program, launches, program_base);
   if (readers.empty()) return;
   for (const Launch& launch : launches)
@@ -52,7 +53,8 @@ void find_uop_overwrites(const HardwareConfig& config, std::span<const Instructi
       if (!meets) continue;
       std::map<UopReader, std::vector<Extent>> overwritten;
       for (std::uint64_t y = 0; y < access.rows; ++y)
-        readers.query(access.row(y), [&](const UopReader& reader, Extent part) { overwritten[reader].push_back(part); });
+        readers.query(access.row(y),
+                      [&](const UopReader& reader, Extent part) { overwritten[reader].push_back(part); });
       for (auto& [reader, extents] : overwritten)
         if (findings.admit(std::max(i, reader.instruction)))
           findings.add(uop_overwrite_finding(program, i, reader.instruction, reader.fetched, std::move(extents)));

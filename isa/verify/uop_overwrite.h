@@ -10,8 +10,10 @@
 
 namespace dovetail::isa {
 
-// `launches` lie within the program. Any order of STORE and reader is a finding: were the micro-ops data, no static statement would hold.
-void find_uop_overwrites(const HardwareConfig& config, std::span<const Instruction> program, std::span<const Launch> launches,
-                         std::optional<std::uint64_t> program_base, FindingSet& findings);
+// `launches` lie within the program. Any order of STORE and reader is a finding: were the micro-ops data, no static
+// statement would hold.
+void find_uop_overwrites(const HardwareConfig& config, std::span<const Instruction> program,
+                         std::span<const Launch> launches, std::optional<std::uint64_t> program_base,
+                         FindingSet& findings);
 
 }  // namespace dovetail::isa

@@ -29,7 +29,8 @@ class Verifier {
         rules_(config, options.dram),
         uops_(config, options.dram),
         accesses_(config),
-        shadows_{SramShadow{config, Memory::inp, Queue::load, Queue::compute}, SramShadow{config, Memory::wgt, Queue::load, Queue::compute},
+        shadows_{SramShadow{config, Memory::inp, Queue::load, Queue::compute},
+                 SramShadow{config, Memory::wgt, Queue::load, Queue::compute},
                  SramShadow{config, Memory::acc, Queue::compute, Queue::store}} {
     if (launches_.empty()) launches_.push_back({0, program.size()});
   }
@@ -54,7 +55,9 @@ class Verifier {
 
   SramShadow& shadow(Memory memory) { return shadows_[memory == Memory::inp ? 0 : memory == Memory::wgt ? 1 : 2]; }
   // The program index of an event of the current launch.
-  std::size_t at(Queue queue, Position position) const { return launch_.begin + machine_->at(queue, position - base_[index(queue)]); }
+  std::size_t at(Queue queue, Position position) const {
+    return launch_.begin + machine_->at(queue, position - base_[index(queue)]);
+  }
 
   const HardwareConfig& config_;
   std::span<const Instruction> program_;
@@ -73,9 +76,9 @@ class Verifier {
   // Of the current launch.
   Launch launch_;
   const TokenMachine* machine_ = nullptr;
-  Clock base_{};                     // instructions of each queue in the launches before
-  std::array<Clock, kQueues> now_{}; // what is done before the next instruction of each queue
-  std::vector<Clock> clocks_;        // what is done before each instruction
+  Clock base_{};                      // instructions of each queue in the launches before
+  std::array<Clock, kQueues> now_{};  // what is done before the next instruction of each queue
+  std::vector<Clock> clocks_;         // what is done before each instruction
 };
 
 void Verifier::clip_launches() {
@@ -85,11 +88,17 @@ void Verifier::clip_launches() {
     const std::size_t count = std::min(launch.count, program_.size() - begin);
     if (begin == launch.begin && count == launch.count) continue;
     if (findings_.admit(launch.begin))
-      findings_.add({FindingKind::illegal, launch.begin, std::nullopt, false,
-                     Diagnostic{fmt::format("launch {} lies outside the program", i), fmt::format("launch {}:{}", launch.begin, launch.count),
-                                fmt::format("it needs {} instructions, and the program has {}", launch.begin + launch.count, program_.size()),
+      findings_.add({FindingKind::illegal,
+                     launch.begin,
+                     std::nullopt,
+                     false,
+                     Diagnostic{fmt::format("launch {} lies outside the program", i),
+                                fmt::format("launch {}:{}", launch.begin, launch.count),
+                                fmt::format("it needs {} instructions, and the program has {}",
+                                            launch.begin + launch.count, program_.size()),
                                 "mend the launch's begin or count"},
-                     std::nullopt, {}});
+                     std::nullopt,
+                     {}});
     launch = {begin, count};
   }
 }
@@ -105,7 +114,9 @@ bool Verifier::examine(const Launch& launch) {
   clocks_.assign(launch.count, Clock{});
   dram_.begin_launch(config_, instructions);
 
-  const TokenMachine::OnStart on_start = [this](std::size_t local, std::span<const std::size_t> pushers) { start(local, pushers); };
+  const TokenMachine::OnStart on_start = [this](std::size_t local, std::span<const std::size_t> pushers) {
+    start(local, pushers);
+  };
   // Program order where it is legal, so that a race is told with the nearest instructions.
   bool done = machine.run(on_start, FetchPolicy::one_by_one);
   const bool stopped = !done;
@@ -118,7 +129,8 @@ bool Verifier::examine(const Launch& launch) {
     if (findings_.admit(finding.instruction)) findings_.add(finding);
   }
   report_undefined();
-  for (Queue queue : {Queue::load, Queue::compute, Queue::store}) base_[index(queue)] += static_cast<Position>(machine.count(queue));
+  for (Queue queue : {Queue::load, Queue::compute, Queue::store})
+    base_[index(queue)] += static_cast<Position>(machine.count(queue));
   if (done)
     for (std::size_t f = 0; f < kTokenFifos; ++f) {
       const auto fifo = static_cast<TokenFifo>(f);

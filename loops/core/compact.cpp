@@ -73,11 +73,14 @@ struct TouchedRange {
 
 bool same_terms(const Linear& a, const Linear& b) {
   return a.terms.size() == b.terms.size() && std::all_of(a.terms.begin(), a.terms.end(), [&](const LinearTerm& term) {
-           return std::any_of(b.terms.begin(), b.terms.end(), [&](const LinearTerm& other) { return term.coefficient == other.coefficient && structurally_equal(term.atom, other.atom); });
+           return std::any_of(b.terms.begin(), b.terms.end(), [&](const LinearTerm& other) {
+             return term.coefficient == other.coefficient && structurally_equal(term.atom, other.atom);
+           });
          });
 }
 
-std::optional<TouchedRange> touched(const CoreAccess& access, std::size_t dimension, const std::set<const VarNode*>& outer) {
+std::optional<TouchedRange> touched(const CoreAccess& access, std::size_t dimension,
+                                    const std::set<const VarNode*>& outer) {
   const Linear form = linear_form(access.indices[dimension]);
   TouchedRange range{{}, form.constant, form.constant + access.extents[dimension] - 1};
   for (const LinearTerm& term : form.terms) {
@@ -91,14 +94,16 @@ std::optional<TouchedRange> touched(const CoreAccess& access, std::size_t dimens
       continue;
     }
     const auto* n = std::get_if<VarRef>(&term.atom->node);
-    const auto loop = std::find_if(access.loops.begin(), access.loops.end(), [&](const CoreLoop* l) { return n != nullptr && l->var == n->var; });
+    const auto loop = std::find_if(access.loops.begin(), access.loops.end(),
+                                   [&](const CoreLoop* l) { return n != nullptr && l->var == n->var; });
     if (loop == access.loops.end()) return std::nullopt;
     (term.coefficient > 0 ? range.high : range.low) += term.coefficient * ((*loop)->extent - 1);
   }
   return range;
 }
 
-std::optional<TouchedRange> touched(const std::vector<const CoreAccess*>& accesses, std::size_t dimension, const Loops& outside) {
+std::optional<TouchedRange> touched(const std::vector<const CoreAccess*>& accesses, std::size_t dimension,
+                                    const Loops& outside) {
   std::set<const VarNode*> outer;
   for (const CoreLoop* loop : outside) outer.insert(loop->var.get());
   std::optional<TouchedRange> result;
@@ -159,11 +164,13 @@ std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<CoreAccess>
 
 class Rewriter {
  public:
-  Rewriter(const std::map<const BufferNode*, Shrunk>& shrunk, const Bounds& bounds) : shrunk_(shrunk), bounds_(bounds) {}
+  Rewriter(const std::map<const BufferNode*, Shrunk>& shrunk, const Bounds& bounds)
+      : shrunk_(shrunk), bounds_(bounds) {}
 
   Core rewrite(const Core& core) const {
     if (!core) return core;
-    return std::visit([&](const auto& n) { return std::make_shared<const CoreNode>(CoreNode{rewritten(n)}); }, core->node);
+    return std::visit([&](const auto& n) { return std::make_shared<const CoreNode>(CoreNode{rewritten(n)}); },
+                      core->node);
   }
 
  private:

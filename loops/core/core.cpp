@@ -10,7 +10,9 @@ namespace {
 // The statement that the printer shows for it.
 struct AsStmt {
   Stmt operator()(const Core& core) const { return core ? std::visit(*this, core->node) : make_stmt(Sequence{}); }
-  Stmt operator()(const CoreLoop& n) const { return make_stmt(For{n.var, n.extent, n.kind, n.thread_axis, n.annotations, (*this)(n.body)}); }
+  Stmt operator()(const CoreLoop& n) const {
+    return make_stmt(For{n.var, n.extent, n.kind, n.thread_axis, n.annotations, (*this)(n.body)});
+  }
   Stmt operator()(const CoreIf& n) const {
     return make_stmt(If{n.condition, (*this)(n.then_body), n.else_body ? (*this)(n.else_body) : nullptr});
   }
@@ -22,7 +24,8 @@ struct AsStmt {
   Stmt operator()(const CoreStore& n) const { return make_stmt(Store{n.targets}); }
   Stmt operator()(const CoreCall& n) const { return make_stmt(IntrinsicCall{n.intrinsic, n.operands, n.immediates}); }
   Stmt operator()(const CoreForget& n) const {
-    return make_stmt(IntrinsicCall{"forget", {{n.buffer, std::vector<Expr>(n.buffer->shape.size(), int_imm(0)), {}}}, {}});
+    return make_stmt(
+        IntrinsicCall{"forget", {{n.buffer, std::vector<Expr>(n.buffer->shape.size(), int_imm(0)), {}}}, {}});
   }
 };
 
@@ -34,7 +37,8 @@ Core core_sequence(std::vector<Core> body) {
   CoreSequence flat;
   for (Core& inner : body) {
     if (!inner) continue;
-    if (const auto* n = std::get_if<CoreSequence>(&inner->node)) flat.body.insert(flat.body.end(), n->body.begin(), n->body.end());
+    if (const auto* n = std::get_if<CoreSequence>(&inner->node))
+      flat.body.insert(flat.body.end(), n->body.begin(), n->body.end());
     else flat.body.push_back(std::move(inner));
   }
   if (flat.body.empty()) return nullptr;

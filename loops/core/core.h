@@ -1,6 +1,7 @@
-// The core form: a program with its blocks dissolved. Iterators are replaced by their bindings, predicates and inits are conditions, intrinsic
-// calls are their semantics on windows of the operands, loops of one iteration are gone. What the interpreter and the code generators for CPUs
-// compile from; it is made by `dissolve_blocks` from a verified program and nobody writes it by hand, so it has a printer and no parser.
+// The core form: a program with its blocks dissolved. Iterators are replaced by their bindings, predicates and inits
+// are conditions, intrinsic calls are their semantics on windows of the operands, loops of one iteration are gone. What
+// the interpreter and the code generators for CPUs compile from; it is made by `dissolve_blocks` from a verified
+// program and nobody writes it by hand, so it has a printer and no parser.
 #pragma once
 
 #include <memory>
@@ -18,10 +19,10 @@ using Core = std::shared_ptr<const CoreNode>;  // null: nothing to do
 
 struct CoreLoop {
   Var var;
-  std::int64_t extent;        // at least 2
+  std::int64_t extent;  // at least 2
   ForKind kind;
-  std::string thread_axis;    // ForKind::thread
-  Annotations annotations;    // of the For
+  std::string thread_axis;  // ForKind::thread
+  Annotations annotations;  // of the For
   Core body;
 };
 struct CoreIf {
@@ -33,7 +34,7 @@ struct CoreSequence {
 };
 struct CoreStore {
   std::vector<StoreTarget> targets;  // indices and values are simplified
-  std::string block;  // for diagnostics
+  std::string block;                 // for diagnostics
   // Elements that the block's init has written whenever this statement runs.
   std::vector<LoadExpr> initialised;
 };
@@ -41,7 +42,8 @@ struct CoreStore {
 struct CoreForget {
   Buffer buffer;
 };
-// A call of a tensor intrinsic that the back end has an instruction for (CallForm::kept); operands are places in the program's own buffers.
+// A call of a tensor intrinsic that the back end has an instruction for (CallForm::kept); operands are places in the
+// program's own buffers.
 struct CoreCall {
   std::string intrinsic;
   std::vector<IntrinsicOperand> operands;

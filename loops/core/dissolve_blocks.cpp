@@ -16,7 +16,8 @@ namespace {
 
 Expr conjunction(const Expr& a, const Expr& b) { return !a ? b : !b ? a : logical_and(a, b); }
 
-// An operand of an intrinsic call: element i of its parameter is element origin + sum(i[axis] * steps[axis]) of the buffer.
+// An operand of an intrinsic call: element i of its parameter is element origin + sum(i[axis] * steps[axis]) of the
+// buffer.
 struct Window {
   Buffer buffer;
   std::vector<Expr> origin;
@@ -42,7 +43,8 @@ struct Lowered {
 
 class Dissolver {
  public:
-  Dissolver(const IntrinsicTable& intrinsics, CallForm calls, CoreProgram& result) : intrinsics_(intrinsics), calls_(calls), result_(result) {}
+  Dissolver(const IntrinsicTable& intrinsics, CallForm calls, CoreProgram& result)
+      : intrinsics_(intrinsics), calls_(calls), result_(result) {}
 
   Lowered lower(const Stmt& stmt) {
     if (!stmt) return {};
@@ -63,7 +65,8 @@ class Dissolver {
   // Where the access falls in the program's own buffers; the indices are resolved already.
   std::pair<Buffer, std::vector<Expr>> resolve_access(const Buffer& buffer, const std::vector<Expr>& indices) const {
     const auto window = windows_.find(buffer.get());
-    return window == windows_.end() ? std::pair(buffer, indices) : std::pair(window->second.buffer, window->second.indices(indices));
+    return window == windows_.end() ? std::pair(buffer, indices)
+                                    : std::pair(window->second.buffer, window->second.indices(indices));
   }
 
   Lowered lower(const For& n) {
@@ -86,7 +89,8 @@ class Dissolver {
     }
     const std::set<const VarNode*> hoist_over = body.hoist_over;
     Core inner = std::move(body).together();
-    return {init, hoist_over, inner ? make_core(CoreLoop{var, n.extent, n.kind, n.thread_axis, n.annotations, inner}) : nullptr};
+    return {init, hoist_over,
+            inner ? make_core(CoreLoop{var, n.extent, n.kind, n.thread_axis, n.annotations, inner}) : nullptr};
   }
 
   // Statements between which nothing moves.
@@ -97,7 +101,9 @@ class Dissolver {
     return result;
   }
 
-  Lowered lower(const If& n) { return {{}, {}, core_if(resolve(n.condition), lower_apart(n.then_body), lower_apart(n.else_body))}; }
+  Lowered lower(const If& n) {
+    return {{}, {}, core_if(resolve(n.condition), lower_apart(n.then_body), lower_apart(n.else_body))};
+  }
 
   Lowered lower(const Sequence& n) {
     if (n.body.size() == 1) return lower(n.body.front());
@@ -149,8 +155,8 @@ class Dissolver {
     return result;
   }
 
-  // The init runs where all reduce iterators are 0. Loops directly around the block whose variable must be 0 are left: the init moves in front
-  // of them, where their first iteration would have run it.
+  // The init runs where all reduce iterators are 0. Loops directly around the block whose variable must be 0 are left:
+  // the init moves in front of them, where their first iteration would have run it.
   Lowered lower_init(const Block& n, const Expr& predicate) {
     Lowered result;
     const auto zero = zero_vars(n);
@@ -163,7 +169,8 @@ class Dissolver {
         at_zero[var] = int_imm(0, var->dtype);
         result.hoist_over.insert(var);
       }
-      for (std::size_t i = 0; i < result.hoist_over.size(); ++i) perfect_.push_back(nullptr);  // the loops above pop what they pushed
+      for (std::size_t i = 0; i < result.hoist_over.size(); ++i)
+        perfect_.push_back(nullptr);  // the loops above pop what they pushed
     }
     for (const Iterator& iterator : n.iterators) {
       if (iterator.kind != IterKind::reduce) continue;
@@ -212,7 +219,8 @@ class Dissolver {
     DOVETAIL_CHECK(intrinsic != nullptr, "call of " + n.intrinsic + " passed the verifier");
     if (calls_ == CallForm::kept) {
       CoreCall call{n.intrinsic, n.operands, {}};
-      for (IntrinsicOperand& operand : call.operands) operand.indices = resolve_place(operand.buffer, operand.indices).indices;
+      for (IntrinsicOperand& operand : call.operands)
+        operand.indices = resolve_place(operand.buffer, operand.indices).indices;
       for (const Expr& immediate : n.immediates) call.immediates.push_back(resolve(immediate));
       return {{}, {}, make_core(std::move(call))};
     }
@@ -223,7 +231,8 @@ class Dissolver {
     }
     std::vector<Core> body;
     for (const Buffer& buffer : intrinsic->semantics.allocations) {
-      const Buffer own = make_buffer(fmt::format("{}.{}", n.intrinsic, buffer->name), buffer->dtype, buffer->shape, buffer->scope);
+      const Buffer own =
+          make_buffer(fmt::format("{}.{}", n.intrinsic, buffer->name), buffer->dtype, buffer->shape, buffer->scope);
       std::vector<std::vector<std::int64_t>> unit(own->shape.size(), std::vector<std::int64_t>(own->shape.size(), 0));
       for (std::size_t axis = 0; axis < unit.size(); ++axis) unit[axis][axis] = 1;
       windows[buffer.get()] = {own, std::vector<Expr>(own->shape.size(), int_imm(0)), unit};
@@ -231,7 +240,8 @@ class Dissolver {
       body.push_back(make_core(CoreForget{own}));
     }
     VarMap vars;
-    for (std::size_t i = 0; i < n.immediates.size(); ++i) vars[intrinsic->immediates[i].get()] = resolve(n.immediates[i]);
+    for (std::size_t i = 0; i < n.immediates.size(); ++i)
+      vars[intrinsic->immediates[i].get()] = resolve(n.immediates[i]);
     const auto saved_vars = std::exchange(vars_, std::move(vars));
     const auto saved_windows = std::exchange(windows_, std::move(windows));
     const auto saved_initialised = std::exchange(initialised_, {});
@@ -245,9 +255,9 @@ class Dissolver {
   const IntrinsicTable& intrinsics_;
   CallForm calls_;
   CoreProgram& result_;
-  VarMap vars_;                                    // loop variables and iterators in terms of the core's loop variables
-  std::map<const BufferNode*, Window> windows_;    // inside an intrinsic's semantics
-  std::vector<const VarNode*> perfect_;            // loops around with nothing beside the statement being lowered
+  VarMap vars_;                                  // loop variables and iterators in terms of the core's loop variables
+  std::map<const BufferNode*, Window> windows_;  // inside an intrinsic's semantics
+  std::vector<const VarNode*> perfect_;          // loops around with nothing beside the statement being lowered
   std::vector<LoadExpr> initialised_;
   std::string block_;
 };

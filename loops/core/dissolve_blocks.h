@@ -11,6 +11,7 @@ enum class CallForm : std::uint8_t {
   kept,       // and stay calls
 };
 // Precondition: the program verifies with these intrinsics.
-CoreProgram dissolve_blocks(const Program& program, const IntrinsicTable& intrinsics, CallForm calls = CallForm::dissolved);
+CoreProgram dissolve_blocks(const Program& program, const IntrinsicTable& intrinsics,
+                            CallForm calls = CallForm::dissolved);
 
 }  // namespace dovetail::loops

@@ -40,7 +40,8 @@ class Instance {
   }
   Core copy(const CoreIf& n) {
     const Expr condition = copy(n.condition);
-    if (const auto* decided = std::get_if<IntImm>(&condition->node)) return copy(decided->value != 0 ? n.then_body : n.else_body);
+    if (const auto* decided = std::get_if<IntImm>(&condition->node))
+      return copy(decided->value != 0 ? n.then_body : n.else_body);
     return core_if(condition, copy(n.then_body), copy(n.else_body));
   }
   Core copy(const CoreSequence& n) {

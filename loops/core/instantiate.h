@@ -8,8 +8,9 @@
 
 namespace dovetail::loops {
 
-// A copy of `core` in which the variables of `vars` are replaced, and whose loops have variables of their own, added to `bounds`. Expressions in
-// which a variable was replaced are simplified, conditions decided thereby are gone. Null where nothing is left to do.
+// A copy of `core` in which the variables of `vars` are replaced, and whose loops have variables of their own, added to
+// `bounds`. Expressions in which a variable was replaced are simplified, conditions decided thereby are gone. Null
+// where nothing is left to do.
 Core instantiate(const Core& core, const VarMap& vars, Bounds& bounds);
 
 // Stores in the code, and those that will be in it when all loops of kind unrolled are.

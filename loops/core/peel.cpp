@@ -32,7 +32,8 @@ bool loads(const Expr& expr) {
   return found;
 }
 
-// The comparisons on which the statements' conditions rest and that depend on `var`, each once; those of loaded values are never decided.
+// The comparisons on which the statements' conditions rest and that depend on `var`, each once; those of loaded values
+// are never decided.
 class Conditions {
  public:
   explicit Conditions(const Var& var) : var_(var) {}
@@ -70,7 +71,8 @@ class Conditions {
     visit_exprs(expr, [&](const Expr& e) {
       if (const auto* n = std::get_if<Select>(&e->node)) from_condition(n->condition);
       const auto* n = std::get_if<Binary>(&e->node);
-      if (n != nullptr && (n->op == BinaryOp::min || n->op == BinaryOp::max) && e->dtype == DType::int64) add(binary(BinaryOp::le, n->a, n->b));
+      if (n != nullptr && (n->op == BinaryOp::min || n->op == BinaryOp::max) && e->dtype == DType::int64)
+        add(binary(BinaryOp::le, n->a, n->b));
     });
   }
   void from_condition(const Expr& condition) {
@@ -128,7 +130,8 @@ class Peeler {
       // Threads would wait for each other between parallel loops.
       const bool one = std::count(loops.begin(), loops.end(), nullptr) + 1 == static_cast<std::ptrdiff_t>(loops.size());
       if (n.kind != ForKind::parallel || one)
-        if (const auto peeled = affordable(loops, core, [&](const Core& loop, std::size_t) { return peel(loop); })) return core_sequence(*peeled);
+        if (const auto peeled = affordable(loops, core, [&](const Core& loop, std::size_t) { return peel(loop); }))
+          return core_sequence(*peeled);
     }
     CoreLoop loop = n;
     const std::int64_t copies = n.kind == ForKind::unrolled ? n.extent : 1;
@@ -144,14 +147,16 @@ class Peeler {
     loop.var = make_var(n.var->name, n.var->dtype);
     loop.extent = part.length();
     bounds_[loop.var.get()] = {0, loop.extent - 1};
-    loop.body = instantiate(n.body, {{n.var.get(), part.begin == 0 ? ref(loop.var) : ref(loop.var) + part.begin}}, bounds_);
+    loop.body =
+        instantiate(n.body, {{n.var.get(), part.begin == 0 ? ref(loop.var) : ref(loop.var) + part.begin}}, bounds_);
     return loop.body ? make_core(std::move(loop)) : nullptr;
   }
 
   // The body in the loop's own variable, or its value where there is only one.
   Core body_over(const CoreLoop& n, const Part& part, const Core& body) {
     const Interval saved = std::exchange(bounds_[n.var.get()], {part.begin, part.end - 1});
-    Core result = instantiate(body, {{n.var.get(), part.length() == 1 ? int_imm(part.begin, n.var->dtype) : ref(n.var)}}, bounds_);
+    Core result = instantiate(
+        body, {{n.var.get(), part.length() == 1 ? int_imm(part.begin, n.var->dtype) : ref(n.var)}}, bounds_);
     bounds_[n.var.get()] = saved;
     return result;
   }
@@ -164,13 +169,15 @@ class Peeler {
     if (parts) {
       std::vector<Core> split_bodies;
       for (const Part& part : *parts) split_bodies.push_back(body_over(n, part, body));
-      bodies = affordable(split_bodies, body, [&](const Core& part_body, std::size_t i) { return versions(n, (*parts)[i], part_body); });
+      bodies = affordable(split_bodies, body,
+                          [&](const Core& part_body, std::size_t i) { return versions(n, (*parts)[i], part_body); });
     }
     Core result;
     if (bodies) {
       // Tested from the last part down, so that one comparison tells each from those before it.
       for (std::size_t i = 0; i < parts->size(); ++i) {
-        const Expr reached = i == 0 ? nullptr : binary(BinaryOp::ge, ref(n.var), int_imm((*parts)[i].begin, n.var->dtype));
+        const Expr reached =
+            i == 0 ? nullptr : binary(BinaryOp::ge, ref(n.var), int_imm((*parts)[i].begin, n.var->dtype));
         result = core_if(reached, (*bodies)[i], result);
       }
     } else {
@@ -180,8 +187,9 @@ class Peeler {
     return result;
   }
 
-  // `parts`, which take the place of `core`, after peeling each with `peel_part(part, its number)`; nullopt, and nothing counted, where the nest
-  // becomes too large. It may be too large in between: a tail shrinks only when the loops inside it are split.
+  // `parts`, which take the place of `core`, after peeling each with `peel_part(part, its number)`; nullopt, and
+  // nothing counted, where the nest becomes too large. It may be too large in between: a tail shrinks only when the
+  // loops inside it are split.
   template <typename PeelPart>
   std::optional<std::vector<Core>> affordable(std::vector<Core> parts, const Core& core, const PeelPart& peel_part) {
     const std::int64_t before = statements_, limit = std::max(before, options_.max_statements);
@@ -208,7 +216,8 @@ class Peeler {
     bool over(const Part& part) const { return part.end <= low || part.begin >= high || part.length() == 1; }
   };
   Decided decided_ends(const Expr& condition, const Var& var, const Part& range) {
-    const auto last_true = [](std::int64_t from, std::int64_t to, const auto& holds) {  // of a property that holds up to a point
+    const auto last_true = [](std::int64_t from, std::int64_t to,
+                              const auto& holds) {  // of a property that holds up to a point
       while (from < to) {
         const std::int64_t middle = from + (to - from + 1) / 2;
         if (holds(middle)) from = middle;
@@ -216,14 +225,19 @@ class Peeler {
       }
       return from;
     };
-    const std::int64_t low = range.begin + last_true(0, range.length(), [&](std::int64_t n) { return decided(condition, var, range.begin, range.begin + n); });
-    const std::int64_t high = range.end - last_true(0, range.length(), [&](std::int64_t n) { return decided(condition, var, range.end - n, range.end); });
+    const std::int64_t low = range.begin + last_true(0, range.length(), [&](std::int64_t n) {
+                               return decided(condition, var, range.begin, range.begin + n);
+                             });
+    const std::int64_t high = range.end - last_true(0, range.length(), [&](std::int64_t n) {
+                                return decided(condition, var, range.end - n, range.end);
+                              });
     return {low, high};
   }
 
   // Head, interior and tail of `range`, without those that are empty; nullopt where no part decides anything.
   std::optional<std::vector<Part>> split(const CoreLoop& n, const Part& range, const Core& body) {
-    if (n.kind == ForKind::thread || n.kind == ForKind::vthread || n.kind == ForKind::pipelined || range.length() < 2) return std::nullopt;
+    if (n.kind == ForKind::thread || n.kind == ForKind::vthread || n.kind == ForKind::pipelined || range.length() < 2)
+      return std::nullopt;
     Conditions conditions(n.var);
     conditions.collect(body);
     std::vector<Decided> ends;
@@ -251,7 +265,8 @@ class Peeler {
     }
     if (!interior) return std::nullopt;
     // Where conditions remain, a part must be worth its code.
-    const bool all_decided = std::all_of(ends.begin(), ends.end(), [](const Decided& e) { return e.high - e.low <= 1; });
+    const bool all_decided =
+        std::all_of(ends.begin(), ends.end(), [](const Decided& e) { return e.high - e.low <= 1; });
     if (!all_decided && 2 * interior->length() < range.length()) return std::nullopt;
     std::vector<Part> parts{{range.begin, interior->begin}, *interior, {interior->end, range.end}};
     std::erase_if(parts, [](const Part& part) { return part.length() == 0; });
@@ -260,9 +275,9 @@ class Peeler {
 
   Bounds bounds_;
   const PeelOptions& options_;
-  int depth_ = 0;                  // loops around
-  std::int64_t statements_ = 0;    // of the outermost loop
-  std::int64_t copies_ = 1;        // that unrolling the loops around will make
+  int depth_ = 0;                // loops around
+  std::int64_t statements_ = 0;  // of the outermost loop
+  std::int64_t copies_ = 1;      // that unrolling the loops around will make
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Peeling: the iterations of a loop for which a condition below it is decided are split from those for which it is not, so that interior tiles
-// run without conditions.
+// Peeling: the iterations of a loop for which a condition below it is decided are split from those for which it is not,
+// so that interior tiles run without conditions.
 //
 //   for o in 4 { for i in 16 { if o * 16 + i < 50 { S(o * 16 + i) } } }
 //
@@ -8,10 +8,11 @@
 //   for o in 3 { for i in 16 { S(o * 16 + i) } }
 //   for i in 2 { S(48 + i) }
 //
-// Conditions are those of `if`, the comparisons in conditions of selects, and `a <= b` for min(a, b) and max(a, b) of indices. Outer loops are
-// split first. Each split makes at most a head, an interior and a tail, which may be split again; they run in the order of the loop, so every
-// value keeps its bits. A parallel loop stays one loop, and its body gets a version for each part. Vectorized and unrolled loops are split only
-// where that decides all their conditions. Threads, virtual threads and pipelines are left whole.
+// Conditions are those of `if`, the comparisons in conditions of selects, and `a <= b` for min(a, b) and max(a, b) of
+// indices. Outer loops are split first. Each split makes at most a head, an interior and a tail, which may be split
+// again; they run in the order of the loop, so every value keeps its bits. A parallel loop stays one loop, and its body
+// gets a version for each part. Vectorized and unrolled loops are split only where that decides all their conditions.
+// Threads, virtual threads and pipelines are left whole.
 #pragma once
 
 #include <cstdint>

@@ -14,8 +14,9 @@ struct UnrollOptions {
 };
 
 struct Unrolled {
-  CoreProgram program;             // without loops of kind unrolled
-  std::vector<std::string> kept;   // loops that would exceed the size: they are serial now. Inner loops are unrolled first.
+  CoreProgram program;  // without loops of kind unrolled
+  std::vector<std::string>
+      kept;  // loops that would exceed the size: they are serial now. Inner loops are unrolled first.
 };
 
 Unrolled unroll_loops(const CoreProgram& program, const UnrollOptions& options = {});

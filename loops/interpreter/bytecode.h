@@ -1,5 +1,6 @@
-// The interpreter's bytecode. A register holds one value for each lane; an instruction runs over all lanes before the next one starts, so its
-// dispatch is paid once for up to kMaxLanes iterations of the innermost loops. Code that depends on no lane runs with one ("narrow").
+// The interpreter's bytecode. A register holds one value for each lane; an instruction runs over all lanes before the
+// next one starts, so its dispatch is paid once for up to kMaxLanes iterations of the innermost loops. Code that
+// depends on no lane runs with one ("narrow").
 #pragma once
 
 #include <array>
@@ -30,15 +31,15 @@ enum class Addressing : std::uint8_t {
 
 struct Instr {
   Kernel kernel = nullptr;
-  std::uint8_t wide = 0;       // index into Frame::lanes: 0 one lane, 1 all
-  std::int32_t d = -1;         // destination register, or what the kernel says
+  std::uint8_t wide = 0;                // index into Frame::lanes: 0 one lane, 1 all
+  std::int32_t d = -1;                  // destination register, or what the kernel says
   std::int32_t a = -1, b = -1, c = -1;  // operand registers
-  std::int32_t mask = -1;      // register of bool: lanes that are to run; -1 all
-  std::int32_t base = -1;      // affine register
-  std::int32_t buffer = -1;    // index of the buffer
+  std::int32_t mask = -1;               // register of bool: lanes that are to run; -1 all
+  std::int32_t base = -1;               // affine register
+  std::int32_t buffer = -1;             // index of the buffer
   std::int32_t table = -1;
-  std::int32_t site = -1;      // index into Bytecode::sites, for diagnostics
-  std::int64_t imm = 0;        // stride, immediate, or jump distance
+  std::int32_t site = -1;  // index into Bytecode::sites, for diagnostics
+  std::int64_t imm = 0;    // stride, immediate, or jump distance
 };
 
 // Where an instruction that can fail came from.
@@ -51,29 +52,29 @@ struct Site {
 
 struct LoopInfo {
   std::int64_t extent = 0;
-  std::int64_t step = 1;       // lanes of one pass where the loop itself is run in lanes
+  std::int64_t step = 1;  // lanes of one pass where the loop itself is run in lanes
   bool in_lanes = false;
-  std::vector<std::pair<std::int32_t, std::int32_t>> start;   // affine register := affine register
+  std::vector<std::pair<std::int32_t, std::int32_t>> start;    // affine register := affine register
   std::vector<std::pair<std::int32_t, std::int64_t>> advance;  // affine register += constant, each pass
 };
 
 struct BufferInfo {
   Buffer buffer;
-  DType storage;               // of the elements in memory: float64 for every floating type when wide
+  DType storage;  // of the elements in memory: float64 for every floating type when wide
   std::int64_t count;
-  int parameter = -1;          // position in the program's parameters; -1 for temporaries
-  bool tracked = false;        // definedness of each element is kept
+  int parameter = -1;    // position in the program's parameters; -1 for temporaries
+  bool tracked = false;  // definedness of each element is kept
 };
 
 struct ConstantRegister {
   std::int32_t reg;
-  DType dtype;                 // as held in the register
+  DType dtype;  // as held in the register
   std::int64_t integer = 0;
   double floating = 0;
 };
 
 struct Bytecode {
-  std::vector<Instr> code;     // ends with a halt
+  std::vector<Instr> code;  // ends with a halt
   std::vector<LoopInfo> loops;
   std::vector<Site> sites;
   std::vector<std::vector<std::int64_t>> tables;
@@ -81,27 +82,31 @@ struct Bytecode {
   std::vector<ConstantRegister> constants;
   std::vector<BufferInfo> buffers;
   int registers = 0;
-  std::int64_t lanes = 1;      // the most that any instruction uses
+  std::int64_t lanes = 1;  // the most that any instruction uses
 };
 
 // The state of one run.
 struct Frame {
   std::array<std::int64_t, 2> lanes{1, 1};
-  void** reg;                  // where each register's lanes are: its own storage, or memory it stands for
-  std::byte* storage;          // register i's own storage begins at i * register_bytes
+  void** reg;          // where each register's lanes are: its own storage, or memory it stands for
+  std::byte* storage;  // register i's own storage begins at i * register_bytes
   std::size_t register_bytes;
   std::int64_t* affine;
-  std::int64_t* left;          // iterations left, for each loop
-  std::byte** memory;          // by buffer
-  std::uint8_t** defined;      // by buffer; null where not tracked
+  std::int64_t* left;      // iterations left, for each loop
+  std::byte** memory;      // by buffer
+  std::uint8_t** defined;  // by buffer; null where not tracked
   const Bytecode* bytecode;
   const Instr* failed = nullptr;
   std::int64_t failed_value = 0;
 
   template <typename T>
-  T* own(std::int32_t i) const { return reinterpret_cast<T*>(storage + static_cast<std::size_t>(i) * register_bytes); }
+  T* own(std::int32_t i) const {
+    return reinterpret_cast<T*>(storage + static_cast<std::size_t>(i) * register_bytes);
+  }
   template <typename T>
-  const T* in(std::int32_t i) const { return static_cast<const T*>(reg[i]); }
+  const T* in(std::int32_t i) const {
+    return static_cast<const T*>(reg[i]);
+  }
   const Instr* fail(const Instr* instr, std::int64_t value) {
     failed = instr;
     failed_value = value;

@@ -24,7 +24,8 @@ struct LaneValue {
 
 class Codegen {
  public:
-  Codegen(const CoreProgram& core, Precision precision, Bytecode& out) : core_(core), precision_(precision), out_(out), facts_(core.bounds), unmasked_facts_(core.bounds) {}
+  Codegen(const CoreProgram& core, Precision precision, Bytecode& out)
+      : core_(core), precision_(precision), out_(out), facts_(core.bounds), unmasked_facts_(core.bounds) {}
 
   void add_buffer(const Buffer& buffer, int parameter, bool tracked);
   void generate();
@@ -48,7 +49,8 @@ class Codegen {
   struct LoopScope {
     const VarNode* var;
     std::int32_t index;  // into Bytecode::loops
-    std::map<std::pair<std::int32_t, std::int64_t>, std::int32_t> chained;  // (outer register, coefficient) -> register that follows this loop
+    std::map<std::pair<std::int32_t, std::int64_t>, std::int32_t>
+        chained;  // (outer register, coefficient) -> register that follows this loop
   };
 
   // statements (codegen_statements.cpp)
@@ -76,7 +78,8 @@ class Codegen {
   Value jump_select(const Select& n);
   Value in_all_lanes(Value v, DType dtype);
   Value in_all_lanes_32(Value v);  // whatever the precision: values of 32 bits
-  Value joined(Value a, Value b, Kernel kernel, DType operand_type, std::int32_t mask = -1);  // in all lanes where one operand is
+  Value joined(Value a, Value b, Kernel kernel, DType operand_type,
+               std::int32_t mask = -1);  // in all lanes where one operand is
   bool uniform(const Expr& expr) const;
 
   // places (codegen_places.cpp)
@@ -89,7 +92,9 @@ class Codegen {
   void check_defined(const Place& p, const Buffer& buffer);
 
   // registers and code
-  DType register_type(DType dtype) const { return precision_ == Precision::wide && is_floating(dtype) ? DType::float64 : dtype; }
+  DType register_type(DType dtype) const {
+    return precision_ == Precision::wide && is_floating(dtype) ? DType::float64 : dtype;
+  }
   std::int32_t new_register();
   std::int32_t new_alias();
   std::size_t emit(Instr instr);
@@ -106,13 +111,14 @@ class Codegen {
   std::map<const BufferNode*, std::int32_t> buffers_;
   std::vector<LoopScope> scopes_;
   const LaneSpace* space_ = nullptr;
-  bool in_passes_ = false;  // the lane space is one loop run in passes
+  bool in_passes_ = false;              // the lane space is one loop run in passes
   std::set<const BufferNode*> stored_;  // buffers stored by the statement, or by the lane space, being generated
   std::string block_;
   std::map<std::int64_t, std::int32_t> roots_;
   std::map<std::vector<std::int64_t>, std::int32_t> tables_;
   std::map<std::pair<DType, std::int64_t>, std::int32_t> constants_;  // floating ones by bits
-  // Registers are used again statement by statement. Those that may stand for memory are kept apart from those that are written.
+  // Registers are used again statement by statement. Those that may stand for memory are kept apart from those that are
+  // written.
   std::vector<std::int32_t> pool_, alias_pool_;
   std::size_t used_ = 0, aliases_used_ = 0;
 };

@@ -73,7 +73,8 @@ Codegen::Value Codegen::in_all_lanes(Value v, DType dtype) {
 
 Codegen::Value Codegen::joined(Value a, Value b, Kernel kernel, DType operand_type, std::int32_t mask) {
   const bool wide = a.wide || b.wide || mask >= 0;
-  return wide ? emit_op(kernel, true, in_all_lanes(a, operand_type), in_all_lanes(b, operand_type), {}, mask) : emit_op(kernel, false, a, b);
+  return wide ? emit_op(kernel, true, in_all_lanes(a, operand_type), in_all_lanes(b, operand_type), {}, mask)
+              : emit_op(kernel, false, a, b);
 }
 
 Codegen::Value Codegen::value(const Expr& expr, std::int32_t mask) {
@@ -144,7 +145,8 @@ Codegen::Value Codegen::call_value(const Call& n, std::int32_t mask) {
     case Function::requantize: {
       const Value acc = value(n.arguments[0], mask);
       Value scale = value(n.arguments[1], mask);
-      if (register_type(DType::float32) != DType::float32) scale = emit_op(cast_kernel(DType::float64, DType::float32), scale.wide, scale);
+      if (register_type(DType::float32) != DType::float32)
+        scale = emit_op(cast_kernel(DType::float64, DType::float32), scale.wide, scale);
       const Value zero_point = value(n.arguments[2], mask);
       const bool wide = acc.wide || scale.wide || zero_point.wide;
       if (!wide) return emit_op(requantize_kernel(), false, acc, scale, zero_point);
@@ -222,7 +224,9 @@ Codegen::Value Codegen::load_value(const LoadExpr& n, std::int32_t mask) {
   check_defined(from, n.buffer);
   const DType storage = out_.buffers[static_cast<std::size_t>(from.buffer)].storage;
   // Memory that the statement itself writes must be copied before it changes.
-  const Kernel alias = from.addressing == Addressing::unit && from.mask < 0 && stored_.count(n.buffer.get()) == 0 ? alias_kernel(storage) : nullptr;
+  const Kernel alias = from.addressing == Addressing::unit && from.mask < 0 && stored_.count(n.buffer.get()) == 0
+                           ? alias_kernel(storage)
+                           : nullptr;
   Instr load = at(from, alias != nullptr ? alias : load_kernel(storage, from.addressing));
   load.d = alias != nullptr ? new_alias() : new_register();
   emit(load);

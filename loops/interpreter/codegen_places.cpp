@@ -23,8 +23,9 @@ std::optional<Affine> affine_of(const Expr& expr) {
 
 }  // namespace
 
-// The register that holds the form's value: one register for each loop with a coefficient, started from that of the loops around it and
-// advanced each pass, so that no multiplication is left inside. Lane variables start at 0 here; in passes the loop itself advances.
+// The register that holds the form's value: one register for each loop with a coefficient, started from that of the
+// loops around it and advanced each pass, so that no multiplication is left inside. Lane variables start at 0 here; in
+// passes the loop itself advances.
 std::int32_t Codegen::affine_register(const Affine& form) {
   auto root = roots_.find(form.constant);
   if (root == roots_.end()) {
@@ -70,7 +71,8 @@ Codegen::LaneOffsets Codegen::lane_offsets(const Affine& form) const {
       result.offsets[static_cast<std::size_t>(lane)] += coefficients[i] * (lane / repeat % space_->loops[i]->extent);
   }
   result.stride = result.offsets[1];
-  for (std::size_t lane = 0; lane < result.offsets.size(); ++lane) result.linear &= result.offsets[lane] == static_cast<std::int64_t>(lane) * result.stride;
+  for (std::size_t lane = 0; lane < result.offsets.size(); ++lane)
+    result.linear &= result.offsets[lane] == static_cast<std::int64_t>(lane) * result.stride;
   return result;
 }
 
@@ -129,8 +131,10 @@ Codegen::Place Codegen::place(const Buffer& buffer, const std::vector<Expr>& ind
     }
     if (form) continue;
     const Value stride = constant_value(int_imm(strides[i]));
-    const Value scaled = strides[i] == 1 ? index : emit_op(binary_kernel(BinaryOp::mul, DType::int64), index.wide, index, stride);
-    computed = computed.reg < 0 ? scaled : joined(computed, scaled, binary_kernel(BinaryOp::add, DType::int64), DType::int64);
+    const Value scaled =
+        strides[i] == 1 ? index : emit_op(binary_kernel(BinaryOp::mul, DType::int64), index.wide, index, stride);
+    computed =
+        computed.reg < 0 ? scaled : joined(computed, scaled, binary_kernel(BinaryOp::add, DType::int64), DType::int64);
   }
   const LaneOffsets lanes = lane_offsets(flat);
   result.mask = needs_mask ? mask : -1;

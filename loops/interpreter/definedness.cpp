@@ -81,14 +81,17 @@ class Definedness {
     visit_exprs(expr, [&](const Expr& e) {
       const auto* n = std::get_if<LoadExpr>(&e->node);
       if (n == nullptr || candidates_.count(n->buffer.get()) == 0 || full_.count(n->buffer.get()) != 0) return;
-      const auto matches = [&](const LoadExpr& place) { return place.buffer == n->buffer && same_place(place.indices, n->indices); };
+      const auto matches = [&](const LoadExpr& place) {
+        return place.buffer == n->buffer && same_place(place.indices, n->indices);
+      };
       if (std::any_of(available_.begin(), available_.end(), matches)) return;
       if (store != nullptr && std::any_of(store->initialised.begin(), store->initialised.end(), matches)) return;
       unproven_.insert(n->buffer.get());
     });
   }
 
-  // The offsets written by the loops around cover the buffer exactly where their coefficients form a mixed-radix system: 1, e0, e0*e1, ...
+  // The offsets written by the loops around cover the buffer exactly where their coefficients form a mixed-radix
+  // system: 1, e0, e0*e1, ...
   void note_coverage(const StoreTarget& target) {
     const auto flat = flat_offset(*target.buffer, target.indices);
     if (!flat || flat->constant != 0) return;
@@ -112,8 +115,8 @@ class Definedness {
   const CoreProgram& core_;
   std::set<const BufferNode*> candidates_, full_, unproven_;
   std::vector<const VarNode*> loops_;
-  std::vector<LoadExpr> available_;                                  // elements surely written, in the variables of the loops around
-  std::vector<std::pair<std::size_t, const BufferNode*>> covered_;   // full once the loop of that depth is done
+  std::vector<LoadExpr> available_;  // elements surely written, in the variables of the loops around
+  std::vector<std::pair<std::size_t, const BufferNode*>> covered_;  // full once the loop of that depth is done
 };
 
 }  // namespace

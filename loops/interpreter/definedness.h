@@ -1,4 +1,5 @@
-// Which buffers need their elements tracked at run time, because a read before the first write cannot be ruled out statically.
+// Which buffers need their elements tracked at run time, because a read before the first write cannot be ruled out
+// statically.
 #pragma once
 
 #include <set>
@@ -8,7 +9,8 @@
 
 namespace dovetail::loops {
 
-// Candidates are temporaries and outputs; an output belongs to the result as well where some element may never be written.
+// Candidates are temporaries and outputs; an output belongs to the result as well where some element may never be
+// written.
 std::set<const BufferNode*> buffers_to_track(const CoreProgram& core, const std::vector<Buffer>& outputs);
 
 }  // namespace dovetail::loops

@@ -19,11 +19,14 @@ struct Plain {
   static T read(T value) { return value; }
   static T write(T value) { return value; }
   template <typename V>
-  static T round(V value) { return static_cast<T>(value); }
+  static T round(V value) {
+    return static_cast<T>(value);
+  }
 };
 struct Bool : Plain<std::uint8_t> {};
 
-// Conversion to binary32 rounding to odd: rounding the result once more, to fewer than 23 bits, then equals rounding once.
+// Conversion to binary32 rounding to odd: rounding the result once more, to fewer than 23 bits, then equals rounding
+// once.
 template <typename V>
 inline float round_to_odd(V value) {
   float result = static_cast<float>(value);
@@ -34,7 +37,8 @@ inline float round_to_odd(V value) {
   return std::bit_cast<float>(away ? bits - 1 : bits + 1);
 }
 
-// float16 and bfloat16 are computed in binary32, which is wide enough that the second rounding of + - * / and sqrt changes nothing.
+// float16 and bfloat16 are computed in binary32, which is wide enough that the second rounding of + - * / and sqrt
+// changes nothing.
 struct Float16 {
   using Reg = float;
   using Mem = std::uint16_t;
@@ -54,9 +58,12 @@ struct BFloat16 {
   static float round(long double value) { return round(round_to_odd(value)); }
 };
 
-template <typename E> inline constexpr bool is_float_element = std::is_floating_point_v<typename E::Reg>;
-template <typename E> inline constexpr bool is_bool_element = std::is_same_v<E, Bool>;
-template <typename E> inline constexpr bool is_integer_element = !is_float_element<E> && !is_bool_element<E>;
+template <typename E>
+inline constexpr bool is_float_element = std::is_floating_point_v<typename E::Reg>;
+template <typename E>
+inline constexpr bool is_bool_element = std::is_same_v<E, Bool>;
+template <typename E>
+inline constexpr bool is_integer_element = !is_float_element<E> && !is_bool_element<E>;
 
 // Calls f.template operator()<Element>() for the element of the type.
 template <typename F>

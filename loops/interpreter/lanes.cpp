@@ -66,11 +66,12 @@ bool injective(const Affine& flat, const LaneSpace& space) {
 }
 
 bool uniform(const Affine& flat, const LaneSpace& space) {
-  return std::none_of(space.loops.begin(), space.loops.end(), [&](const CoreLoop* loop) { return flat.coefficients.count(loop->var.get()) != 0; });
+  return std::none_of(space.loops.begin(), space.loops.end(),
+                      [&](const CoreLoop* loop) { return flat.coefficients.count(loop->var.get()) != 0; });
 }
 
-// Lanes are legal for a store where nothing else touches its buffer (lanes store in order), where everything that does touches the lane's own
-// element, or where it folds all lanes into one element that nothing else touches.
+// Lanes are legal for a store where nothing else touches its buffer (lanes store in order), where everything that does
+// touches the lane's own element, or where it folds all lanes into one element that nothing else touches.
 bool legal(const LaneAccess& access, const std::vector<LaneAccess>& all, LaneSpace& space) {
   std::vector<const LaneAccess*> others;
   for (const LaneAccess& other : all)
@@ -78,7 +79,9 @@ bool legal(const LaneAccess& access, const std::vector<LaneAccess>& all, LaneSpa
   if (others.empty()) return true;
   const auto flat = flat_offset(**access.buffer, *access.indices);
   if (!flat) return false;
-  const bool all_same = std::all_of(others.begin(), others.end(), [&](const LaneAccess* other) { return same_place(*other->indices, *access.indices); });
+  const bool all_same = std::all_of(others.begin(), others.end(), [&](const LaneAccess* other) {
+    return same_place(*other->indices, *access.indices);
+  });
   if (!all_same) return false;
   if (injective(*flat, space)) return true;
   const auto reduction = as_reduction(*access.store);
@@ -103,7 +106,8 @@ std::optional<Reduction> as_reduction(const CoreStore& store) {
     return l != nullptr && l->buffer == target.buffer && same_place(l->indices, target.indices);
   };
   if (is_own(n->a)) return Reduction{n->op, n->b};
-  const bool commutes = n->op == BinaryOp::add || n->op == BinaryOp::mul || (!is_floating(target.value->dtype) && n->op != BinaryOp::sub);
+  const bool commutes =
+      n->op == BinaryOp::add || n->op == BinaryOp::mul || (!is_floating(target.value->dtype) && n->op != BinaryOp::sub);
   return commutes && is_own(n->b) ? std::optional(Reduction{n->op, n->a}) : std::nullopt;
 }
 

@@ -9,17 +9,19 @@
 
 namespace dovetail::loops {
 
-// A nest of loops with nothing between them around statements without loops. The last loop's variable moves fastest from lane to lane.
+// A nest of loops with nothing between them around statements without loops. The last loop's variable moves fastest
+// from lane to lane.
 struct LaneSpace {
   std::vector<const CoreLoop*> loops;
   Core body;
-  std::int64_t count = 1;                        // product of the extents
-  std::set<const CoreStore*> reductions;         // stores that fold all lanes into one element
+  std::int64_t count = 1;                 // product of the extents
+  std::set<const CoreStore*> reductions;  // stores that fold all lanes into one element
 
   bool has(const VarNode* var) const;
 };
 
-// The nest that begins at `loop`, where running it in lanes gives the results of running it in order; nullopt otherwise.
+// The nest that begins at `loop`, where running it in lanes gives the results of running it in order; nullopt
+// otherwise.
 std::optional<LaneSpace> lane_space(const CoreLoop& loop);
 
 struct Reduction {

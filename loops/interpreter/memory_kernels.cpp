@@ -13,7 +13,8 @@ inline void each_lane(const Instr* i, const Frame& frame, const F& f) {
   const std::int64_t n = frame.lanes[i->wide];
   const std::int64_t stride = i->imm;
   const std::int64_t* offsets = nullptr;
-  if constexpr (addressing == Addressing::table) offsets = frame.bytecode->tables[static_cast<std::size_t>(i->table)].data();
+  if constexpr (addressing == Addressing::table)
+    offsets = frame.bytecode->tables[static_cast<std::size_t>(i->table)].data();
   if constexpr (addressing == Addressing::computed) offsets = frame.in<std::int64_t>(i->a);
   const auto offset = [&](std::int64_t l) {
     if constexpr (addressing == Addressing::unit) return l;
@@ -71,7 +72,8 @@ const Instr* run_mark_defined(const Instr* i, Frame& f) {
 }
 
 const Instr* run_forget(const Instr* i, Frame& f) {
-  std::memset(f.defined[i->buffer], 0, static_cast<std::size_t>(f.bytecode->buffers[static_cast<std::size_t>(i->buffer)].count));
+  std::memset(f.defined[i->buffer], 0,
+              static_cast<std::size_t>(f.bytecode->buffers[static_cast<std::size_t>(i->buffer)].count));
   return i + 1;
 }
 
@@ -94,12 +96,24 @@ Kernel by_addressing(Addressing addressing) {
   }
   return nullptr;
 }
-template <Addressing addressing> struct PickCheck { static constexpr Kernel kernel = run_check_defined<addressing>; };
-template <Addressing addressing> struct PickMark { static constexpr Kernel kernel = run_mark_defined<addressing>; };
+template <Addressing addressing>
+struct PickCheck {
+  static constexpr Kernel kernel = run_check_defined<addressing>;
+};
+template <Addressing addressing>
+struct PickMark {
+  static constexpr Kernel kernel = run_mark_defined<addressing>;
+};
 template <typename E>
 struct Of {
-  template <Addressing addressing> struct Load { static constexpr Kernel kernel = run_load<E, addressing>; };
-  template <Addressing addressing> struct Store { static constexpr Kernel kernel = run_store<E, addressing>; };
+  template <Addressing addressing>
+  struct Load {
+    static constexpr Kernel kernel = run_load<E, addressing>;
+  };
+  template <Addressing addressing>
+  struct Store {
+    static constexpr Kernel kernel = run_store<E, addressing>;
+  };
 };
 
 }  // namespace

@@ -18,16 +18,24 @@ Diagnostics check_arguments(const CompiledProgram& program, std::span<const NdAr
     if (parameter.role != ParameterRole::output) inputs.push_back(&parameter);
   const std::string what = "cannot run loop program " + program.name;
   if (inputs.size() != arguments.size()) {
-    errors.push_back({what, "", fmt::format("{} arguments given, {} expected", arguments.size(), inputs.size()), "give the inputs and constants in parameter order"});
+    errors.push_back({what, "", fmt::format("{} arguments given, {} expected", arguments.size(), inputs.size()),
+                      "give the inputs and constants in parameter order"});
     return errors;
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const BufferNode& buffer = *inputs[i]->buffer;
-    const bool widened = program.precision == Precision::wide && is_floating(buffer.dtype) && arguments[i].dtype() == DType::float64;
+    const bool widened =
+        program.precision == Precision::wide && is_floating(buffer.dtype) && arguments[i].dtype() == DType::float64;
     if (arguments[i].dtype() != buffer.dtype && !widened)
-      errors.push_back({what, buffer.name, fmt::format("argument of type {}, parameter of type {}", name(arguments[i].dtype()), name(buffer.dtype)), "convert the argument"});
+      errors.push_back(
+          {what, buffer.name,
+           fmt::format("argument of type {}, parameter of type {}", name(arguments[i].dtype()), name(buffer.dtype)),
+           "convert the argument"});
     if (arguments[i].shape() != buffer.shape)
-      errors.push_back({what, buffer.name, fmt::format("argument of shape {}, parameter of shape {}", dovetail::to_string(arguments[i].shape()), dovetail::to_string(buffer.shape)), "reshape the argument"});
+      errors.push_back({what, buffer.name,
+                        fmt::format("argument of shape {}, parameter of shape {}",
+                                    dovetail::to_string(arguments[i].shape()), dovetail::to_string(buffer.shape)),
+                        "reshape the argument"});
   }
   return errors;
 }
@@ -68,7 +76,8 @@ Memory make_memory(const CompiledProgram& program, const Place& place) {
 std::vector<std::size_t> positions(const CompiledProgram& program) {
   std::vector<std::size_t> positions;
   std::size_t arguments = 0, results = 0;
-  for (const Parameter& parameter : program.parameters) positions.push_back(parameter.role == ParameterRole::output ? results++ : arguments++);
+  for (const Parameter& parameter : program.parameters)
+    positions.push_back(parameter.role == ParameterRole::output ? results++ : arguments++);
   return positions;
 }
 bool is_output(const CompiledProgram& program, const BufferInfo& info) {
@@ -81,7 +90,9 @@ struct Registers {
   std::vector<std::byte> storage;
   std::vector<void*> where;
 
-  explicit Registers(const Bytecode& code) : bytes_each(static_cast<std::size_t>(code.lanes) * 8), storage(static_cast<std::size_t>(code.registers) * bytes_each) {
+  explicit Registers(const Bytecode& code)
+      : bytes_each(static_cast<std::size_t>(code.lanes) * 8),
+        storage(static_cast<std::size_t>(code.registers) * bytes_each) {
     for (int i = 0; i < code.registers; ++i) where.push_back(storage.data() + static_cast<std::size_t>(i) * bytes_each);
     for (const ConstantRegister& constant : code.constants)
       with_element(constant.dtype, [&]<typename E>() {
@@ -103,9 +114,13 @@ Diagnostic failure(const CompiledProgram& program, const Frame& frame) {
   const std::string what = "cannot run loop program " + program.name;
   const std::string where = site.block.empty() ? "" : "block " + site.block;
   if (site.dimension >= 0)
-    return {what, where, fmt::format("index {} of dimension {} of buffer {} is outside its extent {}", frame.failed_value, site.dimension, site.buffer->name, site.extent),
+    return {what, where,
+            fmt::format("index {} of dimension {} of buffer {} is outside its extent {}", frame.failed_value,
+                        site.dimension, site.buffer->name, site.extent),
             "guard the access by a predicate or select, or correct the index"};
-  if (site.buffer) return {what, where, fmt::format("{} is read but was never written", element_name(site.buffer, frame.failed_value)), "write it first, or give the block an init"};
+  if (site.buffer)
+    return {what, where, fmt::format("{} is read but was never written", element_name(site.buffer, frame.failed_value)),
+            "write it first, or give the block an init"};
   return {what, where, "integer division by 0", "guard the division by a select"};
 }
 
@@ -119,7 +134,8 @@ Diagnostics unwritten_outputs(const CompiledProgram& program, const Memory& memo
     if (missing == 0) continue;
     const auto first = std::find(defined.begin(), defined.end(), 0) - defined.begin();
     errors.push_back({"cannot run loop program " + program.name, info.buffer->name,
-                      fmt::format("{} of {} elements of the output were never written, the first is {}", missing, info.count, element_name(info.buffer, first)),
+                      fmt::format("{} of {} elements of the output were never written, the first is {}", missing,
+                                  info.count, element_name(info.buffer, first)),
                       "write every element of an output"});
   }
   return errors;
@@ -160,7 +176,8 @@ Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const
   return outputs;
 }
 
-Result<void> run(const CompiledProgram& program, std::span<const std::span<const std::byte>> arguments, std::span<const std::span<std::byte>> results) {
+Result<void> run(const CompiledProgram& program, std::span<const std::span<const std::byte>> arguments,
+                 std::span<const std::span<std::byte>> results) {
   DOVETAIL_CHECK(program.precision == Precision::native, "memory of the caller's holds the program's own types");
   DOVETAIL_CHECK(arguments.size() + results.size() == program.parameters.size(), "one span per parameter");
   const std::vector<std::size_t> position = positions(program);
@@ -168,7 +185,8 @@ Result<void> run(const CompiledProgram& program, std::span<const std::span<const
     const std::size_t at = position[static_cast<std::size_t>(info.parameter)];
     const bool output = is_output(program, info);
     const std::size_t bytes = static_cast<std::size_t>(info.count * size_bytes(info.storage));
-    DOVETAIL_CHECK((output ? results[at].size() : arguments[at].size()) == bytes, "the memory of " + info.buffer->name + " has the size of its buffer");
+    DOVETAIL_CHECK((output ? results[at].size() : arguments[at].size()) == bytes,
+                   "the memory of " + info.buffer->name + " has the size of its buffer");
     return output ? results[at].data() : const_cast<std::byte*>(arguments[at].data());
   });
   return run(program, memory);

@@ -36,8 +36,9 @@ constexpr bool defined_on(BinaryOp op) {
 
 // The operation can divide an integer by zero.
 template <typename E, BinaryOp op>
-inline constexpr bool divides = is_integer_element<E> && (op == BinaryOp::div || op == BinaryOp::mod || op == BinaryOp::floor_div ||
-                                                         op == BinaryOp::floor_mod || op == BinaryOp::pow);
+inline constexpr bool divides = is_integer_element<E> &&
+                                (op == BinaryOp::div || op == BinaryOp::mod || op == BinaryOp::floor_div ||
+                                 op == BinaryOp::floor_mod || op == BinaryOp::pow);
 
 template <typename T>
 T integer_power(T base, T exponent) {  // precondition: not zero to a negative power
@@ -55,8 +56,10 @@ template <typename T, BinaryOp op>
 T integer_op(T a, T b) {
   using U = std::uint64_t;  // wraps at 64 bits, then in T
   constexpr int kBits = static_cast<int>(sizeof(T)) * 8;
-  if constexpr (op == BinaryOp::add) return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
-  if constexpr (op == BinaryOp::sub) return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) - static_cast<std::make_unsigned_t<T>>(b));
+  if constexpr (op == BinaryOp::add)
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) + static_cast<std::make_unsigned_t<T>>(b));
+  if constexpr (op == BinaryOp::sub)
+    return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) - static_cast<std::make_unsigned_t<T>>(b));
   if constexpr (op == BinaryOp::mul) {
     using Product = std::conditional_t<(sizeof(T) < 4), std::uint32_t, std::make_unsigned_t<T>>;
     return static_cast<T>(static_cast<Product>(a) * static_cast<Product>(b));
@@ -64,7 +67,8 @@ T integer_op(T a, T b) {
   if constexpr (op == BinaryOp::div || op == BinaryOp::mod || op == BinaryOp::floor_div || op == BinaryOp::floor_mod) {
     constexpr bool quotient = op == BinaryOp::div || op == BinaryOp::floor_div;
     if constexpr (std::is_signed_v<T>) {
-      if (b == T{-1}) return quotient ? static_cast<T>(U{0} - static_cast<U>(a)) : T{0};  // the least integer over -1 wraps
+      if (b == T{-1})
+        return quotient ? static_cast<T>(U{0} - static_cast<U>(a)) : T{0};  // the least integer over -1 wraps
     }
     const T q = static_cast<T>(a / b);
     const T r = static_cast<T>(a % b);
@@ -76,7 +80,8 @@ T integer_op(T a, T b) {
   if constexpr (op == BinaryOp::max) return a < b ? b : a;
   if constexpr (op == BinaryOp::pow) return integer_power(a, b);
   if constexpr (op == BinaryOp::shl) return b < 0 || b >= T{kBits} ? T{0} : static_cast<T>(static_cast<U>(a) << b);
-  if constexpr (op == BinaryOp::shr) return b < 0 || b >= T{kBits} ? static_cast<T>(a < 0 ? -1 : 0) : static_cast<T>(a >> b);
+  if constexpr (op == BinaryOp::shr)
+    return b < 0 || b >= T{kBits} ? static_cast<T>(a < 0 ? -1 : 0) : static_cast<T>(a >> b);
   if constexpr (op == BinaryOp::bit_and) return static_cast<T>(a & b);
   if constexpr (op == BinaryOp::bit_or) return static_cast<T>(a | b);
   if constexpr (op == BinaryOp::bit_xor) return static_cast<T>(a ^ b);
@@ -142,7 +147,8 @@ T float_function(T a) {
   if constexpr (op == UnaryOp::erf) return std::erf(a);
 }
 
-// Conversions. Float to integer truncates and saturates, NaN becomes 0; integers wrap; anything but zero is true (NaN included).
+// Conversions. Float to integer truncates and saturates, NaN becomes 0; integers wrap; anything but zero is true (NaN
+// included).
 template <typename From, typename To>
 typename To::Reg convert(typename From::Reg a) {
   using A = typename From::Reg;
@@ -156,7 +162,8 @@ typename To::Reg convert(typename From::Reg a) {
     if (a >= static_cast<A>(kHigh)) return kHigh;  // the bound may round up to 2^n: everything below it fits
     return static_cast<T>(a);
   } else if constexpr (!is_float_element<From> && is_float_element<To>) {
-    if constexpr (std::is_same_v<To, Float16> || std::is_same_v<To, BFloat16>) return To::round(static_cast<long double>(a));
+    if constexpr (std::is_same_v<To, Float16> || std::is_same_v<To, BFloat16>)
+      return To::round(static_cast<long double>(a));
     else return static_cast<T>(a);
   } else {
     return To::round(a);

@@ -92,8 +92,8 @@ const Instr* run_select(const Instr* i, Frame& f) {
   return i + 1;
 }
 
-// acc * m * 2^(e-150), m < 2^24 and |acc| <= 2^31: a long double (64-bit significand) holds acc * m exactly, and scaling by a power of two is
-// exact as well, so the only rounding is the one asked for.
+// acc * m * 2^(e-150), m < 2^24 and |acc| <= 2^31: a long double (64-bit significand) holds acc * m exactly, and
+// scaling by a power of two is exact as well, so the only rounding is the one asked for.
 std::int32_t requantize(std::int32_t acc, float scale, std::int32_t zero_point) {
   const auto bits = std::bit_cast<std::uint32_t>(scale);
   const int exponent = static_cast<int>(bits >> 23 & 0xff);
@@ -101,9 +101,11 @@ std::int32_t requantize(std::int32_t acc, float scale, std::int32_t zero_point) 
   const std::int64_t product = std::int64_t{acc} * ((bits >> 31) != 0 ? -fraction : fraction);
   const long double scaled = std::nearbyint(std::ldexp(static_cast<long double>(product), exponent - 150));
   const long double result = scaled + zero_point;
-  return static_cast<std::int32_t>(std::clamp<long double>(result, std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()));
+  return static_cast<std::int32_t>(std::clamp<long double>(result, std::numeric_limits<std::int32_t>::min(),
+                                                           std::numeric_limits<std::int32_t>::max()));
 }
-static_assert(std::numeric_limits<long double>::digits >= 64, "requantize needs a long double of at least 64 significant bits");
+static_assert(std::numeric_limits<long double>::digits >= 64,
+              "requantize needs a long double of at least 64 significant bits");
 
 const Instr* run_requantize(const Instr* i, Frame& f) {
   const auto* a = f.in<std::int32_t>(i->a);

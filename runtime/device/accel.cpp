@@ -23,7 +23,8 @@ class AccelStep : public ReadyStep {
     simulator::Dram& dram = memory.device(step_);
     const auto at = [&](const bundle::Binding& binding) { return dram.bytes.data() + (binding.address - dram.base); };
     for (const bundle::Binding& input : step_.inputs)
-      if (const auto bytes = memory.read(input.tensor); bytes.data() != at(input)) std::copy(bytes.begin(), bytes.end(), at(input));
+      if (const auto bytes = memory.read(input.tensor); bytes.data() != at(input))
+        std::copy(bytes.begin(), bytes.end(), at(input));
     simulator_->reset();
     simulator::Counters total;
     timing_.clear();
@@ -35,7 +36,8 @@ class AccelStep : public ReadyStep {
       if (const simulator::LaunchTrace* timing = simulator_->timing()) timing_.push_back(*timing);
     }
     for (const bundle::Binding& output : step_.outputs)
-      if (const auto bytes = memory.write(output.tensor); bytes.data() != at(output)) std::copy_n(at(output), bytes.size(), bytes.begin());
+      if (const auto bytes = memory.write(output.tensor); bytes.data() != at(output))
+        std::copy_n(at(output), bytes.size(), bytes.begin());
     return total;
   }
 

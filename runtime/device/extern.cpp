@@ -25,7 +25,9 @@ class ExternStep : public ReadyStep {
     for (const bundle::TensorIndex result : step_.results) results_.push_back(memory.write(result));
     if (const Result<void> ran = kernel_->run(arguments_, results_); !ran.ok()) {
       Diagnostics problems = ran.errors();
-      for (Diagnostic& problem : problems) problem.where = problem.where.empty() ? fmt::format("step {}", step_.name) : fmt::format("step {}, {}", step_.name, problem.where);
+      for (Diagnostic& problem : problems)
+        problem.where = problem.where.empty() ? fmt::format("step {}", step_.name)
+                                              : fmt::format("step {}, {}", step_.name, problem.where);
       return problems;
     }
     return simulator::Counters{};
@@ -41,7 +43,8 @@ class ExternStep : public ReadyStep {
 
 }  // namespace
 
-Result<std::unique_ptr<ReadyStep>> make_extern_step(const bundle::Bundle& bundle, const bundle::ExternStep& step, const std::vector<std::shared_ptr<Device>>& devices) {
+Result<std::unique_ptr<ReadyStep>> make_extern_step(const bundle::Bundle& bundle, const bundle::ExternStep& step,
+                                                    const std::vector<std::shared_ptr<Device>>& devices) {
   std::vector<std::string_view> names;
   for (const std::shared_ptr<Device>& device : devices) {
     names.push_back(device->name());
@@ -50,8 +53,10 @@ Result<std::unique_ptr<ReadyStep>> make_extern_step(const bundle::Bundle& bundle
     return std::unique_ptr<ReadyStep>(std::make_unique<ExternStep>(step, device, std::move(kernel)));
   }
   return Diagnostic{fmt::format("no device \"{}\"", step.device), fmt::format("step {}", step.name),
-                    names.empty() ? "its code is for a device that is no part of the kit, and none was given" : fmt::format("the devices given are {}", fmt::join(names, ", ")),
-                    "run the bundle with a program that hands its device to the executor (ExecutorOptions::devices), or compile without that target"};
+                    names.empty() ? "its code is for a device that is no part of the kit, and none was given"
+                                  : fmt::format("the devices given are {}", fmt::join(names, ", ")),
+                    "run the bundle with a program that hands its device to the executor (ExecutorOptions::devices), "
+                    "or compile without that target"};
 }
 
 }  // namespace dovetail::runtime

@@ -53,7 +53,8 @@ std::uint64_t count_zeros(Signed constant, Range outer, Range inner) {
   return static_cast<std::uint64_t>(zeros);
 }
 
-// Two steps in a row, at all iterations where they occur. `distance` is dst of the earlier minus src of the later, at y = x = 0.
+// Two steps in a row, at all iterations where they occur. `distance` is dst of the earlier minus src of the later, at y
+// = x = 0.
 struct Pair {
   bool same_src = false, same_dst = false;
   Signed distance = 0;
@@ -80,9 +81,11 @@ class Counter {
       return;
     }
     // The element behind src is an operand of REQUANT, but not the first that is read.
-    const std::uint64_t behind_src = alu_.op == isa::AluOp::requant ? count_zeros(pair.distance - 1, pair.outer, pair.inner) : 0;
+    const std::uint64_t behind_src =
+        alu_.op == isa::AluOp::requant ? count_zeros(pair.distance - 1, pair.outer, pair.inner) : 0;
     const std::uint64_t repeated = all - on_src - behind_src;
-    add(repeated * cost_.repeated + (on_src + behind_src) * cost_.other, interlocks ? on_src + (pair.same_dst ? repeated : 0) : 0);
+    add(repeated * cost_.repeated + (on_src + behind_src) * cost_.other,
+        interlocks ? on_src + (pair.same_dst ? repeated : 0) : 0);
   }
 
  private:
@@ -103,7 +106,8 @@ AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops) {
   if (alu.iter_out == 0 || alu.iter_in == 0 || alu.uop_begin >= alu.uop_end) return steps;
   uops = uops.subspan(alu.uop_begin, alu.uop_end - alu.uop_begin);
   const Signed outer = alu.iter_out, inner = alu.iter_in;
-  const Signed dst_out = alu.dst_factor_out, dst_in = alu.dst_factor_in, src_out = alu.src_factor_out, src_in = alu.src_factor_in;
+  const Signed dst_out = alu.dst_factor_out, dst_in = alu.dst_factor_in, src_out = alu.src_factor_out,
+               src_in = alu.src_factor_in;
   const Range all_y{0, outer, dst_out - src_out}, all_x{0, inner, dst_in - src_in};
   const isa::Uop &first = uops.front(), &last = uops.back();
   const auto dst = [](const isa::Uop& uop) { return static_cast<Signed>(uop.dst); };
@@ -112,7 +116,8 @@ AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops) {
   steps.count = static_cast<std::uint64_t>(outer) * static_cast<std::uint64_t>(inner) * uops.size();
   steps.cycles = cost_of(alu).other;
   steps.first_read = alu.use_imm && alu.op != isa::AluOp::requant ? first.dst : first.src;
-  steps.last_dst = isa::semantics::element_index(last.dst, alu.iter_out - 1, alu.iter_in - 1, alu.dst_factor_out, alu.dst_factor_in);
+  steps.last_dst =
+      isa::semantics::element_index(last.dst, alu.iter_out - 1, alu.iter_in - 1, alu.dst_factor_out, alu.dst_factor_in);
 
   Counter counter(alu, steps);
   // From one micro-op to the next.

@@ -1,5 +1,5 @@
-// What the steps of one ALU instruction cost in stage R (docs/timing.md, section 9), without walking through them: between two steps in a row
-// only the difference of two indices matters, and that is linear in the loop variables.
+// What the steps of one ALU instruction cost in stage R (docs/timing.md, section 9), without walking through them:
+// between two steps in a row only the difference of two indices matters, and that is linear in the loop variables.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 namespace dovetail::simulator {
 
 struct AluSteps {
-  std::uint64_t count = 0;        // 0: zero-trip
-  std::uint64_t cycles = 0;       // of all steps, interlocks included; the first step without its own
-  std::uint64_t interlocks = 0;   // likewise
-  std::uint64_t last_cycles = 0;  // of the last step
+  std::uint64_t count = 0;               // 0: zero-trip
+  std::uint64_t cycles = 0;              // of all steps, interlocks included; the first step without its own
+  std::uint64_t interlocks = 0;          // likewise
+  std::uint64_t last_cycles = 0;         // of the last step
   std::uint64_t cycles_before_last = 0;  // of the step before the last; 0: there is none
-  std::uint64_t first_read = 0;   // the first index that the first step reads
-  std::uint64_t last_dst = 0;     // of the last step
+  std::uint64_t first_read = 0;          // the first index that the first step reads
+  std::uint64_t last_dst = 0;            // of the last step
 };
 
 // MUL and REQUANT interlock.

@@ -37,17 +37,21 @@ bool find_head(const Board& board, isa::Queue queue, Head& head) {
   head.use = board.routes.of(board.program[issued->instruction]).use;
   head.from = commands.head_from();
   head.token_prev = head.token_next = 0;
-  for_each_fifo(head.use.pops, [&](std::size_t fifo) { (is_from_previous(fifo) ? head.token_prev : head.token_next) = board.tokens[fifo].token(); });
+  for_each_fifo(head.use.pops, [&](std::size_t fifo) {
+    (is_from_previous(fifo) ? head.token_prev : head.token_next) = board.tokens[fifo].token();
+  });
   return true;
 }
 
 Started start_head(Board& board, const Head& head, Cycle start, StallCause busy) {
-  const Started started{.instruction = head.instruction, .use = head.use, .from = head.from, .tokens = head.tokens(), .start = start};
+  const Started started{
+      .instruction = head.instruction, .use = head.use, .from = head.from, .tokens = head.tokens(), .start = start};
   if (board.events != nullptr) {
     StallCause cause = busy;
     if (start == head.issue + static_cast<Cycle>(isa::spec::kIssueToStart.value)) cause = StallCause::fetch;
     else if (start == head.from) cause = StallCause::none;
-    else if (busy == StallCause::none) cause = head.token_prev == start ? StallCause::token_prev : StallCause::token_next;
+    else if (busy == StallCause::none)
+      cause = head.token_prev == start ? StallCause::token_prev : StallCause::token_next;
     TraceEvent& event = (*board.events)[head.instruction];
     event.unit = head.use.queue;
     event.issue = head.issue;

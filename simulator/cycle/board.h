@@ -1,4 +1,5 @@
-// What the units of one launch share: the program, the queues and token FIFOs between them, and the record of what happened.
+// What the units of one launch share: the program, the queues and token FIFOs between them, and the record of what
+// happened.
 #pragma once
 
 #include <array>
@@ -25,7 +26,8 @@ struct Board {
   BusGeometry bus;
 
   std::span<const isa::Instruction> program = {};
-  // Called once per instruction, in an order that queues and tokens respect, before its times are asked for. False stops everything.
+  // Called once per instruction, in an order that queues and tokens respect, before its times are asked for. False
+  // stops everything.
   std::function<bool(std::size_t)> on_start = {};
   std::span<const isa::Uop> uops = {};  // UOP memory, as on_start leaves it
 
@@ -43,15 +45,17 @@ struct Board {
   void clear();
   void wake(Part part) { awake |= 1u << static_cast<unsigned>(part); }
   void wake(isa::Queue queue) { awake |= 1u << static_cast<unsigned>(queue); }
-  std::uint64_t& cycles(isa::Queue unit, UnitClass what) { return classes[isa::index(unit)][static_cast<std::size_t>(what)]; }
+  std::uint64_t& cycles(isa::Queue unit, UnitClass what) {
+    return classes[isa::index(unit)][static_cast<std::size_t>(what)];
+  }
 };
 
 // The head of a command queue, and when it may start.
 struct Head {
   std::size_t instruction = 0;
   isa::TokenUse use;
-  Cycle issue = 0, from = 0;                  // at the head from here on
-  Cycle token_prev = 0, token_next = 0;       // its tokens are there from here on; 0: none wanted
+  Cycle issue = 0, from = 0;             // at the head from here on
+  Cycle token_prev = 0, token_next = 0;  // its tokens are there from here on; 0: none wanted
   Cycle tokens() const { return std::max(token_prev, token_next); }
 };
 
@@ -73,7 +77,8 @@ void end_instruction(Board& board, const Started& started, Cycle end);
 // The instruction's unit waited so many cycles for a burst whose delay had these parts. Precondition: board.waits.
 void count_memory(Board& board, isa::Queue unit, std::size_t instruction, Cycle wait, const MemorySplit& parts);
 
-// Counts the cycles [begin, started.start] in which the unit had nothing else to do: by what its queue's head was waiting for.
+// Counts the cycles [begin, started.start] in which the unit had nothing else to do: by what its queue's head was
+// waiting for.
 void count_waiting(Board& board, const Started& started, Cycle begin);
 
 }  // namespace dovetail::simulator

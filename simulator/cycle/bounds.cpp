@@ -19,28 +19,37 @@ double peak_bytes_per_cycle(const MemorySpec& memory, std::int64_t bus_bytes) {
   const auto bus = static_cast<double>(bus_bytes);
   if (const auto* bank = std::get_if<BankMemory>(&memory)) {
     const DramStandard& dram = bank->standard;
-    const double bytes_per_clock = static_cast<double>(dram.channels * dram.access_bytes) / static_cast<double>(dram.access_clocks);
+    const double bytes_per_clock =
+        static_cast<double>(dram.channels * dram.access_bytes) / static_cast<double>(dram.access_clocks);
     return std::min(bus, bytes_per_clock * static_cast<double>(bank->clock_ps) / static_cast<double>(dram.clock_ps));
   }
-  const IdealMemory& ideal = std::holds_alternative<IdealMemory>(memory) ? std::get<IdealMemory>(memory) : std::get<PerturbedMemory>(memory).base;
+  const IdealMemory& ideal = std::holds_alternative<IdealMemory>(memory) ? std::get<IdealMemory>(memory)
+                                                                         : std::get<PerturbedMemory>(memory).base;
   return ideal.bytes_per_cycle == 0 ? bus : std::min(bus, static_cast<double>(ideal.bytes_per_cycle));
 }
 
 Bounds bounds_of(const isa::HardwareConfig& config, const MemorySpec& memory, const Counters& counters) {
   const auto sum = [](const auto& array) { return std::accumulate(array.begin(), array.end(), std::uint64_t{0}); };
   const double rate = peak_bytes_per_cycle(memory, config.bus_bytes);
-  const std::uint64_t read = sum(counters.bytes_loaded) + sum(counters.instructions) * static_cast<std::uint64_t>(config.instruction_bytes());
-  const auto cycles = [&](std::uint64_t bytes) { return static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) / rate)); };
-  return {.gemm = (counters.gemm_uops + counters.gemm_reset_uops) * static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value),
+  const std::uint64_t read =
+      sum(counters.bytes_loaded) + sum(counters.instructions) * static_cast<std::uint64_t>(config.instruction_bytes());
+  const auto cycles = [&](std::uint64_t bytes) {
+    return static_cast<std::uint64_t>(std::ceil(static_cast<double>(bytes) / rate));
+  };
+  return {.gemm = (counters.gemm_uops + counters.gemm_reset_uops) *
+                  static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value),
           .alu = counters.alu_uops * static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopImm.value),
           .dram_read = cycles(read),
           .dram_write = cycles(counters.bytes_stored)};
 }
 
 Json to_json(const Bounds& bounds) {
-  return {{"gemm", bounds.gemm},           {"alu", bounds.alu},
-          {"compute", bounds.compute()},   {"dram_read", bounds.dram_read},
-          {"dram_write", bounds.dram_write}, {"tightest", bounds.tightest_name()}};
+  return {{"gemm", bounds.gemm},
+          {"alu", bounds.alu},
+          {"compute", bounds.compute()},
+          {"dram_read", bounds.dram_read},
+          {"dram_write", bounds.dram_write},
+          {"tightest", bounds.tightest_name()}};
 }
 
 }  // namespace dovetail::simulator

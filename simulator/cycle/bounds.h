@@ -1,4 +1,5 @@
-// What no schedule of a program's work can beat on a machine: the time of its multiplications, of its ALU steps, of its bytes.
+// What no schedule of a program's work can beat on a machine: the time of its multiplications, of its ALU steps, of its
+// bytes.
 #pragma once
 
 #include <cstdint>
@@ -12,9 +13,9 @@
 namespace dovetail::simulator {
 
 struct Bounds {
-  std::uint64_t gemm = 0;        // GEMM steps, resets included, one a cycle
-  std::uint64_t alu = 0;         // ALU steps, one a cycle at best
-  std::uint64_t dram_read = 0;   // bytes loaded and fetched, at the port's or the memory's rate, whichever is less
+  std::uint64_t gemm = 0;       // GEMM steps, resets included, one a cycle
+  std::uint64_t alu = 0;        // ALU steps, one a cycle at best
+  std::uint64_t dram_read = 0;  // bytes loaded and fetched, at the port's or the memory's rate, whichever is less
   std::uint64_t dram_write = 0;
   // GEMM and ALU share stage R.
   std::uint64_t compute() const { return gemm + alu; }

@@ -16,7 +16,8 @@ int log2_of(std::uint64_t power) { return std::countr_zero(power); }
 
 BusGeometry::BusGeometry(const isa::HardwareConfig& config)
     : bus_log2(log2_of(static_cast<std::uint64_t>(config.bus_bytes))),
-      most_beats(static_cast<std::uint64_t>(std::min({config.burst_beats, config.outstanding_beats, isa::spec::kMaxBurstBeats.value}))),
+      most_beats(static_cast<std::uint64_t>(
+          std::min({config.burst_beats, config.outstanding_beats, isa::spec::kMaxBurstBeats.value}))),
       boundary_beats(static_cast<std::uint64_t>(isa::spec::kBurstBoundaryBytes.value / config.bus_bytes)) {}
 
 Bursts::Bursts(const BusGeometry& bus, const isa::Transfer& transfer, std::uint64_t element_bytes)
@@ -38,7 +39,11 @@ Bursts::Bursts(const BusGeometry& bus, const isa::Transfer& transfer, std::uint6
 }
 
 Bursts::Bursts(const BusGeometry& bus, std::uint64_t address, std::uint64_t elements, std::uint64_t element_bytes)
-    : bus_(&bus), rows_(elements == 0 ? 0 : 1), address_(address), row_bytes_(elements * element_bytes), element_log2_(log2_of(element_bytes)) {
+    : bus_(&bus),
+      rows_(elements == 0 ? 0 : 1),
+      address_(address),
+      row_bytes_(elements * element_bytes),
+      element_log2_(log2_of(element_bytes)) {
   if (rows_ != 0) begin_row();
 }
 
@@ -49,7 +54,8 @@ void Bursts::begin_row() {
 
 Burst Bursts::next() {
   const int bus_log2 = bus_->bus_log2;
-  const std::uint64_t beats = std::min({bus_->most_beats, end_beat_ - beat_, bus_->boundary_beats - (beat_ & (bus_->boundary_beats - 1))});
+  const std::uint64_t beats =
+      std::min({bus_->most_beats, end_beat_ - beat_, bus_->boundary_beats - (beat_ & (bus_->boundary_beats - 1))});
   Burst burst{.address = beat_ << bus_log2, .beats = static_cast<std::uint32_t>(beats), .pads = pads_};
   if (element_log2_ >= bus_log2) {
     burst.slots = beats;

@@ -1,5 +1,5 @@
-// The geometry of a transfer: rows of DRAM elements, the bursts that carry them, and the slots in which they are used (docs/timing.md,
-// section 3).
+// The geometry of a transfer: rows of DRAM elements, the bursts that carry them, and the slots in which they are used
+// (docs/timing.md, section 3).
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 namespace dovetail::simulator {
 
 struct Burst {
-  std::uint64_t address = 0;      // of the first beat, a multiple of the bus width
+  std::uint64_t address = 0;  // of the first beat, a multiple of the bus width
   std::uint32_t beats = 0;
-  std::uint64_t pads = 0;         // pad slots right before it
+  std::uint64_t pads = 0;  // pad slots right before it
   std::uint64_t slots = 0;
   std::uint32_t first_slots = 0;  // of the first beat
   std::uint32_t slots_per_beat = 0;
-  bool last = false;              // of the transfer
+  bool last = false;  // of the transfer
 
   // Slots that are over when beat `beat` leaves: it does so in the last of them.
   std::uint64_t slots_through(std::uint64_t beat) const {

@@ -8,8 +8,8 @@ using namespace isa::spec;
 
 namespace {
 
-// What stage R not pausing within an instruction rests on: a step may leave U one cycle before the step ahead of it enters R, in time for R's next
-// free cycle.
+// What stage R not pausing within an instruction rests on: a step may leave U one cycle before the step ahead of it
+// enters R, in time for R's next free cycle.
 static_assert(kStepToRead.value == 2, "the closed form of the steps' times holds for two cycles from U to R only");
 
 }  // namespace
@@ -58,7 +58,9 @@ bool ComputeUnit::start() {
   }
   const Cycle start = std::max({head.from, head.tokens(), free, front});
   if (start == kUnknown) return false;
-  const StallCause busy = number > 0 && front == start ? StallCause::unit : number > 0 && free == start ? StallCause::drain : StallCause::none;
+  const StallCause busy = number > 0 && front == start  ? StallCause::unit
+                          : number > 0 && free == start ? StallCause::drain
+                                                        : StallCause::none;
   count_pushes(start);
   in_flight_.push({.started = start_head(board_, head, start, busy), .complete = kUnknown});
   if (board_.stopped) return false;
@@ -80,7 +82,8 @@ bool ComputeUnit::drain() {
   if (in_flight_.empty() || in_flight_.back().complete != kUnknown) return false;
   InFlight& at = in_flight_.back();
   if (!drain_.advance(port_, board_, isa::Queue::compute, at.started.instruction)) return false;
-  at.complete = drain_.has_slots() ? drain_.next_slot() - 1 + cycles_of(kSlotToEnd) : at.started.start + cycles_of(kStartToStep);
+  at.complete =
+      drain_.has_slots() ? drain_.next_slot() - 1 + cycles_of(kSlotToEnd) : at.started.start + cycles_of(kStartToStep);
   board_.cycles(isa::Queue::compute, UnitClass::work) += drain_.slots();
   board_.cycles(isa::Queue::compute, UnitClass::memory) += drain_.waited();
   return true;
@@ -88,7 +91,8 @@ bool ComputeUnit::drain() {
 
 void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cycle start) {
   // u and b of the first step; those of the others follow without a pause.
-  const Cycle leaves = std::max(start + cycles_of(kStartToStep), std::max<Cycle>(front_free_ + 1, last_begin_ == 0 ? 0 : last_begin_ - 1));
+  const Cycle leaves = std::max(start + cycles_of(kStartToStep),
+                                std::max<Cycle>(front_free_ + 1, last_begin_ == 0 ? 0 : last_begin_ - 1));
   const Cycle begin = std::max(leaves + cycles_of(kStepToRead), read_free_);
   const bool behind_step = has_last_dst_ && begin == read_free_;
 
@@ -153,7 +157,8 @@ bool ComputeUnit::end() {
 
   end_instruction(board_, at.started, end);
   ends_.push(end);
-  ends_.drop_before(ends_.end() - std::min<std::uint64_t>(ends_.end(), static_cast<std::uint64_t>(kComputeInFlight.value)));
+  ends_.drop_before(ends_.end() -
+                    std::min<std::uint64_t>(ends_.end(), static_cast<std::uint64_t>(kComputeInFlight.value)));
   in_flight_.pop_front();
   return true;
 }
@@ -178,8 +183,9 @@ void ComputeUnit::count_pushes(Cycle known) {
 void ComputeUnit::finish(Cycle cycles) {
   count_pushes(kUnknown);
   const isa::Queue unit = isa::Queue::compute;
-  board_.cycles(unit, UnitClass::pipeline) -= board_.cycles(unit, UnitClass::work) + board_.cycles(unit, UnitClass::interlock) +
-                                              board_.cycles(unit, UnitClass::memory) + board_.cycles(unit, UnitClass::push);
+  board_.cycles(unit, UnitClass::pipeline) -=
+      board_.cycles(unit, UnitClass::work) + board_.cycles(unit, UnitClass::interlock) +
+      board_.cycles(unit, UnitClass::memory) + board_.cycles(unit, UnitClass::push);
   board_.cycles(unit, UnitClass::fetch) += cycles - counted_;
 }
 

@@ -5,15 +5,18 @@ namespace dovetail::simulator {
 namespace {
 
 std::uint64_t bytes_of(const isa::HardwareConfig& config, const isa::Transfer& transfer) {
-  return std::uint64_t{transfer.y_size} * transfer.x_size * static_cast<std::uint64_t>(config.element_bytes(transfer.memory));
+  return std::uint64_t{transfer.y_size} * transfer.x_size *
+         static_cast<std::uint64_t>(config.element_bytes(transfer.memory));
 }
 std::uint64_t loop_steps(const isa::UopLoop& loop) {
-  return loop.uop_begin < loop.uop_end ? std::uint64_t{loop.iter_out} * loop.iter_in * (loop.uop_end - loop.uop_begin) : 0;
+  return loop.uop_begin < loop.uop_end ? std::uint64_t{loop.iter_out} * loop.iter_in * (loop.uop_end - loop.uop_begin)
+                                       : 0;
 }
 
 }  // namespace
 
-void count(const isa::HardwareConfig& config, const isa::Instruction& instruction, const Route& route, Counters& counters) {
+void count(const isa::HardwareConfig& config, const isa::Instruction& instruction, const Route& route,
+           Counters& counters) {
   ++counters.instructions[static_cast<std::size_t>(instruction.opcode())];
   ++counters.queue_instructions[isa::index(route.use.queue)];
   counters.tokens += route.tokens_pushed;

@@ -8,6 +8,7 @@
 
 namespace dovetail::simulator {
 
-void count(const isa::HardwareConfig& config, const isa::Instruction& instruction, const Route& route, Counters& counters);
+void count(const isa::HardwareConfig& config, const isa::Instruction& instruction, const Route& route,
+           Counters& counters);
 
 }  // namespace dovetail::simulator

@@ -12,7 +12,11 @@ namespace {
 class CycleSimulator final : public Simulator {
  public:
   CycleSimulator(const isa::HardwareConfig& config, const EngineOptions& options, Values values)
-      : config_(config), options_(options), memory_(make_memory(options.memory, config.bus_bytes)), machine_(config, *memory_), execution_(config, values) {}
+      : config_(config),
+        options_(options),
+        memory_(make_memory(options.memory, config.bus_bytes)),
+        machine_(config, *memory_),
+        execution_(config, values) {}
 
   std::string_view name() const override { return "cycle"; }
   Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) override {

@@ -10,7 +10,8 @@
 
 namespace dovetail::simulator {
 
-Execution::Execution(const isa::HardwareConfig& config, Values values) : config_(config), rules_(config), uops_(config) {
+Execution::Execution(const isa::HardwareConfig& config, Values values)
+    : config_(config), rules_(config), uops_(config) {
   if (values == Values::computed) core_.emplace(config, FunctionalOptions{});
 }
 
@@ -19,8 +20,8 @@ void Execution::reset() {
   uops_.reset();
 }
 
-Machine::Launch Execution::begin(std::span<const isa::Instruction> program, std::size_t first_index, Dram& dram, std::uint64_t program_base,
-                                 bool trace) {
+Machine::Launch Execution::begin(std::span<const isa::Instruction> program, std::size_t first_index, Dram& dram,
+                                 std::uint64_t program_base, bool trace) {
   program_ = program;
   first_index_ = first_index;
   dram_ = &dram;
@@ -66,8 +67,10 @@ bool Execution::execute(std::size_t index) {
       const ByteRange range = bytes_moved(transfer, size);
       return covers(*dram_, range) || refuse(index, outside_image(*dram_, range, size, action));
     };
-    if (const auto* load = std::get_if<isa::Load>(&instruction.body); load != nullptr && !check(*load, "read")) return false;
-    if (const auto* store = std::get_if<isa::Store>(&instruction.body); store != nullptr && !check(*store, "written")) return false;
+    if (const auto* load = std::get_if<isa::Load>(&instruction.body); load != nullptr && !check(*load, "read"))
+      return false;
+    if (const auto* store = std::get_if<isa::Store>(&instruction.body); store != nullptr && !check(*store, "written"))
+      return false;
   }
   if (const auto* load = std::get_if<isa::Load>(&instruction.body); load != nullptr && load->memory == isa::Memory::uop)
     DOVETAIL_CHECK(uops_.load(*load, *dram_), "micro-ops outside the image, after that was checked");
@@ -101,14 +104,16 @@ Diagnostic Execution::standstill() const {
   return queues.leftover_tokens(first_index_, program_.size());
 }
 
-Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram, std::size_t instructions) {
+Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram,
+                                      std::size_t instructions) {
   const auto instruction_bytes = static_cast<std::uint64_t>(config.instruction_bytes());
   const std::uint64_t bytes = instructions * instruction_bytes, space = std::uint64_t{1} << config.address_bits;
   if (!options.program_base) return program_place(config, dram.base, dram.bytes.size(), bytes);
   const std::uint64_t base = *options.program_base;
   if (base % instruction_bytes == 0 && bytes <= space && base <= space - bytes) return base;
   return Diagnostic{"cannot place the program in memory", fmt::format("program base {:#x}", base),
-                    fmt::format("{} bytes must begin at a multiple of {} and end within {} address bits", bytes, instruction_bytes, config.address_bits),
+                    fmt::format("{} bytes must begin at a multiple of {} and end within {} address bits", bytes,
+                                instruction_bytes, config.address_bits),
                     "choose another --program-base, or leave it to the engine"};
 }
 

@@ -1,5 +1,5 @@
-// What a timing core needs besides time: which instructions may start at all, their values, and the micro-ops that ALU times depend on. SRAM
-// persists from launch to launch.
+// What a timing core needs besides time: which instructions may start at all, their values, and the micro-ops that ALU
+// times depend on. SRAM persists from launch to launch.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,10 @@ class Execution {
   // As after power-up.
   void reset();
 
-  // A launch as the machine takes it; `program` and `dram` outlive it. Instruction 0 of the program, not of the launch, lies at `program_base`.
-  Machine::Launch begin(std::span<const isa::Instruction> program, std::size_t first_index, Dram& dram, std::uint64_t program_base, bool trace);
+  // A launch as the machine takes it; `program` and `dram` outlive it. Instruction 0 of the program, not of the launch,
+  // lies at `program_base`.
+  Machine::Launch begin(std::span<const isa::Instruction> program, std::size_t first_index, Dram& dram,
+                        std::uint64_t program_base, bool trace);
   // After the machine's last event: the counters, or why the launch was stopped or came to a standstill.
   Result<Counters> outcome(const Machine& machine) const;
   // The instruction that stopped it, in the program. Precondition: machine.stopped().
@@ -57,8 +59,9 @@ class Execution {
   std::size_t failed_at_ = 0;
 };
 
-// Where instruction 0 lies: as `options` say, or as program_place() does. `instructions` counts from instruction 0 to the last of the launch.
-// Errors: misaligned, or outside the address space.
-Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram, std::size_t instructions);
+// Where instruction 0 lies: as `options` say, or as program_place() does. `instructions` counts from instruction 0 to
+// the last of the launch. Errors: misaligned, or outside the address space.
+Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram,
+                                      std::size_t instructions);
 
 }  // namespace dovetail::simulator

@@ -8,8 +8,10 @@ using namespace isa::spec;
 
 Fetch::Fetch(Board& board)
     : board_(board),
-      beats_per_instruction_(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(board.config.instruction_bytes() / board.config.bus_bytes))),
-      instructions_per_beat_(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(board.config.bus_bytes / board.config.instruction_bytes()))) {}
+      beats_per_instruction_(std::max<std::uint64_t>(
+          1, static_cast<std::uint64_t>(board.config.instruction_bytes() / board.config.bus_bytes))),
+      instructions_per_beat_(std::max<std::uint64_t>(
+          1, static_cast<std::uint64_t>(board.config.bus_bytes / board.config.instruction_bytes()))) {}
 
 void Fetch::clear(std::uint64_t program_address) {
   port_.clear(static_cast<std::uint64_t>(board_.config.outstanding_beats), board_.waits != nullptr);
@@ -17,7 +19,8 @@ void Fetch::clear(std::uint64_t program_address) {
   beats_of_next_ = beat_of_burst_ = slots_of_beat_ = 0;
   next_slot_ = 0;
   counted_burst_ = false;
-  port_.request(Bursts(board_.bus, program_address, board_.program.size(), static_cast<std::uint64_t>(board_.config.instruction_bytes())),
+  port_.request(Bursts(board_.bus, program_address, board_.program.size(),
+                       static_cast<std::uint64_t>(board_.config.instruction_bytes())),
                 static_cast<Cycle>(kLaunchToRequest.value));
 }
 
@@ -54,8 +57,10 @@ void Fetch::advance() {
         if (!issue(slot)) return;
         beats_of_next_ = 0;
       } else {
-        const std::uint64_t in_beat = beat_of_burst_ == 0 ? first_slots
-                                                          : std::min(instructions_per_beat_, slots - first_slots - (beat_of_burst_ - 1) * instructions_per_beat_);
+        const std::uint64_t in_beat =
+            beat_of_burst_ == 0
+                ? first_slots
+                : std::min(instructions_per_beat_, slots - first_slots - (beat_of_burst_ - 1) * instructions_per_beat_);
         while (slots_of_beat_ < in_beat) {
           if (!issue(std::max(next_slot_, usable + beat_of_burst_))) return;
           ++slots_of_beat_;

@@ -28,7 +28,7 @@ class Fetch {
   Board& board_;
   std::uint64_t beats_per_instruction_, instructions_per_beat_;
   ReadPort port_;
-  std::size_t next_ = 0;           // the instruction to be issued
+  std::size_t next_ = 0;             // the instruction to be issued
   std::uint64_t beats_of_next_ = 0;  // in slots already
   std::uint64_t beat_of_burst_ = 0;
   std::uint64_t slots_of_beat_ = 0;

@@ -20,7 +20,8 @@ bool Drain::advance(ReadPort& port, Board& board, isa::Queue unit, std::size_t i
     const Burst& burst = at->burst;
     next_slot_ += burst.pads;
     const Cycle begin = std::max(next_slot_, at->first_beat + static_cast<Cycle>(kBeatToSlot.value));
-    if (begin != next_slot_ && port.explains()) count_memory(board, unit, instruction, begin - next_slot_, port.delay());
+    if (begin != next_slot_ && port.explains())
+      count_memory(board, unit, instruction, begin - next_slot_, port.delay());
     waited_ += begin - next_slot_;
     slots_ += burst.pads + burst.slots;
     next_slot_ = begin + burst.slots;
@@ -57,7 +58,9 @@ bool LoadUnit::start() {
   }
   const Cycle start = std::max({head.from, head.tokens(), port_.idle_from(), room});
   if (start == kUnknown) return false;
-  const StallCause busy = port_.idle_from() == start ? StallCause::unit : room == start ? StallCause::drain : StallCause::none;
+  const StallCause busy = port_.idle_from() == start ? StallCause::unit
+                          : room == start            ? StallCause::drain
+                                                     : StallCause::none;
   const isa::Transfer& transfer = std::get<isa::Load>(board_.program[head.instruction].body);
   Waiting waiting{.started = start_head(board_, head, start, busy)};
   if (board_.stopped) return false;
@@ -75,13 +78,15 @@ bool LoadUnit::drain() {
   if (!draining_) {
     const Cycle take = std::max(at.started.start + static_cast<Cycle>(kStartToTake.value), last_end_);
     takes_.push(take);
-    takes_.drop_before(takes_.end() - std::min<std::uint64_t>(takes_.end(), static_cast<std::uint64_t>(kLoadWaiting.value)));
+    takes_.drop_before(takes_.end() -
+                       std::min<std::uint64_t>(takes_.end(), static_cast<std::uint64_t>(kLoadWaiting.value)));
     drain_.begin(take + static_cast<Cycle>(kTakeToSlot.value), at.has_bursts, at.tail_pads);
     draining_ = true;
     return true;
   }
   if (!drain_.advance(port_, board_, isa::Queue::load, at.started.instruction)) return false;
-  const Cycle complete = drain_.has_slots() ? drain_.next_slot() - 1 + static_cast<Cycle>(kSlotToEnd.value) : drain_.next_slot();
+  const Cycle complete =
+      drain_.has_slots() ? drain_.next_slot() - 1 + static_cast<Cycle>(kSlotToEnd.value) : drain_.next_slot();
   const Cycle room = push_room(board_, at.started.use);
   if (room == kUnknown) return false;
   const Cycle end = std::max(complete, room);
@@ -94,7 +99,8 @@ bool LoadUnit::drain() {
   board_.cycles(isa::Queue::load, UnitClass::work) += drain_.slots();
   board_.cycles(isa::Queue::load, UnitClass::memory) += drain_.waited();
   board_.cycles(isa::Queue::load, UnitClass::push) += end - complete;
-  board_.cycles(isa::Queue::load, UnitClass::pipeline) += end + 1 - counted_ - drain_.slots() - drain_.waited() - (end - complete);
+  board_.cycles(isa::Queue::load, UnitClass::pipeline) +=
+      end + 1 - counted_ - drain_.slots() - drain_.waited() - (end - complete);
   counted_ = end + 1;
   last_end_ = end;
   draining_ = false;

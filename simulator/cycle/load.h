@@ -1,4 +1,5 @@
-// The load unit (docs/timing.md, section 8): starts instructions ahead of the drainer, which works them off one after the other.
+// The load unit (docs/timing.md, section 8): starts instructions ahead of the drainer, which works them off one after
+// the other.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ class Drain {
  public:
   // The first slot is not before `first_slot`.
   void begin(Cycle first_slot, bool has_bursts, std::uint64_t tail_pads);
-  // False: a burst is not on its way yet. True: all slots are over. `instruction` of the unit waits where beats are late.
+  // False: a burst is not on its way yet. True: all slots are over. `instruction` of the unit waits where beats are
+  // late.
   bool advance(ReadPort& port, Board& board, isa::Queue unit, std::size_t instruction);
 
   bool has_slots() const { return slots_ != 0; }

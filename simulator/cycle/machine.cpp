@@ -60,7 +60,8 @@ Cycle Machine::grants_from() const {
   if (address_.port != nullptr) return kUnknown;
   // The ports are part of units that are not const here only because grants change them.
   Machine& self = const_cast<Machine&>(*this);
-  const Cycle asks = std::min({self.fetch_.port().asks_from(), self.compute_.port().asks_from(), self.load_.port().asks_from()});
+  const Cycle asks =
+      std::min({self.fetch_.port().asks_from(), self.compute_.port().asks_from(), self.load_.port().asks_from()});
   return asks == kUnknown ? kUnknown : std::max(asks, arbiter_free_);
 }
 
@@ -71,7 +72,8 @@ Cycle Machine::next() const {
   return std::min({reads, writes, grants_from()});
 }
 
-// Within a cycle: reads before writes, as the memory wants it. An acceptance frees the arbiter in its own cycle; a grant is shown in the next.
+// Within a cycle: reads before writes, as the memory wants it. An acceptance frees the arbiter in its own cycle; a
+// grant is shown in the next.
 void Machine::step() {
   const Cycle cycle = next();
   DOVETAIL_CHECK(cycle != kUnknown, "a step without an event");
@@ -122,7 +124,8 @@ void Machine::grant() {
     ReadPort* port;
     Part part;
   };
-  for (const Candidate& candidate : {Candidate{&fetch_.port(), Part::fetch}, {&compute_.port(), Part::compute}, {&load_.port(), Part::load}}) {
+  for (const Candidate& candidate :
+       {Candidate{&fetch_.port(), Part::fetch}, {&compute_.port(), Part::compute}, {&load_.port(), Part::load}}) {
     if (candidate.port->asks_from() > cycle) continue;
     address_ = {.port = candidate.port,
                 .part = candidate.part,
@@ -136,12 +139,14 @@ void Machine::grant() {
 }
 
 bool Machine::tokens_left() const {
-  return std::any_of(board_.tokens.begin(), board_.tokens.end(), [](const TokenFifoTimes& fifo) { return fifo.head() != nullptr; });
+  return std::any_of(board_.tokens.begin(), board_.tokens.end(),
+                     [](const TokenFifoTimes& fifo) { return fifo.head() != nullptr; });
 }
 
 LaunchTrace Machine::result() {
   LaunchTrace trace;
-  trace.cycles = board_.ended == 0 ? 1 : std::max<Cycle>(1, board_.last_end + static_cast<Cycle>(isa::spec::kEndToDone.value));
+  trace.cycles =
+      board_.ended == 0 ? 1 : std::max<Cycle>(1, board_.last_end + static_cast<Cycle>(isa::spec::kEndToDone.value));
   load_.finish(trace.cycles);
   compute_.finish(trace.cycles);
   store_.finish(trace.cycles);

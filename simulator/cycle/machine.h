@@ -1,6 +1,7 @@
-// The timing core: the issue, start and end cycle of every instruction of a launch by docs/timing.md, at a cost that grows with instructions and
-// bursts, not with cycles. Everything but the memory port is a system of «latest of» equations, which the units solve as soon as their
-// inputs are known; only grants and requests to the memory happen in the order of time. docs/cycle-simulator.md tells why that is exact.
+// The timing core: the issue, start and end cycle of every instruction of a launch by docs/timing.md, at a cost that
+// grows with instructions and bursts, not with cycles. Everything but the memory port is a system of «latest of»
+// equations, which the units solve as soon as their inputs are known; only grants and requests to the memory happen in
+// the order of time. docs/cycle-simulator.md tells why that is exact.
 #pragma once
 
 #include <array>
@@ -24,15 +25,16 @@ namespace dovetail::simulator {
 
 class Machine {
  public:
-  // `memory` outlives the machine. Several machines may share one memory if whoever steps them keeps their calls in cycle order.
+  // `memory` outlives the machine. Several machines may share one memory if whoever steps them keeps their calls in
+  // cycle order.
   Machine(const isa::HardwareConfig& config, Memory& memory);
   Machine(const Machine&) = delete;
 
   struct Launch {
     std::span<const isa::Instruction> program;
-    std::size_t first_index = 0;           // of the program, for events
-    std::uint64_t program_address = 0;     // of the launch's first instruction
-    std::span<const isa::Uop> uops = {};   // UOP memory, kept up to date by on_start
+    std::size_t first_index = 0;          // of the program, for events
+    std::uint64_t program_address = 0;    // of the launch's first instruction
+    std::span<const isa::Uop> uops = {};  // UOP memory, kept up to date by on_start
     // Called once per instruction, in an order that queues and tokens respect. False stops the launch.
     std::function<bool(std::size_t)> on_start = {};
     bool trace = false;
@@ -40,7 +42,8 @@ class Machine {
   // Preconditions: every instruction is legal by its fields, or on_start stops at it. Nothing happens before step().
   void begin(Launch launch);
 
-  // The cycle of the next event at the memory port; kUnknown: there is none any more, the launch is done, stuck or stopped.
+  // The cycle of the next event at the memory port; kUnknown: there is none any more, the launch is done, stuck or
+  // stopped.
   Cycle next() const;
   void step();  // precondition: next() != kUnknown
 
@@ -78,7 +81,7 @@ class Machine {
   Address address_;
   Cycle arbiter_free_ = 0;
   Cycle write_shown_ = kUnknown;  // AWVALID of the burst at AW; kUnknown: not refused yet
-  Cycle write_from_ = kUnknown;  // the next attempt of the burst at AW; kUnknown: as the store unit says
+  Cycle write_from_ = kUnknown;   // the next attempt of the burst at AW; kUnknown: as the store unit says
 };
 
 }  // namespace dovetail::simulator

@@ -1,6 +1,6 @@
-// The times at which queues and token FIFOs can be entered and left. Each has one producer and one consumer, both in order, so that its state
-// is two sequences of times: docs/timing.md, sections 1, 6 and 7. `kUnknown` stands for a time that depends on something yet to be decided;
-// it is later than every time that is known.
+// The times at which queues and token FIFOs can be entered and left. Each has one producer and one consumer, both in
+// order, so that its state is two sequences of times: docs/timing.md, sections 1, 6 and 7. `kUnknown` stands for a time
+// that depends on something yet to be decided; it is later than every time that is known.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,9 @@ namespace dovetail::simulator {
 
 inline constexpr Cycle kUnknown = std::numeric_limits<Cycle>::max();
 constexpr Cycle cycles_of(const isa::spec::TimingConstant& constant) { return static_cast<Cycle>(constant.value); }
-constexpr Cycle after(Cycle time, std::int64_t cycles) { return time == kUnknown ? kUnknown : time + static_cast<Cycle>(cycles); }
+constexpr Cycle after(Cycle time, std::int64_t cycles) {
+  return time == kUnknown ? kUnknown : time + static_cast<Cycle>(cycles);
+}
 
 // What goes in and out of something that holds at most `depth`: an entry needs room as of the beginning of its cycle.
 template <typename Entry>

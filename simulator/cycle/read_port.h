@@ -1,5 +1,5 @@
-// One of the three requesters with its beat buffer (docs/timing.md, section 4): asks for the bursts of a transfer one after the other, as far
-// as the buffer has room, and keeps those granted until they are used.
+// One of the three requesters with its beat buffer (docs/timing.md, section 4): asks for the bursts of a transfer one
+// after the other, as far as the buffer has room, and keeps those granted until they are used.
 #pragma once
 
 #include <algorithm>
@@ -29,14 +29,15 @@ class ReadPort {
   // Since when: the cycle after the last grant, 0 if there was none. Precondition: idle().
   Cycle idle_from() const { return idle_from_; }
 
-  // From when on it asks for the next burst; kUnknown: nothing to ask for, or it waits for room of which nobody knows when it comes.
+  // From when on it asks for the next burst; kUnknown: nothing to ask for, or it waits for room of which nobody knows
+  // when it comes.
   Cycle asks_from() const { return asks_from_; }
   const Burst& asked() const { return next_; }
   void grant(Cycle cycle);
   void accepted(Cycle first_beat) { granted_[accepted_++].first_beat = first_beat; }
 
-  // Before accepted(), where delays are explained: the burst stood at the port from its grant on, was refused in `refused` cycles, and the memory divided
-  // the rest so.
+  // Before accepted(), where delays are explained: the burst stood at the port from its grant on, was refused in
+  // `refused` cycles, and the memory divided the rest so.
   bool explains() const { return explain_; }
   void explain(Cycle refused, MemorySplit memory);
   // Another's burst was refused in these cycles: while this one asks, it waits for that.
@@ -68,14 +69,15 @@ class ReadPort {
   bool asking_ = false;
   Cycle asks_after_ = 0, asks_from_ = kUnknown, idle_from_ = 0;
   Window<Granted> granted_;
-  std::uint64_t accepted_ = 0, used_ = 0;                     // bursts
+  std::uint64_t accepted_ = 0, used_ = 0;  // bursts
   std::uint64_t beats_granted_ = 0, beats_used_ = 0;
   std::uint32_t beats_of_burst_used_ = 0;
   Window<Run> runs_;
 
   bool explain_ = false;
   Cycle refused_while_asking_ = 0;
-  Window<MemorySplit> delays_;  // of granted bursts, as granted_ numbers them; the memory's part comes with the acceptance
+  Window<MemorySplit>
+      delays_;  // of granted bursts, as granted_ numbers them; the memory's part comes with the acceptance
 };
 
 }  // namespace dovetail::simulator

@@ -30,7 +30,9 @@ bool StoreUnit::start() {
   started_ = start_head(board_, head, start, has_ended_ && idle == start ? StallCause::unit : StallCause::none);
   if (board_.stopped) return false;
   active_ = true;
-  bursts_ = transfer.x_size == 0 ? Bursts() : Bursts(board_.bus, transfer, static_cast<std::uint64_t>(board_.config.element_bytes(transfer.memory)));
+  bursts_ = transfer.x_size == 0 ? Bursts()
+                                 : Bursts(board_.bus, transfer,
+                                          static_cast<std::uint64_t>(board_.config.element_bytes(transfer.memory)));
   beats_filled_ = beats_written_ = beat_ = slots_ = 0;
   unanswered_ = 0;
   written_.clear();
@@ -122,7 +124,8 @@ bool StoreUnit::end() {
   }
   board_.cycles(unit, UnitClass::work) += slots_;
   board_.cycles(unit, UnitClass::memory) += complete - (started_.start + 1) - slots_;
-  if (board_.waits != nullptr && complete > next_slot_) count_memory(board_, unit, started_.instruction, complete - next_slot_, delay_);
+  if (board_.waits != nullptr && complete > next_slot_)
+    count_memory(board_, unit, started_.instruction, complete - next_slot_, delay_);
   board_.cycles(unit, UnitClass::push) += end - complete;
   board_.cycles(unit, UnitClass::pipeline) += 2;  // start and end
   counted_ = end + 1;

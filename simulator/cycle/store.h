@@ -1,4 +1,5 @@
-// The store unit (docs/timing.md, section 10): fills a write buffer from the shadow of ACC, and writes it out burst by burst.
+// The store unit (docs/timing.md, section 10): fills a write buffer from the shadow of ACC, and writes it out burst by
+// burst.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +32,7 @@ class StoreUnit {
   struct Written {
     std::uint64_t first_beat = 0, beats = 0;  // of the instruction
     Cycle first_cycle = 0;                    // its W handshake
-    MemorySplit before;                       // what its way to AW was for, from its readiness on; where delays are explained
+    MemorySplit before;  // what its way to AW was for, from its readiness on; where delays are explained
   };
   bool start();
   bool fill();
@@ -42,20 +43,20 @@ class StoreUnit {
   bool active_ = false;
   Started started_;
   Bursts bursts_;
-  bool has_burst_ = false;      // burst_ is to be filled
+  bool has_burst_ = false;  // burst_ is to be filled
   Burst burst_;
-  std::uint64_t beat_ = 0;      // of burst_, the next to be filled
+  std::uint64_t beat_ = 0;          // of burst_, the next to be filled
   std::uint64_t beats_filled_ = 0;  // of the instruction, before burst_
   Cycle next_slot_ = 0;
   std::uint64_t slots_ = 0;
 
-  Window<Ready> ready_;         // filled, not accepted
-  Window<Written> written_;     // accepted
+  Window<Ready> ready_;              // filled, not accepted
+  Window<Written> written_;          // accepted
   std::uint64_t beats_written_ = 0;  // of the instruction, accepted
-  std::uint64_t unanswered_ = 0;  // bursts that are not accepted
+  std::uint64_t unanswered_ = 0;     // bursts that are not accepted
   Cycle writes_from_ = kUnknown;
-  Cycle taken_ = 0;             // the writer has the burst that writes_from_ tells of
-  Cycle last_data_ = 0;         // last W beat
+  Cycle taken_ = 0;      // the writer has the burst that writes_from_ tells of
+  Cycle last_data_ = 0;  // last W beat
   Cycle last_response_ = 0;
   MemorySplit before_, delay_;  // of the burst accepted last: until its acceptance, and until its response
   bool has_ended_ = false;

@@ -33,13 +33,15 @@ std::int64_t most(std::int64_t isa::HardwareConfig::*member) {
 std::int64_t idle_latency(const MemorySpec& memory, std::int64_t bus_bytes) {
   const auto model = make_memory(memory, bus_bytes);
   Cycle cycle = 0;
-  for (Answer answer = model->accept(cycle, Direction::read, 0, 1); !answer.accepted;) answer = model->accept(cycle = answer.cycle, Direction::read, 0, 1);
+  for (Answer answer = model->accept(cycle, Direction::read, 0, 1); !answer.accepted;)
+    answer = model->accept(cycle = answer.cycle, Direction::read, 0, 1);
   return static_cast<std::int64_t>(model->explain(Direction::read)[MemoryCause::latency]);
 }
 
 std::vector<Scenario> scenarios(const isa::HardwareConfig& config, const MemorySpec& memory) {
   std::vector<Scenario> all;
-  all.push_back({fmt::format("memory that answers at once, {} bytes a cycle each way", config.bus_bytes), config, at_once()});
+  all.push_back(
+      {fmt::format("memory that answers at once, {} bytes a cycle each way", config.bus_bytes), config, at_once()});
   const auto doubled = [&](isa::HardwareConfig wider, std::int64_t isa::HardwareConfig::*member) {
     wider.*member = std::min(2 * wider.*member, most(member));
     return wider;
@@ -56,21 +58,29 @@ std::vector<Scenario> scenarios(const isa::HardwareConfig& config, const MemoryS
   }
   isa::HardwareConfig widest = config;
   widest.bus_bytes = most(&isa::HardwareConfig::bus_bytes);
-  all.push_back({fmt::format("memory that answers at once, {} bytes a cycle each way", widest.bus_bytes), widest, at_once()});
+  all.push_back(
+      {fmt::format("memory that answers at once, {} bytes a cycle each way", widest.bus_bytes), widest, at_once()});
   const std::int64_t latency = idle_latency(memory, config.bus_bytes);
-  all.push_back({fmt::format("memory of latency {}, {} bytes a cycle each way", latency, widest.bus_bytes), widest, IdealMemory{.latency = latency, .outstanding = kManyBursts}});
-  all.push_back({fmt::format("command queues of {}", 2 * config.command_queue_depth), doubled(config, &isa::HardwareConfig::command_queue_depth), memory});
-  all.push_back({fmt::format("token queues of {}", 2 * config.token_queue_depth), doubled(config, &isa::HardwareConfig::token_queue_depth), memory});
-  all.push_back({fmt::format("beat buffers of {}", 2 * config.outstanding_beats), doubled(config, &isa::HardwareConfig::outstanding_beats), memory});
+  all.push_back({fmt::format("memory of latency {}, {} bytes a cycle each way", latency, widest.bus_bytes), widest,
+                 IdealMemory{.latency = latency, .outstanding = kManyBursts}});
+  all.push_back({fmt::format("command queues of {}", 2 * config.command_queue_depth),
+                 doubled(config, &isa::HardwareConfig::command_queue_depth), memory});
+  all.push_back({fmt::format("token queues of {}", 2 * config.token_queue_depth),
+                 doubled(config, &isa::HardwareConfig::token_queue_depth), memory});
+  all.push_back({fmt::format("beat buffers of {}", 2 * config.outstanding_beats),
+                 doubled(config, &isa::HardwareConfig::outstanding_beats), memory});
   all.push_back({"no instruction waiting for a token (values would be wrong)", config, memory, false});
-  std::erase_if(all, [&](const Scenario& scenario) { return scenario.config == config && scenario.memory == memory && scenario.wait_for_tokens; });
+  std::erase_if(all, [&](const Scenario& scenario) {
+    return scenario.config == config && scenario.memory == memory && scenario.wait_for_tokens;
+  });
   return all;
 }
 
 }  // namespace
 
-Result<std::vector<WhatIf>> what_if(const isa::HardwareConfig& config, const EngineOptions& options, std::span<const isa::Instruction> program,
-                                    std::span<const isa::Launch> launches, Dram& dram) {
+Result<std::vector<WhatIf>> what_if(const isa::HardwareConfig& config, const EngineOptions& options,
+                                    std::span<const isa::Instruction> program, std::span<const isa::Launch> launches,
+                                    Dram& dram) {
   std::vector<WhatIf> answers;
   std::vector<isa::Instruction> free_running(program.begin(), program.end());
   for (isa::Instruction& instruction : free_running) instruction.flags = {};

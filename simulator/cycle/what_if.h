@@ -1,4 +1,5 @@
-// The same instructions on other hardware: what would more of something buy? Answered by timing them anew, not by estimates.
+// The same instructions on other hardware: what would more of something buy? Answered by timing them anew, not by
+// estimates.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +21,11 @@ struct WhatIf {
   bool operator==(const WhatIf&) const = default;
 };
 
-// In a fixed order; what the machine has already is left out. `dram` holds the micro-ops. Errors: as the program has them on the hardware itself.
-Result<std::vector<WhatIf>> what_if(const isa::HardwareConfig& config, const EngineOptions& options, std::span<const isa::Instruction> program,
-                                    std::span<const isa::Launch> launches, Dram& dram);
+// In a fixed order; what the machine has already is left out. `dram` holds the micro-ops. Errors: as the program has
+// them on the hardware itself.
+Result<std::vector<WhatIf>> what_if(const isa::HardwareConfig& config, const EngineOptions& options,
+                                    std::span<const isa::Instruction> program, std::span<const isa::Launch> launches,
+                                    Dram& dram);
 Json to_json(const std::vector<WhatIf>& answers);
 
 }  // namespace dovetail::simulator

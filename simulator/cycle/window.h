@@ -1,4 +1,5 @@
-// A sequence whose elements are numbered from 0 for ever, and of which only the last part is kept: memory grows with what is alive.
+// A sequence whose elements are numbered from 0 for ever, and of which only the last part is kept: memory grows with
+// what is alive.
 #pragma once
 
 #include <cstddef>

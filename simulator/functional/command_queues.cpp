@@ -99,7 +99,8 @@ std::string CommandQueues::state(std::span<const isa::Instruction> program, std:
   return text + " " + tokens();
 }
 
-Diagnostic CommandQueues::deadlock(std::span<const isa::Instruction> program, std::size_t first_index, std::size_t next) const {
+Diagnostic CommandQueues::deadlock(std::span<const isa::Instruction> program, std::size_t first_index,
+                                   std::size_t next) const {
   std::string why;
   std::size_t oldest = std::numeric_limits<std::size_t>::max();
   bool overflow = false;
@@ -108,17 +109,20 @@ Diagnostic CommandQueues::deadlock(std::span<const isa::Instruction> program, st
     if (at.blocked) {
       oldest = std::min(oldest, at.running.instruction);
       overflow = true;
-      why += fmt::format("the {} unit cannot finish {}:", name(queue), cite(program, first_index, at.running.instruction));
+      why +=
+          fmt::format("the {} unit cannot finish {}:", name(queue), cite(program, first_index, at.running.instruction));
       for (std::size_t i = 0; i < isa::kTokenFifos; ++i)
         if (at.running.use.pushes_to(fifo_at(i)) && tokens_[i] == depths_.tokens)
-          why += fmt::format(" the token queue {} is full with {} of {};", fifo_name(fifo_at(i)), tokens_[i], depths_.tokens);
+          why += fmt::format(" the token queue {} is full with {} of {};", fifo_name(fifo_at(i)), tokens_[i],
+                             depths_.tokens);
     } else if (at.count != 0) {
       const Command& head = at.ring[at.head];
       oldest = std::min(oldest, head.instruction);
       why += fmt::format("the {} queue's head {} waits for a token that never comes:", name(queue),
                          cite(program, first_index, head.instruction));
       for (std::size_t i = 0; i < isa::kTokenFifos; ++i)
-        if (head.use.pops_from(fifo_at(i)) && tokens_[i] == 0) why += fmt::format(" {} holds 0;", fifo_name(fifo_at(i)));
+        if (head.use.pops_from(fifo_at(i)) && tokens_[i] == 0)
+          why += fmt::format(" {} holds 0;", fifo_name(fifo_at(i)));
     } else {
       why += fmt::format("the {} queue is empty;", name(queue));
     }
@@ -128,17 +132,20 @@ Diagnostic CommandQueues::deadlock(std::span<const isa::Instruction> program, st
   if (next < program.size()) {
     const isa::Queue full = isa::token_use(program[next]).queue;
     fetch_stopped = true;
-    why += fmt::format("fetch cannot go past {}, as the {} queue is full with {} of {}; ", cite(program, first_index, next), name(full),
-                       unit(full).count, depths_.commands);
+    why += fmt::format("fetch cannot go past {}, as the {} queue is full with {} of {}; ",
+                       cite(program, first_index, next), name(full), unit(full).count, depths_.commands);
   }
   DOVETAIL_CHECK(oldest < program.size(), "a deadlock without a waiting instruction");
-  return {.what = overflow ? "token overflow: the launch comes to a standstill" : "deadlock: the launch comes to a standstill",
-          .where = fmt::format("instruction {}", first_index + oldest),
-          .why = why + tokens(),
-          .hint = overflow        ? "pop these tokens earlier, push fewer, or raise `token_queue_depth`"
-                  : fetch_stopped ? "the missing push may lie behind the instruction that fetch cannot pass: move it forward, or raise "
-                                    "`command_queue_depth`"
-                                  : "add the missing push to the neighbour queue, or remove the pop"};
+  return {
+      .what =
+          overflow ? "token overflow: the launch comes to a standstill" : "deadlock: the launch comes to a standstill",
+      .where = fmt::format("instruction {}", first_index + oldest),
+      .why = why + tokens(),
+      .hint = overflow ? "pop these tokens earlier, push fewer, or raise `token_queue_depth`"
+              : fetch_stopped
+                  ? "the missing push may lie behind the instruction that fetch cannot pass: move it forward, or raise "
+                    "`command_queue_depth`"
+                  : "add the missing push to the neighbour queue, or remove the pop"};
 }
 
 Diagnostic CommandQueues::leftover_tokens(std::size_t first_index, std::size_t size) const {

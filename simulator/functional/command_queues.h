@@ -1,5 +1,6 @@
-// The three command queues, their units and the four token FIFOs of one launch, by the rules that isa/verify/token_machine.h states: an
-// instruction starts when its unit is idle and all tokens it pops are there, and its unit stays busy until all its pushes have room.
+// The three command queues, their units and the four token FIFOs of one launch, by the rules that
+// isa/verify/token_machine.h states: an instruction starts when its unit is idle and all tokens it pops are there, and
+// its unit stays busy until all its pushes have room.
 #pragma once
 
 #include <array>
@@ -35,13 +36,15 @@ class CommandQueues {
   // Tries again to push the tokens of a finished instruction. True: it has pushed.
   bool push_blocked(isa::Queue queue);
 
-  // fetch, start and finish in one, for the common case that nothing is in the way. False: it is, and nothing has changed.
+  // fetch, start and finish in one, for the common case that nothing is in the way. False: it is, and nothing has
+  // changed.
   bool pass(isa::TokenUse use);
 
   bool idle() const { return waiting_ == 0; }  // no instruction waits in a queue or for a push
   bool tokens_left() const;
 
-  // Reports. `program` is the launch, `first_index` the number of its first instruction; `next` the first that is not fetched.
+  // Reports. `program` is the launch, `first_index` the number of its first instruction; `next` the first that is not
+  // fetched.
   Diagnostic deadlock(std::span<const isa::Instruction> program, std::size_t first_index, std::size_t next) const;
   Diagnostic leftover_tokens(std::size_t first_index, std::size_t size) const;
   // "queue heads: ...; tokens: ...", in one line.

@@ -1,6 +1,7 @@
-// The datapath of the functional simulator: executes one instruction at a time, completely, on SRAM and DRAM. Queues and tokens are not its
-// business. Precondition throughout: the instruction is legal by its fields (isa/legal.h), so that transfers fit SRAM, micro-op ranges fit
-// UOP, and addresses fit 64 bits; what is checked here needs the image, the micro-ops or the history.
+// The datapath of the functional simulator: executes one instruction at a time, completely, on SRAM and DRAM. Queues
+// and tokens are not its business. Precondition throughout: the instruction is legal by its fields (isa/legal.h), so
+// that transfers fit SRAM, micro-op ranges fit UOP, and addresses fit 64 bits; what is checked here needs the image,
+// the micro-ops or the history.
 #pragma once
 
 #include <array>
@@ -35,8 +36,8 @@ class Core {
     const char* index;                 // "dst", "src" or "wgt", for messages
     const std::uint32_t* uop_indices;  // of the micro-ops executed
     LoopFactors factors;
-    IndexRange range;                  // of all indices
-    std::uint64_t beyond = 0;          // elements read after the one indexed
+    IndexRange range;          // of all indices
+    std::uint64_t beyond = 0;  // elements read after the one indexed
   };
 
   bool run(const isa::Load& load, Dram& dram, Counters& counters);

@@ -1,5 +1,5 @@
-// GEMM and ALU: all indices are checked before the kernel runs. Indices only grow with loop counts and micro-op fields, so the largest is
-// the largest field plus the largest offset, and one comparison per operand covers the instruction.
+// GEMM and ALU: all indices are checked before the kernel runs. Indices only grow with loop counts and micro-op fields,
+// so the largest is the largest field plus the largest offset, and one comparison per operand covers the instruction.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,10 +16,13 @@ namespace {
 using isa::semantics::element_index;
 using isa::semantics::GemmMode;
 
-bool is_single_step(const isa::UopLoop& loop) { return loop.uop_begin + 1 == loop.uop_end && loop.iter_out == 1 && loop.iter_in == 1; }
+bool is_single_step(const isa::UopLoop& loop) {
+  return loop.uop_begin + 1 == loop.uop_end && loop.iter_out == 1 && loop.iter_in == 1;
+}
 
 std::uint64_t steps_of(const isa::UopLoop& loop) {
-  return loop.uop_begin < loop.uop_end ? std::uint64_t{loop.iter_out} * loop.iter_in * (loop.uop_end - loop.uop_begin) : 0;
+  return loop.uop_begin < loop.uop_end ? std::uint64_t{loop.iter_out} * loop.iter_in * (loop.uop_end - loop.uop_begin)
+                                       : 0;
 }
 
 UopRanges ranges_of(const Kernels& kernels, const UopView& uops) {
@@ -37,7 +40,8 @@ struct Step {
   std::uint64_t y = 0, x = 0, uop = 0, index = 0;
 };
 template <typename Stop>
-std::optional<Step> find_step(const isa::UopLoop& loop, const std::uint32_t* uop_indices, LoopFactors factors, Stop&& stop) {
+std::optional<Step> find_step(const isa::UopLoop& loop, const std::uint32_t* uop_indices, LoopFactors factors,
+                              Stop&& stop) {
   for (std::uint64_t y = 0; y < loop.iter_out; ++y)
     for (std::uint64_t x = 0; x < loop.iter_in; ++x)
       for (std::uint64_t k = 0; k < loop.uop_end - loop.uop_begin; ++k) {
@@ -55,11 +59,13 @@ std::string describe(const Step& step) {
 
 inline bool Core::uops_defined(const isa::UopLoop& loop) {
   if (const auto hole = sram_.defined(isa::Memory::uop).find_undefined(loop.uop_begin, loop.uop_end - 1))
-    return fail(fmt::format("micro-op {} is executed, but nothing has written it since reset", *hole), "load it with `load.uop` before");
+    return fail(fmt::format("micro-op {} is executed, but nothing has written it since reset", *hole),
+                "load it with `load.uop` before");
   return true;
 }
 
-// The common case of each check is inline; the rest finds the step to name, or finds that only the hull was in question.
+// The common case of each check is inline; the rest finds the step to name, or finds that only the hull was in
+// question.
 
 inline bool Core::in_range(const isa::UopLoop& loop, const Operand& operand) {
   if (operand.range.max + operand.beyond < depth(operand.memory)) [[likely]]
@@ -69,9 +75,11 @@ inline bool Core::in_range(const isa::UopLoop& loop, const Operand& operand) {
 
 bool Core::fail_range(const isa::UopLoop& loop, const Operand& operand) {
   const std::uint64_t limit = depth(operand.memory);
-  const auto step = find_step(loop, operand.uop_indices, operand.factors, [&](std::uint64_t index) { return index + operand.beyond >= limit; });
-  return fail(fmt::format("{} has the index {} {}{}, but {} has {} elements", describe(*step), operand.index, step->index,
-                          operand.beyond == 0 ? "" : " (and reads the element after it)", isa::spec::info(operand.memory).name, limit),
+  const auto step = find_step(loop, operand.uop_indices, operand.factors,
+                              [&](std::uint64_t index) { return index + operand.beyond >= limit; });
+  return fail(fmt::format("{} has the index {} {}{}, but {} has {} elements", describe(*step), operand.index,
+                          step->index, operand.beyond == 0 ? "" : " (and reads the element after it)",
+                          isa::spec::info(operand.memory).name, limit),
               "check the micro-op, the iteration counts and the factors");
 }
 
@@ -87,8 +95,8 @@ bool Core::check_holes(const isa::UopLoop& loop, const Operand& operand) {
                               [&](std::uint64_t index) { return !defined[index] || !defined[index + operand.beyond]; });
   if (!step) return true;
   return fail(fmt::format("{} reads element {} of {} ({}), but nothing has written it since reset", describe(*step),
-                          defined[step->index] ? step->index + operand.beyond : step->index, isa::spec::info(operand.memory).name,
-                          operand.index),
+                          defined[step->index] ? step->index + operand.beyond : step->index,
+                          isa::spec::info(operand.memory).name, operand.index),
               "load it before, reset it with GEMM, or correct the index");
 }
 
@@ -105,14 +113,14 @@ void Core::define_each(const isa::UopLoop& loop, const Operand& operand) {
   });
 }
 
-// A single step: the micro-op's fields are the indices, and factors do not matter. False: something is wrong, or it is no such
-// instruction, and the general path must look at it.
+// A single step: the micro-op's fields are the indices, and factors do not matter. False: something is wrong, or it is
+// no such instruction, and the general path must look at it.
 inline bool Core::run_single(const isa::Gemm& gemm) {
   if (!is_single_step(gemm) || isa::semantics::gemm_mode(gemm) != GemmMode::accumulate) return false;
   const std::size_t k = gemm.uop_begin;
   const UopView& uops = gemm_arguments_.uops = sram_.uops(k, k + 1);
-  if (!sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst] || !sram_.defined(isa::Memory::inp)[*uops.src] ||
-      !sram_.defined(isa::Memory::wgt)[*uops.wgt])
+  if (!sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst] ||
+      !sram_.defined(isa::Memory::inp)[*uops.src] || !sram_.defined(isa::Memory::wgt)[*uops.wgt])
     return false;
   gemm_arguments_.iter_out = gemm_arguments_.iter_in = 1;
   kernels_.accumulate(gemm_arguments_);
@@ -159,7 +167,8 @@ bool Core::run_loops(const isa::Gemm& gemm, Counters& counters) {
     return true;
   }
 
-  const LoopFactors src_factors{gemm.src_factor_out, gemm.src_factor_in}, wgt_factors{gemm.wgt_factor_out, gemm.wgt_factor_in};
+  const LoopFactors src_factors{gemm.src_factor_out, gemm.src_factor_in},
+      wgt_factors{gemm.wgt_factor_out, gemm.wgt_factor_in};
   const Operand src{isa::Memory::inp, "src", uops.src, src_factors, over_loops(gemm, ranges.src, src_factors)};
   const Operand wgt{isa::Memory::wgt, "wgt", uops.wgt, wgt_factors, over_loops(gemm, ranges.wgt, wgt_factors)};
   if (!in_range(gemm, src) || !in_range(gemm, wgt) || !is_defined(gemm, src) || !is_defined(gemm, wgt)) return false;
@@ -199,7 +208,8 @@ bool Core::run_loops(const isa::Alu& alu, Counters& counters) {
   const UopView uops = sram_.uops(alu.uop_begin, alu.uop_end);
   const UopRanges ranges = ranges_of(kernels_, uops);
 
-  const LoopFactors dst_factors{alu.dst_factor_out, alu.dst_factor_in}, src_factors{alu.src_factor_out, alu.src_factor_in};
+  const LoopFactors dst_factors{alu.dst_factor_out, alu.dst_factor_in},
+      src_factors{alu.src_factor_out, alu.src_factor_in};
   const Operand dst{isa::Memory::acc, "dst", uops.dst, dst_factors, over_loops(alu, ranges.dst, dst_factors)};
   if (!in_range(alu, dst) || !is_defined(alu, dst)) return false;
   if (!alu.use_imm) {

@@ -78,15 +78,16 @@ FunctionalSimulator::Step FunctionalSimulator::refuse(Launch& launch, std::size_
   return Step::failed;
 }
 
-// Fetches what its command queue has room for: one instruction in program order, all of them otherwise. One that may start at once and
-// before which nothing waits is executed right here.
+// Fetches what its command queue has room for: one instruction in program order, all of them otherwise. One that may
+// start at once and before which nothing waits is executed right here.
 FunctionalSimulator::Step FunctionalSimulator::fetch(Launch& launch) {
   Step step = Step::stuck;
   while (launch.next < launch.program.size()) {
     const std::size_t instruction = launch.next;
     const Route& route = routes_.of(launch.program[instruction]);
     if (!queues_.has_room(route.use.queue)) return step;
-    if (!rules_.is_legal(launch.program[instruction])) [[unlikely]] return refuse(launch, instruction);
+    if (!rules_.is_legal(launch.program[instruction])) [[unlikely]]
+      return refuse(launch, instruction);
     ++launch.next;
     step = Step::moved;
     if (order_ != ExecutionOrder::program) {
@@ -101,8 +102,8 @@ FunctionalSimulator::Step FunctionalSimulator::fetch(Launch& launch) {
   return step;
 }
 
-// Starts the first instruction in order of priority that may start, and goes on until none may, or, with fetch ahead, for one
-// instruction: fetch may have found a better one.
+// Starts the first instruction in order of priority that may start, and goes on until none may, or, with fetch ahead,
+// for one instruction: fetch may have found a better one.
 FunctionalSimulator::Step FunctionalSimulator::run_units(Launch& launch) {
   Step step = Step::stuck;
   const auto order = priorities(order_);
@@ -124,7 +125,8 @@ FunctionalSimulator::Step FunctionalSimulator::run_units(Launch& launch) {
   return step;
 }
 
-Result<Counters> FunctionalSimulator::launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) {
+Result<Counters> FunctionalSimulator::launch(std::span<const isa::Instruction> program, Dram& dram,
+                                             std::size_t first_index) {
   queues_.clear();
   Launch launch{.program = program, .dram = dram, .first_index = first_index, .counters = {}, .errors = {}};
   for (bool moving = true; moving;) {

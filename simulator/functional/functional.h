@@ -1,6 +1,6 @@
-// The functional simulator: values without time, as fast as the host allows. It executes instructions whole, one after the other, in an
-// order that the queues and tokens permit; every order gives a race-free program the same result (isa/verify finds the races).
-// docs/functional-simulator.md tells how it works and what was measured.
+// The functional simulator: values without time, as fast as the host allows. It executes instructions whole, one after
+// the other, in an order that the queues and tokens permit; every order gives a race-free program the same result
+// (isa/verify finds the races). docs/functional-simulator.md tells how it works and what was measured.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ namespace dovetail::simulator {
 
 // Which of the instructions that may start goes first. Always deterministic.
 enum class ExecutionOrder : std::uint8_t {
-  program,     // each as soon as it is fetched and its tokens are there: program order where that is legal
-  load_first,  // fetch as far ahead as the command queues allow, then loads before computation before stores
-  store_first, // the same, stores before computation before loads
+  program,      // each as soon as it is fetched and its tokens are there: program order where that is legal
+  load_first,   // fetch as far ahead as the command queues allow, then loads before computation before stores
+  store_first,  // the same, stores before computation before loads
 };
 
 struct FunctionalOptions {

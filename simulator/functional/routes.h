@@ -1,4 +1,5 @@
-// Queue and tokens of an instruction by table: what isa::token_use says, asked once per combination instead of once per instruction.
+// Queue and tokens of an instruction by table: what isa::token_use says, asked once per combination instead of once per
+// instruction.
 #pragma once
 
 #include <array>
@@ -19,7 +20,9 @@ class Routes {
  public:
   Routes();
 
-  const Route& of(const isa::Instruction& instruction) const { return routes_[kind(instruction)][flag_bits(instruction.flags)]; }
+  const Route& of(const isa::Instruction& instruction) const {
+    return routes_[kind(instruction)][flag_bits(instruction.flags)];
+  }
 
  private:
   // The memory of a load (three bits), or the opcode of anything else.

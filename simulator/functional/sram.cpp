@@ -6,7 +6,9 @@ namespace dovetail::simulator {
 
 namespace {
 
-std::size_t depth(const isa::HardwareConfig& config, isa::Memory memory) { return static_cast<std::size_t>(config.depth(memory)); }
+std::size_t depth(const isa::HardwareConfig& config, isa::Memory memory) {
+  return static_cast<std::size_t>(config.depth(memory));
+}
 
 TileLayout layout_for(const isa::HardwareConfig& config, const Kernels& kernels) {
   return {.batch = static_cast<std::size_t>(config.batch),
@@ -44,9 +46,12 @@ void Sram::define_all() {
 void Sram::write(isa::Memory memory, std::size_t begin, std::size_t count, const std::byte* dram) {
   switch (memory) {
     case isa::Memory::uop: return write_uops(begin, count, dram);
-    case isa::Memory::wgt: return pack_wgt(layout_, dram, count, reinterpret_cast<std::uint32_t*>(wgt_.data()) + begin * layout_.wgt_words());
+    case isa::Memory::wgt:
+      return pack_wgt(layout_, dram, count,
+                      reinterpret_cast<std::uint32_t*>(wgt_.data()) + begin * layout_.wgt_words());
     case isa::Memory::inp:
-      return pack_inp(layout_, dram, count, inp_.data() + begin * layout_.inp_words(), compensation_.data() + begin * layout_.batch);
+      return pack_inp(layout_, dram, count, inp_.data() + begin * layout_.inp_words(),
+                      compensation_.data() + begin * layout_.batch);
     case isa::Memory::acc: return unpack_acc(layout_, dram, count, acc_element(begin));
     case isa::Memory::acc8: return unpack_acc8(layout_, dram, count, acc_element(begin));
     case isa::Memory::out: break;  // not a destination of LOAD
@@ -59,8 +64,8 @@ void Sram::write_zeros(isa::Memory memory, std::size_t begin, std::size_t count)
       for (auto* index : {&uop_dst_, &uop_src_, &uop_wgt_}) std::fill_n(index->begin() + begin, count, 0);
       return;
     case isa::Memory::wgt:
-      std::fill_n(reinterpret_cast<std::uint32_t*>(wgt_.data()) + begin * layout_.wgt_words(), count * layout_.wgt_words(),
-                  zero_weights(layout_));
+      std::fill_n(reinterpret_cast<std::uint32_t*>(wgt_.data()) + begin * layout_.wgt_words(),
+                  count * layout_.wgt_words(), zero_weights(layout_));
       return;
     case isa::Memory::inp:
       std::fill_n(inp_.begin() + begin * layout_.inp_words(), count * layout_.inp_words(), 0);

@@ -1,5 +1,5 @@
-// The on-chip memories, in the kernels' form, with a record of what has been written. After reset all elements read as zero, and none is
-// defined.
+// The on-chip memories, in the kernels' form, with a record of what has been written. After reset all elements read as
+// zero, and none is defined.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +48,8 @@ class Sram {
 
   const TileLayout& layout() const { return layout_; }
 
-  // The elements that LOAD writes. `dram` holds `count` consecutive DRAM elements. Precondition: the range lies within the memory.
+  // The elements that LOAD writes. `dram` holds `count` consecutive DRAM elements. Precondition: the range lies within
+  // the memory.
   void write(isa::Memory memory, std::size_t begin, std::size_t count, const std::byte* dram);
   void write_zeros(isa::Memory memory, std::size_t begin, std::size_t count);
 

@@ -38,7 +38,8 @@ void BankModel::reset() {
   last_ = {};
 }
 
-// From the low bits up: byte of an access, channel, bank group, column, bank, rank, row. Neighbouring accesses so meet the short tCCD.
+// From the low bits up: byte of an access, channel, bank group, column, bank, rank, row. Neighbouring accesses so meet
+// the short tCCD.
 BankModel::Place BankModel::place(std::uint64_t address) const {
   address >>= access_log2_;
   const auto take = [&](int bits) {
@@ -129,7 +130,8 @@ BankModel::Way BankModel::access(std::uint64_t address, Direction direction, Clo
   const Clock latency = read ? dram.cl : dram.cwl;
   const Clock open = bank.column;
   Clock column = std::max({arrival, bank.column, channel.column, group.column});
-  column = read ? std::max({column, rank.read_after_write, group.read_after_write}) : std::max(column, channel.write_after_read);
+  column = read ? std::max({column, rank.read_after_write, group.read_after_write})
+                : std::max(column, channel.write_after_read);
   const bool same_rank = channel.last_rank < 0 || channel.last_rank == static_cast<std::int64_t>(at.rank);
   column = std::max(column, channel.last_data_end + (same_rank ? 0 : dram.rtrs) - latency);
   log(read ? DramCommand::Kind::read : DramCommand::Kind::write, column, at);
@@ -158,7 +160,8 @@ Answer BankModel::accept(Cycle cycle, Direction direction, std::uint64_t address
   const auto controller = static_cast<Cycle>(spec_.controller_cycles);
   const std::uint64_t end_address = address + beats * bus_bytes_;
   const auto size = static_cast<std::uint64_t>(spec_.standard.access_bytes);
-  // A read: when its first beat may come at the earliest, so that none of the following is too early. A write: when all is written.
+  // A read: when its first beat may come at the earliest, so that none of the following is too early. A write: when all
+  // is written.
   Cycle result = read ? std::max(cycle + 1, last_[way] + 1) : cycle + beats + 1;
   for (std::uint64_t at = address & ~(size - 1); at < end_address; at += size) {
     // The beats that lie in this access, at least in part.
@@ -181,15 +184,17 @@ Answer BankModel::accept(Cycle cycle, Direction direction, std::uint64_t address
   return {true, result};
 }
 
-// By the access that decided: latency is what an idle memory with the row open takes, and the row and the refresh what they kept the column command waiting; all
-// else is the work of earlier accesses, those of the same burst included.
+// By the access that decided: latency is what an idle memory with the row open takes, and the row and the refresh what
+// they kept the column command waiting; all else is the work of earlier accesses, those of the same burst included.
 MemorySplit BankModel::explain(Direction direction) const {
   const Last& last = explained_[static_cast<std::size_t>(direction)];
   const DramStandard& dram = spec_.standard;
   const auto controller = static_cast<Cycle>(spec_.controller_cycles);
   const Clock arrival = clock_of(last.cycle + controller);
-  const Cycle idle = cycle_of(arrival + (direction == Direction::read ? dram.cl : dram.cwl) + dram.access_clocks) + controller;
-  const Clock refreshed = std::max(last.access.arrival, last.access.refreshed), open = std::max(refreshed, last.access.open);
+  const Cycle idle =
+      cycle_of(arrival + (direction == Direction::read ? dram.cl : dram.cwl) + dram.access_clocks) + controller;
+  const Clock refreshed = std::max(last.access.arrival, last.access.refreshed),
+              open = std::max(refreshed, last.access.open);
 
   MemorySplit split;
   Cycle left = last.answer - last.cycle;

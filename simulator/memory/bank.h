@@ -1,4 +1,5 @@
-// The `bank` memory: first come first served, open page, all banks refreshed together. docs/memory-models.md tells what it models.
+// The `bank` memory: first come first served, open page, all banks refreshed together. docs/memory-models.md tells what
+// it models.
 #pragma once
 
 #include <array>
@@ -32,8 +33,8 @@ class BankModel final : public Memory {
  private:
   using Clock = std::int64_t;
   struct Bank {
-    std::int64_t row = -1;    // open; -1: none
-    Clock activate = 0;       // the earliest clocks of the next commands
+    std::int64_t row = -1;  // open; -1: none
+    Clock activate = 0;     // the earliest clocks of the next commands
     Clock column = 0;
     Clock precharge = 0;
   };
@@ -44,23 +45,24 @@ class BankModel final : public Memory {
     std::vector<Group> groups;
     std::vector<Bank> banks;  // by group, then bank
     Clock activate = 0, read_after_write = 0, refresh = 0;
-    Clock refreshed = 0;      // the last refresh keeps banks closed until here
+    Clock refreshed = 0;               // the last refresh keeps banks closed until here
     std::array<Clock, 4> activates{};  // the last four, oldest at next_activate
     std::size_t next_activate = 0;
   };
   struct Channel {
     std::vector<Rank> ranks;
-    Clock column = 0;            // the earliest next column command, in order of requests
+    Clock column = 0;  // the earliest next column command, in order of requests
     Clock write_after_read = 0;
     std::int64_t last_rank = -1;
-    Clock last_data_end = 0;     // of the last column command, on the data bus
+    Clock last_data_end = 0;  // of the last column command, on the data bus
   };
   struct Place {
     std::size_t channel, rank, group, bank;
     std::int64_t row;
   };
 
-  // An access's way to its column command: no refresh is in its way from `refreshed` on, its row is open from `open` on.
+  // An access's way to its column command: no refresh is in its way from `refreshed` on, its row is open from `open`
+  // on.
   struct Way {
     Clock arrival = 0, refreshed = 0, open = 0, end = 0;  // end: the clock after the last on the data bus
   };

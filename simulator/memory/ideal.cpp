@@ -22,7 +22,8 @@ Answer IdealModel::accept(Cycle cycle, Direction direction, std::uint64_t, std::
   return take(cycle, direction, beats, 0);
 }
 
-// A slow data path delays a read's first beat, so that the others follow without a gap: the last one leaves when its bytes are there.
+// A slow data path delays a read's first beat, so that the others follow without a gap: the last one leaves when its
+// bytes are there.
 Answer IdealModel::take(Cycle cycle, Direction direction, std::uint32_t beats, Cycle more_latency) {
   Way& way = this->way(direction);
   const Cycle bytes = beats * bus_bytes_;
@@ -59,7 +60,8 @@ MemorySplit IdealModel::explain(Direction direction) const {
 std::uint64_t PerturbedModel::draw(Direction direction, std::uint64_t salt, std::uint64_t bound) const {
   const Request& request = requests_[static_cast<std::size_t>(direction)];
   // splitmix64's output function over a counter.
-  std::uint64_t z = spec_.seed * 0x9e3779b97f4a7c15 + (request.number * 4 + salt * 2 + static_cast<std::uint64_t>(direction) + 1) * 0xd1342543de82ef95;
+  std::uint64_t z = spec_.seed * 0x9e3779b97f4a7c15 +
+                    (request.number * 4 + salt * 2 + static_cast<std::uint64_t>(direction) + 1) * 0xd1342543de82ef95;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
   return (z ^ (z >> 31)) % bound;

@@ -25,9 +25,10 @@ class IdealModel : public Memory {
  private:
   struct Way {
     Outstanding outstanding;
-    Cycle free = 0;  // the first cycle in which the data path is
-    Cycle last = 0;  // the last beat or response so far
-    Cycle delay = 0, alone = 0;  // of the last burst: to its answer, and what that would have been without earlier ones and at the full width
+    Cycle free = 0;              // the first cycle in which the data path is
+    Cycle last = 0;              // the last beat or response so far
+    Cycle delay = 0, alone = 0;  // of the last burst: to its answer, and what that would have been without earlier ones
+                                 // and at the full width
   };
   Way& way(Direction direction) { return ways_[static_cast<std::size_t>(direction)]; }
   const Way& way(Direction direction) const { return ways_[static_cast<std::size_t>(direction)]; }

@@ -37,12 +37,16 @@ Result<void> read_keys(std::string_view text, std::string_view list, const std::
       if (key.name == item.substr(0, equals)) found = &key;
     }
     if (found == nullptr || equals == std::string_view::npos)
-      return bad(text, fmt::format("\"{}\" is no key=value of this model", item), fmt::format("its keys are {}", fmt::join(names, ", ")));
+      return bad(text, fmt::format("\"{}\" is no key=value of this model", item),
+                 fmt::format("its keys are {}", fmt::join(names, ", ")));
     const std::string_view digits = item.substr(equals + 1);
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (error != std::errc() || end != digits.data() + digits.size() || value < found->minimum || value > found->maximum)
-      return bad(text, fmt::format("{} is \"{}\", but must be a number from {} to {}", found->name, digits, found->minimum, found->maximum),
+    if (error != std::errc() || end != digits.data() + digits.size() || value < found->minimum ||
+        value > found->maximum)
+      return bad(text,
+                 fmt::format("{} is \"{}\", but must be a number from {} to {}", found->name, digits, found->minimum,
+                             found->maximum),
                  "write it in decimal");
     *found->value = value;
   }
@@ -97,20 +101,24 @@ Result<MemorySpec> parse_memory(std::string_view text) {
                               {"outstanding", &memory.outstanding, 1, kMostBursts}}));
       return MemorySpec(memory);
     }
-    return bad(text, fmt::format("there is no DRAM standard \"{}\"", name), fmt::format("write bank:NAME with one of {}", fmt::join(names, ", ")));
+    return bad(text, fmt::format("there is no DRAM standard \"{}\"", name),
+               fmt::format("write bank:NAME with one of {}", fmt::join(names, ", ")));
   }
-  return bad(text, fmt::format("there is no memory model \"{}\"", kind), "use ideal, bank:STANDARD or perturbed, with key=value behind a colon");
+  return bad(text, fmt::format("there is no memory model \"{}\"", kind),
+             "use ideal, bank:STANDARD or perturbed, with key=value behind a colon");
 }
 
 std::string to_string(const MemorySpec& spec) {
   if (const auto* ideal = std::get_if<IdealMemory>(&spec))
-    return fmt::format("ideal:latency={},bytes={},outstanding={}", ideal->latency, ideal->bytes_per_cycle, ideal->outstanding);
+    return fmt::format("ideal:latency={},bytes={},outstanding={}", ideal->latency, ideal->bytes_per_cycle,
+                       ideal->outstanding);
   if (const auto* bank = std::get_if<BankMemory>(&spec))
-    return fmt::format("bank:{},clock-ps={},controller={},outstanding={}", bank->standard.name, bank->clock_ps, bank->controller_cycles,
-                       bank->outstanding);
+    return fmt::format("bank:{},clock-ps={},controller={},outstanding={}", bank->standard.name, bank->clock_ps,
+                       bank->controller_cycles, bank->outstanding);
   const auto& perturbed = std::get<PerturbedMemory>(spec);
-  return fmt::format("perturbed:seed={},latency={},refusal={},base-latency={},bytes={},outstanding={}", perturbed.seed, perturbed.most_latency,
-                     perturbed.most_refusal, perturbed.base.latency, perturbed.base.bytes_per_cycle, perturbed.base.outstanding);
+  return fmt::format("perturbed:seed={},latency={},refusal={},base-latency={},bytes={},outstanding={}", perturbed.seed,
+                     perturbed.most_latency, perturbed.most_refusal, perturbed.base.latency,
+                     perturbed.base.bytes_per_cycle, perturbed.base.outstanding);
 }
 
 std::unique_ptr<Memory> make_memory(const MemorySpec& spec, std::int64_t bus_bytes) {

@@ -1,5 +1,5 @@
-// The DRAM behind the memory port, as all timing engines see it: times without data. One object serves one launch after the other and is
-// reset at cycle 0 of each. docs/timing.md, section 5, is the contract.
+// The DRAM behind the memory port, as all timing engines see it: times without data. One object serves one launch after
+// the other and is reset at cycle 0 of each. docs/timing.md, section 5, is the contract.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ using Cycle = std::uint64_t;
 
 enum class Direction : std::uint8_t { read, write };
 
-// Accepted: `cycle` is that of the first read beat, the others follow in consecutive cycles, or that of the write response. Refused: `cycle` is the
-// earliest in which asking again can succeed.
+// Accepted: `cycle` is that of the first read beat, the others follow in consecutive cycles, or that of the write
+// response. Refused: `cycle` is the earliest in which asking again can succeed.
 struct Answer {
   bool accepted = false;
   Cycle cycle = 0;
@@ -29,7 +29,8 @@ struct Answer {
 struct MemoryStatistics {
   std::uint64_t read_bursts = 0, write_bursts = 0;
   std::uint64_t read_bytes = 0, write_bytes = 0;  // whole beats
-  std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0, refreshes = 0;  // `bank`: a miss finds its bank closed, a conflict another row open
+  std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0,
+                refreshes = 0;  // `bank`: a miss finds its bank closed, a conflict another row open
   bool operator==(const MemoryStatistics&) const = default;
 };
 
@@ -37,13 +38,14 @@ class Memory {
  public:
   virtual ~Memory() = default;
 
-  // To be called in cycle order, reads before writes within a cycle. A refused request must be repeated, unchanged, until it is accepted; asking
-  // again too early, or not asking in between, changes nothing. `address` is that of the first beat, a multiple of the beat.
-  // Preconditions: beats > 0; the burst lies within 4 KiB.
+  // To be called in cycle order, reads before writes within a cycle. A refused request must be repeated, unchanged,
+  // until it is accepted; asking again too early, or not asking in between, changes nothing. `address` is that of the
+  // first beat, a multiple of the beat. Preconditions: beats > 0; the burst lies within 4 KiB.
   virtual Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) = 0;
 
-  // What the time from the acceptance of the direction's last burst to the answer's cycle was for: latency, bandwidth, row_miss and refresh, which sum to it.
-  // Costs nothing unless it is asked. Precondition: one has been accepted since the last reset.
+  // What the time from the acceptance of the direction's last burst to the answer's cycle was for: latency, bandwidth,
+  // row_miss and refresh, which sum to it. Costs nothing unless it is asked. Precondition: one has been accepted since
+  // the last reset.
   virtual MemorySplit explain(Direction direction) const = 0;
 
   // As at cycle 0 of a launch. Statistics go on.
@@ -52,10 +54,11 @@ class Memory {
   virtual MemoryStatistics statistics() const = 0;
 };
 
-// A pipe: every burst takes the same latency, and each direction moves so many bytes a cycle. `outstanding` bursts of a direction are accepted
-// and not yet complete; one that is complete in cycle c makes room from c + 1 on.
+// A pipe: every burst takes the same latency, and each direction moves so many bytes a cycle. `outstanding` bursts of a
+// direction are accepted and not yet complete; one that is complete in cycle c makes room from c + 1 on.
 struct IdealMemory {
-  std::int64_t latency = 64;         // cycles from acceptance to the first read beat, and from the last written byte to the response; >= 1
+  std::int64_t latency =
+      64;  // cycles from acceptance to the first read beat, and from the last written byte to the response; >= 1
   std::int64_t bytes_per_cycle = 0;  // each way; 0: as many as the bus
   std::int64_t outstanding = 16;     // bursts of each direction; >= 1
   bool operator==(const IdealMemory&) const = default;
@@ -64,14 +67,15 @@ struct IdealMemory {
 // DRAM with banks, rows and refresh: docs/memory-models.md.
 struct BankMemory {
   DramStandard standard;
-  std::int64_t clock_ps = 2000;       // of the accelerator
-  std::int64_t controller_cycles = 8; // accelerator cycles from a request's acceptance to the DRAM's command queue, and back
-  std::int64_t outstanding = 16;      // bursts of each direction
+  std::int64_t clock_ps = 2000;  // of the accelerator
+  std::int64_t controller_cycles =
+      8;  // accelerator cycles from a request's acceptance to the DRAM's command queue, and back
+  std::int64_t outstanding = 16;  // bursts of each direction
   bool operator==(const BankMemory&) const = default;
 };
 
-// For tests: the ideal pipe, with a delay added to each burst's acceptance and to its latency. Both are functions of the seed, the direction and the
-// burst's number alone.
+// For tests: the ideal pipe, with a delay added to each burst's acceptance and to its latency. Both are functions of
+// the seed, the direction and the burst's number alone.
 struct PerturbedMemory {
   IdealMemory base;
   std::uint64_t seed = 0;
@@ -82,8 +86,9 @@ struct PerturbedMemory {
 
 using MemorySpec = std::variant<IdealMemory, BankMemory, PerturbedMemory>;
 
-// "ideal", "ideal:latency=64,bytes=8,outstanding=16", "bank:ddr4-2400", "bank:hbm2,clock-ps=1000,controller=8,outstanding=16",
-// "perturbed:seed=7,latency=100,refusal=12". Errors: unknown kinds, keys and standards, with the list of those known; values out of range.
+// "ideal", "ideal:latency=64,bytes=8,outstanding=16", "bank:ddr4-2400",
+// "bank:hbm2,clock-ps=1000,controller=8,outstanding=16", "perturbed:seed=7,latency=100,refusal=12". Errors: unknown
+// kinds, keys and standards, with the list of those known; values out of range.
 Result<MemorySpec> parse_memory(std::string_view text);
 std::string to_string(const MemorySpec& spec);  // parse_memory's inverse
 

@@ -77,11 +77,14 @@ std::string quoted(const fs::path& path) {
 // Where hw/ and what its test bench includes lie: share/dovetail beside the running program's bin/, or the source tree.
 fs::path kit_folder() {
   std::error_code ignored;
-  const fs::path installed = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "share" / "dovetail";
+  const fs::path installed =
+      fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "share" / "dovetail";
   return fs::is_directory(installed / "hw" / "rtl", ignored) ? installed : fs::path(DOVETAIL_HW_FOLDER).parent_path();
 }
 
-bool is_installed(const char* program) { return std::system(fmt::format("command -v {} >/dev/null 2>&1", program).c_str()) == 0; }
+bool is_installed(const char* program) {
+  return std::system(fmt::format("command -v {} >/dev/null 2>&1", program).c_str()) == 0;
+}
 
 }  // namespace
 
@@ -103,18 +106,24 @@ Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, bool waves) {
   folders.push_back(cache_folder(hardware_folder()));
   for (const fs::path& folder : folders)
     if (std::error_code ignored; fs::exists(folder / file, ignored)) return folder / file;
-  return Diagnostic{"there is no RTL model of this configuration", config.name,
-                    fmt::format("Verilator makes one for each configuration, and none of {} holds {}", fmt::join(folders | std::views::transform([](const fs::path& p) { return p.string(); }), ", "), file),
-                    fmt::format("{}dovetail rtl build --hw {}{}", is_installed("verilator") ? "" : "install verilator, then: ", config.name,
-                                waves ? " --waves" : "")};
+  return Diagnostic{
+      "there is no RTL model of this configuration", config.name,
+      fmt::format("Verilator makes one for each configuration, and none of {} holds {}",
+                  fmt::join(folders | std::views::transform([](const fs::path& p) { return p.string(); }), ", "), file),
+      fmt::format("{}dovetail rtl build --hw {}{}",
+                  is_installed("verilator") ? "" : "install verilator, then: ", config.name, waves ? " --waves" : "")};
 }
 
 Result<fs::path> build_rtl_model(const isa::HardwareConfig& config, const RtlBuild& build) {
-  const auto bad = [&](std::string why, std::string hint) { return Diagnostic{"cannot build the RTL model", config.name, std::move(why), std::move(hint)}; };
+  const auto bad = [&](std::string why, std::string hint) {
+    return Diagnostic{"cannot build the RTL model", config.name, std::move(why), std::move(hint)};
+  };
   if (!is_installed("verilator")) return bad("there is no verilator on the PATH", "apt-get install verilator");
   const fs::path hardware = fs::absolute(build.rtl.empty() ? hardware_folder() : build.rtl);
   const std::vector<fs::path> sources = sources_of(hardware);
-  if (sources.empty()) return bad(fmt::format("no SystemVerilog below {}", hardware.string()), "set DOVETAIL_HW to the folder hw of the source tree");
+  if (sources.empty())
+    return bad(fmt::format("no SystemVerilog below {}", hardware.string()),
+               "set DOVETAIL_HW to the folder hw of the source tree");
 
   const fs::path into = fs::absolute(build.into.empty() ? cache_folder(hardware) : build.into);
   const std::string file = rtl_model_file(config, build.waves);
@@ -127,13 +136,15 @@ Result<fs::path> build_rtl_model(const isa::HardwareConfig& config, const RtlBui
   const fs::path log = into / (file + ".log");
   // Random power-up contents; assertions of the design stay on: they cost little and are half of the point.
   std::string verilate = fmt::format(
-      "verilator --cc -O3 --x-assign fast --x-initial unique --assert --unroll-count 4096 --unroll-stmts 200000 --top-module dovetail_top{}{} --Mdir {} {}",
-      build.waves ? " --trace-fst --trace-structs" : "", build.simulation_body ? "" : " -DDOVETAIL_SYNTHESIS_DOT", quoted(work / "v"),
-      quoted(work / "dovetail_isa_pkg.sv"));
+      "verilator --cc -O3 --x-assign fast --x-initial unique --assert --unroll-count 4096 --unroll-stmts 200000 "
+      "--top-module dovetail_top{}{} --Mdir {} {}",
+      build.waves ? " --trace-fst --trace-structs" : "", build.simulation_body ? "" : " -DDOVETAIL_SYNTHESIS_DOT",
+      quoted(work / "v"), quoted(work / "dovetail_isa_pkg.sv"));
   for (const fs::path& source : sources) verilate += " " + quoted(source);
   // What Verilator's own sources and the model are compiled with.
   const std::string compile = fmt::format(
-      "g++ -std=c++20 -{1} -fPIC -fvisibility=hidden -w -faligned-new -fcf-protection=none -DVL_USER_STOP -DVM_COVERAGE=0 -DVM_SC=0 "
+      "g++ -std=c++20 -{1} -fPIC -fvisibility=hidden -w -faligned-new -fcf-protection=none -DVL_USER_STOP "
+      "-DVM_COVERAGE=0 -DVM_SC=0 "
       "-DVM_TRACE={0} -DVM_TRACE_FST={0} -DVM_TRACE_VCD=0 -I\"$root/include\" -I\"$root/include/vltstd\"",
       build.waves ? 1 : 0, build.optimise ? "O2 -march=native" : "O1");
   // Verilator's run time is compiled once a folder; the model is one unit, so that the optimiser sees all of it.
@@ -153,17 +164,20 @@ fi
 for f in *.cpp {bench}; do printf '#include "%s"\n' "$f"; done > all.cc
 {compile} {sizes} -I. -I{tree} -shared all.cc "$library" -o ../model.so{libraries}
 )",
-      fmt::arg("file", file), fmt::arg("verilate", verilate), fmt::arg("work", quoted(work / "v")), fmt::arg("suffix", build.waves ? "-waves" : ""),
-      fmt::arg("waves", build.waves ? " verilated_fst_c.cpp" : ""), fmt::arg("compile", compile),
-      fmt::arg("bench", quoted(hardware / "tb" / "dovetail_model.cpp")),
-      fmt::arg("sizes", fmt::format("-DDOVETAIL_UOP_BYTES={} -DDOVETAIL_WGT_BYTES={} -DDOVETAIL_INP_BYTES={} -DDOVETAIL_ACC_BYTES={}",
-                                    config.element_bytes(isa::Memory::uop), config.element_bytes(isa::Memory::wgt),
-                                    config.element_bytes(isa::Memory::inp), config.element_bytes(isa::Memory::acc))),
+      fmt::arg("file", file), fmt::arg("verilate", verilate), fmt::arg("work", quoted(work / "v")),
+      fmt::arg("suffix", build.waves ? "-waves" : ""), fmt::arg("waves", build.waves ? " verilated_fst_c.cpp" : ""),
+      fmt::arg("compile", compile), fmt::arg("bench", quoted(hardware / "tb" / "dovetail_model.cpp")),
+      fmt::arg(
+          "sizes",
+          fmt::format("-DDOVETAIL_UOP_BYTES={} -DDOVETAIL_WGT_BYTES={} -DDOVETAIL_INP_BYTES={} -DDOVETAIL_ACC_BYTES={}",
+                      config.element_bytes(isa::Memory::uop), config.element_bytes(isa::Memory::wgt),
+                      config.element_bytes(isa::Memory::inp), config.element_bytes(isa::Memory::acc))),
       fmt::arg("tree", quoted(kit_folder())), fmt::arg("libraries", build.waves ? " -lz" : ""));
   DOVETAIL_TRY(write_text_file(work / "build.sh", script));
   if (std::system(fmt::format("sh {} > {} 2>&1", quoted(work / "build.sh"), quoted(log)).c_str()) != 0) {
     const std::string said = content(log);
-    return bad(said.substr(said.size() - std::min<std::size_t>(said.size(), 2000)), fmt::format("the whole log is {}", log.string()));
+    return bad(said.substr(said.size() - std::min<std::size_t>(said.size(), 2000)),
+               fmt::format("the whole log is {}", log.string()));
   }
   fs::rename(work / "model.so", into / file, error);
   if (error) return bad(error.message(), "choose a folder that can be written");

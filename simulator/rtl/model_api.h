@@ -1,5 +1,5 @@
-// The border between the kit and a Verilated model: plain C, because a model is a shared object of its own, built for one configuration and loaded at
-// run time. hw/tb/dovetail_model.cpp is the other side.
+// The border between the kit and a Verilated model: plain C, because a model is a shared object of its own, built for
+// one configuration and loaded at run time. hw/tb/dovetail_model.cpp is the other side.
 #pragma once
 
 #include <stdint.h>
@@ -15,18 +15,20 @@ typedef struct {
   int (*accept)(void* context, uint64_t cycle, int direction, uint64_t address, uint32_t beats, uint64_t* answer);
   // One beat of `bus_bytes`, at a multiple of it. Returns the AXI response: 0 OKAY, 2 SLVERR, 3 DECERR.
   int (*read)(void* context, uint64_t address, uint8_t* beat);
-  int (*write)(void* context, uint64_t address, const uint8_t* beat, const uint8_t* strobes);  // bit i of the strobes: byte i is written
+  int (*write)(void* context, uint64_t address, const uint8_t* beat,
+               const uint8_t* strobes);  // bit i of the strobes: byte i is written
   // kind: 0 issue, 1 start, 2 end; unit: isa::Queue; cause: StallCause, of a start.
   void (*event)(void* context, int kind, int unit, uint32_t instruction, uint64_t cycle, int cause);
-  // What the memory port does in each cycle of the launch, after accept(): bits as simulator/rtl/port_watch.h names them. `moved`: the instruction that each unit (isa::Queue) moves
-  // data for. Not called with jitter.
+  // What the memory port does in each cycle of the launch, after accept(): bits as simulator/rtl/port_watch.h names
+  // them. `moved`: the instruction that each unit (isa::Queue) moves data for. Not called with jitter.
   void (*port)(void* context, uint64_t cycle, uint32_t signals, const uint32_t moved[3]);
 } dovetail_rtl_host;
 
 typedef struct {
   uint64_t program_base;
   uint32_t begin, count;
-  uint64_t jitter_seed;  // not 0: back-pressure on every channel and gaps within bursts instead of accept(); values only
+  uint64_t
+      jitter_seed;  // not 0: back-pressure on every channel and gaps within bursts instead of accept(); values only
 } dovetail_rtl_launch;
 
 enum { DOVETAIL_RTL_DONE = 0, DOVETAIL_RTL_ERROR = 1, DOVETAIL_RTL_DEADLOCK = 2, DOVETAIL_RTL_ASSERTION = 3 };
@@ -41,16 +43,19 @@ typedef struct {
 
 typedef struct {
   uint32_t version;  // DOVETAIL_RTL_API_VERSION
-  // The seed: what registers without reset and SRAM hold at first. Null: an assertion of the design failed in its reset.
+  // The seed: what registers without reset and SRAM hold at first. Null: an assertion of the design failed in its
+  // reset.
   void* (*create)(uint64_t power_up_seed);
   void (*destroy)(void* model);
-  void (*launch)(void* model, const dovetail_rtl_host* host, const dovetail_rtl_launch* launch, dovetail_rtl_result* result);
+  void (*launch)(void* model, const dovetail_rtl_host* host, const dovetail_rtl_launch* launch,
+                 dovetail_rtl_result* result);
   // An element of the memory (isa::Memory: uop, wgt, inp, acc), as it lies in SRAM.
   void (*read_sram)(void* model, int memory, uint64_t index, uint8_t* element);
   // Return the AXI response, or -1: an assertion of the design failed, and the model can only be destroyed.
   int (*read_register)(void* model, uint32_t offset, uint32_t* value);
-  int (*write_register)(void* model, uint32_t offset, uint32_t value, int strobes);  // bit i of the strobes: byte i is written
-  int (*interrupt)(void* model);  // the line, now
+  int (*write_register)(void* model, uint32_t offset, uint32_t value,
+                        int strobes);  // bit i of the strobes: byte i is written
+  int (*interrupt)(void* model);       // the line, now
   // Writes the waveform of everything from now on. False: the model was built without.
   int (*open_waves)(void* model, const char* path);
 } dovetail_rtl_api;

@@ -12,7 +12,8 @@ namespace {
 
 constexpr bool bit(std::uint32_t signals, int position) { return (signals >> position & 1) != 0; }
 constexpr int kFetch = 0;
-constexpr std::array<isa::Queue, 3> kUnitOfReader{isa::Queue::load, isa::Queue::compute, isa::Queue::load};  // fetch has none
+constexpr std::array<isa::Queue, 3> kUnitOfReader{isa::Queue::load, isa::Queue::compute,
+                                                  isa::Queue::load};  // fetch has none
 
 }  // namespace
 
@@ -22,7 +23,8 @@ void PortWatch::begin(std::size_t instructions, std::size_t first_index) {
   first_index_ = first_index;
 }
 
-void PortWatch::accepted(Direction direction, Cycle cycle, Cycle answer, std::uint32_t beats, const MemorySplit& delay) {
+void PortWatch::accepted(Direction direction, Cycle cycle, Cycle answer, std::uint32_t beats,
+                         const MemorySplit& delay) {
   is_accepted_[static_cast<std::size_t>(direction)] = true;
   delays_[static_cast<std::size_t>(direction)] = delay;
   if (direction == Direction::read) {
@@ -69,7 +71,8 @@ void PortWatch::read_buffers(std::uint32_t signals, const std::uint32_t moved[3]
   for (int r = 0; r < 3; ++r) {
     Reader& reader = readers_[static_cast<std::size_t>(r)];
     const isa::Queue unit = kUnitOfReader[static_cast<std::size_t>(r)];
-    reader.waited += r == kFetch ? bit(signals, kFetchWanting) && !bit(signals, kFetchBeat) : bit(signals, kMemory + static_cast<int>(isa::index(unit)));
+    reader.waited += r == kFetch ? bit(signals, kFetchWanting) && !bit(signals, kFetchBeat)
+                                 : bit(signals, kMemory + static_cast<int>(isa::index(unit)));
     if (!bit(signals, kPop + r) || reader.delays.empty()) continue;
     Delay& oldest = reader.delays.front();
     if (reader.waited != 0) {
@@ -86,7 +89,8 @@ void PortWatch::fetch(std::uint32_t signals) {
     return;
   }
   if (!bit(signals, kFetchBeat)) return;
-  for (int unit = 0; unit < 3; ++unit) waits_.fetch.queue_full[static_cast<std::size_t>(unit)] += bit(signals, kFetchBlocked + unit);
+  for (int unit = 0; unit < 3; ++unit)
+    waits_.fetch.queue_full[static_cast<std::size_t>(unit)] += bit(signals, kFetchBlocked + unit);
 }
 
 void PortWatch::store(Cycle cycle, std::uint32_t signals, std::uint32_t moved) {

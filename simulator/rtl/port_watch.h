@@ -1,4 +1,5 @@
-// What the design's waits for memory were for: from the signals of its port, cycle by cycle, and the memory's own answers, by the rules of docs/timing.md, section 11.
+// What the design's waits for memory were for: from the signals of its port, cycle by cycle, and the memory's own
+// answers, by the rules of docs/timing.md, section 11.
 #pragma once
 
 #include <array>
@@ -12,11 +13,12 @@
 
 namespace dovetail::simulator {
 
-// Positions in the word that hw/tb/dovetail_probe.sv gathers; readers are 0 fetch, 1 compute, 2 load, units as isa::Queue.
+// Positions in the word that hw/tb/dovetail_probe.sv gathers; readers are 0 fetch, 1 compute, 2 load, units as
+// isa::Queue.
 namespace port_signal {
 inline constexpr int kRequest = 0, kGrant = 3, kPop = 6;  // by reader
 inline constexpr int kFetchWanting = 9, kFetchBeat = 10, kFetchSlot = 11;
-inline constexpr int kFetchBlocked = 12, kMemory = 15;    // by unit
+inline constexpr int kFetchBlocked = 12, kMemory = 15;  // by unit
 inline constexpr int kStoreSlot = 18, kWriteReady = 19, kWriteTake = 20, kWriteSent = 21;
 inline constexpr int kReadAddress = 30, kWriteAddress = 31;  // AR, AW valid
 }  // namespace port_signal
@@ -39,10 +41,10 @@ class PortWatch {
   // Its bursts, from the oldest whose beats have not all left to the one that asks.
   struct Reader {
     std::deque<Delay> delays;
-    bool asks = false;    // the last of them has not been granted
-    Cycle waited = 0;     // for the oldest
+    bool asks = false;  // the last of them has not been granted
+    Cycle waited = 0;   // for the oldest
   };
-  struct Way {            // of a write burst
+  struct Way {  // of a write burst
     MemorySplit to_address, memory;
     Cycle first_data = 0;
     bool sends = false;

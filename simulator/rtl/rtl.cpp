@@ -35,7 +35,8 @@ struct Library {
 
 Result<std::shared_ptr<Library>> open(const std::filesystem::path& path) {
   const auto bad = [&](std::string why) {
-    return Diagnostic{"cannot load the RTL model", path.string(), std::move(why), "build it anew: dovetail rtl build --hw CONFIG"};
+    return Diagnostic{"cannot load the RTL model", path.string(), std::move(why),
+                      "build it anew: dovetail rtl build --hw CONFIG"};
   };
   auto library = std::make_shared<Library>();
   library->handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -44,7 +45,8 @@ Result<std::shared_ptr<Library>> open(const std::filesystem::path& path) {
   if (entry == nullptr) return bad("it is no RTL model");
   library->api = entry();
   if (library->api->version != DOVETAIL_RTL_API_VERSION)
-    return bad(fmt::format("its interface has version {}, this kit's {}", library->api->version, DOVETAIL_RTL_API_VERSION));
+    return bad(
+        fmt::format("its interface has version {}, this kit's {}", library->api->version, DOVETAIL_RTL_API_VERSION));
   return library;
 }
 
@@ -76,7 +78,9 @@ class VerilatedSimulator final : public RtlSimulator {
 
   std::vector<std::byte> sram_element(isa::Memory memory, std::uint64_t index) const override {
     std::vector<std::byte> element(element_bytes_[static_cast<std::size_t>(memory)]);
-    if (model_ != nullptr) library_->api->read_sram(model_, static_cast<int>(memory), index, reinterpret_cast<std::uint8_t*>(element.data()));
+    if (model_ != nullptr)
+      library_->api->read_sram(model_, static_cast<int>(memory), index,
+                               reinterpret_cast<std::uint8_t*>(element.data()));
     return element;
   }
   std::optional<std::uint32_t> read_register(std::uint32_t offset) override {
@@ -106,9 +110,13 @@ class VerilatedSimulator final : public RtlSimulator {
     if (!options_.engine.waves || waves_open_) return {};
     const std::filesystem::path& first = *options_.engine.waves;
     const std::filesystem::path path =
-        waves_files_ == 0 ? first : first.parent_path() / fmt::format("{}-run{}{}", first.stem().string(), waves_files_ + 1, first.extension().string());
+        waves_files_ == 0 ? first
+                          : first.parent_path() / fmt::format("{}-run{}{}", first.stem().string(), waves_files_ + 1,
+                                                              first.extension().string());
     if (library_->api->open_waves(model_, path.c_str()) == 0)
-      return Diagnostic{"cannot write waveforms", path.string(), "the file cannot be opened, or the model was built without waveforms", "choose a folder that can be written"};
+      return Diagnostic{"cannot write waveforms", path.string(),
+                        "the file cannot be opened, or the model was built without waveforms",
+                        "choose a folder that can be written"};
     ++waves_files_;
     waves_open_ = true;
     return {};
@@ -121,15 +129,19 @@ class VerilatedSimulator final : public RtlSimulator {
   }
   // Memory as the port sees it: the image, and the program beside it.
   std::uint8_t* byte_at(std::uint64_t address) {
-    if (address - dram_->base < dram_->bytes.size()) return reinterpret_cast<std::uint8_t*>(dram_->bytes.data() + (address - dram_->base));
-    if (address - code_base_ < code_.size()) return reinterpret_cast<std::uint8_t*>(code_.data() + (address - code_base_));
+    if (address - dram_->base < dram_->bytes.size())
+      return reinterpret_cast<std::uint8_t*>(dram_->bytes.data() + (address - dram_->base));
+    if (address - code_base_ < code_.size())
+      return reinterpret_cast<std::uint8_t*>(code_.data() + (address - code_base_));
     return nullptr;
   }
-  bool accept(std::uint64_t cycle, Direction direction, std::uint64_t address, std::uint32_t beats, std::uint64_t* answer);
+  bool accept(std::uint64_t cycle, Direction direction, std::uint64_t address, std::uint32_t beats,
+              std::uint64_t* answer);
   int read(std::uint64_t address, std::uint8_t* beat);
   int write(std::uint64_t address, const std::uint8_t* beat, const std::uint8_t* strobes);
   void event(int kind, int unit, std::uint32_t instruction, std::uint64_t cycle, int cause);
-  Diagnostic unfinished(const dovetail_rtl_result& result, std::span<const isa::Instruction> program, std::size_t first_index) const;
+  Diagnostic unfinished(const dovetail_rtl_result& result, std::span<const isa::Instruction> program,
+                        std::size_t first_index) const;
 
   isa::HardwareConfig config_;
   RtlOptions options_;
@@ -140,7 +152,7 @@ class VerilatedSimulator final : public RtlSimulator {
   std::unique_ptr<Memory> memory_;
   std::uint64_t bus_bytes_;
   std::array<std::size_t, 4> element_bytes_{};  // by isa::Memory: uop, wgt, inp, acc
-  void* model_ = nullptr;  // null: an assertion failed in its reset
+  void* model_ = nullptr;                       // null: an assertion failed in its reset
   bool waves_open_ = false;
   int waves_files_ = 0;
   std::optional<LaunchTrace> timing_;
@@ -155,7 +167,8 @@ class VerilatedSimulator final : public RtlSimulator {
   PortWatch watch_;
 };
 
-bool VerilatedSimulator::accept(std::uint64_t cycle, Direction direction, std::uint64_t address, std::uint32_t beats, std::uint64_t* answer) {
+bool VerilatedSimulator::accept(std::uint64_t cycle, Direction direction, std::uint64_t address, std::uint32_t beats,
+                                std::uint64_t* answer) {
   const Answer given = memory_->accept(cycle, direction, address, beats);
   *answer = given.cycle;
   if (given.accepted) watch_.accepted(direction, cycle, given.cycle, beats, memory_->explain(direction));
@@ -163,7 +176,8 @@ bool VerilatedSimulator::accept(std::uint64_t cycle, Direction direction, std::u
 }
 
 int VerilatedSimulator::read(std::uint64_t address, std::uint8_t* beat) {
-  if (options_.bad_range && address >= options_.bad_range->begin && address < options_.bad_range->end) return options_.bad_range->response;
+  if (options_.bad_range && address >= options_.bad_range->begin && address < options_.bad_range->end)
+    return options_.bad_range->response;
   if (std::uint8_t* whole = beat_at(address)) {
     std::memcpy(beat, whole, bus_bytes_);
     return 0;
@@ -178,7 +192,8 @@ int VerilatedSimulator::read(std::uint64_t address, std::uint8_t* beat) {
 }
 
 int VerilatedSimulator::write(std::uint64_t address, const std::uint8_t* beat, const std::uint8_t* strobes) {
-  if (options_.bad_range && address >= options_.bad_range->begin && address < options_.bad_range->end) return options_.bad_range->response;
+  if (options_.bad_range && address >= options_.bad_range->begin && address < options_.bad_range->end)
+    return options_.bad_range->response;
   int response = 0;
   for (std::uint64_t i = 0; i < bus_bytes_; ++i) {
     if ((strobes[i / 8] >> (i % 8) & 1) == 0) continue;
@@ -202,13 +217,15 @@ void VerilatedSimulator::event(int kind, int unit, std::uint32_t instruction, st
 Diagnostic VerilatedSimulator::unfinished(const dovetail_rtl_result& result, std::span<const isa::Instruction> program,
                                           std::size_t first_index) const {
   if (result.outcome == DOVETAIL_RTL_ASSERTION)
-    return {"the design broke an assertion of its own", result.assertion, "see its message above", "this is a bug in hw/rtl; report the program"};
+    return {"the design broke an assertion of its own", result.assertion, "see its message above",
+            "this is a bug in hw/rtl; report the program"};
   if (result.outcome == DOVETAIL_RTL_ERROR) {
     const std::size_t at = result.error_instruction - first_index;
     const char* name = "unknown";
     for (const isa::spec::ErrorCodeInfo& row : isa::spec::kErrorCodes)
       if (static_cast<std::uint32_t>(row.code) == result.error_code) name = row.doc.data();
-    return {at < program.size() ? fmt::format("cannot execute `{}`", isa::format_instruction(program[at])) : "cannot execute the program",
+    return {at < program.size() ? fmt::format("cannot execute `{}`", isa::format_instruction(program[at]))
+                                : "cannot execute the program",
             fmt::format("instruction {}", result.error_instruction), fmt::format("the design stopped: {}", name),
             "every address that the program reads or writes must lie within the image"};
   }
@@ -219,16 +236,21 @@ Diagnostic VerilatedSimulator::unfinished(const dovetail_rtl_result& result, std
     const isa::Queue queue = program[i].queue();
     if (progress_[i] == 3 || seen[isa::index(queue)]) continue;
     seen[isa::index(queue)] = true;
-    static constexpr std::array kStages{"is not fetched", "waits in its queue", "has started and cannot push its tokens"};
-    waiting += fmt::format("{}{}: instruction {} `{}` {}", waiting.empty() ? "" : "; ", isa::name(queue), first_index + i,
-                           isa::format_instruction(program[i]), kStages[progress_[i]]);
+    static constexpr std::array kStages{"is not fetched", "waits in its queue",
+                                        "has started and cannot push its tokens"};
+    waiting += fmt::format("{}{}: instruction {} `{}` {}", waiting.empty() ? "" : "; ", isa::name(queue),
+                           first_index + i, isa::format_instruction(program[i]), kStages[progress_[i]]);
   }
-  return {"the program deadlocks", fmt::format("cycle {}", result.cycles), waiting, "dovetail check names the token that is missing"};
+  return {"the program deadlocks", fmt::format("cycle {}", result.cycles), waiting,
+          "dovetail check names the token that is missing"};
 }
 
-Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) {
+Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> program, Dram& dram,
+                                            std::size_t first_index) {
   timing_.reset();
-  if (model_ == nullptr) return Diagnostic{"the design broke an assertion of its own", config_.name, "while it was reset; see its message above", "this is a bug in hw/rtl"};
+  if (model_ == nullptr)
+    return Diagnostic{"the design broke an assertion of its own", config_.name,
+                      "while it was reset; see its message above", "this is a bug in hw/rtl"};
   for (std::size_t i = 0; i < program.size(); ++i) {
     if (rules_.is_legal(program[i])) continue;
     Diagnostics errors = rules_.check(program[i]);
@@ -238,7 +260,8 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   const auto unit = static_cast<std::uint64_t>(config_.instruction_bytes());
   DOVETAIL_ASSIGN(code_, codec_.encode_program(program));
   for (const auto& [at, bytes] : options_.patches)
-    if (at >= first_index && at - first_index < program.size()) std::ranges::copy(bytes, code_.begin() + static_cast<std::ptrdiff_t>((at - first_index) * unit));
+    if (at >= first_index && at - first_index < program.size())
+      std::ranges::copy(bytes, code_.begin() + static_cast<std::ptrdiff_t>((at - first_index) * unit));
   std::uint64_t base = 0;
   if (options_.engine.program_base) base = *options_.engine.program_base;
   else {
@@ -257,17 +280,23 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
 
   const dovetail_rtl_host host{
       .context = this,
-      .accept =
-          [](void* self, std::uint64_t cycle, int direction, std::uint64_t address, std::uint32_t beats, std::uint64_t* answer) -> int {
-        return static_cast<VerilatedSimulator*>(self)->accept(cycle, direction == 0 ? Direction::read : Direction::write, address, beats, answer);
+      .accept = [](void* self, std::uint64_t cycle, int direction, std::uint64_t address, std::uint32_t beats,
+                   std::uint64_t* answer) -> int {
+        return static_cast<VerilatedSimulator*>(self)->accept(
+            cycle, direction == 0 ? Direction::read : Direction::write, address, beats, answer);
       },
-      .read = [](void* self, std::uint64_t address, std::uint8_t* beat) { return static_cast<VerilatedSimulator*>(self)->read(address, beat); },
-      .write = [](void* self, std::uint64_t address, const std::uint8_t* beat,
-                  const std::uint8_t* strobes) { return static_cast<VerilatedSimulator*>(self)->write(address, beat, strobes); },
+      .read = [](void* self, std::uint64_t address,
+                 std::uint8_t* beat) { return static_cast<VerilatedSimulator*>(self)->read(address, beat); },
+      .write =
+          [](void* self, std::uint64_t address, const std::uint8_t* beat, const std::uint8_t* strobes) {
+            return static_cast<VerilatedSimulator*>(self)->write(address, beat, strobes);
+          },
       .event = [](void* self, int kind, int unit, std::uint32_t instruction, std::uint64_t cycle,
                   int cause) { static_cast<VerilatedSimulator*>(self)->event(kind, unit, instruction, cycle, cause); },
-      .port = [](void* self, std::uint64_t cycle, std::uint32_t signals,
-                 const std::uint32_t moved[3]) { static_cast<VerilatedSimulator*>(self)->watch_.cycle(cycle, signals, moved); }};
+      .port =
+          [](void* self, std::uint64_t cycle, std::uint32_t signals, const std::uint32_t moved[3]) {
+            static_cast<VerilatedSimulator*>(self)->watch_.cycle(cycle, signals, moved);
+          }};
   const dovetail_rtl_launch what{.program_base = base,
                                  .begin = static_cast<std::uint32_t>(first_index),
                                  .count = static_cast<std::uint32_t>(program.size()),
@@ -281,7 +310,8 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   }
   LaunchTrace timing;
   timing.cycles = result.cycles;
-  for (std::size_t u = 0; u < timing.classes.size(); ++u) std::copy(std::begin(result.classes[u]), std::end(result.classes[u]), timing.classes[u].begin());
+  for (std::size_t u = 0; u < timing.classes.size(); ++u)
+    std::copy(std::begin(result.classes[u]), std::end(result.classes[u]), timing.classes[u].begin());
   if (options_.engine.trace) {
     timing.events = events_;
     if (options_.jitter_seed == 0) timing.waits = watch_.finish(timing.cycles);

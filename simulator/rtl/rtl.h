@@ -1,5 +1,6 @@
-// The RTL engine: the Verilated design (hw/rtl) behind the same interface as the other simulators. A model is a shared object of one configuration
-// (simulator/rtl/build.h); its memory port meets simulator/memory, and probes bound into the design tell the trace.
+// The RTL engine: the Verilated design (hw/rtl) behind the same interface as the other simulators. A model is a shared
+// object of one configuration (simulator/rtl/build.h); its memory port meets simulator/memory, and probes bound into
+// the design tell the trace.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +19,10 @@ namespace dovetail::simulator {
 
 struct RtlOptions {
   EngineOptions engine = {};
-  std::uint64_t power_up_seed = 1;               // what SRAM and registers without reset hold at first
-  std::uint64_t jitter_seed = 0;                 // not 0: back-pressure and gaps on every channel of the memory port instead of a memory model; values only
-  std::optional<std::filesystem::path> model = std::nullopt;    // default: find_rtl_model()
+  std::uint64_t power_up_seed = 1;  // what SRAM and registers without reset hold at first
+  std::uint64_t jitter_seed =
+      0;  // not 0: back-pressure and gaps on every channel of the memory port instead of a memory model; values only
+  std::optional<std::filesystem::path> model = std::nullopt;  // default: find_rtl_model()
   // A burst beat whose address lies in [begin, end) is answered with this AXI response: 2 SLVERR, 3 DECERR.
   struct BadRange {
     std::uint64_t begin = 0, end = 0;
@@ -44,7 +46,8 @@ class RtlSimulator : public Simulator {
   virtual MemoryStatistics memory_statistics() const = 0;
 };
 
-// Errors: no model of the configuration (the hint tells the line that builds it), one that cannot be loaded. Precondition: validate(config).
+// Errors: no model of the configuration (the hint tells the line that builds it), one that cannot be loaded.
+// Precondition: validate(config).
 Result<std::unique_ptr<RtlSimulator>> make_rtl(const isa::HardwareConfig& config, const RtlOptions& options = {});
 
 }  // namespace dovetail::simulator

@@ -17,14 +17,18 @@ constexpr std::uint32_t offset_of(std::string_view name) {
     if (row.name == name) return row.offset;
   throw "no such register";
 }
-constexpr std::uint32_t kControl = offset_of("CONTROL"), kStatus = offset_of("STATUS"), kErrorInstruction = offset_of("ERROR_INSTRUCTION"),
-                        kInterruptEnable = offset_of("INTERRUPT_ENABLE"), kInterruptStatus = offset_of("INTERRUPT_STATUS"),
-                        kProgramBaseLo = offset_of("PROGRAM_BASE_LO"), kProgramBaseHi = offset_of("PROGRAM_BASE_HI"),
-                        kInstructionBegin = offset_of("INSTRUCTION_BEGIN"), kInstructionCount = offset_of("INSTRUCTION_COUNT"),
-                        kCyclesLo = offset_of("CYCLES_LO"), kCyclesHi = offset_of("CYCLES_HI");
+constexpr std::uint32_t kControl = offset_of("CONTROL"), kStatus = offset_of("STATUS"),
+                        kErrorInstruction = offset_of("ERROR_INSTRUCTION"),
+                        kInterruptEnable = offset_of("INTERRUPT_ENABLE"),
+                        kInterruptStatus = offset_of("INTERRUPT_STATUS"), kProgramBaseLo = offset_of("PROGRAM_BASE_LO"),
+                        kProgramBaseHi = offset_of("PROGRAM_BASE_HI"),
+                        kInstructionBegin = offset_of("INSTRUCTION_BEGIN"),
+                        kInstructionCount = offset_of("INSTRUCTION_COUNT"), kCyclesLo = offset_of("CYCLES_LO"),
+                        kCyclesHi = offset_of("CYCLES_HI");
 
 constexpr std::uint32_t kDoneBit = 1, kErrorBit = 2;  // of both interrupt registers
-static_assert(isa::spec::kInterruptStatusFields[0].name == "done" && isa::spec::kInterruptStatusFields[1].name == "error");
+static_assert(isa::spec::kInterruptStatusFields[0].name == "done" &&
+              isa::spec::kInterruptStatusFields[1].name == "error");
 
 }  // namespace
 
@@ -46,7 +50,8 @@ Accelerator::Accelerator(sc_core::sc_module_name name, const AcceleratorOptions&
   sensitive << interrupt_changed_;
 }
 
-// A burst is one transaction with its data: stores have computed their values when they start, before the first of their bursts goes out.
+// A burst is one transaction with its data: stores have computed their values when they start, before the first of
+// their bursts goes out.
 Answer Accelerator::Port::accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) {
   const auto bus = static_cast<std::size_t>(owner_.options_.config.bus_bytes);
   const std::size_t bytes = beats * bus;
@@ -106,7 +111,8 @@ std::uint64_t Accelerator::cycles_now() const {
 std::uint32_t Accelerator::read_register(std::uint32_t offset) const {
   const std::uint64_t cycles = busy_ ? cycles_now() : cycles_;
   if (offset == kStatus)
-    return static_cast<std::uint32_t>(busy_) | static_cast<std::uint32_t>(done_) << 1 | static_cast<std::uint32_t>(error_) << 2 | error_code_ << 4;
+    return static_cast<std::uint32_t>(busy_) | static_cast<std::uint32_t>(done_) << 1 |
+           static_cast<std::uint32_t>(error_) << 2 | error_code_ << 4;
   if (offset == kErrorInstruction) return error_instruction_;
   if (offset == kInterruptEnable) return interrupt_enable_;
   if (offset == kInterruptStatus) return interrupt_status_;
@@ -147,7 +153,8 @@ void Accelerator::write_register(std::uint32_t offset, std::uint32_t value) {
 
 void Accelerator::access_register(tlm::tlm_generic_payload& transaction, sc_time&) {
   const std::uint64_t offset = transaction.get_address();
-  const bool known = std::any_of(isa::spec::kRegisters.begin(), isa::spec::kRegisters.end(), [&](const isa::spec::Register& row) { return row.offset == offset; });
+  const bool known = std::any_of(isa::spec::kRegisters.begin(), isa::spec::kRegisters.end(),
+                                 [&](const isa::spec::Register& row) { return row.offset == offset; });
   if (!known || transaction.get_data_length() != 4 || transaction.get_byte_enable_ptr() != nullptr) {
     transaction.set_response_status(known ? tlm::TLM_BURST_ERROR_RESPONSE : tlm::TLM_ADDRESS_ERROR_RESPONSE);
     return;
@@ -198,7 +205,8 @@ void Accelerator::launch() {
   const auto bytes_of = [](std::vector<std::byte>& bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); };
   if (!read_memory(program_base_ + std::uint64_t{begin_} * instruction_bytes, bytes_of(code), code.size()) ||
       !read_memory(image_.base, bytes_of(image_.bytes), image_.bytes.size())) {
-    refused_ = {{"cannot start a launch", name(), "memory answers no debug reads of the program or the image", "give the memory a transport_dbg that covers both"}};
+    refused_ = {{"cannot start a launch", name(), "memory answers no debug reads of the program or the image",
+                 "give the memory a transport_dbg that covers both"}};
     return stop(isa::spec::ErrorCode::decode_error, begin_);
   }
   auto decoded = codec_.decode_program(code, name());

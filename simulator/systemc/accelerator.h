@@ -1,15 +1,16 @@
-// The accelerator as a TLM-2.0 module: registers (isa/spec/registers.h) behind a target socket, memory behind an initiator socket, an interrupt
-// line. The timing core is that of `cycle`; docs/systemc.md tells how time and values pass through the sockets.
+// The accelerator as a TLM-2.0 module: registers (isa/spec/registers.h) behind a target socket, memory behind an
+// initiator socket, an interrupt line. The timing core is that of `cycle`; docs/systemc.md tells how time and values
+// pass through the sockets.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <vector>
 
-#include <systemc>
-#include <tlm>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
+#include <systemc>
+#include <tlm>
 
 #include "isa/codec.h"
 #include "isa/config.h"
@@ -25,7 +26,8 @@ namespace dovetail::simulator::systemc {
 struct AcceleratorOptions {
   isa::HardwareConfig config;  // precondition: valid
   sc_core::sc_time clock_period{1, sc_core::SC_NS};
-  // The part of memory that programs work on. Its bytes are read when a launch starts; what others write there meanwhile is not seen.
+  // The part of memory that programs work on. Its bytes are read when a launch starts; what others write there
+  // meanwhile is not seen.
   std::uint64_t image_base = 0, image_bytes = 0;
   bool trace = false;
 };
@@ -41,7 +43,9 @@ class Accelerator : public sc_core::sc_module {
 
   // Of the last launch. A standstill never completes: STATUS stays busy, and outcome() tells why.
   const LaunchTrace& trace() const { return trace_; }
-  Result<Counters> outcome() const { return refused_.empty() ? execution_.outcome(machine_) : Result<Counters>(refused_); }
+  Result<Counters> outcome() const {
+    return refused_.empty() ? execution_.outcome(machine_) : Result<Counters>(refused_);
+  }
 
  private:
   // The memory as the machine sees it: each request becomes a transaction.
@@ -84,7 +88,8 @@ class Accelerator : public sc_core::sc_module {
   sc_core::sc_event start_, interrupt_changed_;
   std::uint64_t origin_ = 0;  // cycle 0 of the launch, since the start of the simulation
   bool busy_ = false, done_ = false, error_ = false;
-  std::uint32_t error_code_ = 0, error_instruction_ = 0, interrupt_enable_ = 0, interrupt_status_ = 0, begin_ = 0, count_ = 0;
+  std::uint32_t error_code_ = 0, error_instruction_ = 0, interrupt_enable_ = 0, interrupt_status_ = 0, begin_ = 0,
+                count_ = 0;
   std::uint64_t program_base_ = 0, cycles_ = 0;
 };
 

@@ -5,7 +5,8 @@
 
 namespace dovetail::simulator::systemc {
 
-DramModule::DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> model, std::uint64_t base, std::vector<std::byte> bytes)
+DramModule::DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> model, std::uint64_t base,
+                       std::vector<std::byte> bytes)
     : sc_module(name), port("port"), model_(std::move(model)), base_(base), bytes_(std::move(bytes)) {
   port.register_b_transport(this, &DramModule::transport);
   port.register_transport_dbg(this, &DramModule::debug);
@@ -13,7 +14,8 @@ DramModule::DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> mod
 
 Answer DramModule::ask(int requester, const BurstExtension& burst, std::uint64_t address) {
   Refused& refused = refused_[static_cast<std::size_t>(burst.direction)];
-  if (refused.requester >= 0 && refused.requester != requester) return {false, std::max(burst.cycle + 1, refused.until)};
+  if (refused.requester >= 0 && refused.requester != requester)
+    return {false, std::max(burst.cycle + 1, refused.until)};
   const Answer answer = model_->accept(burst.cycle, burst.direction, address, burst.beats);
   refused = answer.accepted ? Refused{} : Refused{requester, answer.cycle};
   return answer;
@@ -48,6 +50,8 @@ void DramModule::transport(int requester, tlm::tlm_generic_payload& transaction,
   }
 }
 
-unsigned DramModule::debug(int, tlm::tlm_generic_payload& transaction) { return move(transaction) ? transaction.get_data_length() : 0; }
+unsigned DramModule::debug(int, tlm::tlm_generic_payload& transaction) {
+  return move(transaction) ? transaction.get_data_length() : 0;
+}
 
 }  // namespace dovetail::simulator::systemc

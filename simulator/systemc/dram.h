@@ -1,5 +1,6 @@
-// Memory for any number of accelerators and hosts, timed by one of our models (simulator/memory), which they share. Requests are taken in the
-// order in which they come; while one is refused, those of others in its direction wait behind it.
+// Memory for any number of accelerators and hosts, timed by one of our models (simulator/memory), which they share.
+// Requests are taken in the order in which they come; while one is refused, those of others in its direction wait
+// behind it.
 #pragma once
 
 #include <array>
@@ -7,9 +8,9 @@
 #include <memory>
 #include <vector>
 
+#include <tlm_utils/multi_passthrough_target_socket.h>
 #include <systemc>
 #include <tlm>
-#include <tlm_utils/multi_passthrough_target_socket.h>
 
 #include "simulator/memory/memory.h"
 #include "simulator/systemc/burst_extension.h"
@@ -21,7 +22,8 @@ class DramModule : public sc_core::sc_module {
   tlm_utils::multi_passthrough_target_socket<DramModule> port;
 
   // The first byte lies at `base`. Times of transactions without a BurstExtension, as of a host, are not modelled.
-  DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> model, std::uint64_t base, std::vector<std::byte> bytes);
+  DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> model, std::uint64_t base,
+             std::vector<std::byte> bytes);
 
   const std::vector<std::byte>& bytes() const { return bytes_; }
 

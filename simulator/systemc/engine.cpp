@@ -1,4 +1,5 @@
-// The engine `systemc`, as simulator/systemc_engine.cpp loads it: for each launch a platform of host, accelerator and memory.
+// The engine `systemc`, as simulator/systemc_engine.cpp loads it: for each launch a platform of host, accelerator and
+// memory.
 #include <cstdlib>
 #include <future>
 #include <memory>
@@ -48,10 +49,11 @@ class SystemcSimulator final : public Simulator {
   std::string_view name() const override { return "systemc"; }
   const LaunchTrace* timing() const override { return timing_ ? &*timing_ : nullptr; }
   void reset() override { execution_.reset(); }
-  Result<Counters> launch(std::span<const isa::Instruction> program, simulator::Dram& dram, std::size_t first_index) override {
+  Result<Counters> launch(std::span<const isa::Instruction> program, simulator::Dram& dram,
+                          std::size_t first_index) override {
     timing_.reset();
-    // SystemC's coroutines tell AddressSanitizer of their stacks, and leave it with the last of them for the thread that runs them: this one ends with
-    // the simulation.
+    // SystemC's coroutines tell AddressSanitizer of their stacks, and leave it with the last of them for the thread
+    // that runs them: this one ends with the simulation.
     return std::async(std::launch::async, [&] { return simulate(program, dram, first_index); }).get();
   }
 
@@ -60,15 +62,21 @@ class SystemcSimulator final : public Simulator {
     DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, first_index + program.size()));
     DOVETAIL_ASSIGN(const std::vector<std::byte> code, codec_.encode_program(program));
     const std::uint64_t address = base + first_index * static_cast<std::uint64_t>(config_.instruction_bytes());
-    const std::uint64_t begin = std::min(dram.base, address), end = std::max(dram.base + dram.bytes.size(), address + code.size());
+    const std::uint64_t begin = std::min(dram.base, address),
+                        end = std::max(dram.base + dram.bytes.size(), address + code.size());
     std::vector<std::byte> memory(end - begin);
     std::copy(dram.bytes.begin(), dram.bytes.end(), memory.begin() + static_cast<std::ptrdiff_t>(dram.base - begin));
     std::copy(code.begin(), code.end(), memory.begin() + static_cast<std::ptrdiff_t>(address - begin));
 
     const Kernel kernel;
     sc_core::sc_signal<bool> interrupt("interrupt");
-    Host host("host", {.program_base = base, .begin = static_cast<std::uint32_t>(first_index), .count = static_cast<std::uint32_t>(program.size())});
-    Accelerator accelerator("accelerator", {.config = config_, .image_base = dram.base, .image_bytes = dram.bytes.size(), .trace = options_.trace}, execution_);
+    Host host("host", {.program_base = base,
+                       .begin = static_cast<std::uint32_t>(first_index),
+                       .count = static_cast<std::uint32_t>(program.size())});
+    Accelerator accelerator(
+        "accelerator",
+        {.config = config_, .image_base = dram.base, .image_bytes = dram.bytes.size(), .trace = options_.trace},
+        execution_);
     DramModule module("dram", make_memory(options_.memory, config_.bus_bytes), begin, std::move(memory));
     host.registers.bind(accelerator.registers);
     host.interrupt.bind(interrupt);

@@ -9,7 +9,8 @@ namespace dovetail::simulator::systemc {
 
 namespace {
 
-std::uint32_t access(tlm_utils::simple_initiator_socket<Host>& socket, tlm::tlm_command command, std::string_view name, std::uint32_t value) {
+std::uint32_t access(tlm_utils::simple_initiator_socket<Host>& socket, tlm::tlm_command command, std::string_view name,
+                     std::uint32_t value) {
   std::uint32_t offset = isa::spec::kRegisterWindowBytes;
   for (const isa::spec::Register& row : isa::spec::kRegisters)
     if (row.name == name) offset = row.offset;
@@ -27,7 +28,8 @@ std::uint32_t access(tlm_utils::simple_initiator_socket<Host>& socket, tlm::tlm_
 
 }  // namespace
 
-Host::Host(sc_core::sc_module_name name, const HostLaunch& launch) : sc_module(name), registers("registers"), interrupt("interrupt"), launch_(launch) {
+Host::Host(sc_core::sc_module_name name, const HostLaunch& launch)
+    : sc_module(name), registers("registers"), interrupt("interrupt"), launch_(launch) {
   SC_HAS_PROCESS(Host);
   SC_THREAD(run);
 }

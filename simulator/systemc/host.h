@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
+#include <tlm_utils/simple_initiator_socket.h>
 #include <systemc>
 #include <tlm>
-#include <tlm_utils/simple_initiator_socket.h>
 
 namespace dovetail::simulator::systemc {
 
@@ -21,7 +21,7 @@ class Host : public sc_core::sc_module {
 
   Host(sc_core::sc_module_name name, const HostLaunch& launch);
 
-  bool done() const { return done_; }              // false after an error, or while nothing has come
+  bool done() const { return done_; }               // false after an error, or while nothing has come
   std::uint64_t cycles() const { return cycles_; }  // as the CYCLES register has them
 
  private:

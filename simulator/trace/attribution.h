@@ -9,8 +9,8 @@
 
 namespace dovetail::simulator {
 
-// Cycles of one unit. An instruction is given the cycles behind its predecessor's end up to its own; those before its start were spent waiting, for
-// what it waited for last.
+// Cycles of one unit. An instruction is given the cycles behind its predecessor's end up to its own; those before its
+// start were spent waiting, for what it waited for last.
 struct UnitTime {
   std::uint64_t busy = 0;
   std::array<std::uint64_t, kStallCauseNames.size()> waiting{};  // by StallCause
@@ -19,8 +19,9 @@ struct UnitTime {
   bool operator==(const UnitTime&) const = default;
 };
 
-// By source, as Trace::sources numbers them, then by unit; the last row holds the cycles after a unit's last instruction, as busy 0 and waiting for `fetch`.
-// Over all rows a unit's cycles sum to those of the launches. Precondition: the launches have events.
+// By source, as Trace::sources numbers them, then by unit; the last row holds the cycles after a unit's last
+// instruction, as busy 0 and waiting for `fetch`. Over all rows a unit's cycles sum to those of the launches.
+// Precondition: the launches have events.
 std::vector<std::array<UnitTime, 3>> attribute(const Trace& trace);
 
 }  // namespace dovetail::simulator

@@ -16,7 +16,8 @@ std::string to_base64(std::span<const std::byte> bytes) {
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     const std::size_t count = std::min<std::size_t>(3, bytes.size() - i);
     std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k) group = group << 8 | (k < count ? std::to_integer<std::uint32_t>(bytes[i + k]) : 0);
+    for (std::size_t k = 0; k < 3; ++k)
+      group = group << 8 | (k < count ? std::to_integer<std::uint32_t>(bytes[i + k]) : 0);
     for (std::size_t k = 0; k < 4; ++k) text += k <= count ? kDigits[group >> (18 - 6 * k) & 63] : '=';
   }
   return text;
@@ -33,7 +34,8 @@ std::optional<std::vector<std::byte>> from_base64(std::string_view text) {
       const char c = text[i + k];
       const std::size_t digit = kDigits.find(c);
       // Padding stands at the end of the last group only, behind two digits at least.
-      if (c == '=' ? i + 4 != text.size() || k < 2 : digit == std::string_view::npos || digits != k) return std::nullopt;
+      if (c == '=' ? i + 4 != text.size() || k < 2 : digit == std::string_view::npos || digits != k)
+        return std::nullopt;
       if (c != '=') ++digits;
       group = group << 6 | (c == '=' ? 0 : static_cast<std::uint32_t>(digit));
     }

@@ -20,12 +20,14 @@ void tell(std::string& what, std::string_view name, std::uint64_t a, std::uint64
 std::string event_difference(const TraceEvent& a, const TraceEvent& b) {
   std::string what;
   tell(what, "instruction", a.instruction, b.instruction);
-  if (a.unit != b.unit) what += fmt::format("{}unit {}, not {}", what.empty() ? "" : "; ", isa::name(a.unit), isa::name(b.unit));
+  if (a.unit != b.unit)
+    what += fmt::format("{}unit {}, not {}", what.empty() ? "" : "; ", isa::name(a.unit), isa::name(b.unit));
   tell(what, "issue", a.issue, b.issue);
   tell(what, "start", a.start, b.start);
   tell(what, "end", a.end, b.end);
   if (what.empty() && a.cause != b.cause)
-    what = fmt::format("cause {}, not {}", kStallCauseNames[static_cast<std::size_t>(a.cause)], kStallCauseNames[static_cast<std::size_t>(b.cause)]);
+    what = fmt::format("cause {}, not {}", kStallCauseNames[static_cast<std::size_t>(a.cause)],
+                       kStallCauseNames[static_cast<std::size_t>(b.cause)]);
   return what;
 }
 
@@ -53,18 +55,22 @@ std::optional<TraceDifference> first_difference(const Trace& a, const Trace& b) 
     tell(what, "cycles", one.cycles, other.cycles);
     for (const isa::Queue unit : kUnits)
       for (std::size_t c = 0; c < kUnitClassNames.size(); ++c)
-        tell(what, fmt::format("{} cycles of {}", isa::name(unit), kUnitClassNames[c]), one.classes[isa::index(unit)][c], other.classes[isa::index(unit)][c]);
+        tell(what, fmt::format("{} cycles of {}", isa::name(unit), kUnitClassNames[c]),
+             one.classes[isa::index(unit)][c], other.classes[isa::index(unit)][c]);
     if (one.waits && other.waits && *one.waits != *other.waits) {
       for (const isa::Queue unit : kUnits)
         for (std::size_t c = 0; c < kMemoryCauseNames.size(); ++c)
-          tell(what, fmt::format("{} cycles of memory, {}", isa::name(unit), kMemoryCauseNames[c]), one.waits->units[isa::index(unit)].cycles[c],
-               other.waits->units[isa::index(unit)].cycles[c]);
-      if (what.empty()) what = one.waits->fetch != other.waits->fetch ? "what fetch did in its cycles" : "what instructions waited for at the memory";
+          tell(what, fmt::format("{} cycles of memory, {}", isa::name(unit), kMemoryCauseNames[c]),
+               one.waits->units[isa::index(unit)].cycles[c], other.waits->units[isa::index(unit)].cycles[c]);
+      if (what.empty())
+        what = one.waits->fetch != other.waits->fetch ? "what fetch did in its cycles"
+                                                      : "what instructions waited for at the memory";
     }
     if (!what.empty()) return TraceDifference{l, std::nullopt, what};
   }
   if (a.launches.size() != b.launches.size())
-    return TraceDifference{std::min(a.launches.size(), b.launches.size()), std::nullopt, fmt::format("launches {}, not {}", a.launches.size(), b.launches.size())};
+    return TraceDifference{std::min(a.launches.size(), b.launches.size()), std::nullopt,
+                           fmt::format("launches {}, not {}", a.launches.size(), b.launches.size())};
   return std::nullopt;
 }
 
@@ -76,18 +82,24 @@ std::string neighbourhood(const Trace& trace, const TraceDifference& difference,
     std::vector<const TraceEvent*> events;
     for (const TraceEvent& event : launch.events)
       if (event.unit == unit) events.push_back(&event);
-    const auto after = std::find_if(events.begin(), events.end(), [&](const TraceEvent* event) { return event->end >= middle; });
+    const auto after =
+        std::find_if(events.begin(), events.end(), [&](const TraceEvent* event) { return event->end >= middle; });
     const auto begin = after - std::min<std::ptrdiff_t>(after - events.begin(), static_cast<std::ptrdiff_t>(around));
     const auto end = after + std::min<std::ptrdiff_t>(events.end() - after, static_cast<std::ptrdiff_t>(around) + 1);
     shown.insert(shown.end(), begin, end);
   }
-  if (const TraceEvent* it = &launch.events[*difference.event]; std::find(shown.begin(), shown.end(), it) == shown.end()) shown.push_back(it);
-  std::sort(shown.begin(), shown.end(), [](const TraceEvent* a, const TraceEvent* b) { return a->start != b->start ? a->start < b->start : a->instruction < b->instruction; });
+  if (const TraceEvent* it = &launch.events[*difference.event];
+      std::find(shown.begin(), shown.end(), it) == shown.end())
+    shown.push_back(it);
+  std::sort(shown.begin(), shown.end(), [](const TraceEvent* a, const TraceEvent* b) {
+    return a->start != b->start ? a->start < b->start : a->instruction < b->instruction;
+  });
   std::string text;
   for (const TraceEvent* event : shown)
-    text += fmt::format("{} {:>8} {:<8} issue {:>9}  start {:>9}  end {:>9}  {:<10} {}\n", event == &launch.events[*difference.event] ? ">" : " ", event->instruction,
-                        isa::name(event->unit), event->issue, event->start, event->end, kStallCauseNames[static_cast<std::size_t>(event->cause)],
-                        trace.sources[event->source]);
+    text += fmt::format("{} {:>8} {:<8} issue {:>9}  start {:>9}  end {:>9}  {:<10} {}\n",
+                        event == &launch.events[*difference.event] ? ">" : " ", event->instruction,
+                        isa::name(event->unit), event->issue, event->start, event->end,
+                        kStallCauseNames[static_cast<std::size_t>(event->cause)], trace.sources[event->source]);
   return text;
 }
 

@@ -20,7 +20,9 @@ class Column {
     for (; value >= 128; value >>= 7) bytes_.push_back(static_cast<std::byte>((value & 127) | 128));
     bytes_.push_back(static_cast<std::byte>(value));
   }
-  void add_signed(std::int64_t value) { add(value < 0 ? (static_cast<std::uint64_t>(-(value + 1)) << 1) + 1 : static_cast<std::uint64_t>(value) << 1); }
+  void add_signed(std::int64_t value) {
+    add(value < 0 ? (static_cast<std::uint64_t>(-(value + 1)) << 1) + 1 : static_cast<std::uint64_t>(value) << 1);
+  }
   std::string text() const { return to_base64(bytes_); }
 
  private:
@@ -39,17 +41,20 @@ InstructionText take_apart(std::string_view text) {
   InstructionText parts;
   for (std::size_t i = 0; i < text.size();) {
     const char before = i == 0 ? ' ' : text[i - 1];
-    const bool behind_letter = before >= 'a' && before <= 'z' && !(before == 'x' && i >= 2 && is_digit(text[i - 2], false));
+    const bool behind_letter =
+        before >= 'a' && before <= 'z' && !(before == 'x' && i >= 2 && is_digit(text[i - 2], false));
     if (!is_digit(text[i], false) || behind_letter) {
       parts.words += text[i++];
       continue;
     }
-    const bool hexadecimal = text.substr(i).starts_with("0x") && i + 2 < text.size() && is_digit(text[i + 2], true) && (before == '=' || before == ' ');
+    const bool hexadecimal = text.substr(i).starts_with("0x") && i + 2 < text.size() && is_digit(text[i + 2], true) &&
+                             (before == '=' || before == ' ');
     if (hexadecimal) i += 2;
     const std::size_t begin = i;
     std::uint64_t value = 0;
     for (; i < text.size() && is_digit(text[i], hexadecimal); ++i)
-      value = value * (hexadecimal ? 16 : 10) + static_cast<std::uint64_t>(text[i] <= '9' ? text[i] - '0' : text[i] - 'a' + 10);
+      value = value * (hexadecimal ? 16 : 10) +
+              static_cast<std::uint64_t>(text[i] <= '9' ? text[i] - '0' : text[i] - 'a' + 10);
     // What a number cannot give back, such as 007, or one beyond the page's whole numbers, stays text.
     const std::string_view digits = text.substr(begin, i - begin);
     if ((digits.size() > 1 && digits[0] == '0') || digits.size() > 12) {
@@ -86,7 +91,8 @@ std::string html_text(std::string_view text) {
   return safe;
 }
 
-Json program_json(const Trace& trace, std::size_t first_launch, const TracedProgram& program, const MemorySpec& memory) {
+Json program_json(const Trace& trace, std::size_t first_launch, const TracedProgram& program,
+                  const MemorySpec& memory) {
   const Profile profile = simulator::profile(trace, first_launch, program, memory);
   Json classes, layers = Json::array();
   for (const isa::Queue unit : kUnits)
@@ -109,7 +115,8 @@ Json program_json(const Trace& trace, std::size_t first_launch, const TracedProg
             {"layers", layers},
             {"what_if", to_json(program.what_if)}};
   if (profile.knows_waits) {
-    for (const isa::Queue unit : kUnits) json["waits"][std::string(isa::name(unit))] = to_json(profile.waits[isa::index(unit)]);
+    for (const isa::Queue unit : kUnits)
+      json["waits"][std::string(isa::name(unit))] = to_json(profile.waits[isa::index(unit)]);
     json["fetch"] = to_json(profile.fetch);
   }
   return json;
@@ -131,7 +138,8 @@ std::string filled(std::string_view page, const std::map<std::string_view, std::
 
 }  // namespace
 
-std::string page_text(std::string_view title, const Trace& trace, const std::vector<TracedProgram>& programs, const MemorySpec& memory) {
+std::string page_text(std::string_view title, const Trace& trace, const std::vector<TracedProgram>& programs,
+                      const MemorySpec& memory) {
   Column unit, tokens, instruction, issue, start, length, source, word, number, wait;
   std::map<std::string, std::size_t> known;
   std::vector<std::string> words;
@@ -150,8 +158,8 @@ std::string page_text(std::string_view title, const Trace& trace, const std::vec
         const TraceEvent& event = launch.events[i];
         const isa::Instruction& what = programs[p].program[event.instruction];
         unit.add(isa::index(event.unit) | static_cast<std::uint64_t>(event.cause) << 2);
-        tokens.add(std::uint64_t{what.flags.pop_prev} | std::uint64_t{what.flags.pop_next} << 1 | std::uint64_t{what.flags.push_prev} << 2 |
-                   std::uint64_t{what.flags.push_next} << 3);
+        tokens.add(std::uint64_t{what.flags.pop_prev} | std::uint64_t{what.flags.pop_next} << 1 |
+                   std::uint64_t{what.flags.push_prev} << 2 | std::uint64_t{what.flags.push_next} << 3);
         instruction.add_signed(static_cast<std::int64_t>(event.instruction) - last_instruction - 1);
         last_instruction = static_cast<std::int64_t>(event.instruction);
         issue.add(event.issue - last_issue);
@@ -182,7 +190,9 @@ std::string page_text(std::string_view title, const Trace& trace, const std::vec
       }
       Json row{{"program", p}, {"origin", origin}, {"cycles", launch.cycles}, {"events", launch.events.size()}};
       if (launch.waits)
-        row["traffic"] = {{"window", std::uint64_t{1} << launch.waits->traffic.window_log2}, {"read", launch.waits->traffic.read}, {"written", launch.waits->traffic.written}};
+        row["traffic"] = {{"window", std::uint64_t{1} << launch.waits->traffic.window_log2},
+                          {"read", launch.waits->traffic.read},
+                          {"written", launch.waits->traffic.written}};
       launches.push_back(std::move(row));
       origin += launch.cycles;
       events += launch.events.size();
@@ -207,7 +217,10 @@ std::string page_text(std::string_view title, const Trace& trace, const std::vec
                     {"numbers", number.text()},
                     {"waits", wait.text()}}},
                   {"programs", told}};
-  return filled(kPageHtml, {{"TITLE", html_text(title)}, {"STYLE", std::string(kPageStyle)}, {"DATA", json_text(data)}, {"SCRIPT", std::string(kPageScript)}});
+  return filled(kPageHtml, {{"TITLE", html_text(title)},
+                            {"STYLE", std::string(kPageStyle)},
+                            {"DATA", json_text(data)},
+                            {"SCRIPT", std::string(kPageScript)}});
 }
 
 }  // namespace dovetail::simulator

@@ -1,4 +1,5 @@
-// A timed run as one HTML page that needs nothing but a browser: timeline, where the cycles went, roofline, layers, other hardware.
+// A timed run as one HTML page that needs nothing but a browser: timeline, where the cycles went, roofline, layers,
+// other hardware.
 #pragma once
 
 #include <string>
@@ -12,6 +13,7 @@
 namespace dovetail::simulator {
 
 // The launches of `programs`, one program after the other, are those of the trace, which has their events.
-std::string page_text(std::string_view title, const Trace& trace, const std::vector<TracedProgram>& programs, const MemorySpec& memory);
+std::string page_text(std::string_view title, const Trace& trace, const std::vector<TracedProgram>& programs,
+                      const MemorySpec& memory);
 
 }  // namespace dovetail::simulator

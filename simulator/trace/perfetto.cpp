@@ -15,7 +15,9 @@ namespace dovetail::simulator {
 
 namespace {
 
-std::string json_string(std::string_view text) { return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string json_string(std::string_view text) {
+  return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 class Writer {
  public:
@@ -34,7 +36,8 @@ class Writer {
 };
 
 // What a queue or FIFO holds: +1 and -1 at cycles, told as a counter after each cycle that changes it.
-void write_counter(Writer& writer, std::uint64_t origin, const std::string& name, std::vector<std::pair<std::uint64_t, int>> changes) {
+void write_counter(Writer& writer, std::uint64_t origin, const std::string& name,
+                   std::vector<std::pair<std::uint64_t, int>> changes) {
   std::sort(changes.begin(), changes.end());
   std::int64_t held = 0;
   for (std::size_t i = 0; i < changes.size();) {
@@ -45,7 +48,8 @@ void write_counter(Writer& writer, std::uint64_t origin, const std::string& name
 }
 
 // Beats a cycle, told where they change.
-void write_rate(Writer& writer, std::uint64_t origin, std::uint64_t cycles, std::string_view name, int window_log2, const std::vector<std::uint64_t>& beats) {
+void write_rate(Writer& writer, std::uint64_t origin, std::uint64_t cycles, std::string_view name, int window_log2,
+                const std::vector<std::uint64_t>& beats) {
   std::uint64_t told = 0;
   for (std::size_t w = 0; w <= beats.size(); ++w) {
     const std::uint64_t now = w < beats.size() ? beats[w] : 0, at = static_cast<std::uint64_t>(w) << window_log2;
@@ -58,7 +62,8 @@ void write_rate(Writer& writer, std::uint64_t origin, std::uint64_t cycles, std:
 
 }  // namespace
 
-std::string perfetto_text(const Trace& trace, const std::vector<std::span<const isa::Instruction>>& programs, const Json& more) {
+std::string perfetto_text(const Trace& trace, const std::vector<std::span<const isa::Instruction>>& programs,
+                          const Json& more) {
   DOVETAIL_CHECK(programs.size() == trace.launches.size(), "a trace needs the instructions of each of its launches");
   Json head = to_json(trace);
   head.update(more);
@@ -68,7 +73,8 @@ std::string perfetto_text(const Trace& trace, const std::vector<std::span<const 
   Writer writer(text);
   writer.event(R"({{"ph":"M","pid":1,"name":"process_name","args":{{"name":"accelerator"}}}})");
   for (const isa::Queue unit : kUnits)
-    writer.event(R"({{"ph":"M","pid":1,"tid":{},"name":"thread_name","args":{{"name":"{}"}}}})", isa::index(unit) + 1, isa::name(unit));
+    writer.event(R"({{"ph":"M","pid":1,"tid":{},"name":"thread_name","args":{{"name":"{}"}}}})", isa::index(unit) + 1,
+                 isa::name(unit));
 
   std::uint64_t origin = 0, flow = 0;
   for (std::size_t l = 0; l < trace.launches.size(); ++l) {
@@ -93,8 +99,8 @@ std::string perfetto_text(const Trace& trace, const std::vector<std::span<const 
       const std::string name = source.empty() ? what : source + " " + what.substr(0, what.find(' '));
       writer.event(
           R"({{"ph":"X","pid":1,"tid":{},"name":{},"ts":{},"dur":{},"args":{{"instruction":{},"what":{},"issue":{},"start":{},"end":{},"waited for":"{}"}}}})",
-          unit + 1, json_string(name), origin + begin, event.end + 1 - begin, event.instruction,
-          json_string(what), event.issue, event.start, event.end, kStallCauseNames[static_cast<std::size_t>(event.cause)]);
+          unit + 1, json_string(name), origin + begin, event.end + 1 - begin, event.instruction, json_string(what),
+          event.issue, event.start, event.end, kStallCauseNames[static_cast<std::size_t>(event.cause)]);
       queue_changes[unit].push_back({event.issue + 1, 1});
       queue_changes[unit].push_back({event.start + 1, -1});
       const isa::TokenUse use = isa::token_use(programs[l][i]);
@@ -111,20 +117,24 @@ std::string perfetto_text(const Trace& trace, const std::vector<std::span<const 
     }
     for (std::size_t f = 0; f < isa::kTokenFifos; ++f) {
       const auto fifo = static_cast<isa::TokenFifo>(f);
-      const std::string name = fmt::format("tokens {} to {}", isa::name(isa::producer(fifo)), isa::name(isa::consumer(fifo)));
+      const std::string name =
+          fmt::format("tokens {} to {}", isa::name(isa::producer(fifo)), isa::name(isa::consumer(fifo)));
       for (std::size_t k = 0; k < std::min(pushes[f].size(), pop_slices[f].size()); ++k) {
-        writer.event(R"({{"ph":"s","pid":1,"tid":{},"name":"token","cat":"token","id":{},"ts":{}}})", isa::index(isa::producer(fifo)) + 1,
-                     pushes[f][k].flow, origin + pushes[f][k].cycle);
-        writer.event(R"({{"ph":"f","bp":"e","pid":1,"tid":{},"name":"token","cat":"token","id":{},"ts":{}}})", isa::index(isa::consumer(fifo)) + 1,
-                     pushes[f][k].flow, origin + pop_slices[f][k]);
+        writer.event(R"({{"ph":"s","pid":1,"tid":{},"name":"token","cat":"token","id":{},"ts":{}}})",
+                     isa::index(isa::producer(fifo)) + 1, pushes[f][k].flow, origin + pushes[f][k].cycle);
+        writer.event(R"({{"ph":"f","bp":"e","pid":1,"tid":{},"name":"token","cat":"token","id":{},"ts":{}}})",
+                     isa::index(isa::consumer(fifo)) + 1, pushes[f][k].flow, origin + pop_slices[f][k]);
       }
       write_counter(writer, origin, name, std::move(token_changes[f]));
     }
     for (const isa::Queue unit : kUnits)
-      write_counter(writer, origin, fmt::format("{} queue", isa::name(unit)), std::move(queue_changes[isa::index(unit)]));
+      write_counter(writer, origin, fmt::format("{} queue", isa::name(unit)),
+                    std::move(queue_changes[isa::index(unit)]));
     if (launch.waits) {
-      write_rate(writer, origin, launch.cycles, "port: beats read", launch.waits->traffic.window_log2, launch.waits->traffic.read);
-      write_rate(writer, origin, launch.cycles, "port: beats written", launch.waits->traffic.window_log2, launch.waits->traffic.written);
+      write_rate(writer, origin, launch.cycles, "port: beats read", launch.waits->traffic.window_log2,
+                 launch.waits->traffic.read);
+      write_rate(writer, origin, launch.cycles, "port: beats written", launch.waits->traffic.window_log2,
+                 launch.waits->traffic.written);
     }
     origin += launch.cycles;
   }

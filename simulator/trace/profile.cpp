@@ -15,7 +15,8 @@ namespace {
 void finish(ProfilePart& part, const isa::HardwareConfig& config, const MemorySpec& memory) {
   const auto sum = [](const auto& values) { return std::accumulate(values.begin(), values.end(), std::uint64_t{0}); };
   part.bounds = bounds_of(config, memory, part.counters);
-  part.bytes_read = sum(part.counters.bytes_loaded) + sum(part.counters.instructions) * static_cast<std::uint64_t>(config.instruction_bytes());
+  part.bytes_read = sum(part.counters.bytes_loaded) +
+                    sum(part.counters.instructions) * static_cast<std::uint64_t>(config.instruction_bytes());
   part.bytes_written = part.counters.bytes_stored;
 }
 
@@ -33,14 +34,16 @@ double ProfilePart::intensity() const {
 }
 
 Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgram& program, const MemorySpec& memory) {
-  DOVETAIL_CHECK(first_launch + program.launches.size() <= trace.launches.size(), "a program's launches are those of its trace");
+  DOVETAIL_CHECK(first_launch + program.launches.size() <= trace.launches.size(),
+                 "a program's launches are those of its trace");
   Trace own{.launches = {trace.launches.begin() + static_cast<std::ptrdiff_t>(first_launch),
                          trace.launches.begin() + static_cast<std::ptrdiff_t>(first_launch + program.launches.size())},
             .sources = trace.sources};
   Profile profile;
   profile.peak_macs_per_cycle = static_cast<double>(program.config.macs_per_uop());
   profile.peak_bytes_per_cycle = peak_bytes_per_cycle(memory, program.config.bus_bytes);
-  profile.knows_waits = std::all_of(own.launches.begin(), own.launches.end(), [](const LaunchTrace& launch) { return launch.waits.has_value(); });
+  profile.knows_waits = std::all_of(own.launches.begin(), own.launches.end(),
+                                    [](const LaunchTrace& launch) { return launch.waits.has_value(); });
 
   const auto times = attribute(own);
   std::vector<ProfilePart> parts(trace.sources.size());
@@ -70,7 +73,8 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
     finish(part, program.config, memory);
     profile.whole.counters += part.counters;
     for (std::size_t u = 0; u < 3; ++u) profile.whole.units[u] += part.units[u];
-    if (std::any_of(part.units.begin(), part.units.end(), [](const UnitTime& time) { return time.total() != 0; })) profile.layers.push_back(part);
+    if (std::any_of(part.units.begin(), part.units.end(), [](const UnitTime& time) { return time.total() != 0; }))
+      profile.layers.push_back(part);
   }
   for (std::size_t u = 0; u < 3; ++u) profile.whole.units[u] += times.back()[u];
   profile.whole.waits = profile.waits;

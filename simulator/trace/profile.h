@@ -1,4 +1,5 @@
-// A run that has been timed, explained: where the cycles of each unit and layer went, what bounds them, and what other hardware would take.
+// A run that has been timed, explained: where the cycles of each unit and layer went, what bounds them, and what other
+// hardware would take.
 #pragma once
 
 #include <array>
@@ -31,19 +32,25 @@ struct TracedProgram {
   std::vector<WhatIf> what_if;
 };
 
-// A part of a run: what it had to do, the least time for it, and the time it took. `cycles` are those that the compute unit spent on it
-// (simulator/trace/attribution.h), so that the parts of a run sum to it. Loads run ahead: those of a part may fall into the time of the one before, and its bounds may so exceed its cycles.
+// A part of a run: what it had to do, the least time for it, and the time it took. `cycles` are those that the compute
+// unit spent on it (simulator/trace/attribution.h), so that the parts of a run sum to it. Loads run ahead: those of a
+// part may fall into the time of the one before, and its bounds may so exceed its cycles.
 struct ProfilePart {
   std::string name;
   std::uint64_t cycles = 0;
   Counters counters;
   Bounds bounds;
-  std::array<UnitTime, 3> units;      // by isa::Queue
-  std::array<MemorySplit, 3> waits;   // of the busy cycles of each unit, those for memory; zero where the engine does not know
+  std::array<UnitTime, 3> units;  // by isa::Queue
+  std::array<MemorySplit, 3>
+      waits;  // of the busy cycles of each unit, those for memory; zero where the engine does not know
 
-  double of_bound() const { return cycles == 0 ? 0 : static_cast<double>(bounds.tightest()) / static_cast<double>(cycles); }
-  double macs_per_cycle() const { return cycles == 0 ? 0 : static_cast<double>(counters.macs) / static_cast<double>(cycles); }
-  std::uint64_t bytes_read = 0;       // instructions included
+  double of_bound() const {
+    return cycles == 0 ? 0 : static_cast<double>(bounds.tightest()) / static_cast<double>(cycles);
+  }
+  double macs_per_cycle() const {
+    return cycles == 0 ? 0 : static_cast<double>(counters.macs) / static_cast<double>(cycles);
+  }
+  std::uint64_t bytes_read = 0;  // instructions included
   std::uint64_t bytes_written = 0;
   // Multiplications per byte of the busier direction: the two do not share a path.
   double intensity() const;
@@ -62,7 +69,8 @@ struct Profile {
 // Of the launches [first_launch, first_launch + program.launches.size()) of the trace, which are the program's.
 Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgram& program, const MemorySpec& memory);
 
-// {"cycles", "bounds", "of_tightest_bound", "macs", "macs_per_cycle", "bytes_read", "bytes_written", "macs_per_byte", "units": {"load": {"cycles", "busy", "waiting": {...}, "memory":
+// {"cycles", "bounds", "of_tightest_bound", "macs", "macs_per_cycle", "bytes_read", "bytes_written", "macs_per_byte",
+// "units": {"load": {"cycles", "busy", "waiting": {...}, "memory":
 // {...}}, ...}}; "memory" only where waits are known
 Json to_json(const ProfilePart& part, bool knows_waits);
 

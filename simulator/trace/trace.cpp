@@ -31,7 +31,8 @@ StallCause cause_of(const std::string& name) {
 
 MemorySplit split_of(const Json& json) {
   MemorySplit split;
-  for (std::size_t c = 0; c < split.cycles.size(); ++c) split.cycles[c] = json.at(std::string(kMemoryCauseNames[c])).get<std::uint64_t>();
+  for (std::size_t c = 0; c < split.cycles.size(); ++c)
+    split.cycles[c] = json.at(std::string(kMemoryCauseNames[c])).get<std::uint64_t>();
   return split;
 }
 
@@ -45,13 +46,16 @@ Json waits_json(const MemoryWaits& waits) {
     instructions.push_back(std::move(row));
   }
   json["instructions"] = std::move(instructions);
-  json["traffic"] = {{"window", std::uint64_t{1} << waits.traffic.window_log2}, {"read", waits.traffic.read}, {"written", waits.traffic.written}};
+  json["traffic"] = {{"window", std::uint64_t{1} << waits.traffic.window_log2},
+                     {"read", waits.traffic.read},
+                     {"written", waits.traffic.written}};
   return json;
 }
 
 // A window is a power of two.
 int window_log2_of(std::uint64_t window) {
-  if (!std::has_single_bit(window)) throw Malformed{fmt::format("a window of {} cycles, which is no power of two", window)};
+  if (!std::has_single_bit(window))
+    throw Malformed{fmt::format("a window of {} cycles, which is no power of two", window)};
   return std::countr_zero(window);
 }
 
@@ -61,13 +65,16 @@ MemoryWaits waits_of(const Json& json, std::size_t events) {
   const Json& fetch = json.at("fetch");
   waits.fetch.issue = fetch.at("issue").get<std::uint64_t>();
   waits.fetch.memory = split_of(fetch.at("memory"));
-  for (const isa::Queue unit : kUnits) waits.fetch.queue_full[isa::index(unit)] = fetch.at("queue_full").at(std::string(isa::name(unit))).get<std::uint64_t>();
+  for (const isa::Queue unit : kUnits)
+    waits.fetch.queue_full[isa::index(unit)] =
+        fetch.at("queue_full").at(std::string(isa::name(unit))).get<std::uint64_t>();
   waits.fetch.done = fetch.at("done").get<std::uint64_t>();
   waits.instructions.resize(events);
   for (const Json& row : json.at("instructions")) {
     const auto event = row.at(0).get<std::size_t>();
     if (event >= events) throw Malformed{fmt::format("waits of event {}, of {} events", event, events)};
-    for (std::size_t c = 0; c < kMemoryCauseNames.size(); ++c) waits.instructions[event].cycles[c] = row.at(c + 1).get<std::uint64_t>();
+    for (std::size_t c = 0; c < kMemoryCauseNames.size(); ++c)
+      waits.instructions[event].cycles[c] = row.at(c + 1).get<std::uint64_t>();
   }
   const Json& traffic = json.at("traffic");
   waits.traffic = {.window_log2 = window_log2_of(traffic.at("window").get<std::uint64_t>()),
@@ -128,8 +135,10 @@ Result<Trace> trace_from_json(const Json& json, std::string_view where) {
       launch.cycles = from.at("cycles").get<std::uint64_t>();
       for (const isa::Queue unit : kUnits)
         for (std::size_t c = 0; c < kUnitClassNames.size(); ++c)
-          launch.classes[isa::index(unit)][c] =
-              from.at("classes").at(std::string(isa::name(unit))).at(std::string(kUnitClassNames[c])).get<std::uint64_t>();
+          launch.classes[isa::index(unit)][c] = from.at("classes")
+                                                    .at(std::string(isa::name(unit)))
+                                                    .at(std::string(kUnitClassNames[c]))
+                                                    .get<std::uint64_t>();
       for (std::size_t e = 0; e < from.at("events").size(); ++e) {
         place = fmt::format("launch {}, event {}", l, e);
         const Json& event = from.at("events").at(e);
@@ -149,9 +158,11 @@ Result<Trace> trace_from_json(const Json& json, std::string_view where) {
     }
     return trace;
   } catch (const Malformed& error) {
-    return Diagnostic{"cannot read the trace", fmt::format("{}, {}", where, place), error.why, "write it anew with --trace"};
+    return Diagnostic{"cannot read the trace", fmt::format("{}, {}", where, place), error.why,
+                      "write it anew with --trace"};
   } catch (const Json::exception& error) {
-    return Diagnostic{"cannot read the trace", fmt::format("{}, {}", where, place), error.what(), "write it anew with --trace"};
+    return Diagnostic{"cannot read the trace", fmt::format("{}, {}", where, place), error.what(),
+                      "write it anew with --trace"};
   }
 }
 

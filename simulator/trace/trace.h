@@ -1,5 +1,6 @@
-// What a timing engine tells of a launch: one event per instruction, and what each unit did in each cycle. One schema for all engines, so that
-// two traces of one program can be compared event by event. docs/timing.md, sections 1 and 11, defines every number.
+// What a timing engine tells of a launch: one event per instruction, and what each unit did in each cycle. One schema
+// for all engines, so that two traces of one program can be compared event by event. docs/timing.md, sections 1 and 11,
+// defines every number.
 #pragma once
 
 #include <array>
@@ -23,7 +24,8 @@ enum class StallCause : std::uint8_t { none, fetch, unit, drain, token_prev, tok
 // What a unit did in a cycle.
 enum class UnitClass : std::uint8_t { work, interlock, memory, push, pipeline, token, fetch, hand_over };
 
-inline constexpr std::array<std::string_view, 6> kStallCauseNames{"none", "fetch", "unit", "drain", "token_prev", "token_next"};
+inline constexpr std::array<std::string_view, 6> kStallCauseNames{"none",  "fetch",      "unit",
+                                                                  "drain", "token_prev", "token_next"};
 inline constexpr std::array<std::string_view, 8> kUnitClassNames{"work",     "interlock", "memory", "push",
                                                                  "pipeline", "token",     "fetch",  "hand_over"};
 
@@ -62,7 +64,8 @@ struct MemoryWaits {
 struct LaunchTrace {
   std::uint64_t cycles = 0;
   std::vector<TraceEvent> events;  // in program order; empty unless asked for
-  std::array<std::array<std::uint64_t, kUnitClassNames.size()>, 3> classes{};  // cycles, by isa::Queue and UnitClass; each row sums to `cycles`
+  std::array<std::array<std::uint64_t, kUnitClassNames.size()>, 3>
+      classes{};                       // cycles, by isa::Queue and UnitClass; each row sums to `cycles`
   std::optional<MemoryWaits> waits{};  // kept with the events, by engines that know it
   bool operator==(const LaunchTrace&) const = default;
 };
@@ -73,9 +76,11 @@ struct Trace {
   bool operator==(const Trace&) const = default;
 };
 
-// {"kind": "trace", "sources": [...], "launches": [{"cycles", "classes": {"load": {"work": n, ...}, ...}, "events": [[instruction, "load", issue, start,
-// end, "none", source], ...], "waits": {"load": {"latency": n, ...}, ..., "fetch": {"issue", "memory": {...}, "queue_full": {"load", ...}, "done"}, "instructions":
-// [[event, latency, bandwidth, ...], ...], "traffic": {"window", "read": [beats, ...], "written"}}}]}; "waits" only where they are known, and of the instructions those alone that waited
+// {"kind": "trace", "sources": [...], "launches": [{"cycles", "classes": {"load": {"work": n, ...}, ...}, "events":
+// [[instruction, "load", issue, start, end, "none", source], ...], "waits": {"load": {"latency": n, ...}, ..., "fetch":
+// {"issue", "memory": {...}, "queue_full": {"load", ...}, "done"}, "instructions":
+// [[event, latency, bandwidth, ...], ...], "traffic": {"window", "read": [beats, ...], "written"}}}]}; "waits" only
+// where they are known, and of the instructions those alone that waited
 Json to_json(const Trace& trace);
 Json to_json(const MemorySplit& split);
 Json to_json(const FetchTime& time);

@@ -22,10 +22,12 @@ Result<Json> to_json(const std::vector<TracedProgram>& programs) {
   return list;
 }
 
-Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, const Trace& trace, std::string_view where) {
+Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, const Trace& trace,
+                                                             std::string_view where) {
   std::string place = "programs";
   const auto bad = [&](std::string why) {
-    return Diagnostic{"cannot read the programs of the trace", fmt::format("{}, {}", where, place), std::move(why), "write it anew with --trace"};
+    return Diagnostic{"cannot read the programs of the trace", fmt::format("{}, {}", where, place), std::move(why),
+                      "write it anew with --trace"};
   };
   std::vector<TracedProgram> programs;
   std::size_t launch = 0;
@@ -33,22 +35,28 @@ Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, c
     for (std::size_t p = 0; p < json.size(); ++p) {
       place = fmt::format("program {}", p);
       const Json& from = json.at(p);
-      TracedProgram program{.name = from.at("name").get<std::string>(), .config = {}, .program = {}, .launches = {}, .what_if = {}};
+      TracedProgram program{
+          .name = from.at("name").get<std::string>(), .config = {}, .program = {}, .launches = {}, .what_if = {}};
       DOVETAIL_ASSIGN(program.config, isa::config_from_json(from.at("hardware"), fmt::format("{}, {}", where, place)));
       const auto bytes = from_base64(from.at("instructions").get<std::string>());
       if (!bytes) return bad("its instructions are no base64");
-      DOVETAIL_ASSIGN(program.program, isa::Codec(program.config).decode_program(*bytes, fmt::format("{}, {}", where, place)));
-      for (const Json& answer : from.at("what_if")) program.what_if.push_back({answer.at("change").get<std::string>(), answer.at("cycles").get<std::uint64_t>()});
+      DOVETAIL_ASSIGN(program.program,
+                      isa::Codec(program.config).decode_program(*bytes, fmt::format("{}, {}", where, place)));
+      for (const Json& answer : from.at("what_if"))
+        program.what_if.push_back({answer.at("change").get<std::string>(), answer.at("cycles").get<std::uint64_t>()});
       for (const Json& range : from.at("launches")) {
         const isa::Launch at{.begin = range.at(0).get<std::size_t>(), .count = range.at(1).get<std::size_t>()};
         if (at.begin > program.program.size() || at.count > program.program.size() - at.begin)
           return bad(fmt::format("launch {}:{} of {} instructions", at.begin, at.count, program.program.size()));
-        if (launch == trace.launches.size()) return bad(fmt::format("more launches than the {} of the trace", trace.launches.size()));
+        if (launch == trace.launches.size())
+          return bad(fmt::format("more launches than the {} of the trace", trace.launches.size()));
         const std::vector<TraceEvent>& events = trace.launches[launch].events;
-        if (events.size() != at.count) return bad(fmt::format("launch {} has {} events, for {} instructions", launch, events.size(), at.count));
+        if (events.size() != at.count)
+          return bad(fmt::format("launch {} has {} events, for {} instructions", launch, events.size(), at.count));
         for (std::size_t i = 0; i < events.size(); ++i)
           if (events[i].instruction != at.begin + i)
-            return bad(fmt::format("event {} of launch {} is of instruction {}, not {}", i, launch, events[i].instruction, at.begin + i));
+            return bad(fmt::format("event {} of launch {} is of instruction {}, not {}", i, launch,
+                                   events[i].instruction, at.begin + i));
         program.launches.push_back(at);
         ++launch;
       }
@@ -58,7 +66,8 @@ Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, c
     return bad(error.what());
   }
   place = "programs";
-  if (launch != trace.launches.size()) return bad(fmt::format("they have {} launches, the trace {}", launch, trace.launches.size()));
+  if (launch != trace.launches.size())
+    return bad(fmt::format("they have {} launches, the trace {}", launch, trace.launches.size()));
   return programs;
 }
 

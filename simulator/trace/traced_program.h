@@ -11,9 +11,11 @@
 
 namespace dovetail::simulator {
 
-// [{"name", "hardware": a configuration, "instructions": base64 of the program, "launches": [[begin, count], ...], "what_if": [...]}]. Error: what cannot be encoded.
+// [{"name", "hardware": a configuration, "instructions": base64 of the program, "launches": [[begin, count], ...],
+// "what_if": [...]}]. Error: what cannot be encoded.
 Result<Json> to_json(const std::vector<TracedProgram>& programs);
 // Errors: what is missing or malformed; launches and events that are not those of the trace.
-Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, const Trace& trace, std::string_view where);
+Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, const Trace& trace,
+                                                             std::string_view where);
 
 }  // namespace dovetail::simulator

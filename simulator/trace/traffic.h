@@ -10,7 +10,7 @@ namespace dovetail::simulator {
 struct Traffic {
   static constexpr std::size_t kMostWindows = 2048;
 
-  int window_log2 = 4;                     // cycles of a window
+  int window_log2 = 4;                       // cycles of a window
   std::vector<std::uint64_t> read, written;  // beats in each window, as far as there are any
 
   // Beats in consecutive cycles from `cycle` on. Cycles may come in any order.

@@ -37,7 +37,8 @@ void Builder::fill_image() {
   while (pool_.size() < uop_count_) {
     const auto start = [&](isa::Memory memory) {
       const isa::Extent range = random_.chance(98) ? part_of(memory) : isa::Extent{0, depth(memory)};
-      return range.begin + random_.below(std::max<std::uint64_t>(1, (range.end - range.begin) / random_.pick({1u, 2u, 4u, 8u})));
+      return range.begin +
+             random_.below(std::max<std::uint64_t>(1, (range.end - range.begin) / random_.pick({1u, 2u, 4u, 8u})));
     };
     const std::uint64_t dst = start(isa::Memory::acc);
     const std::uint64_t src = start(random_.chance(50) ? isa::Memory::inp : isa::Memory::acc);
@@ -51,7 +52,8 @@ void Builder::fill_image() {
                        static_cast<std::uint32_t>((wgt + i * wgt_step) % depth(isa::Memory::wgt))});
   }
   std::vector<std::byte> encoded;
-  for (const isa::Uop& uop : pool_) DOVETAIL_CHECK(codec_.encode(uop, encoded).ok(), "a generated micro-op does not fit its fields");
+  for (const isa::Uop& uop : pool_)
+    DOVETAIL_CHECK(codec_.encode(uop, encoded).ok(), "a generated micro-op does not fit its fields");
   std::copy(encoded.begin(), encoded.end(), image_.begin());
 }
 
@@ -120,17 +122,21 @@ void Builder::fill_queue() {
   const auto queue = random_.pick({isa::Queue::load, isa::Queue::compute, isa::Queue::store});
   for (std::int64_t i = 0; i < config_.command_queue_depth + 2; ++i) {
     const bool works = i < 2 || random_.chance(10);
-    if (queue == isa::Queue::load) emit(works ? draw_load(random_.pick({isa::Memory::inp, isa::Memory::wgt})) : nop(queue));
-    else if (queue == isa::Queue::compute) emit(works ? draw_alu() : random_.chance(50) ? nop(queue) : isa::Instruction{{}, isa::Finish{}});
+    if (queue == isa::Queue::load)
+      emit(works ? draw_load(random_.pick({isa::Memory::inp, isa::Memory::wgt})) : nop(queue));
+    else if (queue == isa::Queue::compute)
+      emit(works ? draw_alu() : random_.chance(50) ? nop(queue) : isa::Instruction{{}, isa::Finish{}});
     else emit(works ? draw_store() : nop(queue));
   }
 }
 
 // More tokens than a FIFO takes, behind something that keeps their consumer busy.
 void Builder::fill_tokens() {
-  const auto [from, to] = random_.pick({std::pair{isa::Queue::load, isa::Queue::compute}, std::pair{isa::Queue::compute, isa::Queue::load},
-                                        std::pair{isa::Queue::compute, isa::Queue::store}, std::pair{isa::Queue::store, isa::Queue::compute}});
-  for (std::uint64_t i = random_.below(10); i > 0; --i) emit(to == isa::Queue::load ? draw_load(isa::Memory::wgt) : to == isa::Queue::store ? draw_store() : draw_alu());
+  const auto [from, to] = random_.pick(
+      {std::pair{isa::Queue::load, isa::Queue::compute}, std::pair{isa::Queue::compute, isa::Queue::load},
+       std::pair{isa::Queue::compute, isa::Queue::store}, std::pair{isa::Queue::store, isa::Queue::compute}});
+  for (std::uint64_t i = random_.below(10); i > 0; --i)
+    emit(to == isa::Queue::load ? draw_load(isa::Memory::wgt) : to == isa::Queue::store ? draw_store() : draw_alu());
   synchroniser_->append_token_run(from, to, static_cast<std::size_t>(config_.token_queue_depth) + random_.below(8));
 }
 
@@ -158,6 +164,8 @@ void Builder::emit(const isa::Instruction& instruction) {
   synchroniser_->append(instruction, touched);
 }
 
-GeneratedProgram generate(const isa::HardwareConfig& config, const GeneratorOptions& options) { return Builder(config, options).build(); }
+GeneratedProgram generate(const isa::HardwareConfig& config, const GeneratorOptions& options) {
+  return Builder(config, options).build();
+}
 
 }  // namespace dovetail::test

@@ -79,7 +79,8 @@ class Builder {
   std::optional<Synchroniser> synchroniser_;
 };
 
-// Interleaves the queues' streams anew; order within each queue stays. The result runs to completion at the configuration's queue depths.
+// Interleaves the queues' streams anew; order within each queue stays. The result runs to completion at the
+// configuration's queue depths.
 void interleave(GeneratedProgram& program, Random& random);
 
 }  // namespace dovetail::test

@@ -18,7 +18,9 @@ isa::HardwareConfig random_config(std::uint64_t seed) {
   config.block_out = random.pick({1, 2, 4, 8, 16, 16, 32});
   const bool wide = random.chance(30);
   // A depth beyond 2^11 leaves no room in 32-bit micro-ops, whatever the rest.
-  const auto depth = [&](std::initializer_list<int> choices) { return static_cast<std::int64_t>(random.pick(choices)); };
+  const auto depth = [&](std::initializer_list<int> choices) {
+    return static_cast<std::int64_t>(random.pick(choices));
+  };
   config.inp_buffer_bytes = depth({8, 16, 32, 64, 128}) * config.batch * config.block_in;
   config.wgt_buffer_bytes = depth({4, 8, 16, 64}) * config.block_out * config.block_in;
   config.acc_buffer_bytes = (wide ? 4096 : depth({8, 16, 32, 64, 256})) * config.batch * config.block_out * 4;

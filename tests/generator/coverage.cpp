@@ -24,18 +24,23 @@ std::string transfer_bin(const isa::Transfer& transfer, bool store) {
   const bool columns = transfer.x_pad_0 + transfer.x_pad_1 != 0;
   const std::size_t pads = rows ? (columns ? 3 : 1) : (columns ? 2 : 0);
   // One row has no stride.
-  const std::size_t stride = transfer.y_size == 1 || transfer.x_stride == transfer.x_size ? 0 : transfer.x_stride > transfer.x_size ? 1 : 2;
+  const std::size_t stride = transfer.y_size == 1 || transfer.x_stride == transfer.x_size ? 0
+                             : transfer.x_stride > transfer.x_size                        ? 1
+                                                                                          : 2;
   return fmt::format("{} pads {}, rows {}", start, kPadNames[pads], kStrideNames[stride]);
 }
 
 std::string loop_bin(const isa::Instruction& instruction) {
   const auto* gemm = std::get_if<isa::Gemm>(&instruction.body);
-  const isa::UopLoop& loop = gemm != nullptr ? static_cast<const isa::UopLoop&>(*gemm) : std::get<isa::Alu>(instruction.body);
+  const isa::UopLoop& loop =
+      gemm != nullptr ? static_cast<const isa::UopLoop&>(*gemm) : std::get<isa::Alu>(instruction.body);
   const bool idle = loop.iter_out == 0 || loop.iter_in == 0 || loop.uop_begin == loop.uop_end;
   if (gemm != nullptr) {
     if (idle) return "gemm zero-trip";
     const auto mode = isa::semantics::gemm_mode(*gemm);
-    return mode == isa::semantics::GemmMode::reset ? "gemm reset" : mode == isa::semantics::GemmMode::overwrite ? "gemm overwrite" : "gemm accumulate";
+    return mode == isa::semantics::GemmMode::reset       ? "gemm reset"
+           : mode == isa::semantics::GemmMode::overwrite ? "gemm overwrite"
+                                                         : "gemm accumulate";
   }
   if (idle) return "alu zero-trip";
   const auto& alu = std::get<isa::Alu>(instruction.body);
@@ -98,13 +103,16 @@ void Coverage::add(const GeneratedProgram& program) {
     }
     for (std::size_t f = 0; f < isa::kTokenFifos; ++f) {
       const auto fifo = static_cast<isa::TokenFifo>(f);
-      bins_[fmt::format("tokens {} -> {} full", name(producer(fifo)), name(consumer(fifo)))] += machine.peak_tokens(fifo) >= depths.tokens;
+      bins_[fmt::format("tokens {} -> {} full", name(producer(fifo)), name(consumer(fifo)))] +=
+          machine.peak_tokens(fifo) >= depths.tokens;
     }
   }
 }
 
 double Coverage::opcode_percent(isa::Opcode opcode) const {
-  return instructions_ == 0 ? 0.0 : 100.0 * static_cast<double>(opcodes_[static_cast<std::size_t>(opcode)]) / static_cast<double>(instructions_);
+  return instructions_ == 0 ? 0.0
+                            : 100.0 * static_cast<double>(opcodes_[static_cast<std::size_t>(opcode)]) /
+                                  static_cast<double>(instructions_);
 }
 
 std::uint64_t Coverage::median_operations() const {
@@ -124,8 +132,11 @@ std::vector<std::string> Coverage::missing() const {
 
 std::string Coverage::report() const {
   std::string text = fmt::format("{} instructions, median {} operations\n", instructions_, median_operations());
-  for (const auto& [opcode, label] : {std::pair{isa::Opcode::load, "load"}, {isa::Opcode::store, "store"}, {isa::Opcode::gemm, "gemm"},
-                                      {isa::Opcode::finish, "finish"}, {isa::Opcode::alu, "alu"}})
+  for (const auto& [opcode, label] : {std::pair{isa::Opcode::load, "load"},
+                                      {isa::Opcode::store, "store"},
+                                      {isa::Opcode::gemm, "gemm"},
+                                      {isa::Opcode::finish, "finish"},
+                                      {isa::Opcode::alu, "alu"}})
     text += fmt::format("  {:6.1f} %  {}\n", opcode_percent(opcode), label);
   for (const auto& [bin, count] : bins_) text += fmt::format("  {:6}    {}\n", count, bin);
   return text;

@@ -1,11 +1,12 @@
-// Random legal programs: what isa/verify calls clean and every simulator must run alike. Derived from the instruction tables: field widths
-// bound what is drawn, so that a new configuration parameter changes the programs with it.
+// Random legal programs: what isa/verify calls clean and every simulator must run alike. Derived from the instruction
+// tables: field widths bound what is drawn, so that a new configuration parameter changes the programs with it.
 //
 //   const GeneratedProgram program = generate(random_config(seed), {.seed = seed});
 //
-// Programs are legal by construction: instructions are drawn in a serially correct order (operands defined, indices within the memories),
-// a dependence analysis of the generator's own, byte by byte, then places the tokens, and the queues' streams are interleaved anew as far
-// as the queue depths allow. Everything is a pure function of configuration and options.
+// Programs are legal by construction: instructions are drawn in a serially correct order (operands defined, indices
+// within the memories), a dependence analysis of the generator's own, byte by byte, then places the tokens, and the
+// queues' streams are interleaved anew as far as the queue depths allow. Everything is a pure function of configuration
+// and options.
 #pragma once
 
 #include <array>
@@ -35,9 +36,9 @@ struct GeneratorOptions {
 struct GeneratedProgram {
   isa::HardwareConfig config;
   std::vector<isa::Instruction> program;
-  std::vector<isa::Launch> launches;     // consecutive, covering the program
-  std::uint64_t dram_base = 0;           // physical address of dram[0]
-  std::vector<std::byte> dram;           // micro-ops and random data; also room for what is stored
+  std::vector<isa::Launch> launches;  // consecutive, covering the program
+  std::uint64_t dram_base = 0;        // physical address of dram[0]
+  std::vector<std::byte> dram;        // micro-ops and random data; also room for what is stored
   std::uint64_t seed = 0;
 
   isa::DramImage image() const { return {dram_base, dram}; }
@@ -46,7 +47,8 @@ struct GeneratedProgram {
 
 GeneratedProgram generate(const isa::HardwareConfig& config, const GeneratorOptions& options);
 
-// Small memories and shallow queues, every encoding, shape and extension: small so that instructions meet each other often.
+// Small memories and shallow queues, every encoding, shape and extension: small so that instructions meet each other
+// often.
 isa::HardwareConfig random_config(std::uint64_t seed);
 
 // "seed 17, 93 instructions: <assembly>", for failure messages.
@@ -55,8 +57,9 @@ std::string describe(const GeneratedProgram& program);
 // The number of random cases that a test runs: `cases` times the environment variable DOVETAIL_TEST_SCALE (default 1).
 std::size_t scaled(std::size_t cases);
 
-// Minimises a program of which `fails` is true: drops launches, instructions (with the tokens they are partners in), single tokens, then
-// simplifies fields, as long as `fails` stays true. The result need not be legal: a predicate that wants that says so itself.
+// Minimises a program of which `fails` is true: drops launches, instructions (with the tokens they are partners in),
+// single tokens, then simplifies fields, as long as `fails` stays true. The result need not be legal: a predicate that
+// wants that says so itself.
 GeneratedProgram shrink(GeneratedProgram program, const std::function<bool(const GeneratedProgram&)>& fails);
 
 // The instruction that pops what each instruction pushes, by FIFO (isa::TokenFifo), within one launch.
@@ -77,7 +80,8 @@ class Coverage {
   // Shares are percent of all instructions.
   double opcode_percent(isa::Opcode opcode) const;
   std::uint64_t median_operations() const;  // elements moved or loop steps per instruction, NOPs and FINISH left out
-  std::vector<std::string> missing() const;  // memory x pad x stride, ALU operation x operand, GEMM modes, queues and FIFOs full and empty
+  std::vector<std::string> missing()
+      const;  // memory x pad x stride, ALU operation x operand, GEMM modes, queues and FIFOs full and empty
   std::string report() const;
 
  private:

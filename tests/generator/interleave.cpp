@@ -15,14 +15,16 @@ bool completes(std::span<const isa::Instruction> launch, const isa::HardwareConf
 
 }  // namespace
 
-// Each queue's stream runs ahead of the others, or behind, by a drawn number of instructions, with some noise. Only the queue depths can
-// object, as tokens speak about order within queues; then the streams are brought nearer to each other, in the end to serial order.
+// Each queue's stream runs ahead of the others, or behind, by a drawn number of instructions, with some noise. Only the
+// queue depths can object, as tokens speak about order within queues; then the streams are brought nearer to each
+// other, in the end to serial order.
 void interleave(GeneratedProgram& program, Random& random) {
   for (const isa::Launch& launch : program.launches) {
     const auto begin = program.program.begin() + static_cast<std::ptrdiff_t>(launch.begin);
     const std::vector<isa::Instruction> serial(begin, begin + static_cast<std::ptrdiff_t>(launch.count));
     for (std::uint64_t skew = random.pick({0u, 2u, 8u, 30u, 200u});; skew /= 2) {
-      const std::array<std::uint64_t, isa::kQueues> lag = {random.below(skew + 1), random.below(skew + 1), random.below(skew + 1)};
+      const std::array<std::uint64_t, isa::kQueues> lag = {random.below(skew + 1), random.below(skew + 1),
+                                                           random.below(skew + 1)};
       struct Key {
         std::uint64_t at;
         std::size_t serial;

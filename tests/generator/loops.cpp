@@ -15,23 +15,30 @@ void Builder::draw_loop(isa::UopLoop& loop, const std::vector<Limit>& limits) {
   loop.uop_begin = loop.uop_end = 0;
   for (int attempt = 0; attempt < 50 && loop.uop_begin == loop.uop_end; ++attempt) {
     loop.uop_begin = loop.uop_end = static_cast<std::uint32_t>(random_.below(uops_.size()));
-    while (loop.uop_end < uops_.size() && loop.uop_end - loop.uop_begin < longest && uop_loaded_[loop.uop_end] && fits(uops_[loop.uop_end]))
+    while (loop.uop_end < uops_.size() && loop.uop_end - loop.uop_begin < longest && uop_loaded_[loop.uop_end] &&
+           fits(uops_[loop.uop_end]))
       ++loop.uop_end;
   }
   const std::uint64_t count = std::max<std::uint32_t>(1, loop.uop_end - loop.uop_begin);
   const std::uint64_t trips = std::max<std::uint64_t>(1, options_.max_steps / count);
   loop.iter_out = static_cast<std::uint32_t>(random_.between(1, std::min<std::uint64_t>(trips, 10)));
-  loop.iter_in = static_cast<std::uint32_t>(random_.between(1, std::max<std::uint64_t>(1, std::min<std::uint64_t>(trips / loop.iter_out, 40))));
+  loop.iter_in = static_cast<std::uint32_t>(
+      random_.between(1, std::max<std::uint64_t>(1, std::min<std::uint64_t>(trips / loop.iter_out, 40))));
   if (random_.chance(4)) (random_.chance(50) ? loop.iter_out : loop.iter_in) = 0;
 
   for (const Limit& limit : limits) {
     std::uint64_t furthest = 0;
-    for (std::uint32_t k = loop.uop_begin; k < loop.uop_end; ++k) furthest = std::max<std::uint64_t>(furthest, uops_[k].*limit.field);
+    for (std::uint32_t k = loop.uop_begin; k < loop.uop_end; ++k)
+      furthest = std::max<std::uint64_t>(furthest, uops_[k].*limit.field);
     const std::uint64_t last = furthest + limit.beyond, part_end = part_of(limit.memory).end;
-    std::uint64_t room = loop.uop_begin == loop.uop_end ? 0 : (last < part_end ? part_end : depth(limit.memory)) - 1 - last;
+    std::uint64_t room =
+        loop.uop_begin == loop.uop_end ? 0 : (last < part_end ? part_end : depth(limit.memory)) - 1 - last;
     const auto factor = [&](std::uint32_t trips_of) -> std::uint32_t {
-      const std::uint64_t most = trips_of > 1 ? room / (trips_of - 1) : depth(limit.memory) - 1;  // one trip: any factor
-      const std::uint64_t drawn = random_.chance(25) ? 0 : random_.chance(40) ? std::min<std::uint64_t>(1, most) : random_.below(most + 1);
+      const std::uint64_t most =
+          trips_of > 1 ? room / (trips_of - 1) : depth(limit.memory) - 1;  // one trip: any factor
+      const std::uint64_t drawn = random_.chance(25)   ? 0
+                                  : random_.chance(40) ? std::min<std::uint64_t>(1, most)
+                                                       : random_.below(most + 1);
       if (trips_of > 1) room -= drawn * (trips_of - 1);
       return static_cast<std::uint32_t>(drawn);
     };
@@ -70,10 +77,12 @@ isa::Instruction Builder::draw_alu() {
   alu.use_imm = alu.op != AluOp::requant && random_.chance(50);
   alu.reset = random_.chance(10);
   const std::int32_t any = static_cast<std::int32_t>(random_.below(65536)) - 32768;
-  alu.imm = alu.op == AluOp::shr ? static_cast<std::int32_t>(random_.below(80)) - 40 : random_.pick({any, 0, 1, -1, -32768, 32767});
+  alu.imm = alu.op == AluOp::shr ? static_cast<std::int32_t>(random_.below(80)) - 40
+                                 : random_.pick({any, 0, 1, -1, -32768, 32767});
   std::vector<Limit> limits = {{&isa::Uop::dst, isa::Memory::acc, 0, &alu.dst_factor_out, &alu.dst_factor_in}};
   if (!alu.use_imm)
-    limits.push_back({&isa::Uop::src, isa::Memory::acc, alu.op == AluOp::requant ? 1u : 0u, &alu.src_factor_out, &alu.src_factor_in});
+    limits.push_back({&isa::Uop::src, isa::Memory::acc, alu.op == AluOp::requant ? 1u : 0u, &alu.src_factor_out,
+                      &alu.src_factor_in});
   draw_loop(alu, limits);
   return {{}, alu};
 }

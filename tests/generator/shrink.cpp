@@ -17,19 +17,23 @@ bool keep_if_failing(GeneratedProgram& program, GeneratedProgram candidate, cons
 }
 
 bool& push_flag(isa::Instruction& instruction, std::size_t fifo) {
-  const bool next = fifo == isa::index(isa::TokenFifo::load_to_compute) || fifo == isa::index(isa::TokenFifo::compute_to_store);
+  const bool next =
+      fifo == isa::index(isa::TokenFifo::load_to_compute) || fifo == isa::index(isa::TokenFifo::compute_to_store);
   return next ? instruction.flags.push_next : instruction.flags.push_prev;
 }
 bool& pop_flag(isa::Instruction& instruction, std::size_t fifo) {
-  const bool prev = fifo == isa::index(isa::TokenFifo::load_to_compute) || fifo == isa::index(isa::TokenFifo::compute_to_store);
+  const bool prev =
+      fifo == isa::index(isa::TokenFifo::load_to_compute) || fifo == isa::index(isa::TokenFifo::compute_to_store);
   return prev ? instruction.flags.pop_prev : instruction.flags.pop_next;
 }
 
 // Removes instructions [begin, end) and the tokens that they are partners in.
 GeneratedProgram without(GeneratedProgram program, std::size_t begin, std::size_t end) {
   for (const TokenPair& token : token_pairs(program))
-    if ((token.push >= begin && token.push < end) || (token.pop >= begin && token.pop < end)) drop_token(program, token);
-  program.program.erase(program.program.begin() + static_cast<std::ptrdiff_t>(begin), program.program.begin() + static_cast<std::ptrdiff_t>(end));
+    if ((token.push >= begin && token.push < end) || (token.pop >= begin && token.pop < end))
+      drop_token(program, token);
+  program.program.erase(program.program.begin() + static_cast<std::ptrdiff_t>(begin),
+                        program.program.begin() + static_cast<std::ptrdiff_t>(end));
   std::vector<isa::Launch> launches;
   std::size_t at = 0;
   for (const isa::Launch& launch : program.launches) {
@@ -48,7 +52,8 @@ bool drop_instructions(GeneratedProgram& program, const Predicate& fails) {
   for (std::size_t chunk = std::max<std::size_t>(1, program.program.size() / 2); chunk > 0; chunk /= 2)
     for (std::size_t end = program.program.size(); end > 0;) {
       const std::size_t begin = end > chunk ? end - chunk : 0;
-      if (program.program.size() > end - begin) changed |= keep_if_failing(program, without(program, begin, end), fails);
+      if (program.program.size() > end - begin)
+        changed |= keep_if_failing(program, without(program, begin, end), fails);
       end = std::min(begin, program.program.size());
     }
   return changed;
@@ -80,23 +85,26 @@ bool simplify_fields(GeneratedProgram& program, const Predicate& fails) {
       else if (auto* store = std::get_if<isa::Store>(&instruction.body)) store->x_size = 0;
       else if (instruction.opcode() != isa::Opcode::finish) instruction.body = isa::Finish{};
     });
-    for (auto field : {&isa::Transfer::y_pad_0, &isa::Transfer::y_pad_1, &isa::Transfer::x_pad_0, &isa::Transfer::x_pad_1,
-                       &isa::Transfer::y_size, &isa::Transfer::x_size, &isa::Transfer::x_stride})
+    for (auto field :
+         {&isa::Transfer::y_pad_0, &isa::Transfer::y_pad_1, &isa::Transfer::x_pad_0, &isa::Transfer::x_pad_1,
+          &isa::Transfer::y_size, &isa::Transfer::x_size, &isa::Transfer::x_stride})
       attempt(i, [&](isa::Instruction& instruction) {
         const std::uint32_t simplest = field == &isa::Transfer::y_size || field == &isa::Transfer::x_size ? 1 : 0;
         if (auto* load = std::get_if<isa::Load>(&instruction.body)) load->*field = std::min(load->*field, simplest);
         if (auto* store = std::get_if<isa::Store>(&instruction.body)) store->*field = std::min(store->*field, simplest);
       });
-    for (auto field : {&isa::UopLoop::iter_out, &isa::UopLoop::iter_in, &isa::UopLoop::dst_factor_out, &isa::UopLoop::dst_factor_in,
-                       &isa::UopLoop::src_factor_out, &isa::UopLoop::src_factor_in})
+    for (auto field : {&isa::UopLoop::iter_out, &isa::UopLoop::iter_in, &isa::UopLoop::dst_factor_out,
+                       &isa::UopLoop::dst_factor_in, &isa::UopLoop::src_factor_out, &isa::UopLoop::src_factor_in})
       attempt(i, [&](isa::Instruction& instruction) {
         const std::uint32_t simplest = field == &isa::UopLoop::iter_out || field == &isa::UopLoop::iter_in ? 1 : 0;
         if (auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) gemm->*field = std::min(gemm->*field, simplest);
         if (auto* alu = std::get_if<isa::Alu>(&instruction.body)) alu->*field = std::min(alu->*field, simplest);
       });
     attempt(i, [](isa::Instruction& instruction) {  // one micro-op
-      if (auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) gemm->uop_end = std::min(gemm->uop_end, gemm->uop_begin + 1);
-      if (auto* alu = std::get_if<isa::Alu>(&instruction.body)) alu->uop_end = std::min(alu->uop_end, alu->uop_begin + 1);
+      if (auto* gemm = std::get_if<isa::Gemm>(&instruction.body))
+        gemm->uop_end = std::min(gemm->uop_end, gemm->uop_begin + 1);
+      if (auto* alu = std::get_if<isa::Alu>(&instruction.body))
+        alu->uop_end = std::min(alu->uop_end, alu->uop_begin + 1);
     });
   }
   return changed;

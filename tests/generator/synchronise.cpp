@@ -7,8 +7,8 @@
 
 namespace dovetail::test {
 
-std::vector<isa::Instruction> synchronised(const isa::HardwareConfig& config, std::span<const isa::Instruction> program, std::uint64_t dram_base,
-                                           std::span<const std::byte> dram) {
+std::vector<isa::Instruction> synchronised(const isa::HardwareConfig& config, std::span<const isa::Instruction> program,
+                                           std::uint64_t dram_base, std::span<const std::byte> dram) {
   const isa::Codec codec(config);
   const auto uop_bytes = static_cast<std::size_t>(config.uop_bytes());
   std::vector<isa::Uop> uops(static_cast<std::size_t>(config.depth(isa::Memory::uop)));
@@ -18,9 +18,13 @@ std::vector<isa::Instruction> synchronised(const isa::HardwareConfig& config, st
     const auto* load = std::get_if<isa::Load>(&instruction.body);
     if (load == nullptr || load->memory != isa::Memory::uop) continue;
     isa::semantics::for_each_loaded_run(
-        *load, [&](std::uint64_t to, std::uint64_t count) { std::fill_n(uops.begin() + static_cast<std::ptrdiff_t>(to), count, isa::Uop{}); },
+        *load,
+        [&](std::uint64_t to, std::uint64_t count) {
+          std::fill_n(uops.begin() + static_cast<std::ptrdiff_t>(to), count, isa::Uop{});
+        },
         [&](std::uint64_t to, std::uint64_t from, std::uint64_t count) {
-          for (std::uint64_t i = 0; i < count; ++i) uops[to + i] = codec.decode_uop(dram.subspan((from + i) * uop_bytes - dram_base, uop_bytes));
+          for (std::uint64_t i = 0; i < count; ++i)
+            uops[to + i] = codec.decode_uop(dram.subspan((from + i) * uop_bytes - dram_base, uop_bytes));
         });
   }
   synchroniser.end_launch();

@@ -27,11 +27,13 @@ bool neighbours(Queue a, Queue b) { return a != b && (a == Queue::compute || b =
 isa::Instruction nop(Queue queue) {
   isa::Instruction instruction;
   if (queue == Queue::store) instruction.body = isa::Store{isa::Transfer{.memory = isa::Memory::out}};
-  else instruction.body = isa::Load{isa::Transfer{.memory = queue == Queue::load ? isa::Memory::inp : isa::Memory::uop}};
+  else
+    instruction.body = isa::Load{isa::Transfer{.memory = queue == Queue::load ? isa::Memory::inp : isa::Memory::uop}};
   return instruction;
 }
 
-Synchroniser::Synchroniser(const isa::HardwareConfig& config, isa::Extent dram, unsigned extra_percent, std::uint64_t seed)
+Synchroniser::Synchroniser(const isa::HardwareConfig& config, isa::Extent dram, unsigned extra_percent,
+                           std::uint64_t seed)
     : config_(config), dram_(dram), extra_percent_(extra_percent), random_(seed) {
   for (std::size_t m = 0; m < kSharedMemories; ++m) sram_[m].resize(static_cast<std::size_t>(config.depth(kShared[m])));
   bytes_.resize(dram.end - dram.begin);
@@ -144,8 +146,8 @@ void Synchroniser::place(isa::Instruction instruction, Clock after) {
   program_.push_back(std::move(instruction));
 }
 
-// A token that is in flight from `push` on, in program order. If the FIFO has room when instructions run one by one in program order, the
-// program cannot deadlock on its depth, because every execution makes the same moves.
+// A token that is in flight from `push` on, in program order. If the FIFO has room when instructions run one by one in
+// program order, the program cannot deadlock on its depth, because every execution makes the same moves.
 bool Synchroniser::has_room(TokenFifo fifo, std::size_t push) const {
   const auto& edges = edges_[index(fifo)];
   std::int64_t in_flight = 0;
@@ -156,8 +158,8 @@ bool Synchroniser::has_room(TokenFifo fifo, std::size_t push) const {
 std::size_t Synchroniser::connect(Queue from, Queue to, std::uint32_t position) {
   const TokenFifo fifo = fifo_between(from, to);
   auto& order = order_[index(from)];
-  // Any later instruction of the queue serves as well. All that pushed before are popped by `to` already, which would imply the order, so
-  // that from `position` on none has pushed.
+  // Any later instruction of the queue serves as well. All that pushed before are popped by `to` already, which would
+  // imply the order, so that from `position` on none has pushed.
   const std::size_t first = position - 1;
   std::size_t chosen = random_.chance(later_percent_) ? random_.between(first, order.size() - 1) : first;
   while (chosen + 1 < order.size() && !has_room(fifo, order[chosen])) ++chosen;

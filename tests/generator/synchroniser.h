@@ -1,6 +1,7 @@
-// Turns a serially correct sequence of instructions into a decoupled one: for each instruction it finds the latest earlier instructions of
-// the other queues that it conflicts with, and orders it after them by tokens where that is not implied already. Queues that are no
-// neighbours (load, store) are ordered through a NOP of the compute queue that relays the token.
+// Turns a serially correct sequence of instructions into a decoupled one: for each instruction it finds the latest
+// earlier instructions of the other queues that it conflicts with, and orders it after them by tokens where that is not
+// implied already. Queues that are no neighbours (load, store) are ordered through a NOP of the compute queue that
+// relays the token.
 #pragma once
 
 #include <array>
@@ -28,7 +29,8 @@ class Synchroniser {
 
   // Appends the instruction, and before it whatever NOPs its tokens need. Its own flags are ignored.
   void append(isa::Instruction instruction, const Touches& touches);
-  // NOPs of `from`, and as many of `to`, each of which pops the token of one: first as many as the FIFO holds run ahead.
+  // NOPs of `from`, and as many of `to`, each of which pops the token of one: first as many as the FIFO holds run
+  // ahead.
   void append_token_run(isa::Queue from, isa::Queue to, std::size_t count);
   void end_launch();
 
@@ -47,7 +49,8 @@ class Synchroniser {
   // Appends the instruction; it pops a token for each queue in which `after` demands more than is implied.
   void place(isa::Instruction instruction, Clock after);
   void place_nop(isa::Queue queue, Clock after);
-  // A token from the instruction at `position` of `from`, or a later one, to the next instruction of `to`; the push is set here.
+  // A token from the instruction at `position` of `from`, or a later one, to the next instruction of `to`; the push is
+  // set here.
   std::size_t connect(isa::Queue from, isa::Queue to, std::uint32_t position);
   bool has_room(isa::TokenFifo fifo, std::size_t push) const;
   void add_extra_tokens(isa::Queue queue, Clock& after);
@@ -70,7 +73,9 @@ class Synchroniser {
   // The last position that touched each element or byte; one entry per queue that may.
   struct Last {
     std::uint32_t load = 0, compute = 0, store = 0;
-    std::uint32_t& of(isa::Queue queue) { return queue == isa::Queue::load ? load : queue == isa::Queue::compute ? compute : store; }
+    std::uint32_t& of(isa::Queue queue) {
+      return queue == isa::Queue::load ? load : queue == isa::Queue::compute ? compute : store;
+    }
     std::uint32_t of(isa::Queue queue) const { return const_cast<Last*>(this)->of(queue); }
   };
   struct Place {

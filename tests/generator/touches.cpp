@@ -40,10 +40,11 @@ struct Finder {
     const auto written = [&](std::uint64_t sram, std::uint64_t count) {
       if (!uop) append(result.writes[shared_index(load.memory)], sram, count);
     };
-    isa::semantics::for_each_loaded_run(load, written, [&](std::uint64_t sram, std::uint64_t dram, std::uint64_t count) {
-      written(sram, count);
-      (uop ? result.uop_reads : result.dram_reads).push_back(bytes(load.memory, dram, count));
-    });
+    isa::semantics::for_each_loaded_run(
+        load, written, [&](std::uint64_t sram, std::uint64_t dram, std::uint64_t count) {
+          written(sram, count);
+          (uop ? result.uop_reads : result.dram_reads).push_back(bytes(load.memory, dram, count));
+        });
   }
 
   void operator()(const isa::Store& store) {
@@ -61,8 +62,10 @@ struct Finder {
       append(result.writes[kAcc], dst, 1);
       if (mode == isa::semantics::GemmMode::reset) return;
       if (mode == isa::semantics::GemmMode::accumulate) append(result.reads[kAcc], dst, 1);
-      append(result.reads[kInp], isa::semantics::element_index(uop.src, y, x, gemm.src_factor_out, gemm.src_factor_in), 1);
-      append(result.reads[kWgt], isa::semantics::element_index(uop.wgt, y, x, gemm.wgt_factor_out, gemm.wgt_factor_in), 1);
+      append(result.reads[kInp], isa::semantics::element_index(uop.src, y, x, gemm.src_factor_out, gemm.src_factor_in),
+             1);
+      append(result.reads[kWgt], isa::semantics::element_index(uop.wgt, y, x, gemm.wgt_factor_out, gemm.wgt_factor_in),
+             1);
     });
   }
 
@@ -91,7 +94,8 @@ struct Finder {
 
 }  // namespace
 
-Touches touches(const isa::HardwareConfig& config, const isa::Instruction& instruction, std::span<const isa::Uop> uops) {
+Touches touches(const isa::HardwareConfig& config, const isa::Instruction& instruction,
+                std::span<const isa::Uop> uops) {
   Finder finder{config, uops, {}};
   std::visit(finder, instruction.body);
   for (auto& elements : finder.result.reads) sort_unique(elements);

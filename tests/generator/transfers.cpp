@@ -15,7 +15,8 @@ std::uint64_t Builder::dram_elements(isa::Memory memory) const {
 }
 
 isa::Instruction Builder::draw_load() {
-  return draw_load(random_.pick({isa::Memory::uop, isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::acc8}));
+  return draw_load(
+      random_.pick({isa::Memory::uop, isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::acc8}));
 }
 
 isa::Instruction Builder::draw_load(isa::Memory memory) {
@@ -29,7 +30,8 @@ isa::Instruction Builder::draw_load(isa::Memory memory) {
 isa::Instruction Builder::draw_store() {
   if (random_.chance(5)) return draw_nop(true);
   isa::Store store{isa::Transfer{.memory = isa::Memory::out}};
-  draw_shape(store, PadKind::none, random_.pick({StrideKind::packed, StrideKind::gap, StrideKind::overlap}), random_.chance(3));
+  draw_shape(store, PadKind::none, random_.pick({StrideKind::packed, StrideKind::gap, StrideKind::overlap}),
+             random_.chance(3));
   store.saturate = config_.saturate && random_.chance(50);
   return {{}, store};
 }
@@ -47,7 +49,8 @@ isa::Instruction Builder::draw_nop(bool store) {
     nop.memory = isa::Memory::out;
     return {{}, isa::Store{nop}};
   }
-  nop.memory = random_.pick({isa::Memory::uop, isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::acc8});
+  nop.memory =
+      random_.pick({isa::Memory::uop, isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::acc8});
   return {{}, isa::Load{nop}};
 }
 
@@ -57,7 +60,8 @@ void Builder::draw_shape(isa::Transfer& transfer, PadKind pads, StrideKind strid
   const bool column_pads = pads == PadKind::columns || pads == PadKind::both;
   // Now and then rows of several bursts.
   const bool long_rows = random_.chance(4);
-  const std::uint64_t longest = 3 * static_cast<std::uint64_t>(config_.burst_beats * config_.bus_bytes) / bytes(transfer.memory);
+  const std::uint64_t longest =
+      3 * static_cast<std::uint64_t>(config_.burst_beats * config_.bus_bytes) / bytes(transfer.memory);
   for (std::uint64_t bound = 14; bound > 0; --bound) {
     const auto draw = [&](std::uint64_t least, std::uint64_t most) {
       return static_cast<std::uint32_t>(random_.between(least, std::max(least, std::min(most, bound))));
@@ -94,8 +98,11 @@ bool Builder::place_in_dram(isa::Transfer& transfer) {
   const isa::Extent part = part_of(transfer.memory);
   if (elements <= part.end - part.begin && !is_uop(transfer) && random_.chance(75))
     transfer.sram_base = static_cast<std::uint32_t>(part.begin + random_.below(part.end - part.begin - elements + 1));
-  else transfer.sram_base = static_cast<std::uint32_t>(random_.chance(20) ? room - elements : random_.below(room - elements + 1));
-  const std::uint64_t hull = transfer.y_size == 0 ? 0 : std::uint64_t{transfer.y_size - 1} * transfer.x_stride + transfer.x_size;
+  else
+    transfer.sram_base =
+        static_cast<std::uint32_t>(random_.chance(20) ? room - elements : random_.below(room - elements + 1));
+  const std::uint64_t hull =
+      transfer.y_size == 0 ? 0 : std::uint64_t{transfer.y_size - 1} * transfer.x_stride + transfer.x_size;
   const std::uint64_t available = dram_elements(transfer.memory);
   if (hull > available) return false;
   // Stores keep to one half mostly, loads to the other: every meeting costs a detour over the compute queue.

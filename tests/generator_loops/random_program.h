@@ -1,4 +1,5 @@
-// Random loop programs that verify: elementwise blocks, reductions, scans, scatters and tuple reductions over split, fused, reordered loops.
+// Random loop programs that verify: elementwise blocks, reductions, scans, scatters and tuple reductions over split,
+// fused, reordered loops.
 #pragma once
 
 #include <algorithm>
@@ -63,7 +64,10 @@ class ProgramGenerator {
     NdArray array(buffer->dtype, buffer->shape);
     for (std::int64_t i = 0; i < array.count(); ++i) {
       if (is_floating(buffer->dtype)) array.set_double(i, (pick(2001) - 1000) / 64.0);
-      else array.set_int64(i, buffer->dtype == DType::boolean ? pick(2) : chance(20) ? static_cast<std::int64_t>(random_()) : pick(40) - 20);
+      else
+        array.set_int64(i, buffer->dtype == DType::boolean ? pick(2)
+                           : chance(20)                    ? static_cast<std::int64_t>(random_())
+                                                           : pick(40) - 20);
     }
     return array;
   }
@@ -106,7 +110,8 @@ class ProgramGenerator {
     Expr inside;
     for (const std::int64_t extent : buffer->shape) {
       indices.push_back(index_expr(2));
-      const Expr both = logical_and(binary(BinaryOp::ge, indices.back(), int_imm(0)), binary(BinaryOp::lt, indices.back(), int_imm(extent)));
+      const Expr both = logical_and(binary(BinaryOp::ge, indices.back(), int_imm(0)),
+                                    binary(BinaryOp::lt, indices.back(), int_imm(extent)));
       inside = inside ? logical_and(inside, both) : both;
     }
     return select(inside, load(buffer, indices), otherwise);
@@ -116,7 +121,8 @@ class ProgramGenerator {
     std::vector<Buffer> same;
     for (const Buffer& buffer : readable_)
       if (buffer->dtype == dtype) same.push_back(buffer);
-    if (!same.empty() && chance(70)) return load_of(same[static_cast<std::size_t>(pick(static_cast<int>(same.size())))], depth);
+    if (!same.empty() && chance(70))
+      return load_of(same[static_cast<std::size_t>(pick(static_cast<int>(same.size())))], depth);
     if (dtype == DType::int64 && chance(50)) return index_expr(2);
     if (is_floating(dtype)) return float_imm((pick(201) - 100) / 16.0, dtype);
     if (dtype == DType::boolean) return bool_imm(chance(50));
@@ -134,7 +140,8 @@ class ProgramGenerator {
         for (const Buffer& buffer : readable_)
           if (buffer->dtype == dtype) same.push_back(buffer);
         if (same.empty()) return leaf(dtype, depth);
-        return padded_load(same[static_cast<std::size_t>(pick(static_cast<int>(same.size())))], value(dtype, depth - 1));
+        return padded_load(same[static_cast<std::size_t>(pick(static_cast<int>(same.size())))],
+                           value(dtype, depth - 1));
       }
       case 4: return unary_of(dtype, depth);
       default: return binary_of(dtype, depth);
@@ -143,24 +150,31 @@ class ProgramGenerator {
 
   Expr unary_of(DType dtype, int depth) {
     if (dtype == DType::boolean) return unary(UnaryOp::logical_not, value(dtype, depth - 1));
-    static constexpr UnaryOp kFloat[] = {UnaryOp::neg, UnaryOp::abs, UnaryOp::floor, UnaryOp::round_even, UnaryOp::sqrt};
+    static constexpr UnaryOp kFloat[] = {UnaryOp::neg, UnaryOp::abs, UnaryOp::floor, UnaryOp::round_even,
+                                         UnaryOp::sqrt};
     static constexpr UnaryOp kInteger[] = {UnaryOp::neg, UnaryOp::abs, UnaryOp::sign, UnaryOp::bit_not};
     return unary(is_floating(dtype) ? kFloat[pick(5)] : kInteger[pick(4)], value(dtype, depth - 1));
   }
 
   Expr binary_of(DType dtype, int depth) {
     if (dtype == DType::boolean) {
-      if (chance(40)) return binary(chance(50) ? BinaryOp::logical_and : BinaryOp::logical_or, value(dtype, depth - 1), value(dtype, depth - 1));
+      if (chance(40))
+        return binary(chance(50) ? BinaryOp::logical_and : BinaryOp::logical_or, value(dtype, depth - 1),
+                      value(dtype, depth - 1));
       const DType compared = any_type();
-      return binary(static_cast<BinaryOp>(static_cast<int>(BinaryOp::eq) + pick(6)), value(compared, depth - 1), value(compared, depth - 1));
+      return binary(static_cast<BinaryOp>(static_cast<int>(BinaryOp::eq) + pick(6)), value(compared, depth - 1),
+                    value(compared, depth - 1));
     }
-    static constexpr BinaryOp kFloat[] = {BinaryOp::add, BinaryOp::sub, BinaryOp::mul, BinaryOp::div, BinaryOp::min, BinaryOp::max};
+    static constexpr BinaryOp kFloat[] = {BinaryOp::add, BinaryOp::sub, BinaryOp::mul,
+                                          BinaryOp::div, BinaryOp::min, BinaryOp::max};
     if (is_floating(dtype)) return binary(kFloat[pick(6)], value(dtype, depth - 1), value(dtype, depth - 1));
-    static constexpr BinaryOp kInteger[] = {BinaryOp::add, BinaryOp::sub, BinaryOp::mul, BinaryOp::min, BinaryOp::max, BinaryOp::shl, BinaryOp::shr,
-                                            BinaryOp::bit_and, BinaryOp::bit_or, BinaryOp::bit_xor};
+    static constexpr BinaryOp kInteger[] = {BinaryOp::add,    BinaryOp::sub,    BinaryOp::mul, BinaryOp::min,
+                                            BinaryOp::max,    BinaryOp::shl,    BinaryOp::shr, BinaryOp::bit_and,
+                                            BinaryOp::bit_or, BinaryOp::bit_xor};
     static constexpr BinaryOp kDivision[] = {BinaryOp::div, BinaryOp::mod, BinaryOp::floor_div, BinaryOp::floor_mod};
     if (!chance(25)) return binary(kInteger[pick(10)], value(dtype, depth - 1), value(dtype, depth - 1));
-    const Expr divisor = chance(97) ? int_imm(1 + pick(9), dtype) : value(dtype, depth - 1);  // now and then a division by zero
+    const Expr divisor =
+        chance(97) ? int_imm(1 + pick(9), dtype) : value(dtype, depth - 1);  // now and then a division by zero
     return binary(kDivision[pick(4)], value(dtype, depth - 1), divisor);
   }
 
@@ -174,7 +188,8 @@ class ProgramGenerator {
       const std::string name = block.name + "." + axis.var->name;
       if (axis.extent > 2 && axis.extent < 100 && chance(30)) {
         const std::int64_t inner = 2 + pick(3);
-        const Loop outer_loop{make_var(name + ".o"), (axis.extent + inner - 1) / inner}, inner_loop{make_var(name + ".i"), inner};
+        const Loop outer_loop{make_var(name + ".o"), (axis.extent + inner - 1) / inner},
+            inner_loop{make_var(name + ".i"), inner};
         const Expr binding = ref(outer_loop.var) * inner + ref(inner_loop.var);
         if (axis.extent % inner != 0) {
           const Expr inside = binary(BinaryOp::lt, ref(axis.var), int_imm(axis.extent));
@@ -195,7 +210,8 @@ class ProgramGenerator {
     if (!keep_order && chance(50)) std::shuffle(loops.begin(), loops.end(), random_);
     Stmt result = make_stmt(std::move(block));
     for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-      For statement{loop->var, loop->extent, chance(70) ? ForKind::serial : static_cast<ForKind>(pick(7)), "", {}, result};
+      For statement{loop->var, loop->extent, chance(70) ? ForKind::serial : static_cast<ForKind>(pick(7)),
+                    "",        {},           result};
       if (statement.kind == ForKind::thread) statement.thread_axis = "thread.x";
       if (chance(5)) statement.annotations["note"] = "a \"quoted\"\nvalue";
       result = make_stmt(std::move(statement));
@@ -205,7 +221,8 @@ class ProgramGenerator {
 
   std::vector<Axis> axes_of(const Shape& shape, IterKind kind, const std::string& prefix) {
     std::vector<Axis> axes;
-    for (std::size_t i = 0; i < shape.size(); ++i) axes.push_back({make_var(prefix + std::to_string(i)), shape[i], kind});
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      axes.push_back({make_var(prefix + std::to_string(i)), shape[i], kind});
     return axes;
   }
   void show(const std::vector<Axis>& axes) {
@@ -242,9 +259,11 @@ class ProgramGenerator {
     show(axes);
     Block block;
     block.name = "b" + std::to_string(number);
-    if (chance(5) && to->shape[0] > 1) block.predicate = binary(BinaryOp::lt, ref(axes[0].var), int_imm(to->shape[0] - 1));  // the rest is never written
+    if (chance(5) && to->shape[0] > 1)
+      block.predicate = binary(BinaryOp::lt, ref(axes[0].var), int_imm(to->shape[0] - 1));  // the rest is never written
     block.body = store(to, refs(axes), value(to->dtype, 3));
-    if (chance(15)) block.body = make_stmt(If{value(DType::boolean, 2), block.body, store(to, refs(axes), value(to->dtype, 2))});
+    if (chance(15))
+      block.body = make_stmt(If{value(DType::boolean, 2), block.body, store(to, refs(axes), value(to->dtype, 2))});
     readable_.push_back(to);
     return nest(std::move(block), axes, false);
   }
@@ -261,7 +280,8 @@ class ProgramGenerator {
     std::vector<Expr> own;
     for (std::size_t i = 0; i < to->shape.size(); ++i) own.push_back(ref(axes[i].var));
     static constexpr BinaryOp kOps[] = {BinaryOp::add, BinaryOp::min, BinaryOp::max, BinaryOp::mul, BinaryOp::sub};
-    const BinaryOp op = dtype == DType::boolean ? (chance(50) ? BinaryOp::logical_or : BinaryOp::logical_and) : kOps[pick(5)];
+    const BinaryOp op =
+        dtype == DType::boolean ? (chance(50) ? BinaryOp::logical_or : BinaryOp::logical_and) : kOps[pick(5)];
     block.init = store(to, own, leaf_constant(dtype));
     Expr added = value(dtype, 2);
     const bool swap = chance(20);
@@ -313,7 +333,8 @@ class ProgramGenerator {
   Stmt arg_max(int number, bool output) {
     const DType dtype = chance(50) ? DType::float32 : DType::int8;
     const Shape extents{1 + pick(5)};
-    const Buffer best = result_buffer(number, output, dtype, extents), place = result_buffer(number, output, DType::int64, extents, "p");
+    const Buffer best = result_buffer(number, output, dtype, extents),
+                 place = result_buffer(number, output, DType::int64, extents, "p");
     auto axes = axes_of(extents, IterKind::spatial, "i");
     axes.push_back({make_var("k"), 1 + pick(20), IterKind::reduce});
     show(axes);
@@ -323,7 +344,8 @@ class ProgramGenerator {
     Block block;
     block.name = "b" + std::to_string(number);
     block.init = make_stmt(Store{{{best, own, constant(-100, dtype)}, {place, own, int_imm(-1)}}});
-    block.body = make_stmt(Store{{{best, own, select(better, candidate, load(best, own))}, {place, own, select(better, ref(axes[1].var), load(place, own))}}});
+    block.body = make_stmt(Store{{{best, own, select(better, candidate, load(best, own))},
+                                  {place, own, select(better, ref(axes[1].var), load(place, own))}}});
     readable_.push_back(best);
     readable_.push_back(place);
     return nest(std::move(block), axes, false);

@@ -1,5 +1,6 @@
-// A second, direct reading of loop programs: walks the tree one statement and one element at a time. Slow and simple; what the bytecode
-// interpreter is compared with. Errors (bounds, division by zero, reads of what was never written) are exceptions.
+// A second, direct reading of loop programs: walks the tree one statement and one element at a time. Slow and simple;
+// what the bytecode interpreter is compared with. Errors (bounds, division by zero, reads of what was never written)
+// are exceptions.
 #pragma once
 
 #include <cmath>
@@ -93,7 +94,8 @@ class TreeEvaluator {
   void run_block(const Block& block) {
     bool first = true;
     std::vector<std::int64_t> values;
-    for (const Iterator& iterator : block.iterators) values.push_back(static_cast<std::int64_t>(eval(iterator.binding).integer));
+    for (const Iterator& iterator : block.iterators)
+      values.push_back(static_cast<std::int64_t>(eval(iterator.binding).integer));
     for (std::size_t i = 0; i < values.size(); ++i) {
       vars_[block.iterators[i].var.get()] = values[i];
       if (block.iterators[i].kind == IterKind::reduce) first &= values[i] == 0;
@@ -112,7 +114,8 @@ class TreeEvaluator {
     for (std::size_t i = 0; i < writes.size(); ++i) {
       Array& array = arrays_.at(store.targets[i].buffer.get());
       const auto& [place, value] = writes[i];
-      is_floating(value.dtype) ? array.values.set_double(place, value.floating) : array.values.set_int64(place, static_cast<std::int64_t>(value.integer));
+      is_floating(value.dtype) ? array.values.set_double(place, value.floating)
+                               : array.values.set_int64(place, static_cast<std::int64_t>(value.integer));
       array.defined[static_cast<std::size_t>(place)] = true;
     }
   }
@@ -138,12 +141,14 @@ class TreeEvaluator {
       return is_floating(n->a->dtype) ? float_binary(n->op, a, b, dtype) : integer_binary(n->op, a, b, dtype);
     }
     if (const auto* n = std::get_if<Cast>(&expr->node)) return convert(eval(n->a), dtype);
-    if (const auto* n = std::get_if<Select>(&expr->node)) return eval(eval(n->condition).truth() ? n->if_true : n->if_false);
+    if (const auto* n = std::get_if<Select>(&expr->node))
+      return eval(eval(n->condition).truth() ? n->if_true : n->if_false);
     if (const auto* n = std::get_if<LoadExpr>(&expr->node)) {
       const std::int64_t place = offset(n->buffer, n->indices);
       const Array& array = arrays_.at(n->buffer.get());
       if (!array.defined[static_cast<std::size_t>(place)]) throw TreeError("read before written");
-      return is_floating(dtype) ? floating(dtype, array.values.as_double(place)) : integer(dtype, array.values.as_int64(place));
+      return is_floating(dtype) ? floating(dtype, array.values.as_double(place))
+                                : integer(dtype, array.values.as_int64(place));
     }
     throw std::logic_error("expression outside the generator's repertoire");
   }
@@ -227,7 +232,9 @@ class TreeEvaluator {
     switch (op) {
       case BinaryOp::add: return integer(dtype, x + y);
       case BinaryOp::sub: return integer(dtype, x - y);
-      case BinaryOp::mul: return integer(dtype, static_cast<Wide>(static_cast<std::int64_t>(static_cast<std::uint64_t>(x) * static_cast<std::uint64_t>(y))));
+      case BinaryOp::mul:
+        return integer(dtype, static_cast<Wide>(static_cast<std::int64_t>(static_cast<std::uint64_t>(x) *
+                                                                          static_cast<std::uint64_t>(y))));
       case BinaryOp::div: return integer(dtype, x / divisor());
       case BinaryOp::mod: return integer(dtype, x % divisor());
       case BinaryOp::floor_div: return integer(dtype, floor_quotient(x, divisor()));

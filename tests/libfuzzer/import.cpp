@@ -14,7 +14,9 @@
 
 namespace {
 
-std::span<const std::byte> bytes_of(const std::uint8_t* data, std::size_t size) { return {reinterpret_cast<const std::byte*>(data), size}; }
+std::span<const std::byte> bytes_of(const std::uint8_t* data, std::size_t size) {
+  return {reinterpret_cast<const std::byte*>(data), size};
+}
 
 std::size_t give_back(const std::vector<std::byte>& bytes, std::uint8_t* data, std::size_t max_size) {
   const std::size_t size = std::min(bytes.size(), max_size);
@@ -51,13 +53,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 }
 
 // One time in four libFuzzer's own mutations, which know the values that comparisons look for.
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size, unsigned seed) {
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t max_size,
+                                               unsigned seed) {
   std::mt19937_64 random(seed);
   if (random() % 4 == 0) return LLVMFuzzerMutate(data, size, max_size);
-  return give_back(dovetail::test::mutate_model(bytes_of(data, size), bytes_of(data, size), random, max_size), data, max_size);
+  return give_back(dovetail::test::mutate_model(bytes_of(data, size), bytes_of(data, size), random, max_size), data,
+                   max_size);
 }
 
-extern "C" std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* one, std::size_t one_size, const std::uint8_t* other, std::size_t other_size, std::uint8_t* out, std::size_t max_size, unsigned seed) {
+extern "C" std::size_t LLVMFuzzerCustomCrossOver(const std::uint8_t* one, std::size_t one_size,
+                                                 const std::uint8_t* other, std::size_t other_size, std::uint8_t* out,
+                                                 std::size_t max_size, unsigned seed) {
   std::mt19937_64 random(seed);
-  return give_back(dovetail::test::mutate_model(bytes_of(one, one_size), bytes_of(other, other_size), random, max_size), out, max_size);
+  return give_back(dovetail::test::mutate_model(bytes_of(one, one_size), bytes_of(other, other_size), random, max_size),
+                   out, max_size);
 }

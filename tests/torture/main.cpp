@@ -16,10 +16,12 @@ namespace {
 using namespace dovetail;
 
 int usage() {
-  fmt::print(stderr,
-             "usage: dovetail_torture INSTRUCTIONS [--hw CONFIG]... [--seed N] [--model MODEL.so] [--coverage] [--no-shrink]\n"
-             "Runs random programs of at least INSTRUCTIONS instructions for each configuration (default: the named ones that have a model).\n"
-             "Exit code 1: a difference, shrunk and printed, or with --coverage an empty bin.\n");
+  fmt::print(
+      stderr,
+      "usage: dovetail_torture INSTRUCTIONS [--hw CONFIG]... [--seed N] [--model MODEL.so] [--coverage] [--no-shrink]\n"
+      "Runs random programs of at least INSTRUCTIONS instructions for each configuration (default: the named ones that "
+      "have a model).\n"
+      "Exit code 1: a difference, shrunk and printed, or with --coverage an empty bin.\n");
   return 2;
 }
 
@@ -46,7 +48,8 @@ bool run(const isa::HardwareConfig& config, const Arguments& arguments) {
     coverage.add(program, trace);
   }
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  fmt::print("{:<14} {:>9} instructions, {:>11} cycles of RTL, no difference; {:.1f} s\n", config.name, coverage.instructions(), coverage.cycles(), seconds);
+  fmt::print("{:<14} {:>9} instructions, {:>11} cycles of RTL, no difference; {:.1f} s\n", config.name,
+             coverage.instructions(), coverage.cycles(), seconds);
   std::fflush(stdout);
   if (!arguments.coverage) return true;
   fmt::print("{}", coverage.report());
@@ -67,7 +70,8 @@ int main(int argc, char** argv) {
     else if (word == "--model" && more) arguments.model = argv[++i];
     else if (word == "--coverage") arguments.coverage = true;
     else if (word == "--no-shrink") arguments.shrink = false;
-    else if (arguments.instructions == 0 && word.find_first_not_of("0123456789") == word.npos) arguments.instructions = std::strtoull(word.c_str(), nullptr, 10);
+    else if (arguments.instructions == 0 && word.find_first_not_of("0123456789") == word.npos)
+      arguments.instructions = std::strtoull(word.c_str(), nullptr, 10);
     else return usage();
   }
   if (arguments.instructions == 0) return usage();

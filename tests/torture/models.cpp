@@ -20,7 +20,8 @@ namespace {
 // A file that is locked while this lives, once it has been.
 class Lock {
  public:
-  explicit Lock(fs::path path) : path_(std::move(path)), file_(open(path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
+  explicit Lock(fs::path path)
+      : path_(std::move(path)), file_(open(path_.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666)) {
     if (file_ < 0) throw std::runtime_error("cannot open " + path_.string());
   }
   ~Lock() { close(file_); }
@@ -40,7 +41,9 @@ class Lock {
 // The cache of models, keyed by the design's sources; that of tests is beside the build.
 fs::path cache() { return fs::path(DOVETAIL_BINARY_DIR) / "rtl" / "tests"; }
 
-fs::path lock_file(const isa::HardwareConfig& config, bool waves) { return cache() / (simulator::rtl_model_file(config, waves) + ".lock"); }
+fs::path lock_file(const isa::HardwareConfig& config, bool waves) {
+  return cache() / (simulator::rtl_model_file(config, waves) + ".lock");
+}
 
 // Precondition: the lock of the model is held.
 fs::path make_model(const isa::HardwareConfig& config, bool waves) {
@@ -71,7 +74,8 @@ std::optional<fs::path> rtl_model(const isa::HardwareConfig& config, bool waves)
     return std::nullopt;
   }
   fs::create_directories(cache());
-  // Tests ask for the same models in the same order. One makes a model; those that would wait for it make others meanwhile.
+  // Tests ask for the same models in the same order. One makes a model; those that would wait for it make others
+  // meanwhile.
   Lock lock(lock_file(config, waves));
   while (!lock.try_lock())
     if (!make_another()) {

@@ -73,7 +73,8 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
           for (std::uint64_t i = 0; i < count; ++i) put(load->memory, at + i, nullptr);
         },
         [&](std::uint64_t at, std::uint64_t from, std::uint64_t count) {
-          for (std::uint64_t i = 0; i < count; ++i) put(load->memory, at + i, dram.bytes.data() + ((from + i) * bytes - dram.base));
+          for (std::uint64_t i = 0; i < count; ++i)
+            put(load->memory, at + i, dram.bytes.data() + ((from + i) * bytes - dram.base));
         });
   } else if (const auto* store = std::get_if<isa::Store>(&instruction.body)) {
     const auto bytes = static_cast<std::uint64_t>(config_.element_bytes(isa::Memory::out));
@@ -81,13 +82,15 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
       for (std::uint64_t i = 0; i < count; ++i) {
         const std::vector<std::int32_t> lanes = acc(from + i);
         for (std::size_t lane = 0; lane < lanes.size(); ++lane)
-          dram.bytes[(to + i) * bytes - dram.base + lane] = static_cast<std::byte>(isa::semantics::narrow(lanes[lane], store->saturate));
+          dram.bytes[(to + i) * bytes - dram.base + lane] =
+              static_cast<std::byte>(isa::semantics::narrow(lanes[lane], store->saturate));
       }
     });
   } else if (const auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) {
-        const auto operand = [&](isa::Memory memory, std::uint64_t index) {
+    const auto operand = [&](isa::Memory memory, std::uint64_t index) {
       const Buffer& from = buffer(memory);
-      return std::span(reinterpret_cast<const std::int8_t*>(from.bytes.data()) + index * from.element_bytes, from.element_bytes);
+      return std::span(reinterpret_cast<const std::int8_t*>(from.bytes.data()) + index * from.element_bytes,
+                       from.element_bytes);
     };
     isa::semantics::for_each_step(*gemm, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
       const std::uint64_t dst = element_index(uop.dst, y, x, gemm->dst_factor_out, gemm->dst_factor_in);
@@ -96,16 +99,17 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
       if (mode == isa::semantics::GemmMode::reset) {
         std::fill(lanes.begin(), lanes.end(), 0);
       } else {
-        isa::semantics::gemm(lanes, operand(isa::Memory::inp, element_index(uop.src, y, x, gemm->src_factor_out, gemm->src_factor_in)),
-                             operand(isa::Memory::wgt, element_index(uop.wgt, y, x, gemm->wgt_factor_out, gemm->wgt_factor_in)),
-                             {static_cast<std::size_t>(config_.batch), static_cast<std::size_t>(config_.block_in),
-                              static_cast<std::size_t>(config_.block_out)},
-                             mode);
+        isa::semantics::gemm(
+            lanes, operand(isa::Memory::inp, element_index(uop.src, y, x, gemm->src_factor_out, gemm->src_factor_in)),
+            operand(isa::Memory::wgt, element_index(uop.wgt, y, x, gemm->wgt_factor_out, gemm->wgt_factor_in)),
+            {static_cast<std::size_t>(config_.batch), static_cast<std::size_t>(config_.block_in),
+             static_cast<std::size_t>(config_.block_out)},
+            mode);
       }
       set_acc(dst, lanes);
     });
   } else if (const auto* alu = std::get_if<isa::Alu>(&instruction.body)) {
-        isa::semantics::for_each_step(*alu, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
+    isa::semantics::for_each_step(*alu, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
       const std::uint64_t dst = element_index(uop.dst, y, x, alu->dst_factor_out, alu->dst_factor_in);
       const std::uint64_t src = element_index(uop.src, y, x, alu->src_factor_out, alu->src_factor_in);
       std::vector<std::int32_t> lanes = acc(dst), source, next;
@@ -113,8 +117,9 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
       if (vector) source = acc(src);
       if (alu->op == isa::AluOp::requant) next = acc(src + 1);
       for (std::size_t l = 0; l < lanes.size(); ++l)
-        lanes[l] = isa::semantics::alu(alu->op, lanes[l],
-                                       {.source = vector ? source[l] : alu->imm, .next = next.empty() ? 0 : next[l], .imm = alu->imm});
+        lanes[l] = isa::semantics::alu(
+            alu->op, lanes[l],
+            {.source = vector ? source[l] : alu->imm, .next = next.empty() ? 0 : next[l], .imm = alu->imm});
       set_acc(dst, lanes);
     });
   }

@@ -1,4 +1,5 @@
-// What SRAM holds after a program, by isa/semantics: for engines whose SRAM can be looked into. Elements that nothing has written since reset are not defined.
+// What SRAM holds after a program, by isa/semantics: for engines whose SRAM can be looked into. Elements that nothing
+// has written since reset are not defined.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +19,8 @@ class SramModel {
  public:
   explicit SramModel(const isa::HardwareConfig& config);
 
-  // Runs the launch in an order that its tokens allow. Precondition: it is legal and race-free; `dram` is changed as by every engine.
+  // Runs the launch in an order that its tokens allow. Precondition: it is legal and race-free; `dram` is changed as by
+  // every engine.
   void launch(std::span<const isa::Instruction> program, simulator::Dram& dram);
 
   std::uint64_t depth(isa::Memory memory) const { return buffer(memory).defined.size(); }

@@ -32,7 +32,8 @@ simulator::MemorySpec random_memory(Random& random) {
       return bank;
     }
     default:
-      return simulator::PerturbedMemory{.base = {.latency = static_cast<std::int64_t>(random.between(1, 40)), .bytes_per_cycle = 0,
+      return simulator::PerturbedMemory{.base = {.latency = static_cast<std::int64_t>(random.between(1, 40)),
+                                                 .bytes_per_cycle = 0,
                                                  .outstanding = static_cast<std::int64_t>(random.between(1, 16))},
                                         .seed = random.below(1 << 30),
                                         .most_latency = static_cast<std::int64_t>(random.below(120)),
@@ -46,26 +47,32 @@ std::span<const isa::Instruction> instructions(const GeneratedProgram& program, 
 
 std::string hex(std::span<const std::byte> bytes) {
   std::string text;
-  for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte) text += fmt::format("{:02x}", std::to_integer<unsigned>(*byte));
+  for (auto byte = bytes.rbegin(); byte != bytes.rend(); ++byte)
+    text += fmt::format("{:02x}", std::to_integer<unsigned>(*byte));
   return text;
 }
 
 // Every instruction is issued, started and ended once, in order, and every cycle of a unit is in one class.
-std::optional<std::string> check_trace(const GeneratedProgram& program, const isa::Launch& launch, const simulator::LaunchTrace& trace) {
+std::optional<std::string> check_trace(const GeneratedProgram& program, const isa::Launch& launch,
+                                       const simulator::LaunchTrace& trace) {
   std::array<std::optional<simulator::TraceEvent>, 3> before;
   std::uint64_t last = 0, issued = 0;
   for (const simulator::TraceEvent& event : trace.events) {
     const std::size_t unit = isa::index(event.unit);
-    if (event.unit != program.program[event.instruction].queue()) return fmt::format("instruction {} ran in another unit", event.instruction);
-    if (event.issue <= issued && event.instruction != launch.begin) return fmt::format("instruction {} was issued out of order", event.instruction);
-    if (event.start <= event.issue || event.end <= event.start) return fmt::format("instruction {}: issue, start and end do not ascend", event.instruction);
+    if (event.unit != program.program[event.instruction].queue())
+      return fmt::format("instruction {} ran in another unit", event.instruction);
+    if (event.issue <= issued && event.instruction != launch.begin)
+      return fmt::format("instruction {} was issued out of order", event.instruction);
+    if (event.start <= event.issue || event.end <= event.start)
+      return fmt::format("instruction {}: issue, start and end do not ascend", event.instruction);
     if (before[unit] && (event.start <= before[unit]->start || event.end <= before[unit]->end))
       return fmt::format("instruction {} overtook the one before it in its unit", event.instruction);
     before[unit] = event;
     issued = event.issue;
     last = std::max(last, event.end);
   }
-  if (trace.cycles != std::max<std::uint64_t>(1, last + 1)) return fmt::format("{} cycles, but the last end is in {}", trace.cycles, last);
+  if (trace.cycles != std::max<std::uint64_t>(1, last + 1))
+    return fmt::format("{} cycles, but the last end is in {}", trace.cycles, last);
   for (const auto& classes : trace.classes) {
     std::uint64_t sum = 0;
     for (const std::uint64_t count : classes) sum += count;
@@ -75,39 +82,47 @@ std::optional<std::string> check_trace(const GeneratedProgram& program, const is
 }
 
 std::string text(const simulator::TraceEvent& event) {
-  return fmt::format("issue {}, start {} ({}), end {}", event.issue, event.start, simulator::kStallCauseNames[static_cast<std::size_t>(event.cause)], event.end);
+  return fmt::format("issue {}, start {} ({}), end {}", event.issue, event.start,
+                     simulator::kStallCauseNames[static_cast<std::size_t>(event.cause)], event.end);
 }
 
 // The cycle simulator's trace against the design's: every event, every class, and what waits for memory were for.
 std::optional<std::string> compare_times(const simulator::LaunchTrace& rtl, const simulator::LaunchTrace& cycle) {
   for (std::size_t i = 0; i < rtl.events.size(); ++i)
     if (!(rtl.events[i] == cycle.events.at(i)))
-      return fmt::format("instruction {}: RTL has {}; the cycle simulator {}", rtl.events[i].instruction, text(rtl.events[i]), text(cycle.events[i]));
-  if (rtl.cycles != cycle.cycles) return fmt::format("RTL takes {} cycles, the cycle simulator {}", rtl.cycles, cycle.cycles);
+      return fmt::format("instruction {}: RTL has {}; the cycle simulator {}", rtl.events[i].instruction,
+                         text(rtl.events[i]), text(cycle.events[i]));
+  if (rtl.cycles != cycle.cycles)
+    return fmt::format("RTL takes {} cycles, the cycle simulator {}", rtl.cycles, cycle.cycles);
   for (std::size_t unit = 0; unit < rtl.classes.size(); ++unit)
     for (std::size_t c = 0; c < rtl.classes[unit].size(); ++c)
       if (rtl.classes[unit][c] != cycle.classes[unit][c])
-        return fmt::format("unit {}, class {}: {} cycles in RTL, {} in the cycle simulator", isa::name(static_cast<isa::Queue>(unit)),
-                           simulator::kUnitClassNames[c], rtl.classes[unit][c], cycle.classes[unit][c]);
+        return fmt::format("unit {}, class {}: {} cycles in RTL, {} in the cycle simulator",
+                           isa::name(static_cast<isa::Queue>(unit)), simulator::kUnitClassNames[c],
+                           rtl.classes[unit][c], cycle.classes[unit][c]);
   if (!rtl.waits || !cycle.waits) return "one of them does not tell what waits for memory were for";
   if (rtl.waits == cycle.waits) return std::nullopt;
   const auto names = [](const simulator::MemorySplit& split) {
     std::string text;
-    for (std::size_t c = 0; c < split.cycles.size(); ++c) text += fmt::format(" {} {}", simulator::kMemoryCauseNames[c], split.cycles[c]);
+    for (std::size_t c = 0; c < split.cycles.size(); ++c)
+      text += fmt::format(" {} {}", simulator::kMemoryCauseNames[c], split.cycles[c]);
     return text;
   };
   for (std::size_t i = 0; i < rtl.events.size(); ++i)
     if (rtl.waits->instructions[i] != cycle.waits->instructions[i])
-      return fmt::format("instruction {} waits for memory:{} in RTL,{} in the cycle simulator", rtl.events[i].instruction, names(rtl.waits->instructions[i]),
+      return fmt::format("instruction {} waits for memory:{} in RTL,{} in the cycle simulator",
+                         rtl.events[i].instruction, names(rtl.waits->instructions[i]),
                          names(cycle.waits->instructions[i]));
-  return fmt::format("what fetch did, or the traffic: memory{} in RTL,{} in the cycle simulator", names(rtl.waits->fetch.memory), names(cycle.waits->fetch.memory));
+  return fmt::format("what fetch did, or the traffic: memory{} in RTL,{} in the cycle simulator",
+                     names(rtl.waits->fetch.memory), names(cycle.waits->fetch.memory));
 }
 
 }  // namespace
 
 TortureCase torture_case(std::uint64_t seed) {
   Random random(seed * 2 + 1);
-  TortureCase result{.seed = seed, .program = {.seed = seed}, .memory = random_memory(random), .power_up_seed = random.bits() | 1};
+  TortureCase result{
+      .seed = seed, .program = {.seed = seed}, .memory = random_memory(random), .power_up_seed = random.bits() | 1};
   result.program.size = random.pick<std::size_t>({10, 80, 200});
   result.program.extra_percent = random.pick({0u, 15u, 60u});
   result.program.max_steps = random.pick<std::uint64_t>({40, 160});
@@ -116,11 +131,13 @@ TortureCase torture_case(std::uint64_t seed) {
 }
 
 std::string describe(const TortureCase& how) {
-  return fmt::format("seed {}, {}, power-up {}", how.seed, how.jitter_seed != 0 ? fmt::format("jitter {}", how.jitter_seed) : to_string(how.memory),
+  return fmt::format("seed {}, {}, power-up {}", how.seed,
+                     how.jitter_seed != 0 ? fmt::format("jitter {}", how.jitter_seed) : to_string(how.memory),
                      how.power_up_seed);
 }
 
-std::optional<std::string> torture(const GeneratedProgram& program, const TortureCase& how, const std::optional<std::filesystem::path>& model,
+std::optional<std::string> torture(const GeneratedProgram& program, const TortureCase& how,
+                                   const std::optional<std::filesystem::path>& model,
                                    std::vector<simulator::LaunchTrace>* trace) {
   const auto functional = simulator::make_functional(program.config);
   simulator::RtlOptions options;
@@ -153,39 +170,47 @@ std::optional<std::string> torture(const GeneratedProgram& program, const Tortur
 
     for (std::size_t i = 0; i < expected.bytes.size(); ++i)
       if (actual.bytes[i] != expected.bytes[i])
-        return fmt::format("after launch {}:{} byte {:#x} of DRAM is {:02x}, not {:02x}", launch.begin, launch.count, program.dram_base + i,
-                           std::to_integer<unsigned>(actual.bytes[i]), std::to_integer<unsigned>(expected.bytes[i]));
+        return fmt::format("after launch {}:{} byte {:#x} of DRAM is {:02x}, not {:02x}", launch.begin, launch.count,
+                           program.dram_base + i, std::to_integer<unsigned>(actual.bytes[i]),
+                           std::to_integer<unsigned>(expected.bytes[i]));
     for (const isa::Memory memory : {isa::Memory::uop, isa::Memory::wgt, isa::Memory::inp, isa::Memory::acc})
       for (std::uint64_t i = 0; i < sram.depth(memory); ++i) {
         const auto element = sram.element(memory, i);
         if (element.empty()) continue;
         if (const auto found = rtl->sram_element(memory, i); !std::ranges::equal(found, element))
-          return fmt::format("after launch {}:{} element {} of memory {} is {}, not {}", launch.begin, launch.count, i, static_cast<int>(memory),
-                             hex(found), hex(element));
+          return fmt::format("after launch {}:{} element {} of memory {} is {}, not {}", launch.begin, launch.count, i,
+                             static_cast<int>(memory), hex(found), hex(element));
       }
   }
   return std::nullopt;
 }
 
-std::string minimised(const GeneratedProgram& program, const TortureCase& how, const std::optional<std::filesystem::path>& model) {
+std::string minimised(const GeneratedProgram& program, const TortureCase& how,
+                      const std::optional<std::filesystem::path>& model) {
   const GeneratedProgram small = shrink(program, [&](const GeneratedProgram& candidate) {
     const auto report = isa::verify(candidate.config, candidate.program, candidate.verify_options());
     return report.clean() && torture(candidate, how, model).has_value();
   });
-  return fmt::format("{}\n{}\n{}", torture(small, how, model).value_or("it does not fail any more"), describe(how), describe(small));
+  return fmt::format("{}\n{}\n{}", torture(small, how, model).value_or("it does not fail any more"), describe(how),
+                     describe(small));
 }
 
-// ---- Coverage ---------------------------------------------------------------------------------------------------------------------------
+// ---- Coverage
+// ---------------------------------------------------------------------------------------------------------------------------
 
 void TortureCoverage::add_transfer(const isa::HardwareConfig& config, const isa::Instruction& instruction) {
   const auto* load = std::get_if<isa::Load>(&instruction.body);
-  const isa::Transfer& transfer = load != nullptr ? static_cast<const isa::Transfer&>(*load) : std::get<isa::Store>(instruction.body);
+  const isa::Transfer& transfer =
+      load != nullptr ? static_cast<const isa::Transfer&>(*load) : std::get<isa::Store>(instruction.body);
   if (transfer.x_size == 0 || transfer.y_size == 0) return;
   const std::string name = load != nullptr ? "read" : "write";
-  const auto bytes = static_cast<std::uint64_t>(config.element_bytes(transfer.memory)), bus = static_cast<std::uint64_t>(config.bus_bytes);
-  const std::uint64_t longest = bus * static_cast<std::uint64_t>(std::min(config.burst_beats, config.outstanding_beats));
+  const auto bytes = static_cast<std::uint64_t>(config.element_bytes(transfer.memory)),
+             bus = static_cast<std::uint64_t>(config.bus_bytes);
+  const std::uint64_t longest =
+      bus * static_cast<std::uint64_t>(std::min(config.burst_beats, config.outstanding_beats));
   for (std::uint64_t y = 0; y < transfer.y_size; ++y) {
-    const std::uint64_t begin = (transfer.dram_base + y * transfer.x_stride) * bytes, end = begin + transfer.x_size * bytes;
+    const std::uint64_t begin = (transfer.dram_base + y * transfer.x_stride) * bytes,
+                        end = begin + transfer.x_size * bytes;
     if (begin % bus != 0) ++bins_[name + " row unaligned at its head"];
     if (end % bus != 0) ++bins_[name + " row unaligned at its tail"];
     bins_[name + " row in several bursts"] += (end - 1) / longest != begin / longest && end - begin > longest;
@@ -193,7 +218,8 @@ void TortureCoverage::add_transfer(const isa::HardwareConfig& config, const isa:
   }
 }
 
-void TortureCoverage::add_loop(const isa::HardwareConfig&, const isa::UopLoop& loop, bool alu, bool is_long, bool vector, const std::vector<isa::Uop>& uops) {
+void TortureCoverage::add_loop(const isa::HardwareConfig&, const isa::UopLoop& loop, bool alu, bool is_long,
+                               bool vector, const std::vector<isa::Uop>& uops) {
   std::optional<std::uint64_t> dst_before, src_before;
   for (std::uint64_t y = 0; y < loop.iter_out; ++y)
     for (std::uint64_t x = 0; x < loop.iter_in; ++x)
@@ -227,18 +253,21 @@ void TortureCoverage::add(const GeneratedProgram& program, const std::vector<sim
       for (const char* end : {"head", "tail"}) bins_[fmt::format("{} row unaligned at its {}", name, end)];
     for (const char* bin : {"row in several bursts", "row across 4 KiB"}) bins_[fmt::format("{} {}", name, bin)];
   }
-  for (const char* bin : {"gemm forwards to the next step", "alu forwards a destination", "alu forwards to a source", "alu interlock",
-                          "alu operand repeated", "alu operand repeated, but written"})
+  for (const char* bin : {"gemm forwards to the next step", "alu forwards a destination", "alu forwards to a source",
+                          "alu interlock", "alu operand repeated", "alu operand repeated, but written"})
     bins_[bin];
   // Causes and classes that a unit can have.
-  for (const auto& [unit, causes] : {std::pair{"load", "fetch none unit drain token_next"}, {"compute", "fetch none unit drain token_prev token_next"},
+  for (const auto& [unit, causes] : {std::pair{"load", "fetch none unit drain token_next"},
+                                     {"compute", "fetch none unit drain token_prev token_next"},
                                      {"store", "fetch unit token_prev"}})
-    for (std::string_view rest = causes; !rest.empty(); rest.remove_prefix(std::min(rest.size(), rest.find(' ') == rest.npos ? rest.size() : rest.find(' ') + 1)))
+    for (std::string_view rest = causes; !rest.empty();
+         rest.remove_prefix(std::min(rest.size(), rest.find(' ') == rest.npos ? rest.size() : rest.find(' ') + 1)))
       bins_[fmt::format("{} waits for {}", unit, rest.substr(0, rest.find(' ')))];
   for (const auto& [unit, classes] : {std::pair{"load", "work memory push pipeline token fetch hand_over"},
                                       {"compute", "work interlock memory push pipeline token fetch"},
                                       {"store", "work memory push pipeline token fetch"}})
-    for (std::string_view rest = classes; !rest.empty(); rest.remove_prefix(std::min(rest.size(), rest.find(' ') == rest.npos ? rest.size() : rest.find(' ') + 1)))
+    for (std::string_view rest = classes; !rest.empty();
+         rest.remove_prefix(std::min(rest.size(), rest.find(' ') == rest.npos ? rest.size() : rest.find(' ') + 1)))
       bins_[fmt::format("{} cycle {}", unit, rest.substr(0, rest.find(' ')))];
 
   std::vector<isa::Uop> uops(static_cast<std::size_t>(program.config.depth(isa::Memory::uop)));
@@ -253,7 +282,11 @@ void TortureCoverage::add(const GeneratedProgram& program, const std::vector<sim
         const std::uint64_t y = i / columns - load->y_pad_0, x = i % columns - load->x_pad_0;
         const bool data = y < load->y_size && x < load->x_size;
         uops[load->sram_base + i] =
-            !data ? isa::Uop{} : codec.decode_uop(std::span(program.dram).subspan((load->dram_base + y * load->x_stride + x) * uop_bytes - program.dram_base, uop_bytes));
+            !data ? isa::Uop{}
+                  : codec.decode_uop(
+                        std::span(program.dram)
+                            .subspan((load->dram_base + y * load->x_stride + x) * uop_bytes - program.dram_base,
+                                     uop_bytes));
       }
     } else if (std::holds_alternative<isa::Store>(instruction.body)) {
       add_transfer(program.config, instruction);
@@ -267,7 +300,8 @@ void TortureCoverage::add(const GeneratedProgram& program, const std::vector<sim
   for (const simulator::LaunchTrace& launch : trace) {
     cycles_ += launch.cycles;
     for (const simulator::TraceEvent& event : launch.events)
-      ++bins_[fmt::format("{} waits for {}", isa::name(event.unit), simulator::kStallCauseNames[static_cast<std::size_t>(event.cause)])];
+      ++bins_[fmt::format("{} waits for {}", isa::name(event.unit),
+                          simulator::kStallCauseNames[static_cast<std::size_t>(event.cause)])];
     for (const isa::Queue unit : {isa::Queue::load, isa::Queue::compute, isa::Queue::store})
       for (std::size_t c = 0; c < simulator::kUnitClassNames.size(); ++c)
         if (const std::uint64_t count = launch.classes[isa::index(unit)][c]; count != 0)

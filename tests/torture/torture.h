@@ -1,5 +1,6 @@
-// The torture test: random legal programs on the RTL engine, against the functional simulator (every DRAM byte) and isa/semantics (every defined SRAM
-// element), under random memories, random power-up contents and, every fourth time, back-pressure on all channels.
+// The torture test: random legal programs on the RTL engine, against the functional simulator (every DRAM byte) and
+// isa/semantics (every defined SRAM element), under random memories, random power-up contents and, every fourth time,
+// back-pressure on all channels.
 #pragma once
 
 #include <cstdint>
@@ -27,12 +28,15 @@ struct TortureCase {
 TortureCase torture_case(std::uint64_t seed);
 std::string describe(const TortureCase& torture);
 
-// What is wrong, or nothing. `trace` receives what the RTL told, launch by launch; empty with jitter. `model`: the RTL model; default: the one that is found.
-std::optional<std::string> torture(const GeneratedProgram& program, const TortureCase& how, const std::optional<std::filesystem::path>& model = std::nullopt,
+// What is wrong, or nothing. `trace` receives what the RTL told, launch by launch; empty with jitter. `model`: the RTL
+// model; default: the one that is found.
+std::optional<std::string> torture(const GeneratedProgram& program, const TortureCase& how,
+                                   const std::optional<std::filesystem::path>& model = std::nullopt,
                                    std::vector<simulator::LaunchTrace>* trace = nullptr);
 
 // A failure's program made small, with what is wrong with it and its assembly.
-std::string minimised(const GeneratedProgram& program, const TortureCase& how, const std::optional<std::filesystem::path>& model = std::nullopt);
+std::string minimised(const GeneratedProgram& program, const TortureCase& how,
+                      const std::optional<std::filesystem::path>& model = std::nullopt);
 
 // What a set of runs has exercised besides the generator's own bins: bursts, stalls, forwarding, interlock.
 class TortureCoverage {
@@ -45,7 +49,8 @@ class TortureCoverage {
 
  private:
   void add_transfer(const isa::HardwareConfig& config, const isa::Instruction& instruction);
-  void add_loop(const isa::HardwareConfig& config, const isa::UopLoop& loop, bool alu, bool is_long, bool vector, const std::vector<isa::Uop>& uops);
+  void add_loop(const isa::HardwareConfig& config, const isa::UopLoop& loop, bool alu, bool is_long, bool vector,
+                const std::vector<isa::Uop>& uops);
 
   Coverage programs_;
   std::map<std::string, std::size_t> bins_;

@@ -1,5 +1,5 @@
-// oneDNN primitives in a row, as a user who wants speed sets them up: made once, layouts of the library's choice (format_tag::any), weights reordered
-// beforehand, one scratchpad for all, nothing allocated while running.
+// oneDNN primitives in a row, as a user who wants speed sets them up: made once, layouts of the library's choice
+// (format_tag::any), weights reordered beforehand, one scratchpad for all, nothing allocated while running.
 #pragma once
 
 #include <unordered_map>
@@ -32,7 +32,7 @@ class Chain {
   static dnnl::primitive_attr attributes();
 
   dnnl::memory memory(const dnnl::memory::desc& desc) { return dnnl::memory(desc, engine_); }
-  dnnl::memory load(const NdArray& array);                                                   // plain layout
+  dnnl::memory load(const NdArray& array);                                                        // plain layout
   dnnl::memory constant(const NdArray& array, const Dims& dims, const dnnl::memory::desc& desc);  // reordered now, once
   // `memory` itself where it has the layout; otherwise a copy that has it.
   dnnl::memory as(const dnnl::memory& memory, const dnnl::memory::desc& desc);

@@ -2,7 +2,8 @@
 
 namespace dovetail::bench::onednn {
 
-dnnl::memory add_convolution(Chain& chain, const dnnl::memory& x, const ConvolutionStep& step, const dnnl::memory::desc& source, const dnnl::memory::desc& target) {
+dnnl::memory add_convolution(Chain& chain, const dnnl::memory& x, const ConvolutionStep& step,
+                             const dnnl::memory::desc& source, const dnnl::memory::desc& target) {
   using Algorithm = dnnl::algorithm;
   Dims weight_dims = step.weights.shape();
   if (step.groups > 1) {
@@ -12,14 +13,15 @@ dnnl::memory add_convolution(Chain& chain, const dnnl::memory& x, const Convolut
   const Dims bias_dims{step.output[1]};
   const Type bias_type = type_of(step.bias.dtype());
   const dnnl::convolution_forward::desc desc(dnnl::prop_kind::forward_inference, Algorithm::convolution_direct, source,
-                                             any(weight_dims, type_of(step.weights.dtype())), any(bias_dims, bias_type), target, step.strides, step.pads_begin,
-                                             step.pads_end);
+                                             any(weight_dims, type_of(step.weights.dtype())), any(bias_dims, bias_type),
+                                             target, step.strides, step.pads_begin, step.pads_end);
   dnnl::primitive_attr attributes = Chain::attributes();
   if (!step.scales.empty()) attributes.set_output_scales(1 << 1, step.scales);
   dnnl::post_ops behind;
   if (step.sum) behind.append_sum();
   if (step.activation == ConvolutionStep::Activation::relu) behind.append_eltwise(1, Algorithm::eltwise_relu, 0, 0);
-  if (step.activation == ConvolutionStep::Activation::clip) behind.append_eltwise(1, Algorithm::eltwise_clip, step.low, step.high);
+  if (step.activation == ConvolutionStep::Activation::clip)
+    behind.append_eltwise(1, Algorithm::eltwise_clip, step.low, step.high);
   attributes.set_post_ops(behind);
 
   const dnnl::convolution_forward::primitive_desc primitive(desc, attributes, chain.engine());

@@ -29,10 +29,15 @@ class Builder {
       if (node.op == "Conv") convolution(id);
       else if (node.op == "Add") sum(id);
       else if (node.op == "MaxPool") pool(node, dnnl::algorithm::pooling_max, ints_attribute(node, "kernel_shape", {}));
-      else if (node.op == "GlobalAveragePool") pool(node, dnnl::algorithm::pooling_avg_exclude_padding, spatial(node.inputs[0]));
-      else if (node.op == "Flatten") values_.emplace(node.outputs[0], at(node.inputs[0]));  // the dense layer takes NCHW
+      else if (node.op == "GlobalAveragePool")
+        pool(node, dnnl::algorithm::pooling_avg_exclude_padding, spatial(node.inputs[0]));
+      else if (node.op == "Flatten")
+        values_.emplace(node.outputs[0], at(node.inputs[0]));  // the dense layer takes NCHW
       else if (node.op == "Gemm") dense(node);
-      else return Diagnostic{"cannot run the network with oneDNN", node.name, fmt::format("operator {} stands where the chain has no primitive for it", node.op), "add it in bench/cpu/onednn"};
+      else
+        return Diagnostic{"cannot run the network with oneDNN", node.name,
+                          fmt::format("operator {} stands where the chain has no primitive for it", node.op),
+                          "add it in bench/cpu/onednn"};
     }
     const ValueId output = graph_.outputs[0];
     return chain_.as(at(output), plain(shape(output), Type::f32));
@@ -57,7 +62,8 @@ class Builder {
     if (!relu && !clip) return value;
     const graph::Node& node = graph_.node(relu ? *relu : *clip);
     step.activation = relu ? Step::Activation::relu : Step::Activation::clip;
-    if (clip) step.low = constant(node.inputs[1]).data<float>()[0], step.high = constant(node.inputs[2]).data<float>()[0];
+    if (clip)
+      step.low = constant(node.inputs[1]).data<float>()[0], step.high = constant(node.inputs[2]).data<float>()[0];
     taken_.insert(relu ? *relu : *clip);
     return node.outputs[0];
   }
@@ -82,7 +88,8 @@ class Builder {
     const Ints pads = ints_attribute(node, "pads", {0, 0, 0, 0});
     Step step;
     step.weights = constant(node.inputs[1]);
-    step.bias = node.inputs.size() > 2 ? constant(node.inputs[2]) : NdArray(DType::float32, {shape(node.outputs[0])[1]});
+    step.bias =
+        node.inputs.size() > 2 ? constant(node.inputs[2]) : NdArray(DType::float32, {shape(node.outputs[0])[1]});
     step.groups = int_attribute(node, "group", 1);
     step.strides = ints_attribute(node, "strides", {1, 1});
     step.pads_begin = {pads[0], pads[1]}, step.pads_end = {pads[2], pads[3]};
@@ -108,8 +115,9 @@ class Builder {
   void pool(const graph::Node& node, dnnl::algorithm algorithm, const Ints& kernel) {
     const Ints pads = ints_attribute(node, "pads", {0, 0, 0, 0});
     const dnnl::memory x = at(node.inputs[0]);
-    const dnnl::pooling_forward::desc desc(dnnl::prop_kind::forward_inference, algorithm, x.get_desc(), any(shape(node.outputs[0]), Type::f32),
-                                           ints_attribute(node, "strides", {1, 1}), kernel, {pads[0], pads[1]}, {pads[2], pads[3]});
+    const dnnl::pooling_forward::desc desc(
+        dnnl::prop_kind::forward_inference, algorithm, x.get_desc(), any(shape(node.outputs[0]), Type::f32),
+        ints_attribute(node, "strides", {1, 1}), kernel, {pads[0], pads[1]}, {pads[2], pads[3]});
     const dnnl::pooling_forward::primitive_desc primitive(desc, Chain::attributes(), chain_.engine());
     const dnnl::memory y = chain_.memory(primitive.dst_desc());
     chain_.add(primitive, dnnl::pooling_forward(primitive), {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}});
@@ -120,7 +128,8 @@ class Builder {
     const dnnl::memory x = at(node.inputs[0]);
     Dims weights = x.get_desc().dims();  // [outputs, C, H, W]
     weights[0] = shape(node.outputs[0])[1];
-    const dnnl::inner_product_forward::desc desc(dnnl::prop_kind::forward_inference, any(x.get_desc().dims(), Type::f32), any(weights, Type::f32),
+    const dnnl::inner_product_forward::desc desc(dnnl::prop_kind::forward_inference,
+                                                 any(x.get_desc().dims(), Type::f32), any(weights, Type::f32),
                                                  any({weights[0]}, Type::f32), any(shape(node.outputs[0]), Type::f32));
     const dnnl::inner_product_forward::primitive_desc primitive(desc, Chain::attributes(), chain_.engine());
     const dnnl::memory y = chain_.memory(primitive.dst_desc());
@@ -149,7 +158,8 @@ Result<Candidate> make_network(graph::Graph graph, const NdArray& input) {
   const auto state = std::make_shared<State>();
   DOVETAIL_ASSIGN(state->y, Builder(graph, state->chain).build(input));
   state->chain.finish();
-  return Candidate{"oneDNN", [state] { state->chain.run(); }, [state] { return state->chain.read(state->y, DType::float32); }};
+  return Candidate{"oneDNN", [state] { state->chain.run(); },
+                   [state] { return state->chain.read(state->y, DType::float32); }};
 }
 
 }  // namespace dovetail::bench::onednn

@@ -10,7 +10,8 @@ namespace {
 
 constexpr double kInt32Limit = 0x1p31;
 
-// One summand of the bias: the real value of channel o, or exact steps where the model's bias has the accumulator's scale already.
+// One summand of the bias: the real value of channel o, or exact steps where the model's bias has the accumulator's
+// scale already.
 struct Summand {
   const NdArray* values;  // float, or integer steps
   const NdArray* scale = nullptr;
@@ -29,28 +30,33 @@ Refusal read_summand(const Graph& graph, ValueId value, std::int64_t channels, S
   const std::string& name = graph.value(value).name;
   if (graph.is_constant(value)) {
     summand.values = &*graph.value(value).constant;
-    if (!is_floating(summand.values->dtype()) || !fits(*summand.values)) return fmt::format("bias %{} is {}, not one float or {}", name, to_string(graph.value(value).type), channels);
+    if (!is_floating(summand.values->dtype()) || !fits(*summand.values))
+      return fmt::format("bias %{} is {}, not one float or {}", name, to_string(graph.value(value).type), channels);
     return "";
   }
   const NodeId producer = graph.value(value).producer;
-  if (!producer.valid() || graph.node(producer).op != "DequantizeLinear") return fmt::format("bias %{} is no constant", name);
+  if (!producer.valid() || graph.node(producer).op != "DequantizeLinear")
+    return fmt::format("bias %{} is no constant", name);
   const Node& node = graph.node(producer);
   for (ValueId input : node.inputs)
     if (input.valid() && !graph.is_constant(input)) return fmt::format("bias %{} is no constant", name);
   summand.values = &*graph.value(node.inputs[0]).constant;
   summand.scale = &*graph.value(node.inputs[1]).constant;
   if (node.inputs.size() > 2 && node.inputs[2].valid()) summand.zero_point = &*graph.value(node.inputs[2]).constant;
-  if (!fits(*summand.values) || !fits(*summand.scale)) return fmt::format("bias %{} is {}, not one value or {}", name, to_string(graph.value(value).type), channels);
+  if (!fits(*summand.values) || !fits(*summand.scale))
+    return fmt::format("bias %{} is {}, not one value or {}", name, to_string(graph.value(value).type), channels);
   return "";
 }
 
 }  // namespace
 
-Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& weight, const std::vector<ValueId>& biases, const Quantisation& y, Accumulation& result) {
+Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& weight, const std::vector<ValueId>& biases,
+                   const Quantisation& y, Accumulation& result) {
   const auto channels = static_cast<std::int64_t>(weight.scales.size());
   std::vector<Summand> summands(biases.size());
   for (std::size_t i = 0; i < biases.size(); ++i)
-    if (Refusal refusal = read_summand(lowering.graph, biases[i], channels, summands[i]); !refusal.empty()) return refusal;
+    if (Refusal refusal = read_summand(lowering.graph, biases[i], channels, summands[i]); !refusal.empty())
+      return refusal;
 
   result.bias = NdArray(DType::int32, {channels});
   result.scale = NdArray(DType::float32, {channels});
@@ -59,7 +65,8 @@ Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& wei
     const auto at = static_cast<std::size_t>(o);
     const float sw = weight.scales[at];
     double steps = 0;
-    if (summands.size() == 1 && summands[0].scale && is_product_scale(static_cast<float>(Summand::at(*summands[0].scale, o)), x.q.scale, sw)) {
+    if (summands.size() == 1 && summands[0].scale &&
+        is_product_scale(static_cast<float>(Summand::at(*summands[0].scale, o)), x.q.scale, sw)) {
       steps = static_cast<double>(summands[0].steps(o));
     } else {
       double real = 0;
@@ -68,11 +75,15 @@ Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& wei
     }
     double reach = std::abs(steps);
     for (std::int64_t i = o * per_channel; i < (o + 1) * per_channel; ++i)
-      reach += static_cast<double>(std::abs(weight.steps.as_int64(i) - weight.zero_points[at]) * largest_centred(x.q.zero_point));
-    if (!(reach < kInt32Limit)) return fmt::format("channel {}: the accumulator may reach {:.0f}, int32 holds less than {:.0f}", o, reach, kInt32Limit);
+      reach += static_cast<double>(std::abs(weight.steps.as_int64(i) - weight.zero_points[at]) *
+                                   largest_centred(x.q.zero_point));
+    if (!(reach < kInt32Limit))
+      return fmt::format("channel {}: the accumulator may reach {:.0f}, int32 holds less than {:.0f}", o, reach,
+                         kInt32Limit);
     result.bias.data<std::int32_t>()[at] = static_cast<std::int32_t>(steps);
     const float scale = requantisation_scale(x.q.scale, sw, y.scale);
-    if (!std::isnormal(scale)) return fmt::format("channel {}: scale {} * {} / {} is no normal binary32", o, x.q.scale, sw, y.scale);
+    if (!std::isnormal(scale))
+      return fmt::format("channel {}: scale {} * {} / {} is no normal binary32", o, x.q.scale, sw, y.scale);
     result.scale.data<float>()[at] = scale;
   }
   return "";

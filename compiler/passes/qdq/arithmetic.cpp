@@ -18,9 +18,13 @@ Range clamp_behind(Range range, float low, float high, const Quantisation& q) {
   return {clamp(range.min), clamp(range.max)};
 }
 
-float requantisation_scale(float x, float w, float y) { return static_cast<float>(static_cast<double>(x) * static_cast<double>(w) / static_cast<double>(y)); }
+float requantisation_scale(float x, float w, float y) {
+  return static_cast<float>(static_cast<double>(x) * static_cast<double>(w) / static_cast<double>(y));
+}
 
-double bias_steps(double real, float x, float w) { return std::nearbyint(real / (static_cast<double>(x) * static_cast<double>(w))); }
+double bias_steps(double real, float x, float w) {
+  return std::nearbyint(real / (static_cast<double>(x) * static_cast<double>(w)));
+}
 
 bool is_product_scale(float bias, float x, float w) {
   const double product = static_cast<double>(x) * static_cast<double>(w);
@@ -33,10 +37,13 @@ std::optional<Addition> addition(const Quantisation& a, const Quantisation& b, f
   constexpr int kMostFractionBits = 16;
   for (int shift = kMostFractionBits; shift >= 0; --shift) {
     const auto multiplier = [&](const Quantisation& q) {
-      return static_cast<double>(static_cast<float>(static_cast<double>(q.scale) / static_cast<double>(y) * std::ldexp(1.0, shift)));
+      return static_cast<double>(
+          static_cast<float>(static_cast<double>(q.scale) / static_cast<double>(y) * std::ldexp(1.0, shift)));
     };
     const Addition result{multiplier(a), subtract ? -multiplier(b) : multiplier(b), shift};
-    if (!std::isnormal(static_cast<float>(result.a_multiplier)) || !std::isnormal(static_cast<float>(result.b_multiplier))) return std::nullopt;
+    if (!std::isnormal(static_cast<float>(result.a_multiplier)) ||
+        !std::isnormal(static_cast<float>(result.b_multiplier)))
+      return std::nullopt;
     // Each term rounds by half a step at most.
     const double reach = 255 * (std::abs(result.a_multiplier) + std::abs(result.b_multiplier)) + 2;
     if (reach < 0x1p31) return result;

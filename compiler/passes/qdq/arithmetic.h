@@ -1,4 +1,5 @@
-// The numbers of the integer form (docs/quantisation.md), apart from any graph: each function is one formula of that page.
+// The numbers of the integer form (docs/quantisation.md), apart from any graph: each function is one formula of that
+// page.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ struct Range {
 // QuantizeLinear of one number: round_half_even(real / scale) in binary32, plus the zero point, saturated.
 int quantize(float real, const Quantisation& q);
 
-// The range of QuantizeLinear(min(max(r, low), high)) given that of QuantizeLinear(r): quantising is monotone, so clamping before it is
-// clamping behind it. An infinite bound does not clamp. Precondition: no NaN.
+// The range of QuantizeLinear(min(max(r, low), high)) given that of QuantizeLinear(r): quantising is monotone, so
+// clamping before it is clamping behind it. An infinite bound does not clamp. Precondition: no NaN.
 Range clamp_behind(Range range, float low, float high, const Quantisation& q);
 
 // binary32(binary64(sx) * sw / sy).
@@ -38,7 +39,8 @@ float requantisation_scale(float x, float w, float y);
 // round_half_even(real / (sx * sw)) in binary64.
 double bias_steps(double real, float x, float w);
 
-// True where `bias` is sx * sw up to the rounding of an exporter that stored the product as binary32, or multiplied rounded factors.
+// True where `bias` is sx * sw up to the rounding of an exporter that stored the product as binary32, or multiplied
+// rounded factors.
 bool is_product_scale(float bias, float x, float w);
 
 // The largest |x - zero_point| of an int8 x.
@@ -49,7 +51,8 @@ struct Addition {
   double a_multiplier, b_multiplier;
   int shift;
 };
-// The shift is 16, or the largest at which the sum fits int32; nothing where even 0 is too large, or a multiplier is no normal number.
+// The shift is 16, or the largest at which the sum fits int32; nothing where even 0 is too large, or a multiplier is no
+// normal number.
 std::optional<Addition> addition(const Quantisation& a, const Quantisation& b, float y, bool subtract);
 
 }  // namespace dovetail::passes::qdq

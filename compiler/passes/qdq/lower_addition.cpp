@@ -6,14 +6,16 @@
 namespace dovetail::passes::qdq {
 namespace {
 
-// Convolution or product + constant, without a QuantizeLinear between: the constant is a bias. Nothing where this is not such an Add.
+// Convolution or product + constant, without a QuantizeLinear between: the constant is a bias. Nothing where this is
+// not such an Add.
 std::optional<Refusal> as_bias(Lowering& lowering, NodeId op, const Target& target) {
   const Graph& graph = lowering.graph;
   const Node add = graph.node(op);
   for (std::size_t side : {std::size_t{0}, std::size_t{1}}) {
     const NodeId producer = graph.value(add.inputs[side]).producer;
     const ValueId constant = add.inputs[1 - side];
-    if (!producer.valid() || graph.value(target.output).type.shape != graph.value(add.inputs[side]).type.shape) continue;
+    if (!producer.valid() || graph.value(target.output).type.shape != graph.value(add.inputs[side]).type.shape)
+      continue;
     const std::string inner = graph.node(producer).op;
     const bool is_conv = inner == "Conv", is_product = inner == "MatMul" || inner == "Gemm";
     if (!is_conv && !is_product) continue;
@@ -24,8 +26,11 @@ std::optional<Refusal> as_bias(Lowering& lowering, NodeId op, const Target& targ
     const Shape& shape = graph.value(constant).type.shape;
     const std::size_t rank = graph.value(target.output).type.shape.size();
     const std::int64_t channels = graph.value(target.output).type.shape[1];
-    const bool per_channel = shape.size() + 1 >= rank && shape.size() <= rank && shape[shape.size() + 1 - rank] == channels && element_count(shape) == channels;
-    if (!per_channel && element_count(shape) != 1) return fmt::format("it adds %{} of shape {}, which is no bias per channel", graph.value(constant).name, to_string(shape));
+    const bool per_channel = shape.size() + 1 >= rank && shape.size() <= rank &&
+                             shape[shape.size() + 1 - rank] == channels && element_count(shape) == channels;
+    if (!per_channel && element_count(shape) != 1)
+      return fmt::format("it adds %{} of shape {}, which is no bias per channel", graph.value(constant).name,
+                         to_string(shape));
     return lower_convolution_with(lowering, producer, behind, constant);
   }
   return std::nullopt;
@@ -40,7 +45,8 @@ Refusal lower_addition(Lowering& lowering, NodeId op, const Target& target) {
     if (const auto refusal = as_bias(lowering, op, target)) return *refusal;
   const auto a = lowering.dequantised(add.inputs[0]), b = lowering.dequantised(add.inputs[1]);
   if (!a || !b)
-    return fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale", lowering.graph.value(add.inputs[a ? 1 : 0]).name);
+    return fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale",
+                       lowering.graph.value(add.inputs[a ? 1 : 0]).name);
   const auto numbers = addition(a->q, b->q, target.q.scale, add.op == "Sub");
   if (!numbers) return fmt::format("scales {}, {} and {} are too far apart", a->q.scale, b->q.scale, target.q.scale);
   Node node;

@@ -1,4 +1,5 @@
-// ReduceMean and ReduceSum over neighbouring axes: one accumulation like an average pool's, the tensor seen as [outer, 1, reduced, inner].
+// ReduceMean and ReduceSum over neighbouring axes: one accumulation like an average pool's, the tensor seen as [outer,
+// 1, reduced, inner].
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +22,8 @@ std::optional<std::vector<std::size_t>> reduced_axes(const Graph& graph, const N
   std::vector<std::size_t> axes;
   if (given.empty() && graph::int_attribute(node, "noop_with_empty_axes", 0) == 0)
     for (std::size_t i = 0; i < rank; ++i) axes.push_back(i);
-  for (const std::int64_t axis : given) axes.push_back(static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis));
+  for (const std::int64_t axis : given)
+    axes.push_back(static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis));
   std::sort(axes.begin(), axes.end());
   return axes;
 }
@@ -36,17 +38,20 @@ Refusal lower_reduction(Lowering& lowering, NodeId op, const Target& target) {
   const Shape shape = graph.value(x->value).type.shape, result = graph.value(target.output).type.shape;
   const auto axes = reduced_axes(graph, reduce, shape.size());
   if (!axes || axes->empty()) return "it reduces no axis, or axes that are no constants";
-  if (axes->back() - axes->front() + 1 != axes->size()) return fmt::format("it reduces {} axes that are no neighbours; transpose first", axes->size());
+  if (axes->back() - axes->front() + 1 != axes->size())
+    return fmt::format("it reduces {} axes that are no neighbours; transpose first", axes->size());
   if (element_count(shape) == 0) return fmt::format("its input has the shape {}", to_string(shape));
   Operand image = *x;
   Refusal refusal;
   const auto reshaped = [&](ValueId from, const Shape& to, const char* stem) {
     Node node;
     node.op = "Reshape";
-    node.inputs = {from, graph.add_constant(fmt::format("{}/{}_shape", reduce.name, stem), NdArray::from<std::int64_t>({static_cast<std::int64_t>(to.size())}, to))};
+    node.inputs = {from, graph.add_constant(fmt::format("{}/{}_shape", reduce.name, stem),
+                                            NdArray::from<std::int64_t>({static_cast<std::int64_t>(to.size())}, to))};
     return node;
   };
-  // All spatial axes of an image are reduced as they lie; any other run of axes as the rows of [outer, 1, reduced, inner].
+  // All spatial axes of an image are reduced as they lie; any other run of axes as the rows of [outer, 1, reduced,
+  // inner].
   const bool spatial = shape.size() >= 3 && axes->front() == 2 && axes->back() + 1 == shape.size();
   Shape kernel(shape.begin() + std::min<std::ptrdiff_t>(2, static_cast<std::ptrdiff_t>(shape.size())), shape.end());
   if (!spatial) {
@@ -58,7 +63,8 @@ Refusal lower_reduction(Lowering& lowering, NodeId op, const Target& target) {
     image.value = *matrix;
   }
   Node sum;
-  refusal = sum_windows(lowering, op, image, kernel, reduce.op == "ReduceMean" ? static_cast<double>(element_count(kernel)) : 1.0, target, sum);
+  refusal = sum_windows(lowering, op, image, kernel,
+                        reduce.op == "ReduceMean" ? static_cast<double>(element_count(kernel)) : 1.0, target, sum);
   if (!refusal.empty()) return refusal;
   if (spatial && result.size() == shape.size()) return lowering.place(std::move(sum), op, target);
   const auto reduced = lowering.add(std::move(sum), op, reduce.name + "/sum", refusal);

@@ -1,6 +1,7 @@
-// Operators that choose among tensors of unequal scales: Concat, Max, Min, Where, and Pad with a value. QuantizeLinear is monotone, so choosing among reals and
-// quantising the choice is quantising first: each operand is brought to the output's scale, the operator itself moves steps. (Operands of one scale are taken by
-// move_values, whether or not a QuantizeLinear follows.)
+// Operators that choose among tensors of unequal scales: Concat, Max, Min, Where, and Pad with a value. QuantizeLinear
+// is monotone, so choosing among reals and quantising the choice is quantising first: each operand is brought to the
+// output's scale, the operator itself moves steps. (Operands of one scale are taken by move_values, whether or not a
+// QuantizeLinear follows.)
 #include <cmath>
 
 #include <fmt/format.h>
@@ -13,7 +14,8 @@ namespace {
 int clamped(int step, Range range) { return std::min(std::max(step, range.min), range.max); }
 
 // `value` in the steps of the target, clamped to its range; the name of what is made begins with `stem`.
-std::optional<ValueId> in_steps_of(Lowering& lowering, NodeId op, ValueId value, const Target& target, const std::string& stem, Refusal& refusal) {
+std::optional<ValueId> in_steps_of(Lowering& lowering, NodeId op, ValueId value, const Target& target,
+                                   const std::string& stem, Refusal& refusal) {
   Graph& graph = lowering.graph;
   if (const auto& constant = graph.value(value).constant; constant && constant->dtype() == DType::float32) {
     NdArray steps(DType::int8, constant->shape());
@@ -29,7 +31,8 @@ std::optional<ValueId> in_steps_of(Lowering& lowering, NodeId op, ValueId value,
   }
   const auto operand = lowering.dequantised(value);
   if (!operand) {
-    refusal = fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale", graph.value(value).name);
+    refusal = fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale",
+                          graph.value(value).name);
     return std::nullopt;
   }
   if (operand->q == target.q && target.range.is_full()) return operand->value;
@@ -44,7 +47,8 @@ Refusal select(Lowering& lowering, NodeId op, const Target& target, std::size_t 
   for (std::size_t i = first; i < original.inputs.size(); ++i) {  // before anything is added
     const ValueId input = original.inputs[i];
     if (!lowering.graph.is_constant(input) && !lowering.dequantised(input))
-      return fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale", lowering.graph.value(input).name);
+      return fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale",
+                         lowering.graph.value(input).name);
   }
   Node node;
   node.op = original.op;
@@ -52,7 +56,8 @@ Refusal select(Lowering& lowering, NodeId op, const Target& target, std::size_t 
   node.inputs = original.inputs;
   Refusal refusal;
   for (std::size_t i = first; i < original.inputs.size(); ++i) {
-    const auto steps = in_steps_of(lowering, op, original.inputs[i], target, fmt::format("{}/input_{}", original.name, i), refusal);
+    const auto steps =
+        in_steps_of(lowering, op, original.inputs[i], target, fmt::format("{}/input_{}", original.name, i), refusal);
     if (!steps) return refusal;
     node.inputs[i] = *steps;
   }
@@ -61,12 +66,15 @@ Refusal select(Lowering& lowering, NodeId op, const Target& target, std::size_t 
 
 }  // namespace
 
-Refusal lower_selection(Lowering& lowering, NodeId op, const Target& target) { return select(lowering, op, target, lowering.graph.node(op).op == "Where" ? 1 : 0); }
+Refusal lower_selection(Lowering& lowering, NodeId op, const Target& target) {
+  return select(lowering, op, target, lowering.graph.node(op).op == "Where" ? 1 : 0);
+}
 
 Refusal lower_padding(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node pad = graph.node(op);
-  if (!lowering.dequantised(pad.inputs[0])) return "its input is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale";
+  if (!lowering.dequantised(pad.inputs[0]))
+    return "its input is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale";
   const bool has_value = pad.inputs.size() > 2 && pad.inputs[2].valid();
   if (has_value && !graph.is_constant(pad.inputs[2])) return "the value that it pads with is no constant";
   Node node = pad;
@@ -79,7 +87,8 @@ Refusal lower_padding(Lowering& lowering, NodeId op, const Target& target) {
   if (std::isnan(value)) return "it pads with a NaN";
   node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 3));
   node.inputs[0] = *x;
-  node.inputs[2] = lowering.int8_constant(pad.name + "/value", NdArray::scalar(static_cast<std::int8_t>(clamped(quantize(value, target.q), target.range))));
+  node.inputs[2] = lowering.int8_constant(
+      pad.name + "/value", NdArray::scalar(static_cast<std::int8_t>(clamped(quantize(value, target.q), target.range))));
   return lowering.place(std::move(node), op, target);
 }
 

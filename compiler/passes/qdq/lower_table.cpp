@@ -1,4 +1,5 @@
-// Functions of one int8 tensor, whatever float operators they are written with: evaluated in binary64 for all 256 steps at compile time.
+// Functions of one int8 tensor, whatever float operators they are written with: evaluated in binary64 for all 256 steps
+// at compile time.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,11 +19,19 @@ constexpr std::int64_t kSteps = 256;
 constexpr std::int64_t kMostTableBytes = std::int64_t{1} << 20;
 
 // Operators whose result at a place depends on their operands at that place alone.
-constexpr std::array kPointwise = {
-    "Abs", "Acos", "Acosh", "Add", "And", "Asin", "Asinh", "Atan", "Atanh", "BatchNormalization", "Ceil", "Celu", "Clip", "Cos", "Cosh", "Div", "Dropout", "Elu", "Equal",
-    "Erf", "Exp", "Floor", "Gelu", "Greater", "GreaterOrEqual", "HardSigmoid", "HardSwish", "Identity", "LeakyRelu", "Less", "LessOrEqual", "Log", "Max", "Mean",
-    "Min", "Mish", "Mul", "Neg", "Not", "Or", "PRelu", "Pow", "Reciprocal", "Relu", "Round", "Selu", "Shrink", "Sigmoid", "Sign", "Sin", "Sinh", "Softplus", "Softsign",
-    "Sqrt", "Sub", "Sum", "Swish", "Tan", "Tanh", "ThresholdedRelu", "Where", "Xor"};
+constexpr std::array kPointwise = {"Abs",         "Acos",      "Acosh",      "Add",       "And",
+                                   "Asin",        "Asinh",     "Atan",       "Atanh",     "BatchNormalization",
+                                   "Ceil",        "Celu",      "Clip",       "Cos",       "Cosh",
+                                   "Div",         "Dropout",   "Elu",        "Equal",     "Erf",
+                                   "Exp",         "Floor",     "Gelu",       "Greater",   "GreaterOrEqual",
+                                   "HardSigmoid", "HardSwish", "Identity",   "LeakyRelu", "Less",
+                                   "LessOrEqual", "Log",       "Max",        "Mean",      "Min",
+                                   "Mish",        "Mul",       "Neg",        "Not",       "Or",
+                                   "PRelu",       "Pow",       "Reciprocal", "Relu",      "Round",
+                                   "Selu",        "Shrink",    "Sigmoid",    "Sign",      "Sin",
+                                   "Sinh",        "Softplus",  "Softsign",   "Sqrt",      "Sub",
+                                   "Sum",         "Swish",     "Tan",        "Tanh",      "ThresholdedRelu",
+                                   "Where",       "Xor"};
 // What a float value is computed from, back to the DequantizeLinear nodes.
 struct Cone {
   ValueId steps;                          // the one int8 tensor
@@ -44,7 +53,8 @@ std::optional<NdArray> dequantised_constant(const Graph& graph, const Node& node
     if (input.valid() && !graph.is_constant(input)) return std::nullopt;
   if (graph::int_attribute(node, "block_size", 0) != 0) return std::nullopt;
   const NdArray &steps = *graph.value(node.inputs[0]).constant, &scale = *graph.value(node.inputs[1]).constant;
-  const NdArray* zero = node.inputs.size() > 2 && node.inputs[2].valid() ? &*graph.value(node.inputs[2]).constant : nullptr;
+  const NdArray* zero =
+      node.inputs.size() > 2 && node.inputs[2].valid() ? &*graph.value(node.inputs[2]).constant : nullptr;
   std::int64_t inner = 1, extent = 1;
   if (scale.count() != 1) {
     std::int64_t axis = graph::int_attribute(node, "axis", 1);
@@ -55,7 +65,9 @@ std::optional<NdArray> dequantised_constant(const Graph& graph, const Node& node
   NdArray wide(DType::float64, steps.shape());
   for (std::int64_t i = 0; i < steps.count(); ++i) {
     const std::int64_t c = i / inner % extent;
-    wide.set_double(i, static_cast<double>(steps.as_int64(i) - (zero ? zero->as_int64(zero->count() == 1 ? 0 : c) : 0)) * scale.as_double(scale.count() == 1 ? 0 : c));
+    wide.set_double(i,
+                    static_cast<double>(steps.as_int64(i) - (zero ? zero->as_int64(zero->count() == 1 ? 0 : c) : 0)) *
+                        scale.as_double(scale.count() == 1 ? 0 : c));
   }
   return wide;
 }
@@ -77,14 +89,17 @@ Refusal collect(Lowering& lowering, ValueId value, Cone& cone) {
       return "";
     }
     const auto operand = lowering.dequantised(value);
-    if (!operand) return fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale", name);
+    if (!operand)
+      return fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale", name);
     if (cone.steps.valid() && cone.steps != operand->value)
-      return fmt::format("it is a function of two tensors, %{} and %{}", graph.value(cone.steps).name, graph.value(operand->value).name);
+      return fmt::format("it is a function of two tensors, %{} and %{}", graph.value(cone.steps).name,
+                         graph.value(operand->value).name);
     cone.steps = operand->value;
     cone.reads.emplace(value, operand->q);
     return "";
   }
-  if (!is_pointwise(node.op) || node.outputs.size() != 1) return fmt::format("it reads %{}, the result of {}, which is not quantised", name, node.op);
+  if (!is_pointwise(node.op) || node.outputs.size() != 1)
+    return fmt::format("it reads %{}, the result of {}, which is not quantised", name, node.op);
   if (!cone.nodes.insert(producer).second) return "";
   for (ValueId input : node.inputs)
     if (input.valid())
@@ -106,7 +121,9 @@ Refusal varying_axis(const Graph& graph, const Cone& cone, const Shape& shape, s
       for (std::size_t i = 0; i < own.size(); ++i) {
         if (own[i] == 1) continue;
         const std::int64_t along = per_channel ? 1 : rank - static_cast<std::int64_t>(own.size() - i);
-        if (along < 0 || (axis >= 0 && axis != along)) return fmt::format("%{} of shape {} varies along more than one axis", graph.value(input).name, to_string(own));
+        if (along < 0 || (axis >= 0 && axis != along))
+          return fmt::format("%{} of shape {} varies along more than one axis", graph.value(input).name,
+                             to_string(own));
         axis = along;
       }
     }
@@ -115,8 +132,10 @@ Refusal varying_axis(const Graph& graph, const Cone& cone, const Shape& shape, s
 }
 
 // The reals behind all steps, from -128 on: [256] or, with an axis of extent C, [256, C].
-Result<NdArray> evaluate_cone(const Graph& graph, const Cone& cone, ValueId result, const Shape& shape, std::int64_t axis) {
-  // Steps lie on the first axis, where constants do not vary; else on one more in front, which right-aligned broadcasting keeps apart.
+Result<NdArray> evaluate_cone(const Graph& graph, const Cone& cone, ValueId result, const Shape& shape,
+                              std::int64_t axis) {
+  // Steps lie on the first axis, where constants do not vary; else on one more in front, which right-aligned
+  // broadcasting keeps apart.
   Shape space(std::max<std::size_t>(shape.size(), 1), 1);
   if (axis == 0) space.insert(space.begin(), 1);
   if (axis >= 0) space[static_cast<std::size_t>(axis == 0 ? 1 : axis)] = shape[static_cast<std::size_t>(axis)];
@@ -127,10 +146,12 @@ Result<NdArray> evaluate_cone(const Graph& graph, const Cone& cone, ValueId resu
   std::map<ValueId, ValueId> twins;
   for (const auto& [value, q] : cone.reads) {
     NdArray reals(DType::float64, space);
-    for (std::int64_t i = 0; i < reals.count(); ++i) reals.set_double(i, static_cast<double>(i / per_step - 128 - q.zero_point) * static_cast<double>(q.scale));
+    for (std::int64_t i = 0; i < reals.count(); ++i)
+      reals.set_double(i, static_cast<double>(i / per_step - 128 - q.zero_point) * static_cast<double>(q.scale));
     twins[value] = wide.add_constant(graph.value(value).name, std::move(reals));
   }
-  for (const auto& [value, constant] : cone.constants) twins[value] = wide.add_constant(graph.value(value).name, constant);
+  for (const auto& [value, constant] : cone.constants)
+    twins[value] = wide.add_constant(graph.value(value).name, constant);
   for (const NodeId id : graph.topological_order()) {
     if (!cone.nodes.count(id)) continue;
     Node node = graph.node(id);
@@ -151,12 +172,15 @@ Result<NdArray> evaluate_cone(const Graph& graph, const Cone& cone, ValueId resu
 // round_half_even(real / s) + z in binary64, saturated; what is no number becomes the zero point, as in QuantizeLinear.
 std::int8_t quantize_wide(double real, const Quantisation& q, Range range) {
   const double steps = std::isnan(real) ? 0.0 : std::nearbyint(real / static_cast<double>(q.scale));
-  return static_cast<std::int8_t>(std::clamp(steps + q.zero_point, static_cast<double>(range.min), static_cast<double>(range.max)));
+  return static_cast<std::int8_t>(
+      std::clamp(steps + q.zero_point, static_cast<double>(range.min), static_cast<double>(range.max)));
 }
 
 }  // namespace
 
-bool is_pointwise(std::string_view op) { return std::find(kPointwise.begin(), kPointwise.end(), op) != kPointwise.end(); }
+bool is_pointwise(std::string_view op) {
+  return std::find(kPointwise.begin(), kPointwise.end(), op) != kPointwise.end();
+}
 
 Refusal lower_to_table(Lowering& lowering, const Target& target) {
   Graph& graph = lowering.graph;
@@ -166,18 +190,23 @@ Refusal lower_to_table(Lowering& lowering, const Target& target) {
   if (!cone.steps.valid() || cone.nodes.empty()) return "it reads no quantised tensor";
   const Shape shape = graph.value(result).type.shape;
   if (graph.value(cone.steps).type.shape != shape)
-    return fmt::format("its result has shape {}, the quantised tensor %{} has {}", to_string(shape), graph.value(cone.steps).name, to_string(graph.value(cone.steps).type.shape));
+    return fmt::format("its result has shape {}, the quantised tensor %{} has {}", to_string(shape),
+                       graph.value(cone.steps).name, to_string(graph.value(cone.steps).type.shape));
   std::int64_t axis = -1;
   if (Refusal refusal = varying_axis(graph, cone, shape, axis); !refusal.empty()) return refusal;
   const std::int64_t slices = axis < 0 ? 1 : shape[static_cast<std::size_t>(axis)];
-  if (slices * kSteps > kMostTableBytes) return fmt::format("its tables, one for each of {} slices, take {} bytes > {}", slices, slices * kSteps, kMostTableBytes);
+  if (slices * kSteps > kMostTableBytes)
+    return fmt::format("its tables, one for each of {} slices, take {} bytes > {}", slices, slices * kSteps,
+                       kMostTableBytes);
   const auto reals = evaluate_cone(graph, cone, result, shape, axis);
   if (!reals) return reals.errors().front().why;
 
   NdArray table(DType::int8, axis < 0 ? Shape{kSteps} : Shape{slices, kSteps});
   for (std::int64_t c = 0; c < slices; ++c)
     for (std::int64_t step = 0; step < kSteps; ++step)
-      table.set_int64(c * kSteps + step, quantize_wide(reals->as_double(reals->count() == kSteps ? step : step * slices + c), target.q, {}));
+      table.set_int64(
+          c * kSteps + step,
+          quantize_wide(reals->as_double(reals->count() == kSteps ? step : step * slices + c), target.q, {}));
 
   // Named after the first operator; the others stand behind it.
   Target behind = target;
@@ -197,14 +226,18 @@ namespace {
 
 // The table of a one-table node; null for any other.
 const NdArray* table_of(const Graph& graph, const Node& node) {
-  if (node.op != "dovetail.qtable" || node.attributes.count("axis") || !graph.is_constant(node.inputs[1])) return nullptr;
+  if (node.op != "dovetail.qtable" || node.attributes.count("axis") || !graph.is_constant(node.inputs[1]))
+    return nullptr;
   return &*graph.value(node.inputs[1]).constant;
 }
 
 // True where the node's result at a place depends on its int8 operands at that place alone.
-bool is_integer_pointwise(std::string_view op) { return op == "dovetail.qtable" || op == "dovetail.qadd" || op == "dovetail.qmul" || op == "dovetail.qclip"; }
+bool is_integer_pointwise(std::string_view op) {
+  return op == "dovetail.qtable" || op == "dovetail.qadd" || op == "dovetail.qmul" || op == "dovetail.qclip";
+}
 
-// `id` as one table of the tensor that the tables in front of it read: f(t(x)), or f(x, t(x)). False where it is no such function.
+// `id` as one table of the tensor that the tables in front of it read: f(t(x)), or f(x, t(x)). False where it is no
+// such function.
 bool compose(Lowering& lowering, NodeId id) {
   Graph& graph = lowering.graph;
   const Node node = graph.node(id);
@@ -212,7 +245,8 @@ bool compose(Lowering& lowering, NodeId id) {
   const auto producer_of = [&](ValueId value) { return graph.value(value).producer; };
   const auto is_absorbed = [&](ValueId value) {  // a table that nobody else reads
     const NodeId producer = producer_of(value);
-    return producer.valid() && table_of(graph, graph.node(producer)) && !graph.is_output(value) && graph.users(value).size() == 1;
+    return producer.valid() && table_of(graph, graph.node(producer)) && !graph.is_output(value) &&
+           graph.users(value).size() == 1;
   };
   const std::size_t data_inputs = node.op == "dovetail.qtable" ? 1 : node.inputs.size();
   ValueId source;
@@ -226,7 +260,8 @@ bool compose(Lowering& lowering, NodeId id) {
     const ValueId from = is_absorbed(input) ? graph.node(producer_of(input)).inputs[0] : input;
     if (source.valid() && source != from) return false;
     source = from;
-    if (from != input && std::find(absorbed.begin(), absorbed.end(), producer_of(input)) == absorbed.end()) absorbed.push_back(producer_of(input));
+    if (from != input && std::find(absorbed.begin(), absorbed.end(), producer_of(input)) == absorbed.end())
+      absorbed.push_back(producer_of(input));
   }
   if (absorbed.empty() || graph.value(source).type.shape != graph.value(node.outputs[0]).type.shape) return false;
 
@@ -240,7 +275,8 @@ bool compose(Lowering& lowering, NodeId id) {
       const NdArray& constant = *graph.value(input).constant;
       twin.inputs[i] = steps.add_constant("constant", i < data_inputs ? constant.reshaped({}) : constant);
     } else {
-      twin.inputs[i] = steps.add_constant("x", input == source ? identity : *table_of(graph, graph.node(producer_of(input))));
+      twin.inputs[i] =
+          steps.add_constant("x", input == source ? identity : *table_of(graph, graph.node(producer_of(input))));
     }
   }
   twin.outputs = {steps.add_value("y", {})};

@@ -43,7 +43,8 @@ std::optional<Quantisation> Lowering::parameters(const Node& node) const {
   const bool quantizes = node.op == "QuantizeLinear";
   if (!quantizes && node.op != "DequantizeLinear") return std::nullopt;
   const DType dtype = graph.value(quantizes ? node.outputs[0] : node.inputs[0]).type.dtype;
-  if (!is_byte(dtype) || graph.value(quantizes ? node.inputs[0] : node.outputs[0]).type.dtype != DType::float32) return std::nullopt;
+  if (!is_byte(dtype) || graph.value(quantizes ? node.inputs[0] : node.outputs[0]).type.dtype != DType::float32)
+    return std::nullopt;
   const auto& scale = graph.value(node.inputs[1]).constant;
   if (!scale || scale->count() != 1) return std::nullopt;
   std::int64_t zero_point = 0;
@@ -66,7 +67,8 @@ Refusal Lowering::why_no_parameters(const Node& node) const {
   const auto& scale = graph.value(node.inputs[1]).constant;
   if (!scale) return "its scale is no constant";
   if (scale->count() != 1) return fmt::format("it has {} scales; activations have one", scale->count());
-  if (!std::isnormal(static_cast<float>(scale->as_double(0))) || scale->as_double(0) < 0) return fmt::format("its scale {} is no positive normal number", scale->as_double(0));
+  if (!std::isnormal(static_cast<float>(scale->as_double(0))) || scale->as_double(0) < 0)
+    return fmt::format("its scale {} is no positive normal number", scale->as_double(0));
   return "its zero point is not one constant";
 }
 
@@ -88,10 +90,13 @@ Refusal Lowering::read_weight(ValueId value, std::int64_t axis, Weight& weight) 
     return fmt::format("weight %{} is not quantised: no DequantizeLinear of a constant", graph.value(value).name);
   const Node& node = graph.node(producer);
   for (ValueId input : node.inputs)
-    if (input.valid() && !graph.is_constant(input)) return fmt::format("weight %{} is no constant", graph.value(value).name);
+    if (input.valid() && !graph.is_constant(input))
+      return fmt::format("weight %{} is no constant", graph.value(value).name);
   const NdArray& steps = *graph.value(node.inputs[0]).constant;
-  if (!is_byte(steps.dtype())) return fmt::format("weight %{} is {}, not int8 or uint8", graph.value(value).name, name(steps.dtype()));
-  if (graph::int_attribute(node, "block_size", 0) != 0) return fmt::format("weight %{} is quantised in blocks", graph.value(value).name);
+  if (!is_byte(steps.dtype()))
+    return fmt::format("weight %{} is {}, not int8 or uint8", graph.value(value).name, name(steps.dtype()));
+  if (graph::int_attribute(node, "block_size", 0) != 0)
+    return fmt::format("weight %{} is quantised in blocks", graph.value(value).name);
 
   const auto rank = static_cast<std::int64_t>(steps.rank());
   const NdArray& scale = *graph.value(node.inputs[1]).constant;
@@ -99,15 +104,19 @@ Refusal Lowering::read_weight(ValueId value, std::int64_t axis, Weight& weight) 
   if (scale_axis < 0) scale_axis += rank;
   const std::int64_t channels = steps.shape()[static_cast<std::size_t>(axis)];
   if (scale.count() != 1 && (scale_axis != axis || scale.count() != channels))
-    return fmt::format("weight %{} has {} scales on axis {}; needed is one, or {} on axis {}", graph.value(value).name, scale.count(), scale_axis, channels, axis);
-  const NdArray* zero = node.inputs.size() > 2 && node.inputs[2].valid() ? &*graph.value(node.inputs[2]).constant : nullptr;
+    return fmt::format("weight %{} has {} scales on axis {}; needed is one, or {} on axis {}", graph.value(value).name,
+                       scale.count(), scale_axis, channels, axis);
+  const NdArray* zero =
+      node.inputs.size() > 2 && node.inputs[2].valid() ? &*graph.value(node.inputs[2]).constant : nullptr;
   weight.steps = as_int8(steps);
   for (std::int64_t c = 0; c < channels; ++c) {
     const std::int64_t at = scale.count() == 1 ? 0 : c;
     const auto number = static_cast<float>(scale.as_double(at));
-    if (!std::isnormal(number) || number < 0) return fmt::format("scale {} of weight %{} is no positive normal number", number, graph.value(value).name);
+    if (!std::isnormal(number) || number < 0)
+      return fmt::format("scale {} of weight %{} is no positive normal number", number, graph.value(value).name);
     weight.scales.push_back(number);
-    weight.zero_points.push_back(static_cast<int>(zero ? zero->as_int64(zero->count() == 1 ? 0 : c) : 0) - (steps.dtype() == DType::uint8 ? 128 : 0));
+    weight.zero_points.push_back(static_cast<int>(zero ? zero->as_int64(zero->count() == 1 ? 0 : c) : 0) -
+                                 (steps.dtype() == DType::uint8 ? 128 : 0));
   }
   return "";
 }
@@ -117,13 +126,15 @@ Refusal Lowering::place(Node node, NodeId op, const Target& target) {
   node.name = graph.unique_node_name(graph.node(op).name);
   node.outputs = {scratch};
   node.origins = graph.node(op).origins;
-  for (auto float_node = target.float_nodes.rbegin(); float_node != target.float_nodes.rend(); ++float_node) add_origins(node.origins, graph.node(*float_node).origins);
+  for (auto float_node = target.float_nodes.rbegin(); float_node != target.float_nodes.rend(); ++float_node)
+    add_origins(node.origins, graph.node(*float_node).origins);
   add_origins(node.origins, graph.node(target.quantize).origins);
   const NodeId placed = graph.add_node(std::move(node));
   Refusal refusal;
   if (auto inferred = ops::infer(graph, placed); !inferred) refusal = first_reason(inferred.errors());
   else if (graph.value(scratch).type != graph.value(target.output).type)
-    refusal = fmt::format("its integer form has type {}, expected {}", to_string(graph.value(scratch).type), to_string(graph.value(target.output).type));
+    refusal = fmt::format("its integer form has type {}, expected {}", to_string(graph.value(scratch).type),
+                          to_string(graph.value(target.output).type));
   if (!refusal.empty()) {
     graph.remove_node(placed);
     return refusal;
@@ -139,7 +150,9 @@ Refusal Lowering::place(Node node, NodeId op, const Target& target) {
   for (NodeId dead : chain) {
     if (graph.node(dead).removed) continue;  // the QuantizeLinear itself, where the node stands for it alone
     const std::vector<ValueId>& outputs = graph.node(dead).outputs;
-    const bool used = std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) { return graph.is_output(output) || !graph.users(output).empty(); });
+    const bool used = std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
+      return graph.is_output(output) || !graph.users(output).empty();
+    });
     if (used) {
       kept_float.insert(graph.node(dead).name);
       break;
@@ -173,7 +186,8 @@ void Lowering::dequantise_to(ValueId output, const Operand& operand, NodeId op) 
   node.origins = graph.node(op).origins;
   const std::string stem = graph.value(output).name;
   const ValueId scale = graph.add_constant(stem + "/scale", NdArray::scalar(operand.q.scale));
-  const ValueId zero_point = graph.add_constant(stem + "/zero_point", NdArray::scalar(static_cast<std::int8_t>(operand.q.zero_point)));
+  const ValueId zero_point =
+      graph.add_constant(stem + "/zero_point", NdArray::scalar(static_cast<std::int8_t>(operand.q.zero_point)));
   node.inputs = {operand.value, scale, zero_point};
   node.outputs = {output};
   graph.add_node(std::move(node));

@@ -1,5 +1,5 @@
-// What the rules of lower_qdq share: how they read quantisation parameters off the graph, and how they put an integer node in place of a
-// float operator and its QuantizeLinear.
+// What the rules of lower_qdq share: how they read quantisation parameters off the graph, and how they put an integer
+// node in place of a float operator and its QuantizeLinear.
 #pragma once
 
 #include <map>
@@ -39,8 +39,8 @@ struct Target {
   NodeId quantize;
   ValueId output;
   Quantisation q;
-  Range range;                     // from Relu and Clip in front of the QuantizeLinear
-  std::vector<NodeId> float_nodes; // what stands between the operator and the QuantizeLinear, result first
+  Range range;                      // from Relu and Clip in front of the QuantizeLinear
+  std::vector<NodeId> float_nodes;  // what stands between the operator and the QuantizeLinear, result first
 };
 
 // Why a rule does not apply; "" where it did.
@@ -51,23 +51,26 @@ struct Lowering {
   const PassContext& context;
   PassOutcome outcome;
   std::map<std::string, Refusal> refusals;  // by node name
-  std::set<std::string> kept_float;         // operators whose float result still had users when their integer form was placed
-  std::set<ValueId> fresh;                  // int8 values made here, whose names nobody knows
+  std::set<std::string> kept_float;  // operators whose float result still had users when their integer form was placed
+  std::set<ValueId> fresh;           // int8 values made here, whose names nobody knows
 
-  // Per-tensor parameters of a QuantizeLinear or DequantizeLinear; nothing where they are no constants, not per tensor, or of another type
-  // than int8 and uint8.
+  // Per-tensor parameters of a QuantizeLinear or DequantizeLinear; nothing where they are no constants, not per tensor,
+  // or of another type than int8 and uint8.
   std::optional<Quantisation> parameters(const Node& node) const;
   // Why there are none.
   Refusal why_no_parameters(const Node& node) const;
-  // The int8 value behind a float value, where a DequantizeLinear with per-tensor parameters stands between. A constant uint8 gets an int8 twin.
+  // The int8 value behind a float value, where a DequantizeLinear with per-tensor parameters stands between. A constant
+  // uint8 gets an int8 twin.
   std::optional<Operand> dequantised(ValueId value);
   // The weight behind a float value; `axis` is where its scales may vary. Else the reason.
   Refusal read_weight(ValueId value, std::int64_t axis, Weight& weight) const;
 
-  // Puts `node` (no name, outputs and origins yet) in place of `op`, of the float nodes that nobody else uses and of the QuantizeLinear. Its output is the
-  // target's. Returns why the operator refuses the node, with the graph as it was.
+  // Puts `node` (no name, outputs and origins yet) in place of `op`, of the float nodes that nobody else uses and of
+  // the QuantizeLinear. Its output is the target's. Returns why the operator refuses the node, with the graph as it
+  // was.
   Refusal place(Node node, NodeId op, const Target& target);
-  // A new node on int8 values with one output of its own; its name and origins come from `op`. Nothing where the operator refuses it.
+  // A new node on int8 values with one output of its own; its name and origins come from `op`. Nothing where the
+  // operator refuses it.
   std::optional<ValueId> add(Node node, NodeId op, std::string_view stem, Refusal& refusal);
   // DequantizeLinear to `output`, which has no producer.
   void dequantise_to(ValueId output, const Operand& operand, NodeId op);
@@ -100,19 +103,24 @@ void compose_tables(Lowering& lowering);
 // A constant number, quantised or positive: what lower_scaling multiplies by.
 bool is_one_constant(Lowering& lowering, ValueId value);
 // The sums over windows of `kernel` of [N, C, spatial...], over `divisor`: a dovetail.qconv without window attributes.
-Refusal sum_windows(Lowering& lowering, NodeId op, const Operand& x, const std::vector<std::int64_t>& kernel, double divisor, const Target& target, Node& node);
+Refusal sum_windows(Lowering& lowering, NodeId op, const Operand& x, const std::vector<std::int64_t>& kernel,
+                    double divisor, const Target& target, Node& node);
 
-// Convolution or matrix product followed by an Add of a constant: the constant joins the bias. `extra` is that constant.
+// Convolution or matrix product followed by an Add of a constant: the constant joins the bias. `extra` is that
+// constant.
 Refusal lower_convolution_with(Lowering& lowering, NodeId op, const Target& target, ValueId extra);
 Refusal lower_matrix_product_with(Lowering& lowering, NodeId op, const Target& target, ValueId extra);
 
-// bias[o] in steps of sx * sw[o] and the check that the accumulators fit int32. `shape_ok` has been checked by the caller: one value, or one per channel.
+// bias[o] in steps of sx * sw[o] and the check that the accumulators fit int32. `shape_ok` has been checked by the
+// caller: one value, or one per channel.
 struct Accumulation {
   NdArray bias;   // int32 [O]
   NdArray scale;  // float32 [O]
 };
-// `biases`: constants that add up (float, or behind a DequantizeLinear); each holds one value or O. `multiplier`: of the scale (Gemm's alpha).
-Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& weight, const std::vector<ValueId>& biases, const Quantisation& y, Accumulation& result);
+// `biases`: constants that add up (float, or behind a DequantizeLinear); each holds one value or O. `multiplier`: of
+// the scale (Gemm's alpha).
+Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& weight, const std::vector<ValueId>& biases,
+                   const Quantisation& y, Accumulation& result);
 
 // Operators that only move values, and Relu and Clip: op(DequantizeLinear(x)) becomes DequantizeLinear(op(x)), exactly.
 Refusal move_values(Lowering& lowering, NodeId op);
@@ -120,7 +128,8 @@ bool moves_values(std::string_view op);
 Refusal clip_steps(Lowering& lowering, NodeId op);
 // ArgMax and ArgMin: scaling keeps the order.
 Refusal order_steps(Lowering& lowering, NodeId op);
-// Operators that move a constant weight with a scale per slice: evaluated, the scales move along. Nothing where this is no such node.
+// Operators that move a constant weight with a scale per slice: evaluated, the scales move along. Nothing where this is
+// no such node.
 std::optional<Refusal> move_weight(Lowering& lowering, NodeId op);
 // Bounds of a Relu or Clip; nothing where they are no constants or NaN.
 std::optional<std::pair<float, float>> clip_bounds(const Graph& graph, const Node& node);

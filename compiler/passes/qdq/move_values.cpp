@@ -1,4 +1,5 @@
-// Operators that commute with DequantizeLinear: those that only move values, and Relu and Clip at bounds that are steps.
+// Operators that commute with DequantizeLinear: those that only move values, and Relu and Clip at bounds that are
+// steps.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -12,20 +13,26 @@
 namespace dovetail::passes::qdq {
 namespace {
 
-// Operators each element of whose outputs is an element of a data input, chosen by position or by order (which scaling keeps).
+// Operators each element of whose outputs is an element of a data input, chosen by position or by order (which scaling
+// keeps).
 struct Mover {
   std::string_view op;
   bool all_inputs;  // every input is data (Concat); else only the first
 };
 constexpr Mover kMovers[] = {
-    {"Concat", true},        {"DepthToSpace", false}, {"Expand", false},    {"Flatten", false},   {"Gather", false},       {"GatherElements", false},
-    {"GatherND", false},     {"GlobalMaxPool", false}, {"Identity", false}, {"Max", true},        {"MaxPool", false},      {"Min", true},
-    {"Pad", false},          {"ReduceMax", false},    {"ReduceMin", false}, {"Reshape", false},   {"Resize", false},       {"Slice", false},
-    {"SpaceToDepth", false}, {"Split", false},        {"Squeeze", false},   {"Tile", false},      {"Transpose", false},    {"Unsqueeze", false},
+    {"Concat", true},        {"DepthToSpace", false},  {"Expand", false},
+    {"Flatten", false},      {"Gather", false},        {"GatherElements", false},
+    {"GatherND", false},     {"GlobalMaxPool", false}, {"Identity", false},
+    {"Max", true},           {"MaxPool", false},       {"Min", true},
+    {"Pad", false},          {"ReduceMax", false},     {"ReduceMin", false},
+    {"Reshape", false},      {"Resize", false},        {"Slice", false},
+    {"SpaceToDepth", false}, {"Split", false},         {"Squeeze", false},
+    {"Tile", false},         {"Transpose", false},     {"Unsqueeze", false},
 };
 
 const Mover* find_mover(std::string_view op) {
-  const auto found = std::find_if(std::begin(kMovers), std::end(kMovers), [&](const Mover& mover) { return mover.op == op; });
+  const auto found =
+      std::find_if(std::begin(kMovers), std::end(kMovers), [&](const Mover& mover) { return mover.op == op; });
   return found == std::end(kMovers) ? nullptr : found;
 }
 
@@ -33,14 +40,18 @@ const Mover* find_mover(std::string_view op) {
 Refusal adapt(Lowering& lowering, Node& node, const Quantisation& q) {
   Graph& graph = lowering.graph;
   if (node.op == "Resize" && graph::string_attribute(node, "mode", "nearest") != "nearest") return "it interpolates";
-  if (node.op == "Resize" && graph::string_attribute(node, "coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize") return "it extrapolates";
+  if (node.op == "Resize" &&
+      graph::string_attribute(node, "coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize")
+    return "it extrapolates";
   if (node.op != "Pad" || graph::string_attribute(node, "mode", "constant") != "constant") return "";
   if (node.inputs.size() > 2 && node.inputs[2].valid()) {
     const auto& value = graph.value(node.inputs[2]).constant;
-    if (!value || value->count() != 1 || value->as_double(0) != 0) return "it pads with another value than 0, which need not be a step";
+    if (!value || value->count() != 1 || value->as_double(0) != 0)
+      return "it pads with another value than 0, which need not be a step";
   }
   if (node.inputs.size() < 3) node.inputs.resize(3);
-  node.inputs[2] = lowering.int8_constant(node.name + "/value", NdArray::scalar(static_cast<std::int8_t>(q.zero_point)));
+  node.inputs[2] =
+      lowering.int8_constant(node.name + "/value", NdArray::scalar(static_cast<std::int8_t>(q.zero_point)));
   return "";
 }
 
@@ -57,20 +68,26 @@ Refusal move_values(Lowering& lowering, NodeId op) {
   for (std::size_t i = 0; i < (mover.all_inputs ? original.inputs.size() : 1); ++i) {
     const auto operand = lowering.dequantised(original.inputs[i]);
     if (!operand) return "an input is not quantised with one scale";
-    if (q && *q != operand->q) return fmt::format("its inputs have different scales or zero points ({}, {} and {}, {})", q->scale, q->zero_point, operand->q.scale, operand->q.zero_point);
+    if (q && *q != operand->q)
+      return fmt::format("its inputs have different scales or zero points ({}, {} and {}, {})", q->scale, q->zero_point,
+                         operand->q.scale, operand->q.zero_point);
     q = operand->q;
     moved.inputs[i] = operand->value;
   }
   for (std::size_t i = 1; i < original.outputs.size() && original.op != "Split"; ++i)
-    if (graph.is_output(original.outputs[i]) || !graph.users(original.outputs[i]).empty()) return fmt::format("its output {} is used", i);
+    if (graph.is_output(original.outputs[i]) || !graph.users(original.outputs[i]).empty())
+      return fmt::format("its output {} is used", i);
   if (Refusal refusal = adapt(lowering, moved, *q); !refusal.empty()) return refusal;
 
   const std::size_t outputs = original.op == "Split" ? original.outputs.size() : 1;
   moved.outputs.clear();
-  for (std::size_t i = 0; i < outputs; ++i) moved.outputs.push_back(graph.add_value(graph.value(original.outputs[i]).name + "/int8", {DType::int8, graph.value(original.outputs[i]).type.shape}));
+  for (std::size_t i = 0; i < outputs; ++i)
+    moved.outputs.push_back(graph.add_value(graph.value(original.outputs[i]).name + "/int8",
+                                            {DType::int8, graph.value(original.outputs[i]).type.shape}));
   moved.name = graph.unique_node_name(original.name);
   const std::vector<ValueId> results = moved.outputs;
-  const bool all_constant = std::all_of(moved.inputs.begin(), moved.inputs.end(), [&](ValueId input) { return !input.valid() || graph.is_constant(input); });
+  const bool all_constant = std::all_of(moved.inputs.begin(), moved.inputs.end(),
+                                        [&](ValueId input) { return !input.valid() || graph.is_constant(input); });
   const NodeId placed = graph.add_node(std::move(moved));
   if (auto inferred = ops::infer(graph, placed); !inferred) {
     graph.remove_node(placed);
@@ -83,7 +100,8 @@ Refusal move_values(Lowering& lowering, NodeId op) {
     lowering.dequantise_to(original.outputs[i], {results[i], *q}, placed);
   }
   if (all_constant)
-    if (auto values = evaluate_node(graph, placed, lowering.context.evaluate)) replace_by_constants(graph, placed, *std::move(values));
+    if (auto values = evaluate_node(graph, placed, lowering.context.evaluate))
+      replace_by_constants(graph, placed, *std::move(values));
   ++lowering.outcome.changes;
   return "";
 }
@@ -126,7 +144,8 @@ Refusal clip_steps(Lowering& lowering, NodeId op) {
   // A bound inside the range of int8 must be the value of a step, as DequantizeLinear computes it.
   const auto exact = [&](float bound) {
     const int step = quantize(bound, x->q);
-    const float least = static_cast<float>(-128 - x->q.zero_point) * x->q.scale, most = static_cast<float>(127 - x->q.zero_point) * x->q.scale;
+    const float least = static_cast<float>(-128 - x->q.zero_point) * x->q.scale,
+                most = static_cast<float>(127 - x->q.zero_point) * x->q.scale;
     return bound <= least || bound >= most || static_cast<float>(step - x->q.zero_point) * x->q.scale == bound;
   };
   if (!exact(bounds->first) || !exact(bounds->second)) return "a bound lies between two steps of its input";

@@ -1,5 +1,5 @@
-// Exporters transpose and reshape quantised weights in the graph: Transpose(DequantizeLinear(w)) becomes DequantizeLinear(Transpose(w)), the scales along
-// another axis.
+// Exporters transpose and reshape quantised weights in the graph: Transpose(DequantizeLinear(w)) becomes
+// DequantizeLinear(Transpose(w)), the scales along another axis.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -36,7 +36,8 @@ std::optional<Refusal> move_weight(Lowering& lowering, NodeId op) {
   const Node dequantize = graph.node(producer);
   for (ValueId input : dequantize.inputs)
     if (input.valid() && !graph.is_constant(input)) return std::nullopt;
-  const NdArray &steps = *graph.value(dequantize.inputs[0]).constant, &scale = *graph.value(dequantize.inputs[1]).constant;
+  const NdArray &steps = *graph.value(dequantize.inputs[0]).constant,
+                &scale = *graph.value(dequantize.inputs[1]).constant;
   if (scale.count() == 1 || graph::int_attribute(dequantize, "block_size", 0) != 0) return std::nullopt;
 
   const auto rank = static_cast<std::int64_t>(steps.rank());
@@ -51,7 +52,9 @@ std::optional<Refusal> move_weight(Lowering& lowering, NodeId op) {
     const std::vector<std::int64_t> permutation = graph::ints_attribute(move, "perm", reversed);
     after = std::find(permutation.begin(), permutation.end(), axis) - permutation.begin();
   }
-  if (!after) return fmt::format("its input has {} scales along axis {}, which its result of shape {} does not keep", scale.count(), axis, to_string(graph.value(move.outputs[0]).type.shape));
+  if (!after)
+    return fmt::format("its input has {} scales along axis {}, which its result of shape {} does not keep",
+                       scale.count(), axis, to_string(graph.value(move.outputs[0]).type.shape));
 
   // The same operator on the steps.
   Node moved = move;

@@ -1,11 +1,13 @@
-// uint8 activations become int8: every QuantizeLinear to uint8 and DequantizeLinear from uint8 works on int8 with a zero point less 128, and
-// dovetail.recentre converts where a uint8 value itself is needed (graph inputs and outputs, operators that stay as they are).
+// uint8 activations become int8: every QuantizeLinear to uint8 and DequantizeLinear from uint8 works on int8 with a
+// zero point less 128, and dovetail.recentre converts where a uint8 value itself is needed (graph inputs and outputs,
+// operators that stay as they are).
 #include "compiler/passes/qdq/lowering.h"
 
 namespace dovetail::passes::qdq {
 namespace {
 
-// The zero points of a uint8 Quantize- or DequantizeLinear, less 128, as int8; scalar where the model gives none. Nothing where they are no constants.
+// The zero points of a uint8 Quantize- or DequantizeLinear, less 128, as int8; scalar where the model gives none.
+// Nothing where they are no constants.
 std::optional<NdArray> recentred_zero_points(const Graph& graph, const Node& node) {
   if (node.inputs.size() <= 2 || !node.inputs[2].valid()) {
     NdArray zero_points(DType::int8, graph.value(node.inputs[1]).type.shape);
@@ -31,7 +33,8 @@ Node recentre(Lowering& lowering, ValueId from, ValueId to, NodeId of) {
 }
 
 void set_zero_point(Lowering& lowering, NodeId node, NdArray zero_points) {
-  const ValueId value = lowering.graph.add_constant(lowering.graph.node(node).name + "/zero_point", std::move(zero_points));
+  const ValueId value =
+      lowering.graph.add_constant(lowering.graph.node(node).name + "/zero_point", std::move(zero_points));
   lowering.graph.node(node).inputs.resize(3);
   lowering.graph.node(node).inputs[2] = value;
 }
@@ -41,7 +44,8 @@ void recentre_quantize(Lowering& lowering, NodeId id) {
   auto zero_points = recentred_zero_points(graph, graph.node(id));
   if (!zero_points) return;
   const ValueId bytes = graph.node(id).outputs[0];
-  const ValueId steps = graph.add_value(graph.value(bytes).name + "/int8", {DType::int8, graph.value(bytes).type.shape});
+  const ValueId steps =
+      graph.add_value(graph.value(bytes).name + "/int8", {DType::int8, graph.value(bytes).type.shape});
   graph.value(bytes).producer = {};
   graph.value(steps).producer = id;
   graph.node(id).outputs[0] = steps;
@@ -78,8 +82,10 @@ void recentre_activations(Lowering& lowering) {
   Graph& graph = lowering.graph;
   for (NodeId id : graph.topological_order()) {
     const std::string op = graph.node(id).op;
-    if (op == "QuantizeLinear" && graph.value(graph.node(id).outputs[0]).type.dtype == DType::uint8) recentre_quantize(lowering, id);
-    else if (op == "DequantizeLinear" && graph.value(graph.node(id).inputs[0]).type.dtype == DType::uint8) recentre_dequantize(lowering, id);
+    if (op == "QuantizeLinear" && graph.value(graph.node(id).outputs[0]).type.dtype == DType::uint8)
+      recentre_quantize(lowering, id);
+    else if (op == "DequantizeLinear" && graph.value(graph.node(id).inputs[0]).type.dtype == DType::uint8)
+      recentre_dequantize(lowering, id);
   }
 }
 

@@ -1,12 +1,14 @@
 // blockize LOOP -> BLOCK
 //
 //   for o in 4 { for i in 8 { B: iterator v in 32 = o * 8 + i } }
-//   ==>   for o in 4 { BLOCK: iterator t in 4 = o { for i in 8 { B: iterator v in 32 = t * 8 + i } } }                  (LOOP i)
+//   ==>   for o in 4 { BLOCK: iterator t in 4 = o { for i in 8 { B: iterator v in 32 = t * 8 + i } } } (LOOP i)
 //
-// The nest at LOOP becomes the body of one block, which later steps move as a whole. Of an iterator over loops outside and inside LOOP, BLOCK gets the
-// outer part; those over loops outside alone become its own, those over loops inside alone stay inside. Legal where
+// The nest at LOOP becomes the body of one block, which later steps move as a whole. Of an iterator over loops outside
+// and inside LOOP, BLOCK gets the outer part; those over loops outside alone become its own, those over loops inside
+// alone stay inside. Legal where
 //  - the nest is made of serial loops over one block, a plain store or a call, without init and predicate,
-//  - the part of an iterator that runs over the loops inside takes all values 0 to f - 1, and the rest, and the iterator's extent, are multiples of f.
+//  - the part of an iterator that runs over the loops inside takes all values 0 to f - 1, and the rest, and the
+//  iterator's extent, are multiples of f.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -34,7 +36,8 @@ struct Parts {
   std::int64_t factor;
 };
 // nullopt where the iterator, which runs over loops `outside` and `inside`, is not of that form.
-std::optional<Parts> parts_of(const Iterator& iterator, const std::vector<const For*>& outside, const std::vector<const For*>& inside, const Bounds& bounds) {
+std::optional<Parts> parts_of(const Iterator& iterator, const std::vector<const For*>& outside,
+                              const std::vector<const For*>& inside, const Bounds& bounds) {
   if (iterator.binding->dtype != DType::int64) return std::nullopt;
   const Linear form = linear_form(simplify(iterator.binding, bounds));
   Linear outer, inner;
@@ -66,22 +69,30 @@ Result<Program> apply_blockize(const Program& program, Step& step, const Intrins
   DOVETAIL_ASSIGN(const Path path, require_loop(program, loop_name, kName));
   const Stmt nest = path.back();
   const Block* found = only_block(nest);
-  if (!found) return refuse(kName, loop_name, "the nest holds more than one block", "take this step before compute_at moves blocks in, or name an inner loop");
+  if (!found)
+    return refuse(kName, loop_name, "the nest holds more than one block",
+                  "take this step before compute_at moves blocks in, or name an inner loop");
   const Block& block = *found;
   DOVETAIL_TRY(require_no_inner_block(block, kName, loop_name));
-  if (block.init) return refuse(kName, loop_name, fmt::format("block {} initialises its result", block.name), "apply decompose_reduction first");
+  if (block.init)
+    return refuse(kName, loop_name, fmt::format("block {} initialises its result", block.name),
+                  "apply decompose_reduction first");
   if (block.predicate)
-    return refuse(kName, loop_name, fmt::format("the predicate {} masks block {}", loops::to_string(block.predicate), block.name),
+    return refuse(kName, loop_name,
+                  fmt::format("the predicate {} masks block {}", loops::to_string(block.predicate), block.name),
                   "split by a factor that divides, or peel the rest first");
   if (!std::holds_alternative<Store>(block.body->node) && !std::holds_alternative<IntrinsicCall>(block.body->node))
-    return refuse(kName, loop_name, fmt::format("block {} holds more than one store or call", block.name), "name the nest of a plain block");
+    return refuse(kName, loop_name, fmt::format("block {} holds more than one store or call", block.name),
+                  "name the nest of a plain block");
 
   std::vector<const For*> outside = loops_of(path), inside;
   outside.pop_back();
   for (Stmt at = nest; as_for(at); at = as_for(at)->body) inside.push_back(as_for(at));
   for (const For* loop : inside)
     if (loop->kind != ForKind::serial)
-      return refuse(kName, loop_name, fmt::format("loop {} is {}, and what its kind promises is not seen inside a block", loop->var->name, name(loop->kind)),
+      return refuse(kName, loop_name,
+                    fmt::format("loop {} is {}, and what its kind promises is not seen inside a block", loop->var->name,
+                                name(loop->kind)),
                     "blockize serial loops");
   std::vector<const For*> all = outside;
   all.insert(all.end(), inside.begin(), inside.end());
@@ -95,12 +106,15 @@ Result<Program> apply_blockize(const Program& program, Step& step, const Intrins
   Block inner = block;
   for (Iterator& iterator : inner.iterators) {
     if (!moves_with(iterator.binding, outside)) continue;
-    const auto parts = moves_with(iterator.binding, inside) ? parts_of(iterator, outside, inside, bounds) : Parts{iterator.binding, nullptr, 1};
+    const auto parts = moves_with(iterator.binding, inside) ? parts_of(iterator, outside, inside, bounds)
+                                                            : Parts{iterator.binding, nullptr, 1};
     if (!parts)
-      return refuse(kName, loop_name,
-                    fmt::format("iterator {} = {} is not a multiple of f from the loops outside, and all of 0 to f - 1 from those inside", iterator.var->name,
-                              loops::to_string(iterator.binding)),
-                    "split and reorder so that whole tiles lie inside");
+      return refuse(
+          kName, loop_name,
+          fmt::format(
+              "iterator {} = {} is not a multiple of f from the loops outside, and all of 0 to f - 1 from those inside",
+              iterator.var->name, loops::to_string(iterator.binding)),
+          "split and reorder so that whole tiles lie inside");
     taken.push_back(free_name(program, fmt::format("{}.{}", outer.name, iterator.var->name), taken));
     const Var var = make_var(taken.back(), iterator.var->dtype);
     outer.iterators.push_back({var, iterator.extent / parts->factor, iterator.kind, parts->outer});
@@ -113,7 +127,8 @@ Result<Program> apply_blockize(const Program& program, Step& step, const Intrins
   outer.writes = std::move(regions.writes);
   Program result = program;
   result.body = replace(program.body, nest, make_stmt(std::move(outer)));
-  return if_proven(std::move(result), {step.results[0]}, intrinsics, kName, loop_name, "split and reorder so that whole tiles lie inside");
+  return if_proven(std::move(result), {step.results[0]}, intrinsics, kName, loop_name,
+                   "split and reorder so that whole tiles lie inside");
 }
 
 }  // namespace dovetail::schedule

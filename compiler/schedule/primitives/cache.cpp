@@ -3,9 +3,10 @@
 //   B: .. = f(X[i])          ==>   CACHED: CACHED[i] = X[i]   B: .. = f(CACHED[i])           (cache_read)
 //   B: Y[i] = f(..)          ==>   B: CACHED[i] = f(..)       CACHED: Y[i] = CACHED[i]       (cache_write)
 //
-// The copy is a block named as the new buffer, over the whole buffer, beside the statement of the program's top level that holds BLOCK; compute_at
-// shrinks it. cache_read is legal where that statement does not write BUFFER and all of BUFFER is defined before it; cache_write where BLOCK
-// writes all of it, alone in that statement, nothing else there reads it, and BLOCK does not update what another block wrote.
+// The copy is a block named as the new buffer, over the whole buffer, beside the statement of the program's top level
+// that holds BLOCK; compute_at shrinks it. cache_read is legal where that statement does not write BUFFER and all of
+// BUFFER is defined before it; cache_write where BLOCK writes all of it, alone in that statement, nothing else there
+// reads it, and BLOCK does not update what another block wrote.
 #include <fmt/format.h>
 
 #include "compiler/schedule/caching.h"
@@ -30,7 +31,8 @@ Stmt copy_whole(const std::string& name, const Buffer& to, const Buffer& from) {
 }
 
 Result<Buffer> make_cached(const Program& program, Step& step, const CachePlace& place, std::string_view primitive) {
-  DOVETAIL_TRY(name_copy(program, step, place.buffer->name + "." + step.arguments[2], place.buffer->shape.size(), primitive));
+  DOVETAIL_TRY(
+      name_copy(program, step, place.buffer->name + "." + step.arguments[2], place.buffer->shape.size(), primitive));
   return make_buffer(step.results[0], place.buffer->dtype, place.buffer->shape, step.arguments[2]);
 }
 
@@ -60,17 +62,22 @@ Result<Program> apply_cache_read(const Program& program, Step& step, const Intri
   DOVETAIL_ASSIGN(const CachePlace place, find_cache_place(program, step, "cache_read"));
   DOVETAIL_ASSIGN(const Buffer cached, make_cached(program, step, place, "cache_read"));
   if (!reads(place.path.back(), place.buffer.get()))
-    return refuse("cache_read", place.buffer->name, fmt::format("block {} does not read it", step.arguments[0]), "name a buffer that it reads");
+    return refuse("cache_read", place.buffer->name, fmt::format("block {} does not read it", step.arguments[0]),
+                  "name a buffer that it reads");
   if (writes(place.top, place.buffer.get()))
-    return refuse("cache_read", place.buffer->name, "it is written in the same nest, so a copy made before would be stale",
+    return refuse("cache_read", place.buffer->name,
+                  "it is written in the same nest, so a copy made before would be stale",
                   "cache before compute_at brings writer and reader together");
   if (!is_whole(program, place))
-    return refuse("cache_read", place.buffer->name, "no block before is shown to write all of it, and the copy reads all of it",
+    return refuse("cache_read", place.buffer->name,
+                  "no block before is shown to write all of it, and the copy reads all of it",
                   "cache before its producer is masked, tensorized or moved");
-  const Stmt consumer = replace(place.top, place.path.back(), redirect(place.path.back(), place.buffer, cached, true, false));
+  const Stmt consumer =
+      replace(place.top, place.path.back(), redirect(place.path.back(), place.buffer, cached, true, false));
   Program result = program;
   result.allocations.push_back(cached);
-  result.body = replace(program.body, place.top, sequence({copy_whole(step.results[0], cached, place.buffer), consumer}));
+  result.body =
+      replace(program.body, place.top, sequence({copy_whole(step.results[0], cached, place.buffer), consumer}));
   return result;
 }
 
@@ -82,23 +89,30 @@ Result<Program> apply_cache_write(const Program& program, Step& step, const Intr
     const bool itself = block.name == step.arguments[0];
     if (itself != writes(path.back(), place.buffer.get()))
       return refuse("cache_write", place.buffer->name,
-                    fmt::format("block {} {}", block.name, itself ? "does not write it" : "writes it too"), "name the block that alone writes it");
+                    fmt::format("block {} {}", block.name, itself ? "does not write it" : "writes it too"),
+                    "name the block that alone writes it");
     if (!itself && reads(path.back(), place.buffer.get()))
       return refuse("cache_write", place.buffer->name, fmt::format("block {} reads it in the same nest", block.name),
                     "cache before compute_at brings writer and reader together");
   }
   if (!writes_whole(place.path, *place.buffer))
-    return refuse("cache_write", place.buffer->name, fmt::format("block {} is not shown to write all of it, and the copy reads all of it", step.arguments[0]),
-                  "name a block that writes every element");
+    return refuse(
+        "cache_write", place.buffer->name,
+        fmt::format("block {} is not shown to write all of it, and the copy reads all of it", step.arguments[0]),
+        "name a block that writes every element");
   if (reads(place.path.back(), place.buffer.get()))
     for (const Path& path : blocks_below(program.body))
-      if (const Block& block = *as_block(path.back()); block.name != step.arguments[0] && writes(path.back(), place.buffer.get()))
-        return refuse("cache_write", place.buffer->name, fmt::format("block {} updates what block {} wrote", step.arguments[0], block.name),
+      if (const Block& block = *as_block(path.back());
+          block.name != step.arguments[0] && writes(path.back(), place.buffer.get()))
+        return refuse("cache_write", place.buffer->name,
+                      fmt::format("block {} updates what block {} wrote", step.arguments[0], block.name),
                       "cache before decompose_reduction");
-  const Stmt producer = replace(place.top, place.path.back(), redirect(place.path.back(), place.buffer, cached, true, true));
+  const Stmt producer =
+      replace(place.top, place.path.back(), redirect(place.path.back(), place.buffer, cached, true, true));
   Program result = program;
   result.allocations.push_back(cached);
-  result.body = replace(program.body, place.top, sequence({producer, copy_whole(step.results[0], place.buffer, cached)}));
+  result.body =
+      replace(program.body, place.top, sequence({producer, copy_whole(step.results[0], place.buffer, cached)}));
   return result;
 }
 

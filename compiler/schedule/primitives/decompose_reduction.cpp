@@ -1,13 +1,14 @@
 // decompose_reduction BLOCK LOOP -> INIT
 //
-//   for y { for k { B: init { A[y] = 0 }  A[y] = A[y] + f(y, k) } }   ==>   for y { INIT: A[y] = 0   for k { B: A[y] = A[y] + f(y, k) } }   (LOOP k)
+//   for y { for k { B: init { A[y] = 0 }  A[y] = A[y] + f(y, k) } }   ==>   for y { INIT: A[y] = 0   for k { B: A[y] =
+//   A[y] + f(y, k) } }   (LOOP k)
 //
-// The initialisation becomes a block of its own over the spatial loops inside LOOP, just before LOOP. Legal where every loop that feeds a
-// reduction iterator is LOOP or lies inside it: else the init would run again after a part of the sum; and where the loops inside visit each
-// element of the result by one path, so that no element is started twice.
+// The initialisation becomes a block of its own over the spatial loops inside LOOP, just before LOOP. Legal where every
+// loop that feeds a reduction iterator is LOOP or lies inside it: else the init would run again after a part of the
+// sum; and where the loops inside visit each element of the result by one path, so that no element is started twice.
 //
-// A body A = max(A, select(c, v, i)) whose init is A = i becomes A = max(A, v) with predicate c (also for min, and for + with i = 0): A starts at i and
-// never falls below it, so that the masked iterations change nothing.
+// A body A = max(A, select(c, v, i)) whose init is A = i becomes A = max(A, v) with predicate c (also for min, and for
+// + with i = 0): A starts at i and never falls below it, so that the masked iterations change nothing.
 #include <set>
 
 #include <fmt/format.h>
@@ -32,7 +33,8 @@ Block mask_by_predicate(Block block, const Stmt& init) {
   const auto* masked = std::get_if<Select>(&combine->b->node);
   if (!masked || !structurally_equal(masked->if_false, start->targets[0].value)) return block;
   const auto* identity = std::get_if<IntImm>(&masked->if_false->node);
-  const bool neutral = combine->op == BinaryOp::max || combine->op == BinaryOp::min || (combine->op == BinaryOp::add && identity && identity->value == 0);
+  const bool neutral = combine->op == BinaryOp::max || combine->op == BinaryOp::min ||
+                       (combine->op == BinaryOp::add && identity && identity->value == 0);
   if (!neutral) return block;
   const StoreTarget& target = update->targets[0];
   block.predicate = conjunction(block.predicate, masked->condition);
@@ -48,11 +50,13 @@ Result<Program> apply_decompose_reduction(const Program& program, Step& step, co
   const Block& block = *as_block(path.back());
   DOVETAIL_TRY(require_no_inner_block(block, "decompose_reduction", block.name));
   if (!block.init)
-    return refuse("decompose_reduction", block.name, "the block has no init", "name a reduction that was not decomposed yet");
+    return refuse("decompose_reduction", block.name, "the block has no init",
+                  "name a reduction that was not decomposed yet");
   std::size_t depth = 0;
   while (depth < path.size() && !(as_for(path[depth]) && as_for(path[depth])->var->name == step.arguments[1])) ++depth;
   if (depth == path.size())
-    return refuse("decompose_reduction", block.name, fmt::format("loop {} is not around the block", step.arguments[1]), "name a loop around it");
+    return refuse("decompose_reduction", block.name, fmt::format("loop {} is not around the block", step.arguments[1]),
+                  "name a loop around it");
   if (only_block(path[depth]) != &block)
     return refuse("decompose_reduction", block.name, fmt::format("loop {} holds other blocks too", step.arguments[1]),
                   "decompose before compute_at moves blocks in");
@@ -67,16 +71,19 @@ Result<Program> apply_decompose_reduction(const Program& program, Step& step, co
     });
   for (std::size_t i = 0; i < depth; ++i)
     if (const For* loop = as_for(path[i]); loop && loop->extent > 1 && reduce_vars.count(loop->var.get()))
-      return refuse("decompose_reduction", block.name, fmt::format("loop {} outside of {} belongs to the reduction", loop->var->name, step.arguments[1]),
+      return refuse("decompose_reduction", block.name,
+                    fmt::format("loop {} outside of {} belongs to the reduction", loop->var->name, step.arguments[1]),
                     fmt::format("name {} or a loop outside of it", loop->var->name));
 
   std::vector<const For*> outside, inside;
   for (std::size_t i = 0; i < path.size(); ++i)
     if (const For* loop = as_for(path[i])) (i < depth ? outside : inside).push_back(loop);
   if (!starts_once(block, outside, inside))
-    return refuse("decompose_reduction", block.name,
-                  fmt::format("below {} an element of its result is not shown to be started once, before all parts of its sum", step.arguments[1]),
-                  "name an inner loop, or decompose before fuse");
+    return refuse(
+        "decompose_reduction", block.name,
+        fmt::format("below {} an element of its result is not shown to be started once, before all parts of its sum",
+                    step.arguments[1]),
+        "name an inner loop, or decompose before fuse");
 
   // The init block: spatial iterators with fresh loops for those inside LOOP; reduction variables are 0 there.
   Block init;

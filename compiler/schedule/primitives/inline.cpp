@@ -3,9 +3,11 @@
 //   P: A[i] = f(X[i])     C: B[j] = g(A[j], A[j + 1])    ==>   C: B[j] = g(f(X[j]), f(X[j + 1]))          (inline P)
 //
 // Substitutes a producer into all its readers; the block and its buffer disappear. Legal where
-//  - BLOCK is one plain store to an allocation that it alone writes, at distinct spatial iterators, without reduction and without mask,
+//  - BLOCK is one plain store to an allocation that it alone writes, at distinct spatial iterators, without reduction
+//  and without mask,
 //  - only blocks of plain statements read that buffer: no tensor intrinsic, no condition around blocks,
-//  - what BLOCK reads is written, if at all, by statements of the top level before the one that holds BLOCK: it has the same values at the readers.
+//  - what BLOCK reads is written, if at all, by statements of the top level before the one that holds BLOCK: it has the
+//  same values at the readers.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -27,16 +29,23 @@ Result<Program> apply_inline(const Program& program, Step& step, const Intrinsic
   DOVETAIL_ASSIGN(const StoreTarget target, require_plain_store(block, "inline"));
   const Buffer buffer = target.buffer;
   if (!is_allocation(program, buffer))
-    return refuse("inline", name, fmt::format("{} is an output of the program, and must be stored", buffer->name), "inline the producer of an intermediate buffer");
+    return refuse("inline", name, fmt::format("{} is an output of the program, and must be stored", buffer->name),
+                  "inline the producer of an intermediate buffer");
   const auto dimensions = dimensions_of(block, target.indices, *buffer);
   if (!dimensions || !one_to_one(block, *dimensions))
-    return refuse("inline", name, fmt::format("the indices of {} are not distinct spatial iterators of the block", buffer->name), "take this step before transform_layout");
+    return refuse("inline", name,
+                  fmt::format("the indices of {} are not distinct spatial iterators of the block", buffer->name),
+                  "take this step before transform_layout");
   for (const Expr& term : conjuncts(block.predicate))
     if (!holds_in_range(block, term, bounds_of(loops_of(path))))
-      return refuse("inline", name, fmt::format("its predicate {} masks a part of {}", loops::to_string(term), buffer->name), "leave it where it is");
+      return refuse("inline", name,
+                    fmt::format("its predicate {} masks a part of {}", loops::to_string(term), buffer->name),
+                    "leave it where it is");
   if (tensorized(program.body, buffer.get()))
-    return refuse("inline", name, fmt::format("a tensor intrinsic uses {}", buffer->name), "take this step before tensorize");
-  if (in_condition(program.body, buffer)) return refuse("inline", name, fmt::format("a condition reads {}", buffer->name), "leave it where it is");
+    return refuse("inline", name, fmt::format("a tensor intrinsic uses {}", buffer->name),
+                  "take this step before tensorize");
+  if (in_condition(program.body, buffer))
+    return refuse("inline", name, fmt::format("a condition reads {}", buffer->name), "leave it where it is");
 
   std::set<std::string> readers;
   const std::size_t own = top_position(program, path);
@@ -47,17 +56,23 @@ Result<Program> apply_inline(const Program& program, Step& step, const Intrinsic
       readers.insert(b.name);
     }
     if (b.name != name && writes(other.back(), buffer.get()))
-      return refuse("inline", name, fmt::format("block {} writes {} too", b.name, buffer->name), "inline a block that alone writes its buffer");
+      return refuse("inline", name, fmt::format("block {} writes {} too", b.name, buffer->name),
+                    "inline a block that alone writes its buffer");
     for (const Region& region : block.reads)
       if (writes(other.back(), region.buffer.get()) && top_position(program, other) >= own)
-        return refuse("inline", name, fmt::format("block {} writes {}, which it reads, and is not in an earlier nest", b.name, region.buffer->name),
+        return refuse("inline", name,
+                      fmt::format("block {} writes {}, which it reads, and is not in an earlier nest", b.name,
+                                  region.buffer->name),
                       "inline before compute_at brings them together");
   }
-  if (readers.empty()) return refuse("inline", name, fmt::format("nothing reads {}", buffer->name), "leave it where it is");
+  if (readers.empty())
+    return refuse("inline", name, fmt::format("nothing reads {}", buffer->name), "leave it where it is");
 
   const auto exprs = [&](const Expr& expr) -> Expr {
     const auto* access = std::get_if<LoadExpr>(&expr->node);
-    return access && access->buffer == buffer ? substitute(target.value, iterators_at(block, *dimensions, access->indices)) : expr;
+    return access && access->buffer == buffer
+               ? substitute(target.value, iterators_at(block, *dimensions, access->indices))
+               : expr;
   };
   Program result = program;
   result.body = replace(program.body, path[own_nest(path)], nullptr);

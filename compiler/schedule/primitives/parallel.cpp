@@ -4,7 +4,8 @@
 //
 // Iterations may run in any order and at once. Legal where
 //  - no block below has a reduce or ordered iterator over LOOP,
-//  - of each buffer written below, different iterations touch different elements; or the buffer is an allocation that is used below LOOP alone and each
+//  - of each buffer written below, different iterations touch different elements; or the buffer is an allocation that
+//  is used below LOOP alone and each
 //    iteration reads only what it wrote itself. Then it is private: the back end gives each iteration its own,
 //  - no other loop around or below is parallel.
 // Later steps keep this (loop_kinds.h).
@@ -16,7 +17,8 @@ namespace dovetail::schedule {
 using namespace loops;
 
 Result<Program> apply_parallel(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
-  return with_kind(program, step.arguments[0], "parallel", intrinsics, [](For& loop) { loop.kind = ForKind::parallel; });
+  return with_kind(program, step.arguments[0], "parallel", intrinsics,
+                   [](For& loop) { loop.kind = ForKind::parallel; });
 }
 
 }  // namespace dovetail::schedule

@@ -1,11 +1,12 @@
 // reindex BLOCK BUFFER -> REINDEXED
 //
-//   B: Y[i] = Y[i] + X[i * 2 + k] * W[k]     ==>   REINDEXED: R[i, k] = X[i * 2 + k]     B: Y[i] = Y[i] + R[i, k] * W[k]
+//   B: Y[i] = Y[i] + X[i * 2 + k] * W[k]     ==>   REINDEXED: R[i, k] = X[i * 2 + k]     B: Y[i] = Y[i] + R[i, k] *
+//   W[k]
 //
-// The block reads BUFFER through a copy with one dimension for each iterator that its index moves with, in the order of the iterators: of a
-// convolution's input that is the im2col form. The copy stands before the statement of the program's top level that holds BLOCK; compute_at shrinks
-// it. Legal where BLOCK reads BUFFER at one index, which is in bounds for all values of the iterators, and that statement does not write BUFFER, all of
-// which is defined before.
+// The block reads BUFFER through a copy with one dimension for each iterator that its index moves with, in the order of
+// the iterators: of a convolution's input that is the im2col form. The copy stands before the statement of the
+// program's top level that holds BLOCK; compute_at shrinks it. Legal where BLOCK reads BUFFER at one index, which is in
+// bounds for all values of the iterators, and that statement does not write BUFFER, all of which is defined before.
 #include <fmt/format.h>
 
 #include "compiler/schedule/caching.h"
@@ -21,24 +22,29 @@ Result<Program> apply_reindex(const Program& program, Step& step, const Intrinsi
   const Block& block = *as_block(place.path.back());
   const Buffer& buffer = place.buffer;
   if (!reads(place.path.back(), buffer.get()))
-    return refuse("reindex", buffer->name, fmt::format("block {} does not read it", block.name), "name a buffer that it reads");
+    return refuse("reindex", buffer->name, fmt::format("block {} does not read it", block.name),
+                  "name a buffer that it reads");
   if (writes(place.top, buffer.get()))
     return refuse("reindex", buffer->name, "it is written in the same nest, so a copy made before would be stale",
                   "reindex before compute_at brings writer and reader together");
   if (!is_whole(program, place))
-    return refuse("reindex", buffer->name, "no block before is shown to write all of it", "reindex before its producer is masked, tensorized or moved");
+    return refuse("reindex", buffer->name, "no block before is shown to write all of it",
+                  "reindex before its producer is masked, tensorized or moved");
 
   std::vector<Expr> loads;
   const auto collect = [&](const Expr& expr) {
     const auto* access = std::get_if<LoadExpr>(&expr->node);
-    const bool known = std::any_of(loads.begin(), loads.end(), [&](const Expr& other) { return structurally_equal(other, expr); });
+    const bool known =
+        std::any_of(loads.begin(), loads.end(), [&](const Expr& other) { return structurally_equal(other, expr); });
     if (access && access->buffer == buffer && !known) loads.push_back(expr);
   };
   if (block.init) visit_exprs(block.init, collect);
   visit_exprs(block.body, collect);
   if (block.predicate) visit_exprs(block.predicate, collect);
   if (loads.size() != 1)
-    return refuse("reindex", buffer->name, fmt::format("block {} reads it at {} different indices", block.name, loads.size()), "reindex what it reads at one index");
+    return refuse("reindex", buffer->name,
+                  fmt::format("block {} reads it at {} different indices", block.name, loads.size()),
+                  "reindex what it reads at one index");
   const std::vector<Expr>& indices = std::get<LoadExpr>(loads[0]->node).indices;
 
   std::vector<Iterator> iterators;
@@ -46,9 +52,11 @@ Result<Program> apply_reindex(const Program& program, Step& step, const Intrinsi
   std::vector<Expr> at, moved;
   Shape shape;
   for (const Iterator& iterator : block.iterators) {
-    const bool moves = std::any_of(indices.begin(), indices.end(), [&](const Expr& index) { return mentions(index, iterator.var); });
+    const bool moves =
+        std::any_of(indices.begin(), indices.end(), [&](const Expr& index) { return mentions(index, iterator.var); });
     if (!moves) continue;
-    iterators.push_back({make_var(iterator.var->name, iterator.var->dtype), iterator.extent, IterKind::spatial, nullptr});
+    iterators.push_back(
+        {make_var(iterator.var->name, iterator.var->dtype), iterator.extent, IterKind::spatial, nullptr});
     fresh[iterator.var.get()] = ref(iterators.back().var);
     at.push_back(cast(DType::int64, ref(iterator.var)));
     moved.push_back(cast(DType::int64, ref(iterators.back().var)));
@@ -60,7 +68,10 @@ Result<Program> apply_reindex(const Program& program, Step& step, const Intrinsi
       const auto* reference = std::get_if<VarRef>(&e->node);
       other |= std::holds_alternative<LoadExpr>(e->node) || (reference && !fresh.count(reference->var.get()));
     });
-    if (other) return refuse("reindex", buffer->name, fmt::format("its index {} depends on more than the block's iterators", loops::to_string(index)), "reindex what is indexed by iterators alone");
+    if (other)
+      return refuse("reindex", buffer->name,
+                    fmt::format("its index {} depends on more than the block's iterators", loops::to_string(index)),
+                    "reindex what is indexed by iterators alone");
   }
   DOVETAIL_TRY(name_copy(program, step, buffer->name + "." + block.name, shape.size(), "reindex"));
   const Buffer copy = make_buffer(step.results[0], buffer->dtype, shape, buffer->scope);
@@ -75,8 +86,10 @@ Result<Program> apply_reindex(const Program& program, Step& step, const Intrinsi
   const Stmt nest = replace(place.top, place.path.back(), make_stmt(with_inferred_regions(std::move(reader))));
   Program result = program;
   result.allocations.push_back(copy);
-  result.body = replace(program.body, place.top, sequence({copy_nest(step.results[0], std::move(iterators), copy, moved, buffer, from), nest}));
-  return if_proven(std::move(result), {step.results[0], block.name}, intrinsics, "reindex", buffer->name, "compute what masks it in a block of its own");
+  result.body = replace(program.body, place.top,
+                        sequence({copy_nest(step.results[0], std::move(iterators), copy, moved, buffer, from), nest}));
+  return if_proven(std::move(result), {step.results[0], block.name}, intrinsics, "reindex", buffer->name,
+                   "compute what masks it in a block of its own");
 }
 
 }  // namespace dovetail::schedule

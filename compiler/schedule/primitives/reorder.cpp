@@ -2,10 +2,10 @@
 //
 //   for y { for x { for c { B } } }   ==>   for c { for y { for x { B } } }        (reorder c y)
 //
-// The named loops take each other's places in the given order; loops between them stay where they are. Legal where all lie in one perfect nest
-// over a single block, loops that feed an ordered iterator keep their relative order, and, where
-// the block has an init, each sum still starts at its first point. Iterations of spatial iterators are independent;
-// reduction iterators commute (float sums may be reassociated).
+// The named loops take each other's places in the given order; loops between them stay where they are. Legal where all
+// lie in one perfect nest over a single block, loops that feed an ordered iterator keep their relative order, and,
+// where the block has an init, each sum still starts at its first point. Iterations of spatial iterators are
+// independent; reduction iterators commute (float sums may be reassociated).
 #include <algorithm>
 #include <set>
 
@@ -45,7 +45,8 @@ Result<Program> apply_reorder(const Program& program, Step& step, const Intrinsi
                   "reorder before other blocks are computed inside, or name only loops of one nest");
   const Block* block = only_block(nest.back()->body);
   if (!block)
-    return refuse("reorder", nest.front()->var->name, "there are several blocks below the loops", "reorder before compute_at moves blocks in");
+    return refuse("reorder", nest.front()->var->name, "there are several blocks below the loops",
+                  "reorder before compute_at moves blocks in");
 
   std::vector<const For*> order = nest;
   std::size_t next = 0;
@@ -63,7 +64,8 @@ Result<Program> apply_reorder(const Program& program, Step& step, const Intrinsi
   std::copy_if(nest.begin(), nest.end(), std::back_inserter(ordered_before), feeds_ordered);
   std::copy_if(order.begin(), order.end(), std::back_inserter(ordered_after), feeds_ordered);
   if (ordered_before != ordered_after)
-    return refuse("reorder", block->name, fmt::format("block {} has ordered iterators whose loops would change places", block->name),
+    return refuse("reorder", block->name,
+                  fmt::format("block {} has ordered iterators whose loops would change places", block->name),
                   "keep those loops in their order");
 
   std::vector<const For*> outside = loops_of(*top);
@@ -78,13 +80,15 @@ Result<Program> apply_reorder(const Program& program, Step& step, const Intrinsi
   const auto crosses = [&] {
     for (std::size_t i = 0; i < order.size(); ++i)
       for (std::size_t j = i + 1; j < order.size(); ++j) {
-        if (order[i]->extent == 1 || order[j]->extent == 1 || !(feeds_reduction(order[i]) || feeds_reduction(order[j]))) continue;
+        if (order[i]->extent == 1 || order[j]->extent == 1 || !(feeds_reduction(order[i]) || feeds_reduction(order[j])))
+          continue;
         if (std::find(nest.begin(), nest.end(), order[i]) > std::find(nest.begin(), nest.end(), order[j])) return true;
       }
     return false;
   };
   if (block->init && crosses() && !starts_once(*block, outside, nest))
-    return refuse("reorder", block->name, fmt::format("block {} would start some of its sums after other parts of them", block->name),
+    return refuse("reorder", block->name,
+                  fmt::format("block {} would start some of its sums after other parts of them", block->name),
                   "apply decompose_reduction first");
 
   Stmt body = nest.back()->body;

@@ -1,10 +1,12 @@
 // reverse_inline BLOCK
 //
-//   P: A[i] = f(X[i])     C: B[j] = g(A[j], Y[j])        ==>   P: B[i] = g(f(X[i]), Y[i])                 (reverse_inline C)
+//   P: A[i] = f(X[i])     C: B[j] = g(A[j], Y[j])        ==>   P: B[i] = g(f(X[i]), Y[i]) (reverse_inline C)
 //
 // Folds a consumer into the store of its producer; the block and the buffer between disappear. Legal where
-//  - BLOCK is one plain store over spatial iterators, alone in a nest outside all other loops and conditions, to elements that differ from point to point,
-//  - it reads one buffer of a producer at exactly its own iterators, which run over all of it: an allocation that nothing else reads, written by
+//  - BLOCK is one plain store over spatial iterators, alone in a nest outside all other loops and conditions, to
+//  elements that differ from point to point,
+//  - it reads one buffer of a producer at exactly its own iterators, which run over all of it: an allocation that
+//  nothing else reads, written by
 //    one block alone, by a plain store without reduction that does not read it,
 //  - from the producer's nest to BLOCK, nothing touches what BLOCK writes, or writes what else it reads.
 #include <algorithm>
@@ -30,9 +32,11 @@ Result<Program> apply_reverse_inline(const Program& program, Step& step, const I
   const std::size_t top = own_nest(path);
   for (std::size_t i = 0; i < top; ++i)
     if (as_for(path[i]) || std::holds_alternative<If>(path[i]->node))
-      return refuse(kName, name, "the block shares a loop or a condition with others", "take this step before compute_at and reverse_compute_at");
+      return refuse(kName, name, "the block shares a loop or a condition with others",
+                    "take this step before compute_at and reverse_compute_at");
   if (reads(path.back(), target.buffer.get()))
-    return refuse(kName, name, fmt::format("the block reads {}, which it writes", target.buffer->name), "write to another buffer");
+    return refuse(kName, name, fmt::format("the block reads {}, which it writes", target.buffer->name),
+                  "write to another buffer");
   std::set<const VarNode*> moving;
   Bounds bounds;
   for (const Iterator& iterator : block.iterators) {
@@ -42,12 +46,17 @@ Result<Program> apply_reverse_inline(const Program& program, Step& step, const I
   for (const Expr& index : target.indices) {
     bool loads = false;
     visit_exprs(index, [&](const Expr& expr) { loads |= std::holds_alternative<LoadExpr>(expr->node); });
-    if (loads) return refuse(kName, name, fmt::format("where it stores to {} depends on data", target.buffer->name), "leave it where it is");
+    if (loads)
+      return refuse(kName, name, fmt::format("where it stores to {} depends on data", target.buffer->name),
+                    "leave it where it is");
   }
   if (!tells_apart(target.indices, {}, moving, bounds))
-    return refuse(kName, name, fmt::format("its points are not shown to write different elements of {}", target.buffer->name), "leave it where it is");
+    return refuse(kName, name,
+                  fmt::format("its points are not shown to write different elements of {}", target.buffer->name),
+                  "leave it where it is");
   if (!runs_over_all(path, block.predicate))
-    return refuse(kName, name, "its loops are not shown to run over all values of its iterators", "take this step before splitting or fusing its loops");
+    return refuse(kName, name, "its loops are not shown to run over all values of its iterators",
+                  "take this step before splitting or fusing its loops");
 
   // The producer: the one among the buffers read that is written by a plain block which nothing else reads.
   std::string why = "it reads no buffer that another block computes";
@@ -58,13 +67,16 @@ Result<Program> apply_reverse_inline(const Program& program, Step& step, const I
     std::string others;
     for (const Path& other : blocks_below(program.body)) {
       const Block& b = *as_block(other.back());
-      if (b.name != name && !writes(other.back(), buffer.get()) && reads(other.back(), buffer.get())) others = fmt::format("block {} reads {} too", b.name, buffer->name);
+      if (b.name != name && !writes(other.back(), buffer.get()) && reads(other.back(), buffer.get()))
+        others = fmt::format("block {} reads {} too", b.name, buffer->name);
       if (!writes(other.back(), buffer.get())) continue;
-      if (producer) others = fmt::format("blocks {} and {} both write {}", as_block(producer->back())->name, b.name, buffer->name);
+      if (producer)
+        others = fmt::format("blocks {} and {} both write {}", as_block(producer->back())->name, b.name, buffer->name);
       producer = other;
     }
     if (!producer) continue;
-    if (reads(producer->back(), buffer.get())) others = fmt::format("block {} reads {}, which it writes", as_block(producer->back())->name, buffer->name);
+    if (reads(producer->back(), buffer.get()))
+      others = fmt::format("block {} reads {}, which it writes", as_block(producer->back())->name, buffer->name);
     if (in_condition(program.body, buffer)) others = fmt::format("a condition reads {}", buffer->name);
     const Block& made = *as_block(producer->back());
     const auto store_target = require_plain_store(made, kName);
@@ -87,7 +99,8 @@ Result<Program> apply_reverse_inline(const Program& program, Step& step, const I
       dimensions = here;
     });
     for (std::size_t i = 0; fits && dimensions && i < block.iterators.size(); ++i)
-      if (const int d = (*dimensions)[i]; d >= 0) fits &= block.iterators[i].extent == buffer->shape[static_cast<std::size_t>(d)];
+      if (const int d = (*dimensions)[i]; d >= 0)
+        fits &= block.iterators[i].extent == buffer->shape[static_cast<std::size_t>(d)];
     if (!fits || !dimensions) {
       why = fmt::format("it does not read {} at exactly its own iterators, over all of it", buffer->name);
       continue;
@@ -102,9 +115,11 @@ Result<Program> apply_reverse_inline(const Program& program, Step& step, const I
     for (std::size_t i = from; i < to; ++i) {
       for (const Region& other : block.reads)
         if (other.buffer != buffer && writes(siblings[i], other.buffer.get()))
-          between = fmt::format("{}, which it reads, is written from the nest of block {} on", other.buffer->name, made.name);
+          between =
+              fmt::format("{}, which it reads, is written from the nest of block {} on", other.buffer->name, made.name);
       if (reads(siblings[i], target.buffer.get()) || writes(siblings[i], target.buffer.get()))
-        between = fmt::format("{}, which it writes, is used from the nest of block {} on", target.buffer->name, made.name);
+        between =
+            fmt::format("{}, which it writes, is used from the nest of block {} on", target.buffer->name, made.name);
     }
     if (!between.empty()) {
       why = between;

@@ -1,5 +1,5 @@
-// set_scope BUFFER SCOPE: where an intermediate buffer lives. Legal for allocations only: parameters are where the caller put them. An intrinsic that uses
-// the buffer must take it in the new scope.
+// set_scope BUFFER SCOPE: where an intermediate buffer lives. Legal for allocations only: parameters are where the
+// caller put them. An intrinsic that uses the buffer must take it in the new scope.
 #include <fmt/format.h>
 
 #include "compiler/schedule/nest.h"
@@ -18,7 +18,8 @@ Result<Program> apply_set_scope(const Program& program, Step& step, const Intrin
     const Intrinsic* row = call ? find_intrinsic(intrinsics, call->intrinsic) : nullptr;
     for (std::size_t i = 0; row && i < call->operands.size(); ++i)
       if (call->operands[i].buffer == buffer && !row->scopes[i].empty() && row->scopes[i] != scope)
-        fixed = refuse("set_scope", buffer->name, fmt::format("{} takes it in scope {}", row->name, row->scopes[i]), "set scopes before tensorize");
+        fixed = refuse("set_scope", buffer->name, fmt::format("{} takes it in scope {}", row->name, row->scopes[i]),
+                       "set scopes before tensorize");
   });
   if (fixed) return *fixed;
   Program result = program;
@@ -30,7 +31,8 @@ Result<Program> apply_set_scope(const Program& program, Step& step, const Intrin
     result.body = replace_buffers(program.body, {{buffer.get(), allocation}});
     return result;
   }
-  return refuse("set_scope", buffer->name, "it is a parameter, whose place the caller decides", "cache_read or cache_write it into the scope");
+  return refuse("set_scope", buffer->name, "it is a parameter, whose place the caller decides",
+                "cache_read or cache_write it into the scope");
 }
 
 }  // namespace dovetail::schedule

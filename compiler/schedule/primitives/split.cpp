@@ -1,10 +1,11 @@
 // split LOOP FACTOR -> OUTER INNER
 //
-//   for y in 10 { S(y) }   ==>   for y_0 in 3 { for y_1 in 4 { S(y_0 * 4 + y_1) } }      (FACTOR 4; blocks get the predicate y_0 * 4 + y_1 < 10)
+//   for y in 10 { S(y) }   ==>   for y_0 in 3 { for y_1 in 4 { S(y_0 * 4 + y_1) } }      (FACTOR 4; blocks get the
+//   predicate y_0 * 4 + y_1 < 10)
 //
-// Legal where the ranges of all iterators remain proven (the split of a loop that was split and fused may not be); the order of iterations is
-// unchanged. A factor that does not divide adds a predicate to every block below,
-// and a condition around conditions. INNER keeps the loop's kind and annotations, OUTER is serial.
+// Legal where the ranges of all iterators remain proven (the split of a loop that was split and fused may not be); the
+// order of iterations is unchanged. A factor that does not divide adds a predicate to every block below, and a
+// condition around conditions. INNER keeps the loop's kind and annotations, OUTER is serial.
 #include <fmt/format.h>
 
 #include "compiler/schedule/nest.h"
@@ -18,8 +19,8 @@ constexpr std::int64_t kLargestFactor = std::int64_t{1} << 30;
 
 namespace {
 
-// `stmt` where `inside` holds alone: a term of the predicates of its blocks, a condition around its conditions. It comes first: what stands behind it may
-// load, and is not evaluated beyond the edge.
+// `stmt` where `inside` holds alone: a term of the predicates of its blocks, a condition around its conditions. It
+// comes first: what stands behind it may load, and is not evaluated beyond the edge.
 Stmt masked(const Stmt& stmt, const Expr& inside) {
   if (const For* loop = as_for(stmt)) {
     For copy = *loop;
@@ -51,9 +52,11 @@ Result<Program> apply_split(const Program& program, Step& step, const IntrinsicT
   DOVETAIL_ASSIGN(const std::int64_t factor, require_integer(step.arguments[1], 1, "the factor", "split"));
   if (step.results.empty()) step.results = {name + "_0", name + "_1"};
   if (factor > kLargestFactor)
-    return refuse("split", name, fmt::format("the factor {} is above {}", factor, kLargestFactor), "give a smaller factor");
+    return refuse("split", name, fmt::format("the factor {} is above {}", factor, kLargestFactor),
+                  "give a smaller factor");
   for (const std::string& result : step.results) DOVETAIL_TRY(require_new_name(program, result, "split", name, {name}));
-  if (step.results[0] == step.results[1]) return refuse("split", name, "both new loops have the same name", "choose another name");
+  if (step.results[0] == step.results[1])
+    return refuse("split", name, "both new loops have the same name", "choose another name");
 
   const For& loop = *as_for(path.back());
   const std::int64_t outer_extent = (loop.extent + factor - 1) / factor;

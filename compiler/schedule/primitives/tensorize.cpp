@@ -1,12 +1,14 @@
 // tensorize LOOP INTRINSIC
 //
 //   for y { for o in 16 { for c in 16 { C: A[y, o] = A[y, o] + X[y, c] * W[o, c] } } }
-//   ==>  for y { C: accel.gemm(A[y, 0], X[y, 0], W[0, 0]) }                                       (tensorize o accel.gemm)
+//   ==>  for y { C: accel.gemm(A[y, 0], X[y, 0], W[0, 0]) }                                       (tensorize o
+//   accel.gemm)
 //
-// Replaces the nest at LOOP, which must hold one block, by a call of the intrinsic whose own loop program does the same. Unification is modulo the
-// order of loops, loops of extent 1 and the strides of operands: each intrinsic axis must correspond to one loop of equal extent that moves each
-// operand by a constant step, and no other loop may remain inside. Scopes of the operands must be those that the intrinsic asks for. A refusal names
-// what of the intrinsic found no counterpart: of all assignments of loops to axes, in the one that fits the most operands.
+// Replaces the nest at LOOP, which must hold one block, by a call of the intrinsic whose own loop program does the
+// same. Unification is modulo the order of loops, loops of extent 1 and the strides of operands: each intrinsic axis
+// must correspond to one loop of equal extent that moves each operand by a constant step, and no other loop may remain
+// inside. Scopes of the operands must be those that the intrinsic asks for. A refusal names what of the intrinsic found
+// no counterpart: of all assignments of loops to axes, in the one that fits the most operands.
 #include <algorithm>
 #include <numeric>
 
@@ -28,21 +30,28 @@ namespace {
 template <typename T>
 std::string with_extents(const std::vector<T>& names, const std::vector<std::int64_t>& extents) {
   std::string text;
-  for (std::size_t i = 0; i < names.size(); ++i) text += fmt::format("{}{} {}", i == 0 ? "" : ", ", names[i], extents[i]);
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += fmt::format("{}{} {}", i == 0 ? "" : ", ", names[i], extents[i]);
   return text;
 }
 
 constexpr int kMostExchanges = 8;  // commuting nodes whose operands are tried both ways
 
 // The bodies and inits matched with those operands exchanged; empty on success.
-std::string match_all(const Intrinsic& intrinsic, const Block& pattern, const Block& block, const Bounds& bounds, unsigned exchanges, Match& match) {
-  if (std::string why = match_bodies(intrinsic, pattern.body, block.body, bindings_of(block), bounds, exchanges, match); !why.empty() || !block.init) return why;
+std::string match_all(const Intrinsic& intrinsic, const Block& pattern, const Block& block, const Bounds& bounds,
+                      unsigned exchanges, Match& match) {
+  if (std::string why = match_bodies(intrinsic, pattern.body, block.body, bindings_of(block), bounds, exchanges, match);
+      !why.empty() || !block.init)
+    return why;
   Match init;
-  if (std::string why = match_bodies(intrinsic, pattern.init, block.init, bindings_of(block), bounds, 0, init); !why.empty()) return why;
+  if (std::string why = match_bodies(intrinsic, pattern.init, block.init, bindings_of(block), bounds, 0, init);
+      !why.empty())
+    return why;
   // Both must be about the same elements, which derive_operand sees to.
   match.accesses.insert(match.accesses.end(), init.accesses.begin(), init.accesses.end());
   for (const auto& [immediate, value] : init.immediates)
-    if (const auto [it, fresh] = match.immediates.emplace(immediate, value); !fresh && !structurally_equal(it->second, value))
+    if (const auto [it, fresh] = match.immediates.emplace(immediate, value);
+        !fresh && !structurally_equal(it->second, value))
       return fmt::format("immediate {} has one value in its init and another in its body", immediate->name);
   return "";
 }
@@ -50,7 +59,8 @@ std::string match_all(const Intrinsic& intrinsic, const Block& pattern, const Bl
 unsigned exchanges_of(const Block& pattern) { return 1U << std::min(commuting_nodes(pattern.body), kMostExchanges); }
 
 // Empty where some exchange matches; else what does not match without any.
-std::string first_match(const Intrinsic& intrinsic, const Block& pattern, const Block& block, const Bounds& bounds, Match& match) {
+std::string first_match(const Intrinsic& intrinsic, const Block& pattern, const Block& block, const Bounds& bounds,
+                        Match& match) {
   std::string plain;
   for (unsigned exchanges = 0; exchanges < exchanges_of(pattern); ++exchanges) {
     const std::string why = match_all(intrinsic, pattern, block, bounds, exchanges, match);
@@ -60,10 +70,11 @@ std::string first_match(const Intrinsic& intrinsic, const Block& pattern, const 
   return plain;
 }
 
-// The intrinsic's operands for the first exchange and the first assignment of loops to axes of equal extent that fit; `match` is theirs. None: `why`
-// tells what does not fit in those that fit the most operands.
-std::vector<Operand> unify(const Intrinsic& intrinsic, const Block& pattern, const Block& block, const std::vector<const VarNode*>& axes,
-                           const std::vector<std::int64_t>& extents, const std::vector<const For*>& loops, const std::vector<const For*>& outside,
+// The intrinsic's operands for the first exchange and the first assignment of loops to axes of equal extent that fit;
+// `match` is theirs. None: `why` tells what does not fit in those that fit the most operands.
+std::vector<Operand> unify(const Intrinsic& intrinsic, const Block& pattern, const Block& block,
+                           const std::vector<const VarNode*>& axes, const std::vector<std::int64_t>& extents,
+                           const std::vector<const For*>& loops, const std::vector<const For*>& outside,
                            const Bounds& bounds, Match& match, std::string& why) {
   std::size_t most_operands = 0;
   for (unsigned exchanges = 0; exchanges < exchanges_of(pattern); ++exchanges) {
@@ -112,7 +123,8 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
   }
   const Stmt nest = path->back();
   const Block* block = only_block(nest);
-  if (!block) return refuse("tensorize", loop_name, "the nest holds several blocks", "name a loop directly around one block");
+  if (!block)
+    return refuse("tensorize", loop_name, "the nest holds several blocks", "name a loop directly around one block");
   DOVETAIL_TRY(require_no_inner_block(*block, "tensorize", block->name));
   const Path semantics = blocks_below(intrinsic->semantics.body).front();
   const Block& pattern = *as_block(semantics.back());
@@ -126,7 +138,9 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
   const Bounds bounds = bounds_of(all);
 
   if (static_cast<bool>(block->init) != static_cast<bool>(pattern.init))
-    return refuse("tensorize", block->name, block->init ? "the block initialises its result and the intrinsic does not" : "the intrinsic initialises its result and the block does not",
+    return refuse("tensorize", block->name,
+                  block->init ? "the block initialises its result and the intrinsic does not"
+                              : "the intrinsic initialises its result and the block does not",
                   "apply decompose_reduction first, or name another intrinsic");
   if (block->predicate) {
     bool concerned = false;
@@ -135,7 +149,8 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
         for (const For* loop : inside) concerned |= loop->var == reference->var;
     });
     if (concerned)
-      return refuse("tensorize", block->name, fmt::format("the predicate {} masks a part of the intrinsic", loops::to_string(block->predicate)),
+      return refuse("tensorize", block->name,
+                    fmt::format("the predicate {} masks a part of the intrinsic", loops::to_string(block->predicate)),
                     "pad the operands, or split by a factor that divides");
   }
 
@@ -143,20 +158,26 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
     for (const For* loop : outside)
       for (const Iterator& iterator : block->iterators)
         if (iterator.kind == IterKind::reduce && loop->extent > 1 && mentions(iterator.binding, loop->var))
-          return refuse("tensorize", block->name, fmt::format("the intrinsic initialises its result in each call, and the reduction goes on in loop {}", loop->var->name),
-                        "apply decompose_reduction, and name an intrinsic that accumulates");
+          return refuse(
+              "tensorize", block->name,
+              fmt::format("the intrinsic initialises its result in each call, and the reduction goes on in loop {}",
+                          loop->var->name),
+              "apply decompose_reduction, and name an intrinsic that accumulates");
 
   const std::string form = fmt::format("bring it to the form of {}, or name another intrinsic", intrinsic->name);
   if (block->init) {
     Match init;
-    if (std::string why = match_bodies(*intrinsic, pattern.init, block->init, bindings_of(*block), bounds, 0, init); !why.empty())
-      return refuse("tensorize", block->name, fmt::format("its init does not unify with that of {}: {}", intrinsic->name, why), form);
+    if (std::string why = match_bodies(*intrinsic, pattern.init, block->init, bindings_of(*block), bounds, 0, init);
+        !why.empty())
+      return refuse("tensorize", block->name,
+                    fmt::format("its init does not unify with that of {}: {}", intrinsic->name, why), form);
   }
   Match match;
   if (std::string why = first_match(*intrinsic, pattern, *block, bounds, match); !why.empty())
     return refuse("tensorize", block->name, fmt::format("it does not unify with {}: {}", intrinsic->name, why), form);
 
-  // Intrinsic axes: the iterators of its block, each bound to its own loop. Try all assignments of loops to axes of equal extent.
+  // Intrinsic axes: the iterators of its block, each bound to its own loop. Try all assignments of loops to axes of
+  // equal extent.
   std::vector<const VarNode*> axes;
   std::vector<std::int64_t> extents;
   for (const Iterator& iterator : pattern.iterators) {
@@ -177,22 +198,28 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
   std::sort(sorted_extents.begin(), sorted_extents.end());
   std::sort(sorted_loops.begin(), sorted_loops.end());
   if (sorted_extents != sorted_loops)
-    return refuse("tensorize", block->name, fmt::format("{} has {}, the nest at {} has {}", intrinsic->name, asked, loop_name, given),
+    return refuse("tensorize", block->name,
+                  fmt::format("{} has {}, the nest at {} has {}", intrinsic->name, asked, loop_name, given),
                   "split and reorder so that exactly loops of those extents lie inside");
   std::string why;
-  const std::vector<Operand> operands = unify(*intrinsic, pattern, *block, axes, extents, loops, outside, bounds, match, why);
-  if (operands.empty()) return refuse("tensorize", block->name, fmt::format("it does not unify with {}: {}", intrinsic->name, why), form);
+  const std::vector<Operand> operands =
+      unify(*intrinsic, pattern, *block, axes, extents, loops, outside, bounds, match, why);
+  if (operands.empty())
+    return refuse("tensorize", block->name, fmt::format("it does not unify with {}: {}", intrinsic->name, why), form);
 
   for (std::size_t i = 0; i < operands.size(); ++i)
     if (!intrinsic->scopes[i].empty() && operands[i].buffer->scope != intrinsic->scopes[i])
-      return refuse("tensorize", block->name, fmt::format("operand {} of {} must be in scope {}, {} is in {}", intrinsic->semantics.parameters[i].buffer->name,
-                                                          intrinsic->name, intrinsic->scopes[i], operands[i].buffer->name, operands[i].buffer->scope),
+      return refuse("tensorize", block->name,
+                    fmt::format("operand {} of {} must be in scope {}, {} is in {}",
+                                intrinsic->semantics.parameters[i].buffer->name, intrinsic->name, intrinsic->scopes[i],
+                                operands[i].buffer->name, operands[i].buffer->scope),
                     "use cache_read, cache_write or set_scope");
 
   for (const Operand& operand : operands)
     for (const auto& axis : operand.steps)
       if (std::any_of(axis.begin(), axis.end(), [](std::int64_t s) { return s < 0; }))
-        return refuse("tensorize", block->name, fmt::format("it runs through {} backwards", operand.buffer->name), "reverse the buffer first");
+        return refuse("tensorize", block->name, fmt::format("it runs through {} backwards", operand.buffer->name),
+                      "reverse the buffer first");
 
   // The new block: one iterator per loop around it that moves an operand.
   Block call;
@@ -215,16 +242,19 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
     to_iterator[loop->var.get()] = ref(iterator);
     call.iterators.push_back({iterator, loop->extent, spatial ? IterKind::spatial : IterKind::reduce, ref(loop->var)});
   }
-  if (block->predicate) call.predicate = substitute(simplify(substitute(block->predicate, bindings_of(*block)), bounds), to_iterator);
+  if (block->predicate)
+    call.predicate = substitute(simplify(substitute(block->predicate, bindings_of(*block)), bounds), to_iterator);
   IntrinsicCall body{intrinsic->name, {}, {}};
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const Operand& operand = operands[i];
     const Shape& shape = intrinsic->semantics.parameters[i].buffer->shape;
-    IntrinsicOperand argument{operand.buffer, {}, operand.steps, std::vector<std::int64_t>(operand.buffer->shape.size(), 1)};
+    IntrinsicOperand argument{
+        operand.buffer, {}, operand.steps, std::vector<std::int64_t>(operand.buffer->shape.size(), 1)};
     Region region{operand.buffer, {}};
     for (std::size_t d = 0; d < operand.base.size(); ++d) {
       argument.indices.push_back(simplify(substitute(operand.base[d], to_iterator)));
-      for (std::size_t axis = 0; axis < shape.size(); ++axis) argument.extents[d] += operand.steps[axis][d] * (shape[axis] - 1);
+      for (std::size_t axis = 0; axis < shape.size(); ++axis)
+        argument.extents[d] += operand.steps[axis][d] * (shape[axis] - 1);
       region.ranges.push_back({argument.indices.back(), argument.extents[d]});
     }
     body.operands.push_back(std::move(argument));

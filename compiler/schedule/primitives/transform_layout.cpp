@@ -1,10 +1,11 @@
 // transform_layout BUFFER INDEX_MAP
 //
-// Changes how a buffer is laid out: INDEX_MAP lists, for each dimension of the new layout, which part of which old index it holds.
+// Changes how a buffer is laid out: INDEX_MAP lists, for each dimension of the new layout, which part of which old
+// index it holds.
 //   "i0,i1/16,i2,i3,i1%16" turns [n, c, y, x] into [n, c // 16, y, x, c % 16]; "i1/16%4" takes a middle part.
-// Legal where the map is one to one (every old dimension is covered by its parts without gap or overlap, and the parts divide it) and every
-// index is still proven in bounds. A
-// parameter changes its shape with it: the caller hands in the packed form (see pack()).
+// Legal where the map is one to one (every old dimension is covered by its parts without gap or overlap, and the parts
+// divide it) and every index is still proven in bounds. A parameter changes its shape with it: the caller hands in the
+// packed form (see pack()).
 #include <fmt/format.h>
 
 #include "compiler/schedule/index_map.h"
@@ -25,7 +26,8 @@ Result<Program> apply_transform_layout(const Program& program, Step& step, const
   // Indices of a block's body are in its iterators, whose extents give the bounds.
   const auto transform_block = [&](const Block& block) {
     Bounds bounds;
-    for (const Iterator& iterator : block.iterators) bounds[iterator.var.get()] = {0, std::max<std::int64_t>(iterator.extent - 1, 0)};
+    for (const Iterator& iterator : block.iterators)
+      bounds[iterator.var.get()] = {0, std::max<std::int64_t>(iterator.extent - 1, 0)};
     const auto convert = [&](const std::vector<Expr>& indices) {
       std::vector<Expr> converted = map.apply(indices);
       for (Expr& index : converted) index = simplify(index, bounds);
@@ -53,7 +55,9 @@ Result<Program> apply_transform_layout(const Program& program, Step& step, const
     return with_inferred_regions(std::move(copy));
   };
 
-  if (tensorized(program.body, buffer.get())) return refuse("transform_layout", buffer->name, "a tensor intrinsic uses it already", "transform layouts before tensorize");
+  if (tensorized(program.body, buffer.get()))
+    return refuse("transform_layout", buffer->name, "a tensor intrinsic uses it already",
+                  "transform layouts before tensorize");
 
   Program result = program;
   for (Parameter& parameter : result.parameters)
@@ -75,7 +79,8 @@ Result<Program> apply_transform_layout(const Program& program, Step& step, const
     return make_stmt(transform_block(*block));
   });
   // What a select kept inside the old extents need not be provable inside the new ones.
-  return if_proven(std::move(result), changed, intrinsics, "transform_layout", buffer->name, "leave that dimension whole, or mask in a block of its own");
+  return if_proven(std::move(result), changed, intrinsics, "transform_layout", buffer->name,
+                   "leave that dimension whole, or mask in a block of its own");
 }
 
 }  // namespace dovetail::schedule

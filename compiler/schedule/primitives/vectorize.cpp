@@ -6,7 +6,8 @@
 //  - iterations are independent, as for parallel; a private buffer has one element per lane,
 //  - LOOP has at most kMostLanes iterations,
 //  - below lie blocks of plain stores, and loops only if unrolled; no other loop around or below is vectorized,
-//  - every index moves with LOOP by a constant step (0: broadcast, 1: contiguous, else strided), but for those of loads that are data themselves: each lane
+//  - every index moves with LOOP by a constant step (0: broadcast, 1: contiguous, else strided), but for those of loads
+//  that are data themselves: each lane
 //    then loads from its own place. A predicate may mention LOOP: it masks lanes.
 #include "compiler/schedule/loop_kinds.h"
 #include "compiler/schedule/primitives/primitives.h"
@@ -16,7 +17,8 @@ namespace dovetail::schedule {
 using namespace loops;
 
 Result<Program> apply_vectorize(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
-  return with_kind(program, step.arguments[0], "vectorize", intrinsics, [](For& loop) { loop.kind = ForKind::vectorized; });
+  return with_kind(program, step.arguments[0], "vectorize", intrinsics,
+                   [](For& loop) { loop.kind = ForKind::vectorized; });
 }
 
 }  // namespace dovetail::schedule

@@ -13,7 +13,9 @@ namespace {
 // From the first request to the first byte, and from the last byte to the response: once each, the rest overlaps.
 constexpr std::uint64_t kLatencyCycles = 128;
 
-std::uint64_t parts(std::uint64_t whole, std::int64_t part) { return (whole + static_cast<std::uint64_t>(part) - 1) / static_cast<std::uint64_t>(part); }
+std::uint64_t parts(std::uint64_t whole, std::int64_t part) {
+  return (whole + static_cast<std::uint64_t>(part) - 1) / static_cast<std::uint64_t>(part);
+}
 
 loops::Program program_of(const graph::Graph& graph, const Operation& operation, const isa::HardwareConfig& config) {
   const auto layout = [&](graph::ValueId value) {
@@ -42,7 +44,8 @@ loops::Program program_of(const graph::Graph& graph, const Operation& operation,
 
 }  // namespace
 
-CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operation, const isa::HardwareConfig& config) {
+CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operation,
+                              const isa::HardwareConfig& config) {
   const loops::Program program = program_of(graph, operation, config);
   CycleEstimate estimate;
   loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
@@ -57,14 +60,18 @@ CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operat
     const std::uint64_t elements = parts(points, config.batch * config.block_out);
     // What LOAD and STORE do costs bytes, not cycles of the compute unit.
     if (name == "pad" || name == "out" || name.ends_with("load") || name.ends_with("constants")) return;
-    if (name == "conv") estimate.gemm += parts(points, config.batch * config.block_in * config.block_out) + parts(results, config.batch * config.block_out);
+    if (name == "conv")
+      estimate.gemm += parts(points, config.batch * config.block_in * config.block_out) +
+                       parts(results, config.batch * config.block_out);
     else estimate.alu += elements;
   });
   for (const loops::Parameter& parameter : program.parameters) {
-    const auto bytes = static_cast<std::uint64_t>(element_count(parameter.buffer->shape) * size_bytes(parameter.buffer->dtype));
+    const auto bytes =
+        static_cast<std::uint64_t>(element_count(parameter.buffer->shape) * size_bytes(parameter.buffer->dtype));
     (parameter.role == loops::ParameterRole::output ? estimate.stored : estimate.loaded) += bytes;
   }
-  estimate.cycles = kLatencyCycles + std::max({estimate.gemm + estimate.alu, parts(estimate.loaded, config.bus_bytes), parts(estimate.stored, config.bus_bytes)});
+  estimate.cycles = kLatencyCycles + std::max({estimate.gemm + estimate.alu, parts(estimate.loaded, config.bus_bytes),
+                                               parts(estimate.stored, config.bus_bytes)});
   return estimate;
 }
 

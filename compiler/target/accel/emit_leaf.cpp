@@ -26,16 +26,14 @@ struct Range {
 
 // Narrows `range` of loop `l` to where base + coefficient * l >= 0.
 void clip(Range& range, std::int64_t base, std::int64_t coefficient) {
-  if (coefficient > 0)
-    range.begin = std::max(range.begin, ceil_quotient(-base, coefficient));
-  else
-    range.end = std::min(range.end, floor_quotient(base, -coefficient) + 1);
+  if (coefficient > 0) range.begin = std::max(range.begin, ceil_quotient(-base, coefficient));
+  else range.end = std::min(range.end, floor_quotient(base, -coefficient) + 1);
 }
 
 // A loop of the instruction(s) to be made: its extent and how far each operand moves.
 struct Axis {
   std::int64_t extent;
-  std::vector<std::int64_t> steps;  // compute: dst, src, wgt; transfer: on chip, DRAM
+  std::vector<std::int64_t> steps;             // compute: dst, src, wgt; transfer: on chip, DRAM
   std::int64_t pad_before = 0, pad_after = 0;  // transfers: part of the extent that is zero
 };
 
@@ -48,7 +46,8 @@ void merge(std::vector<Axis>& axes) {
       for (std::size_t o = 0; o < axes.size() && !changed; ++o) {
         if (i == o || axes[i].pad_before + axes[i].pad_after + axes[o].pad_before + axes[o].pad_after != 0) continue;
         bool joins = true;
-        for (std::size_t s = 0; s < axes[i].steps.size(); ++s) joins = joins && axes[o].steps[s] == axes[i].steps[s] * axes[i].extent;
+        for (std::size_t s = 0; s < axes[i].steps.size(); ++s)
+          joins = joins && axes[o].steps[s] == axes[i].steps[s] * axes[i].extent;
         if (!joins) continue;
         axes[i].extent *= axes[o].extent;
         axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(o));
@@ -61,7 +60,8 @@ constexpr std::int64_t kMaxPad = 15;
 
 class Emitter {
  public:
-  Emitter(const Leaf& leaf, const LeafContext& context, int node, Stream& stream) : leaf_(leaf), context_(context), node_(node), stream_(stream) {}
+  Emitter(const Leaf& leaf, const LeafContext& context, int node, Stream& stream)
+      : leaf_(leaf), context_(context), node_(node), stream_(stream) {}
 
   void run(const LoopValues& outer) {
     std::vector<Range> ranges;
@@ -72,7 +72,8 @@ class Emitter {
       for (const LeafForm& pad : leaf_.transfer->pad) pad_origins_.push_back(origin(pad, outer));
     } else {
       const Leaf::Compute& compute = *leaf_.compute;
-      bases_ = {origin(compute.dst, outer), compute.src ? origin(*compute.src, outer) : 0, compute.wgt ? origin(*compute.wgt, outer) : 0};
+      bases_ = {origin(compute.dst, outer), compute.src ? origin(*compute.src, outer) : 0,
+                compute.wgt ? origin(*compute.wgt, outer) : 0};
     }
     walk(0, ranges);
   }
@@ -94,25 +95,20 @@ class Emitter {
       for (std::size_t l = 0; l < ranges.size(); ++l) {
         const std::int64_t coefficient = leaf_.masks[m].inner[l];
         if (coefficient == 0) continue;
-        if (leaf_.enumerated[l] || leaf_.extents[l] == 1)
-          base += coefficient * ranges[l].begin;
-        else
-          open = l;
+        if (leaf_.enumerated[l] || leaf_.extents[l] == 1) base += coefficient * ranges[l].begin;
+        else open = l;
       }
-      if (open)
-        clip(ranges[*open], base, leaf_.masks[m].inner[*open]);
-      else if (base < 0)
-        return;
+      if (open) clip(ranges[*open], base, leaf_.masks[m].inner[*open]);
+      else if (base < 0) return;
     }
     for (const Range& range : ranges)
       if (range.empty()) return;
-    if (leaf_.transfer)
-      transfer(ranges);
-    else
-      compute(ranges);
+    if (leaf_.transfer) transfer(ranges);
+    else compute(ranges);
   }
 
-  std::vector<Axis> axes_of(const std::vector<Range>& ranges, const std::vector<const LeafForm*>& forms, std::vector<std::int64_t>& bases) const {
+  std::vector<Axis> axes_of(const std::vector<Range>& ranges, const std::vector<const LeafForm*>& forms,
+                            std::vector<std::int64_t>& bases) const {
     std::vector<Axis> axes;
     for (std::size_t l = 0; l < ranges.size(); ++l) {
       Axis axis{ranges[l].end - ranges[l].begin, {}};
@@ -126,7 +122,8 @@ class Emitter {
     return axes;
   }
 
-  // ---- LOAD and STORE ------------------------------------------------------------------------------------------------------------
+  // ---- LOAD and STORE
+  // ------------------------------------------------------------------------------------------------------------
 
   void transfer(const std::vector<Range>& ranges) {
     const Leaf::Transfer& t = *leaf_.transfer;
@@ -139,7 +136,8 @@ class Emitter {
       for (std::size_t l = 0; l < ranges.size(); ++l) {
         if (t.pad[p].inner[l] == 0) continue;
         base += t.pad[p].inner[l] * ranges[l].begin;
-        DOVETAIL_CHECK(!open || axes[*open].extent == 1 || axes[l].extent == 1, fmt::format("a pad of {} depends on two loops", leaf_.block));
+        DOVETAIL_CHECK(!open || axes[*open].extent == 1 || axes[l].extent == 1,
+                       fmt::format("a pad of {} depends on two loops", leaf_.block));
         if (!open || axes[*open].extent == 1) open = l;
       }
       DOVETAIL_CHECK(open || base >= 0, fmt::format("a part of {} lies wholly in its pad", leaf_.block));
@@ -159,7 +157,8 @@ class Emitter {
       columns = axes.front();
       axes.erase(axes.begin());
     }
-    // A mask at the edge may leave rows shorter than their place on chip. A LOAD fills the gap with zeros, which nothing reads.
+    // A mask at the edge may leave rows shorter than their place on chip. A LOAD fills the gap with zeros, which
+    // nothing reads.
     const std::int64_t gap = axes.empty() ? 0 : axes.front().steps[0] - columns.extent;
     if (!t.store && !masked_before(ranges) && gap > 0 && columns.pad_after + gap <= kMaxPad) {
       columns.extent += gap;
@@ -180,7 +179,8 @@ class Emitter {
   }
 
   // One transfer for each iteration of `axes`; where those lie in a pad, nothing but zeros.
-  void walk_rows(const std::vector<Axis>& axes, std::size_t from, const Axis& columns, const Axis& rows, std::vector<std::int64_t> bases) {
+  void walk_rows(const std::vector<Axis>& axes, std::size_t from, const Axis& columns, const Axis& rows,
+                 std::vector<std::int64_t> bases) {
     if (from == axes.size()) return transfer_2d(columns, rows, bases);
     const Axis& axis = axes[from];
     for (std::int64_t i = 0; i < axis.extent; ++i) {
@@ -193,7 +193,8 @@ class Emitter {
 
   void transfer_2d(Axis columns, Axis rows, const std::vector<std::int64_t>& bases) {
     const Leaf::Transfer& t = *leaf_.transfer;
-    std::int64_t x_size = columns.extent - columns.pad_before - columns.pad_after, y_size = rows.extent - rows.pad_before - rows.pad_after;
+    std::int64_t x_size = columns.extent - columns.pad_before - columns.pad_after,
+                 y_size = rows.extent - rows.pad_before - rows.pad_after;
     if (x_size <= 0 || y_size <= 0) {
       // Nothing but zeros: rows of padding (x_size 0 would be a NOP).
       x_size = columns.extent;
@@ -203,11 +204,14 @@ class Emitter {
       rows.pad_after = rows.extent / 2;
     }
     for (const std::int64_t pad : {columns.pad_before, columns.pad_after, rows.pad_before, rows.pad_after})
-      DOVETAIL_CHECK(pad <= kMaxPad, fmt::format("a pad of {} is {} elements wide, LOAD has at most {}", leaf_.block, pad, kMaxPad));
+      DOVETAIL_CHECK(pad <= kMaxPad,
+                     fmt::format("a pad of {} is {} elements wide, LOAD has at most {}", leaf_.block, pad, kMaxPad));
     isa::Transfer transfer;
     transfer.memory = t.memory;
     transfer.sram_base = static_cast<std::uint32_t>(bases[0]);
-    if (y_size > 0) transfer.dram_base = static_cast<std::uint64_t>(bases[1] + columns.pad_before * columns.steps[1] + rows.pad_before * rows.steps[1]);
+    if (y_size > 0)
+      transfer.dram_base = static_cast<std::uint64_t>(bases[1] + columns.pad_before * columns.steps[1] +
+                                                      rows.pad_before * rows.steps[1]);
     transfer.y_size = static_cast<std::uint32_t>(y_size);
     transfer.x_size = static_cast<std::uint32_t>(x_size);
     transfer.x_stride = static_cast<std::uint32_t>(y_size > 1 ? rows.steps[1] : x_size);
@@ -223,20 +227,22 @@ class Emitter {
     }
   }
 
-  // ---- GEMM and ALU --------------------------------------------------------------------------------------------------------------
+  // ---- GEMM and ALU
+  // --------------------------------------------------------------------------------------------------------------
 
   void compute(const std::vector<Range>& ranges) {
     const Leaf::Compute& c = *leaf_.compute;
     std::vector<std::int64_t> bases = bases_;
     std::vector<Axis> axes = axes_of(ranges, {&c.dst, c.src ? &*c.src : nullptr, c.wgt ? &*c.wgt : nullptr}, bases);
     merge(axes);
-    // The two longest loops become the instruction's, the others micro-ops, as far as the buffer holds them (half of it, so that kernels can stay
-    // resident beside each other); what remains is walked.
+    // The two longest loops become the instruction's, the others micro-ops, as far as the buffer holds them (half of
+    // it, so that kernels can stay resident beside each other); what remains is walked.
     std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.extent > b.extent; });
     Axis outer{1, {0, 0, 0}}, inner{1, {0, 0, 0}};
     const auto take = [&](Axis& into) {
       constexpr std::int64_t kMaxIterations = (1 << 14) - 1;
-      const auto fits = std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.extent <= kMaxIterations; });
+      const auto fits =
+          std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.extent <= kMaxIterations; });
       if (fits == axes.end()) return;
       into = *fits;
       axes.erase(fits);
@@ -254,7 +260,8 @@ class Emitter {
     each(walked, 0, bases, [&](const std::vector<std::int64_t>& at) {
       std::vector<isa::Uop> uops;
       each(kernel, 0, at, [&](const std::vector<std::int64_t>& uop) {
-        uops.push_back({static_cast<std::uint32_t>(uop[0]), static_cast<std::uint32_t>(uop[1]), static_cast<std::uint32_t>(uop[2])});
+        uops.push_back({static_cast<std::uint32_t>(uop[0]), static_cast<std::uint32_t>(uop[1]),
+                        static_cast<std::uint32_t>(uop[2])});
       });
       instruction(stream_.kernel(std::move(uops)), outer, inner);
     });
@@ -282,8 +289,9 @@ class Emitter {
       if (gemm.reset && *c.immediate != 0) alu(isa::AluOp::add, c.immediate, kernel, outer, inner);
       return;
     }
-    static constexpr std::pair<std::string_view, isa::AluOp> kOps[] = {{"min", isa::AluOp::min}, {"max", isa::AluOp::max}, {"add", isa::AluOp::add},
-                                                                       {"shr", isa::AluOp::shr}, {"mul", isa::AluOp::mul}, {"requant", isa::AluOp::requant}};
+    static constexpr std::pair<std::string_view, isa::AluOp> kOps[] = {
+        {"min", isa::AluOp::min}, {"max", isa::AluOp::max}, {"add", isa::AluOp::add},
+        {"shr", isa::AluOp::shr}, {"mul", isa::AluOp::mul}, {"requant", isa::AluOp::requant}};
     for (const auto& [name, code] : kOps)
       if (op.substr(0, op.find('_')) == name) return alu(code, c.immediate, kernel, outer, inner);
     throw InternalError(fmt::format("intrinsic {} has no instruction", c.intrinsic));
@@ -295,12 +303,14 @@ class Emitter {
     alu.op = op;
     alu.use_imm = immediate.has_value() && op != isa::AluOp::requant;
     alu.imm = static_cast<std::int32_t>(immediate.value_or(0));
-    DOVETAIL_CHECK(alu.imm >= -32768 && alu.imm <= 32767, fmt::format("immediate {} of {} does not fit 16 bits", alu.imm, leaf_.block));
+    DOVETAIL_CHECK(alu.imm >= -32768 && alu.imm <= 32767,
+                   fmt::format("immediate {} of {} does not fit 16 bits", alu.imm, leaf_.block));
     push({{}, alu}, kernel);
   }
 
   template <typename Body>
-  static void each(const std::vector<Axis>& axes, std::size_t from, const std::vector<std::int64_t>& bases, const Body& body) {
+  static void each(const std::vector<Axis>& axes, std::size_t from, const std::vector<std::int64_t>& bases,
+                   const Body& body) {
     if (from == axes.size()) return body(bases);
     std::vector<std::int64_t> at = bases;
     for (std::int64_t i = 0; i < axes[from].extent; ++i) {
@@ -309,7 +319,9 @@ class Emitter {
     }
   }
 
-  void push(isa::Instruction instruction, int kernel) { stream_.instructions.push_back({std::move(instruction), kernel, node_}); }
+  void push(isa::Instruction instruction, int kernel) {
+    stream_.instructions.push_back({std::move(instruction), kernel, node_});
+  }
 
   const Leaf& leaf_;
   const LeafContext& context_;

@@ -10,16 +10,30 @@ namespace {
 
 using Form = Epilogue::Form;
 
-int exponent_bits(float value) { return static_cast<int>(std::bit_cast<std::uint32_t>(value) >> 23); }  // 256 and more: negative
-std::int32_t significand(float value) { return static_cast<std::int32_t>((std::bit_cast<std::uint32_t>(value) & 0x7fffff) | 0x800000); }
+int exponent_bits(float value) {
+  return static_cast<int>(std::bit_cast<std::uint32_t>(value) >> 23);
+}  // 256 and more: negative
+std::int32_t significand(float value) {
+  return static_cast<std::int32_t>((std::bit_cast<std::uint32_t>(value) & 0x7fffff) | 0x800000);
+}
 
 void write_multiply(std::int32_t* row, std::int32_t bias, float scale) {
-  // scale = m * 2^-e. Accumulators beyond 256 / scale saturate whatever the zero point is, so they may be clamped: that bounds all products.
+  // scale = m * 2^-e. Accumulators beyond 256 / scale saturate whatever the zero point is, so they may be clamped: that
+  // bounds all products.
   const std::int32_t m = significand(scale);
   const int e = 150 - exponent_bits(scale);
   const auto limit = static_cast<std::int32_t>(std::ceil(std::min(256.0 / static_cast<double>(scale), 2147483520.0)));
   const int s = e - 15;  // multiplied_significand leaves 2^15 of 2^e to the rounding shift
-  const std::int32_t words[] = {bias, -limit, limit, m & 255, (m >> 8) & 255, m >> 16, std::int32_t{1} << s, s - 31, -(std::int32_t{1} << (s - 1)), s};
+  const std::int32_t words[] = {bias,
+                                -limit,
+                                limit,
+                                m & 255,
+                                (m >> 8) & 255,
+                                m >> 16,
+                                std::int32_t{1} << s,
+                                s - 31,
+                                -(std::int32_t{1} << (s - 1)),
+                                s};
   std::copy(std::begin(words), std::end(words), row);
 }
 
@@ -47,21 +61,25 @@ std::int64_t Epilogue::accumulators() const {
 
 std::optional<int> shift_of_scale(float scale) {
   const int exponent = exponent_bits(scale);
-  if ((std::bit_cast<std::uint32_t>(scale) & 0x7fffff) != 0 || exponent > 127 || exponent < 127 - 30) return std::nullopt;
+  if ((std::bit_cast<std::uint32_t>(scale) & 0x7fffff) != 0 || exponent > 127 || exponent < 127 - 30)
+    return std::nullopt;
   return 127 - exponent;
 }
 
 bool multiply_takes(float scale) { return exponent_bits(scale) >= 127 - 14 && exponent_bits(scale) < 127 + 7; }
 
-NdArray epilogue_constants(const Epilogue& e, std::int64_t batch, std::int64_t channels, std::span<const std::int32_t> bias, std::span<const float> scale) {
+NdArray epilogue_constants(const Epilogue& e, std::int64_t batch, std::int64_t channels,
+                           std::span<const std::int32_t> bias, std::span<const float> scale) {
   NdArray constants(DType::int32, {batch, channels, e.words()});
   const auto words = constants.data<std::int32_t>();
   for (std::int64_t b = 0; b < batch; ++b) {
     for (std::int64_t o = 0; o < channels; ++o) {
       std::int32_t* row = &words[static_cast<std::size_t>((b * channels + o) * e.words())];
-      // Channels beyond the model's are padding: nothing reads what they yield. They take the first scale, which the passes can do.
+      // Channels beyond the model's are padding: nothing reads what they yield. They take the first scale, which the
+      // passes can do.
       const std::int32_t own_bias = o < static_cast<std::int64_t>(bias.size()) ? bias[static_cast<std::size_t>(o)] : 0;
-      const float own_scale = o < static_cast<std::int64_t>(scale.size()) ? scale[static_cast<std::size_t>(o)] : scale[0];
+      const float own_scale =
+          o < static_cast<std::int64_t>(scale.size()) ? scale[static_cast<std::size_t>(o)] : scale[0];
       switch (e.form) {
         case Form::requant:
           row[0] = std::bit_cast<std::int32_t>(own_scale);
@@ -104,18 +122,22 @@ std::optional<SplitMultiplier> split_multiplier(float multiplier) {
 
 std::int64_t AddSpec::accumulators() const {
   if (epilogue.form == Form::requant) return 2;
-  const auto operand = [](const SplitMultiplier& m) { return m.fraction_bits == 0 ? 1 : 4; };  // and the rest, the quotient, the odd bit
+  const auto operand = [](const SplitMultiplier& m) {
+    return m.fraction_bits == 0 ? 1 : 4;
+  };  // and the rest, the quotient, the odd bit
   return operand(a_multiplier) + operand(b_multiplier) + epilogue.accumulators() - 1;
 }
 
-NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config, std::int32_t zero_point, float multiplier, const SplitMultiplier& split) {
+NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config, std::int32_t zero_point,
+                          float multiplier, const SplitMultiplier& split) {
   const bool requant = spec.epilogue.form == Form::requant;
   const std::int64_t count = requant ? 2 : 4;
   NdArray constants(DType::int32, {config.batch, config.block_out, count});
   const std::int32_t half = split.fraction_bits == 0 ? 0 : (std::int32_t{1} << (split.fraction_bits - 1)) - 1;
   for (std::int64_t i = 0; i < config.batch * config.block_out; ++i) {
     std::int32_t* row = &constants.data<std::int32_t>()[static_cast<std::size_t>(i * count)];
-    const std::int32_t with_requant[] = {std::bit_cast<std::int32_t>(multiplier), -zero_point}, without[] = {-zero_point, split.integer, split.fraction, half};
+    const std::int32_t with_requant[] = {std::bit_cast<std::int32_t>(multiplier), -zero_point},
+                       without[] = {-zero_point, split.integer, split.fraction, half};
     std::copy_n(requant ? with_requant : without, count, row);
   }
   return constants;

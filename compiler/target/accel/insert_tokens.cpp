@@ -1,9 +1,9 @@
-// Tokens from the stream: for each instruction, the latest conflicting instruction of every other queue; a token only where what the queue has
-// already waited for does not imply the order. Vector clocks say what is implied: clock[q][p] is the index of the last instruction of queue p
-// that is known to be done when the next one of queue q starts.
+// Tokens from the stream: for each instruction, the latest conflicting instruction of every other queue; a token only
+// where what the queue has already waited for does not imply the order. Vector clocks say what is implied: clock[q][p]
+// is the index of the last instruction of queue p that is known to be done when the next one of queue q starts.
 //
-// Why FIFOs match: tokens from p to q are pushed by instructions of growing index (a push is needed only beyond clock[q][p]) and popped in the order of q, so the
-// k-th pop meets the k-th push.
+// Why FIFOs match: tokens from p to q are pushed by instructions of growing index (a push is needed only beyond
+// clock[q][p]) and popped in the order of q, so the k-th pop meets the k-th push.
 #include <algorithm>
 #include <array>
 
@@ -17,7 +17,8 @@ namespace {
 
 using Clock = std::array<int, 3>;  // per queue: index of the last instruction known to be done, -1 for none
 
-// Half-open ranges of what an instruction touches. On-chip units are elements, DRAM units bytes. Hulls: a wider range costs at most a token.
+// Half-open ranges of what an instruction touches. On-chip units are elements, DRAM units bytes. Hulls: a wider range
+// costs at most a token.
 struct TouchedRange {
   int space;  // isa::Memory for SRAM (out and acc8 count as acc), 16 for DRAM
   std::uint64_t begin, end;
@@ -25,18 +26,22 @@ struct TouchedRange {
 };
 constexpr int kDram = 16;
 
-std::vector<TouchedRange> ranges_of(const StreamInstruction& item, const Stream& stream, const isa::HardwareConfig& config) {
+std::vector<TouchedRange> ranges_of(const StreamInstruction& item, const Stream& stream,
+                                    const isa::HardwareConfig& config) {
   std::vector<TouchedRange> ranges;
   const auto transfer = [&](const isa::Transfer& t, bool store) {
     if (t.x_size == 0) return;
-    const isa::Memory sram = t.memory == isa::Memory::acc8 || t.memory == isa::Memory::out ? isa::Memory::acc : t.memory;
+    const isa::Memory sram =
+        t.memory == isa::Memory::acc8 || t.memory == isa::Memory::out ? isa::Memory::acc : t.memory;
     const std::uint64_t elements = std::uint64_t{t.y_pad_0 + t.y_size + t.y_pad_1} * (t.x_pad_0 + t.x_size + t.x_pad_1);
     ranges.push_back({static_cast<int>(sram), t.sram_base, t.sram_base + elements, !store});
     if (t.y_size == 0) return;
     const auto bytes = static_cast<std::uint64_t>(config.element_bytes(t.memory));
-    ranges.push_back({kDram, t.dram_base * bytes, (t.dram_base + std::uint64_t{t.y_size - 1} * t.x_stride + t.x_size) * bytes, store});
+    ranges.push_back({kDram, t.dram_base * bytes,
+                      (t.dram_base + std::uint64_t{t.y_size - 1} * t.x_stride + t.x_size) * bytes, store});
   };
-  const auto loop = [&](const isa::UopLoop& l, auto index, std::uint64_t factor_out, std::uint64_t factor_in, int space, bool write, std::uint64_t width = 1) {
+  const auto loop = [&](const isa::UopLoop& l, auto index, std::uint64_t factor_out, std::uint64_t factor_in, int space,
+                        bool write, std::uint64_t width = 1) {
     if (l.iter_out == 0 || l.iter_in == 0) return;
     std::uint64_t low = ~std::uint64_t{0}, high = 0;
     for (const isa::Uop& uop : stream.kernels[static_cast<std::size_t>(item.kernel)]) {
@@ -61,7 +66,8 @@ std::vector<TouchedRange> ranges_of(const StreamInstruction& item, const Stream&
   if (const auto* alu = std::get_if<isa::Alu>(&body)) {
     loop(*alu, dst, alu->dst_factor_out, alu->dst_factor_in, static_cast<int>(isa::Memory::acc), true);
     if (!alu->use_imm)
-      loop(*alu, src, alu->src_factor_out, alu->src_factor_in, static_cast<int>(isa::Memory::acc), false, alu->op == isa::AluOp::requant ? 2 : 1);
+      loop(*alu, src, alu->src_factor_out, alu->src_factor_in, static_cast<int>(isa::Memory::acc), false,
+           alu->op == isa::AluOp::requant ? 2 : 1);
   }
   return ranges;
 }
@@ -74,7 +80,8 @@ bool conflict(const std::vector<TouchedRange>& a, const std::vector<TouchedRange
 }
 
 constexpr int index_of(isa::Queue queue) { return static_cast<int>(queue); }
-constexpr int kLoad = index_of(isa::Queue::load), kCompute = index_of(isa::Queue::compute), kStore = index_of(isa::Queue::store);
+constexpr int kLoad = index_of(isa::Queue::load), kCompute = index_of(isa::Queue::compute),
+              kStore = index_of(isa::Queue::store);
 
 isa::Instruction compute_nop() {
   isa::Load nop;
@@ -100,13 +107,16 @@ class Inserter {
     Clock need;
     need.fill(-1);
     for (int p = 0; p < 3; ++p)
-      if (p != q) need[static_cast<std::size_t>(p)] = latest_conflict(ranges, p, clock_[q][static_cast<std::size_t>(p)]);
+      if (p != q)
+        need[static_cast<std::size_t>(p)] = latest_conflict(ranges, p, clock_[q][static_cast<std::size_t>(p)]);
 
-    // Load and store queues are no neighbours: a compute instruction that already waited for the other one, or a NOP that does, relays the order.
+    // Load and store queues are no neighbours: a compute instruction that already waited for the other one, or a NOP
+    // that does, relays the order.
     const int other = q == kLoad ? kStore : kLoad;
     if (q != kCompute && need[static_cast<std::size_t>(other)] >= 0) {
       int relay = earliest_compute_after(other, need[static_cast<std::size_t>(other)]);
-      if (relay < 0) relay = append({compute_nop(), -1, item.node}, {}, waits_for(other, need[static_cast<std::size_t>(other)]));
+      if (relay < 0)
+        relay = append({compute_nop(), -1, item.node}, {}, waits_for(other, need[static_cast<std::size_t>(other)]));
       need[kCompute] = std::max(need[kCompute], relay > clock_[q][kCompute] ? relay : -1);
       need[static_cast<std::size_t>(other)] = -1;
     }
@@ -131,7 +141,9 @@ class Inserter {
   // The first compute instruction that starts after instruction `j` of queue p is done.
   int earliest_compute_after(int p, int j) const {
     const std::vector<int>& members = queue_[kCompute];
-    const auto it = std::partition_point(members.begin(), members.end(), [&](int c) { return at_[static_cast<std::size_t>(c)][static_cast<std::size_t>(p)] < j; });
+    const auto it = std::partition_point(members.begin(), members.end(), [&](int c) {
+      return at_[static_cast<std::size_t>(c)][static_cast<std::size_t>(p)] < j;
+    });
     return it == members.end() ? -1 : *it;
   }
 
@@ -166,9 +178,9 @@ class Inserter {
   const isa::HardwareConfig& config_;
   std::vector<StreamInstruction> out_;
   std::vector<std::vector<TouchedRange>> ranges_;
-  std::vector<Clock> at_;                   // what is known when each instruction starts
-  std::array<Clock, 3> clock_;              // what is known at the end of each queue
-  std::array<std::vector<int>, 3> queue_;   // members by queue
+  std::vector<Clock> at_;                  // what is known when each instruction starts
+  std::array<Clock, 3> clock_;             // what is known at the end of each queue
+  std::array<std::vector<int>, 3> queue_;  // members by queue
 };
 
 }  // namespace

@@ -9,7 +9,8 @@ using namespace loops;
 namespace {
 
 // A block nest `name` over named axes; the body gets the iterators.
-Stmt nest(const std::string& name, const std::vector<std::pair<std::int64_t, IterKind>>& axes, const std::function<Stmt(const std::vector<Expr>&)>& body) {
+Stmt nest(const std::string& name, const std::vector<std::pair<std::int64_t, IterKind>>& axes,
+          const std::function<Stmt(const std::vector<Expr>&)>& body) {
   Block block;
   block.name = name;
   std::vector<Var> loop_vars;
@@ -25,14 +26,17 @@ Stmt nest(const std::string& name, const std::vector<std::pair<std::int64_t, Ite
   block.reads = std::move(regions.reads);
   block.writes = std::move(regions.writes);
   Stmt stmt = make_stmt(std::move(block));
-  for (std::size_t i = axes.size(); i-- > 0;) stmt = make_stmt(For{loop_vars[i], axes[i].first, ForKind::serial, "", {}, std::move(stmt)});
+  for (std::size_t i = axes.size(); i-- > 0;)
+    stmt = make_stmt(For{loop_vars[i], axes[i].first, ForKind::serial, "", {}, std::move(stmt)});
   return stmt;
 }
 
 struct Elements {
   std::int64_t batch, block;
   Buffer buffer(const std::string& name) const { return make_buffer(name, DType::int32, {batch, block}); }
-  std::vector<std::pair<std::int64_t, IterKind>> axes() const { return {{batch, IterKind::spatial}, {block, IterKind::spatial}}; }
+  std::vector<std::pair<std::int64_t, IterKind>> axes() const {
+    return {{batch, IterKind::spatial}, {block, IterKind::spatial}};
+  }
 };
 
 }  // namespace
@@ -54,13 +58,16 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
     auto axes = acc.axes();
     axes.push_back({config.block_in, IterKind::reduce});
     const Stmt body = nest("gemm", axes, [&](const std::vector<Expr>& i) {
-      return store(d, {i[0], i[1]}, load(d, {i[0], i[1]}) + cast(DType::int32, load(x, {i[0], i[2]})) * cast(DType::int32, load(w, {i[1], i[2]})));
+      return store(d, {i[0], i[1]},
+                   load(d, {i[0], i[1]}) +
+                       cast(DType::int32, load(x, {i[0], i[2]})) * cast(DType::int32, load(w, {i[1], i[2]})));
     });
-    table.push_back({"accel.gemm",
-                     {"accel.gemm", {{d, ParameterRole::output}, {x, ParameterRole::input}, {w, ParameterRole::input}}, {}, body},
-                     {kAccScope, kInpScope, kWgtScope},
-                     {},
-                     false});
+    table.push_back(
+        {"accel.gemm",
+         {"accel.gemm", {{d, ParameterRole::output}, {x, ParameterRole::input}, {w, ParameterRole::input}}, {}, body},
+         {kAccScope, kInpScope, kWgtScope},
+         {},
+         false});
   }
   {
     const Buffer d = acc.buffer("D");
@@ -70,23 +77,30 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
   }
 
   using Combine = Expr (*)(Expr, Expr);
+  // clang-format off
   const std::pair<const char*, Combine> operations[] = {
       {"add", [](Expr a, Expr b) { return binary(BinaryOp::add, a, b); }}, {"min", [](Expr a, Expr b) { return binary(BinaryOp::min, a, b); }},
       {"max", [](Expr a, Expr b) { return binary(BinaryOp::max, a, b); }}, {"mul", [](Expr a, Expr b) { return binary(BinaryOp::mul, a, b); }},
       {"shr", [](Expr a, Expr b) { return shr_expression(a, b); }},
   };
+  // clang-format on
   for (const auto& [op, combine] : operations) {
     const Buffer d = acc.buffer("D"), a = acc.buffer("A"), s = acc.buffer("S");
     const std::string name = std::string("accel.") + op;
-    const Stmt body = nest(op, acc.axes(), [&, &combine = combine](const std::vector<Expr>& i) { return store(d, i, combine(load(a, i), load(s, i))); });
-    table.push_back({name,
-                     {name, {{d, ParameterRole::output}, {a, ParameterRole::input}, {s, ParameterRole::input}}, {}, body},
-                     {kAccScope, kAccScope, kAccScope},
-                     {},
-                     true});
+    const Stmt body = nest(op, acc.axes(), [&, &combine = combine](const std::vector<Expr>& i) {
+      return store(d, i, combine(load(a, i), load(s, i)));
+    });
+    table.push_back(
+        {name,
+         {name, {{d, ParameterRole::output}, {a, ParameterRole::input}, {s, ParameterRole::input}}, {}, body},
+         {kAccScope, kAccScope, kAccScope},
+         {},
+         true});
     const Buffer di = acc.buffer("D"), ai = acc.buffer("A");
     const Var imm = make_var("imm", DType::int32);
-    const Stmt body_imm = nest(op, acc.axes(), [&, &combine = combine](const std::vector<Expr>& i) { return store(di, i, combine(load(ai, i), ref(imm))); });
+    const Stmt body_imm = nest(op, acc.axes(), [&, &combine = combine](const std::vector<Expr>& i) {
+      return store(di, i, combine(load(ai, i), ref(imm)));
+    });
     table.push_back({name + "_imm",
                      {name + "_imm", {{di, ParameterRole::output}, {ai, ParameterRole::input}}, {}, body_imm},
                      {kAccScope, kAccScope},
@@ -103,7 +117,10 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
       return store(d, i, call(Function::requantize, {biased, scale, ref(imm)}));
     });
     table.push_back({"accel.requant",
-                     {"accel.requant", {{d, ParameterRole::output}, {a, ParameterRole::input}, {s, ParameterRole::input}}, {}, body},
+                     {"accel.requant",
+                      {{d, ParameterRole::output}, {a, ParameterRole::input}, {s, ParameterRole::input}},
+                      {},
+                      body},
                      {kAccScope, kAccScope, kAccScope},
                      {imm},
                      true});

@@ -1,4 +1,5 @@
-// The accelerator's tensor intrinsics as library rows: each is its own specification as a loop program over [batch][block] elements.
+// The accelerator's tensor intrinsics as library rows: each is its own specification as a loop program over
+// [batch][block] elements.
 #pragma once
 
 #include "isa/config.h"

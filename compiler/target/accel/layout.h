@@ -1,4 +1,5 @@
-// How an int8 tensor lies in the accelerator's DRAM: channels in blocks, batch in blocks, and where a convolution needs it a border of zero points.
+// How an int8 tensor lies in the accelerator's DRAM: channels in blocks, batch in blocks, and where a convolution needs
+// it a border of zero points.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,9 @@
 
 namespace dovetail::accel {
 
-constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) { return (value + multiple - 1) / multiple * multiple; }
+constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
 
 struct Border {
   std::int64_t top = 0, left = 0, bottom = 0, right = 0;  // pixels
@@ -19,8 +22,9 @@ struct Border {
 
 // A logical [n, c, h, w] tensor. Matrices [n, c] have h = w = 1.
 //
-// Physical form: [n / batch][c / block][border + h][border + w][batch][block], block = max(block_in, block_out), bytes in that order. An INP or OUT element is
-// then a contiguous piece of it; where block_in and block_out differ, batch must be 1 for that to hold.
+// Physical form: [n / batch][c / block][border + h][border + w][batch][block], block = max(block_in, block_out), bytes
+// in that order. An INP or OUT element is then a contiguous piece of it; where block_in and block_out differ, batch
+// must be 1 for that to hold.
 struct TensorLayout {
   std::int64_t n = 1, c = 1, h = 1, w = 1;  // logical extents
   std::int64_t batch = 1, block = 16;       // block extents
@@ -33,15 +37,19 @@ struct TensorLayout {
   std::int64_t padded_w() const { return border.left + w + border.right; }
   // The shape that loop programs of the accelerator see: blocks not split off yet.
   Shape program_shape() const { return {padded_n(), padded_c(), padded_h(), padded_w()}; }
-  Shape physical_shape() const { return {padded_n() / batch, padded_c() / block, padded_h(), padded_w(), batch, block}; }
+  Shape physical_shape() const {
+    return {padded_n() / batch, padded_c() / block, padded_h(), padded_w(), batch, block};
+  }
   std::int64_t bytes() const { return element_count(physical_shape()); }
 
-  // Index map (schedule/index_map.h) from the program shape to elements of `element_block` channels: the last two dimensions are one element.
+  // Index map (schedule/index_map.h) from the program shape to elements of `element_block` channels: the last two
+  // dimensions are one element.
   std::string index_map(std::int64_t element_block) const;
   // The whole as a layout of the value (compiler/layout/layout.h).
   std::string text() const;
 };
 
-TensorLayout make_layout(const isa::HardwareConfig& config, std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w);
+TensorLayout make_layout(const isa::HardwareConfig& config, std::int64_t n, std::int64_t c, std::int64_t h,
+                         std::int64_t w);
 
 }  // namespace dovetail::accel

@@ -1,5 +1,5 @@
-// A leaf: a perfect loop nest around one block, the unit that becomes instructions. Its accesses are affine forms, derived once and evaluated for
-// every iteration of the loops outside.
+// A leaf: a perfect loop nest around one block, the unit that becomes instructions. Its accesses are affine forms,
+// derived once and evaluated for every iteration of the loops outside.
 #pragma once
 
 #include <cstdint>
@@ -35,9 +35,9 @@ struct LeafForm {
 
 struct Leaf {
   std::string block;
-  std::vector<std::int64_t> extents;      // of the leaf's loops, element loops left out
-  std::vector<LeafForm> masks;            // each >= 0 where the block runs
-  std::vector<bool> enumerated;           // loops that must be walked, so that every mask depends on one loop at most
+  std::vector<std::int64_t> extents;  // of the leaf's loops, element loops left out
+  std::vector<LeafForm> masks;        // each >= 0 where the block runs
+  std::vector<bool> enumerated;       // loops that must be walked, so that every mask depends on one loop at most
 
   // A transfer: element indices on chip and in DRAM. Masks of `pad`: each >= 0 where data is copied; zero elsewhere.
   struct Transfer {

@@ -18,8 +18,8 @@ namespace {
 
 class Lowering {
  public:
-  Lowering(const Program& program, const IntrinsicTable& intrinsics, const isa::HardwareConfig& config, const std::map<std::string, std::uint64_t>& dram,
-           int node, Stream& stream)
+  Lowering(const Program& program, const IntrinsicTable& intrinsics, const isa::HardwareConfig& config,
+           const std::map<std::string, std::uint64_t>& dram, int node, Stream& stream)
       : program_(program), intrinsics_(intrinsics), config_(config), dram_(dram), node_(node), stream_(stream) {}
 
   Result<void> run() {

@@ -1,5 +1,6 @@
-// Scheduled loop programs to instructions. Loops around several blocks are walked; a nest around one block becomes one instruction where its
-// loops fit the instruction's own (two loops and micro-ops for GEMM and ALU, rows and columns for LOAD and STORE), else several.
+// Scheduled loop programs to instructions. Loops around several blocks are walked; a nest around one block becomes one
+// instruction where its loops fit the instruction's own (two loops and micro-ops for GEMM and ALU, rows and columns for
+// LOAD and STORE), else several.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,11 @@
 
 namespace dovetail::accel {
 
-// Appends the instructions of `program` to `stream`, marked with `node`. `dram`: physical byte address of each parameter, by name. The SRAMs are free
-// for the program from address 0. Errors: on-chip buffers that do not fit (what, where, both numbers).
-Result<void> lower(const loops::Program& program, const loops::IntrinsicTable& intrinsics, const isa::HardwareConfig& config,
-                   const std::map<std::string, std::uint64_t>& dram, int node, Stream& stream);
+// Appends the instructions of `program` to `stream`, marked with `node`. `dram`: physical byte address of each
+// parameter, by name. The SRAMs are free for the program from address 0. Errors: on-chip buffers that do not fit (what,
+// where, both numbers).
+Result<void> lower(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
+                   const isa::HardwareConfig& config, const std::map<std::string, std::uint64_t>& dram, int node,
+                   Stream& stream);
 
 }  // namespace dovetail::accel

@@ -15,7 +15,8 @@ namespace {
 
 class LeafBuilder {
  public:
-  LeafBuilder(const Stmt& stmt, const std::vector<const For*>& outside, const LeafContext& context) : context_(context), outside_(outside) {
+  LeafBuilder(const Stmt& stmt, const std::vector<const For*>& outside, const LeafContext& context)
+      : context_(context), outside_(outside) {
     Stmt at = stmt;
     for (; schedule::as_for(at); at = schedule::as_for(at)->body) inside_.push_back(schedule::as_for(at));
     block_ = schedule::as_block(at);
@@ -27,12 +28,9 @@ class LeafBuilder {
   }
 
   Leaf build() {
-    if (const auto* call = std::get_if<IntrinsicCall>(&block_->body->node))
-      compute(*call);
-    else if (const auto* assignment = std::get_if<Store>(&block_->body->node))
-      transfer(*assignment);
-    else
-      fail("its body is neither a store nor an intrinsic");
+    if (const auto* call = std::get_if<IntrinsicCall>(&block_->body->node)) compute(*call);
+    else if (const auto* assignment = std::get_if<Store>(&block_->body->node)) transfer(*assignment);
+    else fail("its body is neither a store nor an intrinsic");
     for (const For* loop : inside_) leaf_.extents.push_back(loop->extent);
     if (block_->predicate) masks(block_->predicate, leaf_.masks);
     choose_enumerated();
@@ -41,7 +39,8 @@ class LeafBuilder {
 
  private:
   [[noreturn]] void fail(const std::string& why) const {
-    throw InternalError(fmt::format("block {} of {} cannot be lowered to the accelerator: {}", block_->name, context_.program.name, why));
+    throw InternalError(fmt::format("block {} of {} cannot be lowered to the accelerator: {}", block_->name,
+                                    context_.program.name, why));
   }
 
   Affine form(const Expr& expr) const {
@@ -54,11 +53,10 @@ class LeafBuilder {
   LeafForm leaf_form(const Affine& affine_form) const {
     LeafForm result{affine_form.constant, {}, std::vector<std::int64_t>(inside_.size(), 0)};
     for (const auto& [var, coefficient] : affine_form.coefficients) {
-      const auto loop = std::find_if(inside_.begin(), inside_.end(), [&, v = var](const For* l) { return l->var.get() == v; });
-      if (loop == inside_.end())
-        result.outer.emplace_back(var, coefficient);
-      else
-        result.inner[static_cast<std::size_t>(loop - inside_.begin())] = coefficient;
+      const auto loop =
+          std::find_if(inside_.begin(), inside_.end(), [&, v = var](const For* l) { return l->var.get() == v; });
+      if (loop == inside_.end()) result.outer.emplace_back(var, coefficient);
+      else result.inner[static_cast<std::size_t>(loop - inside_.begin())] = coefficient;
     }
     return result;
   }
@@ -84,7 +82,8 @@ class LeafBuilder {
     const auto address = context_.dram.find(buffer->name);
     DOVETAIL_CHECK(address != context_.dram.end(), fmt::format("no DRAM address for {}", buffer->name));
     const auto element_bytes = static_cast<std::uint64_t>(context_.config.element_bytes(memory));
-    DOVETAIL_CHECK(address->second % element_bytes == 0, fmt::format("{} is not aligned to its elements", buffer->name));
+    DOVETAIL_CHECK(address->second % element_bytes == 0,
+                   fmt::format("{} is not aligned to its elements", buffer->name));
     sum.constant = static_cast<std::int64_t>(address->second / element_bytes);
     std::int64_t stride = 1;
     for (std::size_t d = indices.size() - 2; d-- > 0;) {
@@ -144,9 +143,11 @@ class LeafBuilder {
       const auto* narrowing = std::get_if<Cast>(&value->node);
       if (!narrowing) fail("a store must narrow to int8");
       value = narrowing->a;
-      if (const auto* upper = std::get_if<Binary>(&value->node); upper && upper->op == BinaryOp::min && immediate(upper->b, 127)) {
+      if (const auto* upper = std::get_if<Binary>(&value->node);
+          upper && upper->op == BinaryOp::min && immediate(upper->b, 127)) {
         const auto* lower = std::get_if<Binary>(&upper->a->node);
-        if (!lower || lower->op != BinaryOp::max || !immediate(lower->b, -128) || !context_.config.saturate) fail("the store clamps in a way STORE does not");
+        if (!lower || lower->op != BinaryOp::max || !immediate(lower->b, -128) || !context_.config.saturate)
+          fail("the store clamps in a way STORE does not");
         result.saturate = true;
         value = lower->a;
       }
@@ -166,22 +167,26 @@ class LeafBuilder {
     const auto* source = std::get_if<LoadExpr>(&value->node);
     if (!source || on_chip(source->buffer) != result.store) fail("it does not copy between DRAM and an on-chip buffer");
     drop_element_loops(target.buffer, target.indices, source->buffer, source->indices);
-    const Affine to = element_index(target.buffer, target.indices, result.memory), from = element_index(source->buffer, source->indices, result.memory);
+    const Affine to = element_index(target.buffer, target.indices, result.memory),
+                 from = element_index(source->buffer, source->indices, result.memory);
     result.on_chip = leaf_form(result.store ? from : to);
     result.dram = leaf_form(result.store ? to : from);
     if (padded) masks(padded, result.pad);
     leaf_.transfer = std::move(result);
   }
 
-  // The loops over the last two dimensions must run over whole elements on both sides alike; they are the transfer's own affair.
-  void drop_element_loops(const Buffer& to, const std::vector<Expr>& to_indices, const Buffer& from, const std::vector<Expr>& from_indices) {
+  // The loops over the last two dimensions must run over whole elements on both sides alike; they are the transfer's
+  // own affair.
+  void drop_element_loops(const Buffer& to, const std::vector<Expr>& to_indices, const Buffer& from,
+                          const std::vector<Expr>& from_indices) {
     std::set<const VarNode*> element;
     for (int e = 0; e < 2; ++e) {
       const Affine a = form(to_indices[to_indices.size() - 1 - static_cast<std::size_t>(e)]);
       const Affine b = form(from_indices[from_indices.size() - 1 - static_cast<std::size_t>(e)]);
       const std::int64_t extent = to->shape[to->shape.size() - 1 - static_cast<std::size_t>(e)];
       const bool same = a.constant == 0 && b.constant == 0 && a.coefficients == b.coefficients;
-      if (!same || extent != from->shape[from->shape.size() - 1 - static_cast<std::size_t>(e)]) fail("its elements are not whole");
+      if (!same || extent != from->shape[from->shape.size() - 1 - static_cast<std::size_t>(e)])
+        fail("its elements are not whole");
       if (extent == 1 && a.coefficients.empty()) continue;
       if (a.coefficients.size() != 1 || a.coefficients.begin()->second != 1) fail("its elements are not whole");
       const VarNode* var = a.coefficients.begin()->first;

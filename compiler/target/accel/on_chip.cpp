@@ -30,7 +30,8 @@ std::array<std::int64_t, 2> element_shape(isa::Memory memory, const isa::Hardwar
 }
 
 // The part of `buffer` alive within one iteration of the innermost loop around all its accesses.
-Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory memory, const isa::HardwareConfig& config) {
+Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory memory,
+                   const isa::HardwareConfig& config) {
   std::optional<schedule::Path> home;
   for (const schedule::Path& path : schedule::blocks_below(program.body)) {
     if (!schedule::reads(path.back(), buffer.get()) && !schedule::writes(path.back(), buffer.get())) continue;
@@ -43,14 +44,16 @@ Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory mem
   }
   DOVETAIL_CHECK(home && !home->empty(), fmt::format("nothing touches {}", buffer->name));
   const std::vector<const For*> outside = schedule::loops_of(*home);
-  const schedule::Box box = schedule::touched_box(schedule::accesses(home->back(), buffer.get(), outside), *buffer, outside);
+  const schedule::Box box =
+      schedule::touched_box(schedule::accesses(home->back(), buffer.get(), outside), *buffer, outside);
 
   const std::size_t dimensions = buffer->shape.size();
   DOVETAIL_CHECK(dimensions >= 2, fmt::format("{} has no element dimensions", buffer->name));
   const auto element = element_shape(memory, config);
   for (std::size_t e = 0; e < 2; ++e)
-    DOVETAIL_CHECK(buffer->shape[dimensions - 2 + e] == element[e], fmt::format("the last dimensions of {} {} are no element of its memory", buffer->name,
-                                                                                 to_string(buffer->shape)));
+    DOVETAIL_CHECK(buffer->shape[dimensions - 2 + e] == element[e],
+                   fmt::format("the last dimensions of {} {} are no element of its memory", buffer->name,
+                               to_string(buffer->shape)));
   Placement placement;
   placement.memory = memory;
   placement.strides.assign(dimensions, 0);
@@ -71,7 +74,8 @@ Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory mem
 std::map<const BufferNode*, Buffer> in_place_sources(const Program& program, const IntrinsicTable& intrinsics) {
   std::map<const BufferNode*, Buffer> sources;
   std::vector<const Block*> blocks;
-  for (const schedule::Path& path : schedule::blocks_below(program.body)) blocks.push_back(schedule::as_block(path.back()));
+  for (const schedule::Path& path : schedule::blocks_below(program.body))
+    blocks.push_back(schedule::as_block(path.back()));
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const auto* call = std::get_if<IntrinsicCall>(&blocks[i]->body->node);
     if (!call) continue;
@@ -81,18 +85,21 @@ std::map<const BufferNode*, Buffer> in_place_sources(const Program& program, con
     sources[call->operands[0].buffer.get()] = source;
     for (std::size_t later = i + 1; later < blocks.size(); ++later)
       for (const Region& region : blocks[later]->reads)
-        DOVETAIL_CHECK(region.buffer != source, fmt::format("{} overwrites {} in place, but block {} reads it later", call->intrinsic, source->name, blocks[later]->name));
+        DOVETAIL_CHECK(region.buffer != source, fmt::format("{} overwrites {} in place, but block {} reads it later",
+                                                            call->intrinsic, source->name, blocks[later]->name));
   }
   return sources;
 }
 
 }  // namespace
 
-Result<std::map<const BufferNode*, Placement>> place_buffers(const Program& program, const IntrinsicTable& intrinsics, const isa::HardwareConfig& config) {
+Result<std::map<const BufferNode*, Placement>> place_buffers(const Program& program, const IntrinsicTable& intrinsics,
+                                                             const isa::HardwareConfig& config) {
   std::map<const BufferNode*, Placement> placements;
   for (const Buffer& buffer : program.allocations) {
     const auto memory = memory_of(buffer->scope);
-    DOVETAIL_CHECK(memory, fmt::format("intermediate buffer {} of {} lies in scope {}, not on chip", buffer->name, program.name, buffer->scope));
+    DOVETAIL_CHECK(memory, fmt::format("intermediate buffer {} of {} lies in scope {}, not on chip", buffer->name,
+                                       program.name, buffer->scope));
     placements[buffer.get()] = shape_of(program, buffer, *memory, config);
   }
   const auto sources = in_place_sources(program, intrinsics);
@@ -109,14 +116,16 @@ Result<std::map<const BufferNode*, Placement>> place_buffers(const Program& prog
     if (root == buffer.get()) continue;
     Placement& own = placements[buffer.get()];
     const Placement& source = placements[root];
-    DOVETAIL_CHECK(own.strides == source.strides && own.elements == source.elements, fmt::format("{} cannot lie in place of {}", buffer->name, root->name));
+    DOVETAIL_CHECK(own.strides == source.strides && own.elements == source.elements,
+                   fmt::format("{} cannot lie in place of {}", buffer->name, root->name));
     own.base = source.base;
   }
   Diagnostics errors;
   for (const auto& [memory, elements] : used)
     if (elements > config.depth(memory))
       errors.push_back({fmt::format("cannot place the tiles of {}", program.name), program.name,
-                        fmt::format("they need {} elements of a buffer that holds {}", elements, config.depth(memory)), "use smaller tiles or a larger buffer"});
+                        fmt::format("they need {} elements of a buffer that holds {}", elements, config.depth(memory)),
+                        "use smaller tiles or a larger buffer"});
   if (!errors.empty()) return errors;
   return placements;
 }

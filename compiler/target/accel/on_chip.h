@@ -13,8 +13,8 @@
 
 namespace dovetail::accel {
 
-// The last two dimensions of a buffer are one element of its memory. Element index of an access = base + sum over the other dimensions of
-// (index - min) * stride; min is affine in loop variables.
+// The last two dimensions of a buffer are one element of its memory. Element index of an access = base + sum over the
+// other dimensions of (index - min) * stride; min is affine in loop variables.
 struct Placement {
   isa::Memory memory = isa::Memory::inp;
   std::int64_t base = 0;
@@ -23,8 +23,10 @@ struct Placement {
   std::int64_t elements = 0;
 };
 
-// Every allocation of the program gets a place; results of in-place intrinsics lie where their operand lies. Errors: an SRAM overflows.
-Result<std::map<const loops::BufferNode*, Placement>> place_buffers(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
+// Every allocation of the program gets a place; results of in-place intrinsics lie where their operand lies. Errors: an
+// SRAM overflows.
+Result<std::map<const loops::BufferNode*, Placement>> place_buffers(const loops::Program& program,
+                                                                    const loops::IntrinsicTable& intrinsics,
                                                                     const isa::HardwareConfig& config);
 
 }  // namespace dovetail::accel

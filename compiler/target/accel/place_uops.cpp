@@ -41,7 +41,8 @@ std::vector<isa::Uop> place_uops(Stream& stream, const isa::HardwareConfig& conf
   std::vector<isa::Uop> area;
   std::vector<std::uint64_t> offset;  // of each kernel in the area
   for (const auto& kernel : stream.kernels) {
-    DOVETAIL_CHECK(kernel.size() <= depth, fmt::format("a kernel of {} micro-ops for a buffer of {}", kernel.size(), depth));
+    DOVETAIL_CHECK(kernel.size() <= depth,
+                   fmt::format("a kernel of {} micro-ops for a buffer of {}", kernel.size(), depth));
     offset.push_back(area.size());
     area.insert(area.end(), kernel.begin(), kernel.end());
   }
@@ -49,13 +50,14 @@ std::vector<isa::Uop> place_uops(Stream& stream, const isa::HardwareConfig& conf
   std::vector<StreamInstruction> out;
   if (area.size() <= depth) {
     for (std::uint64_t begin = 0; begin < area.size(); begin += kMaxTransfer)
-      out.push_back({load_uops(begin, dram_base + begin, std::min<std::uint64_t>(kMaxTransfer, area.size() - begin)), -1,
-                     stream.instructions.empty() ? -1 : stream.instructions.front().node});
+      out.push_back({load_uops(begin, dram_base + begin, std::min<std::uint64_t>(kMaxTransfer, area.size() - begin)),
+                     -1, stream.instructions.empty() ? -1 : stream.instructions.front().node});
     for (StreamInstruction& item : stream.instructions) {
       if (item.kernel >= 0) {
         isa::UopLoop& loop = *uop_loop(item.instruction);
         loop.uop_begin = static_cast<std::uint32_t>(offset[static_cast<std::size_t>(item.kernel)]);
-        loop.uop_end = loop.uop_begin + static_cast<std::uint32_t>(stream.kernels[static_cast<std::size_t>(item.kernel)].size());
+        loop.uop_end =
+            loop.uop_begin + static_cast<std::uint32_t>(stream.kernels[static_cast<std::size_t>(item.kernel)].size());
       }
       out.push_back(item);
     }
@@ -68,7 +70,8 @@ std::vector<isa::Uop> place_uops(Stream& stream, const isa::HardwareConfig& conf
     std::uint64_t next = 0;
     for (StreamInstruction& item : stream.instructions) {
       if (item.kernel >= 0) {
-        auto found = std::find_if(resident.begin(), resident.end(), [&](const Resident& r) { return r.kernel == item.kernel; });
+        auto found =
+            std::find_if(resident.begin(), resident.end(), [&](const Resident& r) { return r.kernel == item.kernel; });
         if (found == resident.end()) {
           const std::uint64_t size = stream.kernels[static_cast<std::size_t>(item.kernel)].size();
           if (next + size > depth) next = 0;
@@ -76,7 +79,8 @@ std::vector<isa::Uop> place_uops(Stream& stream, const isa::HardwareConfig& conf
           resident.push_back({item.kernel, next, next + size});
           const std::uint64_t from = offset[static_cast<std::size_t>(item.kernel)];
           for (std::uint64_t done = 0; done < size; done += kMaxTransfer)
-            out.push_back({load_uops(next + done, dram_base + from + done, std::min(kMaxTransfer, size - done)), -1, item.node});
+            out.push_back(
+                {load_uops(next + done, dram_base + from + done, std::min(kMaxTransfer, size - done)), -1, item.node});
           next += size;
           found = resident.end() - 1;
         }

@@ -1,5 +1,6 @@
-// The accelerator's form of each operator as a naive loop program: channels padded to blocks, zero points folded into biases, the epilogue as a
-// chain of in-place ALU stages. Schedules (schedules.h) tile and tensorize these; lowering turns the result into instructions.
+// The accelerator's form of each operator as a naive loop program: channels padded to blocks, zero points folded into
+// biases, the epilogue as a chain of in-place ALU stages. Schedules (schedules.h) tile and tensorize these; lowering
+// turns the result into instructions.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,8 @@ namespace dovetail::accel {
 
 inline loops::Expr int32(std::int64_t value) { return loops::int_imm(value, DType::int32); }
 
-// How an int32 accumulator becomes int8: y = clamp(round_half_even((acc + bias) * scale) + zero_point, y_min, y_max), exactly, whatever the hardware.
+// How an int32 accumulator becomes int8: y = clamp(round_half_even((acc + bias) * scale) + zero_point, y_min, y_max),
+// exactly, whatever the hardware.
 struct Epilogue {
   // Chosen by make_epilogue (select.cpp) from hardware and scales; docs/accelerator-backend.md derives the last two.
   enum class Form : std::uint8_t {
@@ -36,14 +38,14 @@ struct Epilogue {
 };
 
 // The constants of an epilogue, int32 [batch, channels, words]. Precondition: the form takes every scale.
-NdArray epilogue_constants(const Epilogue& epilogue, std::int64_t batch, std::int64_t channels, std::span<const std::int32_t> bias,
-                           std::span<const float> scale);
+NdArray epilogue_constants(const Epilogue& epilogue, std::int64_t batch, std::int64_t channels,
+                           std::span<const std::int32_t> bias, std::span<const float> scale);
 // s where scale == 2^-s exactly, 0 <= s <= 30.
 std::optional<int> shift_of_scale(float scale);
 bool multiply_takes(float scale);
 
-// An operand of an addition on hardware without `requant`: round_half_even(a * multiplier) by an integer part and a fraction of `fraction_bits` bits,
-// multiplier = integer + fraction / 2^fraction_bits, both of its sign.
+// An operand of an addition on hardware without `requant`: round_half_even(a * multiplier) by an integer part and a
+// fraction of `fraction_bits` bits, multiplier = integer + fraction / 2^fraction_bits, both of its sign.
 struct SplitMultiplier {
   std::int32_t integer = 1, fraction = 0;
   int fraction_bits = 0;
@@ -59,20 +61,22 @@ struct ConvSpec {
   bool pads_in_load = false;  // zero pads made by LOAD; else the border of x holds them
   Epilogue epilogue;
 };
-// Parameters X int8 [n, c, h, w] (program shape), W int8 [o, c, ky, kx] (padded), K int32 [batch, o, words], Y int8 (program shape; only the interior is
-// written). Blocks: [pad], conv, epilogue stages, out.
+// Parameters X int8 [n, c, h, w] (program shape), W int8 [o, c, ky, kx] (padded), K int32 [batch, o, words], Y int8
+// (program shape; only the interior is written). Blocks: [pad], conv, epilogue stages, out.
 loops::Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config);
 
 struct AddSpec {
   std::string name;
-  TensorLayout a, b, y;                    // equal logical extents
+  TensorLayout a, b, y;                        // equal logical extents
   SplitMultiplier a_multiplier, b_multiplier;  // used without `requant`
-  Epilogue epilogue;                       // of the sum: scale 2^-k
+  Epilogue epilogue;                           // of the sum: scale 2^-k
 
-  std::int64_t accumulators() const;       // ACC elements per result
+  std::int64_t accumulators() const;  // ACC elements per result
 };
-// Constants of one operand, int32 [batch, block_out, words]: with `requant` the multiplier's bits and -zero_point; else -zero_point and the parts.
-NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config, std::int32_t zero_point, float multiplier, const SplitMultiplier& split);
+// Constants of one operand, int32 [batch, block_out, words]: with `requant` the multiplier's bits and -zero_point; else
+// -zero_point and the parts.
+NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config, std::int32_t zero_point,
+                          float multiplier, const SplitMultiplier& split);
 // Parameters A, B, KA, KB, K, Y.
 loops::Program add_program(const AddSpec& spec, const isa::HardwareConfig& config);
 

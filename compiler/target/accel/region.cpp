@@ -26,9 +26,17 @@ std::vector<std::byte> bytes_of(const NdArray& array) { return {array.bytes().be
 
 class Builder {
  public:
-  Builder(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config, DeviceSpace& space, const Dump& dump)
-      : graph_(graph), operations_(spec.operations), layouts_(spec.layouts), addresses_(spec.addresses), config_(config), codec_(config), intrinsics_(make_intrinsics(config)),
-        space_(space), dump_(dump) {
+  Builder(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config, DeviceSpace& space,
+          const Dump& dump)
+      : graph_(graph),
+        operations_(spec.operations),
+        layouts_(spec.layouts),
+        addresses_(spec.addresses),
+        config_(config),
+        codec_(config),
+        intrinsics_(make_intrinsics(config)),
+        space_(space),
+        dump_(dump) {
     step_.name = spec.name;
     step_.config = config;
     step_.memory = space.number;
@@ -40,11 +48,15 @@ class Builder {
     for (const Operation& operation : operations_)
       if (const TensorLayout& layout = layouts_.at(operation.output); !layout.border.empty())
         segment("border of " + graph_.value(operation.output).name, addresses_.at(operation.output),
-                std::vector<std::byte>(static_cast<std::size_t>(layout.bytes()), static_cast<std::byte>(layout.border_value)));
+                std::vector<std::byte>(static_cast<std::size_t>(layout.bytes()),
+                                       static_cast<std::byte>(layout.border_value)));
 
     Diagnostics errors;
     for (std::size_t i = 0; i < operations_.size(); ++i)
-      if (auto status = std::visit([&](const auto& body) { return lower_operation(operations_[i], body, static_cast<int>(i)); }, operations_[i].body); !status.ok())
+      if (auto status =
+              std::visit([&](const auto& body) { return lower_operation(operations_[i], body, static_cast<int>(i)); },
+                         operations_[i].body);
+          !status.ok())
         errors.insert(errors.end(), status.errors().begin(), status.errors().end());
     if (!errors.empty()) return errors;
     DOVETAIL_TRY(finish());
@@ -52,7 +64,8 @@ class Builder {
   }
 
  private:
-  // ---- Memory -------------------------------------------------------------------------------------------------------------------
+  // ---- Memory
+  // -------------------------------------------------------------------------------------------------------------------
 
   void segment(std::string name, std::uint64_t address, std::vector<std::byte> bytes) {
     if (!bytes.empty()) step_.segments.push_back({std::move(name), address, std::move(bytes)});
@@ -63,7 +76,8 @@ class Builder {
     return address;
   }
 
-  // Values that do not leave the region share memory as they come and go. A border is part of the image: it must be there from the start.
+  // Values that do not leave the region share memory as they come and go. A border is part of the image: it must be
+  // there from the start.
   void place_inner_values() {
     std::vector<ValueId> values;
     std::vector<MemoryItem> items;
@@ -82,10 +96,12 @@ class Builder {
     for (std::size_t i = 0; i < values.size(); ++i) addresses_[values[i]] = base + items[i].offset;
   }
 
-  // ---- Operations ---------------------------------------------------------------------------------------------------------------
+  // ---- Operations
+  // ---------------------------------------------------------------------------------------------------------------
 
   NdArray pack_constants(const NdArray& constants) const {
-    const auto map = schedule::parse_index_map(fmt::format("i1/{0},i2,i0,i1%{0}", config_.block_out), constants.shape());
+    const auto map =
+        schedule::parse_index_map(fmt::format("i1/{0},i2,i0,i1%{0}", config_.block_out), constants.shape());
     return schedule::pack(constants, *map);
   }
 
@@ -98,15 +114,18 @@ class Builder {
     const std::int64_t taps = conv.spec.kernel_h * conv.spec.kernel_w;
     const Shape& own = conv.weight.shape();
     for (std::int64_t o = 0; o < own[0]; ++o)
-      std::memcpy(weight.bytes().data() + o * inputs * taps, conv.weight.bytes().data() + o * own[1] * taps, static_cast<std::size_t>(own[1] * taps));
-    const auto map = schedule::parse_index_map(fmt::format("i0/{0},i1/{1},i2,i3,i0%{0},i1%{1}", config_.block_out, config_.block_in), weight.shape());
+      std::memcpy(weight.bytes().data() + o * inputs * taps, conv.weight.bytes().data() + o * own[1] * taps,
+                  static_cast<std::size_t>(own[1] * taps));
+    const auto map = schedule::parse_index_map(
+        fmt::format("i0/{0},i1/{1},i2,i3,i0%{0},i1%{1}", config_.block_out, config_.block_in), weight.shape());
     const std::string& name = conv.spec.name;
     const NdArray constants = epilogue_constants(conv.spec.epilogue, config_.batch, outputs, conv.bias, conv.scale);
     const std::map<std::string, std::uint64_t> dram{{"X", addresses_.at(operation.inputs[0])},
                                                     {"Y", addresses_.at(operation.output)},
                                                     {"W", constant("weights of " + name, schedule::pack(weight, *map))},
                                                     {"K", constant("constants of " + name, pack_constants(constants))}};
-    return lower_scheduled(conv_program(conv.spec, config_), schedule_conv(conv.spec, config_, intrinsics_), dram, node);
+    return lower_scheduled(conv_program(conv.spec, config_), schedule_conv(conv.spec, config_, intrinsics_), dram,
+                           node);
   }
 
   Result<void> lower_operation(const Operation& operation, AddOperation add, int node) {
@@ -120,24 +139,29 @@ class Builder {
     const std::vector<std::int32_t> bias(static_cast<std::size_t>(config_.block_out), 0);
     const std::vector<float> scale(static_cast<std::size_t>(config_.block_out), add.y_multiplier);
     const NdArray epilogue = epilogue_constants(add.spec.epilogue, config_.batch, config_.block_out, bias, scale);
-    const std::map<std::string, std::uint64_t> dram{{"A", addresses_.at(operation.inputs[0])},
-                                                    {"B", addresses_.at(operation.inputs[1])},
-                                                    {"Y", addresses_.at(operation.output)},
-                                                    {"KA", constant("constants of a of " + name, operand(add.a_zero_point, add.a_multiplier, add.spec.a_multiplier))},
-                                                    {"KB", constant("constants of b of " + name, operand(add.b_zero_point, add.b_multiplier, add.spec.b_multiplier))},
-                                                    {"K", constant("constants of " + name, pack_constants(epilogue))}};
+    const std::map<std::string, std::uint64_t> dram{
+        {"A", addresses_.at(operation.inputs[0])},
+        {"B", addresses_.at(operation.inputs[1])},
+        {"Y", addresses_.at(operation.output)},
+        {"KA",
+         constant("constants of a of " + name, operand(add.a_zero_point, add.a_multiplier, add.spec.a_multiplier))},
+        {"KB",
+         constant("constants of b of " + name, operand(add.b_zero_point, add.b_multiplier, add.spec.b_multiplier))},
+        {"K", constant("constants of " + name, pack_constants(epilogue))}};
     return lower_scheduled(add_program(add.spec, config_), schedule_add(add.spec, config_, intrinsics_), dram, node);
   }
 
   Result<void> lower_operation(const Operation& operation, MaxPoolOperation pool, int node) {
     pool.spec.x = layouts_.at(operation.inputs[0]);
     pool.spec.y = layouts_.at(operation.output);
-    const std::map<std::string, std::uint64_t> dram{{"X", addresses_.at(operation.inputs[0])}, {"Y", addresses_.at(operation.output)}};
-    return lower_scheduled(max_pool_program(pool.spec, config_), schedule_max_pool(pool.spec, config_, intrinsics_), dram, node);
+    const std::map<std::string, std::uint64_t> dram{{"X", addresses_.at(operation.inputs[0])},
+                                                    {"Y", addresses_.at(operation.output)}};
+    return lower_scheduled(max_pool_program(pool.spec, config_), schedule_max_pool(pool.spec, config_, intrinsics_),
+                           dram, node);
   }
 
-  Result<void> lower_scheduled(const loops::Program& naive, const Result<schedule::Schedule>& scheduled, const std::map<std::string, std::uint64_t>& dram,
-                               int node) {
+  Result<void> lower_scheduled(const loops::Program& naive, const Result<schedule::Schedule>& scheduled,
+                               const std::map<std::string, std::uint64_t>& dram, int node) {
     if (dump_) dump_("loops", loops::to_string(naive));
     if (!scheduled.ok()) return scheduled.errors();
     if (dump_) {
@@ -147,12 +171,14 @@ class Builder {
     return lower(scheduled->program(), intrinsics_, config_, dram, node, stream_);
   }
 
-  // ---- The whole step -----------------------------------------------------------------------------------------------------------
+  // ---- The whole step
+  // -----------------------------------------------------------------------------------------------------------
 
   Result<void> finish() {
     bundle::AccelStep& step = step_;
     const std::uint64_t uop_address = space_.next;
-    const std::vector<isa::Uop> uops = place_uops(stream_, config_, uop_address / static_cast<std::uint64_t>(config_.uop_bytes()));
+    const std::vector<isa::Uop> uops =
+        place_uops(stream_, config_, uop_address / static_cast<std::uint64_t>(config_.uop_bytes()));
     insert_tokens(stream_, config_);
     stream_.instructions.push_back({{{}, isa::Finish{}}, -1, static_cast<int>(operations_.size()) - 1});
 
@@ -167,9 +193,11 @@ class Builder {
     segment("program", step.program_base, std::move(program));
     step.dram_base = DeviceSpace::kBase;
     step.dram_bytes = space_.next - DeviceSpace::kBase;
-    if (const std::uint64_t top = space_.next; config_.address_bits < 64 && top > std::uint64_t{1} << config_.address_bits)
+    if (const std::uint64_t top = space_.next;
+        config_.address_bits < 64 && top > std::uint64_t{1} << config_.address_bits)
       return Diagnostic{fmt::format("cannot plan the memory of {}", step.name), step.name,
-                        fmt::format("it ends at {:#x}, {} address bits reach {:#x}", top, config_.address_bits, std::uint64_t{1} << config_.address_bits),
+                        fmt::format("it ends at {:#x}, {} address bits reach {:#x}", top, config_.address_bits,
+                                    std::uint64_t{1} << config_.address_bits),
                         "raise `address_bits`"};
     step.launches = {{0, step.program.size()}};
     add_ranges();
@@ -208,7 +236,8 @@ class Builder {
     if (!report.clean()) {
       std::string text;
       for (const isa::Finding& finding : report.findings) text += to_string(finding.diagnostic) + '\n';
-      throw InternalError(fmt::format("the program of {} does not verify ({} findings):\n{}", step.name, report.findings.size() + report.suppressed, text));
+      throw InternalError(fmt::format("the program of {} does not verify ({} findings):\n{}", step.name,
+                                      report.findings.size() + report.suppressed, text));
     }
     return {};
   }
@@ -228,7 +257,9 @@ class Builder {
 
 }  // namespace
 
-Result<std::map<ValueId, TensorLayout>> region_layouts(const graph::Graph& graph, const std::vector<Operation>& operations, const isa::HardwareConfig& config) {
+Result<std::map<ValueId, TensorLayout>> region_layouts(const graph::Graph& graph,
+                                                       const std::vector<Operation>& operations,
+                                                       const isa::HardwareConfig& config) {
   Diagnostics errors;
   std::map<ValueId, TensorLayout> layouts;
   const auto add = [&](ValueId value) {
@@ -246,10 +277,12 @@ Result<std::map<ValueId, TensorLayout>> region_layouts(const graph::Graph& graph
       if (need.border.empty()) continue;
       TensorLayout& layout = layouts[value];
       if (!has_border.insert(value).second && layout.border_value != need.value)
-        errors.push_back({fmt::format("cannot lay out {}", graph.value(value).name), "", fmt::format("its consumers want borders of {} and {}", layout.border_value, need.value),
+        errors.push_back({fmt::format("cannot lay out {}", graph.value(value).name), "",
+                          fmt::format("its consumers want borders of {} and {}", layout.border_value, need.value),
                           "place one of them on the host"});
       layout.border_value = need.value;
-      layout.border = {std::max(layout.border.top, need.border.top), std::max(layout.border.left, need.border.left), std::max(layout.border.bottom, need.border.bottom),
+      layout.border = {std::max(layout.border.top, need.border.top), std::max(layout.border.left, need.border.left),
+                       std::max(layout.border.bottom, need.border.bottom),
                        std::max(layout.border.right, need.border.right)};
     }
   }
@@ -257,7 +290,8 @@ Result<std::map<ValueId, TensorLayout>> region_layouts(const graph::Graph& graph
   return layouts;
 }
 
-Result<bundle::AccelStep> build_region(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config, DeviceSpace& space, const Dump& dump) {
+Result<bundle::AccelStep> build_region(const graph::Graph& graph, const RegionSpec& spec,
+                                       const isa::HardwareConfig& config, DeviceSpace& space, const Dump& dump) {
   return Builder(graph, spec, config, space, dump).build();
 }
 

@@ -1,5 +1,5 @@
-// A region: operations that run as one accelerator step. Says how its tensors lie, schedules and lowers each operation, plans the memory, places
-// micro-ops and tokens, and proves the result with isa/verify.
+// A region: operations that run as one accelerator step. Says how its tensors lie, schedules and lowers each operation,
+// plans the memory, places micro-ops and tokens, and proves the result with isa/verify.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,21 @@ namespace dovetail::accel {
 
 // How the values that the operations read and write lie, borders included.
 // Error: a value whose readers want borders of different values.
-Result<std::map<graph::ValueId, TensorLayout>> region_layouts(const graph::Graph& graph, const std::vector<Operation>& operations, const isa::HardwareConfig& config);
+Result<std::map<graph::ValueId, TensorLayout>> region_layouts(const graph::Graph& graph,
+                                                              const std::vector<Operation>& operations,
+                                                              const isa::HardwareConfig& config);
 
 // What a region is made of and where.
 struct RegionSpec {
   std::string name;
-  const std::vector<Operation>& operations;                        // in execution order
-  const std::map<graph::ValueId, TensorLayout>& layouts;           // region_layouts of them
-  const std::map<graph::ValueId, std::uint64_t>& addresses;        // of the values that cross the region's border
+  const std::vector<Operation>& operations;                  // in execution order
+  const std::map<graph::ValueId, TensorLayout>& layouts;     // region_layouts of them
+  const std::map<graph::ValueId, std::uint64_t>& addresses;  // of the values that cross the region's border
 };
-// The step; bindings are left to the caller, who knows the tensor indices. Takes from `space` what else it needs: values that do not cross the border (those
-// that do not live at the same time share memory), constants, micro-ops and the program. The step's memory reaches to the end of what `space` has given out.
-Result<bundle::AccelStep> build_region(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config, DeviceSpace& space, const Dump& dump);
+// The step; bindings are left to the caller, who knows the tensor indices. Takes from `space` what else it needs:
+// values that do not cross the border (those that do not live at the same time share memory), constants, micro-ops and
+// the program. The step's memory reaches to the end of what `space` has given out.
+Result<bundle::AccelStep> build_region(const graph::Graph& graph, const RegionSpec& spec,
+                                       const isa::HardwareConfig& config, DeviceSpace& space, const Dump& dump);
 
 }  // namespace dovetail::accel

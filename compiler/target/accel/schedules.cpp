@@ -14,7 +14,8 @@ using schedule::Schedule;
 
 namespace {
 
-// The steps that all operators share, over a Schedule. Loops of extent 1 vanish in compute_at, so each step asks whether its loop is there.
+// The steps that all operators share, over a Schedule. Loops of extent 1 vanish in compute_at, so each step asks
+// whether its loop is there.
 class Recipe {
  public:
   Recipe(loops::Program program, const loops::IntrinsicTable& intrinsics, const isa::HardwareConfig& config)
@@ -28,7 +29,8 @@ class Recipe {
   // Names of the blocks in program order.
   std::vector<std::string> blocks() const {
     std::vector<std::string> names;
-    for (const auto& path : schedule::blocks_below(s_.program().body)) names.push_back(schedule::as_block(path.back())->name);
+    for (const auto& path : schedule::blocks_below(s_.program().body))
+      names.push_back(schedule::as_block(path.back())->name);
     return names;
   }
 
@@ -44,7 +46,9 @@ class Recipe {
 
   // Tiles the block "out" into loops out.{o,n,y,x}_t around out.{n,o,y,x}.
   void tile_output(const Tile& tile, const TensorLayout& y) {
-    const auto split_tile = [&](const std::string& axis, std::int64_t factor) { split("out." + axis, factor, "out." + axis + "_t", "out." + axis + "_i"); };
+    const auto split_tile = [&](const std::string& axis, std::int64_t factor) {
+      split("out." + axis, factor, "out." + axis + "_t", "out." + axis + "_i");
+    };
     split_tile("n", tile.n * y.batch);
     split_tile("o", tile.o * y.block);
     split_tile("y", tile.y);
@@ -66,7 +70,8 @@ class Recipe {
   }
 
   // Blocks the loops of an ALU stage or of "out" so that the innermost ones are one ACC element.
-  void block_elements(const std::string& n, const std::string& o, const TensorLayout& y, const std::vector<std::string>& inner = {}) {
+  void block_elements(const std::string& n, const std::string& o, const TensorLayout& y,
+                      const std::vector<std::string>& inner = {}) {
     split_batch(n);
     split_channels(o, y.block, config_.block_out);
     std::vector<std::string> order = inner;
@@ -125,7 +130,9 @@ class Recipe {
   isa::HardwareConfig config_;
 };
 
-bool is_constants(const std::string& block) { return block == "constants" || block == "a.constants" || block == "b.constants"; }
+bool is_constants(const std::string& block) {
+  return block == "constants" || block == "a.constants" || block == "b.constants";
+}
 
 // ALU stages, constants and widening loads: on chip, computed per tile; constants once per channel tile.
 void place_stages(Recipe& r, const std::vector<std::string>& blocks) {
@@ -138,10 +145,13 @@ void place_stages(Recipe& r, const std::vector<std::string>& blocks) {
     if (is_constants(block)) r.steps().compute_at(block, "out.o_t");
 }
 
-std::string constants_map(const isa::HardwareConfig& config) { return fmt::format("i1/{0},i2,i0,i1%{0}", config.block_out); }
+std::string constants_map(const isa::HardwareConfig& config) {
+  return fmt::format("i1/{0},i2,i0,i1%{0}", config.block_out);
+}
 
 // Layouts and intrinsics of everything but the main reduction.
-void finish_stages(Recipe& r, const std::vector<std::string>& blocks, const std::string& main, const TensorLayout& y, const isa::HardwareConfig& config) {
+void finish_stages(Recipe& r, const std::vector<std::string>& blocks, const std::string& main, const TensorLayout& y,
+                   const isa::HardwareConfig& config) {
   for (const std::string& block : blocks) {
     if (block == main || block == "pad") continue;
     if (is_constants(block)) {
@@ -149,19 +159,19 @@ void finish_stages(Recipe& r, const std::vector<std::string>& blocks, const std:
       r.steps().transform_layout(block, constants_map(config));
       continue;
     }
-    if (block == "out")
-      r.block_elements("out.n_i", "out.o_i", y);
-    else
-      r.block_elements(block + ".n", block + ".o", y);
+    if (block == "out") r.block_elements("out.n_i", "out.o_i", y);
+    else r.block_elements(block + ".n", block + ".o", y);
     if (block != "out") r.steps().transform_layout(block, y.index_map(config.block_out));
   }
   r.steps().transform_layout("Y", y.index_map(config.block_out));
-  for (const auto& [parameter, block] : {std::pair("K", "constants"), std::pair("KA", "a.constants"), std::pair("KB", "b.constants")})
+  for (const auto& [parameter, block] :
+       {std::pair("K", "constants"), std::pair("KA", "a.constants"), std::pair("KB", "b.constants")})
     if (r.has_block(block)) r.steps().transform_layout(parameter, constants_map(config));
 }
 
 bool is_transfer(const std::string& block) {
-  return block == "out" || block == "pad" || is_constants(block) || block == "load" || block == "a.load" || block == "b.load";
+  return block == "out" || block == "pad" || is_constants(block) || block == "load" || block == "a.load" ||
+         block == "b.load";
 }
 void tensorize_stages(Recipe& r, const std::vector<std::string>& blocks, const std::string& main) {
   for (const std::string& block : blocks)
@@ -170,8 +180,10 @@ void tensorize_stages(Recipe& r, const std::vector<std::string>& blocks, const s
 
 }  // namespace
 
-Result<Schedule> schedule_conv(const ConvSpec& spec, const isa::HardwareConfig& config, const loops::IntrinsicTable& intrinsics) {
-  const TileSpace space{{spec.y.padded_n() / spec.y.batch, spec.y.padded_c() / spec.y.block, spec.y.h, spec.y.w, spec.x.padded_c() / spec.x.block},
+Result<Schedule> schedule_conv(const ConvSpec& spec, const isa::HardwareConfig& config,
+                               const loops::IntrinsicTable& intrinsics) {
+  const TileSpace space{{spec.y.padded_n() / spec.y.batch, spec.y.padded_c() / spec.y.block, spec.y.h, spec.y.w,
+                         spec.x.padded_c() / spec.x.block},
                         [&](const Tile& tile) { return conv_needs(spec, config, tile); }};
   DOVETAIL_ASSIGN(const Tile tile, choose_tile(spec.name, space, config));
   Recipe r(conv_program(spec, config), intrinsics, config);
@@ -181,20 +193,19 @@ Result<Schedule> schedule_conv(const ConvSpec& spec, const isa::HardwareConfig& 
   r.tile_output(tile, spec.y);
   place_stages(r, blocks);
 
-  // The accumulation: channel tiles outermost, then all that GEMM's two loops and micro-ops run over, the block innermost.
+  // The accumulation: channel tiles outermost, then all that GEMM's two loops and micro-ops run over, the block
+  // innermost.
   s.split("conv.c", tile.c * spec.x.block, "conv.c_t", "conv.c_i");
   r.split_channels("conv.c_i", spec.x.block, config.block_in);
   r.block_elements("conv.n", "conv.o", spec.y);
-  r.reorder({"conv.c_t", "conv.n", "conv.n_b", "conv.o_g", "conv.o_b", "conv.y", "conv.x", "conv.c_i_g", "conv.c_i_b", "conv.ky", "conv.kx", "conv.n_e", "conv.o_e",
-             "conv.c_i_e"});
+  r.reorder({"conv.c_t", "conv.n", "conv.n_b", "conv.o_g", "conv.o_b", "conv.y", "conv.x", "conv.c_i_g", "conv.c_i_b",
+             "conv.ky", "conv.kx", "conv.n_e", "conv.o_e", "conv.c_i_e"});
   s.decompose_reduction("conv", "conv.c_t", "conv.init");
 
   // Operands.
   const std::string image = spec.pads_in_load ? "pad" : "X.inp";
-  if (spec.pads_in_load)
-    s.set_scope("pad", kInpScope);
-  else
-    s.cache_read("conv", "X", kInpScope, image);
+  if (spec.pads_in_load) s.set_scope("pad", kInpScope);
+  else s.cache_read("conv", "X", kInpScope, image);
   s.compute_at(image, "conv.c_t");
   const std::string channels = spec.pads_in_load ? "pad.c" : "X.inp.1";
   r.split_channels(channels, spec.x.block, config.block_in);
@@ -220,7 +231,8 @@ Result<Schedule> schedule_conv(const ConvSpec& spec, const isa::HardwareConfig& 
   return r.done();
 }
 
-Result<Schedule> schedule_add(const AddSpec& spec, const isa::HardwareConfig& config, const loops::IntrinsicTable& intrinsics) {
+Result<Schedule> schedule_add(const AddSpec& spec, const isa::HardwareConfig& config,
+                              const loops::IntrinsicTable& intrinsics) {
   const TileSpace space{{spec.y.padded_n() / spec.y.batch, spec.y.padded_c() / spec.y.block, spec.y.h, spec.y.w, 1},
                         [&](const Tile& tile) { return add_needs(spec, config, tile); }};
   DOVETAIL_ASSIGN(const Tile tile, choose_tile(spec.name, space, config));
@@ -236,7 +248,8 @@ Result<Schedule> schedule_add(const AddSpec& spec, const isa::HardwareConfig& co
   return r.done();
 }
 
-Result<Schedule> schedule_max_pool(const MaxPoolSpec& spec, const isa::HardwareConfig& config, const loops::IntrinsicTable& intrinsics) {
+Result<Schedule> schedule_max_pool(const MaxPoolSpec& spec, const isa::HardwareConfig& config,
+                                   const loops::IntrinsicTable& intrinsics) {
   const TileSpace space{{spec.y.padded_n() / spec.y.batch, spec.y.padded_c() / spec.y.block, spec.y.h, spec.y.w, 1},
                         [&](const Tile& tile) { return max_pool_needs(spec, config, tile); }};
   DOVETAIL_ASSIGN(const Tile tile, choose_tile(spec.name, space, config));
@@ -247,7 +260,8 @@ Result<Schedule> schedule_max_pool(const MaxPoolSpec& spec, const isa::HardwareC
   Schedule& s = r.steps();
 
   r.block_elements("pool.n", "pool.o", spec.y);
-  r.reorder({"pool.ky", "pool.kx", "pool.n", "pool.n_b", "pool.o_g", "pool.o_b", "pool.y", "pool.x", "pool.n_e", "pool.o_e"});
+  r.reorder(
+      {"pool.ky", "pool.kx", "pool.n", "pool.n_b", "pool.o_g", "pool.o_b", "pool.y", "pool.x", "pool.n_e", "pool.o_e"});
   s.decompose_reduction("pool", r.has_loop("pool.ky") ? "pool.ky" : "pool.kx", "pool.init");
   s.transform_layout("pool", spec.y.index_map(config.block_out));
   finish_stages(r, blocks, "pool", spec.y, config);

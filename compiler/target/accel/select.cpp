@@ -35,7 +35,9 @@ struct Context {
     return graph.is_constant(id) ? &*graph.value(id).constant : nullptr;
   }
   const graph::TensorType& type(std::size_t i) const { return graph.value(node().inputs[i]).type; }
-  std::int32_t attribute(std::string_view name, std::int64_t fallback) const { return static_cast<std::int32_t>(graph::int_attribute(node(), name, fallback)); }
+  std::int32_t attribute(std::string_view name, std::int64_t fallback) const {
+    return static_cast<std::int32_t>(graph::int_attribute(node(), name, fallback));
+  }
 };
 
 // Fills in how accumulators become int8, for the hardware at hand. `bound`: largest |acc + bias|.
@@ -57,10 +59,14 @@ Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, 
     e.form = Epilogue::Form::multiply;
   } else {
     const float scale = *std::find_if_not(scales.begin(), scales.end(), multiply_takes);
-    return c.refuse(fmt::format("its scale {} lies outside of [2^-14, 2^7), where {} can multiply without the extension `requant`", scale, c.config.name),
-                    "choose hardware with `requant`, or another target for it");
+    return c.refuse(
+        fmt::format("its scale {} lies outside of [2^-14, 2^7), where {} can multiply without the extension `requant`",
+                    scale, c.config.name),
+        "choose hardware with `requant`, or another target for it");
   }
-  if (bound + constant > INT32_MAX) return c.refuse(fmt::format("its accumulators reach {}, which with the rounding constant {} exceeds int32", bound, constant));
+  if (bound + constant > INT32_MAX)
+    return c.refuse(
+        fmt::format("its accumulators reach {}, which with the rounding constant {} exceeds int32", bound, constant));
   return e;
 }
 
@@ -69,7 +75,8 @@ std::span<const std::int8_t> weights_of(const ConvOperation& operation, std::siz
   return operation.weight.data<std::int8_t>().subspan(channel * terms, terms);
 }
 
-// sum (x - zx) w + b = sum x w + (b - zx sum w): zero points leave the inner loop; pads then hold zx. False where that exceeds int32.
+// sum (x - zx) w + b = sum x w + (b - zx sum w): zero points leave the inner loop; pads then hold zx. False where that
+// exceeds int32.
 bool fold_zero_point(ConvOperation& operation, std::int32_t zx) {
   for (std::size_t o = 0; o < operation.bias.size(); ++o) {
     std::int64_t sum = 0;
@@ -95,7 +102,8 @@ std::int64_t accumulator_bound(const ConvOperation& operation) {
   return largest;
 }
 
-// Channels that training has switched off have scales of 10^-9: all their accumulators round to one value. They become that value, at scale 1.
+// Channels that training has switched off have scales of 10^-9: all their accumulators round to one value. They become
+// that value, at scale 1.
 void fix_constant_channels(ConvOperation& operation) {
   const std::size_t terms = static_cast<std::size_t>(operation.weight.count()) / operation.bias.size();
   for (std::size_t o = 0; o < operation.bias.size(); ++o) {
@@ -117,12 +125,15 @@ struct Window {
 };
 
 // Common to convolution and its matrix form: weights [o, c, ky, kx], constants, epilogue.
-Result<Operation> make_conv(const Context& c, const NdArray& weight, const Window& window, const ImageShape& x, const ImageShape& y) {
+Result<Operation> make_conv(const Context& c, const NdArray& weight, const Window& window, const ImageShape& x,
+                            const ImageShape& y) {
   const NdArray *bias = c.constant(2), *scale = c.constant(3);
   if (!bias || !scale) return c.refuse("its bias or scale is not constant");
   if (c.node().inputs.size() > 4 && c.node().inputs[4].valid()) {
     const NdArray* zero_points = c.constant(4);
-    const bool zero = zero_points && std::all_of(zero_points->data<std::int8_t>().begin(), zero_points->data<std::int8_t>().end(), [](std::int8_t z) { return z == 0; });
+    const bool zero =
+        zero_points && std::all_of(zero_points->data<std::int8_t>().begin(), zero_points->data<std::int8_t>().end(),
+                                   [](std::int8_t z) { return z == 0; });
     if (!zero) return c.refuse("its weights have a zero point");
   }
   ConvOperation operation;
@@ -130,7 +141,8 @@ Result<Operation> make_conv(const Context& c, const NdArray& weight, const Windo
   operation.bias.assign(bias->data<std::int32_t>().begin(), bias->data<std::int32_t>().end());
   operation.scale.assign(scale->data<float>().begin(), scale->data<float>().end());
   const std::int32_t zx = c.attribute("x_zero_point", 0);
-  if (!fold_zero_point(operation, zx)) return c.refuse(fmt::format("its bias with the zero point {} folded in exceeds int32", zx));
+  if (!fold_zero_point(operation, zx))
+    return c.refuse(fmt::format("its bias with the zero point {} folded in exceeds int32", zx));
   if (!c.config.requant) fix_constant_channels(operation);
   DOVETAIL_ASSIGN(operation.spec.epilogue, make_epilogue(c, operation.scale, accumulator_bound(operation)));
 
@@ -145,8 +157,10 @@ Result<Operation> make_conv(const Context& c, const NdArray& weight, const Windo
   spec.pad_top = window.pads[0];
   spec.pad_left = window.pads[1];
   // What the last output reads beyond the image; less than the declared pad where the stride leaves a rest.
-  const std::int64_t bottom = std::max<std::int64_t>(0, (y.h - 1) * spec.stride_h + (spec.kernel_h - 1) * spec.dilation_h + 1 - spec.pad_top - x.h);
-  const std::int64_t right = std::max<std::int64_t>(0, (y.w - 1) * spec.stride_w + (spec.kernel_w - 1) * spec.dilation_w + 1 - spec.pad_left - x.w);
+  const std::int64_t bottom = std::max<std::int64_t>(
+      0, (y.h - 1) * spec.stride_h + (spec.kernel_h - 1) * spec.dilation_h + 1 - spec.pad_top - x.h);
+  const std::int64_t right = std::max<std::int64_t>(
+      0, (y.w - 1) * spec.stride_w + (spec.kernel_w - 1) * spec.dilation_w + 1 - spec.pad_left - x.w);
   const bool any_pad = spec.pad_top + spec.pad_left + bottom + right > 0;
   spec.pads_in_load = any_pad && zx == 0 && std::max({spec.pad_top, spec.pad_left, bottom, right}) <= kMaxLoadPad;
   BorderNeed border;
@@ -159,9 +173,12 @@ Result<Operation> make_conv(const Context& c, const NdArray& weight, const Windo
 Result<Operation> select_conv(const Context& c) {
   const Shape &x = c.type(0).shape, &y = c.graph.value(c.node().outputs[0]).type.shape;
   const NdArray* weight = c.constant(1);
-  if (x.size() != 4) return c.refuse(fmt::format("it convolves over {} spatial dimensions, the accelerator over 2", x.size() - 2));
-  if (const std::int64_t group = graph::int_attribute(c.node(), "group", 1); group != 1) return c.refuse(fmt::format("it has {} groups, the accelerator takes 1", group));
-  const Window window{weight->shape()[2], weight->shape()[3], graph::ints_attribute(c.node(), "strides", {1, 1}), graph::ints_attribute(c.node(), "dilations", {1, 1}),
+  if (x.size() != 4)
+    return c.refuse(fmt::format("it convolves over {} spatial dimensions, the accelerator over 2", x.size() - 2));
+  if (const std::int64_t group = graph::int_attribute(c.node(), "group", 1); group != 1)
+    return c.refuse(fmt::format("it has {} groups, the accelerator takes 1", group));
+  const Window window{weight->shape()[2], weight->shape()[3], graph::ints_attribute(c.node(), "strides", {1, 1}),
+                      graph::ints_attribute(c.node(), "dilations", {1, 1}),
                       graph::ints_attribute(c.node(), "pads", {0, 0, 0, 0})};
   return make_conv(c, *weight, window, image_shape(x), image_shape(y));
 }
@@ -172,7 +189,8 @@ Result<Operation> select_gemm(const Context& c) {
   const Shape& shape = c.type(0).shape;
   if (shape.size() == 4) return c.refuse("it multiplies along the last of four dimensions");
   const ImageShape x = image_shape(shape), y = image_shape(c.graph.value(c.node().outputs[0]).type.shape);
-  return make_conv(c, weight->reshaped({weight->shape()[0], weight->shape()[1], 1, 1}), {1, 1, {1, 1}, {1, 1}, {0, 0, 0, 0}}, x, y);
+  return make_conv(c, weight->reshaped({weight->shape()[0], weight->shape()[1], 1, 1}),
+                   {1, 1, {1, 1}, {1, 1}, {0, 0, 0, 0}}, x, y);
 }
 
 // One that reads a flattened image is a convolution with a kernel as large as the image.
@@ -180,7 +198,8 @@ Result<Operation> select_gemm_of_image(const Context& c) {
   const NdArray* weight = c.constant(1);
   const ValueId image = c.found.values.at("image");
   const Shape &shape = c.graph.value(image).type.shape, &flat = c.type(0).shape;
-  const ImageShape x = image_shape(shape), rows = image_shape(flat), y = image_shape(c.graph.value(c.node().outputs[0]).type.shape);
+  const ImageShape x = image_shape(shape), rows = image_shape(flat),
+                   y = image_shape(c.graph.value(c.node().outputs[0]).type.shape);
   if (shape.size() != 4 || flat.size() == 4 || rows.n != x.n || rows.c != x.c * x.h * x.w)
     return c.refuse(fmt::format("{} becomes {}, which is no flattened image", to_string(shape), to_string(flat)));
   const NdArray kernel = weight->reshaped({weight->shape()[0], x.c, x.h, x.w});
@@ -192,8 +211,10 @@ Result<Operation> select_gemm_of_image(const Context& c) {
 
 Result<Operation> select_add(const Context& c) {
   if (c.type(0).shape != c.type(1).shape)
-    return c.refuse(fmt::format("its operands have the shapes {} and {}, the accelerator adds equal ones", to_string(c.type(0).shape), to_string(c.type(1).shape)));
-  if (c.graph.is_constant(c.node().inputs[0]) || c.graph.is_constant(c.node().inputs[1])) return c.refuse("one of its operands is constant");
+    return c.refuse(fmt::format("its operands have the shapes {} and {}, the accelerator adds equal ones",
+                                to_string(c.type(0).shape), to_string(c.type(1).shape)));
+  if (c.graph.is_constant(c.node().inputs[0]) || c.graph.is_constant(c.node().inputs[1]))
+    return c.refuse("one of its operands is constant");
   AddOperation operation;
   operation.spec.name = c.node().name;
   operation.a_zero_point = c.attribute("a_zero_point", 0);
@@ -202,13 +223,18 @@ Result<Operation> select_add(const Context& c) {
   operation.b_multiplier = static_cast<float>(graph::float_attribute(c.node(), "b_multiplier", 1));
   operation.y_multiplier = std::ldexp(1.0f, -c.attribute("shift", 0));
   const std::array scales{operation.y_multiplier};
-  const auto bound = static_cast<std::int64_t>(std::ceil(255.0 * (std::fabs(static_cast<double>(operation.a_multiplier)) + std::fabs(static_cast<double>(operation.b_multiplier))))) + 2;
+  const auto bound =
+      static_cast<std::int64_t>(std::ceil(255.0 * (std::fabs(static_cast<double>(operation.a_multiplier)) +
+                                                   std::fabs(static_cast<double>(operation.b_multiplier))))) +
+      2;
   DOVETAIL_ASSIGN(operation.spec.epilogue, make_epilogue(c, scales, bound));
   if (operation.spec.epilogue.form != Epilogue::Form::requant) {
     const auto a = split_multiplier(operation.a_multiplier), b = split_multiplier(operation.b_multiplier);
     if (!a || !b)
-      return c.refuse(fmt::format("the products with its multipliers {} and {} do not fit int32 without the extension `requant`", operation.a_multiplier, operation.b_multiplier),
-                      "choose hardware with `requant`, or another target for it");
+      return c.refuse(
+          fmt::format("the products with its multipliers {} and {} do not fit int32 without the extension `requant`",
+                      operation.a_multiplier, operation.b_multiplier),
+          "choose hardware with `requant`, or another target for it");
     operation.spec.a_multiplier = *a;
     operation.spec.b_multiplier = *b;
   }
@@ -218,12 +244,15 @@ Result<Operation> select_add(const Context& c) {
 Result<Operation> select_max_pool(const Context& c) {
   const graph::TensorType& x = c.type(0);
   if (x.dtype != DType::int8) return c.refuse(fmt::format("it pools {}, the accelerator int8", name(x.dtype)));
-  if (x.shape.size() != 4) return c.refuse(fmt::format("it pools over {} spatial dimensions, the accelerator over 2", x.shape.size() - 2));
+  if (x.shape.size() != 4)
+    return c.refuse(fmt::format("it pools over {} spatial dimensions, the accelerator over 2", x.shape.size() - 2));
   MaxPoolOperation operation;
   MaxPoolSpec& spec = operation.spec;
   spec.name = c.node().name;
-  const auto kernel = graph::ints_attribute(c.node(), "kernel_shape", {1, 1}), strides = graph::ints_attribute(c.node(), "strides", {1, 1}),
-             dilations = graph::ints_attribute(c.node(), "dilations", {1, 1}), pads = graph::ints_attribute(c.node(), "pads", {0, 0, 0, 0});
+  const auto kernel = graph::ints_attribute(c.node(), "kernel_shape", {1, 1}),
+             strides = graph::ints_attribute(c.node(), "strides", {1, 1}),
+             dilations = graph::ints_attribute(c.node(), "dilations", {1, 1}),
+             pads = graph::ints_attribute(c.node(), "pads", {0, 0, 0, 0});
   if (kernel[0] * kernel[1] == 1) return c.refuse("its window is a single element");
   if (graph::string_attribute(c.node(), "auto_pad", "NOTSET") != "NOTSET") return c.refuse("its pads are implicit");
   spec.kernel_h = kernel[0];
@@ -260,6 +289,7 @@ struct Row {
   Result<Operation> (*make)(const Context& context);
 };
 // Of several rows for an operator the first that takes it counts.
+// clang-format off
 constexpr Row kRows[] = {
     {"max pooling", "MaxPool(x=_)", select_max_pool},
     {"addition", "dovetail.qadd(a=_, b=_)", select_add},
@@ -267,16 +297,23 @@ constexpr Row kRows[] = {
     {"dense layer of an image", "dovetail.qgemm(Flatten|Reshape(image=_, ...), weights=#, bias=#, scale=#, ...)", select_gemm_of_image},
     {"dense layer", "dovetail.qgemm(x=_, weights=#, bias=#, scale=#, ...)", select_gemm},
 };
+// clang-format on
 
 Result<Operation> take(const Context& context, const Row& row) {
   const isa::HardwareConfig& config = context.config;
   if (config.batch > 1 && config.block_in != config.block_out)
-    return context.refuse(fmt::format("with batch {} and blocks of {} in and {} out, results do not lie as inputs must", config.batch, config.block_in, config.block_out));
-  if (context.node().outputs.size() > 1) return context.refuse(fmt::format("it has {} results, the accelerator's operations one", context.node().outputs.size()));
+    return context.refuse(fmt::format("with batch {} and blocks of {} in and {} out, results do not lie as inputs must",
+                                      config.batch, config.block_in, config.block_out));
+  if (context.node().outputs.size() > 1)
+    return context.refuse(
+        fmt::format("it has {} results, the accelerator's operations one", context.node().outputs.size()));
   const Shape& y = context.graph.value(context.node().outputs[0]).type.shape;
-  if (y.size() < 2 || element_count(y) == 0) return context.refuse(fmt::format("its result has the shape {}", to_string(y)));
+  if (y.size() < 2 || element_count(y) == 0)
+    return context.refuse(fmt::format("its result has the shape {}", to_string(y)));
   DOVETAIL_ASSIGN(Operation operation, row.make(context));
-  if (const auto fits = std::visit([&](const auto& body) { return fits_buffers(context, operation, body); }, operation.body); !fits.ok())
+  if (const auto fits =
+          std::visit([&](const auto& body) { return fits_buffers(context, operation, body); }, operation.body);
+      !fits.ok())
     return context.refuse(fits.errors().front().why, fits.errors().front().hint);
   return operation;
 }
@@ -292,10 +329,11 @@ ImageShape image_shape(const Shape& shape) {
 std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config) {
   std::vector<PatternRow> rows;
   for (const Row& row : kRows)
-    rows.push_back(pattern_row(std::string(row.name), row.pattern, [&row, config](const Graph& graph, const pattern::Found& found) -> Result<std::any> {
-      DOVETAIL_ASSIGN(Operation operation, take({graph, config, found}, row));
-      return std::any(std::make_shared<const Operation>(std::move(operation)));
-    }));
+    rows.push_back(pattern_row(std::string(row.name), row.pattern,
+                               [&row, config](const Graph& graph, const pattern::Found& found) -> Result<std::any> {
+                                 DOVETAIL_ASSIGN(Operation operation, take({graph, config, found}, row));
+                                 return std::any(std::make_shared<const Operation>(std::move(operation)));
+                               }));
   return rows;
 }
 

@@ -1,5 +1,5 @@
-// What the accelerator takes of a graph: a table of patterns with predicates. Each row either makes an operation of the nodes it covers, or says in
-// words why it cannot, which the report repeats.
+// What the accelerator takes of a graph: a table of patterns with predicates. Each row either makes an operation of the
+// nodes it covers, or says in words why it cannot, which the report repeats.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,8 @@
 
 namespace dovetail::accel {
 
-// A graph value as the accelerator sees it: rank 4 is [n, c, h, w]; any other rank is a matrix [product of the leading extents, last extent].
+// A graph value as the accelerator sees it: rank 4 is [n, c, h, w]; any other rank is a matrix [product of the leading
+// extents, last extent].
 struct ImageShape {
   std::int64_t n, c, h, w;
   bool operator==(const ImageShape&) const = default;
@@ -30,9 +31,9 @@ struct BorderNeed {
 };
 
 struct ConvOperation {
-  ConvSpec spec;                      // layouts still open
-  NdArray weight;                     // int8 [o, c, ky, kx], not padded
-  std::vector<std::int32_t> bias;     // zero point folded in
+  ConvSpec spec;                   // layouts still open
+  NdArray weight;                  // int8 [o, c, ky, kx], not padded
+  std::vector<std::int32_t> bias;  // zero point folded in
   std::vector<float> scale;
 };
 struct AddOperation {
@@ -45,10 +46,10 @@ struct MaxPoolOperation {
 };
 
 struct Operation {
-  std::vector<graph::NodeId> nodes;         // covered, the last one yields `output`
-  std::vector<graph::ValueId> inputs;       // int8 tensors
+  std::vector<graph::NodeId> nodes;    // covered, the last one yields `output`
+  std::vector<graph::ValueId> inputs;  // int8 tensors
   graph::ValueId output;
-  std::vector<BorderNeed> borders;          // one per input
+  std::vector<BorderNeed> borders;  // one per input
   std::variant<ConvOperation, AddOperation, MaxPoolOperation> body;
 };
 

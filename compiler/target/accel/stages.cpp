@@ -23,7 +23,8 @@ Buffer Stages::copy(const std::string& step, const Buffer& a) {
 Buffer Stages::combine(const std::string& step, BinaryOp op, const Buffer& a, const Buffer& b) {
   return stage(step, [&](const Indices& i) { return binary(op, load(a, i), load(b, i)); });
 }
-Buffer Stages::with_constant(const std::string& step, BinaryOp op, const Buffer& a, const Buffer& k, std::int64_t word) {
+Buffer Stages::with_constant(const std::string& step, BinaryOp op, const Buffer& a, const Buffer& k,
+                             std::int64_t word) {
   return stage(step, [&](const Indices& i) { return binary(op, load(a, i), constant(k, i, word)); });
 }
 Buffer Stages::with_immediate(const std::string& step, BinaryOp op, const Buffer& a, std::int64_t imm) {
@@ -37,7 +38,8 @@ Buffer Stages::shift_right(const std::string& step, const Buffer& a, std::int64_
 }
 Buffer Stages::requant(const std::string& step, const Buffer& a, const Buffer& k, std::int32_t zero_point) {
   return stage(step, [&](const Indices& i) {
-    return call(Function::requantize, {load(a, i) + constant(k, i, 1), bitcast(DType::float32, constant(k, i, 0)), int32(zero_point)});
+    return call(Function::requantize,
+                {load(a, i) + constant(k, i, 1), bitcast(DType::float32, constant(k, i, 0)), int32(zero_point)});
   });
 }
 
@@ -53,8 +55,9 @@ Buffer Stages::shifted_half_even(Buffer a, const Buffer& k, std::int64_t word) {
   return shift_right("shift", a, k, word + 2);
 }
 
-// a * m for a 24-bit significand m = m2 m1 m0 in 8-bit limbs, divided by 2^15 with everything below kept as a sticky bit. Words: m0, m1, m2.
-// Low bytes are read as signed ((v << 24) >> 24) and squared: only whether they are zero matters.
+// a * m for a 24-bit significand m = m2 m1 m0 in 8-bit limbs, divided by 2^15 with everything below kept as a sticky
+// bit. Words: m0, m1, m2. Low bytes are read as signed ((v << 24) >> 24) and squared: only whether they are zero
+// matters.
 Buffer Stages::multiplied_significand(Buffer a, const Buffer& k, std::int64_t word) {
   Buffer low = with_constant("low_product", BinaryOp::mul, copy("low", a), k, word);
   Buffer sticky = shift_right("sticky_sign", shift_right("sticky_left", copy("sticky", low), -24), 24);
@@ -91,7 +94,8 @@ Buffer Stages::epilogue(const Epilogue& e, Buffer a, const Buffer& k) {
   return a;
 }
 
-// Words after -zero_point: integer, fraction, 2^(bits-1) - 1. With f = a * fraction, q = f >> bits, base = a * integer + q and the rest r = f - (q << bits):
+// Words after -zero_point: integer, fraction, 2^(bits-1) - 1. With f = a * fraction, q = f >> bits, base = a * integer
+// + q and the rest r = f - (q << bits):
 //   y = base + ((r + 2^(bits-1) - 1 + (base & 1)) >> bits)
 Buffer Stages::multiplied(const SplitMultiplier& multiplier, Buffer a, const Buffer& k) {
   if (multiplier.fraction_bits == 0) return with_constant("scale", BinaryOp::mul, a, k, 1);

@@ -1,5 +1,6 @@
-// Chains of in-place ALU stages: the building blocks of the accelerator's programs. A stage is one block over the pixel axes and becomes one ALU (or reset)
-// instruction per tile; hardware works in place, so a stage that must not destroy its operand works on a copy (reset and add).
+// Chains of in-place ALU stages: the building blocks of the accelerator's programs. A stage is one block over the pixel
+// axes and becomes one ALU (or reset) instruction per tile; hardware works in place, so a stage that must not destroy
+// its operand works on a copy (reset and add).
 #pragma once
 
 #include <functional>
@@ -12,7 +13,8 @@ namespace dovetail::accel {
 
 class Stages {
  public:
-  Stages(tensor::Definition& definition, tensor::Axes axes, std::string prefix) : definition_(definition), axes_(std::move(axes)), prefix_(std::move(prefix)) {}
+  Stages(tensor::Definition& definition, tensor::Axes axes, std::string prefix)
+      : definition_(definition), axes_(std::move(axes)), prefix_(std::move(prefix)) {}
 
   loops::Buffer stage(const std::string& step, const std::function<loops::Expr(const tensor::Indices&)>& body);
   // Word `word` of the constants `k` at the channel of `i`; constants of one channel block serve all blocks.
@@ -20,11 +22,13 @@ class Stages {
 
   loops::Buffer copy(const std::string& step, const loops::Buffer& a);
   loops::Buffer combine(const std::string& step, loops::BinaryOp op, const loops::Buffer& a, const loops::Buffer& b);
-  loops::Buffer with_constant(const std::string& step, loops::BinaryOp op, const loops::Buffer& a, const loops::Buffer& k, std::int64_t word);
+  loops::Buffer with_constant(const std::string& step, loops::BinaryOp op, const loops::Buffer& a,
+                              const loops::Buffer& k, std::int64_t word);
   loops::Buffer with_immediate(const std::string& step, loops::BinaryOp op, const loops::Buffer& a, std::int64_t imm);
   loops::Buffer shift_right(const std::string& step, const loops::Buffer& a, const loops::Buffer& k, std::int64_t word);
   loops::Buffer shift_right(const std::string& step, const loops::Buffer& a, std::int64_t amount);  // negative: left
-  loops::Buffer requant(const std::string& step, const loops::Buffer& a, const loops::Buffer& k, std::int32_t zero_point);
+  loops::Buffer requant(const std::string& step, const loops::Buffer& a, const loops::Buffer& k,
+                        std::int32_t zero_point);
 
   // acc -> the int32 value that the store narrows.
   loops::Buffer epilogue(const Epilogue& epilogue, loops::Buffer acc, const loops::Buffer& k);

@@ -22,7 +22,8 @@ namespace {
 
 class AccelTarget : public Target {
  public:
-  AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz) : hardware_(hardware), clock_hz_(clock_mhz * 1e6), rows_(pattern_rows(hardware)) {}
+  AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz)
+      : hardware_(hardware), clock_hz_(clock_mhz * 1e6), rows_(pattern_rows(hardware)) {}
 
   std::string_view name() const override { return "accel"; }
   std::span<const PatternRow> patterns() const override { return rows_; }
@@ -31,8 +32,9 @@ class AccelTarget : public Target {
     if (op == "dovetail.qtable") return "it looks its values up in a table, for which the accelerator has no memory";
     if (op == "dovetail.qmatmul") return "it multiplies two activations, the accelerator by constant weights";
     const auto floating = [&](ValueId value) { return value.valid() && is_floating(graph.value(value).type.dtype); };
-    return std::ranges::any_of(graph.node(node).inputs, floating) ? fmt::format("{} computes in floating point, the accelerator in int8", op)
-                                                                   : fmt::format("no accelerator pattern takes {}", op);
+    return std::ranges::any_of(graph.node(node).inputs, floating)
+               ? fmt::format("{} computes in floating point, the accelerator in int8", op)
+               : fmt::format("no accelerator pattern takes {}", op);
   }
 
   Result<RegionOffer> offer_layouts(const Graph& graph, const GraphRegion& part) const override {
@@ -40,12 +42,15 @@ class AccelTarget : public Target {
     for (const Match& match : part.matches) prepared.operations.push_back(operation_of(match));
     DOVETAIL_ASSIGN(prepared.layouts, region_layouts(graph, prepared.operations, hardware_));
     KernelOffer kernel{part.matches.back().nodes.back()};
-    for (const ValueId input : part.inputs) kernel.variables.push_back({{prepared.layouts.at(input).text()}, {}, {input}, {}});
-    for (const ValueId output : part.outputs) kernel.variables.push_back({{prepared.layouts.at(output).text()}, {}, {}, {output}});
+    for (const ValueId input : part.inputs)
+      kernel.variables.push_back({{prepared.layouts.at(input).text()}, {}, {input}, {}});
+    for (const ValueId output : part.outputs)
+      kernel.variables.push_back({{prepared.layouts.at(output).text()}, {}, {}, {output}});
     return RegionOffer{{std::move(kernel)}, std::move(prepared)};
   }
 
-  Result<void> generate(const GraphRegion& part, const RegionOffer& offer, const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
+  Result<void> generate(const GraphRegion& part, const RegionOffer& offer, const ChosenLayouts&, BundleBuilder& builder,
+                        const Dump& dump) const override {
     const auto& prepared = std::any_cast<const Prepared&>(offer.prepared);
     DeviceSpace& space = builder.device(hardware_);
     const auto address = [&](ValueId value) {
@@ -56,11 +61,16 @@ class AccelTarget : public Target {
     };
     std::vector<bundle::Binding> inputs;
     std::map<ValueId, std::uint64_t> addresses;
-    for (const ValueId input : part.inputs) inputs.push_back({builder.in_layout(input, prepared.layouts.at(input).text()), addresses[input] = address(input)});
+    for (const ValueId input : part.inputs)
+      inputs.push_back(
+          {builder.in_layout(input, prepared.layouts.at(input).text()), addresses[input] = address(input)});
     for (const ValueId output : part.outputs) addresses[output] = address(output);
-    DOVETAIL_ASSIGN(bundle::AccelStep step, build_region(builder.graph(), {part.name, prepared.operations, prepared.layouts, addresses}, hardware_, space, dump));
+    DOVETAIL_ASSIGN(bundle::AccelStep step,
+                    build_region(builder.graph(), {part.name, prepared.operations, prepared.layouts, addresses},
+                                 hardware_, space, dump));
     step.inputs = std::move(inputs);
-    for (const ValueId output : part.outputs) step.outputs.push_back({builder.result(output, prepared.layouts.at(output).text()), addresses.at(output)});
+    for (const ValueId output : part.outputs)
+      step.outputs.push_back({builder.result(output, prepared.layouts.at(output).text()), addresses.at(output)});
     builder.add_step(std::move(step));
     return {};
   }
@@ -80,7 +90,9 @@ class AccelTarget : public Target {
   }
 
  private:
-  static const Operation& operation_of(const Match& match) { return *std::any_cast<const std::shared_ptr<const Operation>&>(match.body); }
+  static const Operation& operation_of(const Match& match) {
+    return *std::any_cast<const std::shared_ptr<const Operation>&>(match.body);
+  }
 
   struct Prepared {
     std::vector<Operation> operations;
@@ -94,6 +106,8 @@ class AccelTarget : public Target {
 
 }  // namespace
 
-TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz) { return std::make_shared<AccelTarget>(hardware, clock_mhz); }
+TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz) {
+  return std::make_shared<AccelTarget>(hardware, clock_mhz);
+}
 
 }  // namespace dovetail::accel

@@ -38,7 +38,8 @@ struct Trips {
   std::int64_t outer() const { return n * o * y * x; }
 };
 Trips trips(const Tile& whole, const Tile& tile) {
-  return {ceil_div(whole.n, tile.n), ceil_div(whole.o, tile.o), ceil_div(whole.y, tile.y), ceil_div(whole.x, tile.x), ceil_div(whole.c, tile.c)};
+  return {ceil_div(whole.n, tile.n), ceil_div(whole.o, tile.o), ceil_div(whole.y, tile.y), ceil_div(whole.x, tile.x),
+          ceil_div(whole.c, tile.c)};
 }
 
 Tile whole_tile(const TensorLayout& y, std::int64_t channel_blocks) {
@@ -58,9 +59,12 @@ TileNeeds conv_needs(const ConvSpec& spec, const isa::HardwareConfig& config, co
   needs.inp = tile.n * tile.c * sub_in * rows * columns;
   needs.wgt = tile.o * sub_out * tile.c * sub_in * spec.kernel_h * spec.kernel_w;
   needs.acc = outputs * spec.epilogue.accumulators() + tile.o * sub_out * spec.epilogue.words();
-  const std::int64_t weight_loads = t.c == 1 ? t.o : t.outer() * t.c;  // resident for all pixels of an output tile where they fit whole
-  needs.bytes = t.outer() * t.c * needs.inp * config.element_bytes(isa::Memory::inp) + weight_loads * needs.wgt * config.element_bytes(isa::Memory::wgt);
-  needs.transfers = t.outer() * t.c * tile.n * tile.c + weight_loads * (t.c == 1 ? 1 : tile.o * sub_out) + t.outer() * tile.n * tile.o + t.o;
+  const std::int64_t weight_loads =
+      t.c == 1 ? t.o : t.outer() * t.c;  // resident for all pixels of an output tile where they fit whole
+  needs.bytes = t.outer() * t.c * needs.inp * config.element_bytes(isa::Memory::inp) +
+                weight_loads * needs.wgt * config.element_bytes(isa::Memory::wgt);
+  needs.transfers = t.outer() * t.c * tile.n * tile.c + weight_loads * (t.c == 1 ? 1 : tile.o * sub_out) +
+                    t.outer() * tile.n * tile.o + t.o;
   return needs;
 }
 
@@ -80,7 +84,8 @@ TileNeeds max_pool_needs(const MaxPoolSpec& spec, const isa::HardwareConfig& con
   const std::int64_t sub_out = spec.y.block / config.block_out;
   const std::int64_t blocks = tile.n * tile.o * sub_out;
   const Trips t = trips(whole_tile(spec.y, 1), tile);
-  const std::int64_t inputs = blocks * window(tile.y, spec.stride_h, spec.kernel_h, spec.dilation_h) * window(tile.x, spec.stride_w, spec.kernel_w, spec.dilation_w);
+  const std::int64_t inputs = blocks * window(tile.y, spec.stride_h, spec.kernel_h, spec.dilation_h) *
+                              window(tile.x, spec.stride_w, spec.kernel_w, spec.dilation_w);
   TileNeeds needs;
   needs.acc = blocks * tile.y * tile.x + inputs;
   needs.bytes = t.outer() * inputs * config.element_bytes(isa::Memory::acc8);
@@ -89,7 +94,8 @@ TileNeeds max_pool_needs(const MaxPoolSpec& spec, const isa::HardwareConfig& con
 }
 
 Result<Tile> choose_tile(const std::string& name, const TileSpace& space, const isa::HardwareConfig& config) {
-  const std::int64_t inp = config.depth(isa::Memory::inp), wgt = config.depth(isa::Memory::wgt), acc = config.depth(isa::Memory::acc);
+  const std::int64_t inp = config.depth(isa::Memory::inp), wgt = config.depth(isa::Memory::wgt),
+                     acc = config.depth(isa::Memory::acc);
   std::optional<Tile> best;
   std::int64_t best_cost = std::numeric_limits<std::int64_t>::max();
   const Tile& whole = space.whole;
@@ -109,12 +115,14 @@ Result<Tile> choose_tile(const std::string& name, const TileSpace& space, const 
 }
 
 Result<void> smallest_tile_fits(const std::string& name, const TileNeeds& least, const isa::HardwareConfig& config) {
-  const std::tuple<const char*, std::int64_t, std::int64_t> rows[] = {{"inp_buffer_bytes", least.inp, config.depth(isa::Memory::inp)},
-                                                                      {"wgt_buffer_bytes", least.wgt, config.depth(isa::Memory::wgt)},
-                                                                      {"acc_buffer_bytes", least.acc, config.depth(isa::Memory::acc)}};
+  const std::tuple<const char*, std::int64_t, std::int64_t> rows[] = {
+      {"inp_buffer_bytes", least.inp, config.depth(isa::Memory::inp)},
+      {"wgt_buffer_bytes", least.wgt, config.depth(isa::Memory::wgt)},
+      {"acc_buffer_bytes", least.acc, config.depth(isa::Memory::acc)}};
   for (const auto& [parameter, wanted, there] : rows)
     if (wanted > there)
-      return Diagnostic{fmt::format("cannot tile {}", name), name, fmt::format("its smallest tile needs {} elements, {} holds {}", wanted, parameter, there),
+      return Diagnostic{fmt::format("cannot tile {}", name), name,
+                        fmt::format("its smallest tile needs {} elements, {} holds {}", wanted, parameter, there),
                         fmt::format("raise `{}`, or leave the node to the host with --place {}=cpu", parameter, name)};
   return {};
 }

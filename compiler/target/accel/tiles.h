@@ -1,4 +1,5 @@
-// Choice of tile extents: all candidates that fit the SRAMs, compared by the DRAM bytes they move plus a price per transfer.
+// Choice of tile extents: all candidates that fit the SRAMs, compared by the DRAM bytes they move plus a price per
+// transfer.
 #pragma once
 
 #include <functional>
@@ -15,7 +16,7 @@ struct TileNeeds {
   std::int64_t transfers = 0;              // LOAD and STORE instructions, about
 };
 struct TileSpace {
-  Tile whole;                              // extents of the whole operator
+  Tile whole;  // extents of the whole operator
   std::function<TileNeeds(const Tile&)> needs;
 };
 // Errors: nothing fits; names the buffer that is short of space, with both numbers.

@@ -14,6 +14,7 @@ inline constexpr double kMemoryBytesPerSecond = 10e9;  // of one core, beyond it
 inline constexpr double kKernelSeconds = 1e-6;         // of starting a kernel
 
 // On one core. `processor`: empty for the interpreter.
-double estimate_seconds(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes, std::uint64_t operations, std::uint64_t bytes, const std::optional<Cpu>& processor);
+double estimate_seconds(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes, std::uint64_t operations,
+                        std::uint64_t bytes, const std::optional<Cpu>& processor);
 
 }  // namespace dovetail::cpu

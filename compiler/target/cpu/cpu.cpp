@@ -34,8 +34,11 @@ Result<Cpu> find_cpu(std::string_view name) {
   }
   if (name == "native" && native != nullptr) return *native;
   if (name == "native")
-    return Diagnostic{"no code for this processor", "--cpu native", "the CPU back end makes code for x86-64 with SSE 4.2 or more", "name a processor with --cpu, or run with --target accel"};
-  return Diagnostic{fmt::format("unknown processor \"{}\"", name), "--cpu", "the CPU back end has no row of that name", fmt::format("choose one of {}", fmt::join(names, ", "))};
+    return Diagnostic{"no code for this processor", "--cpu native",
+                      "the CPU back end makes code for x86-64 with SSE 4.2 or more",
+                      "name a processor with --cpu, or run with --target accel"};
+  return Diagnostic{fmt::format("unknown processor \"{}\"", name), "--cpu", "the CPU back end has no row of that name",
+                    fmt::format("choose one of {}", fmt::join(names, ", "))};
 }
 
 }  // namespace dovetail::cpu

@@ -1,5 +1,5 @@
-// What the CPU back end must know of a processor. Names: "baseline" (x86-64-v2), "avx2" (x86-64-v3), "avx512" (x86-64-v4), "avx512-vnni",
-// and "native", the most capable of them that this machine has (base/processor.h).
+// What the CPU back end must know of a processor. Names: "baseline" (x86-64-v2), "avx2" (x86-64-v3), "avx512"
+// (x86-64-v4), "avx512-vnni", and "native", the most capable of them that this machine has (base/processor.h).
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace dovetail::cpu {
 
 struct Cpu {
   std::string name;
-  std::string llvm_cpu;             // what LLVM schedules for
-  std::string llvm_features;        // "+avx512vnni,..."
-  int vector_bytes = 16;            // of one register
+  std::string llvm_cpu;       // what LLVM schedules for
+  std::string llvm_features;  // "+avx512vnni,..."
+  int vector_bytes = 16;      // of one register
   int vector_registers = 16;
-  bool vnni = false;                // vpdpbusd: dot products of four unsigned and signed bytes
+  bool vnni = false;  // vpdpbusd: dot products of four unsigned and signed bytes
   std::int64_t l1_bytes = 32 << 10, l2_bytes = 512 << 10;
 
   int lanes(int element_bytes) const { return vector_bytes / element_bytes; }
 };
 
-std::span<const Cpu> cpus();                 // from least to most capable
+std::span<const Cpu> cpus();                  // from least to most capable
 Result<Cpu> find_cpu(std::string_view name);  // "native" included
 
 }  // namespace dovetail::cpu

@@ -22,16 +22,24 @@ constexpr std::array<Row, 4> kSchedules{{
 
 }  // namespace
 
-Result<ScheduledGroup> default_schedule(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu, std::vector<std::string>& notes) {
+Result<ScheduledGroup> default_schedule(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu,
+                                        std::vector<std::string>& notes) {
   for (const Row& row : kSchedules) {
     Builder builder(group, layouts, cpu);
     if (!row.schedule(builder)) continue;
     const Result<void> status = builder.s.status();
     if (status.ok()) return builder.finish(std::string(row.kind));
-    notes.push_back("schedule " + std::string(row.kind) + " was refused: " + to_string(status.errors()) + "\n  after\n" + schedule::to_string(builder.s.trace()));
+    notes.push_back("schedule " + std::string(row.kind) + " was refused: " + to_string(status.errors()) +
+                    "\n  after\n" + schedule::to_string(builder.s.trace()));
   }
   // As the operator defines it; LLVM's own vectorizer does what it can.
-  return ScheduledGroup{group.program, {}, std::vector<std::string>(group.arguments.size()), std::vector<std::string>(group.results.size()), "none", {}, std::vector<bool>(group.arguments.size() + group.results.size(), false)};
+  return ScheduledGroup{group.program,
+                        {},
+                        std::vector<std::string>(group.arguments.size()),
+                        std::vector<std::string>(group.results.size()),
+                        "none",
+                        {},
+                        std::vector<bool>(group.arguments.size() + group.results.size(), false)};
 }
 
 }  // namespace dovetail::cpu

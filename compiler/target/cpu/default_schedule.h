@@ -16,9 +16,10 @@ struct ScheduledGroup {
   loops::Program program;
   std::vector<schedule::Step> trace;
   std::vector<std::string> argument_layouts, result_layouts;
-  std::string kind;                       // "convolution", "generic", ...
+  std::string kind;                               // "convolution", "generic", ...
   std::map<std::size_t, NdArray> constants = {};  // arguments that are to be another constant than the group's
-  std::vector<bool> follows = {};         // arguments, then results: they lie as GroupLayouts said, and any layout would have done
+  std::vector<bool> follows =
+      {};  // arguments, then results: they lie as GroupLayouts said, and any layout would have done
 };
 
 // How a group's operands are to lie, as far as its schedule leaves that open. Constants may be had in any layout.
@@ -29,8 +30,9 @@ struct GroupLayouts {
 // Images lie channels-last where a kernel decides.
 inline constexpr const char* kChannelsLast = "i0,i2,i3,i1";
 
-// A schedule that a rule refuses half-way falls back to a simpler one; what was refused stands in `notes`. ScheduledGroup says how the operands lie in the
-// end.
-Result<ScheduledGroup> default_schedule(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu, std::vector<std::string>& notes);
+// A schedule that a rule refuses half-way falls back to a simpler one; what was refused stands in `notes`.
+// ScheduledGroup says how the operands lie in the end.
+Result<ScheduledGroup> default_schedule(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu,
+                                        std::vector<std::string>& notes);
 
 }  // namespace dovetail::cpu

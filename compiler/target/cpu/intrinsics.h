@@ -6,7 +6,8 @@
 
 namespace dovetail::cpu {
 
-//   x86.vpdpbusd (D: int32[16], X: uint8[4], W: int8[16, 4])    D[o] += sum over i of X[i] * W[o, i], wrapping    with AVX-512 VNNI
+//   x86.vpdpbusd (D: int32[16], X: uint8[4], W: int8[16, 4])    D[o] += sum over i of X[i] * W[o, i], wrapping    with
+//   AVX-512 VNNI
 const loops::IntrinsicTable& intrinsics(const Cpu& cpu);
 
 }  // namespace dovetail::cpu

@@ -22,7 +22,8 @@ struct JitProgram::State {
   std::unique_ptr<bundle::KernelHost> host;
 };
 
-Result<JitProgram> JitProgram::make(const Program& program, const IntrinsicTable& intrinsics, const Cpu& cpu, int threads) {
+Result<JitProgram> JitProgram::make(const Program& program, const IntrinsicTable& intrinsics, const Cpu& cpu,
+                                    int threads) {
   constexpr const char* kSymbol = "jit_kernel";
   auto state = std::make_shared<State>();
   state->parameters = program.parameters;
@@ -36,7 +37,8 @@ Result<JitProgram> JitProgram::make(const Program& program, const IntrinsicTable
   auto symbol = state->jit->lookup(kSymbol);
   DOVETAIL_CHECK(static_cast<bool>(symbol), "the object defines its kernel");
   state->kernel = symbol->toPtr<bundle::Kernel>();
-  state->host = std::make_unique<bundle::KernelHost>(threads, static_cast<std::size_t>(state->object.shared_bytes), static_cast<std::size_t>(state->object.local_bytes));
+  state->host = std::make_unique<bundle::KernelHost>(threads, static_cast<std::size_t>(state->object.shared_bytes),
+                                                     static_cast<std::size_t>(state->object.local_bytes));
   JitProgram result;
   result.state_ = std::move(state);
   return result;
@@ -53,7 +55,8 @@ Result<std::vector<NdArray>> JitProgram::run(std::span<const NdArray> arguments)
       buffers.push_back(results[result++].bytes().data());
       continue;
     }
-    DOVETAIL_CHECK(argument < arguments.size() && arguments[argument].dtype() == parameter.buffer->dtype && arguments[argument].shape() == parameter.buffer->shape,
+    DOVETAIL_CHECK(argument < arguments.size() && arguments[argument].dtype() == parameter.buffer->dtype &&
+                       arguments[argument].shape() == parameter.buffer->shape,
                    "arguments have the parameters' types");
     buffers.push_back(const_cast<std::byte*>(arguments[argument++].bytes().data()));  // kernels only read them
   }

@@ -1,5 +1,6 @@
-// Loop programs run as machine code in this process, through LLVM's ORC JIT: what the compiler evaluates by, where that is worth compiling, and
-// what tests hold against the interpreter. Models run from their bundle's shared object instead.
+// Loop programs run as machine code in this process, through LLVM's ORC JIT: what the compiler evaluates by, where that
+// is worth compiling, and what tests hold against the interpreter. Models run from their bundle's shared object
+// instead.
 #pragma once
 
 #include <memory>
@@ -18,9 +19,11 @@ namespace dovetail::cpu {
 class JitProgram {
  public:
   // Errors: those of compile_kernel.
-  static Result<JitProgram> make(const loops::Program& program, const loops::IntrinsicTable& intrinsics, const Cpu& cpu, int threads = 1);
+  static Result<JitProgram> make(const loops::Program& program, const loops::IntrinsicTable& intrinsics, const Cpu& cpu,
+                                 int threads = 1);
 
-  // `arguments`: inputs and constants in parameter order. Returns the outputs. Errors: an index that depends on data out of bounds, division by zero.
+  // `arguments`: inputs and constants in parameter order. Returns the outputs. Errors: an index that depends on data
+  // out of bounds, division by zero.
   Result<std::vector<NdArray>> run(std::span<const NdArray> arguments) const;
   const std::vector<std::string>& notes() const;
 

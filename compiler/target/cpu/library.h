@@ -1,4 +1,5 @@
-// The kernels of a bundle: scheduled programs are handed in, each distinct one is compiled once, all are linked to one shared object.
+// The kernels of a bundle: scheduled programs are handed in, each distinct one is compiled once, all are linked to one
+// shared object.
 #pragma once
 
 #include <map>
@@ -14,9 +15,9 @@ namespace dovetail::cpu {
 
 struct KernelReport {
   std::string symbol;
-  int uses = 0;                   // steps that call it
+  int uses = 0;  // steps that call it
   std::int64_t code_bytes = 0;
-  double seconds = 0;             // of compiling
+  double seconds = 0;  // of compiling
   std::vector<std::string> notes;
 };
 

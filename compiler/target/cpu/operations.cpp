@@ -18,8 +18,11 @@ Operations count_operations(const Program& program) {
       if (const auto* store = std::get_if<Store>(&inner->node))
         for (const StoreTarget& target : store->targets)
           visit_exprs(target.value, [&](const Expr& e) {
-            if (const auto* n = std::get_if<Binary>(&e->node); n && n->op <= BinaryOp::max && e->dtype != DType::int64 && e->dtype != DType::boolean) ++(is_floating(e->dtype) ? each.floating : each.integer);
-            if (const auto* n = std::get_if<Unary>(&e->node); n && n->op >= UnaryOp::sqrt && n->op <= UnaryOp::erf) ++each.floating;
+            if (const auto* n = std::get_if<Binary>(&e->node);
+                n && n->op <= BinaryOp::max && e->dtype != DType::int64 && e->dtype != DType::boolean)
+              ++(is_floating(e->dtype) ? each.floating : each.integer);
+            if (const auto* n = std::get_if<Unary>(&e->node); n && n->op >= UnaryOp::sqrt && n->op <= UnaryOp::erf)
+              ++each.floating;
           });
     });
     total.floating += points * each.floating;

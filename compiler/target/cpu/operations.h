@@ -7,8 +7,8 @@
 
 namespace dovetail::cpu {
 
-// Arithmetic operations of a program, a multiply-add counted as two: additions, subtractions, multiplications, divisions, minima and maxima of
-// stored values times the iterations of their blocks. Moves count nothing.
+// Arithmetic operations of a program, a multiply-add counted as two: additions, subtractions, multiplications,
+// divisions, minima and maxima of stored values times the iterations of their blocks. Moves count nothing.
 struct Operations {
   std::uint64_t floating = 0, integer = 0;
 };

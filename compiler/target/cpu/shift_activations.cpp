@@ -43,7 +43,8 @@ std::optional<Product> product_of(const Block& block) {
 
 // x + 128 in uint8; of a select, on both sides.
 Expr shifted(const Expr& value) {
-  if (const auto* n = std::get_if<Select>(&value->node)) return select(n->condition, shifted(n->if_true), shifted(n->if_false));
+  if (const auto* n = std::get_if<Select>(&value->node))
+    return select(n->condition, shifted(n->if_true), shifted(n->if_false));
   if (const auto* n = std::get_if<IntImm>(&value->node)) return int_imm(n->value + 128, DType::uint8);
   return cast(DType::uint8, cast(DType::int32, value) + int_imm(128, DType::int32));
 }
@@ -61,10 +62,12 @@ Stmt shift_nest(const Buffer& to, const Buffer& from) {
     indices.push_back(ref(iterator));
   }
   Expr value = shifted(load(from, indices));
-  if (to->shape != from->shape) value = select(binary(BinaryOp::lt, indices[1], int_imm(from->shape[1])), value, int_imm(0, DType::uint8));
+  if (to->shape != from->shape)
+    value = select(binary(BinaryOp::lt, indices[1], int_imm(from->shape[1])), value, int_imm(0, DType::uint8));
   block.body = store(to, indices, value);
   Stmt stmt = make_stmt(schedule::with_inferred_regions(std::move(block)));
-  for (std::size_t d = to->shape.size(); d-- > 0;) stmt = make_stmt(For{loops[d], to->shape[d], ForKind::serial, "", {}, std::move(stmt)});
+  for (std::size_t d = to->shape.size(); d-- > 0;)
+    stmt = make_stmt(For{loops[d], to->shape[d], ForKind::serial, "", {}, std::move(stmt)});
   return stmt;
 }
 
@@ -76,7 +79,8 @@ const VarNode* loop_of(const Block& block, std::size_t position) {
 
 }  // namespace
 
-std::optional<ShiftedProgram> shift_activations(const Program& program, const std::string& main, std::int64_t channels) {
+std::optional<ShiftedProgram> shift_activations(const Program& program, const std::string& main,
+                                                std::int64_t channels) {
   const auto path = schedule::find_block(program.body, main);
   if (!path) return std::nullopt;
   const Block& sum = *schedule::as_block(path->back());
@@ -85,11 +89,14 @@ std::optional<ShiftedProgram> shift_activations(const Program& program, const st
   const Buffer x = product->x->buffer, w = product->w->buffer;
   ShiftedProgram result{program, "shifted", w->name, 128 + product->zero, w->shape};
 
-  // More channels: dimension 1 of activations and weights, and the first reduced axis of a convolution [n, o, y, x; c, ky, kx].
+  // More channels: dimension 1 of activations and weights, and the first reduced axis of a convolution [n, o, y, x; c,
+  // ky, kx].
   constexpr std::size_t kChannel = 4;
   const std::int64_t had = w->shape.size() > 1 ? w->shape[1] : 1, has = (had + channels - 1) / channels * channels;
   const bool more = has != had;
-  if (more && (sum.iterators.size() != 7 || sum.iterators[kChannel].extent != had || loop_of(sum, kChannel) == nullptr || x->shape[1] != had)) return std::nullopt;
+  if (more && (sum.iterators.size() != 7 || sum.iterators[kChannel].extent != had ||
+               loop_of(sum, kChannel) == nullptr || x->shape[1] != had))
+    return std::nullopt;
   const VarNode* channel_loop = more ? loop_of(sum, kChannel) : nullptr;
   const auto widened = [&](Shape shape) {
     shape[1] = more ? has : shape[1];
@@ -119,11 +126,13 @@ std::optional<ShiftedProgram> shift_activations(const Program& program, const st
     result.program.allocations.push_back(bytes);
   }
 
-  const Expr unsigned_product = cast(DType::int32, load(bytes, product->x->indices)) * cast(DType::int32, load(weights, product->w->indices));
+  const Expr unsigned_product =
+      cast(DType::int32, load(bytes, product->x->indices)) * cast(DType::int32, load(weights, product->w->indices));
   result.program.body = rewrite_stmt(
       program.body,
       [&](const Stmt& stmt) -> Stmt {
-        if (const auto* loop = std::get_if<For>(&stmt->node); loop != nullptr && more && (loop->var.get() == channel_loop || loop->var.get() == pad_loop)) {
+        if (const auto* loop = std::get_if<For>(&stmt->node);
+            loop != nullptr && more && (loop->var.get() == channel_loop || loop->var.get() == pad_loop)) {
           For longer = *loop;
           longer.extent = has;
           return make_stmt(std::move(longer));
@@ -141,7 +150,8 @@ std::optional<ShiftedProgram> shift_activations(const Program& program, const st
         Expr value = shifted(target.value);
         if (more) {
           copy.iterators[1].extent = has;
-          value = select(binary(BinaryOp::lt, ref(copy.iterators[1].var), int_imm(had)), value, int_imm(0, DType::uint8));
+          value =
+              select(binary(BinaryOp::lt, ref(copy.iterators[1].var), int_imm(had)), value, int_imm(0, DType::uint8));
         }
         copy.body = store(bytes, target.indices, value);
         return make_stmt(schedule::with_inferred_regions(std::move(copy)));

@@ -34,7 +34,9 @@ struct Prepared {
 constexpr double kAcross = 0.5;
 
 // A reshape alone: its result is its argument under another name.
-bool is_view(const Graph& graph, const FusedGroup& group) { return group.nodes.size() == 1 && ops::find(graph.node(group.nodes.front()).op)->reshapes; }
+bool is_view(const Graph& graph, const FusedGroup& group) {
+  return group.nodes.size() == 1 && ops::find(graph.node(group.nodes.front()).op)->reshapes;
+}
 
 // A convolution or pooling: a reduction over windows of images.
 bool has_window(const FusedGroup& group) {
@@ -45,17 +47,20 @@ bool has_window(const FusedGroup& group) {
   });
   return found;
 }
-std::string image_layout(const Graph& graph, ValueId value) { return graph.value(value).type.shape.size() == 4 ? kChannelsLast : ""; }
+std::string image_layout(const Graph& graph, ValueId value) {
+  return graph.value(value).type.shape.size() == 4 ? kChannelsLast : "";
+}
 
 class CpuTarget : public Target {
  public:
   CpuTarget(std::optional<Cpu> processor, bool fuse) : processor_(std::move(processor)), fuse_(fuse) {
     const bool code = processor_.has_value();
-    rows_.push_back(pattern_row("operator", "*", [code](const Graph& graph, const pattern::Found& found) -> Result<std::any> {
-      DOVETAIL_ASSIGN(const loops::Program program, ops::define(graph, found.nodes.back()));
-      if (code) DOVETAIL_TRY(supported(program));
-      return std::any{};
-    }));
+    rows_.push_back(
+        pattern_row("operator", "*", [code](const Graph& graph, const pattern::Found& found) -> Result<std::any> {
+          DOVETAIL_ASSIGN(const loops::Program program, ops::define(graph, found.nodes.back()));
+          if (code) DOVETAIL_TRY(supported(program));
+          return std::any{};
+        }));
   }
 
   std::string_view name() const override { return "cpu"; }
@@ -69,14 +74,16 @@ class CpuTarget : public Target {
   double border_seconds(const graph::TensorType&) const override { return 0; }
 
   Result<RegionOffer> offer_layouts(const Graph& graph, const GraphRegion& region) const override {
-    DOVETAIL_ASSIGN(std::vector<FusedGroup> groups, fuse_groups(graph, region.nodes(), processor_.has_value() && fuse_));
+    DOVETAIL_ASSIGN(std::vector<FusedGroup> groups,
+                    fuse_groups(graph, region.nodes(), processor_.has_value() && fuse_));
     RegionOffer offer;
     std::vector<Prepared> prepared;
     for (FusedGroup& group : groups) {
       std::vector<std::string> notes;
       GroupLayouts best;
       const bool images = has_window(group);
-      for (const ValueId argument : group.arguments) best.arguments.push_back(images ? image_layout(graph, argument) : "");
+      for (const ValueId argument : group.arguments)
+        best.arguments.push_back(images ? image_layout(graph, argument) : "");
       for (const ValueId result : group.results) best.results.push_back(images ? image_layout(graph, result) : "");
       DOVETAIL_ASSIGN(ScheduledGroup scheduled, schedule(graph, group, best, notes));
       offer.kernels.push_back(offer_of(graph, group, scheduled));
@@ -86,12 +93,14 @@ class CpuTarget : public Target {
     return offer;
   }
 
-  Result<void> generate(const GraphRegion&, const RegionOffer& offer, const ChosenLayouts& chosen, BundleBuilder& builder, const Dump& dump) const override {
+  Result<void> generate(const GraphRegion&, const RegionOffer& offer, const ChosenLayouts& chosen,
+                        BundleBuilder& builder, const Dump& dump) const override {
     for (const Prepared& known : std::any_cast<const std::vector<Prepared>&>(offer.prepared)) {
       Prepared next = known;
       const FusedGroup& group = next.group;
       GroupLayouts layouts;
-      for (const ValueId argument : group.arguments) layouts.arguments.push_back(chosen.read(group.nodes.back(), argument));
+      for (const ValueId argument : group.arguments)
+        layouts.arguments.push_back(chosen.read(group.nodes.back(), argument));
       for (const ValueId result : group.results) layouts.results.push_back(chosen.write(result));
       if (differs(group, next.scheduled, layouts)) {
         next.notes.clear();
@@ -103,18 +112,27 @@ class CpuTarget : public Target {
   }
 
  private:
-  Result<ScheduledGroup> schedule(const Graph& graph, const FusedGroup& group, const GroupLayouts& layouts, std::vector<std::string>& notes) const {
-    if (!is_view(graph, group) && processor_ && supported(group.program).ok()) return default_schedule(group, layouts, *processor_, notes);
+  Result<ScheduledGroup> schedule(const Graph& graph, const FusedGroup& group, const GroupLayouts& layouts,
+                                  std::vector<std::string>& notes) const {
+    if (!is_view(graph, group) && processor_ && supported(group.program).ok())
+      return default_schedule(group, layouts, *processor_, notes);
     const std::size_t arguments = group.arguments.size(), results = group.results.size();
-    return ScheduledGroup{group.program, {}, std::vector<std::string>(arguments), std::vector<std::string>(results), is_view(graph, group) ? "view" : "interpreted", {},
+    return ScheduledGroup{group.program,
+                          {},
+                          std::vector<std::string>(arguments),
+                          std::vector<std::string>(results),
+                          is_view(graph, group) ? "view" : "interpreted",
+                          {},
                           std::vector<bool>(arguments + results, false)};
   }
 
   // An operand that follows is wanted in another layout than the one that the group is scheduled for.
   static bool differs(const FusedGroup& group, const ScheduledGroup& scheduled, const GroupLayouts& layouts) {
     bool differs = false;
-    for (std::size_t i = 0; i < group.arguments.size(); ++i) differs |= scheduled.follows[i] && scheduled.argument_layouts[i] != layouts.arguments[i];
-    for (std::size_t i = 0; i < group.results.size(); ++i) differs |= scheduled.follows[group.arguments.size() + i] && scheduled.result_layouts[i] != layouts.results[i];
+    for (std::size_t i = 0; i < group.arguments.size(); ++i)
+      differs |= scheduled.follows[i] && scheduled.argument_layouts[i] != layouts.arguments[i];
+    for (std::size_t i = 0; i < group.results.size(); ++i)
+      differs |= scheduled.follows[group.arguments.size() + i] && scheduled.result_layouts[i] != layouts.results[i];
     return differs;
   }
 
@@ -138,8 +156,10 @@ class CpuTarget : public Target {
       offer.variables.push_back(std::move(variable));
     };
     for (std::size_t i = 0; i < group.arguments.size(); ++i)
-      if (!graph.is_constant(group.arguments[i])) add(group.arguments[i], scheduled.argument_layouts[i], scheduled.follows[i], false);
-    for (std::size_t i = 0; i < group.results.size(); ++i) add(group.results[i], scheduled.result_layouts[i], scheduled.follows[group.arguments.size() + i], true);
+      if (!graph.is_constant(group.arguments[i]))
+        add(group.arguments[i], scheduled.argument_layouts[i], scheduled.follows[i], false);
+    for (std::size_t i = 0; i < group.results.size(); ++i)
+      add(group.results[i], scheduled.result_layouts[i], scheduled.follows[group.arguments.size() + i], true);
     // In one order it reads and writes at least cost.
     for (const std::size_t from : following)
       for (const std::size_t to : written) {
@@ -149,15 +169,20 @@ class CpuTarget : public Target {
       }
     return offer;
   }
-  static double bytes(const Graph& graph, ValueId value) { return static_cast<double>(layout_bytes(graph.value(value).type, "")); }
+  static double bytes(const Graph& graph, ValueId value) {
+    return static_cast<double>(layout_bytes(graph.value(value).type, ""));
+  }
 
   static void emit(Prepared planned, BundleBuilder& builder, const Dump& dump) {
     const Graph& graph = builder.graph();
     const FusedGroup& group = planned.group;
-    GroupReport report{graph.node(group.anchor).name, planned.scheduled.kind, {}, schedule::to_string(planned.scheduled.trace), std::move(planned.notes), group.unfused};
+    GroupReport report{
+        graph.node(group.anchor).name, planned.scheduled.kind, {}, schedule::to_string(planned.scheduled.trace),
+        std::move(planned.notes),      group.unfused};
     for (const NodeId id : group.nodes) report.nodes.push_back(graph.node(id).name);
     if (dump)
-      dump("groups", fmt::format("{} ({}): {}\n{}{}", report.name, report.kind, fmt::join(report.nodes, " + "), report.unfused.empty() ? "" : "  ", fmt::join(report.unfused, "\n  ")));
+      dump("groups", fmt::format("{} ({}): {}\n{}{}", report.name, report.kind, fmt::join(report.nodes, " + "),
+                                 report.unfused.empty() ? "" : "  ", fmt::join(report.unfused, "\n  ")));
     if (is_view(graph, group)) {
       builder.add_view(group.results.front(), group.arguments.front());
       builder.add_group(std::move(report));
@@ -173,10 +198,14 @@ class CpuTarget : public Target {
       const auto changed = planned.scheduled.constants.find(i);
       // A constant that the schedule made of one of the model's.
       const std::string own = fmt::format("{}@{}", graph.value(group.arguments[i]).name, report.name);
-      arguments.push_back(changed == planned.scheduled.constants.end() ? builder.in_layout(group.arguments[i], layout) : builder.add_constant(own, changed->second, layout));
+      arguments.push_back(changed == planned.scheduled.constants.end()
+                              ? builder.in_layout(group.arguments[i], layout)
+                              : builder.add_constant(own, changed->second, layout));
     }
-    for (std::size_t i = 0; i < group.results.size(); ++i) results.push_back(builder.result(group.results[i], planned.scheduled.result_layouts[i]));
-    builder.add_program(report.name, builder.origins(group.nodes), std::move(planned.scheduled.program), std::move(arguments), std::move(results), &group.program);
+    for (std::size_t i = 0; i < group.results.size(); ++i)
+      results.push_back(builder.result(group.results[i], planned.scheduled.result_layouts[i]));
+    builder.add_program(report.name, builder.origins(group.nodes), std::move(planned.scheduled.program),
+                        std::move(arguments), std::move(results), &group.program);
     builder.add_group(std::move(report));
   }
 
@@ -187,6 +216,8 @@ class CpuTarget : public Target {
 
 }  // namespace
 
-TargetPointer make_target(std::optional<Cpu> processor, bool fuse) { return std::make_shared<CpuTarget>(std::move(processor), fuse); }
+TargetPointer make_target(std::optional<Cpu> processor, bool fuse) {
+  return std::make_shared<CpuTarget>(std::move(processor), fuse);
+}
 
 }  // namespace dovetail::cpu

@@ -9,7 +9,8 @@
 
 namespace dovetail::cpu {
 
-// `processor`: empty where loop programs are to be interpreted; then every operator is taken. With `fuse` false every node is a kernel of its own.
+// `processor`: empty where loop programs are to be interpreted; then every operator is taken. With `fuse` false every
+// node is a kernel of its own.
 TargetPointer make_target(std::optional<Cpu> processor, bool fuse);
 
 }  // namespace dovetail::cpu

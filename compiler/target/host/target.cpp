@@ -28,7 +28,8 @@ class HostTarget : public Target {
   }
   double border_seconds(const graph::TensorType&) const override { return 0; }
 
-  Result<void> generate(const GraphRegion& region, const RegionOffer&, const ChosenLayouts&, BundleBuilder& builder, const Dump&) const override {
+  Result<void> generate(const GraphRegion& region, const RegionOffer&, const ChosenLayouts&, BundleBuilder& builder,
+                        const Dump&) const override {
     DOVETAIL_ASSIGN(const std::vector<FusedGroup> groups, fuse_groups(builder.graph(), region.nodes(), false));
     for (const FusedGroup& group : groups) {
       const graph::Node& node = builder.graph().node(group.nodes.front());

@@ -181,14 +181,18 @@ Result<OnDesign> run_on_design(const Demonstration& demo, const TestSet& test_se
     DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine.name, {.trace = true}));
     DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::read_bundle(demo.files[0]));
     DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(std::move(bundle), make_simulator));
-    const std::string input = executor.bundle().tensors[static_cast<std::size_t>(executor.bundle().inputs.front())].name;
+    const std::string input =
+        executor.bundle().tensors[static_cast<std::size_t>(executor.bundle().inputs.front())].name;
     for (std::size_t i = 0; i < result.images; ++i) {
-      DOVETAIL_ASSIGN(const runtime::RunResult run, executor.run({{input, test_set.images[i]}}, {.keep_tensors = true}));
+      DOVETAIL_ASSIGN(const runtime::RunResult run,
+                      executor.run({{input, test_set.images[i]}}, {.keep_tensors = true}));
       const auto logits = run.tensors.find(kLogits);
-      if (logits == run.tensors.end()) return Diagnostic{"cannot read the result", kLogits, "no step produced it", "has the model changed?"};
+      if (logits == run.tensors.end())
+        return Diagnostic{"cannot read the result", kLogits, "no step produced it", "has the model changed?"};
       engine.logits.push_back(row_of(logits->second));
       engine.traces.emplace_back();
-      for (const runtime::StepProfile& step : run.steps) engine.traces.back().insert(engine.traces.back().end(), step.launches.begin(), step.launches.end());
+      for (const runtime::StepProfile& step : run.steps)
+        engine.traces.back().insert(engine.traces.back().end(), step.launches.begin(), step.launches.end());
     }
     stopwatch.lap(engine.name);
   }
@@ -212,13 +216,17 @@ Result<OnDesign> run_on_design(const Demonstration& demo, const TestSet& test_se
 
 Json to_json(const OnDesign& design) {
   if (!design.skipped.empty()) return {{"hardware", design.hardware}, {"skipped", design.skipped}};
-  return {{"hardware", design.hardware},
-          {"images", design.images},
-          {"logits", {{"compared", design.logits}, {"equal_to_functional", design.equal_to_functional}, {"equal_to_cycle", design.equal_to_cycle}}},
-          {"images_of_equal_times", design.equal_times},
-          {"instructions_per_image", design.instructions},
-          {"cycles_per_image", design.cycles},
-          {"seconds", {{"build", design.build_seconds}, {"rtl", design.design_seconds}, {"cycle", design.cycle_seconds}}}};
+  return {
+      {"hardware", design.hardware},
+      {"images", design.images},
+      {"logits",
+       {{"compared", design.logits},
+        {"equal_to_functional", design.equal_to_functional},
+        {"equal_to_cycle", design.equal_to_cycle}}},
+      {"images_of_equal_times", design.equal_times},
+      {"instructions_per_image", design.instructions},
+      {"cycles_per_image", design.cycles},
+      {"seconds", {{"build", design.build_seconds}, {"rtl", design.design_seconds}, {"cycle", design.cycle_seconds}}}};
 }
 
 Json to_json(const Demonstration& demo) {

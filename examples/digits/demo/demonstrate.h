@@ -50,18 +50,24 @@ dovetail::Result<Demonstration> demonstrate(const Variant& variant, const TestSe
 // Correct answers of the float model, evaluated by the reference; adds its time to `stages`.
 dovetail::Result<std::size_t> evaluate_float(const TestSet& test_set, std::vector<Stage>& stages);
 
-// The same bundle on the design itself: SystemVerilog, compiled by Verilator into a program that runs it cycle by cycle.
+// The same bundle on the design itself: SystemVerilog, compiled by Verilator into a program that runs it cycle by
+// cycle.
 struct OnDesign {
   std::string hardware;
   std::string skipped;  // why there is no design to run, and what to do; then nothing else counts
   std::size_t images = 0, logits = 0, equal_to_functional = 0, equal_to_cycle = 0;
-  std::size_t equal_times = 0;                      // images of which every instruction was issued, started and ended in the cycle that the cycle simulator says
-  std::uint64_t instructions = 0, cycles = 0;       // of one image
+  std::size_t equal_times =
+      0;  // images of which every instruction was issued, started and ended in the cycle that the cycle simulator says
+  std::uint64_t instructions = 0, cycles = 0;                       // of one image
   double build_seconds = 0, design_seconds = 0, cycle_seconds = 0;  // of all images
-  bool agrees() const { return logits > 0 && equal_to_functional == logits && equal_to_cycle == logits && equal_times == images; }
+  bool agrees() const {
+    return logits > 0 && equal_to_functional == logits && equal_to_cycle == logits && equal_times == images;
+  }
 };
-// Runs the bundle that demonstrate() wrote on `images` of the test set. Builds the RTL model where Verilator is installed and there is none yet.
-dovetail::Result<OnDesign> run_on_design(const Demonstration& demonstration, const TestSet& test_set, std::size_t images);
+// Runs the bundle that demonstrate() wrote on `images` of the test set. Builds the RTL model where Verilator is
+// installed and there is none yet.
+dovetail::Result<OnDesign> run_on_design(const Demonstration& demonstration, const TestSet& test_set,
+                                         std::size_t images);
 
 dovetail::Json to_json(const Demonstration& demonstration);
 dovetail::Json to_json(const OnDesign& design);

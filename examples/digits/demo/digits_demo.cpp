@@ -25,8 +25,8 @@ int fail(int exit, const Diagnostics& diagnostics) {
   return exit;
 }
 
-// The extensions requantise in one instruction; the base instruction set builds the same arithmetic from shifts, sums and
-// products, with less work where all scales are powers of two.
+// The extensions requantise in one instruction; the base instruction set builds the same arithmetic from shifts, sums
+// and products, with less work where all scales are powers of two.
 const std::vector<digits::Variant> kVariants{{"digits_int8.onnx", "1x16x16-ext", "expected_int8_logits.npy"},
                                              {"digits_int8.onnx", "1x16x16", "expected_int8_logits.npy"},
                                              {"digits_int8_pow2.onnx", "1x16x16", "expected_int8_pow2_logits.npy"}};
@@ -57,7 +57,9 @@ int run(const std::filesystem::path& output_folder, std::size_t images) {
   digits::print_verdict(demos, *float_correct, stages);
 
   // The design last: making its model takes longer than all before, and the results are there already.
-  fmt::print("Next, the design itself; where there is no model of it yet, Verilator, if it is installed, makes one in some ten seconds.\n\n");
+  fmt::print(
+      "Next, the design itself; where there is no model of it yet, Verilator, if it is installed, makes one in some "
+      "ten seconds.\n\n");
   std::fflush(stdout);
   const auto design = digits::run_on_design(demos.front(), *test_set, kImagesOnDesign);
   if (!design.ok()) return fail(1, design.errors());
@@ -78,10 +80,12 @@ int run(const std::filesystem::path& output_folder, std::size_t images) {
            fmt::format("dovetail run examples/digits/{} --target accel --hw {} --check names the first node",
                        demo.variant.model, demo.variant.hardware)});
   if (design->skipped.empty() && !design->agrees())
-    problems.push_back({"the design disagrees", design->hardware,
-                        fmt::format("{} of {} logits equal the functional simulator's, and the times of {} of {} images the cycle simulator's",
-                                    design->equal_to_functional, design->logits, design->equal_times, design->images),
-                        "dovetail trace diff names the first instruction that diverges"});
+    problems.push_back(
+        {"the design disagrees", design->hardware,
+         fmt::format(
+             "{} of {} logits equal the functional simulator's, and the times of {} of {} images the cycle simulator's",
+             design->equal_to_functional, design->logits, design->equal_times, design->images),
+         "dovetail trace diff names the first instruction that diverges"});
   if (!problems.empty()) return fail(1, problems);
   fmt::print("All agree, bit for bit.\n");
   return 0;

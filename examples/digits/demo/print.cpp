@@ -143,12 +143,16 @@ void print_on_design(const OnDesign& design, const std::string& model) {
     return;
   }
   TextTable table({"of the design", "compared with", ">equal"});
-  table.add({"int8 logits", "functional simulator", fmt::format("{} of {}", design.equal_to_functional, design.logits)});
+  table.add(
+      {"int8 logits", "functional simulator", fmt::format("{} of {}", design.equal_to_functional, design.logits)});
   table.add({"int8 logits", "cycle simulator", fmt::format("{} of {}", design.equal_to_cycle, design.logits)});
   table.add({fmt::format("issue, start and end of {} instructions", design.instructions), "cycle simulator",
              fmt::format("{} of {} images", design.equal_times, design.images)});
-  fmt::print("{}\nCycles for one image: {}. Seconds for {} images: {:.2f} on the design, {:.2f} on the cycle simulator; {:.1f} to make the model of the design ready.\n\n",
-             table.to_string(), with_separators(design.cycles), design.images, design.design_seconds, design.cycle_seconds, design.build_seconds);
+  fmt::print(
+      "{}\nCycles for one image: {}. Seconds for {} images: {:.2f} on the design, {:.2f} on the cycle simulator; "
+      "{:.1f} to make the model of the design ready.\n\n",
+      table.to_string(), with_separators(design.cycles), design.images, design.design_seconds, design.cycle_seconds,
+      design.build_seconds);
 }
 
 }  // namespace digits

@@ -1,4 +1,5 @@
-// 256-bit vectors: pmaddwd multiplies pairs of 16-bit values, so a half vector of ACC, eight int32 lanes, takes two products per lane.
+// 256-bit vectors: pmaddwd multiplies pairs of 16-bit values, so a half vector of ACC, eight int32 lanes, takes two
+// products per lane.
 #if defined(__x86_64__)
 
 #include <immintrin.h>
@@ -20,11 +21,14 @@ constexpr std::size_t kHalfLanes = kVectorLanes / 2;
 // The words of one input group for eight lanes: of one batch row, or of several (`permute`).
 template <bool permute>
 DOVETAIL_KERNEL_TARGET inline __m256i inputs(const std::uint32_t* words, __m256i row_of_lane) {
-  if constexpr (permute) return _mm256_permutevar8x32_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(words)), row_of_lane);
+  if constexpr (permute)
+    return _mm256_permutevar8x32_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(words)), row_of_lane);
   return _mm256_set1_epi32(static_cast<int>(*words));
 }
 
-DOVETAIL_KERNEL_TARGET inline __m256i load(const void* at) { return _mm256_loadu_si256(static_cast<const __m256i*>(at)); }
+DOVETAIL_KERNEL_TARGET inline __m256i load(const void* at) {
+  return _mm256_loadu_si256(static_cast<const __m256i*>(at));
+}
 
 template <bool permute, bool overwrite>
 DOVETAIL_KERNEL_TARGET void gemm_kernel(const GemmArguments& a) {
@@ -43,15 +47,19 @@ DOVETAIL_KERNEL_TARGET void gemm_kernel(const GemmArguments& a) {
         const std::uint32_t* wgt = a.wgt + (a.uops.wgt[k] + y * a.wgt_factors.out + x * a.wgt_factors.in) * wgt_words;
         std::int32_t* acc = a.acc + (a.uops.dst[k] + y * a.dst.out + x * a.dst.in) * acc_words;
         for (std::size_t v = 0; v < vectors; ++v) {
-          // Batch rows of the two halves, and the output at which the vector starts; lanes beyond the element compute, and are not seen.
-          const std::size_t low_row = v * kVectorLanes / block_out, high_row = (v * kVectorLanes + kHalfLanes) / block_out;
+          // Batch rows of the two halves, and the output at which the vector starts; lanes beyond the element compute,
+          // and are not seen.
+          const std::size_t low_row = v * kVectorLanes / block_out,
+                            high_row = (v * kVectorLanes + kHalfLanes) / block_out;
           const std::uint32_t* column = wgt + (permute ? 0 : v * kVectorLanes % block_out);
           __m256i low = _mm256_setzero_si256(), high = _mm256_setzero_si256();
           for (std::size_t g = 0; g < groups; ++g) {
             const std::uint32_t* words = inp + g * batch;
             const std::uint32_t* weights = column + g * wgt_lanes;
-            low = _mm256_add_epi32(low, _mm256_madd_epi16(load(weights), inputs<permute>(words + low_row, row_of_lane)));
-            high = _mm256_add_epi32(high, _mm256_madd_epi16(load(weights + kHalfLanes), inputs<permute>(words + high_row, row_of_lane)));
+            low =
+                _mm256_add_epi32(low, _mm256_madd_epi16(load(weights), inputs<permute>(words + low_row, row_of_lane)));
+            high = _mm256_add_epi32(
+                high, _mm256_madd_epi16(load(weights + kHalfLanes), inputs<permute>(words + high_row, row_of_lane)));
           }
           auto* at = reinterpret_cast<__m256i*>(acc + v * kVectorLanes);
           _mm256_storeu_si256(at, overwrite ? low : _mm256_add_epi32(load(at), low));

@@ -17,29 +17,34 @@ namespace {
 
 #include "simulator/functional/kernels/lane_loops.inc"
 
-// The words of input group `g` that the lanes of one ACC vector multiply by: of one batch row, or of several (`permute`).
+// The words of input group `g` that the lanes of one ACC vector multiply by: of one batch row, or of several
+// (`permute`).
 template <bool permute>
 DOVETAIL_KERNEL_TARGET inline __m512i inputs(const std::uint32_t* words, __m512i row_of_lane) {
   if constexpr (permute) return _mm512_maskz_permutexvar_epi32(0xffff, row_of_lane, _mm512_loadu_si512(words));
   return _mm512_set1_epi32(static_cast<int>(*words));
 }
 
-// Where one vector of ACC lies within its element, and what it is computed from within the input and weight elements; in words.
+// Where one vector of ACC lies within its element, and what it is computed from within the input and weight elements;
+// in words.
 struct Slice {
   std::size_t acc = 0, row = 0, wgt = 0;
 };
 
-// `block` consecutive trips of the inner loop, beginning with `x`, for one slice and all micro-ops. The trips share their weights, which
-// are loaded once. Destinations stay in registers while micro-ops repeat them, so that a run of them waits for one addition each instead of
-// a store and a load. More than one trip at a time only where the weights do not move from trip to trip and destinations do.
-// Always inlined: a call would pass the slice through memory, at twice the time of a step.
+// `block` consecutive trips of the inner loop, beginning with `x`, for one slice and all micro-ops. The trips share
+// their weights, which are loaded once. Destinations stay in registers while micro-ops repeat them, so that a run of
+// them waits for one addition each instead of a store and a load. More than one trip at a time only where the weights
+// do not move from trip to trip and destinations do. Always inlined: a call would pass the slice through memory, at
+// twice the time of a step.
 template <int fixed_groups, bool permute, bool overwrite, int block>
-DOVETAIL_KERNEL_TARGET __attribute__((always_inline)) inline void run_block(const GemmArguments& a, std::size_t y, std::size_t x, Slice slice,
+DOVETAIL_KERNEL_TARGET __attribute__((always_inline)) inline void run_block(const GemmArguments& a, std::size_t y,
+                                                                            std::size_t x, Slice slice,
                                                                             __m512i row_of_lane) {
   const std::size_t batch = a.layout.batch, wgt_lanes = a.layout.wgt_lanes(), acc_words = a.layout.acc_words();
   const std::size_t groups = fixed_groups != 0 ? static_cast<std::size_t>(fixed_groups) : a.layout.groups();
   const std::size_t inp_words = groups * batch, wgt_words = groups * wgt_lanes;
-  const std::size_t acc_step = a.dst.in * acc_words, inp_step = a.src.in * inp_words, compensation_step = a.src.in * batch;
+  const std::size_t acc_step = a.dst.in * acc_words, inp_step = a.src.in * inp_words,
+                    compensation_step = a.src.in * batch;
   const std::size_t input_offset = y * a.src.out + x * a.src.in;
   std::int32_t* const acc = a.acc + (y * a.dst.out + x * a.dst.in) * acc_words + slice.acc;
   const std::uint32_t* const inp = a.inp + input_offset * inp_words + slice.row;
@@ -57,7 +62,8 @@ DOVETAIL_KERNEL_TARGET __attribute__((always_inline)) inline void run_block(cons
     const std::uint32_t* weights = wgt + uops.wgt[k] * wgt_words;
 #pragma GCC unroll 8
     for (int j = 0; j < block; ++j)
-      sum[j] = inputs<permute>(reinterpret_cast<const std::uint32_t*>(compensation + input * batch + j * compensation_step), row_of_lane);
+      sum[j] = inputs<permute>(
+          reinterpret_cast<const std::uint32_t*>(compensation + input * batch + j * compensation_step), row_of_lane);
 #pragma GCC unroll 8
     for (std::size_t g = 0; g < groups; ++g) {
       const __m512i vector = _mm512_loadu_si512(weights + g * wgt_lanes);

@@ -23,7 +23,8 @@ void gemm_kernel(const GemmArguments& a) {
       for (std::size_t k = 0; k < a.uops.count; ++k) {
         std::int32_t* acc = a.acc + (a.uops.dst[k] + y * a.dst.out + x * a.dst.in) * tile.acc_words();
         const std::uint32_t* inp = a.inp + (a.uops.src[k] + y * a.src.out + x * a.src.in) * tile.inp_words();
-        const std::uint32_t* wgt = a.wgt + (a.uops.wgt[k] + y * a.wgt_factors.out + x * a.wgt_factors.in) * tile.wgt_words();
+        const std::uint32_t* wgt =
+            a.wgt + (a.uops.wgt[k] + y * a.wgt_factors.out + x * a.wgt_factors.in) * tile.wgt_words();
         for (std::size_t b = 0; b < tile.batch; ++b)
           for (std::size_t o = 0; o < tile.block_out; ++o) {
             std::int32_t sum = 0;  // block_in is at most 4096: no overflow

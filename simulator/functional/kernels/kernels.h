@@ -1,5 +1,5 @@
-// The functional simulator's inner loops, one table per instruction set of the host. All levels compute the same bits; isa/semantics is
-// the specification.
+// The functional simulator's inner loops, one table per instruction set of the host. All levels compute the same bits;
+// isa/semantics is the specification.
 #pragma once
 
 #include <array>
@@ -28,7 +28,8 @@ struct UopRanges {
   IndexRange dst, src, wgt;
 };
 
-// Index = uop.index + y * factor_out + x * factor_in. Precondition of every kernel: all indices lie within their memories.
+// Index = uop.index + y * factor_out + x * factor_in. Precondition of every kernel: all indices lie within their
+// memories.
 struct LoopFactors {
   std::size_t out = 0, in = 0;
 };

@@ -46,7 +46,8 @@ void for_each_lane_run(const TileLayout& layout, std::size_t count, Convert&& co
 
 std::uint32_t zero_weights(const TileLayout& layout) { return layout.group_depth == 4 ? kByteBias : 0; }
 
-void pack_inp(const TileLayout& layout, const std::byte* dram, std::size_t count, std::uint32_t* tiles, std::int32_t* compensation) {
+void pack_inp(const TileLayout& layout, const std::byte* dram, std::size_t count, std::uint32_t* tiles,
+              std::int32_t* compensation) {
   const std::size_t size = layout.block_in, batch = layout.batch, depth = layout.group_depth;
   if (depth == 4)
     for (std::size_t row = 0; row < count * batch; ++row) compensation[row] = -128 * row_sum(dram + row * size, size);
@@ -56,7 +57,8 @@ void pack_inp(const TileLayout& layout, const std::byte* dram, std::size_t count
   }
   for (std::size_t i = 0; i < count; ++i, dram += batch * size, tiles += layout.inp_words())
     for (std::size_t b = 0; b < batch; ++b)
-      for (std::size_t g = 0; g < layout.groups(); ++g) tiles[g * batch + b] = group(dram + b * size, size, g * depth, depth);
+      for (std::size_t g = 0; g < layout.groups(); ++g)
+        tiles[g * batch + b] = group(dram + b * size, size, g * depth, depth);
 }
 
 void pack_wgt(const TileLayout& layout, const std::byte* dram, std::size_t count, std::uint32_t* tiles) {
@@ -72,11 +74,13 @@ void pack_wgt(const TileLayout& layout, const std::byte* dram, std::size_t count
           tiles[g * lanes + o] = word ^ bias;
         }
       } else {
-        for (std::size_t g = 0; g < layout.groups(); ++g) tiles[g * lanes + o] = group(row, size, g * depth, depth) ^ bias;
+        for (std::size_t g = 0; g < layout.groups(); ++g)
+          tiles[g * lanes + o] = group(row, size, g * depth, depth) ^ bias;
       }
     }
     for (std::size_t g = 0; g < layout.groups(); ++g)
-      for (std::size_t lane = layout.block_out; lane < lanes; ++lane) tiles[g * lanes + lane] = tiles[g * lanes + lane - layout.block_out];
+      for (std::size_t lane = layout.block_out; lane < lanes; ++lane)
+        tiles[g * lanes + lane] = tiles[g * lanes + lane - layout.block_out];
   }
 }
 

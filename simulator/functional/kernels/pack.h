@@ -1,5 +1,5 @@
-// DRAM elements to the kernels' tiles and back (tile_layout.h). Called by LOAD and STORE; independent of the host's vectors but for the
-// group depth.
+// DRAM elements to the kernels' tiles and back (tile_layout.h). Called by LOAD and STORE; independent of the host's
+// vectors but for the group depth.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,8 @@
 namespace dovetail::simulator {
 
 // `count` INP elements, [batch][block_in] int8. `compensation`: batch words per element, written for groups of 4 only.
-void pack_inp(const TileLayout& layout, const std::byte* dram, std::size_t count, std::uint32_t* tiles, std::int32_t* compensation);
+void pack_inp(const TileLayout& layout, const std::byte* dram, std::size_t count, std::uint32_t* tiles,
+              std::int32_t* compensation);
 // `count` WGT elements, [block_out][block_in] int8.
 void pack_wgt(const TileLayout& layout, const std::byte* dram, std::size_t count, std::uint32_t* tiles);
 

@@ -18,8 +18,9 @@ bool is_supported(KernelLevel level) {
     case KernelLevel::baseline: return true;
     case KernelLevel::avx2: return __builtin_cpu_supports("avx2");
     case KernelLevel::avx512vnni:
-      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
-             __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vnni");
+      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+             __builtin_cpu_supports("avx512vnni");
   }
 #endif
   return level == KernelLevel::baseline;

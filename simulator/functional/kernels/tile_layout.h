@@ -1,13 +1,15 @@
-// How the functional simulator keeps SRAM elements, so that the vector kernels need no shuffles and no partial vectors. Only GEMM reads INP
-// and WGT, and only LOAD writes them, so they are held in the kernels' form alone.
+// How the functional simulator keeps SRAM elements, so that the vector kernels need no shuffles and no partial vectors.
+// Only GEMM reads INP and WGT, and only LOAD writes them, so they are held in the kernels' form alone.
 //
 //   ACC  [vector][16] int32: batch * block_out lanes, the last vector filled up.
 //   INP  [group][batch] words: a word holds a group of consecutive inputs of one batch row, zeros beyond block_in.
-//   WGT  [group][max(block_out, 16)] words: the same group of one output row per lane; with fewer than 16 outputs they repeat, since a
+//   WGT  [group][max(block_out, 16)] words: the same group of one output row per lane; with fewer than 16 outputs they
+//   repeat, since a
 //        vector of ACC then spans several batch rows.
 //
-// A group is 2 values of 16 bits (multiplied and added by pmaddwd) or 4 values of 8 bits (vpdpbusd). vpdpbusd multiplies unsigned by
-// signed bytes: weights are then stored plus 128, and `compensation`, -128 times the sum of an input row, is added once per micro-op.
+// A group is 2 values of 16 bits (multiplied and added by pmaddwd) or 4 values of 8 bits (vpdpbusd). vpdpbusd
+// multiplies unsigned by signed bytes: weights are then stored plus 128, and `compensation`, -128 times the sum of an
+// input row, is added once per micro-op.
 #pragma once
 
 #include <algorithm>

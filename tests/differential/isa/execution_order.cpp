@@ -1,4 +1,5 @@
-// Programs that verify calls clean give the same bytes whatever the order of execution, and the functional simulator gives these.
+// Programs that verify calls clean give the same bytes whatever the order of execution, and the functional simulator
+// gives these.
 #include <fmt/format.h>
 
 #include "isa/verify.h"
@@ -16,14 +17,17 @@ std::string simulate(const GeneratedProgram& program, simulator::ExecutionOrder 
   options.order = order;
   const auto simulator = simulator::make_functional(program.config, options);
   for (const isa::Launch& launch : program.launches)
-    if (const auto run = simulator->launch(std::span(program.program).subspan(launch.begin, launch.count), dram, launch.begin); !run.ok())
+    if (const auto run =
+            simulator->launch(std::span(program.program).subspan(launch.begin, launch.count), dram, launch.begin);
+        !run.ok())
       return to_string(run.errors());
   return "";
 }
 
 std::string difference(const GeneratedProgram& program, std::size_t orders) {
   simulator::Dram expected{program.dram_base, program.dram};
-  if (std::string error = simulate(program, simulator::ExecutionOrder::program, expected); !error.empty()) return "functional: " + error;
+  if (std::string error = simulate(program, simulator::ExecutionOrder::program, expected); !error.empty())
+    return "functional: " + error;
   for (const auto order : {simulator::ExecutionOrder::load_first, simulator::ExecutionOrder::store_first}) {
     simulator::Dram dram{program.dram_base, program.dram};
     if (std::string error = simulate(program, order, dram); !error.empty()) return "functional, other order: " + error;
@@ -33,7 +37,8 @@ std::string difference(const GeneratedProgram& program, std::size_t orders) {
     ReferenceMachine machine(program);
     if (!machine.run(seed)) return fmt::format("reference, order {}: stuck", seed);
     if (machine.dram() == expected.bytes) continue;
-    const auto at = std::mismatch(machine.dram().begin(), machine.dram().end(), expected.bytes.begin()).first - machine.dram().begin();
+    const auto at = std::mismatch(machine.dram().begin(), machine.dram().end(), expected.bytes.begin()).first -
+                    machine.dram().begin();
     return fmt::format("reference, order {}: differs from the functional simulator at address {:#x}", seed,
                        program.dram_base + static_cast<std::uint64_t>(at));
   }
@@ -89,7 +94,8 @@ TEST_CASE("verify finds something wherever two execution orders differ") {
 TEST_CASE("verify and the functional simulator agree about deadlock and leftover tokens") {
   std::size_t deadlocks = 0, leftovers = 0;
   for (std::uint64_t seed = 0; seed < scaled(1000); ++seed) {
-    GeneratedProgram program = generate(random_config(seed), {.seed = seed, .size = 30, .launches = 1, .max_steps = 20});
+    GeneratedProgram program =
+        generate(random_config(seed), {.seed = seed, .size = 30, .launches = 1, .max_steps = 20});
     Random random(seed);
     // Order on the FIFOs is at stake, not data: every instruction keeps its queue and moves nothing but tokens.
     for (isa::Instruction& instruction : program.program) {
@@ -99,7 +105,8 @@ TEST_CASE("verify and the functional simulator agree about deadlock and leftover
     }
     for (std::uint64_t i = random.below(4); i > 0; --i) {
       if (random.chance(50)) {
-        std::swap(program.program[random.below(program.program.size())], program.program[random.below(program.program.size())]);
+        std::swap(program.program[random.below(program.program.size())],
+                  program.program[random.below(program.program.size())]);
       } else if (const auto tokens = token_pairs(program); !tokens.empty()) {
         const TokenPair& token = tokens[random.below(tokens.size())];
         isa::DependencyFlags& flags = program.program[random.chance(50) ? token.push : token.pop].flags;
@@ -114,8 +121,11 @@ TEST_CASE("verify and the functional simulator agree about deadlock and leftover
       leftover |= finding.kind == isa::FindingKind::leftover_token;
     }
     simulator::Dram dram{program.dram_base, program.dram};
-    const std::string error = simulate(program, random.pick({simulator::ExecutionOrder::program, simulator::ExecutionOrder::load_first,
-                                                             simulator::ExecutionOrder::store_first}), dram);
+    const std::string error =
+        simulate(program,
+                 random.pick({simulator::ExecutionOrder::program, simulator::ExecutionOrder::load_first,
+                              simulator::ExecutionOrder::store_first}),
+                 dram);
     INFO(describe(program) << error);
     CHECK((error.find("standstill") != std::string::npos) == deadlock);
     if (!deadlock) CHECK((error.find("left over") != std::string::npos) == leftover);

@@ -18,7 +18,9 @@ namespace semantics = isa::semantics;
 
 ReferenceMachine::ReferenceMachine(const GeneratedProgram& program)
     : program_(program), config_(program.config), codec_(program.config), dram_(program.dram) {
-  const auto size = [&](isa::Memory memory, std::int64_t lanes) { return static_cast<std::size_t>(config_.depth(memory) * lanes); };
+  const auto size = [&](isa::Memory memory, std::int64_t lanes) {
+    return static_cast<std::size_t>(config_.depth(memory) * lanes);
+  };
   uops_.resize(size(isa::Memory::uop, 1));
   inp_.resize(size(isa::Memory::inp, config_.batch * config_.block_in));
   wgt_.resize(size(isa::Memory::wgt, config_.block_out * config_.block_in));
@@ -27,10 +29,12 @@ ReferenceMachine::ReferenceMachine(const GeneratedProgram& program)
 
 bool ReferenceMachine::run(std::uint64_t seed) {
   Random random(seed);
-  return std::all_of(program_.launches.begin(), program_.launches.end(), [&](const isa::Launch& launch) { return run_launch(launch, random); });
+  return std::all_of(program_.launches.begin(), program_.launches.end(),
+                     [&](const isa::Launch& launch) { return run_launch(launch, random); });
 }
 
-// Where a queue is left alone for long, orders are reached that a fair coin would not find: the favourite changes now and then.
+// Where a queue is left alone for long, orders are reached that a fair coin would not find: the favourite changes now
+// and then.
 bool ReferenceMachine::run_launch(const isa::Launch& launch, Random& random) {
   std::array<std::vector<std::size_t>, isa::kQueues> queues;
   for (std::size_t i = launch.begin; i < launch.begin + launch.count; ++i)
@@ -68,9 +72,11 @@ void ReferenceMachine::execute(const isa::Load& load) {
   const auto lanes = static_cast<std::size_t>(config_.batch * config_.block_out);
   const auto write = [&](std::uint64_t sram, std::span<const std::byte> bytes) {  // empty: zeros
     const auto copy = [&](std::vector<std::int8_t>& memory) {
-      for (std::size_t i = 0; i < element; ++i) memory[sram * element + i] = bytes.empty() ? 0 : static_cast<std::int8_t>(bytes[i]);
+      for (std::size_t i = 0; i < element; ++i)
+        memory[sram * element + i] = bytes.empty() ? 0 : static_cast<std::int8_t>(bytes[i]);
     };
-    const std::span<std::int32_t> tile = std::span(acc_).subspan(load.memory == isa::Memory::acc || load.memory == isa::Memory::acc8 ? sram * lanes : 0, lanes);
+    const std::span<std::int32_t> tile = std::span(acc_).subspan(
+        load.memory == isa::Memory::acc || load.memory == isa::Memory::acc8 ? sram * lanes : 0, lanes);
     switch (load.memory) {
       case isa::Memory::uop: uops_[sram] = bytes.empty() ? isa::Uop{} : codec_.decode_uop(bytes); break;
       case isa::Memory::inp: copy(inp_); break;
@@ -93,7 +99,8 @@ void ReferenceMachine::execute(const isa::Load& load) {
       },
       [&](std::uint64_t sram, std::uint64_t dram, std::uint64_t count) {
         for (std::uint64_t i = 0; i < count; ++i)
-          write(sram + i, std::span<const std::byte>(dram_).subspan((dram + i) * element - program_.dram_base, element));
+          write(sram + i,
+                std::span<const std::byte>(dram_).subspan((dram + i) * element - program_.dram_base, element));
       });
 }
 
@@ -101,14 +108,17 @@ void ReferenceMachine::execute(const isa::Store& store) {
   const auto lanes = static_cast<std::size_t>(config_.batch * config_.block_out);
   semantics::for_each_stored_run(store, [&](std::uint64_t sram, std::uint64_t dram, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count * lanes; ++i)
-      dram_[dram * lanes - program_.dram_base + i] = static_cast<std::byte>(semantics::narrow(acc_[sram * lanes + i], store.saturate));
+      dram_[dram * lanes - program_.dram_base + i] =
+          static_cast<std::byte>(semantics::narrow(acc_[sram * lanes + i], store.saturate));
   });
 }
 
 void ReferenceMachine::execute(const isa::Gemm& gemm) {
-  const semantics::TensorBlock block{static_cast<std::size_t>(config_.batch), static_cast<std::size_t>(config_.block_in),
+  const semantics::TensorBlock block{static_cast<std::size_t>(config_.batch),
+                                     static_cast<std::size_t>(config_.block_in),
                                      static_cast<std::size_t>(config_.block_out)};
-  const std::size_t acc_lanes = block.batch * block.block_out, inp_lanes = block.batch * block.block_in, wgt_lanes = block.block_out * block.block_in;
+  const std::size_t acc_lanes = block.batch * block.block_out, inp_lanes = block.batch * block.block_in,
+                    wgt_lanes = block.block_out * block.block_in;
   const auto mode = semantics::gemm_mode(gemm);
   semantics::for_each_step(gemm, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
     const auto dst = semantics::element_index(uop.dst, y, x, gemm.dst_factor_out, gemm.dst_factor_in);
@@ -116,7 +126,8 @@ void ReferenceMachine::execute(const isa::Gemm& gemm) {
     if (mode == semantics::GemmMode::reset) return semantics::gemm(acc, {}, {}, block, mode);
     const auto src = semantics::element_index(uop.src, y, x, gemm.src_factor_out, gemm.src_factor_in);
     const auto wgt = semantics::element_index(uop.wgt, y, x, gemm.wgt_factor_out, gemm.wgt_factor_in);
-    semantics::gemm(acc, std::span(inp_).subspan(src * inp_lanes, inp_lanes), std::span(wgt_).subspan(wgt * wgt_lanes, wgt_lanes), block, mode);
+    semantics::gemm(acc, std::span(inp_).subspan(src * inp_lanes, inp_lanes),
+                    std::span(wgt_).subspan(wgt * wgt_lanes, wgt_lanes), block, mode);
   });
 }
 

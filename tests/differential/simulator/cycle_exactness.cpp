@@ -17,17 +17,19 @@ namespace dovetail::simulator {
 namespace {
 
 std::string describe(const TraceEvent& event) {
-  return fmt::format("instruction {}: {} issue {}, start {} ({}), end {}", event.instruction, isa::name(event.unit), event.issue, event.start,
-                     kStallCauseNames[static_cast<std::size_t>(event.cause)], event.end);
+  return fmt::format("instruction {}: {} issue {}, start {} ({}), end {}", event.instruction, isa::name(event.unit),
+                     event.issue, event.start, kStallCauseNames[static_cast<std::size_t>(event.cause)], event.end);
 }
 
 // Empty: equal.
 std::string difference(const LaunchTrace& expected, const LaunchTrace& actual) {
-  if (expected.events.size() != actual.events.size()) return fmt::format("{} events, not {}", actual.events.size(), expected.events.size());
+  if (expected.events.size() != actual.events.size())
+    return fmt::format("{} events, not {}", actual.events.size(), expected.events.size());
   for (std::size_t i = 0; i < expected.events.size(); ++i)
     if (expected.events[i] != actual.events[i])
       return fmt::format("expected {}\nbut got  {}", describe(expected.events[i]), describe(actual.events[i]));
-  if (expected.cycles != actual.cycles) return fmt::format("expected {} cycles, but got {}", expected.cycles, actual.cycles);
+  if (expected.cycles != actual.cycles)
+    return fmt::format("expected {} cycles, but got {}", expected.cycles, actual.cycles);
   for (const isa::Queue unit : {isa::Queue::load, isa::Queue::compute, isa::Queue::store})
     for (std::size_t c = 0; c < kUnitClassNames.size(); ++c)
       if (const auto e = expected.classes[isa::index(unit)][c], a = actual.classes[isa::index(unit)][c]; e != a)
@@ -35,26 +37,30 @@ std::string difference(const LaunchTrace& expected, const LaunchTrace& actual) {
   if (!actual.waits) return "the waits for memory are not told";
   const auto names = [](const MemorySplit& split) {
     std::string text;
-    for (std::size_t c = 0; c < split.cycles.size(); ++c) text += fmt::format(" {} {}", kMemoryCauseNames[c], split.cycles[c]);
+    for (std::size_t c = 0; c < split.cycles.size(); ++c)
+      text += fmt::format(" {} {}", kMemoryCauseNames[c], split.cycles[c]);
     return text;
   };
   for (std::size_t i = 0; i < expected.events.size(); ++i)
     if (expected.waits->instructions[i] != actual.waits->instructions[i])
-      return fmt::format("instruction {} waits for memory:{}, not{}", expected.events[i].instruction, names(expected.waits->instructions[i]),
-                         names(actual.waits->instructions[i]));
+      return fmt::format("instruction {} waits for memory:{}, not{}", expected.events[i].instruction,
+                         names(expected.waits->instructions[i]), names(actual.waits->instructions[i]));
   for (std::size_t unit = 0; unit < 3; ++unit) {
     MemorySplit sum;
     for (std::size_t i = 0; i < actual.events.size(); ++i)
       if (isa::index(actual.events[i].unit) == unit) sum += actual.waits->instructions[i];
     if (sum != actual.waits->units[unit]) return fmt::format("instructions of unit {} do not sum to it", unit);
     if (sum.total() != actual.classes[unit][static_cast<std::size_t>(UnitClass::memory)])
-      return fmt::format("unit {}: {} cycles of memory are divided, of {}", unit, sum.total(), actual.classes[unit][static_cast<std::size_t>(UnitClass::memory)]);
+      return fmt::format("unit {}: {} cycles of memory are divided, of {}", unit, sum.total(),
+                         actual.classes[unit][static_cast<std::size_t>(UnitClass::memory)]);
   }
   const FetchTime &e = expected.waits->fetch, &a = actual.waits->fetch;
-  if (a.total() != actual.cycles) return fmt::format("what fetch did sums to {} of {} cycles", a.total(), actual.cycles);
+  if (a.total() != actual.cycles)
+    return fmt::format("what fetch did sums to {} of {} cycles", a.total(), actual.cycles);
   if (e != a)
-    return fmt::format("fetch: {} slots, {} done, queues full {} {} {},{}; not {}, {}, {} {} {},{}", e.issue, e.done, e.queue_full[0], e.queue_full[1], e.queue_full[2],
-                       names(e.memory), a.issue, a.done, a.queue_full[0], a.queue_full[1], a.queue_full[2], names(a.memory));
+    return fmt::format("fetch: {} slots, {} done, queues full {} {} {},{}; not {}, {}, {} {} {},{}", e.issue, e.done,
+                       e.queue_full[0], e.queue_full[1], e.queue_full[2], names(e.memory), a.issue, a.done,
+                       a.queue_full[0], a.queue_full[1], a.queue_full[2], names(a.memory));
   return {};
 }
 
@@ -70,9 +76,10 @@ std::string compare(const test::GeneratedProgram& program, const std::string& me
   for (const isa::Launch& launch : program.launches) {
     const auto instructions = std::span(program.program).subspan(launch.begin, launch.count);
     const std::uint64_t size = static_cast<std::uint64_t>(program.config.instruction_bytes());
-    const std::uint64_t place = program_place(program.config, dram.base, dram.bytes.size(), (launch.begin + launch.count) * size).value();
-    const LaunchTrace expected =
-        test::run_per_cycle(program.config, *memory, instructions, launch.begin, place + launch.begin * size, {dram.base, dram.bytes}, uops);
+    const std::uint64_t place =
+        program_place(program.config, dram.base, dram.bytes.size(), (launch.begin + launch.count) * size).value();
+    const LaunchTrace expected = test::run_per_cycle(program.config, *memory, instructions, launch.begin,
+                                                     place + launch.begin * size, {dram.base, dram.bytes}, uops);
     Dram untouched = dram;
     const auto time_alone = timing->launch(instructions, untouched, launch.begin);
     if (!time_alone.ok()) return to_string(time_alone.errors());

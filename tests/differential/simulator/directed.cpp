@@ -15,20 +15,24 @@ isa::HardwareConfig tiny(std::int64_t bus_bytes) {
   return config;
 }
 
-std::vector<simulator::LaunchTrace> agree(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, const simulator::Dram& dram,
+std::vector<simulator::LaunchTrace> agree(const isa::HardwareConfig& config,
+                                          const std::vector<isa::Instruction>& program, const simulator::Dram& dram,
                                           std::vector<isa::Launch> launches) {
   const auto model = rtl_model(config);
   if (!model) return {};
   if (launches.empty()) launches.push_back({0, program.size()});
-  const GeneratedProgram all{.config = config, .program = program, .launches = launches, .dram_base = dram.base, .dram = dram.bytes};
+  const GeneratedProgram all{
+      .config = config, .program = program, .launches = launches, .dram_base = dram.base, .dram = dram.bytes};
   std::vector<simulator::LaunchTrace> at_once;
   using namespace simulator;
-  for (const char* text : {"ideal:latency=1", "ideal", "ideal:latency=9,bytes=3,outstanding=1", "bank:ddr4-2400", "perturbed:seed=5"}) {
+  for (const char* text :
+       {"ideal:latency=1", "ideal", "ideal:latency=9,bytes=3,outstanding=1", "bank:ddr4-2400", "perturbed:seed=5"}) {
     const MemorySpec memory = parse_memory(text).value();
     TortureCase how;
     how.memory = memory;
     std::vector<LaunchTrace> trace;
-    if (const auto wrong = torture(all, how, model, &trace)) FAIL(*wrong << "\n" << describe(how) << "\n" << describe(all));
+    if (const auto wrong = torture(all, how, model, &trace))
+      FAIL(*wrong << "\n" << describe(how) << "\n" << describe(all));
     if (at_once.empty()) at_once = trace;
   }
   for (const std::uint64_t seed : {1, 2}) {
@@ -39,7 +43,8 @@ std::vector<simulator::LaunchTrace> agree(const isa::HardwareConfig& config, con
   return at_once;
 }
 
-simulator::LaunchTrace agree_in_order(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, const simulator::Dram& dram) {
+simulator::LaunchTrace agree_in_order(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
+                                      const simulator::Dram& dram) {
   const auto traces = agree(config, synchronised(config, program, dram.base, dram.bytes), dram);
   return traces.empty() ? simulator::LaunchTrace{} : traces.front();
 }

@@ -1,4 +1,5 @@
-// Hand-written programs on the design, the functional and the cycle simulator: every byte of DRAM, every defined element of SRAM, every event and class.
+// Hand-written programs on the design, the functional and the cycle simulator: every byte of DRAM, every defined
+// element of SRAM, every event and class.
 #pragma once
 
 #include <optional>
@@ -16,11 +17,13 @@ namespace dovetail::test {
 // The configuration `tiny` (queues of 4, tokens of 2, bursts of 4 beats, buffers of 8) with another bus.
 isa::HardwareConfig tiny(std::int64_t bus_bytes = 8);
 
-// Under memories that answer at once, late, in small pieces and at random, and under back-pressure. Returns the traces by the first: `at once`, with
-// a latency of 1 and a beat a cycle. The program's tokens are its own.
-std::vector<simulator::LaunchTrace> agree(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, const simulator::Dram& dram,
+// Under memories that answer at once, late, in small pieces and at random, and under back-pressure. Returns the traces
+// by the first: `at once`, with a latency of 1 and a beat a cycle. The program's tokens are its own.
+std::vector<simulator::LaunchTrace> agree(const isa::HardwareConfig& config,
+                                          const std::vector<isa::Instruction>& program, const simulator::Dram& dram,
                                           std::vector<isa::Launch> launches = {});
 // The same of a program without tokens, which get computed; one launch.
-simulator::LaunchTrace agree_in_order(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, const simulator::Dram& dram);
+simulator::LaunchTrace agree_in_order(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
+                                      const simulator::Dram& dram);
 
 }  // namespace dovetail::test

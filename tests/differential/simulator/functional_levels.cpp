@@ -15,7 +15,8 @@ std::vector<std::byte> run(const test::GeneratedProgram& program, const Function
   const auto simulator = make_functional(program.config, options);
   Dram dram{.base = program.dram_base, .bytes = program.dram};
   for (const isa::Launch& launch : program.launches) {
-    const auto counters = simulator->launch(std::span(program.program).subspan(launch.begin, launch.count), dram, launch.begin);
+    const auto counters =
+        simulator->launch(std::span(program.program).subspan(launch.begin, launch.count), dram, launch.begin);
     if (!counters.ok()) FAIL("seed " << program.seed << ": " << to_string(counters.errors()));
   }
   return dram.bytes;

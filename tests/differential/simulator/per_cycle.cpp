@@ -43,7 +43,8 @@ struct Geometry {
   std::vector<Slot> slots;
 };
 
-void add_row(const isa::HardwareConfig& config, std::uint64_t address, std::uint64_t elements, std::uint64_t element_bytes, Geometry& geometry) {
+void add_row(const isa::HardwareConfig& config, std::uint64_t address, std::uint64_t elements,
+             std::uint64_t element_bytes, Geometry& geometry) {
   const auto bus = static_cast<std::uint64_t>(config.bus_bytes);
   const std::uint64_t first = address / bus, last = (address + elements * element_bytes - 1) / bus;
   const auto most = static_cast<std::uint64_t>(std::min(config.burst_beats, config.outstanding_beats));
@@ -70,7 +71,9 @@ Geometry geometry_of(const isa::HardwareConfig& config, const isa::Transfer& tra
   if (transfer.x_size == 0) return geometry;
   const auto bytes = static_cast<std::uint64_t>(config.element_bytes(transfer.memory));
   const std::uint64_t columns = std::uint64_t{transfer.x_pad_0} + transfer.x_size + transfer.x_pad_1;
-  const auto pads = [&](std::uint64_t count) { geometry.slots.insert(geometry.slots.end(), count, {false, false, false}); };
+  const auto pads = [&](std::uint64_t count) {
+    geometry.slots.insert(geometry.slots.end(), count, {false, false, false});
+  };
   pads(transfer.y_pad_0 * columns);
   for (std::uint64_t y = 0; y < transfer.y_size; ++y) {
     pads(transfer.x_pad_0);
@@ -91,7 +94,8 @@ struct Reader {
   std::deque<Cycle> beats;                      // arrival of each beat that has not left
   std::deque<BurstOf> granted;                  // and not accepted
   Cycle last_grant = kNever;
-  // Of each burst from the one that asks back to the oldest whose beats have not all left: what its delay was for, and how many beats are left.
+  // Of each burst from the one that asks back to the oldest whose beats have not all left: what its delay was for, and
+  // how many beats are left.
   struct Delay {
     MemorySplit parts;
     std::uint32_t beats = 0;
@@ -101,7 +105,9 @@ struct Reader {
 
   bool asks(Cycle c) const { return !left.empty() && c >= active_from && credits >= left.front().beats; }
   bool idle(Cycle c) const { return left.empty() && (last_grant == kNever || last_grant < c); }
-  bool usable(Cycle c) const { return !beats.empty() && beats.front() != kNever && c >= beats.front() + value(kBeatToSlot); }
+  bool usable(Cycle c) const {
+    return !beats.empty() && beats.front() != kNever && c >= beats.front() + value(kBeatToSlot);
+  }
   void leave() {
     beats.pop_front();
     ++credits_given;
@@ -140,7 +146,8 @@ MemorySplit divide(Cycle wait, MemorySplit parts) {
   MemorySplit split;
   for (; wait > 0; --wait) {
     MemoryCause cause = MemoryCause::latency;
-    for (const MemoryCause part : {MemoryCause::arbitration, MemoryCause::full, MemoryCause::bandwidth, MemoryCause::row_miss, MemoryCause::refresh})
+    for (const MemoryCause part : {MemoryCause::arbitration, MemoryCause::full, MemoryCause::bandwidth,
+                                   MemoryCause::row_miss, MemoryCause::refresh})
       if (parts[part] > 0) cause = part;
     ++split[cause];
     if (cause != MemoryCause::latency) --parts[cause];
@@ -182,8 +189,8 @@ struct Running {
 
 class PerCycle {
  public:
-  PerCycle(const isa::HardwareConfig& config, simulator::Memory& memory, std::span<const isa::Instruction> program, const isa::DramImage& image,
-           std::vector<isa::Uop>& uops)
+  PerCycle(const isa::HardwareConfig& config, simulator::Memory& memory, std::span<const isa::Instruction> program,
+           const isa::DramImage& image, std::vector<isa::Uop>& uops)
       : config_(config), memory_(memory), program_(program), image_(image), uops_(uops), codec_(config) {}
 
   simulator::LaunchTrace run(std::size_t first_index, std::uint64_t program_address);
@@ -193,13 +200,15 @@ class PerCycle {
   bool at_head(Queue queue, Cycle c) const {
     const CommandQueue& commands = queues_[isa::index(queue)];
     if (commands.waiting.empty()) return false;
-    return c >= commands.waiting.front().issue + value(kIssueToStart) && (commands.last_start == kNever || c >= commands.last_start + 1);
+    return c >= commands.waiting.front().issue + value(kIssueToStart) &&
+           (commands.last_start == kNever || c >= commands.last_start + 1);
   }
   std::size_t head(Queue queue) const { return queues_[isa::index(queue)].waiting.front().instruction; }
   bool token_missing(Queue queue, bool previous) const {
     const isa::TokenUse use = isa::token_use(program_[head(queue)]);
     for (std::size_t fifo = 0; fifo < isa::kTokenFifos; ++fifo) {
-      const bool from_previous = fifo == isa::index(isa::TokenFifo::load_to_compute) || fifo == isa::index(isa::TokenFifo::compute_to_store);
+      const bool from_previous =
+          fifo == isa::index(isa::TokenFifo::load_to_compute) || fifo == isa::index(isa::TokenFifo::compute_to_store);
       if ((use.pops >> fifo & 1) != 0 && from_previous == previous && tokens_[fifo].count == 0) return true;
     }
     return false;
@@ -298,7 +307,7 @@ class PerCycle {
   // Store.
   std::optional<Running> stored_;
   std::deque<Slot> fill_slots_;
-  std::deque<BurstOf> store_bursts_;   // to be filled
+  std::deque<BurstOf> store_bursts_;  // to be filled
   Counted places_;
   std::uint32_t filled_of_burst_ = 0;
   struct Full {
@@ -329,7 +338,8 @@ class PerCycle {
 Running PerCycle::start(Queue queue, Cycle c) {
   CommandQueue& commands = queues_[isa::index(queue)];
   const Command command = commands.waiting.front();
-  const Cycle h = std::max(command.issue + value(kIssueToStart), commands.last_start == kNever ? 0 : commands.last_start + 1);
+  const Cycle h =
+      std::max(command.issue + value(kIssueToStart), commands.last_start == kNever ? 0 : commands.last_start + 1);
   const Before& before = before_[isa::index(queue)];
   StallCause cause = StallCause::none;
   if (c == command.issue + value(kIssueToStart)) cause = StallCause::fetch;
@@ -414,7 +424,8 @@ void PerCycle::fetch(Cycle c) {
   }
   time.memory += divide(fetch_reader_.waited, fetch_reader_.delays.front().parts);
   fetch_reader_.waited = 0;
-  const std::uint64_t beats_per_instruction = static_cast<std::uint64_t>(std::max<std::int64_t>(1, config_.instruction_bytes() / config_.bus_bytes));
+  const std::uint64_t beats_per_instruction =
+      static_cast<std::uint64_t>(std::max<std::int64_t>(1, config_.instruction_bytes() / config_.bus_bytes));
   const Slot slot = fetch_slots_.front();
   if (beats_of_next_ + 1 < beats_per_instruction) {
     ++beats_of_next_;
@@ -484,7 +495,10 @@ void PerCycle::load(Cycle c) {
 
   if (!at_head(Queue::load, c)) return;
   const bool idle = load_reader_.idle(c), room = started_not_taken < static_cast<std::size_t>(value(kLoadWaiting));
-  now_[0] = {.unit = !idle, .drain = !room, .token_prev = token_missing(Queue::load, true), .token_next = token_missing(Queue::load, false)};
+  now_[0] = {.unit = !idle,
+             .drain = !room,
+             .token_prev = token_missing(Queue::load, true),
+             .token_next = token_missing(Queue::load, false)};
   if (!idle || !room || !tokens_there(Queue::load)) return;
   const Running running = start(Queue::load, c);
   Loading loading{running, geometry_of(config_, std::get<isa::Load>(program_[running.instruction].body))};
@@ -544,8 +558,12 @@ void PerCycle::expand(const isa::Instruction& instruction, Cycle s, Running& run
           enter(step, value(kAluCyclesPerUopImm), step.dst);
         } else {
           const bool requant = alu->op == isa::AluOp::requant;
-          const bool repeated = within && within->src == step.src && within->dst != step.src && !(requant && within->dst == step.src + 1);
-          enter(step, value(repeated ? kAluCyclesPerUopRepeated : requant ? kAluCyclesPerUopRequant : kAluCyclesPerUopVector),
+          const bool repeated =
+              within && within->src == step.src && within->dst != step.src && !(requant && within->dst == step.src + 1);
+          enter(step,
+                value(repeated  ? kAluCyclesPerUopRepeated
+                      : requant ? kAluCyclesPerUopRequant
+                                : kAluCyclesPerUopVector),
                 repeated ? step.dst : step.src);
         }
       }
@@ -562,14 +580,16 @@ void PerCycle::compute(Cycle c) {
   while (!reads_.empty() && reads_.front().end <= c) reads_.pop_front();
 
   bool work = false, interlock = false, memory = false, push = false;
-  if (!reads_.empty() && c >= reads_.front().begin) (reads_.front().interlocked && c == reads_.front().begin ? interlock : work) = true;
+  if (!reads_.empty() && c >= reads_.front().begin)
+    (reads_.front().interlocked && c == reads_.front().begin ? interlock : work) = true;
   if (serial_ && !in_flight_.empty() && c > in_flight_.back().start && in_flight_.back().end == kNever) {
     Running& running = in_flight_.back();
     if (!serial_slots_.empty()) {
       const Slot slot = serial_slots_.front();
       if (!slot.data || compute_reader_.usable(c)) {
         work = true;
-        if (slot.data) charge(Queue::compute, running.instruction, compute_reader_.waited, compute_reader_.delays.front().parts);
+        if (slot.data)
+          charge(Queue::compute, running.instruction, compute_reader_.waited, compute_reader_.delays.front().parts);
         if (slot.last_of_beat) compute_reader_.leave();
         serial_slots_.pop_front();
         if (serial_slots_.empty()) running.complete = c + value(kSlotToEnd);
@@ -602,7 +622,9 @@ void PerCycle::compute(Cycle c) {
     const bool same = flying != 0 && kind == last_kind_ && kind != Kind::serial && !serial_;
     const bool front_free = !last_step_ || last_step_->u <= c;
     const bool drain = flying != 0 && (!same || flying >= static_cast<std::size_t>(value(kComputeInFlight)));
-    now_[1] = {.unit = same && !front_free, .drain = drain, .token_prev = token_missing(Queue::compute, true),
+    now_[1] = {.unit = same && !front_free,
+               .drain = drain,
+               .token_prev = token_missing(Queue::compute, true),
                .token_next = token_missing(Queue::compute, false)};
     may_start = tokens_there(Queue::compute) && (flying == 0 || (!drain && front_free));
   }
@@ -612,7 +634,8 @@ void PerCycle::compute(Cycle c) {
   // The oldest that has not ended.
   for (Running& running : in_flight_) {
     if (running.end != kNever) continue;
-    if (running.complete != kNever && c >= running.complete && (last_compute_end_ == kNever || c > last_compute_end_) && has_room(running.use)) {
+    if (running.complete != kNever && c >= running.complete && (last_compute_end_ == kNever || c > last_compute_end_) &&
+        has_room(running.use)) {
       end(running, c);
       last_compute_end_ = c;
     }
@@ -664,7 +687,8 @@ void PerCycle::store(Cycle c) {
         if (store_waited_ > 0) {
           // The place was that of the beat which is as many beats before this one as there are places.
           const std::uint64_t sent = beats_opened_ - static_cast<std::uint64_t>(config_.outstanding_beats);
-          const auto way = std::find_if(ways_.begin(), ways_.end(), [&](const Way& w) { return sent < w.first_beat + w.beats; });
+          const auto way =
+              std::find_if(ways_.begin(), ways_.end(), [&](const Way& w) { return sent < w.first_beat + w.beats; });
           MemorySplit parts = way->to_address;
           parts[MemoryCause::bandwidth] += c - way->first_data;
           charge(Queue::store, stored_->instruction, store_waited_, parts);
@@ -706,7 +730,10 @@ void PerCycle::store(Cycle c) {
   bool starts = false;
   if (at_head(Queue::store, c)) {
     const bool idle = !was && (last_store_end_ == kNever || c >= last_store_end_ + value(kEndToStart));
-    now_[2] = {.unit = !idle, .drain = false, .token_prev = token_missing(Queue::store, true), .token_next = token_missing(Queue::store, false)};
+    now_[2] = {.unit = !idle,
+               .drain = false,
+               .token_prev = token_missing(Queue::store, true),
+               .token_next = token_missing(Queue::store, false)};
     starts = idle && tokens_there(Queue::store);
   }
   if (work) add(Queue::store, UnitClass::work);
@@ -733,7 +760,10 @@ void PerCycle::writer(Cycle c) {
   // It takes the next burst when the last W beat of the one before goes out.
   if (!aw_from_ && !full_.empty() && c >= full_.front().p && (last_data_ == kNever || c >= last_data_)) {
     aw_ = full_.front().burst;
-    Way way{.first_beat = ways_.empty() ? 0 : ways_.back().first_beat + ways_.back().beats, .beats = aw_.beats, .to_address = {}, .memory = {}};
+    Way way{.first_beat = ways_.empty() ? 0 : ways_.back().first_beat + ways_.back().beats,
+            .beats = aw_.beats,
+            .to_address = {},
+            .memory = {}};
     way.to_address[MemoryCause::bandwidth] = c - full_.front().p;
     ways_.push_back(way);
     full_.pop_front();
@@ -759,7 +789,8 @@ simulator::LaunchTrace PerCycle::run(std::size_t first_index, std::uint64_t prog
   for (std::size_t i = 0; i < program_.size(); ++i) trace_.events[i].instruction = first_index + i;
   if (!program_.empty()) {
     Geometry geometry;
-    add_row(config_, program_address, program_.size(), static_cast<std::uint64_t>(config_.instruction_bytes()), geometry);
+    add_row(config_, program_address, program_.size(), static_cast<std::uint64_t>(config_.instruction_bytes()),
+            geometry);
     fetch_reader_.left.assign(geometry.bursts.begin(), geometry.bursts.end());
     fetch_reader_.active_from = value(kLaunchToRequest);
     fetch_slots_.assign(geometry.slots.begin(), geometry.slots.end());
@@ -782,8 +813,9 @@ simulator::LaunchTrace PerCycle::run(std::size_t first_index, std::uint64_t prog
 
 }  // namespace
 
-simulator::LaunchTrace run_per_cycle(const isa::HardwareConfig& config, simulator::Memory& memory, std::span<const isa::Instruction> program,
-                                     std::size_t first_index, std::uint64_t program_address, const isa::DramImage& image,
+simulator::LaunchTrace run_per_cycle(const isa::HardwareConfig& config, simulator::Memory& memory,
+                                     std::span<const isa::Instruction> program, std::size_t first_index,
+                                     std::uint64_t program_address, const isa::DramImage& image,
                                      std::vector<isa::Uop>& uops) {
   return PerCycle(config, memory, program, image, uops).run(first_index, program_address);
 }

@@ -30,14 +30,17 @@ isa::Instruction times(isa::Instruction instruction, std::uint32_t iterations, s
 }
 
 // What all of these need: micro-ops 0 to `uops`, INP, WGT and ACC.
-std::vector<isa::Instruction> defined(const isa::HardwareConfig& config, std::uint32_t uops, std::uint32_t elements = 8) {
+std::vector<isa::Instruction> defined(const isa::HardwareConfig& config, std::uint32_t uops,
+                                      std::uint32_t elements = 8) {
   const auto at = [&](Memory memory) { return kData / static_cast<std::uint64_t>(config.element_bytes(memory)); };
-  return {load(Memory::uop, 0, kDramBase / static_cast<std::uint64_t>(config.uop_bytes()), uops), load(Memory::inp, 0, at(Memory::inp), elements),
-          load(Memory::wgt, 0, at(Memory::wgt), elements), load(Memory::acc, 0, at(Memory::acc), elements)};
+  return {load(Memory::uop, 0, kDramBase / static_cast<std::uint64_t>(config.uop_bytes()), uops),
+          load(Memory::inp, 0, at(Memory::inp), elements), load(Memory::wgt, 0, at(Memory::wgt), elements),
+          load(Memory::acc, 0, at(Memory::acc), elements)};
 }
 
 // A launch that defines, and one of `program`, which touches only SRAM and what compute's queue orders. Its trace.
-LaunchTrace second_launch(const isa::HardwareConfig& config, const std::vector<isa::Uop>& uops, const std::vector<isa::Instruction>& program) {
+LaunchTrace second_launch(const isa::HardwareConfig& config, const std::vector<isa::Uop>& uops,
+                          const std::vector<isa::Instruction>& program) {
   std::vector<isa::Instruction> all = defined(config, static_cast<std::uint32_t>(uops.size()));
   const std::size_t begin = all.size();
   all.insert(all.end(), program.begin(), program.end());
@@ -53,10 +56,12 @@ TEST_CASE("RTL: fetch of launches of every length and beginning, instructions sm
     // The program lies behind the image at a 4 KiB boundary; launches reach over the next one.
     std::vector<isa::Instruction> program(280, finish());
     std::vector<isa::Launch> launches{{0, 1}};
-    for (std::size_t length = 1, at = 1; at + length <= 60; at += length, length = length % 11 + 1) launches.push_back({at, length});
+    for (std::size_t length = 1, at = 1; at + length <= 60; at += length, length = length % 11 + 1)
+      launches.push_back({at, length});
     launches.push_back({launches.back().begin + launches.back().count, 0});
     launches.back().count = 250 - launches.back().begin;
-    for (std::size_t length = 1, at = 250; at + length <= 280; at += length, length = length % 9 + 1) launches.push_back({at, length});
+    for (std::size_t length = 1, at = 250; at + length <= 280; at += length, length = length % 9 + 1)
+      launches.push_back({at, length});
     program.resize(launches.back().begin + launches.back().count, finish());
     agree(config, program, image(config, {}, 100), launches);
   }
@@ -67,7 +72,8 @@ TEST_CASE("RTL: the first instruction of a launch") {
   const auto traces = agree(config, {finish()}, image(config, {}, 100));
   if (traces.empty()) return;
   // Fetch asks in 1, ARVALID in 2, beats in 3 and 4, used in 4 and 5: the issue. Start in 6, end in 7, done in 8.
-  const simulator::TraceEvent expected{.instruction = 0, .unit = Queue::compute, .issue = 5, .start = 6, .end = 7, .cause = StallCause::fetch};
+  const simulator::TraceEvent expected{
+      .instruction = 0, .unit = Queue::compute, .issue = 5, .start = 6, .end = 7, .cause = StallCause::fetch};
   CHECK(traces[0].events == std::vector{expected});
   CHECK(traces[0].cycles == 8);
 }
@@ -76,7 +82,8 @@ TEST_CASE("RTL: fetch waits for room in each command queue, and what is behind w
   const auto config = tiny();
   const auto depth = static_cast<std::size_t>(config.command_queue_depth);
   for (const Queue queue : {Queue::load, Queue::compute, Queue::store}) {
-    // A head that waits for a token, and enough behind it to fill its queue; the token comes from what was issued before.
+    // A head that waits for a token, and enough behind it to fill its queue; the token comes from what was issued
+    // before.
     std::vector<isa::Instruction> program = defined(config, 1);
     const std::size_t slow = program.size();
     if (queue == Queue::compute) {
@@ -90,7 +97,8 @@ TEST_CASE("RTL: fetch waits for room in each command queue, and what is behind w
     for (std::size_t i = 0; i < depth + 3; ++i) program.push_back(nop(queue, {}));
     for (const Queue other : {Queue::load, Queue::compute, Queue::store}) program.push_back(nop(other, {}));
     const std::size_t begin = slow;
-    const auto traces = agree(config, program, image(config, {{0, 0, 0}}, 5 * 4096), {{0, begin}, {begin, program.size() - begin}});
+    const auto traces =
+        agree(config, program, image(config, {{0, 0, 0}}, 5 * 4096), {{0, begin}, {begin, program.size() - begin}});
     if (traces.empty()) return;
     const auto& events = traces[1].events;
     // Event 1 is the head; `depth` fit with it, the next is issued in the cycle after it has left.
@@ -109,7 +117,8 @@ TEST_CASE("RTL: a full token FIFO holds back an end until the cycle after a pop"
   program.push_back(times(gemm(0, 1), 100));
   for (int i = 0; i < 4; ++i) program.push_back(nop(Queue::load, kPushNext));
   for (int i = 0; i < 4; ++i) program.push_back(nop(Queue::compute, kPopPrev));
-  const auto traces = agree(config, program, image(config, {{0, 0, 0}}, 5 * 4096), {{0, begin}, {begin, program.size() - begin}});
+  const auto traces =
+      agree(config, program, image(config, {{0, 0, 0}}, 5 * 4096), {{0, begin}, {begin, program.size() - begin}});
   if (traces.empty()) return;
   const auto& events = traces[1].events;
   CHECK(events[2].end < events[0].end);
@@ -121,9 +130,10 @@ TEST_CASE("RTL: a full token FIFO holds back an end until the cycle after a pop"
 TEST_CASE("RTL: GEMM of n steps is followed by the next n cycles later, and a change of kind drains") {
   for (const char* name : {"tiny", "1x16x16"}) {
     const auto config = isa::load_config(name).value();
-    const LaunchTrace trace = second_launch(config, {{0, 0, 0}, {1, 1, 1}},
-                                            {times(gemm(0, 1), 10), times(gemm(0, 1), 1), times(reset(1, 2), 20), times(gemm(0, 2), 0), gemm(1, 1), times(gemm(0, 1), 3),
-                                             times(alu_imm(AluOp::add, 1, 0, 1), 4), finish()});
+    const LaunchTrace trace =
+        second_launch(config, {{0, 0, 0}, {1, 1, 1}},
+                      {times(gemm(0, 1), 10), times(gemm(0, 1), 1), times(reset(1, 2), 20), times(gemm(0, 2), 0),
+                       gemm(1, 1), times(gemm(0, 1), 3), times(alu_imm(AluOp::add, 1, 0, 1), 4), finish()});
     if (trace.events.empty()) return;
     const auto& e = trace.events;
     const std::uint64_t s = e[0].start;
@@ -155,13 +165,16 @@ TEST_CASE("RTL: instructions complete in the pipe wait for room for their tokens
     program.push_back(times(gemm(0, 1, kPushPrev), 1));
     program.push_back(nop(Queue::load, kPopNext));
   }
-  const auto traces = agree(config, program, image(config, {{0, 0, 0}}, 5 * 4096), {{0, begin}, {begin, program.size() - begin}});
+  const auto traces =
+      agree(config, program, image(config, {{0, 0, 0}}, 5 * 4096), {{0, begin}, {begin, program.size() - begin}});
   if (traces.empty()) return;
   const auto& events = traces[1].events;
   std::ptrdiff_t most = 0;
   for (const auto& event : events)
     if (event.unit == Queue::compute)
-      most = std::max(most, std::ranges::count_if(events, [&](const auto& other) { return other.unit == Queue::compute && other.start <= event.start && other.end >= event.start; }));
+      most = std::max(most, std::ranges::count_if(events, [&](const auto& other) {
+                        return other.unit == Queue::compute && other.start <= event.start && other.end >= event.start;
+                      }));
   CHECK(most == 8);
   CHECK(traces[1].classes[isa::index(Queue::compute)][static_cast<std::size_t>(simulator::UnitClass::push)] > 0);
 }
@@ -169,24 +182,25 @@ TEST_CASE("RTL: instructions complete in the pipe wait for room for their tokens
 TEST_CASE("RTL: the cycles of every ALU step: immediate, vector, repeated, REQUANT, interlocked") {
   const auto config = isa::load_config("1x16x16-ext").value();
   // Destinations 1, 2, 3 and 4 with one source; then with changing sources; then chains through one destination.
-  const std::vector<isa::Uop> uops{{1, 0, 0}, {2, 0, 0}, {3, 0, 0}, {4, 0, 0}, {1, 5, 0}, {2, 6, 0}, {1, 5, 0}, {3, 6, 0}, {1, 1, 0}, {1, 1, 0}, {2, 1, 0}, {1, 2, 0},
-                                    {1, 6, 0}, {2, 6, 0}, {3, 6, 0}, {4, 6, 0}};
+  const std::vector<isa::Uop> uops{{1, 0, 0}, {2, 0, 0}, {3, 0, 0}, {4, 0, 0}, {1, 5, 0}, {2, 6, 0},
+                                   {1, 5, 0}, {3, 6, 0}, {1, 1, 0}, {1, 1, 0}, {2, 1, 0}, {1, 2, 0},
+                                   {1, 6, 0}, {2, 6, 0}, {3, 6, 0}, {4, 6, 0}};
   struct Case {
     isa::Instruction instruction;
-    std::uint64_t cost;     // cycles in R, sum of c(i) but for waits between steps
+    std::uint64_t cost;  // cycles in R, sum of c(i) but for waits between steps
     std::uint64_t to_write;
   };
   const auto requant = [&](std::uint32_t begin, std::uint32_t end) { return alu(AluOp::requant, begin, end); };
   const std::vector<Case> cases{
-      {alu_imm(AluOp::add, 3, 0, 4), 4, 1},        // an immediate: one each
+      {alu_imm(AluOp::add, 3, 0, 4), 4, 1},  // an immediate: one each
       {alu_imm(AluOp::mul, 3, 0, 4), 4, 2},
-      {alu(AluOp::add, 0, 4), 2 + 3, 1},           // the operand of the step before
-      {alu(AluOp::min, 4, 8), 2 * 4, 1},           // another operand each time
+      {alu(AluOp::add, 0, 4), 2 + 3, 1},  // the operand of the step before
+      {alu(AluOp::min, 4, 8), 2 * 4, 1},  // another operand each time
       {alu(AluOp::mul, 4, 8), 2 * 4, 2},
-      {requant(12, 16), 3 + 3, 2},                 // scale and bias of the step before
-      {requant(0, 4), 3 + 3 + 2, 2},               // the first writes the bias of the others
-      {alu_imm(AluOp::mul, 3, 8, 10), 2 + 1, 2},   // interlocked: its destination is pending
-      {alu(AluOp::add, 8, 10), 2 + 2, 1},          // the same index, but it was written: not repeated; no interlock
+      {requant(12, 16), 3 + 3, 2},                // scale and bias of the step before
+      {requant(0, 4), 3 + 3 + 2, 2},              // the first writes the bias of the others
+      {alu_imm(AluOp::mul, 3, 8, 10), 2 + 1, 2},  // interlocked: its destination is pending
+      {alu(AluOp::add, 8, 10), 2 + 2, 1},         // the same index, but it was written: not repeated; no interlock
       {alu(AluOp::mul, 8, 10), 2 + 2 + 1, 2},
   };
   for (const Case& c : cases) {
@@ -203,7 +217,8 @@ TEST_CASE("RTL: the cycles of every ALU step: immediate, vector, repeated, REQUA
     for (const bool imm : {false, true}) {
       if (imm && op == 5) continue;
       for (std::uint32_t begin = 0; begin < 12; begin += 3) {
-        isa::Instruction step = imm ? alu_imm(static_cast<AluOp>(op), -7, begin, begin + 3) : alu(static_cast<AluOp>(op), begin, begin + 3);
+        isa::Instruction step =
+            imm ? alu_imm(static_cast<AluOp>(op), -7, begin, begin + 3) : alu(static_cast<AluOp>(op), begin, begin + 3);
         all.push_back(times(step, 2));
       }
     }
@@ -214,7 +229,8 @@ TEST_CASE("RTL: forwarding and write-through: the next step, and the one after, 
   for (const char* name : {"1x16x16-ext", "4x8x8"}) {
     const auto config = isa::load_config(name).value();
     // Each destination comes back after 1, 2, 3 and 4 steps.
-    const std::vector<isa::Uop> uops{{1, 0, 0}, {1, 1, 1}, {2, 1, 2}, {1, 2, 3}, {3, 1, 0}, {2, 3, 1}, {1, 1, 2}, {4, 2, 3}, {4, 4, 0}, {1, 4, 1}, {2, 1, 0}, {3, 2, 1}};
+    const std::vector<isa::Uop> uops{{1, 0, 0}, {1, 1, 1}, {2, 1, 2}, {1, 2, 3}, {3, 1, 0}, {2, 3, 1},
+                                     {1, 1, 2}, {4, 2, 3}, {4, 4, 0}, {1, 4, 1}, {2, 1, 0}, {3, 2, 1}};
     std::vector<isa::Instruction> program{times(gemm(0, 12), 3), gemm(0, 1), gemm(0, 1), gemm(1, 2)};
     for (const AluOp op : {AluOp::add, AluOp::mul, AluOp::shr, AluOp::min, AluOp::max}) {
       program.push_back(times(alu(op, 0, 12), 2));

@@ -1,5 +1,5 @@
-// The error path of the design: SLVERR, DECERR and illegal instructions stop a launch, tell where, raise the interrupt, and never hang; the next launch
-// works.
+// The error path of the design: SLVERR, DECERR and illegal instructions stop a launch, tell where, raise the interrupt,
+// and never hang; the next launch works.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -32,7 +32,9 @@ constexpr std::uint64_t kData = 3 * 4096, kOut = 5 * 4096;
 
 // Loads of every memory, a GEMM, and a store, all in order.
 std::vector<isa::Instruction> everything(const isa::HardwareConfig& config) {
-  const auto at = [&](Memory memory, std::uint64_t address) { return address / static_cast<std::uint64_t>(config.element_bytes(memory)); };
+  const auto at = [&](Memory memory, std::uint64_t address) {
+    return address / static_cast<std::uint64_t>(config.element_bytes(memory));
+  };
   return {load(Memory::uop, 0, at(Memory::uop, kDramBase), 2),
           load(Memory::inp, 0, at(Memory::inp, kData), 8),
           load(Memory::wgt, 0, at(Memory::wgt, kData + 1024), 4, kPushNext),
@@ -47,7 +49,8 @@ struct Stopped {
 };
 
 // Runs the program, which must stop with an error that the registers and the interrupt tell alike.
-Stopped stopped(RtlSimulator& rtl, const std::vector<isa::Instruction>& program, Dram dram, std::size_t first_index, const char* said) {
+Stopped stopped(RtlSimulator& rtl, const std::vector<isa::Instruction>& program, Dram dram, std::size_t first_index,
+                const char* said) {
   REQUIRE(rtl.write_register(kInterruptStatus, 3));
   REQUIRE(rtl.write_register(kInterruptEnable, 2));
   const auto counters = rtl.launch(program, dram, first_index);
@@ -63,7 +66,8 @@ Stopped stopped(RtlSimulator& rtl, const std::vector<isa::Instruction>& program,
   return {status >> 4, rtl.read_register(kErrorInstruction).value()};
 }
 
-void works(RtlSimulator& rtl, const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, const Dram& dram, std::size_t first_index) {
+void works(RtlSimulator& rtl, const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
+           const Dram& dram, std::size_t first_index) {
   Dram expected = dram, actual = dram;
   const auto wanted = simulator::make_functional(config)->launch(program, expected, first_index);
   REQUIRE(wanted.ok());
@@ -87,8 +91,11 @@ TEST_CASE("RTL: an error response stops the launch at the instruction that met i
   std::copy_n(dram.bytes.begin(), 8, dram.bytes.begin() + 2048);
   std::vector<isa::Instruction> elsewhere = everything(config);
   for (isa::Instruction& instruction : elsewhere) {
-    if (auto* from = std::get_if<isa::Load>(&instruction.body)) from->dram_base += (from->memory == Memory::uop ? 2048u : 12288u) / static_cast<std::uint64_t>(config.element_bytes(from->memory));
-    else if (auto* to = std::get_if<isa::Store>(&instruction.body)) to->dram_base += 8192u / static_cast<std::uint64_t>(config.element_bytes(Memory::out));
+    if (auto* from = std::get_if<isa::Load>(&instruction.body))
+      from->dram_base += (from->memory == Memory::uop ? 2048u : 12288u) /
+                         static_cast<std::uint64_t>(config.element_bytes(from->memory));
+    else if (auto* to = std::get_if<isa::Store>(&instruction.body))
+      to->dram_base += 8192u / static_cast<std::uint64_t>(config.element_bytes(Memory::out));
   }
   struct Case {
     std::uint64_t begin, bytes;
@@ -96,8 +103,10 @@ TEST_CASE("RTL: an error response stops the launch at the instruction that met i
   };
   for (const int response : {2, 3})
     for (const std::uint64_t jitter : {0u, 1u, 2u, 3u})
-      for (const Case& bad : {Case{kDramBase, 8, 0}, Case{kData, 8, 1}, Case{kData + 24, 8, 1}, Case{kData + 1024, 16, 2}, Case{kData + 1024 + 56, 8, 2},
-                              Case{kData + 2048, 8, 3}, Case{kData + 2048 + 120, 8, 3}, Case{kOut, 8, 5}, Case{kOut + 24, 8, 5}, Case{kOut, 4096, 5}}) {
+      for (const Case& bad :
+           {Case{kDramBase, 8, 0}, Case{kData, 8, 1}, Case{kData + 24, 8, 1}, Case{kData + 1024, 16, 2},
+            Case{kData + 1024 + 56, 8, 2}, Case{kData + 2048, 8, 3}, Case{kData + 2048 + 120, 8, 3}, Case{kOut, 8, 5},
+            Case{kOut + 24, 8, 5}, Case{kOut, 4096, 5}}) {
         RtlOptions options;
         options.bad_range = {bad.begin, bad.begin + bad.bytes, response};
         options.jitter_seed = jitter;
@@ -134,8 +143,10 @@ TEST_CASE("RTL: an error response to fetch stops the launch at the instruction t
         CAPTURE(bus, at, jitter);
         // The first instruction of a beat that holds several meets it.
         const auto first = static_cast<std::uint32_t>((begin - program_base) / 16);
-        CHECK(stopped(*rtl, program, dram, 0, "DECERR") == Stopped{static_cast<std::uint32_t>(ErrorCode::decode_error), first});
-        if (first > 0) works(*rtl, config, std::vector<isa::Instruction>(bus == 64 ? first / 4 * 4 : first, finish()), dram, 0);
+        CHECK(stopped(*rtl, program, dram, 0, "DECERR") ==
+              Stopped{static_cast<std::uint32_t>(ErrorCode::decode_error), first});
+        if (first > 0)
+          works(*rtl, config, std::vector<isa::Instruction>(bus == 64 ? first / 4 * 4 : first, finish()), dram, 0);
       }
   }
 }
@@ -155,12 +166,12 @@ TEST_CASE("RTL: an illegal instruction stops the launch, whatever is under way")
       illegal.push_back(bytes);
     };
     for (const int opcode : {5, 6, 7}) with(finish(), {{0, opcode & 1}, {1, opcode >> 1 & 1}, {2, opcode >> 2}});
-    with(finish(), {{127, 1}});                                               // a reserved bit
-    with(load(Memory::inp, 0, 64, 1), {{7, 0}, {8, 0}, {9, 1}});              // LOAD of OUT
-    with(load(Memory::inp, 0, 64, 1), {{7, 0}, {8, 1}, {9, 1}});              // memory 6
-    with(load(Memory::inp, 0, 64, 1), {{7, 1}, {8, 1}, {9, 1}});              // memory 7
-    with(store(0, 64, 1), {{7, 1}, {8, 1}, {9, 0}});                          // STORE to ACC
-    if (!config.saturate) with(store(0, 64, 1), {{58, 1}});                   // extensions that are off
+    with(finish(), {{127, 1}});                                                        // a reserved bit
+    with(load(Memory::inp, 0, 64, 1), {{7, 0}, {8, 0}, {9, 1}});                       // LOAD of OUT
+    with(load(Memory::inp, 0, 64, 1), {{7, 0}, {8, 1}, {9, 1}});                       // memory 6
+    with(load(Memory::inp, 0, 64, 1), {{7, 1}, {8, 1}, {9, 1}});                       // memory 7
+    with(store(0, 64, 1), {{7, 1}, {8, 1}, {9, 0}});                                   // STORE to ACC
+    if (!config.saturate) with(store(0, 64, 1), {{58, 1}});                            // extensions that are off
     if (!config.overwrite) with(gemm(0, 1), {{config.name == "tiny" ? 127 : 63, 1}});  // on `tiny` bit 63 is a factor's
     if (!config.requant) {
       isa::HardwareConfig more = config;
@@ -176,7 +187,8 @@ TEST_CASE("RTL: an illegal instruction stops the launch, whatever is under way")
           const auto rtl = design(config, options);
           if (!rtl) return;
           CAPTURE(name, i, at, jitter);
-          CHECK(stopped(*rtl, everything(config), dram, 0, "unknown opcode, memory id or ALU operation, or a reserved bit set") ==
+          CHECK(stopped(*rtl, everything(config), dram, 0,
+                        "unknown opcode, memory id or ALU operation, or a reserved bit set") ==
                 Stopped{static_cast<std::uint32_t>(ErrorCode::illegal), at});
           works(*rtl, config, everything(config), dram, 6);
         }
@@ -188,7 +200,8 @@ TEST_CASE("RTL: random programs with a bad address anywhere end, and random prog
   std::size_t errors = 0, clean = 0;
   for (std::uint64_t seed = 0; seed < scaled(150); ++seed) {
     CAPTURE(seed);
-    const GeneratedProgram program = generate(config, {.seed = seed}), after = generate(config, {.seed = seed + 1000000});
+    const GeneratedProgram program = generate(config, {.seed = seed}),
+                           after = generate(config, {.seed = seed + 1000000});
     Random random(seed);
     RtlOptions options;
     const std::uint64_t begin = (program.dram_base + random.below(program.dram.size() + 2 * 4096)) / 8 * 8;
@@ -200,7 +213,8 @@ TEST_CASE("RTL: random programs with a bad address anywhere end, and random prog
     if (!rtl) return;
     Dram dram{program.dram_base, program.dram};
     for (const isa::Launch& launch : program.launches) {
-      const auto counters = rtl->launch(std::span(program.program).subspan(launch.begin, launch.count), dram, launch.begin);
+      const auto counters =
+          rtl->launch(std::span(program.program).subspan(launch.begin, launch.count), dram, launch.begin);
       if (counters.ok()) {
         ++clean;
         continue;

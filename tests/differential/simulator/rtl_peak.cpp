@@ -16,8 +16,10 @@ namespace {
 using namespace simulator::testing;
 using isa::Memory;
 
-// The cycles of a launch of `program`, behind one that defines micro-ops 0 to 15 and what they use; nullopt: skipped. Prints achieved and ideal.
-std::optional<std::uint64_t> cycles_of(const char* what, const std::vector<isa::Instruction>& program, std::uint64_t steps) {
+// The cycles of a launch of `program`, behind one that defines micro-ops 0 to 15 and what they use; nullopt: skipped.
+// Prints achieved and ideal.
+std::optional<std::uint64_t> cycles_of(const char* what, const std::vector<isa::Instruction>& program,
+                                       std::uint64_t steps) {
   const auto config = isa::load_config("1x16x16").value();
   simulator::RtlOptions options;
   options.model = rtl_model(config);
@@ -26,16 +28,18 @@ std::optional<std::uint64_t> cycles_of(const char* what, const std::vector<isa::
   std::vector<isa::Uop> uops;
   for (std::uint32_t i = 0; i < 16; ++i) uops.push_back({i, i % 4, i % 3});
   simulator::Dram dram = image(config, uops, 16 * 4096);
-  const std::vector<isa::Instruction> before{load(Memory::uop, 0, kDramBase / 4, 16), load(Memory::inp, 0, 1024, 256), load(Memory::wgt, 0, 64, 64),
-                                             load(Memory::acc, 0, 256, 256)};
+  const std::vector<isa::Instruction> before{load(Memory::uop, 0, kDramBase / 4, 16), load(Memory::inp, 0, 1024, 256),
+                                             load(Memory::wgt, 0, 64, 64), load(Memory::acc, 0, 256, 256)};
   REQUIRE(rtl->launch(before, dram).ok());
   const auto counters = rtl->launch(program, dram, before.size());
   if (!counters.ok()) FAIL(to_string(counters.errors()));
   CHECK(counters->gemm_uops == steps);
   const std::uint64_t cycles = rtl->timing()->cycles;
   // A work cycle for each step: nothing in the pipe pauses.
-  CHECK(rtl->timing()->classes[isa::index(isa::Queue::compute)][static_cast<std::size_t>(simulator::UnitClass::work)] == steps);
-  fmt::print("{}: {} micro-ops in {} cycles, achieved/ideal {:.4f}\n", what, steps, cycles, static_cast<double>(steps) / static_cast<double>(cycles));
+  CHECK(rtl->timing()->classes[isa::index(isa::Queue::compute)][static_cast<std::size_t>(simulator::UnitClass::work)] ==
+        steps);
+  fmt::print("{}: {} micro-ops in {} cycles, achieved/ideal {:.4f}\n", what, steps, cycles,
+             static_cast<double>(steps) / static_cast<double>(cycles));
   return cycles;
 }
 
@@ -46,7 +50,8 @@ TEST_CASE("RTL: a long resident GEMM retires a micro-op a cycle") {
   auto& body = std::get<isa::Gemm>(loop.body);
   body.iter_out = 10, body.iter_in = 100, body.dst_factor_out = 16, body.src_factor_in = 2;
   const auto cycles = cycles_of("one GEMM", {loop}, 16000);
-  // Fetch of the first instruction, with a latency of 64: 68 cycles; then 3 to the first step, 16,000 steps, 3 to the last write, 1 to the end, 1 to done.
+  // Fetch of the first instruction, with a latency of 64: 68 cycles; then 3 to the first step, 16,000 steps, 3 to the
+  // last write, 1 to the end, 1 to done.
   if (cycles) CHECK(*cycles == 69 + 3 + 16000 - 1 + 3 + 1 + 1);
 }
 

@@ -85,7 +85,9 @@ TEST_CASE("RTL: every register keeps what may be written, byte by byte, and noth
         REQUIRE(rtl->read_register(each.offset) == expected);
       }
     for (const Register& other : isa::spec::kRegisters)
-      if (other.offset != each.offset) CHECK((rtl->read_register(other.offset).value() & mask_of(other, Access::read_only)) == (other.reset(config) & mask_of(other, Access::read_only)));
+      if (other.offset != each.offset)
+        CHECK((rtl->read_register(other.offset).value() & mask_of(other, Access::read_only)) ==
+              (other.reset(config) & mask_of(other, Access::read_only)));
     REQUIRE(rtl->write_register(each.offset, before));
   }
 }
@@ -94,7 +96,8 @@ TEST_CASE("RTL: a launch tells that it is done, raises the interrupt where enabl
   const auto config = tiny();
   const auto rtl = design(config);
   if (!rtl) return;
-  const std::uint32_t status = row("STATUS").offset, enable = row("INTERRUPT_ENABLE").offset, events = row("INTERRUPT_STATUS").offset;
+  const std::uint32_t status = row("STATUS").offset, enable = row("INTERRUPT_ENABLE").offset,
+                      events = row("INTERRUPT_STATUS").offset;
   Dram dram = image(config, {}, 4096);
   CHECK_FALSE(rtl->interrupt());
   for (const std::size_t count : {std::size_t{0}, std::size_t{3}}) {
@@ -111,8 +114,8 @@ TEST_CASE("RTL: a launch tells that it is done, raises the interrupt where enabl
     REQUIRE(rtl->write_register(enable, 1));
     CHECK(rtl->interrupt());
     REQUIRE(rtl->write_register(events, 0));
-    REQUIRE(rtl->write_register(events, 2));        // the other event
-    REQUIRE(rtl->write_register(events, 1, 0xe));   // not this byte
+    REQUIRE(rtl->write_register(events, 2));       // the other event
+    REQUIRE(rtl->write_register(events, 1, 0xe));  // not this byte
     CHECK(rtl->interrupt());
     CHECK(rtl->read_register(events) == 1);
     REQUIRE(rtl->write_register(events, 1));

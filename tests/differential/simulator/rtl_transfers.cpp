@@ -1,5 +1,6 @@
-// The units that move data, at their borders: load, the serial loads of compute, store, and what they are made of: splitter, beat buffers, arbiter, drain,
-// elements, write port. Values, SRAM and cycles are compared by agree(); times that docs/timing.md lets one work out by hand stand here.
+// The units that move data, at their borders: load, the serial loads of compute, store, and what they are made of:
+// splitter, beat buffers, arbiter, drain, elements, write port. Values, SRAM and cycles are compared by agree(); times
+// that docs/timing.md lets one work out by hand stand here.
 #include <algorithm>
 #include <vector>
 
@@ -28,32 +29,38 @@ std::vector<isa::Launch> one_by_one(const std::vector<isa::Instruction>& program
 }
 
 // One launch each, SRAM compared after every one; then all of them at once.
-void alone_and_together(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, const Dram& dram) {
+void alone_and_together(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
+                        const Dram& dram) {
   agree(config, program, dram, one_by_one(program));
   agree(config, program, dram);
 }
 
-// Rows of every length up to two bursts and a beat, from every place around a 4 KiB boundary that they reach: unaligned heads and tails, bursts of
-// exactly burst_beats, one less and one more, cut by the boundary after every beat.
+// Rows of every length up to two bursts and a beat, from every place around a 4 KiB boundary that they reach: unaligned
+// heads and tails, bursts of exactly burst_beats, one less and one more, cut by the boundary after every beat.
 template <typename MakeRow>
-std::vector<isa::Instruction> rows_around_the_edge(const isa::HardwareConfig& config, Memory memory, const MakeRow& row) {
-  const auto bytes = static_cast<std::uint64_t>(config.element_bytes(memory)), depth = static_cast<std::uint64_t>(config.depth(memory));
+std::vector<isa::Instruction> rows_around_the_edge(const isa::HardwareConfig& config, Memory memory,
+                                                   const MakeRow& row) {
+  const auto bytes = static_cast<std::uint64_t>(config.element_bytes(memory)),
+             depth = static_cast<std::uint64_t>(config.depth(memory));
   const auto burst = static_cast<std::uint64_t>(config.burst_beats * config.bus_bytes);
   const std::uint64_t longest = std::min(depth, 2 * burst / bytes + 1);
   std::vector<isa::Instruction> program;
   for (std::uint64_t length = 1; length <= longest; ++length)
     for (std::uint64_t before = 0; before <= length; ++before) {
       const std::uint64_t sram = (length + before) % (depth - length + 1);
-      program.push_back(row(static_cast<std::uint32_t>(sram), kEdge / bytes - before, static_cast<std::uint32_t>(length)));
+      program.push_back(
+          row(static_cast<std::uint32_t>(sram), kEdge / bytes - before, static_cast<std::uint32_t>(length)));
     }
   return program;
 }
 
 // Lengths of bursts +- an element, for configurations where all places would take long.
 template <typename MakeRow>
-std::vector<isa::Instruction> bursts_around_the_edge(const isa::HardwareConfig& config, Memory memory, const MakeRow& row) {
+std::vector<isa::Instruction> bursts_around_the_edge(const isa::HardwareConfig& config, Memory memory,
+                                                     const MakeRow& row) {
   const auto bytes = static_cast<std::uint64_t>(config.element_bytes(memory));
-  const std::uint64_t burst = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(config.burst_beats * config.bus_bytes) / bytes);
+  const std::uint64_t burst =
+      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(config.burst_beats * config.bus_bytes) / bytes);
   std::vector<isa::Instruction> program;
   for (const std::uint64_t bursts : {1u, 2u, 4u})
     for (const std::uint64_t length : {bursts * burst - 1, bursts * burst, bursts * burst + 1})
@@ -63,13 +70,17 @@ std::vector<isa::Instruction> bursts_around_the_edge(const isa::HardwareConfig& 
 }
 
 auto row_of(Memory memory) {
-  return [memory](std::uint32_t sram, std::uint64_t at, std::uint32_t length) { return memory == Memory::out ? store(sram, at, length) : load(memory, sram, at, length); };
+  return [memory](std::uint32_t sram, std::uint64_t at, std::uint32_t length) {
+    return memory == Memory::out ? store(sram, at, length) : load(memory, sram, at, length);
+  };
 }
 
 constexpr auto kLoadable = {Memory::inp, Memory::wgt, Memory::uop, Memory::acc, Memory::acc8};
 
 isa::Instruction padded(Memory memory, const isa::HardwareConfig& config, std::uint32_t x_size, std::uint32_t y_size) {
-  isa::Load load{isa::Transfer{.memory = memory, .sram_base = 1, .dram_base = kEdge / static_cast<std::uint64_t>(config.element_bytes(memory)) - 1}};
+  isa::Load load{isa::Transfer{.memory = memory,
+                               .sram_base = 1,
+                               .dram_base = kEdge / static_cast<std::uint64_t>(config.element_bytes(memory)) - 1}};
   load.x_size = x_size, load.y_size = y_size, load.x_stride = x_size + 1;
   return {{}, load};
 }
@@ -101,7 +112,8 @@ TEST_CASE("RTL: pads of 0 to 15 on each side and on all, around data and alone")
     std::vector<isa::Instruction> program;
     for (const std::uint32_t y_size : {1u, 0u}) {
       for (std::uint32_t pad = 0; pad <= 15; ++pad) {
-        for (std::uint32_t isa::Transfer::*side : {&isa::Transfer::y_pad_0, &isa::Transfer::y_pad_1, &isa::Transfer::x_pad_0, &isa::Transfer::x_pad_1}) {
+        for (std::uint32_t isa::Transfer::*side :
+             {&isa::Transfer::y_pad_0, &isa::Transfer::y_pad_1, &isa::Transfer::x_pad_0, &isa::Transfer::x_pad_1}) {
           program.push_back(padded(memory, config, 3, y_size));
           std::get<isa::Load>(program.back().body).*side = pad;
         }
@@ -130,7 +142,8 @@ TEST_CASE("RTL: a LOAD or STORE of x_size 0 moves nothing, of y_size 0 pads alon
   std::get<isa::Store>(program.back().body).y_size = 0;
   alone_and_together(config, program, dram);
   // Nothing to move: a load unit's NOP is taken in s + 1 and ends in s + 2, one of compute or store ends in s + 1.
-  const auto traces = agree(config, {padded(Memory::inp, config, 0, 3), padded(Memory::uop, config, 0, 3), store(0, 0, 0)}, dram);
+  const auto traces =
+      agree(config, {padded(Memory::inp, config, 0, 3), padded(Memory::uop, config, 0, 3), store(0, 0, 0)}, dram);
   if (traces.empty()) return;
   const LaunchTrace& trace = traces.front();
   CHECK(trace.events[0].end == trace.events[0].start + 2);
@@ -141,7 +154,8 @@ TEST_CASE("RTL: a LOAD or STORE of x_size 0 moves nothing, of y_size 0 pads alon
 TEST_CASE("RTL: the load unit's slots follow beats, and its requester runs ahead") {
   const auto config = isa::load_config("1x16x16").value();
   const Dram dram = image(config, {}, kImageBytes);
-  // Two elements of 16 bytes: four beats. Asked in s + 1, ARVALID in s + 2, first beat in s + 3, slots in s + 4 to s + 7, end in s + 8.
+  // Two elements of 16 bytes: four beats. Asked in s + 1, ARVALID in s + 2, first beat in s + 3, slots in s + 4 to s +
+  // 7, end in s + 8.
   auto traces = agree(config, {load(Memory::inp, 0, kEdge / 16, 2)}, dram);
   if (traces.empty()) return;
   CHECK(traces[0].events[0].end == traces[0].events[0].start + 8);
@@ -152,7 +166,8 @@ TEST_CASE("RTL: the load unit's slots follow beats, and its requester runs ahead
   traces = agree(config, {pads}, dram);
   CHECK(traces[0].events[0].end == traces[0].events[0].start + 2 + 11 + 1);
 
-  // A long one at the drainer, and short ones behind: each starts when the one before has asked for its burst, until load_waiting are taken in.
+  // A long one at the drainer, and short ones behind: each starts when the one before has asked for its burst, until
+  // load_waiting are taken in.
   std::vector<isa::Instruction> many{load(Memory::inp, 0, kEdge / 16, 200)};
   for (std::uint32_t i = 0; i < 8; ++i) many.push_back(load(Memory::inp, 200 + i, kEdge / 16 + i, 1));
   traces = agree(config, many, dram);
@@ -179,7 +194,8 @@ TEST_CASE("RTL: stores of every length around a 4 KiB boundary, elements smaller
         auto& body = std::get<isa::Store>(program.back().body);
         body.y_size = 4, body.x_stride = stride;
       }
-    program.insert(program.begin(), load(Memory::acc, 0, kEdge / 16, static_cast<std::uint32_t>(config.depth(Memory::acc))));
+    program.insert(program.begin(),
+                   load(Memory::acc, 0, kEdge / 16, static_cast<std::uint32_t>(config.depth(Memory::acc))));
     agree(config, program, dram, one_by_one(program));
     agree_in_order(config, program, dram);
   }
@@ -194,7 +210,9 @@ TEST_CASE("RTL: stores of whole bursts, one element less and one more, around a 
       auto& body = std::get<isa::Store>(instruction.body);
       body.saturate = config.saturate && body.x_size % 2 == 1;
     }
-    program.insert(program.begin(), load(Memory::acc8, 0, kEdge / static_cast<std::uint64_t>(config.element_bytes(Memory::acc8)) - 64, 300));
+    program.insert(
+        program.begin(),
+        load(Memory::acc8, 0, kEdge / static_cast<std::uint64_t>(config.element_bytes(Memory::acc8)) - 64, 300));
     agree(config, program, dram, one_by_one(program));
     agree_in_order(config, program, dram);
   }
@@ -210,9 +228,10 @@ TEST_CASE("RTL: a store ends with its last response, and bursts leave one idle c
   };
   const std::uint64_t one = time_of(1);
   if (one == 0) return;
-  // Two slots in s + 1 and s + 2, ready in s + 4, AWVALID in s + 5, W in s + 6 and s + 7, B one cycle of latency later, end after that.
+  // Two slots in s + 1 and s + 2, ready in s + 4, AWVALID in s + 5, W in s + 6 and s + 7, B one cycle of latency later,
+  // end after that.
   CHECK(one == 9);
-  CHECK(time_of(16) == 9 + 30 + 30);  // a burst of 32 beats is filled and then sent
+  CHECK(time_of(16) == 9 + 30 + 30);       // a burst of 32 beats is filled and then sent
   CHECK(time_of(32) == time_of(16) + 33);  // the second is filled meanwhile: its beats and the idle cycle
   CHECK(time_of(96) == time_of(16) + 5 * 33);
 }
@@ -225,7 +244,8 @@ TEST_CASE("RTL: a store waits while its write buffer is full") {
   const auto traces = agree(config, {load(Memory::acc, 0, kEdge / 16, 16, kPushNext), rows}, dram);
   if (traces.empty()) return;
   isa::Instruction more = store(0, kEdge / 4, 4, kPopPrev);
-  std::get<isa::Store>(more.body).y_size = 4, std::get<isa::Store>(more.body).x_stride = 1024;  // each row a burst of its own, of two beats
+  std::get<isa::Store>(more.body).y_size = 4,
+  std::get<isa::Store>(more.body).x_stride = 1024;  // each row a burst of its own, of two beats
   agree(config, {load(Memory::acc, 0, kEdge / 16, 16, kPushNext), more}, image(config, {}, 20 * 4096));
   // Eight beats of two slots each fit at once; 16 slots of work, and the rest is the memory's.
   const auto& classes = traces[0].classes[isa::index(isa::Queue::store)];

@@ -26,7 +26,8 @@ TEST_CASE("random programs have the same cycles, events and values on the System
       Dram expected{program.dram_base, program.dram}, actual = expected;
       for (const isa::Launch& launch : program.launches) {
         const auto instructions = std::span(program.program).subspan(launch.begin, launch.count);
-        const auto counters = cycle->launch(instructions, expected, launch.begin), same = (*systemc)->launch(instructions, actual, launch.begin);
+        const auto counters = cycle->launch(instructions, expected, launch.begin),
+                   same = (*systemc)->launch(instructions, actual, launch.begin);
         REQUIRE(counters.ok());
         INFO((same.ok() ? "" : to_string(same.errors())));
         REQUIRE(same.ok());
@@ -43,7 +44,8 @@ TEST_CASE("the SystemC platform refuses what the cycle engine refuses, in the sa
     test::skip("this build found no SystemC (libsystemc-dev)");
     return;
   }
-  isa::Instruction waits{{.pop_prev = true}, isa::Finish{}}, far{{}, isa::Load{{.memory = isa::Memory::inp, .dram_base = 1 << 20, .y_size = 1, .x_size = 1}}};
+  isa::Instruction waits{{.pop_prev = true}, isa::Finish{}},
+      far{{}, isa::Load{{.memory = isa::Memory::inp, .dram_base = 1 << 20, .y_size = 1, .x_size = 1}}};
   for (const isa::Instruction& instruction : {waits, far}) {
     Dram dram{0, std::vector<std::byte>(4096)};
     const auto expected = make_cycle(isa::HardwareConfig{})->launch({&instruction, 1}, dram);

@@ -28,7 +28,8 @@ Outcome run(const Task& task) {
   Dram dram{task.program.dram_base, task.program.dram};
   Outcome outcome;
   for (const isa::Launch& launch : task.program.launches) {
-    const auto counters = simulator->launch(std::span(task.program.program).subspan(launch.begin, launch.count), dram, launch.begin);
+    const auto counters =
+        simulator->launch(std::span(task.program.program).subspan(launch.begin, launch.count), dram, launch.begin);
     if (!counters.ok()) return {};
     outcome.counters += *counters;
     outcome.traces.push_back(*simulator->timing());
@@ -55,7 +56,8 @@ TEST_CASE("simulations on one, two and four threads have the same cycles, events
   std::vector<Task> tasks;
   for (std::uint64_t seed = 1; seed <= test::scaled(40); ++seed) {
     const test::GeneratedProgram program = test::generate(test::random_config(seed), {.seed = seed});
-    for (const char* memory : {"ideal", "bank:ddr4-2400", "perturbed:seed=3"}) tasks.push_back({program, parse_memory(memory).value()});
+    for (const char* memory : {"ideal", "bank:ddr4-2400", "perturbed:seed=3"})
+      tasks.push_back({program, parse_memory(memory).value()});
   }
   const std::vector<Outcome> expected = run_all(tasks, 1);
   for (const Outcome& outcome : expected) REQUIRE_FALSE(outcome.traces.empty());

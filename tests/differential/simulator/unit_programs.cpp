@@ -1,5 +1,6 @@
-// The programs of tests/unit/simulator, which the functional simulator runs there and a reference of their own judges, on the engines with a clock:
-// every opcode, memory, pad, stride, shift, wrap-around, in VTA's six shapes and others. They are compiled here once more, sources and all.
+// The programs of tests/unit/simulator, which the functional simulator runs there and a reference of their own judges,
+// on the engines with a clock: every opcode, memory, pad, stride, shift, wrap-around, in VTA's six shapes and others.
+// They are compiled here once more, sources and all.
 #include "tests/unit/simulator/compute.cpp"
 #include "tests/unit/simulator/launches.cpp"
 #include "tests/unit/simulator/programs.cpp"
@@ -20,14 +21,16 @@ namespace dovetail::simulator::testing {
 
 namespace {
 
-void run_on(Simulator& simulator, const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, Dram dram, const Dram& expected) {
+void run_on(Simulator& simulator, const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
+            Dram dram, const Dram& expected) {
   CAPTURE(config.name, simulator.name());
   const auto counters = simulator.launch(program, dram);
   if (!counters.ok()) FAIL(to_string(counters.errors()));
   CHECK(dram.bytes == expected.bytes);
 }
 
-// One simulator for all programs of a configuration: what a launch leaves behind must not matter to the next. Null where there is no model.
+// One simulator for all programs of a configuration: what a launch leaves behind must not matter to the next. Null
+// where there is no model.
 RtlSimulator* design(const isa::HardwareConfig& config) {
   static std::map<std::string, std::unique_ptr<RtlSimulator>> simulators;
   const auto [at, is_new] = simulators.try_emplace(isa::config_to_json(config).dump());
@@ -40,8 +43,10 @@ RtlSimulator* design(const isa::HardwareConfig& config) {
 }
 
 const bool with_clocks = [] {
-  further_engines() = [](const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, const Dram& dram, const Dram& expected) {
-    const bool has_tokens = std::ranges::any_of(program, [](const isa::Instruction& instruction) { return instruction.flags != isa::DependencyFlags{}; });
+  further_engines() = [](const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
+                         const Dram& dram, const Dram& expected) {
+    const bool has_tokens = std::ranges::any_of(
+        program, [](const isa::Instruction& instruction) { return instruction.flags != isa::DependencyFlags{}; });
     const auto runnable = has_tokens ? program : test::synchronised(config, program, dram.base, dram.bytes);
     run_on(*make_cycle(config), config, runnable, dram, expected);
     if (RtlSimulator* rtl = design(config)) run_on(*rtl, config, runnable, dram, expected);

@@ -24,9 +24,10 @@ constexpr std::uint64_t kPaddedMacs = 64 * 16 * 9 * 16        // conv1: 1 input 
 }  // namespace
 
 TEST_CASE("run --check: every tensor of the integer graph, and the work is the accelerator's") {
-  for (const auto& [name, hardware] :
-       {std::pair{"digits_int8.onnx", "1x16x16-ext"}, {"digits_int8.onnx", "1x16x16"}, {"digits_int8.onnx", "4x8x8"},
-        {"digits_int8_pow2.onnx", "1x16x16"}}) {
+  for (const auto& [name, hardware] : {std::pair{"digits_int8.onnx", "1x16x16-ext"},
+                                       {"digits_int8.onnx", "1x16x16"},
+                                       {"digits_int8.onnx", "4x8x8"},
+                                       {"digits_int8_pow2.onnx", "1x16x16"}}) {
     const test::TemporaryFolder folder;
     const Finished run = test::dovetail(
         {"run", model(name), "--target", "accel", "--hw", hardware, "--check", "--report", folder / "r.json"});
@@ -73,10 +74,12 @@ TEST_CASE("a compiled bundle gives the model's outputs") {
 
 TEST_CASE("compile --report tells every node's fate, its reasons and its cost") {
   const test::TemporaryFolder folder;
-  const Finished run = test::dovetail({"compile", model("digits_int8.onnx"), "--target", "accel,cpu", "--hw", "1x16x16-ext", "--place", "pool2=cpu", "--report", folder / "c.json"});
+  const Finished run = test::dovetail({"compile", model("digits_int8.onnx"), "--target", "accel,cpu", "--hw",
+                                       "1x16x16-ext", "--place", "pool2=cpu", "--report", folder / "c.json"});
   CHECK(run.error == "");
   REQUIRE(run.exit == 0);
-  CHECK_THAT(run.out, ContainsSubstring("into conv1 (lower_qdq)") && ContainsSubstring("region1: convolution") && ContainsSubstring("between targets"));
+  CHECK_THAT(run.out, ContainsSubstring("into conv1 (lower_qdq)") && ContainsSubstring("region1: convolution") &&
+                          ContainsSubstring("between targets"));
   const Json report = read_json_file(folder / "c.json").value();
   std::map<std::string, int> nodes;
   std::uint64_t operations = 0, region_operations = 0;
@@ -114,14 +117,20 @@ TEST_CASE("compile dumps, stops, places and refuses") {
   const Finished dumped = compile({"--dump", "integer", "--stop-after", "integer"});
   CHECK(dumped.exit == 0);
   CHECK_THAT(dumped.out, ContainsSubstring("---- integer ----") && ContainsSubstring("conv1"));
-  const Finished unknown = compile({"--dump", "everything", "--pass", "vectorise", "--no-pass", "fold_constants", "--pass", "fold_constants"});
+  const Finished unknown = compile(
+      {"--dump", "everything", "--pass", "vectorise", "--no-pass", "fold_constants", "--pass", "fold_constants"});
   CHECK(unknown.exit == 2);
-  CHECK_THAT(unknown.error, ContainsSubstring("cannot dump \"everything\"") && ContainsSubstring("unknown pass \"vectorise\" (--pass)") &&
-                                ContainsSubstring("the passes are fold_constants, ") && ContainsSubstring("pass \"fold_constants\" is asked for and forbidden"));
+  CHECK_THAT(unknown.error, ContainsSubstring("cannot dump \"everything\"") &&
+                                ContainsSubstring("unknown pass \"vectorise\" (--pass)") &&
+                                ContainsSubstring("the passes are fold_constants, ") &&
+                                ContainsSubstring("pass \"fold_constants\" is asked for and forbidden"));
   CHECK_THAT(compile({"-O", "4"}).error, ContainsSubstring("bad value of -O (4)"));
   const Finished passes = compile({"--dump", "lower_qdq", "--dump", "fold_batch_norm", "--stop-after", "graph", "-O3"});
-  CHECK_THAT(passes.out, ContainsSubstring("---- lower_qdq: before ----") && ContainsSubstring("---- lower_qdq: after, ") && ContainsSubstring("fold_batch_norm changed nothing"));
-  CHECK_THAT(compile({"--dump", "passes", "--no-pass", "lower_qdq", "--stop-after", "graph"}).out, ContainsSubstring("---- fold_constants: before ----") && !ContainsSubstring("lower_qdq"));
+  CHECK_THAT(passes.out, ContainsSubstring("---- lower_qdq: before ----") &&
+                             ContainsSubstring("---- lower_qdq: after, ") &&
+                             ContainsSubstring("fold_batch_norm changed nothing"));
+  CHECK_THAT(compile({"--dump", "passes", "--no-pass", "lower_qdq", "--stop-after", "graph"}).out,
+             ContainsSubstring("---- fold_constants: before ----") && !ContainsSubstring("lower_qdq"));
   CHECK(compile({"--stop-after", "import", "-o", "never.dvt"}).exit == 2);
   CHECK_THAT(compile({"--place", "pool1=cpu"}).out,
              ContainsSubstring("pool1                         MaxPool           cpu"));
@@ -140,16 +149,16 @@ TEST_CASE("the demonstration agrees on some images and says so") {
   CHECK(demo.error == "");
   REQUIRE(demo.exit == 0);
   CHECK_THAT(demo.out, ContainsSubstring("All agree, bit for bit.") && ContainsSubstring("120 of 120"));
-  for (const char* file :
-       {"digits_int8.1x16x16-ext.dvt", "digits_int8.1x16x16-ext.s", "digits_int8.1x16x16.dvt", "digits_int8_pow2.1x16x16.s",
-        "report.json"})
+  for (const char* file : {"digits_int8.1x16x16-ext.dvt", "digits_int8.1x16x16-ext.s", "digits_int8.1x16x16.dvt",
+                           "digits_int8_pow2.1x16x16.s", "report.json"})
     CHECK(std::filesystem::exists(folder / (std::string("demo/") + file)));
   CHECK(test::run_process({DOVETAIL_BINARY_DIR "/bin/digits_demo"}).exit == 2);
 }
 
 TEST_CASE("profile tells each kernel's time, work and share of the peak") {
   const test::TemporaryFolder folder;
-  const Finished run = test::dovetail({"profile", model("digits_int8.onnx"), "--target", "cpu", "--threads", "1", "--repeat", "3", "--report", folder / "p.json"});
+  const Finished run = test::dovetail({"profile", model("digits_int8.onnx"), "--target", "cpu", "--threads", "1",
+                                       "--repeat", "3", "--report", folder / "p.json"});
   CHECK(run.error == "");
   REQUIRE(run.exit == 0);
   CHECK_THAT(run.out, ContainsSubstring("of peak") && ContainsSubstring("res1_conv1"));
@@ -169,7 +178,8 @@ TEST_CASE("profile tells each kernel's time, work and share of the peak") {
 
 TEST_CASE("the digits run on the CPU for every class of processor, interpreted or compiled, and from a bundle") {
   for (const char* cpu : {"interpreter", "baseline", "avx2", "avx512", "avx512-vnni", "native"}) {
-    const Finished run = test::dovetail({"run", model("digits_int8.onnx"), "--target", "cpu", "--cpu", cpu, "--check", "--threads", "2"});
+    const Finished run = test::dovetail(
+        {"run", model("digits_int8.onnx"), "--target", "cpu", "--cpu", cpu, "--check", "--threads", "2"});
     if (run.exit == 2 || run.exit == 1) CHECK_THAT(run.error, ContainsSubstring("this machine does not belong to"));
     else CHECK_THAT(run.out, ContainsSubstring("all equal"));
   }
@@ -179,11 +189,14 @@ TEST_CASE("the digits run on the CPU for every class of processor, interpreted o
 TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
   const test::TemporaryFolder folder;
   for (const char* memory : {"ideal", "bank:ddr4-2400"}) {
-    const Finished run = test::dovetail({"run", model("digits_int8.onnx"), "--target", "accel", "--hw", "1x16x16-ext", "--engine", "cycle", "--memory", memory, "--check",
-                                         "--report", folder / "r.json", "--trace", folder / (std::string(memory).substr(0, 4) + ".json")});
+    const Finished run =
+        test::dovetail({"run", model("digits_int8.onnx"), "--target", "accel", "--hw", "1x16x16-ext", "--engine",
+                        "cycle", "--memory", memory, "--check", "--report", folder / "r.json", "--trace",
+                        folder / (std::string(memory).substr(0, 4) + ".json")});
     CHECK(run.error == "");
     REQUIRE(run.exit == 0);
-    CHECK_THAT(run.out, ContainsSubstring("all equal") && ContainsSubstring("of the tightest") && ContainsSubstring("the same instructions with"));
+    CHECK_THAT(run.out, ContainsSubstring("all equal") && ContainsSubstring("of the tightest") &&
+                            ContainsSubstring("the same instructions with"));
     const Json report = read_json_file(folder / "r.json").value();
     const std::uint64_t cycles = report["cycles"];
     for (const Json& step : report["steps"]) {
@@ -214,7 +227,9 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
         CHECK((timing["waits"][unit]["row_miss"].get<std::uint64_t>() > 0) == (std::string(memory) != "ideal"));
       }
       const Json& roofline = timing["roofline"];
-      CHECK(roofline["macs_per_cycle"].get<double>() <= std::min(roofline["peak_macs_per_cycle"].get<double>(), roofline["macs_per_byte"].get<double>() * roofline["peak_bytes_per_cycle"].get<double>()));
+      CHECK(roofline["macs_per_cycle"].get<double>() <=
+            std::min(roofline["peak_macs_per_cycle"].get<double>(),
+                     roofline["macs_per_byte"].get<double>() * roofline["peak_bytes_per_cycle"].get<double>()));
     }
   }
   const Finished summary = test::dovetail({"trace", folder / "idea.json"});
@@ -228,18 +243,23 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
   CHECK_THAT(different.out, ContainsSubstring("different     launch 0, instruction 0 of conv1: issue"));
 
   // What did not run on the accelerator has no page.
-  const Finished nothing = test::dovetail({"run", model("digits_int8.onnx"), "--target", "cpu", "--engine", "cycle", "--html", folder / "n.html"});
+  const Finished nothing = test::dovetail(
+      {"run", model("digits_int8.onnx"), "--target", "cpu", "--engine", "cycle", "--html", folder / "n.html"});
   CHECK(nothing.exit == 2);
   CHECK_THAT(nothing.error, ContainsSubstring("nothing ran on the accelerator"));
   CHECK_FALSE(std::filesystem::exists(folder / "n.html"));
 
   // profile tells the cycles of what runs on the accelerator without being asked for an engine, and writes the page.
-  const Finished profile = test::dovetail({"profile", model("digits_int8.onnx"), "--target", "accel", "--hw", "1x16x16-ext", "--repeat", "1", "--html", folder / "p.html", "--report", folder / "p.json"});
+  const Finished profile =
+      test::dovetail({"profile", model("digits_int8.onnx"), "--target", "accel", "--hw", "1x16x16-ext", "--repeat", "1",
+                      "--html", folder / "p.html", "--report", folder / "p.json"});
   CHECK(profile.error == "");
   REQUIRE(profile.exit == 0);
-  CHECK_THAT(profile.out, ContainsSubstring("waits for memory") && ContainsSubstring("roofline") && ContainsSubstring("res1_conv1") && ContainsSubstring("DRAM read"));
+  CHECK_THAT(profile.out, ContainsSubstring("waits for memory") && ContainsSubstring("roofline") &&
+                              ContainsSubstring("res1_conv1") && ContainsSubstring("DRAM read"));
   CHECK(std::filesystem::file_size(folder / "p.html") > 10'000);
-  CHECK_THAT(test::dovetail({"inspect", folder / "p.html"}).out, ContainsSubstring("digits_int8.onnx") && ContainsSubstring("region1") && ContainsSubstring("1x16x16-ext"));
+  CHECK_THAT(test::dovetail({"inspect", folder / "p.html"}).out,
+             ContainsSubstring("digits_int8.onnx") && ContainsSubstring("region1") && ContainsSubstring("1x16x16-ext"));
   std::size_t layers = 0;
   const Json report = read_json_file(folder / "p.json").value();
   for (const Json& step : report["steps"])

@@ -78,8 +78,15 @@ TEST_CASE("simulate runs launches in order over one state and writes the image")
 TEST_CASE("simulate --engine cycle writes the functional engine's image, and times each launch") {
   const Workshop shop;
   const auto simulate = [&](const std::string& engine, const std::string& memory, const char* out) {
-    std::vector<std::string> words{"simulate", shop.path("p.bin"), "--hw", "1x16x16", "--dram", shop.path("in.bin"), "--dram-base", "0x1000", "--dram-out",
-                                   shop.path(out), "--launch", "0:4", "--launch", "4:2", "--engine", engine, "--report", shop.path("r.json")};
+    std::vector<std::string> words{"simulate",    shop.path("p.bin"),
+                                   "--hw",        "1x16x16",
+                                   "--dram",      shop.path("in.bin"),
+                                   "--dram-base", "0x1000",
+                                   "--dram-out",  shop.path(out),
+                                   "--launch",    "0:4",
+                                   "--launch",    "4:2",
+                                   "--engine",    engine,
+                                   "--report",    shop.path("r.json")};
     if (!memory.empty()) words.insert(words.end(), {"--memory", memory, "--trace", shop.path("t.json")});
     const Finished run = test::dovetail(words);
     CHECK(run.error == "");
@@ -87,7 +94,8 @@ TEST_CASE("simulate --engine cycle writes the functional engine's image, and tim
     return read_json_file(shop.path("r.json")).value();
   };
   simulate("functional", "", "functional.bin");
-  const Json slow = simulate("cycle", "ideal:latency=64", "slow.bin"), fast = simulate("cycle", "ideal:latency=1", "fast.bin");
+  const Json slow = simulate("cycle", "ideal:latency=64", "slow.bin"),
+             fast = simulate("cycle", "ideal:latency=1", "fast.bin");
   CHECK(shop.bytes("slow.bin") == shop.bytes("functional.bin"));
   CHECK(shop.bytes("fast.bin") == shop.bytes("functional.bin"));
   CHECK(slow["timing"]["launches"].size() == 2);

@@ -1,4 +1,5 @@
-// Engine rtl from the command line: the design, found or built, with waveforms, and with a fault planted into a copy of it.
+// Engine rtl from the command line: the design, found or built, with waveforms, and with a fault planted into a copy of
+// it.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -49,7 +50,8 @@ Files write_program(const test::TemporaryFolder& folder) {
 }
 
 Finished simulate(const Files& files, const char* engine, std::vector<std::string> more = {}) {
-  std::vector<std::string> command{"simulate", files.program, "--hw", "tiny", "--dram", files.image, "--dram-out", files.output, "--engine", engine};
+  std::vector<std::string> command{"simulate",  files.program, "--hw",       "tiny",     "--dram",
+                                   files.image, "--dram-out",  files.output, "--engine", engine};
   command.insert(command.end(), more.begin(), more.end());
   return test::dovetail(command);
 }
@@ -61,7 +63,9 @@ std::string content(const fs::path& path) {
 
 class Environment {
  public:
-  Environment(const char* name, const std::string& value) : name_(name), before_(std::getenv(name)) { setenv(name, value.c_str(), 1); }
+  Environment(const char* name, const std::string& value) : name_(name), before_(std::getenv(name)) {
+    setenv(name, value.c_str(), 1);
+  }
   ~Environment() {
     if (before_ != nullptr) setenv(name_, before_, 1);
     else unsetenv(name_);
@@ -74,7 +78,8 @@ class Environment {
 };
 
 // Simulates with a copy of the design in which a line is another.
-Finished simulate_with_fault(const Files& files, const fs::path& folder, const char* file, const std::string& before, const std::string& after) {
+Finished simulate_with_fault(const Files& files, const fs::path& folder, const char* file, const std::string& before,
+                             const std::string& after) {
   fs::create_directories(folder);
   fs::copy(DOVETAIL_SOURCE_DIR "/hw", folder / "hw", fs::copy_options::recursive);
   const fs::path path = folder / "hw" / "rtl" / file;
@@ -107,12 +112,14 @@ TEST_CASE("engine rtl is the design: what it computes, and what it does with a f
   CHECK(content(files.output) == expected);
 
   // Additions subtract. The kit's own models would be found before a model of the copy, so that this one goes first.
-  const Finished faulty = simulate_with_fault(files, folder / "sum", "dovetail_alu.sv", "value + operand", "value - operand");
+  const Finished faulty =
+      simulate_with_fault(files, folder / "sum", "dovetail_alu.sv", "value + operand", "value - operand");
   REQUIRE(faulty.exit == 0);
   CHECK(content(files.output) != expected);
 
   // A rule of the read port is broken from the reset on: an assertion sees it before there is a launch.
-  const Finished broken = simulate_with_fault(files, folder / "ready", "dovetail_axi_read.sv", "rready_o     = 1'b1", "rready_o     = 1'b0");
+  const Finished broken = simulate_with_fault(files, folder / "ready", "dovetail_axi_read.sv", "rready_o     = 1'b1",
+                                              "rready_o     = 1'b0");
   CHECK(broken.exit == 1);
   CHECK_THAT(broken.error, ContainsSubstring("the design broke an assertion of its own"));
 }
@@ -134,7 +141,8 @@ TEST_CASE("the design writes its signals with --waves, one file for each region,
   if (std::system("command -v fst2vcd >/dev/null 2>&1") == 0) {
     REQUIRE(std::system(("fst2vcd -f " + waves + " -o " + std::string(folder / "w.vcd")).c_str()) == 0);
     const std::string signals = content(folder / "w.vcd");
-    CHECK_THAT(signals, ContainsSubstring("$scope module dovetail_top") && ContainsSubstring("u_compute") && ContainsSubstring("mem_araddr_o"));
+    CHECK_THAT(signals, ContainsSubstring("$scope module dovetail_top") && ContainsSubstring("u_compute") &&
+                            ContainsSubstring("mem_araddr_o"));
   }
   // The file cannot be written; the engine has none.
   const Finished nowhere = simulate(files, "rtl", {"--waves", folder / "no" / "w.fst"});

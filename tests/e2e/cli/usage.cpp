@@ -34,40 +34,41 @@ TEST_CASE("without a command, dovetail tells what there is") {
 }
 
 TEST_CASE("bad usage is exit code 2 and one paragraph") {
-  const std::vector<std::vector<std::string>> lines{{"fly"},
-                                                    {"--fly"},
-                                                    {"isa"},
-                                                    {"isa", "--format", "pdf"},
-                                                    {"hw"},
-                                                    {"hw", "fly"},
-                                                    {"hw", "area", "9x9"},
-                                                    {"hw", "area", "tiny", "--flow", "asic"},
-                                                    {"hw", "list", "x"},
-                                                    {"hw", "show", "9x9"},
-                                                    {"profile"},
-                                                    {"profile", "m.onnx", "--target", "cpu", "--repeat", "0"},
-                                                    {"run", "m.onnx", "--target", "cpu", "--threads", "0"},
-                                                    {"zoo"},
-                                                    {"zoo", "resnet19", "-o", "m.onnx"},
-                                                    {"zoo", "resnet8"},
-                                                    {"zoo", "resnet8", "-o", "m.onnx", "--batch", "0"},
-                                                    {"zoo", "resnet8", "-o", "m.onnx", "--image", "big"},
-                                                    {"zoo", "ds_cnn", "-o", "m.onnx", "--image", "32"},
-                                                    {"zoo", "list", "-o", "m.onnx"},
-                                                    {"zoo", "resnet8", "-o", "m.onnx", "--samples", "4"},
-                                                    {"zoo", "resnet8", "-o", "m.onnx", "--int8", "--samples", "0"},
-                                                    {"zoo", "resnet8", "-o", "m.onnx", "--int8", "--calibration", "best"},
-                                                    {"simulate", "p.bin"},
-                                                    {"disasm", "a", "b"},
-                                                    {"disasm", "--hw"},
-                                                    {"compile", "m.onnx"},
-                                                    {"compile", "m.onnx", "--target", "tpu"},
-                                                    {"run", "m.onnx", "--target", "accel", "--engine", "fast"},
-                                                    {"run", "m.onnx", "--target", "accel", "--memory", "ideal"},
-                                                    {"run", "m.onnx", "--target", "accel", "--engine", "cycle", "--memory", "fast"},
-                                                    {"trace", "diff", "a.json"},
-                                                    {"trace", "a.json", "b.json"},
-                                                    {"trace", "missing.json"}};
+  const std::vector<std::vector<std::string>> lines{
+      {"fly"},
+      {"--fly"},
+      {"isa"},
+      {"isa", "--format", "pdf"},
+      {"hw"},
+      {"hw", "fly"},
+      {"hw", "area", "9x9"},
+      {"hw", "area", "tiny", "--flow", "asic"},
+      {"hw", "list", "x"},
+      {"hw", "show", "9x9"},
+      {"profile"},
+      {"profile", "m.onnx", "--target", "cpu", "--repeat", "0"},
+      {"run", "m.onnx", "--target", "cpu", "--threads", "0"},
+      {"zoo"},
+      {"zoo", "resnet19", "-o", "m.onnx"},
+      {"zoo", "resnet8"},
+      {"zoo", "resnet8", "-o", "m.onnx", "--batch", "0"},
+      {"zoo", "resnet8", "-o", "m.onnx", "--image", "big"},
+      {"zoo", "ds_cnn", "-o", "m.onnx", "--image", "32"},
+      {"zoo", "list", "-o", "m.onnx"},
+      {"zoo", "resnet8", "-o", "m.onnx", "--samples", "4"},
+      {"zoo", "resnet8", "-o", "m.onnx", "--int8", "--samples", "0"},
+      {"zoo", "resnet8", "-o", "m.onnx", "--int8", "--calibration", "best"},
+      {"simulate", "p.bin"},
+      {"disasm", "a", "b"},
+      {"disasm", "--hw"},
+      {"compile", "m.onnx"},
+      {"compile", "m.onnx", "--target", "tpu"},
+      {"run", "m.onnx", "--target", "accel", "--engine", "fast"},
+      {"run", "m.onnx", "--target", "accel", "--memory", "ideal"},
+      {"run", "m.onnx", "--target", "accel", "--engine", "cycle", "--memory", "fast"},
+      {"trace", "diff", "a.json"},
+      {"trace", "a.json", "b.json"},
+      {"trace", "missing.json"}};
   for (const auto& line : lines) {
     const Finished refused = test::dovetail(line);
     INFO(line.back());
@@ -114,15 +115,18 @@ TEST_CASE("zoo writes a model that other commands take") {
 TEST_CASE("zoo --int8 calibrates, reports and writes a model that runs in integers") {
   const test::TemporaryFolder folder;
   const std::string file = folder / "int8.onnx", report = folder / "report.json";
-  const Finished written = test::dovetail({"zoo", "resnet8", "--int8", "-o", file, "--image", "16", "--samples", "3", "--calibration", "mse", "--report", report});
+  const Finished written = test::dovetail({"zoo", "resnet8", "--int8", "-o", file, "--image", "16", "--samples", "3",
+                                           "--calibration", "mse", "--report", report});
   INFO(written.error);
   REQUIRE(written.exit == 0);
-  CHECK_THAT(written.out, ContainsSubstring("int8          16 tensors on 3 samples; ") && ContainsSubstring("worst tensors "));
+  CHECK_THAT(written.out,
+             ContainsSubstring("int8          16 tensors on 3 samples; ") && ContainsSubstring("worst tensors "));
   const Json told = parse_json(read_text_file(report).value(), "report").value();
   CHECK(told["samples"] == 3);
   CHECK(told["tensors"].size() == 16);
   for (const Json& tensor : told["tensors"]) CHECK(tensor["signal_to_noise_db"].get<double>() > 10);
-  CHECK_THAT(test::dovetail({"compile", file, "--target", "cpu", "--dump", "integer"}).out, ContainsSubstring("= dovetail.qconv(") && ContainsSubstring("= dovetail.qgemm("));
+  CHECK_THAT(test::dovetail({"compile", file, "--target", "cpu", "--dump", "integer"}).out,
+             ContainsSubstring("= dovetail.qconv(") && ContainsSubstring("= dovetail.qgemm("));
   CHECK(test::dovetail({"run", file, "--target", "cpu", "--check"}).exit == 0);
 }
 

@@ -1,4 +1,5 @@
-// The example of a back end of the user's own: its code gives the reference's values, on the digits and on random chains that it takes whole.
+// The example of a back end of the user's own: its code gives the reference's values, on the digits and on random
+// chains that it takes whole.
 #include <random>
 
 #include <fmt/format.h>
@@ -37,8 +38,12 @@ graph::Graph random_chain(std::uint64_t seed) {
     const std::string name = fmt::format("v{}", i);
     const ValueId last = x;
     switch (below(5)) {
-      case 0: x = make.node("Gemm", name, {x, array({next, columns}), array({next})}, {{"transB", std::int64_t{1}}}); break;
-      case 1: x = make.node("Add", name, {array({next}), make.node("MatMul", name + "p", {x, array({columns, next})})}); break;
+      case 0:
+        x = make.node("Gemm", name, {x, array({next, columns}), array({next})}, {{"transB", std::int64_t{1}}});
+        break;
+      case 1:
+        x = make.node("Add", name, {array({next}), make.node("MatMul", name + "p", {x, array({columns, next})})});
+        break;
       case 2: x = make.node("MatMul", name, {x, array({columns, next})}); break;
       case 3: x = make.node("Relu", name, {x}); break;
       default: x = make.node("Add", name, {x, make.graph.value(before).type == make.graph.value(x).type ? before : x});
@@ -58,11 +63,15 @@ TEST_CASE("the C back end computes what it takes of the digits, and the kit the 
     CHECK(run.error == "");
     REQUIRE(run.exit == 0);
     CHECK_THAT(run.out, ContainsSubstring("equal but for rounding"));
-    if (targets != std::string("cpu")) CHECK_THAT(run.out, ContainsSubstring("dense2                   Gemm               c ") && ContainsSubstring("no pattern of c ends in Conv"));
+    if (targets != std::string("cpu"))
+      CHECK_THAT(run.out, ContainsSubstring("dense2                   Gemm               c ") &&
+                              ContainsSubstring("no pattern of c ends in Conv"));
   }
-  CHECK_THAT(backend_c({DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx", "--target", "c", "--strict"}).error,
-             ContainsSubstring("c does not take conv1 (conv1): no pattern of c ends in Conv. Hint: add cpu to --target"));
-  CHECK_THAT(backend_c({DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx", "--target", "d"}).error, ContainsSubstring("there are the targets c, accel, cpu, host"));
+  CHECK_THAT(
+      backend_c({DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx", "--target", "c", "--strict"}).error,
+      ContainsSubstring("c does not take conv1 (conv1): no pattern of c ends in Conv. Hint: add cpu to --target"));
+  CHECK_THAT(backend_c({DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx", "--target", "d"}).error,
+             ContainsSubstring("there are the targets c, accel, cpu, host"));
   CHECK(backend_c({}).exit == 2);
 }
 
@@ -83,5 +92,6 @@ TEST_CASE("the C back end takes random chains whole") {
     CHECK(run.out.find("void region(") == run.out.rfind("void region("));
     all += run.out;
   }
-  for (const char* row : {": dense layer */", ": product */", ": sum */", ": rectifier */", "static float"}) CHECK_THAT(all, ContainsSubstring(row));
+  for (const char* row : {": dense layer */", ": product */", ": sum */", ": rectifier */", "static float"})
+    CHECK_THAT(all, ContainsSubstring(row));
 }

@@ -24,7 +24,8 @@ TEST_CASE("accelerator: tables and products of activations run on the host, and 
   const graph::ValueId x = make.dequantize("x_dq", make.input("x", DType::int8, {4, 4}), 0.5f, 0);
   make.output(make.quantize("t", make.node("Tanh", "f", {x}), 0.01f, 0));
   make.output(make.quantize("m", make.node("MatMul", "p", {x, x}), 2.0f, 0));
-  CHECK(why(make.graph, "f_node") == "host: it looks its values up in a table, for which the accelerator has no memory");
+  CHECK(why(make.graph, "f_node") ==
+        "host: it looks its values up in a table, for which the accelerator has no memory");
   CHECK(why(make.graph, "p_node") == "host: it multiplies two activations, the accelerator by constant weights");
 }
 

@@ -14,7 +14,9 @@ inline quantize::MakeForward compiled_forward() {
     CompileOptions options;
     options.targets = {"cpu"};
     DOVETAIL_ASSIGN(Compiled compiled, compile({graph, {}}, options));
-    DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(std::move(compiled.bundle), runtime::simulator_factory("functional").value()));
+    DOVETAIL_ASSIGN(
+        runtime::Executor executor,
+        runtime::Executor::make(std::move(compiled.bundle), runtime::simulator_factory("functional").value()));
     const auto shared = std::make_shared<runtime::Executor>(std::move(executor));
     return quantize::Forward([shared](const quantize::Values& inputs) -> Result<quantize::Values> {
       DOVETAIL_ASSIGN(runtime::RunResult result, shared->run(inputs));

@@ -1,4 +1,5 @@
-// The digits models against goldens that an implementation of its own computed from the definition of the integer form (examples/digits).
+// The digits models against goldens that an implementation of its own computed from the definition of the integer form
+// (examples/digits).
 #include "compiler/import/onnx.h"
 #include "compiler/passes/lower_qdq.h"
 #include "compiler/reference/reference.h"
@@ -27,7 +28,9 @@ TEST_CASE("digits in integers equal the golden logits on all images") {
   const auto reference = Reference::make(imported->graph);
   if (!reference) FAIL(to_string(reference.errors()));
 
-  const NdArray images = read(folder / "test_images.npy"), golden = read(folder / ("expected_" + model + "_logits.npy")), labels = read(folder / "test_labels.npy");
+  const NdArray images = read(folder / "test_images.npy"),
+                golden = read(folder / ("expected_" + model + "_logits.npy")),
+                labels = read(folder / "test_labels.npy");
   REQUIRE(images.shape() == Shape{360, 1, 8, 8});
   REQUIRE(golden.shape() == Shape{360, 10});
   std::int64_t different = 0, right = 0;

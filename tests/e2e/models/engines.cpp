@@ -1,5 +1,6 @@
-// Whole models on every engine: the same tensors, bit for bit, and on the engines with a clock the same cycles, instruction by instruction. Small models in every
-// run; with DOVETAIL_TEST_SCALE all of them, on all the hardware that they are compiled for, and a table of what was compared.
+// Whole models on every engine: the same tensors, bit for bit, and on the engines with a clock the same cycles,
+// instruction by instruction. Small models in every run; with DOVETAIL_TEST_SCALE all of them, on all the hardware that
+// they are compiled for, and a table of what was compared.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -30,8 +31,9 @@ struct Case {
 };
 // Of examples/digits, of the models beside the repository, and of the zoo.
 constexpr Case kDigits[] = {{"digits_int8", 1}, {"digits_int8_pow2", 1}};
-constexpr Case kModels[] = {{"kws_dscnn_int8", 1}, {"ad_autoencoder_int8", 1},      {"resnet8_int8", 1},           {"kws_dscnn_int8_qoperator", 2},
-                            {"vww96_int8", 1},     {"vww96_int8_qoperator", 2}, {"mobilenetv2_035_160_int8", 1}};
+constexpr Case kModels[] = {{"kws_dscnn_int8", 1},           {"ad_autoencoder_int8", 1}, {"resnet8_int8", 1},
+                            {"kws_dscnn_int8_qoperator", 2}, {"vww96_int8", 1},          {"vww96_int8_qoperator", 2},
+                            {"mobilenetv2_035_160_int8", 1}};
 constexpr Case kZoo[] = {{"resnet18", 2}};
 
 struct Ran {
@@ -73,7 +75,8 @@ std::vector<std::string> engines_beside_cycle(const isa::HardwareConfig& config)
   return engines;
 }
 
-void compare_engines(const std::string& name, const graph::Graph& model, const Values& inputs, const std::string& hardware, const std::vector<std::string>& memories) {
+void compare_engines(const std::string& name, const graph::Graph& model, const Values& inputs,
+                     const std::string& hardware, const std::vector<std::string>& memories) {
   CompileOptions options;
   options.hardware = isa::load_config(hardware).value();
   const auto compiled = compile({model, {}}, options);
@@ -95,14 +98,16 @@ void compare_engines(const std::string& name, const graph::Graph& model, const V
       cycles += launch.cycles;
     }
     REQUIRE(events > 0);
-    std::string times = fmt::format("{:<26} {:<12} {:<26} {:>9} instructions {:>11} cycles, seconds: functional {:.2f} cycle {:.2f}", name, hardware, memory, events,
-                                    cycles, functional.seconds, cycle.seconds);
+    std::string times =
+        fmt::format("{:<26} {:<12} {:<26} {:>9} instructions {:>11} cycles, seconds: functional {:.2f} cycle {:.2f}",
+                    name, hardware, memory, events, cycles, functional.seconds, cycle.seconds);
     for (const std::string& engine : engines) {
       INFO(engine);
       const Ran other = run(compiled->bundle, inputs, engine, memory);
       CHECK(difference(other.result.tensors, functional.result.tensors) == "");
       const auto first = simulator::first_difference(cycle.trace, other.trace);
-      CHECK((first ? fmt::format("launch {}, event {}: {}", first->launch, first->event.value_or(0), first->what) : "") == "");
+      CHECK((first ? fmt::format("launch {}, event {}: {}", first->launch, first->event.value_or(0), first->what)
+                   : "") == "");
       CHECK((cycle.trace == other.trace));
       times += fmt::format(" {} {:.2f}", engine, other.seconds);
     }
@@ -144,7 +149,8 @@ TEST_CASE("trained int8 models have the same tensors and the same cycles on ever
   const test::fs::path file = test::model_file(each.model);
   if (file.empty()) return;
   const graph::Graph model = import_file(file);
-  compare_engines(each.model, model, test::read_arrays(test::samples_of(file).front(), model, model.inputs, "in"), hardware, memories());
+  compare_engines(each.model, model, test::read_arrays(test::samples_of(file).front(), model, model.inputs, "in"),
+                  hardware, memories());
 }
 
 TEST_CASE("a quantised ResNet-18 has the same tensors and the same cycles on every engine") {
@@ -159,7 +165,8 @@ TEST_CASE("a quantised ResNet-18 has the same tensors and the same cycles on eve
   for (int i = 0; i < 2; ++i) samples.push_back(zoo::sample_inputs(model->graph, 1, i));
   auto quantised = quantize::quantize(model->graph, samples, {}, test::compiled_forward());
   if (!quantised) FAIL(to_string(quantised.errors()));
-  compare_engines(each.model, quantised->graph, zoo::sample_inputs(quantised->graph, 1, 100), "1x16x16-ext", {"ideal:latency=64,bytes=8", "bank:ddr4-2400"});
+  compare_engines(each.model, quantised->graph, zoo::sample_inputs(quantised->graph, 1, 100), "1x16x16-ext",
+                  {"ideal:latency=64,bytes=8", "bank:ddr4-2400"});
 }
 
 }  // namespace dovetail

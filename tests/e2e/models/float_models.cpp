@@ -25,7 +25,8 @@ struct Case {
   const char* model;
   Effort effort;
 };
-// The weights of the light models are all equal, and so are their outputs: running two of them shows as much as running all for minutes.
+// The weights of the light models are all equal, and so are their outputs: running two of them shows as much as running
+// all for minutes.
 constexpr Case kCases[] = {
     {"mnist_cnn", Effort::quick},
     {"cifar10_cnn", Effort::quick},
@@ -77,7 +78,9 @@ constexpr std::string_view kReference = "reference";
 // A target more is a word more.
 constexpr std::string_view kWays[] = {kReference, "cpu"};
 
-Result<Run> make_run(std::string_view way, const import::Imported& model) { return way == kReference ? on_reference(model) : on_target(model, std::string(way)); }
+Result<Run> make_run(std::string_view way, const import::Imported& model) {
+  return way == kReference ? on_reference(model) : on_target(model, std::string(way));
+}
 
 void check_sample(const graph::Graph& graph, Run& run, const path& sample) {
   INFO(sample.filename().string());
@@ -114,7 +117,8 @@ TEST_CASE("float models give the outputs of ONNX Runtime") {
   if (!run) FAIL(to_string(run.errors()));
   const auto samples = test::samples_of(file);
   REQUIRE_FALSE(samples.empty());
-  for (std::size_t i = 0; i < (test::test_scale() < 2 ? std::min<std::size_t>(2, samples.size()) : samples.size()); ++i) check_sample(imported->graph, *run, samples[i]);
+  for (std::size_t i = 0; i < (test::test_scale() < 2 ? std::min<std::size_t>(2, samples.size()) : samples.size()); ++i)
+    check_sample(imported->graph, *run, samples[i]);
 }
 
 // Slower models are at least imported: their shapes are inferred and their outputs have the declared types.

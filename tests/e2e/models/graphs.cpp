@@ -1,5 +1,5 @@
-// What the passes make of every model, as a golden file; and what must hold of all of them: the clutter of exporters is gone, and no activation, bias or
-// normalisation is a kernel of its own.
+// What the passes make of every model, as a golden file; and what must hold of all of them: the clutter of exporters is
+// gone, and no activation, bias or normalisation is a kernel of its own.
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -22,10 +22,15 @@ using graph::NodeId;
 using graph::ValueId;
 
 // Those that the importer takes.
-const std::vector<std::string> kModels{
-    "ad_autoencoder_f32", "ad_autoencoder_int8", "cct_2_32_opset20", "cifar10_cnn", "kws_dscnn_int8", "kws_dscnn_int8_qoperator", "kws_dscnn_w8", "light_bvlc_alexnet", "light_densenet121",
-    "light_inception_v1", "light_inception_v2", "light_resnet50", "light_shufflenet", "light_squeezenet", "light_zfnet512", "magika_v3_3", "mnist_cnn", "mobilenetv2_035_160_int8", "resnet8_f32",
-    "resnet8_int8", "squeezenet1.1", "superres_x3", "ultraface_slim_320", "ultraface_slim_320_simplified", "vww96_f32", "vww96_int8", "vww96_int8_qoperator"};
+const std::vector<std::string> kModels{"ad_autoencoder_f32", "ad_autoencoder_int8", "cct_2_32_opset20",
+                                       "cifar10_cnn",        "kws_dscnn_int8",      "kws_dscnn_int8_qoperator",
+                                       "kws_dscnn_w8",       "light_bvlc_alexnet",  "light_densenet121",
+                                       "light_inception_v1", "light_inception_v2",  "light_resnet50",
+                                       "light_shufflenet",   "light_squeezenet",    "light_zfnet512",
+                                       "magika_v3_3",        "mnist_cnn",           "mobilenetv2_035_160_int8",
+                                       "resnet8_f32",        "resnet8_int8",        "squeezenet1.1",
+                                       "superres_x3",        "ultraface_slim_320",  "ultraface_slim_320_simplified",
+                                       "vww96_f32",          "vww96_int8",          "vww96_int8_qoperator"};
 
 struct Made {
   std::size_t imported = 0, integer = 0;
@@ -48,7 +53,8 @@ void divide(const std::filesystem::path& file, Made& made) {
   if (!compiled) FAIL(to_string(compiled.errors()));
   const Json& summary = compiled->report.at("summary");
   for (const Json& region : summary.at("regions"))
-    made.regions += fmt::format("{}{} {}", made.regions.empty() ? "" : ", ", region.at("target").get<std::string>(), region.at("operations").get<int>());
+    made.regions += fmt::format("{}{} {}", made.regions.empty() ? "" : ", ", region.at("target").get<std::string>(),
+                                region.at("operations").get<int>());
   made.moved_bytes = summary.at("moved_bytes").get<std::uint64_t>();
   for (const Json& copy : compiled->report.at("relayouts")) {
     ++made.copies;
@@ -67,7 +73,8 @@ Made make(const std::filesystem::path& file) {
   auto compiled = compile(*std::move(model), options);
   if (!compiled) FAIL(to_string(compiled.errors()));
   for (const auto& pass : compiled->report.at("passes"))
-    if (const int changes = pass.at("changes").get<int>(); changes > 0) made.changes[pass.at("pass").get<std::string>()] += changes;
+    if (const int changes = pass.at("changes").get<int>(); changes > 0)
+      made.changes[pass.at("pass").get<std::string>()] += changes;
   made.integer = compiled->integer.live_nodes().size();
   made.before = std::move(compiled->integer);
   made.after = std::move(compiled->optimised);
@@ -89,9 +96,15 @@ std::string operators(const Graph& graph) {
 // One line a fact, "key value"; another fact is another line.
 std::string section(const std::string& name, const Made& made) {
   std::string passes;
-  for (const auto& [pass, changes] : made.changes) passes += fmt::format("{}{} {}", passes.empty() ? "" : ", ", pass, changes);
-  return fmt::format("[{}]\nnodes    {} imported, {} integer, {} optimised\nbefore   {}\nafter    {}\npasses   {}\nkernels  {}\nregions  {} (operations of accel,cpu in turn)\nmoved    {} bytes between targets; {} copies between layouts, {} bytes read and written\n", name, made.imported, made.integer,
-                     made.after.live_nodes().size(), operators(made.before), operators(made.after), passes.empty() ? "none" : passes, made.groups.size(), made.regions, made.moved_bytes, made.copies, made.copied_bytes);
+  for (const auto& [pass, changes] : made.changes)
+    passes += fmt::format("{}{} {}", passes.empty() ? "" : ", ", pass, changes);
+  return fmt::format(
+      "[{}]\nnodes    {} imported, {} integer, {} optimised\nbefore   {}\nafter    {}\npasses   {}\nkernels  "
+      "{}\nregions  {} (operations of accel,cpu in turn)\nmoved    {} bytes between targets; {} copies between "
+      "layouts, {} bytes read and written\n",
+      name, made.imported, made.integer, made.after.live_nodes().size(), operators(made.before), operators(made.after),
+      passes.empty() ? "none" : passes, made.groups.size(), made.regions, made.moved_bytes, made.copies,
+      made.copied_bytes);
 }
 
 // Sections by their first line.
@@ -110,7 +123,8 @@ std::string difference(const std::string& golden, const std::string& now) {
   std::istringstream a(golden), b(now);
   std::string left, right, text;
   while (true) {
-    const bool more_left = static_cast<bool>(std::getline(a, left)), more_right = static_cast<bool>(std::getline(b, right));
+    const bool more_left = static_cast<bool>(std::getline(a, left)),
+               more_right = static_cast<bool>(std::getline(b, right));
     if (!more_left && !more_right) return text;
     if (more_left && more_right && left == right) {
       text += "  " + left + "\n";
@@ -122,12 +136,15 @@ std::string difference(const std::string& golden, const std::string& now) {
 }
 
 bool is_activation(const std::string& op) {
-  static const std::set<std::string> kOps{"Relu", "Clip", "LeakyRelu", "BatchNormalization", "Sigmoid", "HardSigmoid", "HardSwish", "Swish", "Mish", "Gelu", "Tanh", "Elu", "dovetail.qclip"};
+  static const std::set<std::string> kOps{
+      "Relu", "Clip", "LeakyRelu", "BatchNormalization", "Sigmoid", "HardSigmoid", "HardSwish", "Swish", "Mish",
+      "Gelu", "Tanh", "Elu",       "dovetail.qclip"};
   return kOps.count(op) != 0;
 }
 // Adds or multiplies a constant: a bias, or what is left of a BatchNormalization.
 bool is_bias(const Graph& graph, const graph::Node& node) {
-  return (node.op == "Add" || node.op == "Mul" || node.op == "Sub" || node.op == "Div") && std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return graph.is_constant(input); });
+  return (node.op == "Add" || node.op == "Mul" || node.op == "Sub" || node.op == "Div") &&
+         std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return graph.is_constant(input); });
 }
 
 // What a value is made of, names and numbers left out: two graphs that agree here are the same network.
@@ -139,8 +156,10 @@ std::string structure(const Graph& graph, ValueId value, std::map<ValueId, std::
   std::string text = to_string(graph.value(value).type);
   if (producer.valid()) {
     const graph::Node& node = graph.node(producer);
-    text += fmt::format(" {}.{}(", node.op, std::find(node.outputs.begin(), node.outputs.end(), value) - node.outputs.begin());
-    for (const ValueId input : node.inputs) text += fmt::format("{:x} ", std::hash<std::string>{}(structure(graph, input, known)));
+    text += fmt::format(" {}.{}(", node.op,
+                        std::find(node.outputs.begin(), node.outputs.end(), value) - node.outputs.begin());
+    for (const ValueId input : node.inputs)
+      text += fmt::format("{:x} ", std::hash<std::string>{}(structure(graph, input, known)));
     for (const auto& [name, attribute] : node.attributes) {
       if (name == "kernel_shape" || name == "group" || name == "dilations") continue;  // the weight's, or the default
       text += name;
@@ -156,9 +175,11 @@ std::string structure(const Graph& graph, ValueId value, std::map<ValueId, std::
 }  // namespace
 
 TEST_CASE("graphs: what the passes make of every model is the golden file") {
-  const std::filesystem::path golden_file = std::filesystem::path(DOVETAIL_SOURCE_DIR) / "tests" / "e2e" / "models" / "graphs.golden";
+  const std::filesystem::path golden_file =
+      std::filesystem::path(DOVETAIL_SOURCE_DIR) / "tests" / "e2e" / "models" / "graphs.golden";
   std::string golden, now;
-  if (auto bytes = read_file(golden_file.string(), std::size_t{1} << 24)) golden.assign(reinterpret_cast<const char*>(bytes->data()), bytes->size());
+  if (auto bytes = read_file(golden_file.string(), std::size_t{1} << 24))
+    golden.assign(reinterpret_cast<const char*>(bytes->data()), bytes->size());
   auto kept = sections(golden);
   bool same = true;
   std::string differences;
@@ -177,11 +198,13 @@ TEST_CASE("graphs: what the passes make of every model is the golden file") {
   if (same) return;
   if (std::getenv("DOVETAIL_ACCEPT")) {
     std::ofstream out(golden_file);
-    out << "# What the passes make of each model. Written by: DOVETAIL_ACCEPT=1 build/release/bin/test_e2e_models \"graphs: what*\"\n";
+    out << "# What the passes make of each model. Written by: DOVETAIL_ACCEPT=1 build/release/bin/test_e2e_models "
+           "\"graphs: what*\"\n";
     for (const auto& [name, text] : kept) out << "\n" << text;
     return;
   }
-  FAIL("graphs.golden differs (- golden, + now):\n" << differences << "accept with: DOVETAIL_ACCEPT=1 build/release/bin/test_e2e_models \"graphs: what*\"");
+  FAIL("graphs.golden differs (- golden, + now):\n"
+       << differences << "accept with: DOVETAIL_ACCEPT=1 build/release/bin/test_e2e_models \"graphs: what*\"");
 }
 
 TEST_CASE("graphs: no activation, bias or normalisation is a kernel of its own") {
@@ -193,7 +216,8 @@ TEST_CASE("graphs: no activation, bias or normalisation is a kernel of its own")
     for (const FusedGroup& group : made.groups) {
       if (group.nodes.size() > 1) continue;
       const graph::Node& node = made.after.node(group.nodes[0]);
-      INFO(model << ": " << node.name << " (" << node.op << ") is alone: " << fmt::format("{}", fmt::join(group.unfused, "; ")));
+      INFO(model << ": " << node.name << " (" << node.op
+                 << ") is alone: " << fmt::format("{}", fmt::join(group.unfused, "; ")));
       CHECK_FALSE(is_activation(node.op));
       CHECK_FALSE(is_bias(made.after, node));
     }
@@ -203,7 +227,8 @@ TEST_CASE("graphs: no activation, bias or normalisation is a kernel of its own")
 TEST_CASE("graphs: the digits models have no elementwise kernel") {
   for (const char* name : {"digits_float", "digits_int8", "digits_int8_pow2"}) {
     INFO(name);
-    const Made made = make(std::filesystem::path(DOVETAIL_SOURCE_DIR) / "examples" / "digits" / (std::string(name) + ".onnx"));
+    const Made made =
+        make(std::filesystem::path(DOVETAIL_SOURCE_DIR) / "examples" / "digits" / (std::string(name) + ".onnx"));
     for (const FusedGroup& group : made.groups) {
       const graph::Node& anchor = made.after.node(group.anchor);
       INFO(anchor.name << " (" << anchor.op << ")");
@@ -216,18 +241,21 @@ TEST_CASE("graphs: the digits models have no elementwise kernel") {
 }
 
 TEST_CASE("graphs: UltraFace as exported and simplified is one network, but for the decoding of boxes") {
-  const auto exported = test::model_file("ultraface_slim_320"), simplified = test::model_file("ultraface_slim_320_simplified");
+  const auto exported = test::model_file("ultraface_slim_320"),
+             simplified = test::model_file("ultraface_slim_320_simplified");
   if (exported.empty() || simplified.empty()) return;
   const Made a = make(exported), b = make(simplified);
   std::map<ValueId, std::string> known_a, known_b;
-  CHECK(structure(a.after, *a.after.find_value("scores"), known_a) == structure(b.after, *b.after.find_value("scores"), known_b));
+  CHECK(structure(a.after, *a.after.find_value("scores"), known_a) ==
+        structure(b.after, *b.after.find_value("scores"), known_b));
   const std::string boxes = structure(b.after, *b.after.find_value("boxes"), known_b);
   // Every node of the exported model that the simplified one lacks stands behind the raw boxes.
   std::size_t raw = 0, behind = 0;
   std::set<ValueId> decoded;
   for (const NodeId id : a.after.topological_order()) {
     const graph::Node& node = a.after.node(id);
-    const bool decodes = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return decoded.count(input) != 0; });
+    const bool decodes =
+        std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return decoded.count(input) != 0; });
     behind += decodes;
     const bool is_raw = structure(a.after, node.outputs[0], known_a) == boxes;
     raw += is_raw;

@@ -1,4 +1,5 @@
-// Every quantised node of the int8 models, fed the float evaluation's operands: the same bits on interpreter, CPU and accelerator, and one step from TFLite's arithmetic.
+// Every quantised node of the int8 models, fed the float evaluation's operands: the same bits on interpreter, CPU and
+// accelerator, and one step from TFLite's arithmetic.
 #include <cmath>
 #include <cstdlib>
 #include <set>
@@ -24,8 +25,9 @@ using graph::NodeId;
 using graph::ValueId;
 using Values = std::map<std::string, NdArray>;
 
-constexpr const char* kModels[] = {"resnet8_int8",        "kws_dscnn_int8", "kws_dscnn_int8_qoperator", "ad_autoencoder_int8", "vww96_int8",
-                                   "vww96_int8_qoperator", "mobilenetv2_035_160_int8"};
+constexpr const char* kModels[] = {
+    "resnet8_int8", "kws_dscnn_int8",       "kws_dscnn_int8_qoperator", "ad_autoencoder_int8",
+    "vww96_int8",   "vww96_int8_qoperator", "mobilenetv2_035_160_int8"};
 
 template <typename T>
 T must(Result<T> result) {
@@ -49,7 +51,8 @@ Prepared prepare(const test::fs::path& file, const test::fs::path& sample) {
   return prepared;
 }
 
-// Every node of the integer graph on its own: what the float evaluation knows of its operands becomes a graph input, every result an output. Float nodes are left out.
+// Every node of the integer graph on its own: what the float evaluation knows of its operands becomes a graph input,
+// every result an output. Float nodes are left out.
 Graph cut(const Prepared& prepared, Values& inputs) {
   Graph graph = prepared.integer;
   const std::vector<NodeId> nodes = graph.topological_order();
@@ -58,7 +61,9 @@ Graph cut(const Prepared& prepared, Values& inputs) {
   std::map<ValueId, ValueId> fed;
   for (const NodeId id : nodes) {
     const auto floats = [&](const std::vector<ValueId>& values) {
-      return std::any_of(values.begin(), values.end(), [&](ValueId value) { return value.valid() && !graph.is_constant(value) && is_floating(graph.value(value).type.dtype); });
+      return std::any_of(values.begin(), values.end(), [&](ValueId value) {
+        return value.valid() && !graph.is_constant(value) && is_floating(graph.value(value).type.dtype);
+      });
     };
     if (floats(graph.node(id).inputs) || floats(graph.node(id).outputs)) {
       graph.remove_node(id);
@@ -96,7 +101,9 @@ std::vector<std::int64_t> accumulators(const Graph& graph, const Node& node, con
   const NdArray &w = *graph.value(node.inputs[1]).constant, &bias = *graph.value(node.inputs[2]).constant;
   const NdArray* w_zero = node.inputs.size() > 4 ? &*graph.value(node.inputs[4]).constant : nullptr;
   const std::int64_t zx = graph::int_attribute(node, "x_zero_point", 0);
-  const auto weight = [&](std::int64_t o, std::int64_t at) { return w.as_int64(at) - (w_zero ? w_zero->as_int64(o) : 0); };
+  const auto weight = [&](std::int64_t o, std::int64_t at) {
+    return w.as_int64(at) - (w_zero ? w_zero->as_int64(o) : 0);
+  };
   std::vector<std::int64_t> sums;
   if (node.op == "dovetail.qgemm") {
     const std::int64_t columns = w.shape()[0], depth = w.shape()[1];
@@ -111,7 +118,8 @@ std::vector<std::int64_t> accumulators(const Graph& graph, const Node& node, con
   const ops::ConvShape shape = must(ops::conv_shape({graph, node}));
   REQUIRE(shape.window.rank() == 2);
   const ops::Window& window = shape.window;
-  const std::int64_t channels = w.shape()[1], height = window.input[0], width = window.input[1], kh = window.kernel[0], kw = window.kernel[1];
+  const std::int64_t channels = w.shape()[1], height = window.input[0], width = window.input[1], kh = window.kernel[0],
+                     kw = window.kernel[1];
   const auto pixels = x.data<std::int8_t>();
   for (std::int64_t n = 0; n < shape.batch; ++n)
     for (std::int64_t o = 0; o < shape.out_channels; ++o)
@@ -122,9 +130,13 @@ std::vector<std::int64_t> accumulators(const Graph& graph, const Node& node, con
           for (std::int64_t c = 0; c < channels; ++c)
             for (std::int64_t ky = 0; ky < kh; ++ky)
               for (std::int64_t kx = 0; kx < kw; ++kx) {
-                const std::int64_t iy = oy * window.strides[0] + ky * window.dilations[0] - window.pad_begin[0], ix = ox * window.strides[1] + kx * window.dilations[1] - window.pad_begin[1];
+                const std::int64_t iy = oy * window.strides[0] + ky * window.dilations[0] - window.pad_begin[0],
+                                   ix = ox * window.strides[1] + kx * window.dilations[1] - window.pad_begin[1];
                 if (iy < 0 || iy >= height || ix < 0 || ix >= width) continue;
-                sum += (pixels[static_cast<std::size_t>(((n * shape.in_channels + first + c) * height + iy) * width + ix)] - zx) * weight(o, ((o * channels + c) * kh + ky) * kw + kx);
+                sum += (pixels[static_cast<std::size_t>(((n * shape.in_channels + first + c) * height + iy) * width +
+                                                        ix)] -
+                        zx) *
+                       weight(o, ((o * channels + c) * kh + ky) * kw + kx);
               }
           sums.push_back(sum);
         }
@@ -133,9 +145,11 @@ std::vector<std::int64_t> accumulators(const Graph& graph, const Node& node, con
 
 struct Theirs {
   std::vector<std::int64_t> steps;
-  std::vector<std::int64_t> rounded_once;  // what a build with TFLITE_SINGLE_ROUNDING makes of it, where the kernel rounds twice otherwise
-  // By value: the exact product lies so near to a tie that TFLite's first rounding, to 2^shift of a step, may carry it across for the second one. A convolution of few terms has
-  // large scales, hence few bits behind the point: up to some percent of its values are such.
+  std::vector<std::int64_t>
+      rounded_once;  // what a build with TFLITE_SINGLE_ROUNDING makes of it, where the kernel rounds twice otherwise
+  // By value: the exact product lies so near to a tie that TFLite's first rounding, to 2^shift of a step, may carry it
+  // across for the second one. A convolution of few terms has large scales, hence few bits behind the point: up to some
+  // percent of its values are such.
   std::vector<bool> beside_tie;
 };
 
@@ -145,16 +159,20 @@ std::optional<Theirs> tflite_result(const Graph& graph, const Node& node, const 
     const graph::Value& value = graph.value(node.inputs[i]);
     return value.constant ? *value.constant : values.at(value.name);
   };
-  const std::int64_t zy = graph::int_attribute(node, "y_zero_point", 0), low = graph::int_attribute(node, "y_min", -128), high = graph::int_attribute(node, "y_max", 127);
+  const std::int64_t zy = graph::int_attribute(node, "y_zero_point", 0),
+                     low = graph::int_attribute(node, "y_min", -128), high = graph::int_attribute(node, "y_max", 127);
   Theirs result;
   const auto put = [&](std::int64_t centred) { result.steps.push_back(std::clamp(centred + zy, low, high)); };
   if (node.op == "dovetail.qadd") {
     const double unit = std::ldexp(1.0, -static_cast<int>(graph::int_attribute(node, "shift", 0)));
-    const test::tflite::Sum add(graph::float_attribute(node, "a_multiplier", 1) * unit, graph::float_attribute(node, "b_multiplier", 1) * unit);
+    const test::tflite::Sum add(graph::float_attribute(node, "a_multiplier", 1) * unit,
+                                graph::float_attribute(node, "b_multiplier", 1) * unit);
     const NdArray &a = operand(0), &b = operand(1);
     REQUIRE((b.count() == a.count() || b.count() == 1));
     for (std::int64_t i = 0; i < a.count(); ++i)
-      put(add(static_cast<std::int32_t>(a.as_int64(i) - graph::int_attribute(node, "a_zero_point", 0)), static_cast<std::int32_t>(b.as_int64(b.count() == 1 ? 0 : i) - graph::int_attribute(node, "b_zero_point", 0))));
+      put(add(static_cast<std::int32_t>(a.as_int64(i) - graph::int_attribute(node, "a_zero_point", 0)),
+              static_cast<std::int32_t>(b.as_int64(b.count() == 1 ? 0 : i) -
+                                        graph::int_attribute(node, "b_zero_point", 0))));
     return result;
   }
   if (node.op != "dovetail.qconv" && node.op != "dovetail.qgemm") return std::nullopt;
@@ -164,7 +182,8 @@ std::optional<Theirs> tflite_result(const Graph& graph, const Node& node, const 
   for (std::size_t i = 2; i < y.size() && node.op == "dovetail.qconv"; ++i) inner *= y[i];
   const std::vector<std::int64_t> sums = accumulators(graph, node, operand(0));
   const std::int64_t n = w.count() / w.shape()[0];
-  const bool ones = std::all_of(w.data<std::int8_t>().begin(), w.data<std::int8_t>().end(), [](std::int8_t each) { return each == 1; });
+  const bool ones = std::all_of(w.data<std::int8_t>().begin(), w.data<std::int8_t>().end(),
+                                [](std::int8_t each) { return each == 1; });
   const bool is_mean = ones && n > 1 && std::abs(scale.as_double(0) * static_cast<double>(n) - 1) < 1e-6;
   for (std::size_t i = 0; i < sums.size(); ++i) {
     const std::int64_t o = static_cast<std::int64_t>(i) / inner % scale.count();
@@ -213,7 +232,8 @@ TEST_CASE("every quantised node of the int8 models has the same bits on every ta
   std::map<std::string, int> by_target;
   for (const NodePlacement& row : compiled.placement) ++by_target[row.target];
   CHECK(by_target[target] > 5);
-  runtime::Executor executor = must(runtime::Executor::make(std::move(compiled.bundle), must(runtime::simulator_factory("functional"))));
+  runtime::Executor executor =
+      must(runtime::Executor::make(std::move(compiled.bundle), must(runtime::simulator_factory("functional"))));
   const Values expected = must(must(Reference::make(nodes)).run(inputs)), actual = must(executor.run(inputs)).outputs;
   for (const ValueId output : nodes.outputs) {
     const std::string& name = nodes.value(output).name;
@@ -256,14 +276,17 @@ TEST_CASE("every quantised node of the int8 models is one step from TFLite's ari
         once_different += apart != 0;
         once_furthest = std::max(once_furthest, apart);
       }
-      INFO(node.name << " (" << node.op << "): " << different << " of " << ours.count() << " differ, and " << rounded_twice << " because of its first rounding; "
-                     << once_different << " where it rounds once");
+      INFO(node.name << " (" << node.op << "): " << different << " of " << ours.count() << " differ, and "
+                     << rounded_twice << " because of its first rounding; " << once_different
+                     << " where it rounds once");
       CHECK(furthest <= 1);
       CHECK(once_furthest <= 1);
       CHECK(static_cast<double>(once_different) <= 0.005 * static_cast<double>(ours.count()) + 1);
       all_once += once_different;
       // One value more, for results of a handful of values.
-      const double share = is_average(prepared.imported, node) ? 0.05 : subtracts_half_steps(prepared.imported, node) ? 0.10 : 0.005;
+      const double share = is_average(prepared.imported, node)             ? 0.05
+                           : subtracts_half_steps(prepared.imported, node) ? 0.10
+                                                                           : 0.005;
       CHECK(static_cast<double>(different) <= share * static_cast<double>(ours.count()) + 1);
       ++compared;
       sum_twice += rounded_twice;
@@ -271,7 +294,8 @@ TEST_CASE("every quantised node of the int8 models is one step from TFLite's ari
     }
     CHECK(compared > 5);
     // Over all of a model's values, what the second rounding costs is seldom too: 0.1 % to 1 % of them.
-    INFO(sum_twice << " of " << sum << " values were rounded twice; " << all_once << " differ where TFLite rounds once");
+    INFO(sum_twice << " of " << sum << " values were rounded twice; " << all_once
+                   << " differ where TFLite rounds once");
     CHECK(static_cast<double>(sum_twice) <= 0.015 * static_cast<double>(sum));
   }
 }
@@ -294,7 +318,8 @@ TEST_CASE("every quantised node of the int8 models is one step from ONNX Runtime
     prepared.operands = inputs_of_model;
     Values theirs;
     for (const graph::Value& value : prepared.imported.values) {
-      const test::fs::path stored = test::fs::path(values_folder) / model / sample.filename() / (test::file_name(value.name) + ".npy");
+      const test::fs::path stored =
+          test::fs::path(values_folder) / model / sample.filename() / (test::file_name(value.name) + ".npy");
       if (test::fs::exists(stored)) theirs.emplace(value.name, must(read_npy(stored)));
     }
     REQUIRE(theirs.size() > 5);
@@ -317,7 +342,9 @@ TEST_CASE("every quantised node of the int8 models is one step from ONNX Runtime
       const std::int64_t count = expected->second.count();
       INFO(node.name << " (" << node.op << "): " << different << " of " << count << " differ");
       CHECK(furthest <= 1);
-      const double share = is_average(prepared.imported, node) ? 0.05 : subtracts_half_steps(prepared.imported, node) ? 0.10 : 0.005;
+      const double share = is_average(prepared.imported, node)             ? 0.05
+                           : subtracts_half_steps(prepared.imported, node) ? 0.10
+                                                                           : 0.005;
       CHECK(static_cast<double>(different) <= share * static_cast<double>(count) + 1);
       ++compared;
     }
@@ -335,13 +362,16 @@ TEST_CASE("the int8 models choose the stored class on every target") {
   CompileOptions options;
   options.targets = {target};
   Compiled compiled = must(compile(imported, options));
-  runtime::Executor executor = must(runtime::Executor::make(std::move(compiled.bundle), must(runtime::simulator_factory("functional"))));
+  runtime::Executor executor =
+      must(runtime::Executor::make(std::move(compiled.bundle), must(runtime::simulator_factory("functional"))));
   for (const test::fs::path& sample : test::samples_of(file)) {
     // Two classes of equal worth: rounding decides.
     if (std::string(model) == "resnet8_int8" && sample.filename() == "dog") continue;
     INFO(sample.filename().string());
-    const Values outputs = must(executor.run(test::read_arrays(sample, imported.graph, imported.graph.inputs, "in"))).outputs;
-    for (const auto& [name, array] : test::read_arrays(sample, imported.graph, imported.graph.outputs, "out")) CHECK(test::arg_max(outputs.at(name)) == test::arg_max(array));
+    const Values outputs =
+        must(executor.run(test::read_arrays(sample, imported.graph, imported.graph.inputs, "in"))).outputs;
+    for (const auto& [name, array] : test::read_arrays(sample, imported.graph, imported.graph.outputs, "out"))
+      CHECK(test::arg_max(outputs.at(name)) == test::arg_max(array));
   }
 }
 

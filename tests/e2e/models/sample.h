@@ -1,4 +1,5 @@
-// The models and samples beside the repository (shared/models): where they are, and a sample's arrays by graph value name.
+// The models and samples beside the repository (shared/models): where they are, and a sample's arrays by graph value
+// name.
 #pragma once
 
 #include <algorithm>
@@ -43,12 +44,16 @@ inline std::vector<fs::path> samples_of(const fs::path& model) {
 }
 
 inline std::string file_name(std::string name) {
-  std::replace_if(name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '.' && c != '-'; }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return !std::isalnum(c) && c != '_' && c != '.' && c != '-'; },
+      '_');
   return name;
 }
 
 // "in" or "out" arrays of a sample.
-inline std::map<std::string, NdArray> read_arrays(const fs::path& sample, const graph::Graph& graph, const std::vector<graph::ValueId>& values, const std::string& prefix) {
+inline std::map<std::string, NdArray> read_arrays(const fs::path& sample, const graph::Graph& graph,
+                                                  const std::vector<graph::ValueId>& values,
+                                                  const std::string& prefix) {
   std::map<std::string, NdArray> arrays;
   for (graph::ValueId id : values) {
     const std::string& name = graph.value(id).name;

@@ -1,4 +1,5 @@
-// Bytes and text nobody wrote: decoder, assembler and configuration reader answer or diagnose, and never crash or drop a bit.
+// Bytes and text nobody wrote: decoder, assembler and configuration reader answer or diagnose, and never crash or drop
+// a bit.
 #include <string>
 
 #include "isa/codec.h"
@@ -43,7 +44,8 @@ TEST_CASE("random bytes decode to what encodes to them, or are diagnosed") {
       const auto encoded = codec.encode_program(*program);
       REQUIRE(encoded.ok());
       REQUIRE(*encoded == bytes);
-      for (const Instruction& instruction : *program) REQUIRE(rules.is_legal(instruction) == rules.check(instruction).empty());
+      for (const Instruction& instruction : *program)
+        REQUIRE(rules.is_legal(instruction) == rules.check(instruction).empty());
     }
   }
 }

@@ -1,4 +1,5 @@
-// Mutated program text: the parser answers with a program or diagnostics, never otherwise; what it accepts, it can print and read again.
+// Mutated program text: the parser answers with a program or diagnostics, never otherwise; what it accepts, it can
+// print and read again.
 #include <random>
 #include <string>
 
@@ -13,8 +14,38 @@ using namespace dovetail;
 using namespace dovetail::loops;
 
 TEST_CASE("mutated program text neither crashes the parser nor the verifier") {
-  static const std::string kPieces[] = {"{", "}", "[", "]", "(", ")", "for ", "block ", "if ", "init {", "where ", "reads ", "call f(", " in 3", " = ", ", ", "-", "//",
-                                        "cast<int8>(", "select(", "\"", "\\", "nan", "1e308", "9223372036854775807", "int32(", "+:", "#", "\n", "@", "step [1]", "free q: bool\n"};
+  static const std::string kPieces[] = {"{",
+                                        "}",
+                                        "[",
+                                        "]",
+                                        "(",
+                                        ")",
+                                        "for ",
+                                        "block ",
+                                        "if ",
+                                        "init {",
+                                        "where ",
+                                        "reads ",
+                                        "call f(",
+                                        " in 3",
+                                        " = ",
+                                        ", ",
+                                        "-",
+                                        "//",
+                                        "cast<int8>(",
+                                        "select(",
+                                        "\"",
+                                        "\\",
+                                        "nan",
+                                        "1e308",
+                                        "9223372036854775807",
+                                        "int32(",
+                                        "+:",
+                                        "#",
+                                        "\n",
+                                        "@",
+                                        "step [1]",
+                                        "free q: bool\n"};
   for (std::uint64_t seed = 0; seed < 4000; ++seed) {
     std::mt19937_64 random(seed);
     const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };

@@ -1,5 +1,5 @@
-// Random chains of int8 operators with one graph input, as quantised models have them: those that the accelerator takes (dovetail.qconv, qgemm, qadd and MaxPool), or every
-// form that lower_qdq makes.
+// Random chains of int8 operators with one graph input, as quantised models have them: those that the accelerator takes
+// (dovetail.qconv, qgemm, qadd and MaxPool), or every form that lower_qdq makes.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,9 @@ namespace dovetail::test {
 class Draw {
  public:
   explicit Draw(std::uint64_t seed) : engine_(seed) {}
-  std::int64_t between(std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(engine_); }
+  std::int64_t between(std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
+  }
   bool coin() { return between(0, 1) == 1; }
   NdArray int8(const Shape& shape, std::int64_t low = -128, std::int64_t high = 127) {
     NdArray array(DType::int8, shape);
@@ -36,12 +38,15 @@ enum class Forms : std::uint8_t { accelerated, all };
 struct RandomInt8Graph {
   graph::Graph graph;
   Draw draw;
-  bool shifts_only;  // scales that hardware without `requant` can do
+  bool shifts_only;                                  // scales that hardware without `requant` can do
   std::map<std::int32_t, std::int32_t> zero_points;  // by value: producers and consumers agree, as in a quantised model
 
   Forms forms;
 
-  RandomInt8Graph(std::uint64_t seed, bool shifts, Forms which = Forms::accelerated) : draw(seed), shifts_only(shifts), forms(which) { graph.name = fmt::format("random{}", seed); }
+  RandomInt8Graph(std::uint64_t seed, bool shifts, Forms which = Forms::accelerated)
+      : draw(seed), shifts_only(shifts), forms(which) {
+    graph.name = fmt::format("random{}", seed);
+  }
 
   graph::ValueId input(Shape shape) {
     const graph::ValueId id = graph.add_value("x", {DType::int8, std::move(shape)});
@@ -83,21 +88,25 @@ struct RandomInt8Graph {
   void weights(std::vector<graph::ValueId>& inputs, const Shape& shape) {
     const std::int64_t outputs = shape[0], terms = element_count(shape) / outputs;
     NdArray bias(DType::int32, {outputs}), scales(DType::float32, {outputs});
-    for (auto& value : bias.data<std::int32_t>()) value = static_cast<std::int32_t>(draw.between(-40 * terms, 40 * terms));
+    for (auto& value : bias.data<std::int32_t>())
+      value = static_cast<std::int32_t>(draw.between(-40 * terms, 40 * terms));
     const float common = scale(0.02 / std::sqrt(static_cast<double>(terms)));
-    for (auto& value : scales.data<float>()) value = draw.coin() ? common : scale(0.02 / std::sqrt(static_cast<double>(terms)));
+    for (auto& value : scales.data<float>())
+      value = draw.coin() ? common : scale(0.02 / std::sqrt(static_cast<double>(terms)));
     inputs.push_back(graph.add_constant("w", draw.int8(shape)));
     inputs.push_back(graph.add_constant("bias", std::move(bias)));
     inputs.push_back(graph.add_constant("scale", std::move(scales)));
   }
   graph::ValueId conv(graph::ValueId x) {
     const Shape shape = graph.value(x).type.shape;
-    const std::int64_t kh = draw.between(1, std::min<std::int64_t>(4, shape[2])), kw = draw.between(1, std::min<std::int64_t>(4, shape[3]));
+    const std::int64_t kh = draw.between(1, std::min<std::int64_t>(4, shape[2])),
+                       kw = draw.between(1, std::min<std::int64_t>(4, shape[3]));
     const std::int64_t dh = kh > 1 && 2 * (kh - 1) < shape[2] ? draw.between(1, 2) : 1;
     graph::Attributes attributes = epilogue(x);
     attributes["strides"] = std::vector<std::int64_t>{draw.between(1, 3), draw.between(1, 2)};
     attributes["dilations"] = std::vector<std::int64_t>{dh, 1};
-    attributes["pads"] = std::vector<std::int64_t>{draw.between(0, kh - 1), draw.between(0, kw - 1), draw.between(0, kh - 1), draw.between(0, kw - 1)};
+    attributes["pads"] = std::vector<std::int64_t>{draw.between(0, kh - 1), draw.between(0, kw - 1),
+                                                   draw.between(0, kh - 1), draw.between(0, kw - 1)};
     std::vector<graph::ValueId> inputs{x};
     weights(inputs, {draw.between(1, 40), shape[1], kh, kw});
     const graph::ValueId y = add("dovetail.qconv", std::move(inputs), attributes);
@@ -120,7 +129,9 @@ struct RandomInt8Graph {
   graph::ValueId residual(graph::ValueId a, graph::ValueId b) {
     const std::int64_t k = draw.between(2, 16);
     const auto multiplier = [&] {
-      const double value = shifts_only ? std::exp2(static_cast<double>(draw.between(0, k + 1))) : std::exp2(static_cast<double>(k)) * static_cast<double>(draw.between(1, 4000)) / 2000.0;
+      const double value =
+          shifts_only ? std::exp2(static_cast<double>(draw.between(0, k + 1)))
+                      : std::exp2(static_cast<double>(k)) * static_cast<double>(draw.between(1, 4000)) / 2000.0;
       return static_cast<double>(static_cast<float>(value));
     };
     graph::Attributes attributes = epilogue(a);
@@ -136,11 +147,13 @@ struct RandomInt8Graph {
   }
   graph::ValueId max_pool(graph::ValueId x) {
     const Shape shape = graph.value(x).type.shape;
-    const std::int64_t kh = draw.between(1, std::min<std::int64_t>(3, shape[2])), kw = draw.between(kh == 1 && shape[3] > 1 ? 2 : 1, std::min<std::int64_t>(3, shape[3]));
+    const std::int64_t kh = draw.between(1, std::min<std::int64_t>(3, shape[2])),
+                       kw = draw.between(kh == 1 && shape[3] > 1 ? 2 : 1, std::min<std::int64_t>(3, shape[3]));
     graph::Attributes attributes;
     attributes["kernel_shape"] = std::vector<std::int64_t>{kh, kw};
     attributes["strides"] = std::vector<std::int64_t>{draw.between(1, 2), draw.between(1, 3)};
-    attributes["pads"] = std::vector<std::int64_t>{draw.between(0, kh - 1), draw.between(0, kw - 1), draw.between(0, kh - 1), draw.between(0, kw - 1)};
+    attributes["pads"] = std::vector<std::int64_t>{draw.between(0, kh - 1), draw.between(0, kw - 1),
+                                                   draw.between(0, kh - 1), draw.between(0, kw - 1)};
     if (draw.coin()) attributes["ceil_mode"] = std::int64_t{1};
     const graph::ValueId y = add("MaxPool", {x}, attributes);
     zero_points[y.index] = zero_points[x.index];
@@ -182,13 +195,19 @@ struct RandomInt8Graph {
   // Depthwise, weights of 1: a window or the whole image.
   graph::ValueId average(graph::ValueId x, bool global) {
     const Shape shape = graph.value(x).type.shape;
-    const std::int64_t kh = global ? shape[2] : draw.between(1, shape[2]), kw = global ? shape[3] : draw.between(1, shape[3]), channels = shape[1];
-    NdArray ones(DType::int8, {channels, 1, kh, kw}), bias(DType::int32, {channels}), scales(DType::float32, {channels});
+    const std::int64_t kh = global ? shape[2] : draw.between(1, shape[2]),
+                       kw = global ? shape[3] : draw.between(1, shape[3]), channels = shape[1];
+    NdArray ones(DType::int8, {channels, 1, kh, kw}), bias(DType::int32, {channels}),
+        scales(DType::float32, {channels});
     for (auto& value : ones.data<std::int8_t>()) value = 1;
     for (auto& value : scales.data<float>()) value = scale(2.0 / static_cast<double>(kh * kw));
     graph::Attributes attributes = epilogue(x);
     attributes["group"] = channels;
-    const graph::ValueId y = add("dovetail.qconv", {x, graph.add_constant("w", std::move(ones)), graph.add_constant("bias", std::move(bias)), graph.add_constant("scale", std::move(scales))}, attributes);
+    const graph::ValueId y =
+        add("dovetail.qconv",
+            {x, graph.add_constant("w", std::move(ones)), graph.add_constant("bias", std::move(bias)),
+             graph.add_constant("scale", std::move(scales))},
+            attributes);
     remember(y, attributes);
     return y;
   }
@@ -201,7 +220,8 @@ struct RandomInt8Graph {
     attributes["pads"] = std::vector<std::int64_t>{k - 1, 0, 0, k - 1};
     std::vector<graph::ValueId> inputs{x};
     weights(inputs, {shape[1] * draw.between(1, 2), 1, k, k});
-    if (draw.coin()) inputs.push_back(graph.add_constant("w_zero_point", draw.int8({graph.value(inputs[1]).type.shape[0]}, -20, 20)));
+    if (draw.coin())
+      inputs.push_back(graph.add_constant("w_zero_point", draw.int8({graph.value(inputs[1]).type.shape[0]}, -20, 20)));
     const graph::ValueId y = add("dovetail.qconv", std::move(inputs), attributes);
     remember(y, attributes);
     return y;
@@ -216,7 +236,9 @@ struct RandomInt8Graph {
   }
   // To uint8 and back, as at the border of a model.
   graph::ValueId through_uint8(graph::ValueId x) {
-    return keep(x, add("dovetail.recentre", {add("dovetail.recentre", {x}, {{"to", std::int64_t{info(DType::uint8).onnx}}})}, {{"to", std::int64_t{info(DType::int8).onnx}}}));
+    return keep(
+        x, add("dovetail.recentre", {add("dovetail.recentre", {x}, {{"to", std::int64_t{info(DType::uint8).onnx}}})},
+               {{"to", std::int64_t{info(DType::int8).onnx}}}));
   }
   // Rows times the transpose of rows, as in attention.
   graph::ValueId attention(graph::ValueId x) {
@@ -252,9 +274,11 @@ struct RandomInt8Graph {
   }
 
   void build(int operators) {
-    std::vector<graph::ValueId> live{input({draw.between(1, 3), draw.between(1, 40), draw.between(1, 12), draw.between(1, 12)})};
+    std::vector<graph::ValueId> live{
+        input({draw.between(1, 3), draw.between(1, 40), draw.between(1, 12), draw.between(1, 12)})};
     for (int i = 0; i < operators; ++i) {
-      const graph::ValueId x = live[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(live.size()) - 1))];
+      const graph::ValueId x =
+          live[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(live.size()) - 1))];
       const bool image = graph.value(x).type.shape.size() == 4;
       graph::ValueId y;
       if (forms == Forms::all && draw.coin()) {

@@ -1,8 +1,9 @@
-// The random programs are what they claim to be: legal, encodable, reproducible, and they reach everything that is to be reached.
+// The random programs are what they claim to be: legal, encodable, reproducible, and they reach everything that is to
+// be reached.
+#include "tests/generator/generator.h"
 #include "isa/codec.h"
 #include "isa/verify.h"
 #include "tests/catch.h"
-#include "tests/generator/generator.h"
 
 namespace dovetail::test {
 
@@ -32,7 +33,8 @@ TEST_CASE("random programs are clean under verify and reach every bin") {
 
   INFO(coverage.report());
   CHECK(coverage.missing() == std::vector<std::string>{});
-  for (const auto opcode : {isa::Opcode::load, isa::Opcode::store, isa::Opcode::gemm, isa::Opcode::finish, isa::Opcode::alu})
+  for (const auto opcode :
+       {isa::Opcode::load, isa::Opcode::store, isa::Opcode::gemm, isa::Opcode::finish, isa::Opcode::alu})
     CHECK(coverage.opcode_percent(opcode) >= 5.0);
   CHECK(coverage.median_operations() >= 16);
 }
@@ -62,7 +64,8 @@ TEST_CASE("shrinking keeps the failure and little else") {
   const GeneratedProgram program = generate(random_config(3), {.seed = 3});
   const auto has_relu = [](const GeneratedProgram& p) {
     for (const isa::Instruction& instruction : p.program)
-      if (const auto* alu = std::get_if<isa::Alu>(&instruction.body); alu != nullptr && alu->op == isa::AluOp::max) return true;
+      if (const auto* alu = std::get_if<isa::Alu>(&instruction.body); alu != nullptr && alu->op == isa::AluOp::max)
+        return true;
     return false;
   };
   REQUIRE(has_relu(program));

@@ -1,4 +1,5 @@
-// Timing a program takes memory for what is alive in the machine, not for its length. This executable's own operator new counts.
+// Timing a program takes memory for what is alive in the machine, not for its length. This executable's own operator
+// new counts.
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
@@ -62,14 +63,20 @@ std::vector<isa::Instruction> stream(std::size_t rounds) {
     const bool first = k < 4, last = k + 4 >= rounds;
     const auto slot = static_cast<std::uint32_t>(k % 4);
     program.push_back({{.pop_next = !first, .push_next = true},
-                       isa::Load{{.memory = isa::Memory::inp, .sram_base = 16 * slot, .dram_base = 16, .y_size = 4, .x_size = 4, .x_stride = 8}}});
+                       isa::Load{{.memory = isa::Memory::inp,
+                                  .sram_base = 16 * slot,
+                                  .dram_base = 16,
+                                  .y_size = 4,
+                                  .x_size = 4,
+                                  .x_stride = 8}}});
     isa::Gemm gemm;
     gemm.uop_end = 1;
     gemm.iter_out = 4, gemm.iter_in = 4;
     gemm.dst_factor_out = gemm.src_factor_out = 4, gemm.dst_factor_in = gemm.src_factor_in = 1;
     program.push_back({{.pop_prev = true, .pop_next = k > 0, .push_prev = !last, .push_next = true}, gemm});
-    program.push_back({{.pop_prev = true, .push_prev = k + 1 < rounds},
-                       isa::Store{{.memory = isa::Memory::out, .dram_base = 1024, .y_size = 2, .x_size = 8, .x_stride = 16}}});
+    program.push_back(
+        {{.pop_prev = true, .push_prev = k + 1 < rounds},
+         isa::Store{{.memory = isa::Memory::out, .dram_base = 1024, .y_size = 2, .x_size = 8, .x_stride = 16}}});
   }
   return program;
 }
@@ -84,7 +91,8 @@ Cost time(std::size_t rounds, const std::string& memory, bool trace) {
   Dram dram{0, std::vector<std::byte>(1 << 16)};
   const std::int64_t before = in_use;
   most = before;
-  const auto simulator = make_cycle_timing(isa::HardwareConfig{}, {.memory = parse_memory(memory).value(), .trace = trace});
+  const auto simulator =
+      make_cycle_timing(isa::HardwareConfig{}, {.memory = parse_memory(memory).value(), .trace = trace});
   const auto counters = simulator->launch(program, dram);
   INFO((counters.ok() ? "" : to_string(counters.errors())));
   REQUIRE(counters.ok());

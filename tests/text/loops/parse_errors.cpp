@@ -11,7 +11,8 @@ using namespace dovetail::loops;
 namespace {
 
 std::string errors_of(const std::string& body) {
-  const auto parsed = parse_program("program p {\n  input x: int32[4]\n  output y: int32[4]\n" + body + "\n}\n", "p.loops");
+  const auto parsed =
+      parse_program("program p {\n  input x: int32[4]\n  output y: int32[4]\n" + body + "\n}\n", "p.loops");
   return parsed.ok() ? "" : to_string(parsed.errors());
 }
 
@@ -45,7 +46,8 @@ TEST_CASE("a syntax error names line, column and what was expected") {
 }
 
 TEST_CASE("errors of several lines are collected") {
-  const auto parsed = parse_program("program p {\n  input x: int3[4]\n  output y: int32[4]\n  y[0] = a\n  y[1] = 2\n  y[2] = b\n}\n", "p");
+  const auto parsed = parse_program(
+      "program p {\n  input x: int3[4]\n  output y: int32[4]\n  y[0] = a\n  y[1] = 2\n  y[2] = b\n}\n", "p");
   REQUIRE(!parsed.ok());
   CHECK(parsed.errors().size() == 3);
   CHECK_THAT(to_string(parsed.errors()), Catch::Matchers::ContainsSubstring("p:2:12): expected an element type"));

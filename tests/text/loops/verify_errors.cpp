@@ -20,7 +20,9 @@ Program parsed(const std::string& text) {
 IntrinsicTable intrinsics() {
   Intrinsic copy;
   copy.name = "t.copy";
-  copy.semantics = parsed("program copy { free n: int64 output d: int8[4] input s: int8[4] for i in 4 { block c { spatial v in 4 = i reads s[v] writes d[v] d[v] = s[v] } } block n { spatial z in 1 = n * 0 reads d[0] writes d[0] d[0] = d[0] } }");
+  copy.semantics = parsed(
+      "program copy { free n: int64 output d: int8[4] input s: int8[4] for i in 4 { block c { spatial v in 4 = i reads "
+      "s[v] writes d[v] d[v] = s[v] } } block n { spatial z in 1 = n * 0 reads d[0] writes d[0] d[0] = d[0] } }");
   copy.scopes = {"sram", ""};
   copy.immediates = {make_var("n")};
   Intrinsic relu = copy;
@@ -32,7 +34,10 @@ IntrinsicTable intrinsics() {
 }
 
 std::string errors_of(const std::string& body) {
-  const auto result = verify(parsed("program p { input x: int8[8] output y: int8[8] alloc t: int8[8] in sram alloc w: int32[8] " + body + " }"), intrinsics());
+  const auto result =
+      verify(parsed("program p { input x: int8[8] output y: int8[8] alloc t: int8[8] in sram alloc w: int32[8] " +
+                    body + " }"),
+             intrinsics());
   return to_string(result.errors());
 }
 
@@ -42,26 +47,47 @@ TEST_CASE("each broken rule is reported with its place and numbers") {
   const auto [body, message] = GENERATE(table<std::string, std::string>({
       {"y[0] = 1", "buffer y is stored outside any block"},
       {"call t.relu(y[0] step [1], y[0] step [1])", "intrinsic t.relu is called outside any block"},
-      {"for i in 8 { block b { spatial v in 8 = i writes y[v] y[v] = 1 } } for i in 8 { block b { spatial v in 8 = i writes y[v] y[v] = 1 } }", "two loops are named i"},
-      {"for i in 8 { block b { spatial v in 8 = i writes y[v] y[v] = 1 } } for j in 8 { block b { spatial v in 8 = j writes y[v] y[v] = 1 } }", "two blocks are named b"},
-      {"for i in 8 { block b { spatial i in 8 = i writes y[i] y[i] = 1 } }", "iterator i has the name of a variable around the block"},
+      {"for i in 8 { block b { spatial v in 8 = i writes y[v] y[v] = 1 } } for i in 8 { block b { spatial v in 8 = i "
+       "writes y[v] y[v] = 1 } }",
+       "two loops are named i"},
+      {"for i in 8 { block b { spatial v in 8 = i writes y[v] y[v] = 1 } } for j in 8 { block b { spatial v in 8 = j "
+       "writes y[v] y[v] = 1 } }",
+       "two blocks are named b"},
+      {"for i in 8 { block b { spatial i in 8 = i writes y[i] y[i] = 1 } }",
+       "iterator i has the name of a variable around the block"},
       {"for i in 8 { block b { spatial v in 8 = i writes x[v] x[v] = 1 } }", "input x is written"},
-      {"for i in 8 { block b { spatial v in 4 = i writes y[v] y[v] = 1 } }", "(block b): iterator v = i takes values 0 to 7, the iterator's are 0 to 3. Hint: guard the block by a predicate"},
-      {"for i in 3 { for j in 3 { block b { spatial v in 8 = i * 3 + j writes y[v] y[v] = 1 } } }", "iterator v = i * 3 + j takes values 0 to 8, the iterator's are 0 to 7"},
-      {"for i in 3 { block b { spatial v in 8 = i * i writes y[v] y[v] = 1 } }", "iterator v = i * i is not affine in the loops around the block"},
-      {"for i in 8 { block b { spatial v in 8 = i writes y[v] y[i] = 1 } }", "variable i is not visible in i. Hint: inside a block use its iterators"},
-      {"for i in 8 { block b { spatial v in 8 = i y[v] = 1 } }", "y[v] is accessed but not covered by the writes declared"},
-      {"for i in 8 { block b { spatial v in 8 = i reads x[v] writes y[v] y[v] = x[7 - v] } }", "x[7 - v] is accessed but not covered by the reads declared"},
-      {"for i in 8 { block b { spatial v in 8 = i reads x[0 +: 8] writes y[v] y[v] = x[v + 1] } }", "index v + 1 of dimension 0 of buffer x is not proven in bounds: its range is 1 to 8, the extent 8"},
-      {"for i in 8 { block b { reduce v in 8 = i writes y[v] y[v] = 1 } }", "store to y[... v ...] moves with the reduce iterator v"},
-      {"for i in 8 { block b { reduce v in 8 = i writes y[0] y[0] = 1 } }", "buffer y is stored under 1 reduce iterator(s) without reading its previous value"},
+      {"for i in 8 { block b { spatial v in 4 = i writes y[v] y[v] = 1 } }",
+       "(block b): iterator v = i takes values 0 to 7, the iterator's are 0 to 3. Hint: guard the block by a "
+       "predicate"},
+      {"for i in 3 { for j in 3 { block b { spatial v in 8 = i * 3 + j writes y[v] y[v] = 1 } } }",
+       "iterator v = i * 3 + j takes values 0 to 8, the iterator's are 0 to 7"},
+      {"for i in 3 { block b { spatial v in 8 = i * i writes y[v] y[v] = 1 } }",
+       "iterator v = i * i is not affine in the loops around the block"},
+      {"for i in 8 { block b { spatial v in 8 = i writes y[v] y[i] = 1 } }",
+       "variable i is not visible in i. Hint: inside a block use its iterators"},
+      {"for i in 8 { block b { spatial v in 8 = i y[v] = 1 } }",
+       "y[v] is accessed but not covered by the writes declared"},
+      {"for i in 8 { block b { spatial v in 8 = i reads x[v] writes y[v] y[v] = x[7 - v] } }",
+       "x[7 - v] is accessed but not covered by the reads declared"},
+      {"for i in 8 { block b { spatial v in 8 = i reads x[0 +: 8] writes y[v] y[v] = x[v + 1] } }",
+       "index v + 1 of dimension 0 of buffer x is not proven in bounds: its range is 1 to 8, the extent 8"},
+      {"for i in 8 { block b { reduce v in 8 = i writes y[v] y[v] = 1 } }",
+       "store to y[... v ...] moves with the reduce iterator v"},
+      {"for i in 8 { block b { reduce v in 8 = i writes y[0] y[0] = 1 } }",
+       "buffer y is stored under 1 reduce iterator(s) without reading its previous value"},
       {"block b { writes y[0 +: 8] call t.none(y[0]) }", "intrinsic t.none is unknown among 2 of the target"},
-      {"block b { reads x[0 +: 4] writes y[0 +: 4] call t.copy(y[0] step [1]) with (0) }", "t.copy is called with 1 operands, it has 2"},
-      {"block b { reads x[0 +: 4], y[0] writes y[0 +: 4] call t.copy(y[0] step [1], x[0] step [1]) }", "t.copy is called with 0 immediates, it has 1"},
-      {"block b { reads x[0 +: 4], y[0] writes y[0 +: 4] call t.copy(y[0] step [1], x[0] step [1]) with (0) }", "operand 0 (y) of t.copy is in scope global, not sram"},
-      {"block b { reads w[0 +: 4], t[0] writes t[0 +: 4] call t.copy(t[0] step [1], w[0] step [1]) with (0) }", "operand 1 (w) of t.copy has type int32, not int8"},
-      {"block b { reads x[0 +: 8], t[0 +: 4] writes t[0 +: 4] call t.copy(t[0] step [1], x[2] step [2]) with (0) }", "index 2 of dimension 0 of buffer x is not proven in bounds: its range is 2 to 8, the extent 8"},
-      {"block b { reads x[0 +: 4], t[0] writes t[0 +: 4] call t.copy(t[0] step [1] [1], x[0] step [1]) with (0) }", "has steps for 2 axes, the intrinsic's operand has 1"},
+      {"block b { reads x[0 +: 4] writes y[0 +: 4] call t.copy(y[0] step [1]) with (0) }",
+       "t.copy is called with 1 operands, it has 2"},
+      {"block b { reads x[0 +: 4], y[0] writes y[0 +: 4] call t.copy(y[0] step [1], x[0] step [1]) }",
+       "t.copy is called with 0 immediates, it has 1"},
+      {"block b { reads x[0 +: 4], y[0] writes y[0 +: 4] call t.copy(y[0] step [1], x[0] step [1]) with (0) }",
+       "operand 0 (y) of t.copy is in scope global, not sram"},
+      {"block b { reads w[0 +: 4], t[0] writes t[0 +: 4] call t.copy(t[0] step [1], w[0] step [1]) with (0) }",
+       "operand 1 (w) of t.copy has type int32, not int8"},
+      {"block b { reads x[0 +: 8], t[0 +: 4] writes t[0 +: 4] call t.copy(t[0] step [1], x[2] step [2]) with (0) }",
+       "index 2 of dimension 0 of buffer x is not proven in bounds: its range is 2 to 8, the extent 8"},
+      {"block b { reads x[0 +: 4], t[0] writes t[0 +: 4] call t.copy(t[0] step [1] [1], x[0] step [1]) with (0) }",
+       "has steps for 2 axes, the intrinsic's operand has 1"},
   }));
   const std::string text = errors_of(body);
   INFO(text);
@@ -69,10 +95,16 @@ TEST_CASE("each broken rule is reported with its place and numbers") {
 }
 
 TEST_CASE("what is right passes: splits under predicates, guarded and data-dependent indices, windows of intrinsics") {
-  CHECK(errors_of("for i in 3 { for j in 3 { block b { spatial v in 8 = i * 3 + j where v < 8 reads x[v] writes y[v] y[v] = x[v] } } }") == "");
-  CHECK(errors_of("for i in 8 { block b { spatial v in 8 = i reads x[v +: 2] writes y[v] y[v] = select(v < 7, x[v + 1], 0) } }") == "");
-  CHECK(errors_of("for i in 8 { block b { spatial v in 8 = i reads x[0 +: 8] writes y[v] y[v] = select(v >= 3 && (v - 3) % 2 == 0 && (v - 3) // 2 < 8, x[(v - 3) // 2], 0) } }") == "");
-  CHECK(errors_of("for i in 8 { block b { spatial v in 8 = i reads x[0 +: 8] writes y[v] y[v] = x[int64(x[v])] } }") == "");
-  CHECK(errors_of("block b { reads x[0 +: 7], t[0 +: 4] writes t[0 +: 4] call t.copy(t[0] step [1], x[0] step [2]) with (0) }") == "");
-  CHECK(errors_of("for o in 2 { block outer { spatial vo in 2 = o reads x[vo * 4 +: 4] writes y[vo * 4 +: 4] for i in 4 { block inner { spatial v in 8 = vo * 4 + i reads x[v] writes y[v] y[v] = x[v] } } } }") == "");
+  CHECK(errors_of("for i in 3 { for j in 3 { block b { spatial v in 8 = i * 3 + j where v < 8 reads x[v] writes y[v] "
+                  "y[v] = x[v] } } }") == "");
+  CHECK(errors_of("for i in 8 { block b { spatial v in 8 = i reads x[v +: 2] writes y[v] y[v] = select(v < 7, x[v + "
+                  "1], 0) } }") == "");
+  CHECK(errors_of("for i in 8 { block b { spatial v in 8 = i reads x[0 +: 8] writes y[v] y[v] = select(v >= 3 && (v - "
+                  "3) % 2 == 0 && (v - 3) // 2 < 8, x[(v - 3) // 2], 0) } }") == "");
+  CHECK(errors_of("for i in 8 { block b { spatial v in 8 = i reads x[0 +: 8] writes y[v] y[v] = x[int64(x[v])] } }") ==
+        "");
+  CHECK(errors_of("block b { reads x[0 +: 7], t[0 +: 4] writes t[0 +: 4] call t.copy(t[0] step [1], x[0] step [2]) "
+                  "with (0) }") == "");
+  CHECK(errors_of("for o in 2 { block outer { spatial vo in 2 = o reads x[vo * 4 +: 4] writes y[vo * 4 +: 4] for i in "
+                  "4 { block inner { spatial v in 8 = vo * 4 + i reads x[v] writes y[v] y[v] = x[v] } } } }") == "");
 }

@@ -35,7 +35,8 @@ TEST_CASE("all duplicate keys are told") {
 TEST_CASE("syntax errors name line and column") {
   CHECK_THAT(problem("{\n  \"a\": 1,\n  oops\n}"),
              ContainsSubstring("(f.json:3:3)") && ContainsSubstring("syntax error"));
-  CHECK_THAT(problem(""), ContainsSubstring("(f.json:1:1)") && (ContainsSubstring("unexpected end of input") || ContainsSubstring("empty input")));
+  CHECK_THAT(problem(""), ContainsSubstring("(f.json:1:1)") &&
+                              (ContainsSubstring("unexpected end of input") || ContainsSubstring("empty input")));
   CHECK_THAT(problem("[1, 2"), ContainsSubstring("f.json:1:6"));
 }
 

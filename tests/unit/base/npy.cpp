@@ -61,8 +61,7 @@ TEST_CASE("every dtype round-trips through npy; bfloat16 becomes its bits") {
     INFO(row.name);
     const NdArray array = ramp(row.dtype);
     const NdArray back = *parse_npy(format_npy(array), "f.npy");
-    if (row.dtype == DType::bfloat16)
-      CHECK(back == NdArray(DType::uint16, array.shape(), array.bytes()));
+    if (row.dtype == DType::bfloat16) CHECK(back == NdArray(DType::uint16, array.shape(), array.bytes()));
     else CHECK(back == array);
   }
 }

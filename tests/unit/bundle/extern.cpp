@@ -37,7 +37,9 @@ TEST_CASE("extern steps: a device, arguments that exist, results of their own") 
   CHECK(told([](auto&) {}) == "");
   CHECK(told([](auto& step) { step.payload.clear(); }) == "");
   CHECK_THAT(told([](auto& step) { step.device = ""; }), ContainsSubstring("steps[2] \"scale\"): it names no device"));
-  CHECK_THAT(told([](auto& step) { step.arguments = {4}; }), ContainsSubstring("an argument uses tensor \"y\", which nothing has computed yet"));
+  CHECK_THAT(told([](auto& step) { step.arguments = {4}; }),
+             ContainsSubstring("an argument uses tensor \"y\", which nothing has computed yet"));
   CHECK_THAT(told([](auto& step) { step.arguments = {17}; }), ContainsSubstring("names tensor 17, of 5"));
-  CHECK_THAT(told([](auto& step) { step.results = {1}; }), ContainsSubstring("a result defines tensor \"h\", which is defined already"));
+  CHECK_THAT(told([](auto& step) { step.results = {1}; }),
+             ContainsSubstring("a result defines tensor \"h\", which is defined already"));
 }

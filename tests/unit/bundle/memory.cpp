@@ -17,10 +17,14 @@ bundle::Bundle chain() {
   bundle.inputs = {0};
   bundle.outputs = {3};
   for (bundle::TensorIndex i = 0; i < 3; ++i)
-    bundle.steps.emplace_back(bundle::HostStep{"copy " + std::to_string(i), {},
-                                               test::sample_program("program copy {\n input a: int8[100]\n output b: int8[100]\n for i in 100 { block c { spatial k in 100 = i\n"
-                                                                    " reads a[k]\n writes b[k]\n b[k] = a[k] + 1\n } } }"),
-                                               {i}, {i + 1}});
+    bundle.steps.emplace_back(
+        bundle::HostStep{"copy " + std::to_string(i),
+                         {},
+                         test::sample_program("program copy {\n input a: int8[100]\n output b: int8[100]\n for i in "
+                                              "100 { block c { spatial k in 100 = i\n"
+                                              " reads a[k]\n writes b[k]\n b[k] = a[k] + 1\n } } }"),
+                         {i},
+                         {i + 1}});
   return bundle;
 }
 std::string told(const std::function<void(bundle::Bundle&)>& change) {
@@ -54,23 +58,38 @@ TEST_CASE("live ranges: from the step that writes to the last that reads, throug
 TEST_CASE("tensors share memory only while they do not live together") {
   CHECK(told([](auto& b) { place(b, 0, 128, 0, 256); }) == "");
   CHECK(told([](auto& b) { place(b, 0, 128, 256, 356); }) == "");
-  CHECK_THAT(told([](auto& b) { place(b, 0, 64, 0, 256); }), ContainsSubstring("\"two\", 100 bytes at 64, overlaps \"one\", 100 bytes at 0, and both live at step 1"));
-  CHECK_THAT(told([](auto& b) { place(b, 0, 128, 0, 227); }), ContainsSubstring("\"two\", 100 bytes at 128, leaves the memory of 227 bytes"));
+  CHECK_THAT(told([](auto& b) { place(b, 0, 64, 0, 256); }),
+             ContainsSubstring("\"two\", 100 bytes at 64, overlaps \"one\", 100 bytes at 0, and both live at step 1"));
+  CHECK_THAT(told([](auto& b) { place(b, 0, 128, 0, 227); }),
+             ContainsSubstring("\"two\", 100 bytes at 128, leaves the memory of 227 bytes"));
   CHECK(told([](auto& b) { place(b, 0, 128, 0, 228); }) == "");
-  CHECK_THAT(told([](auto& b) { place(b, 0, 130, 0, 256); }), ContainsSubstring("lies at 130, which is no multiple of 64"));
-  CHECK_THAT(told([](auto& b) { place(b, ~std::uint64_t{63}, 128, 0, 256); }), ContainsSubstring("leaves the memory of 256 bytes"));
-  CHECK_THAT(told([](auto& b) { b.tensors[0].offset = 0; }), ContainsSubstring("input \"x\" has an offset, though it lies with the caller"));
+  CHECK_THAT(told([](auto& b) { place(b, 0, 130, 0, 256); }),
+             ContainsSubstring("lies at 130, which is no multiple of 64"));
+  CHECK_THAT(told([](auto& b) { place(b, ~std::uint64_t{63}, 128, 0, 256); }),
+             ContainsSubstring("leaves the memory of 256 bytes"));
+  CHECK_THAT(told([](auto& b) { b.tensors[0].offset = 0; }),
+             ContainsSubstring("input \"x\" has an offset, though it lies with the caller"));
 }
 
 TEST_CASE("views have their tensor's type and size, stand behind it and are not computed") {
-  const auto view = [](Shape shape, bundle::TensorIndex of) { return bundle::Tensor{"view", DType::int8, std::move(shape), {}, {}, {}, {}, of}; };
+  const auto view = [](Shape shape, bundle::TensorIndex of) {
+    return bundle::Tensor{"view", DType::int8, std::move(shape), {}, {}, {}, {}, of};
+  };
   CHECK(told([&](auto& b) { b.tensors.push_back(view({10, 10}, 3)), b.outputs = {4}; }) == "");
-  CHECK_THAT(told([&](auto& b) { b.tensors.push_back(view({10, 11}, 3)); }), ContainsSubstring("\"view\", int8[10, 11], is a view of \"three\", int8[100]"));
-  CHECK_THAT(told([&](auto& b) { b.tensors.push_back(view({100}, 4)), b.outputs = {4}; }), ContainsSubstring("a view of tensor 4, which does not stand before it"));
-  CHECK_THAT(told([&](auto& b) { b.tensors[2].view_of = 1; }), ContainsSubstring("a result defines tensor \"two\", which is a view"));
-  CHECK_THAT(told([&](auto& b) { b.tensors.push_back(view({100}, 3)), b.tensors[4].offset = 0; }), ContainsSubstring("has an offset, and bytes of its own or another's"));
+  CHECK_THAT(told([&](auto& b) {
+               b.tensors.push_back(view({10, 11}, 3));
+             }),
+             ContainsSubstring("\"view\", int8[10, 11], is a view of \"three\", int8[100]"));
+  CHECK_THAT(told([&](auto& b) { b.tensors.push_back(view({100}, 4)), b.outputs = {4}; }),
+             ContainsSubstring("a view of tensor 4, which does not stand before it"));
+  CHECK_THAT(told([&](auto& b) { b.tensors[2].view_of = 1; }),
+             ContainsSubstring("a result defines tensor \"two\", which is a view"));
+  CHECK_THAT(told([&](auto& b) { b.tensors.push_back(view({100}, 3)), b.tensors[4].offset = 0; }),
+             ContainsSubstring("has an offset, and bytes of its own or another's"));
   // Before the tensor that it shows is computed.
-  CHECK_THAT(told([&](auto& b) { b.tensors.push_back(view({100}, 2)), std::get<bundle::HostStep>(b.steps[1]).arguments = {4}; }),
+  CHECK_THAT(told([&](auto& b) {
+               b.tensors.push_back(view({100}, 2)), std::get<bundle::HostStep>(b.steps[1]).arguments = {4};
+             }),
              ContainsSubstring("uses tensor \"view\", which nothing has computed yet"));
 }
 
@@ -98,9 +117,12 @@ TEST_CASE("accelerator steps in one memory keep off each other") {
   bundle.steps.emplace_back(second);
   const auto clash = bundle::verify(bundle);
   REQUIRE_FALSE(clash.ok());
-  CHECK_THAT(to_string(clash.errors()), ContainsSubstring("segment \"uops\" of second at 0x1000 overlaps segment \"uops\" of region"));
+  CHECK_THAT(to_string(clash.errors()),
+             ContainsSubstring("segment \"uops\" of second at 0x1000 overlaps segment \"uops\" of region"));
   std::get<bundle::AccelStep>(bundle.steps[2]).dram_bytes += 0x1000;
-  CHECK_THAT(to_string(bundle::verify(bundle).errors()), ContainsSubstring("region and second have the memory 0 in common, but not its configuration, base and size"));
+  CHECK_THAT(
+      to_string(bundle::verify(bundle).errors()),
+      ContainsSubstring("region and second have the memory 0 in common, but not its configuration, base and size"));
   // In a memory of its own it may lie anywhere.
   std::get<bundle::AccelStep>(bundle.steps[2]).memory = 1;
   CHECK(bundle::verify(bundle).ok());

@@ -45,9 +45,9 @@ TEST_CASE("assignments divide at the last equals sign") {
 
 TEST_CASE("targets are known, here, and listed once") {
   CHECK(*parse_targets("--target", "accel,cpu") == std::vector<std::string>{"accel", "cpu"});
-  CHECK_THAT(
-      errors(parse_targets("--target", "accel,cuda")),
-      ContainsSubstring("target cuda is not available in this version. Hint: targets of this version: accel, cpu, host"));
+  CHECK_THAT(errors(parse_targets("--target", "accel,cuda")),
+             ContainsSubstring(
+                 "target cuda is not available in this version. Hint: targets of this version: accel, cpu, host"));
   CHECK_THAT(errors(parse_targets("--target", "tpu")), ContainsSubstring("there is no target \"tpu\""));
   CHECK_THAT(errors(parse_targets("--target", "accel,")), ContainsSubstring("there is no target \"\""));
   CHECK_THAT(errors(parse_targets("--target", "cpu,cpu")), ContainsSubstring("listed twice"));
@@ -64,7 +64,8 @@ TEST_CASE("shapes") {
   REQUIRE(several->size() == 2);
   CHECK(several->at(1) == std::map<std::string, Shape>{{"batch", {8}}, {"x", {4}}});
   CHECK_THAT(errors(parse_shapes({"x=1", "x=1"})), ContainsSubstring("it is given twice"));
-  CHECK_THAT(errors(parse_shapes({"x=1", "x=2", "y=1", "y=2", "y=3"})), ContainsSubstring("it has 2 shapes, another name has 3"));
+  CHECK_THAT(errors(parse_shapes({"x=1", "x=2", "y=1", "y=2", "y=3"})),
+             ContainsSubstring("it has 2 shapes, another name has 3"));
   for (const char* wrong : {"x=", "x=1x", "x=0", "x=-1", "x=1x3.5"}) CHECK_FALSE(parse_shapes({wrong}).ok());
 }
 

@@ -11,15 +11,19 @@ using graph::ValueId;
 
 namespace {
 
-NdArray row(std::vector<float> values) { return NdArray::from<float>({static_cast<std::int64_t>(values.size())}, values); }
+NdArray row(std::vector<float> values) {
+  return NdArray::from<float>({static_cast<std::int64_t>(values.size())}, values);
+}
 
-// x -> Conv -> BatchNormalization -> Relu -> Add of a constant that Mul computes -> Neg twice, the same -> Sub -> Identity; Abs of x for nobody
+// x -> Conv -> BatchNormalization -> Relu -> Add of a constant that Mul computes -> Neg twice, the same -> Sub ->
+// Identity; Abs of x for nobody
 graph::Graph sample() {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 2, 4, 4});
   const ValueId conv = make.node("Conv", "conv", {x, make.constant("w", NdArray(DType::float32, {3, 2, 1, 1}))});
-  const ValueId norm = make.node("BatchNormalization", "norm", {conv, make.constant("scale", row({1, 2, 3})), make.constant("shift", row({0, 0, 1})), make.constant("mean", row({0, 1, 0})),
-                                                                make.constant("variance", row({1, 1, 2}))});
+  const ValueId norm = make.node("BatchNormalization", "norm",
+                                 {conv, make.constant("scale", row({1, 2, 3})), make.constant("shift", row({0, 0, 1})),
+                                  make.constant("mean", row({0, 1, 0})), make.constant("variance", row({1, 1, 2}))});
   const ValueId relu = make.node("Relu", "relu", {norm});
   const ValueId product = make.node("Mul", "product", {make.constant("a", row({2})), make.constant("b", row({3}))});
   const ValueId sum = make.node("Add", "sum", {relu, product});

@@ -18,7 +18,9 @@ std::vector<std::byte> bytes_of(const Codec& codec, const Instruction& instructi
   return bytes;
 }
 
-void flip(std::vector<std::byte>& bytes, int bit) { bytes[static_cast<std::size_t>(bit / 8)] ^= std::byte{1} << (bit % 8); }
+void flip(std::vector<std::byte>& bytes, int bit) {
+  bytes[static_cast<std::size_t>(bit / 8)] ^= std::byte{1} << (bit % 8);
+}
 
 Diagnostic only_error(const Diagnostics& errors) {
   REQUIRE(errors.size() == 1);
@@ -31,9 +33,11 @@ void check_extremes(const Codec& codec) {
   const HardwareConfig& config = codec.config();
   test::for_each_present_field<Body>(config, [&](const auto& field, spec::Slot slot) {
     if (field.spec.name == "memory" || field.spec.name == "alu_opcode") return;  // not every number is a name
-    for (const std::uint64_t bits : {std::uint64_t{0}, std::uint64_t{1}, slot.mask() >> 1, (slot.mask() >> 1) + 1, slot.mask()}) {
+    for (const std::uint64_t bits :
+         {std::uint64_t{0}, std::uint64_t{1}, slot.mask() >> 1, (slot.mask() >> 1) + 1, slot.mask()}) {
       Body body;
-      if constexpr (std::is_base_of_v<Transfer, Body>) body.memory = std::is_same_v<Body, Load> ? Memory::inp : Memory::out;
+      if constexpr (std::is_base_of_v<Transfer, Body>)
+        body.memory = std::is_same_v<Body, Load> ? Memory::inp : Memory::out;
       using T = std::remove_reference_t<decltype(body.*field.member)>;
       body.*field.member = test::value_of<T>(bits, field.spec, slot);
       const Instruction instruction{{}, body};
@@ -53,7 +57,8 @@ void check_extremes(const Codec& codec) {
     if constexpr (!std::is_same_v<T, bool>) {
       if (slot.width >= static_cast<int>(8 * sizeof(T))) return;
       Body body;
-      if constexpr (std::is_base_of_v<Transfer, Body>) body.memory = std::is_same_v<Body, Load> ? Memory::inp : Memory::out;
+      if constexpr (std::is_base_of_v<Transfer, Body>)
+        body.memory = std::is_same_v<Body, Load> ? Memory::inp : Memory::out;
       const std::uint64_t most = field.spec.is_signed ? slot.mask() >> 1 : slot.mask();
       body.*field.member = static_cast<T>(most + 1);
       std::vector<std::byte> bytes;
@@ -148,7 +153,8 @@ TEST_CASE("decoding names what is wrong") {
   SECTION("opcode") {
     bytes[0] = std::byte{6};
     CHECK(to_string(codec.decode(bytes).errors()) ==
-          "error: cannot decode an instruction: opcode 6 > 4, the last one there is. Hint: check that the file is a program, of this "
+          "error: cannot decode an instruction: opcode 6 > 4, the last one there is. Hint: check that the file is a "
+          "program, of this "
           "configuration's instruction size");
   }
   SECTION("reserved bit") {
@@ -159,18 +165,21 @@ TEST_CASE("decoding names what is wrong") {
     for (int bit = 58; bit < 64; ++bit) {
       bytes = bytes_of(codec, {{}, Load{}});
       flip(bytes, bit);
-      CHECK(only_error(codec.decode(bytes).errors()).why == fmt::format("bit {} of load is 1 and reserved: it must be 0", bit));
+      CHECK(only_error(codec.decode(bytes).errors()).why ==
+            fmt::format("bit {} of load is 1 and reserved: it must be 0", bit));
     }
   }
   SECTION("extension bits that are off") {
     bytes = bytes_of(codec, {{}, Gemm{}});
     flip(bytes, 63);
     CHECK(to_string(codec.decode(bytes).errors()) ==
-          "error: cannot decode an instruction: bit 63 of gemm is `overwrite` of the extension `overwrite`, which is off. Hint: set \"overwrite\": "
+          "error: cannot decode an instruction: bit 63 of gemm is `overwrite` of the extension `overwrite`, which is "
+          "off. Hint: set \"overwrite\": "
           "true in the configuration, or clear the bit");
     bytes = bytes_of(codec, {{}, Store{{.memory = Memory::out}}});
     flip(bytes, 58);
-    CHECK(only_error(codec.decode(bytes).errors()).why == "bit 58 of store is `saturate` of the extension `saturate`, which is off");
+    CHECK(only_error(codec.decode(bytes).errors()).why ==
+          "bit 58 of store is `saturate` of the extension `saturate`, which is off");
   }
   SECTION("the same bits while on") {
     const Codec extended(*load_config("1x16x16-ext"));
@@ -188,7 +197,8 @@ TEST_CASE("decoding names what is wrong") {
     bytes[13] = std::byte{0x70};  // 108-110
     CHECK(only_error(codec.decode(bytes).errors()).why == "ALU operation 7 > 5, the last one there is");
     bytes[13] = std::byte{0x50};
-    CHECK(only_error(codec.decode(bytes).errors()).why == "ALU operation 5 (requant) belongs to the extension `requant`, which is off");
+    CHECK(only_error(codec.decode(bytes).errors()).why ==
+          "ALU operation 5 (requant) belongs to the extension `requant`, which is off");
   }
   SECTION("memory id") {
     Load load;
@@ -209,7 +219,8 @@ TEST_CASE("decoding names what is wrong") {
   SECTION("size") {
     bytes.pop_back();
     CHECK(only_error(codec.decode(bytes).errors()).why == "15 bytes given, an instruction of 1x16x16 has 16");
-    CHECK(only_error(codec.decode_program(bytes, "p.bin").errors()).why == "15 bytes are no multiple of 16, the size of an instruction of 1x16x16");
+    CHECK(only_error(codec.decode_program(bytes, "p.bin").errors()).why ==
+          "15 bytes are no multiple of 16, the size of an instruction of 1x16x16");
   }
 }
 
@@ -231,7 +242,8 @@ TEST_CASE("errors of a program name the instruction") {
   const Diagnostics encoding = codec.encode_program(std::vector<Instruction>{{{}, Finish{}}, {{}, gemm}}).errors();
   REQUIRE(encoding.size() == 1);
   CHECK(to_string(encoding[0]) ==
-        "error: cannot encode `gemm uop=0:0 iter=0x16384` (instruction 1, iter_in): 16384 > 16383, the most that 14 bits hold. Hint: split the "
+        "error: cannot encode `gemm uop=0:0 iter=0x16384` (instruction 1, iter_in): 16384 > 16383, the most that 14 "
+        "bits hold. Hint: split the "
         "instruction, or choose a configuration with wider fields");
 }
 
@@ -240,10 +252,12 @@ TEST_CASE("an extension that is off cannot be encoded") {
   std::vector<std::byte> bytes;
   Gemm gemm;
   gemm.overwrite = true;
-  CHECK(only_error(codec.encode({{}, gemm}, bytes).errors()).why == "it belongs to the extension `overwrite`, which is off");
+  CHECK(only_error(codec.encode({{}, gemm}, bytes).errors()).why ==
+        "it belongs to the extension `overwrite`, which is off");
   Alu alu;
   alu.op = AluOp::requant;
-  CHECK(only_error(codec.encode({{}, alu}, bytes).errors()).why == "ALU operation 5 (requant) belongs to the extension `requant`, which is off");
+  CHECK(only_error(codec.encode({{}, alu}, bytes).errors()).why ==
+        "ALU operation 5 (requant) belongs to the extension `requant`, which is off");
   Load load;
   load.memory = Memory::out;
   load.x_size = 1;

@@ -13,7 +13,9 @@ using namespace dovetail::isa;
 
 namespace {
 
-Result<HardwareConfig> read(std::string_view text, std::string_view where = "hw.json") { return config_from_json(*parse_json(text, where), where); }
+Result<HardwareConfig> read(std::string_view text, std::string_view where = "hw.json") {
+  return config_from_json(*parse_json(text, where), where);
+}
 
 std::vector<std::string> whys(const Diagnostics& errors) {
   std::vector<std::string> texts;
@@ -58,21 +60,25 @@ TEST_CASE("named configurations are valid, unique, and survive JSON") {
     const std::string path = std::string(DOVETAIL_SOURCE_DIR) + "/isa/configs/" + config.name + ".json";
     CHECK(*load_config(path) == config);
   }
-  CHECK(names == Texts{"1x16x16", "1x8x8", "4x8x8", "2x16x16", "1x32x16", "1x32x32", "1x16x16-ext", "1x16x16-wide", "tiny"});
+  CHECK(names ==
+        Texts{"1x16x16", "1x8x8", "4x8x8", "2x16x16", "1x32x16", "1x32x32", "1x16x16-ext", "1x16x16-wide", "tiny"});
   CHECK(load_config("1x16x16-wide")->encoding() == Encoding::wide);
   CHECK(load_config("1x32x16")->block_in == 32);
   CHECK(load_config("1x32x16")->block_out == 16);
 }
 
 TEST_CASE("VTA's configuration files are read") {
-  const auto config = read(R"({"TARGET":"sim","HW_VER":"0.0.2","LOG_INP_WIDTH":3,"LOG_WGT_WIDTH":3,"LOG_ACC_WIDTH":5,"LOG_BATCH":0,"LOG_BLOCK":4,
-    "LOG_UOP_BUFF_SIZE":15,"LOG_INP_BUFF_SIZE":15,"LOG_WGT_BUFF_SIZE":18,"LOG_ACC_BUFF_SIZE":17})", "configs/sim_sample.json");
+  const auto config = read(
+      R"({"TARGET":"sim","HW_VER":"0.0.2","LOG_INP_WIDTH":3,"LOG_WGT_WIDTH":3,"LOG_ACC_WIDTH":5,"LOG_BATCH":0,"LOG_BLOCK":4,
+    "LOG_UOP_BUFF_SIZE":15,"LOG_INP_BUFF_SIZE":15,"LOG_WGT_BUFF_SIZE":18,"LOG_ACC_BUFF_SIZE":17})",
+      "configs/sim_sample.json");
   REQUIRE(config.ok());
   HardwareConfig expected;
   expected.name = "sim_sample";
   CHECK(*config == expected);
 
-  const auto other = read(R"({"LOG_BATCH":2,"LOG_BLOCK_IN":3,"LOG_BLOCK_OUT":3,"LOG_INP_BUFF_SIZE":16,"LOG_WGT_BUFF_SIZE":16,"LOG_ACC_BUFF_SIZE":18,
+  const auto other = read(
+      R"({"LOG_BATCH":2,"LOG_BLOCK_IN":3,"LOG_BLOCK_OUT":3,"LOG_INP_BUFF_SIZE":16,"LOG_WGT_BUFF_SIZE":16,"LOG_ACC_BUFF_SIZE":18,
     "LOG_BUS_WIDTH":7,"name":"vta"})");
   REQUIRE(other.ok());
   expected = *load_config("4x8x8");
@@ -83,15 +89,23 @@ TEST_CASE("VTA's configuration files are read") {
 
 TEST_CASE("a wrong configuration file is diagnosed, all of it at once") {
   CHECK(to_string(read(R"({"LOG_INP_WIDTH": 2})").errors()) ==
-        "error: cannot read the hardware configuration (hw.json, \"LOG_INP_WIDTH\"): 2^2 bits, and input operands have 8 bits: 2^3. Hint: set "
+        "error: cannot read the hardware configuration (hw.json, \"LOG_INP_WIDTH\"): 2^2 bits, and input operands have "
+        "8 bits: 2^3. Hint: set "
         "LOG_INP_WIDTH to 3");
   CHECK(to_string(read(R"({"blok_in": 16})").errors()) ==
-        "error: cannot read the hardware configuration (hw.json, \"blok_in\"): no parameter has this name. Hint: did you mean `block_in`?");
-  CHECK(whys(read(R"({"batch": "1", "requant": 1, "name": 3, "block_in": 1.5, "LOG_BATCH": 70, "bus_bytes": 18446744073709551615})").errors()) ==
-        Texts{"hw.json, \"batch\": \"1\" is no integer", "hw.json, \"requant\": 1 is neither true nor false", "hw.json, \"name\": 3 is no string",
-              "hw.json, \"block_in\": 1.5 is no integer", "hw.json, \"LOG_BATCH\": 70 is not from 0 to 40",
-              "hw.json, \"bus_bytes\": 18446744073709551615 is no integer"});
-  CHECK(whys(read(R"({"batch": 2, "LOG_BATCH": 0})").errors()) == Texts{"hw.json, \"LOG_BATCH\": it asks for 1, and \"batch\" for 2"});
+        "error: cannot read the hardware configuration (hw.json, \"blok_in\"): no parameter has this name. Hint: did "
+        "you mean `block_in`?");
+  CHECK(
+      whys(
+          read(
+              R"({"batch": "1", "requant": 1, "name": 3, "block_in": 1.5, "LOG_BATCH": 70, "bus_bytes": 18446744073709551615})")
+              .errors()) == Texts{"hw.json, \"batch\": \"1\" is no integer",
+                                  "hw.json, \"requant\": 1 is neither true nor false",
+                                  "hw.json, \"name\": 3 is no string", "hw.json, \"block_in\": 1.5 is no integer",
+                                  "hw.json, \"LOG_BATCH\": 70 is not from 0 to 40",
+                                  "hw.json, \"bus_bytes\": 18446744073709551615 is no integer"});
+  CHECK(whys(read(R"({"batch": 2, "LOG_BATCH": 0})").errors()) ==
+        Texts{"hw.json, \"LOG_BATCH\": it asks for 1, and \"batch\" for 2"});
   CHECK(read(R"({"batch": 2, "LOG_BATCH": 1, "LOG_BLOCK": 4, "LOG_BLOCK_IN": 4})").ok());
   CHECK(whys(read("[1]").errors()) == Texts{"hw.json: a JSON array stands where an object is expected"});
   CHECK(whys(read(R"({"block_in": 24})").errors()) == Texts{"block_in: 24 is no power of two"});
@@ -104,8 +118,10 @@ TEST_CASE("a configuration outside the rules is refused with both numbers") {
     config.batch = 0;
     config.token_queue_depth = 65537;
     CHECK(to_string(validate(config).errors()) ==
-          "error: the hardware configuration x is invalid (batch): 0 < 1 rows, the least. Hint: choose batch from 1 to 1024\n"
-          "error: the hardware configuration x is invalid (token_queue_depth): 65537 > 65536 tokens, the most. Hint: choose token_queue_depth from 1 "
+          "error: the hardware configuration x is invalid (batch): 0 < 1 rows, the least. Hint: choose batch from 1 to "
+          "1024\n"
+          "error: the hardware configuration x is invalid (token_queue_depth): 65537 > 65536 tokens, the most. Hint: "
+          "choose token_queue_depth from 1 "
           "to 65536");
   }
   SECTION("a power of two") {
@@ -116,29 +132,31 @@ TEST_CASE("a configuration outside the rules is refused with both numbers") {
   SECTION("an element of more than a page") {
     config.block_in = 256;
     config.block_out = 32;
-    CHECK(whys(validate(config).errors()) == Texts{"wgt: an element has block_out * block_in = 8192 bytes > 4096, one page"});
+    CHECK(whys(validate(config).errors()) ==
+          Texts{"wgt: an element has block_out * block_in = 8192 bytes > 4096, one page"});
     config.block_out = 16;
     CHECK(validate(config).ok());
   }
   SECTION("a buffer without elements") {
     config.wgt_buffer_bytes = 512;
     CHECK(to_string(validate(config).errors()) ==
-          "error: the hardware configuration x is invalid (wgt_buffer_bytes): 512 bytes hold 2 wgt elements of 256 bytes < 4, the least. Hint: raise "
+          "error: the hardware configuration x is invalid (wgt_buffer_bytes): 512 bytes hold 2 wgt elements of 256 "
+          "bytes < 4, the least. Hint: raise "
           "wgt_buffer_bytes to 1024 or more");
     config.wgt_buffer_bytes = 1024;
     CHECK(validate(config).ok());
   }
   SECTION("a buffer beyond the wide encoding") {
     config.inp_buffer_bytes = std::int64_t{1} << 26;
-    CHECK(whys(validate(config).errors()) ==
-          Texts{"inp_buffer_bytes: 67108864 bytes hold 4194304 inp elements of 16 bytes > 2097152, the most that the wide encoding indexes"});
+    CHECK(whys(validate(config).errors()) == Texts{"inp_buffer_bytes: 67108864 bytes hold 4194304 inp elements of 16 "
+                                                   "bytes > 2097152, the most that the wide encoding indexes"});
     config.inp_buffer_bytes /= 2;
     CHECK(validate(config).ok());
   }
   SECTION("a burst that never fits its buffer") {
     config.outstanding_beats = 31;
-    CHECK(whys(validate(config).errors()) ==
-          Texts{"outstanding_beats: 31 < burst_beats = 32: a burst is requested only when the beat buffer has room for all of it"});
+    CHECK(whys(validate(config).errors()) == Texts{"outstanding_beats: 31 < burst_beats = 32: a burst is requested "
+                                                   "only when the beat buffer has room for all of it"});
     config.outstanding_beats = 32;
     CHECK(validate(config).ok());
   }
@@ -157,7 +175,8 @@ TEST_CASE("a configuration outside the rules is refused with both numbers") {
 
 TEST_CASE("load_config takes a name or a file") {
   CHECK(to_string(load_config("1x16x61").errors()) ==
-        "error: cannot load the hardware configuration (1x16x61): it is neither a named configuration nor a file. Hint: did you mean `1x16x16`? "
+        "error: cannot load the hardware configuration (1x16x61): it is neither a named configuration nor a file. "
+        "Hint: did you mean `1x16x16`? "
         "(`dovetail hw list` shows all)");
   CHECK_FALSE(load_config("missing/hw.json").ok());
   const std::filesystem::path path = std::filesystem::temp_directory_path() / "dovetail_isa_config_test" / "mine.json";

@@ -24,7 +24,8 @@ TEST_CASE("docs/gen/isa.md is fresh") {
 
 TEST_CASE("every format names every field, for every configuration") {
   for (const HardwareConfig& config : named_configs()) {
-    const std::string markdown = emit_markdown(config), sv = emit_sv_package(config), c = emit_c_header(config), json = emit_json(config);
+    const std::string markdown = emit_markdown(config), sv = emit_sv_package(config), c = emit_c_header(config),
+                      json = emit_json(config);
     CHECK(parse_json(json, "isa.json").ok());
     for (const spec::InstructionSpec& instruction : spec::kInstructions)
       for (const spec::FieldSpec& field : instruction.fields) {
@@ -43,10 +44,13 @@ TEST_CASE("every format names every field, for every configuration") {
 
 TEST_CASE("the SystemVerilog package states the design point") {
   const std::string text = emit_sv_package(HardwareConfig{});
-  for (const char* line : {"localparam int unsigned BATCH = 1;", "localparam int unsigned INP_DEPTH_LOG2 = 11;", "localparam int unsigned INSTRUCTION_BITS = 128;",
-                           "localparam int unsigned GEMM_WGT_FACTOR_IN_LSB = 118;", "localparam int unsigned GEMM_OVERWRITE_PRESENT = 0;",
-                           "localparam logic [127:0] GEMM_RESERVED = 128'h0000000000000000_8000000000000000;", "logic signed [15:0] imm;",
-                           "localparam int unsigned TIMING_GEMM_CYCLES_PER_UOP = 1;", "localparam logic [11:0] REG_STATUS_OFFSET = 12'h004;"})
+  for (const char* line :
+       {"localparam int unsigned BATCH = 1;", "localparam int unsigned INP_DEPTH_LOG2 = 11;",
+        "localparam int unsigned INSTRUCTION_BITS = 128;", "localparam int unsigned GEMM_WGT_FACTOR_IN_LSB = 118;",
+        "localparam int unsigned GEMM_OVERWRITE_PRESENT = 0;",
+        "localparam logic [127:0] GEMM_RESERVED = 128'h0000000000000000_8000000000000000;", "logic signed [15:0] imm;",
+        "localparam int unsigned TIMING_GEMM_CYCLES_PER_UOP = 1;",
+        "localparam logic [11:0] REG_STATUS_OFFSET = 12'h004;"})
     CHECK_THAT(text, ContainsSubstring(line));
 }
 

@@ -9,7 +9,8 @@ using namespace dovetail::isa;
 
 namespace {
 
-// What is wrong with one line of assembly; the rules do not look at the encoding, so a field may hold more than it encodes.
+// What is wrong with one line of assembly; the rules do not look at the encoding, so a field may hold more than it
+// encodes.
 std::vector<std::string> wrong(const HardwareConfig& config, const Instruction& instruction) {
   std::vector<std::string> texts;
   for (const Diagnostic& error : check_instruction(config, instruction)) {
@@ -34,8 +35,10 @@ using Texts = std::vector<std::string>;
 TEST_CASE("flags towards queues that do not exist are illegal") {
   CHECK(wrong("nop.inp pop_next push_next").empty());
   CHECK(wrong("nop.inp pop_prev") == Texts{"pop_prev on a load of inp: the load queue has no previous queue"});
-  CHECK(wrong("load.wgt size=1x1 push_prev") == Texts{"push_prev on a load of wgt: the load queue has no previous queue"});
-  for (const char* memory : {"uop", "acc", "acc8"}) CHECK(wrong(std::string("nop.") + memory + " pop_prev pop_next push_prev push_next").empty());
+  CHECK(wrong("load.wgt size=1x1 push_prev") ==
+        Texts{"push_prev on a load of wgt: the load queue has no previous queue"});
+  for (const char* memory : {"uop", "acc", "acc8"})
+    CHECK(wrong(std::string("nop.") + memory + " pop_prev pop_next push_prev push_next").empty());
   CHECK(wrong("store.out size=1x1 pop_prev push_prev").empty());
   CHECK(wrong("store.out size=1x1 pop_next") == Texts{"pop_next on a store: the store queue has no next queue"});
   CHECK(wrong("nop.out push_next") == Texts{"push_next on a store: the store queue has no next queue"});
@@ -45,15 +48,20 @@ TEST_CASE("flags towards queues that do not exist are illegal") {
 
 TEST_CASE("transfers stay within SRAM: legal at the depth, illegal one beyond") {
   CHECK(wrong("load.inp sram=2040 size=1x8").empty());
-  CHECK(wrong("load.inp sram=2041 size=1x8") == Texts{"the 8 elements from 2041 on end at 2049 > 2048, the depth of inp"});
+  CHECK(wrong("load.inp sram=2041 size=1x8") ==
+        Texts{"the 8 elements from 2041 on end at 2049 > 2048, the depth of inp"});
   CHECK(wrong("load.wgt sram=1020 size=2x2").empty());
-  CHECK(wrong("load.wgt sram=1021 size=2x2") == Texts{"the 4 elements from 1021 on end at 1025 > 1024, the depth of wgt"});
+  CHECK(wrong("load.wgt sram=1021 size=2x2") ==
+        Texts{"the 4 elements from 1021 on end at 1025 > 1024, the depth of wgt"});
   CHECK(wrong("load.acc8 sram=2012 size=4x4 pad=1,1,1,1").empty());
-  CHECK(wrong("load.acc8 sram=2013 size=4x4 pad=1,1,1,1") == Texts{"the 36 elements from 2013 on end at 2049 > 2048, the depth of acc"});
+  CHECK(wrong("load.acc8 sram=2013 size=4x4 pad=1,1,1,1") ==
+        Texts{"the 36 elements from 2013 on end at 2049 > 2048, the depth of acc"});
   CHECK(wrong("load.uop sram=8192 size=0x1").empty());
-  CHECK(wrong("load.uop sram=8192 size=0x1 pad=1,0,0,0") == Texts{"the 1 elements from 8192 on end at 8193 > 8192, the depth of uop"});
+  CHECK(wrong("load.uop sram=8192 size=0x1 pad=1,0,0,0") ==
+        Texts{"the 1 elements from 8192 on end at 8193 > 8192, the depth of uop"});
   CHECK(wrong("store.out sram=2047 size=1x1").empty());
-  CHECK(wrong("store.out sram=2048 size=1x1") == Texts{"the 1 elements from 2048 on end at 2049 > 2048, the depth of acc"});
+  CHECK(wrong("store.out sram=2048 size=1x1") ==
+        Texts{"the 1 elements from 2048 on end at 2049 > 2048, the depth of acc"});
   CHECK(wrong("load.inp sram=0 size=65535x65535 stride=0").size() == 1);
   CHECK(wrong("load.inp sram=65535 size=65535x0 pad=15,15,15,15").empty());  // a NOP
 }
@@ -106,8 +114,8 @@ TEST_CASE("micro-op ranges") {
 TEST_CASE("requant takes no immediate operand") {
   const HardwareConfig config = *load_config("1x16x16-ext");
   CHECK(wrong("alu.requant uop=0:1 zero_point=-3", config).empty());
-  CHECK(wrong("alu.requant uop=0:1 imm=-3", config) ==
-        Texts{"use_imm is 1 and must be 0 for requant: scale and bias come from acc[src], the immediate is the zero point"});
+  CHECK(wrong("alu.requant uop=0:1 imm=-3", config) == Texts{"use_imm is 1 and must be 0 for requant: scale and bias "
+                                                             "come from acc[src], the immediate is the zero point"});
 }
 
 TEST_CASE("both forms of the check agree on random instructions") {

@@ -1,4 +1,5 @@
-// Random instructions and configurations drawn from the field tables: every field anywhere in its range, its extremes often.
+// Random instructions and configurations drawn from the field tables: every field anywhere in its range, its extremes
+// often.
 #pragma once
 
 #include <random>
@@ -32,13 +33,17 @@ T value_of(std::uint64_t bits, const spec::FieldSpec& field, spec::Slot slot) {
 template <typename Body, typename Visit>
 void for_each_present_field(const HardwareConfig& config, Visit&& visit) {
   const spec::Layout layout = spec::instruction_layout(Instruction{{}, Body{}}.opcode(), config, config.encoding());
-  std::apply([&](const auto&... field) {
-    [[maybe_unused]] std::size_t index = 0;
-    ([&] {
-      const spec::Slot slot = layout.slots[index++];
-      if (slot.width > 0) visit(field, slot);
-    }(), ...);
-  }, spec::fields_of<Body>());
+  std::apply(
+      [&](const auto&... field) {
+        [[maybe_unused]] std::size_t index = 0;
+        (
+            [&] {
+              const spec::Slot slot = layout.slots[index++];
+              if (slot.width > 0) visit(field, slot);
+            }(),
+            ...);
+      },
+      spec::fields_of<Body>());
 }
 
 template <typename Body>
@@ -78,7 +83,9 @@ inline Instruction random_instruction(Random& random, const HardwareConfig& conf
 
 // A valid configuration, of either encoding.
 inline HardwareConfig random_config(Random& random) {
-  const auto power = [&](int low, int high) { return std::int64_t{1} << (low + static_cast<int>(random() % static_cast<std::uint64_t>(high - low + 1))); };
+  const auto power = [&](int low, int high) {
+    return std::int64_t{1} << (low + static_cast<int>(random() % static_cast<std::uint64_t>(high - low + 1)));
+  };
   for (;;) {
     HardwareConfig config;
     config.name = "random";

@@ -9,7 +9,8 @@ using namespace dovetail::isa;
 
 namespace {
 
-std::vector<std::string> errors_of(std::string_view text, const std::optional<HardwareConfig>& expected = std::nullopt) {
+std::vector<std::string> errors_of(std::string_view text,
+                                   const std::optional<HardwareConfig>& expected = std::nullopt) {
   std::vector<std::string> texts;
   const Result<Assembly> assembly = parse_assembly(text, "k.s", expected);
   REQUIRE_FALSE(assembly.ok());
@@ -43,14 +44,19 @@ TEST_CASE("instructions print as one would write them") {
         "load.inp sram=0 dram=0x40 size=4x8 stride=8 pad=1,1,1,1 pop_next push_next");
   CHECK(format_instruction({{.push_next = true}, Load{{.memory = Memory::wgt}}}) == "nop.wgt push_next");
   CHECK(format_instruction({{.pop_prev = true}, Store{{.memory = Memory::out}}}) == "nop.out pop_prev");
-  CHECK(format_instruction({{}, Store{{.memory = Memory::out, .sram_base = 5, .dram_base = 16, .y_size = 1, .x_size = 2, .x_stride = 3}, true}}) ==
-        "store.out sram=5 dram=0x10 size=1x2 stride=3 saturate");
+  CHECK(format_instruction(
+            {{},
+             Store{{.memory = Memory::out, .sram_base = 5, .dram_base = 16, .y_size = 1, .x_size = 2, .x_stride = 3},
+                   true}}) == "store.out sram=5 dram=0x10 size=1x2 stride=3 saturate");
   CHECK(format_instruction({{}, Gemm{{0, 4, 2, 3, 16, 1, 8, 1}, false, true, 7, 0}}) ==
         "gemm uop=0:4 iter=2x3 dst=16,1 src=8,1 wgt=7,0 overwrite");
   CHECK(format_instruction({{}, Gemm{{0, 1, 1, 1}, true}}) == "gemm uop=0:1 iter=1x1 reset");
-  CHECK(format_instruction({{}, Alu{{0, 1, 1, 16, 0, 1}, false, AluOp::shr, true, -5}}) == "alu.shr uop=0:1 iter=1x16 dst=0,1 imm=-5");
-  CHECK(format_instruction({{}, Alu{{0, 1, 1, 1}, false, AluOp::requant, false, 3}}) == "alu.requant uop=0:1 iter=1x1 zero_point=3");
-  CHECK(format_instruction({{}, Alu{{0, 1, 1, 1}, true, AluOp::min, false, -1}}) == "alu.min uop=0:1 iter=1x1 unused_imm=-1 reset");
+  CHECK(format_instruction({{}, Alu{{0, 1, 1, 16, 0, 1}, false, AluOp::shr, true, -5}}) ==
+        "alu.shr uop=0:1 iter=1x16 dst=0,1 imm=-5");
+  CHECK(format_instruction({{}, Alu{{0, 1, 1, 1}, false, AluOp::requant, false, 3}}) ==
+        "alu.requant uop=0:1 iter=1x1 zero_point=3");
+  CHECK(format_instruction({{}, Alu{{0, 1, 1, 1}, true, AluOp::min, false, -1}}) ==
+        "alu.min uop=0:1 iter=1x1 unused_imm=-1 reset");
   CHECK(format_instruction({{}, Finish{}}) == "finish");
 }
 
@@ -85,10 +91,13 @@ TEST_CASE("a .config line holds what differs from the default") {
 }
 
 TEST_CASE("labels, comments, blanks and defaults") {
-  const Result<Assembly> assembly = parse_assembly("# nothing\n\n  .config 1x16x16-ext  block_in=16 ; same\nstart:\r\n\tload.inp size=1x0x\n", "k.s");
+  const Result<Assembly> assembly =
+      parse_assembly("# nothing\n\n  .config 1x16x16-ext  block_in=16 ; same\nstart:\r\n\tload.inp size=1x0x\n", "k.s");
   CHECK_FALSE(assembly.ok());
   const Result<Assembly> right = parse_assembly(
-      "# nothing\n\n  .config 1x16x16-ext  block_in=16 ; same\nstart:\r\nk1: .uop 1,2 , 0x3 // three\n\tload.inp dram=1_000 size=2x3 push_next\nend: ", "k.s");
+      "# nothing\n\n  .config 1x16x16-ext  block_in=16 ; same\nstart:\r\nk1: .uop 1,2 , 0x3 // three\n\tload.inp "
+      "dram=1_000 size=2x3 push_next\nend: ",
+      "k.s");
   INFO((right.ok() ? std::string() : to_string(right.errors())));
   REQUIRE(right.ok());
   CHECK(right->config.name == "1x16x16-ext");
@@ -107,7 +116,8 @@ TEST_CASE("labels, comments, blanks and defaults") {
 
 TEST_CASE("mistakes are named with line and column, all of them") {
   CHECK(errors_of("gem uop=0:1\n  load.input size=1x1\nalu.sub uop=0:1\nfinish now") ==
-        Texts{"k.s:1:1: no instruction or directive `gem`. did you mean `gemm`?", "k.s:2:3: no instruction or directive `load.input`. did you mean `load.inp`?",
+        Texts{"k.s:1:1: no instruction or directive `gem`. did you mean `gemm`?",
+              "k.s:2:3: no instruction or directive `load.input`. did you mean `load.inp`?",
               "k.s:3:1: no instruction or directive `alu.sub`. did you mean `alu.shr`?",
               "k.s:4:8: finish has no operand `now`. use one of pop_prev, pop_next, push_prev, push_next"});
   CHECK(errors_of("load.inp sram=0") == Texts{"k.s:1:1: `size` is missing. add size=YxX"});
@@ -119,39 +129,49 @@ TEST_CASE("mistakes are named with line and column, all of them") {
   CHECK(errors_of("gemm uop=0:1 uop=0:1") == Texts{"k.s:1:14: `uop` stands twice. remove one of the two"});
   CHECK(errors_of("gemm uop=0:1 dts=1,1") == Texts{"k.s:1:14: gemm has no operand `dts`. did you mean `dst`?"});
   CHECK(errors_of("gemm uop=-1:1") == Texts{"k.s:1:10: uop = -1 < 0, the least. split the instruction"});
-  CHECK(errors_of("gemm uop=0:4294967296") == Texts{"k.s:1:12: uop = 4294967296 > 4294967295, the most. split the instruction"});
-  CHECK(errors_of("alu.add uop=0:1 imm=-2147483649") == Texts{"k.s:1:21: imm = -2147483649 < -2147483648, the least. split the instruction"});
-  CHECK(errors_of(".uop 1, 2\n.uop 1 2 z") == Texts{"k.s:1:1: 2 indices, and a micro-op has 3. write .uop DST, SRC, WGT",
-                                                   "k.s:2:10: `z` is no number of up to 32 bits. write .uop DST, SRC, WGT"});
-  CHECK(errors_of("a: finish\na: finish") == Texts{"k.s:2:1: the label `a` stands in line 1 already. choose another name"});
+  CHECK(errors_of("gemm uop=0:4294967296") ==
+        Texts{"k.s:1:12: uop = 4294967296 > 4294967295, the most. split the instruction"});
+  CHECK(errors_of("alu.add uop=0:1 imm=-2147483649") ==
+        Texts{"k.s:1:21: imm = -2147483649 < -2147483648, the least. split the instruction"});
+  CHECK(errors_of(".uop 1, 2\n.uop 1 2 z") ==
+        Texts{"k.s:1:1: 2 indices, and a micro-op has 3. write .uop DST, SRC, WGT",
+              "k.s:2:10: `z` is no number of up to 32 bits. write .uop DST, SRC, WGT"});
+  CHECK(errors_of("a: finish\na: finish") ==
+        Texts{"k.s:2:1: the label `a` stands in line 1 already. choose another name"});
 }
 
 TEST_CASE("what does not fit the configuration is named at its line") {
   CHECK(errors_of("finish\n gemm uop=0:1 iter=1x16384") ==
-        Texts{"k.s:2:2: iter_in: 16384 > 16383, the most that 14 bits hold. split the instruction, or choose a configuration with wider fields"});
+        Texts{"k.s:2:2: iter_in: 16384 > 16383, the most that 14 bits hold. split the instruction, or choose a "
+              "configuration with wider fields"});
   CHECK(errors_of("gemm uop=0:1 overwrite") ==
-        Texts{"k.s:1:1: overwrite: it belongs to the extension `overwrite`, which is off. set \"overwrite\": true in the configuration, or do "
+        Texts{"k.s:1:1: overwrite: it belongs to the extension `overwrite`, which is off. set \"overwrite\": true in "
+              "the configuration, or do "
               "without `overwrite`"});
-  CHECK(errors_of(".uop 2048, 0, 0") ==
-        Texts{"k.s:1:1: dst: 2048 > 2047, the most that 11 bits hold. use an index within the buffer, or choose a configuration with a larger one"});
+  CHECK(errors_of(".uop 2048, 0, 0") == Texts{"k.s:1:1: dst: 2048 > 2047, the most that 11 bits hold. use an index "
+                                              "within the buffer, or choose a configuration with a larger one"});
   CHECK(errors_of("load.out size=1x1").size() == 1);
   CHECK(errors_of("load.mem7 size=1x1").size() == 1);
 }
 
 TEST_CASE(".config is checked, and compared with the command line") {
   CHECK(errors_of(".config block_in=32\nfinish", HardwareConfig{}) ==
-        Texts{"k.s:1:1: made for block_in = 32, and 1x16x16 is asked for, where block_in = 16. assemble for the configuration of the file, or "
+        Texts{"k.s:1:1: made for block_in = 32, and 1x16x16 is asked for, where block_in = 16. assemble for the "
+              "configuration of the file, or "
               "adapt the file"});
   CHECK(errors_of(".config", *load_config("1x16x16-ext")).size() == 3);
   CHECK(parse_assembly(".config 4x8x8", "k.s", *load_config("4x8x8")).ok());
   CHECK(errors_of(".config 4x8x9") == Texts{"k.s:1:9: no configuration `4x8x9`. did you mean `4x8x8`?"});
   CHECK(errors_of(".config bloc_in=4 requant=yes batch=two batch") ==
-        Texts{"k.s:1:9: no parameter `bloc_in`. did you mean `block_in`?", "k.s:1:27: `yes` is neither true nor false. write requant=true",
+        Texts{"k.s:1:9: no parameter `bloc_in`. did you mean `block_in`?",
+              "k.s:1:27: `yes` is neither true nor false. write requant=true",
               "k.s:1:37: `two` is no number. write batch=N", "k.s:1:41: `batch` is no setting. write parameter=value",
               "k.s:1:41: `batch` stands twice. remove one of the two"});
   CHECK(errors_of(".config block_in=24") == Texts{"k.s:1:1: block_in: 24 is no power of two. use 16 or 32"});
-  CHECK(errors_of("finish\n.config") == Texts{"k.s:2:1: `.config` follows an instruction or micro-op. move it to the beginning of the file"});
-  CHECK(errors_of(".config\n.config") == Texts{"k.s:2:1: a second `.config`; the first is in line 1. keep one of the two"});
+  CHECK(errors_of("finish\n.config") ==
+        Texts{"k.s:2:1: `.config` follows an instruction or micro-op. move it to the beginning of the file"});
+  CHECK(errors_of(".config\n.config") ==
+        Texts{"k.s:2:1: a second `.config`; the first is in line 1. keep one of the two"});
 }
 
 TEST_CASE("beyond a hundred errors are counted") {

@@ -38,7 +38,8 @@ TEST_CASE_METHOD(Fixture, "substitute replaces free occurrences and leaves bound
 
 TEST_CASE_METHOD(Fixture, "a rewrite that changes nothing shares the whole tree") {
   CHECK(substitute(nest, {{make_var("p").get(), int_imm(0)}}) == nest);
-  CHECK(rewrite_stmt(nest, [](const Stmt& s) { return s; }, [](const Expr& e) { return e; }) == nest);
+  CHECK(rewrite_stmt(
+            nest, [](const Stmt& s) { return s; }, [](const Expr& e) { return e; }) == nest);
   CHECK(replace_buffers(nest, {{make_buffer("c", DType::int32, {8}).get(), b}}) == nest);
 }
 

@@ -1,7 +1,7 @@
 #include "loops/simplify.h"
 
-#include <map>
 #include <functional>
+#include <map>
 #include <random>
 
 #include "loops/print.h"
@@ -53,29 +53,73 @@ std::map<std::string_view, std::vector<Expr>> rule_cases() {
   const Expr cond = compare(BinaryOp::lt, x(), 3);
   const auto op = [](BinaryOp o, Expr a, Expr b) { return binary(o, a, b); };
   return {
-      {"fold_constants", {int_imm(7) + int_imm(5), floor_div(int_imm(-7), 2), floor_mod(int_imm(-7), 2), op(BinaryOp::pow, int_imm(3), int_imm(5)), op(BinaryOp::lt, int_imm(1), int_imm(2)), cast(DType::int8, int_imm(200))}},
-      {"single_value", {floor_div(j(), 4), compare(BinaryOp::lt, i(), 7), compare(BinaryOp::ge, i() * 2 + j(), 0), compare(BinaryOp::gt, x(), 9), op(BinaryOp::le, i(), i() + j()), compare(BinaryOp::ne, x(), 10), op(BinaryOp::min, j(), int_imm(-2)) - j() * 0}},
-      {"neutral_operand", {x() + 0, x() * 1, x() * 0, floor_div(x(), 1), floor_mod(x(), 1), logical_and(bool_imm(true), cond), logical_and(cond, bool_imm(false)), op(BinaryOp::logical_or, cond, bool_imm(true)), op(BinaryOp::shl, x(), int_imm(0)), op(BinaryOp::bit_or, x(), int_imm(0)), op(BinaryOp::bit_xor, int_imm(0), x())}},
-      {"same_operands", {op(BinaryOp::min, x(), x()), op(BinaryOp::le, x(), x()), op(BinaryOp::lt, x(), x()), op(BinaryOp::bit_and, x(), x()), logical_and(cond, cond)}},
+      {"fold_constants",
+       {int_imm(7) + int_imm(5), floor_div(int_imm(-7), 2), floor_mod(int_imm(-7), 2),
+        op(BinaryOp::pow, int_imm(3), int_imm(5)), op(BinaryOp::lt, int_imm(1), int_imm(2)),
+        cast(DType::int8, int_imm(200))}},
+      {"single_value",
+       {floor_div(j(), 4), compare(BinaryOp::lt, i(), 7), compare(BinaryOp::ge, i() * 2 + j(), 0),
+        compare(BinaryOp::gt, x(), 9), op(BinaryOp::le, i(), i() + j()), compare(BinaryOp::ne, x(), 10),
+        op(BinaryOp::min, j(), int_imm(-2)) - j() * 0}},
+      {"neutral_operand",
+       {x() + 0, x() * 1, x() * 0, floor_div(x(), 1), floor_mod(x(), 1), logical_and(bool_imm(true), cond),
+        logical_and(cond, bool_imm(false)), op(BinaryOp::logical_or, cond, bool_imm(true)),
+        op(BinaryOp::shl, x(), int_imm(0)), op(BinaryOp::bit_or, x(), int_imm(0)),
+        op(BinaryOp::bit_xor, int_imm(0), x())}},
+      {"same_operands",
+       {op(BinaryOp::min, x(), x()), op(BinaryOp::le, x(), x()), op(BinaryOp::lt, x(), x()),
+        op(BinaryOp::bit_and, x(), x()), logical_and(cond, cond)}},
       {"double_negation", {unary(UnaryOp::logical_not, unary(UnaryOp::logical_not, cond))}},
       {"select_decided", {select(bool_imm(true), x(), i()), select(bool_imm(false), x(), i()), select(cond, i(), i())}},
-      {"collect_terms", {x() + i() - x(), i() * 3 + i(), (i() + 2) * 4 + 1, int_imm(3) - x() - x(), unary(UnaryOp::neg, x() + 1), int_imm(2) * x()}},
-      {"join_div_mod", {floor_div(x(), 4) * 4 + floor_mod(x(), 4), floor_mod(x() + i(), 3) * 2 + floor_div(x() + i(), 3) * 6 + j(), floor_mod(floor_div(x(), 2), 3) * 2 + floor_mod(x(), 2), x() - floor_div(x(), 4) * 4, x() * 2 + i() * 6 - floor_div(x() + i() * 3, 5) * 10, floor_div(x(), 4) * -4 - floor_mod(x(), 4)}},
+      {"collect_terms",
+       {x() + i() - x(), i() * 3 + i(), (i() + 2) * 4 + 1, int_imm(3) - x() - x(), unary(UnaryOp::neg, x() + 1),
+        int_imm(2) * x()}},
+      {"join_div_mod",
+       {floor_div(x(), 4) * 4 + floor_mod(x(), 4), floor_mod(x() + i(), 3) * 2 + floor_div(x() + i(), 3) * 6 + j(),
+        floor_mod(floor_div(x(), 2), 3) * 2 + floor_mod(x(), 2), x() - floor_div(x(), 4) * 4,
+        x() * 2 + i() * 6 - floor_div(x() + i() * 3, 5) * 10, floor_div(x(), 4) * -4 - floor_mod(x(), 4)}},
       {"truncating_to_floor", {op(BinaryOp::div, i() * 4 + j(), int_imm(3)), op(BinaryOp::mod, i() + j(), int_imm(3))}},
       {"div_of_div", {floor_div(floor_div(x(), 2), 3)}},
       {"mod_of_mod", {floor_mod(floor_mod(x(), 6), 3), floor_mod(floor_mod(x(), 6), 6)}},
       {"div_of_mod", {floor_div(floor_mod(x(), 6), 2), floor_div(floor_mod(x(), 6), 3)}},
       {"mod_in_range", {floor_mod(j(), 4), floor_mod(j() + 4, 4), floor_mod(j() - 8, 4), floor_mod(i() + j(), 10)}},
-      {"div_of_multiples", {floor_div(i() * 4 + j(), 4), floor_div(x() * 6 + i(), 3), floor_div(x() + 7, 3), floor_div(x() - 7, 3), floor_div(x() * -4 + j(), 4)}},
-      {"mod_of_multiples", {floor_mod(i() * 4 + j(), 4), floor_mod(x() * 6 + i(), 3), floor_mod(x() + 7, 3), floor_mod(x() - 1, 3)}},
-      {"div_by_common_factor", {floor_div(x() * 4 + j(), 8), floor_div(x() * 4 + j(), 12), floor_div(x() * 8 + i() * 4 + j(), 16), floor_div(x() * 4 + 1, 8)}},
-      {"mod_by_common_factor", {floor_mod(x() * 4 + j(), 8), floor_mod(x() * 4 + j(), 12), floor_mod(x() * 6, 4), floor_mod(x() * 4 + 1, 8)}},
-      {"nested_min_max", {op(BinaryOp::min, op(BinaryOp::min, x(), int_imm(5)), int_imm(-3)), op(BinaryOp::max, op(BinaryOp::max, x(), int_imm(-2)), int_imm(1)), op(BinaryOp::min, int_imm(4), x())}},
-      {"compare_quotient", {compare(BinaryOp::lt, floor_div(x(), 4), 2), compare(BinaryOp::le, floor_div(x(), 4), -2), compare(BinaryOp::gt, floor_div(x() + i(), 3), -1), compare(BinaryOp::ge, floor_div(x(), 2), -3), op(BinaryOp::lt, int_imm(-2), floor_div(x(), 5)), op(BinaryOp::ge, int_imm(1), floor_div(x(), 5))}},
-      {"compare_by_common_factor", {compare(BinaryOp::lt, x() * 4 + j(), 8), compare(BinaryOp::le, x() * 4 + j(), 7), compare(BinaryOp::gt, x() * 4 + j(), -5), compare(BinaryOp::ge, x() * 8 + i(), -17), compare(BinaryOp::lt, x() * 3, 7), compare(BinaryOp::ge, x() * -3, 7), compare(BinaryOp::eq, x() * 4 + i() * 2, 3), compare(BinaryOp::ne, x() * 4, 7), compare(BinaryOp::eq, x() * 4, 8), op(BinaryOp::lt, x() * 8 - j(), i() * 8 + 5), compare(BinaryOp::le, x() * 5 - j(), -5), compare(BinaryOp::lt, x() * 6 + i() * 12 + j(), 6)}},
-      {"collect_comparison", {compare(BinaryOp::lt, x() + 3, 5), op(BinaryOp::le, x() + i(), i() + j()), op(BinaryOp::gt, int_imm(3), x()), op(BinaryOp::eq, int_imm(3) - x(), i()), compare(BinaryOp::ge, int_imm(0) - x(), -4), op(BinaryOp::ne, j() - x() + 2, i() * 2)}},
-      {"implied_conjunct", {logical_and(cond, compare(BinaryOp::lt, x(), 5)), logical_and(compare(BinaryOp::ge, x(), -4), compare(BinaryOp::gt, x(), -2)), logical_and(logical_and(cond, compare(BinaryOp::gt, i(), 2)), cond), logical_and(compare(BinaryOp::lt, x() + i(), 4), op(BinaryOp::ge, int_imm(6) - x(), i())), logical_and(compare(BinaryOp::le, x(), 4), compare(BinaryOp::lt, x(), 5))}},
-      {"min_max_decided", {op(BinaryOp::min, i(), i() + j()), op(BinaryOp::max, i(), int_imm(6)), op(BinaryOp::min, x(), int_imm(9)), op(BinaryOp::max, x() - 1, x())}},
+      {"div_of_multiples",
+       {floor_div(i() * 4 + j(), 4), floor_div(x() * 6 + i(), 3), floor_div(x() + 7, 3), floor_div(x() - 7, 3),
+        floor_div(x() * -4 + j(), 4)}},
+      {"mod_of_multiples",
+       {floor_mod(i() * 4 + j(), 4), floor_mod(x() * 6 + i(), 3), floor_mod(x() + 7, 3), floor_mod(x() - 1, 3)}},
+      {"div_by_common_factor",
+       {floor_div(x() * 4 + j(), 8), floor_div(x() * 4 + j(), 12), floor_div(x() * 8 + i() * 4 + j(), 16),
+        floor_div(x() * 4 + 1, 8)}},
+      {"mod_by_common_factor",
+       {floor_mod(x() * 4 + j(), 8), floor_mod(x() * 4 + j(), 12), floor_mod(x() * 6, 4), floor_mod(x() * 4 + 1, 8)}},
+      {"nested_min_max",
+       {op(BinaryOp::min, op(BinaryOp::min, x(), int_imm(5)), int_imm(-3)),
+        op(BinaryOp::max, op(BinaryOp::max, x(), int_imm(-2)), int_imm(1)), op(BinaryOp::min, int_imm(4), x())}},
+      {"compare_quotient",
+       {compare(BinaryOp::lt, floor_div(x(), 4), 2), compare(BinaryOp::le, floor_div(x(), 4), -2),
+        compare(BinaryOp::gt, floor_div(x() + i(), 3), -1), compare(BinaryOp::ge, floor_div(x(), 2), -3),
+        op(BinaryOp::lt, int_imm(-2), floor_div(x(), 5)), op(BinaryOp::ge, int_imm(1), floor_div(x(), 5))}},
+      {"compare_by_common_factor",
+       {compare(BinaryOp::lt, x() * 4 + j(), 8), compare(BinaryOp::le, x() * 4 + j(), 7),
+        compare(BinaryOp::gt, x() * 4 + j(), -5), compare(BinaryOp::ge, x() * 8 + i(), -17),
+        compare(BinaryOp::lt, x() * 3, 7), compare(BinaryOp::ge, x() * -3, 7),
+        compare(BinaryOp::eq, x() * 4 + i() * 2, 3), compare(BinaryOp::ne, x() * 4, 7),
+        compare(BinaryOp::eq, x() * 4, 8), op(BinaryOp::lt, x() * 8 - j(), i() * 8 + 5),
+        compare(BinaryOp::le, x() * 5 - j(), -5), compare(BinaryOp::lt, x() * 6 + i() * 12 + j(), 6)}},
+      {"collect_comparison",
+       {compare(BinaryOp::lt, x() + 3, 5), op(BinaryOp::le, x() + i(), i() + j()), op(BinaryOp::gt, int_imm(3), x()),
+        op(BinaryOp::eq, int_imm(3) - x(), i()), compare(BinaryOp::ge, int_imm(0) - x(), -4),
+        op(BinaryOp::ne, j() - x() + 2, i() * 2)}},
+      {"implied_conjunct",
+       {logical_and(cond, compare(BinaryOp::lt, x(), 5)),
+        logical_and(compare(BinaryOp::ge, x(), -4), compare(BinaryOp::gt, x(), -2)),
+        logical_and(logical_and(cond, compare(BinaryOp::gt, i(), 2)), cond),
+        logical_and(compare(BinaryOp::lt, x() + i(), 4), op(BinaryOp::ge, int_imm(6) - x(), i())),
+        logical_and(compare(BinaryOp::le, x(), 4), compare(BinaryOp::lt, x(), 5))}},
+      {"min_max_decided",
+       {op(BinaryOp::min, i(), i() + j()), op(BinaryOp::max, i(), int_imm(6)), op(BinaryOp::min, x(), int_imm(9)),
+        op(BinaryOp::max, x() - 1, x())}},
   };
 }
 
@@ -130,8 +174,13 @@ TEST_CASE("simplify keeps the value of random expressions, and bound contains it
         case 5: return binary(BinaryOp::div, make(depth - 1), int_imm(1 + pick(6)));
         case 6: return binary(BinaryOp::mod, make(depth - 1), int_imm(1 + pick(6)));
         case 7: return binary(pick(2) == 0 ? BinaryOp::min : BinaryOp::max, make(depth - 1), make(depth - 1));
-        case 8: return select(binary(static_cast<BinaryOp>(static_cast<int>(BinaryOp::eq) + pick(6)), make(depth - 1), make(depth - 1)), make(depth - 1), make(depth - 1));
-        case 9: return binary(static_cast<BinaryOp>(static_cast<int>(BinaryOp::bit_and) + pick(3)), make(depth - 1), make(depth - 1));
+        case 8:
+          return select(
+              binary(static_cast<BinaryOp>(static_cast<int>(BinaryOp::eq) + pick(6)), make(depth - 1), make(depth - 1)),
+              make(depth - 1), make(depth - 1));
+        case 9:
+          return binary(static_cast<BinaryOp>(static_cast<int>(BinaryOp::bit_and) + pick(3)), make(depth - 1),
+                        make(depth - 1));
         case 10: return cast(DType::int64, cast(pick(2) == 0 ? DType::int8 : DType::uint16, make(depth - 1)));
         default: return make(depth - 1) * make(depth - 1);
       }
@@ -148,7 +197,8 @@ TEST_CASE("simplify keeps the value of random expressions, and bound contains it
     each_assignment([&](const auto& values) {
       const auto value = evaluate(expr, values);
       if (!value) return;
-      if (range && (*value < range->min || *value > range->max)) FAIL(to_string(expr) << " = " << *value << " outside " << range->min << ".." << range->max);
+      if (range && (*value < range->min || *value > range->max))
+        FAIL(to_string(expr) << " = " << *value << " outside " << range->min << ".." << range->max);
       if (!form) return;
       std::int64_t sum = form->constant;
       for (const auto& [var, coefficient] : form->coefficients) sum += coefficient * values.at(var);
@@ -166,7 +216,7 @@ TEST_CASE("indices through random splits and fuses keep their value and do not g
       std::int64_t extent;
     };
     std::vector<Loop> loops;
-    std::vector<Expr> indices;                // the first loops' variables, in terms of the loops there are
+    std::vector<Expr> indices;  // the first loops' variables, in terms of the loops there are
     Expr predicate = bool_imm(true);
     int made = 0;
     const auto add_loop = [&](std::size_t at, std::int64_t extent) {
@@ -195,7 +245,8 @@ TEST_CASE("indices through random splits and fuses keep their value and do not g
       } else {
         const auto at = static_cast<std::size_t>(pick(static_cast<int>(loops.size()) - 1));
         const Loop outer = loops[at], inner = loops[at + 1];
-        loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(at), loops.begin() + static_cast<std::ptrdiff_t>(at) + 2);
+        loops.erase(loops.begin() + static_cast<std::ptrdiff_t>(at),
+                    loops.begin() + static_cast<std::ptrdiff_t>(at) + 2);
         const Expr fused = add_loop(at, outer.extent * inner.extent);
         replace({{outer.var.get(), floor_div(fused, inner.extent)}, {inner.var.get(), floor_mod(fused, inner.extent)}});
       }

@@ -13,11 +13,13 @@ namespace {
 class ScaleKernel : public runtime::DeviceKernel {
  public:
   explicit ScaleKernel(int factor) : factor_(factor) {}
-  Result<void> run(std::span<const std::span<const std::byte>> arguments, std::span<const std::span<std::byte>> results) override {
+  Result<void> run(std::span<const std::span<const std::byte>> arguments,
+                   std::span<const std::span<std::byte>> results) override {
     REQUIRE(arguments.size() == 1);
     REQUIRE(results.size() == 1);
     for (std::size_t i = 0; i < results[0].size(); ++i) {
-      if (arguments[0][i] == std::byte{99}) return Diagnostic{"the scaler broke", "", "99 is too much for it", "use less"};
+      if (arguments[0][i] == std::byte{99})
+        return Diagnostic{"the scaler broke", "", "99 is too much for it", "use less"};
       results[0][i] = static_cast<std::byte>(static_cast<int>(arguments[0][i]) * factor_);
     }
     return {};
@@ -31,7 +33,8 @@ class Scaler : public runtime::Device {
  public:
   std::string_view name() const override { return "scaler"; }
   Result<std::unique_ptr<runtime::DeviceKernel>> load(const bundle::Bundle&, const bundle::ExternStep& step) override {
-    if (step.payload.size() != 1) return Diagnostic{"cannot load", "step " + step.name, "the payload is no factor", "make it anew"};
+    if (step.payload.size() != 1)
+      return Diagnostic{"cannot load", "step " + step.name, "the payload is no factor", "make it anew"};
     return std::unique_ptr<runtime::DeviceKernel>(std::make_unique<ScaleKernel>(static_cast<int>(step.payload[0])));
   }
 };
@@ -41,7 +44,8 @@ class Other : public Scaler {
 };
 
 Result<runtime::Executor> make(bundle::Bundle bundle, std::vector<std::shared_ptr<runtime::Device>> devices) {
-  return runtime::Executor::make(std::move(bundle), runtime::simulator_factory("functional").value(), {.threads = 1, .devices = std::move(devices)});
+  return runtime::Executor::make(std::move(bundle), runtime::simulator_factory("functional").value(),
+                                 {.threads = 1, .devices = std::move(devices)});
 }
 NdArray filled(int value) {
   NdArray x(DType::int8, {1, 16});
@@ -67,11 +71,15 @@ TEST_CASE("an extern step runs on the device of its name") {
 }
 
 TEST_CASE("a device that nobody gave, and a payload that it refuses") {
-  const auto none = make(test::sample_bundle_with_extern(), {}), other = make(test::sample_bundle_with_extern(), {std::make_shared<Other>()});
+  const auto none = make(test::sample_bundle_with_extern(), {}),
+             other = make(test::sample_bundle_with_extern(), {std::make_shared<Other>()});
   REQUIRE_FALSE(none.ok());
   REQUIRE_FALSE(other.ok());
-  CHECK_THAT(to_string(none.errors()), ContainsSubstring("no device \"scaler\" (step scale): its code is for a device that is no part of the kit, and none was given. "
-                                                         "Hint: run the bundle with a program that hands its device to the executor"));
+  CHECK_THAT(
+      to_string(none.errors()),
+      ContainsSubstring(
+          "no device \"scaler\" (step scale): its code is for a device that is no part of the kit, and none was given. "
+          "Hint: run the bundle with a program that hands its device to the executor"));
   CHECK_THAT(to_string(other.errors()), ContainsSubstring("the devices given are other"));
   bundle::Bundle empty = test::sample_bundle_with_extern();
   std::get<bundle::ExternStep>(empty.steps[2]).payload.clear();

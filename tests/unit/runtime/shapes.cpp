@@ -15,11 +15,15 @@ namespace {
 bundle::Bundle program(std::int64_t n) {
   bundle::Bundle bundle;
   bundle.name = "sum";
-  bundle.tensors = {{"x", DType::int8, {n}, {}}, {"w", DType::int8, {4}, NdArray::from<std::int8_t>({4}, {1, 2, 3, 4})}, {"y", DType::int8, {n}, {}}};
+  bundle.tensors = {{"x", DType::int8, {n}, {}},
+                    {"w", DType::int8, {4}, NdArray::from<std::int8_t>({4}, {1, 2, 3, 4})},
+                    {"y", DType::int8, {n}, {}}};
   bundle.inputs = {0};
   bundle.outputs = {2};
   const std::string text = fmt::format(
-      "program sum {{\n input x: int8[{0}]\n constant w: int8[4]\n output y: int8[{0}]\n for a in {0} {{ block b {{ spatial i in {0} = a\n reads x[i], w[i % 4]\n writes y[i]\n y[i] = x[i] + w[i % 4]\n }} }} }}", n);
+      "program sum {{\n input x: int8[{0}]\n constant w: int8[4]\n output y: int8[{0}]\n for a in {0} {{ block b {{ "
+      "spatial i in {0} = a\n reads x[i], w[i % 4]\n writes y[i]\n y[i] = x[i] + w[i % 4]\n }} }} }}",
+      n);
   bundle.steps.emplace_back(bundle::HostStep{"sum", {}, test::sample_program(text), {0, 1}, {2}});
   return bundle;
 }
@@ -55,18 +59,23 @@ TEST_CASE("programs for several shapes are one bundle, with the constants once")
   }
   const auto wrong = executor->run({{"x", ramp(5)}});
   REQUIRE_FALSE(wrong.ok());
-  CHECK_THAT(to_string(wrong.errors()), ContainsSubstring("it is int8[5], the model takes int8[4]. Hint: the bundle has programs for [4], [8], [12]"));
+  CHECK_THAT(
+      to_string(wrong.errors()),
+      ContainsSubstring("it is int8[5], the model takes int8[4]. Hint: the bundle has programs for [4], [8], [12]"));
 }
 
 TEST_CASE("programs of one bundle take the same inputs, in shapes of their own") {
-  CHECK_THAT(to_string(combine_shapes({program(4), program(4)}).errors()), ContainsSubstring("a program for x: int8[4] is there already"));
+  CHECK_THAT(to_string(combine_shapes({program(4), program(4)}).errors()),
+             ContainsSubstring("a program for x: int8[4] is there already"));
   bundle::Bundle other = program(8);
   other.tensors[0].name = "z";
-  CHECK_THAT(to_string(combine_shapes({program(4), other}).errors()), ContainsSubstring("its inputs or outputs are others than those of the first program"));
+  CHECK_THAT(to_string(combine_shapes({program(4), other}).errors()),
+             ContainsSubstring("its inputs or outputs are others than those of the first program"));
   other = program(8);
   other.outputs = {7};
   CHECK_THAT(to_string(combine_shapes({program(4), other}).errors()), ContainsSubstring("other_shapes[0], outputs"));
   other = program(8);
   other.other_shapes = {program(12)};
-  CHECK_THAT(to_string(combine_shapes({program(4), other}).errors()), ContainsSubstring("it holds programs for other shapes in turn"));
+  CHECK_THAT(to_string(combine_shapes({program(4), other}).errors()),
+             ContainsSubstring("it holds programs for other shapes in turn"));
 }

@@ -11,11 +11,14 @@ namespace {
 constexpr std::uint32_t kElements = 8;  // of each memory that a program here uses
 
 // Loads `uops` and kElements random elements of INP, WGT and ACC, runs `body`, and stores ACC.
-void check(const isa::HardwareConfig& config, const std::vector<isa::Uop>& uops, const std::vector<isa::Instruction>& body,
-           std::uint32_t seed = 1) {
+void check(const isa::HardwareConfig& config, const std::vector<isa::Uop>& uops,
+           const std::vector<isa::Instruction>& body, std::uint32_t seed = 1) {
   const auto bytes = [&](isa::Memory memory) { return static_cast<std::uint64_t>(config.element_bytes(memory)); };
   const std::uint64_t data = uops.size() * bytes(isa::Memory::uop);
-  const Dram dram = image(config, uops, 2 * kElements * (bytes(isa::Memory::wgt) + bytes(isa::Memory::acc)) + 4 * kElements * bytes(isa::Memory::inp), seed);
+  const Dram dram = image(
+      config, uops,
+      2 * kElements * (bytes(isa::Memory::wgt) + bytes(isa::Memory::acc)) + 4 * kElements * bytes(isa::Memory::inp),
+      seed);
   std::vector<isa::Instruction> program{
       load(isa::Memory::uop, 0, element_at(config, isa::Memory::uop, 0), static_cast<std::uint32_t>(uops.size()))};
   for (isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc})
@@ -29,7 +32,8 @@ void check(const isa::HardwareConfig& config, const std::vector<isa::Uop>& uops,
     all.iter_in = kElements;
     all.dst_factor_in = 1;
     program.push_back(shift);
-    program.push_back(store(0, element_at(config, isa::Memory::out, data + i * kElements * bytes(isa::Memory::out)), kElements));
+    program.push_back(
+        store(0, element_at(config, isa::Memory::out, data + i * kElements * bytes(isa::Memory::out)), kElements));
   }
   check_against_reference(config, program, dram);
 }
@@ -86,7 +90,8 @@ TEST_CASE("every ALU operation, with an immediate and with a vector") {
       for (std::int32_t imm : {0, 1, -1, 5, -7, 32767, -32768}) check(config, kUops, {alu_imm(op, imm, 0, 7)});
       isa::Instruction vector = alu(op, 1, 7);
       auto& body = std::get<isa::Alu>(vector.body);
-      body.iter_out = 2, body.iter_in = 2, body.dst_factor_out = 1, body.dst_factor_in = 2, body.src_factor_out = 2, body.src_factor_in = 1;
+      body.iter_out = 2, body.iter_in = 2, body.dst_factor_out = 1, body.dst_factor_in = 2, body.src_factor_out = 2,
+      body.src_factor_in = 1;
       check(config, kUops, {vector});
       // A small amount, so that vector shifts are not all saturated.
       check(config, kUops, {alu_imm(isa::AluOp::shr, 26, 1, 2), alu_imm(isa::AluOp::shr, 27, 3, 4), vector});

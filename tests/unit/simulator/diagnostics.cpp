@@ -16,7 +16,9 @@ std::string failure_of(const std::vector<isa::Instruction>& program, std::size_t
   return failure(kConfig, program, image(kConfig, {{0, 0, 0}, {2047, 2047, 1023}}, 8192), first_index);
 }
 
-isa::Instruction load_uops(std::uint32_t count) { return load(isa::Memory::uop, 0, element_at(kConfig, isa::Memory::uop, 0), count); }
+isa::Instruction load_uops(std::uint32_t count) {
+  return load(isa::Memory::uop, 0, element_at(kConfig, isa::Memory::uop, 0), count);
+}
 isa::Instruction load_acc(std::uint32_t sram, std::uint32_t count) {
   return load(isa::Memory::acc, sram, element_at(kConfig, isa::Memory::acc, 64), count);
 }
@@ -24,13 +26,15 @@ isa::Instruction load_acc(std::uint32_t sram, std::uint32_t count) {
 }  // namespace
 
 TEST_CASE("a pop without a push is a deadlock, told with all queue heads") {
-  const std::string text = failure_of({load(isa::Memory::inp, 0, 256, 1), gemm(0, 1, kPopPrev), store(0, 0, 0, kPopPrev)}, 100);
+  const std::string text =
+      failure_of({load(isa::Memory::inp, 0, 256, 1), gemm(0, 1, kPopPrev), store(0, 0, 0, kPopPrev)}, 100);
   CHECK_THAT(text, ContainsSubstring("deadlock: the launch comes to a standstill (instruction 101)"));
   CHECK_THAT(text, ContainsSubstring("the load queue is empty"));
   CHECK_THAT(text, ContainsSubstring("the compute queue's head 101 `gemm"));
   CHECK_THAT(text, ContainsSubstring("waits for a token that never comes: load->compute holds 0"));
   CHECK_THAT(text, ContainsSubstring("the store queue's head 102 `"));
-  CHECK_THAT(text, ContainsSubstring("tokens: load->compute 0/64, compute->load 0/64, compute->store 0/64, store->compute 0/64"));
+  CHECK_THAT(text, ContainsSubstring(
+                       "tokens: load->compute 0/64, compute->load 0/64, compute->store 0/64, store->compute 0/64"));
   CHECK_THAT(text, ContainsSubstring("add the missing push"));
 }
 
@@ -72,7 +76,8 @@ TEST_CASE("fetch stops at a full command queue, and what it does not reach canno
 }
 
 TEST_CASE("tokens left over are an error") {
-  const std::string text = failure_of({nop(isa::Queue::load, kPushNext), nop(isa::Queue::load, kPushNext), nop(isa::Queue::compute, kPushNext)}, 7);
+  const std::string text = failure_of(
+      {nop(isa::Queue::load, kPushNext), nop(isa::Queue::load, kPushNext), nop(isa::Queue::compute, kPushNext)}, 7);
   CHECK_THAT(text, ContainsSubstring("tokens are left over at the end of the launch (instructions [7, 10))"));
   CHECK_THAT(text, ContainsSubstring("load->compute holds 2, compute->store holds 1"));
 }
@@ -85,50 +90,61 @@ TEST_CASE("an index beyond its memory is an error, in full precision") {
   const std::string text = failure_of({load_uops(2), load_acc(2047, 1), far}, 10);
   CHECK_THAT(text, ContainsSubstring("cannot execute `alu"));
   CHECK_THAT(text, ContainsSubstring("(instruction 12)"));
-  CHECK_THAT(text, ContainsSubstring("micro-op 1 at iteration (out 0, in 1) has the index dst 2048, but acc has 2048 elements"));
+  CHECK_THAT(text, ContainsSubstring(
+                       "micro-op 1 at iteration (out 0, in 1) has the index dst 2048, but acc has 2048 elements"));
 }
 
 TEST_CASE("the bias behind REQUANT's source lies within ACC too") {
   isa::HardwareConfig config;
   config.requant = true;
-  const std::vector<isa::Instruction> program{load_uops(1), load_acc(0, 1), load_acc(2047, 1), alu(isa::AluOp::requant, 0, 1)};
+  const std::vector<isa::Instruction> program{load_uops(1), load_acc(0, 1), load_acc(2047, 1),
+                                              alu(isa::AluOp::requant, 0, 1)};
   CHECK_THAT(failure(config, program, image(config, {{0, 2047, 0}}, 8192)),
              ContainsSubstring("has the index src 2047 (and reads the element after it), but acc has 2048 elements"));
 }
 
 TEST_CASE("SRAM and DRAM ranges are checked") {
-  CHECK_THAT(failure_of({load_acc(2047, 2)}), ContainsSubstring("illegal instruction `load") && ContainsSubstring("> 2048"));
+  CHECK_THAT(failure_of({load_acc(2047, 2)}),
+             ContainsSubstring("illegal instruction `load") && ContainsSubstring("> 2048"));
   CHECK_THAT(failure_of({load(isa::Memory::inp, 0, 1000, 1)}),
              ContainsSubstring("bytes [0x3e80, 0x3e90) of DRAM are read, but the image covers [0x1000, 0x3008)"));
   CHECK_THAT(failure_of({load(isa::Memory::inp, 0, 255, 1)}), ContainsSubstring("bytes [0xff0, 0x1000)"));
-  CHECK_THAT(failure_of({load_acc(0, 2), store(0, 0x300, 2)}), ContainsSubstring("bytes [0x3000, 0x3020) of DRAM are written"));
-  CHECK_THAT(failure_of({load_acc(0, 2), store(0, 0x300, 1)}), ContainsSubstring("bytes [0x3000, 0x3010) of DRAM are written"));
+  CHECK_THAT(failure_of({load_acc(0, 2), store(0, 0x300, 2)}),
+             ContainsSubstring("bytes [0x3000, 0x3020) of DRAM are written"));
+  CHECK_THAT(failure_of({load_acc(0, 2), store(0, 0x300, 1)}),
+             ContainsSubstring("bytes [0x3000, 0x3010) of DRAM are written"));
   CHECK(failure_of({load_acc(0, 2), store(0, 0x2ff, 1)}) == "no failure");
 }
 
 TEST_CASE("reading SRAM that nothing has written is an error that names the element") {
   CHECK_THAT(failure_of({load_acc(0, 2), store(1, 512, 2)}), ContainsSubstring("element 2 of acc is stored"));
-  CHECK_THAT(failure_of({load_uops(1), load_acc(0, 1), alu_imm(isa::AluOp::add, 1, 0, 2)}), ContainsSubstring("micro-op 1 is executed"));
-  CHECK_THAT(failure_of({load_uops(1), alu_imm(isa::AluOp::add, 1, 0, 1)}), ContainsSubstring("reads element 0 of acc (dst)"));
+  CHECK_THAT(failure_of({load_uops(1), load_acc(0, 1), alu_imm(isa::AluOp::add, 1, 0, 2)}),
+             ContainsSubstring("micro-op 1 is executed"));
+  CHECK_THAT(failure_of({load_uops(1), alu_imm(isa::AluOp::add, 1, 0, 1)}),
+             ContainsSubstring("reads element 0 of acc (dst)"));
   CHECK_THAT(failure_of({load_uops(1), reset(0, 1), gemm(0, 1)}), ContainsSubstring("reads element 0 of inp (src)"));
   CHECK_THAT(failure_of({load_uops(1), reset(0, 1), load(isa::Memory::inp, 0, 256, 1), gemm(0, 1)}),
              ContainsSubstring("reads element 0 of wgt (wgt)"));
-  CHECK_THAT(failure_of({load_uops(1), load(isa::Memory::inp, 0, 256, 1), load(isa::Memory::wgt, 0, 17, 1), gemm(0, 1)}),
-             ContainsSubstring("reads element 0 of acc (dst)"));
+  CHECK_THAT(
+      failure_of({load_uops(1), load(isa::Memory::inp, 0, 256, 1), load(isa::Memory::wgt, 0, 17, 1), gemm(0, 1)}),
+      ContainsSubstring("reads element 0 of acc (dst)"));
 }
 
 TEST_CASE("elements between those that are read may be undefined") {
   const isa::HardwareConfig config = kConfig;
   Dram dram = image(config, {{0, 0, 0}, {5, 0, 0}}, 8192);
-  const std::vector<isa::Instruction> program{load_uops(2), load_acc(0, 1), load_acc(5, 1), alu_imm(isa::AluOp::add, 1, 0, 2)};
+  const std::vector<isa::Instruction> program{load_uops(2), load_acc(0, 1), load_acc(5, 1),
+                                              alu_imm(isa::AluOp::add, 1, 0, 2)};
   CHECK(make_functional(config)->launch(program, dram).ok());
 }
 
 TEST_CASE("without the check, SRAM that nothing has written reads as zero") {
   Dram dram = image(kConfig, {{0, 0, 0}}, 8192);
-  const std::vector<isa::Instruction> program{load_uops(1), gemm(0, 1), alu_imm(isa::AluOp::add, 3, 0, 1), store(0, 512, 1)};
+  const std::vector<isa::Instruction> program{load_uops(1), gemm(0, 1), alu_imm(isa::AluOp::add, 3, 0, 1),
+                                              store(0, 512, 1)};
   for (KernelLevel level : supported_levels()) {
-    REQUIRE(make_functional(kConfig, {.check_undefined_reads = false, .kernel_level = level})->launch(program, dram).ok());
+    REQUIRE(
+        make_functional(kConfig, {.check_undefined_reads = false, .kernel_level = level})->launch(program, dram).ok());
     CHECK(dram.bytes[512 * 16 - kDramBase] == std::byte{3});
   }
 }

@@ -12,8 +12,10 @@ namespace dovetail::simulator::testing {
 namespace {
 
 // Tiles through two contexts, as double buffering does: loads of one run beside the computation of the other.
-std::vector<isa::Instruction> double_buffered(const isa::HardwareConfig& config, std::uint64_t data, std::uint32_t tiles, std::mt19937& random) {
-  const std::uint64_t inp = element_at(config, isa::Memory::inp, data), wgt = element_at(config, isa::Memory::wgt, data);
+std::vector<isa::Instruction> double_buffered(const isa::HardwareConfig& config, std::uint64_t data,
+                                              std::uint32_t tiles, std::mt19937& random) {
+  const std::uint64_t inp = element_at(config, isa::Memory::inp, data),
+                      wgt = element_at(config, isa::Memory::wgt, data);
   const std::uint64_t out = element_at(config, isa::Memory::out, data);
   std::vector<isa::Instruction> program{load(isa::Memory::uop, 0, element_at(config, isa::Memory::uop, 0), 4),
                                         nop(isa::Queue::compute, kPushPrev), nop(isa::Queue::compute, kPushPrev),
@@ -24,7 +26,8 @@ std::vector<isa::Instruction> double_buffered(const isa::HardwareConfig& config,
     program.push_back(load(isa::Memory::wgt, 2 * context, wgt + random() % 2, 2, kPushNext));
     program.push_back(reset(2 * context, 2 * context + 2, {.pop_prev = true, .pop_next = true}));
     program.push_back(gemm(2 * context, 2 * context + 2, kPushPrev));
-    program.push_back(alu_imm(isa::AluOp::shr, static_cast<std::int32_t>(random() % 8), 2 * context, 2 * context + 2, kPushNext));
+    program.push_back(
+        alu_imm(isa::AluOp::shr, static_cast<std::int32_t>(random() % 8), 2 * context, 2 * context + 2, kPushNext));
     program.push_back(store(2 * context, out + 2 * tile, 2, {.pop_prev = true, .push_prev = true}));
   }
   program.push_back(nop(isa::Queue::load, {.pop_next = true}));
@@ -40,10 +43,13 @@ std::vector<isa::Instruction> double_buffered(const isa::HardwareConfig& config,
 TEST_CASE("double-buffered programs give one result in every order and on every level") {
   std::mt19937 random(3);
   for (const isa::HardwareConfig& config : all_configs()) {
-    if (config.depth(isa::Memory::inp) < 4 || config.depth(isa::Memory::wgt) < 4 || config.depth(isa::Memory::acc) < 4) continue;
-    // Micro-op i works on element i of everything; reads come from the front of the data, results go over it only where no later tile reads.
+    if (config.depth(isa::Memory::inp) < 4 || config.depth(isa::Memory::wgt) < 4 || config.depth(isa::Memory::acc) < 4)
+      continue;
+    // Micro-op i works on element i of everything; reads come from the front of the data, results go over it only where
+    // no later tile reads.
     const std::uint64_t data = 4 * static_cast<std::uint64_t>(config.uop_bytes());
-    const auto extra = static_cast<std::size_t>(8 * config.element_bytes(isa::Memory::wgt) + 64 * config.element_bytes(isa::Memory::inp) +
+    const auto extra = static_cast<std::size_t>(8 * config.element_bytes(isa::Memory::wgt) +
+                                                64 * config.element_bytes(isa::Memory::inp) +
                                                 64 * config.element_bytes(isa::Memory::out));
     const Dram dram = image(config, {{0, 0, 0}, {1, 1, 1}, {2, 2, 2}, {3, 3, 3}}, extra);
     std::vector<isa::Instruction> program = double_buffered(config, data, 9, random);
@@ -52,7 +58,8 @@ TEST_CASE("double-buffered programs give one result in every order and on every 
       if (auto* body = std::get_if<isa::Store>(&instruction.body); body != nullptr && body->x_size != 0)
         body->dram_base += results - element_at(config, isa::Memory::out, data);
     CAPTURE(config.name);
-    const isa::VerifyReport report = isa::verify(config, program, {.launches = {}, .dram = isa::DramImage{dram.base, dram.bytes}});
+    const isa::VerifyReport report =
+        isa::verify(config, program, {.launches = {}, .dram = isa::DramImage{dram.base, dram.bytes}});
     for (const isa::Finding& finding : report.findings) FAIL(to_string(finding.diagnostic));
 
     const Dram expected = check_against_reference(config, program, dram);

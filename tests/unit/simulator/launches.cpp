@@ -14,7 +14,8 @@ namespace {
 
 // As VTA's runtime writes it: loads, a GEMM, a store, and a NOP that waits for both before FINISH.
 std::vector<isa::Instruction> vta_program(const isa::HardwareConfig& config) {
-  const std::uint64_t inp = element_at(config, isa::Memory::inp, 1024), wgt = element_at(config, isa::Memory::wgt, 2048);
+  const std::uint64_t inp = element_at(config, isa::Memory::inp, 1024),
+                      wgt = element_at(config, isa::Memory::wgt, 2048);
   return {load(isa::Memory::uop, 0, element_at(config, isa::Memory::uop, 0), 1),
           reset(0, 1, kPushPrev),
           load(isa::Memory::inp, 0, inp, 1, kPopNext),
@@ -50,7 +51,8 @@ TEST_CASE("an order other than the program's brings a missing token to light") {
   REQUIRE(make_functional(config)->launch(program, in_order).ok());
   const auto result = make_functional(config, {.order = ExecutionOrder::store_first})->launch(program, hasty);
   REQUIRE(!result.ok());
-  CHECK_THAT(to_string(result.errors()), ContainsSubstring("element 0 of acc is stored, but nothing has written it since reset"));
+  CHECK_THAT(to_string(result.errors()),
+             ContainsSubstring("element 0 of acc is stored, but nothing has written it since reset"));
 }
 
 TEST_CASE("a computation that waits for a later load starts when the load is done") {
@@ -68,7 +70,8 @@ TEST_CASE("a computation that waits for a later load starts when the load is don
 TEST_CASE("SRAM persists between launches until reset, and FINISH ends nothing") {
   const isa::HardwareConfig config;
   const Dram dram = image(config, {{0, 0, 0}}, 8192);
-  const std::vector<isa::Instruction> first{finish(), load(isa::Memory::acc, 5, element_at(config, isa::Memory::acc, 1024), 1)};
+  const std::vector<isa::Instruction> first{finish(),
+                                            load(isa::Memory::acc, 5, element_at(config, isa::Memory::acc, 1024), 1)};
   const std::vector<isa::Instruction> second{finish(), store(5, element_at(config, isa::Memory::out, 4096), 1)};
   const auto simulator = make_functional(config);
   Dram actual = dram;
@@ -136,7 +139,8 @@ TEST_CASE("a launch beyond the program is an error") {
   const auto result = run_program(*make_functional(config), codec, raw, "p.bin", launches, dram);
   REQUIRE(!result.ok());
   CHECK(to_string(result.errors()) ==
-        "error: cannot run a launch (p.bin): launch 0:2 needs 2 instructions, but the program has 1. Hint: a launch is BEGIN:COUNT, "
+        "error: cannot run a launch (p.bin): launch 0:2 needs 2 instructions, but the program has 1. Hint: a launch is "
+        "BEGIN:COUNT, "
         "counted in instructions");
 }
 

@@ -43,7 +43,8 @@ isa::HardwareConfig config_of(std::int64_t batch, std::int64_t in, std::int64_t 
 
 }  // namespace
 
-isa::Instruction load(isa::Memory memory, std::uint32_t sram, std::uint64_t dram, std::uint32_t x_size, isa::DependencyFlags flags) {
+isa::Instruction load(isa::Memory memory, std::uint32_t sram, std::uint64_t dram, std::uint32_t x_size,
+                      isa::DependencyFlags flags) {
   return {flags, row<isa::Load>(memory, sram, dram, x_size)};
 }
 
@@ -68,7 +69,8 @@ isa::Instruction reset(std::uint32_t begin, std::uint32_t end, isa::DependencyFl
   return {flags, body};
 }
 
-isa::Instruction alu_imm(isa::AluOp op, std::int32_t imm, std::uint32_t begin, std::uint32_t end, isa::DependencyFlags flags) {
+isa::Instruction alu_imm(isa::AluOp op, std::int32_t imm, std::uint32_t begin, std::uint32_t end,
+                         isa::DependencyFlags flags) {
   auto body = once<isa::Alu>(begin, end);
   body.op = op;
   body.use_imm = true;
@@ -82,7 +84,8 @@ isa::Instruction alu(isa::AluOp op, std::uint32_t begin, std::uint32_t end, isa:
   return {flags, body};
 }
 
-Dram image(const isa::HardwareConfig& config, const std::vector<isa::Uop>& uops, std::size_t extra_bytes, std::uint32_t seed) {
+Dram image(const isa::HardwareConfig& config, const std::vector<isa::Uop>& uops, std::size_t extra_bytes,
+           std::uint32_t seed) {
   const isa::Codec codec(config);
   Dram dram{.base = kDramBase, .bytes = {}};
   for (const isa::Uop& uop : uops) REQUIRE(codec.encode(uop, dram.bytes).ok());
@@ -98,7 +101,8 @@ std::uint64_t element_at(const isa::HardwareConfig& config, isa::Memory memory, 
 
 std::vector<isa::HardwareConfig> all_configs() {
   std::vector<isa::HardwareConfig> configs = isa::named_configs();
-  for (const auto& odd : {config_of(1, 1, 1), config_of(1, 4, 4), config_of(16, 1, 8), config_of(2, 4, 32)}) configs.push_back(odd);
+  for (const auto& odd : {config_of(1, 1, 1), config_of(1, 4, 4), config_of(16, 1, 8), config_of(2, 4, 32)})
+    configs.push_back(odd);
   for (const isa::HardwareConfig& config : configs) REQUIRE(isa::validate(config).ok());
   return configs;
 }
@@ -115,7 +119,8 @@ FurtherEngines& further_engines() {
   return engines;
 }
 
-Dram check_against_reference(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, const Dram& dram) {
+Dram check_against_reference(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
+                             const Dram& dram) {
   Dram expected = dram;
   Reference(config).run(program, expected);
   for (KernelLevel level : supported_levels()) {
@@ -129,7 +134,8 @@ Dram check_against_reference(const isa::HardwareConfig& config, const std::vecto
   return expected;
 }
 
-std::string failure(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, Dram dram, std::size_t first_index) {
+std::string failure(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, Dram dram,
+                    std::size_t first_index) {
   const auto counters = make_functional(config)->launch(program, dram, first_index);
   return counters.ok() ? "no failure" : to_string(counters.errors());
 }

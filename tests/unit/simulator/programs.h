@@ -24,18 +24,21 @@ inline constexpr isa::DependencyFlags kPushPrev{.push_prev = true};
 inline constexpr isa::DependencyFlags kPushNext{.push_next = true};
 
 // Sizes are given as one row unless said otherwise; dram_base counts elements of the memory, from physical address 0.
-isa::Instruction load(isa::Memory memory, std::uint32_t sram, std::uint64_t dram, std::uint32_t x_size, isa::DependencyFlags flags = {});
+isa::Instruction load(isa::Memory memory, std::uint32_t sram, std::uint64_t dram, std::uint32_t x_size,
+                      isa::DependencyFlags flags = {});
 isa::Instruction store(std::uint32_t sram, std::uint64_t dram, std::uint32_t x_size, isa::DependencyFlags flags = {});
 isa::Instruction nop(isa::Queue queue, isa::DependencyFlags flags);
 isa::Instruction finish();
 // Micro-ops [begin, end), once.
 isa::Instruction gemm(std::uint32_t begin, std::uint32_t end, isa::DependencyFlags flags = {});
 isa::Instruction reset(std::uint32_t begin, std::uint32_t end, isa::DependencyFlags flags = {});
-isa::Instruction alu_imm(isa::AluOp op, std::int32_t imm, std::uint32_t begin, std::uint32_t end, isa::DependencyFlags flags = {});
+isa::Instruction alu_imm(isa::AluOp op, std::int32_t imm, std::uint32_t begin, std::uint32_t end,
+                         isa::DependencyFlags flags = {});
 isa::Instruction alu(isa::AluOp op, std::uint32_t begin, std::uint32_t end, isa::DependencyFlags flags = {});
 
 // An image at kDramBase that begins with `uops` and goes on with random bytes, `extra_bytes` of them.
-Dram image(const isa::HardwareConfig& config, const std::vector<isa::Uop>& uops, std::size_t extra_bytes, std::uint32_t seed = 1);
+Dram image(const isa::HardwareConfig& config, const std::vector<isa::Uop>& uops, std::size_t extra_bytes,
+           std::uint32_t seed = 1);
 // The first element of `memory` at or after byte `offset` of the image.
 std::uint64_t element_at(const isa::HardwareConfig& config, isa::Memory memory, std::uint64_t offset);
 
@@ -43,15 +46,20 @@ std::uint64_t element_at(const isa::HardwareConfig& config, isa::Memory memory, 
 std::vector<isa::HardwareConfig> all_configs();
 std::vector<KernelLevel> supported_levels();
 
-// What else runs every program of check_against_reference(), and holds what comes of it against the last argument: another executable sets it, so
-// that the same cases run on the engines with a clock (tests/differential/simulator/unit_programs.cpp).
-using FurtherEngines = std::function<void(const isa::HardwareConfig&, const std::vector<isa::Instruction>&, const Dram&, const Dram&)>;
+// What else runs every program of check_against_reference(), and holds what comes of it against the last argument:
+// another executable sets it, so that the same cases run on the engines with a clock
+// (tests/differential/simulator/unit_programs.cpp).
+using FurtherEngines =
+    std::function<void(const isa::HardwareConfig&, const std::vector<isa::Instruction>&, const Dram&, const Dram&)>;
 FurtherEngines& further_engines();
 
-// Runs the program as one launch by itself, on every kernel level; DRAM must come out as the reference has it. Returns it.
-Dram check_against_reference(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, const Dram& dram);
+// Runs the program as one launch by itself, on every kernel level; DRAM must come out as the reference has it. Returns
+// it.
+Dram check_against_reference(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
+                             const Dram& dram);
 
 // The diagnostics of a launch that must fail.
-std::string failure(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, Dram dram, std::size_t first_index = 0);
+std::string failure(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program, Dram dram,
+                    std::size_t first_index = 0);
 
 }  // namespace dovetail::simulator::testing

@@ -26,7 +26,9 @@ std::int32_t wrapped(std::int64_t value) {
 }
 
 std::int32_t shifted(std::int32_t value, std::int64_t amount) {
-  if (amount >= 0) return static_cast<std::int32_t>(std::floor(std::ldexp(static_cast<double>(value), -static_cast<int>(std::min<std::int64_t>(amount, 31)))));
+  if (amount >= 0)
+    return static_cast<std::int32_t>(
+        std::floor(std::ldexp(static_cast<double>(value), -static_cast<int>(std::min<std::int64_t>(amount, 31)))));
   return wrapped(static_cast<std::int64_t>(value) * (std::int64_t{1} << std::min<std::int64_t>(-amount, 31)));
 }
 
@@ -35,7 +37,8 @@ std::int32_t requantised(std::int32_t acc, std::int32_t bias, std::uint32_t scal
   const int exponent = static_cast<int>((scale >> 23) & 255);
   const long double mantissa = exponent == 0 ? 0.0L : static_cast<long double>((scale & 0x7fffff) + 0x800000);
   const long double value = std::ldexp(mantissa, exponent - 150) * (scale >> 31 != 0 ? -1 : 1);
-  const long double result = std::nearbyint(static_cast<long double>(wrapped(std::int64_t{acc} + bias)) * value) + zero_point;
+  const long double result =
+      std::nearbyint(static_cast<long double>(wrapped(std::int64_t{acc} + bias)) * value) + zero_point;
   return result > 2147483647.0L ? INT32_MAX : result < -2147483648.0L ? INT32_MIN : static_cast<std::int32_t>(result);
 }
 
@@ -69,7 +72,9 @@ void Reference::put(isa::Memory memory, std::size_t index, const std::byte* elem
       const int src = wide ? 21 : std::max(dst, log2_of(config_.depth(isa::Memory::inp)));
       const int wgt = wide ? 21 : log2_of(config_.depth(isa::Memory::wgt));
       const std::uint64_t bits = element == nullptr ? 0 : little_endian(element, wide ? 8 : 4);
-      const auto field = [&](int at, int width) { return static_cast<std::uint32_t>(bits >> at & ((std::uint64_t{1} << width) - 1)); };
+      const auto field = [&](int at, int width) {
+        return static_cast<std::uint32_t>(bits >> at & ((std::uint64_t{1} << width) - 1));
+      };
       uop_[index] = {.dst = field(0, dst), .src = field(dst, src), .wgt = field(dst + src, wgt)};
       return;
     }
@@ -81,7 +86,8 @@ void Reference::put(isa::Memory memory, std::size_t index, const std::byte* elem
       return;
     case isa::Memory::acc:
       for (std::size_t i = 0; i < batch_ * out_; ++i)
-        acc_[index * batch_ * out_ + i] = element == nullptr ? 0 : wrapped(static_cast<std::int64_t>(little_endian(element + 4 * i, 4)));
+        acc_[index * batch_ * out_ + i] =
+            element == nullptr ? 0 : wrapped(static_cast<std::int64_t>(little_endian(element + 4 * i, 4)));
       return;
     case isa::Memory::acc8:
       for (std::size_t i = 0; i < batch_ * out_; ++i) acc_[index * batch_ * out_ + i] = byte(i);
@@ -110,7 +116,8 @@ void Reference::store(const isa::Store& store, Dram& dram) const {
       for (std::size_t lane = 0; lane < lanes; ++lane) {
         std::int32_t value = acc_[(store.sram_base + y * store.x_size + x) * lanes + lane];
         if (store.saturate) value = value > 127 ? 127 : value < -128 ? -128 : value;
-        dram.bytes[(store.dram_base + y * store.x_stride + x) * lanes + lane - dram.base] = static_cast<std::byte>(value & 255);
+        dram.bytes[(store.dram_base + y * store.x_stride + x) * lanes + lane - dram.base] =
+            static_cast<std::byte>(value & 255);
       }
 }
 
@@ -126,7 +133,8 @@ void Reference::gemm(const isa::Gemm& gemm) {
             std::int32_t& lane = acc_[(dst * batch_ + b) * out_ + o];
             std::int64_t sum = gemm.reset || gemm.overwrite ? 0 : lane;
             if (!gemm.reset)
-              for (std::size_t i = 0; i < in_; ++i) sum += inp_[(src * batch_ + b) * in_ + i] * wgt_[(wgt * out_ + o) * in_ + i];
+              for (std::size_t i = 0; i < in_; ++i)
+                sum += inp_[(src * batch_ + b) * in_ + i] * wgt_[(wgt * out_ + o) * in_ + i];
             lane = wrapped(sum);
           }
       }
@@ -149,7 +157,8 @@ void Reference::alu(const isa::Alu& alu) {
             case isa::AluOp::shr: value = shifted(value, other); break;
             case isa::AluOp::mul: value = wrapped(value * other); break;
             case isa::AluOp::requant:
-              value = requantised(value, acc_[(src + 1) * lanes + lane], static_cast<std::uint32_t>(other & 0xffffffff), alu.imm);
+              value = requantised(value, acc_[(src + 1) * lanes + lane], static_cast<std::uint32_t>(other & 0xffffffff),
+                                  alu.imm);
               break;
           }
         }

@@ -1,5 +1,5 @@
-// A second opinion on what a program computes: VTA's rules written out plainly, one lane at a time, in program order, sharing nothing with
-// isa/semantics or the simulators. Legal programs only.
+// A second opinion on what a program computes: VTA's rules written out plainly, one lane at a time, in program order,
+// sharing nothing with isa/semantics or the simulators. Legal programs only.
 #pragma once
 
 #include <cstddef>

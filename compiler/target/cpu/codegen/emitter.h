@@ -1,5 +1,5 @@
-// One loop program to LLVM IR. Inside a vectorized loop every value is either uniform or holds one lane per iteration ("varying"), and a
-// condition that differs between lanes is a mask: the loop's body runs once, for all lanes together.
+// One loop program to LLVM IR. Inside a vectorized loop every value is either uniform or holds one lane per iteration
+// ("varying"), and a condition that differs between lanes is a mask: the loop's body runs once, for all lanes together.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ struct Value {
 
 class Emitter {
  public:
-  Emitter(llvm::Module& module, const Cpu& cpu, const loops::CoreProgram& core, const std::vector<loops::Parameter>& parameters,
-          const Workspace& workspace);
+  Emitter(llvm::Module& module, const Cpu& cpu, const loops::CoreProgram& core,
+          const std::vector<loops::Parameter>& parameters, const Workspace& workspace);
 
   void emit_kernel(const std::string& symbol);
 
@@ -37,16 +37,16 @@ class Emitter {
   struct Frame {
     llvm::Function* function = nullptr;
     llvm::Value* services = nullptr;
-    llvm::Value* buffers = nullptr;   // void* const*
-    llvm::Value* local = nullptr;     // this thread's workspace
+    llvm::Value* buffers = nullptr;  // void* const*
+    llvm::Value* local = nullptr;    // this thread's workspace
     std::map<const loops::BufferNode*, llvm::Value*> pointers;
     std::map<const loops::VarNode*, llvm::Value*> vars;
   };
 
   // ---- types.cpp
-  llvm::Type* type_of(DType dtype) const;          // of a value: bool is i1
-  llvm::Type* memory_type_of(DType dtype) const;   // of an element: bool is i8
-  llvm::Value* splat(Value value);                 // one copy per lane; itself where it is varying
+  llvm::Type* type_of(DType dtype) const;         // of a value: bool is i1
+  llvm::Type* memory_type_of(DType dtype) const;  // of an element: bool is i8
+  llvm::Value* splat(Value value);                // one copy per lane; itself where it is varying
   Value unify(Value value, bool varying) { return varying ? Value{splat(value), true} : value; }
   llvm::Constant* number(llvm::Type* type, double value) const;  // splat for vectors
 
@@ -66,7 +66,8 @@ class Emitter {
   Value emit_shift(loops::BinaryOp op, Value a, Value b, DType dtype);
   llvm::Value* emit_min_max(bool is_min, llvm::Value* a, llvm::Value* b, DType dtype);
   llvm::Value* emit_compare(loops::BinaryOp op, llvm::Value* a, llvm::Value* b, DType dtype);
-  bool pure(const loops::Expr& expr) const;        // cheap and free of loads and failures: both sides of a select may be evaluated
+  bool pure(
+      const loops::Expr& expr) const;  // cheap and free of loads and failures: both sides of a select may be evaluated
 
   // ---- math.cpp
   llvm::Value* emit_unary_float(loops::UnaryOp op, llvm::Value* a);
@@ -78,10 +79,12 @@ class Emitter {
   llvm::Value* emit_polynomial(llvm::Value* x, std::initializer_list<double> coefficients);  // highest power first
   llvm::Value* call_by_table(unsigned field, std::optional<unsigned> entry, llvm::ArrayRef<llvm::Value*> operands);
   llvm::Function* exact_requantize(llvm::Type* narrow, llvm::Type* scale_type);
-  llvm::Value* emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point, bool small);  // small: |acc| < 2^29
+  llvm::Value* emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point,
+                               bool small);  // small: |acc| < 2^29
 
   // ---- memory.cpp
-  // Where an element lies: `pointer` is that of lane 0, lanes are `stride` elements apart; without a stride `indices` holds each lane's offset.
+  // Where an element lies: `pointer` is that of lane 0, lanes are `stride` elements apart; without a stride `indices`
+  // holds each lane's offset.
   struct Place {
     llvm::Value* pointer = nullptr;
     std::optional<std::int64_t> stride;  // 0: uniform
@@ -108,7 +111,8 @@ class Emitter {
   void emit_vector(const loops::CoreLoop& n);
   void emit_parallel(const loops::CoreLoop& n);
   // A loop 0 <= i < extent around `body`.
-  void counted_loop(llvm::Value* begin, llvm::Value* end, const std::string& name, const std::function<void(llvm::Value* i)>& body);
+  void counted_loop(llvm::Value* begin, llvm::Value* end, const std::string& name,
+                    const std::function<void(llvm::Value* i)>& body);
   void enter_frame(llvm::Function* function);
   void set_processor(llvm::Function* function) const;
   llvm::Value* service(unsigned field, llvm::Type* type);
@@ -125,10 +129,10 @@ class Emitter {
   llvm::IRBuilder<> builder_;
 
   Frame frame_;
-  bool parallel_ = false;                   // inside the body of a parallel loop
+  bool parallel_ = false;  // inside the body of a parallel loop
   const loops::VarNode* lane_var_ = nullptr;
   unsigned lanes_ = 0;
-  llvm::Value* mask_ = nullptr;             // null: all lanes
+  llvm::Value* mask_ = nullptr;                 // null: all lanes
   std::map<const loops::VarNode*, int> depth_;  // of the loops around, for the order of address arithmetic
   std::map<const loops::BufferNode*, llvm::MDNode*> scopes_, others_;
   std::map<const loops::VarNode*, loops::Expr> checked_;

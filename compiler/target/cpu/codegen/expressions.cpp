@@ -34,7 +34,9 @@ Value Emitter::emit_node(const IntImm& n, DType dtype) {
   return {llvm::ConstantInt::get(type_of(dtype), static_cast<std::uint64_t>(n.value), true), false};
 }
 
-Value Emitter::emit_node(const FloatImm& n, DType dtype) { return {llvm::ConstantFP::get(type_of(dtype), n.value), false}; }
+Value Emitter::emit_node(const FloatImm& n, DType dtype) {
+  return {llvm::ConstantFP::get(type_of(dtype), n.value), false};
+}
 
 Value Emitter::emit_node(const VarRef& n, DType dtype) {
   if (n.var.get() == lane_var_) {
@@ -45,7 +47,8 @@ Value Emitter::emit_node(const VarRef& n, DType dtype) {
   const auto it = frame_.vars.find(n.var.get());
   DOVETAIL_CHECK(it != frame_.vars.end(), "variable " + n.var->name + " belongs to a loop around");
   llvm::Value* value = it->second;
-  return {value->getType() == type_of(dtype) ? value : builder_.CreateIntCast(value, type_of(dtype), is_signed(dtype)), false};
+  return {value->getType() == type_of(dtype) ? value : builder_.CreateIntCast(value, type_of(dtype), is_signed(dtype)),
+          false};
 }
 
 Value Emitter::emit_node(const Unary& n, DType) {
@@ -56,20 +59,26 @@ Value Emitter::emit_node(const Unary& n, DType) {
   switch (n.op) {
     case UnaryOp::logical_not:
     case UnaryOp::bit_not: return done(builder_.CreateNot(v));
-    case UnaryOp::is_nan: return done(is_float(type) ? builder_.CreateFCmpUNO(v, v) : number(builder_.CreateICmpEQ(v, v)->getType(), 0));
+    case UnaryOp::is_nan:
+      return done(is_float(type) ? builder_.CreateFCmpUNO(v, v) : number(builder_.CreateICmpEQ(v, v)->getType(), 0));
     case UnaryOp::is_inf:
       if (!is_float(type)) return done(number(builder_.CreateICmpEQ(v, v)->getType(), 0));
-      return done(builder_.CreateFCmpOEQ(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v), number(v->getType(), std::numeric_limits<double>::infinity())));
+      return done(builder_.CreateFCmpOEQ(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, v),
+                                         number(v->getType(), std::numeric_limits<double>::infinity())));
     default: break;
   }
   if (is_float(type)) return done(emit_unary_float(n.op, v));
   switch (n.op) {
     case UnaryOp::neg: return done(builder_.CreateNeg(v));
-    case UnaryOp::abs: return done(is_signed(type) ? builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, v, builder_.getFalse()) : v);
+    case UnaryOp::abs:
+      return done(is_signed(type) ? builder_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, v, builder_.getFalse()) : v);
     case UnaryOp::sign: {
-      llvm::Value* positive = builder_.CreateZExt(is_signed(type) ? builder_.CreateICmpSGT(v, number(v->getType(), 0)) : builder_.CreateICmpNE(v, number(v->getType(), 0)), v->getType());
+      llvm::Value* positive = builder_.CreateZExt(is_signed(type) ? builder_.CreateICmpSGT(v, number(v->getType(), 0))
+                                                                  : builder_.CreateICmpNE(v, number(v->getType(), 0)),
+                                                  v->getType());
       if (!is_signed(type)) return done(positive);
-      return done(builder_.CreateSub(positive, builder_.CreateZExt(builder_.CreateICmpSLT(v, number(v->getType(), 0)), v->getType())));
+      return done(builder_.CreateSub(
+          positive, builder_.CreateZExt(builder_.CreateICmpSLT(v, number(v->getType(), 0)), v->getType())));
     }
     default: return done(v);  // rounding functions of integers
   }
@@ -78,10 +87,12 @@ Value Emitter::emit_node(const Unary& n, DType) {
 llvm::Value* Emitter::emit_min_max(bool is_min, llvm::Value* a, llvm::Value* b, DType dtype) {
   if (is_float(dtype)) {
     auto* call = builder_.CreateBinaryIntrinsic(is_min ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum, a, b);
-    if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(call)) instruction->setHasNoSignedZeros(true);  // which zero is of no account
+    if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(call))
+      instruction->setHasNoSignedZeros(true);  // which zero is of no account
     return call;
   }
-  const llvm::Intrinsic::ID id = is_signed(dtype) ? (is_min ? llvm::Intrinsic::smin : llvm::Intrinsic::smax) : (is_min ? llvm::Intrinsic::umin : llvm::Intrinsic::umax);
+  const llvm::Intrinsic::ID id = is_signed(dtype) ? (is_min ? llvm::Intrinsic::smin : llvm::Intrinsic::smax)
+                                                  : (is_min ? llvm::Intrinsic::umin : llvm::Intrinsic::umax);
   return builder_.CreateBinaryIntrinsic(id, a, b);
 }
 
@@ -128,7 +139,8 @@ Value Emitter::emit_integer_division(BinaryOp op, Value a, Value b, DType dtype,
   const bool floors = sign && (op == BinaryOp::floor_div || op == BinaryOp::floor_mod);
   llvm::Value* result;
   if (!floors) {
-    result = sign ? (remainder ? builder_.CreateSRem(x, y) : builder_.CreateSDiv(x, y)) : (remainder ? builder_.CreateURem(x, y) : builder_.CreateUDiv(x, y));
+    result = sign ? (remainder ? builder_.CreateSRem(x, y) : builder_.CreateSDiv(x, y))
+                  : (remainder ? builder_.CreateURem(x, y) : builder_.CreateUDiv(x, y));
   } else {
     llvm::Value* rest = builder_.CreateSRem(x, y);
     llvm::Value* differ = builder_.CreateICmpSLT(builder_.CreateXor(rest, y), number(type, 0));
@@ -148,8 +160,10 @@ Value Emitter::emit_shift(BinaryOp op, Value a, Value b, DType dtype) {
   const double bits = type->getScalarSizeInBits();
   llvm::Value* outside = builder_.CreateICmpUGE(amount, number(type, bits));
   llvm::Value* safe = builder_.CreateSelect(outside, number(type, 0), amount);
-  if (op == BinaryOp::shl) return {builder_.CreateSelect(outside, number(type, 0), builder_.CreateShl(x, safe)), varying};
-  if (!is_signed(dtype)) return {builder_.CreateSelect(outside, number(type, 0), builder_.CreateLShr(x, safe)), varying};
+  if (op == BinaryOp::shl)
+    return {builder_.CreateSelect(outside, number(type, 0), builder_.CreateShl(x, safe)), varying};
+  if (!is_signed(dtype))
+    return {builder_.CreateSelect(outside, number(type, 0), builder_.CreateLShr(x, safe)), varying};
   return {builder_.CreateAShr(x, builder_.CreateSelect(outside, number(type, bits - 1), amount)), varying};
 }
 
@@ -161,11 +175,16 @@ Value Emitter::emit_node(const Binary& n, DType) {
 
   if (!is_float(dtype) && dtype != DType::boolean) {
     switch (n.op) {
-      case BinaryOp::div: case BinaryOp::mod: case BinaryOp::floor_div: case BinaryOp::floor_mod: {
+      case BinaryOp::div:
+      case BinaryOp::mod:
+      case BinaryOp::floor_div:
+      case BinaryOp::floor_mod: {
         const auto* divisor = std::get_if<IntImm>(&n.b->node);
-        return emit_integer_division(n.op, a, b, dtype, divisor != nullptr && divisor->value != 0 && divisor->value != -1);
+        return emit_integer_division(n.op, a, b, dtype,
+                                     divisor != nullptr && divisor->value != 0 && divisor->value != -1);
       }
-      case BinaryOp::shl: case BinaryOp::shr: return emit_shift(n.op, a, b, dtype);
+      case BinaryOp::shl:
+      case BinaryOp::shr: return emit_shift(n.op, a, b, dtype);
       default: break;
     }
   }
@@ -175,18 +194,23 @@ Value Emitter::emit_node(const Binary& n, DType) {
     case BinaryOp::sub: return done(is_float(dtype) ? builder_.CreateFSub(x, y) : builder_.CreateSub(x, y));
     case BinaryOp::mul: return done(is_float(dtype) ? builder_.CreateFMul(x, y) : builder_.CreateMul(x, y));
     case BinaryOp::div: return done(builder_.CreateFDiv(x, y));
-    case BinaryOp::floor_div: return done(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, builder_.CreateFDiv(x, y)));
-    case BinaryOp::mod: case BinaryOp::floor_mod: {
+    case BinaryOp::floor_div:
+      return done(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, builder_.CreateFDiv(x, y)));
+    case BinaryOp::mod:
+    case BinaryOp::floor_mod: {
       llvm::Type* wide = llvm::Type::getDoubleTy(context_);
       llvm::Type* vector = varying ? llvm::FixedVectorType::get(wide, lanes_) : wide;
-      llvm::Value* exact = call_by_table(kFmod, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)});
+      llvm::Value* exact =
+          call_by_table(kFmod, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)});
       llvm::Value* rest = builder_.CreateFPCast(exact, x->getType());
       if (n.op == BinaryOp::mod) return done(rest);
-      llvm::Value* differ = builder_.CreateXor(builder_.CreateFCmpOLT(rest, number(x->getType(), 0)), builder_.CreateFCmpOLT(y, number(x->getType(), 0)));
+      llvm::Value* differ = builder_.CreateXor(builder_.CreateFCmpOLT(rest, number(x->getType(), 0)),
+                                               builder_.CreateFCmpOLT(y, number(x->getType(), 0)));
       llvm::Value* down = builder_.CreateAnd(differ, builder_.CreateFCmpONE(rest, number(x->getType(), 0)));
       return done(builder_.CreateSelect(down, builder_.CreateFAdd(rest, y), rest));
     }
-    case BinaryOp::min: case BinaryOp::max:
+    case BinaryOp::min:
+    case BinaryOp::max:
       // max(x, 0): with the constant second the processor's own maximum keeps a NaN of x.
       if (is_float(dtype) && is_zero(n.a)) std::swap(x, y);
       return done(emit_min_max(n.op == BinaryOp::min, x, y, dtype));
@@ -198,16 +222,25 @@ Value Emitter::emit_node(const Binary& n, DType) {
           if (exponent->value == 2) return done(builder_.CreateFMul(x, x));
           if (exponent->value == 0.5) return done(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x));
         }
-        return done(builder_.CreateFPCast(call_by_table(kPow, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)}), x->getType()));
+        return done(builder_.CreateFPCast(
+            call_by_table(kPow, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)}),
+            x->getType()));
       }
       break;
     }
-    case BinaryOp::shl: case BinaryOp::shr: break;
-    case BinaryOp::bit_and: case BinaryOp::logical_and: return done(builder_.CreateAnd(x, y));
-    case BinaryOp::bit_or: case BinaryOp::logical_or: return done(builder_.CreateOr(x, y));
+    case BinaryOp::shl:
+    case BinaryOp::shr: break;
+    case BinaryOp::bit_and:
+    case BinaryOp::logical_and: return done(builder_.CreateAnd(x, y));
+    case BinaryOp::bit_or:
+    case BinaryOp::logical_or: return done(builder_.CreateOr(x, y));
     case BinaryOp::bit_xor: return done(builder_.CreateXor(x, y));
-    case BinaryOp::eq: case BinaryOp::ne: case BinaryOp::lt: case BinaryOp::le: case BinaryOp::gt: case BinaryOp::ge:
-      return done(emit_compare(n.op, x, y, dtype));
+    case BinaryOp::eq:
+    case BinaryOp::ne:
+    case BinaryOp::lt:
+    case BinaryOp::le:
+    case BinaryOp::gt:
+    case BinaryOp::ge: return done(emit_compare(n.op, x, y, dtype));
   }
   DOVETAIL_CHECK(false, fmt::format("{} of {} was refused before", name(n.op), name(dtype)));
   return {};
@@ -220,10 +253,13 @@ Value Emitter::emit_node(const Cast& n, DType dtype) {
   if (a.varying) type = llvm::FixedVectorType::get(type, lanes_);
   llvm::Value* v = a.llvm;
   const auto done = [&](llvm::Value* value) { return Value{value, a.varying}; };
-  if (dtype == DType::boolean) return done(is_float(from) ? builder_.CreateFCmpUNE(v, number(v->getType(), 0)) : builder_.CreateICmpNE(v, number(v->getType(), 0)));
+  if (dtype == DType::boolean)
+    return done(is_float(from) ? builder_.CreateFCmpUNE(v, number(v->getType(), 0))
+                               : builder_.CreateICmpNE(v, number(v->getType(), 0)));
   if (is_float(from) && is_float(dtype)) return done(builder_.CreateFPCast(v, type));
   if (is_float(from))
-    return done(builder_.CreateIntrinsic(is_signed(dtype) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat, {type, v->getType()}, {v}));
+    return done(builder_.CreateIntrinsic(is_signed(dtype) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
+                                         {type, v->getType()}, {v}));
   if (is_float(dtype)) return done(is_signed(from) ? builder_.CreateSIToFP(v, type) : builder_.CreateUIToFP(v, type));
   return done(builder_.CreateIntCast(v, type, is_signed(from)));
 }
@@ -241,7 +277,8 @@ bool Emitter::pure(const Expr& expr) const {
     ++nodes;
     if (std::holds_alternative<LoadExpr>(e->node) || std::holds_alternative<Call>(e->node)) result = false;
     if (const auto* n = std::get_if<Binary>(&e->node))
-      result &= n->op != BinaryOp::div && n->op != BinaryOp::mod && n->op != BinaryOp::floor_div && n->op != BinaryOp::floor_mod && n->op != BinaryOp::pow;
+      result &= n->op != BinaryOp::div && n->op != BinaryOp::mod && n->op != BinaryOp::floor_div &&
+                n->op != BinaryOp::floor_mod && n->op != BinaryOp::pow;
     if (const auto* n = std::get_if<Unary>(&e->node)) result &= n->op <= UnaryOp::sqrt;
   });
   return result && nodes < 16;
@@ -297,7 +334,9 @@ Value Emitter::emit_node(const Call& n, DType) {
     case Function::requantize: {
       const auto range = bound(n.arguments[0], core_.bounds);
       const bool small = range && range->min > -(1 << 29) && range->max < 1 << 29;
-      return {emit_requantize(unify(arguments[0], varying).llvm, unify(arguments[1], varying).llvm, unify(arguments[2], varying).llvm, small), varying};
+      return {emit_requantize(unify(arguments[0], varying).llvm, unify(arguments[1], varying).llvm,
+                              unify(arguments[2], varying).llvm, small),
+              varying};
     }
   }
   return {};

@@ -23,7 +23,8 @@ void Emitter::emit_node(const CoreCall& n) {
   llvm::Value* sum = load(words, d, n.operands[0]);
   llvm::Value* broadcast = builder_.CreateVectorSplat(16, load(builder_.getInt32Ty(), x, n.operands[1]));
   llvm::Value* weights = load(words, w, n.operands[2]);
-  llvm::Value* result = builder_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {}, {sum, broadcast, weights});
+  llvm::Value* result =
+      builder_.CreateIntrinsic(llvm::Intrinsic::x86_avx512_vpdpbusd_512, {}, {sum, broadcast, weights});
   auto* store = builder_.CreateAlignedStore(result, d.pointer, d.align);
   annotate_access(store, n.operands[0].buffer.get());
 }

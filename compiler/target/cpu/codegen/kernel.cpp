@@ -1,7 +1,7 @@
 #include "compiler/target/cpu/codegen/kernel.h"
 
-#include <mutex>
 #include <memory>
+#include <mutex>
 #include <set>
 
 #include <fmt/format.h>
@@ -46,7 +46,8 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu) {
   llvm::TargetOptions options;
   options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
   return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(kTriple, cpu.llvm_cpu, cpu.llvm_features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
+      target->createTargetMachine(kTriple, cpu.llvm_cpu, cpu.llvm_features, options, llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
 }  // namespace
@@ -62,13 +63,18 @@ Result<void> supported(const Program& program) {
   bool integer_power = false;
   visit_exprs(program.body, [&](const Expr& expr) {
     look(expr->dtype);
-    if (const auto* n = std::get_if<Binary>(&expr->node)) integer_power |= n->op == BinaryOp::pow && !is_floating(expr->dtype);
+    if (const auto* n = std::get_if<Binary>(&expr->node))
+      integer_power |= n->op == BinaryOp::pow && !is_floating(expr->dtype);
   });
   Diagnostics errors;
   for (const DType dtype : refused)
-    errors.push_back({"cannot make code for the CPU", program.name, fmt::format("it computes in {}, which the CPU back end does not take", name(dtype)), "let the interpreter run this operator, or use float32"});
+    errors.push_back({"cannot make code for the CPU", program.name,
+                      fmt::format("it computes in {}, which the CPU back end does not take", name(dtype)),
+                      "let the interpreter run this operator, or use float32"});
   if (integer_power)
-    errors.push_back({"cannot make code for the CPU", program.name, "it raises integers to a power, which the CPU back end does not take", "let the interpreter run this operator, or use float32"});
+    errors.push_back({"cannot make code for the CPU", program.name,
+                      "it raises integers to a power, which the CPU back end does not take",
+                      "let the interpreter run this operator, or use float32"});
   return errors;
 }
 
@@ -85,7 +91,8 @@ Lowered lower_to_core(const Program& program, const IntrinsicTable& intrinsics) 
   result.core = peel_tails(compact_buffers(std::move(result.core)), {kMostStatements});
   Unrolled unrolled = unroll_loops(result.core, {kMostStatements});
   result.core = std::move(unrolled.program);
-  for (const std::string& loop : unrolled.kept) result.notes.push_back(fmt::format("loop {} is not unrolled: the code would grow too large", loop));
+  for (const std::string& loop : unrolled.kept)
+    result.notes.push_back(fmt::format("loop {} is not unrolled: the code would grow too large", loop));
   return result;
 }
 
@@ -113,7 +120,8 @@ Built build(const Program& program, const IntrinsicTable& intrinsics, const std:
   result.notes.insert(result.notes.end(), emitter.notes.begin(), emitter.notes.end());
   std::string problem;
   llvm::raw_string_ostream stream(problem);
-  DOVETAIL_CHECK(!llvm::verifyModule(*result.module, &stream), fmt::format("LLVM IR of {} is malformed: {}\n{}", symbol, stream.str(), to_string(program)));
+  DOVETAIL_CHECK(!llvm::verifyModule(*result.module, &stream),
+                 fmt::format("LLVM IR of {} is malformed: {}\n{}", symbol, stream.str(), to_string(program)));
   return result;
 }
 
@@ -123,9 +131,9 @@ void optimise(Built& built) {
   llvm::CGSCCAnalysisManager graph;
   llvm::ModuleAnalysisManager modules;
   llvm::PipelineTuningOptions options;
-  options.LoopUnrolling = false;      // schedules decide
+  options.LoopUnrolling = false;  // schedules decide
   options.SLPVectorization = false;
-  options.LoopVectorization = true;   // for what no schedule vectorised
+  options.LoopVectorization = true;  // for what no schedule vectorised
   // Kernels call no library: loops that fill or copy stay loops instead of becoming memset and memcpy.
   llvm::TargetLibraryInfoImpl library{llvm::Triple(kTriple)};
   library.disableAllFunctions();
@@ -149,7 +157,9 @@ void note_register_buffers(const Program& program, Built& built) {
       for (const llvm::Instruction& instruction : block)
         if (llvm::isa<llvm::AllocaInst>(instruction))
           for (const std::string& name : wanted)
-            if (instruction.getName().starts_with(name)) built.notes.push_back(fmt::format("register buffer {} stays in memory: unroll or vectorize the loops that index it", name));
+            if (instruction.getName().starts_with(name))
+              built.notes.push_back(
+                  fmt::format("register buffer {} stays in memory: unroll or vectorize the loops that index it", name));
 }
 
 std::string text_of(const llvm::Module& module) {
@@ -161,7 +171,8 @@ std::string text_of(const llvm::Module& module) {
 
 }  // namespace
 
-Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol, const Cpu& cpu) {
+Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol,
+                                    const Cpu& cpu) {
   DOVETAIL_TRY(supported(program));
   Built built = build(program, intrinsics, symbol, cpu);
   optimise(built);
@@ -170,14 +181,16 @@ Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream stream(buffer);
   llvm::legacy::PassManager passes;
-  const bool unsupported = built.machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
+  const bool unsupported =
+      built.machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
   DOVETAIL_CHECK(!unsupported, "LLVM writes object files for x86-64");
   passes.run(*built.module);
 
   KernelObject result;
   result.object.resize(buffer.size());
   std::copy(buffer.begin(), buffer.end(), reinterpret_cast<char*>(result.object.data()));
-  auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(llvm::StringRef(buffer.data(), buffer.size()), symbol));
+  auto file = llvm::object::ObjectFile::createObjectFile(
+      llvm::MemoryBufferRef(llvm::StringRef(buffer.data(), buffer.size()), symbol));
   DOVETAIL_CHECK(static_cast<bool>(file), "LLVM reads the object that it wrote");
   for (const llvm::object::SectionRef& section : (*file)->sections())
     if (section.isText()) result.code_bytes += static_cast<std::int64_t>(section.getSize());
@@ -188,7 +201,8 @@ Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable
   return result;
 }
 
-Result<std::string> kernel_ir(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol, const Cpu& cpu) {
+Result<std::string> kernel_ir(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol,
+                              const Cpu& cpu) {
   DOVETAIL_TRY(supported(program));
   Built built = build(program, intrinsics, symbol, cpu);
   std::string text = "; as emitted\n" + text_of(*built.module);

@@ -39,14 +39,16 @@ class Folder {
 Result<std::vector<std::byte>> link_shared(std::span<const std::vector<std::byte>> objects) {
   const Folder folder;
   if (folder.path.empty())
-    return Diagnostic{"cannot link the kernels", std::filesystem::temp_directory_path().string(), "no folder can be made there", "free some space, or set TMPDIR to a folder that can be written"};
+    return Diagnostic{"cannot link the kernels", std::filesystem::temp_directory_path().string(),
+                      "no folder can be made there", "free some space, or set TMPDIR to a folder that can be written"};
   const std::string output = (folder.path / "kernels.so").string();
   std::vector<std::string> names;
   for (const auto& object : objects) {
     names.push_back((folder.path / fmt::format("{}.o", names.size())).string());
     DOVETAIL_TRY(write_file(names.back(), object));
   }
-  std::vector<const char*> arguments{"ld.lld", "-shared", "-o", output.c_str(), "--no-undefined", "--gc-sections", "-z", "now", "--hash-style=gnu", "--threads=1"};
+  std::vector<const char*> arguments{"ld.lld",        "-shared", "-o",  output.c_str(),     "--no-undefined",
+                                     "--gc-sections", "-z",      "now", "--hash-style=gnu", "--threads=1"};
   for (const std::string& name : names) arguments.push_back(name.c_str());
 
   static std::mutex mutex;

@@ -1,5 +1,6 @@
-// Mathematical functions, uniform or lane by lane. exp, log, tanh and erf of float32 are polynomials in line, within 4 units in the last place
-// (tests/differential/compiler/cpu/math.cpp); the rest, and binary64, come from the runtime's table.
+// Mathematical functions, uniform or lane by lane. exp, log, tanh and erf of float32 are polynomials in line, within 4
+// units in the last place (tests/differential/compiler/cpu/math.cpp); the rest, and binary64, come from the runtime's
+// table.
 #include <cmath>
 #include <limits>
 #include <string>
@@ -29,19 +30,31 @@ llvm::Value* Emitter::emit_unary_float(UnaryOp op, llvm::Value* a) {
     case UnaryOp::trunc: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::trunc, a);
     case UnaryOp::round_even: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, a);
     case UnaryOp::sqrt: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a);
-    case UnaryOp::rsqrt: return builder_.CreateFDiv(number(type, 1), builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a));
-    case UnaryOp::exp: if (single) return emit_exp(a); break;
-    case UnaryOp::log: if (single) return emit_log(a); break;
-    case UnaryOp::tanh: if (single) return emit_tanh(a); break;
-    case UnaryOp::erf: if (single) return emit_erf(a); break;
+    case UnaryOp::rsqrt:
+      return builder_.CreateFDiv(number(type, 1), builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a));
+    case UnaryOp::exp:
+      if (single) return emit_exp(a);
+      break;
+    case UnaryOp::log:
+      if (single) return emit_log(a);
+      break;
+    case UnaryOp::tanh:
+      if (single) return emit_tanh(a);
+      break;
+    case UnaryOp::erf:
+      if (single) return emit_erf(a);
+      break;
     default: break;
   }
   llvm::Type* wide = llvm::Type::getDoubleTy(context_);
-  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) wide = llvm::FixedVectorType::get(wide, vector->getNumElements());
-  return builder_.CreateFPCast(call_by_table(kUnary, static_cast<unsigned>(op), {builder_.CreateFPCast(a, wide)}), type);
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
+    wide = llvm::FixedVectorType::get(wide, vector->getNumElements());
+  return builder_.CreateFPCast(call_by_table(kUnary, static_cast<unsigned>(op), {builder_.CreateFPCast(a, wide)}),
+                               type);
 }
 
-llvm::Value* Emitter::call_by_table(unsigned field, std::optional<unsigned> entry, llvm::ArrayRef<llvm::Value*> operands) {
+llvm::Value* Emitter::call_by_table(unsigned field, std::optional<unsigned> entry,
+                                    llvm::ArrayRef<llvm::Value*> operands) {
   llvm::Type* pointer = llvm::PointerType::get(context_, 0);
   llvm::Type* wide = llvm::Type::getDoubleTy(context_);
   llvm::Value* function = service(field, pointer);
@@ -74,14 +87,16 @@ llvm::Value* Emitter::emit_float_clamp(llvm::Value* x, double low, double high) 
   return builder_.CreateSelect(builder_.CreateFCmpOGT(x, most), most, x);
 }
 
-// exp(x) = 2^n * exp(r), n = round(x / ln 2), |r| <= ln 2 / 2; the Taylor polynomial of degree 7 leaves 5e-9. 2^n is applied in two factors, so
-// that results below the normal range come out right.
+// exp(x) = 2^n * exp(r), n = round(x / ln 2), |r| <= ln 2 / 2; the Taylor polynomial of degree 7 leaves 5e-9. 2^n is
+// applied in two factors, so that results below the normal range come out right.
 llvm::Value* Emitter::emit_exp(llvm::Value* a) {
   llvm::Type* type = a->getType();
   llvm::Type* bits = builder_.getInt32Ty();
-  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) bits = llvm::FixedVectorType::get(bits, vector->getNumElements());
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
+    bits = llvm::FixedVectorType::get(bits, vector->getNumElements());
   llvm::Value* x = emit_float_clamp(a, -104, 89);
-  llvm::Value* n = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, builder_.CreateFMul(x, number(type, 1.4426950408889634)));
+  llvm::Value* n = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven,
+                                                 builder_.CreateFMul(x, number(type, 1.4426950408889634)));
   llvm::Value* r = builder_.CreateFSub(x, builder_.CreateFMul(n, number(type, 0.693359375)));
   r = builder_.CreateFSub(r, builder_.CreateFMul(n, number(type, -2.12194440e-4)));
   llvm::Value* p = emit_polynomial(r, {1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5, 1, 1});
@@ -98,13 +113,16 @@ llvm::Value* Emitter::emit_exp(llvm::Value* a) {
 llvm::Value* Emitter::emit_log(llvm::Value* a) {
   llvm::Type* type = a->getType();
   llvm::Type* bits = builder_.getInt32Ty();
-  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) bits = llvm::FixedVectorType::get(bits, vector->getNumElements());
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
+    bits = llvm::FixedVectorType::get(bits, vector->getNumElements());
   llvm::Value* tiny = builder_.CreateFCmpOLT(a, number(type, 1.17549435e-38));
   llvm::Value* x = builder_.CreateSelect(tiny, builder_.CreateFMul(a, number(type, 8388608)), a);
   llvm::Value* pattern = builder_.CreateSub(builder_.CreateBitCast(x, bits), number(bits, 0x3f3504f3));  // sqrt(1/2)
   llvm::Value* e = builder_.CreateAShr(pattern, number(bits, 23));
-  llvm::Value* m = builder_.CreateBitCast(builder_.CreateAdd(builder_.CreateAnd(pattern, number(bits, 0x007fffff)), number(bits, 0x3f3504f3)), type);
-  llvm::Value* exponent = builder_.CreateFSub(builder_.CreateSIToFP(e, type), builder_.CreateSelect(tiny, number(type, 23), number(type, 0)));
+  llvm::Value* m = builder_.CreateBitCast(
+      builder_.CreateAdd(builder_.CreateAnd(pattern, number(bits, 0x007fffff)), number(bits, 0x3f3504f3)), type);
+  llvm::Value* exponent = builder_.CreateFSub(builder_.CreateSIToFP(e, type),
+                                              builder_.CreateSelect(tiny, number(type, 23), number(type, 0)));
   llvm::Value* f = builder_.CreateFSub(m, number(type, 1));
   llvm::Value* s = builder_.CreateFDiv(f, builder_.CreateFAdd(m, number(type, 1)));
   llvm::Value* s2 = builder_.CreateFMul(s, s);
@@ -124,54 +142,71 @@ llvm::Value* Emitter::emit_tanh(llvm::Value* a) {
   llvm::Type* type = a->getType();
   llvm::Value* x = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
   llvm::Value* t = emit_exp(builder_.CreateFMul(x, number(type, -2)));
-  llvm::Value* large = builder_.CreateFDiv(builder_.CreateFSub(number(type, 1), t), builder_.CreateFAdd(number(type, 1), t));
+  llvm::Value* large =
+      builder_.CreateFDiv(builder_.CreateFSub(number(type, 1), t), builder_.CreateFAdd(number(type, 1), t));
   llvm::Value* x2 = builder_.CreateFMul(a, a);
-  llvm::Value* series = emit_polynomial(x2, {21844.0 / 6081075, -1382.0 / 155925, 62.0 / 2835, -17.0 / 315, 2.0 / 15, -1.0 / 3, 0});
+  llvm::Value* series =
+      emit_polynomial(x2, {21844.0 / 6081075, -1382.0 / 155925, 62.0 / 2835, -17.0 / 315, 2.0 / 15, -1.0 / 3, 0});
   llvm::Value* small = builder_.CreateFAdd(a, builder_.CreateFMul(a, series));
   llvm::Value* result = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, large, a);
   return builder_.CreateSelect(builder_.CreateFCmpOLT(x, number(type, 0.4)), small, result);
 }
 
-// Taylor series below 1; above, Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26 (absolute error 1.5e-7).
+// Taylor series below 1; above, Abramowitz and Stegun, Handbook of Mathematical Functions, 7.1.26 (absolute
+// error 1.5e-7).
 llvm::Value* Emitter::emit_erf(llvm::Value* a) {
   llvm::Type* type = a->getType();
   llvm::Value* x = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a);
   llvm::Value* x2 = builder_.CreateFMul(a, a);
   constexpr double k = 1.1283791670955126;  // 2 / sqrt(pi)
-  llvm::Value* series = emit_polynomial(x2, {k / 76204800, -k / 6894720, k / 685440, -k / 75600, k / 9360, -k / 1320, k / 216, -k / 42, k / 10, -k / 3, k});
+  llvm::Value* series = emit_polynomial(x2, {k / 76204800, -k / 6894720, k / 685440, -k / 75600, k / 9360, -k / 1320,
+                                             k / 216, -k / 42, k / 10, -k / 3, k});
   llvm::Value* small = builder_.CreateFMul(a, series);
-  llvm::Value* t = builder_.CreateFDiv(number(type, 1), builder_.CreateFAdd(number(type, 1), builder_.CreateFMul(x, number(type, 0.3275911))));
-  llvm::Value* tail = builder_.CreateFMul(t, emit_polynomial(t, {1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592}));
-  llvm::Value* large = builder_.CreateFSub(number(type, 1), builder_.CreateFMul(tail, emit_exp(builder_.CreateFNeg(builder_.CreateFMul(x, x)))));
+  llvm::Value* t = builder_.CreateFDiv(
+      number(type, 1), builder_.CreateFAdd(number(type, 1), builder_.CreateFMul(x, number(type, 0.3275911))));
+  llvm::Value* tail =
+      builder_.CreateFMul(t, emit_polynomial(t, {1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592}));
+  llvm::Value* large = builder_.CreateFSub(
+      number(type, 1), builder_.CreateFMul(tail, emit_exp(builder_.CreateFNeg(builder_.CreateFMul(x, x)))));
   large = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, large, a);
   llvm::Value* result = builder_.CreateSelect(builder_.CreateFCmpOLT(x, number(type, 1)), small, large);
   return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a, result);
 }
 
-// clamp_int32(round_half_even(acc * s) + zero_point), the product exact and rounded once. Binary64 holds the product of |acc| < 2^29 and the 24 bits
-// of a scale; schedules prove that bound from the weights where they can (Builder::bound_accumulator). A scale whose exponent is that of infinity is an
-// ordinary one here, of at least 2^128: every accumulator but 0 saturates, as with 2^128 itself.
+// clamp_int32(round_half_even(acc * s) + zero_point), the product exact and rounded once. Binary64 holds the product of
+// |acc| < 2^29 and the 24 bits of a scale; schedules prove that bound from the weights where they can
+// (Builder::bound_accumulator). A scale whose exponent is that of infinity is an ordinary one here, of at least 2^128:
+// every accumulator but 0 saturates, as with 2^128 itself.
 llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point, bool small) {
   llvm::Type* narrow = acc->getType();
   if (!small) return builder_.CreateCall(exact_requantize(narrow, scale->getType()), {acc, scale, zero_point});
   llvm::Type* wide = builder_.getDoubleTy();
-  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(narrow)) wide = llvm::FixedVectorType::get(wide, vector->getNumElements());
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(narrow))
+    wide = llvm::FixedVectorType::get(wide, vector->getNumElements());
   llvm::Value* bits = builder_.CreateBitCast(scale, narrow);
-  llvm::Value* huge = builder_.CreateICmpEQ(builder_.CreateAnd(bits, number(narrow, 0x7f800000)), number(narrow, 0x7f800000));
-  llvm::Value* finite = builder_.CreateFPExt(builder_.CreateBitCast(builder_.CreateSelect(huge, builder_.CreateAnd(bits, number(narrow, -2147483648.0)), bits), scale->getType()), wide);
-  llvm::Value* factor = builder_.CreateSelect(huge, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(wide, std::ldexp(1.0, 128)), finite), finite);
-  llvm::Value* rounded = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven, builder_.CreateFMul(builder_.CreateSIToFP(acc, wide), factor));
+  llvm::Value* huge =
+      builder_.CreateICmpEQ(builder_.CreateAnd(bits, number(narrow, 0x7f800000)), number(narrow, 0x7f800000));
+  llvm::Value* finite = builder_.CreateFPExt(
+      builder_.CreateBitCast(builder_.CreateSelect(huge, builder_.CreateAnd(bits, number(narrow, -2147483648.0)), bits),
+                             scale->getType()),
+      wide);
+  llvm::Value* factor = builder_.CreateSelect(
+      huge, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(wide, std::ldexp(1.0, 128)), finite),
+      finite);
+  llvm::Value* rounded = builder_.CreateUnaryIntrinsic(llvm::Intrinsic::roundeven,
+                                                       builder_.CreateFMul(builder_.CreateSIToFP(acc, wide), factor));
   llvm::Value* shifted = builder_.CreateFAdd(rounded, builder_.CreateSIToFP(zero_point, wide));
   return builder_.CreateFPToSI(emit_float_clamp(shifted, -2147483648.0, 2147483647.0), narrow);
 }
 
-// The same for all operands, in integers: s = +-m * 2^(e - 150), so the rounded value is (acc * m) shifted right by 150 - e. |acc * m| < 2^55:
-// shifts of 56 and more give 0, shifts to the left saturate.
+// The same for all operands, in integers: s = +-m * 2^(e - 150), so the rounded value is (acc * m) shifted right by 150
+// - e. |acc * m| < 2^55: shifts of 56 and more give 0, shifts to the left saturate.
 llvm::Function* Emitter::exact_requantize(llvm::Type* narrow, llvm::Type* scale_type) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(narrow);
   const std::string name = "requantize." + std::to_string(vector ? vector->getNumElements() : 1);
   if (llvm::Function* known = module_.getFunction(name)) return known;
-  auto* function = llvm::Function::Create(llvm::FunctionType::get(narrow, {narrow, scale_type, narrow}, false), llvm::Function::InternalLinkage, name, module_);
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(narrow, {narrow, scale_type, narrow}, false),
+                                          llvm::Function::InternalLinkage, name, module_);
   function->addFnAttr(llvm::Attribute::AlwaysInline);
   function->setDoesNotThrow();
   set_processor(function);
@@ -187,21 +222,27 @@ llvm::Function* Emitter::exact_requantize(llvm::Type* narrow, llvm::Type* scale_
   llvm::Value* exponent = builder_.CreateAnd(builder_.CreateLShr(bits, n32(23)), n32(255));
   llvm::Value* fraction = builder_.CreateOr(builder_.CreateAnd(bits, n32(0x007fffff)), n32(0x00800000));
   llvm::Value* magnitude = builder_.CreateSelect(builder_.CreateICmpEQ(exponent, n32(0)), n32(0), fraction);
-  llvm::Value* m = builder_.CreateSelect(builder_.CreateICmpSLT(bits, n32(0)), builder_.CreateNeg(magnitude), magnitude);
+  llvm::Value* m =
+      builder_.CreateSelect(builder_.CreateICmpSLT(bits, n32(0)), builder_.CreateNeg(magnitude), magnitude);
   llvm::Value* product = builder_.CreateMul(builder_.CreateSExt(acc, wide), builder_.CreateSExt(m, wide));
   llvm::Value* shift = builder_.CreateSub(n32(150), exponent);
 
   const auto clamp = [&](llvm::Value* value, double low, double high) {
-    return builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value, n64(low)), n64(high));
+    return builder_.CreateBinaryIntrinsic(
+        llvm::Intrinsic::smin, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, value, n64(low)), n64(high));
   };
-  llvm::Value* right32 = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, shift, n32(1)), n32(60));
+  llvm::Value* right32 = builder_.CreateBinaryIntrinsic(
+      llvm::Intrinsic::smin, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, shift, n32(1)), n32(60));
   llvm::Value* right = builder_.CreateZExt(right32, wide);
   llvm::Value* odd = builder_.CreateAnd(builder_.CreateAShr(product, right), n64(1));
   llvm::Value* half = builder_.CreateSub(builder_.CreateShl(n64(1), builder_.CreateSub(right, n64(1))), n64(1));
   llvm::Value* rounded = builder_.CreateAShr(builder_.CreateAdd(product, builder_.CreateAdd(half, odd)), right);
   // Shift 0 or to the left: whatever exceeds 33 bits saturates anyway.
-  llvm::Value* left32 = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, builder_.CreateNeg(shift), n32(0)), n32(29));
-  llvm::Value* shifted = builder_.CreateShl(clamp(product, -8589934592.0, 8589934592.0), builder_.CreateZExt(left32, wide));
+  llvm::Value* left32 = builder_.CreateBinaryIntrinsic(
+      llvm::Intrinsic::smin, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, builder_.CreateNeg(shift), n32(0)),
+      n32(29));
+  llvm::Value* shifted =
+      builder_.CreateShl(clamp(product, -8589934592.0, 8589934592.0), builder_.CreateZExt(left32, wide));
   llvm::Value* value = builder_.CreateSelect(builder_.CreateICmpSGT(shift, n32(0)), rounded, shifted);
   value = clamp(value, -8589934592.0, 8589934592.0);
   value = clamp(builder_.CreateAdd(value, builder_.CreateSExt(zero_point, wide)), -2147483648.0, 2147483647.0);

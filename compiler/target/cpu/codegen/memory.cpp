@@ -38,17 +38,27 @@ llvm::Value* Emitter::pointer_to(const Buffer& buffer) {
     if (parameters_[i].buffer == buffer) {
       auto* load = builder_.CreateLoad(pointer, builder_.CreateConstGEP1_64(pointer, frame_.buffers, i), buffer->name);
       load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
-      load->setMetadata(llvm::LLVMContext::MD_align, llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(builder_.getInt64(64))));
+      load->setMetadata(llvm::LLVMContext::MD_align,
+                        llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(builder_.getInt64(64))));
       result = load;
     }
   if (result == nullptr) {
     const auto place = workspace_.places.find(buffer.get());
     DOVETAIL_CHECK(place != workspace_.places.end(), "buffer " + buffer->name + " has a place");
     switch (place->second.kind) {
-      case Workspace::Kind::shared: result = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), service(kShared, pointer), static_cast<std::uint64_t>(place->second.offset), buffer->name); break;
-      case Workspace::Kind::local: result = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), frame_.local, static_cast<std::uint64_t>(place->second.offset), buffer->name); break;
+      case Workspace::Kind::shared:
+        result = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), service(kShared, pointer),
+                                             static_cast<std::uint64_t>(place->second.offset), buffer->name);
+        break;
+      case Workspace::Kind::local:
+        result = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), frame_.local,
+                                             static_cast<std::uint64_t>(place->second.offset), buffer->name);
+        break;
       case Workspace::Kind::stack: {
-        auto* slot = builder_.CreateAlloca(llvm::ArrayType::get(memory_type_of(buffer->dtype), static_cast<std::uint64_t>(std::max<std::int64_t>(element_count(buffer->shape), 1))), nullptr, buffer->name);
+        auto* slot = builder_.CreateAlloca(
+            llvm::ArrayType::get(memory_type_of(buffer->dtype),
+                                 static_cast<std::uint64_t>(std::max<std::int64_t>(element_count(buffer->shape), 1))),
+            nullptr, buffer->name);
         slot->setAlignment(llvm::Align(64));
         result = slot;
         break;
@@ -80,7 +90,10 @@ Expr Emitter::checked_index(const Buffer& buffer, std::size_t dimension, const E
     return ref(var);
   }
   llvm::Value* outside = builder_.CreateICmpUGE(value.llvm, number(type, static_cast<double>(extent)));
-  fail_where({outside, value.varying}, fmt::format("an index of {} is outside of 0 <= index < {} (dimension {})", buffer->name, extent, dimension), value);
+  fail_where(
+      {outside, value.varying},
+      fmt::format("an index of {} is outside of 0 <= index < {} (dimension {})", buffer->name, extent, dimension),
+      value);
   const Var var = make_var("checked", DType::int64);
   computed_.emplace_back(var, builder_.CreateSelect(outside, number(type, 0), value.llvm));
   return ref(var);
@@ -88,7 +101,8 @@ Expr Emitter::checked_index(const Buffer& buffer, std::size_t dimension, const E
 
 llvm::Value* Emitter::lane_offsets(std::int64_t stride) {
   std::vector<llvm::Constant*> offsets;
-  for (unsigned i = 0; i < lanes_; ++i) offsets.push_back(builder_.getInt64(static_cast<std::uint64_t>(static_cast<std::int64_t>(i) * stride)));
+  for (unsigned i = 0; i < lanes_; ++i)
+    offsets.push_back(builder_.getInt64(static_cast<std::uint64_t>(static_cast<std::int64_t>(i) * stride)));
   return llvm::ConstantVector::get(offsets);
 }
 
@@ -109,7 +123,8 @@ Emitter::Place Emitter::place_of(const Buffer& buffer, const std::vector<Expr>& 
     });
     return depth;
   };
-  std::stable_sort(linear.terms.begin(), linear.terms.end(), [&](const LinearTerm& a, const LinearTerm& b) { return depth_of(a.atom) < depth_of(b.atom); });
+  std::stable_sort(linear.terms.begin(), linear.terms.end(),
+                   [&](const LinearTerm& a, const LinearTerm& b) { return depth_of(a.atom) < depth_of(b.atom); });
 
   Place place;
   place.stride = 0;
@@ -118,25 +133,30 @@ Emitter::Place Emitter::place_of(const Buffer& buffer, const std::vector<Expr>& 
   std::int64_t divisor = linear.constant;
   const auto add = [&](llvm::Value*& sum, llvm::Value* term) { sum = sum ? builder_.CreateAdd(sum, term) : term; };
   for (const LinearTerm& term : linear.terms) {
-    if (const auto* n = std::get_if<VarRef>(&term.atom->node); n != nullptr && lane_var_ != nullptr && n->var.get() == lane_var_) {
+    if (const auto* n = std::get_if<VarRef>(&term.atom->node);
+        n != nullptr && lane_var_ != nullptr && n->var.get() == lane_var_) {
       place.stride = term.coefficient;
       continue;
     }
     Value value;
     const auto* n = std::get_if<VarRef>(&term.atom->node);
-    const auto computed = n == nullptr ? computed_.end() : std::find_if(computed_.begin(), computed_.end(), [&](const auto& entry) { return entry.first == n->var; });
+    const auto computed = n == nullptr ? computed_.end()
+                                       : std::find_if(computed_.begin(), computed_.end(),
+                                                      [&](const auto& entry) { return entry.first == n->var; });
     if (computed != computed_.end()) {
       value = {computed->second, computed->second->getType()->isVectorTy()};
     } else {
       value = emit(term.atom);
     }
     divisor = std::gcd(divisor, term.coefficient);
-    add(value.varying ? varying : uniform, builder_.CreateMul(value.llvm, number(value.llvm->getType(), static_cast<double>(term.coefficient))));
+    add(value.varying ? varying : uniform,
+        builder_.CreateMul(value.llvm, number(value.llvm->getType(), static_cast<double>(term.coefficient))));
   }
   llvm::Type* element = memory_type_of(buffer->dtype);
   llvm::Value* base = pointer_to(buffer);
   if (uniform) base = builder_.CreateGEP(element, base, uniform);
-  if (linear.constant != 0) base = builder_.CreateConstGEP1_64(element, base, static_cast<std::uint64_t>(linear.constant));
+  if (linear.constant != 0)
+    base = builder_.CreateConstGEP1_64(element, base, static_cast<std::uint64_t>(linear.constant));
   place.pointer = base;
   if (varying) {
     if (*place.stride != 0) varying = builder_.CreateAdd(varying, lane_offsets(*place.stride));
@@ -160,7 +180,8 @@ Value Emitter::load_from(const Buffer& buffer, const Place& place) {
     if (mask_ == nullptr) return as_value(builder_.CreateAlignedLoad(element, place.pointer, place.align), false);
     llvm::Value* any = builder_.CreateOrReduce(mask_);
     auto* vector = llvm::FixedVectorType::get(element, 1);
-    llvm::Value* one = builder_.CreateMaskedLoad(vector, place.pointer, place.align, builder_.CreateVectorSplat(1, any), llvm::Constant::getNullValue(vector));
+    llvm::Value* one = builder_.CreateMaskedLoad(vector, place.pointer, place.align, builder_.CreateVectorSplat(1, any),
+                                                 llvm::Constant::getNullValue(vector));
     annotate_access(llvm::cast<llvm::Instruction>(one), buffer.get());
     llvm::Value* loaded = builder_.CreateExtractElement(one, std::uint64_t{0});
     if (buffer->dtype == DType::boolean) loaded = builder_.CreateICmpNE(loaded, number(loaded->getType(), 0));
@@ -169,28 +190,37 @@ Value Emitter::load_from(const Buffer& buffer, const Place& place) {
   auto* vector = llvm::FixedVectorType::get(element, lanes_);
   if (place.stride == 1) {
     if (mask_ == nullptr) return as_value(builder_.CreateAlignedLoad(vector, place.pointer, place.align), true);
-    return as_value(builder_.CreateMaskedLoad(vector, place.pointer, place.align, mask_, llvm::Constant::getNullValue(vector)), true);
+    return as_value(
+        builder_.CreateMaskedLoad(vector, place.pointer, place.align, mask_, llvm::Constant::getNullValue(vector)),
+        true);
   }
   const llvm::Align align(static_cast<std::uint64_t>(size_bytes(buffer->dtype)));
   if (place.stride && mask_ == nullptr) {
     // Known distances: plain loads, which LLVM combines where it can.
     llvm::Value* result = llvm::PoisonValue::get(vector);
     for (unsigned lane = 0; lane < lanes_; ++lane) {
-      auto* scalar = builder_.CreateAlignedLoad(element, builder_.CreateConstGEP1_64(element, place.pointer, static_cast<std::uint64_t>(static_cast<std::int64_t>(lane) * *place.stride)), align);
+      auto* scalar = builder_.CreateAlignedLoad(
+          element,
+          builder_.CreateConstGEP1_64(element, place.pointer,
+                                      static_cast<std::uint64_t>(static_cast<std::int64_t>(lane) * *place.stride)),
+          align);
       annotate_access(scalar, buffer.get());
       result = builder_.CreateInsertElement(result, scalar, lane);
     }
     if (buffer->dtype == DType::boolean) result = builder_.CreateICmpNE(result, number(vector, 0));
     return {result, true};
   }
-  llvm::Value* pointers = builder_.CreateGEP(element, place.pointer, place.stride ? lane_offsets(*place.stride) : place.offsets);
-  return as_value(builder_.CreateMaskedGather(vector, pointers, align, mask_, llvm::Constant::getNullValue(vector)), true);
+  llvm::Value* pointers =
+      builder_.CreateGEP(element, place.pointer, place.stride ? lane_offsets(*place.stride) : place.offsets);
+  return as_value(builder_.CreateMaskedGather(vector, pointers, align, mask_, llvm::Constant::getNullValue(vector)),
+                  true);
 }
 
 void Emitter::store_to(const Buffer& buffer, const Place& place, Value value) {
   llvm::Type* element = memory_type_of(buffer->dtype);
   if (buffer->dtype == DType::boolean)
-    value.llvm = builder_.CreateZExt(value.llvm, value.varying ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(element, lanes_)) : element);
+    value.llvm = builder_.CreateZExt(
+        value.llvm, value.varying ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(element, lanes_)) : element);
   llvm::Value* store = nullptr;
   if (place.stride == 0) {
     // All lanes write one element: they agree (the iterations are independent), so that any active one will do.
@@ -200,16 +230,20 @@ void Emitter::store_to(const Buffer& buffer, const Place& place, Value value) {
     } else {
       llvm::Value* pointers = builder_.CreateVectorSplat(lanes_, place.pointer);
       llvm::Value* lanes = splat(value);
-      store = builder_.CreateMaskedScatter(lanes, pointers, llvm::Align(static_cast<std::uint64_t>(size_bytes(buffer->dtype))), mask_);
+      store = builder_.CreateMaskedScatter(lanes, pointers,
+                                           llvm::Align(static_cast<std::uint64_t>(size_bytes(buffer->dtype))), mask_);
     }
   } else {
     llvm::Value* lanes = splat(value);
     if (place.stride == 1) {
-      store = mask_ == nullptr ? static_cast<llvm::Value*>(builder_.CreateAlignedStore(lanes, place.pointer, place.align))
-                               : builder_.CreateMaskedStore(lanes, place.pointer, place.align, mask_);
+      store = mask_ == nullptr
+                  ? static_cast<llvm::Value*>(builder_.CreateAlignedStore(lanes, place.pointer, place.align))
+                  : builder_.CreateMaskedStore(lanes, place.pointer, place.align, mask_);
     } else {
-      llvm::Value* pointers = builder_.CreateGEP(element, place.pointer, place.stride ? lane_offsets(*place.stride) : place.offsets);
-      store = builder_.CreateMaskedScatter(lanes, pointers, llvm::Align(static_cast<std::uint64_t>(size_bytes(buffer->dtype))), mask_);
+      llvm::Value* pointers =
+          builder_.CreateGEP(element, place.pointer, place.stride ? lane_offsets(*place.stride) : place.offsets);
+      store = builder_.CreateMaskedScatter(lanes, pointers,
+                                           llvm::Align(static_cast<std::uint64_t>(size_bytes(buffer->dtype))), mask_);
     }
   }
   annotate_access(llvm::cast<llvm::Instruction>(store), buffer.get());

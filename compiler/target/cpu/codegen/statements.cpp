@@ -19,8 +19,15 @@ constexpr std::int64_t kMostLanes = 64;
 
 }  // namespace
 
-Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core, const std::vector<Parameter>& parameters, const Workspace& workspace)
-    : module_(module), context_(module.getContext()), cpu_(cpu), core_(core), parameters_(parameters), workspace_(workspace), builder_(context_) {
+Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core,
+                 const std::vector<Parameter>& parameters, const Workspace& workspace)
+    : module_(module),
+      context_(module.getContext()),
+      cpu_(cpu),
+      core_(core),
+      parameters_(parameters),
+      workspace_(workspace),
+      builder_(context_) {
   llvm::FastMathFlags flags;
   flags.setAllowContract();  // a * b + c rounds once
   builder_.setFastMathFlags(flags);
@@ -104,13 +111,16 @@ void Emitter::emit_node(const CoreLoop& n) {
     emit_vector(n);
   } else {
     if (n.kind == ForKind::vectorized)
-      notes.push_back(fmt::format("loop {} runs one by one: {}", n.var->name, lane_var_ ? "a vectorized loop is around it" : fmt::format("its extent {} > {} lanes", n.extent, kMostLanes)));
+      notes.push_back(fmt::format("loop {} runs one by one: {}", n.var->name,
+                                  lane_var_ ? "a vectorized loop is around it"
+                                            : fmt::format("its extent {} > {} lanes", n.extent, kMostLanes)));
     emit_serial(n);
   }
   depth_.erase(n.var.get());
 }
 
-void Emitter::counted_loop(llvm::Value* begin, llvm::Value* end, const std::string& name, const std::function<void(llvm::Value*)>& body) {
+void Emitter::counted_loop(llvm::Value* begin, llvm::Value* end, const std::string& name,
+                           const std::function<void(llvm::Value*)>& body) {
   llvm::BasicBlock* before = builder_.GetInsertBlock();
   auto* head = llvm::BasicBlock::Create(context_, name, frame_.function);
   auto* done = llvm::BasicBlock::Create(context_, name + ".done", frame_.function);
@@ -131,11 +141,12 @@ void Emitter::counted_loop(llvm::Value* begin, llvm::Value* end, const std::stri
 }
 
 void Emitter::emit_serial(const CoreLoop& n) {
-  counted_loop(builder_.getInt64(0), builder_.getInt64(static_cast<std::uint64_t>(n.extent)), n.var->name, [&](llvm::Value* i) {
-    frame_.vars[n.var.get()] = i;
-    emit(n.body);
-    frame_.vars.erase(n.var.get());
-  });
+  counted_loop(builder_.getInt64(0), builder_.getInt64(static_cast<std::uint64_t>(n.extent)), n.var->name,
+               [&](llvm::Value* i) {
+                 frame_.vars[n.var.get()] = i;
+                 emit(n.body);
+                 frame_.vars.erase(n.var.get());
+               });
 }
 
 void Emitter::emit_vector(const CoreLoop& n) {
@@ -146,7 +157,8 @@ void Emitter::emit_vector(const CoreLoop& n) {
   lanes_ = 0;
 }
 
-// The body becomes a function of a range of iterations; what it needs of its surroundings is handed over in an array of 64-bit slots.
+// The body becomes a function of a range of iterations; what it needs of its surroundings is handed over in an array of
+// 64-bit slots.
 void Emitter::emit_parallel(const CoreLoop& n) {
   llvm::Type* pointer = llvm::PointerType::get(context_, 0);
   llvm::Type* slot = builder_.getInt64Ty();
@@ -159,12 +171,15 @@ void Emitter::emit_parallel(const CoreLoop& n) {
   }
   builder_.CreateStore(frame_.services, closure);
   builder_.CreateStore(frame_.buffers, builder_.CreateConstGEP1_64(slot, closure, 1));
-  for (std::size_t i = 0; i < captured.size(); ++i) builder_.CreateStore(captured[i].second, builder_.CreateConstGEP1_64(slot, closure, i + 2));
+  for (std::size_t i = 0; i < captured.size(); ++i)
+    builder_.CreateStore(captured[i].second, builder_.CreateConstGEP1_64(slot, closure, i + 2));
 
   auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, slot, slot, pointer}, false);
-  auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage, frame_.function->getName() + "." + n.var->name, module_);
+  auto* function = llvm::Function::Create(type, llvm::Function::InternalLinkage,
+                                          frame_.function->getName() + "." + n.var->name, module_);
   auto* run = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, pointer, pointer, slot}, false);
-  builder_.CreateCall(run, service(kParallelFor, pointer), {frame_.services, function, closure, builder_.getInt64(static_cast<std::uint64_t>(n.extent))});
+  builder_.CreateCall(run, service(kParallelFor, pointer),
+                      {frame_.services, function, closure, builder_.getInt64(static_cast<std::uint64_t>(n.extent))});
 
   const Frame saved = frame_;
   {
@@ -176,7 +191,9 @@ void Emitter::emit_parallel(const CoreLoop& n) {
     builder_.SetInsertPoint(&entry);
     frame_.services = builder_.CreateLoad(pointer, function->getArg(0));
     frame_.buffers = builder_.CreateLoad(pointer, builder_.CreateConstGEP1_64(slot, function->getArg(0), 1));
-    for (std::size_t i = 0; i < captured.size(); ++i) frame_.vars[captured[i].first] = builder_.CreateLoad(slot, builder_.CreateConstGEP1_64(slot, function->getArg(0), i + 2));
+    for (std::size_t i = 0; i < captured.size(); ++i)
+      frame_.vars[captured[i].first] =
+          builder_.CreateLoad(slot, builder_.CreateConstGEP1_64(slot, function->getArg(0), i + 2));
     frame_.local = function->getArg(3);
     builder_.SetInsertPoint(body);
     counted_loop(function->getArg(1), function->getArg(2), n.var->name, [&](llvm::Value* i) {
@@ -249,8 +266,11 @@ void Emitter::fail_where(Value broken, const std::string& message, Value value) 
   builder_.CreateCondBr(condition, report, go_on, llvm::MDBuilder(context_).createUnlikelyBranchWeights());
   builder_.SetInsertPoint(report);
   llvm::Type* pointer = llvm::PointerType::get(context_, 0);
-  auto* type = llvm::FunctionType::get(builder_.getVoidTy(), {pointer, builder_.getInt32Ty(), builder_.getInt64Ty()}, false);
-  builder_.CreateCall(type, service(kFail, pointer), {frame_.services, builder_.getInt32(site), builder_.CreateIntCast(shown, builder_.getInt64Ty(), true)});
+  auto* type =
+      llvm::FunctionType::get(builder_.getVoidTy(), {pointer, builder_.getInt32Ty(), builder_.getInt64Ty()}, false);
+  builder_.CreateCall(
+      type, service(kFail, pointer),
+      {frame_.services, builder_.getInt32(site), builder_.CreateIntCast(shown, builder_.getInt64Ty(), true)});
   builder_.CreateBr(go_on);
   builder_.SetInsertPoint(go_on);
 }

@@ -11,7 +11,8 @@ namespace {
 constexpr std::int64_t kAlignment = 64;
 constexpr std::int64_t kStackBytes = 16 << 10;  // largest buffer on the stack
 
-// Where a buffer is used: `loop` is the outermost parallel loop around all uses (null: none is around any use), unless uses differ in that.
+// Where a buffer is used: `loop` is the outermost parallel loop around all uses (null: none is around any use), unless
+// uses differ in that.
 struct Around {
   const CoreNode* loop;
   bool mixed = false;

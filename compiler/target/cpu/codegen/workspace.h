@@ -1,5 +1,5 @@
-// Where a kernel's own buffers lie: in the workspace that all threads share, in each thread's own, or on the stack of one function, which LLVM
-// turns into SSA values where all indices are constants ("register" buffers).
+// Where a kernel's own buffers lie: in the workspace that all threads share, in each thread's own, or on the stack of
+// one function, which LLVM turns into SSA values where all indices are constants ("register" buffers).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Workspace {
   enum class Kind : std::uint8_t { shared, local, stack };
   struct Place {
     Kind kind;
-    std::int64_t offset;   // bytes; 0 on the stack
+    std::int64_t offset;  // bytes; 0 on the stack
   };
   std::map<const loops::BufferNode*, Place> places;
   std::int64_t shared_bytes = 0, local_bytes = 0;

@@ -14,13 +14,15 @@ using namespace loops;
 Builder::Builder(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& processor)
     : s(group.program, intrinsics(processor)), cpu(processor), group_(group), given_(layouts) {}
 
-bool Builder::attempt(const std::string& primitive, std::vector<std::string> arguments, std::vector<std::string> results) {
+bool Builder::attempt(const std::string& primitive, std::vector<std::string> arguments,
+                      std::vector<std::string> results) {
   return s.status().ok() && s.apply({primitive, std::move(arguments), std::move(results)}).ok();
 }
 
 std::vector<std::string> Builder::blocks() const {
   std::vector<std::string> names;
-  for (const schedule::Path& path : schedule::blocks_below(s.program().body)) names.push_back(schedule::as_block(path.back())->name);
+  for (const schedule::Path& path : schedule::blocks_below(s.program().body))
+    names.push_back(schedule::as_block(path.back())->name);
   return names;
 }
 
@@ -88,7 +90,8 @@ std::optional<std::size_t> Builder::bias_of(const std::string& main) const {
       const auto *a = std::get_if<LoadExpr>(&add->a->node), *b = std::get_if<LoadExpr>(&add->b->node);
       if (a == nullptr || b == nullptr || a->buffer != sum) return;
       for (std::size_t i = 0; i < group_.arguments.size(); ++i)
-        if (group_.program.parameters[i].buffer == b->buffer && group_.constants[i] && b->buffer->dtype == DType::int32) bias = i;
+        if (group_.program.parameters[i].buffer == b->buffer && group_.constants[i] && b->buffer->dtype == DType::int32)
+          bias = i;
     });
   return bias;
 }
@@ -114,7 +117,8 @@ void Builder::bound_accumulator(const std::string& main, const std::string& weig
     const auto* add = std::get_if<Binary>(&n->arguments[0]->node);
     const auto* from = add == nullptr ? nullptr : std::get_if<LoadExpr>(&add->a->node);
     if (from == nullptr || from->buffer != sum) return e;
-    const Expr bounded = binary(BinaryOp::min, binary(BinaryOp::max, n->arguments[0], int_imm(-kLimit, DType::int32)), int_imm(kLimit, DType::int32));
+    const Expr bounded = binary(BinaryOp::min, binary(BinaryOp::max, n->arguments[0], int_imm(-kLimit, DType::int32)),
+                                int_imm(kLimit, DType::int32));
     return call(Function::requantize, {bounded, n->arguments[1], n->arguments[2]});
   });
   s = schedule::Schedule(std::move(program), intrinsics(cpu));
@@ -139,7 +143,8 @@ bool Builder::shift_activations(const std::string& main, std::int64_t channels) 
     std::int64_t total = 0;
     for (std::int64_t i = 0; i < each; ++i) total += w.as_int64(o * each + i);
     // As the accumulator does, it wraps.
-    corrected.data<std::int32_t>()[static_cast<std::size_t>(o)] = static_cast<std::int32_t>(static_cast<std::uint32_t>(corrected.as_int64(o)) - static_cast<std::uint32_t>(total * shifted->offset));
+    corrected.data<std::int32_t>()[static_cast<std::size_t>(o)] = static_cast<std::int32_t>(
+        static_cast<std::uint32_t>(corrected.as_int64(o)) - static_cast<std::uint32_t>(total * shifted->offset));
   }
   constants_.insert_or_assign(*bias, std::move(corrected));
   if (shifted->weights_shape != w.shape()) {
@@ -186,7 +191,8 @@ void Builder::follow_layouts() {
   bool channels_last = false;
   std::size_t input = 0, output = 0;
   for (const Parameter& parameter : group_.program.parameters) {
-    const std::string& wanted = parameter.role == ParameterRole::output ? given_.results[output++] : given_.arguments[input++];
+    const std::string& wanted =
+        parameter.role == ParameterRole::output ? given_.results[output++] : given_.arguments[input++];
     channels_last |= wanted == kChannelsLast;
     if (parameter.role == ParameterRole::constant) continue;
     follows_.insert(parameter.buffer->name);
@@ -194,7 +200,8 @@ void Builder::follow_layouts() {
   }
   // Constants of an image's shape lie like the images.
   for (const Parameter& parameter : group_.program.parameters)
-    if (parameter.role == ParameterRole::constant) lay_out(parameter.buffer->name, channels_last && parameter.buffer->shape.size() == 4 ? kChannelsLast : "");
+    if (parameter.role == ParameterRole::constant)
+      lay_out(parameter.buffer->name, channels_last && parameter.buffer->shape.size() == 4 ? kChannelsLast : "");
   if (!channels_last) return;
   const std::vector<Buffer> allocations = s.program().allocations;  // a step replaces the program
   for (const Buffer& allocation : allocations)
@@ -226,7 +233,8 @@ void Builder::parallel(const std::vector<std::string>& loops) {
   }
   if (taken && attempt("parallel", {fused})) return;
   s = before;
-  s.parallel(*std::max_element(several.begin(), several.end(), [&](const std::string& a, const std::string& b) { return extent(a) < extent(b); }));
+  s.parallel(*std::max_element(several.begin(), several.end(),
+                               [&](const std::string& a, const std::string& b) { return extent(a) < extent(b); }));
 }
 
 ScheduledGroup Builder::finish(std::string kind) const {

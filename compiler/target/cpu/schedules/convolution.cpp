@@ -1,6 +1,7 @@
-// Dense 2-D convolution in float32 and int8. Activations are channels-last, weights [o / columns][ky][kx][c][columns], with dot products of bytes
-// [o / columns][ky][kx][c / 4][columns][4]. A register tile holds `rows` neighbouring pixels of one output row times `columns` output channels over the
-// whole reduction; padding is written out for a block of rows at a time, where it stays in the cache while all output channels use it.
+// Dense 2-D convolution in float32 and int8. Activations are channels-last, weights [o / columns][ky][kx][c][columns],
+// with dot products of bytes [o / columns][ky][kx][c / 4][columns][4]. A register tile holds `rows` neighbouring pixels
+// of one output row times `columns` output channels over the whole reduction; padding is written out for a block of
+// rows at a time, where it stays in the cache while all output channels use it.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -46,7 +47,8 @@ bool schedule_convolution(Builder& b) {
   const DType accumulator = block->writes.front().buffer->dtype;
   if (accumulator != DType::float32 && accumulator != DType::int32) return false;
   if (!conv_operands(*block).dense) return false;
-  const std::int64_t channels_out = block->iterators[1].extent, height = block->iterators[2].extent, width = block->iterators[3].extent;
+  const std::int64_t channels_out = block->iterators[1].extent, height = block->iterators[2].extent,
+                     width = block->iterators[3].extent;
 
   // Four bytes a lane: dot products need unsigned activations.
   const int lanes = b.cpu.lanes(4);
@@ -60,7 +62,8 @@ bool schedule_convolution(Builder& b) {
   // A producer that is written out by blocks of rows: the padded, shifted or packed input.
   std::string staged = b.block("pad") != nullptr ? "pad" : b.block("shifted") != nullptr ? "shifted" : "";
 
-  // Rows of the image per block: enough work per pad, enough blocks for the threads, and the padded rows within half of the second level.
+  // Rows of the image per block: enough work per pad, enough blocks for the threads, and the padded rows within half of
+  // the second level.
   const std::int64_t row_bytes = operands.x->shape[3] * channels_in * element_bytes;
   const std::int64_t stride = std::max<std::int64_t>(1, operands.x->shape[2] / height);
   const std::int64_t fitting = std::max<std::int64_t>(1, b.cpu.l2_bytes / 2 / row_bytes / stride);
@@ -75,11 +78,13 @@ bool schedule_convolution(Builder& b) {
     if (read.buffer->name != result && read.buffer->shape == result_shape) b.lay_out(read.buffer->name, kChannelsLast);
   b.lay_out(b.written_by(last)->name, kChannelsLast);
   b.lay_out(result, kChannelsLast);
-  b.lay_out(w, dot ? fmt::format("i0/{0},i2,i3,i1/4,i0%{0},i1%4", tile.columns) : fmt::format("i0/{0},i2,i3,i1,i0%{0}", tile.columns));
+  b.lay_out(w, dot ? fmt::format("i0/{0},i2,i3,i1/4,i0%{0},i1%4", tile.columns)
+                   : fmt::format("i0/{0},i2,i3,i1,i0%{0}", tile.columns));
   if (!staged.empty())
     for (const Region& read : b.reads_of(staged)) b.follow_layout(read.buffer->name);
   b.lay_out(x, kChannelsLast);
-  // Pixels whose distance is a multiple of 2 KiB fall into the same sets of the first level: a packed copy lies in steps of 64 bytes.
+  // Pixels whose distance is a multiple of 2 KiB fall into the same sets of the first level: a packed copy lies in
+  // steps of 64 bytes.
   const bool pack = staged.empty() && channels_in * element_bytes % 2048 == 0;
   if (pack) {
     staged = "packed";
@@ -89,9 +94,11 @@ bool schedule_convolution(Builder& b) {
   const auto [oo, oi] = b.tile("conv.o", tile.columns);
   const auto [yo, yi] = b.tile("conv.y", rows);
   const auto [xo, xi] = b.tile("conv.x", tile.rows);
-  // Few rows of blocks: threads share the output channels instead, in pieces that are worth their own copy of the input.
+  // Few rows of blocks: threads share the output channels instead, in pieces that are worth their own copy of the
+  // input.
   std::string threads, inner_o = oo;
-  if (few_rows && !oo.empty()) std::tie(threads, inner_o) = b.tile(oo, largest_divisor(b.extent(oo), std::max<std::int64_t>(1, b.extent(oo) / 4)));
+  if (few_rows && !oo.empty())
+    std::tie(threads, inner_o) = b.tile(oo, largest_divisor(b.extent(oo), std::max<std::int64_t>(1, b.extent(oo) / 4)));
   if (dot) {
     const auto [co, ci] = b.tile("conv.c", 4);
     const auto [ov, ol] = b.tile(oi, tile.lanes);
@@ -106,7 +113,8 @@ bool schedule_convolution(Builder& b) {
   b.s.decompose_reduction(kConv, "conv.ky", "conv.init");
   if (!b.s.status().ok()) return true;
 
-  // The three nests of the tile: start, sum, epilogue (its loops n, o, y, x keep their names, and those of one iteration are gone).
+  // The three nests of the tile: start, sum, epilogue (its loops n, o, y, x keep their names, and those of one
+  // iteration are gone).
   b.unroll(b.existing(xi));
   if (dot) {
     const std::vector<std::string> sum = b.loops_of(kConv);
@@ -135,7 +143,8 @@ bool schedule_convolution(Builder& b) {
       if (!loop.ends_with(".1") || pack) order.push_back(loop);
     if (!pack && b.extent("shifted.1") > 1) order.push_back("shifted.1");
     b.reorder(order);
-    b.vectorize(order.back(), vector_lanes(b.extent(order.back()), pack ? 16 : b.cpu.lanes(static_cast<int>(element_bytes))));
+    b.vectorize(order.back(),
+                vector_lanes(b.extent(order.back()), pack ? 16 : b.cpu.lanes(static_cast<int>(element_bytes))));
   }
   b.parallel({"conv.n", yo, threads});
   return true;

@@ -1,4 +1,5 @@
-// Any group: blocks stay in their order, each nest runs on all threads and in vectors along the innermost dimension of what it writes.
+// Any group: blocks stay in their order, each nest runs on all threads and in vectors along the innermost dimension of
+// what it writes.
 #include <algorithm>
 
 #include "compiler/target/cpu/schedules/schedules.h"
@@ -68,12 +69,16 @@ bool schedule_generic(Builder& b) {
         break;
       }
     }
-    const bool ordered = std::any_of(block.iterators.begin(), block.iterators.end(), [](const Iterator& i) { return i.kind == IterKind::ordered; });
+    const bool ordered = std::any_of(block.iterators.begin(), block.iterators.end(),
+                                     [](const Iterator& i) { return i.kind == IterKind::ordered; });
     if (ordered) continue;
-    // A reduction along the innermost dimension of its operand is left to LLVM's vectorizer; one across it runs in lanes.
+    // A reduction along the innermost dimension of its operand is left to LLVM's vectorizer; one across it runs in
+    // lanes.
     bool across = !reduce.empty() && !innermost.empty();
     if (across) {
-      const VarNode* lane = block.iterators[static_cast<std::size_t>(std::find(loops.begin(), loops.end(), innermost) - loops.begin())].var.get();
+      const VarNode* lane =
+          block.iterators[static_cast<std::size_t>(std::find(loops.begin(), loops.end(), innermost) - loops.begin())]
+              .var.get();
       visit_exprs(block.body, [&](const Expr& e) {
         const auto* load = std::get_if<LoadExpr>(&e->node);
         if (load == nullptr || load->indices.empty() || load->buffer == store->targets[0].buffer) return;

@@ -1,5 +1,5 @@
-// Matrix products. A constant right operand is packed to [n / columns][k][columns]; a register tile holds `rows` x `columns` sums over all of k. The
-// columns' panel stays in the second level while a block of rows passes over it.
+// Matrix products. A constant right operand is packed to [n / columns][k][columns]; a register tile holds `rows` x
+// `columns` sums over all of k. The columns' panel stays in the second level while a block of rows passes over it.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -27,14 +27,18 @@ struct GemmOperands {
 };
 GemmOperands gemm_operands(const Block& block) {
   const std::size_t axes = block.iterators.size();
-  const VarNode *m = block.iterators[axes - 3].var.get(), *n = block.iterators[axes - 2].var.get(), *k = block.iterators[axes - 1].var.get();
+  const VarNode *m = block.iterators[axes - 3].var.get(), *n = block.iterators[axes - 2].var.get(),
+                *k = block.iterators[axes - 1].var.get();
   GemmOperands result;
   visit_exprs(block.body, [&](const Expr& e) {
     const auto* load = std::get_if<LoadExpr>(&e->node);
     if (load == nullptr || load->buffer == block.writes.front().buffer || load->indices.size() < 2) return;
-    const VarNode *last = plain_index(load->indices.back()), *before = plain_index(load->indices[load->indices.size() - 2]);
-    if ((last == m && before == k) || (last == k && before == m)) result.left = load->buffer, result.k_last_left = last == k;
-    if ((last == n && before == k) || (last == k && before == n)) result.right = load->buffer, result.n_last_right = last == n;
+    const VarNode *last = plain_index(load->indices.back()),
+                  *before = plain_index(load->indices[load->indices.size() - 2]);
+    if ((last == m && before == k) || (last == k && before == m))
+      result.left = load->buffer, result.k_last_left = last == k;
+    if ((last == n && before == k) || (last == k && before == n))
+      result.right = load->buffer, result.n_last_right = last == n;
   });
   return result;
 }
@@ -57,7 +61,8 @@ bool schedule_matmul(Builder& b) {
   if (axes != block->iterators.size() || axes < 3 || block->iterators.back().kind != IterKind::reduce) return false;
   GemmOperands operands = gemm_operands(*block);
   if (!operands.left || !operands.right) return false;
-  const std::int64_t rows = block->iterators[axes - 3].extent, columns = block->iterators[axes - 2].extent, depth = block->iterators[axes - 1].extent;
+  const std::int64_t rows = block->iterators[axes - 3].extent, columns = block->iterators[axes - 2].extent,
+                     depth = block->iterators[axes - 1].extent;
   const std::size_t left_rank = operands.left->shape.size();
   const bool pack_right = is_constant(b, operands.right) && operands.right->shape.size() == 2;
   if (!pack_right && !operands.n_last_right) return false;
@@ -69,7 +74,8 @@ bool schedule_matmul(Builder& b) {
   // Four bytes a lane: dot products need unsigned bytes on the left and signed ones on the right.
   const int lanes = b.cpu.lanes(4);
   const RegisterTile tile = choose_tile(rows, columns, lanes, b.cpu);
-  bool dot = accumulator == DType::int32 && b.cpu.vnni && depth % 4 == 0 && tile.lanes == lanes && pack_right && operands.k_last_left && operands.right->dtype == DType::int8;
+  bool dot = accumulator == DType::int32 && b.cpu.vnni && depth % 4 == 0 && tile.lanes == lanes && pack_right &&
+             operands.k_last_left && operands.right->dtype == DType::int8;
   if (dot && operands.left->dtype == DType::int8) {
     dot = b.shift_activations(kGemm);
     if (dot) operands = gemm_operands(*b.block(kGemm));
@@ -80,16 +86,20 @@ bool schedule_matmul(Builder& b) {
   const std::string last = b.gather_epilogue(kGemm, "register");
   if (pack_right) {
     const char *n = operands.n_last_right ? "i1" : "i0", *k = operands.n_last_right ? "i0" : "i1";
-    b.lay_out(w, dot ? fmt::format("{0}/{2},{1}/4,{0}%{2},{1}%4", n, k, tile.columns) : fmt::format("{0}/{2},{1},{0}%{2}", n, k, tile.columns));
+    b.lay_out(w, dot ? fmt::format("{0}/{2},{1}/4,{0}%{2},{1}%4", n, k, tile.columns)
+                     : fmt::format("{0}/{2},{1},{0}%{2}", n, k, tile.columns));
   }
 
-  // Rows of a block: its part of the left operand within a quarter of the second level, and several blocks for the threads.
+  // Rows of a block: its part of the left operand within a quarter of the second level, and several blocks for the
+  // threads.
   const std::int64_t tiles = (rows + tile.rows - 1) / tile.rows;
   const std::int64_t fitting = std::max<std::int64_t>(1, b.cpu.l2_bytes / 4 / (depth * element_bytes * tile.rows));
   const std::int64_t block_rows = tile.rows * std::min(fitting, std::max<std::int64_t>(1, tiles / 4));
   const auto [mo, mb] = b.tile(loops[axes - 3], block_rows);
-  // Rows whose distance is a multiple of 2 KiB fall into the same sets of the first level: a packed copy lies in steps of 64 bytes.
-  const bool pack_left = operands.k_last_left && depth * element_bytes % 2048 == 0 && tile.rows >= 6 && left_rank == 2 && !mo.empty() && b.block("shifted") == nullptr;
+  // Rows whose distance is a multiple of 2 KiB fall into the same sets of the first level: a packed copy lies in steps
+  // of 64 bytes.
+  const bool pack_left = operands.k_last_left && depth * element_bytes % 2048 == 0 && tile.rows >= 6 &&
+                         left_rank == 2 && !mo.empty() && b.block("shifted") == nullptr;
   std::string staged = b.block("shifted") != nullptr ? "shifted" : "";
   if (pack_left) {
     staged = a + ".packed";
@@ -115,7 +125,8 @@ bool schedule_matmul(Builder& b) {
   if (pack_left || (!staged.empty() && !mo.empty())) b.s.compute_at(staged, mo);
   if (pack_left) b.lay_out(staged, fmt::format("i1/{0},i0,i1%{0}", 64 / element_bytes));
   const std::vector<std::string> sum = b.loops_of(kGemm);
-  const std::string depth_loop = dot ? b.existing(loops[axes - 1] + "_o").empty() ? loops[axes - 1] : loops[axes - 1] + "_o" : loops[axes - 1];
+  const std::string depth_loop =
+      dot ? b.existing(loops[axes - 1] + "_o").empty() ? loops[axes - 1] : loops[axes - 1] + "_o" : loops[axes - 1];
   b.s.decompose_reduction(kGemm, depth_loop, "gemm.init");
   if (!b.s.status().ok()) return true;
   b.unroll(b.existing(mi));

@@ -1,6 +1,6 @@
-// Depthwise convolution and pooling: each channel by itself. Channels lie in lanes, the window is unrolled, and a register tile holds neighbouring
-// pixels of a row, whose windows share most of their elements. Padding becomes a condition on the element, which peeling takes out of all tiles
-// but those at the border.
+// Depthwise convolution and pooling: each channel by itself. Channels lie in lanes, the window is unrolled, and a
+// register tile holds neighbouring pixels of a row, whose windows share most of their elements. Padding becomes a
+// condition on the element, which peeling takes out of all tiles but those at the border.
 #include <algorithm>
 
 #include "compiler/target/cpu/schedules/schedules.h"
@@ -35,7 +35,8 @@ std::string window_block(const Builder& b) {
   for (const std::string& name : b.blocks()) {
     const Block& block = *b.block(name);
     if (!block.init) continue;
-    const auto spatial = std::count_if(block.iterators.begin(), block.iterators.end(), [](const Iterator& i) { return i.kind == IterKind::spatial; });
+    const auto spatial = std::count_if(block.iterators.begin(), block.iterators.end(),
+                                       [](const Iterator& i) { return i.kind == IterKind::spatial; });
     std::int64_t taps = 1;
     for (std::size_t i = 4; i < block.iterators.size(); ++i) taps *= block.iterators[i].extent;
     const std::size_t axes = block.iterators.size();
@@ -52,7 +53,8 @@ bool schedule_window(Builder& b) {
   const std::string main = window_block(b);
   if (main.empty()) return false;
   if (main == "conv" && b.written_by(main)->dtype == DType::int32)
-    for (const Region& read : b.reads_of(main)) b.bound_accumulator(main, read.buffer->name);  // the one that is a parameter holds the weights
+    for (const Region& read : b.reads_of(main))
+      b.bound_accumulator(main, read.buffer->name);  // the one that is a parameter holds the weights
   const Block& block = *b.block(main);
   const std::int64_t channels = block.iterators[1].extent, width = block.iterators[3].extent;
   if (width == 1 || channels < 4) return false;
@@ -71,7 +73,8 @@ bool schedule_window(Builder& b) {
         if (region.buffer->shape.size() == 4) images.push_back(region.buffer->name);
   for (const std::string& name : images) {
     const Shape& shape = b.buffer(name)->shape;
-    const bool weights = main == "conv" && shape[0] == channels && shape[1] == 1 && name != result && channels > 1 && shape != result_shape;
+    const bool weights = main == "conv" && shape[0] == channels && shape[1] == 1 && name != result && channels > 1 &&
+                         shape != result_shape;
     b.lay_out(name, weights ? "i2,i3,i1,i0" : kChannelsLast);
   }
 

@@ -19,8 +19,8 @@ struct Maker {
     return graph.inputs[0];
   }
   // Weights 18, 36, ..., 126 over and over; one bias and scale for all channels.
-  graph::ValueId weighted(const std::string& op, const std::string& name, graph::ValueId x, Shape weights, std::int32_t bias, float scale,
-                          graph::Attributes attributes) {
+  graph::ValueId weighted(const std::string& op, const std::string& name, graph::ValueId x, Shape weights,
+                          std::int32_t bias, float scale, graph::Attributes attributes) {
     const std::int64_t channels = weights[0];
     NdArray w(DType::int8, std::move(weights)), b(DType::int32, {channels}), s(DType::float32, {channels});
     for (std::int64_t i = 0; i < w.count(); ++i) w.set_int64(i, 18 * (1 + i % 7));
@@ -29,7 +29,8 @@ struct Maker {
     graph::Node node;
     node.name = name;
     node.op = op;
-    node.inputs = {x, graph.add_constant("w", std::move(w)), graph.add_constant("bias", std::move(b)), graph.add_constant("scale", std::move(s))};
+    node.inputs = {x, graph.add_constant("w", std::move(w)), graph.add_constant("bias", std::move(b)),
+                   graph.add_constant("scale", std::move(s))};
     node.attributes = std::move(attributes);
     node.origins = {name};
     const graph::ValueId y = graph.add_value(name + "_out", {});
@@ -74,7 +75,8 @@ TEST_CASE("accumulators far beyond the output's range saturate") {
   }
   for (const isa::HardwareConfig& config : isa::named_configs()) {
     Maker maker;
-    maker.weighted("dovetail.qgemm", "gemm", maker.input(x.shape()), {5, kTerms}, -36000, 0.3f, {{"y_zero_point", std::int64_t{3}}});
+    maker.weighted("dovetail.qgemm", "gemm", maker.input(x.shape()), {5, kTerms}, -36000, 0.3f,
+                   {{"y_zero_point", std::int64_t{3}}});
     check(maker, config, x);
   }
 }
@@ -85,8 +87,8 @@ TEST_CASE("a border of zero points may have rows without columns, and columns wi
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const bool rows : {true, false}) {
       Maker maker;
-      const graph::ValueId middle = maker.weighted("dovetail.qconv", "first", maker.input(x.shape()), {8, 5, 1, 1}, 10, 0.0078125f,
-                                                   {{"y_zero_point", std::int64_t{5}}});
+      const graph::ValueId middle = maker.weighted("dovetail.qconv", "first", maker.input(x.shape()), {8, 5, 1, 1}, 10,
+                                                   0.0078125f, {{"y_zero_point", std::int64_t{5}}});
       const std::int64_t top = rows ? 1 : 0, left = 1 - top;
       maker.weighted("dovetail.qconv", "second", middle, {3, 8, 1 + 2 * top, 1 + 2 * left}, -10, 0.001953125f,
                      {{"x_zero_point", std::int64_t{5}}, {"pads", std::vector<std::int64_t>{top, left, top, left}}});

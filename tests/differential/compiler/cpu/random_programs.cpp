@@ -1,6 +1,7 @@
-// Random loop programs as machine code and on the interpreter: integers bit for bit, floats within rounding, for every class of processor that
-// this machine belongs to. Programs that fail on the interpreter (an index out of bounds, a division by zero) must fail as code too.
-// DOVETAIL_TEST_SCALE multiplies the number of programs, DOVETAIL_TEST_SEED chooses the first seed.
+// Random loop programs as machine code and on the interpreter: integers bit for bit, floats within rounding, for every
+// class of processor that this machine belongs to. Programs that fail on the interpreter (an index out of bounds, a
+// division by zero) must fail as code too. DOVETAIL_TEST_SCALE multiplies the number of programs, DOVETAIL_TEST_SEED
+// chooses the first seed.
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -30,7 +31,8 @@ std::uint64_t first_seed() {
   return text ? std::strtoull(text, nullptr, 10) : 0;
 }
 
-// Long chains of float operations may cancel; what rounding can explain is held against the binary64 result of the same program.
+// Long chains of float operations may cancel; what rounding can explain is held against the binary64 result of the same
+// program.
 bool agrees(const NdArray& code, const NdArray& native, const NdArray& wide) {
   for (std::int64_t i = 0; i < code.count(); ++i) {
     if (!is_floating(code.dtype())) {
@@ -52,13 +54,18 @@ bool rounds_floats_to_steps(const Program& program) {
     const auto floating = [](const Expr& operand) { return is_floating(operand->dtype); };
     if (const auto* n = std::get_if<Cast>(&e->node)) found |= floating(n->a) && !is_floating(e->dtype);
     if (const auto* n = std::get_if<Bitcast>(&e->node)) found |= floating(n->a);
-    if (const auto* n = std::get_if<Binary>(&e->node)) found |= floating(n->a) && (n->op >= BinaryOp::eq || n->op == BinaryOp::floor_div || n->op == BinaryOp::mod || n->op == BinaryOp::floor_mod || n->op == BinaryOp::pow);
-    if (const auto* n = std::get_if<Unary>(&e->node)) found |= floating(n->a) && (n->op == UnaryOp::sign || n->op == UnaryOp::floor || n->op == UnaryOp::ceil || n->op == UnaryOp::round_even || n->op == UnaryOp::trunc || n->op >= UnaryOp::is_nan);
+    if (const auto* n = std::get_if<Binary>(&e->node))
+      found |= floating(n->a) && (n->op >= BinaryOp::eq || n->op == BinaryOp::floor_div || n->op == BinaryOp::mod ||
+                                  n->op == BinaryOp::floor_mod || n->op == BinaryOp::pow);
+    if (const auto* n = std::get_if<Unary>(&e->node))
+      found |= floating(n->a) && (n->op == UnaryOp::sign || n->op == UnaryOp::floor || n->op == UnaryOp::ceil ||
+                                  n->op == UnaryOp::round_even || n->op == UnaryOp::trunc || n->op >= UnaryOp::is_nan);
   });
   return found;
 }
 
-// The generator gives loops any kind; those that promise what does not hold become serial, as a schedule could not have made them.
+// The generator gives loops any kind; those that promise what does not hold become serial, as a schedule could not have
+// made them.
 void keep_promises(Program& program) {
   if (!schedule::first_broken_kind(program, {})) return;
   program.body = rewrite_stmt(program.body, [](const Stmt& stmt) -> Stmt {
@@ -78,7 +85,8 @@ TEST_CASE("random loop programs compute the same as machine code and on the inte
     const std::uint64_t seed = first_seed() + static_cast<std::uint64_t>(i);
     loops::test::RandomProgram random = loops::test::ProgramGenerator(seed).generate();
     keep_promises(random.program);
-    if (!cpu::supported(random.program).ok() || !verify(random.program).ok() || rounds_floats_to_steps(random.program)) continue;
+    if (!cpu::supported(random.program).ok() || !verify(random.program).ok() || rounds_floats_to_steps(random.program))
+      continue;
     const auto native = evaluate(random.program, random.arguments);
     INFO("seed " << seed << "\n" << to_string(random.program));
     for (const cpu::Cpu& processor : cpu::cpus()) {
@@ -113,8 +121,11 @@ TEST_CASE("functions of float32 are within 4 units in the last place") {
     double (*exact)(double);
     double absolute;  // near zeros of the function
   };
-  const Row rows[] = {{UnaryOp::exp, -103, 88.7, std::exp, 1e-44}, {UnaryOp::log, 1e-40, 3e38, std::log, 3e-7}, {UnaryOp::tanh, -20, 20, std::tanh, 0},
-                      {UnaryOp::erf, -6, 6, std::erf, 0},          {UnaryOp::sqrt, 0, 3e38, std::sqrt, 0}};
+  const Row rows[] = {{UnaryOp::exp, -103, 88.7, std::exp, 1e-44},
+                      {UnaryOp::log, 1e-40, 3e38, std::log, 3e-7},
+                      {UnaryOp::tanh, -20, 20, std::tanh, 0},
+                      {UnaryOp::erf, -6, 6, std::erf, 0},
+                      {UnaryOp::sqrt, 0, 3e38, std::sqrt, 0}};
   constexpr std::int64_t kCount = 4096;
   const auto processor = cpu::find_cpu("native");
   REQUIRE(processor.ok());
@@ -122,13 +133,25 @@ TEST_CASE("functions of float32 are within 4 units in the last place") {
     INFO(name(row.op));
     const Buffer x = make_buffer("x", DType::float32, {kCount}), y = make_buffer("y", DType::float32, {kCount});
     const Var o = make_var("o"), l = make_var("l"), i = make_var("i");
-    Block block{"f", {{i, kCount, IterKind::spatial, ref(o) * 16 + ref(l)}}, nullptr, {{x, {{ref(i), 1}}}}, {{y, {{ref(i), 1}}}}, nullptr, store(y, {ref(i)}, unary(row.op, load(x, {ref(i)}))), {}};
+    Block block{"f",
+                {{i, kCount, IterKind::spatial, ref(o) * 16 + ref(l)}},
+                nullptr,
+                {{x, {{ref(i), 1}}}},
+                {{y, {{ref(i), 1}}}},
+                nullptr,
+                store(y, {ref(i)}, unary(row.op, load(x, {ref(i)}))),
+                {}};
     const Stmt inner = make_stmt(For{l, 16, ForKind::vectorized, "", {}, make_stmt(block)});
-    const Program program{"f", {{x, ParameterRole::input}, {y, ParameterRole::output}}, {}, make_stmt(For{o, kCount / 16, ForKind::serial, "", {}, inner})};
+    const Program program{"f",
+                          {{x, ParameterRole::input}, {y, ParameterRole::output}},
+                          {},
+                          make_stmt(For{o, kCount / 16, ForKind::serial, "", {}, inner})};
     NdArray input(DType::float32, {kCount});
     for (std::int64_t n = 0; n < kCount; ++n) {
       const double t = static_cast<double>(n) / (kCount - 1);
-      input.set_double(n, row.op == UnaryOp::log ? std::exp(std::log(row.low) + t * (std::log(row.high) - std::log(row.low))) : row.low + t * (row.high - row.low));
+      input.set_double(n, row.op == UnaryOp::log
+                              ? std::exp(std::log(row.low) + t * (std::log(row.high) - std::log(row.low)))
+                              : row.low + t * (row.high - row.low));
     }
     auto code = cpu::JitProgram::make(program, {}, *processor);
     REQUIRE((code.ok() ? "" : to_string(code.errors())) == "");

@@ -1,4 +1,5 @@
-// The corpus that libFuzzer has found (./dev fuzz), replayed, and seeded mutations of it and of the seed models: what CI runs without clang.
+// The corpus that libFuzzer has found (./dev fuzz), replayed, and seeded mutations of it and of the seed models: what
+// CI runs without clang.
 #include <cstdlib>
 #include <map>
 #include <random>

@@ -11,6 +11,7 @@ struct Row {
   std::uint32_t number;
   MessageKind kind;
 };
+// clang-format off
 constexpr Row kMessages[] = {
     {MessageKind::model, 7, MessageKind::graph},
     {MessageKind::model, 8, MessageKind::operator_set},
@@ -28,6 +29,7 @@ constexpr Row kMessages[] = {
     {MessageKind::shape, 1, MessageKind::dimension},
     {MessageKind::sparse_tensor, 1, MessageKind::tensor},
 };
+// clang-format on
 
 std::optional<std::uint64_t> read_varint(std::string_view& bytes) {
   std::uint64_t value = 0;
@@ -113,7 +115,9 @@ MessageKind kind_of_field(MessageKind parent, std::uint32_t number) {
   return MessageKind::none;
 }
 
-Message read_model(std::span<const std::byte> bytes) { return read({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, MessageKind::model); }
+Message read_model(std::span<const std::byte> bytes) {
+  return read({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, MessageKind::model);
+}
 
 std::vector<std::byte> write_model(const Message& model) {
   std::string bytes;

@@ -1,5 +1,5 @@
-// A serialised ONNX model as a tree of fields, so that a mutation can change one field and leave all lengths around it right. What is no message, or
-// no well-formed one, stays bytes; a tree always writes back to what it was read from.
+// A serialised ONNX model as a tree of fields, so that a mutation can change one field and leave all lengths around it
+// right. What is no message, or no well-formed one, stays bytes; a tree always writes back to what it was read from.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,28 @@
 namespace dovetail::test {
 
 // The messages of the format that mutations know (field numbers: compiler/import/onnx.proto).
-enum class MessageKind : std::uint8_t { none, model, operator_set, graph, node, attribute, tensor, key_value, value_info, type, tensor_type, shape, dimension, sparse_tensor };
+enum class MessageKind : std::uint8_t {
+  none,
+  model,
+  operator_set,
+  graph,
+  node,
+  attribute,
+  tensor,
+  key_value,
+  value_info,
+  type,
+  tensor_type,
+  shape,
+  dimension,
+  sparse_tensor
+};
 
 struct Field {
   std::uint32_t number = 0;
-  std::uint32_t wire_type = 0;     // 0 varint, 1 eight bytes, 2 with a length, 5 four bytes
-  std::uint64_t varint = 0;        // wire type 0
-  std::string bytes;               // wire types 1, 2 and 5, where `kind` is none
+  std::uint32_t wire_type = 0;           // 0 varint, 1 eight bytes, 2 with a length, 5 four bytes
+  std::uint64_t varint = 0;              // wire type 0
+  std::string bytes;                     // wire types 1, 2 and 5, where `kind` is none
   MessageKind kind = MessageKind::none;  // of `fields`; wire type 2
   std::vector<Field> fields;
 };

@@ -14,18 +14,101 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-constexpr std::int64_t kNumbers[] = {0, 1, -1, 2, 3, 4, 7, 8, 16, 127, 128, 255, 256, 65'535, 65'536, INT32_MAX, INT32_MIN, std::int64_t{1} << 31, std::int64_t{1} << 32,
-                                     std::int64_t{1} << 40, std::int64_t{1} << 62, INT64_MAX, INT64_MIN, INT64_MAX - 1};
-constexpr float kReals[] = {0.0f, -0.0f, 1.0f, -1.0f, 0.5f, 1e-38f, 1e38f, 3.4028235e38f, 2147483648.0f, 9.2233720e18f, 1e-45f, __builtin_inff(), -__builtin_inff(), __builtin_nanf("")};
+constexpr std::int64_t kNumbers[] = {0,
+                                     1,
+                                     -1,
+                                     2,
+                                     3,
+                                     4,
+                                     7,
+                                     8,
+                                     16,
+                                     127,
+                                     128,
+                                     255,
+                                     256,
+                                     65'535,
+                                     65'536,
+                                     INT32_MAX,
+                                     INT32_MIN,
+                                     std::int64_t{1} << 31,
+                                     std::int64_t{1} << 32,
+                                     std::int64_t{1} << 40,
+                                     std::int64_t{1} << 62,
+                                     INT64_MAX,
+                                     INT64_MIN,
+                                     INT64_MAX - 1};
+constexpr float kReals[] = {0.0f,
+                            -0.0f,
+                            1.0f,
+                            -1.0f,
+                            0.5f,
+                            1e-38f,
+                            1e38f,
+                            3.4028235e38f,
+                            2147483648.0f,
+                            9.2233720e18f,
+                            1e-45f,
+                            __builtin_inff(),
+                            -__builtin_inff(),
+                            __builtin_nanf("")};
 // Texts that mean something in an attribute or as a name.
-constexpr std::string_view kTexts[] = {"", "x", "y", "w", "SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET", "linear", "cubic", "nearest", "align_corners", "asymmetric", "floor", "ceil",
-                                       "round_prefer_ceil", "constant", "reflect", "edge", "wrap", "mean", "sum", "none", "tanh", "reverse", "bidirectional", "axis", "axes", "perm",
-                                       "pads", "strides", "dilations", "group", "kernel_shape", "ceil_mode", "to", "value", "alpha", "beta", "transA", "num_outputs", "block_size",
-                                       "keepdims", "hidden_size", "direction", "equation", "ij,jk->ik", "...i->i", "\xff\xfe", "com.microsoft", "ai.onnx.ml"};
+constexpr std::string_view kTexts[] = {"",
+                                       "x",
+                                       "y",
+                                       "w",
+                                       "SAME_UPPER",
+                                       "SAME_LOWER",
+                                       "VALID",
+                                       "NOTSET",
+                                       "linear",
+                                       "cubic",
+                                       "nearest",
+                                       "align_corners",
+                                       "asymmetric",
+                                       "floor",
+                                       "ceil",
+                                       "round_prefer_ceil",
+                                       "constant",
+                                       "reflect",
+                                       "edge",
+                                       "wrap",
+                                       "mean",
+                                       "sum",
+                                       "none",
+                                       "tanh",
+                                       "reverse",
+                                       "bidirectional",
+                                       "axis",
+                                       "axes",
+                                       "perm",
+                                       "pads",
+                                       "strides",
+                                       "dilations",
+                                       "group",
+                                       "kernel_shape",
+                                       "ceil_mode",
+                                       "to",
+                                       "value",
+                                       "alpha",
+                                       "beta",
+                                       "transA",
+                                       "num_outputs",
+                                       "block_size",
+                                       "keepdims",
+                                       "hidden_size",
+                                       "direction",
+                                       "equation",
+                                       "ij,jk->ik",
+                                       "...i->i",
+                                       "\xff\xfe",
+                                       "com.microsoft",
+                                       "ai.onnx.ml"};
 
 class Mutator {
  public:
-  Mutator(Message& model, const Message& other, std::mt19937_64& random) : model_(model), other_(other), random_(random) {}
+  Mutator(Message& model, const Message& other, std::mt19937_64& random)
+      : model_(model), other_(other), random_(random) {}
 
   void change() {
     places_.clear();
@@ -63,11 +146,14 @@ class Mutator {
     }
   }
 
-  void remove(const Place& place) { place.siblings->erase(place.siblings->begin() + static_cast<std::ptrdiff_t>(place.index)); }
+  void remove(const Place& place) {
+    place.siblings->erase(place.siblings->begin() + static_cast<std::ptrdiff_t>(place.index));
+  }
   void repeat(const Place& place) {
     const Field copy = place.field();
     const std::size_t times = below(16) == 0 ? 64 : 1;
-    place.siblings->insert(place.siblings->begin() + static_cast<std::ptrdiff_t>(below(place.siblings->size() + 1)), times, copy);
+    place.siblings->insert(place.siblings->begin() + static_cast<std::ptrdiff_t>(below(place.siblings->size() + 1)),
+                           times, copy);
   }
   void swap(const Place& place) { std::swap(place.field(), (*place.siblings)[below(place.siblings->size())]); }
 
@@ -80,7 +166,8 @@ class Mutator {
     if (below(2)) place.field() = copy;
     else place.siblings->push_back(copy);
   }
-  void find(const std::vector<Field>& fields, MessageKind parent, const Place& place, std::vector<const Field*>& found) {
+  void find(const std::vector<Field>& fields, MessageKind parent, const Place& place,
+            std::vector<const Field*>& found) {
     for (const Field& field : fields) {
       if (parent == place.parent && field.number == place.field().number) found.push_back(&field);
       find(field.fields, field.kind, place, found);
@@ -161,14 +248,16 @@ void change_bytes(Bytes& bytes, std::mt19937_64& random) {
     case 1: bytes.erase(bytes.begin() + at(), bytes.end()); break;
     default: {
       const Bytes piece(bytes.begin() + at(), bytes.end());
-      bytes.insert(bytes.begin() + at(), piece.begin(), piece.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(piece.size(), 64)));
+      bytes.insert(bytes.begin() + at(), piece.begin(),
+                   piece.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(piece.size(), 64)));
     }
   }
 }
 
 }  // namespace
 
-Bytes mutate_model(std::span<const std::byte> model, std::span<const std::byte> other, std::mt19937_64& random, std::size_t max_bytes) {
+Bytes mutate_model(std::span<const std::byte> model, std::span<const std::byte> other, std::mt19937_64& random,
+                   std::size_t max_bytes) {
   Bytes bytes(model.begin(), model.end());
   if (random() % 8 == 0) {
     change_bytes(bytes, random);

@@ -1,5 +1,6 @@
-// Random changes of ONNX models that keep them readable: a value, a name, an operator, a shape changed, nodes and tensors removed, repeated, moved and
-// taken from another model. One in eight changes bytes without regard to the format.
+// Random changes of ONNX models that keep them readable: a value, a name, an operator, a shape changed, nodes and
+// tensors removed, repeated, moved and taken from another model. One in eight changes bytes without regard to the
+// format.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +10,9 @@
 
 namespace dovetail::test {
 
-// One to four changes. `other` lends pieces; it may be the model itself. The result has at most `max_bytes`, or is `model` unchanged.
-std::vector<std::byte> mutate_model(std::span<const std::byte> model, std::span<const std::byte> other, std::mt19937_64& random, std::size_t max_bytes = std::size_t{1} << 20);
+// One to four changes. `other` lends pieces; it may be the model itself. The result has at most `max_bytes`, or is
+// `model` unchanged.
+std::vector<std::byte> mutate_model(std::span<const std::byte> model, std::span<const std::byte> other,
+                                    std::mt19937_64& random, std::size_t max_bytes = std::size_t{1} << 20);
 
 }  // namespace dovetail::test

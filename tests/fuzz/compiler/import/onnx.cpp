@@ -1,5 +1,6 @@
-// Damaged models: cut short, bytes changed, extents and tags replaced. The importer answers with a model that verifies, or with diagnostics; it never
-// crashes, hangs or allocates what the file does not hold. Seeds and offsets are printed on failure.
+// Damaged models: cut short, bytes changed, extents and tags replaced. The importer answers with a model that verifies,
+// or with diagnostics; it never crashes, hangs or allocates what the file does not hold. Seeds and offsets are printed
+// on failure.
 #include <cstdlib>
 #include <random>
 
@@ -46,12 +47,19 @@ Bytes structural_model() {
   Model model;
   model.opset = 10;
   model.inputs = {value_info("x", DType::float32, {"N", 2, 6, 6})};
-  model.initialisers = {tensor("w", NdArray(DType::float32, {4, 2, 3, 3})), tensor("shape", int64s({0, -1})), tensor("s", NdArray::scalar(0.5f)), tensor("z", NdArray::scalar(std::int8_t{3}))};
-  model.nodes = {node("QuantizeLinear", {"x", "s", "z"}, {"q"}), node("DequantizeLinear", {"q", "s", "z"}, {"d"}),
-                 node("Conv", {"d", "w"}, {"c"}, {attribute("pads", Ints{1, 1, 1, 1}), attribute("strides", Ints{2, 2}), attribute("group", 1)}, "conv"),
-                 node("Clip", {"c"}, {"r"}, {attribute("min", 0.0f), attribute("max", 6.0f)}), node("MaxPool", {"r"}, {"p"}, {attribute("kernel_shape", Ints{2, 2})}),
-                 node("Unsqueeze", {"p"}, {"u"}, {attribute("axes", Ints{0})}), node("Squeeze", {"u"}, {"v"}, {attribute("axes", Ints{0})}),
-                 node("Reshape", {"v", "shape"}, {"f"}), node("Softmax", {"f"}, {"y"}, {attribute("axis", 1)})};
+  model.initialisers = {tensor("w", NdArray(DType::float32, {4, 2, 3, 3})), tensor("shape", int64s({0, -1})),
+                        tensor("s", NdArray::scalar(0.5f)), tensor("z", NdArray::scalar(std::int8_t{3}))};
+  model.nodes = {
+      node("QuantizeLinear", {"x", "s", "z"}, {"q"}),
+      node("DequantizeLinear", {"q", "s", "z"}, {"d"}),
+      node("Conv", {"d", "w"}, {"c"},
+           {attribute("pads", Ints{1, 1, 1, 1}), attribute("strides", Ints{2, 2}), attribute("group", 1)}, "conv"),
+      node("Clip", {"c"}, {"r"}, {attribute("min", 0.0f), attribute("max", 6.0f)}),
+      node("MaxPool", {"r"}, {"p"}, {attribute("kernel_shape", Ints{2, 2})}),
+      node("Unsqueeze", {"p"}, {"u"}, {attribute("axes", Ints{0})}),
+      node("Squeeze", {"u"}, {"v"}, {attribute("axes", Ints{0})}),
+      node("Reshape", {"v", "shape"}, {"f"}),
+      node("Softmax", {"f"}, {"y"}, {attribute("axis", 1)})};
   model.outputs = {value_info("y", DType::float32, {"N", 16})};
   const Message message = model.message();
   return {message.bytes().begin(), message.bytes().end()};
@@ -65,20 +73,41 @@ Bytes quantised_model() {
   Model model;
   model.opset = 17;
   model.inputs = {value_info("x", DType::int8, {1, 2, 4, 4}), value_info("f", DType::float32, {2, 4})};
-  model.initialisers = {tensor("s", NdArray::scalar(0.5f)), tensor("z", NdArray::scalar(std::int8_t{3})), tensor("w", NdArray(DType::int8, {4, 3})), tensor("sw", NdArray::from<float>({3}, {1, 2, 3})),
-                        tensor("zw", NdArray(DType::int8, {3})), tensor("c", NdArray(DType::int32, {3})), tensor("slope", NdArray(DType::float32, {2, 1, 1})),
-                        tensor("pads", int64s({0, 0, 1, 0, 0, 0, 0, 1})), tensor("v", NdArray::scalar(0.3f))};
-  model.nodes = {foreign(node("QLinearAdd", {"x", "s", "z", "x", "s", "z", "s", "z"}, {"a"})), foreign(node("QLinearConcat", {"s", "z", "x", "s", "z", "a", "s", "z"}, {"b"}, {attribute("axis", 1)})),
-                 foreign(node("QLinearAveragePool", {"x", "s", "z", "s", "z"}, {"p"}, {attribute("kernel_shape", Ints{2, 2}), attribute("channels_last", 1)})),
-                 foreign(node("QLinearSoftmax", {"x", "s", "z", "s", "z"}, {"t"}, {attribute("axis", 1), attribute("opset", 11)})),
-                 foreign(node("QLinearReduceMean", {"x", "s", "z", "s", "z"}, {"r"}, {attribute("axes", Ints{2, 3}), attribute("keepdims", 0)})),
-                 foreign(node("DynamicQuantizeMatMul", {"f", "w", "sw", "zw"}, {"d"})), node("QuantizeLinear", {"f", "s", "z"}, {"g"}),
-                 foreign(node("QGemm", {"g", "s", "z", "w", "sw", "zw", "c", "s", "z"}, {"m"}, {attribute("alpha", 2.0f)})),
-                 node("DequantizeLinear", {"x", "s", "z"}, {"xd"}), node("PRelu", {"xd", "slope"}, {"n"}), node("Mul", {"n", "xd"}, {"o"}), node("QuantizeLinear", {"o", "s", "z"}, {"q"}),
-                 node("DequantizeLinear", {"q", "s", "z"}, {"qd"}), node("Mul", {"qd", "xd"}, {"u"}), node("QuantizeLinear", {"u", "s", "z"}, {"h"}),
-                 node("Max", {"xd", "qd", "v"}, {"e"}), node("QuantizeLinear", {"e", "s", "z"}, {"i"}), node("Pad", {"xd", "pads", "v"}, {"j"}), node("QuantizeLinear", {"j", "s", "z"}, {"k"}),
-                 node("DequantizeLinear", {"w", "sw", "zw"}, {"wd"}, {attribute("axis", 1)}), node("MatMul", {"f", "wd"}, {"l"})};
-  for (const char* output : {"b", "p", "t", "r", "d", "m", "h", "i", "k", "l"}) model.outputs.push_back(Message().text(1, output));
+  model.initialisers = {tensor("s", NdArray::scalar(0.5f)),
+                        tensor("z", NdArray::scalar(std::int8_t{3})),
+                        tensor("w", NdArray(DType::int8, {4, 3})),
+                        tensor("sw", NdArray::from<float>({3}, {1, 2, 3})),
+                        tensor("zw", NdArray(DType::int8, {3})),
+                        tensor("c", NdArray(DType::int32, {3})),
+                        tensor("slope", NdArray(DType::float32, {2, 1, 1})),
+                        tensor("pads", int64s({0, 0, 1, 0, 0, 0, 0, 1})),
+                        tensor("v", NdArray::scalar(0.3f))};
+  model.nodes = {
+      foreign(node("QLinearAdd", {"x", "s", "z", "x", "s", "z", "s", "z"}, {"a"})),
+      foreign(node("QLinearConcat", {"s", "z", "x", "s", "z", "a", "s", "z"}, {"b"}, {attribute("axis", 1)})),
+      foreign(node("QLinearAveragePool", {"x", "s", "z", "s", "z"}, {"p"},
+                   {attribute("kernel_shape", Ints{2, 2}), attribute("channels_last", 1)})),
+      foreign(node("QLinearSoftmax", {"x", "s", "z", "s", "z"}, {"t"}, {attribute("axis", 1), attribute("opset", 11)})),
+      foreign(node("QLinearReduceMean", {"x", "s", "z", "s", "z"}, {"r"},
+                   {attribute("axes", Ints{2, 3}), attribute("keepdims", 0)})),
+      foreign(node("DynamicQuantizeMatMul", {"f", "w", "sw", "zw"}, {"d"})),
+      node("QuantizeLinear", {"f", "s", "z"}, {"g"}),
+      foreign(node("QGemm", {"g", "s", "z", "w", "sw", "zw", "c", "s", "z"}, {"m"}, {attribute("alpha", 2.0f)})),
+      node("DequantizeLinear", {"x", "s", "z"}, {"xd"}),
+      node("PRelu", {"xd", "slope"}, {"n"}),
+      node("Mul", {"n", "xd"}, {"o"}),
+      node("QuantizeLinear", {"o", "s", "z"}, {"q"}),
+      node("DequantizeLinear", {"q", "s", "z"}, {"qd"}),
+      node("Mul", {"qd", "xd"}, {"u"}),
+      node("QuantizeLinear", {"u", "s", "z"}, {"h"}),
+      node("Max", {"xd", "qd", "v"}, {"e"}),
+      node("QuantizeLinear", {"e", "s", "z"}, {"i"}),
+      node("Pad", {"xd", "pads", "v"}, {"j"}),
+      node("QuantizeLinear", {"j", "s", "z"}, {"k"}),
+      node("DequantizeLinear", {"w", "sw", "zw"}, {"wd"}, {attribute("axis", 1)}),
+      node("MatMul", {"f", "wd"}, {"l"})};
+  for (const char* output : {"b", "p", "t", "r", "d", "m", "h", "i", "k", "l"})
+    model.outputs.push_back(Message().text(1, output));
   const Message message = model.message();
   return {message.bytes().begin(), message.bytes().end()};
 }
@@ -94,7 +123,8 @@ TEST_CASE("models cut short") {
     }
   }
   const Bytes small = structural_model();
-  for (std::size_t length = 0; length < small.size(); ++length) import_any({small.begin(), small.begin() + static_cast<std::ptrdiff_t>(length)});
+  for (std::size_t length = 0; length < small.size(); ++length)
+    import_any({small.begin(), small.begin() + static_cast<std::ptrdiff_t>(length)});
 }
 
 TEST_CASE("the small models are sound") {
@@ -106,13 +136,15 @@ TEST_CASE("the small models are sound") {
 
 TEST_CASE("models with bytes changed") {
   const Bytes structural = structural_model(), quantised = quantised_model(), digits = read("digits_int8.onnx");
-  constexpr unsigned char kTelling[] = {0x00, 0x01, 0x7F, 0x80, 0xFF, 0x08, 0x0A, 0x12};  // extremes, and tags of early fields
+  constexpr unsigned char kTelling[] = {0x00, 0x01, 0x7F, 0x80,
+                                        0xFF, 0x08, 0x0A, 0x12};  // extremes, and tags of early fields
   for (unsigned seed = 0; seed < 3000u * static_cast<unsigned>(scale()); ++seed) {
     std::mt19937 random(seed);
     Bytes bytes = seed % 50 == 0 ? digits : seed % 2 == 0 ? quantised : structural;
     for (unsigned count = 1 + random() % 4; count > 0; --count) {
       std::byte& byte = bytes[random() % bytes.size()];
-      byte = random() % 2 ? std::byte{static_cast<unsigned char>(random())} : std::byte{kTelling[random() % std::size(kTelling)]};
+      byte = random() % 2 ? std::byte{static_cast<unsigned char>(random())}
+                          : std::byte{kTelling[random() % std::size(kTelling)]};
     }
     INFO("seed " << seed);
     import_any(bytes);

@@ -20,8 +20,8 @@ std::vector<std::byte> bytes_of(const Model& model) {
   return {message.bytes().begin(), message.bytes().end()};
 }
 
-// A node of `def` with operands and attributes drawn at random from what its signature allows. Most draws are refused by the operator's own rules; the
-// caller keeps those that are not.
+// A node of `def` with operands and attributes drawn at random from what its signature allows. Most draws are refused
+// by the operator's own rules; the caller keeps those that are not.
 class Draft {
  public:
   Draft(const ops::OpDef& def, unsigned seed) : def_(def), random_(seed) {}
@@ -67,10 +67,12 @@ class Draft {
   }
 
   std::string operand(std::size_t position, const ops::InputRule& rule, const Shape& common) {
-    const std::string name = "x" + std::to_string(position) + "_" + std::to_string(model_.inputs.size() + model_.initialisers.size());
+    const std::string name =
+        "x" + std::to_string(position) + "_" + std::to_string(model_.inputs.size() + model_.initialisers.size());
     DType dtype = draw_type(rule.types);
     if (rule.variable != 0) {
-      const auto drawn = std::find_if(types_.begin(), types_.end(), [&](const auto& each) { return each.first == rule.variable; });
+      const auto drawn =
+          std::find_if(types_.begin(), types_.end(), [&](const auto& each) { return each.first == rule.variable; });
       if (drawn != types_.end()) dtype = drawn->second;
       else types_.emplace_back(rule.variable, dtype);
     }
@@ -78,7 +80,8 @@ class Draft {
     if (std::find(constants.begin(), constants.end(), static_cast<int>(position)) != constants.end() || below(4) == 0) {
       const Ints values = draw_ints(common);
       NdArray array(dtype, below(4) ? Shape{static_cast<std::int64_t>(values.size())} : Shape{});
-      for (std::int64_t i = 0; i < array.count(); ++i) array.set_int64(i, values.empty() ? 0 : values[static_cast<std::size_t>(i)] % 2);
+      for (std::int64_t i = 0; i < array.count(); ++i)
+        array.set_int64(i, values.empty() ? 0 : values[static_cast<std::size_t>(i)] % 2);
       model_.initialisers.push_back(tensor(name, array));
       return name;
     }
@@ -90,13 +93,15 @@ class Draft {
   }
 
   onnx::Message draw_attribute(const ops::AttributeRule& rule, const Shape& shape) {
-    constexpr const char* kTexts[] = {"SAME_UPPER", "linear", "nearest", "constant", "none", "forward", "ij->ji", "DCR", "half_pixel"};
+    constexpr const char* kTexts[] = {"SAME_UPPER", "linear", "nearest", "constant",  "none",
+                                      "forward",    "ij->ji", "DCR",     "half_pixel"};
     switch (rule.kind) {
       case ops::AttributeKind::integer: return attribute(rule.name, static_cast<std::int64_t>(below(4)));
       case ops::AttributeKind::real: return attribute(rule.name, 0.5f);
       case ops::AttributeKind::text: return attribute(rule.name, kTexts[below(std::size(kTexts))]);
       case ops::AttributeKind::integers: return attribute(rule.name, draw_ints(shape));
-      case ops::AttributeKind::reals: return onnx::Message().text(1, rule.name).number(20, 6).real(7, 0.5f).real(7, 2.0f);
+      case ops::AttributeKind::reals:
+        return onnx::Message().text(1, rule.name).number(20, 6).real(7, 0.5f).real(7, 2.0f);
       case ops::AttributeKind::texts: return onnx::Message().text(1, rule.name).number(20, 8).text(9, "Tanh");
       case ops::AttributeKind::tensor: return attribute(rule.name, NdArray::from<float>({1}, {1.5f}));
     }
@@ -116,20 +121,22 @@ Model quantised() {
   model.inputs = {value_info("x", DType::float32, {"N", 2, 6, 6})};
   NdArray weights(DType::int8, {4, 2, 3, 3});
   for (std::int64_t i = 0; i < weights.count(); ++i) weights.set_int64(i, i % 7 - 3);
-  model.initialisers = {tensor("w", weights), tensor("shape", int64s({0, -1})), tensor("s", NdArray::scalar(0.5f)), tensor("z", NdArray::scalar(std::int8_t{3})),
-                        tensor("zero", NdArray::scalar(std::int8_t{0}))};
-  model.nodes = {node("QuantizeLinear", {"x", "s", "z"}, {"q"}),
-                 node("DequantizeLinear", {"q", "s", "z"}, {"d"}),
-                 node("DequantizeLinear", {"w", "s", "zero"}, {"dw"}),
-                 node("Conv", {"d", "dw"}, {"c"}, {attribute("pads", Ints{1, 1, 1, 1}), attribute("strides", Ints{2, 2}), attribute("group", 1)}, "conv"),
-                 node("Clip", {"c"}, {"r"}, {attribute("min", 0.0f), attribute("max", 6.0f)}),
-                 node("QuantizeLinear", {"r", "s", "z"}, {"rq"}),
-                 node("DequantizeLinear", {"rq", "s", "z"}, {"rd"}),
-                 node("MaxPool", {"rd"}, {"p"}, {attribute("kernel_shape", Ints{2, 2})}),
-                 node("Unsqueeze", {"p"}, {"u"}, {attribute("axes", Ints{0})}),
-                 node("Squeeze", {"u"}, {"v"}, {attribute("axes", Ints{0})}),
-                 node("Reshape", {"v", "shape"}, {"f"}),
-                 node("Softmax", {"f"}, {"y"}, {attribute("axis", 1)})};
+  model.initialisers = {tensor("w", weights), tensor("shape", int64s({0, -1})), tensor("s", NdArray::scalar(0.5f)),
+                        tensor("z", NdArray::scalar(std::int8_t{3})), tensor("zero", NdArray::scalar(std::int8_t{0}))};
+  model.nodes = {
+      node("QuantizeLinear", {"x", "s", "z"}, {"q"}),
+      node("DequantizeLinear", {"q", "s", "z"}, {"d"}),
+      node("DequantizeLinear", {"w", "s", "zero"}, {"dw"}),
+      node("Conv", {"d", "dw"}, {"c"},
+           {attribute("pads", Ints{1, 1, 1, 1}), attribute("strides", Ints{2, 2}), attribute("group", 1)}, "conv"),
+      node("Clip", {"c"}, {"r"}, {attribute("min", 0.0f), attribute("max", 6.0f)}),
+      node("QuantizeLinear", {"r", "s", "z"}, {"rq"}),
+      node("DequantizeLinear", {"rq", "s", "z"}, {"rd"}),
+      node("MaxPool", {"rd"}, {"p"}, {attribute("kernel_shape", Ints{2, 2})}),
+      node("Unsqueeze", {"p"}, {"u"}, {attribute("axes", Ints{0})}),
+      node("Squeeze", {"u"}, {"v"}, {attribute("axes", Ints{0})}),
+      node("Reshape", {"v", "shape"}, {"f"}),
+      node("Softmax", {"f"}, {"y"}, {attribute("axis", 1)})};
   model.outputs = {value_info("y", DType::float32, {"N", 16})};
   return model;
 }
@@ -139,9 +146,11 @@ Model qoperators() {
   NdArray weights(DType::int8, {4, 2, 1, 1}), matrix(DType::int8, {4, 3});
   for (std::int64_t i = 0; i < weights.count(); ++i) weights.set_int64(i, i - 4);
   model.inputs = {value_info("x", DType::uint8, {1, 2, 3, 3})};
-  model.initialisers = {tensor("w", weights), tensor("s", NdArray::scalar(0.25f)), tensor("z", NdArray::scalar(std::uint8_t{128})), tensor("zw", NdArray::scalar(std::int8_t{0})),
+  model.initialisers = {tensor("w", weights), tensor("s", NdArray::scalar(0.25f)),
+                        tensor("z", NdArray::scalar(std::uint8_t{128})), tensor("zw", NdArray::scalar(std::int8_t{0})),
                         tensor("b", NdArray(DType::int32, {4}))};
-  model.nodes = {node("QLinearConv", {"x", "s", "z", "w", "s", "zw", "s", "z", "b"}, {"c"}, {}, "qconv"), node("DequantizeLinear", {"c", "s", "z"}, {"y"})};
+  model.nodes = {node("QLinearConv", {"x", "s", "z", "w", "s", "zw", "s", "z", "b"}, {"c"}, {}, "qconv"),
+                 node("DequantizeLinear", {"c", "s", "z"}, {"y"})};
   model.outputs = {onnx::Message().text(1, "y")};
   return model;
 }
@@ -155,8 +164,13 @@ Model floats() {
     for (std::int64_t i = 0; i < array.count(); ++i) array.set_double(i, 0.5 + static_cast<double>(i % 5));
     return array;
   };
-  model.initialisers = {tensor("w", filled({3, 2, 3, 3})), tensor("g", filled({3})), tensor("m", filled({12, 5})), tensor("b", filled({5})), tensor("zero", NdArray::scalar(std::int64_t{0})),
-                        tensor("axis", int64s({0})), tensor("rest", int64s({-1}))};
+  model.initialisers = {tensor("w", filled({3, 2, 3, 3})),
+                        tensor("g", filled({3})),
+                        tensor("m", filled({12, 5})),
+                        tensor("b", filled({5})),
+                        tensor("zero", NdArray::scalar(std::int64_t{0})),
+                        tensor("axis", int64s({0})),
+                        tensor("rest", int64s({-1}))};
   model.nodes = {node("Conv", {"x", "w"}, {"c"}),
                  node("BatchNormalization", {"c", "g", "g", "g", "g"}, {"n"}),
                  node("Relu", {"n"}, {"r"}),
@@ -176,7 +190,9 @@ Model floats() {
 
 std::vector<SeedModel> seed_models() {
   std::vector<SeedModel> seeds;
-  for (const auto& [name, model] : {std::pair{"quantised", quantised()}, {"qoperators", qoperators()}, {"floats", floats()}}) seeds.push_back({name, bytes_of(model)});
+  for (const auto& [name, model] :
+       {std::pair{"quantised", quantised()}, {"qoperators", qoperators()}, {"floats", floats()}})
+    seeds.push_back({name, bytes_of(model)});
   for (const ops::OpDef& def : ops::all()) {
     std::size_t kept = 0;
     for (unsigned seed = 0; seed < kTries && kept < kModelsPerOperator; ++seed) {

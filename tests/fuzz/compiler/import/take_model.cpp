@@ -7,7 +7,8 @@ namespace {
 
 std::string speechless(const Diagnostics& diagnostics) {
   for (const Diagnostic& diagnostic : diagnostics)
-    if (diagnostic.what.empty() || diagnostic.why.empty() || diagnostic.hint.empty()) return "a diagnostic without words: " + to_string(diagnostic);
+    if (diagnostic.what.empty() || diagnostic.why.empty() || diagnostic.hint.empty())
+      return "a diagnostic without words: " + to_string(diagnostic);
   return "";
 }
 

@@ -9,7 +9,8 @@ namespace dovetail::test {
 
 struct Taken {
   bool imported = false, compiled = false;
-  std::string broken;  // which promise was broken: a diagnostic without words, a graph that does not verify; empty if none
+  std::string
+      broken;  // which promise was broken: a diagnostic without words, a graph that does not verify; empty if none
 };
 
 // Throws InternalError where the kit itself fails. Precondition of a quick answer: none, that is the point.

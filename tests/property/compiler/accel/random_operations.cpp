@@ -1,5 +1,5 @@
-// Random integer operators through the whole compiler and the functional simulator, against the reference on naive loop programs: bit for bit,
-// on every configuration. Seeds are printed with every failure.
+// Random integer operators through the whole compiler and the functional simulator, against the reference on naive loop
+// programs: bit for bit, on every configuration. Seeds are printed with every failure.
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -20,7 +20,8 @@ int scale_of_tests() {
   return scale ? std::max(1, std::atoi(scale)) : 1;
 }
 
-void check(const isa::HardwareConfig& config, std::uint64_t seed, int& accelerated, int& host, test::Forms forms = test::Forms::accelerated) {
+void check(const isa::HardwareConfig& config, std::uint64_t seed, int& accelerated, int& host,
+           test::Forms forms = test::Forms::accelerated) {
   // Base hardware does powers of two by shifts and other scales by limbs.
   RandomInt8Graph random(seed, !config.requant && seed % 2 == 0, forms);
   random.build(static_cast<int>(1 + seed % 5));
@@ -44,7 +45,8 @@ void check(const isa::HardwareConfig& config, std::uint64_t seed, int& accelerat
   auto executor = runtime::Executor::make(compiled->bundle, *factory);
   INFO((executor.ok() ? "" : to_string(executor.errors())));
   REQUIRE(executor.ok());
-  const std::map<std::string, NdArray> inputs{{"x", random.draw.int8(random.graph.value(random.graph.inputs[0]).type.shape)}};
+  const std::map<std::string, NdArray> inputs{
+      {"x", random.draw.int8(random.graph.value(random.graph.inputs[0]).type.shape)}};
   const auto expected = reference->run(inputs);
   REQUIRE(expected.ok());
   const auto result = executor->run(inputs);
@@ -66,7 +68,8 @@ TEST_CASE("random operators equal the reference on every named configuration") {
   for (const isa::HardwareConfig& config : isa::named_configs()) {
     DYNAMIC_SECTION(config.name) {
       int accelerated = 0, host = 0;
-      for (int i = 0; i < 12 * scale_of_tests(); ++i) check(config, static_cast<std::uint64_t>(1000 + i), accelerated, host);
+      for (int i = 0; i < 12 * scale_of_tests(); ++i)
+        check(config, static_cast<std::uint64_t>(1000 + i), accelerated, host);
       // The point is the accelerator: most nodes must have run there.
       INFO(accelerated << " nodes on the accelerator or folded, " << host << " on the host");
       CHECK(accelerated > 2 * host);
@@ -79,7 +82,8 @@ TEST_CASE("random graphs of every integer form equal the reference on every name
   for (const isa::HardwareConfig& config : isa::named_configs()) {
     DYNAMIC_SECTION(config.name) {
       int accelerated = 0, host = 0;
-      for (int i = 0; i < 8 * scale_of_tests(); ++i) check(config, static_cast<std::uint64_t>(7000 + i), accelerated, host, test::Forms::all);
+      for (int i = 0; i < 8 * scale_of_tests(); ++i)
+        check(config, static_cast<std::uint64_t>(7000 + i), accelerated, host, test::Forms::all);
       INFO(accelerated << " nodes on the accelerator or folded, " << host << " on the host");
       CHECK(accelerated > 0);
       CHECK(host > 0);

@@ -1,5 +1,6 @@
-// Random graphs through the whole compiler to machine code, against the reference on naive loop programs: bit for bit. Floats hold small integers, so
-// that no order of summation can be told from another. On every class of processor that this machine belongs to, with one and two threads.
+// Random graphs through the whole compiler to machine code, against the reference on naive loop programs: bit for bit.
+// Floats hold small integers, so that no order of summation can be told from another. On every class of processor that
+// this machine belongs to, with one and two threads.
 #include <cstdlib>
 #include <set>
 
@@ -54,7 +55,8 @@ struct RandomFloatGraph {
   // x, int8 weights of small integers, scales of 1, and now and then a bias and zero points.
   std::vector<graph::ValueId> int8_weight(graph::ValueId x, const Shape& shape, std::int64_t outputs) {
     const bool zero_points = draw.between(0, 2) == 0;
-    std::vector<graph::ValueId> operands{x, graph.add_constant("w", draw.int8(shape, -1, 1)), graph.add_constant("s", integers({outputs}, 1, 1)), graph::ValueId{}};
+    std::vector<graph::ValueId> operands{x, graph.add_constant("w", draw.int8(shape, -1, 1)),
+                                         graph.add_constant("s", integers({outputs}, 1, 1)), graph::ValueId{}};
     if (draw.coin()) operands[3] = graph.add_constant("b", integers({outputs}, -4, 4));
     if (zero_points) operands.push_back(graph.add_constant("z", draw.int8({outputs}, -1, 1)));
     while (!operands.back().valid()) operands.pop_back();
@@ -63,9 +65,11 @@ struct RandomFloatGraph {
 
   graph::ValueId window(graph::ValueId x, bool pool) {
     const Shape shape = graph.value(x).type.shape;
-    const std::int64_t kh = draw.between(1, std::min<std::int64_t>(4, shape[2])), kw = draw.between(1, std::min<std::int64_t>(4, shape[3]));
+    const std::int64_t kh = draw.between(1, std::min<std::int64_t>(4, shape[2])),
+                       kw = draw.between(1, std::min<std::int64_t>(4, shape[3]));
     graph::Attributes attributes{{"strides", Ints{draw.between(1, 3), draw.between(1, 2)}},
-                                 {"pads", Ints{draw.between(0, kh - 1), draw.between(0, kw - 1), draw.between(0, kh - 1), draw.between(0, kw - 1)}}};
+                                 {"pads", Ints{draw.between(0, kh - 1), draw.between(0, kw - 1),
+                                               draw.between(0, kh - 1), draw.between(0, kw - 1)}}};
     if (pool) {
       attributes["kernel_shape"] = Ints{kh, kw};
       return add("MaxPool", {x}, attributes);
@@ -82,21 +86,29 @@ struct RandomFloatGraph {
     if (draw.coin()) inputs.push_back(graph.add_constant("b", integers({outputs}, -4, 4)));
     return add("Conv", inputs, attributes);
   }
-  std::int64_t pick(const std::vector<std::int64_t>& values) { return values[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(values.size()) - 1))]; }
+  std::int64_t pick(const std::vector<std::int64_t>& values) {
+    return values[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(values.size()) - 1))];
+  }
 
   // Keeps magnitudes small, so that all sums stay exact.
   graph::ValueId clip(graph::ValueId x) {
-    return add("Clip", {x, graph.add_constant("low", NdArray::scalar(-3.0F)), graph.add_constant("high", NdArray::scalar(draw.coin() ? 6.0F : 3.0F))});
+    return add("Clip", {x, graph.add_constant("low", NdArray::scalar(-3.0F)),
+                        graph.add_constant("high", NdArray::scalar(draw.coin() ? 6.0F : 3.0F))});
   }
 
   void build(int operators) {
-    graph::ValueId x = graph.add_value("x", {DType::float32, {draw.between(1, 2), pick({1, 3, 4, 8, 16, 17, 24, 32, 64}), draw.between(1, 16), draw.between(1, 18)}});
+    graph::ValueId x = graph.add_value(
+        "x", {DType::float32,
+              {draw.between(1, 2), pick({1, 3, 4, 8, 16, 17, 24, 32, 64}), draw.between(1, 16), draw.between(1, 18)}});
     graph.inputs.push_back(x);
     for (int i = 0; i < operators; ++i) {
       const Shape shape = graph.value(x).type.shape;
       graph::ValueId y;
       switch (shape.size() == 4 ? draw.between(0, 7) : 8) {
-        case 0: case 1: case 2: case 3: y = clip(window(x, false)); break;
+        case 0:
+        case 1:
+        case 2:
+        case 3: y = clip(window(x, false)); break;
         case 4: y = shape[2] * shape[3] > 1 ? window(x, true) : clip(window(x, false)); break;
         case 5: {
           const graph::ValueId branch = add("Relu", {x});
@@ -114,8 +126,11 @@ struct RandomFloatGraph {
             y = clip(add("dovetail.wgemm", int8_weight(x, {depth, outputs}, outputs)));
             break;
           }
-          y = clip(add("Gemm", {x, graph.add_constant("w", integers(transposed ? Shape{outputs, depth} : Shape{depth, outputs}, -1, 1)), graph.add_constant("b", integers({outputs}, -3, 3))},
-                       {{"transB", std::int64_t{transposed}}}));
+          y = clip(add(
+              "Gemm",
+              {x, graph.add_constant("w", integers(transposed ? Shape{outputs, depth} : Shape{depth, outputs}, -1, 1)),
+               graph.add_constant("b", integers({outputs}, -3, 3))},
+              {{"transB", std::int64_t{transposed}}}));
         }
       }
       x = y;
@@ -157,7 +172,8 @@ void check(const graph::Graph& graph, const NdArray& input, Tally& tally) {
         const NdArray& want = expected->at(output);
         REQUIRE(array.shape() == want.shape());
         for (std::int64_t i = 0; i < array.count(); ++i)
-          if (array.as_double(i) != want.as_double(i)) FAIL(output << " differs at " << i << ": " << array.as_double(i) << ", expected " << want.as_double(i));
+          if (array.as_double(i) != want.as_double(i))
+            FAIL(output << " differs at " << i << ": " << array.as_double(i) << ", expected " << want.as_double(i));
       }
     }
   }
@@ -212,13 +228,15 @@ TEST_CASE("kernels of several models are loaded side by side") {
     random.build(3);
     CompileOptions options;
     options.targets = {"cpu"};
-    auto executor = runtime::Executor::make(compile({random.graph, {}}, options).value().bundle, *runtime::simulator_factory("functional"));
+    auto executor = runtime::Executor::make(compile({random.graph, {}}, options).value().bundle,
+                                            *runtime::simulator_factory("functional"));
     REQUIRE((executor.ok() ? "" : to_string(executor.errors())) == "");
     executors.push_back(*std::move(executor));
     graphs.push_back(std::move(random));
   }
   for (std::size_t i = 0; i < graphs.size(); ++i) {
-    const std::map<std::string, NdArray> inputs{{"x", graphs[i].integers(graphs[i].graph.value(graphs[i].graph.inputs[0]).type.shape, -3, 3)}};
+    const std::map<std::string, NdArray> inputs{
+        {"x", graphs[i].integers(graphs[i].graph.value(graphs[i].graph.inputs[0]).type.shape, -3, 3)}};
     const auto run = executors[i].run(inputs);
     REQUIRE(run.ok());
     const auto expected = Reference::make(graphs[i].graph).value().run(inputs).value();

@@ -113,7 +113,8 @@ TEST_CASE("groups of random graphs are convex, run in their order, and are maxim
     const Units groups = group_convex(c.reads, c.colors);
     const std::string problem = wrong(c, groups);
     if (!problem.empty()) {
-      UNSCOPED_INFO("seed " << seed << "\nreads " << fmt::format("{}", c.reads) << "\ncolours " << fmt::format("{}", c.colors) << "\ngroups " << fmt::format("{}", groups));
+      UNSCOPED_INFO("seed " << seed << "\nreads " << fmt::format("{}", c.reads) << "\ncolours "
+                            << fmt::format("{}", c.colors) << "\ngroups " << fmt::format("{}", groups));
       FAIL(problem);
     }
     several += groups.size() > std::set<std::size_t>(c.colors.begin(), c.colors.end()).size();

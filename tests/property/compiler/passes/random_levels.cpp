@@ -1,5 +1,6 @@
-// Random graphs through the passes at every level, and with each pass left out, against the graph as it came, node by node: bit for bit where it
-// holds integers, within the tolerance that the compiler states where it holds floats. And through fusion to kernels.
+// Random graphs through the passes at every level, and with each pass left out, against the graph as it came, node by
+// node: bit for bit where it holds integers, within the tolerance that the compiler states where it holds floats. And
+// through fusion to kernels.
 #include <cmath>
 #include <cstdlib>
 
@@ -29,15 +30,20 @@ struct RandomGraph {
   explicit RandomGraph(std::uint64_t seed) : draw(seed) { graph.name = fmt::format("random{}", seed); }
 
   using Ints = std::vector<std::int64_t>;
-  std::int64_t pick(const Ints& from) { return from[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(from.size()) - 1))]; }
+  std::int64_t pick(const Ints& from) {
+    return from[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(from.size()) - 1))];
+  }
   NdArray reals(const Shape& shape, double low, double high) {
     NdArray array(DType::float32, shape);
-    for (auto& value : array.data<float>()) value = static_cast<float>(low + (high - low) * static_cast<double>(draw.between(0, 1 << 20)) / (1 << 20));
+    for (auto& value : array.data<float>())
+      value = static_cast<float>(low + (high - low) * static_cast<double>(draw.between(0, 1 << 20)) / (1 << 20));
     return array;
   }
   ValueId constant(NdArray array) { return graph.add_constant("c", std::move(array)); }
   ValueId number(float value) { return constant(NdArray::scalar(value)); }
-  ValueId ints(const Ints& values) { return constant(NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values)); }
+  ValueId ints(const Ints& values) {
+    return constant(NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
+  }
   const Shape& shape(ValueId value) const { return graph.value(value).type.shape; }
   ValueId add(const std::string& op, std::vector<ValueId> inputs, graph::Attributes attributes = {}) {
     graph::Node node;
@@ -76,18 +82,24 @@ struct RandomGraph {
     const ValueId last = ints({-1});
     switch (draw.between(0, 4)) {
       case 0: return add("Mul", {x, add("Sigmoid", {x})});
-      case 1: return add("Mul", {add("Mul", {x, number(0.5F)}), add("Add", {add("Erf", {add("Div", {x, number(1.41421356F)})}), number(1)})});
+      case 1:
+        return add("Mul", {add("Mul", {x, number(0.5F)}),
+                           add("Add", {add("Erf", {add("Div", {x, number(1.41421356F)})}), number(1)})});
       case 2: {
         const ValueId d = add("Sub", {x, add("ReduceMean", {x, last})});
         const ValueId v = add("ReduceMean", {add("Mul", {d, d}), last});
         const ValueId h = add("Div", {d, add("Sqrt", {add("Add", {v, number(1e-2F)})})});
-        return draw.coin() ? h : add("Add", {add("Mul", {h, constant(reals({shape(x).back()}, -1, 1))}), constant(reals({shape(x).back()}, -1, 1))});
+        return draw.coin() ? h
+                           : add("Add", {add("Mul", {h, constant(reals({shape(x).back()}, -1, 1))}),
+                                         constant(reals({shape(x).back()}, -1, 1))});
       }
       case 3: {
         const ValueId e = add("Exp", {add("Sub", {x, add("ReduceMax", {x, last})})});
         return add("Div", {e, add("ReduceSum", {e, last})});
       }
-      default: return add("Div", {add("Mul", {x, add("Clip", {add("Add", {x, number(3)}), number(0), number(6)})}), number(6)});
+      default:
+        return add("Div",
+                   {add("Mul", {x, add("Clip", {add("Add", {x, number(3)}), number(0), number(6)})}), number(6)});
     }
   }
   ValueId movement(ValueId x) {
@@ -97,11 +109,13 @@ struct RandomGraph {
       case 0: {
         Ints perm(s.size());
         for (std::size_t i = 0; i < perm.size(); ++i) perm[i] = static_cast<std::int64_t>(i);
-        for (std::size_t i = perm.size(); i-- > 2;) std::swap(perm[i], perm[static_cast<std::size_t>(draw.between(1, static_cast<std::int64_t>(i)))]);
+        for (std::size_t i = perm.size(); i-- > 2;)
+          std::swap(perm[i], perm[static_cast<std::size_t>(draw.between(1, static_cast<std::int64_t>(i)))]);
         const ValueId moved = add("Transpose", {x}, {{"perm", perm}});
         if (draw.coin()) return moved;
         Ints back(perm.size());
-        for (std::size_t i = 0; i < perm.size(); ++i) back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
+        for (std::size_t i = 0; i < perm.size(); ++i)
+          back[static_cast<std::size_t>(perm[i])] = static_cast<std::int64_t>(i);
         return add("Transpose", {draw.coin() ? unary(moved) : moved}, {{"perm", back}});
       }
       case 1: {
@@ -113,10 +127,13 @@ struct RandomGraph {
         const ValueId joined = add("Concat", {x, unary(x)}, {{"axis", std::int64_t{1}}});
         return add("Slice", {joined, ints({draw.coin() ? 0 : s[1]}), ints({draw.coin() ? s[1] : 2 * s[1]}), ints({1})});
       }
-      case 3: return add("Slice", {x, ints({0}), ints({std::max<std::int64_t>(1, s.back() - draw.between(0, 1))}), ints({rank - 1})});
+      case 3:
+        return add("Slice",
+                   {x, ints({0}), ints({std::max<std::int64_t>(1, s.back() - draw.between(0, 1))}), ints({rank - 1})});
       default: {
         Ints pads(2 * s.size(), 0);
-        for (std::size_t i = 2; i < s.size(); ++i) pads[i] = draw.between(0, 1), pads[i + s.size()] = draw.between(0, 1);
+        for (std::size_t i = 2; i < s.size(); ++i)
+          pads[i] = draw.between(0, 1), pads[i + s.size()] = draw.between(0, 1);
         return add("Pad", {x, ints(pads)});
       }
     }
@@ -125,11 +142,13 @@ struct RandomGraph {
     const Shape s = shape(x);
     const auto norm = [&](ValueId input) {
       const std::int64_t c = shape(input)[1];
-      return add("BatchNormalization", {input, constant(reals({c}, -2, 2)), constant(reals({c}, -1, 1)), constant(reals({c}, -1, 1)), constant(reals({c}, 0.2, 2))});
+      return add("BatchNormalization", {input, constant(reals({c}, -2, 2)), constant(reals({c}, -1, 1)),
+                                        constant(reals({c}, -1, 1)), constant(reals({c}, 0.2, 2))});
     };
     const auto conv = [&](ValueId input) {
       const Shape i = shape(input);
-      const std::int64_t outputs = pick({1, 3, 4, 8, 16}), kh = draw.between(1, std::min<std::int64_t>(3, i[2])), kw = draw.between(1, std::min<std::int64_t>(3, i[3]));
+      const std::int64_t outputs = pick({1, 3, 4, 8, 16}), kh = draw.between(1, std::min<std::int64_t>(3, i[2])),
+                         kw = draw.between(1, std::min<std::int64_t>(3, i[3]));
       const Ints pads = draw.coin() ? Ints{0, 0, 0, 0} : Ints{kh / 2, kw / 2, kh / 2, kw / 2};
       std::vector<ValueId> inputs{input, constant(reals({outputs, i[1], kh, kw}, -0.5, 0.5))};
       if (draw.coin()) inputs.push_back(constant(reals({outputs}, -1, 1)));
@@ -142,7 +161,10 @@ struct RandomGraph {
         const ValueId y = conv(x);
         return add(draw.coin() ? "Mul" : "Add", {y, constant(reals({shape(y)[1], 1, 1}, 0.5, 2))});
       }
-      case 3: return s[2] > 1 && s[3] > 1 ? add("MaxPool", {add("Relu", {x})}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{1, 1}}}) : norm(x);
+      case 3:
+        return s[2] > 1 && s[3] > 1
+                   ? add("MaxPool", {add("Relu", {x})}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{1, 1}}})
+                   : norm(x);
       case 4: {
         const ValueId y = conv(x);
         return add("Add", {unary(y), unary(norm(y))});
@@ -152,10 +174,14 @@ struct RandomGraph {
   }
 
   void build(int steps) {
-    graph.inputs = {graph.add_value("x", {DType::float32, draw.coin() ? Shape{1, pick({3, 4, 8, 16}), draw.between(1, 7), draw.between(2, 9)} : Shape{draw.between(1, 3), pick({4, 8, 12})}})};
+    graph.inputs = {graph.add_value(
+        "x", {DType::float32, draw.coin() ? Shape{1, pick({3, 4, 8, 16}), draw.between(1, 7), draw.between(2, 9)}
+                                          : Shape{draw.between(1, 3), pick({4, 8, 12})}})};
     values = {graph.inputs[0]};
     for (int i = 0; i < steps; ++i) {
-      const ValueId x = values[values.size() - 1 - static_cast<std::size_t>(draw.between(0, std::min<std::int64_t>(1, static_cast<std::int64_t>(values.size()) - 1)))];
+      const ValueId x = values[values.size() - 1 -
+                               static_cast<std::size_t>(draw.between(
+                                   0, std::min<std::int64_t>(1, static_cast<std::int64_t>(values.size()) - 1)))];
       ValueId y;
       switch (draw.between(0, 5)) {
         case 0: y = scalar_step(x); break;
@@ -164,7 +190,9 @@ struct RandomGraph {
         case 3: y = movement(x); break;
         case 4:
           if (shape(x).size() == 4) y = image_step(x);
-          else if (shape(x).size() == 2) y = add("Add", {add("MatMul", {x, constant(reals({shape(x)[1], 8}, -0.5, 0.5))}), constant(reals({8}, -1, 1))});
+          else if (shape(x).size() == 2)
+            y = add("Add",
+                    {add("MatMul", {x, constant(reals({shape(x)[1], 8}, -0.5, 0.5))}), constant(reals({8}, -1, 1))});
           else y = unary(x);
           break;
         default:  // both branches of a sum
@@ -174,7 +202,8 @@ struct RandomGraph {
       values.push_back(add("Clip", {y, number(-8), number(8)}));
     }
     graph.outputs = {values.back()};
-    if (values[values.size() / 2] != values.back() && values.size() > 3) graph.outputs.push_back(values[values.size() / 2]);
+    if (values[values.size() / 2] != values.back() && values.size() > 3)
+      graph.outputs.push_back(values[values.size() / 2]);
   }
 };
 
@@ -188,13 +217,15 @@ void compare(const Values& expected, const Values& actual, const std::vector<std
     for (std::int64_t i = 0; i < want.count(); ++i) largest = std::max(largest, std::abs(want.as_double(i)));
     for (std::int64_t i = 0; i < want.count(); ++i) {
       const double a = want.as_double(i), b = have.as_double(i);
-      if (!(a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance * largest)) FAIL(name << " differs at " << i << ": " << b << ", expected " << a);
+      if (!(a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance * largest))
+        FAIL(name << " differs at " << i << ": " << b << ", expected " << a);
     }
   }
 }
 
 // The graph after the passes, or the kernels, compute what it computes as it came.
-void check(const graph::Graph& graph, const Values& inputs, const std::function<void(CompileOptions&)>& set, bool kernels) {
+void check(const graph::Graph& graph, const Values& inputs, const std::function<void(CompileOptions&)>& set,
+           bool kernels) {
   auto reference = Reference::make(graph);
   REQUIRE(reference.ok());
   const auto expected = reference->run(inputs);
@@ -233,14 +264,18 @@ TEST_CASE("random float graphs keep their values at every level, and with each p
     random.build(6);
     INFO(to_string(random.graph));
     const Values inputs{{"x", random.reals(random.shape(random.graph.inputs[0]), -2, 2)}};
-    for (const passes::Level level : {passes::Level::needed, passes::Level::exact, passes::Level::tolerant, passes::Level::trading}) {
+    for (const passes::Level level :
+         {passes::Level::needed, passes::Level::exact, passes::Level::tolerant, passes::Level::trading}) {
       INFO("level " << static_cast<int>(level));
-      check(random.graph, inputs, [&](CompileOptions& options) { options.context.level = level; }, false);
+      check(
+          random.graph, inputs, [&](CompileOptions& options) { options.context.level = level; }, false);
     }
     const auto table = pass_table();
     const PassRow& row = table[static_cast<std::size_t>(seed) % table.size()];
     INFO("without " << row.name);
-    check(random.graph, inputs, [&](CompileOptions& options) { options.without_passes = {std::string(row.name)}; }, false);
+    check(
+        random.graph, inputs, [&](CompileOptions& options) { options.without_passes = {std::string(row.name)}; },
+        false);
   }
 }
 
@@ -251,7 +286,8 @@ TEST_CASE("random float graphs keep their values as fused kernels") {
     random.build(5);
     INFO(to_string(random.graph));
     const Values inputs{{"x", random.reals(random.shape(random.graph.inputs[0]), -2, 2)}};
-    check(random.graph, inputs, [](CompileOptions&) {}, true);
+    check(
+        random.graph, inputs, [](CompileOptions&) {}, true);
   }
 }
 

@@ -1,6 +1,6 @@
-// What the kinds of loops promise, made visible to an interpreter that runs every loop in order: a program in which independent iterations run
-// backwards and interleaved, and each has its own copy of the buffers that are private to it. It must compute the same values, and read nothing
-// unwritten.
+// What the kinds of loops promise, made visible to an interpreter that runs every loop in order: a program in which
+// independent iterations run backwards and interleaved, and each has its own copy of the buffers that are private to
+// it. It must compute the same values, and read nothing unwritten.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 namespace dovetail::schedule::test {
 
 // `buffer` with one copy per iteration of `loop`, in the statement `stmt` below it.
-inline loops::Stmt with_copies(const loops::Stmt& stmt, const loops::Buffer& buffer, const loops::Buffer& copies, const loops::For& loop) {
+inline loops::Stmt with_copies(const loops::Stmt& stmt, const loops::Buffer& buffer, const loops::Buffer& copies,
+                               const loops::For& loop) {
   using namespace loops;
   int blocks = 0;
   return rewrite_stmt(stmt, [&](const Stmt& s) -> Stmt {
@@ -57,17 +58,20 @@ inline loops::Stmt with_copies(const loops::Stmt& stmt, const loops::Buffer& buf
     if (copy.init) copy.init = rewrite_stmt(copy.init, stmts, exprs);
     copy.body = rewrite_stmt(copy.body, stmts, exprs);
     if (copy.predicate) copy.predicate = rewrite_expr(copy.predicate, exprs);
-    copy.body = substitute(copy.body, {{loop.var.get(), ref(which)}});  // in a block inside, which has its copies already
+    copy.body =
+        substitute(copy.body, {{loop.var.get(), ref(which)}});  // in a block inside, which has its copies already
     return make_stmt(std::move(copy));
   });
 }
 
 inline bool promises_independence(const loops::For& loop) {
-  return loop.kind != loops::ForKind::serial && loop.kind != loops::ForKind::unrolled && loop.kind != loops::ForKind::pipelined;
+  return loop.kind != loops::ForKind::serial && loop.kind != loops::ForKind::unrolled &&
+         loop.kind != loops::ForKind::pipelined;
 }
 
 // One loop for each of `parts`, the statements of its body in groups; the first keeps its name.
-inline loops::Stmt distributed(const loops::Program& program, const loops::For& loop, const std::vector<loops::Stmt>& parts) {
+inline loops::Stmt distributed(const loops::Program& program, const loops::For& loop,
+                               const std::vector<loops::Stmt>& parts) {
   using namespace loops;
   std::vector<Stmt> nests;
   std::vector<std::string> names;
@@ -84,14 +88,15 @@ inline loops::Stmt distributed(const loops::Program& program, const loops::For& 
   return sequence(std::move(nests));
 }
 
-// Independent iterations: backwards, all of them at one statement before any is at the next. Pipelined ones: all that runs ahead comes before the last
-// statement's first iteration.
+// Independent iterations: backwards, all of them at one statement before any is at the next. Pipelined ones: all that
+// runs ahead comes before the last statement's first iteration.
 inline loops::Program any_order(loops::Program program, const loops::IntrinsicTable& intrinsics) {
   using namespace loops;
   std::vector<std::string> names;
   visit_stmts(program.body, [&](const Stmt& stmt) {
     const For* loop = as_for(stmt);
-    if (loop && (promises_independence(*loop) || loop->kind == ForKind::pipelined) && loop->extent > 1) names.push_back(loop->var->name);
+    if (loop && (promises_independence(*loop) || loop->kind == ForKind::pipelined) && loop->extent > 1)
+      names.push_back(loop->var->name);
   });
   for (const std::string& name : names) {
     const auto path = find_loop(program.body, name);
@@ -100,8 +105,10 @@ inline loops::Program any_order(loops::Program program, const loops::IntrinsicTa
     For loop = *as_for(stmt);
     const Stmt others = replace(program.body, stmt, nullptr);
     for (Buffer& buffer : program.allocations) {
-      if (!writes(loop.body, buffer.get()) || (others && (reads(others, buffer.get()) || writes(others, buffer.get())))) continue;
-      if (loop.kind == ForKind::pipelined && !not_private(program, *path, buffer, intrinsics).empty()) continue;  // an accumulator of the last statement
+      if (!writes(loop.body, buffer.get()) || (others && (reads(others, buffer.get()) || writes(others, buffer.get()))))
+        continue;
+      if (loop.kind == ForKind::pipelined && !not_private(program, *path, buffer, intrinsics).empty())
+        continue;  // an accumulator of the last statement
       BufferNode node = *buffer;
       node.shape.insert(node.shape.begin(), loop.extent);
       const Buffer copies = std::make_shared<const BufferNode>(std::move(node));
@@ -109,7 +116,8 @@ inline loops::Program any_order(loops::Program program, const loops::IntrinsicTa
       buffer = copies;
     }
     const bool pipelined = loop.kind == ForKind::pipelined;
-    if (!pipelined) loop.body = substitute(loop.body, {{loop.var.get(), int_imm(loop.extent - 1, loop.var->dtype) - ref(loop.var)}});
+    if (!pipelined)
+      loop.body = substitute(loop.body, {{loop.var.get(), int_imm(loop.extent - 1, loop.var->dtype) - ref(loop.var)}});
     std::vector<Stmt> parts{loop.body};
     if (const auto* body = std::get_if<Sequence>(&loop.body->node)) {
       parts = body->body;

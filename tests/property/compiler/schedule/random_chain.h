@@ -1,5 +1,5 @@
-// Random chains of tensor expressions on integers, or on floating numbers that hold small ones: what schedules are written for, small enough to be
-// evaluated after every step.
+// Random chains of tensor expressions on integers, or on floating numbers that hold small ones: what schedules are
+// written for, small enough to be evaluated after every step.
 #pragma once
 
 #include <random>
@@ -40,12 +40,15 @@ class ChainGenerator {
 
   int pick(int n) { return static_cast<int>(random_() % static_cast<std::uint64_t>(n)); }
   bool chance(int percent) { return pick(100) < percent; }
-  const loops::Buffer& any() { return chance(70) ? tensors_.back() : tensors_[static_cast<std::size_t>(pick(static_cast<int>(tensors_.size())))]; }
+  const loops::Buffer& any() {
+    return chance(70) ? tensors_.back() : tensors_[static_cast<std::size_t>(pick(static_cast<int>(tensors_.size())))];
+  }
 
   loops::Buffer input(Shape shape) {
     const std::string name = "x" + std::to_string(arguments_.size());
     NdArray values(dtype_, shape);
-    for (std::int64_t i = 0; i < values.count(); ++i) is_floating(dtype_) ? values.set_double(i, pick(3) - 1) : values.set_int64(i, pick(41) - 20);
+    for (std::int64_t i = 0; i < values.count(); ++i)
+      is_floating(dtype_) ? values.set_double(i, pick(3) - 1) : values.set_int64(i, pick(41) - 20);
     arguments_.push_back(std::move(values));
     tensors_.push_back(definition_.input(name, dtype_, std::move(shape)));
     return tensors_.back();
@@ -79,50 +82,60 @@ class ChainGenerator {
         const std::int64_t columns_out = 2 + pick(5);
         const loops::Buffer w = input({columns_out, columns});
         tensors_.pop_back();
-        return definition_.reduce(name, dtype_, {{"r", rows}, {"c", columns_out}}, {{"k", columns}}, tensor::sum_reducer(),
-                                  [&](const Indices& i, const Indices& k) { return at(x, {i[0], k[0]}) * at(w, {i[1], k[0]}); });
+        return definition_.reduce(name, dtype_, {{"r", rows}, {"c", columns_out}}, {{"k", columns}},
+                                  tensor::sum_reducer(), [&](const Indices& i, const Indices& k) {
+                                    return at(x, {i[0], k[0]}) * at(w, {i[1], k[0]});
+                                  });
       }
       case 3: {  // convolution, padded by select
         const std::int64_t window = 1 + pick(3), stride = 1 + pick(2), pad = pick(2);
         if (columns + 2 * pad < window) return transpose(name, x);
         const std::int64_t out = (columns + 2 * pad - window) / stride + 1;
-        return definition_.reduce(name, dtype_, {{"r", rows}, {"c", out}}, {{"d", rows}, {"k", window}}, tensor::sum_reducer(),
-                                  [&](const Indices& i, const Indices& k) {
-                                    const loops::Expr place = i[1] * stride + k[1] - pad;
-                                    const loops::Expr value = pad == 0 ? at(x, {k[0], place}) : masked(x, k[0], place, 0);
-                                    return value * (loops::cast(dtype_, k[1]) + loops::cast(dtype_, i[0]) + number(1));
-                                  });
+        return definition_.reduce(
+            name, dtype_, {{"r", rows}, {"c", out}}, {{"d", rows}, {"k", window}}, tensor::sum_reducer(),
+            [&](const Indices& i, const Indices& k) {
+              const loops::Expr place = i[1] * stride + k[1] - pad;
+              const loops::Expr value = pad == 0 ? at(x, {k[0], place}) : masked(x, k[0], place, 0);
+              return value * (loops::cast(dtype_, k[1]) + loops::cast(dtype_, i[0]) + number(1));
+            });
       }
       case 4: {  // pooling, with or without a masked border
         const std::int64_t window = 2 + pick(2), stride = 1 + pick(2), pad = pick(2);
         if (columns + 2 * pad < window) return transpose(name, x);
         const std::int64_t out = (columns + 2 * pad - window) / stride + 1;
-        return definition_.reduce(name, dtype_, {{"r", rows}, {"c", out}}, {{"k", window}}, chance(50) ? tensor::max_reducer() : tensor::min_reducer(),
-                                  [&](const Indices& i, const Indices& k) {
-                                    const loops::Expr place = i[1] * stride + k[0] - pad;
-                                    return pad == 0 ? at(x, {i[0], place}) : masked(x, i[0], place, pick(2) ? INT32_MIN : INT32_MAX);
-                                  });
+        return definition_.reduce(
+            name, dtype_, {{"r", rows}, {"c", out}}, {{"k", window}},
+            chance(50) ? tensor::max_reducer() : tensor::min_reducer(), [&](const Indices& i, const Indices& k) {
+              const loops::Expr place = i[1] * stride + k[0] - pad;
+              return pad == 0 ? at(x, {i[0], place}) : masked(x, i[0], place, pick(2) ? INT32_MIN : INT32_MAX);
+            });
       }
       case 5: return transpose(name, x);
       case 6: {  // masked sum, the padding form that decompose_reduction recognises
         const std::int64_t window = 2 + pick(2);
-        return definition_.reduce(name, dtype_, {{"r", rows}, {"c", columns}}, {{"k", window}}, tensor::sum_reducer(),
-                                  [&](const Indices& i, const Indices& k) { return masked(x, i[0], i[1] + k[0] - 1, 0); });
+        return definition_.reduce(
+            name, dtype_, {{"r", rows}, {"c", columns}}, {{"k", window}}, tensor::sum_reducer(),
+            [&](const Indices& i, const Indices& k) { return masked(x, i[0], i[1] + k[0] - 1, 0); });
       }
       default: {  // every second column, reversed rows
-        return definition_.compute(name, dtype_, {{"r", rows}, {"c", (columns + 1) / 2}},
-                                   [&](const Indices& i) { return at(x, {loops::int_imm(rows - 1) - i[0], i[1] * 2}); });
+        return definition_.compute(name, dtype_, {{"r", rows}, {"c", (columns + 1) / 2}}, [&](const Indices& i) {
+          return at(x, {loops::int_imm(rows - 1) - i[0], i[1] * 2});
+        });
       }
     }
   }
 
   loops::Buffer transpose(const std::string& name, const loops::Buffer& x) {
-    return definition_.compute(name, dtype_, {{"r", x->shape[1]}, {"c", x->shape[0]}}, [&](const Indices& i) { return at(x, {i[1], i[0]}); });
+    return definition_.compute(name, dtype_, {{"r", x->shape[1]}, {"c", x->shape[0]}}, [&](const Indices& i) {
+      return at(x, {i[1], i[0]});
+    });
   }
 
-  loops::Expr masked(const loops::Buffer& x, const loops::Expr& row, const loops::Expr& column, std::int64_t otherwise) const {
-    const loops::Expr inside = loops::logical_and(loops::binary(loops::BinaryOp::ge, column, loops::int_imm(0)),
-                                                  loops::binary(loops::BinaryOp::lt, column, loops::int_imm(x->shape[1])));
+  loops::Expr masked(const loops::Buffer& x, const loops::Expr& row, const loops::Expr& column,
+                     std::int64_t otherwise) const {
+    const loops::Expr inside =
+        loops::logical_and(loops::binary(loops::BinaryOp::ge, column, loops::int_imm(0)),
+                           loops::binary(loops::BinaryOp::lt, column, loops::int_imm(x->shape[1])));
     return loops::select(inside, at(x, {row, column}), number(otherwise));
   }
 

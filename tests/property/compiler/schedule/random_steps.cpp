@@ -1,7 +1,7 @@
-// Random steps on random programs: what a primitive accepts verifies and computes the same values, what it refuses changes nothing. A failure is
-// printed as a program and a trace that are as small as dropping steps and nests makes them.
-// DOVETAIL_TEST_SCALE multiplies the number of programs and the minima; DOVETAIL_TEST_SEED chooses the first seed; DOVETAIL_TEST_VERBOSE prints
-// how often each primitive was accepted and refused.
+// Random steps on random programs: what a primitive accepts verifies and computes the same values, what it refuses
+// changes nothing. A failure is printed as a program and a trace that are as small as dropping steps and nests makes
+// them. DOVETAIL_TEST_SCALE multiplies the number of programs and the minima; DOVETAIL_TEST_SEED chooses the first
+// seed; DOVETAIL_TEST_VERBOSE prints how often each primitive was accepted and refused.
 #include <cstdlib>
 #include <map>
 
@@ -42,7 +42,9 @@ const IntrinsicTable& intrinsics() {
     rows.push_back(row("t.gemm", R"(program gemm { output d: int32[2, 2] input x: int32[2, 2] input w: int32[2, 2]
       for i in 2 { for j in 2 { for k in 2 { block gemm { spatial vi in 2 = i spatial vj in 2 = j reduce vk in 2 = k
         reads d[vi, vj], x[vi, vk], w[vj, vk] writes d[vi, vj] d[vi, vj] = d[vi, vj] + x[vi, vk] * w[vj, vk] } } } } })"));
-    rows.push_back(row("t.zero", R"(program zero { output d: int32[2] for i in 2 { block zero { spatial vi in 2 = i writes d[vi] d[vi] = 0 } } })"));
+    rows.push_back(row(
+        "t.zero",
+        R"(program zero { output d: int32[2] for i in 2 { block zero { spatial vi in 2 = i writes d[vi] d[vi] = 0 } } })"));
     rows.push_back(row("t.add", R"(program add { output d: int32[2] input a: int32[2] input b: int32[2]
       for i in 2 { block add { spatial vi in 2 = i reads a[vi], b[vi] writes d[vi] d[vi] = a[vi] + b[vi] } } })"));
     rows.push_back(row("t.copy", R"(program copy { output d: int32[2] input a: int32[2]
@@ -73,9 +75,12 @@ void walk(std::uint64_t seed, const Case& start, int steps, bool reductions_comm
     const auto outcome = schedule.apply(tried.back());
     Count& count = counts[tried.back().primitive];
     if (outcome == CheckedSchedule::Outcome::failed) {
-      const auto fails = [](const Case& smaller, const std::vector<Step>& trace) { return !failure_of(smaller, trace, intrinsics()).empty(); };
+      const auto fails = [](const Case& smaller, const std::vector<Step>& trace) {
+        return !failure_of(smaller, trace, intrinsics()).empty();
+      };
       const Failing small = shrink({start, tried}, fails);
-      FAIL("seed " << seed << ": " << schedule.failure() << "\nshrunk to\n" << to_string(small) << failure_of(small.start, small.trace, intrinsics()));
+      FAIL("seed " << seed << ": " << schedule.failure() << "\nshrunk to\n"
+                   << to_string(small) << failure_of(small.start, small.trace, intrinsics()));
     }
     ++(outcome == CheckedSchedule::Outcome::accepted ? count.accepted : count.refused);
   }
@@ -93,7 +98,8 @@ void walk_chains(std::uint64_t half) {
   std::string table;
   for (const Primitive& primitive : all_primitives()) {
     const Count& count = counts[std::string(primitive.name)];
-    table += std::string(primitive.name) + ": " + std::to_string(count.accepted) + " accepted, " + std::to_string(count.refused) + " refused\n";
+    table += std::string(primitive.name) + ": " + std::to_string(count.accepted) + " accepted, " +
+             std::to_string(count.refused) + " refused\n";
   }
   if (std::getenv("DOVETAIL_TEST_VERBOSE")) WARN(table);
   INFO(table);

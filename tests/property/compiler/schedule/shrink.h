@@ -30,8 +30,8 @@ inline void shrink_trace(Failing& failing, const Fails& fails) {
   }
 }
 
-// The program without one nest of its top level. What others read of its results becomes an input of small numbers; buffers that nothing uses any
-// more go.
+// The program without one nest of its top level. What others read of its results becomes an input of small numbers;
+// buffers that nothing uses any more go.
 inline Case without_nest(const Case& start, const loops::Stmt& nest) {
   Case smaller{start.program, {}};
   smaller.program.body = replace(start.program.body, nest, nullptr);
@@ -42,7 +42,8 @@ inline Case without_nest(const Case& start, const loops::Stmt& nest) {
   const auto take_as_input = [&](const loops::Buffer& buffer) {
     if (!read(buffer)) return;
     NdArray values(buffer->dtype, buffer->shape);
-    for (std::int64_t i = 0; i < values.count(); ++i) is_floating(buffer->dtype) ? values.set_double(i, static_cast<double>(i % 5)) : values.set_int64(i, i % 5);
+    for (std::int64_t i = 0; i < values.count(); ++i)
+      is_floating(buffer->dtype) ? values.set_double(i, static_cast<double>(i % 5)) : values.set_int64(i, i % 5);
     smaller.program.parameters.push_back({buffer, loops::ParameterRole::input});
     smaller.arguments.push_back(std::move(values));
   };

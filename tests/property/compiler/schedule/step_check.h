@@ -1,5 +1,5 @@
-// What every step must satisfy: an accepted one leaves a program that verifies and computes the same values, with independent iterations in any
-// order; a refused one leaves everything as it was and says why.
+// What every step must satisfy: an accepted one leaves a program that verifies and computes the same values, with
+// independent iterations in any order; a refused one leaves everything as it was and says why.
 #pragma once
 
 #include <cstring>
@@ -31,12 +31,15 @@ inline bool same_values(const NdArray& a, const NdArray& b) {
 class CheckedSchedule {
  public:
   CheckedSchedule(Case start, const loops::IntrinsicTable& intrinsics)
-      : schedule_(std::move(start.program), intrinsics), arguments_(std::move(start.arguments)), intrinsics_(intrinsics) {
+      : schedule_(std::move(start.program), intrinsics),
+        arguments_(std::move(start.arguments)),
+        intrinsics_(intrinsics) {
     const auto values = loops::evaluate(schedule_.program(), arguments_);
     // A random program may fail by itself: division by zero, an element never written, an index that is not proven.
     usable_ = values.ok() && loops::verify(schedule_.program(), intrinsics_).ok();
     if (usable_) expected_ = *values;
-    keeps_kinds_ = !first_broken_kind(schedule_.program(), intrinsics_);  // a random program need not keep what its loops promise
+    keeps_kinds_ =
+        !first_broken_kind(schedule_.program(), intrinsics_);  // a random program need not keep what its loops promise
   }
 
   bool usable() const { return usable_; }
@@ -64,7 +67,8 @@ class CheckedSchedule {
     const loops::Program before = schedule_.program();
     const std::size_t length = schedule_.trace().size();
     if (const auto status = schedule_.apply(step); !status.ok()) {
-      if (before.body != schedule_.program().body || length != schedule_.trace().size()) return fail("a refused step changed the schedule");
+      if (before.body != schedule_.program().body || length != schedule_.trace().size())
+        return fail("a refused step changed the schedule");
       for (const Diagnostic& error : status.errors())
         if (error.what.empty() || error.why.empty()) return fail("a refusal without reason");
       return Outcome::refused;
@@ -77,7 +81,8 @@ class CheckedSchedule {
     if (keeps_kinds_) {
       const loops::Program reversed = any_order(after, intrinsics_);
       if (reversed.body != after.body)
-        if (std::string why = differs(reversed); !why.empty()) return fail(why + "\nin another order:\n" + loops::to_string(reversed));
+        if (std::string why = differs(reversed); !why.empty())
+          return fail(why + "\nin another order:\n" + loops::to_string(reversed));
     }
     return Outcome::accepted;
   }
@@ -87,7 +92,8 @@ class CheckedSchedule {
     const auto actual = loops::evaluate(program, arguments_, intrinsics_);
     if (!actual.ok()) return to_string(actual.errors());
     for (std::size_t o = 0; o < expected_.size(); ++o)
-      if (o >= actual->size() || !same_values((*actual)[o], expected_[o])) return "output " + std::to_string(o) + " differs";
+      if (o >= actual->size() || !same_values((*actual)[o], expected_[o]))
+        return "output " + std::to_string(o) + " differs";
     return "";
   }
 

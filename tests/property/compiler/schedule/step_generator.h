@@ -1,4 +1,5 @@
-// Random steps for a program: mostly such that they might be legal, now and then not. A new primitive gets a function and a row in `kinds`.
+// Random steps for a program: mostly such that they might be legal, now and then not. A new primitive gets a function
+// and a row in `kinds`.
 #pragma once
 
 #include <algorithm>
@@ -74,11 +75,14 @@ class StepGenerator {
   int pick(std::size_t n) { return static_cast<int>(random_() % n); }
   bool chance(int percent) { return pick(100) < percent; }
   template <typename T>
-  const T& one_of(const std::vector<T>& values) { return values[static_cast<std::size_t>(pick(values.size()))]; }
+  const T& one_of(const std::vector<T>& values) {
+    return values[static_cast<std::size_t>(pick(values.size()))];
+  }
 
   void look_at(const loops::Program& program) {
     program_ = program;
-    loops_.clear(), blocks_.clear(), reductions_.clear(), buffers_.clear(), nests_.clear(), plain_nests_.clear(), edges_.clear(), sequences_.clear();
+    loops_.clear(), blocks_.clear(), reductions_.clear(), buffers_.clear(), nests_.clear(), plain_nests_.clear(),
+        edges_.clear(), sequences_.clear();
     for (const Path& path : blocks_below(program.body)) {
       blocks_.push_back(as_block(path.back())->name);
       if (as_block(path.back())->init) reductions_.push_back(blocks_.back());
@@ -104,7 +108,9 @@ class StepGenerator {
     if (nests_.empty()) nests_.push_back({"none", "none"});
   }
 
-  std::string fresh() { return chance(3) ? (chance(50) ? one_of(loops_) : one_of(blocks_)) : "n" + std::to_string(next_name_++); }
+  std::string fresh() {
+    return chance(3) ? (chance(50) ? one_of(loops_) : one_of(blocks_)) : "n" + std::to_string(next_name_++);
+  }
   std::string loop() { return chance(2) ? "nowhere" : one_of(loops_); }
   std::string innermost() { return chance(80) ? one_of(nests_).back() : loop(); }
   std::string outermost() { return chance(70) ? one_of(nests_).front() : loop(); }
@@ -126,12 +132,17 @@ class StepGenerator {
   }
   static std::string name_of(const Path& block) { return as_block(block.back())->name; }
 
-  Step annotate() { return {"annotate", {chance(7) ? "nowhere" : chance(50) ? loop() : block(), "note", std::to_string(pick(9))}, {}}; }
+  Step annotate() {
+    return {"annotate", {chance(7) ? "nowhere" : chance(50) ? loop() : block(), "note", std::to_string(pick(9))}, {}};
+  }
   Step bind() {
-    static const std::vector<std::string> axes{"block.x", "block.y", "block.x", "thread.x", "thread.y", "thread.x", "thread.w"};
+    static const std::vector<std::string> axes{"block.x",  "block.y",  "block.x", "thread.x",
+                                               "thread.y", "thread.x", "thread.w"};
     return {"bind", {outermost(), one_of(axes)}, {}};
   }
-  Step blockize() { return {"blockize", {plain_nests_.empty() || chance(15) ? innermost() : one_of(one_of(plain_nests_))}, {fresh()}}; }
+  Step blockize() {
+    return {"blockize", {plain_nests_.empty() || chance(15) ? innermost() : one_of(one_of(plain_nests_))}, {fresh()}};
+  }
   Step cache_read() {
     const std::string name = block();
     return {"cache_read", {name, buffer_of(name, false), "local"}, {fresh()}};
@@ -145,7 +156,8 @@ class StepGenerator {
     const auto path = find_block(program_.body, name);
     if (reductions_commute_ || !path) return true;
     const auto& iterators = as_block(path->back())->iterators;
-    return std::all_of(iterators.begin(), iterators.end(), [](const loops::Iterator& i) { return i.kind == loops::IterKind::spatial; });
+    return std::all_of(iterators.begin(), iterators.end(),
+                       [](const loops::Iterator& i) { return i.kind == loops::IterKind::spatial; });
   }
   Step compute_at() {
     std::string name = block(), at = loop();
@@ -165,9 +177,14 @@ class StepGenerator {
     const auto at = static_cast<std::size_t>(pick(nest.size()));
     return {"fuse", {nest[at], chance(90) ? nest[std::min(at + 1, nest.size() - 1)] : loop()}, {fresh()}};
   }
-  Step inline_block() { return {"inline", {edges_.empty() || chance(10) ? block() : name_of(one_of(edges_).producer)}, {}}; }
+  Step inline_block() {
+    return {"inline", {edges_.empty() || chance(10) ? block() : name_of(one_of(edges_).producer)}, {}};
+  }
   Step parallel() { return {"parallel", {outermost()}, {}}; }
-  Step pipeline() { return {"pipeline", {sequences_.empty() || chance(20) ? loop() : one_of(sequences_), std::to_string(1 + pick(3))}, {}}; }
+  Step pipeline() {
+    return {
+        "pipeline", {sequences_.empty() || chance(20) ? loop() : one_of(sequences_), std::to_string(1 + pick(3))}, {}};
+  }
   Step reorder() {
     if (!reductions_commute_) return annotate();
     std::vector<std::string> order = one_of(nests_);
@@ -181,12 +198,15 @@ class StepGenerator {
     const Edge& edge = one_of(edges_);
     return {"reverse_compute_at", {name_of(edge.consumer), loop_around(edge.producer)}, {}};
   }
-  Step reverse_inline() { return {"reverse_inline", {edges_.empty() || chance(10) ? block() : name_of(one_of(edges_).consumer)}, {}}; }
+  Step reverse_inline() {
+    return {"reverse_inline", {edges_.empty() || chance(10) ? block() : name_of(one_of(edges_).consumer)}, {}};
+  }
   Step pad() {
     const std::string name = block();
     const auto path = find_block(program_.body, name);
     const bool any = path && !as_block(path->back())->iterators.empty() && !chance(5);
-    return {"pad", {name, any ? one_of(as_block(path->back())->iterators).var->name : "q", std::to_string(pick(6))}, {}};
+    return {
+        "pad", {name, any ? one_of(as_block(path->back())->iterators).var->name : "q", std::to_string(pick(6))}, {}};
   }
   Step reindex() {
     const std::string name = block();
@@ -199,7 +219,9 @@ class StepGenerator {
     return {"rfactor", {name, path ? loop_around(*path) : loop()}, {fresh()}};
   }
   Step sample() {
-    std::string name = chance(90) ? "d" + std::to_string(next_name_++) : decisions_.empty() ? "d,1" : one_of(decisions_);
+    std::string name = chance(90)           ? "d" + std::to_string(next_name_++)
+                       : decisions_.empty() ? "d,1"
+                                            : one_of(decisions_);
     decisions_.push_back(name);
     if (chance(30)) return {"sample", {name, "among", "2,3"}, {}};
     return {"sample", {name, "among", "2,3,4", "=", std::to_string(2 + pick(4))}, {}};
@@ -209,7 +231,9 @@ class StepGenerator {
     const std::string factor = decisions_.empty() || chance(50) ? std::to_string(pick(5)) : "$" + one_of(decisions_);
     return {"split", {loop(), factor}, {fresh(), fresh()}};
   }
-  Step tensorize() { return {"tensorize", {chance(80) ? one_of(one_of(nests_)) : block(), one_of(intrinsics_).name}, {}}; }
+  Step tensorize() {
+    return {"tensorize", {chance(80) ? one_of(one_of(nests_)) : block(), one_of(intrinsics_).name}, {}};
+  }
   Step transform_layout() { return {"transform_layout", layout(), {}}; }
   Step unroll() { return {"unroll", {innermost()}, {}}; }
   Step vectorize() { return {"vectorize", {innermost()}, {}}; }
@@ -279,7 +303,8 @@ class StepGenerator {
   std::vector<std::string> loops_, blocks_, reductions_;
   std::vector<std::string> sequences_;  // loops that hold several statements
   std::vector<std::string> decisions_;  // names, decided or not
-  std::vector<std::vector<std::string>> nests_, plain_nests_;  // plain: of blocks without init, predicate and blocks inside
+  std::vector<std::vector<std::string>> nests_,
+      plain_nests_;  // plain: of blocks without init, predicate and blocks inside
   std::vector<loops::Buffer> buffers_;
   struct Edge {
     Path producer, consumer;  // a block and one that reads what it writes

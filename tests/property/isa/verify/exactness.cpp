@@ -64,13 +64,16 @@ std::string disagreement(const GeneratedProgram& program) {
   if (report.suppressed != 0) return "findings are suppressed";
   for (const auto& [place, pairs] : truth.races)
     if (raced.count(place) == 0)
-      return fmt::format("missed race at {}:{} between {} and {}", place.first, place.second, pairs.begin()->first, pairs.begin()->second);
+      return fmt::format("missed race at {}:{} between {} and {}", place.first, place.second, pairs.begin()->first,
+                         pairs.begin()->second);
   if (deadlock != truth.deadlock) return fmt::format("deadlock: verify {}, oracle {}", deadlock, truth.deadlock);
   if (leftovers != truth.leftovers) return fmt::format("leftovers: verify {}, oracle {}", leftovers, truth.leftovers);
-  if (undefined != truth.undefined) return fmt::format("undefined reads: verify {}, oracle {}", undefined.size(), truth.undefined.size());
+  if (undefined != truth.undefined)
+    return fmt::format("undefined reads: verify {}, oracle {}", undefined.size(), truth.undefined.size());
   if (undefined_uops != truth.undefined_uops) return "undefined micro-ops differ";
   if (overwritten != truth.overwritten) return "overwritten micro-ops differ";
-  if (illegal != truth.illegal) return fmt::format("illegal: verify {}, oracle {}", illegal.size(), truth.illegal.size());
+  if (illegal != truth.illegal)
+    return fmt::format("illegal: verify {}, oracle {}", illegal.size(), truth.illegal.size());
   return "";
 }
 
@@ -87,8 +90,10 @@ GeneratedProgram small_program(std::uint64_t seed) {
 
 void flip(isa::Instruction& instruction, Random& random) {
   isa::DependencyFlags& flags = instruction.flags;
-  const bool prev = instruction.queue() != isa::Queue::load && (instruction.queue() == isa::Queue::store || random.chance(50));
-  bool& flag = prev ? (random.chance(50) ? flags.pop_prev : flags.push_prev) : (random.chance(50) ? flags.pop_next : flags.push_next);
+  const bool prev =
+      instruction.queue() != isa::Queue::load && (instruction.queue() == isa::Queue::store || random.chance(50));
+  bool& flag = prev ? (random.chance(50) ? flags.pop_prev : flags.push_prev)
+                    : (random.chance(50) ? flags.pop_next : flags.push_next);
   flag = !flag;
 }
 
@@ -141,7 +146,8 @@ TEST_CASE("verify agrees with the oracle on indices out of range") {
     for (std::uint64_t i = random.between(1, 3); i > 0; --i) {
       isa::Instruction& instruction = program.program[random.below(program.program.size())];
       const auto grow = [&](std::uint32_t& value, std::int64_t limit) {
-        value = static_cast<std::uint32_t>(std::min<std::uint64_t>(value + random.below(4), static_cast<std::uint64_t>(limit - 1)));
+        value = static_cast<std::uint32_t>(
+            std::min<std::uint64_t>(value + random.below(4), static_cast<std::uint64_t>(limit - 1)));
       };
       if (auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) {
         grow(gemm->src_factor_in, program.config.depth(isa::Memory::inp));
@@ -152,7 +158,8 @@ TEST_CASE("verify agrees with the oracle on indices out of range") {
       } else if (auto* store = std::get_if<isa::Store>(&instruction.body)) {
         store->sram_base += static_cast<std::uint32_t>(random.below(8));
         store->dram_base += random.below(64);
-      } else if (auto* load = std::get_if<isa::Load>(&instruction.body); load != nullptr && load->memory != isa::Memory::uop) {
+      } else if (auto* load = std::get_if<isa::Load>(&instruction.body);
+                 load != nullptr && load->memory != isa::Memory::uop) {
         grow(load->x_pad_0, 16);
         load->dram_base += random.below(64);
       }

@@ -31,7 +31,8 @@ bool runs_to_completion(std::span<const isa::Instruction> launch, isa::QueueDept
     std::vector<std::size_t> moves;  // 0: fetch; 1 + q: start; 4 + q: push
     if (next < launch.size() && queues[isa::index(launch[next].queue())].size() < depths.commands) moves.push_back(0);
     for (std::size_t q = 0; q < kQueues; ++q) {
-      if (!units[q] && !queues[q].empty() && all(queues[q].front().pops, [](std::size_t n) { return n > 0; })) moves.push_back(1 + q);
+      if (!units[q] && !queues[q].empty() && all(queues[q].front().pops, [](std::size_t n) { return n > 0; }))
+        moves.push_back(1 + q);
       if (units[q] && all(units[q]->pushes, [&](std::size_t n) { return n < depths.tokens; })) moves.push_back(4 + q);
     }
     if (moves.empty()) break;
@@ -57,7 +58,11 @@ bool runs_to_completion(std::span<const isa::Instruction> launch, isa::QueueDept
 class Judge {
  public:
   explicit Judge(const GeneratedProgram& program)
-      : program_(program), random_(program.seed), codec_(program.config), uops_(depth(isa::Memory::uop)), uop_loaded_(uops_.size()) {
+      : program_(program),
+        random_(program.seed),
+        codec_(program.config),
+        uops_(depth(isa::Memory::uop)),
+        uop_loaded_(uops_.size()) {
     for (std::size_t m = 0; m < kSharedMemories; ++m) defined_[m].resize(depth(kShared[m]));
   }
 
@@ -85,8 +90,8 @@ class Judge {
   std::size_t depth(isa::Memory memory) const { return static_cast<std::size_t>(program_.config.depth(memory)); }
   const isa::Instruction& at(std::size_t local) const { return program_.program[begin_ + local]; }
 
-  // Happens-before within the launch, and which instructions execute at all with unlimited depths: the least fixed point of "the one before
-  // in the queue and all pushers execute".
+  // Happens-before within the launch, and which instructions execute at all with unlimited depths: the least fixed
+  // point of "the one before in the queue and all pushers execute".
   void order() {
     before_.assign(count_, std::vector<bool>(count_, false));
     std::array<std::vector<std::size_t>, kQueues> queues;
@@ -153,7 +158,8 @@ class Judge {
           },
           [&](std::uint64_t sram, std::uint64_t dram, std::uint64_t n) {
             for (std::uint64_t e = 0; e < n; ++e) {
-              uops_[sram + e] = codec_.decode_uop(std::span(program_.dram).subspan((dram + e) * size - program_.dram_base, size));
+              uops_[sram + e] =
+                  codec_.decode_uop(std::span(program_.dram).subspan((dram + e) * size - program_.dram_base, size));
               uop_loaded_[sram + e] = true;
             }
           });
@@ -162,10 +168,13 @@ class Judge {
 
   static bool leaves_sram(const GeneratedProgram& program, const isa::Instruction& instruction) {
     const auto too_long = [&](const isa::Transfer& transfer, std::uint64_t elements) {
-      return elements != 0 && transfer.sram_base + elements > static_cast<std::uint64_t>(program.config.depth(transfer.memory));
+      return elements != 0 &&
+             transfer.sram_base + elements > static_cast<std::uint64_t>(program.config.depth(transfer.memory));
     };
-    if (const auto* load = std::get_if<isa::Load>(&instruction.body)) return too_long(*load, isa::semantics::loaded_elements(*load));
-    if (const auto* store = std::get_if<isa::Store>(&instruction.body)) return too_long(*store, isa::semantics::stored_elements(*store));
+    if (const auto* load = std::get_if<isa::Load>(&instruction.body))
+      return too_long(*load, isa::semantics::loaded_elements(*load));
+    if (const auto* store = std::get_if<isa::Store>(&instruction.body))
+      return too_long(*store, isa::semantics::stored_elements(*store));
     return false;
   }
 
@@ -178,7 +187,8 @@ class Judge {
     const Touches touched = dovetail::test::touches(program_.config, at(i), uops_);
     for (const auto* rows : {&touched.dram_reads, &touched.dram_writes, &touched.uop_reads})
       for (const isa::Extent& row : *rows)
-        if (row.begin < program_.dram_base || row.end > program_.dram_base + program_.dram.size()) report_.illegal.insert(begin_ + i);
+        if (row.begin < program_.dram_base || row.end > program_.dram_base + program_.dram.size())
+          report_.illegal.insert(begin_ + i);
   }
 
   // Elements beyond a memory are illegal and otherwise ignored; so are micro-ops that were never loaded.
@@ -261,7 +271,8 @@ class Judge {
         for (const std::uint32_t e : touches_[r].reads[m]) {
           bool defined = defined_[m][e];
           for (std::size_t w = 0; w < count_ && !defined; ++w)
-            defined = w != r && !before_[r][w] && std::count(touches_[w].writes[m].begin(), touches_[w].writes[m].end(), e) != 0;
+            defined = w != r && !before_[r][w] &&
+                      std::count(touches_[w].writes[m].begin(), touches_[w].writes[m].end(), e) != 0;
           if (!defined) report_.undefined.insert({begin_ + r, {m, e}});
         }
       for (std::size_t w = 0; w < count_; ++w)

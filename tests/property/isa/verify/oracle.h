@@ -1,5 +1,6 @@
-// The verifier's judge: everything DESIGN says about order, computed by definition. Happens-before is a transitive closure, conflicts are
-// found pair by pair and element by element, deadlock by a machine that moves at random. O(n^2) and more; for small programs.
+// The verifier's judge: everything DESIGN says about order, computed by definition. Happens-before is a transitive
+// closure, conflicts are found pair by pair and element by element, deadlock by a machine that moves at random. O(n^2)
+// and more; for small programs.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,12 @@ struct OracleReport {
   static constexpr std::size_t kDram = 3;
 
   std::map<Place, std::set<Pair>> races;
-  std::set<std::pair<std::size_t, Place>> undefined;     // instruction, SRAM element
+  std::set<std::pair<std::size_t, Place>> undefined;  // instruction, SRAM element
   std::set<std::pair<std::size_t, std::uint64_t>> undefined_uops;
-  std::set<std::uint64_t> overwritten;                    // bytes of micro-ops that a STORE reaches
-  std::set<std::size_t> illegal;                          // instructions
-  std::size_t leftovers = 0;                              // FIFOs with tokens left, over all launches
-  bool deadlock = false;                                  // at the configuration's depths
+  std::set<std::uint64_t> overwritten;  // bytes of micro-ops that a STORE reaches
+  std::set<std::size_t> illegal;        // instructions
+  std::size_t leftovers = 0;            // FIFOs with tokens left, over all launches
+  bool deadlock = false;                // at the configuration's depths
 };
 
 // Precondition: LOAD UOPs lie within the image; their fields are legal.

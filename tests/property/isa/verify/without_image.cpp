@@ -1,4 +1,5 @@
-// Without a memory image verify knows less and may only say less for sure: what it calls definite is so, what is wrong it suspects.
+// Without a memory image verify knows less and may only say less for sure: what it calls definite is so, what is wrong
+// it suspects.
 #include <map>
 #include <set>
 
@@ -37,8 +38,10 @@ void compare(const GeneratedProgram& program) {
   for (const isa::Finding& finding : without.findings) {
     INFO(to_string(finding.diagnostic));
     if (finding.kind == FindingKind::race && !finding.possible) {
-      const std::size_t memory = finding.memory ? static_cast<std::size_t>(std::find(kShared.begin(), kShared.end(), *finding.memory) - kShared.begin())
-                                                : OracleReport::kDram;
+      const std::size_t memory =
+          finding.memory
+              ? static_cast<std::size_t>(std::find(kShared.begin(), kShared.end(), *finding.memory) - kShared.begin())
+              : OracleReport::kDram;
       for (const isa::Extent& extent : finding.extents)
         for (std::uint64_t e = extent.begin; e < extent.end; ++e) {
           const auto known = truth.races.find({memory, e});
@@ -48,7 +51,8 @@ void compare(const GeneratedProgram& program) {
     }
     if (finding.kind == FindingKind::undefined_read && finding.memory != isa::Memory::uop) {
       bool real = false;
-      for (const auto& [instruction, place] : truth.undefined) real |= instruction == finding.instruction && kShared[place.first] == finding.memory;
+      for (const auto& [instruction, place] : truth.undefined)
+        real |= instruction == finding.instruction && kShared[place.first] == finding.memory;
       CHECK(real);
     }
     // What needs no micro-ops is never merely possible.
@@ -68,12 +72,14 @@ TEST_CASE("without an image verify suspects all that is wrong, and asserts nothi
         generate(random_config(seed), {.seed = seed, .size = 24, .launches = 2, .extra_percent = 20, .max_steps = 40});
     Random random(seed);
     for (std::uint64_t drops = random.below(4); drops > 0; --drops)
-      if (const auto tokens = token_pairs(program); !tokens.empty()) drop_token(program, tokens[random.below(tokens.size())]);
+      if (const auto tokens = token_pairs(program); !tokens.empty())
+        drop_token(program, tokens[random.below(tokens.size())]);
     if (random.chance(30)) {  // one memory is never loaded
       const isa::Memory lost = random.pick({isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc});
       for (isa::Instruction& instruction : program.program)
         if (auto* load = std::get_if<isa::Load>(&instruction.body);
-            load != nullptr && (load->memory == lost || (lost == isa::Memory::acc && load->memory == isa::Memory::acc8)))
+            load != nullptr &&
+            (load->memory == lost || (lost == isa::Memory::acc && load->memory == isa::Memory::acc8)))
           load->x_size = 0;
     }
     INFO("seed " << seed);

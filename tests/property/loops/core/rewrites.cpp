@@ -1,4 +1,5 @@
-// Passes over the core form keep the bits of random programs, and a split that does not divide costs its interior nothing.
+// Passes over the core form keep the bits of random programs, and a split that does not divide costs its interior
+// nothing.
 #include <functional>
 #include <random>
 #include <string>
@@ -71,7 +72,8 @@ TEST_CASE("splits that do not divide leave no condition") {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     std::mt19937_64 random(seed);
     const auto pick = [&](int n) { return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n)); };
-    // y[a, b] = x[a, b], each axis split into two or three loops, the outer ones rounded up; the loops of the two axes interleave.
+    // y[a, b] = x[a, b], each axis split into two or three loops, the outer ones rounded up; the loops of the two axes
+    // interleave.
     struct Loop {
       Var var;
       std::int64_t extent;
@@ -95,7 +97,8 @@ TEST_CASE("splits that do not divide leave no condition") {
       axes[axis].insert(axes[axis].begin(), {make_var(name + "o"), (shape.back() + size - 1) / size});
       block.iterators.push_back({var, shape.back(), IterKind::spatial, ref(axes[axis].front().var) * size + binding});
       const Expr inside = binary(BinaryOp::lt, ref(var), int_imm(shape.back()));
-      if (axes[axis].front().extent * size != shape.back()) block.predicate = block.predicate ? logical_and(block.predicate, inside) : inside;
+      if (axes[axis].front().extent * size != shape.back())
+        block.predicate = block.predicate ? logical_and(block.predicate, inside) : inside;
     }
     Program program;
     program.name = "copy";
@@ -113,7 +116,8 @@ TEST_CASE("splits that do not divide leave no condition") {
       from.erase(from.begin());
     }
     program.body = make_stmt(std::move(block));
-    for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) program.body = make_stmt(For{loop->var, loop->extent, ForKind::serial, "", {}, program.body});
+    for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop)
+      program.body = make_stmt(For{loop->var, loop->extent, ForKind::serial, "", {}, program.body});
     const auto verified = verify(program);
     INFO("seed " << seed << "\n" << to_string(program));
     REQUIRE((verified.ok() ? "" : to_string(verified.errors())) == "");

@@ -53,7 +53,8 @@ TEST_CASE("fuse: a result with several readers, or of the model, is written") {
   %p: float32[1, 8, 6, 6] = Sigmoid(%c)  // p
   %q: float32[1, 8, 6, 6] = Tanh(%c)  // q
   %y: float32[1, 8, 6, 6] = Add(%p, %q)  // y
-)") == "c: c\n  c -> p not fused: the result is an output of the model\n  c -> q not fused: the result is an output of the model\np: p + q + y\n");
+)") == "c: c\n  c -> p not fused: the result is an output of the model\n  c -> q not fused: the result is an output of "
+       "the model\np: p + q + y\n");
 }
 
 TEST_CASE("fuse: what is cheap is computed again by each reader") {
@@ -66,12 +67,14 @@ TEST_CASE("fuse: what is cheap is computed again by each reader") {
   %t: float32[1, 8, 6, 6] = Mul(%d, %r)  // t
 )") == "c: c + r + s\nd: d + r + t\n");
   // Not what costs.
-  CHECK(groups(R"(graph g(%x: float32[1, 8]) -> (%s, %t)
+  CHECK(
+      groups(R"(graph g(%x: float32[1, 8]) -> (%s, %t)
   constant %a: int64[1] = [1]
   %r: float32[1, 8] = Sigmoid(%x)  // r
   %s: float32[1, 1] = ReduceSum(%r, %a)  // s
   %t: float32[1, 8] = Mul(%x, %r)  // t
-)") == "r: r\n  r -> s not fused: the result has 2 readers\n  r -> t not fused: the result has 2 readers\ns: s\nt: t\n");
+)") ==
+      "r: r\n  r -> s not fused: the result has 2 readers\n  r -> t not fused: the result has 2 readers\ns: s\nt: t\n");
 }
 
 TEST_CASE("fuse: cheap nodes go in front of reductions and broadcasts, Concat takes none, a Transpose goes behind") {
@@ -86,7 +89,8 @@ TEST_CASE("fuse: cheap nodes go in front of reductions and broadcasts, Concat ta
   %m: float32[4, 8] = Abs(%z)  // m
   %u: float32[8, 4] = Transpose(%m)  // u
 )") == "s: q + s + t\n  t -> y not fused: Sub makes [4, 8] of [4, 1]\n"
-       "y: y\nn: n\n  n -> k not fused: Concat makes [4, 16] of [4, 8]; Concat would compute every operand for each of its elements\nk: k\nm: m + u\n");
+       "y: y\nn: n\n  n -> k not fused: Concat makes [4, 16] of [4, 8]; Concat would compute every operand for each of "
+       "its elements\nk: k\nm: m + u\n");
 }
 
 }  // namespace dovetail

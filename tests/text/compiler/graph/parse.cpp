@@ -56,7 +56,9 @@ TEST_CASE("every number of every type survives the text") {
     Graph graph;
     graph.name = "g";
     NdArray array(row.dtype, {11});
-    for (std::int64_t i = 0; i < 10; ++i) array.set_double(i, is_floating(row.dtype) ? (i % 2 ? -1.0 : 1.0) / (3.0 + static_cast<double>(i)) : static_cast<double>(i * 7 - 20));
+    for (std::int64_t i = 0; i < 10; ++i)
+      array.set_double(i, is_floating(row.dtype) ? (i % 2 ? -1.0 : 1.0) / (3.0 + static_cast<double>(i))
+                                                 : static_cast<double>(i * 7 - 20));
     graph.outputs = {graph.add_constant("c", array)};
     const Graph again = read(to_string(graph, Elements::all));
     CHECK(*again.value(again.outputs[0]).constant == array);
@@ -65,29 +67,42 @@ TEST_CASE("every number of every type survives the text") {
 
 TEST_CASE("constants without elements are what the caller supplies, or an error") {
   const std::string text = "graph g() -> (%c)\n  constant %c: float32[3, 4]\n";
-  const Graph graph = read(text, [](std::string_view, const TensorType& type) { return NdArray(type.dtype, type.shape); });
+  const Graph graph =
+      read(text, [](std::string_view, const TensorType& type) { return NdArray(type.dtype, type.shape); });
   CHECK(to_string(graph) == text);
   CHECK_THAT(refused(text), ContainsSubstring("%c has no elements"));
 }
 
 TEST_CASE("nodes need no name and no order") {
-  const Graph graph = read("# said in a comment\ngraph g(%x: float32[2]) -> (%y)\n  %y: float32[2] = Neg(%z)\n  %z: float32[2] = Abs(%x)\n");
-  CHECK(to_string(graph) == "graph g(%x: float32[2]) -> (%y)\n  %z: float32[2] = Abs(%x)  // Abs_z\n  %y: float32[2] = Neg(%z)  // Neg_y\n");
+  const Graph graph = read(
+      "# said in a comment\ngraph g(%x: float32[2]) -> (%y)\n  %y: float32[2] = Neg(%z)\n  %z: float32[2] = Abs(%x)\n");
+  CHECK(
+      to_string(graph) ==
+      "graph g(%x: float32[2]) -> (%y)\n  %z: float32[2] = Abs(%x)  // Abs_z\n  %y: float32[2] = Neg(%z)  // Neg_y\n");
 }
 
 TEST_CASE("what is no graph is refused, with its place") {
   CHECK_THAT(refused(""), ContainsSubstring("there is no line \"graph"));
-  CHECK_THAT(refused("graph g(%x: float33[2]) -> ()\n"), ContainsSubstring("text:1:") && ContainsSubstring("\"float33\" is no element type"));
+  CHECK_THAT(refused("graph g(%x: float33[2]) -> ()\n"),
+             ContainsSubstring("text:1:") && ContainsSubstring("\"float33\" is no element type"));
   CHECK_THAT(refused("graph g(%x: float32[2]) -> (%y)\n"), ContainsSubstring("%y is used and nothing defines it"));
-  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%y)\n  %y: float32[2] = Neg(%x\n"), ContainsSubstring("text:2:") && ContainsSubstring("expected \",\""));
-  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%x)\n  constant %x: int8[1] = [1]\n"), ContainsSubstring("%x is defined twice"));
-  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%x)\n  constant %c: int8[2] = [1, 2, 3]\n"), ContainsSubstring("3 elements given, int8[2] has 2"));
-  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%x)\n  constant %c: int8[1] = [1.5]\n"), ContainsSubstring("\"1.5\" is no integer"));
-  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%y)\n  %y: float32[2] = Neg(%x) {a=1, a=2}\n"), ContainsSubstring("attribute a stands twice"));
-  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%y)\n  %y: float32[2] = Neg(%x) // n extra\n"), ContainsSubstring("behind the end"));
+  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%y)\n  %y: float32[2] = Neg(%x\n"),
+             ContainsSubstring("text:2:") && ContainsSubstring("expected \",\""));
+  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%x)\n  constant %x: int8[1] = [1]\n"),
+             ContainsSubstring("%x is defined twice"));
+  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%x)\n  constant %c: int8[2] = [1, 2, 3]\n"),
+             ContainsSubstring("3 elements given, int8[2] has 2"));
+  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%x)\n  constant %c: int8[1] = [1.5]\n"),
+             ContainsSubstring("\"1.5\" is no integer"));
+  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%y)\n  %y: float32[2] = Neg(%x) {a=1, a=2}\n"),
+             ContainsSubstring("attribute a stands twice"));
+  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%y)\n  %y: float32[2] = Neg(%x) // n extra\n"),
+             ContainsSubstring("behind the end"));
   CHECK_THAT(refused("graph g() -> (%y)\n  %y: float32[2] = Neg(%y)  // n\n"), ContainsSubstring("cycle"));
-  CHECK_THAT(refused("graph g(%x: float32[99999999999, 99999999999]) -> (%x)\n"), ContainsSubstring("too many elements"));
-  CHECK_THAT(refused("graph g() -> (%c)\n  constant %c: int8[999999999] = fill(1)\n"), ContainsSubstring("allowed are"));
+  CHECK_THAT(refused("graph g(%x: float32[99999999999, 99999999999]) -> (%x)\n"),
+             ContainsSubstring("too many elements"));
+  CHECK_THAT(refused("graph g() -> (%c)\n  constant %c: int8[999999999] = fill(1)\n"),
+             ContainsSubstring("allowed are"));
 }
 
 }  // namespace dovetail::graph

@@ -12,8 +12,15 @@ TEST_CASE("a graph prints one line per constant and node") {
   const ValueId half = graph.add_constant("half", NdArray::scalar(0.1f));
   const ValueId y = graph.add_value("y", {DType::float32, {1, 4, 6, 6}});
   const ValueId a = graph.add_value("a", {DType::float32, {1, 4, 6}}), b = graph.add_value("b", {DType::int64, {}});
-  graph.add_node({"conv1", "Conv", {x, w}, {y}, {{"strides", std::vector<std::int64_t>{1, 1}}, {"auto_pad", std::string("VALID")}, {"alpha", 2.0}}, {"conv1"}, false});
-  graph.add_node({"odd", "Odd", {y, ValueId{}, axes, half}, {a, b}, {{"t", NdArray::scalar(std::int64_t{7})}}, {"p", "q"}, false});
+  graph.add_node({"conv1",
+                  "Conv",
+                  {x, w},
+                  {y},
+                  {{"strides", std::vector<std::int64_t>{1, 1}}, {"auto_pad", std::string("VALID")}, {"alpha", 2.0}},
+                  {"conv1"},
+                  false});
+  graph.add_node(
+      {"odd", "Odd", {y, ValueId{}, axes, half}, {a, b}, {{"t", NdArray::scalar(std::int64_t{7})}}, {"p", "q"}, false});
   graph.inputs = {x};
   graph.outputs = {a, b};
   CHECK(to_string(graph) == R"(graph demo(%x: float32[1, 3, 8, 8]) -> (%a, %b)

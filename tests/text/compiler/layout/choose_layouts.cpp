@@ -10,14 +10,20 @@ namespace dovetail {
 namespace {
 
 graph::Graph read(std::string_view text) {
-  auto graph = graph::parse(text, "text", [](std::string_view, const graph::TensorType& type) { return NdArray(type.dtype, type.shape); });
+  auto graph = graph::parse(
+      text, "text", [](std::string_view, const graph::TensorType& type) { return NdArray(type.dtype, type.shape); });
   REQUIRE((graph.ok() ? "" : to_string(graph.errors())) == "");
   return *std::move(graph);
 }
 
 std::string laid_out(const std::string& text, const std::string& target = "cpu", LayoutOptions options = {}) {
   const graph::Graph graph = read(text);
-  const auto parts = partition(graph, {built_in_targets({.hardware = {}, .processor = *cpu::find_cpu("avx2"), .fuse = true}), {target}, {"cpu", "host"}, {}, false});
+  const auto parts =
+      partition(graph, {built_in_targets({.hardware = {}, .processor = *cpu::find_cpu("avx2"), .fuse = true}),
+                        {target},
+                        {"cpu", "host"},
+                        {},
+                        false});
   REQUIRE((parts.ok() ? "" : to_string(parts.errors())) == "");
   const auto plan = choose_layouts(graph, *parts, options);
   REQUIRE((plan.ok() ? "" : to_string(plan.errors())) == "");
@@ -41,7 +47,8 @@ copy y: i0,i2,i3,i1 -> plain, 131072 bytes, for the model's output
 }
 
 TEST_CASE("layouts: a kernel in front of a convolution writes what that reads; alone it stays plain") {
-  // No padding: the convolution reads where its input lies. Neg reads the model's order and writes channels-last, in passing.
+  // No padding: the convolution reads where its input lies. Neg reads the model's order and writes channels-last, in
+  // passing.
   CHECK(laid_out(R"(graph g(%x: float32[1, 16, 32, 32]) -> (%y)
   constant %w: float32[16, 16, 1, 1]
   %a: float32[1, 16, 32, 32] = Softmax(%x) {axis=1}  // a_softmax
@@ -62,16 +69,19 @@ TEST_CASE("layouts: borders that are free take what their kernels like") {
   constant %w: float32[16, 16, 1, 1]
   %y: float32[1, 16, 32, 32] = Conv(%x, %w)  // y_conv
 )";
-  CHECK(laid_out(text, "cpu", {.free_borders = true, .choose = true}) == "x: float32[1, 16, 32, 32] lies i0,i2,i3,i1\ny: float32[1, 16, 32, 32] lies i0,i2,i3,i1\n");
+  CHECK(laid_out(text, "cpu", {.free_borders = true, .choose = true}) ==
+        "x: float32[1, 16, 32, 32] lies i0,i2,i3,i1\ny: float32[1, 16, 32, 32] lies i0,i2,i3,i1\n");
   CHECK(laid_out(text) ==
-        "y: float32[1, 16, 32, 32] lies i0,i2,i3,i1\ncopy x: plain -> i0,i2,i3,i1, 131072 bytes, for y_conv\ncopy y: i0,i2,i3,i1 -> plain, 131072 bytes, for the model's output\n");
+        "y: float32[1, 16, 32, 32] lies i0,i2,i3,i1\ncopy x: plain -> i0,i2,i3,i1, 131072 bytes, for y_conv\ncopy y: "
+        "i0,i2,i3,i1 -> plain, 131072 bytes, for the model's output\n");
 }
 
 TEST_CASE("layouts: from the accelerator's blocks to channels-last is one copy") {
   CHECK(laid_out(R"(graph g(%x: int8[1, 16, 8, 8]) -> (%y)
   %a: int8[1, 16, 4, 4] = MaxPool(%x) {kernel_shape=[2, 2], strides=[2, 2]}  // a_pool
   %y: float32[1, 16, 4, 4] = Cast(%a) {to=1}  // y_cast
-)", "accel") ==
+)",
+                 "accel") ==
         R"(a: int8[1, 16, 4, 4] lies [1,16,4,4] pad 0+0,0+0,0+0,0+0 = 0 : i0/1,i1/16,i2,i3,i0%1,i1%16
 copy x: plain -> [1,16,8,8] pad 0+0,0+0,0+0,0+0 = 0 : i0/1,i1/16,i2,i3,i0%1,i1%16, 2048 bytes, for a_pool
 copy a: [1,16,4,4] pad 0+0,0+0,0+0,0+0 = 0 : i0/1,i1/16,i2,i3,i0%1,i1%16 -> plain, 512 bytes, for y_cast

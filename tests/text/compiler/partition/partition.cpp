@@ -17,12 +17,16 @@ namespace {
 // A match costs `seconds`, a tensor over the border `border`.
 class TableTarget : public Target {
  public:
-  TableTarget(std::string name, std::vector<PatternRow> rows, double seconds, double border) : name_(std::move(name)), rows_(std::move(rows)), seconds_(seconds), border_(border) {}
+  TableTarget(std::string name, std::vector<PatternRow> rows, double seconds, double border)
+      : name_(std::move(name)), rows_(std::move(rows)), seconds_(seconds), border_(border) {}
   Cost cost(const graph::Graph&, const Match&) const override { return {seconds_, 1, 1, 0}; }
   double border_seconds(const graph::TensorType&) const override { return border_; }
   std::string_view name() const override { return name_; }
   std::span<const PatternRow> patterns() const override { return rows_; }
-  Result<void> generate(const GraphRegion&, const RegionOffer&, const ChosenLayouts&, BundleBuilder&, const Dump&) const override { return {}; }
+  Result<void> generate(const GraphRegion&, const RegionOffer&, const ChosenLayouts&, BundleBuilder&,
+                        const Dump&) const override {
+    return {};
+  }
 
  private:
   std::string name_;
@@ -40,12 +44,14 @@ std::vector<TargetPointer> targets() {
     if (shape[1] > 4) return Diagnostic{"too wide", "", fmt::format("{} columns > 4", shape[1]), "split it"};
     return std::any{};
   };
-  return {target("dsp", {pattern_row("product", "Relu?(MatMul(_, w=#))", narrow)}), target("vec", {pattern_row("elementwise", "Add|Mul|Relu|Neg")}), target("host", {pattern_row("any", "*")})};
+  return {target("dsp", {pattern_row("product", "Relu?(MatMul(_, w=#))", narrow)}),
+          target("vec", {pattern_row("elementwise", "Add|Mul|Relu|Neg")}), target("host", {pattern_row("any", "*")})};
 }
 
 struct Maker : GraphMaker {
   ValueId product(const std::string& name, ValueId x, std::int64_t columns) {
-    return node("MatMul", name, {x, constant(name + "_w", NdArray(DType::float32, {graph.value(x).type.shape[1], columns}))});
+    return node("MatMul", name,
+                {x, constant(name + "_w", NdArray(DType::float32, {graph.value(x).type.shape[1], columns}))});
   }
 };
 
@@ -67,19 +73,23 @@ std::string placed(const GraphMaker& make, PartitionOptions options) {
     for (const Match& match : part.region.matches) {
       std::vector<std::string> nodes;
       for (const graph::NodeId node : match.nodes) nodes.push_back(make.graph.node(node).name);
-      matches.push_back(fmt::format("{}{}", fmt::join(nodes, "+"), parts->fallback.count(match.nodes.back()) ? "!" : ""));
+      matches.push_back(
+          fmt::format("{}{}", fmt::join(nodes, "+"), parts->fallback.count(match.nodes.back()) ? "!" : ""));
     }
-    text += fmt::format("{}: {} | reads {} | gives {}\n", part.target->name(), fmt::join(matches, ", "), names(part.region.inputs), names(part.region.outputs));
+    text += fmt::format("{}: {} | reads {} | gives {}\n", part.target->name(), fmt::join(matches, ", "),
+                        names(part.region.inputs), names(part.region.outputs));
   }
   for (const auto& [node, refusals] : parts->refused)
-    for (const Refusal& refusal : refusals) text += fmt::format("{} not on {}: {}\n", make.graph.node(node).name, refusal.target, refusal.why);
+    for (const Refusal& refusal : refusals)
+      text += fmt::format("{} not on {}: {}\n", make.graph.node(node).name, refusal.target, refusal.why);
   return text;
 }
 
 // x -> a (4 columns) -> r = Relu -> b (8 columns) -> s = Add(b, b) -> n = Neg
 struct Chain : Maker {
   Chain() {
-    const ValueId x = input("x", DType::float32, {2, 4}), r = node("Relu", "r", {product("a", x, 4)}), b = product("b", r, 8);
+    const ValueId x = input("x", DType::float32, {2, 4}), r = node("Relu", "r", {product("a", x, 4)}),
+                  b = product("b", r, 8);
     output(node("Neg", "n", {node("Add", "s", {b, b})}));
   }
 };
@@ -103,16 +113,19 @@ TEST_CASE("partition: targets in order of preference, reasons of those that refu
         "a_node not on vec: no pattern of vec ends in MatMul\n"
         "b_node not on vec: no pattern of vec ends in MatMul\n"
         "b_node not on dsp: 8 columns > 4\n");
-  CHECK(placed(Chain(), {.targets = {"host", "dsp"}}) == "host: a_node, r_node, b_node, s_node, n_node | reads x | gives n\n");
+  CHECK(placed(Chain(), {.targets = {"host", "dsp"}}) ==
+        "host: a_node, r_node, b_node, s_node, n_node | reads x | gives n\n");
 }
 
 TEST_CASE("partition: a reason comes from the pattern where no predicate was asked") {
   Maker make;
   const ValueId x = make.input("x", DType::float32, {2, 2}), y = make.input("y", DType::float32, {2, 2});
   make.output(make.node("MatMul", "z", {x, y}));
-  CHECK(placed(make, {.targets = {"dsp"}}) == "host: z_node! | reads x y | gives z\nz_node not on dsp: the operand `w` of z_node is not constant\n");
+  CHECK(placed(make, {.targets = {"dsp"}}) ==
+        "host: z_node! | reads x y | gives z\nz_node not on dsp: the operand `w` of z_node is not constant\n");
   CHECK(placed(make, {.targets = {"dsp"}, .strict = true}) ==
-        "error: dsp does not take z_node (z_node): the operand `w` of z_node is not constant. Hint: add cpu to --target, leave out --strict, or change the model");
+        "error: dsp does not take z_node (z_node): the operand `w` of z_node is not constant. Hint: add cpu to "
+        "--target, leave out --strict, or change the model");
 }
 
 TEST_CASE("partition: nodes placed by hand") {
@@ -127,18 +140,21 @@ TEST_CASE("partition: nodes placed by hand") {
         "b_node not on dsp: 8 columns > 4\n"
         "s_node not on dsp: no pattern of dsp ends in Add\n"
         "n_node not on dsp: no pattern of dsp ends in Neg\n");
-  CHECK(placed(Chain(), {.targets = {"host"}, .place = {{"b_node", "dsp"}}}) == "error: dsp does not take b_node (b_node): 8 columns > 4. Hint: split it");
+  CHECK(placed(Chain(), {.targets = {"host"}, .place = {{"b_node", "dsp"}}}) ==
+        "error: dsp does not take b_node (b_node): 8 columns > 4. Hint: split it");
 }
 
 TEST_CASE("partition: unknown names, and names twice") {
   CHECK(placed(Chain(), {.targets = {"gpu"}, .place = {{"c", "host"}, {"a_node", "fpga"}}}) ==
         "error: unknown target \"gpu\" (--target): there are the targets dsp, vec, host. Hint: choose one of them\n"
         "error: unknown target \"fpga\" (--place): there are the targets dsp, vec, host. Hint: choose one of them\n"
-        "error: cannot place \"c\" (--place): the graph has no node of that name. Hint: `dovetail compile --dump integer` lists the nodes");
+        "error: cannot place \"c\" (--place): the graph has no node of that name. Hint: `dovetail compile --dump "
+        "integer` lists the nodes");
   PartitionOptions twice{.available = targets(), .targets = {"host"}};
   twice.available.push_back(target("dsp", {}));
   CHECK(placed(Chain(), twice) ==
-        "error: two targets are named dsp (CompileOptions::backends): --target could not tell them apart. Hint: give each back end a name of its own");
+        "error: two targets are named dsp (CompileOptions::backends): --target could not tell them apart. Hint: give "
+        "each back end a name of its own");
 }
 
 TEST_CASE("partition: branches of one target are one region where nothing of them lies between") {
@@ -165,22 +181,33 @@ TEST_CASE("partition: branches of one target are one region where nothing of the
 
 TEST_CASE("partition: a region that cannot pay, or does not, goes to the next listed target") {
   // The chain's product and Relu are a region of two borders; on the host they are two matches.
-  const auto placed_with = [](double dsp, double border, double host, Offload offload, std::vector<std::string> listed = {"dsp", "host"}, std::map<std::string, std::string> place = {}) {
+  const auto placed_with = [](double dsp, double border, double host, Offload offload,
+                              std::vector<std::string> listed = {"dsp", "host"},
+                              std::map<std::string, std::string> place = {}) {
     Maker make;
     const ValueId x = make.input("x", DType::float32, {2, 4});
     make.output(make.node("Relu", "r", {make.product("a", x, 4)}));
-    return placed(make, {.available = {target("dsp", {pattern_row("product", "Relu?(MatMul(_, #))")}, dsp, border), target("host", {pattern_row("any", "*")}, host)},
-                         .targets = std::move(listed), .place = std::move(place), .offload = offload});
+    return placed(make, {.available = {target("dsp", {pattern_row("product", "Relu?(MatMul(_, #))")}, dsp, border),
+                                       target("host", {pattern_row("any", "*")}, host)},
+                         .targets = std::move(listed),
+                         .place = std::move(place),
+                         .offload = offload});
   };
-  const std::string on_dsp = "dsp: a_node+r_node | reads x | gives r\n", on_host = "host: a_node, r_node | reads x | gives r\n";
-  const auto both = [&](const std::string& why) { return on_host + "a_node not on dsp: " + why + "\nr_node not on dsp: " + why + "\n"; };
+  const std::string on_dsp = "dsp: a_node+r_node | reads x | gives r\n",
+                    on_host = "host: a_node, r_node | reads x | gives r\n";
+  const auto both = [&](const std::string& why) {
+    return on_host + "a_node not on dsp: " + why + "\nr_node not on dsp: " + why + "\n";
+  };
   // It saves 10 - 1 = 9 us; two borders.
   CHECK(placed_with(1e-6, 4.4e-6, 5e-6, Offload::cost) == on_dsp);
-  CHECK(placed_with(1e-6, 4.6e-6, 5e-6, Offload::cost) == both("its region of 1 operation saves 9 us, to bring it over the border costs 9.2 us"));
+  CHECK(placed_with(1e-6, 4.6e-6, 5e-6, Offload::cost) ==
+        both("its region of 1 operation saves 9 us, to bring it over the border costs 9.2 us"));
   CHECK(placed_with(1e-6, 4.6e-6, 5e-6, Offload::possible) == on_dsp);
-  CHECK(placed_with(1e-6, 5.1e-6, 5e-6, Offload::possible) == both("to bring its region of 1 operation over the border costs 10.2 us, all of it on host costs 10 us"));
+  CHECK(placed_with(1e-6, 5.1e-6, 5e-6, Offload::possible) ==
+        both("to bring its region of 1 operation over the border costs 10.2 us, all of it on host costs 10 us"));
   CHECK(placed_with(1e-6, 5.1e-6, 5e-6, Offload::always) == on_dsp);
-  CHECK(placed_with(20e-6, 0, 5e-6, Offload::cost) == both("its region of 1 operation saves -10 us, to bring it over the border costs 0 us"));
+  CHECK(placed_with(20e-6, 0, 5e-6, Offload::cost) ==
+        both("its region of 1 operation saves -10 us, to bring it over the border costs 0 us"));
   CHECK(placed_with(20e-6, 0, 5e-6, Offload::possible) == on_dsp);
   // Nobody else was asked, or the user has decided.
   CHECK(placed_with(20e-6, 100e-6, 5e-6, Offload::cost, {"dsp"}) == on_dsp);
@@ -192,22 +219,26 @@ TEST_CASE("partition: after a region is given up, its neighbours are made anew")
   const ValueId x = make.input("x", DType::float32, {2, 4});
   const ValueId a = make.node("Neg", "a", {x}), m = make.node("Abs", "m", {a});
   make.output(make.node("Add", "s", {a, m}));
-  const std::vector<TargetPointer> available{target("abs", {pattern_row("abs", "Abs")}, 1e-6, 5e-6), target("vec", {pattern_row("elementwise", "Abs|Add|Neg")})};
-  CHECK(placed(make, {.available = available, .targets = {"abs", "vec"}, .fallback = {"vec"}, .offload = Offload::always}) ==
+  const std::vector<TargetPointer> available{target("abs", {pattern_row("abs", "Abs")}, 1e-6, 5e-6),
+                                             target("vec", {pattern_row("elementwise", "Abs|Add|Neg")})};
+  CHECK(placed(make,
+               {.available = available, .targets = {"abs", "vec"}, .fallback = {"vec"}, .offload = Offload::always}) ==
         "vec: a_node | reads x | gives a\n"
         "abs: m_node | reads a | gives m\n"
         "vec: s_node | reads a m | gives s\n"
         "a_node not on abs: no pattern of abs ends in Neg\n"
         "s_node not on abs: no pattern of abs ends in Add\n");
-  CHECK(placed(make, {.available = available, .targets = {"abs", "vec"}, .fallback = {"vec"}}) ==
-        "vec: a_node, m_node, s_node | reads x | gives s\n"
-        "a_node not on abs: no pattern of abs ends in Neg\n"
-        "m_node not on abs: to bring its region of 1 operation over the border costs 10 us, all of it on vec costs 1 us\n"
-        "s_node not on abs: no pattern of abs ends in Add\n");
+  CHECK(
+      placed(make, {.available = available, .targets = {"abs", "vec"}, .fallback = {"vec"}}) ==
+      "vec: a_node, m_node, s_node | reads x | gives s\n"
+      "a_node not on abs: no pattern of abs ends in Neg\n"
+      "m_node not on abs: to bring its region of 1 operation over the border costs 10 us, all of it on vec costs 1 us\n"
+      "s_node not on abs: no pattern of abs ends in Add\n");
 }
 
 TEST_CASE("partition: the rules have names") {
-  for (const Offload offload : {Offload::always, Offload::possible, Offload::cost}) CHECK(offload_from_name(name(offload)) == offload);
+  for (const Offload offload : {Offload::always, Offload::possible, Offload::cost})
+    CHECK(offload_from_name(name(offload)) == offload);
   CHECK_FALSE(offload_from_name("never").has_value());
 }
 

@@ -9,13 +9,15 @@
 
 namespace dovetail {
 
+using Catch::Matchers::ContainsSubstring;
 using graph::ValueId;
 using test::GraphMaker;
-using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-NdArray row(std::vector<float> values) { return NdArray::from<float>({static_cast<std::int64_t>(values.size())}, values); }
+NdArray row(std::vector<float> values) {
+  return NdArray::from<float>({static_cast<std::int64_t>(values.size())}, values);
+}
 
 // "matmul_node add_node | inputs x | bias=b w=w", or the reason.
 std::string matched(const GraphMaker& make, const std::string& root, const std::string& text) {
@@ -32,14 +34,17 @@ std::string matched(const GraphMaker& make, const std::string& root, const std::
   std::vector<std::string> nodes, inputs, values;
   for (const graph::NodeId node : found->nodes) nodes.push_back(make.graph.node(node).name);
   for (const ValueId input : found->inputs) inputs.push_back(make.graph.value(input).name);
-  for (const auto& [name, value] : found->values) values.push_back(fmt::format("{}={}", name, make.graph.value(value).name));
+  for (const auto& [name, value] : found->values)
+    values.push_back(fmt::format("{}={}", name, make.graph.value(value).name));
   return fmt::format("{} | {} | {}", fmt::join(nodes, " "), fmt::join(inputs, " "), fmt::join(values, " "));
 }
 
 // y = Relu(MatMul(x, w) + b)
 struct Dense : GraphMaker {
-  ValueId x = input("x", DType::float32, {2, 3}), w = constant("w", NdArray(DType::float32, {3, 3})), b = constant("b", row({1, 2, 3}));
-  ValueId product = node("MatMul", "product", {x, w}), sum = node("Add", "sum", {b, product}), y = node("Relu", "y", {sum});
+  ValueId x = input("x", DType::float32, {2, 3}), w = constant("w", NdArray(DType::float32, {3, 3})),
+          b = constant("b", row({1, 2, 3}));
+  ValueId product = node("MatMul", "product", {x, w}), sum = node("Add", "sum", {b, product}),
+          y = node("Relu", "y", {sum});
   Dense() { output(y); }
 };
 
@@ -65,13 +70,15 @@ TEST_CASE("pattern: nodes, names, constants, exchanged operands, nodes that may 
 TEST_CASE("pattern: what does not match says what stood in the way") {
   const Dense dense;
   CHECK(matched(dense, "sum", "Add(MatMul(_, #), bias=#)") == "operand 0 of sum_node is a constant, not MatMul");
-  CHECK(matched(dense, "y", "Relu(Add~(Conv|Gemm(_, #, ...), #))") == "operand 1 of sum_node is MatMul, not Conv or Gemm");
+  CHECK(matched(dense, "y", "Relu(Add~(Conv|Gemm(_, #, ...), #))") ==
+        "operand 1 of sum_node is MatMul, not Conv or Gemm");
   CHECK(matched(dense, "product", "MatMul(weights=#, _)") == "the operand `weights` of product_node is not constant");
   CHECK(matched(dense, "product", "MatMul(_)") == "product_node has 2 operands, the pattern 1");
   CHECK(matched(dense, "product", "MatMul(_, #, #)") == "operand 2 of product_node is left out");
   CHECK(matched(dense, "product", "Relu?(Relu(_))") == "product_node is MatMul, not Relu");
   // The longest attempt tells, not the first.
-  CHECK(matched(dense, "y", "Relu(Add~(MatMul(Relu(_), #), #))") == "operand 0 of product_node is an input of the model, not Relu");
+  CHECK(matched(dense, "y", "Relu(Add~(MatMul(Relu(_), #), #))") ==
+        "operand 0 of product_node is an input of the model, not Relu");
 }
 
 TEST_CASE("pattern: operands that are left out, and lists that stay open") {
@@ -103,7 +110,8 @@ TEST_CASE("pattern: a covered result must be read inside alone; a name means one
   make.graph.remove_node(*make.graph.find_node("y_node"));
   CHECK(matched(make, "twice", "Mul(Sigmoid(_), Sigmoid(_))") == "s_node twice_node | x | ");
   make.output(s);
-  CHECK(matched(make, "twice", "Mul(Sigmoid(_), Sigmoid(_))") == "the result of s_node is also read by the model's caller");
+  CHECK(matched(make, "twice", "Mul(Sigmoid(_), Sigmoid(_))") ==
+        "the result of s_node is also read by the model's caller");
 }
 
 TEST_CASE("pattern: an optional node is left aside where covering it leads nowhere") {

@@ -22,10 +22,14 @@ passes::PassOutcome apply(GraphMaker& make, const Pass& pass) {
   return *std::move(outcome);
 }
 passes::PassOutcome fold(GraphMaker& make, passes::FoldScope scope = passes::FoldScope::everything) {
-  return apply(make, [&](graph::Graph& graph, const passes::PassContext& context) { return passes::fold_constants(graph, context, scope); });
+  return apply(make, [&](graph::Graph& graph, const passes::PassContext& context) {
+    return passes::fold_constants(graph, context, scope);
+  });
 }
 
-NdArray row(std::vector<float> values) { return NdArray::from<float>({static_cast<std::int64_t>(values.size())}, values); }
+NdArray row(std::vector<float> values) {
+  return NdArray::from<float>({static_cast<std::int64_t>(values.size())}, values);
+}
 
 }  // namespace
 
@@ -48,11 +52,15 @@ TEST_CASE("fold_constants: giants stay, with a note; a caller without an interpr
   make.output(make.node("ConstantOfShape", "y", {shape}, {{"value", row({1})}}));
   const auto outcome = fold(make);
   CHECK(outcome.changes == 0);
-  CHECK(outcome.notes == std::vector<std::string>{"y_node (ConstantOfShape) is constant but not folded: 512 MiB > 64 MiB"});
+  CHECK(outcome.notes ==
+        std::vector<std::string>{"y_node (ConstantOfShape) is constant but not folded: 512 MiB > 64 MiB"});
 
   GraphMaker small;
   small.output(small.node("Neg", "y", {small.constant("a", row({1}))}));
-  const passes::PassContext refusing{[](const loops::Program&, std::span<const NdArray>) -> Result<std::vector<NdArray>> { return Diagnostic{"cannot evaluate", "", "not here", ""}; }};
+  const passes::PassContext refusing{
+      [](const loops::Program&, std::span<const NdArray>) -> Result<std::vector<NdArray>> {
+        return Diagnostic{"cannot evaluate", "", "not here", ""};
+      }};
   CHECK_FALSE(passes::fold_constants(small.graph, refusing).ok());
 }
 
@@ -78,7 +86,8 @@ TEST_CASE("eliminate_dead_nodes") {
 TEST_CASE("eliminate_common_subexpressions: equal constants, equal nodes; graph outputs keep their names") {
   GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {2});
-  const ValueId a = make.node("Add", "a", {x, make.constant("k1", row({1, 2}))}), b = make.node("Add", "b", {x, make.constant("k2", row({1, 2}))});
+  const ValueId a = make.node("Add", "a", {x, make.constant("k1", row({1, 2}))}),
+                b = make.node("Add", "b", {x, make.constant("k2", row({1, 2}))});
   make.output(make.node("Mul", "y", {a, b}));
   make.output(make.node("Neg", "p", {a}));
   make.output(make.node("Neg", "q", {a}));
@@ -92,7 +101,8 @@ TEST_CASE("eliminate_identities") {
   GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {2});
   const ValueId d = make.node("Dropout", "d", {make.node("Identity", "i", {x})});
-  make.output(make.node("Identity", "y", {make.node("Neg", "n", {make.node("Cast", "c", {d}, {{"to", std::int64_t{1}}})})}));
+  make.output(
+      make.node("Identity", "y", {make.node("Neg", "n", {make.node("Cast", "c", {d}, {{"to", std::int64_t{1}}})})}));
   make.output(make.node("Identity", "copy", {x}));
   CHECK(apply(make, passes::eliminate_identities).changes == 4);
   // A graph output keeps its name; a copy of a graph input is what was asked for.
@@ -102,16 +112,20 @@ TEST_CASE("eliminate_identities") {
 TEST_CASE("fold_batch_norm: into weights and bias of the convolution in front") {
   GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 1, 2});
-  const ValueId conv = make.node("Conv", "conv", {x, make.constant("w", NdArray::from<float>({2, 1, 1}, {3, 5})), make.constant("b", row({1, 1}))});
+  const ValueId conv =
+      make.node("Conv", "conv",
+                {x, make.constant("w", NdArray::from<float>({2, 1, 1}, {3, 5})), make.constant("b", row({1, 1}))});
   const auto norm = [&](const std::string& name, ValueId input) {
     return make.node("BatchNormalization", name,
-                     {input, make.constant(name + "_g", row({2, 4})), make.constant(name + "_beta", row({10, 20})), make.constant(name + "_m", row({3, 5})), make.constant(name + "_v", row({4, 16}))},
+                     {input, make.constant(name + "_g", row({2, 4})), make.constant(name + "_beta", row({10, 20})),
+                      make.constant(name + "_m", row({3, 5})), make.constant(name + "_v", row({4, 16}))},
                      {{"epsilon", 0.0}});
   };
   SECTION("folded") {
     make.output(norm("y", conv));
     CHECK(apply(make, passes::fold_batch_norm).changes == 1);
-    CHECK(make.nodes() == "  %y: float32[1, 2, 2] = Conv(%x, %conv_node/weight, %conv_node/bias)  // conv_node <- conv_node, y_node\n");
+    CHECK(make.nodes() ==
+          "  %y: float32[1, 2, 2] = Conv(%x, %conv_node/weight, %conv_node/bias)  // conv_node <- conv_node, y_node\n");
     CHECK(make.constant_of("conv_node/weight") == NdArray::from<float>({2, 1, 1}, {3, 5}));
     CHECK(make.constant_of("conv_node/bias") == row({8, 16}));
   }

@@ -20,17 +20,21 @@ const std::string kNorm = R"(
 }  // namespace
 
 TEST_CASE("fold_batch_norm: what no convolution in front takes is a product and a sum per channel") {
-  RewriteCase rewritten("graph g(%x: float32[1, 4, 3, 3]) -> (%y)" + kNorm + "  %y: float32[1, 4, 3, 3] = BatchNormalization(%x, %g, %b, %m, %v)\n");
+  RewriteCase rewritten("graph g(%x: float32[1, 4, 3, 3]) -> (%y)" + kNorm +
+                        "  %y: float32[1, 4, 3, 3] = BatchNormalization(%x, %g, %b, %m, %v)\n");
   CHECK(rewritten.apply(passes::fold_batch_norm).nodes() ==
-        "%BatchNormalization_y/scaled: float32[1, 4, 3, 3] = Mul(%x, %BatchNormalization_y/scale)\n%y: float32[1, 4, 3, 3] = Add(%BatchNormalization_y/scaled, %BatchNormalization_y/shift)\n");
+        "%BatchNormalization_y/scaled: float32[1, 4, 3, 3] = Mul(%x, %BatchNormalization_y/scale)\n%y: float32[1, 4, "
+        "3, 3] = Add(%BatchNormalization_y/scaled, %BatchNormalization_y/shift)\n");
 }
 
 TEST_CASE("fold_scales: BatchNormalization in front of a convolution without pads") {
   const auto folded = [](const char* attributes, const char* shape) {
-    RewriteCase rewritten("graph g(%x: float32[1, 4, 5, 5]) -> (%y)" + kNorm + fmt::format(R"(  constant %w: float32[6, 2, 3, 3]
+    RewriteCase rewritten("graph g(%x: float32[1, 4, 5, 5]) -> (%y)" + kNorm +
+                          fmt::format(R"(  constant %w: float32[6, 2, 3, 3]
   %n: float32[1, 4, 5, 5] = BatchNormalization(%x, %g, %b, %m, %v)
   %y: float32[1, 6, {}] = Conv(%n, %w) {{group=2{}}}
-)", shape, attributes));
+)",
+                                      shape, attributes));
     return rewritten.apply(passes::fold_batch_norm).apply(passes::fold_scales).apply(passes::fold_scales).nodes();
   };
   CHECK(folded("", "3, 3") == "%y: float32[1, 6, 3, 3] = Conv(%x, %Conv_y/weight, %Conv_y/bias) {group=2}\n");
@@ -39,7 +43,9 @@ TEST_CASE("fold_scales: BatchNormalization in front of a convolution without pad
 }
 
 TEST_CASE("fold_scales: products and sums behind and in front of Conv, Gemm and MatMul") {
-  const auto folded = [](const std::string& text) { return RewriteCase(text).apply(passes::fold_scales).apply(passes::fold_scales).nodes(); };
+  const auto folded = [](const std::string& text) {
+    return RewriteCase(text).apply(passes::fold_scales).apply(passes::fold_scales).nodes();
+  };
   CHECK(folded(R"(graph g(%x: float32[1, 2, 4]) -> (%y)
   constant %w: float32[3, 2, 2]
   constant %b: float32[3] = [1.0, 2.0, 3.0]
@@ -68,14 +74,17 @@ TEST_CASE("fold_scales: products and sums behind and in front of Conv, Gemm and 
 )") == "%y: float32[2, 5, 4] = MatMul(%x, %MatMul_c/weight_2)\n");
 }
 
-TEST_CASE("fold_scales: not where a weight would overflow, where the product is used besides, or where it varies along another axis") {
+TEST_CASE(
+    "fold_scales: not where a weight would overflow, where the product is used besides, or where it varies along "
+    "another axis") {
   const auto changes = [](const char* constant, const char* outputs) {
     RewriteCase rewritten(fmt::format(R"(graph g(%x: float32[1, 2, 4]) -> ({})
   constant %w: float32[3, 2, 2] = fill(1e30)
   constant %s: {}
   %c: float32[1, 3, 3] = Conv(%x, %w)
   %y: float32[1, 3, 3] = Mul(%c, %s)
-)", outputs, constant));
+)",
+                                      outputs, constant));
     return rewritten.apply(passes::fold_scales).changes();
   };
   CHECK(changes("float32[] = 2", "%y") == 1);
@@ -93,18 +102,24 @@ TEST_CASE("fold_pads: into convolutions and pools that pad alike") {
   %n: float32[1, 2, 4, 4] = {}(%x)
   %p: float32[1, 2, 7, 5] = Pad(%n, %pads, %value)
   %y: float32[1, {}] = {}
-)", value, before, shape, node));
+)",
+                                      value, before, shape, node));
     rewritten.apply(passes::fold_pads);
     const std::string nodes = rewritten.nodes(test::kClose);
     return nodes.substr(nodes.find("\n") + 1);
   };
-  CHECK(folded("Conv(%p, %w) {pads=[0, 1, 0, 0]}", "3, 6, 5", "0.0") == "%y: float32[1, 3, 6, 5] = Conv(%n, %w) {pads=[1, 1, 2, 1]}\n");
+  CHECK(folded("Conv(%p, %w) {pads=[0, 1, 0, 0]}", "3, 6, 5", "0.0") ==
+        "%y: float32[1, 3, 6, 5] = Conv(%n, %w) {pads=[1, 1, 2, 1]}\n");
   CHECK(folded("Conv(%p, %w)", "3, 6, 4", "1.0").find("Pad(") != std::string::npos);
-  CHECK(folded("MaxPool(%p) {kernel_shape=[3, 3]}", "2, 5, 3", "-inf") == "%y: float32[1, 2, 5, 3] = MaxPool(%n) {kernel_shape=[3, 3], pads=[1, 0, 2, 1]}\n");
+  CHECK(folded("MaxPool(%p) {kernel_shape=[3, 3]}", "2, 5, 3", "-inf") ==
+        "%y: float32[1, 2, 5, 3] = MaxPool(%n) {kernel_shape=[3, 3], pads=[1, 0, 2, 1]}\n");
   CHECK(folded("MaxPool(%p) {kernel_shape=[3, 3]}", "2, 5, 3", "0.0").find("Pad(") != std::string::npos);
-  CHECK(folded("MaxPool(%p) {kernel_shape=[3, 3]}", "2, 5, 3", "0.0", "Relu") == "%y: float32[1, 2, 5, 3] = MaxPool(%n) {kernel_shape=[3, 3], pads=[1, 0, 2, 1]}\n");
-  CHECK(folded("AveragePool(%p) {kernel_shape=[3, 3]}", "2, 5, 3", "0.0") == "%y: float32[1, 2, 5, 3] = AveragePool(%n) {count_include_pad=1, kernel_shape=[3, 3], pads=[1, 0, 2, 1]}\n");
-  CHECK(folded("AveragePool(%p) {kernel_shape=[3, 3], pads=[1, 1, 1, 1]}", "2, 7, 5", "0.0").find("Pad(") != std::string::npos);
+  CHECK(folded("MaxPool(%p) {kernel_shape=[3, 3]}", "2, 5, 3", "0.0", "Relu") ==
+        "%y: float32[1, 2, 5, 3] = MaxPool(%n) {kernel_shape=[3, 3], pads=[1, 0, 2, 1]}\n");
+  CHECK(folded("AveragePool(%p) {kernel_shape=[3, 3]}", "2, 5, 3", "0.0") ==
+        "%y: float32[1, 2, 5, 3] = AveragePool(%n) {count_include_pad=1, kernel_shape=[3, 3], pads=[1, 0, 2, 1]}\n");
+  CHECK(folded("AveragePool(%p) {kernel_shape=[3, 3], pads=[1, 1, 1, 1]}", "2, 7, 5", "0.0").find("Pad(") !=
+        std::string::npos);
 }
 
 }  // namespace dovetail

@@ -17,7 +17,8 @@ namespace {
 
 NdArray steps(DType dtype, const Shape& shape) {
   NdArray array(dtype, shape);
-  for (std::int64_t i = 0; i < array.count(); ++i) array.set_int64(i, (i * 37 + 11) % 200 - (dtype == DType::uint8 ? 0 : 100));
+  for (std::int64_t i = 0; i < array.count(); ++i)
+    array.set_int64(i, (i * 37 + 11) % 200 - (dtype == DType::uint8 ? 0 : 100));
   return array;
 }
 
@@ -36,13 +37,15 @@ std::vector<std::string> keep(GraphMaker& make) {
 
 // The value of y before and after the pass, on random x.
 void check_same_values(GraphMaker& make, const std::string& form) {
-  const std::map<std::string, NdArray> inputs{{"x", zoo::normal_array(make.graph.value(make.graph.inputs[0]).type.shape, 1, zoo::Random(4, "x"))}};
+  const std::map<std::string, NdArray> inputs{
+      {"x", zoo::normal_array(make.graph.value(make.graph.inputs[0]).type.shape, 1, zoo::Random(4, "x"))}};
   const NdArray before = Reference::make(make.graph).value().run(inputs).value().at("y");
   CHECK_THAT(keep(make).at(0), ContainsSubstring("y_node") && ContainsSubstring("bytes of int8"));
   CHECK_THAT(make.nodes(), ContainsSubstring(form) && !ContainsSubstring("DequantizeLinear"));
   const NdArray after = Reference::make(make.graph).value().run(inputs).value().at("y");
   REQUIRE(after.shape() == before.shape());
-  for (std::int64_t i = 0; i < after.count(); ++i) CHECK(after.as_double(i) == Approx(before.as_double(i)).epsilon(1e-4).margin(1e-4));
+  for (std::int64_t i = 0; i < after.count(); ++i)
+    CHECK(after.as_double(i) == Approx(before.as_double(i)).epsilon(1e-4).margin(1e-4));
 }
 
 }  // namespace
@@ -53,20 +56,27 @@ TEST_CASE("keep_weights_int8: convolutions and matrix products") {
   const ValueId bias = make.constant("b", NdArray::from<float>({3}, {1, 2, 3}));
   SECTION("Conv, a scale per output") {
     const ValueId x = make.input("x", DType::float32, {1, 2, 5, 5});
-    make.output(make.node("Conv", "y", {x, weight(make, DType::int8, {3, 2, 3, 3}, three, 0), bias}, {{"pads", Ints{1, 1, 1, 1}}, {"kernel_shape", Ints{3, 3}}}));
+    make.output(make.node("Conv", "y", {x, weight(make, DType::int8, {3, 2, 3, 3}, three, 0), bias},
+                          {{"pads", Ints{1, 1, 1, 1}}, {"kernel_shape", Ints{3, 3}}}));
     check_same_values(make, "= dovetail.wconv(%x, %y_node/weight, %y_node/scale, %b) {pads=[1, 1, 1, 1]}  // y_node\n");
   }
   SECTION("depthwise Conv, uint8") {
     const ValueId x = make.input("x", DType::float32, {1, 3, 5, 5});
-    make.output(make.node("Conv", "y", {x, weight(make, DType::uint8, {3, 1, 3, 3}, three, 0)}, {{"group", std::int64_t{3}}}));
-    check_same_values(make, "= dovetail.wconv(%x, %y_node/weight, %y_node/scale, _, %y_node/weight_zero_point) {group=3}");
+    make.output(
+        make.node("Conv", "y", {x, weight(make, DType::uint8, {3, 1, 3, 3}, three, 0)}, {{"group", std::int64_t{3}}}));
+    check_same_values(make,
+                      "= dovetail.wconv(%x, %y_node/weight, %y_node/scale, _, %y_node/weight_zero_point) {group=3}");
   }
   SECTION("MatMul, one scale") {
-    make.output(make.node("MatMul", "y", {make.input("x", DType::float32, {2, 4, 6}), weight(make, DType::int8, {6, 3}, NdArray::scalar(0.1f), 1)}));
+    make.output(make.node(
+        "MatMul", "y",
+        {make.input("x", DType::float32, {2, 4, 6}), weight(make, DType::int8, {6, 3}, NdArray::scalar(0.1f), 1)}));
     check_same_values(make, "%y: float32[2, 4, 3] = dovetail.wgemm(%x, %y_node/weight, %y_node/scale)");
   }
   SECTION("Gemm, transposed") {
-    make.output(make.node("Gemm", "y", {make.input("x", DType::float32, {4, 6}), weight(make, DType::int8, {3, 6}, three, 0), bias}, {{"transB", std::int64_t{1}}}));
+    make.output(make.node("Gemm", "y",
+                          {make.input("x", DType::float32, {4, 6}), weight(make, DType::int8, {3, 6}, three, 0), bias},
+                          {{"transB", std::int64_t{1}}}));
     check_same_values(make, "%y: float32[4, 3] = dovetail.wgemm(%x, %y_node/weight, %y_node/scale, %b)");
   }
 }
@@ -76,10 +86,13 @@ TEST_CASE("keep_weights_int8: what is expanded, and why") {
   const ValueId x = make.input("x", DType::float32, {4, 6});
   SECTION("scales along the reduction") {
     make.output(make.node("MatMul", "y", {x, weight(make, DType::int8, {6, 3}, NdArray(DType::float32, {6}), 0)}));
-    CHECK_THAT(keep(make).at(0), ContainsSubstring("y_node (MatMul) expands its weight to 72 bytes of float32: weight %real has 6 scales on axis 0; needed is one, or 3 on axis 1"));
+    CHECK_THAT(keep(make).at(0), ContainsSubstring("y_node (MatMul) expands its weight to 72 bytes of float32: weight "
+                                                   "%real has 6 scales on axis 0; needed is one, or 3 on axis 1"));
   }
   SECTION("a bias for each element") {
-    make.output(make.node("Gemm", "y", {x, weight(make, DType::int8, {6, 3}, NdArray::scalar(0.1f), 0), make.constant("c", NdArray(DType::float32, {4, 3}))}));
+    make.output(make.node("Gemm", "y",
+                          {x, weight(make, DType::int8, {6, 3}, NdArray::scalar(0.1f), 0),
+                           make.constant("c", NdArray(DType::float32, {4, 3}))}));
     CHECK_THAT(keep(make).at(0), ContainsSubstring("its bias has shape [4, 3], needed is [3]"));
   }
 }

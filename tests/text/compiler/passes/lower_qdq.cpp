@@ -42,7 +42,9 @@ passes::PassOutcome lower_conv(GraphMaker& make, ValueId w, std::vector<ValueId>
 }
 const auto kNothing = [](ValueId value) { return value; };
 
-ValueId int8_weight(GraphMaker& make) { return make.dequantize("w_dq", make.constant("w", filled(DType::int8, {3, 2, 3, 3}, 1)), 0.25f, 0); }
+ValueId int8_weight(GraphMaker& make) {
+  return make.dequantize("w_dq", make.constant("w", filled(DType::int8, {3, 2, 3, 3}, 1)), 0.25f, 0);
+}
 
 }  // namespace
 
@@ -50,9 +52,11 @@ TEST_CASE("lower_qdq: convolution") {
   GraphMaker make;
   const auto outcome = lower_conv(make, int8_weight(make), {}, kNothing);
   CHECK(outcome.notes.empty());
-  CHECK(make.nodes() ==
-        "  %y: int8[1, 3, 2, 2] = dovetail.qconv(%x, %conv_node/weight, %conv_node/bias, %conv_node/scale) {dilations=[1, 1], group=1, pads=[1, 0, 0, 1], "
-        "strides=[2, 2], x_zero_point=10, y_max=127, y_min=-128, y_zero_point=-3}  // conv_node <- conv_node, y_node\n");
+  CHECK(
+      make.nodes() ==
+      "  %y: int8[1, 3, 2, 2] = dovetail.qconv(%x, %conv_node/weight, %conv_node/bias, %conv_node/scale) "
+      "{dilations=[1, 1], group=1, pads=[1, 0, 0, 1], "
+      "strides=[2, 2], x_zero_point=10, y_max=127, y_min=-128, y_zero_point=-3}  // conv_node <- conv_node, y_node\n");
   CHECK(make.constant_of("conv_node/bias") == filled(DType::int32, {3}, 0));
   CHECK(make.constant_of("conv_node/scale") == NdArray::from<float>({3}, {0.0625f, 0.0625f, 0.0625f}));
 }
@@ -60,18 +64,22 @@ TEST_CASE("lower_qdq: convolution") {
 TEST_CASE("lower_qdq: Relu and Clip become the range") {
   GraphMaker relu;
   lower_conv(relu, int8_weight(relu), {}, [&](ValueId v) { return relu.node("Relu", "r", {v}); });
-  CHECK_THAT(relu.nodes(), ContainsSubstring("y_max=127, y_min=-3, y_zero_point=-3}  // conv_node <- conv_node, r_node, y_node"));
+  CHECK_THAT(relu.nodes(),
+             ContainsSubstring("y_max=127, y_min=-3, y_zero_point=-3}  // conv_node <- conv_node, r_node, y_node"));
   GraphMaker clip;
   // 5 / 2 = 2.5 rounds to 2, the even neighbour.
   lower_conv(clip, int8_weight(clip), {}, [&](ValueId v) {
-    return clip.node("Clip", "c", {v, clip.constant("lo", NdArray::scalar(-1e30f)), clip.constant("hi", NdArray::scalar(5.0f))});
+    return clip.node("Clip", "c",
+                     {v, clip.constant("lo", NdArray::scalar(-1e30f)), clip.constant("hi", NdArray::scalar(5.0f))});
   });
   CHECK_THAT(clip.nodes(), ContainsSubstring("y_max=-1, y_min=-128,"));
   // Where two ranges do not meet, the one behind wins: max(v, 0), then min with -4, two steps below zero.
   GraphMaker both;
   lower_conv(both, int8_weight(both), {}, [&](ValueId v) {
     const ValueId relu_output = both.node("Relu", "r", {v});
-    return both.node("Clip", "c", {relu_output, both.constant("lo", NdArray::scalar(-1e30f)), both.constant("hi", NdArray::scalar(-4.0f))});
+    return both.node(
+        "Clip", "c",
+        {relu_output, both.constant("lo", NdArray::scalar(-1e30f)), both.constant("hi", NdArray::scalar(-4.0f))});
   });
   CHECK_THAT(both.nodes(), ContainsSubstring("y_max=-5, y_min=-5,"));
 }
@@ -80,28 +88,35 @@ TEST_CASE("lower_qdq: biases") {
   GraphMaker make;
   // Steps are 0.5 * 0.25 = 0.125; 0.3125 is 2.5 steps: half to even.
   SECTION("float") {
-    lower_conv(make, int8_weight(make), {make.constant("b", NdArray::from<float>({3}, {1.0f, 0.3125f, -0.4375f}))}, kNothing);
+    lower_conv(make, int8_weight(make), {make.constant("b", NdArray::from<float>({3}, {1.0f, 0.3125f, -0.4375f}))},
+               kNothing);
     CHECK(make.constant_of("conv_node/bias") == NdArray::from<std::int32_t>({3}, {8, 2, -4}));
   }
   SECTION("int32 of the accumulator's scale, kept as it is") {
     const ValueId b = make.constant("b", NdArray::from<std::int32_t>({3}, {5, -6, 1'000'000'001}));
-    lower_conv(make, int8_weight(make), {make.node("DequantizeLinear", "b_dq", {b, make.constant("sb", NdArray::scalar(0.125f))})}, kNothing);
+    lower_conv(make, int8_weight(make),
+               {make.node("DequantizeLinear", "b_dq", {b, make.constant("sb", NdArray::scalar(0.125f))})}, kNothing);
     CHECK(make.constant_of("conv_node/bias") == NdArray::from<std::int32_t>({3}, {5, -6, 1'000'000'001}));
   }
   SECTION("int32 of another scale") {
     const ValueId b = make.constant("b", NdArray::from<std::int32_t>({3}, {1, 2, 3}));
-    lower_conv(make, int8_weight(make), {make.node("DequantizeLinear", "b_dq", {b, make.constant("sb", NdArray::scalar(1.0f))})}, kNothing);
+    lower_conv(make, int8_weight(make),
+               {make.node("DequantizeLinear", "b_dq", {b, make.constant("sb", NdArray::scalar(1.0f))})}, kNothing);
     CHECK(make.constant_of("conv_node/bias") == NdArray::from<std::int32_t>({3}, {8, 16, 24}));
   }
   SECTION("with a zero point") {
     const ValueId b = make.constant("b", NdArray::from<std::int8_t>({3}, {1, 2, 3}));
-    const ValueId sb = make.constant("sb", NdArray::scalar(1.0f)), zb = make.constant("zb", filled(DType::int8, {}, -1));
+    const ValueId sb = make.constant("sb", NdArray::scalar(1.0f)),
+                  zb = make.constant("zb", filled(DType::int8, {}, -1));
     lower_conv(make, int8_weight(make), {make.node("DequantizeLinear", "b_dq", {b, sb, zb})}, kNothing);
     CHECK(make.constant_of("conv_node/bias") == NdArray::from<std::int32_t>({3}, {16, 24, 32}));
   }
   SECTION("an Add behind joins it") {
-    const ValueId b = make.constant("b", NdArray::from<float>({3}, {1, 2, 3})), c = make.constant("c", NdArray::from<float>({1, 3, 1, 1}, {10, 20, 30}));
-    const auto outcome = lower_conv(make, int8_weight(make), {b}, [&](ValueId v) { return make.node("Add", "sum", {v, c}); });
+    const ValueId b = make.constant("b", NdArray::from<float>({3}, {1, 2, 3})),
+                  c = make.constant("c", NdArray::from<float>({1, 3, 1, 1}, {10, 20, 30}));
+    const auto outcome = lower_conv(make, int8_weight(make), {b}, [&](ValueId v) {
+      return make.node("Add", "sum", {v, c});
+    });
     CHECK(outcome.notes.empty());
     CHECK(make.constant_of("conv_node/bias") == NdArray::from<std::int32_t>({3}, {88, 176, 264}));
     CHECK_THAT(make.nodes(), ContainsSubstring("// conv_node <- conv_node, sum_node, y_node"));
@@ -110,9 +125,12 @@ TEST_CASE("lower_qdq: biases") {
 
 TEST_CASE("lower_qdq: an accumulator that may overflow stays float, with the numbers") {
   GraphMaker make;
-  const auto outcome = lower_conv(make, int8_weight(make), {make.constant("b", NdArray::from<float>({3}, {0, 0, 268435456.0f}))}, kNothing);
+  const auto outcome = lower_conv(make, int8_weight(make),
+                                  {make.constant("b", NdArray::from<float>({3}, {0, 0, 268435456.0f}))}, kNothing);
   REQUIRE(outcome.notes.size() == 1);
-  CHECK(outcome.notes[0] == "conv_node (Conv) stays float: channel 2: the accumulator may reach 2147486132, int32 holds less than 2147483648");
+  CHECK(outcome.notes[0] ==
+        "conv_node (Conv) stays float: channel 2: the accumulator may reach 2147486132, int32 holds less than "
+        "2147483648");
   CHECK_THAT(make.nodes(), ContainsSubstring("= Conv(") && ContainsSubstring("= QuantizeLinear("));
 }
 
@@ -120,11 +138,13 @@ TEST_CASE("lower_qdq: uint8 tensors become int8, the border keeps its type") {
   GraphMaker make;
   const ValueId x = make.dequantize("x_dq", make.input("x", DType::uint8, {1, 4}), 0.5f, 128);
   const ValueId w = make.dequantize("w_dq", make.constant("w", filled(DType::uint8, {3, 4}, 130)), 0.25f, 127);
-  make.output(make.quantize("y", make.node("Gemm", "gemm", {x, w}, {{"transB", std::int64_t{1}}}), 2.0f, 125, DType::uint8));
+  make.output(
+      make.quantize("y", make.node("Gemm", "gemm", {x, w}, {{"transB", std::int64_t{1}}}), 2.0f, 125, DType::uint8));
   CHECK(lower(make).notes.empty());
   CHECK(make.nodes() ==
         "  %x/int8: int8[1, 4] = dovetail.recentre(%x) {to=3}  // x_dq_node/recentre <- x_dq_node\n"
-        "  %y/int8: int8[1, 3] = dovetail.qgemm(%x/int8, %gemm_node/weight, %gemm_node/bias, %gemm_node/scale, %gemm_node/weight_zero_point) "
+        "  %y/int8: int8[1, 3] = dovetail.qgemm(%x/int8, %gemm_node/weight, %gemm_node/bias, %gemm_node/scale, "
+        "%gemm_node/weight_zero_point) "
         "{x_zero_point=0, y_max=127, y_min=-128, y_zero_point=-3}  // gemm_node <- gemm_node, y_node\n"
         "  %y: uint8[1, 3] = dovetail.recentre(%y/int8) {to=2}  // y_node/recentre <- y_node\n");
   CHECK(make.constant_of("gemm_node/weight") == filled(DType::int8, {3, 4}, 2));
@@ -134,8 +154,10 @@ TEST_CASE("lower_qdq: uint8 tensors become int8, the border keeps its type") {
 TEST_CASE("lower_qdq: MatMul takes its weight transposed, scales along its columns") {
   GraphMaker make;
   const ValueId x = int8_input(make, "x", {2, 5, 2}, 1.0f, 0);
-  const ValueId w = make.constant("w", NdArray::from<std::int8_t>({2, 3}, {1, 2, 3, 4, 5, 6})), s = make.constant("s", NdArray::from<float>({3}, {1, 2, 4}));
-  const ValueId product = make.node("MatMul", "m", {x, make.node("DequantizeLinear", "w_dq", {w, s}, {{"axis", std::int64_t{1}}})});
+  const ValueId w = make.constant("w", NdArray::from<std::int8_t>({2, 3}, {1, 2, 3, 4, 5, 6})),
+                s = make.constant("s", NdArray::from<float>({3}, {1, 2, 4}));
+  const ValueId product =
+      make.node("MatMul", "m", {x, make.node("DequantizeLinear", "w_dq", {w, s}, {{"axis", std::int64_t{1}}})});
   const ValueId sum = make.node("Add", "sum", {make.constant("b", NdArray::from<float>({3}, {8, 8, 8})), product});
   make.output(make.quantize("y", sum, 2.0f, 0));
   CHECK(lower(make).notes.empty());
@@ -151,10 +173,12 @@ TEST_CASE("lower_qdq: sums and differences") {
   make.output(make.quantize("z", make.node("Sub", "sub", {a, b}), 0x1p-20f, 0));
   CHECK(lower(make).notes.empty());
   CHECK(make.nodes() ==
-        "  %y: int8[4] = dovetail.qadd(%a, %b) {a_multiplier=32768.0, a_zero_point=1, b_multiplier=16384.0, b_zero_point=2, shift=16, y_max=127, y_min=3, "
+        "  %y: int8[4] = dovetail.qadd(%a, %b) {a_multiplier=32768.0, a_zero_point=1, b_multiplier=16384.0, "
+        "b_zero_point=2, shift=16, y_max=127, y_min=3, "
         "y_zero_point=3}  // add_node <- add_node, r_node, y_node\n"
         // 255 * (2^19 + 2^18) * 2^k < 2^31 holds up to k = 3.
-        "  %z: int8[4] = dovetail.qadd(%a, %b) {a_multiplier=4194304.0, a_zero_point=1, b_multiplier=-2097152.0, b_zero_point=2, shift=3, y_max=127, "
+        "  %z: int8[4] = dovetail.qadd(%a, %b) {a_multiplier=4194304.0, a_zero_point=1, b_multiplier=-2097152.0, "
+        "b_zero_point=2, shift=3, y_max=127, "
         "y_min=-128, y_zero_point=0}  // sub_node <- sub_node, z_node\n");
 }
 
@@ -178,7 +202,8 @@ TEST_CASE("lower_qdq: Concat of unequal scales brings each input to the output's
   make.output(make.quantize("y", make.node("Concat", "cat", {a, b}, {{"axis", std::int64_t{1}}}), 0.5f, 1));
   CHECK(lower(make).notes.empty());
   CHECK(make.nodes() ==
-        "  %cat_node/input_1: int8[1, 4] = dovetail.qadd(%b, %cat_node/input_1/zero) {a_multiplier=32768.0, a_zero_point=2, b_multiplier=65536.0, "
+        "  %cat_node/input_1: int8[1, 4] = dovetail.qadd(%b, %cat_node/input_1/zero) {a_multiplier=32768.0, "
+        "a_zero_point=2, b_multiplier=65536.0, "
         "b_zero_point=0, shift=16, y_max=127, y_min=-128, y_zero_point=1}  // cat_node/input_1 <- cat_node\n"
         "  %y: int8[1, 8] = Concat(%a, %cat_node/input_1) {axis=1}  // cat_node <- cat_node, y_node\n");
 }
@@ -187,9 +212,14 @@ TEST_CASE("lower_qdq: averages and scaling are depthwise convolutions") {
   GraphMaker make;
   const ValueId x = int8_input(make, "x", {1, 2, 4, 4}, 0.5f, -128);
   make.output(make.quantize("y", make.node("GlobalAveragePool", "mean", {x}), 0.25f, -128));
-  make.output(make.quantize("z", make.node("Mul", "mul", {x, make.dequantize("c_dq", make.constant("c", NdArray::scalar(std::int8_t{100})), 0.01f, 0)}), 0.5f, 0));
+  make.output(make.quantize(
+      "z",
+      make.node("Mul", "mul",
+                {x, make.dequantize("c_dq", make.constant("c", NdArray::scalar(std::int8_t{100})), 0.01f, 0)}),
+      0.5f, 0));
   CHECK(lower(make).notes.empty());
-  CHECK_THAT(make.nodes(), ContainsSubstring("%y: int8[1, 2, 1, 1] = dovetail.qconv(%x, %mean_node/weight, %mean_node/bias, %mean_node/scale) {dilations=[1, 1], group=2,"));
+  CHECK_THAT(make.nodes(), ContainsSubstring("%y: int8[1, 2, 1, 1] = dovetail.qconv(%x, %mean_node/weight, "
+                                             "%mean_node/bias, %mean_node/scale) {dilations=[1, 1], group=2,"));
   CHECK(make.constant_of("mean_node/weight") == filled(DType::int8, {2, 1, 4, 4}, 1));
   CHECK(make.constant_of("mean_node/scale") == NdArray::from<float>({2}, {0.125f, 0.125f}));
   CHECK(make.constant_of("mul_node/weight") == filled(DType::int8, {2, 1, 1, 1}, 100));
@@ -203,7 +233,8 @@ TEST_CASE("lower_qdq: requantisation and clipping without an operator between") 
   CHECK(lower(make).notes.empty());
   CHECK(make.nodes() ==
         "  %same: int8[4] = dovetail.qclip(%x) {y_max=127, y_min=4}  // r_node\n"
-        "  %other: int8[4] = dovetail.qadd(%x, %other/zero) {a_multiplier=32768.0, a_zero_point=4, b_multiplier=65536.0, b_zero_point=0, shift=16, "
+        "  %other: int8[4] = dovetail.qadd(%x, %other/zero) {a_multiplier=32768.0, a_zero_point=4, "
+        "b_multiplier=65536.0, b_zero_point=0, shift=16, "
         "y_max=127, y_min=-128, y_zero_point=0}  // other_node\n");
 }
 
@@ -217,15 +248,24 @@ TEST_CASE("lower_qdq: what stays float, and why") {
   }
   SECTION("no QuantizeLinear") {
     make.output(make.node("GlobalAveragePool", "mean", {x}));
-    CHECK(lower(make).notes == std::vector<std::string>{"mean_node (GlobalAveragePool) stays float: no QuantizeLinear follows"});
+    CHECK(lower(make).notes ==
+          std::vector<std::string>{"mean_node (GlobalAveragePool) stays float: no QuantizeLinear follows"});
   }
   SECTION("a divisor that varies") {
-    make.output(make.quantize("y", make.node("AveragePool", "mean", {x}, {{"kernel_shape", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}), 0.5f, 0));
-    CHECK(lower(make).notes == std::vector<std::string>{"mean_node (AveragePool) stays float: it pads and counts only what lies inside: the divisor varies"});
+    make.output(make.quantize(
+        "y", make.node("AveragePool", "mean", {x}, {{"kernel_shape", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}), 0.5f,
+        0));
+    CHECK(lower(make).notes ==
+          std::vector<std::string>{
+              "mean_node (AveragePool) stays float: it pads and counts only what lies inside: the divisor varies"});
   }
   SECTION("float activations") {
-    make.output(make.node("Conv", "conv", {image, make.dequantize("w_dq", make.constant("w", filled(DType::int8, {3, 2, 3, 3}, 1)), 0.25f, 0)}));
-    CHECK(lower(make).notes == std::vector<std::string>{"conv_node (Conv) stays float: only its constants are quantised, its activations are float"});
+    make.output(make.node(
+        "Conv", "conv",
+        {image, make.dequantize("w_dq", make.constant("w", filled(DType::int8, {3, 2, 3, 3}, 1)), 0.25f, 0)}));
+    CHECK(lower(make).notes ==
+          std::vector<std::string>{
+              "conv_node (Conv) stays float: only its constants are quantised, its activations are float"});
   }
   SECTION("a weight that varies") {
     const ValueId square = make.activation("square", make.input("rows", DType::float32, {4, 4}), 0.5f, 0);

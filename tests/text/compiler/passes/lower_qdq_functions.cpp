@@ -1,4 +1,5 @@
-// What lower_qdq makes of functions of one tensor, products, choices and reductions, as text, and what it leaves and why.
+// What lower_qdq makes of functions of one tensor, products, choices and reductions, as text, and what it leaves and
+// why.
 #include <cmath>
 
 #include "compiler/passes/lower_qdq.h"
@@ -27,7 +28,8 @@ ValueId int8_input(GraphMaker& make, const std::string& name, Shape shape, float
 NdArray table_of(double (*function)(double), double sx, int zx, double sy, int zy) {
   NdArray table(DType::int8, {256});
   for (int step = -128; step <= 127; ++step)
-    table.set_int64(step + 128, static_cast<std::int64_t>(std::min(127.0, std::max(-128.0, std::nearbyint(function((step - zx) * sx) / sy) + zy))));
+    table.set_int64(step + 128, static_cast<std::int64_t>(std::min(
+                                    127.0, std::max(-128.0, std::nearbyint(function((step - zx) * sx) / sy) + zy))));
   return table;
 }
 
@@ -35,10 +37,12 @@ NdArray table_of(double (*function)(double), double sx, int zx, double sy, int z
 
 TEST_CASE("lower_qdq: a unary function is a table") {
   GraphMaker make;
-  make.output(make.quantize("y", make.node("Sigmoid", "f", {int8_input(make, "x", {2, 3}, 0.0625f, 5)}), 0.00390625f, -128));
+  make.output(
+      make.quantize("y", make.node("Sigmoid", "f", {int8_input(make, "x", {2, 3}, 0.0625f, 5)}), 0.00390625f, -128));
   CHECK(lower(make).empty());
   CHECK(make.nodes() == "  %y: int8[2, 3] = dovetail.qtable(%x, %f_node/table)  // f_node <- f_node, y_node\n");
-  CHECK(make.constant_of("f_node/table") == table_of([](double x) { return 1 / (1 + std::exp(-x)); }, 0.0625, 5, 0.00390625, -128));
+  CHECK(make.constant_of("f_node/table") ==
+        table_of([](double x) { return 1 / (1 + std::exp(-x)); }, 0.0625, 5, 0.00390625, -128));
 }
 
 TEST_CASE("lower_qdq: a function written out, with branches, is one table") {
@@ -46,11 +50,20 @@ TEST_CASE("lower_qdq: a function written out, with branches, is one table") {
   const ValueId x = int8_input(make, "x", {1, 2, 4}, 0.125f, -10);
   // HardSwish as exporters write it: x * min(max(x + 3, 0), 6) / 6.
   const ValueId shifted = make.node("Add", "shifted", {x, make.constant("three", NdArray::scalar(3.0f))});
-  const ValueId clipped = make.node("Clip", "clipped", {shifted, make.constant("zero", NdArray::scalar(0.0f)), make.constant("six", NdArray::scalar(6.0f))});
-  make.output(make.quantize("y", make.node("Mul", "product", {x, make.node("Div", "gate", {clipped, make.constant("d", NdArray::from<float>({1}, {6.0f}))})}), 0.125f, 0));
+  const ValueId clipped =
+      make.node("Clip", "clipped",
+                {shifted, make.constant("zero", NdArray::scalar(0.0f)), make.constant("six", NdArray::scalar(6.0f))});
+  make.output(make.quantize(
+      "y",
+      make.node("Mul", "product",
+                {x, make.node("Div", "gate", {clipped, make.constant("d", NdArray::from<float>({1}, {6.0f}))})}),
+      0.125f, 0));
   CHECK(lower(make).empty());
-  CHECK(make.nodes() == "  %y: int8[1, 2, 4] = dovetail.qtable(%x, %shifted_node/table)  // shifted_node <- shifted_node, clipped_node, gate_node, product_node, y_node\n");
-  CHECK(make.constant_of("shifted_node/table") == table_of([](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; }, 0.125, -10, 0.125, 0));
+  CHECK(make.nodes() ==
+        "  %y: int8[1, 2, 4] = dovetail.qtable(%x, %shifted_node/table)  // shifted_node <- shifted_node, "
+        "clipped_node, gate_node, product_node, y_node\n");
+  CHECK(make.constant_of("shifted_node/table") ==
+        table_of([](double x) { return x * std::min(std::max(x + 3, 0.0), 6.0) / 6; }, 0.125, -10, 0.125, 0));
 }
 
 TEST_CASE("lower_qdq: tables of tables of one tensor are one table, roundings between them kept") {
@@ -59,11 +72,14 @@ TEST_CASE("lower_qdq: tables of tables of one tensor are one table, roundings be
   const ValueId gate = make.activation("gate", make.node("Sigmoid", "s", {x}), 0x1p-8f, -128);
   make.output(make.quantize("y", make.node("Mul", "product", {x, gate}), 0.25f, 3));
   CHECK(lower(make).empty());
-  CHECK(make.nodes() == "  %y: int8[8] = dovetail.qtable(%x, %product_node/table)  // product_node <- s_node, gate_q_node, product_node, y_node\n");
+  CHECK(make.nodes() ==
+        "  %y: int8[8] = dovetail.qtable(%x, %product_node/table)  // product_node <- s_node, gate_q_node, "
+        "product_node, y_node\n");
   NdArray expected(DType::int8, {256});
   for (int step = -128; step <= 127; ++step) {
     const double gated = std::min(127.0, std::nearbyint(256 / (1 + std::exp(-step * 0.25))) - 128);
-    expected.set_int64(step + 128, static_cast<std::int64_t>(std::min(127.0, std::nearbyint(step * (gated + 128) / 256) + 3)));
+    expected.set_int64(step + 128,
+                       static_cast<std::int64_t>(std::min(127.0, std::nearbyint(step * (gated + 128) / 256) + 3)));
   }
   CHECK(make.constant_of("product_node/table") == expected);
 }
@@ -74,7 +90,8 @@ TEST_CASE("lower_qdq: constants per channel give a table per channel") {
   const ValueId slope = make.constant("slope", NdArray::from<float>({3, 1, 1}, {0.5f, 0.0f, -1.0f}));
   make.output(make.quantize("y", make.node("PRelu", "p", {x, slope}), 0.5f, 0));
   CHECK(lower(make).empty());
-  CHECK(make.nodes() == "  %y: int8[1, 3, 2, 2] = dovetail.qtable(%x, %p_node/table) {axis=1}  // p_node <- p_node, y_node\n");
+  CHECK(make.nodes() ==
+        "  %y: int8[1, 3, 2, 2] = dovetail.qtable(%x, %p_node/table) {axis=1}  // p_node <- p_node, y_node\n");
   const NdArray& table = make.constant_of("p_node/table");
   REQUIRE(table.shape() == Shape{3, 256});
   const auto entry = [&](int channel, int step) { return table.as_int64(channel * 256 + step + 128); };
@@ -96,11 +113,13 @@ TEST_CASE("lower_qdq: what is no number becomes the zero point") {
 
 TEST_CASE("lower_qdq: a product of two tensors") {
   GraphMaker make;
-  const ValueId x = int8_input(make, "x", {1, 3, 4, 4}, 0.5f, 1), gate = int8_input(make, "gate", {1, 3, 1, 1}, 0.00390625f, -128);
+  const ValueId x = int8_input(make, "x", {1, 3, 4, 4}, 0.5f, 1),
+                gate = int8_input(make, "gate", {1, 3, 1, 1}, 0.00390625f, -128);
   make.output(make.quantize("y", make.node("Mul", "mul", {x, gate}), 0.25f, 2));
   CHECK(lower(make).empty());
   CHECK(make.nodes() ==
-        "  %y: int8[1, 3, 4, 4] = dovetail.qmul(%x, %gate) {a_zero_point=1, b_zero_point=-128, scale=0.0078125, y_max=127, y_min=-128, y_zero_point=2}  "
+        "  %y: int8[1, 3, 4, 4] = dovetail.qmul(%x, %gate) {a_zero_point=1, b_zero_point=-128, scale=0.0078125, "
+        "y_max=127, y_min=-128, y_zero_point=2}  "
         "// mul_node <- mul_node, y_node\n");
 }
 
@@ -110,18 +129,25 @@ TEST_CASE("lower_qdq: a matrix product of two activations") {
   make.output(make.quantize("y", make.node("MatMul", "m", {a, b}), 1.0f, 0));
   CHECK(lower(make).empty());
   CHECK(make.nodes() ==
-        "  %y: int8[2, 4, 3] = dovetail.qmatmul(%a, %b) {a_zero_point=1, b_zero_point=-2, scale=0.125, y_max=127, y_min=-128, y_zero_point=0}  // m_node <- m_node, y_node\n");
+        "  %y: int8[2, 4, 3] = dovetail.qmatmul(%a, %b) {a_zero_point=1, b_zero_point=-2, scale=0.125, y_max=127, "
+        "y_min=-128, y_zero_point=0}  // m_node <- m_node, y_node\n");
 }
 
 TEST_CASE("lower_qdq: Max, Min and Where of unequal scales work in the output's steps") {
   GraphMaker make;
   const ValueId a = int8_input(make, "a", {4}, 0.5f, 0), b = int8_input(make, "b", {4}, 0.25f, 0);
-  make.output(make.quantize("most", make.node("Max", "max", {a, b, make.constant("c", NdArray::scalar(1.25f))}), 0.5f, 0));
+  make.output(
+      make.quantize("most", make.node("Max", "max", {a, b, make.constant("c", NdArray::scalar(1.25f))}), 0.5f, 0));
   const ValueId condition = make.input("condition", DType::boolean, {4});
-  make.output(make.quantize("chosen", make.node("Where", "where", {condition, a, make.constant("low", NdArray::scalar(-1e9f))}), 0.5f, 0));
+  make.output(make.quantize(
+      "chosen", make.node("Where", "where", {condition, a, make.constant("low", NdArray::scalar(-1e9f))}), 0.5f, 0));
   CHECK(lower(make).empty());
-  CHECK_THAT(make.nodes(), ContainsSubstring("%most: int8[4] = Max(%a, %max_node/input_1, %max_node/input_2)  // max_node <- max_node, most_node\n") &&
-                               ContainsSubstring("%chosen: int8[4] = Where(%condition, %a, %where_node/input_2)  // where_node <- where_node, chosen_node\n"));
+  CHECK_THAT(
+      make.nodes(),
+      ContainsSubstring(
+          "%most: int8[4] = Max(%a, %max_node/input_1, %max_node/input_2)  // max_node <- max_node, most_node\n") &&
+          ContainsSubstring("%chosen: int8[4] = Where(%condition, %a, %where_node/input_2)  // where_node <- "
+                            "where_node, chosen_node\n"));
   CHECK(make.constant_of("max_node/input_2").as_int64(0) == 2);  // 2.5 rounds to even
   CHECK(make.constant_of("where_node/input_2").as_int64(0) == -128);
 }
@@ -130,7 +156,8 @@ TEST_CASE("lower_qdq: Pad with a value between steps") {
   GraphMaker make;
   const ValueId x = int8_input(make, "x", {1, 2}, 0.5f, 3);
   const ValueId pads = make.constant("pads", NdArray::from<std::int64_t>({4}, {0, 1, 0, 1}));
-  make.output(make.quantize("y", make.node("Pad", "pad", {x, pads, make.constant("v", NdArray::scalar(0.3f))}), 0.5f, 3));
+  make.output(
+      make.quantize("y", make.node("Pad", "pad", {x, pads, make.constant("v", NdArray::scalar(0.3f))}), 0.5f, 3));
   CHECK(lower(make).empty());
   CHECK(make.nodes() == "  %y: int8[1, 4] = Pad(%x, %pads, %pad_node/value)  // pad_node <- pad_node, y_node\n");
   CHECK(make.constant_of("pad_node/value").as_int64(0) == 4);
@@ -138,13 +165,19 @@ TEST_CASE("lower_qdq: Pad with a value between steps") {
 
 TEST_CASE("lower_qdq: means and sums along axes are accumulations") {
   GraphMaker make;
-  const ValueId x = int8_input(make, "x", {1, 6, 4, 4}, 0.5f, -128), rows = int8_input(make, "rows", {2, 5, 8}, 1.0f, 0);
-  const auto axes = [&](const std::string& name, Ints values) { return make.constant(name, NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values)); };
+  const ValueId x = int8_input(make, "x", {1, 6, 4, 4}, 0.5f, -128),
+                rows = int8_input(make, "rows", {2, 5, 8}, 1.0f, 0);
+  const auto axes = [&](const std::string& name, Ints values) {
+    return make.constant(name, NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
+  };
   make.output(make.quantize("image", make.node("ReduceMean", "mean", {x, axes("hw", {2, 3})}), 0.25f, -128));
-  make.output(make.quantize("sequence", make.node("ReduceSum", "sum", {rows, axes("s", {1})}, {{"keepdims", std::int64_t{0}}}), 4.0f, 0));
+  make.output(make.quantize(
+      "sequence", make.node("ReduceSum", "sum", {rows, axes("s", {1})}, {{"keepdims", std::int64_t{0}}}), 4.0f, 0));
   CHECK(lower(make).empty());
-  CHECK_THAT(make.nodes(), ContainsSubstring("%image: int8[1, 6, 1, 1] = dovetail.qconv(%x, %mean_node/weight, %mean_node/bias, %mean_node/scale) {group=6, x_zero_point=-128") &&
-                               ContainsSubstring("%sum_node/in: int8[2, 1, 5, 8] = Reshape(%rows") && ContainsSubstring("%sequence: int8[2, 8] = Reshape(%sum_node/sum"));
+  CHECK_THAT(make.nodes(), ContainsSubstring("%image: int8[1, 6, 1, 1] = dovetail.qconv(%x, %mean_node/weight, "
+                                             "%mean_node/bias, %mean_node/scale) {group=6, x_zero_point=-128") &&
+                               ContainsSubstring("%sum_node/in: int8[2, 1, 5, 8] = Reshape(%rows") &&
+                               ContainsSubstring("%sequence: int8[2, 8] = Reshape(%sum_node/sum"));
   CHECK(make.constant_of("mean_node/scale").as_double(0) == 0.125);
   CHECK(make.constant_of("sum_node/scale").as_double(0) == 0.25);
 }
@@ -158,9 +191,13 @@ TEST_CASE("lower_qdq: ArgMax sees the steps") {
 
 TEST_CASE("lower_qdq: weights that the graph transposes keep a scale per output") {
   GraphMaker make;
-  const ValueId w = make.constant("w", NdArray::from<std::int8_t>({3, 2}, {1, 2, 3, 4, 5, 6})), s = make.constant("s", NdArray::from<float>({3}, {1, 2, 4}));
-  const ValueId transposed = make.node("Transpose", "t", {make.node("DequantizeLinear", "w_dq", {w, s}, {{"axis", std::int64_t{0}}})}, {{"perm", Ints{1, 0}}});
-  make.output(make.quantize("y", make.node("MatMul", "m", {int8_input(make, "x", {1, 2}, 1.0f, 0), transposed}), 2.0f, 0));
+  const ValueId w = make.constant("w", NdArray::from<std::int8_t>({3, 2}, {1, 2, 3, 4, 5, 6})),
+                s = make.constant("s", NdArray::from<float>({3}, {1, 2, 4}));
+  const ValueId transposed =
+      make.node("Transpose", "t", {make.node("DequantizeLinear", "w_dq", {w, s}, {{"axis", std::int64_t{0}}})},
+                {{"perm", Ints{1, 0}}});
+  make.output(
+      make.quantize("y", make.node("MatMul", "m", {int8_input(make, "x", {1, 2}, 1.0f, 0), transposed}), 2.0f, 0));
   CHECK(lower(make).empty());
   CHECK(make.constant_of("m_node/weight") == NdArray::from<std::int8_t>({3, 2}, {1, 2, 3, 4, 5, 6}));
   CHECK(make.constant_of("m_node/scale") == NdArray::from<float>({3}, {0.5f, 1, 2}));
@@ -168,8 +205,10 @@ TEST_CASE("lower_qdq: weights that the graph transposes keep a scale per output"
 
 TEST_CASE("lower_qdq: Gemm's alpha joins the scale") {
   GraphMaker make;
-  const ValueId w = make.dequantize("w_dq", make.constant("w", NdArray(DType::int8, {2, 3})), 0.5f, 0), c = make.constant("c", NdArray::from<float>({3}, {1, 2, 3}));
-  make.output(make.quantize("y", make.node("Gemm", "g", {int8_input(make, "x", {1, 2}, 1.0f, 0), w, c}, {{"alpha", 2.0}}), 4.0f, 0));
+  const ValueId w = make.dequantize("w_dq", make.constant("w", NdArray(DType::int8, {2, 3})), 0.5f, 0),
+                c = make.constant("c", NdArray::from<float>({3}, {1, 2, 3}));
+  make.output(make.quantize(
+      "y", make.node("Gemm", "g", {int8_input(make, "x", {1, 2}, 1.0f, 0), w, c}, {{"alpha", 2.0}}), 4.0f, 0));
   CHECK(lower(make).empty());
   CHECK(make.constant_of("g_node/bias") == NdArray::from<std::int32_t>({3}, {1, 2, 3}));
   CHECK(make.constant_of("g_node/scale") == NdArray::from<float>({3}, {0.25f, 0.25f, 0.25f}));
@@ -187,29 +226,38 @@ TEST_CASE("lower_qdq: functions that stay float, and why") {
   }
   SECTION("of two tensors") {
     make.output(make.quantize("y", make.node("Div", "d", {x, int8_input(make, "z", {1, 2, 4, 4}, 0.25f, 0)}), 0.5f, 0));
-    CHECK(lower(make) == std::vector<std::string>{"d_node (Div) stays float: it is a function of two tensors, %x and %z"});
+    CHECK(lower(make) ==
+          std::vector<std::string>{"d_node (Div) stays float: it is a function of two tensors, %x and %z"});
   }
   SECTION("with a constant for each element") {
     NdArray each(DType::float32, {4, 4});
     make.output(make.quantize("y", make.node("Div", "d", {make.constant("c", std::move(each)), x}), 0.5f, 0));
-    CHECK(lower(make) == std::vector<std::string>{"d_node (Div) stays float: %c of shape [4, 4] varies along more than one axis"});
+    CHECK(lower(make) ==
+          std::vector<std::string>{"d_node (Div) stays float: %c of shape [4, 4] varies along more than one axis"});
   }
   SECTION("with too many tables") {
     const ValueId wide = int8_input(make, "wide", {1, 5000}, 0.5f, 0);
-    make.output(make.quantize("y", make.node("PRelu", "p", {wide, make.constant("c", NdArray(DType::float32, {5000}))}), 0.5f, 0));
-    CHECK(lower(make) == std::vector<std::string>{"p_node (PRelu) stays float: its tables, one for each of 5000 slices, take 1280000 bytes > 1048576"});
+    make.output(make.quantize("y", make.node("PRelu", "p", {wide, make.constant("c", NdArray(DType::float32, {5000}))}),
+                              0.5f, 0));
+    CHECK(lower(make) ==
+          std::vector<std::string>{
+              "p_node (PRelu) stays float: its tables, one for each of 5000 slices, take 1280000 bytes > 1048576"});
   }
   SECTION("axes that are no neighbours") {
     const ValueId axes = make.constant("axes", NdArray::from<std::int64_t>({2}, {0, 2}));
     make.output(make.quantize("y", make.node("ReduceMean", "mean", {x, axes}), 0.5f, 0));
-    CHECK(lower(make) == std::vector<std::string>{"mean_node (ReduceMean) stays float: it reduces 2 axes that are no neighbours; transpose first"});
+    CHECK(lower(make) ==
+          std::vector<std::string>{
+              "mean_node (ReduceMean) stays float: it reduces 2 axes that are no neighbours; transpose first"});
   }
   SECTION("steps of 16 bits") {
-    const ValueId wide = make.quantize("q", make.node("Relu", "r", {make.input("f", DType::float32, {4})}), 0.5f, 0, DType::int16);
+    const ValueId wide =
+        make.quantize("q", make.node("Relu", "r", {make.input("f", DType::float32, {4})}), 0.5f, 0, DType::int16);
     make.output(make.node("Relu", "after", {make.dequantize("dq", wide, 0.5f, 0)}));
     const auto notes = lower(make);
     REQUIRE(notes.size() == 3);
-    CHECK(notes[0] == "r_node (Relu) stays float: its result is quantised to int16, integer forms exist for int8 and uint8");
+    CHECK(notes[0] ==
+          "r_node (Relu) stays float: its result is quantised to int16, integer forms exist for int8 and uint8");
     CHECK(notes[1] == "q_node (QuantizeLinear) stays: its steps are int16, integer forms exist for int8 and uint8");
     CHECK(notes[2] == "after_node (Relu) stays float: it reads int16 steps, integer forms exist for int8 and uint8");
   }

@@ -19,14 +19,17 @@ struct GraphMaker {
     return graph.inputs.back();
   }
   graph::ValueId constant(const std::string& name, NdArray array) { return graph.add_constant(name, std::move(array)); }
-  graph::ValueId node(const std::string& op, const std::string& output, std::vector<graph::ValueId> inputs, graph::Attributes attributes = {}) {
+  graph::ValueId node(const std::string& op, const std::string& output, std::vector<graph::ValueId> inputs,
+                      graph::Attributes attributes = {}) {
     const graph::ValueId value = graph.add_value(output, {});
-    const graph::NodeId id = graph.add_node({output + "_node", op, std::move(inputs), {value}, std::move(attributes), {output + "_node"}, false});
+    const graph::NodeId id = graph.add_node(
+        {output + "_node", op, std::move(inputs), {value}, std::move(attributes), {output + "_node"}, false});
     if (auto inferred = ops::infer(graph, id); !inferred) FAIL(to_string(inferred.errors()));
     return value;
   }
   // scale and zero point as constants "<name>_s", "<name>_z".
-  graph::ValueId quantize(const std::string& name, graph::ValueId x, float scale, int zero_point, DType dtype = DType::int8) {
+  graph::ValueId quantize(const std::string& name, graph::ValueId x, float scale, int zero_point,
+                          DType dtype = DType::int8) {
     const auto [s, z] = parameters(name, scale, zero_point, dtype);
     return node("QuantizeLinear", name, {x, s, z});
   }
@@ -35,7 +38,8 @@ struct GraphMaker {
     return node("DequantizeLinear", name, {x, s, z});
   }
   // Behind a QuantizeLinear and a DequantizeLinear: what an int8 activation looks like to the operator that reads it.
-  graph::ValueId activation(const std::string& name, graph::ValueId x, float scale, int zero_point, DType dtype = DType::int8) {
+  graph::ValueId activation(const std::string& name, graph::ValueId x, float scale, int zero_point,
+                            DType dtype = DType::int8) {
     return dequantize(name + "_dq", quantize(name + "_q", x, scale, zero_point, dtype), scale, zero_point);
   }
   void output(graph::ValueId value) { graph.outputs.push_back(value); }
@@ -58,7 +62,8 @@ struct GraphMaker {
   }
 
  private:
-  std::pair<graph::ValueId, graph::ValueId> parameters(const std::string& name, float scale, int zero_point, DType dtype) {
+  std::pair<graph::ValueId, graph::ValueId> parameters(const std::string& name, float scale, int zero_point,
+                                                       DType dtype) {
     NdArray zero(dtype, {});
     zero.set_int64(0, zero_point);
     return {constant(name + "_s", NdArray::scalar(scale)), constant(name + "_z", std::move(zero))};

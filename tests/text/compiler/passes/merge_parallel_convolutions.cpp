@@ -23,7 +23,8 @@ TEST_CASE("merge_parallel_convolutions: narrow ones share vectors, with their ac
 )");
   CHECK(rewritten.apply(passes::merge_parallel_convolutions).nodes() ==
         "%d: float32[1, 3, 6, 6] = Conv(%x, %w1)\n"
-        "%Conv_a/merged: float32[1, 6, 4, 4] = Conv(%x, %Conv_a/merged_weight, %Conv_a/merged_bias) {kernel_shape=[3, 3]}\n"
+        "%Conv_a/merged: float32[1, 6, 4, 4] = Conv(%x, %Conv_a/merged_weight, %Conv_a/merged_bias) {kernel_shape=[3, "
+        "3]}\n"
         "%Relu_ar/merged: float32[1, 6, 4, 4] = Relu(%Conv_a/merged)\n"
         "%ar: float32[1, 2, 4, 4], %cr: float32[1, 4, 4, 4] = Split(%Relu_ar/merged, %Conv_a/sizes) {axis=1}\n"
         "%e: float32[1, 4, 4, 4] = Sigmoid(%cr)\n"
@@ -60,7 +61,8 @@ TEST_CASE("merge_parallel_convolutions: wide ones stay apart, and both numbers a
     return outcome;
   });
   CHECK(rewritten.changes() == 0);
-  CHECK(notes == std::vector<std::string>{"MatMul_a, MatMul_b read one input alike but stay apart: merging saves 25 thousand products, and the Split costs as much as 328 thousand"});
+  CHECK(notes == std::vector<std::string>{"MatMul_a, MatMul_b read one input alike but stay apart: merging saves 25 "
+                                          "thousand products, and the Split costs as much as 328 thousand"});
 }
 
 TEST_CASE("merge_parallel_convolutions: Gemm in both orders of its weights") {
@@ -73,8 +75,10 @@ TEST_CASE("merge_parallel_convolutions: Gemm in both orders of its weights") {
   %b: float32[1, 4] = Gemm(%x, %v) {{transB={1}}}
   %p: float32[1, 4] = Tanh(%a)
   %q: float32[1, 4] = Abs(%b)
-)", shape, attribute));
-    return rewritten.apply(passes::merge_parallel_convolutions).nodes().find("float32[1, 8] = Gemm(") != std::string::npos;
+)",
+                                      shape, attribute));
+    return rewritten.apply(passes::merge_parallel_convolutions).nodes().find("float32[1, 8] = Gemm(") !=
+           std::string::npos;
   };
   CHECK(merged("32, 4", "0"));
   CHECK(merged("4, 32", "1"));

@@ -24,7 +24,8 @@ std::string activation(const std::string& lines) {
     const std::size_t equals = line.find(" = ");
     std::string rest = line.substr(equals), made;
     for (std::size_t i = 0; i < rest.size(); ++i) {
-      const bool starts = (std::isdigit(static_cast<unsigned char>(rest[i])) || rest[i] == '-') && (rest[i - 1] == '(' || rest[i - 1] == ' ');
+      const bool starts = (std::isdigit(static_cast<unsigned char>(rest[i])) || rest[i] == '-') &&
+                          (rest[i - 1] == '(' || rest[i - 1] == ' ');
       if (!starts) {
         made += rest[i];
         continue;
@@ -41,7 +42,8 @@ std::string activation(const std::string& lines) {
 }
 std::string recognized(const std::string& lines) {
   RewriteCase rewritten(activation(lines));
-  for (int round = 0; round < 3; ++round) rewritten.apply(passes::simplify_algebra).apply(passes::recognize_activations);
+  for (int round = 0; round < 3; ++round)
+    rewritten.apply(passes::simplify_algebra).apply(passes::recognize_activations);
   const std::string nodes = rewritten.nodes();
   return nodes.substr(0, nodes.size() - 1);
 }
@@ -50,28 +52,43 @@ std::string recognized(const std::string& lines) {
 
 TEST_CASE("recognize_activations: Gelu in all its spellings") {
   const std::string erf = "%y: float32[2, 8] = Gelu(%x)", tanh = "%y: float32[2, 8] = Gelu(%x) {approximate=\"tanh\"}";
-  CHECK(recognized("%a = Div(%x, 1.4142135)\n%b = Erf(%a)\n%c = Add(%b, 1)\n%d = Mul(%x, %c)\n%y = Mul(%d, 0.5)") == erf);
-  CHECK(recognized("%a = Mul(%x, 0.70710677)\n%b = Erf(%a)\n%c = Add(1, %b)\n%h = Mul(0.5, %x)\n%y = Mul(%h, %c)") == erf);
-  CHECK(recognized("%a = Mul(%x, 0.70710677)\n%b = Erf(%a)\n%c = Add(1, %b)\n%d = Mul(%c, 0.5)\n%y = Mul(%d, %x)") == erf);
-  CHECK(recognized("%p = Pow(%x, 3)\n%q = Mul(%p, 0.044715)\n%s = Add(%x, %q)\n%a = Mul(%s, 0.7978846)\n%b = Tanh(%a)\n%c = Add(%b, 1)\n%d = Mul(%x, %c)\n%y = Mul(%d, 0.5)") == tanh);
+  CHECK(recognized("%a = Div(%x, 1.4142135)\n%b = Erf(%a)\n%c = Add(%b, 1)\n%d = Mul(%x, %c)\n%y = Mul(%d, 0.5)") ==
+        erf);
+  CHECK(recognized("%a = Mul(%x, 0.70710677)\n%b = Erf(%a)\n%c = Add(1, %b)\n%h = Mul(0.5, %x)\n%y = Mul(%h, %c)") ==
+        erf);
+  CHECK(recognized("%a = Mul(%x, 0.70710677)\n%b = Erf(%a)\n%c = Add(1, %b)\n%d = Mul(%c, 0.5)\n%y = Mul(%d, %x)") ==
+        erf);
+  CHECK(recognized("%p = Pow(%x, 3)\n%q = Mul(%p, 0.044715)\n%s = Add(%x, %q)\n%a = Mul(%s, 0.7978846)\n%b = "
+                   "Tanh(%a)\n%c = Add(%b, 1)\n%d = Mul(%x, %c)\n%y = Mul(%d, 0.5)") == tanh);
   // As JAX writes it.
-  CHECK(recognized("%m = Mul(0.044715, %x)\n%n = Mul(%x, %m)\n%o = Mul(%x, %n)\n%s = Add(%x, %o)\n%a = Mul(0.7978846, %s)\n%b = Tanh(%a)\n%c = Add(1, %b)\n%d = Mul(0.5, %c)\n%y = Mul(%x, %d)") == tanh);
-  CHECK(recognized("%m = Mul(%x, %x)\n%n = Mul(%m, 0.044715)\n%o = Add(%n, 1)\n%s = Mul(%x, %o)\n%a = Mul(0.7978846, %s)\n%b = Tanh(%a)\n%c = Add(1, %b)\n%d = Mul(0.5, %c)\n%y = Mul(%x, %d)") == tanh);
+  CHECK(recognized("%m = Mul(0.044715, %x)\n%n = Mul(%x, %m)\n%o = Mul(%x, %n)\n%s = Add(%x, %o)\n%a = Mul(0.7978846, "
+                   "%s)\n%b = Tanh(%a)\n%c = Add(1, %b)\n%d = Mul(0.5, %c)\n%y = Mul(%x, %d)") == tanh);
+  CHECK(recognized("%m = Mul(%x, %x)\n%n = Mul(%m, 0.044715)\n%o = Add(%n, 1)\n%s = Mul(%x, %o)\n%a = Mul(0.7978846, "
+                   "%s)\n%b = Tanh(%a)\n%c = Add(1, %b)\n%d = Mul(0.5, %c)\n%y = Mul(%x, %d)") == tanh);
   // Near misses: another constant, another operand.
-  CHECK(recognized("%a = Div(%x, 1.5)\n%b = Erf(%a)\n%c = Add(%b, 1)\n%d = Mul(%x, %c)\n%y = Mul(%d, 0.5)").find("Gelu") == std::string::npos);
-  CHECK(recognized("%z = Neg(%x)\n%a = Div(%z, 1.4142135)\n%b = Erf(%a)\n%c = Add(%b, 1)\n%d = Mul(%x, %c)\n%y = Mul(%d, 0.5)").find("Gelu") == std::string::npos);
+  CHECK(recognized("%a = Div(%x, 1.5)\n%b = Erf(%a)\n%c = Add(%b, 1)\n%d = Mul(%x, %c)\n%y = Mul(%d, 0.5)")
+            .find("Gelu") == std::string::npos);
+  CHECK(recognized(
+            "%z = Neg(%x)\n%a = Div(%z, 1.4142135)\n%b = Erf(%a)\n%c = Add(%b, 1)\n%d = Mul(%x, %c)\n%y = Mul(%d, 0.5)")
+            .find("Gelu") == std::string::npos);
 }
 
 TEST_CASE("recognize_activations: sigmoids and what is made of them") {
-  CHECK(recognized("%n = Neg(%x)\n%e = Exp(%n)\n%s = Add(%e, 1)\n%y = Div(1, %s)") == "%y: float32[2, 8] = Sigmoid(%x)");
+  CHECK(recognized("%n = Neg(%x)\n%e = Exp(%n)\n%s = Add(%e, 1)\n%y = Div(1, %s)") ==
+        "%y: float32[2, 8] = Sigmoid(%x)");
   CHECK(recognized("%n = Neg(%x)\n%e = Exp(%n)\n%s = Add(1, %e)\n%y = Div(%x, %s)") == "%y: float32[2, 8] = Swish(%x)");
   CHECK(recognized("%s = Sigmoid(%x)\n%y = Mul(%s, %x)") == "%y: float32[2, 8] = Swish(%x)");
-  CHECK(recognized("%t = Mul(%x, 1.702)\n%s = Sigmoid(%t)\n%y = Mul(%x, %s)") == "%y: float32[2, 8] = Swish(%x) {alpha=1.7020000219345093}");
+  CHECK(recognized("%t = Mul(%x, 1.702)\n%s = Sigmoid(%t)\n%y = Mul(%x, %s)") ==
+        "%y: float32[2, 8] = Swish(%x) {alpha=1.7020000219345093}");
   CHECK(recognized("%e = Exp(%x)\n%s = Add(%e, 1)\n%y = Log(%s)") == "%y: float32[2, 8] = Softplus(%x)");
-  CHECK(recognized("%e = Exp(%x)\n%s = Add(%e, 1)\n%l = Log(%s)\n%t = Tanh(%l)\n%y = Mul(%x, %t)") == "%y: float32[2, 8] = Mish(%x)");
-  CHECK(recognized("%a = Add(%x, 3)\n%b = Clip(%a, 0, 6)\n%c = Mul(%x, %b)\n%y = Div(%c, 6)") == "%y: float32[2, 8] = HardSwish(%x)");
-  CHECK(recognized("%a = Add(%x, 3)\n%b = Clip(%a, 0, 6)\n%c = Div(%b, 6)\n%y = Mul(%x, %c)") == "%y: float32[2, 8] = HardSwish(%x)");
-  CHECK(recognized("%a = Add(%x, 3)\n%b = Clip(%a, 0, 6)\n%c = Div(%b, 6)\n%y = Neg(%c)").find("HardSigmoid(%x)") != std::string::npos);
+  CHECK(recognized("%e = Exp(%x)\n%s = Add(%e, 1)\n%l = Log(%s)\n%t = Tanh(%l)\n%y = Mul(%x, %t)") ==
+        "%y: float32[2, 8] = Mish(%x)");
+  CHECK(recognized("%a = Add(%x, 3)\n%b = Clip(%a, 0, 6)\n%c = Mul(%x, %b)\n%y = Div(%c, 6)") ==
+        "%y: float32[2, 8] = HardSwish(%x)");
+  CHECK(recognized("%a = Add(%x, 3)\n%b = Clip(%a, 0, 6)\n%c = Div(%b, 6)\n%y = Mul(%x, %c)") ==
+        "%y: float32[2, 8] = HardSwish(%x)");
+  CHECK(recognized("%a = Add(%x, 3)\n%b = Clip(%a, 0, 6)\n%c = Div(%b, 6)\n%y = Neg(%c)").find("HardSigmoid(%x)") !=
+        std::string::npos);
 }
 
 namespace {
@@ -91,7 +108,8 @@ const std::string kNormHead = R"(graph g(%x: float32[2, 3, 8]) -> (%y)
 
 std::string normalized(const std::string& nodes) {
   RewriteCase rewritten(kNormHead + nodes);
-  for (int round = 0; round < 3; ++round) rewritten.apply(passes::simplify_movement).apply(passes::simplify_algebra).apply(passes::recognize_normalizations);
+  for (int round = 0; round < 3; ++round)
+    rewritten.apply(passes::simplify_movement).apply(passes::simplify_algebra).apply(passes::recognize_normalizations);
   return rewritten.nodes();
 }
 
@@ -108,7 +126,8 @@ TEST_CASE("recognize_normalizations: LayerNormalization of distances, as PyTorch
   %g: float32[2, 3, 8] = Mul(%h, %gamma)
   %y: float32[2, 3, 8] = Add(%g, %beta)
 )";
-  CHECK(normalized(text) == "%y: float32[2, 3, 8] = LayerNormalization(%x, %gamma, %beta) {axis=2, epsilon=9.999999747378752e-06}\n");
+  CHECK(normalized(text) ==
+        "%y: float32[2, 3, 8] = LayerNormalization(%x, %gamma, %beta) {axis=2, epsilon=9.999999747378752e-06}\n");
   // The mean of something else is no mean of x.
   std::string other = text;
   other.replace(other.find("ReduceMean(%x, %axes)"), 21, "ReduceMax(%x, %axes)");
@@ -154,7 +173,8 @@ TEST_CASE("recognize_normalizations: rows along another axis lie between transpo
 )") == "%Div_h/rows: float32[2, 8, 3] = Transpose(%x) {perm=[0, 2, 1]}\n"
        "%Mul_g/row: float32[3] = Reshape(%g1, %Mul_g/row_shape)\n"
        "%Add_y/row: float32[3] = Reshape(%b1, %Add_y/row_shape)\n"
-       "%Add_y/normalized: float32[2, 8, 3] = LayerNormalization(%Div_h/rows, %Mul_g/row, %Add_y/row) {axis=2, epsilon=9.999999747378752e-06}\n"
+       "%Add_y/normalized: float32[2, 8, 3] = LayerNormalization(%Div_h/rows, %Mul_g/row, %Add_y/row) {axis=2, "
+       "epsilon=9.999999747378752e-06}\n"
        "%y: float32[2, 3, 8] = Transpose(%Add_y/normalized) {perm=[0, 2, 1]}\n");
 }
 
@@ -179,16 +199,30 @@ TEST_CASE("recognize_normalizations: without scale and shift; Softmax around its
 
 TEST_CASE("recognize_attention: scaled, masked, with the scale anywhere") {
   const auto attention = [](const std::string& lines) {
-    RewriteCase rewritten("graph g(%q: float32[2, 3, 5, 4], %k: float32[2, 3, 4, 6], %v: float32[2, 3, 6, 7], %m: float32[5, 6]) -> (%y)\n  constant %half: float32[] = 0.5\n  constant %two: float32[] = 2.0\n" + lines);
+    RewriteCase rewritten(
+        "graph g(%q: float32[2, 3, 5, 4], %k: float32[2, 3, 4, 6], %v: float32[2, 3, 6, 7], %m: float32[5, 6]) -> "
+        "(%y)\n  constant %half: float32[] = 0.5\n  constant %two: float32[] = 2.0\n" +
+        lines);
     return rewritten.apply(passes::recognize_attention).nodes();
   };
-  const std::string scores = "  %s: float32[2, 3, 5, 6] = MatMul(%q, %k)\n", end = "  %p: float32[2, 3, 5, 6] = Softmax(%t) {axis=-1}\n  %y: float32[2, 3, 5, 7] = MatMul(%p, %v)\n";
-  CHECK_THAT(attention(scores + "  %t: float32[2, 3, 5, 6] = Mul(%s, %half)\n" + end), ContainsSubstring("%y: float32[2, 3, 5, 7] = dovetail.attention(%q, %k, %v) {scale=0.5}"));
-  CHECK_THAT(attention(scores + "  %t: float32[2, 3, 5, 6] = Div(%s, %two)\n" + end), ContainsSubstring("dovetail.attention(%q, %k, %v) {scale=0.5}"));
-  CHECK_THAT(attention(scores + "  %u: float32[2, 3, 5, 6] = Div(%s, %two)\n  %t: float32[2, 3, 5, 6] = Add(%u, %m)\n" + end), ContainsSubstring("dovetail.attention(%q, %k, %v, %m) {scale=0.5}"));
-  CHECK_THAT(attention("  %h: float32[2, 3, 5, 4] = Mul(%q, %half)\n  %t: float32[2, 3, 5, 6] = MatMul(%h, %k)\n" + end), ContainsSubstring("dovetail.attention(%q, %k, %v) {scale=0.5}"));
+  const std::string
+      scores = "  %s: float32[2, 3, 5, 6] = MatMul(%q, %k)\n",
+      end = "  %p: float32[2, 3, 5, 6] = Softmax(%t) {axis=-1}\n  %y: float32[2, 3, 5, 7] = MatMul(%p, %v)\n";
+  CHECK_THAT(attention(scores + "  %t: float32[2, 3, 5, 6] = Mul(%s, %half)\n" + end),
+             ContainsSubstring("%y: float32[2, 3, 5, 7] = dovetail.attention(%q, %k, %v) {scale=0.5}"));
+  CHECK_THAT(attention(scores + "  %t: float32[2, 3, 5, 6] = Div(%s, %two)\n" + end),
+             ContainsSubstring("dovetail.attention(%q, %k, %v) {scale=0.5}"));
+  CHECK_THAT(
+      attention(scores + "  %u: float32[2, 3, 5, 6] = Div(%s, %two)\n  %t: float32[2, 3, 5, 6] = Add(%u, %m)\n" + end),
+      ContainsSubstring("dovetail.attention(%q, %k, %v, %m) {scale=0.5}"));
+  CHECK_THAT(
+      attention("  %h: float32[2, 3, 5, 4] = Mul(%q, %half)\n  %t: float32[2, 3, 5, 6] = MatMul(%h, %k)\n" + end),
+      ContainsSubstring("dovetail.attention(%q, %k, %v) {scale=0.5}"));
   // A softmax along another axis is none.
-  CHECK_THAT(attention(scores + "  %p: float32[2, 3, 5, 6] = Softmax(%s) {axis=1}\n  %y: float32[2, 3, 5, 7] = MatMul(%p, %v)\n"), !ContainsSubstring("attention"));
+  CHECK_THAT(
+      attention(scores +
+                "  %p: float32[2, 3, 5, 6] = Softmax(%s) {axis=1}\n  %y: float32[2, 3, 5, 7] = MatMul(%p, %v)\n"),
+      !ContainsSubstring("attention"));
 }
 
 }  // namespace dovetail

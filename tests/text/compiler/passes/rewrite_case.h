@@ -1,5 +1,5 @@
-// Graph text before and after a pass. Both sides are evaluated on the same random inputs, so that what a test shows as text is also shown to mean
-// the same.
+// Graph text before and after a pass. Both sides are evaluated on the same random inputs, so that what a test shows as
+// text is also shown to mean the same.
 #pragma once
 
 #include <cmath>
@@ -19,9 +19,9 @@
 namespace dovetail::test {
 
 struct Agreement {
-  double tolerance = 0;      // of the largest value, or with specials of each; 0: equal, NaN where NaN
-  bool signs_of_zero = true; // -0 is not 0
-  bool specials = false;     // inputs hold infinities, NaN, zeros of both signs, huge and tiny numbers
+  double tolerance = 0;       // of the largest value, or with specials of each; 0: equal, NaN where NaN
+  bool signs_of_zero = true;  // -0 is not 0
+  bool specials = false;      // inputs hold infinities, NaN, zeros of both signs, huge and tiny numbers
 };
 inline constexpr Agreement kEqual{}, kClose{1e-5, false, false}, kEqualOnSpecials{0, true, true};
 
@@ -29,7 +29,8 @@ class RewriteCase {
  public:
   explicit RewriteCase(const std::string& text, std::uint64_t seed = 1) : random_(seed) {
     // "float32[2,3]" may leave out blanks and the elements of constants, which are then random.
-    auto parsed = graph::parse(text, "before", [&](std::string_view, const graph::TensorType& type) { return random(type, -1, 1); });
+    auto parsed = graph::parse(text, "before",
+                               [&](std::string_view, const graph::TensorType& type) { return random(type, -1, 1); });
     if (!parsed) FAIL(to_string(parsed.errors()));
     before_ = *std::move(parsed);
     check_types(before_);
@@ -70,7 +71,9 @@ class RewriteCase {
     if (!after) FAIL(to_string(after.errors()));
     for (int round = 0; round < 3; ++round) {
       std::map<std::string, NdArray> inputs;
-      for (const graph::ValueId id : before_.inputs) inputs.emplace(before_.value(id).name, agreement.specials ? special(before_.value(id).type) : random(before_.value(id).type, -4, 4));
+      for (const graph::ValueId id : before_.inputs)
+        inputs.emplace(before_.value(id).name,
+                       agreement.specials ? special(before_.value(id).type) : random(before_.value(id).type, -4, 4));
       const auto expected = before->run(inputs), actual = after->run(inputs);
       if (!expected) FAIL(to_string(expected.errors()));
       if (!actual) FAIL(to_string(actual.errors()));
@@ -82,7 +85,10 @@ class RewriteCase {
         for (std::int64_t i = 0; i < want.count(); ++i)
           if (std::isfinite(want.as_double(i))) largest = std::max(largest, std::abs(want.as_double(i)));
         for (std::int64_t i = 0; i < want.count(); ++i)
-          if (!agree(want.as_double(i), have.as_double(i), agreement, agreement.specials ? std::abs(want.as_double(i)) : largest)) FAIL(name << " differs at " << i << ": " << have.as_double(i) << ", before " << want.as_double(i) << "\n" << graph::to_string(graph()));
+          if (!agree(want.as_double(i), have.as_double(i), agreement,
+                     agreement.specials ? std::abs(want.as_double(i)) : largest))
+            FAIL(name << " differs at " << i << ": " << have.as_double(i) << ", before " << want.as_double(i) << "\n"
+                      << graph::to_string(graph()));
       }
     }
   }
@@ -104,7 +110,8 @@ class RewriteCase {
     return array;
   }
   NdArray special(const graph::TensorType& type) {
-    static constexpr double kSpecials[] = {INFINITY, -INFINITY, NAN, 0.0, -0.0, 1e30, -1e30, 1e-40, -1e-40, 3.0, -3.0, 6.0, 1.0, -1.0, 2.5};
+    static constexpr double kSpecials[] = {INFINITY, -INFINITY, NAN,  0.0, -0.0, 1e30, -1e30, 1e-40,
+                                           -1e-40,   3.0,       -3.0, 6.0, 1.0,  -1.0, 2.5};
     NdArray array = random(type, -8, 8);
     if (is_floating(type.dtype))
       for (std::int64_t i = 0; i < array.count(); ++i)

@@ -1,5 +1,5 @@
-// Each rule of the table: the graph before and after, and both evaluated on infinities, NaN, zeros of both signs, huge and tiny numbers, as far as
-// the rule's level promises.
+// Each rule of the table: the graph before and after, and both evaluated on infinities, NaN, zeros of both signs, huge
+// and tiny numbers, as far as the rule's level promises.
 #include "compiler/passes/simplify_algebra.h"
 
 #include <set>
@@ -16,17 +16,18 @@ namespace {
 
 struct Example {
   const char* rule;
-  Level level;          // at which it is applied
-  const char* types;    // "float32" or "int32": of all values below
-  const char* nodes;    // before, %x and %y being inputs of shape [2, 3]; the last line defines %r
-  const char* after;    // the line of %r; "" where it must not change
+  Level level;        // at which it is applied
+  const char* types;  // "float32" or "int32": of all values below
+  const char* nodes;  // before, %x and %y being inputs of shape [2, 3]; the last line defines %r
+  const char* after;  // the line of %r; "" where it must not change
   Agreement agreement = test::kEqualOnSpecials;
 };
 
-const Agreement kZeros{0, false, true};          // the sign of zeros is open
+const Agreement kZeros{0, false, true};  // the sign of zeros is open
 const Agreement kRounds{2e-6, false, true};
-const Agreement kFinite{2e-6, false, false};     // of finite numbers alone
+const Agreement kFinite{2e-6, false, false};  // of finite numbers alone
 
+// clang-format off
 const Example kExamples[] = {
     {"constants to the right of + and *", Level::exact, "float32", "%r = Add(2.5, %x)", "Add(%x, c)"},
     {"constants to the right of + and *", Level::exact, "int32", "%r = Mul(2, %x)", "Mul(%x, c)"},
@@ -85,6 +86,7 @@ const Example kExamples[] = {
     {"clip of clip -> clip", Level::exact, "float32", "%z = Clip(%x, 5.0, 3.0)\n%r = Clip(%z, -1.0, 6.0)", ""},  // low > high is high, by the standard
     {"clip from 0 -> relu", Level::exact, "float32", "%r = Clip(%x, 0.0)", "Relu(%x)", kZeros},
 };
+// clang-format on
 
 // Numbers among the operands become scalar constants.
 std::string graph_text(const Example& example) {
@@ -137,7 +139,8 @@ TEST_CASE("simplify_algebra: every rule keeps what its level promises") {
     text += fmt::format("  %out: {}[2, 3] = Identity(%r)\n", example.types);
     RewriteCase rewritten(text);
     const std::string before = definition(rewritten.graph());
-    const auto rule = std::find_if(passes::algebra_rules().begin(), passes::algebra_rules().end(), [&](const passes::AlgebraRule& row) { return row.name == example.rule; });
+    const auto rule = std::find_if(passes::algebra_rules().begin(), passes::algebra_rules().end(),
+                                   [&](const passes::AlgebraRule& row) { return row.name == example.rule; });
     REQUIRE(rule != passes::algebra_rules().end());
     rewritten.apply([&](graph::Graph& graph, const passes::PassContext&) -> Result<passes::PassOutcome> {
       passes::PassOutcome outcome;
@@ -166,7 +169,8 @@ TEST_CASE("simplify_algebra: every rule keeps what its level promises") {
     }
   }
   for (const passes::AlgebraRule& rule : passes::algebra_rules())
-    if (rule.name != "maxpool of relu -> relu of maxpool" && rule.name != "cast of cast -> cast") CHECK_THAT(std::string(seen.count(rule.name) ? rule.name : ""), Catch::Matchers::Equals(std::string(rule.name)));
+    if (rule.name != "maxpool of relu -> relu of maxpool" && rule.name != "cast of cast -> cast")
+      CHECK_THAT(std::string(seen.count(rule.name) ? rule.name : ""), Catch::Matchers::Equals(std::string(rule.name)));
 }
 
 TEST_CASE("simplify_algebra: Relu goes behind MaxPool where nothing in front takes it") {
@@ -174,19 +178,26 @@ TEST_CASE("simplify_algebra: Relu goes behind MaxPool where nothing in front tak
   %r: float32[1, 4, 6, 6] = Relu(%c)
   %p: float32[1, 4, 3, 3] = MaxPool(%r) {kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]}
 )";
-  RewriteCase concat("graph g(%x: float32[1, 2, 6, 6]) -> (%p)\n  %c: float32[1, 4, 6, 6] = Concat(%x, %x) {axis=1}" + pool);
-  CHECK(concat.apply(passes::simplify_algebra).nodes({0, false, true}) ==
-        "%c: float32[1, 4, 6, 6] = Concat(%x, %x) {axis=1}\n"
-        "%MaxPool_p/pooled: float32[1, 4, 3, 3] = MaxPool(%c) {kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]}\n"
-        "%p: float32[1, 4, 3, 3] = Relu(%MaxPool_p/pooled)\n");
-  RewriteCase conv("graph g(%x: float32[1, 2, 6, 6]) -> (%p)\n  constant %w: float32[4, 2, 1, 1]\n  %c: float32[1, 4, 6, 6] = Conv(%x, %w)" + pool);
+  RewriteCase concat("graph g(%x: float32[1, 2, 6, 6]) -> (%p)\n  %c: float32[1, 4, 6, 6] = Concat(%x, %x) {axis=1}" +
+                     pool);
+  CHECK(
+      concat.apply(passes::simplify_algebra).nodes({0, false, true}) ==
+      "%c: float32[1, 4, 6, 6] = Concat(%x, %x) {axis=1}\n"
+      "%MaxPool_p/pooled: float32[1, 4, 3, 3] = MaxPool(%c) {kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]}\n"
+      "%p: float32[1, 4, 3, 3] = Relu(%MaxPool_p/pooled)\n");
+  RewriteCase conv(
+      "graph g(%x: float32[1, 2, 6, 6]) -> (%p)\n  constant %w: float32[4, 2, 1, 1]\n  %c: float32[1, 4, 6, 6] = "
+      "Conv(%x, %w)" +
+      pool);
   CHECK(conv.apply(passes::simplify_algebra).changes() == 0);
 }
 
 TEST_CASE("simplify_algebra: a Cast through a type that holds every value") {
   const auto cast = [](const char* from, const char* between, const char* to) {
     const auto number = [](const char* name) { return info(*dtype_from_name(name)).onnx; };
-    RewriteCase rewritten(fmt::format("graph g(%x: {0}[5]) -> (%y)\n  %b: {1}[5] = Cast(%x) {{to={3}}}\n  %y: {2}[5] = Cast(%b) {{to={4}}}\n", from, between, to, number(between), number(to)));
+    RewriteCase rewritten(fmt::format(
+        "graph g(%x: {0}[5]) -> (%y)\n  %b: {1}[5] = Cast(%x) {{to={3}}}\n  %y: {2}[5] = Cast(%b) {{to={4}}}\n", from,
+        between, to, number(between), number(to)));
     rewritten.apply(passes::simplify_algebra).compare(test::kEqual);
     return rewritten.changes() > 0;
   };

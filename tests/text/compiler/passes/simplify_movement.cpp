@@ -9,7 +9,9 @@ using test::RewriteCase;
 
 namespace {
 
-std::string simplified(const std::string& text) { return RewriteCase(text).apply(passes::simplify_movement).nodes(test::kEqual); }
+std::string simplified(const std::string& text) {
+  return RewriteCase(text).apply(passes::simplify_movement).nodes(test::kEqual);
+}
 
 }  // namespace
 
@@ -47,7 +49,8 @@ TEST_CASE("simplify_movement: transposes merge, cancel, become reshapes, and pas
   %b: float32[3, 2, 4] = Sigmoid(%a)
   %y: float32[2, 3, 4] = Transpose(%b) {perm=[1, 0, 2]}
 )");
-  CHECK(pushed.apply(passes::simplify_movement).apply(passes::simplify_movement).nodes(test::kEqual) == "%y: float32[2, 3, 4] = Sigmoid(%x)\n");
+  CHECK(pushed.apply(passes::simplify_movement).apply(passes::simplify_movement).nodes(test::kEqual) ==
+        "%y: float32[2, 3, 4] = Sigmoid(%x)\n");
   RewriteCase reshaped(R"(graph g(%x: float32[2, 3, 4]) -> (%y)
   constant %axes: int64[1] = [3]
   %a: float32[3, 2, 4] = Transpose(%x) {perm=[1, 0, 2]}
@@ -57,7 +60,9 @@ TEST_CASE("simplify_movement: transposes merge, cancel, become reshapes, and pas
   for (int round = 0; round < 3; ++round) reshaped.apply(passes::simplify_movement);
   CHECK(reshaped.nodes(test::kEqual) == "%y: float32[2, 1, 3, 4] = Reshape(%x, %Transpose_y/shape_2)\n");
   // Without another one to meet it stays where it is.
-  RewriteCase alone("graph g(%x: float32[2, 3, 4]) -> (%b)\n  %a: float32[3, 2, 4] = Transpose(%x) {perm=[1, 0, 2]}\n  %b: float32[3, 2, 4] = Sigmoid(%a)\n");
+  RewriteCase alone(
+      "graph g(%x: float32[2, 3, 4]) -> (%b)\n  %a: float32[3, 2, 4] = Transpose(%x) {perm=[1, 0, 2]}\n  %b: "
+      "float32[3, 2, 4] = Sigmoid(%a)\n");
   CHECK(alone.apply(passes::simplify_movement).changes() == 0);
 }
 
@@ -72,14 +77,16 @@ TEST_CASE("simplify_movement: Concat, Slice, Split, Expand") {
   constant %axis: int64[1] = [1]
   constant %one: int64[1] = [1]
 )";
-  CHECK(simplified("graph g(%x: float32[2, 3], %z: float32[2, 5]) -> (%y)" + slices + R"(  %a: float32[2, 8] = Concat(%x, %z) {axis=1}
+  CHECK(simplified("graph g(%x: float32[2, 3], %z: float32[2, 5]) -> (%y)" + slices +
+                   R"(  %a: float32[2, 8] = Concat(%x, %z) {axis=1}
   %y: float32[2, 3] = Slice(%a, %from, %to, %axis)
 )") == "%y: float32[2, 3] = Slice(%z, %Slice_y/starts, %Slice_y/ends)\n");
   CHECK(simplified("graph g(%x: float32[2, 9]) -> (%y)" + slices + R"(  %a: float32[2, 7] = Slice(%x, %one, %to, %axis)
   %y: float32[2, 2] = Slice(%a, %from, %to, %axis)
 )") == "%y: float32[2, 2] = Slice(%x, %Slice_y/starts, %Slice_y/ends)\n");
   // A slice that crosses a border, or jumps, stays.
-  RewriteCase crossing("graph g(%x: float32[2, 5], %z: float32[2, 5]) -> (%y)" + slices + R"(  %a: float32[2, 10] = Concat(%x, %z) {axis=1}
+  RewriteCase crossing("graph g(%x: float32[2, 5], %z: float32[2, 5]) -> (%y)" + slices +
+                       R"(  %a: float32[2, 10] = Concat(%x, %z) {axis=1}
   %y: float32[2, 5] = Slice(%a, %from, %to, %axis)
 )");
   CHECK(crossing.apply(passes::simplify_movement).changes() == 0);
@@ -113,12 +120,15 @@ TEST_CASE("eliminate_identities: what hands on its input, and what only looks li
   constant %back: int64[2] = [-1, -1]
   constant %ones: int64[2] = [1, 1]
   %n: float32[2, 3] = Neg(%x)
-  %m: float32[2, 3] = )" + node + "\n  %y: float32[2, 3] = Abs(%m)\n");
+  %m: float32[2, 3] = )" + node +
+                          "\n  %y: float32[2, 3] = Abs(%m)\n");
     rewritten.apply(passes::eliminate_identities).compare(test::kEqual);
     return rewritten.changes();
   };
-  for (const char* node : {"Reshape(%n, %s)", "Expand(%n, %s)", "Tile(%n, %ones)", "Pad(%n, %zeros)", "Slice(%n, %none, %s)", "Concat(%n) {axis=0}", "Sum(%n)", "Max(%n)", "Clip(%n)",
-                           "Transpose(%n) {perm=[0, 1]}", "Cast(%n) {to=1}", "Dropout(%n)", "Split(%n) {axis=0, num_outputs=1}"}) {
+  for (const char* node :
+       {"Reshape(%n, %s)", "Expand(%n, %s)", "Tile(%n, %ones)", "Pad(%n, %zeros)", "Slice(%n, %none, %s)",
+        "Concat(%n) {axis=0}", "Sum(%n)", "Max(%n)", "Clip(%n)", "Transpose(%n) {perm=[0, 1]}", "Cast(%n) {to=1}",
+        "Dropout(%n)", "Split(%n) {axis=0, num_outputs=1}"}) {
     INFO(node);
     CHECK(left(node) == 1);
   }

@@ -1,5 +1,5 @@
-// A convolution with its epilogue as a CPU back end wants it: a tile of results in registers, the epilogue in the same loop, vectors over channels, rows
-// in parallel. Extents that no factor divides.
+// A convolution with its epilogue as a CPU back end wants it: a tile of results in registers, the epilogue in the same
+// loop, vectors over channels, rows in parallel. Extents that no factor divides.
 #include "compiler/tensor/expr.h"
 #include "compiler/tensor/tensor.h"
 #include "loops/interpreter.h"
@@ -14,15 +14,24 @@ namespace {
 
 Program convolution() {
   tensor::Definition d("conv");
-  const Buffer x = d.input("x", DType::float32, {1, 6, 10, 10}), w = d.constant("w", DType::float32, {20, 6, 3, 3}), b = d.constant("b", DType::float32, {20});
-  const Buffer pad = d.compute("pad", DType::float32, {{"n", 1}, {"c", 6}, {"y", 12}, {"x", 12}}, [&](const Indices& i) {
-    const auto inside = [](const Expr& e) { return logical_and(binary(BinaryOp::ge, e, int_imm(1)), binary(BinaryOp::lt, e, int_imm(11))); };
-    return select(logical_and(inside(i[2]), inside(i[3])), load(x, {i[0], i[1], i[2] - 1, i[3] - 1}), float_imm(0));
-  });
-  const Buffer sum = d.reduce("sum", DType::float32, {{"n", 1}, {"o", 20}, {"y", 10}, {"x", 10}}, {{"c", 6}, {"ky", 3}, {"kx", 3}}, tensor::sum_reducer(),
-                              [&](const Indices& i, const Indices& k) { return load(pad, {i[0], k[0], i[2] + k[1], i[3] + k[2]}) * load(w, {i[1], k[0], k[1], k[2]}); });
-  const Buffer bias = d.compute("bias", DType::float32, {{"n", 1}, {"o", 20}, {"y", 10}, {"x", 10}}, [&](const Indices& i) { return load(sum, i) + load(b, {i[1]}); });
-  const Buffer relu = d.compute("relu", DType::float32, {{"n", 1}, {"o", 20}, {"y", 10}, {"x", 10}}, [&](const Indices& i) { return tensor::maximum(load(bias, i), float_imm(0)); });
+  const Buffer x = d.input("x", DType::float32, {1, 6, 10, 10}), w = d.constant("w", DType::float32, {20, 6, 3, 3}),
+               b = d.constant("b", DType::float32, {20});
+  const Buffer pad =
+      d.compute("pad", DType::float32, {{"n", 1}, {"c", 6}, {"y", 12}, {"x", 12}}, [&](const Indices& i) {
+        const auto inside = [](const Expr& e) {
+          return logical_and(binary(BinaryOp::ge, e, int_imm(1)), binary(BinaryOp::lt, e, int_imm(11)));
+        };
+        return select(logical_and(inside(i[2]), inside(i[3])), load(x, {i[0], i[1], i[2] - 1, i[3] - 1}), float_imm(0));
+      });
+  const Buffer sum =
+      d.reduce("sum", DType::float32, {{"n", 1}, {"o", 20}, {"y", 10}, {"x", 10}}, {{"c", 6}, {"ky", 3}, {"kx", 3}},
+               tensor::sum_reducer(), [&](const Indices& i, const Indices& k) {
+                 return load(pad, {i[0], k[0], i[2] + k[1], i[3] + k[2]}) * load(w, {i[1], k[0], k[1], k[2]});
+               });
+  const Buffer bias = d.compute("bias", DType::float32, {{"n", 1}, {"o", 20}, {"y", 10}, {"x", 10}},
+                                [&](const Indices& i) { return load(sum, i) + load(b, {i[1]}); });
+  const Buffer relu = d.compute("relu", DType::float32, {{"n", 1}, {"o", 20}, {"y", 10}, {"x", 10}},
+                                [&](const Indices& i) { return tensor::maximum(load(bias, i), float_imm(0)); });
   return d.build({relu});
 }
 
@@ -71,9 +80,11 @@ TEST_CASE("schedule: a convolution with its epilogue in a register tile") {
   for (const Parameter& parameter : original.parameters) {
     if (parameter.role == ParameterRole::output) continue;
     arguments.emplace_back(parameter.buffer->dtype, parameter.buffer->shape);
-    for (std::int64_t i = 0; i < arguments.back().count(); ++i) arguments.back().set_double(i, static_cast<double>(i * 7 % 11 - 5));
+    for (std::int64_t i = 0; i < arguments.back().count(); ++i)
+      arguments.back().set_double(i, static_cast<double>(i * 7 % 11 - 5));
   }
   const auto expected = evaluate(original, arguments), actual = evaluate(schedule.program(), arguments);
   REQUIRE((expected.ok() && actual.ok()));
-  for (std::int64_t i = 0; i < (*expected)[0].count(); ++i) REQUIRE((*expected)[0].as_double(i) == (*actual)[0].as_double(i));
+  for (std::int64_t i = 0; i < (*expected)[0].count(); ++i)
+    REQUIRE((*expected)[0].as_double(i) == (*actual)[0].as_double(i));
 }

@@ -7,45 +7,59 @@ namespace {
 
 const std::string kReduction =
     "program p { input x: int32[10, 4] input c: int32[10] output z: int32[10] alloc y: int32[10] "
-    "for i in 10 { for k in 4 { block b { spatial v in 10 = i reduce r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } ";
-const std::string kEpilogue = kReduction + "for j in 10 { block e { spatial w in 10 = j reads y[w], c[w] writes z[w] z[w] = max(y[w] + c[w], 0) } } }";
+    "for i in 10 { for k in 4 { block b { spatial v in 10 = i reduce r in 4 = k reads y[v], x[v, r] writes y[v] init { "
+    "y[v] = 0 } y[v] = y[v] + x[v, r] } } } ";
+const std::string kEpilogue =
+    kReduction +
+    "for j in 10 { block e { spatial w in 10 = j reads y[w], c[w] writes z[w] z[w] = max(y[w] + c[w], 0) } } }";
 const std::string kChain =
     "program p { input x: int32[8] input c: int32[8] output y: int32[7] alloc t: int32[8] "
     "for i in 8 { block a { spatial v in 8 = i reads x[v] writes t[v] t[v] = x[v] + 1 } } "
     "for j in 7 { block b { spatial v in 7 = j reads t[v +: 2] writes y[v] y[v] = t[v] * t[v + 1] } } }";
 const std::string kTwo =
     "program p { input x: int32[3, 4] output y: int32[4, 3] alloc t: int32[3, 4] "
-    "for i in 3 { for j in 4 { block a { spatial v in 3 = i spatial w in 4 = j reads x[v, w] writes t[v, w] t[v, w] = x[v, w] + 1 } } } "
-    "for k in 4 { for l in 3 { block b { spatial v in 4 = k spatial w in 3 = l reads t[w, v] writes y[v, w] y[v, w] = t[w, v] * 2 } } } }";
+    "for i in 3 { for j in 4 { block a { spatial v in 3 = i spatial w in 4 = j reads x[v, w] writes t[v, w] t[v, w] = "
+    "x[v, w] + 1 } } } "
+    "for k in 4 { for l in 3 { block b { spatial v in 4 = k spatial w in 3 = l reads t[w, v] writes y[v, w] y[v, w] = "
+    "t[w, v] * 2 } } } }";
 
 }  // namespace
 
 TEST_CASE("schedule: reverse_compute_at moves an epilogue to the end of a tile, masked at the edge") {
   check_becomes(kEpilogue, "split i 4 -> o n\nreorder o k n\nreverse_compute_at e o",
                 "program p { input x: int32[10, 4] input c: int32[10] output z: int32[10] alloc y: int32[10] "
-                "for o in 3 { for k in 4 { for n in 4 { block b { spatial v in 10 = o * 4 + n reduce r in 4 = k where o * 4 + n < 10 reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } "
-                "for j in 4 { block e { spatial w in 10 = o * 4 + j where o * 4 + j < 10 reads y[w], c[w] writes z[w] z[w] = max(y[w] + c[w], 0) } } } }");
+                "for o in 3 { for k in 4 { for n in 4 { block b { spatial v in 10 = o * 4 + n reduce r in 4 = k where "
+                "o * 4 + n < 10 reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } "
+                "for j in 4 { block e { spatial w in 10 = o * 4 + j where o * 4 + j < 10 reads y[w], c[w] writes z[w] "
+                "z[w] = max(y[w] + c[w], 0) } } } }");
 }
 
 TEST_CASE("schedule: reverse_compute_at under a single iteration makes no loops, and a chain of epilogues follows") {
-  check_becomes(kTwo, "reverse_compute_at b j",
-                "program p { input x: int32[3, 4] output y: int32[4, 3] alloc t: int32[3, 4] "
-                "for i in 3 { for j in 4 { block a { spatial v in 3 = i spatial w in 4 = j reads x[v, w] writes t[v, w] t[v, w] = x[v, w] + 1 } "
-                "block b { spatial v in 4 = j spatial w in 3 = i reads t[w, v] writes y[v, w] y[v, w] = t[w, v] * 2 } } } }");
-  CHECK_THAT(scheduled(kEpilogue, "cache_write e z local -> zl\nsplit i 5 -> o n\nreorder o k n\nreverse_compute_at e o\nreverse_compute_at zl o\nparallel o"),
+  check_becomes(
+      kTwo, "reverse_compute_at b j",
+      "program p { input x: int32[3, 4] output y: int32[4, 3] alloc t: int32[3, 4] "
+      "for i in 3 { for j in 4 { block a { spatial v in 3 = i spatial w in 4 = j reads x[v, w] writes t[v, w] t[v, w] "
+      "= x[v, w] + 1 } "
+      "block b { spatial v in 4 = j spatial w in 3 = i reads t[w, v] writes y[v, w] y[v, w] = t[w, v] * 2 } } } }");
+  CHECK_THAT(scheduled(kEpilogue,
+                       "cache_write e z local -> zl\nsplit i 5 -> o n\nreorder o k n\nreverse_compute_at e "
+                       "o\nreverse_compute_at zl o\nparallel o"),
              Catch::Matchers::ContainsSubstring("for o in 2 parallel"));
 }
 
 TEST_CASE("schedule: inline substitutes a producer into its readers") {
-  check_becomes(kChain, "inline a",
-                "program p { input x: int32[8] input c: int32[8] output y: int32[7] "
-                "for j in 7 { block b { spatial v in 7 = j reads x[v +: 2] writes y[v] y[v] = (x[v] + 1) * (x[v + 1] + 1) } } }");
+  check_becomes(
+      kChain, "inline a",
+      "program p { input x: int32[8] input c: int32[8] output y: int32[7] "
+      "for j in 7 { block b { spatial v in 7 = j reads x[v +: 2] writes y[v] y[v] = (x[v] + 1) * (x[v + 1] + 1) } } }");
 }
 
 TEST_CASE("schedule: inline of a padding into the reader's load") {
   CHECK_THAT(scheduled("program p { input x: int32[4] output y: int32[4] alloc t: int32[6] "
-                       "for i in 6 { block a { spatial v in 6 = i reads x[0 +: 4] writes t[v] t[v] = select(v >= 1 && v < 5, x[v - 1], 0) } } "
-                       "for j in 4 { for k in 3 { block b { spatial v in 4 = j reduce r in 3 = k reads y[v], t[v + r] writes y[v] init { y[v] = 0 } y[v] = y[v] + t[v + r] } } } }",
+                       "for i in 6 { block a { spatial v in 6 = i reads x[0 +: 4] writes t[v] t[v] = select(v >= 1 && "
+                       "v < 5, x[v - 1], 0) } } "
+                       "for j in 4 { for k in 3 { block b { spatial v in 4 = j reduce r in 3 = k reads y[v], t[v + r] "
+                       "writes y[v] init { y[v] = 0 } y[v] = y[v] + t[v + r] } } } }",
                        "inline a"),
              Catch::Matchers::ContainsSubstring("y[v] = y[v] + select(v + r >= 1 && v + r < 5, x[v + r - 1], 0)"));
 }
@@ -53,47 +67,83 @@ TEST_CASE("schedule: inline of a padding into the reader's load") {
 TEST_CASE("schedule: reverse_inline folds a consumer into its producer's store") {
   check_becomes(kTwo, "reverse_inline b",
                 "program p { input x: int32[3, 4] output y: int32[4, 3] "
-                "for i in 3 { for j in 4 { block a { spatial v in 3 = i spatial w in 4 = j reads x[v, w] writes y[w, v] y[w, v] = (x[v, w] + 1) * 2 } } } }");
+                "for i in 3 { for j in 4 { block a { spatial v in 3 = i spatial w in 4 = j reads x[v, w] writes y[w, "
+                "v] y[w, v] = (x[v, w] + 1) * 2 } } } }");
 }
 
 TEST_CASE("schedule refusals: reverse_compute_at") {
-  check_refused(kEpilogue, "reverse_compute_at e j", "cannot reverse_compute_at e (schedule): loop j belongs to the block's own nest. Hint: name a loop of its producer");
-  check_refused(kEpilogue, "reorder k i\nreverse_compute_at e k", "iterations of k and the loops around it are not shown to write elements of y that lie apart. Hint: name a loop outside of all loops of the reduction");
-  check_refused(kEpilogue, "split k 2 -> ko ki\nreorder ko i ki\nreverse_compute_at e i", "iterations of i and the loops around it are not shown to write elements of y that lie apart");
-  check_refused(kEpilogue, "reverse_compute_at b j", "iterator r of the block is reduce, not spatial. Hint: move blocks that compute each element by itself");
-  check_refused(kEpilogue, "decompose_reduction b k -> z0\nreverse_compute_at e k", "block z0, which writes y, lies outside of loop k. Hint: name a loop around all writers");
-  check_refused(kChain, "reverse_compute_at b i", "the block does not read t everywhere at the same distinct iterators. Hint: move the producer to the block with compute_at");
-  check_refused(kTwo, "reverse_compute_at a l", "loop l computes nothing that it reads. Hint: name a loop of its producer");
-  check_refused(kReduction + "for j in 10 { block e { spatial w in 10 = j where j < 5 reads y[w] writes z[w] z[w] = y[w] } } }", "reverse_compute_at e i",
-                "its predicate j < 5 is about its own loops, which are made anew. Hint: move the block before splitting its loops");
-  check_refused("program p { input x: int32[4] output z: int32[4] output y: int32[4] alloc t: int32[4] "
-                "for i in 4 { block a { spatial v in 4 = i reads x[v] writes t[v] t[v] = x[v] } } for g in 4 { block u { spatial v in 4 = g reads x[v] writes z[v] z[v] = x[v] } } "
-                "for j in 4 { block b { spatial v in 4 = j reads t[v], z[v] writes y[v] y[v] = t[v] + z[v] } } }",
-                "reverse_compute_at b i", "z, which the block reads, is written from the nest of i on");
-  check_refused(kReduction + "for j in 10 { block e { spatial w in 10 = j reads y[w], c[w] writes z[w] z[w] = y[w] } } }", "compute_at b j\nreverse_compute_at e k",
-                "the block shares loop j with other blocks");
+  check_refused(kEpilogue, "reverse_compute_at e j",
+                "cannot reverse_compute_at e (schedule): loop j belongs to the block's own nest. Hint: name a loop of "
+                "its producer");
+  check_refused(kEpilogue, "reorder k i\nreverse_compute_at e k",
+                "iterations of k and the loops around it are not shown to write elements of y that lie apart. Hint: "
+                "name a loop outside of all loops of the reduction");
+  check_refused(kEpilogue, "split k 2 -> ko ki\nreorder ko i ki\nreverse_compute_at e i",
+                "iterations of i and the loops around it are not shown to write elements of y that lie apart");
+  check_refused(
+      kEpilogue, "reverse_compute_at b j",
+      "iterator r of the block is reduce, not spatial. Hint: move blocks that compute each element by itself");
+  check_refused(kEpilogue, "decompose_reduction b k -> z0\nreverse_compute_at e k",
+                "block z0, which writes y, lies outside of loop k. Hint: name a loop around all writers");
+  check_refused(kChain, "reverse_compute_at b i",
+                "the block does not read t everywhere at the same distinct iterators. Hint: move the producer to the "
+                "block with compute_at");
+  check_refused(kTwo, "reverse_compute_at a l",
+                "loop l computes nothing that it reads. Hint: name a loop of its producer");
+  check_refused(
+      kReduction + "for j in 10 { block e { spatial w in 10 = j where j < 5 reads y[w] writes z[w] z[w] = y[w] } } }",
+      "reverse_compute_at e i",
+      "its predicate j < 5 is about its own loops, which are made anew. Hint: move the block before splitting its "
+      "loops");
+  check_refused(
+      "program p { input x: int32[4] output z: int32[4] output y: int32[4] alloc t: int32[4] "
+      "for i in 4 { block a { spatial v in 4 = i reads x[v] writes t[v] t[v] = x[v] } } for g in 4 { block u { spatial "
+      "v in 4 = g reads x[v] writes z[v] z[v] = x[v] } } "
+      "for j in 4 { block b { spatial v in 4 = j reads t[v], z[v] writes y[v] y[v] = t[v] + z[v] } } }",
+      "reverse_compute_at b i", "z, which the block reads, is written from the nest of i on");
+  check_refused(
+      kReduction + "for j in 10 { block e { spatial w in 10 = j reads y[w], c[w] writes z[w] z[w] = y[w] } } }",
+      "compute_at b j\nreverse_compute_at e k", "the block shares loop j with other blocks");
 }
 
 TEST_CASE("schedule refusals: inline") {
-  check_refused(kEpilogue, "inline b", "cannot inline b (schedule): iterator r of block b is reduce, not spatial. Hint: a block with a reduction or an order stays by itself");
-  check_refused(kChain, "inline b", "y is an output of the program, and must be stored. Hint: inline the producer of an intermediate buffer");
-  check_refused(kTwo, "transform_layout t i0,i1/2,i1%2\ninline a", "the indices of t are not distinct spatial iterators of the block");
-  check_refused("program p { output y: int32[2] alloc t: int32[4] for i in 4 { block a { spatial v in 4 = i where v < 2 writes t[v] t[v] = 1 } } "
-                "for j in 2 { block b { spatial v in 2 = j reads t[v] writes y[v] y[v] = t[v] } } }", "inline a", "its predicate v < 2 masks a part of t");
-  check_refused("program p { output y: int32[2] alloc s: int32[2] alloc t: int32[2] "
-                "for f in 2 { block w { spatial v in 2 = f writes s[v] s[v] = 1 } } "
-                "for i in 2 { block a { spatial v in 2 = i reads s[v] writes t[v] t[v] = s[v] } } "
-                "for g in 2 { block u { spatial v in 2 = g writes s[v] s[v] = 2 } } "
-                "for j in 2 { block b { spatial v in 2 = j reads t[v] writes y[v] y[v] = t[v] } } }",
-                "inline a", "block u writes s, which it reads, and is not in an earlier nest. Hint: inline before compute_at brings them together");
+  check_refused(kEpilogue, "inline b",
+                "cannot inline b (schedule): iterator r of block b is reduce, not spatial. Hint: a block with a "
+                "reduction or an order stays by itself");
+  check_refused(
+      kChain, "inline b",
+      "y is an output of the program, and must be stored. Hint: inline the producer of an intermediate buffer");
+  check_refused(kTwo, "transform_layout t i0,i1/2,i1%2\ninline a",
+                "the indices of t are not distinct spatial iterators of the block");
+  check_refused(
+      "program p { output y: int32[2] alloc t: int32[4] for i in 4 { block a { spatial v in 4 = i where v < 2 writes "
+      "t[v] t[v] = 1 } } "
+      "for j in 2 { block b { spatial v in 2 = j reads t[v] writes y[v] y[v] = t[v] } } }",
+      "inline a", "its predicate v < 2 masks a part of t");
+  check_refused(
+      "program p { output y: int32[2] alloc s: int32[2] alloc t: int32[2] "
+      "for f in 2 { block w { spatial v in 2 = f writes s[v] s[v] = 1 } } "
+      "for i in 2 { block a { spatial v in 2 = i reads s[v] writes t[v] t[v] = s[v] } } "
+      "for g in 2 { block u { spatial v in 2 = g writes s[v] s[v] = 2 } } "
+      "for j in 2 { block b { spatial v in 2 = j reads t[v] writes y[v] y[v] = t[v] } } }",
+      "inline a",
+      "block u writes s, which it reads, and is not in an earlier nest. Hint: inline before compute_at brings them "
+      "together");
 }
 
 TEST_CASE("schedule refusals: reverse_inline") {
-  check_refused(kEpilogue, "reverse_inline e", "cannot reverse_inline e (schedule): iterator r of block b is reduce, not spatial. Hint: a reduction keeps its epilogue as a block: move it with reverse_compute_at");
+  check_refused(kEpilogue, "reverse_inline e",
+                "cannot reverse_inline e (schedule): iterator r of block b is reduce, not spatial. Hint: a reduction "
+                "keeps its epilogue as a block: move it with reverse_compute_at");
   check_refused(kChain, "reverse_inline b", "it does not read t at exactly its own iterators, over all of it");
-  check_refused(kTwo, "compute_at a k\nreverse_inline b", "the block shares a loop or a condition with others. Hint: take this step before compute_at and reverse_compute_at");
+  check_refused(kTwo, "compute_at a k\nreverse_inline b",
+                "the block shares a loop or a condition with others. Hint: take this step before compute_at and "
+                "reverse_compute_at");
   check_refused(kTwo, "reverse_inline a", "it reads no buffer that another block computes");
-  check_refused("program p { input x: int32[4] output y: int32[4] output z: int32[4] alloc t: int32[4] "
-                "for i in 4 { block a { spatial v in 4 = i reads x[v] writes t[v] t[v] = x[v] } } for g in 4 { block u { spatial v in 4 = g reads t[v] writes z[v] z[v] = t[v] } } "
-                "for j in 4 { block b { spatial v in 4 = j reads t[v] writes y[v] y[v] = t[v] } } }", "reverse_inline b", "block u reads t too");
+  check_refused(
+      "program p { input x: int32[4] output y: int32[4] output z: int32[4] alloc t: int32[4] "
+      "for i in 4 { block a { spatial v in 4 = i reads x[v] writes t[v] t[v] = x[v] } } for g in 4 { block u { spatial "
+      "v in 4 = g reads t[v] writes z[v] z[v] = t[v] } } "
+      "for j in 4 { block b { spatial v in 4 = j reads t[v] writes y[v] y[v] = t[v] } } }",
+      "reverse_inline b", "block u reads t too");
 }

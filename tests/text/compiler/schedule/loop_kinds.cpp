@@ -5,84 +5,135 @@ using namespace dovetail::schedule::test;
 
 namespace {
 
-const std::string kGrid = "program p { input x: int32[3, 4] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = i spatial w in 4 = j reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } } }";
-const std::string kSum = "program p { input x: int32[3, 4] output y: int32[3] for i in 3 { for k in 4 { block b { spatial v in 3 = i reduce r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }";
+const std::string kGrid =
+    "program p { input x: int32[3, 4] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = i "
+    "spatial w in 4 = j reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } } }";
+const std::string kSum =
+    "program p { input x: int32[3, 4] output y: int32[3] for i in 3 { for k in 4 { block b { spatial v in 3 = i reduce "
+    "r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }";
 const std::string kChain =
     "program p { input x: int32[9] output y: int32[8] alloc t: int32[9] "
     "for i in 9 { block a { spatial v in 9 = i reads x[v] writes t[v] t[v] = x[v] + 1 } } "
-    "for j in 2 { for k in 4 { block b { spatial v in 8 = j * 4 + k reads t[v +: 2] writes y[v] y[v] = t[v] + t[v + 1] } } } }";
+    "for j in 2 { for k in 4 { block b { spatial v in 8 = j * 4 + k reads t[v +: 2] writes y[v] y[v] = t[v] + t[v + 1] "
+    "} } } }";
 // Both elements of an iteration of i; the windows of neighbours overlap.
-const std::string kOverlap = "program p { input x: int32[5] output y: int32[4] for i in 3 { for j in 2 { block b { spatial v in 4 = i + j reads x[v] writes y[v] y[v] = x[v] } } } }";
+const std::string kOverlap =
+    "program p { input x: int32[5] output y: int32[4] for i in 3 { for j in 2 { block b { spatial v in 4 = i + j reads "
+    "x[v] writes y[v] y[v] = x[v] } } } }";
 
 std::string large(const std::string& extent) {
-  return "program p { output y: int32[" + extent + "] for i in " + extent + " { block b { spatial v in " + extent + " = i writes y[v] y[v] = 0 } } }";
+  return "program p { output y: int32[" + extent + "] for i in " + extent + " { block b { spatial v in " + extent +
+         " = i writes y[v] y[v] = 0 } } }";
 }
 
 }  // namespace
 
 TEST_CASE("schedule: unroll, vectorize and parallel set the kind of a loop") {
-  check_becomes(kGrid, "parallel i\nvectorize j",
-                "program p { input x: int32[3, 4] output y: int32[3, 4] for i in 3 parallel { for j in 4 vectorized { block b { spatial v in 3 = i spatial w in 4 = j reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } } }");
-  check_becomes(kSum, "unroll k",
-                "program p { input x: int32[3, 4] output y: int32[3] for i in 3 { for k in 4 unrolled { block b { spatial v in 3 = i reduce r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }");
+  check_becomes(
+      kGrid, "parallel i\nvectorize j",
+      "program p { input x: int32[3, 4] output y: int32[3, 4] for i in 3 parallel { for j in 4 vectorized { block b { "
+      "spatial v in 3 = i spatial w in 4 = j reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } } }");
+  check_becomes(
+      kSum, "unroll k",
+      "program p { input x: int32[3, 4] output y: int32[3] for i in 3 { for k in 4 unrolled { block b { spatial v in 3 "
+      "= i reduce r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }");
 }
 
 TEST_CASE("schedule: parallel and vectorize accept split, fused and masked loops") {
   CHECK_THAT(scheduled(kGrid, "fuse i j -> f\nparallel f"), Catch::Matchers::ContainsSubstring("for f in 12 parallel"));
-  CHECK_THAT(scheduled(kGrid, "fuse i j -> f\nsplit f 6 -> o n\nparallel o"), Catch::Matchers::ContainsSubstring("for o in 2 parallel"));
-  CHECK_THAT(scheduled(kGrid, "split j 3 -> o n\nvectorize n\nparallel i"), Catch::Matchers::ContainsSubstring("for n in 3 vectorized"));
-  CHECK_THAT(scheduled(kSum, "split i 2 -> o n\nreorder o k n\nvectorize n"), Catch::Matchers::ContainsSubstring("for n in 2 vectorized"));
-  CHECK_THAT(scheduled(kGrid, "split j 2 -> o n\nreorder n o\nunroll o\nvectorize n"), Catch::Matchers::ContainsSubstring("for o in 2 unrolled"));
+  CHECK_THAT(scheduled(kGrid, "fuse i j -> f\nsplit f 6 -> o n\nparallel o"),
+             Catch::Matchers::ContainsSubstring("for o in 2 parallel"));
+  CHECK_THAT(scheduled(kGrid, "split j 3 -> o n\nvectorize n\nparallel i"),
+             Catch::Matchers::ContainsSubstring("for n in 3 vectorized"));
+  CHECK_THAT(scheduled(kSum, "split i 2 -> o n\nreorder o k n\nvectorize n"),
+             Catch::Matchers::ContainsSubstring("for n in 2 vectorized"));
+  CHECK_THAT(scheduled(kGrid, "split j 2 -> o n\nreorder n o\nunroll o\nvectorize n"),
+             Catch::Matchers::ContainsSubstring("for o in 2 unrolled"));
 }
 
 TEST_CASE("schedule: a vector may load from places that are data, but not store there") {
-  CHECK_THAT(scheduled("program p { input x: int64[8] input t: int32[9] output y: int32[8] for i in 8 { block b { spatial v in 8 = i reads x[v], t[0 +: 9] writes y[v] y[v] = t[x[v] + 1] } } }", "vectorize i"),
+  CHECK_THAT(scheduled("program p { input x: int64[8] input t: int32[9] output y: int32[8] for i in 8 { block b { "
+                       "spatial v in 8 = i reads x[v], t[0 +: 9] writes y[v] y[v] = t[x[v] + 1] } } }",
+                       "vectorize i"),
              Catch::Matchers::ContainsSubstring("for i in 8 vectorized"));
 }
 
 TEST_CASE("schedule: a buffer that each iteration writes before it reads is private to it") {
-  CHECK_THAT(scheduled(kChain, "compute_at a j\nparallel j"), Catch::Matchers::ContainsSubstring("for j in 2 parallel"));
-  CHECK_THAT(scheduled(kChain, "parallel j\ncompute_at a j"), Catch::Matchers::ContainsSubstring("for j in 2 parallel"));
+  CHECK_THAT(scheduled(kChain, "compute_at a j\nparallel j"),
+             Catch::Matchers::ContainsSubstring("for j in 2 parallel"));
+  CHECK_THAT(scheduled(kChain, "parallel j\ncompute_at a j"),
+             Catch::Matchers::ContainsSubstring("for j in 2 parallel"));
   // A sum of its own in each iteration.
   CHECK_THAT(scheduled("program p { input x: int32[3, 4] output y: int32[3] alloc t: int32[1] for i in 3 { "
-                       "for k in 4 { block a { spatial u in 3 = i reduce r in 4 = k reads t[0], x[u, r] writes t[0] init { t[0] = 0 } t[0] = t[0] + x[u, r] } } "
+                       "for k in 4 { block a { spatial u in 3 = i reduce r in 4 = k reads t[0], x[u, r] writes t[0] "
+                       "init { t[0] = 0 } t[0] = t[0] + x[u, r] } } "
                        "block b { spatial v in 3 = i reads t[0] writes y[v] y[v] = t[0] } } }",
                        "parallel i"),
              Catch::Matchers::ContainsSubstring("for i in 3 parallel"));
 }
 
 TEST_CASE("schedule refusals: kinds of loops") {
-  check_refused(kGrid, "unroll q", "cannot unroll q (schedule): program p has no loop of that name. Hint: the loops are i, j");
-  check_refused(kGrid, "unroll i\nparallel i", "cannot parallel i (schedule): the loop is unrolled already. Hint: name a serial loop");
-  check_refused(large("1025"), "unroll i", "the unrolled loops there would make 1025 copies, more than 1024. Hint: split it and unroll the inner loop");
-  check_refused(large("257"), "vectorize i", "it has 257 iterations, and a vector has at most 256 lanes. Hint: split it and vectorize the inner loop");
-  check_refused(kGrid, "parallel i\nparallel j", "loop i is parallel already, and parallel loops do not nest. Hint: fuse the loops, and make the fused one parallel");
-  check_refused(kGrid, "vectorize i", "loop j below it is serial, and only unrolled loops lie below a vectorized one. Hint: reorder it outwards or unroll it");
-  check_refused(kGrid, "unroll j\nvectorize i\nsplit j 2\nvectorize j_1", "cannot split j (schedule): it would break vectorized loop i: loop j_0 below it is serial");
-  check_refused(kGrid, "fuse i j -> f\nvectorize f", "index v of x in block b does not move with it by a constant step. Hint: split so that each vector stays within one row");
-  check_refused("program p { input x: int32[4] output y: int32[4] for i in 4 { block b { spatial v in 4 = i reads x[v] writes y[v] if x[v] > 0 { y[v] = 1 } else { y[v] = 0 } } } }", "vectorize i",
-                "block b holds more than stores");
+  check_refused(kGrid, "unroll q",
+                "cannot unroll q (schedule): program p has no loop of that name. Hint: the loops are i, j");
+  check_refused(kGrid, "unroll i\nparallel i",
+                "cannot parallel i (schedule): the loop is unrolled already. Hint: name a serial loop");
+  check_refused(
+      large("1025"), "unroll i",
+      "the unrolled loops there would make 1025 copies, more than 1024. Hint: split it and unroll the inner loop");
+  check_refused(
+      large("257"), "vectorize i",
+      "it has 257 iterations, and a vector has at most 256 lanes. Hint: split it and vectorize the inner loop");
+  check_refused(kGrid, "parallel i\nparallel j",
+                "loop i is parallel already, and parallel loops do not nest. Hint: fuse the loops, and make the fused "
+                "one parallel");
+  check_refused(kGrid, "vectorize i",
+                "loop j below it is serial, and only unrolled loops lie below a vectorized one. Hint: reorder it "
+                "outwards or unroll it");
+  check_refused(kGrid, "unroll j\nvectorize i\nsplit j 2\nvectorize j_1",
+                "cannot split j (schedule): it would break vectorized loop i: loop j_0 below it is serial");
+  check_refused(kGrid, "fuse i j -> f\nvectorize f",
+                "index v of x in block b does not move with it by a constant step. Hint: split so that each vector "
+                "stays within one row");
+  check_refused(
+      "program p { input x: int32[4] output y: int32[4] for i in 4 { block b { spatial v in 4 = i reads x[v] writes "
+      "y[v] if x[v] > 0 { y[v] = 1 } else { y[v] = 0 } } } }",
+      "vectorize i", "block b holds more than stores");
 }
 
 TEST_CASE("schedule refusals: iterations that depend on one another") {
-  check_refused(kSum, "parallel k", "its 4 iterations carry the reduce iterator r of block b. Hint: rfactor the reduction, or name a loop that feeds spatial iterators alone");
+  check_refused(kSum, "parallel k",
+                "its 4 iterations carry the reduce iterator r of block b. Hint: rfactor the reduction, or name a loop "
+                "that feeds spatial iterators alone");
   check_refused(kSum, "vectorize k", "its 4 iterations carry the reduce iterator r of block b");
-  check_refused("program p { output y: int32[4] for i in 4 { block b { ordered v in 4 = i writes y[v] y[v] = 0 } } }", "parallel i", "its 4 iterations carry the ordered iterator v of block b");
-  check_refused(kOverlap, "parallel i", "two of its 3 iterations may touch one element of y, and y is a parameter of the program");
+  check_refused("program p { output y: int32[4] for i in 4 { block b { ordered v in 4 = i writes y[v] y[v] = 0 } } }",
+                "parallel i", "its 4 iterations carry the ordered iterator v of block b");
+  check_refused(kOverlap, "parallel i",
+                "two of its 3 iterations may touch one element of y, and y is a parameter of the program");
   // What one iteration writes, the next one reads.
-  check_refused("program p { input x: int32[5] output y: int32[4] for i in 4 { block a { spatial v in 4 = i reads x[v] writes y[v] y[v] = x[v] } "
-                "block b { spatial w in 4 = i where w > 0 reads y[w - 1] writes y[w] y[w] = y[w - 1] } } }", "parallel i", "two of its 4 iterations may touch one element of y");
-  check_refused("program p { input x: int32[4] output y: int32[4] output z: int32[4] alloc t: int32[1] for i in 4 { block a { spatial v in 4 = i reads x[v] writes t[0] t[0] = x[v] } "
-                "block b { spatial w in 4 = i reads t[0] writes y[w] y[w] = t[0] } } for j in 4 { block c { spatial u in 4 = j reads t[0] writes z[u] z[u] = t[0] } } }",
-                "parallel i", "two of its 4 iterations may touch one element of t, and block c, outside of i, uses t too");
-  check_refused("program p { input x: int32[4] output y: int32[4] alloc t: int32[1] for i in 4 { block a { spatial v in 4 = i where v < 2 reads x[v] writes t[0] t[0] = x[v] } "
-                "block b { spatial w in 4 = i reads t[0] writes y[w] y[w] = t[0] } } }",
-                "parallel i", "block b reads elements of t that the same iteration is not shown to write before");
+  check_refused(
+      "program p { input x: int32[5] output y: int32[4] for i in 4 { block a { spatial v in 4 = i reads x[v] writes "
+      "y[v] y[v] = x[v] } "
+      "block b { spatial w in 4 = i where w > 0 reads y[w - 1] writes y[w] y[w] = y[w - 1] } } }",
+      "parallel i", "two of its 4 iterations may touch one element of y");
+  check_refused(
+      "program p { input x: int32[4] output y: int32[4] output z: int32[4] alloc t: int32[1] for i in 4 { block a { "
+      "spatial v in 4 = i reads x[v] writes t[0] t[0] = x[v] } "
+      "block b { spatial w in 4 = i reads t[0] writes y[w] y[w] = t[0] } } for j in 4 { block c { spatial u in 4 = j "
+      "reads t[0] writes z[u] z[u] = t[0] } } }",
+      "parallel i", "two of its 4 iterations may touch one element of t, and block c, outside of i, uses t too");
+  check_refused(
+      "program p { input x: int32[4] output y: int32[4] alloc t: int32[1] for i in 4 { block a { spatial v in 4 = i "
+      "where v < 2 reads x[v] writes t[0] t[0] = x[v] } "
+      "block b { spatial w in 4 = i reads t[0] writes y[w] y[w] = t[0] } } }",
+      "parallel i", "block b reads elements of t that the same iteration is not shown to write before");
 }
 
 TEST_CASE("schedule refusals: later steps keep what a kind promises") {
-  check_refused("program p { input x: int32[8] output y: int32[8] alloc t: int32[8] for i in 8 { block a { spatial v in 8 = i reads x[v] writes t[v] t[v] = x[v] } } "
-                "for j in 8 { block b { spatial v in 8 = j reads t[v] writes y[v] y[v] = t[v] } } }",
-                "split j 4 -> o n\nvectorize n\ntransform_layout y i0/2,i0%2",
-                "cannot transform_layout y (schedule): it would break vectorized loop n: index v // 2 of y in block b does not move with it by a constant step. Hint: take this step before, or");
+  check_refused(
+      "program p { input x: int32[8] output y: int32[8] alloc t: int32[8] for i in 8 { block a { spatial v in 8 = i "
+      "reads x[v] writes t[v] t[v] = x[v] } } "
+      "for j in 8 { block b { spatial v in 8 = j reads t[v] writes y[v] y[v] = t[v] } } }",
+      "split j 4 -> o n\nvectorize n\ntransform_layout y i0/2,i0%2",
+      "cannot transform_layout y (schedule): it would break vectorized loop n: index v // 2 of y in block b does not "
+      "move with it by a constant step. Hint: take this step before, or");
 }

@@ -5,9 +5,15 @@ using namespace dovetail::schedule::test;
 
 namespace {
 
-const std::string kCopy = "program p { input x: int32[10] output y: int32[10] for i in 10 { block b { spatial v in 10 = i reads x[v] writes y[v] y[v] = x[v] } } }";
-const std::string kGrid = "program p { input x: int32[3, 4] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = i spatial w in 4 = j reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } } }";
-const std::string kSum = "program p { input x: int32[3, 4] output y: int32[3] for i in 3 { for k in 4 { block b { spatial v in 3 = i reduce r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }";
+const std::string kCopy =
+    "program p { input x: int32[10] output y: int32[10] for i in 10 { block b { spatial v in 10 = i reads x[v] writes "
+    "y[v] y[v] = x[v] } } }";
+const std::string kGrid =
+    "program p { input x: int32[3, 4] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = i "
+    "spatial w in 4 = j reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } } }";
+const std::string kSum =
+    "program p { input x: int32[3, 4] output y: int32[3] for i in 3 { for k in 4 { block b { spatial v in 3 = i reduce "
+    "r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }";
 const std::string kChain =
     "program p { input x: int32[8] output y: int32[8] alloc t: int32[8] "
     "for i in 8 { block a { spatial v in 8 = i reads x[v] writes t[v] t[v] = x[v] + 1 } } "
@@ -17,22 +23,27 @@ const std::string kChain =
 
 TEST_CASE("schedule: split by a factor that divides") {
   check_becomes(kCopy, "split i 5",
-                "program p { input x: int32[10] output y: int32[10] for i_0 in 2 { for i_1 in 5 { block b { spatial v in 10 = i_0 * 5 + i_1 reads x[v] writes y[v] y[v] = x[v] } } } }");
+                "program p { input x: int32[10] output y: int32[10] for i_0 in 2 { for i_1 in 5 { block b { spatial v "
+                "in 10 = i_0 * 5 + i_1 reads x[v] writes y[v] y[v] = x[v] } } } }");
 }
 
 TEST_CASE("schedule: split by a factor that does not divide masks the rest") {
   check_becomes(kCopy, "split i 4 -> o n",
-                "program p { input x: int32[10] output y: int32[10] for o in 3 { for n in 4 { block b { spatial v in 10 = o * 4 + n where o * 4 + n < 10 reads x[v] writes y[v] y[v] = x[v] } } } }");
+                "program p { input x: int32[10] output y: int32[10] for o in 3 { for n in 4 { block b { spatial v in "
+                "10 = o * 4 + n where o * 4 + n < 10 reads x[v] writes y[v] y[v] = x[v] } } } }");
 }
 
 TEST_CASE("schedule: fuse") {
   check_becomes(kGrid, "fuse i j -> f",
-                "program p { input x: int32[3, 4] output y: int32[3, 4] for f in 12 { block b { spatial v in 3 = f // 4 spatial w in 4 = f % 4 reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } }");
+                "program p { input x: int32[3, 4] output y: int32[3, 4] for f in 12 { block b { spatial v in 3 = f // "
+                "4 spatial w in 4 = f % 4 reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } }");
 }
 
 TEST_CASE("schedule: reorder") {
-  check_becomes(kSum, "reorder k i",
-                "program p { input x: int32[3, 4] output y: int32[3] for k in 4 { for i in 3 { block b { spatial v in 3 = i reduce r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }");
+  check_becomes(
+      kSum, "reorder k i",
+      "program p { input x: int32[3, 4] output y: int32[3] for k in 4 { for i in 3 { block b { spatial v in 3 = i "
+      "reduce r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }");
 }
 
 TEST_CASE("schedule: compute_at") {
@@ -43,33 +54,43 @@ TEST_CASE("schedule: compute_at") {
 }
 
 TEST_CASE("schedule: cache_read and cache_write") {
-  check_becomes(kCopy, "cache_read b x local -> xl\ncache_write b y local -> yl",
-                "program p { input x: int32[10] output y: int32[10] alloc xl: int32[10] in local alloc yl: int32[10] in local "
-                "for xl.0 in 10 { block xl { spatial i0 in 10 = xl.0 reads x[i0] writes xl[i0] xl[i0] = x[i0] } } "
-                "for i in 10 { block b { spatial v in 10 = i reads xl[v] writes yl[v] yl[v] = xl[v] } } "
-                "for yl.0 in 10 { block yl { spatial i0 in 10 = yl.0 reads yl[i0] writes y[i0] y[i0] = yl[i0] } } }");
+  check_becomes(
+      kCopy, "cache_read b x local -> xl\ncache_write b y local -> yl",
+      "program p { input x: int32[10] output y: int32[10] alloc xl: int32[10] in local alloc yl: int32[10] in local "
+      "for xl.0 in 10 { block xl { spatial i0 in 10 = xl.0 reads x[i0] writes xl[i0] xl[i0] = x[i0] } } "
+      "for i in 10 { block b { spatial v in 10 = i reads xl[v] writes yl[v] yl[v] = xl[v] } } "
+      "for yl.0 in 10 { block yl { spatial i0 in 10 = yl.0 reads yl[i0] writes y[i0] y[i0] = yl[i0] } } }");
 }
 
 TEST_CASE("schedule: set_scope and annotate") {
-  check_becomes("program p { output y: int32[1] alloc t: int32[1] block a { writes t[0] t[0] = 1 } block b { reads t[0] writes y[0] y[0] = t[0] } }",
-                "set_scope t local\nannotate b note 7",
-                "program p { output y: int32[1] alloc t: int32[1] in local block a { writes t[0] t[0] = 1 } block b @note(\"7\") { reads t[0] writes y[0] y[0] = t[0] } }");
+  check_becomes(
+      "program p { output y: int32[1] alloc t: int32[1] block a { writes t[0] t[0] = 1 } block b { reads t[0] writes "
+      "y[0] y[0] = t[0] } }",
+      "set_scope t local\nannotate b note 7",
+      "program p { output y: int32[1] alloc t: int32[1] in local block a { writes t[0] t[0] = 1 } block b @note(\"7\") "
+      "{ reads t[0] writes y[0] y[0] = t[0] } }");
 }
 
 TEST_CASE("schedule: decompose_reduction") {
   check_becomes(kSum, "decompose_reduction b k -> z",
-                "program p { input x: int32[3, 4] output y: int32[3] for i in 3 { block z { spatial v in 3 = i writes y[v] y[v] = 0 } "
-                "for k in 4 { block b { spatial v in 3 = i reduce r in 4 = k reads y[v], x[v, r] writes y[v] y[v] = y[v] + x[v, r] } } } }");
+                "program p { input x: int32[3, 4] output y: int32[3] for i in 3 { block z { spatial v in 3 = i writes "
+                "y[v] y[v] = 0 } "
+                "for k in 4 { block b { spatial v in 3 = i reduce r in 4 = k reads y[v], x[v, r] writes y[v] y[v] = "
+                "y[v] + x[v, r] } } } }");
 }
 
 TEST_CASE("schedule: decompose_reduction turns a select of the identity into a predicate") {
-  check_becomes("program p { input x: int32[4] output y: int32[1] for k in 6 { block b { reduce r in 6 = k reads y[0], x[0 +: 4] writes y[0] init { y[0] = -9 } y[0] = max(y[0], select(r < 4, x[r], -9)) } } }",
-                "decompose_reduction b k -> z",
-                "program p { input x: int32[4] output y: int32[1] block z { writes y[0] y[0] = -9 } "
-                "for k in 6 { block b { reduce r in 6 = k where r < 4 reads y[0], x[r] writes y[0] y[0] = max(y[0], x[r]) } } }");
+  check_becomes(
+      "program p { input x: int32[4] output y: int32[1] for k in 6 { block b { reduce r in 6 = k reads y[0], x[0 +: 4] "
+      "writes y[0] init { y[0] = -9 } y[0] = max(y[0], select(r < 4, x[r], -9)) } } }",
+      "decompose_reduction b k -> z",
+      "program p { input x: int32[4] output y: int32[1] block z { writes y[0] y[0] = -9 } "
+      "for k in 6 { block b { reduce r in 6 = k where r < 4 reads y[0], x[r] writes y[0] y[0] = max(y[0], x[r]) } } }");
 }
 
 TEST_CASE("schedule: transform_layout") {
-  check_becomes(kGrid, "transform_layout x i1/2,i0,i1%2",
-                "program p { input x: int32[2, 3, 2] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = i spatial w in 4 = j reads x[w // 2, v, w % 2] writes y[v, w] y[v, w] = x[w // 2, v, w % 2] } } } }");
+  check_becomes(
+      kGrid, "transform_layout x i1/2,i0,i1%2",
+      "program p { input x: int32[2, 3, 2] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = "
+      "i spatial w in 4 = j reads x[w // 2, v, w % 2] writes y[v, w] y[v, w] = x[w // 2, v, w % 2] } } } }");
 }

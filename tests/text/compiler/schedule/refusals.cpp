@@ -5,10 +5,16 @@ using namespace dovetail::schedule::test;
 
 namespace {
 
-const std::string kGrid = "program p { input x: int32[3, 4] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = i spatial w in 4 = j reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } } }";
-const std::string kSum = "program p { input x: int32[4, 4] output y: int32[4] for i in 4 { for k in 4 { block b { spatial v in 4 = i reduce r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }";
+const std::string kGrid =
+    "program p { input x: int32[3, 4] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = i "
+    "spatial w in 4 = j reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } } }";
+const std::string kSum =
+    "program p { input x: int32[4, 4] output y: int32[4] for i in 4 { for k in 4 { block b { spatial v in 4 = i reduce "
+    "r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }";
 // Windows overlap: elements of y are computed by several pairs (i, j).
-const std::string kOverlap = "program p { input x: int32[5, 4] output y: int32[5] for i in 2 { for j in 3 { for k in 4 { block b { spatial v in 5 = i * 2 + j reduce r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } } }";
+const std::string kOverlap =
+    "program p { input x: int32[5, 4] output y: int32[5] for i in 2 { for j in 3 { for k in 4 { block b { spatial v in "
+    "5 = i * 2 + j reduce r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } } }";
 const std::string kChain =
     "program p { input x: int32[8] output y: int32[8] output z: int32[8] alloc t: int32[8] "
     "for i in 8 { block a { spatial v in 8 = i reads x[v] writes t[v] t[v] = x[v] } } "
@@ -22,7 +28,8 @@ const std::string kPartial =
 }  // namespace
 
 TEST_CASE("schedule refusals: names and arguments") {
-  check_refused(kGrid, "split q 2", "cannot split q (schedule): program p has no loop of that name. Hint: the loops are i, j");
+  check_refused(kGrid, "split q 2",
+                "cannot split q (schedule): program p has no loop of that name. Hint: the loops are i, j");
   check_refused(kGrid, "split i 0", "the factor must be an integer of at least 1");
   check_refused(kGrid, "split i 2 -> j n", "the name j is taken");
   check_refused(kGrid, "split i 2 -> n v", "the name v is taken");
@@ -35,16 +42,23 @@ TEST_CASE("schedule refusals: names and arguments") {
 
 TEST_CASE("schedule refusals: fuse keeps kinds") {
   check_refused(kGrid, "fuse j i", "i is not the only statement directly below j");
-  check_refused("program p { output y: int32[3, 4] for i in 3 parallel { for j in 4 { block b { spatial v in 3 = i spatial w in 4 = j writes y[v, w] y[v, w] = 0 } } } }", "fuse i j",
-                "i is parallel, j is serial");
+  check_refused(
+      "program p { output y: int32[3, 4] for i in 3 parallel { for j in 4 { block b { spatial v in 3 = i spatial w in "
+      "4 = j writes y[v, w] y[v, w] = 0 } } } }",
+      "fuse i j", "i is parallel, j is serial");
 }
 
 TEST_CASE("schedule refusals: reorder keeps the start of every sum") {
   check_refused(kSum, "reorder i i", "the loop is named twice");
-  check_refused(kSum, "fuse i k -> f\nsplit f 3 -> f0 f1\nreorder f1 f0", "block b would start some of its sums after other parts of them");
-  check_refused(kOverlap, "reorder k i", "block b would start some of its sums after other parts of them. Hint: apply decompose_reduction first");
-  check_refused("program p { output y: int32[2, 2] for i in 2 { for j in 2 { block b { ordered v in 2 = i ordered w in 2 = j writes y[v, w] y[v, w] = 0 } } } }", "reorder j i",
-                "block b has ordered iterators whose loops would change places");
+  check_refused(kSum, "fuse i k -> f\nsplit f 3 -> f0 f1\nreorder f1 f0",
+                "block b would start some of its sums after other parts of them");
+  check_refused(
+      kOverlap, "reorder k i",
+      "block b would start some of its sums after other parts of them. Hint: apply decompose_reduction first");
+  check_refused(
+      "program p { output y: int32[2, 2] for i in 2 { for j in 2 { block b { ordered v in 2 = i ordered w in 2 = j "
+      "writes y[v, w] y[v, w] = 0 } } } }",
+      "reorder j i", "block b has ordered iterators whose loops would change places");
 }
 
 TEST_CASE("schedule refusals: decompose_reduction starts no element twice") {
@@ -58,12 +72,13 @@ TEST_CASE("schedule refusals: compute_at") {
   check_refused(kChain, "compute_at b k", "y is an output of the program");
   check_refused(kChain, "compute_at a i", "loop i belongs to the block's own nest");
   // Two writers of x's copy: what a reads changes on the way.
-  check_refused("program p { output y: int32[2] alloc s: int32[2] alloc t: int32[2] "
-                "for f in 2 { block w { spatial v in 2 = f writes s[v] s[v] = 1 } } "
-                "for i in 2 { block a { spatial v in 2 = i reads s[v] writes t[v] t[v] = s[v] } } "
-                "for g in 2 { block u { spatial v in 2 = g writes s[v] s[v] = 2 } } "
-                "for j in 2 { block b { spatial v in 2 = j reads t[v] writes y[v] y[v] = t[v] } } }",
-                "compute_at a j", "s, which it reads, is written on the way to loop j");
+  check_refused(
+      "program p { output y: int32[2] alloc s: int32[2] alloc t: int32[2] "
+      "for f in 2 { block w { spatial v in 2 = f writes s[v] s[v] = 1 } } "
+      "for i in 2 { block a { spatial v in 2 = i reads s[v] writes t[v] t[v] = s[v] } } "
+      "for g in 2 { block u { spatial v in 2 = g writes s[v] s[v] = 2 } } "
+      "for j in 2 { block b { spatial v in 2 = j reads t[v] writes y[v] y[v] = t[v] } } }",
+      "compute_at a j", "s, which it reads, is written on the way to loop j");
 }
 
 TEST_CASE("schedule refusals: copies read all of a buffer, so all of it must be written") {
@@ -88,6 +103,7 @@ TEST_CASE("schedule refusals: traces in text") {
   CHECK(to_string(*trace) == "split i 4 ->a b\nfuse a b\n");
   const auto bad = parse_trace("split i 4\nfold i\nbend j\n", "t");
   REQUIRE(!bad.ok());
-  CHECK_THAT(dovetail::to_string(bad.errors()), Catch::Matchers::ContainsSubstring("unknown schedule primitive fold (t:2)"));
+  CHECK_THAT(dovetail::to_string(bad.errors()),
+             Catch::Matchers::ContainsSubstring("unknown schedule primitive fold (t:2)"));
   CHECK(bad.errors().size() == 2);
 }

@@ -17,9 +17,10 @@ inline loops::Program parsed(const std::string& text) {
   return *std::move(program);
 }
 
-// The body that `trace` makes of `program`, printed, or the diagnostic. A refused step must leave program and trace as they were, a replay of the
-// trace must give the same program, and what comes out must verify.
-inline std::string scheduled(const std::string& program_text, const std::string& trace_text, const loops::IntrinsicTable& intrinsics = {}) {
+// The body that `trace` makes of `program`, printed, or the diagnostic. A refused step must leave program and trace as
+// they were, a replay of the trace must give the same program, and what comes out must verify.
+inline std::string scheduled(const std::string& program_text, const std::string& trace_text,
+                             const loops::IntrinsicTable& intrinsics = {}) {
   const loops::Program program = parsed(program_text);
   const auto input = loops::verify(program, intrinsics);
   REQUIRE((input.ok() ? "" : to_string(input.errors())) == "");
@@ -47,11 +48,13 @@ inline std::string scheduled(const std::string& program_text, const std::string&
 }
 
 // Compared as programs: `expected` is parsed and printed, so that it may be laid out freely.
-inline void check_becomes(const std::string& program, const std::string& trace, const std::string& expected, const loops::IntrinsicTable& intrinsics = {}) {
+inline void check_becomes(const std::string& program, const std::string& trace, const std::string& expected,
+                          const loops::IntrinsicTable& intrinsics = {}) {
   CHECK(scheduled(program, trace, intrinsics) == loops::to_string(parsed(expected)));
 }
 
-inline void check_refused(const std::string& program, const std::string& trace, const std::string& message, const loops::IntrinsicTable& intrinsics = {}) {
+inline void check_refused(const std::string& program, const std::string& trace, const std::string& message,
+                          const loops::IntrinsicTable& intrinsics = {}) {
   CHECK_THAT(scheduled(program, trace, intrinsics), Catch::Matchers::ContainsSubstring(message));
 }
 

@@ -20,12 +20,15 @@ CoreProgram core_of(const std::string& text) {
   return dissolve_blocks(*program, {});
 }
 
-std::string peeled(const std::string& text, const PeelOptions& options = {}) { return "\n" + to_string(peel_tails(core_of(text), options)); }
+std::string peeled(const std::string& text, const PeelOptions& options = {}) {
+  return "\n" + to_string(peel_tails(core_of(text), options));
+}
 
 // A copy of 50 elements in tiles of 16, with the kinds of the two loops.
 std::string tiles(const std::string& outer, const std::string& inner) {
   return R"(program tiles { input x: float32[50] output y: float32[50]
-    for o in 4 )" + outer + " { for i in 16 " + inner + R"( { block copy { spatial v in 50 = o * 16 + i where v < 50
+    for o in 4 )" +
+         outer + " { for i in 16 " + inner + R"( { block copy { spatial v in 50 = o * 16 + i where v < 50
       reads x[v] writes y[v] y[v] = x[v] } } } })";
 }
 
@@ -71,7 +74,10 @@ for o in 4 parallel {
 }
 
 TEST_CASE("a parallel loop of which only a part does anything becomes shorter") {
-  CHECK(peeled(R"(program p { output y: float32[5] for i in 9 parallel { block b { spatial v in 5 = i where i < 5 writes y[v] y[v] = 1.0 } } })") == R"(
+  CHECK(
+      peeled(
+          R"(program p { output y: float32[5] for i in 9 parallel { block b { spatial v in 5 = i where i < 5 writes y[v] y[v] = 1.0 } } })") ==
+      R"(
 for i in 5 parallel {
   y[i] = 1.0
 }
@@ -80,7 +86,8 @@ for i in 5 parallel {
 
 TEST_CASE("padding is read without selects in the interior") {
   CHECK(peeled(R"(program pad { input x: int8[6] output y: int8[8]
-    for i in 8 { block pad { spatial v in 8 = i reads x[v - 1] writes y[v] y[v] = select(v >= 1 && v < 7, x[v - 1], 0) } } })") == R"(
+    for i in 8 { block pad { spatial v in 8 = i reads x[v - 1] writes y[v] y[v] = select(v >= 1 && v < 7, x[v - 1], 0) } } })") ==
+        R"(
 y[0] = 0
 for i in 6 {
   y[i + 1] = x[i]

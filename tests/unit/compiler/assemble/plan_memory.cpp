@@ -64,13 +64,16 @@ TEST_CASE("random step lists: plans verify, and lie between the bound and the su
   bundle::Bundle bundle = empty();
   std::vector<bundle::TensorIndex> readable;
   for (int i = 0; i < 2; ++i) bundle.inputs.push_back(add(bundle, 64)), readable.push_back(bundle.inputs.back());
-  const auto any = [&](std::int64_t bound) { return static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(bound)); };
+  const auto any = [&](std::int64_t bound) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(bound));
+  };
   for (int s = 0; s < 30; ++s) {
     std::vector<bundle::TensorIndex> arguments, results;
     for (std::int64_t i = any(3) + 1; i > 0; --i) {
       // Mostly what is new, sometimes what is old.
       const auto from = any(4) == 0 ? 0 : std::max<std::int64_t>(0, static_cast<std::int64_t>(readable.size()) - 4);
-      arguments.push_back(readable[static_cast<std::size_t>(from + any(static_cast<std::int64_t>(readable.size()) - from))]);
+      arguments.push_back(
+          readable[static_cast<std::size_t>(from + any(static_cast<std::int64_t>(readable.size()) - from))]);
     }
     for (std::int64_t i = any(2) + 1; i > 0; --i) results.push_back(add(bundle, any(2000)));
     bundle.steps.push_back(step(arguments, results));

@@ -33,10 +33,12 @@ std::string text_of(graph::Graph graph) {
   return to_string(graph);
 }
 
-// Nodes in execution order with names, operands, attributes and types (the text), and every element of the constants. The ids differ.
+// Nodes in execution order with names, operands, attributes and types (the text), and every element of the constants.
+// The ids differ.
 void check_equal(const graph::Graph& exported, const graph::Graph& read) {
   const std::string expected = text_of(exported), actual = text_of(read);
-  const auto apart = std::mismatch(expected.begin(), expected.end(), actual.begin(), actual.end()).first - expected.begin();
+  const auto apart =
+      std::mismatch(expected.begin(), expected.end(), actual.begin(), actual.end()).first - expected.begin();
   INFO("they part at: " << expected.substr(static_cast<std::size_t>(apart), 200));
   CHECK((actual == expected));
   for (const graph::Value& value : exported.values) {
@@ -55,7 +57,10 @@ TEST_CASE("export: every kind of attribute, omitted operands, several outputs") 
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 2, 5, 6});
   const ValueId filter = make.constant("w", NdArray(DType::float32, {4, 2, 3, 3}));
-  const ValueId y = make.node("Conv", "y", {x, filter}, {{"pads", std::vector<std::int64_t>{1, 0, 1, 2}}, {"group", std::int64_t{1}}, {"auto_pad", std::string("NOTSET")}});
+  const ValueId y = make.node("Conv", "y", {x, filter},
+                              {{"pads", std::vector<std::int64_t>{1, 0, 1, 2}},
+                               {"group", std::int64_t{1}},
+                               {"auto_pad", std::string("NOTSET")}});
   const ValueId clipped = make.node("Clip", "clipped", {y, ValueId{}, make.constant("six", NdArray::scalar(6.0f))});
   make.output(make.node("LeakyRelu", "leaky", {clipped}, {{"alpha", 0.25}}));
   graph::Node split;
@@ -67,7 +72,8 @@ TEST_CASE("export: every kind of attribute, omitted operands, several outputs") 
   if (auto inferred = ops::infer(make.graph, id); !inferred) FAIL(to_string(inferred.errors()));
   make.output(make.graph.node(id).outputs[1]);
   make.output(make.constant("answer", test::onnx::int64s({42})));
-  make.output(make.node("ConstantOfShape", "filled", {make.constant("shape", test::onnx::int64s({2, 3}))}, {{"value", NdArray::from<std::int8_t>({1}, {-3})}}));
+  make.output(make.node("ConstantOfShape", "filled", {make.constant("shape", test::onnx::int64s({2, 3}))},
+                        {{"value", NdArray::from<std::int8_t>({1}, {-3})}}));
   check_equal(make.graph, round_trip(make.graph));
 }
 
@@ -87,7 +93,8 @@ TEST_CASE("export: nodes in execution order, and only the constants in use") {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {2});
   make.constant("unused", NdArray::scalar(1.0f));
-  const ValueId middle = make.graph.add_value("middle", {DType::float32, {2}}), y = make.graph.add_value("y", {DType::float32, {2}});
+  const ValueId middle = make.graph.add_value("middle", {DType::float32, {2}}),
+                y = make.graph.add_value("y", {DType::float32, {2}});
   make.graph.add_node({"second", "Neg", {middle}, {y}, {}, {"second"}, false});
   make.graph.add_node({"first", "Relu", {x}, {middle}, {}, {"first"}, false});
   make.output(y);
@@ -109,7 +116,8 @@ TEST_CASE("export: what ONNX cannot say is refused, all at once") {
   const auto refused = export_onnx(make.graph, "g");
   REQUIRE_FALSE(refused.ok());
   REQUIRE(refused.errors().size() == 2);
-  CHECK_THAT(to_string(refused.errors()), ContainsSubstring("(g, node a): ONNX operator set 21 has no operator dovetail.qclip, which 2 nodes need"));
+  CHECK_THAT(to_string(refused.errors()),
+             ContainsSubstring("(g, node a): ONNX operator set 21 has no operator dovetail.qclip, which 2 nodes need"));
   CHECK_THAT(to_string(refused.errors()), ContainsSubstring("no operator Mystery, which 1 node needs"));
 }
 

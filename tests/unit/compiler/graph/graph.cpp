@@ -17,7 +17,8 @@ struct Small {
   Small() {
     graph.name = "small";
     const TensorType type{DType::float32, {2}};
-    x = graph.add_value("x", type), r = graph.add_value("r", type), y = graph.add_value("y", type), z = graph.add_value("z", type);
+    x = graph.add_value("x", type), r = graph.add_value("r", type), y = graph.add_value("y", type),
+    z = graph.add_value("z", type);
     b = graph.add_node({"b", "Neg", {r}, {y}, {}, {"b"}, false});
     a = graph.add_node({"a", "Relu", {x}, {r}, {}, {"a"}, false});
     c = graph.add_node({"c", "Abs", {x}, {z}, {}, {"c"}, false});
@@ -77,7 +78,8 @@ TEST_CASE("graph: attributes of the wrong kind are our own mistake") {
   CHECK(int_attribute(node, "group", 1) == 4);
   CHECK(int_attribute(node, "axis", -1) == -1);
   CHECK(float_attribute(node, "epsilon", 0) == 0.5);
-  CHECK_THROWS_WITH(string_attribute(node, "group", ""), ContainsSubstring("attribute group of n (Conv) has another kind"));
+  CHECK_THROWS_WITH(string_attribute(node, "group", ""),
+                    ContainsSubstring("attribute group of n (Conv) has another kind"));
 }
 
 TEST_CASE("verify: names a cycle") {

@@ -1,4 +1,5 @@
-// Serialised ONNX models, written field by field: tests of the importer share no code with it, and can write what no exporter would.
+// Serialised ONNX models, written field by field: tests of the importer share no code with it, and can write what no
+// exporter would.
 #pragma once
 
 #include <cstring>
@@ -35,7 +36,9 @@ class Message {
   Message& message(int field, const Message& value) { return text(field, value.bytes_); }
 
   const std::string& str() const { return bytes_; }
-  std::span<const std::byte> bytes() const { return {reinterpret_cast<const std::byte*>(bytes_.data()), bytes_.size()}; }
+  std::span<const std::byte> bytes() const {
+    return {reinterpret_cast<const std::byte*>(bytes_.data()), bytes_.size()};
+  }
 
  private:
   Message& varint(std::uint64_t value) {
@@ -57,31 +60,41 @@ inline Message tensor(std::string_view name, const NdArray& array) {
 struct Extent {
   std::int64_t number = 0;
   std::string symbol;
-  Extent(int value) : number(value) {}                          // NOLINT: implicit by design
-  Extent(const char* name) : symbol(name) {}                    // NOLINT
+  Extent(int value) : number(value) {}        // NOLINT: implicit by design
+  Extent(const char* name) : symbol(name) {}  // NOLINT
 };
 
 inline Message value_info(std::string_view name, DType dtype, const std::vector<Extent>& shape) {
   Message extents;
-  for (const Extent& extent : shape) extents.message(1, extent.symbol.empty() ? Message().number(1, extent.number) : Message().text(2, extent.symbol));
+  for (const Extent& extent : shape)
+    extents.message(1, extent.symbol.empty() ? Message().number(1, extent.number) : Message().text(2, extent.symbol));
   const Message tensor_type = Message().number(1, info(dtype).onnx).message(2, extents);
   return Message().text(1, name).message(2, Message().message(1, tensor_type));
 }
 
-inline Message attribute(std::string_view name, std::int64_t value) { return Message().text(1, name).number(3, value).number(20, 2); }
+inline Message attribute(std::string_view name, std::int64_t value) {
+  return Message().text(1, name).number(3, value).number(20, 2);
+}
 inline Message attribute(std::string_view name, int value) { return attribute(name, std::int64_t{value}); }
-inline Message attribute(std::string_view name, float value) { return Message().text(1, name).real(2, value).number(20, 1); }
-inline Message attribute(std::string_view name, std::string_view value) { return Message().text(1, name).text(4, value).number(20, 3); }
+inline Message attribute(std::string_view name, float value) {
+  return Message().text(1, name).real(2, value).number(20, 1);
+}
+inline Message attribute(std::string_view name, std::string_view value) {
+  return Message().text(1, name).text(4, value).number(20, 3);
+}
 inline Message attribute(std::string_view name, const char* value) { return attribute(name, std::string_view(value)); }
 inline Message attribute(std::string_view name, const std::vector<std::int64_t>& values) {
   Message message = Message().text(1, name).number(20, 7);
   for (std::int64_t value : values) message.number(8, value);
   return message;
 }
-inline Message attribute(std::string_view name, const NdArray& value) { return Message().text(1, name).message(5, tensor("", value)).number(20, 4); }
+inline Message attribute(std::string_view name, const NdArray& value) {
+  return Message().text(1, name).message(5, tensor("", value)).number(20, 4);
+}
 
-inline Message node(std::string_view op, const std::vector<std::string>& inputs, const std::vector<std::string>& outputs,
-                    const std::vector<Message>& attributes = {}, std::string_view name = "") {
+inline Message node(std::string_view op, const std::vector<std::string>& inputs,
+                    const std::vector<std::string>& outputs, const std::vector<Message>& attributes = {},
+                    std::string_view name = "") {
   Message message;
   for (const std::string& input : inputs) message.text(1, input);
   for (const std::string& output : outputs) message.text(2, output);
@@ -103,7 +116,11 @@ struct Model {
     for (const Message& each : initialisers) graph.message(5, each);
     for (const Message& each : inputs) graph.message(11, each);
     for (const Message& each : outputs) graph.message(12, each);
-    return Message().number(1, ir_version).text(2, "tests").message(7, graph).message(8, Message().text(1, "").number(2, opset));
+    return Message()
+        .number(1, ir_version)
+        .text(2, "tests")
+        .message(7, graph)
+        .message(8, Message().text(1, "").number(2, opset));
   }
   Result<import::Imported> import(const import::ImportOptions& options = {}) const {
     const Message bytes = message();
@@ -111,6 +128,8 @@ struct Model {
   }
 };
 
-inline NdArray int64s(const std::vector<std::int64_t>& values) { return NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values); }
+inline NdArray int64s(const std::vector<std::int64_t>& values) {
+  return NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
+}
 
 }  // namespace dovetail::test::onnx

@@ -33,7 +33,8 @@ TEST_CASE("import: a small model") {
   CHECK(imported->report.producer == "tests");
   CHECK(imported->report.operators == std::map<std::string, int>{{"Relu", 1}});
   CHECK(imported->report.notes.empty());
-  CHECK(to_string(imported->graph) == "graph test(%x: float32[1, 4]) -> (%y)\n  %y: float32[1, 4] = Relu(%x)  // relu\n");
+  CHECK(to_string(imported->graph) ==
+        "graph test(%x: float32[1, 4]) -> (%y)\n  %y: float32[1, 4] = Relu(%x)  // relu\n");
 }
 
 TEST_CASE("import: operator sets 7 to 21") {
@@ -50,7 +51,8 @@ TEST_CASE("import: operator sets 7 to 21") {
 
 TEST_CASE("import: all unknown operators at once, with their nodes") {
   Model model = relu();
-  model.nodes = {node("Foo", {"x"}, {"a"}, {}, "f1"), node("Foo", {"a"}, {"b"}, {}, "f2"), node("Bar", {"b"}, {"c"}, {}, "g"), node("Relu", {"c"}, {"y"})};
+  model.nodes = {node("Foo", {"x"}, {"a"}, {}, "f1"), node("Foo", {"a"}, {"b"}, {}, "f2"),
+                 node("Bar", {"b"}, {"c"}, {}, "g"), node("Relu", {"c"}, {"y"})};
   model.nodes.push_back(node("FusedConv", {"x"}, {"d"}, {}, "m").text(7, "com.microsoft"));
   const std::string text = errors(model);
   CHECK_THAT(text, ContainsSubstring("operator Foo is not supported; 2 nodes: f1, f2"));
@@ -62,14 +64,16 @@ TEST_CASE("import: undefined, doubly defined and cyclic values") {
   Model model = relu();
   SECTION("undefined") {
     model.nodes = {node("Add", {"x", "ghost"}, {"y"}, {}, "add")};
-    CHECK_THAT(errors(model), ContainsSubstring("node add (Add)") && ContainsSubstring("it uses ghost, which nothing defines"));
+    CHECK_THAT(errors(model),
+               ContainsSubstring("node add (Add)") && ContainsSubstring("it uses ghost, which nothing defines"));
   }
   SECTION("twice") {
     model.nodes.push_back(node("Abs", {"x"}, {"y"}, {}, "abs"));
     CHECK_THAT(errors(model), ContainsSubstring("value y is defined twice"));
   }
   SECTION("cycle") {
-    model.nodes = {node("Add", {"x", "b"}, {"a"}, {}, "one"), node("Neg", {"a"}, {"b"}, {}, "two"), node("Relu", {"b"}, {"y"}, {}, "three")};
+    model.nodes = {node("Add", {"x", "b"}, {"a"}, {}, "one"), node("Neg", {"a"}, {"b"}, {}, "two"),
+                   node("Relu", {"b"}, {"y"}, {}, "three")};
     CHECK_THAT(errors(model), ContainsSubstring("cycle"));
   }
   SECTION("nodes in any order") {
@@ -108,8 +112,11 @@ TEST_CASE("import: initialisers that are listed as inputs too stay constants") {
 
 TEST_CASE("import: Constant nodes of every numeric kind") {
   Model model = relu();
-  model.nodes = {node("Constant", {}, {"a"}, {attribute("value_float", 2.0f)}), node("Constant", {}, {"s"}, {attribute("value_ints", std::vector<std::int64_t>{4, 1})}),
-                 node("Constant", {}, {"b"}, {attribute("value", NdArray::from<float>({2}, {1, 2}))}), node("Mul", {"x", "a"}, {"m"}), node("Reshape", {"m", "s"}, {"r"}),
+  model.nodes = {node("Constant", {}, {"a"}, {attribute("value_float", 2.0f)}),
+                 node("Constant", {}, {"s"}, {attribute("value_ints", std::vector<std::int64_t>{4, 1})}),
+                 node("Constant", {}, {"b"}, {attribute("value", NdArray::from<float>({2}, {1, 2}))}),
+                 node("Mul", {"x", "a"}, {"m"}),
+                 node("Reshape", {"m", "s"}, {"r"}),
                  node("Add", {"r", "b"}, {"y"})};
   model.outputs = {value_info("y", DType::float32, {4, 2})};
   const auto imported = model.import();
@@ -128,8 +135,11 @@ TEST_CASE("import: types and shapes that are no tensors of ours") {
     CHECK_THAT(errors(model), ContainsSubstring("its type is no tensor"));
   }
   SECTION("a shape whose product overflows") {
-    model.inputs = {Message().text(1, "x").message(2, Message().message(1, Message().number(1, 1).message(
-        2, Message().message(1, Message().number(1, std::int64_t{1} << 40)).message(1, Message().number(1, std::int64_t{1} << 40)))))};
+    model.inputs = {Message().text(1, "x").message(
+        2, Message().message(
+               1, Message().number(1, 1).message(2, Message()
+                                                        .message(1, Message().number(1, std::int64_t{1} << 40))
+                                                        .message(1, Message().number(1, std::int64_t{1} << 40)))))};
     CHECK_THAT(errors(model), ContainsSubstring("has more than 16 GiB"));
   }
   SECTION("declared and inferred output type differ") {
@@ -147,19 +157,23 @@ TEST_CASE("import: types and shapes that are no tensors of ours") {
 TEST_CASE("import: a bad node does not hide the others, nor is what follows it blamed") {
   Model model = relu();
   model.initialisers = {tensor("w", NdArray(DType::float32, {3}))};
-  model.nodes = {node("Add", {"x", "w"}, {"a"}, {}, "bad1"), node("Relu", {"a"}, {"b"}, {}, "behind"), node("MatMul", {"x", "w"}, {"c"}, {}, "bad2"), node("Add", {"b", "c"}, {"y"}, {}, "both")};
+  model.nodes = {node("Add", {"x", "w"}, {"a"}, {}, "bad1"), node("Relu", {"a"}, {"b"}, {}, "behind"),
+                 node("MatMul", {"x", "w"}, {"c"}, {}, "bad2"), node("Add", {"b", "c"}, {"y"}, {}, "both")};
   const std::string text = errors(model);
-  CHECK_THAT(text, ContainsSubstring("bad1") && ContainsSubstring("bad2") && !ContainsSubstring("behind") && !ContainsSubstring("both"));
+  CHECK_THAT(text, ContainsSubstring("bad1") && ContainsSubstring("bad2") && !ContainsSubstring("behind") &&
+                       !ContainsSubstring("both"));
 }
 
 TEST_CASE("import: values needed at compile time are computed, or asked for") {
   Model model = relu();
   model.inputs = {value_info("x", DType::float32, {"N", 2, 3})};
-  model.initialisers = {tensor("rest", int64s({-1})), tensor("zero", NdArray::scalar(std::int64_t{0})), tensor("axis", int64s({0}))};
+  model.initialisers = {tensor("rest", int64s({-1})), tensor("zero", NdArray::scalar(std::int64_t{0})),
+                        tensor("axis", int64s({0}))};
   model.outputs = {value_info("y", DType::float32, {"N", 6})};
   SECTION("exporters' clutter: Shape, Gather, Unsqueeze, Concat") {
-    model.nodes = {node("Shape", {"x"}, {"s"}), node("Gather", {"s", "zero"}, {"n"}), node("Unsqueeze", {"n", "axis"}, {"u"}),
-                   node("Concat", {"u", "rest"}, {"t"}, {attribute("axis", 0)}), node("Reshape", {"x", "t"}, {"y"}, {}, "flat")};
+    model.nodes = {
+        node("Shape", {"x"}, {"s"}), node("Gather", {"s", "zero"}, {"n"}), node("Unsqueeze", {"n", "axis"}, {"u"}),
+        node("Concat", {"u", "rest"}, {"t"}, {attribute("axis", 0)}), node("Reshape", {"x", "t"}, {"y"}, {}, "flat")};
     const auto imported = model.import({.shapes = {{"N", {4}}}, .external_data_folder = {}});
     if (!imported) FAIL(to_string(imported.errors()));
     CHECK(imported->graph.live_nodes().size() == 1);
@@ -168,7 +182,8 @@ TEST_CASE("import: values needed at compile time are computed, or asked for") {
   SECTION("computed from an input") {
     model.inputs.push_back(value_info("shape", DType::int64, {2}));
     model.nodes = {node("Neg", {"shape"}, {"t"}), node("Reshape", {"x", "t"}, {"y"}, {}, "flat")};
-    CHECK_THAT(errors(model), ContainsSubstring("input 1 (%t) must be known at compile time, but it depends on graph input %shape"));
+    CHECK_THAT(errors(model),
+               ContainsSubstring("input 1 (%t) must be known at compile time, but it depends on graph input %shape"));
   }
 }
 

@@ -26,7 +26,8 @@ void write_bytes(const std::filesystem::path& path, const std::string& bytes) {
 
 Model external(const std::string& location, const std::string& offset, const std::string& length) {
   Message entries = Message().number(1, 2).number(2, 1).text(8, "w").number(14, 1);
-  for (const auto& [key, value] : {std::pair{"location", location}, {"offset", offset}, {"length", length}}) entries.message(13, Message().text(1, key).text(2, value));
+  for (const auto& [key, value] : {std::pair{"location", location}, {"offset", offset}, {"length", length}})
+    entries.message(13, Message().text(1, key).text(2, value));
   Model model;
   model.inputs = {value_info("x", DType::float32, {2})};
   model.initialisers = {entries};
@@ -49,9 +50,12 @@ TEST_CASE("tensors: raw data of every element type") {
 }
 
 TEST_CASE("tensors: typed fields") {
-  CHECK(parse(Message().number(1, 2).number(2, 3).number(5, -5).number(5, 127)) .value() == NdArray::from<std::int8_t>({2}, {-5, 127}));
-  CHECK(parse(Message().number(2, 7).number(7, std::int64_t{1} << 40)).value() == NdArray::scalar(std::int64_t{1} << 40));
-  CHECK(parse(Message().number(1, 1).number(2, 12).number(11, 4'000'000'000)).value() == NdArray::from<std::uint32_t>({1}, {4'000'000'000u}));
+  CHECK(parse(Message().number(1, 2).number(2, 3).number(5, -5).number(5, 127)).value() ==
+        NdArray::from<std::int8_t>({2}, {-5, 127}));
+  CHECK(parse(Message().number(2, 7).number(7, std::int64_t{1} << 40)).value() ==
+        NdArray::scalar(std::int64_t{1} << 40));
+  CHECK(parse(Message().number(1, 1).number(2, 12).number(11, 4'000'000'000)).value() ==
+        NdArray::from<std::uint32_t>({1}, {4'000'000'000u}));
   CHECK(parse(Message().number(2, 1).real(4, 1.5f)).value() == NdArray::scalar(1.5f));
   CHECK(parse(Message().number(2, 10).number(5, 0x3C00)).value().as_double(0) == 1.0);
   CHECK(parse(Message().number(2, 16).number(5, 0x3F80)).value().as_double(0) == 1.0);
@@ -60,12 +64,16 @@ TEST_CASE("tensors: typed fields") {
 }
 
 TEST_CASE("tensors: what does not fit is refused before anything is allocated") {
-  CHECK_THAT(error(Message().number(1, 3).number(2, 1).text(9, "12345678")), ContainsSubstring("float32[3] needs 12 bytes, raw_data holds 8"));
-  CHECK_THAT(error(Message().number(1, 3).number(2, 1).real(4, 1)), ContainsSubstring("float32[3] needs 3 elements, the file holds 1"));
-  CHECK_THAT(error(Message().number(1, 3).number(2, 1).number(7, 1).number(7, 1).number(7, 1)), ContainsSubstring("float_data holds 0"));
+  CHECK_THAT(error(Message().number(1, 3).number(2, 1).text(9, "12345678")),
+             ContainsSubstring("float32[3] needs 12 bytes, raw_data holds 8"));
+  CHECK_THAT(error(Message().number(1, 3).number(2, 1).real(4, 1)),
+             ContainsSubstring("float32[3] needs 3 elements, the file holds 1"));
+  CHECK_THAT(error(Message().number(1, 3).number(2, 1).number(7, 1).number(7, 1).number(7, 1)),
+             ContainsSubstring("float_data holds 0"));
   CHECK_THAT(error(Message().number(1, std::int64_t{1} << 33).number(2, 2)), ContainsSubstring("the file holds 0"));
   CHECK_THAT(error(Message().number(1, -1).number(2, 2)), ContainsSubstring("extent -1 of shape [-1] is negative"));
-  CHECK_THAT(error(Message().number(1, std::int64_t{1} << 62).number(1, 8).number(2, 1)), ContainsSubstring("has more than 16 GiB"));
+  CHECK_THAT(error(Message().number(1, std::int64_t{1} << 62).number(1, 8).number(2, 1)),
+             ContainsSubstring("has more than 16 GiB"));
   CHECK_THAT(error(Message().number(2, 8)), ContainsSubstring("string (8) is not supported"));
   CHECK_THAT(error(Message().number(2, 22)), ContainsSubstring("int4 (22)"));
   const Message whole = Message().number(2, 1).text(8, "name");
@@ -83,7 +91,8 @@ TEST_CASE("tensors: external data lie beside the model and nowhere else") {
   write_bytes(folder / "model" / "w.bin", bytes);
   write_bytes(folder / "secret.bin", bytes);
   const import::ImportOptions options{.shapes = {}, .external_data_folder = folder / "model"};
-  const auto outcome = [&](const std::string& location, const std::string& offset = "4", const std::string& length = "8") {
+  const auto outcome = [&](const std::string& location, const std::string& offset = "4",
+                           const std::string& length = "8") {
     const auto imported = external(location, offset, length).import(options);
     return imported ? "" : to_string(imported.errors());
   };
@@ -96,7 +105,8 @@ TEST_CASE("tensors: external data lie beside the model and nowhere else") {
   std::filesystem::create_symlink(folder / "secret.bin", folder / "model" / "link.bin");
   CHECK_THAT(outcome("link.bin"), ContainsSubstring("lies outside the model's folder"));
   CHECK_THAT(outcome("none.bin"), ContainsSubstring("none.bin is missing"));
-  CHECK_THAT(outcome("w.bin", "8"), ContainsSubstring("8 bytes from offset 8") && ContainsSubstring("which has 12 bytes"));
+  CHECK_THAT(outcome("w.bin", "8"),
+             ContainsSubstring("8 bytes from offset 8") && ContainsSubstring("which has 12 bytes"));
   CHECK_THAT(outcome("w.bin", "9223372036854775807"), ContainsSubstring("which has 12 bytes"));
   CHECK_THAT(outcome("w.bin", "0", "12"), ContainsSubstring("the tensor needs 8 bytes, length says 12"));
   CHECK_THAT(outcome("w.bin", "-4"), ContainsSubstring("offset \"-4\" is no byte count"));

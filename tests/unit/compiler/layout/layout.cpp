@@ -55,9 +55,12 @@ TEST_CASE("a layout says how many bytes it takes and what it refuses") {
   CHECK(framed->framed() == Shape{1, 16, 6, 6});
   CHECK(framed->physical_shape() == Shape{1, 1, 6, 6, 16});
   CHECK(framed->fill == -128);
-  CHECK(layout_bytes({DType::int8, {1, 10, 4, 4}}, framed_layout(framed->view, framed->pads, framed->fill, "i0,i1/16,i2,i3,i1%16")) == 16 * 36);
-  CHECK_THAT(told("[1,10,4,5] pad 0+0,0+0,0+0,0+0 = 0 : i0,i1,i2,i3", {1, 10, 4, 4}), ContainsSubstring("the view has more than the 160 elements of [1, 10, 4, 4]"));
-  CHECK_THAT(told("[1,10,4] pad 0+0,0+0,0+0 = 0 : i0,i1,i2", {1, 10, 4, 4}), ContainsSubstring("the view [1, 10, 4] has 40 elements, [1, 10, 4, 4] has 160"));
+  CHECK(layout_bytes({DType::int8, {1, 10, 4, 4}},
+                     framed_layout(framed->view, framed->pads, framed->fill, "i0,i1/16,i2,i3,i1%16")) == 16 * 36);
+  CHECK_THAT(told("[1,10,4,5] pad 0+0,0+0,0+0,0+0 = 0 : i0,i1,i2,i3", {1, 10, 4, 4}),
+             ContainsSubstring("the view has more than the 160 elements of [1, 10, 4, 4]"));
+  CHECK_THAT(told("[1,10,4] pad 0+0,0+0,0+0 = 0 : i0,i1,i2", {1, 10, 4, 4}),
+             ContainsSubstring("the view [1, 10, 4] has 40 elements, [1, 10, 4, 4] has 160"));
   CHECK_THAT(told("[1,10,16] pad 0+0,0+0 = 0 : i0", {1, 10, 4, 4}), ContainsSubstring("expected before+after"));
   CHECK_THAT(told("[160] pad 0+-1 = 0 : i0", {160}), ContainsSubstring("expected before+after"));
   CHECK_THAT(told("[160] pad 0+9999999999 = 0 : i0", {160}), ContainsSubstring("at most 1048576"));
@@ -85,7 +88,9 @@ TEST_CASE("random layouts: pack, copy and unpack agree") {
   const auto seed = GENERATE(range(1u, 120u));
   CAPTURE(seed);
   std::mt19937 random(seed);
-  const auto any = [&](std::int64_t bound) { return static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(bound)); };
+  const auto any = [&](std::int64_t bound) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint32_t>(bound));
+  };
   Shape shape;
   for (std::int64_t d = any(4) + 1; d > 0; --d) shape.push_back(any(5) + 1);
   const auto layout = [&] {

@@ -60,7 +60,8 @@ TEST_CASE("the cheapest cut of a small graph") {
 }
 
 TEST_CASE("followers between two fixed kernels take their layout, and one copy serves all readers") {
-  // fixed last -> follower -> fixed last: no copy. The follower alone would rather be plain, but not at the price of two copies.
+  // fixed last -> follower -> fixed last: no copy. The follower alone would rather be plain, but not at the price of
+  // two copies.
   LayoutProblem problem;
   problem.variables = {{{"last"}, {0}}, {{"", "last"}, {0, 1}}, {{"last"}, {0}}};
   problem.values = {{4, 0, {1}}, {4, 1, {2}}};

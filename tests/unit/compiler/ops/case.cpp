@@ -83,7 +83,9 @@ std::string Case::refusal() {
   return to_string(inferred.errors());
 }
 
-NdArray list(const std::vector<std::int64_t>& values) { return NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values); }
+NdArray list(const std::vector<std::int64_t>& values) {
+  return NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
+}
 
 NdArray random_whole(std::mt19937& rng, DType dtype, const Shape& shape, int low, int high) {
   std::uniform_int_distribution<int> draw(low, high);

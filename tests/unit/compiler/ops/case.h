@@ -18,7 +18,9 @@ class Case {
   Case& constant(NdArray value);  // an initialiser
   Case& omitted();
   Case& with(std::string attribute, graph::Attribute value);
-  Case& ints(std::string attribute, std::vector<std::int64_t> values) { return with(std::move(attribute), std::move(values)); }
+  Case& ints(std::string attribute, std::vector<std::int64_t> values) {
+    return with(std::move(attribute), std::move(values));
+  }
   Case& integer(std::string attribute, std::int64_t value) { return with(std::move(attribute), value); }
   Case& real(std::string attribute, double value) { return with(std::move(attribute), value); }
   Case& text(std::string attribute, std::string value) { return with(std::move(attribute), std::move(value)); }

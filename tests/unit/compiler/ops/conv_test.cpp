@@ -17,12 +17,12 @@ std::vector<Geometry> geometries() {
       {{1, 3, 5, 5}, {4, 3, 3, 3}, 1, {1, 1}, {1, 1}, {0, 0, 0, 0}},
       {{2, 3, 7, 6}, {4, 3, 3, 3}, 1, {2, 3}, {1, 1}, {1, 0, 2, 1}},
       {{1, 4, 9, 9}, {6, 2, 3, 2}, 2, {1, 2}, {2, 3}, {2, 1, 2, 1}},
-      {{1, 6, 6, 6}, {6, 1, 3, 3}, 6, {1, 1}, {1, 1}, {1, 1, 1, 1}},     // depthwise
-      {{1, 3, 6, 6}, {6, 1, 3, 3}, 3, {2, 2}, {1, 1}, {1, 1, 1, 1}},     // depthwise, multiplier 2
+      {{1, 6, 6, 6}, {6, 1, 3, 3}, 6, {1, 1}, {1, 1}, {1, 1, 1, 1}},  // depthwise
+      {{1, 3, 6, 6}, {6, 1, 3, 3}, 3, {2, 2}, {1, 1}, {1, 1, 1, 1}},  // depthwise, multiplier 2
       {{1, 8, 4, 4}, {5, 8, 1, 1}, 1, {2, 2}, {1, 1}, {0, 0, 0, 0}},
-      {{1, 2, 11}, {3, 2, 4}, 1, {3}, {2}, {3, 4}},                      // 1-d
+      {{1, 2, 11}, {3, 2, 4}, 1, {3}, {2}, {3, 4}},  // 1-d
       {{1, 2, 5, 4, 6}, {3, 2, 2, 3, 3}, 1, {1, 2, 1}, {1, 1, 2}, {0, 1, 2, 1, 1, 0}},
-      {{1, 1, 3, 3}, {1, 1, 3, 3}, 1, {5, 5}, {1, 1}, {1, 1, 1, 1}},     // stride beyond the input
+      {{1, 1, 3, 3}, {1, 1, 3, 3}, 1, {5, 5}, {1, 1}, {1, 1, 1, 1}},  // stride beyond the input
   };
 }
 
@@ -67,7 +67,9 @@ TEST_CASE("Conv agrees with direct loops on strides, pads, groups, dilations and
       const NdArray bias = random_whole(rng, DType::float32, {g.w[0]});
       NdArray expected(DType::float32, output_shape(g));
       if (has_bias)
-        for_each_index(expected.shape(), [&](const Shape& out) { expected.set_double(flat(expected.shape(), out), bias.as_double(out[1])); });
+        for_each_index(expected.shape(), [&](const Shape& out) {
+          expected.set_double(flat(expected.shape(), out), bias.as_double(out[1]));
+        });
       convolve(g, expected.shape(), [&](std::int64_t y, const Shape&, std::int64_t in, std::int64_t weight) {
         if (in >= 0) expected.set_double(y, expected.as_double(y) + x.as_double(in) * w.as_double(weight));
       });
@@ -79,7 +81,8 @@ TEST_CASE("Conv agrees with direct loops on strides, pads, groups, dilations and
 }
 
 TEST_CASE("Conv: auto_pad keeps ceil(input / stride) outputs") {
-  const NdArray x = NdArray::from<float>({1, 1, 1, 5}, {1, 2, 3, 4, 5}), w = NdArray::from<float>({1, 1, 1, 2}, {1, 10});
+  const NdArray x = NdArray::from<float>({1, 1, 1, 5}, {1, 2, 3, 4, 5}),
+                w = NdArray::from<float>({1, 1, 1, 2}, {1, 10});
   const auto run = [&](const char* mode) { return Case("Conv").input(x).constant(w).text("auto_pad", mode).run1(); };
   require_close(run("SAME_UPPER"), NdArray::from<float>({1, 1, 1, 5}, {21, 32, 43, 54, 5}), 0);
   require_close(run("SAME_LOWER"), NdArray::from<float>({1, 1, 1, 5}, {10, 21, 32, 43, 54}), 0);
@@ -87,7 +90,11 @@ TEST_CASE("Conv: auto_pad keeps ceil(input / stride) outputs") {
 }
 
 TEST_CASE("Conv: blocks and axes are those that schedules name") {
-  const loops::Program program = Case("Conv").input(NdArray(DType::float32, {1, 4, 6, 6})).constant(NdArray(DType::float32, {8, 4, 3, 3})).ints("pads", {1, 1, 1, 1}).program();
+  const loops::Program program = Case("Conv")
+                                     .input(NdArray(DType::float32, {1, 4, 6, 6}))
+                                     .constant(NdArray(DType::float32, {8, 4, 3, 3}))
+                                     .ints("pads", {1, 1, 1, 1})
+                                     .program();
   std::vector<std::string> loops;
   std::vector<loops::Stmt> pending{program.body};
   while (!pending.empty()) {
@@ -100,7 +107,8 @@ TEST_CASE("Conv: blocks and axes are those that schedules name") {
       pending.insert(pending.end(), sequence->body.rbegin(), sequence->body.rend());
     }
   }
-  CHECK(loops == std::vector<std::string>{"pad.n", "pad.c", "pad.y", "pad.x", "conv.n", "conv.o", "conv.y", "conv.x", "conv.c", "conv.ky", "conv.kx"});
+  CHECK(loops == std::vector<std::string>{"pad.n", "pad.c", "pad.y", "pad.x", "conv.n", "conv.o", "conv.y", "conv.x",
+                                          "conv.c", "conv.ky", "conv.kx"});
 }
 
 std::int64_t round_half_even(double value) { return static_cast<std::int64_t>(std::nearbyint(value)); }
@@ -110,8 +118,10 @@ TEST_CASE("dovetail.qconv is exact: zero points, padding, requantisation, clamp"
   for (const Geometry& g : geometries())
     for (const bool weight_zero : {false, true}) {
       INFO(to_string(g.x) << " * " << to_string(g.w));
-      const NdArray x = random_whole(rng, DType::int8, g.x, -128, 127), w = random_whole(rng, DType::int8, g.w, -127, 127);
-      const NdArray bias = random_whole(rng, DType::int32, {g.w[0]}, -5000, 5000), zw = random_whole(rng, DType::int8, {g.w[0]}, -20, 20);
+      const NdArray x = random_whole(rng, DType::int8, g.x, -128, 127),
+                    w = random_whole(rng, DType::int8, g.w, -127, 127);
+      const NdArray bias = random_whole(rng, DType::int32, {g.w[0]}, -5000, 5000),
+                    zw = random_whole(rng, DType::int8, {g.w[0]}, -20, 20);
       NdArray scale(DType::float32, {g.w[0]});
       std::uniform_real_distribution<float> draw(0.0005f, 0.003f);
       for (float& s : scale.data<float>()) s = draw(rng);
@@ -120,13 +130,16 @@ TEST_CASE("dovetail.qconv is exact: zero points, padding, requantisation, clamp"
       const Shape shape = output_shape(g);
       std::vector<std::int64_t> acc(static_cast<std::size_t>(element_count(shape)));
       convolve(g, shape, [&](std::int64_t y, const Shape& out, std::int64_t in, std::int64_t weight) {
-        if (in >= 0) acc[static_cast<std::size_t>(y)] += (x.as_int64(in) - zx) * (w.as_int64(weight) - (weight_zero ? zw.as_int64(out[1]) : 0));
+        if (in >= 0)
+          acc[static_cast<std::size_t>(y)] +=
+              (x.as_int64(in) - zx) * (w.as_int64(weight) - (weight_zero ? zw.as_int64(out[1]) : 0));
       });
       NdArray expected(DType::int8, shape);
       for_each_index(shape, [&](const Shape& out) {
         const std::int64_t y = flat(shape, out);
         // The product of an int32 and a float32 is exact in binary64, so that nearbyint rounds once.
-        const double product = static_cast<double>(acc[static_cast<std::size_t>(y)] + bias.as_int64(out[1])) * scale.as_double(out[1]);
+        const double product =
+            static_cast<double>(acc[static_cast<std::size_t>(y)] + bias.as_int64(out[1])) * scale.as_double(out[1]);
         expected.set_int64(y, std::min(high, std::max(low, round_half_even(product) + zy)));
       });
       Case test("dovetail.qconv");
@@ -144,16 +157,20 @@ TEST_CASE("Conv: refusals name the node, the rule with both numbers and the reme
     return test;
   };
   CHECK(conv({1, 6, 8, 8}, {4, 4, 3, 3}).refusal() ==
-        "error: cannot take Conv (node node): input has 6 channels, weight 4 x group 1 has 4. Hint: the input's channels are those of the weight times group");
+        "error: cannot take Conv (node node): input has 6 channels, weight 4 x group 1 has 4. Hint: the input's "
+        "channels are those of the weight times group");
   CHECK(conv({1, 4, 2, 8}, {4, 4, 3, 3}).ints("dilations", {2, 1}).refusal() ==
-        "error: cannot take Conv (node node): window of 5 elements (kernel 3, dilation 2) > padded input of 2 on spatial axis 0. Hint: use a larger input, more "
+        "error: cannot take Conv (node node): window of 5 elements (kernel 3, dilation 2) > padded input of 2 on "
+        "spatial axis 0. Hint: use a larger input, more "
         "padding or a smaller kernel");
   CHECK(conv({1, 4, 8, 8}, {4, 4, 3, 3}).ints("strides", {0, 1}).refusal() ==
         "error: cannot take Conv (node node): strides holds 0, the least allowed is 1. Hint: mend the exporter");
   CHECK(conv({1, 4, 8, 8}, {4, 4, 3, 3}).ints("kernel_shape", {3, 5}).refusal() ==
-        "error: cannot take Conv (node node): kernel_shape is [3, 5], the weight's is [3, 3]. Hint: make them equal, or drop the attribute");
+        "error: cannot take Conv (node node): kernel_shape is [3, 5], the weight's is [3, 3]. Hint: make them equal, "
+        "or drop the attribute");
   CHECK(conv({1, 4, 8, 8}, {4, 4, 3, 3}).integer("colour", 3).refusal() ==
-        "error: cannot take Conv (node node): attribute colour is unknown to this operator. Hint: remove the attribute, or teach compiler/ops its meaning");
+        "error: cannot take Conv (node node): attribute colour is unknown to this operator. Hint: remove the "
+        "attribute, or teach compiler/ops its meaning");
   // All mistakes of a node at once.
   const std::string both = conv({1, 6, 8, 8}, {4, 4, 3, 3}).ints("pads", {1}).ints("strides", {1, -1}).refusal();
   CHECK(std::count(both.begin(), both.end(), '\n') == 2);

@@ -1,5 +1,6 @@
-// The ONNX backend's node tests (model.onnx, test_data_set_*/{input,output}_*.pb) through import and reference, where the environment variable
-// DOVETAIL_ONNX_NODE_TESTS names their folder. Inputs that fix shapes must be initialisers there.
+// The ONNX backend's node tests (model.onnx, test_data_set_*/{input,output}_*.pb) through import and reference, where
+// the environment variable DOVETAIL_ONNX_NODE_TESTS names their folder. Inputs that fix shapes must be initialisers
+// there.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -8,10 +9,10 @@
 #include <map>
 
 #include "base/file.h"
-#include "tests/unit/compiler/ops/case.h"
 #include "compiler/import/onnx.h"
 #include "compiler/reference/reference.h"
 #include "tests/skip.h"
+#include "tests/unit/compiler/ops/case.h"
 
 namespace dovetail::ops {
 namespace {
@@ -21,7 +22,8 @@ namespace fs = std::filesystem;
 // Empty: passed.
 std::string difference(const NdArray& actual, const NdArray& expected) {
   if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape())
-    return std::string(name(actual.dtype())) + to_string(actual.shape()) + ", expected " + std::string(name(expected.dtype())) + to_string(expected.shape());
+    return std::string(name(actual.dtype())) + to_string(actual.shape()) + ", expected " +
+           std::string(name(expected.dtype())) + to_string(expected.shape());
   for (std::int64_t i = 0; i < actual.count(); ++i) {
     const double a = actual.as_double(i), e = expected.as_double(i);
     // The backend tests' own tolerances.

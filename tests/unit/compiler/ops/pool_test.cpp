@@ -20,7 +20,8 @@ std::vector<Pooling> poolings() {
       {{1, 1, 9, 9}, {3, 3}, {2, 1}, {2, 3}, {2, 1, 0, 2}, true},
       {{1, 3, 10}, {4}, {3}, {1}, {1, 2}, true},
       {{1, 1, 4, 5, 3}, {2, 3, 2}, {1, 2, 1}, {1, 1, 1}, {1, 0, 0, 0, 1, 1}, false},
-      {{1, 1, 2, 2}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}, true},  // the last window would begin beyond the input: dropped
+      {{1, 1, 2, 2}, {1, 1}, {2, 2}, {1, 1}, {0, 0, 0, 0}, true},  // the last window would begin beyond the input:
+                                                                   // dropped
   };
 }
 
@@ -36,7 +37,8 @@ Shape pooled_shape(const Pooling& p) {
   return y;
 }
 
-// Calls visit(output, flat index of x or -1) for taps inside input and pads; what ceil mode adds beyond the pads is left out.
+// Calls visit(output, flat index of x or -1) for taps inside input and pads; what ceil mode adds beyond the pads is
+// left out.
 template <typename F>
 void visit_windows(const Pooling& p, const Shape& y, F visit) {
   const std::size_t rank = p.kernel.size();
@@ -55,14 +57,19 @@ void visit_windows(const Pooling& p, const Shape& y, F visit) {
 }
 
 Case& set(Case& test, const Pooling& p) {
-  return test.ints("kernel_shape", p.kernel).ints("strides", p.strides).ints("dilations", p.dilations).ints("pads", p.pads).integer("ceil_mode", p.ceil);
+  return test.ints("kernel_shape", p.kernel)
+      .ints("strides", p.strides)
+      .ints("dilations", p.dilations)
+      .ints("pads", p.pads)
+      .integer("ceil_mode", p.ceil);
 }
 
 TEST_CASE("MaxPool agrees with direct loops in every type") {
   std::mt19937 rng(8);
   for (const DType dtype : {DType::float32, DType::int8, DType::uint8})
     for (const Pooling& p : poolings()) {
-      const NdArray x = dtype == DType::uint8 ? random_whole(rng, dtype, p.x, 0, 255) : random_whole(rng, dtype, p.x, -128, -1);
+      const NdArray x =
+          dtype == DType::uint8 ? random_whole(rng, dtype, p.x, 0, 255) : random_whole(rng, dtype, p.x, -128, -1);
       NdArray expected(dtype, pooled_shape(p));
       for (std::int64_t i = 0; i < expected.count(); ++i) expected.set_int64(i, dtype == DType::uint8 ? 0 : -128);
       visit_windows(p, expected.shape(), [&](std::int64_t y, std::int64_t in) {
@@ -86,7 +93,8 @@ TEST_CASE("AveragePool divides by the elements that count") {
         if (in >= 0) sums[static_cast<std::size_t>(y)] += x.as_double(in);
         if (in >= 0 || include_pads) counts[static_cast<std::size_t>(y)] += 1;
       });
-      for (std::int64_t i = 0; i < expected.count(); ++i) expected.set_double(i, sums[static_cast<std::size_t>(i)] / counts[static_cast<std::size_t>(i)]);
+      for (std::int64_t i = 0; i < expected.count(); ++i)
+        expected.set_double(i, sums[static_cast<std::size_t>(i)] / counts[static_cast<std::size_t>(i)]);
       Case test("AveragePool");
       test.input(x).integer("count_include_pad", include_pads);
       require_close(set(test, p).run1(), expected);
@@ -98,13 +106,16 @@ TEST_CASE("Pools of everything, and refusals") {
   require_close(Case("GlobalAveragePool").input(x).run1(), NdArray::from<float>({1, 2, 1, 1}, {3, -3}));
   require_close(Case("GlobalMaxPool").input(x).run1(), NdArray::from<float>({1, 2, 1, 1}, {6, -1}));
   CHECK(Case("MaxPool").input(x).ints("kernel_shape", {2, 2}).ints("pads", {2, 0, 0, 0}).refusal() ==
-        "error: cannot take MaxPool (node node): window 0 on spatial axis 0 holds only padding (kernel 2, pads 2 and 0, input 2). Hint: use pads smaller than the kernel");
+        "error: cannot take MaxPool (node node): window 0 on spatial axis 0 holds only padding (kernel 2, pads 2 and "
+        "0, input 2). Hint: use pads smaller than the kernel");
   CHECK(Case("MaxPool").input(x).refusal() ==
         "error: cannot take MaxPool (node node): attribute kernel_shape is required. Hint: mend the exporter");
   CHECK(Case("MaxPool", 2).input(x).ints("kernel_shape", {2, 2}).refusal() ==
-        "error: cannot take MaxPool (node node): the node has 2 outputs, supported are 1 to 1. Hint: drop the outputs that nothing uses");
+        "error: cannot take MaxPool (node node): the node has 2 outputs, supported are 1 to 1. Hint: drop the outputs "
+        "that nothing uses");
   CHECK(Case("AveragePool").input(NdArray(DType::int8, {1, 1, 2, 2})).ints("kernel_shape", {2, 2}).refusal() ==
-        "error: cannot take AveragePool (node node): input 0 (X) has type int8, allowed are float16, bfloat16, float32, float64. Hint: insert a Cast before the node");
+        "error: cannot take AveragePool (node node): input 0 (X) has type int8, allowed are float16, bfloat16, "
+        "float32, float64. Hint: insert a Cast before the node");
 }
 
 }  // namespace

@@ -8,9 +8,11 @@ namespace {
 
 TEST_CASE("QuantizeLinear rounds half to even after a float32 division, and saturates") {
   const NdArray x = NdArray::from<float>({8}, {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 1e9f, -1e9f, 3e38f});
-  require_close(Case("QuantizeLinear").input(x).constant(NdArray::scalar(1.0f)).constant(NdArray::scalar(std::int8_t{10})).run1(),
-                NdArray::from<std::int8_t>({8}, {10, 12, 12, 10, 8, 127, -128, 127}));
-  require_close(Case("QuantizeLinear").input(x).constant(NdArray::scalar(1.0f)).run1(), NdArray::from<std::uint8_t>({8}, {0, 2, 2, 0, 0, 255, 0, 255}));
+  require_close(
+      Case("QuantizeLinear").input(x).constant(NdArray::scalar(1.0f)).constant(NdArray::scalar(std::int8_t{10})).run1(),
+      NdArray::from<std::int8_t>({8}, {10, 12, 12, 10, 8, 127, -128, 127}));
+  require_close(Case("QuantizeLinear").input(x).constant(NdArray::scalar(1.0f)).run1(),
+                NdArray::from<std::uint8_t>({8}, {0, 2, 2, 0, 0, 255, 0, 255}));
   // 0.3f / 0.1f is 3.0000002 in binary32 arithmetic's exact quotient, and 2.5 of these steps lies beside a tie.
   std::mt19937 rng(6);
   std::uniform_real_distribution<float> draw(-40, 40);
@@ -20,7 +22,12 @@ TEST_CASE("QuantizeLinear rounds half to even after a float32 division, and satu
     values.set_double(i, value);
     expected.set_double(i, std::min(127.0f, std::max(-128.0f, std::nearbyintf(value / 0.1f) - 3)));
   }
-  require_close(Case("QuantizeLinear").input(values).constant(NdArray::scalar(0.1f)).constant(NdArray::scalar(std::int8_t{-3})).run1(), expected, 0);
+  require_close(Case("QuantizeLinear")
+                    .input(values)
+                    .constant(NdArray::scalar(0.1f))
+                    .constant(NdArray::scalar(std::int8_t{-3}))
+                    .run1(),
+                expected, 0);
 }
 
 TEST_CASE("QuantizeLinear and DequantizeLinear per axis") {
@@ -28,20 +35,28 @@ TEST_CASE("QuantizeLinear and DequantizeLinear per axis") {
   const NdArray zero = NdArray::from<std::uint8_t>({3}, {0, 10, 100});
   const NdArray y = Case("QuantizeLinear").input(x).constant(scale).constant(zero).integer("axis", -1).run1();
   require_close(y, NdArray::from<std::uint8_t>({2, 3}, {1, 11, 106, 4, 12, 112}));
-  require_close(Case("DequantizeLinear").input(y).constant(scale).constant(zero).run1(), NdArray::from<float>({2, 3}, {1, 2, 3, 4, 4, 6}));
-  require_close(Case("DequantizeLinear").input(NdArray::from<std::int32_t>({1}, {1 << 24})).constant(NdArray::scalar(0.5f)).run1(), NdArray::from<float>({1}, {8388608}));
+  require_close(Case("DequantizeLinear").input(y).constant(scale).constant(zero).run1(),
+                NdArray::from<float>({2, 3}, {1, 2, 3, 4, 4, 6}));
+  require_close(Case("DequantizeLinear")
+                    .input(NdArray::from<std::int32_t>({1}, {1 << 24}))
+                    .constant(NdArray::scalar(0.5f))
+                    .run1(),
+                NdArray::from<float>({1}, {8388608}));
   CHECK(Case("QuantizeLinear").input(x).constant(scale).constant(zero).integer("axis", 0).refusal() ==
-        "error: cannot take QuantizeLinear (node node): scale has 3 elements, axis 0 of [2, 3] has 2. Hint: give one per position of the axis");
+        "error: cannot take QuantizeLinear (node node): scale has 3 elements, axis 0 of [2, 3] has 2. Hint: give one "
+        "per position of the axis");
 }
 
 TEST_CASE("dovetail.qadd follows its definition step by step, sums and differences") {
   std::mt19937 rng(7);
-  const NdArray a = random_whole(rng, DType::int8, {4, 5, 6}, -128, 127), b = random_whole(rng, DType::int8, {5, 1}, -128, 127);
+  const NdArray a = random_whole(rng, DType::int8, {4, 5, 6}, -128, 127),
+                b = random_whole(rng, DType::int8, {5, 1}, -128, 127);
   const int shift = 16;
   const double ma = static_cast<float>(0.37 * 65536), mb = static_cast<float>(GENERATE(0.81, -0.4) * 65536);
   NdArray expected(DType::int8, {4, 5, 6});
   for (std::int64_t i = 0; i < expected.count(); ++i) {
-    const double t = std::nearbyint(static_cast<double>(a.as_int64(i) - 4) * ma) + std::nearbyint(static_cast<double>(b.as_int64(i / 6 % 5) + 9) * mb);
+    const double t = std::nearbyint(static_cast<double>(a.as_int64(i) - 4) * ma) +
+                     std::nearbyint(static_cast<double>(b.as_int64(i / 6 % 5) + 9) * mb);
     expected.set_double(i, std::min(100.0, std::max(-128.0, std::nearbyint(std::ldexp(t, -shift)) + 2)));
   }
   const auto add = [&] {
@@ -51,18 +66,27 @@ TEST_CASE("dovetail.qadd follows its definition step by step, sums and differenc
     return test;
   };
   require_close(add().run1(), expected, 0);
-  CHECK_THAT(add().real("a_multiplier", 0.1).refusal(), Catch::Matchers::ContainsSubstring("a_multiplier is 0.1, expected a number other than 0 that float32 holds exactly"));
-  CHECK_THAT(add().integer("y_zero_point", 128).refusal(), Catch::Matchers::ContainsSubstring("y_zero_point is 128, the range of int8 is -128 to 127"));
+  CHECK_THAT(add().real("a_multiplier", 0.1).refusal(),
+             Catch::Matchers::ContainsSubstring(
+                 "a_multiplier is 0.1, expected a number other than 0 that float32 holds exactly"));
+  CHECK_THAT(add().integer("y_zero_point", 128).refusal(),
+             Catch::Matchers::ContainsSubstring("y_zero_point is 128, the range of int8 is -128 to 127"));
   CHECK_THAT(add().real("a_multiplier", 0x1p24).refusal(), Catch::Matchers::ContainsSubstring(">= 2^31"));
 }
 
 TEST_CASE("dovetail.qclip and dovetail.recentre") {
-  require_close(Case("dovetail.qclip").input(NdArray::from<std::int8_t>({4}, {-128, -5, 5, 127})).integer("y_min", -5).integer("y_max", 6).run1(),
+  require_close(Case("dovetail.qclip")
+                    .input(NdArray::from<std::int8_t>({4}, {-128, -5, 5, 127}))
+                    .integer("y_min", -5)
+                    .integer("y_max", 6)
+                    .run1(),
                 NdArray::from<std::int8_t>({4}, {-5, -5, 5, 6}));
-  const NdArray bytes = NdArray::from<std::uint8_t>({4}, {0, 1, 128, 255}), centred = NdArray::from<std::int8_t>({4}, {-128, -127, 0, 127});
+  const NdArray bytes = NdArray::from<std::uint8_t>({4}, {0, 1, 128, 255}),
+                centred = NdArray::from<std::int8_t>({4}, {-128, -127, 0, 127});
   require_close(Case("dovetail.recentre").input(bytes).integer("to", 3).run1(), centred);
   require_close(Case("dovetail.recentre").input(centred).integer("to", 2).run1(), bytes);
-  CHECK_THAT(Case("dovetail.recentre").input(bytes).integer("to", 2).refusal(), Catch::Matchers::ContainsSubstring("uint8 is recentred to int8 (3)"));
+  CHECK_THAT(Case("dovetail.recentre").input(bytes).integer("to", 2).refusal(),
+             Catch::Matchers::ContainsSubstring("uint8 is recentred to int8 (3)"));
 }
 
 TEST_CASE("dovetail.qtable looks steps up, in one table or in one per slice") {
@@ -73,58 +97,104 @@ TEST_CASE("dovetail.qtable looks steps up, in one table or in one per slice") {
     tables.set_int64(256 + i, i - 128);
   }
   const NdArray x = NdArray::from<std::int8_t>({2, 2}, {-128, 127, 0, 3});
-  require_close(Case("dovetail.qtable").input(x).constant(table).run1(), NdArray::from<std::int8_t>({2, 2}, {127, -128, -1, -4}));
-  require_close(Case("dovetail.qtable").input(x).constant(tables).integer("axis", 0).run1(), NdArray::from<std::int8_t>({2, 2}, {5, 5, 0, 3}));
-  CHECK_THAT(Case("dovetail.qtable").input(x).constant(NdArray(DType::int8, {255})).refusal(), Catch::Matchers::ContainsSubstring("the table has shape [255], expected [256]"));
-  CHECK_THAT(Case("dovetail.qtable").input(x).constant(table).integer("axis", 1).refusal(), Catch::Matchers::ContainsSubstring("the table has shape [256], expected [2, 256]"));
+  require_close(Case("dovetail.qtable").input(x).constant(table).run1(),
+                NdArray::from<std::int8_t>({2, 2}, {127, -128, -1, -4}));
+  require_close(Case("dovetail.qtable").input(x).constant(tables).integer("axis", 0).run1(),
+                NdArray::from<std::int8_t>({2, 2}, {5, 5, 0, 3}));
+  CHECK_THAT(Case("dovetail.qtable").input(x).constant(NdArray(DType::int8, {255})).refusal(),
+             Catch::Matchers::ContainsSubstring("the table has shape [255], expected [256]"));
+  CHECK_THAT(Case("dovetail.qtable").input(x).constant(table).integer("axis", 1).refusal(),
+             Catch::Matchers::ContainsSubstring("the table has shape [256], expected [2, 256]"));
 }
 
 TEST_CASE("dovetail.qmul and dovetail.qmatmul follow their definitions") {
   std::mt19937 rng(8);
-  const NdArray a = random_whole(rng, DType::int8, {4, 5, 6}, -128, 127), b = random_whole(rng, DType::int8, {5, 1}, -128, 127);
+  const NdArray a = random_whole(rng, DType::int8, {4, 5, 6}, -128, 127),
+                b = random_whole(rng, DType::int8, {5, 1}, -128, 127);
   const double scale = static_cast<float>(0.0123);
   NdArray expected(DType::int8, {4, 5, 6});
   for (std::int64_t i = 0; i < expected.count(); ++i) {
     const double product = static_cast<double>((a.as_int64(i) + 3) * (b.as_int64(i / 6 % 5) - 7));
     expected.set_double(i, std::min(120.0, std::max(-128.0, std::nearbyint(product * scale) + 11)));
   }
-  const auto with = [&](Case test) { return test.real("scale", scale).integer("a_zero_point", -3).integer("b_zero_point", 7).integer("y_zero_point", 11).integer("y_max", 120); };
+  const auto with = [&](Case test) {
+    return test.real("scale", scale)
+        .integer("a_zero_point", -3)
+        .integer("b_zero_point", 7)
+        .integer("y_zero_point", 11)
+        .integer("y_max", 120);
+  };
   require_close(with(Case("dovetail.qmul").input(a).input(b)).run1(), expected, 0);
-  CHECK_THAT(Case("dovetail.qmul").input(a).input(b).real("scale", 0.1).refusal(), Catch::Matchers::ContainsSubstring("scale is 0.1, expected a number other than 0 that float32 holds exactly"));
+  CHECK_THAT(
+      Case("dovetail.qmul").input(a).input(b).real("scale", 0.1).refusal(),
+      Catch::Matchers::ContainsSubstring("scale is 0.1, expected a number other than 0 that float32 holds exactly"));
 
   const NdArray m = random_whole(rng, DType::int8, {6, 3}, -128, 127);
   NdArray product(DType::int8, {4, 5, 3});
   for (std::int64_t row = 0; row < 20; ++row)
     for (std::int64_t n = 0; n < 3; ++n) {
       double sum = 0;
-      for (std::int64_t k = 0; k < 6; ++k) sum += static_cast<double>((a.as_int64(row * 6 + k) + 3) * (m.as_int64(k * 3 + n) - 7));
+      for (std::int64_t k = 0; k < 6; ++k)
+        sum += static_cast<double>((a.as_int64(row * 6 + k) + 3) * (m.as_int64(k * 3 + n) - 7));
       product.set_double(row * 3 + n, std::min(120.0, std::max(-128.0, std::nearbyint(sum * scale) + 11)));
     }
   require_close(with(Case("dovetail.qmatmul").input(a).input(m)).run1(), product, 0);
   // 33026 products of at most 255 * 255 are the first that may overflow.
-  CHECK_THAT(Case("dovetail.qmatmul").input(NdArray(DType::int8, {1, 33026})).input(NdArray(DType::int8, {33026, 1})).real("scale", 0.5).integer("a_zero_point", 127).integer("b_zero_point", 127).refusal(),
-             Catch::Matchers::ContainsSubstring("the accumulator may reach 2147515650, int32 holds less than 2147483648"));
-  CHECK(Case("dovetail.qmatmul").input(NdArray(DType::int8, {1, 33025})).input(NdArray(DType::int8, {33025, 1})).real("scale", 0.5).integer("a_zero_point", 127).integer("b_zero_point", 127).run1().count() == 1);
+  CHECK_THAT(
+      Case("dovetail.qmatmul")
+          .input(NdArray(DType::int8, {1, 33026}))
+          .input(NdArray(DType::int8, {33026, 1}))
+          .real("scale", 0.5)
+          .integer("a_zero_point", 127)
+          .integer("b_zero_point", 127)
+          .refusal(),
+      Catch::Matchers::ContainsSubstring("the accumulator may reach 2147515650, int32 holds less than 2147483648"));
+  CHECK(Case("dovetail.qmatmul")
+            .input(NdArray(DType::int8, {1, 33025}))
+            .input(NdArray(DType::int8, {33025, 1}))
+            .real("scale", 0.5)
+            .integer("a_zero_point", 127)
+            .integer("b_zero_point", 127)
+            .run1()
+            .count() == 1);
 }
 
 TEST_CASE("ConvInteger and MatMulInteger take zero points of tensors and of slices") {
-  const NdArray x = NdArray::from<std::uint8_t>({1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10}), w = NdArray::from<std::uint8_t>({1, 1, 2, 2}, {1, 1, 1, 1});
+  const NdArray x = NdArray::from<std::uint8_t>({1, 1, 3, 3}, {2, 3, 4, 5, 6, 7, 8, 9, 10}),
+                w = NdArray::from<std::uint8_t>({1, 1, 2, 2}, {1, 1, 1, 1});
   const NdArray zero = NdArray::scalar(std::uint8_t{1});
-  require_close(Case("ConvInteger").input(x).input(w).input(zero).run1(), NdArray::from<std::int32_t>({1, 1, 2, 2}, {12, 16, 24, 28}));
+  require_close(Case("ConvInteger").input(x).input(w).input(zero).run1(),
+                NdArray::from<std::int32_t>({1, 1, 2, 2}, {12, 16, 24, 28}));
   // Padding is the zero point: it adds nothing.
   require_close(Case("ConvInteger").input(x).input(w).constant(zero).ints("pads", {1, 1, 1, 1}).run1(),
                 NdArray::from<std::int32_t>({1, 1, 4, 4}, {1, 3, 5, 3, 5, 12, 16, 9, 11, 24, 28, 15, 7, 15, 17, 9}));
-  const NdArray two = NdArray::from<std::int8_t>({2, 1, 1, 1}, {3, 3}), zeros = NdArray::from<std::int8_t>({2}, {1, -1});
-  require_close(Case("ConvInteger").input(NdArray::from<std::int8_t>({1, 1, 1, 2}, {10, -10})).input(two).omitted().constant(zeros).run1(),
+  const NdArray two = NdArray::from<std::int8_t>({2, 1, 1, 1}, {3, 3}),
+                zeros = NdArray::from<std::int8_t>({2}, {1, -1});
+  require_close(Case("ConvInteger")
+                    .input(NdArray::from<std::int8_t>({1, 1, 1, 2}, {10, -10}))
+                    .input(two)
+                    .omitted()
+                    .constant(zeros)
+                    .run1(),
                 NdArray::from<std::int32_t>({1, 2, 1, 2}, {20, -20, 40, -40}));
   const NdArray a = NdArray::from<std::int8_t>({2, 1}, {10, 20}), b = NdArray::from<std::int8_t>({1, 3}, {1, 2, 3});
-  require_close(Case("MatMulInteger").input(a).input(b).constant(NdArray::from<std::int8_t>({2}, {0, 10})).constant(NdArray::from<std::int8_t>({3}, {0, 0, 1})).run1(),
+  require_close(Case("MatMulInteger")
+                    .input(a)
+                    .input(b)
+                    .constant(NdArray::from<std::int8_t>({2}, {0, 10}))
+                    .constant(NdArray::from<std::int8_t>({3}, {0, 0, 1}))
+                    .run1(),
                 NdArray::from<std::int32_t>({2, 3}, {10, 20, 20, 10, 20, 20}));
-  CHECK_THAT(Case("MatMulInteger").input(a).input(b).constant(NdArray(DType::int8, {3})).refusal(), Catch::Matchers::ContainsSubstring("a_zero_point has shape [3], expected [2]"));
+  CHECK_THAT(Case("MatMulInteger").input(a).input(b).constant(NdArray(DType::int8, {3})).refusal(),
+             Catch::Matchers::ContainsSubstring("a_zero_point has shape [3], expected [2]"));
 }
 
 TEST_CASE("DynamicQuantizeLinear has the range of its tensor and 0") {
-  const auto run = [](const std::vector<float>& values) { return Case("DynamicQuantizeLinear", 3).input(NdArray::from<float>({static_cast<std::int64_t>(values.size())}, values)).run(); };
+  const auto run = [](const std::vector<float>& values) {
+    return Case("DynamicQuantizeLinear", 3)
+        .input(NdArray::from<float>({static_cast<std::int64_t>(values.size())}, values))
+        .run();
+  };
   const auto mixed = run({0, 2, -3, -2.5f, 1.34f, 0.5f});  // the operator reference's example
   require_close(mixed[0], NdArray::from<std::uint8_t>({6}, {153, 255, 0, 26, 221, 179}));
   require_close(mixed[1], NdArray::scalar(0.0196078438f), 1e-7);

@@ -27,17 +27,24 @@ TEST_CASE("Reduce*: axes, keepdims, empty axes") {
   require_close(Case("ReduceLogSumExp").input(floats({2}, {1000, 1000})).run1(), floats({1}, {1000.6931f}));
   require_close(Case("ReduceSum").input(x).run1(), floats({1, 1}, {13}));
   require_close(Case("ReduceSum").input(x).integer("noop_with_empty_axes", 1).run1(), x);
-  require_close(Case("ReduceSum").input(NdArray(DType::float32, {2, 0})).constant(list({1})).run1(), floats({2, 1}, {0, 0}));
-  require_close(Case("ReduceMax").input(NdArray(DType::float32, {1, 0})).constant(list({1})).run1(), floats({1, 1}, {-INFINITY}));
-  require_close(Case("ReduceMax").input(NdArray::from<bool>({2}, {false, true})).run1(), NdArray::from<bool>({1}, {true}));
-  require_close(Case("ReduceSum").input(NdArray::from<std::int8_t>({2}, {100, 100})).run1(), NdArray::from<std::int8_t>({1}, {-56}));
-  CHECK_THAT(Case("ReduceSum").input(x).constant(list({2})).refusal(), Catch::Matchers::ContainsSubstring("axis 2 of a tensor of rank 2. Hint: use an axis from -2 to 1"));
+  require_close(Case("ReduceSum").input(NdArray(DType::float32, {2, 0})).constant(list({1})).run1(),
+                floats({2, 1}, {0, 0}));
+  require_close(Case("ReduceMax").input(NdArray(DType::float32, {1, 0})).constant(list({1})).run1(),
+                floats({1, 1}, {-INFINITY}));
+  require_close(Case("ReduceMax").input(NdArray::from<bool>({2}, {false, true})).run1(),
+                NdArray::from<bool>({1}, {true}));
+  require_close(Case("ReduceSum").input(NdArray::from<std::int8_t>({2}, {100, 100})).run1(),
+                NdArray::from<std::int8_t>({1}, {-56}));
+  CHECK_THAT(Case("ReduceSum").input(x).constant(list({2})).refusal(),
+             Catch::Matchers::ContainsSubstring("axis 2 of a tensor of rank 2. Hint: use an axis from -2 to 1"));
 }
 
 TEST_CASE("ArgMax and ArgMin: ties, negative axes, keepdims") {
   const NdArray x = floats({2, 4}, {2, 5, 5, 1, -3, -3, -1, -1});
   require_close(Case("ArgMax").input(x).integer("axis", -1).run1(), NdArray::from<std::int64_t>({2, 1}, {1, 2}));
-  require_close(Case("ArgMax").input(x).integer("axis", 1).integer("select_last_index", 1).integer("keepdims", 0).run1(), list({2, 3}));
+  require_close(
+      Case("ArgMax").input(x).integer("axis", 1).integer("select_last_index", 1).integer("keepdims", 0).run1(),
+      list({2, 3}));
   require_close(Case("ArgMin").input(x).integer("axis", 1).integer("keepdims", 0).run1(), list({3, 0}));
   require_close(Case("ArgMin").input(x).integer("keepdims", 0).run1(), list({1, 1, 1, 1}));
   require_close(Case("ArgMax").input(floats({3}, {-INFINITY, -INFINITY, -INFINITY})).run1(), list({0}));
@@ -48,19 +55,31 @@ TEST_CASE("Softmax and LogSoftmax along any axis, without overflow") {
   const float p = 1 / (1 + std::exp(-1.0f));
   require_close(Case("Softmax").input(x).run1(), floats({2, 2}, {1 - p, p, 1 - p, p}));
   require_close(Case("Softmax").input(x).integer("axis", 0).run1(), floats({2, 2}, {0, 0, 1, 1}));
-  require_close(Case("LogSoftmax").input(x).run1(), floats({2, 2}, {std::log(1 - p), std::log(p), std::log(1 - p), std::log(p)}));
+  require_close(Case("LogSoftmax").input(x).run1(),
+                floats({2, 2}, {std::log(1 - p), std::log(p), std::log(1 - p), std::log(p)}));
 }
 
 TEST_CASE("Normalisations have mean and variance as stated") {
   std::mt19937 rng(10);
   const NdArray x = random_whole(rng, DType::float32, {2, 4, 3, 5});
-  const NdArray scale = floats({4}, {1, 2, 0.5f, -1}), bias = floats({4}, {0, 1, 2, 3}), mean = floats({4}, {0.5f, -1, 0, 1}), variance = floats({4}, {1, 4, 0.25f, 9});
+  const NdArray scale = floats({4}, {1, 2, 0.5f, -1}), bias = floats({4}, {0, 1, 2, 3}),
+                mean = floats({4}, {0.5f, -1, 0, 1}), variance = floats({4}, {1, 4, 0.25f, 9});
   NdArray expected(DType::float32, x.shape());
   for_each_index(x.shape(), [&](const Shape& p) {
     const std::int64_t i = flat(x.shape(), p);
-    expected.set_double(i, (x.as_double(i) - mean.as_double(p[1])) / std::sqrt(variance.as_double(p[1]) + 1e-3) * scale.as_double(p[1]) + bias.as_double(p[1]));
+    expected.set_double(i, (x.as_double(i) - mean.as_double(p[1])) / std::sqrt(variance.as_double(p[1]) + 1e-3) *
+                                   scale.as_double(p[1]) +
+                               bias.as_double(p[1]));
   });
-  require_close(Case("BatchNormalization").input(x).constant(scale).constant(bias).constant(mean).constant(variance).real("epsilon", 1e-3).run1(), expected);
+  require_close(Case("BatchNormalization")
+                    .input(x)
+                    .constant(scale)
+                    .constant(bias)
+                    .constant(mean)
+                    .constant(variance)
+                    .real("epsilon", 1e-3)
+                    .run1(),
+                expected);
 
   // Rows of `size` consecutive elements.
   const auto normalise = [&](std::int64_t size, const NdArray& s, const NdArray& b, auto parameter) {
@@ -68,20 +87,32 @@ TEST_CASE("Normalisations have mean and variance as stated") {
     for (std::int64_t row = 0; row < x.count() / size; ++row) {
       double sum = 0, squares = 0;
       for (std::int64_t i = 0; i < size; ++i) sum += x.as_double(row * size + i);
-      for (std::int64_t i = 0; i < size; ++i) squares += std::pow(x.as_double(row * size + i) - sum / static_cast<double>(size), 2);
+      for (std::int64_t i = 0; i < size; ++i)
+        squares += std::pow(x.as_double(row * size + i) - sum / static_cast<double>(size), 2);
       for (std::int64_t i = row * size; i < (row + 1) * size; ++i)
-        y.set_double(i, (x.as_double(i) - sum / static_cast<double>(size)) / std::sqrt(squares / static_cast<double>(size) + 1e-5) * s.as_double(parameter(i)) + b.as_double(parameter(i)));
+        y.set_double(i, (x.as_double(i) - sum / static_cast<double>(size)) /
+                                std::sqrt(squares / static_cast<double>(size) + 1e-5) * s.as_double(parameter(i)) +
+                            b.as_double(parameter(i)));
     }
     return y;
   };
   const auto channel = [](std::int64_t i) { return i / 15 % 4; };
-  require_close(Case("InstanceNormalization").input(x).constant(scale).constant(bias).run1(), normalise(15, scale, bias, channel));
-  require_close(Case("GroupNormalization").input(x).constant(scale).constant(bias).integer("num_groups", 2).run1(), normalise(30, scale, bias, channel));
+  require_close(Case("InstanceNormalization").input(x).constant(scale).constant(bias).run1(),
+                normalise(15, scale, bias, channel));
+  require_close(Case("GroupNormalization").input(x).constant(scale).constant(bias).integer("num_groups", 2).run1(),
+                normalise(30, scale, bias, channel));
   const NdArray s = random_whole(rng, DType::float32, {3, 5}), b = random_whole(rng, DType::float32, {3, 5});
-  const std::vector<NdArray> layer = Case("LayerNormalization", 3).input(x).constant(s).constant(b).integer("axis", -2).run();
+  const std::vector<NdArray> layer =
+      Case("LayerNormalization", 3).input(x).constant(s).constant(b).integer("axis", -2).run();
   require_close(layer[0], normalise(15, s, b, [](std::int64_t i) { return i % 15; }));
   CHECK(layer[1].shape() == Shape{2, 4, 1, 1});
-  CHECK_THAT(Case("BatchNormalization").input(x).constant(floats({3}, {1, 1, 1})).constant(bias).constant(mean).constant(variance).refusal(),
+  CHECK_THAT(Case("BatchNormalization")
+                 .input(x)
+                 .constant(floats({3}, {1, 1, 1}))
+                 .constant(bias)
+                 .constant(mean)
+                 .constant(variance)
+                 .refusal(),
              Catch::Matchers::ContainsSubstring("scale has shape [3], expected [4]"));
 }
 
@@ -92,12 +123,15 @@ TEST_CASE("LRN sums squares over neighbouring channels") {
     NdArray expected(DType::float32, x.shape());
     for_each_index(x.shape(), [&](const Shape& p) {
       double sum = 0;
-      for (std::int64_t c = std::max<std::int64_t>(0, p[1] - (size - 1) / 2); c <= std::min<std::int64_t>(6, p[1] + size / 2); ++c)
+      for (std::int64_t c = std::max<std::int64_t>(0, p[1] - (size - 1) / 2);
+           c <= std::min<std::int64_t>(6, p[1] + size / 2); ++c)
         sum += std::pow(x.as_double(flat(x.shape(), {p[0], c, p[2], p[3]})), 2);
       const std::int64_t i = flat(x.shape(), p);
       expected.set_double(i, x.as_double(i) / std::pow(2 + 0.3 / static_cast<double>(size) * sum, 0.6));
     });
-    require_close(Case("LRN").input(x).integer("size", size).real("alpha", 0.3).real("beta", 0.6).real("bias", 2).run1(), expected);
+    require_close(
+        Case("LRN").input(x).integer("size", size).real("alpha", 0.3).real("beta", 0.6).real("bias", 2).run1(),
+        expected);
   }
 }
 
@@ -112,13 +146,18 @@ TEST_CASE("Resize: nearest by whole and broken factors, linear, cubic") {
   // Of the standard's examples: resize_downsample_scales_nearest, _linear, upsample align_corners.
   const NdArray wide = floats({1, 1, 2, 4}, {1, 2, 3, 4, 5, 6, 7, 8});
   require_close(resize(wide, {1, 1, 0.6f, 0.6f}).run1(), floats({1, 1, 1, 2}, {1, 3}));
-  require_close(resize(wide, {1, 1, 0.6f, 0.6f}).text("mode", "linear").run1(), floats({1, 1, 1, 2}, {2.6666665f, 4.3333331f}));
-  require_close(resize(x, {1, 1, 2, 2}).text("mode", "linear").text("coordinate_transformation_mode", "align_corners").run1(),
-                floats({1, 1, 4, 4}, {1, 1.3333334f, 1.6666667f, 2, 1.6666667f, 2, 2.3333333f, 2.6666667f, 2.3333333f, 2.6666667f, 3, 3.3333333f, 3, 3.3333333f, 3.6666667f, 4}));
+  require_close(resize(wide, {1, 1, 0.6f, 0.6f}).text("mode", "linear").run1(),
+                floats({1, 1, 1, 2}, {2.6666665f, 4.3333331f}));
+  require_close(
+      resize(x, {1, 1, 2, 2}).text("mode", "linear").text("coordinate_transformation_mode", "align_corners").run1(),
+      floats({1, 1, 4, 4}, {1, 1.3333334f, 1.6666667f, 2, 1.6666667f, 2, 2.3333333f, 2.6666667f, 2.3333333f, 2.6666667f,
+                            3, 3.3333333f, 3, 3.3333333f, 3.6666667f, 4}));
   const NdArray square = floats({1, 1, 1, 4}, {1, 2, 3, 4});
   require_close(resize(square, {1, 1, 1, 2}).text("mode", "cubic").run1(),
-                floats({1, 1, 1, 8}, {0.89453125f, 1.19140625f, 1.66796875f, 2.296875f, 2.703125f, 3.33203125f, 3.80859375f, 4.10546875f}));
-  CHECK(resize(x, {1, 1, 2}).refusal() == "error: cannot take Resize (node node): scales has 3 entries for 4 axes. Hint: give one per axis");
+                floats({1, 1, 1, 8}, {0.89453125f, 1.19140625f, 1.66796875f, 2.296875f, 2.703125f, 3.33203125f,
+                                      3.80859375f, 4.10546875f}));
+  CHECK(resize(x, {1, 1, 2}).refusal() ==
+        "error: cannot take Resize (node node): scales has 3 entries for 4 axes. Hint: give one per axis");
 }
 
 }  // namespace

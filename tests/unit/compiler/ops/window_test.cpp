@@ -11,7 +11,8 @@ namespace {
 
 using Ints = std::vector<std::int64_t>;
 
-std::int64_t first_empty(std::int64_t input, std::int64_t output, std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t pad) {
+std::int64_t first_empty(std::int64_t input, std::int64_t output, std::int64_t kernel, std::int64_t stride,
+                         std::int64_t dilation, std::int64_t pad) {
   for (std::int64_t p = 0; p < output; ++p) {
     bool filled = false;
     for (std::int64_t k = 0; k < kernel; ++k) {
@@ -27,21 +28,29 @@ TEST_CASE("windows that hold only padding are found as by a look at every tap") 
   std::mt19937 random(7);
   int empty = 0, filled = 0;
   for (int i = 0; i < 4000; ++i) {
-    const auto draw = [&](std::int64_t low, std::int64_t high) { return low + static_cast<std::int64_t>(random() % static_cast<unsigned>(high - low + 1)); };
-    const std::int64_t input = draw(1, 9), kernel = draw(1, 4), stride = draw(1, 6), dilation = draw(1, 6), front = draw(0, 9), back = draw(0, 9);
+    const auto draw = [&](std::int64_t low, std::int64_t high) {
+      return low + static_cast<std::int64_t>(random() % static_cast<unsigned>(high - low + 1));
+    };
+    const std::int64_t input = draw(1, 9), kernel = draw(1, 4), stride = draw(1, 6), dilation = draw(1, 6),
+                       front = draw(0, 9), back = draw(0, 9);
     const std::int64_t slack = input + front + back - ((kernel - 1) * dilation + 1);
     if (slack < 0) continue;
     const std::int64_t expected = first_empty(input, slack / stride + 1, kernel, stride, dilation, front);
     using namespace test::onnx;
     Model model;
     model.inputs = {value_info("x", DType::float32, {1, 1, static_cast<int>(input)})};
-    model.nodes = {node("MaxPool", {"x"}, {"y"}, {attribute("kernel_shape", Ints{kernel}), attribute("strides", Ints{stride}), attribute("dilations", Ints{dilation}), attribute("pads", Ints{front, back})})};
+    model.nodes = {node("MaxPool", {"x"}, {"y"},
+                        {attribute("kernel_shape", Ints{kernel}), attribute("strides", Ints{stride}),
+                         attribute("dilations", Ints{dilation}), attribute("pads", Ints{front, back})})};
     model.outputs = {Message().text(1, "y")};
     const auto imported = model.import();
-    INFO("input " << input << ", kernel " << kernel << ", stride " << stride << ", dilation " << dilation << ", pads " << front << " and " << back);
+    INFO("input " << input << ", kernel " << kernel << ", stride " << stride << ", dilation " << dilation << ", pads "
+                  << front << " and " << back);
     const std::string text = imported ? "" : to_string(imported.errors());
     if (expected < 0) CHECK(text == "");
-    else CHECK_THAT(text, Catch::Matchers::ContainsSubstring("window " + std::to_string(expected) + " on spatial axis 0 holds only padding"));
+    else
+      CHECK_THAT(text, Catch::Matchers::ContainsSubstring("window " + std::to_string(expected) +
+                                                          " on spatial axis 0 holds only padding"));
     ++(expected < 0 ? filled : empty);
   }
   CHECK(empty > 300);

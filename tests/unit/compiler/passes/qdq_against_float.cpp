@@ -1,4 +1,5 @@
-// Each integer form against the float evaluation of the same QDQ pattern, on random scales, zero points and values: one step at most, and seldom that.
+// Each integer form against the float evaluation of the same QDQ pattern, on random scales, zero points and values: one
+// step at most, and seldom that.
 #include <cmath>
 #include <functional>
 #include <random>
@@ -30,7 +31,8 @@ struct Pattern {
   float real(float low, float high) { return std::uniform_real_distribution<float>(low, high)(rng); }
   NdArray steps(const Shape& shape, DType dtype = DType::int8) {
     NdArray array(dtype, shape);
-    for (std::int64_t i = 0; i < array.count(); ++i) array.set_int64(i, dtype == DType::uint8 ? whole(0, 255) : whole(-128, 127));
+    for (std::int64_t i = 0; i < array.count(); ++i)
+      array.set_int64(i, dtype == DType::uint8 ? whole(0, 255) : whole(-128, 127));
     return array;
   }
   NdArray reals(const Shape& shape, float low, float high) {
@@ -43,15 +45,21 @@ struct Pattern {
     const bool bytes = whole(0, 3) == 0;
     const DType dtype = bytes ? DType::uint8 : DType::int8;
     inputs[name] = steps(shape, dtype);
-    return make.dequantize(name + "_dq", make.input(name, dtype, shape), reach / 128 * real(0.6f, 1.2f), bytes ? whole(64, 192) : whole(-64, 64));
+    return make.dequantize(name + "_dq", make.input(name, dtype, shape), reach / 128 * real(0.6f, 1.2f),
+                           bytes ? whole(64, 192) : whole(-64, 64));
   }
   ValueId weight(const std::string& name, const Shape& shape) {
-    return make.dequantize(name + "_dq", make.constant(name, steps(shape)), real(0.002f, 0.02f), whole(0, 1) * whole(-20, 20));
+    return make.dequantize(name + "_dq", make.constant(name, steps(shape)), real(0.002f, 0.02f),
+                           whole(0, 1) * whole(-20, 20));
   }
   ValueId constant(const std::string& name, NdArray array) { return make.constant(name, std::move(array)); }
   ValueId number(const std::string& name, float value) { return make.constant(name, NdArray::scalar(value)); }
-  ValueId list(const std::string& name, const Ints& values) { return make.constant(name, NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values)); }
-  ValueId f(const std::string& op, std::vector<ValueId> operands, graph::Attributes attributes = {}) { return make.node(op, op + std::to_string(++nodes), std::move(operands), std::move(attributes)); }
+  ValueId list(const std::string& name, const Ints& values) {
+    return make.constant(name, NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
+  }
+  ValueId f(const std::string& op, std::vector<ValueId> operands, graph::Attributes attributes = {}) {
+    return make.node(op, op + std::to_string(++nodes), std::move(operands), std::move(attributes));
+  }
 
  private:
   int nodes = 0;
@@ -88,42 +96,103 @@ const std::vector<Row>& rows() {
       {"Erf", table, 1, unary("Erf")},
       {"Sqrt of Abs", table, 2, [](Pattern& p) { return p.f("Sqrt", {p.f("Abs", {p.x("x", {500})})}); }},
       {"Add of a number", table, 5, by_constant("Add", -2, 2)},
-      {"Sub from a number", table, 5, [](Pattern& p) { return p.f("Sub", {p.number("c", p.real(-2, 2)), p.x("x", {500})}); }},
+      {"Sub from a number", table, 5,
+       [](Pattern& p) {
+         return p.f("Sub", {p.number("c", p.real(-2, 2)), p.x("x", {500})});
+       }},
       {"Mul by a number", table, 5, by_constant("Mul", -2, -0.5f)},
       {"Div by a number", table, 5, by_constant("Div", 0.5f, 2)},
       {"Pow", table, 16, by_constant("Pow", 2, 2)},
-      {"Swish written out", table, 4, [](Pattern& p) { const ValueId x = p.x("x", {500}); return p.f("Mul", {x, p.f("Sigmoid", {x})}); }},
-      {"Relu of other steps behind a function", table, 1, [](Pattern& p) { return p.f("Relu", {p.f("Tanh", {p.x("x", {500})})}); }},
-      {"PRelu per channel", table, 4, [](Pattern& p) { return p.f("PRelu", {p.x("x", {2, 5, 8, 8}), p.constant("slope", p.reals({5, 1, 1}, -0.5f, 0.5f))}); }},
-      {"Mul per channel", table, 4, [](Pattern& p) { return p.f("Mul", {p.x("x", {2, 5, 8, 8}), p.constant("c", p.reals({1, 5, 1, 1}, -1, 1))}); }},
-      {"Add per row", table, 4, [](Pattern& p) { return p.f("Add", {p.x("x", {7, 30}), p.constant("c", p.reals({7, 1}, -1, 1))}); }},
+      {"Swish written out", table, 4,
+       [](Pattern& p) {
+         const ValueId x = p.x("x", {500});
+         return p.f("Mul", {x, p.f("Sigmoid", {x})});
+       }},
+      {"Relu of other steps behind a function", table, 1,
+       [](Pattern& p) { return p.f("Relu", {p.f("Tanh", {p.x("x", {500})})}); }},
+      {"PRelu per channel", table, 4,
+       [](Pattern& p) {
+         return p.f("PRelu", {p.x("x", {2, 5, 8, 8}), p.constant("slope", p.reals({5, 1, 1}, -0.5f, 0.5f))});
+       }},
+      {"Mul per channel", table, 4,
+       [](Pattern& p) {
+         return p.f("Mul", {p.x("x", {2, 5, 8, 8}), p.constant("c", p.reals({1, 5, 1, 1}, -1, 1))});
+       }},
+      {"Add per row", table, 4,
+       [](Pattern& p) {
+         return p.f("Add", {p.x("x", {7, 30}), p.constant("c", p.reals({7, 1}, -1, 1))});
+       }},
       {"BatchNormalization", table, 6,
        [](Pattern& p) {
          const ValueId x = p.x("x", {2, 5, 8, 8});
-         return p.f("BatchNormalization", {x, p.constant("s", p.reals({5}, -1, 1)), p.constant("b", p.reals({5}, -1, 1)), p.constant("m", p.reals({5}, -1, 1)), p.constant("v", p.reals({5}, 0.5f, 2))});
+         return p.f("BatchNormalization",
+                    {x, p.constant("s", p.reals({5}, -1, 1)), p.constant("b", p.reals({5}, -1, 1)),
+                     p.constant("m", p.reals({5}, -1, 1)), p.constant("v", p.reals({5}, 0.5f, 2))});
        }},
-      {"Mul of two", "dovetail.qmul", 16, [](Pattern& p) { return p.f("Mul", {p.x("a", {3, 4, 40}), p.x("b", {3, 4, 40})}); }},
-      {"Mul by a gate", "dovetail.qmul", 4, [](Pattern& p) { return p.f("Relu", {p.f("Mul", {p.x("g", {2, 6, 1, 1}, 1), p.x("a", {2, 6, 7, 7})})}); }},
-      {"Mul by a number in an image", conv, 5, [](Pattern& p) { return p.f("Mul", {p.x("x", {1, 3, 9, 9}), p.number("c", p.real(0.5f, 2))}); }},
-      {"Add of two", "dovetail.qadd", 8, [](Pattern& p) { return p.f("Add", {p.x("a", {3, 200}), p.x("b", {3, 200}, 2)}); }},
-      {"Max of unequal scales", "Max", 4, [](Pattern& p) { return p.f("Max", {p.x("a", {300}), p.x("b", {300}, 2)}); }},
-      {"Min with a number", "Min", 4, [](Pattern& p) { return p.f("Min", {p.x("a", {300}), p.x("b", {300}, 2), p.number("c", 1.2f)}); }},
+      {"Mul of two", "dovetail.qmul", 16,
+       [](Pattern& p) {
+         return p.f("Mul", {p.x("a", {3, 4, 40}), p.x("b", {3, 4, 40})});
+       }},
+      {"Mul by a gate", "dovetail.qmul", 4,
+       [](Pattern& p) {
+         return p.f("Relu", {p.f("Mul", {p.x("g", {2, 6, 1, 1}, 1), p.x("a", {2, 6, 7, 7})})});
+       }},
+      {"Mul by a number in an image", conv, 5,
+       [](Pattern& p) {
+         return p.f("Mul", {p.x("x", {1, 3, 9, 9}), p.number("c", p.real(0.5f, 2))});
+       }},
+      {"Add of two", "dovetail.qadd", 8,
+       [](Pattern& p) {
+         return p.f("Add", {p.x("a", {3, 200}), p.x("b", {3, 200}, 2)});
+       }},
+      {"Max of unequal scales", "Max", 4,
+       [](Pattern& p) {
+         return p.f("Max", {p.x("a", {300}), p.x("b", {300}, 2)});
+       }},
+      {"Min with a number", "Min", 4,
+       [](Pattern& p) {
+         return p.f("Min", {p.x("a", {300}), p.x("b", {300}, 2), p.number("c", 1.2f)});
+       }},
       {"Where", "Where", 4,
        [](Pattern& p) {
          NdArray mask(DType::boolean, {20, 20});
          for (std::int64_t i = 0; i < 400; ++i) mask.set_int64(i, p.whole(0, 1));
          return p.f("Where", {p.constant("mask", std::move(mask)), p.x("a", {2, 20, 20}), p.x("b", {2, 20, 20}, 2)});
        }},
-      {"Concat of unequal scales", "Concat", 4, [](Pattern& p) { return p.f("Concat", {p.x("a", {1, 3, 50}), p.x("b", {1, 5, 50}, 2)}, {{"axis", std::int64_t{1}}}); }},
-      {"Pad with a number", "Pad", 4, [](Pattern& p) { return p.f("Pad", {p.x("x", {4, 40}), p.list("pads", {1, 2, 3, 0}), p.number("v", 0.77f)}); }},
-      {"ReduceMean of an image", conv, 1, [](Pattern& p) { return p.f("ReduceMean", {p.x("x", {2, 30, 5, 5}), p.list("axes", {2, 3})}, {{"keepdims", std::int64_t{0}}}); }},
-      {"ReduceMean along rows", conv, 1, [](Pattern& p) { return p.f("ReduceMean", {p.x("x", {3, 9, 20}), p.list("axes", {1})}); }},
-      {"ReduceSum of the last axis", conv, 30, [](Pattern& p) { return p.f("ReduceSum", {p.x("x", {40, 30}), p.list("axes", {-1})}); }},
-      {"MatMul of two", "dovetail.qmatmul", 30, [](Pattern& p) { return p.f("MatMul", {p.x("a", {2, 3, 9, 20}), p.x("b", {2, 1, 20, 7})}); }},
+      {"Concat of unequal scales", "Concat", 4,
+       [](Pattern& p) {
+         return p.f("Concat", {p.x("a", {1, 3, 50}), p.x("b", {1, 5, 50}, 2)}, {{"axis", std::int64_t{1}}});
+       }},
+      {"Pad with a number", "Pad", 4,
+       [](Pattern& p) {
+         return p.f("Pad", {p.x("x", {4, 40}), p.list("pads", {1, 2, 3, 0}), p.number("v", 0.77f)});
+       }},
+      {"ReduceMean of an image", conv, 1,
+       [](Pattern& p) {
+         return p.f("ReduceMean", {p.x("x", {2, 30, 5, 5}), p.list("axes", {2, 3})}, {{"keepdims", std::int64_t{0}}});
+       }},
+      {"ReduceMean along rows", conv, 1,
+       [](Pattern& p) {
+         return p.f("ReduceMean", {p.x("x", {3, 9, 20}), p.list("axes", {1})});
+       }},
+      {"ReduceSum of the last axis", conv, 30,
+       [](Pattern& p) {
+         return p.f("ReduceSum", {p.x("x", {40, 30}), p.list("axes", {-1})});
+       }},
+      {"MatMul of two", "dovetail.qmatmul", 30,
+       [](Pattern& p) {
+         return p.f("MatMul", {p.x("a", {2, 3, 9, 20}), p.x("b", {2, 1, 20, 7})});
+       }},
       {"Gemm with alpha", "dovetail.qgemm", 10,
-       [](Pattern& p) { return p.f("Gemm", {p.x("x", {7, 20}), p.weight("w", {20, 30}), p.constant("c", p.reals({30}, -1, 1))}, {{"alpha", 0.7}}); }},
+       [](Pattern& p) {
+         return p.f("Gemm", {p.x("x", {7, 20}), p.weight("w", {20, 30}), p.constant("c", p.reals({30}, -1, 1))},
+                    {{"alpha", 0.7}});
+       }},
       {"Conv, asymmetric weights", conv, 4,
-       [](Pattern& p) { return p.f("Conv", {p.x("x", {1, 4, 9, 9}), p.weight("w", {6, 4, 3, 3}), p.constant("b", p.reals({6}, -1, 1))}, {{"pads", Ints{1, 1, 1, 1}}}); }},
+       [](Pattern& p) {
+         return p.f("Conv", {p.x("x", {1, 4, 9, 9}), p.weight("w", {6, 4, 3, 3}), p.constant("b", p.reals({6}, -1, 1))},
+                    {{"pads", Ints{1, 1, 1, 1}}});
+       }},
   };
   return all;
 }
@@ -138,7 +207,8 @@ TEST_CASE("integer forms are one step from the float QDQ pattern at most") {
     Pattern p(seed);
     const ValueId real = row.build(p);
     const bool bytes = p.whole(0, 3) == 0;
-    p.make.output(p.make.quantize("y", real, row.reach / 128 * p.real(0.7f, 1.3f), bytes ? p.whole(64, 192) : p.whole(-64, 64), bytes ? DType::uint8 : DType::int8));
+    p.make.output(p.make.quantize("y", real, row.reach / 128 * p.real(0.7f, 1.3f),
+                                  bytes ? p.whole(64, 192) : p.whole(-64, 64), bytes ? DType::uint8 : DType::int8));
     graph::Graph integer = p.make.graph;
     const auto lowered = passes::lower_qdq(integer);
     if (!lowered) FAIL(to_string(lowered.errors()));

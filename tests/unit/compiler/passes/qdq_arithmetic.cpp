@@ -22,11 +22,13 @@ TEST_CASE("quantize: half to even, saturated") {
 TEST_CASE("clamp_behind: clamping before quantising is clamping behind it") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const Quantisation q{0.3f, -7};
-  for (const auto& [low, high] : {std::pair{0.0f, kInfinity}, {0.0f, 6.0f}, {-kInfinity, 1.05f}, {-2.0f, -3.0f}, {-100.0f, 100.0f}}) {
+  for (const auto& [low, high] :
+       {std::pair{0.0f, kInfinity}, {0.0f, 6.0f}, {-kInfinity, 1.05f}, {-2.0f, -3.0f}, {-100.0f, 100.0f}}) {
     const Range range = clamp_behind({}, low, high, q);
     for (float real = -60; real < 60; real += 0.01f) {
       const int before = quantize(std::min(std::max(real, low), high), q);
-      if (before != std::clamp(quantize(real, q), range.min, range.max)) FAIL_CHECK(real << " in " << low << ", " << high);
+      if (before != std::clamp(quantize(real, q), range.min, range.max))
+        FAIL_CHECK(real << " in " << low << ", " << high);
     }
   }
   // Two clips: the outer one clamps the bounds of the inner one.

@@ -15,18 +15,23 @@ using Catch::Matchers::ContainsSubstring;
 using graph::ValueId;
 using Ints = std::vector<std::int64_t>;
 
-NdArray random(const Shape& shape, const std::string& name, double deviation = 1) { return zoo::normal_array(shape, deviation, zoo::Random(3, name)); }
+NdArray random(const Shape& shape, const std::string& name, double deviation = 1) {
+  return zoo::normal_array(shape, deviation, zoo::Random(3, name));
+}
 
 // conv - relu - max pool - (sum with its input) - flatten - softmax, and a product behind.
 graph::Graph small() {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 4, 6, 6});
-  const ValueId conv = make.node("Conv", "conv", {x, make.constant("w", random({4, 4, 3, 3}, "w", 0.2)), make.constant("b", random({4}, "b"))}, {{"pads", Ints{1, 1, 1, 1}}});
+  const ValueId conv = make.node(
+      "Conv", "conv", {x, make.constant("w", random({4, 4, 3, 3}, "w", 0.2)), make.constant("b", random({4}, "b"))},
+      {{"pads", Ints{1, 1, 1, 1}}});
   const ValueId sum = make.node("Add", "sum", {make.node("Relu", "relu", {conv}), x});
   const ValueId pool = make.node("MaxPool", "pool", {sum}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
   const ValueId flat = make.node("Flatten", "flat", {pool});
   const ValueId soft = make.node("Softmax", "soft", {flat}, {{"axis", std::int64_t{1}}});
-  const ValueId gelu = make.node("Gelu", "gelu", {make.node("MatMul", "product", {soft, make.constant("m", random({36, 5}, "m"))})});
+  const ValueId gelu =
+      make.node("Gelu", "gelu", {make.node("MatMul", "product", {soft, make.constant("m", random({36, 5}, "m"))})});
   make.output(gelu);
   return make.graph;
 }
@@ -49,16 +54,18 @@ TEST_CASE("quantize: places, shared steps, what stays float") {
   const Quantised result = quantised();
   std::vector<std::string> names;
   for (const TensorReport& tensor : result.tensors) names.push_back(tensor.value);
-  CHECK(names == std::vector<std::string>{"x", "relu", "sum", "pool", "flat", "soft", "product", "gelu"});  // conv and relu are one
+  CHECK(names == std::vector<std::string>{"x", "relu", "sum", "pool", "flat", "soft", "product",
+                                          "gelu"});  // conv and relu are one
   CHECK(result.tensors[3].q == result.tensors[2].q);
   CHECK(result.tensors[4].q == result.tensors[2].q);
   CHECK(result.float_nodes == std::vector<std::pair<std::string, std::string>>{{"soft_node", "Softmax"}});
   CHECK(result.tensors[1].q.zero_point == -128);  // behind a ReLU
   const std::string text = to_string(result.graph);
-  CHECK_THAT(text, ContainsSubstring("%relu/steps: int8[1, 4, 6, 6] = QuantizeLinear(%relu, %relu/scale, %relu/zero_point)") &&
-                       ContainsSubstring("%w/real: float32[4, 4, 3, 3] = DequantizeLinear(%w/steps, %w/scale) {axis=0}") &&
-                       ContainsSubstring("%b/real: float32[4] = DequantizeLinear(%b/steps, %b/scale) {axis=0}") &&
-                       ContainsSubstring("%gelu: float32[1, 5] = DequantizeLinear(%gelu/steps"));
+  CHECK_THAT(
+      text, ContainsSubstring("%relu/steps: int8[1, 4, 6, 6] = QuantizeLinear(%relu, %relu/scale, %relu/zero_point)") &&
+                ContainsSubstring("%w/real: float32[4, 4, 3, 3] = DequantizeLinear(%w/steps, %w/scale) {axis=0}") &&
+                ContainsSubstring("%b/real: float32[4] = DequantizeLinear(%b/steps, %b/scale) {axis=0}") &&
+                ContainsSubstring("%gelu: float32[1, 5] = DequantizeLinear(%gelu/steps"));
   CHECK(result.graph.value(result.graph.outputs[0]).name == "gelu");
 }
 
@@ -90,7 +97,15 @@ TEST_CASE("quantize: the result is ONNX, and becomes integers") {
   CHECK(lowered->notes == std::vector<std::string>{"soft_node (Softmax) stays float: it has no integer form"});
   std::map<std::string, int> ops;
   for (const graph::NodeId id : imported->graph.live_nodes()) ++ops[imported->graph.node(id).op];
-  CHECK(ops == std::map<std::string, int>{{"DequantizeLinear", 2}, {"Flatten", 1}, {"MaxPool", 1}, {"QuantizeLinear", 2}, {"Softmax", 1}, {"dovetail.qadd", 1}, {"dovetail.qconv", 1}, {"dovetail.qgemm", 1}, {"dovetail.qtable", 1}});
+  CHECK(ops == std::map<std::string, int>{{"DequantizeLinear", 2},
+                                          {"Flatten", 1},
+                                          {"MaxPool", 1},
+                                          {"QuantizeLinear", 2},
+                                          {"Softmax", 1},
+                                          {"dovetail.qadd", 1},
+                                          {"dovetail.qconv", 1},
+                                          {"dovetail.qgemm", 1},
+                                          {"dovetail.qtable", 1}});
 }
 
 TEST_CASE("quantize: nodes may be kept float") {
@@ -103,13 +118,15 @@ TEST_CASE("quantize: nodes may be kept float") {
   const auto refused = quantize(small(), samples(1), options, reference_forward());
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.errors()[0].where == "nobody");
-  CHECK(quantize(small(), {}, {}, reference_forward()).errors()[0].why == "there are none, and ranges come from samples");
+  CHECK(quantize(small(), {}, {}, reference_forward()).errors()[0].why ==
+        "there are none, and ranges come from samples");
 }
 
 TEST_CASE("quantize: degenerate tensors are found") {
   Quantised result;
   result.tensors = {{"good", {}, 0.05, 0.9, 30}, {"cut", {}, 0.051, 0.1, 30}, {"flat", {}, 0, 0.91, 30}};
-  CHECK(degenerate(result) == std::vector<std::string>{"cut: 5.1 % saturated > 5 %", "flat: 91.0 % of its elements are one value > 90 %"});
+  CHECK(degenerate(result) ==
+        std::vector<std::string>{"cut: 5.1 % saturated > 5 %", "flat: 91.0 % of its elements are one value > 90 %"});
 }
 
 }  // namespace dovetail::quantize

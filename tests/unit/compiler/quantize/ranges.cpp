@@ -11,7 +11,9 @@ namespace {
 
 using passes::qdq::Quantisation;
 
-NdArray reals(const std::vector<float>& values) { return NdArray::from<float>({static_cast<std::int64_t>(values.size())}, values); }
+NdArray reals(const std::vector<float>& values) {
+  return NdArray::from<float>({static_cast<std::int64_t>(values.size())}, values);
+}
 
 Observation normal(int count, const std::vector<float>& outliers = {}) {
   Observation observed;
@@ -69,7 +71,8 @@ TEST_CASE("ranges: methods") {
   CHECK(greatest_real(choose(outlier, Method::min_max)) == Approx(100).epsilon(0.15));
   // One value of 20001 lies within the share left out.
   CHECK(greatest_real(choose(outlier, Method::percentile, 1e-3)) < 4);
-  // An outlier of 100 costs 100^2 / 20001 = 0.5 in square when cut; keeping it costs (100 / 255)^2 / 12 = 0.013 for all: it is kept. Of a hundred times as many values it is not.
+  // An outlier of 100 costs 100^2 / 20001 = 0.5 in square when cut; keeping it costs (100 / 255)^2 / 12 = 0.013 for
+  // all: it is kept. Of a hundred times as many values it is not.
   CHECK(greatest_real(choose(outlier, Method::mse)) > 50);
   CHECK(greatest_real(choose(normal(2000000, {100}), Method::mse)) < 70);
   CHECK(greatest_real(choose(outlier, Method::entropy)) < 50);

@@ -18,10 +18,12 @@ std::vector<NdArray> run(const loops::Program& program, const std::vector<NdArra
 TEST_CASE("A matrix product: one block a tensor, loops named after block and axis") {
   Definition d("product");
   const loops::Buffer a = d.input("a", DType::float32, {2, 3}), b = d.constant("b", DType::float32, {3, 2});
-  const loops::Buffer c = d.reduce("c", DType::float32, {{"i", 2}, {"j", 2}}, {{"k", 3}}, sum_reducer(), [&](const Indices& i, const Indices& r) {
-    return loops::load(a, {i[0], r[0]}) * loops::load(b, {r[0], i[1]});
-  });
-  const loops::Buffer y = d.compute("twice", DType::float32, {{"i", 2}, {"j", 2}}, [&](const Indices& i) { return loops::load(c, i) * 2; });
+  const loops::Buffer c = d.reduce("c", DType::float32, {{"i", 2}, {"j", 2}}, {{"k", 3}}, sum_reducer(),
+                                   [&](const Indices& i, const Indices& r) {
+                                     return loops::load(a, {i[0], r[0]}) * loops::load(b, {r[0], i[1]});
+                                   });
+  const loops::Buffer y =
+      d.compute("twice", DType::float32, {{"i", 2}, {"j", 2}}, [&](const Indices& i) { return loops::load(c, i) * 2; });
   const loops::Program program = d.build({y}, {"y"});
   REQUIRE(loops::verify(program).ok());
   CHECK(program.parameters.size() == 3);
@@ -30,7 +32,8 @@ TEST_CASE("A matrix product: one block a tensor, loops named after block and axi
   CHECK(program.allocations == std::vector<loops::Buffer>{c});
   const std::string text = loops::to_string(program);
   for (const char* loop : {"c.i", "c.j", "c.k", "twice.i"}) CHECK_THAT(text, Catch::Matchers::ContainsSubstring(loop));
-  const NdArray result = run(program, {NdArray::from<float>({2, 3}, {1, 2, 3, 4, 5, 6}), NdArray::from<float>({3, 2}, {1, 0, 0, 1, 1, 1})})[0];
+  const NdArray result = run(
+      program, {NdArray::from<float>({2, 3}, {1, 2, 3, 4, 5, 6}), NdArray::from<float>({3, 2}, {1, 0, 0, 1, 1, 1})})[0];
   CHECK(result == NdArray::from<float>({2, 2}, {8, 10, 20, 22}));
 }
 
@@ -39,7 +42,8 @@ TEST_CASE("Every reducer starts at its identity") {
   const auto reduce = [&](const Reducer& reducer, std::int64_t extent) {
     Definition d("reduce");
     const loops::Buffer in = d.input("x", DType::int8, {4});
-    const loops::Buffer y = d.reduce("y", DType::int8, {}, {{"k", extent}}, reducer, [&](const Indices&, const Indices& r) { return loops::load(in, r); });
+    const loops::Buffer y = d.reduce("y", DType::int8, {}, {{"k", extent}}, reducer,
+                                     [&](const Indices&, const Indices& r) { return loops::load(in, r); });
     return run(d.build({y}), {x})[0].as_int64(0);
   };
   CHECK(reduce(sum_reducer(), 4) == -117);
@@ -54,8 +58,10 @@ TEST_CASE("Every reducer starts at its identity") {
 TEST_CASE("Tuple reductions write all components at once; of equal values the smaller index wins") {
   Definition d("arg");
   const loops::Buffer x = d.input("x", DType::uint8, {4});
-  const auto best = d.reduce_tuple({"value", "position"}, {DType::uint8, DType::int64}, {}, {{"k", 4}}, arg_max_reducer(),
-                                   [&](const Indices&, const Indices& r) { return std::vector<loops::Expr>{loops::load(x, r), r[0]}; });
+  const auto best = d.reduce_tuple({"value", "position"}, {DType::uint8, DType::int64}, {}, {{"k", 4}},
+                                   arg_max_reducer(), [&](const Indices&, const Indices& r) {
+                                     return std::vector<loops::Expr>{loops::load(x, r), r[0]};
+                                   });
   const std::vector<NdArray> results = run(d.build(best), {NdArray::from<std::uint8_t>({4}, {0, 200, 200, 3})});
   CHECK(results[0].as_int64(0) == 200);
   CHECK(results[1].as_int64(0) == 1);
@@ -64,7 +70,8 @@ TEST_CASE("Tuple reductions write all components at once; of equal values the sm
 TEST_CASE("Tensors without elements have no block") {
   Definition d("empty");
   const loops::Buffer x = d.input("x", DType::float32, {0, 3});
-  const loops::Buffer y = d.compute("y", DType::float32, {{"i", 0}, {"j", 3}}, [&](const Indices& i) { return loops::load(x, i); });
+  const loops::Buffer y =
+      d.compute("y", DType::float32, {{"i", 0}, {"j", 3}}, [&](const Indices& i) { return loops::load(x, i); });
   CHECK(run(d.build({y}), {NdArray(DType::float32, {0, 3})})[0].shape() == Shape{0, 3});
 }
 

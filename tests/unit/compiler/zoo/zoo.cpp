@@ -27,13 +27,15 @@ struct Published {
   double parameters, macs;
 };
 constexpr Published kPublished[] = {
-    {"resnet18", 11.69, 1820}, {"resnet50", 25.56, 4100}, {"mobilenet_v1", 4.23, 569}, {"mobilenet_v2", 3.50, 300}, {"squeezenet1.1", 1.24, 350},
-    {"vgg16", 138.36, 15500},  {"bert_base", 85.05, 11170}, {"gpt_block", 0.79, 52.4}, {"resnet8", 0.0782, 12.5},     {"ds_cnn", 0.0238, 2.66},
+    {"resnet18", 11.69, 1820},    {"resnet50", 25.56, 4100}, {"mobilenet_v1", 4.23, 569}, {"mobilenet_v2", 3.50, 300},
+    {"squeezenet1.1", 1.24, 350}, {"vgg16", 138.36, 15500},  {"bert_base", 85.05, 11170}, {"gpt_block", 0.79, 52.4},
+    {"resnet8", 0.0782, 12.5},    {"ds_cnn", 0.0238, 2.66},
 };
 
 std::map<std::string, NdArray> inputs_of(const graph::Graph& graph, std::uint64_t seed) {
   std::map<std::string, NdArray> inputs;
-  for (graph::ValueId id : graph.inputs) inputs.emplace(graph.value(id).name, zoo::normal_array(graph.value(id).type.shape, 1, zoo::Random(seed, "input")));
+  for (graph::ValueId id : graph.inputs)
+    inputs.emplace(graph.value(id).name, zoo::normal_array(graph.value(id).type.shape, 1, zoo::Random(seed, "input")));
   return inputs;
 }
 
@@ -67,7 +69,8 @@ TEST_CASE("zoo: parameters and MACs are those of the table, and the published on
   const Published& published = GENERATE(from_range(std::begin(kPublished), std::end(kPublished)));
   INFO(published.name);
   const zoo::Model model = made(published.name);
-  const auto row = std::find_if(zoo::all().begin(), zoo::all().end(), [&](const zoo::Row& each) { return each.name == published.name; });
+  const auto row = std::find_if(zoo::all().begin(), zoo::all().end(),
+                                [&](const zoo::Row& each) { return each.name == published.name; });
   REQUIRE(row != zoo::all().end());
   CHECK(model.parameters == row->parameters);
   CHECK(model.macs == row->macs);
@@ -84,11 +87,13 @@ TEST_CASE("zoo: signals reach the output, and tell inputs apart") {
     const char* name;
     Size image, sequence;
   };
-  const auto [name, image, sequence] = GENERATE(Case{"resnet8", {}, {}}, Case{"ds_cnn", {}, {}}, Case{"gpt_block", {}, 16}, Case{"mobilenet_v1", 96, {}},
-                                                Case{"mobilenet_v2", 32, {}}, Case{"squeezenet1.1", 64, {}});
+  const auto [name, image, sequence] =
+      GENERATE(Case{"resnet8", {}, {}}, Case{"ds_cnn", {}, {}}, Case{"gpt_block", {}, 16}, Case{"mobilenet_v1", 96, {}},
+               Case{"mobilenet_v2", 32, {}}, Case{"squeezenet1.1", 64, {}});
   INFO(name);
   const Reference reference = reference_of(made(name, {1, 1, image, sequence}));
-  const std::vector<double> one = output_of(reference, inputs_of(reference.graph(), 1)), other = output_of(reference, inputs_of(reference.graph(), 2));
+  const std::vector<double> one = output_of(reference, inputs_of(reference.graph(), 1)),
+                            other = output_of(reference, inputs_of(reference.graph(), 2));
   INFO("deviations " << deviation(one) << ", " << deviation(other));
   CHECK(deviation(one) > 0.05);
   CHECK(deviation(one) < 50);
@@ -107,7 +112,8 @@ TEST_CASE("zoo: a position of the GPT block sees nothing behind it") {
   const std::vector<double> after = output_of(reference, inputs);
   for (std::size_t position = 0; position < 6; ++position) {
     INFO("position " << position);
-    const bool same = std::equal(before.begin() + static_cast<std::ptrdiff_t>(position * kHidden), before.begin() + static_cast<std::ptrdiff_t>((position + 1) * kHidden),
+    const bool same = std::equal(before.begin() + static_cast<std::ptrdiff_t>(position * kHidden),
+                                 before.begin() + static_cast<std::ptrdiff_t>((position + 1) * kHidden),
                                  after.begin() + static_cast<std::ptrdiff_t>(position * kHidden));
     CHECK(same == (position < 4));
   }
@@ -123,7 +129,9 @@ TEST_CASE("zoo: weights depend on the seed and the layer's name alone") {
   CHECK_FALSE(first == weights({2, 1, {}, {}}));
   // The same everywhere: these came from another implementation of the generator (Python integers).
   zoo::Random random(1, "a");
-  for (std::uint64_t expected : {std::uint64_t{16599467779519911623u}, std::uint64_t{4097233316999516042u}, std::uint64_t{2998060998653419891u}}) CHECK(random.next() == expected);
+  for (std::uint64_t expected :
+       {std::uint64_t{16599467779519911623u}, std::uint64_t{4097233316999516042u}, std::uint64_t{2998060998653419891u}})
+    CHECK(random.next() == expected);
   CHECK(zoo::normal_array({2}, 1, zoo::Random(7, "b")) == NdArray::from<float>({2}, {-2.4856472f, -1.17109537f}));
 }
 
@@ -144,10 +152,12 @@ TEST_CASE("zoo: what it cannot build is told") {
     const auto model = zoo::make(name, choices);
     return model ? std::string() : to_string(model.errors());
   };
-  CHECK_THAT(refusal("resnet19", {}), ContainsSubstring("no model of that name") && ContainsSubstring("resnet18, resnet50"));
+  CHECK_THAT(refusal("resnet19", {}),
+             ContainsSubstring("no model of that name") && ContainsSubstring("resnet18, resnet50"));
   CHECK_THAT(refusal("resnet18", {1, 0, {}, {}}), ContainsSubstring("(batch 0): it must lie in 1 to 1024"));
   CHECK_THAT(refusal("resnet18", {1, 1, 16, {}}), ContainsSubstring("(image 16): it must lie in 32 to 1024"));
-  CHECK_THAT(refusal("resnet18", {1, 1, {}, 16}), ContainsSubstring("(sequence 16): resnet18 has no sequence size to choose"));
+  CHECK_THAT(refusal("resnet18", {1, 1, {}, 16}),
+             ContainsSubstring("(sequence 16): resnet18 has no sequence size to choose"));
   CHECK_THAT(refusal("ds_cnn", {1, 1, 32, {}}), ContainsSubstring("ds_cnn has no image size to choose"));
 }
 

@@ -19,7 +19,9 @@ TEST_CASE("SHR is total: right by min(s, 31), left by min(-s, 31)") {
           expected = (expected - (expected & 1)) / 2;
         } else {
           expected = 2 * expected;
-          expected = expected > INT32_MAX ? expected - (std::int64_t{1} << 32) : expected < INT32_MIN ? expected + (std::int64_t{1} << 32) : expected;
+          expected = expected > INT32_MAX   ? expected - (std::int64_t{1} << 32)
+                     : expected < INT32_MIN ? expected + (std::int64_t{1} << 32)
+                                            : expected;
         }
       }
       CAPTURE(value, amount);

@@ -10,8 +10,8 @@
 namespace dovetail::isa::semantics {
 
 TEST_CASE("gemm multiplies input rows by weight rows") {
-  const std::array<std::int8_t, 6> inp{1, 2, 3, -1, -2, -3};       // [2][3]
-  const std::array<std::int8_t, 6> wgt{1, 0, 0, 100, 100, -128};   // [2][3]
+  const std::array<std::int8_t, 6> inp{1, 2, 3, -1, -2, -3};      // [2][3]
+  const std::array<std::int8_t, 6> wgt{1, 0, 0, 100, 100, -128};  // [2][3]
   const TensorBlock block{.batch = 2, .block_in = 3, .block_out = 2};
   std::array<std::int32_t, 4> acc{10, 20, 30, INT32_MIN};
   gemm(acc, inp, wgt, block, GemmMode::accumulate);

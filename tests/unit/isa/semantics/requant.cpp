@@ -13,8 +13,9 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-// From DESIGN section 4 and nothing else: in 128 bits, dividing with remainder by the power of two. Exponents beyond what 128 bits can
-// shift are cut where the result is decided: up to 2^55 / 2^120 is 0, and at least 2^23 * 2^60 saturates.
+// From DESIGN section 4 and nothing else: in 128 bits, dividing with remainder by the power of two. Exponents beyond
+// what 128 bits can shift are cut where the result is decided: up to 2^55 / 2^120 is 0, and at least 2^23 * 2^60
+// saturates.
 std::int32_t reference(std::int32_t acc, std::int32_t bias, std::uint32_t scale, std::int32_t zero_point) {
   const std::int64_t wide_sum = std::int64_t{acc} + bias;
   const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(wide_sum & 0xffffffff));
@@ -69,7 +70,7 @@ TEST_CASE("requant wraps acc + bias and saturates the result") {
 
 TEST_CASE("requant takes every bit pattern of the scale as a number") {
   CHECK(requant(12345, 0, 0x00000000, 7) == 7);
-  CHECK(requant(12345, 0, 0x007fffff, 7) == 7);     // a subnormal
+  CHECK(requant(12345, 0, 0x007fffff, 7) == 7);      // a subnormal
   CHECK(requant(INT32_MAX, 0, 0x00800000, 7) == 7);  // the smallest exponent
   CHECK(requant(1, 0, 0x7f800000, 0) == INT32_MAX);  // an infinity in IEEE 754, 2^128 here
   CHECK(requant(-1, 0, 0x7fc00000, 0) == INT32_MIN);
@@ -78,20 +79,31 @@ TEST_CASE("requant takes every bit pattern of the scale as a number") {
 }
 
 TEST_CASE("requant agrees with 128-bit arithmetic on the edges of every exponent") {
-  const std::vector<std::int32_t> values{0, 1, -1, 2, 3, -3, 127, -128, 255, 0x7fffff, 0x800000, 0x800001, -0x800000, 0xffffff, 0x1000000,
-                                         0x40000000, 0x3fffffff, -0x40000000, INT32_MAX, INT32_MAX - 1, INT32_MIN, INT32_MIN + 1};
+  const std::vector<std::int32_t> values{0,          1,
+                                         -1,         2,
+                                         3,          -3,
+                                         127,        -128,
+                                         255,        0x7fffff,
+                                         0x800000,   0x800001,
+                                         -0x800000,  0xffffff,
+                                         0x1000000,  0x40000000,
+                                         0x3fffffff, -0x40000000,
+                                         INT32_MAX,  INT32_MAX - 1,
+                                         INT32_MIN,  INT32_MIN + 1};
   const std::vector<std::uint32_t> fractions{0, 1, 2, 0x3fffff, 0x400000, 0x400001, 0x7ffffe, 0x7fffff};
   for (std::uint32_t exponent = 0; exponent < 256; ++exponent)
     for (std::uint32_t fraction : fractions)
       for (std::uint32_t sign : {0u, 0x80000000u})
         for (std::int32_t value : values)
-          for (std::int32_t zero_point : {0, 1, -1, 32767, -32768}) check(value, 0, sign | exponent << 23 | fraction, zero_point);
+          for (std::int32_t zero_point : {0, 1, -1, 32767, -32768})
+            check(value, 0, sign | exponent << 23 | fraction, zero_point);
 }
 
 TEST_CASE("requant agrees with 128-bit arithmetic on random operands and on ties") {
   std::mt19937_64 random(7);
   for (int i = 0; i < 3'000'000; ++i) {
-    const auto acc = static_cast<std::int32_t>(random() >> (random() % 32)), bias = static_cast<std::int32_t>(random() >> (random() % 32));
+    const auto acc = static_cast<std::int32_t>(random() >> (random() % 32)),
+               bias = static_cast<std::int32_t>(random() >> (random() % 32));
     check(acc, bias, static_cast<std::uint32_t>(random()), static_cast<std::int16_t>(random()));
     // Exponents at which bits are cut off, and a product that ends in a one and zeros there: a tie or close to one.
     const std::uint32_t exponent = 96 + random() % 60;

@@ -16,19 +16,30 @@ namespace {
 template <int kUop, int kInp, int kWgt, int kAcc>
 struct Vta {
   struct Mem {
-    std::uint64_t opcode : 3, pop_prev : 1, pop_next : 1, push_prev : 1, push_next : 1, memory : 3, sram_base : 16, dram_base : 32;
+    std::uint64_t opcode : 3, pop_prev : 1, pop_next : 1, push_prev : 1, push_next : 1, memory : 3, sram_base : 16,
+        dram_base : 32;
     std::uint64_t y_size : 16, x_size : 16, x_stride : 16, y_pad_0 : 4, y_pad_1 : 4, x_pad_0 : 4, x_pad_1 : 4;
   };
   struct Gem {
     std::uint64_t opcode : 3, pop_prev : 1, pop_next : 1, push_prev : 1, push_next : 1, reset : 1;
     std::uint64_t uop_begin : kUop, uop_end : kUop + 1, iter_out : 14, iter_in : 14;
-    std::uint64_t dst_factor_out : kAcc, dst_factor_in : kAcc, src_factor_out : kInp, src_factor_in : kInp, wgt_factor_out : kWgt,
-        wgt_factor_in : kWgt;
+    std::uint64_t dst_factor_out : kAcc,
+                                   dst_factor_in : kAcc,
+                                                   src_factor_out : kInp,
+                                                                    src_factor_in : kInp,
+                                                                                    wgt_factor_out : kWgt,
+                                                                                                     wgt_factor_in
+        : kWgt;
   };
   struct AluInsn {
     std::uint64_t opcode : 3, pop_prev : 1, pop_next : 1, push_prev : 1, push_next : 1, reset : 1;
     std::uint64_t uop_begin : kUop, uop_end : kUop + 1, iter_out : 14, iter_in : 14;
-    std::uint64_t dst_factor_out : kAcc, dst_factor_in : kAcc, src_factor_out : kAcc, src_factor_in : kAcc, alu_opcode : 3, use_imm : 1;
+    std::uint64_t dst_factor_out : kAcc,
+                                   dst_factor_in : kAcc,
+                                                   src_factor_out : kAcc,
+                                                                    src_factor_in : kAcc,
+                                                                                    alu_opcode : 3,
+                                                                                    use_imm : 1;
     std::int64_t imm : 16;
   };
   struct MicroOp {
@@ -72,44 +83,46 @@ void compare_with_vta(const HardwareConfig& config) {
       vta.src_factor_out = body.src_factor_out;
       vta.src_factor_in = body.src_factor_in;
     };
-    std::visit([&]<typename Body>(const Body& body) {
-      if constexpr (std::is_base_of_v<Transfer, Body>) {
-        typename V::Mem vta{};
-        header(vta);
-        vta.memory = static_cast<unsigned>(body.memory);
-        vta.sram_base = body.sram_base;
-        vta.dram_base = body.dram_base;
-        vta.y_size = body.y_size;
-        vta.x_size = body.x_size;
-        vta.x_stride = body.x_stride;
-        vta.y_pad_0 = body.y_pad_0;
-        vta.y_pad_1 = body.y_pad_1;
-        vta.x_pad_0 = body.x_pad_0;
-        vta.x_pad_1 = body.x_pad_1;
-        check(instruction, vta);
-      } else if constexpr (std::is_same_v<Body, Gemm>) {
-        typename V::Gem vta{};
-        header(vta);
-        loop(vta, body);
-        vta.reset = body.reset;
-        vta.wgt_factor_out = body.wgt_factor_out;
-        vta.wgt_factor_in = body.wgt_factor_in;
-        check(instruction, vta);
-      } else if constexpr (std::is_same_v<Body, Alu>) {
-        typename V::AluInsn vta{};
-        header(vta);
-        loop(vta, body);
-        vta.reset = body.reset;
-        vta.alu_opcode = static_cast<unsigned>(body.op);
-        vta.use_imm = body.use_imm;
-        vta.imm = body.imm;
-        check(instruction, vta);
-      } else {
-        typename V::Gem vta{};
-        header(vta);
-        check(instruction, vta);
-      }
-    }, instruction.body);
+    std::visit(
+        [&]<typename Body>(const Body& body) {
+          if constexpr (std::is_base_of_v<Transfer, Body>) {
+            typename V::Mem vta{};
+            header(vta);
+            vta.memory = static_cast<unsigned>(body.memory);
+            vta.sram_base = body.sram_base;
+            vta.dram_base = body.dram_base;
+            vta.y_size = body.y_size;
+            vta.x_size = body.x_size;
+            vta.x_stride = body.x_stride;
+            vta.y_pad_0 = body.y_pad_0;
+            vta.y_pad_1 = body.y_pad_1;
+            vta.x_pad_0 = body.x_pad_0;
+            vta.x_pad_1 = body.x_pad_1;
+            check(instruction, vta);
+          } else if constexpr (std::is_same_v<Body, Gemm>) {
+            typename V::Gem vta{};
+            header(vta);
+            loop(vta, body);
+            vta.reset = body.reset;
+            vta.wgt_factor_out = body.wgt_factor_out;
+            vta.wgt_factor_in = body.wgt_factor_in;
+            check(instruction, vta);
+          } else if constexpr (std::is_same_v<Body, Alu>) {
+            typename V::AluInsn vta{};
+            header(vta);
+            loop(vta, body);
+            vta.reset = body.reset;
+            vta.alu_opcode = static_cast<unsigned>(body.op);
+            vta.use_imm = body.use_imm;
+            vta.imm = body.imm;
+            check(instruction, vta);
+          } else {
+            typename V::Gem vta{};
+            header(vta);
+            check(instruction, vta);
+          }
+        },
+        instruction.body);
 
     typename V::MicroOp vta{};
     const Uop uop{static_cast<std::uint32_t>(random() >> 1) & ((1u << kAcc) - 1),
@@ -126,7 +139,8 @@ void compare_with_vta(const HardwareConfig& config) {
   }
 }
 
-HardwareConfig sized(int batch_log2, int in_log2, int out_log2, int uop_log2, int inp_log2, int wgt_log2, int acc_log2) {
+HardwareConfig sized(int batch_log2, int in_log2, int out_log2, int uop_log2, int inp_log2, int wgt_log2,
+                     int acc_log2) {
   HardwareConfig config;
   config.batch = 1 << batch_log2;
   config.block_in = 1 << in_log2;
@@ -161,12 +175,14 @@ TEST_CASE("the default configuration has VTA's published positions") {
     const auto fields = spec::info(opcode).fields;
     for (std::size_t i = 0; i < fields.size(); ++i)
       if (layout.slots[i].width > 0)
-        found[std::string(fields[i].name)] = std::to_string(layout.slots[i].bit) + "-" + std::to_string(layout.slots[i].bit + layout.slots[i].width - 1);
+        found[std::string(fields[i].name)] =
+            std::to_string(layout.slots[i].bit) + "-" + std::to_string(layout.slots[i].bit + layout.slots[i].width - 1);
     return found;
   };
   using Places = std::map<std::string, std::string>;
-  const Places transfer{{"memory", "7-9"},    {"sram_base", "10-25"},  {"dram_base", "26-57"},  {"y_size", "64-79"},    {"x_size", "80-95"},
-                        {"x_stride", "96-111"}, {"y_pad_0", "112-115"}, {"y_pad_1", "116-119"}, {"x_pad_0", "120-123"}, {"x_pad_1", "124-127"}};
+  const Places transfer{{"memory", "7-9"},      {"sram_base", "10-25"}, {"dram_base", "26-57"}, {"y_size", "64-79"},
+                        {"x_size", "80-95"},    {"x_stride", "96-111"}, {"y_pad_0", "112-115"}, {"y_pad_1", "116-119"},
+                        {"x_pad_0", "120-123"}, {"x_pad_1", "124-127"}};
   CHECK(places(Opcode::load) == transfer);
   CHECK(places(Opcode::store) == transfer);
   CHECK(places(Opcode::gemm) == Places{{"reset", "7-7"},
@@ -247,7 +263,9 @@ TEST_CASE("a configuration without room in the compact form is wide") {
   CHECK(config.encoding() == Encoding::compact);
   SECTION("micro-ops of 33 bits") { config.wgt_buffer_bytes *= 2; }
   SECTION("addresses beyond dram_base: 2^34 micro-ops of 4 bytes") { config.address_bits = 35; }
-  SECTION("ALU word 1: 4 factors of 12 bits and 20 more") { config.acc_buffer_bytes *= 2, config.wgt_buffer_bytes /= 16; }
+  SECTION("ALU word 1: 4 factors of 12 bits and 20 more") {
+    config.acc_buffer_bytes *= 2, config.wgt_buffer_bytes /= 16;
+  }
   REQUIRE(validate(config).ok());
   if (config == HardwareConfig{}) return;  // the run without a section
   CHECK(config.encoding() == Encoding::wide);

@@ -7,9 +7,11 @@ TEST_CASE("verify: SRAM that nothing wrote") {
   Checked checked(kPipeline);
   std::swap(checked.program[0], checked.program[3]);
   CHECK(text(checked.report()) ==
-        "undefined read: undefined read of uop[0] (#0 `gemm uop=0:1 iter=1x1 reset pop_prev`): it reads elements that nothing has written "
+        "undefined read: undefined read of uop[0] (#0 `gemm uop=0:1 iter=1x1 reset pop_prev`): it reads elements that "
+        "nothing has written "
         "before, in this launch or an earlier one. Hint: load them first\n"
-        "undefined read: undefined read of acc[0] (#4 `gemm uop=0:1 iter=1x1 pop_prev push_next`): it reads elements that nothing has written "
+        "undefined read: undefined read of acc[0] (#4 `gemm uop=0:1 iter=1x1 pop_prev push_next`): it reads elements "
+        "that nothing has written "
         "before, in this launch or an earlier one. Hint: load, reset or overwrite them first\n");
 }
 
@@ -22,7 +24,8 @@ alu.requant uop=0:1 iter=1x1
 )",
                   {{0, 1, 0}});
   CHECK(text(checked.report()) ==
-        "undefined read: undefined read of acc[2] (#2 `alu.requant uop=0:1 iter=1x1`): it reads elements that nothing has "
+        "undefined read: undefined read of acc[2] (#2 `alu.requant uop=0:1 iter=1x1`): it reads elements that nothing "
+        "has "
         "written before, in this launch or an earlier one. Hint: load, reset or overwrite them first\n");
   std::get<isa::Load>(checked.program[1].body).x_size = 3;
   CHECK(text(checked.report()) == "");
@@ -38,8 +41,10 @@ alu.requant uop=0:1 iter=1x1
 )",
                   {{0, 2047, 0}});
   CHECK(text(checked.report()) ==
-        "illegal: illegal instruction (#3 `alu.requant uop=0:1 iter=1x1`): src reaches ACC element 2048 of 2048: micro-op 0 names 2047, plus "
-        "0 x 0 (outer) plus 0 x 0 (inner), plus 1 for the bias. Hint: lower the micro-op, the trip counts or the factors\n");
+        "illegal: illegal instruction (#3 `alu.requant uop=0:1 iter=1x1`): src reaches ACC element 2048 of 2048: "
+        "micro-op 0 names 2047, plus "
+        "0 x 0 (outer) plus 0 x 0 (inner), plus 1 for the bias. Hint: lower the micro-op, the trip counts or the "
+        "factors\n");
 }
 
 TEST_CASE("verify: a race lists its elements as runs") {
@@ -67,7 +72,8 @@ gemm uop=0:2 iter=3x4 dst=512,341 reset
                   {{0, 0, 0}, {1, 0, 0}});
   // 1 + 2 * 512 + 3 * 341 = 2048.
   CHECK(text(checked.report()) ==
-        "illegal: illegal instruction (#1 `gemm uop=0:2 iter=3x4 dst=512,341 reset`): dst reaches ACC element 2048 of 2048: micro-op 1 names "
+        "illegal: illegal instruction (#1 `gemm uop=0:2 iter=3x4 dst=512,341 reset`): dst reaches ACC element 2048 of "
+        "2048: micro-op 1 names "
         "1, plus 2 x 512 (outer) plus 3 x 341 (inner). Hint: lower the micro-op, the trip counts or the factors\n");
   std::get<isa::Gemm>(checked.program[1].body).uop_end = 1;
   CHECK(text(checked.report()) == "");
@@ -88,24 +94,31 @@ load.inp sram=0 dram=0xfffff size=0x2 stride=2 pad=1,1,0,0
 load.inp sram=65535 dram=0xffffffff size=9x0 stride=2
 )");
   CHECK(text(checked.report()) ==
-        "illegal: illegal instruction (#0 `load.inp sram=2046 dram=0x10 size=1x4 stride=4`): the 4 elements from 2046 on end at 2050 > 2048, "
+        "illegal: illegal instruction (#0 `load.inp sram=2046 dram=0x10 size=1x4 stride=4`): the 4 elements from 2046 "
+        "on end at 2050 > 2048, "
         "the depth of inp. Hint: move fewer elements, or to a lower sram_base\n"
-        "illegal: illegal instruction (#1 `load.inp sram=0 dram=0xfff size=1x2 stride=2`): it reads DRAM bytes 0xfff0..0x1000f, and the "
-        "memory image covers 0x0..0xffff. Hint: dram_base counts elements from physical address 0; check it, the sizes, and the image's base "
+        "illegal: illegal instruction (#1 `load.inp sram=0 dram=0xfff size=1x2 stride=2`): it reads DRAM bytes "
+        "0xfff0..0x1000f, and the "
+        "memory image covers 0x0..0xffff. Hint: dram_base counts elements from physical address 0; check it, the "
+        "sizes, and the image's base "
         "and length\n"
-        "illegal: illegal instruction (#2 `load.inp sram=0 dram=0xfffff size=1x2 stride=2`): it reaches DRAM element 1048576 > 1048575, the "
+        "illegal: illegal instruction (#2 `load.inp sram=0 dram=0xfffff size=1x2 stride=2`): it reaches DRAM element "
+        "1048576 > 1048575, the "
         "last of 16 bytes below address 2^24. Hint: lower dram_base, sizes or stride, or raise `address_bits`\n");
 }
 
 TEST_CASE("verify: flags and extensions that the queue or the configuration does not have") {
-  Checked checked("load.inp sram=0 dram=0x10 size=1x1 stride=1\nload.acc sram=0 dram=0x10 size=1x1 stride=1 push_next\n"
-                  "store.out sram=0 dram=0x200 size=1x1 stride=1 pop_prev\n");
+  Checked checked(
+      "load.inp sram=0 dram=0x10 size=1x1 stride=1\nload.acc sram=0 dram=0x10 size=1x1 stride=1 push_next\n"
+      "store.out sram=0 dram=0x200 size=1x1 stride=1 pop_prev\n");
   checked.program[0].flags.pop_prev = true;
   std::get<isa::Store>(checked.program[2].body).saturate = true;
   CHECK(text(checked.report()) ==
-        "illegal: illegal instruction (#0 `load.inp sram=0 dram=0x10 size=1x1 stride=1 pop_prev`): pop_prev on a load of inp: the load queue "
+        "illegal: illegal instruction (#0 `load.inp sram=0 dram=0x10 size=1x1 stride=1 pop_prev`): pop_prev on a load "
+        "of inp: the load queue "
         "has no previous queue. Hint: use pop_next and push_next, to and from the compute queue\n"
-        "illegal: illegal instruction (#2 `store.out sram=0 dram=0x200 size=1x1 stride=1 saturate pop_prev`): it belongs to the extension "
+        "illegal: illegal instruction (#2 `store.out sram=0 dram=0x200 size=1x1 stride=1 saturate pop_prev`): it "
+        "belongs to the extension "
         "`saturate`, which is off. Hint: set \"saturate\": true in the configuration, or do without `saturate`\n");
 }
 
@@ -113,14 +126,18 @@ TEST_CASE("verify: micro-ops and program are constants") {
   Checked checked(kPipeline);
   std::get<isa::Store>(checked.program[5].body).dram_base = 0;
   CHECK(text(checked.report()) ==
-        "micro-op overwrite: micro-ops overwritten at DRAM bytes 0x0..0x3 (#5 `store.out sram=0 dram=0x0 size=1x1 stride=1 pop_prev`): it "
-        "stores over micro-ops that #0 `load.uop sram=0 dram=0x0 size=1x1 stride=1` reads; micro-ops are constants of the memory image. "
+        "micro-op overwrite: micro-ops overwritten at DRAM bytes 0x0..0x3 (#5 `store.out sram=0 dram=0x0 size=1x1 "
+        "stride=1 pop_prev`): it "
+        "stores over micro-ops that #0 `load.uop sram=0 dram=0x0 size=1x1 stride=1` reads; micro-ops are constants of "
+        "the memory image. "
         "Hint: move the stored data to other addresses\n");
   // Instruction 1 lies at the stored bytes.
   std::get<isa::Store>(checked.program[5].body).dram_base = 0x101;
   CHECK(text(checked.report({.program_base = 0x1000})) ==
-        "micro-op overwrite: program overwritten at DRAM bytes 0x1010..0x101f (#5 `store.out sram=0 dram=0x101 size=1x1 stride=1 pop_prev`): "
-        "it stores over the encoding of #1 `load.inp sram=0 dram=0x10 size=1x4 stride=4 push_next`, which is fetched from there. Hint: move "
+        "micro-op overwrite: program overwritten at DRAM bytes 0x1010..0x101f (#5 `store.out sram=0 dram=0x101 "
+        "size=1x1 stride=1 pop_prev`): "
+        "it stores over the encoding of #1 `load.inp sram=0 dram=0x10 size=1x4 stride=4 push_next`, which is fetched "
+        "from there. Hint: move "
         "the stored data to other addresses\n");
 }
 
@@ -134,8 +151,10 @@ load.inp sram=8 dram=0x206 size=1x1 stride=1
 load.uop sram=0 dram=0x0 size=1x0 pop_next
 )");
   CHECK(text(checked.report()) ==
-        "race: race on DRAM bytes 0x2060..0x206f (#1 `store.out sram=0 dram=0x200 size=4x1 stride=2 pop_prev push_prev` and #3 `load.inp "
-        "sram=8 dram=0x206 size=1x1 stride=1`): #1 (store queue) writes, #3 (load queue) reads the same bytes, and no token orders the two. "
+        "race: race on DRAM bytes 0x2060..0x206f (#1 `store.out sram=0 dram=0x200 size=4x1 stride=2 pop_prev "
+        "push_prev` and #3 `load.inp "
+        "sram=8 dram=0x206 size=1x1 stride=1`): #1 (store queue) writes, #3 (load queue) reads the same bytes, and no "
+        "token orders the two. "
         "Hint: relay a token from #1 through a compute instruction to #3\n");
   // The NOP relays.
   std::rotate(checked.program.begin() + 3, checked.program.begin() + 4, checked.program.end());
@@ -149,8 +168,10 @@ TEST_CASE("verify: without an image findings about GEMM and ALU are possible one
   checked.program[2].flags.push_next = false;
   checked.program[4].flags.pop_prev = false;
   CHECK(text(checked.report_without_image()) ==
-        "race: possible race on wgt (#2 `load.wgt sram=0 dram=0x10 size=1x1 stride=1` and #4 `gemm uop=0:1 iter=1x1 push_next`): #2 (load "
-        "queue) writes, #4 (compute queue) may read the same elements, and no token orders the two; without a memory image GEMM and ALU may "
+        "race: possible race on wgt (#2 `load.wgt sram=0 dram=0x10 size=1x1 stride=1` and #4 `gemm uop=0:1 iter=1x1 "
+        "push_next`): #2 (load "
+        "queue) writes, #4 (compute queue) may read the same elements, and no token orders the two; without a memory "
+        "image GEMM and ALU may "
         "touch anything. Hint: push a push_next token at or after #2, and pop it (pop_prev) at or before #4\n");
   const isa::VerifyReport report = checked.report_without_image();
   CHECK(report.findings[0].possible);
@@ -159,7 +180,8 @@ TEST_CASE("verify: without an image findings about GEMM and ALU are possible one
 TEST_CASE("verify: without an image a memory that nothing wrote is still an undefined read") {
   const Checked checked("load.uop sram=0 dram=0x0 size=1x1 stride=1\nalu.add uop=0:1 iter=1x1 imm=1\n");
   CHECK(text(checked.report_without_image()) ==
-        "undefined read: undefined read of acc (#1 `alu.add uop=0:1 iter=1x1 imm=1`): it reads elements of acc, and nothing has written any of "
+        "undefined read: undefined read of acc (#1 `alu.add uop=0:1 iter=1x1 imm=1`): it reads elements of acc, and "
+        "nothing has written any of "
         "them before, in this launch or an earlier one. Hint: load, reset or overwrite them first\n");
 }
 
@@ -205,13 +227,15 @@ TEST_CASE("verify: a launch beyond the program is refused") {
   const Checked checked("finish\n");
   const std::vector<isa::Launch> launches = {{0, 2}};
   CHECK(text(checked.report({.launches = launches})) ==
-        "illegal: launch 0 lies outside the program (launch 0:2): it needs 2 instructions, and the program has 1. Hint: mend the launch's "
+        "illegal: launch 0 lies outside the program (launch 0:2): it needs 2 instructions, and the program has 1. "
+        "Hint: mend the launch's "
         "begin or count\n");
 }
 
 TEST_CASE("verify: findings beyond the limit are counted, the first are kept") {
   std::string assembly = "load.uop sram=0 dram=0x0 size=1x1 stride=1\n";
-  for (int i = 0; i < 10; ++i) assembly += "alu.add uop=" + std::to_string(i + 1) + ":" + std::to_string(i + 2) + " iter=1x1 imm=1\n";
+  for (int i = 0; i < 10; ++i)
+    assembly += "alu.add uop=" + std::to_string(i + 1) + ":" + std::to_string(i + 2) + " iter=1x1 imm=1\n";
   const Checked checked(assembly);
   const isa::VerifyReport report = checked.report({.max_findings = 3});
   REQUIRE(report.findings.size() == 3);

@@ -21,7 +21,8 @@ TEST_CASE("index sets are the sums they stand for") {
         expected.insert(element);
       }
       for (std::uint64_t loops = random.below(3); loops > 0; --loops) {
-        const std::uint64_t step = random.pick({std::uint64_t{0}, std::uint64_t{1}, random.below(70), random.below(2 * depth)});
+        const std::uint64_t step =
+            random.pick({std::uint64_t{0}, std::uint64_t{1}, random.below(70), random.below(2 * depth)});
         const std::uint64_t count = random.pick({std::uint64_t{1}, random.between(1, 9), random.between(1, 300)});
         set.repeat(step, count);
         std::set<std::uint64_t> sums;

@@ -14,8 +14,10 @@ TEST_CASE("verify: a dropped token is a race") {
   checked.program[4].flags.push_next = false;
   checked.program[5].flags.pop_prev = false;
   CHECK(text(checked.report()) ==
-        "race: race on acc[0] (#4 `gemm uop=0:1 iter=1x1 pop_prev` and #5 `store.out sram=0 dram=0x200 size=1x1 stride=1`): #4 (compute "
-        "queue) writes, #5 (store queue) reads the same elements, and no token orders the two. Hint: push a push_next token at or after #4, "
+        "race: race on acc[0] (#4 `gemm uop=0:1 iter=1x1 pop_prev` and #5 `store.out sram=0 dram=0x200 size=1x1 "
+        "stride=1`): #4 (compute "
+        "queue) writes, #5 (store queue) reads the same elements, and no token orders the two. Hint: push a push_next "
+        "token at or after #4, "
         "and pop it (pop_prev) at or before #5\n");
 }
 
@@ -23,11 +25,15 @@ TEST_CASE("verify: a dropped pop is a race and a leftover token") {
   Checked checked(kPipeline);
   checked.program[4].flags.pop_prev = false;
   CHECK(text(checked.report()) ==
-        "leftover token: 1 token left over in load -> compute (#2 `load.wgt sram=0 dram=0x10 size=1x1 stride=1 push_next`): 2 pushed and 1 "
-        "popped in the launch; the first that is never popped is pushed here, the last pop is at #3 `gemm uop=0:1 iter=1x1 reset pop_prev`. "
+        "leftover token: 1 token left over in load -> compute (#2 `load.wgt sram=0 dram=0x10 size=1x1 stride=1 "
+        "push_next`): 2 pushed and 1 "
+        "popped in the launch; the first that is never popped is pushed here, the last pop is at #3 `gemm uop=0:1 "
+        "iter=1x1 reset pop_prev`. "
         "Hint: add a pop, or drop the push\n"
-        "race: race on wgt[0] (#2 `load.wgt sram=0 dram=0x10 size=1x1 stride=1 push_next` and #4 `gemm uop=0:1 iter=1x1 push_next`): #2 "
-        "(load queue) writes, #4 (compute queue) reads the same elements, and no token orders the two. Hint: push a push_next token at or "
+        "race: race on wgt[0] (#2 `load.wgt sram=0 dram=0x10 size=1x1 stride=1 push_next` and #4 `gemm uop=0:1 "
+        "iter=1x1 push_next`): #2 "
+        "(load queue) writes, #4 (compute queue) reads the same elements, and no token orders the two. Hint: push a "
+        "push_next token at or "
         "after #2, and pop it (pop_prev) at or before #4\n");
 }
 
@@ -35,9 +41,12 @@ TEST_CASE("verify: a dropped push is a deadlock") {
   Checked checked(kPipeline);
   checked.program[2].flags.push_next = false;
   CHECK(text(checked.report()) ==
-        "deadlock: deadlock (#4 `gemm uop=0:1 iter=1x1 pop_prev push_next`): load is empty; compute waits at #4 `gemm uop=0:1 iter=1x1 "
-        "pop_prev push_next` for token 2 of load -> compute, which nothing pushes; store waits at #5 `store.out sram=0 dram=0x200 size=1x1 "
-        "stride=1 pop_prev` for token 1 of compute -> store, which #4 `gemm uop=0:1 iter=1x1 pop_prev push_next` would push. Hint: push the "
+        "deadlock: deadlock (#4 `gemm uop=0:1 iter=1x1 pop_prev push_next`): load is empty; compute waits at #4 `gemm "
+        "uop=0:1 iter=1x1 "
+        "pop_prev push_next` for token 2 of load -> compute, which nothing pushes; store waits at #5 `store.out sram=0 "
+        "dram=0x200 size=1x1 "
+        "stride=1 pop_prev` for token 1 of compute -> store, which #4 `gemm uop=0:1 iter=1x1 pop_prev push_next` would "
+        "push. Hint: push the "
         "missing tokens before they are waited for, or drop the pops\n");
 }
 
@@ -78,8 +87,8 @@ store.out sram=1 dram=0x203 size=1x1 stride=1 pop_prev
   REQUIRE(text(checked.report()) == "");
   const std::vector<isa::Instruction> right = checked.program;
   for (std::size_t i = 0; i < right.size(); ++i)
-    for (auto flag : {&isa::DependencyFlags::pop_prev, &isa::DependencyFlags::pop_next, &isa::DependencyFlags::push_prev,
-                      &isa::DependencyFlags::push_next}) {
+    for (auto flag : {&isa::DependencyFlags::pop_prev, &isa::DependencyFlags::pop_next,
+                      &isa::DependencyFlags::push_prev, &isa::DependencyFlags::push_next}) {
       if (!(right[i].flags.*flag)) continue;
       checked.program = right;
       checked.program[i].flags.*flag = false;
@@ -98,10 +107,14 @@ store.out sram=0 dram=0x201 size=1x1 stride=1
 finish push_next
 )");
   CHECK(text(checked.report()) ==
-        "deadlock: deadlock (#1 `store.out sram=0 dram=0x200 size=1x1 stride=1 pop_prev`): load is empty; compute is empty; store waits at "
-        "#1 `store.out sram=0 dram=0x200 size=1x1 stride=1 pop_prev` for token 1 of compute -> store, which #3 `finish push_next` would push; "
-        "fetch waits at #2 `store.out sram=0 dram=0x201 size=1x1 stride=1`, because the store queue holds 1 of 1 instructions. Hint: queues "
-        "of unlimited depth would not stop: put consumers nearer to their producers in the program, or raise command_queue_depth or "
+        "deadlock: deadlock (#1 `store.out sram=0 dram=0x200 size=1x1 stride=1 pop_prev`): load is empty; compute is "
+        "empty; store waits at "
+        "#1 `store.out sram=0 dram=0x200 size=1x1 stride=1 pop_prev` for token 1 of compute -> store, which #3 `finish "
+        "push_next` would push; "
+        "fetch waits at #2 `store.out sram=0 dram=0x201 size=1x1 stride=1`, because the store queue holds 1 of 1 "
+        "instructions. Hint: queues "
+        "of unlimited depth would not stop: put consumers nearer to their producers in the program, or raise "
+        "command_queue_depth or "
         "token_queue_depth\n");
   checked.config.command_queue_depth = 2;
   CHECK(text(checked.report()) == "");
@@ -125,8 +138,9 @@ finish pop_prev
   CHECK(report.findings[0].instruction == 1);
   const std::string second_load = isa::format_instruction(checked.program[1]);
   CHECK(report.findings[0].diagnostic.why ==
-        "load cannot finish #1 `" + second_load + "`, because load -> compute holds 1 of 1 tokens; compute cannot finish #5 `finish push_prev`, "
-        "because compute -> load holds 1 of 1 tokens; store is empty");
+        "load cannot finish #1 `" + second_load +
+            "`, because load -> compute holds 1 of 1 tokens; compute cannot finish #5 `finish push_prev`, "
+            "because compute -> load holds 1 of 1 tokens; store is empty");
   checked.config.token_queue_depth = 2;
   CHECK(text(checked.report()) == "");
 }

@@ -21,7 +21,8 @@ namespace {
 // Latency 1: the first instruction is issued early, the others every two cycles (two beats each).
 const EngineOptions kFast{.memory = IdealMemory{.latency = 1}, .trace = true};
 
-LaunchTrace time_of(const std::vector<isa::Instruction>& program, const EngineOptions& options = kFast, const isa::HardwareConfig& config = {}) {
+LaunchTrace time_of(const std::vector<isa::Instruction>& program, const EngineOptions& options = kFast,
+                    const isa::HardwareConfig& config = {}) {
   const auto simulator = make_cycle_timing(config, options);
   Dram dram = image(config, {{0, 0, 0}}, 1 << 16);
   const auto counters = simulator->launch(program, dram);
@@ -47,18 +48,20 @@ std::string failure_of(const std::vector<isa::Instruction>& program, const Engin
 }  // namespace
 
 TEST_CASE("a FINISH alone") {
-  // Fetch asks and is granted in 1, ARVALID in 2; with a latency of 64 the two beats come in 66 and 67, used in 67 and 68: the issue. Start in 69,
-  // end in 70, done in 71.
+  // Fetch asks and is granted in 1, ARVALID in 2; with a latency of 64 the two beats come in 66 and 67, used in 67 and
+  // 68: the issue. Start in 69, end in 70, done in 71.
   const LaunchTrace trace = time_of({finish()}, {.memory = IdealMemory{}, .trace = true});
   CHECK(trace.cycles == 71);
-  const TraceEvent expected{.instruction = 0, .unit = Queue::compute, .issue = 68, .start = 69, .end = 70, .cause = StallCause::fetch};
+  const TraceEvent expected{
+      .instruction = 0, .unit = Queue::compute, .issue = 68, .start = 69, .end = 70, .cause = StallCause::fetch};
   CHECK(trace.events == std::vector{expected});
 }
 
 TEST_CASE("an empty launch takes a cycle") { CHECK(time_of({}).cycles == 1); }
 
 TEST_CASE("an unhindered GEMM of n steps is followed by the next n cycles later") {
-  const LaunchTrace trace = time_of({steps(gemm(0, 1), 10), steps(gemm(0, 1), 1), steps(gemm(0, 1), 20), steps(gemm(0, 1), 1)});
+  const LaunchTrace trace =
+      time_of({steps(gemm(0, 1), 10), steps(gemm(0, 1), 1), steps(gemm(0, 1), 20), steps(gemm(0, 1), 1)});
   const Cycle s = trace.events[0].start;
   CHECK(trace.events[0].end == s + 3 + 9 + 3 + 1);
   CHECK(trace.events[1].start == s + 10);
@@ -85,20 +88,23 @@ TEST_CASE("a load's slots follow its beats") {
 
 TEST_CASE("a store is done when its last response has come") {
   const LaunchTrace trace = time_of({store(0, kDramBase / 16 + 64, 1)});
-  // Two slots in s + 1 and s + 2, ready in s + 4, AWVALID in s + 5, W in s + 6 and s + 7, B one cycle of latency later, end after that.
+  // Two slots in s + 1 and s + 2, ready in s + 4, AWVALID in s + 5, W in s + 6 and s + 7, B one cycle of latency later,
+  // end after that.
   CHECK(trace.events[0].end == trace.events[0].start + 9);
 }
 
 TEST_CASE("a consumer starts the cycle after its token") {
-  const LaunchTrace trace = time_of({load(isa::Memory::inp, 0, kDramBase / 16 + 64, 2, kPushNext), steps(reset(0, 1, kPopPrev), 1)});
+  const LaunchTrace trace =
+      time_of({load(isa::Memory::inp, 0, kDramBase / 16 + 64, 2, kPushNext), steps(reset(0, 1, kPopPrev), 1)});
   CHECK(trace.events[1].start == trace.events[0].end + 1);
   CHECK(trace.events[1].cause == StallCause::token_prev);
 }
 
 TEST_CASE("the classes of each unit sum to the cycles") {
-  const LaunchTrace trace = time_of({load(isa::Memory::inp, 0, kDramBase / 16 + 64, 2, kPushNext), steps(reset(0, 1, kPopPrev), 7),
-                                     store(0, kDramBase / 16 + 64, 1)});
-  for (const auto& unit : trace.classes) CHECK(std::accumulate(unit.begin(), unit.end(), std::uint64_t{0}) == trace.cycles);
+  const LaunchTrace trace = time_of({load(isa::Memory::inp, 0, kDramBase / 16 + 64, 2, kPushNext),
+                                     steps(reset(0, 1, kPopPrev), 7), store(0, kDramBase / 16 + 64, 1)});
+  for (const auto& unit : trace.classes)
+    CHECK(std::accumulate(unit.begin(), unit.end(), std::uint64_t{0}) == trace.cycles);
   CHECK(trace.classes[isa::index(Queue::load)][static_cast<std::size_t>(UnitClass::work)] == 4);
   CHECK(trace.classes[isa::index(Queue::compute)][static_cast<std::size_t>(UnitClass::work)] == 7);
   CHECK(trace.classes[isa::index(Queue::store)][static_cast<std::size_t>(UnitClass::work)] == 2);
@@ -119,8 +125,9 @@ TEST_CASE("launches begin anew, and micro-ops stay") {
 }
 
 TEST_CASE("what the cycle-accurate simulator refuses") {
-  CHECK_THAT(failure_of({nop(Queue::compute, kPopPrev)}),
-             ContainsSubstring("deadlock: the launch comes to a standstill") && ContainsSubstring("load->compute holds 0"));
+  CHECK_THAT(
+      failure_of({nop(Queue::compute, kPopPrev)}),
+      ContainsSubstring("deadlock: the launch comes to a standstill") && ContainsSubstring("load->compute holds 0"));
   CHECK_THAT(failure_of({nop(Queue::load, kPushNext)}), ContainsSubstring("tokens are left over"));
   CHECK_THAT(failure_of({finish(), load(isa::Memory::inp, 0, 1 << 20, 1)}),
              ContainsSubstring("instruction 1") && ContainsSubstring("but the image covers"));
@@ -133,7 +140,9 @@ TEST_CASE("what the cycle-accurate simulator refuses") {
 TEST_CASE("time alone refuses transfers outside the image") {
   const auto simulator = make_cycle_timing(isa::HardwareConfig{}, {});
   Dram dram = image(isa::HardwareConfig{}, {}, 64);
-  const auto failure = [&](const isa::Instruction& instruction) { return to_string(simulator->launch({&instruction, 1}, dram).errors()); };
+  const auto failure = [&](const isa::Instruction& instruction) {
+    return to_string(simulator->launch({&instruction, 1}, dram).errors());
+  };
   CHECK_THAT(failure(store(0, 1 << 20, 1)), ContainsSubstring("are written, but the image covers"));
   CHECK_THAT(failure(load(isa::Memory::uop, 0, 0, 1)), ContainsSubstring("are read, but the image covers"));
 }
@@ -141,7 +150,8 @@ TEST_CASE("time alone refuses transfers outside the image") {
 TEST_CASE("simulations side by side have the cycles they have alone") {
   const test::GeneratedProgram program = test::generate(isa::HardwareConfig{}, {.seed = 5, .size = 200, .launches = 1});
   const auto run = [&] {
-    const auto simulator = make_cycle(program.config, {.memory = parse_memory("bank:ddr4-2400").value(), .trace = true});
+    const auto simulator =
+        make_cycle(program.config, {.memory = parse_memory("bank:ddr4-2400").value(), .trace = true});
     Dram dram{program.dram_base, program.dram};
     return simulator->launch(program.program, dram).ok() ? *simulator->timing() : LaunchTrace{};
   };

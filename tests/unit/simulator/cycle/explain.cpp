@@ -33,7 +33,8 @@ TEST_CASE("bounds: steps, and bytes at the rate of port or memory") {
 TEST_CASE("what_if times the same instructions on other hardware") {
   const isa::HardwareConfig config;
   Dram dram = image(config, {{0, 0, 0}}, 1 << 16);
-  const std::vector program{load(isa::Memory::inp, 0, kDramBase / 16 + 64, 100, kPushNext), nop(isa::Queue::compute, kPopPrev)};
+  const std::vector program{load(isa::Memory::inp, 0, kDramBase / 16 + 64, 100, kPushNext),
+                            nop(isa::Queue::compute, kPopPrev)};
   const std::vector launches{isa::Launch{.begin = 0, .count = 2}};
   const auto simulator = make_cycle_timing(config);
   REQUIRE(simulator->launch(program, dram).ok());
@@ -54,7 +55,9 @@ TEST_CASE("what_if times the same instructions on other hardware") {
   CHECK(answers[7].change == "no instruction waiting for a token (values would be wrong)");
   CHECK(answers[7].cycles == cycles - 2);
   // What the machine has is not asked for.
-  CHECK(what_if(config, {.memory = IdealMemory{.latency = 1, .outstanding = 65536}}, program, launches, dram).value().size() == 7);
+  CHECK(what_if(config, {.memory = IdealMemory{.latency = 1, .outstanding = 65536}}, program, launches, dram)
+            .value()
+            .size() == 7);
 }
 
 }  // namespace dovetail::simulator

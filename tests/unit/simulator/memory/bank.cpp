@@ -1,5 +1,5 @@
-// DRAM timing: every command obeys every constraint (an independent checker reads the log), and each constraint is met exactly: legal at n, and
-// one clock less is found illegal.
+// DRAM timing: every command obeys every constraint (an independent checker reads the log), and each constraint is met
+// exactly: legal at n, and one clock less is found illegal.
 #include <algorithm>
 #include <functional>
 #include <map>
@@ -33,7 +33,8 @@ class Checker {
     std::stable_sort(commands.begin(), commands.end(), [](const auto& a, const auto& b) { return a.clock < b.clock; });
     for (std::size_t i = 0; i < commands.size(); ++i) {
       // A window that is longer than any constraint but refresh.
-      for (std::size_t j = i; j-- > 0 && commands[i].clock - commands[j].clock <= dram_.rfc + 100;) pair(commands[j], commands[i]);
+      for (std::size_t j = i; j-- > 0 && commands[i].clock - commands[j].clock <= dram_.rfc + 100;)
+        pair(commands[j], commands[i]);
       check_state(commands[i]);
       check_window(commands, i);
     }
@@ -42,7 +43,8 @@ class Checker {
  private:
   void want(const char* name, const DramCommand& a, const DramCommand& b, std::int64_t least) {
     if (b.clock - a.clock == least) ++tight[name];
-    if (b.clock - a.clock < least) violations.push_back(fmt::format("{}: {} clocks at {}, at least {}", name, b.clock - a.clock, b.clock, least));
+    if (b.clock - a.clock < least)
+      violations.push_back(fmt::format("{}: {} clocks at {}, at least {}", name, b.clock - a.clock, b.clock, least));
   }
   void pair(const DramCommand& a, const DramCommand& b) {
     if (a.channel != b.channel) return;
@@ -50,14 +52,16 @@ class Checker {
     const auto is = [](const DramCommand& c, Kind kind) { return c.kind == kind; };
     const auto column = [&](const DramCommand& c) { return is(c, Kind::read) || is(c, Kind::write); };
     const auto data = [&](const DramCommand& c) { return is(c, Kind::read) ? dram_.cl : dram_.cwl; };
-    if (is(a, Kind::activate) && is(b, Kind::activate) && rank) want(group ? "tRRD_L" : "tRRD_S", a, b, group ? dram_.rrd_l : dram_.rrd_s);
+    if (is(a, Kind::activate) && is(b, Kind::activate) && rank)
+      want(group ? "tRRD_L" : "tRRD_S", a, b, group ? dram_.rrd_l : dram_.rrd_s);
     if (bank && is(a, Kind::activate) && column(b)) want("tRCD", a, b, dram_.rcd);
     if (bank && is(a, Kind::activate) && is(b, Kind::precharge)) want("tRAS", a, b, dram_.ras);
     if (bank && is(a, Kind::precharge) && is(b, Kind::activate)) want("tRP", a, b, dram_.rp);
     if (rank && is(a, Kind::precharge) && is(b, Kind::refresh)) want("tRP before refresh", a, b, dram_.rp);
     if (rank && is(a, Kind::refresh) && is(b, Kind::activate)) want("tRFC", a, b, dram_.rfc);
     if (bank && is(a, Kind::read) && is(b, Kind::precharge)) want("tRTP", a, b, dram_.rtp);
-    if (bank && is(a, Kind::write) && is(b, Kind::precharge)) want("tWR", a, b, dram_.cwl + dram_.access_clocks + dram_.wr);
+    if (bank && is(a, Kind::write) && is(b, Kind::precharge))
+      want("tWR", a, b, dram_.cwl + dram_.access_clocks + dram_.wr);
     if (!column(a) || !column(b)) return;
     if (a.kind == b.kind && rank) want(group ? "tCCD_L" : "tCCD_S", a, b, group ? dram_.ccd_l : dram_.ccd_s);
     if (is(a, Kind::write) && is(b, Kind::read) && rank)
@@ -70,17 +74,21 @@ class Checker {
     if (commands[at].kind != Kind::activate) return;
     int count = 0;
     for (std::size_t j = at; j-- > 0;) {
-      if (commands[j].kind != Kind::activate || commands[j].channel != commands[at].channel || commands[j].rank != commands[at].rank) continue;
+      if (commands[j].kind != Kind::activate || commands[j].channel != commands[at].channel ||
+          commands[j].rank != commands[at].rank)
+        continue;
       if (++count == 4) return want("tFAW", commands[j], commands[at], dram_.faw);
     }
   }
   void check_state(const DramCommand& command) {
     if (command.kind == Kind::refresh) {
       for (const auto& [bank, row] : open_)
-        if (bank[0] == command.channel && bank[1] == command.rank && row >= 0) violations.push_back("refresh with an open bank");
+        if (bank[0] == command.channel && bank[1] == command.rank && row >= 0)
+          violations.push_back("refresh with an open bank");
       return;
     }
-    std::int64_t& row = open_.try_emplace({command.channel, command.rank, command.group, command.bank}, -1).first->second;
+    std::int64_t& row =
+        open_.try_emplace({command.channel, command.rank, command.group, command.bank}, -1).first->second;
     if (command.kind == Kind::activate) {
       if (row >= 0) violations.push_back("activate of an open bank");
       row = command.row;
@@ -108,8 +116,11 @@ std::vector<DramCommand> random_traffic(const BankMemory& spec, std::uint64_t se
     // Near the last one, in another row of the same bank, or anywhere.
     const auto choice = random.below(4);
     if (choice == 0) address += 64 * random.below(8);
-    if (choice == 1) address += static_cast<std::uint64_t>(spec.standard.row_bytes * spec.standard.bank_groups * spec.standard.banks_per_group *
-                                                           spec.standard.channels * spec.standard.ranks) * random.below(3);
+    if (choice == 1)
+      address +=
+          static_cast<std::uint64_t>(spec.standard.row_bytes * spec.standard.bank_groups *
+                                     spec.standard.banks_per_group * spec.standard.channels * spec.standard.ranks) *
+          random.below(3);
     if (choice == 2) address = random.below(1 << 24) * 64;
     address &= (std::uint64_t{1} << 34) - 64;
     Answer answer = memory.accept(cycle, direction, address, 8);
@@ -123,9 +134,10 @@ struct Constraint {
   std::int64_t DramStandard::*value;
 };
 constexpr Constraint kConstraints[] = {
-    {"tRCD", &DramStandard::rcd},     {"tRP", &DramStandard::rp},       {"tRAS", &DramStandard::ras},     {"tRRD_S", &DramStandard::rrd_s},
-    {"tRRD_L", &DramStandard::rrd_l}, {"tFAW", &DramStandard::faw},     {"tCCD_S", &DramStandard::ccd_s}, {"tCCD_L", &DramStandard::ccd_l},
-    {"tRTP", &DramStandard::rtp},     {"tWR", &DramStandard::wr},       {"tWTR_S", &DramStandard::wtr_s}, {"tWTR_L", &DramStandard::wtr_l},
+    {"tRCD", &DramStandard::rcd},     {"tRP", &DramStandard::rp},       {"tRAS", &DramStandard::ras},
+    {"tRRD_S", &DramStandard::rrd_s}, {"tRRD_L", &DramStandard::rrd_l}, {"tFAW", &DramStandard::faw},
+    {"tCCD_S", &DramStandard::ccd_s}, {"tCCD_L", &DramStandard::ccd_l}, {"tRTP", &DramStandard::rtp},
+    {"tWR", &DramStandard::wr},       {"tWTR_S", &DramStandard::wtr_s}, {"tWTR_L", &DramStandard::wtr_l},
     {"tRFC", &DramStandard::rfc},     {"bus turn", &DramStandard::rtrs}};
 
 }  // namespace
@@ -144,7 +156,8 @@ TEST_CASE("random traffic breaks no constraint of its DRAM") {
 }
 
 TEST_CASE("each constraint is used to the clock: legal at n, illegal at n - 1") {
-  // A standard in which each constraint binds somewhere: those that others always cover in the real ones (tCCD_S by the bus) are lengthened.
+  // A standard in which each constraint binds somewhere: those that others always cover in the real ones (tCCD_S by the
+  // bus) are lengthened.
   DramStandard standard = kDramStandards[0];
   standard.ranks = 2;
   standard.faw = 28;
@@ -174,8 +187,9 @@ TEST_CASE("each constraint is used to the clock: legal at n, illegal at n - 1") 
   }
 }
 
-// Constraints on commands say nothing of when data come: with a DRAM clock for a cycle and no controller, the answer is the clock of the last command, the latency and the
-// time on the bus, and a clock more of any of them is one more, not none.
+// Constraints on commands say nothing of when data come: with a DRAM clock for a cycle and no controller, the answer is
+// the clock of the last command, the latency and the time on the bus, and a clock more of any of them is one more, not
+// none.
 TEST_CASE("tCL, tCWL and the time of an access count to the clock, with every standard") {
   for (const DramStandard& standard : kDramStandards) {
     CAPTURE(standard.name);
@@ -183,14 +197,17 @@ TEST_CASE("tCL, tCWL and the time of an access count to the clock, with every st
       BankModel memory({.standard = dram, .clock_ps = dram.clock_ps, .controller_cycles = 0}, dram.access_bytes);
       std::vector<DramCommand> commands;
       memory.record(&commands);
-      const Cycle closed = memory.accept(5, direction, 0, 1).cycle, open = memory.accept(1000, direction, 0, 1).cycle - 1000;
+      const Cycle closed = memory.accept(5, direction, 0, 1).cycle,
+                  open = memory.accept(1000, direction, 0, 1).cycle - 1000;
       // A write's beat is there two cycles after its acceptance.
       CHECK(commands.at(1).clock == (direction == Direction::read ? 5 : 7) + dram.rcd);
       return std::pair(closed, open);
     };
     const auto read = answers(standard, Direction::read), write = answers(standard, Direction::write);
-    CHECK(read == std::pair(Cycle(5 + standard.rcd + standard.cl + standard.access_clocks), Cycle(standard.cl + standard.access_clocks)));
-    CHECK(write == std::pair(Cycle(7 + standard.rcd + standard.cwl + standard.access_clocks), Cycle(2 + standard.cwl + standard.access_clocks)));
+    CHECK(read == std::pair(Cycle(5 + standard.rcd + standard.cl + standard.access_clocks),
+                            Cycle(standard.cl + standard.access_clocks)));
+    CHECK(write == std::pair(Cycle(7 + standard.rcd + standard.cwl + standard.access_clocks),
+                             Cycle(2 + standard.cwl + standard.access_clocks)));
     DramStandard slower = standard;
     ++slower.cl;
     CHECK(answers(slower, Direction::read).second == read.second + 1);
@@ -205,17 +222,22 @@ TEST_CASE("tCL, tCWL and the time of an access count to the clock, with every st
 TEST_CASE("a refresh begins with its interval, and not a clock before") {
   for (const DramStandard& standard : kDramStandards) {
     CAPTURE(standard.name);
-    BankModel memory({.standard = standard, .clock_ps = standard.clock_ps, .controller_cycles = 0}, standard.access_bytes);
+    BankModel memory({.standard = standard, .clock_ps = standard.clock_ps, .controller_cycles = 0},
+                     standard.access_bytes);
     std::vector<DramCommand> commands;
     memory.record(&commands);
     const auto refi = static_cast<Cycle>(standard.refi);
     // A request that comes a clock before goes ahead of the refresh; one that comes with it waits.
-    CHECK(memory.accept(refi - 1, Direction::read, 0, 1).cycle == refi - 1 + Cycle(standard.rcd + standard.cl + standard.access_clocks));
+    CHECK(memory.accept(refi - 1, Direction::read, 0, 1).cycle ==
+          refi - 1 + Cycle(standard.rcd + standard.cl + standard.access_clocks));
     CHECK(memory.statistics().refreshes == 0);
     memory.reset();
-    CHECK(memory.accept(refi, Direction::read, 0, 1).cycle == refi + Cycle(standard.rfc + standard.rcd + standard.cl + standard.access_clocks));
+    CHECK(memory.accept(refi, Direction::read, 0, 1).cycle ==
+          refi + Cycle(standard.rfc + standard.rcd + standard.cl + standard.access_clocks));
     CHECK(memory.statistics().refreshes == 1);
-    CHECK(std::any_of(commands.begin(), commands.end(), [&](const DramCommand& command) { return command.kind == Kind::refresh && command.clock == standard.refi; }));
+    CHECK(std::any_of(commands.begin(), commands.end(), [&](const DramCommand& command) {
+      return command.kind == Kind::refresh && command.clock == standard.refi;
+    }));
   }
 }
 
@@ -224,7 +246,8 @@ TEST_CASE("refresh comes once per interval and closes rows") {
   BankModel memory(spec, 8);
   const Cycle refi = static_cast<Cycle>(spec.standard.refi);
   const auto read = [&](Cycle cycle) { return memory.accept(cycle, Direction::read, 0, 8).cycle - cycle; };
-  // One burst of 64 bytes, one access: a closed bank costs tRCD + tCL + 4, an open row tCL + 4. Its 8 beats follow one another, so the first comes with the data.
+  // One burst of 64 bytes, one access: a closed bank costs tRCD + tCL + 4, an open row tCL + 4. Its 8 beats follow one
+  // another, so the first comes with the data.
   CHECK(read(0) == 17 + 17 + 4);
   CHECK(read(100) == 17 + 4);
   CHECK(read(refi - 1) == 17 + 4);

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::int64_t kBus = 8;
 
-MemorySplit split(std::uint64_t latency, std::uint64_t bandwidth, std::uint64_t row_miss = 0, std::uint64_t refresh = 0) {
+MemorySplit split(std::uint64_t latency, std::uint64_t bandwidth, std::uint64_t row_miss = 0,
+                  std::uint64_t refresh = 0) {
   MemorySplit split;
   split[MemoryCause::latency] = latency;
   split[MemoryCause::bandwidth] = bandwidth;
@@ -44,18 +45,19 @@ TEST_CASE("a DRAM's delay: an open row, a closed one, another's, refresh, and th
   const auto memory = make_memory(spec, kBus);
   const std::uint64_t row = 64 * 4 * 128 * 4;  // the next row of the same bank: access, bank group, column, bank
   const std::uint64_t idle = 3 + 17 + 4 + 3;   // controller, tCL, the data, controller
-  CHECK(read(*memory, 0, 0, 8) == split(idle, 0, 17));                // tRCD
+  CHECK(read(*memory, 0, 0, 8) == split(idle, 0, 17));  // tRCD
   CHECK(read(*memory, 1000, 0, 8) == split(idle, 0));
-  CHECK(read(*memory, 2000, row, 8) == split(idle, 0, 17 + 17));      // tRP, tRCD
+  CHECK(read(*memory, 2000, row, 8) == split(idle, 0, 17 + 17));  // tRP, tRCD
   // The first access of a burst waits for the one before it: tCCD_L within a bank group.
   CHECK(read(*memory, 3000, row, 8) == split(idle, 0));
-  CHECK(read(*memory, 3001, row, 8) == split(idle, 7));               // beats 1 to 8 of the one before are on their way
+  CHECK(read(*memory, 3001, row, 8) == split(idle, 7));  // beats 1 to 8 of the one before are on their way
   // Refresh at 9360: tRP after it, tRFC, then the row is opened.
   CHECK(read(*memory, 9360, row, 8) == split(idle, 0, 17, 17 + 420 - 3));
 }
 
 TEST_CASE("what explains a delay sums to it, whatever came before") {
-  for (const char* text : {"ideal:latency=7,bytes=3", "bank:ddr4-2400", "bank:lpddr4,clock-ps=700", "bank:hbm2,controller=0", "perturbed:seed=9"})
+  for (const char* text : {"ideal:latency=7,bytes=3", "bank:ddr4-2400", "bank:lpddr4,clock-ps=700",
+                           "bank:hbm2,controller=0", "perturbed:seed=9"})
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
       CAPTURE(text, seed);
       const auto memory = make_memory(parse_memory(text).value(), kBus);

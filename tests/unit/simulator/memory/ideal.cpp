@@ -1,4 +1,5 @@
-// The pipe and its perturbation: latency, bandwidth, room, and what the contract of docs/timing.md promises of every model.
+// The pipe and its perturbation: latency, bandwidth, room, and what the contract of docs/timing.md promises of every
+// model.
 #include <vector>
 
 #include "simulator/memory/memory.h"
@@ -37,17 +38,18 @@ TEST_CASE("the ideal memory answers a write a latency after its last byte") {
 
 TEST_CASE("a memory refuses bursts beyond its room until the oldest is complete") {
   const auto memory = make_memory(IdealMemory{.latency = 10, .outstanding = 2}, kBus);
-  CHECK(memory->accept(0, Direction::read, 0, 2) == Answer{true, 10});   // complete in 11
+  CHECK(memory->accept(0, Direction::read, 0, 2) == Answer{true, 10});  // complete in 11
   CHECK(memory->accept(1, Direction::read, 0, 2) == Answer{true, 12});
   CHECK(memory->accept(2, Direction::read, 0, 2) == Answer{false, 12});
   CHECK(memory->accept(11, Direction::read, 0, 2) == Answer{false, 12});
-  CHECK(memory->accept(11, Direction::write, 0, 1).accepted);            // the other direction has room of its own
+  CHECK(memory->accept(11, Direction::write, 0, 1).accepted);  // the other direction has room of its own
   CHECK(memory->accept(12, Direction::read, 0, 2) == Answer{true, 22});
 }
 
 TEST_CASE("every memory keeps its promises, whenever it is asked") {
-  for (const char* text : {"ideal", "ideal:latency=1,bytes=3,outstanding=2", "perturbed:seed=1", "perturbed:seed=2,latency=0,refusal=40",
-                           "bank:ddr4-2400", "bank:lpddr4", "bank:hbm2,clock-ps=700,outstanding=3", "bank:ddr4-2400,clock-ps=100"}) {
+  for (const char* text :
+       {"ideal", "ideal:latency=1,bytes=3,outstanding=2", "perturbed:seed=1", "perturbed:seed=2,latency=0,refusal=40",
+        "bank:ddr4-2400", "bank:lpddr4", "bank:hbm2,clock-ps=700,outstanding=3", "bank:ddr4-2400,clock-ps=100"}) {
     CAPTURE(text);
     const MemorySpec spec = parse_memory(text).value();
     const auto eager = make_memory(spec, kBus), patient = make_memory(spec, kBus);
@@ -95,15 +97,17 @@ TEST_CASE("a memory that is reset answers as at first") {
     for (auto& list : answers) {
       memory->reset();
       for (Cycle cycle = 0; cycle < 400; cycle += 20)
-        for (const Direction direction : {Direction::read, Direction::write}) list.push_back(memory->accept(cycle, direction, 64 * cycle, 8));
+        for (const Direction direction : {Direction::read, Direction::write})
+          list.push_back(memory->accept(cycle, direction, 64 * cycle, 8));
     }
     CHECK(answers[0] == answers[1]);
   }
 }
 
 TEST_CASE("memory models are written and read") {
-  for (const char* text : {"ideal:latency=64,bytes=8,outstanding=16", "bank:hbm2,clock-ps=1000,controller=0,outstanding=4",
-                           "perturbed:seed=5,latency=6,refusal=7,base-latency=8,bytes=9,outstanding=10"}) {
+  for (const char* text :
+       {"ideal:latency=64,bytes=8,outstanding=16", "bank:hbm2,clock-ps=1000,controller=0,outstanding=4",
+        "perturbed:seed=5,latency=6,refusal=7,base-latency=8,bytes=9,outstanding=10"}) {
     CHECK(to_string(parse_memory(text).value()) == text);
   }
   const auto error = [](const char* text) { return dovetail::to_string(parse_memory(text).errors()); };

@@ -15,10 +15,28 @@ TEST_CASE("an instruction is given the cycles behind its predecessor's end") {
   Trace trace;
   trace.sources = {"", "first", "second"};
   trace.launches.push_back({.cycles = 30,
-                            .events = {{.instruction = 0, .unit = Queue::compute, .issue = 2, .start = 5, .end = 9, .cause = StallCause::token_prev, .source = 1},
+                            .events = {{.instruction = 0,
+                                        .unit = Queue::compute,
+                                        .issue = 2,
+                                        .start = 5,
+                                        .end = 9,
+                                        .cause = StallCause::token_prev,
+                                        .source = 1},
                                        // In flight beside the one before it.
-                                       {.instruction = 1, .unit = Queue::compute, .issue = 3, .start = 7, .end = 14, .cause = StallCause::unit, .source = 2},
-                                       {.instruction = 2, .unit = Queue::compute, .issue = 4, .start = 18, .end = 19, .cause = StallCause::token_next, .source = 2}}});
+                                       {.instruction = 1,
+                                        .unit = Queue::compute,
+                                        .issue = 3,
+                                        .start = 7,
+                                        .end = 14,
+                                        .cause = StallCause::unit,
+                                        .source = 2},
+                                       {.instruction = 2,
+                                        .unit = Queue::compute,
+                                        .issue = 4,
+                                        .start = 18,
+                                        .end = 19,
+                                        .cause = StallCause::token_next,
+                                        .source = 2}}});
   const auto times = attribute(trace);
   REQUIRE(times.size() == 4);
   const auto compute = [&](std::size_t source) { return times[source][isa::index(Queue::compute)]; };
@@ -38,7 +56,8 @@ TEST_CASE("attributed cycles sum to those of the launches, for each unit") {
     Trace trace;
     std::uint64_t cycles = 0;
     for (const isa::Launch& launch : program.launches) {
-      REQUIRE(simulator->launch(std::span(program.program).subspan(launch.begin, launch.count), dram, launch.begin).ok());
+      REQUIRE(
+          simulator->launch(std::span(program.program).subspan(launch.begin, launch.count), dram, launch.begin).ok());
       trace.launches.push_back(*simulator->timing());
       cycles += simulator->timing()->cycles;
     }

@@ -4,8 +4,8 @@
 
 namespace dovetail::simulator {
 
-using isa::Queue;
 using Catch::Matchers::ContainsSubstring;
+using isa::Queue;
 
 namespace {
 
@@ -13,9 +13,27 @@ Trace sample() {
   Trace trace;
   trace.sources = {"", "conv1"};
   trace.launches.push_back({.cycles = 50,
-                            .events = {{.instruction = 0, .unit = Queue::load, .issue = 1, .start = 2, .end = 20, .cause = StallCause::fetch, .source = 1},
-                                       {.instruction = 1, .unit = Queue::compute, .issue = 3, .start = 21, .end = 40, .cause = StallCause::token_prev, .source = 1},
-                                       {.instruction = 2, .unit = Queue::store, .issue = 5, .start = 41, .end = 49, .cause = StallCause::token_prev, .source = 1}}});
+                            .events = {{.instruction = 0,
+                                        .unit = Queue::load,
+                                        .issue = 1,
+                                        .start = 2,
+                                        .end = 20,
+                                        .cause = StallCause::fetch,
+                                        .source = 1},
+                                       {.instruction = 1,
+                                        .unit = Queue::compute,
+                                        .issue = 3,
+                                        .start = 21,
+                                        .end = 40,
+                                        .cause = StallCause::token_prev,
+                                        .source = 1},
+                                       {.instruction = 2,
+                                        .unit = Queue::store,
+                                        .issue = 5,
+                                        .start = 41,
+                                        .end = 49,
+                                        .cause = StallCause::token_prev,
+                                        .source = 1}}});
   return trace;
 }
 
@@ -26,8 +44,8 @@ TEST_CASE("equal traces do not differ") { CHECK_FALSE(first_difference(sample(),
 TEST_CASE("the first difference is the first in time, not in the program") {
   const Trace a = sample();
   Trace b = a;
-  b.launches[0].events[0].end = 22;    // seen in cycle 20
-  b.launches[0].events[1].issue = 4;   // seen in cycle 3
+  b.launches[0].events[0].end = 22;   // seen in cycle 20
+  b.launches[0].events[1].issue = 4;  // seen in cycle 3
   b.launches[0].events[2].start = 43;
   const auto difference = first_difference(a, b);
   REQUIRE(difference.has_value());
@@ -55,7 +73,8 @@ TEST_CASE("cycles, classes, causes, launches count too") {
 TEST_CASE("the neighbourhood marks the instruction and names its node") {
   const Trace a = sample();
   const std::string text = neighbourhood(a, {.launch = 0, .event = 1, .what = ""}, 1);
-  CHECK_THAT(text, ContainsSubstring(">        1 compute") && ContainsSubstring("         0 load") && ContainsSubstring("conv1"));
+  CHECK_THAT(text, ContainsSubstring(">        1 compute") && ContainsSubstring("         0 load") &&
+                       ContainsSubstring("conv1"));
 }
 
 }  // namespace dovetail::simulator

@@ -37,7 +37,9 @@ TEST_CASE("a Perfetto file is a trace, with slices that do not overlap, an arrow
       ++slices;
       // By node, if it is known, and operation; all of the instruction is in its details.
       const std::string what = event["args"]["what"], name = event["name"];
-      const bool has_node = std::any_of(program.launches.begin(), program.launches.end(), [&](const isa::Launch& launch) { return event["args"]["instruction"] == launch.begin; });
+      const bool has_node =
+          std::any_of(program.launches.begin(), program.launches.end(),
+                      [&](const isa::Launch& launch) { return event["args"]["instruction"] == launch.begin; });
       CHECK(name == (has_node ? "layer \"one\" " + what.substr(0, what.find(' ')) : what));
       const int unit = event["tid"];
       CHECK(event["ts"].get<std::uint64_t>() >= free[unit]);

@@ -24,14 +24,22 @@ Ran run(std::uint64_t seed, const std::string& memory) {
   const test::GeneratedProgram made = test::generate(test::random_config(seed), {.seed = seed});
   const auto simulator = make_cycle_timing(made.config, {.memory = parse_memory(memory).value(), .trace = true});
   Dram dram{made.dram_base, made.dram};
-  Ran ran{.trace = {}, .program = {.name = "p", .config = made.config, .program = made.program, .launches = made.launches, .what_if = {{"more", 7}}}, .counters = {}};
+  Ran ran{.trace = {},
+          .program = {.name = "p",
+                      .config = made.config,
+                      .program = made.program,
+                      .launches = made.launches,
+                      .what_if = {{"more", 7}}},
+          .counters = {}};
   ran.trace.sources = {"", "a", "b"};
   for (const isa::Launch& launch : made.launches) {
-    const auto counters = simulator->launch(std::span(made.program).subspan(launch.begin, launch.count), dram, launch.begin);
+    const auto counters =
+        simulator->launch(std::span(made.program).subspan(launch.begin, launch.count), dram, launch.begin);
     REQUIRE(counters.ok());
     ran.counters += *counters;
     ran.trace.launches.push_back(*simulator->timing());
-    for (TraceEvent& event : ran.trace.launches.back().events) event.source = static_cast<std::uint32_t>(event.instruction / 7 % 3);
+    for (TraceEvent& event : ran.trace.launches.back().events)
+      event.source = static_cast<std::uint32_t>(event.instruction / 7 % 3);
   }
   return ran;
 }
@@ -70,7 +78,9 @@ TEST_CASE("the parts of a profile sum to the run") {
     }
     // No program beats its bounds, nor the roof.
     CHECK(profile.whole.bounds.tightest() <= cycles);
-    if (profile.whole.intensity() > 0) CHECK(profile.whole.macs_per_cycle() <= std::min(profile.peak_macs_per_cycle, profile.whole.intensity() * profile.peak_bytes_per_cycle));
+    if (profile.whole.intensity() > 0)
+      CHECK(profile.whole.macs_per_cycle() <=
+            std::min(profile.peak_macs_per_cycle, profile.whole.intensity() * profile.peak_bytes_per_cycle));
   }
 }
 
@@ -105,7 +115,8 @@ TEST_CASE("a trace's programs are read back, and must be its own") {
   const auto refused = traced_programs_from_json(json, other, "t.json");
   REQUIRE_FALSE(refused.ok());
   CHECK(to_string(refused.errors()) ==
-        "error: cannot read the programs of the trace (t.json, program 0): event 0 of launch 0 is of instruction 1, not 0. Hint: write it anew with --trace");
+        "error: cannot read the programs of the trace (t.json, program 0): event 0 of launch 0 is of instruction 1, "
+        "not 0. Hint: write it anew with --trace");
 }
 
 }  // namespace dovetail::simulator

@@ -10,8 +10,19 @@ namespace {
 Trace sample() {
   LaunchTrace launch;
   launch.cycles = 40;
-  launch.events = {{.instruction = 3, .unit = isa::Queue::load, .issue = 5, .start = 6, .end = 30, .cause = StallCause::fetch, .source = 1},
-                   {.instruction = 4, .unit = isa::Queue::store, .issue = 6, .start = 31, .end = 39, .cause = StallCause::token_prev}};
+  launch.events = {{.instruction = 3,
+                    .unit = isa::Queue::load,
+                    .issue = 5,
+                    .start = 6,
+                    .end = 30,
+                    .cause = StallCause::fetch,
+                    .source = 1},
+                   {.instruction = 4,
+                    .unit = isa::Queue::store,
+                    .issue = 6,
+                    .start = 31,
+                    .end = 39,
+                    .cause = StallCause::token_prev}};
   launch.classes[0][static_cast<std::size_t>(UnitClass::memory)] = 40;
   return {.launches = {launch, {}}, .sources = {"", "conv1"}};
 }
@@ -28,7 +39,8 @@ TEST_CASE("a damaged trace is refused with its place") {
   using Catch::Matchers::ContainsSubstring;
   Json json = to_json(sample());
   json["launches"][0]["events"][1][1] = "unload";
-  CHECK_THAT(error(json), ContainsSubstring("t.json, launch 0, event 1") && ContainsSubstring("there is no unit \"unload\""));
+  CHECK_THAT(error(json),
+             ContainsSubstring("t.json, launch 0, event 1") && ContainsSubstring("there is no unit \"unload\""));
   json = to_json(sample());
   json["launches"][0]["events"][0][6] = 2;
   CHECK_THAT(error(json), ContainsSubstring("source 2 of 2 sources"));

@@ -8,7 +8,9 @@ namespace dovetail::simulator {
 
 namespace {
 
-std::uint64_t sum(const std::vector<std::uint64_t>& windows) { return std::accumulate(windows.begin(), windows.end(), std::uint64_t{0}); }
+std::uint64_t sum(const std::vector<std::uint64_t>& windows) {
+  return std::accumulate(windows.begin(), windows.end(), std::uint64_t{0});
+}
 
 }  // namespace
 

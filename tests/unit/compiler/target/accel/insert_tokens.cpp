@@ -1,4 +1,5 @@
-// Tokens of streams of two or three instructions. That they suffice for whole programs, isa/verify and the random operators tell.
+// Tokens of streams of two or three instructions. That they suffice for whole programs, isa/verify and the random
+// operators tell.
 #include "compiler/target/accel/stream.h"
 #include "tests/catch.h"
 
@@ -8,7 +9,8 @@ namespace {
 
 const isa::HardwareConfig kConfig;
 
-isa::Transfer transfer(isa::Memory memory, std::uint32_t sram, std::uint64_t dram, std::uint32_t y_size, std::uint32_t x_size) {
+isa::Transfer transfer(isa::Memory memory, std::uint32_t sram, std::uint64_t dram, std::uint32_t y_size,
+                       std::uint32_t x_size) {
   isa::Transfer t;
   t.memory = memory;
   t.sram_base = sram;
