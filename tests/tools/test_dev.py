@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""./dev: the package list under DOVETAIL_NO_INSTALL=1, the comparison of generated files, and the formatting of changed lines."""
+"""./dev: the package list under DOVETAIL_NO_INSTALL=1, the comparison of generated files, and the formatting of the tree."""
 
 import os
 import pathlib
@@ -19,9 +19,9 @@ class Dev(unittest.TestCase):
         self.root = pathlib.Path(temporary.name)
         shutil.copy(SOURCE / "dev", self.root)
 
-    def run_dev(self, *arguments):
+    def run_dev(self, *arguments, **environment):
         done = subprocess.run([self.root / "dev", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                              env={**os.environ, "DOVETAIL_NO_INSTALL": "1"})
+                              env={**os.environ, "DOVETAIL_NO_INSTALL": "1", **environment})
         return done.returncode, done.stdout + done.stderr
 
     def deps(self, *rows):
@@ -30,7 +30,7 @@ class Dev(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("dpkg-query"), "not a Debian system")
     def test_nothing_missing_is_silent(self):
-        self.assertEqual(self.deps("build bash bash shell", "test dpkg - packages", "fmt no-such-x no-such-x x"), (0, ""))
+        self.assertEqual(self.deps("build bash bash shell", "test dpkg - packages", "fuzz no-such-x no-such-x x"), (0, ""))
 
     @unittest.skipUnless(shutil.which("dpkg-query"), "not a Debian system")
     def test_a_missing_test_package_is_told_and_no_obstacle(self):
@@ -45,23 +45,35 @@ class Dev(unittest.TestCase):
         self.assertEqual(status, 2)
         self.assertIn("cannot go on without: no-such-y", text)
 
-    @unittest.skipUnless(shutil.which("git-clang-format") and shutil.which("dpkg-query"), "no git-clang-format")
-    def test_fmt_leaves_lines_alone_that_have_not_changed(self):
-        def git(*arguments):
-            subprocess.run(["git", "-c", "user.name=x", "-c", "user.email=x@y", *arguments], cwd=self.root, check=True, capture_output=True)
-
+    @unittest.skipUnless(shutil.which("clang-format-14"), "no clang-format-14")
+    def test_fmt_formats_the_tree_and_keeps_tables(self):
+        table = "// clang-format off\nint  table;\n// clang-format on\n"
         (self.root / "packages.txt").write_text("build bash bash shell\n")
         shutil.copy(SOURCE / ".clang-format", self.root)
-        (self.root / "a.h").write_text("int  table;\nint b;\nint c;\n")
-        git("init", "-q"), git("add", "."), git("commit", "-q", "-m", "first")
+        (self.root / "a.h").write_text(table + "int b;\n")
+        subprocess.run(["git", "init", "-q"], cwd=self.root, check=True)
         self.assertEqual(self.run_dev("fmt", "--check"), (0, ""))
-        (self.root / "a.h").write_text("int  table;\nint b;\nint  c;\n")
-        status, text = self.run_dev("fmt", "--check")
-        self.assertEqual(status, 1)
-        self.assertIn("-int  c;\n+int c;", text)
+        (self.root / "a.h").write_text(table + "int  b;\n")
+        self.assertEqual(self.run_dev("fmt", "--check"), (1, "not as ./dev fmt leaves it: a.h:4\n"))
         self.assertEqual(self.run_dev("fmt"), (0, ""))
-        self.assertEqual((self.root / "a.h").read_text(), "int  table;\nint b;\nint c;\n")
-        self.assertEqual(self.run_dev("fmt", "--check", "no-such-commit")[0], 2)
+        self.assertEqual((self.root / "a.h").read_text(), table + "int b;\n")
+        self.assertEqual(self.run_dev("fmt", "--all")[0], 2)
+
+    @unittest.skipUnless(shutil.which("bash"), "no bash")
+    def test_another_clang_format_only_reports(self):
+        (self.root / "bin").mkdir()
+        other = self.root / "bin" / "clang-format-14"
+        other.write_text('#!/bin/sh\n[ "$1" = --version ] && echo "clang-format version 99.1.0" && exit\necho "a.h:1:4: error: code should be clang-formatted" >&2\n')
+        other.chmod(0o755)
+        (self.root / "packages.txt").write_text("build bash bash shell\n")
+        (self.root / "a.h").write_text("int  b;\n")
+        subprocess.run(["git", "init", "-q"], cwd=self.root, check=True)
+        path = {"PATH": f"{self.root / 'bin'}:{os.environ['PATH']}"}
+        status, text = self.run_dev("fmt", "--check", **path)
+        self.assertEqual(status, 77)
+        self.assertIn("a.h:1", text)
+        self.assertEqual(self.run_dev("fmt", **path)[0], 2)
+        self.assertEqual((self.root / "a.h").read_text(), "int  b;\n")
 
     def fake_cli(self, text):
         cli = self.root / "cli"
