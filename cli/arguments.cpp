@@ -22,15 +22,6 @@ bool parse_number(std::string_view text, int base, T& value) {
   return error == std::errc{} && end == text.data() + text.size() && !text.empty();
 }
 
-struct TargetRow {
-  std::string_view name;
-  bool available;
-};
-// In the order of DESIGN's target list; the unavailable ones are known so that the message can say "not yet" instead of
-// "no such".
-constexpr std::array<TargetRow, 6> kTargets{
-    {{"accel", true}, {"cpu", true}, {"host", true}, {"onednn", false}, {"cuda", false}, {"cublas", false}}};
-
 }  // namespace
 
 Result<std::uint64_t> parse_address(std::string_view option, std::string_view text) {
@@ -78,29 +69,6 @@ Result<std::map<std::string, std::string>> parse_assignments(std::string_view op
       return bad_value(option, text, fmt::format("{} is given twice", text.substr(0, equals)), "give it once");
   }
   return assignments;
-}
-
-Result<std::vector<std::string>> parse_targets(std::string_view option, std::string_view text) {
-  std::vector<std::string> targets;
-  std::vector<std::string_view> available;
-  for (const TargetRow& row : kTargets)
-    if (row.available) available.push_back(row.name);
-  const std::string hint = fmt::format("targets of this version: {}", fmt::join(available, ", "));
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string target(text.substr(begin, end - begin));
-    const auto row = std::find_if(kTargets.begin(), kTargets.end(),
-                                  [&](const TargetRow& candidate) { return candidate.name == target; });
-    if (row == kTargets.end()) return bad_value(option, text, fmt::format("there is no target \"{}\"", target), hint);
-    if (!row->available)
-      return bad_value(option, text, fmt::format("target {} is not available in this version", target), hint);
-    if (std::find(targets.begin(), targets.end(), target) != targets.end())
-      return bad_value(option, text, fmt::format("{} is listed twice", target),
-                       "name each target once, in order of preference");
-    targets.push_back(target);
-    begin = end + 1;
-  }
-  return targets;
 }
 
 Result<std::vector<std::map<std::string, Shape>>> parse_shapes(const std::vector<std::string>& texts) {

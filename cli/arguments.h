@@ -1,4 +1,4 @@
-// Values as typed on the command line: addresses, launches, target lists, NAME=VALUE, names of tensors. Diagnostics
+// Values as typed on the command line: addresses, launches, NAME=VALUE, names of tensors. Diagnostics
 // name the option.
 #pragma once
 
@@ -29,9 +29,6 @@ Result<std::vector<isa::Launch>> parse_launches(const std::vector<std::string>& 
 // "NAME=VALUE", divided at the last '=' (names of models may hold one). A name twice is an error.
 Result<std::map<std::string, std::string>> parse_assignments(std::string_view option,
                                                              const std::vector<std::string>& texts);
-
-// "accel,cpu": names of targets that this version has, each once, in order of preference.
-Result<std::vector<std::string>> parse_targets(std::string_view option, std::string_view text);
 
 // "NAME=1x3x224x224", "batch=1": one set of shapes. A name that is given several times stands for several sets, its
 // first shape in the first and so on; names that are given once stand in all of them. At least one set, empty where

@@ -5,6 +5,8 @@
 #include "compiler/pipeline.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cpu/jit.h"
+#include "compiler/target/cpu/target.h"
+#include "compiler/target/host/target.h"
 #include "runtime/executor.h"
 
 namespace dovetail::cli {
@@ -12,6 +14,7 @@ namespace dovetail::cli {
 quantize::MakeForward compiled_forward() {
   return [](const graph::Graph& graph) -> Result<quantize::Forward> {
     CompileOptions options;
+    options.available = {cpu::make_native_target(), host::make_target()};
     options.targets = {"cpu"};
     if (const auto processor = cpu::find_cpu("native"); processor.ok())
       options.context.evaluate = cpu::jit_evaluate(*processor);

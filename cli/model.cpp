@@ -14,6 +14,7 @@
 #include "bundle/summary.h"
 #include "cli/arguments.h"
 #include "cli/program_file.h"
+#include "cli/targets.h"
 #include "cli/text.h"
 #include "compiler/assemble/combine_shapes.h"
 #include "compiler/target/cpu/cpu.h"
@@ -114,8 +115,6 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   options.with_passes = arguments.with_passes;
   options.without_passes = arguments.without_passes;
   DOVETAIL_TRY(check_names(options));
-  options.targets = model.targets;
-  options.hardware = model.hardware;
   options.strict = arguments.strict;
   const auto offload = offload_from_name(arguments.offload);
   if (!offload)
@@ -123,8 +122,10 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
                       "rules: always, possible, cost"};
   options.offload = *offload;
   DOVETAIL_ASSIGN(const std::int64_t clock, parse_count("--clock", arguments.clock, 1, 100'000));
-  options.clock_mhz = static_cast<double>(clock);
-  options.cpu = arguments.cpu;
+  options.targets = model.targets;
+  std::vector<std::string> asked = model.targets;
+  for (const auto& [node, target] : options.place) asked.push_back(target);
+  DOVETAIL_ASSIGN(options.available, make_targets({model.hardware, static_cast<double>(clock), arguments.cpu}, asked));
   if (const auto processor = cpu::find_cpu("native"); processor.ok())
     options.context.evaluate = cpu::jit_evaluate(*processor);
   auto compiled = compile(std::move(imported), options);

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "compiler/assemble/assemble.h"
+#include "compiler/assemble/bundle_builder.h"
 #include "compiler/layout/choose_layouts.h"
 #include "compiler/ops/op.h"
 #include "compiler/partition/partition.h"
@@ -30,7 +31,6 @@
 #include "compiler/passes/simplify_algebra.h"
 #include "compiler/passes/simplify_movement.h"
 #include "compiler/report.h"
-#include "compiler/target/all.h"
 
 namespace dovetail {
 
@@ -130,16 +130,12 @@ class Pipeline {
 
     Partition parts;
     DOVETAIL_TRY(timed("partition", [&]() -> Result<void> {
-      DOVETAIL_TRY(find_processor());
-      PartitionOptions partition_options{built_in_targets({options_.hardware, options_.clock_mhz, processor_,
-                                                           options_.fuse && options_.context.level > Level::needed}),
-                                         options_.targets,
-                                         {"cpu", "host"},
-                                         options_.place,
-                                         options_.strict,
-                                         options_.offload};
-      partition_options.available.insert(partition_options.available.begin(), options_.backends.begin(),
-                                         options_.backends.end());
+      PartitionOptions partition_options{options_.available, options_.targets, {},
+                                         options_.place,     options_.strict,  options_.offload};
+      for (const TargetPointer& target : options_.available) {
+        if (options_.targets.empty()) partition_options.targets.emplace_back(target->name());
+        if (target->is_fallback()) partition_options.fallback.emplace_back(target->name());
+      }
       DOVETAIL_ASSIGN(parts, partition(graph, partition_options));
       return {};
     }));
@@ -149,9 +145,11 @@ class Pipeline {
     if (stop("partition")) return finish(std::move(result));
 
     if (options_.expose_all) expose_all(parts);
+    std::vector<RegionOffer> offers;
     LayoutPlan layouts;
     DOVETAIL_TRY(timed("layouts", [&]() -> Result<void> {
-      DOVETAIL_ASSIGN(layouts, choose_layouts(graph, parts, {options_.free_borders, options_.choose_layouts}));
+      DOVETAIL_ASSIGN(offers, offer_layouts(graph, parts, {options_.fuse && options_.context.level > Level::needed}));
+      layouts = choose_layouts(graph, offers, {options_.free_borders, options_.choose_layouts});
       return {};
     }));
     dump("layouts", [&] { return to_string(graph, layouts); });
@@ -159,10 +157,7 @@ class Pipeline {
     if (stop("layouts")) return finish(std::move(result));
 
     DOVETAIL_TRY(timed("code", [&]() -> Result<void> {
-      DOVETAIL_ASSIGN(Assembled assembled,
-                      assemble(graph, parts, layouts, processor_, [&](std::string_view stage, std::string_view text) {
-                        dump(stage, [&] { return std::string(text); });
-                      }));
+      DOVETAIL_ASSIGN(Assembled assembled, generate(graph, parts, offers, layouts.chosen));
       result.bundle = std::move(assembled.bundle);
       groups_ = std::move(assembled.groups);
       add_kernels(result.placement, groups_);
@@ -182,15 +177,23 @@ class Pipeline {
     return !has(options_.without_passes) && (pass.level <= options_.context.level || has(options_.with_passes));
   }
 
-  Result<void> find_processor() {
-    if (options_.cpu == "interpreter") return {};
-    auto processor = cpu::find_cpu(options_.cpu);
-    // Where nobody asked for the CPU, its nodes may as well be interpreted.
-    const bool asked = options_.cpu != "native" ||
-                       std::find(options_.targets.begin(), options_.targets.end(), "cpu") != options_.targets.end();
-    if (!processor.ok() && asked) return processor.errors();
-    if (processor.ok()) processor_ = *std::move(processor);
-    return {};
+  // Each target's code generator appends the steps of its regions, the builder the copies between layouts.
+  Result<Assembled> generate(const graph::Graph& graph, const Partition& parts, const std::vector<RegionOffer>& offers,
+                             const ChosenLayouts& layouts) const {
+    std::vector<std::unique_ptr<ProgramCompiler>> compilers;
+    for (const TargetPointer& target : options_.available)
+      if (auto compiler = target->program_compiler()) compilers.push_back(std::move(compiler));
+    if (compilers.empty())
+      return Diagnostic{"cannot make a bundle", "CompileOptions::available",
+                        "none of the targets runs loop programs on the host, which copies between layouts are",
+                        "hand in the interpreter as well (compiler/target/host/target.h)"};
+    BundleBuilder builder(graph, layouts, std::move(compilers));
+    const Dump dump_inner = [this](std::string_view stage, std::string_view text) {
+      dump(stage, [&] { return std::string(text); });
+    };
+    for (std::size_t i = 0; i < parts.regions.size(); ++i)
+      DOVETAIL_TRY(parts.regions[i].target->generate(parts.regions[i].region, offers[i], layouts, builder, dump_inner));
+    return builder.finish();
   }
 
   Result<void> run_passes(std::span<const NamedPass> list, int most_rounds, graph::Graph& graph) {
@@ -291,33 +294,33 @@ class Pipeline {
                         {"notes", group.notes},
                         {"unfused", group.unfused}});
     Json kernels = Json::array();
-    for (const cpu::KernelReport& kernel : kernels_)
+    for (const KernelReport& kernel : kernels_)
       kernels.push_back({{"symbol", kernel.symbol},
                          {"uses", kernel.uses},
                          {"code_bytes", kernel.code_bytes},
                          {"compile_seconds", kernel.seconds},
                          {"notes", kernel.notes}});
     const Json memory{{"bytes", memory_.bytes}, {"bound_bytes", memory_.bound_bytes}, {"sum_bytes", memory_.sum_bytes}};
-    return Json{{"memory", memory},
+    Json report{{"memory", memory},
                 {"relayouts", relayouts_},
                 {"groups", groups},
                 {"kernels", kernels},
                 {"model", result.imported.name},
-                {"hardware", isa::config_to_json(options_.hardware)},
                 {"nodes", nodes},
                 {"summary", to_json(result.summary)},
                 {"passes", passes_},
                 {"stages", stages}};
+    for (const TargetPointer& target : options_.available) report.update(target->facts());
+    return report;
   }
 
   const CompileOptions& options_;
-  std::optional<cpu::Cpu> processor_;
   std::optional<NodeFates> fates_;  // of the imported nodes
   std::vector<StageTime> stages_;
   Json passes_ = Json::array();
   double tolerance_ = 0;
   std::vector<GroupReport> groups_;
-  std::vector<cpu::KernelReport> kernels_;
+  std::vector<KernelReport> kernels_;
   Json relayouts_ = Json::array();
   MemoryPlan memory_;
 };

@@ -18,26 +18,21 @@
 #include "compiler/passes/pass.h"
 #include "compiler/report.h"
 #include "compiler/target/target.h"
-#include "isa/config.h"
 
 namespace dovetail {
 
 struct CompileOptions {
-  std::vector<std::string> targets = {
-      "accel"};  // in order of preference: accel, cpu, host (the interpreter), or one of `backends`
-  std::vector<TargetPointer> backends = {};  // of the caller, beside those of the kit (docs/adding-a-target.md)
-  isa::HardwareConfig hardware;              // for "accel"
-  double clock_mhz = 1000;                   // of "accel", where its cycles are compared with other targets' seconds
+  // The targets that there are, handed in by whoever calls the compiler (docs/adding-a-target.md). Among them one that
+  // runs loop programs on the host, as cpu and host do: copies between layouts are such programs.
+  std::vector<TargetPointer> available = {};
+  std::vector<std::string> targets = {};     // names of those asked for, in order of preference; empty: all of them
   std::map<std::string, std::string> place;  // node name -> target
   Offload offload = Offload::possible;       // when regions leave the targets that are listed later
   bool strict = false;  // refuse nodes that no listed target takes, instead of running them on the host
   // Every accelerator operation's result becomes a tensor of the bundle, so that a run can be compared operation by
   // operation. The instructions stay the same; each tensor costs a host step that unpacks it.
   bool expose_all = false;
-  // Processor class whose machine code runs host nodes (compiler/target/cpu/cpu.h); "interpreter": their loop programs
-  // are interpreted.
-  std::string cpu = "native";
-  bool fuse = true;            // host nodes to kernels
+  bool fuse = true;            // nodes to kernels
   bool choose_layouts = true;  // for the whole graph; else every kernel takes those that it likes best
   bool free_borders = false;   // the model's inputs and outputs lie as the kernels like them best, as their tensors say
   passes::PassContext context;                           // its level says which passes run

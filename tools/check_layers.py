@@ -23,7 +23,7 @@ MACHINE_PATH = re.compile(rb"(?<![\w.~/:-])/(?:work|root|tmp)/[\w.-]")
 
 
 def read_layers(text):
-    """{folder: folders it may include besides its own}"""
+    """{folder: what it may include besides its own files}"""
     layers = {}
     for line in text.splitlines():
         line = line.split("#")[0].strip()
@@ -42,6 +42,13 @@ def line_of(layers, path):
     return max((folder for folder in layers if is_below(path, folder)), key=len, default=None)
 
 
+def covers(layers, entry, path):
+    """Whether an entry of layers.txt allows to include `path`: a header, `folder/` with all below it, or a folder without longer ones listed."""
+    if entry.endswith("/"):
+        return path.startswith(entry)
+    return path == entry or line_of(layers, path) == entry
+
+
 def check_includes(layers, path, text, existing):
     folder = line_of(layers, path)
     for match in INCLUDE.finditer(text):
@@ -53,7 +60,7 @@ def check_includes(layers, path, text, existing):
             yield f'{place}: "{target}" is no file of the tree; includes are written from the root of the repository'
         elif folder is None:
             yield f"{place}: its folder has no line in layers.txt"
-        elif not any(is_below(target, allowed) for allowed in [folder, *layers[folder]]):
+        elif not any(covers(layers, entry, target) for entry in [folder, *layers[folder]]):
             yield f'{place}: {folder} may not include "{target}"; layers.txt allows: {", ".join(layers[folder]) or "nothing"}'
 
 

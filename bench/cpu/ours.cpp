@@ -6,6 +6,8 @@
 #include "compiler/ops/op.h"
 #include "compiler/pipeline.h"
 #include "compiler/schedule/index_map.h"
+#include "compiler/target/cpu/target.h"
+#include "compiler/target/host/target.h"
 #include "runtime/executor.h"
 
 namespace dovetail::bench {
@@ -79,6 +81,7 @@ NdArray unpacked(const NdArray& array, const std::string& layout, const Shape& s
 Result<Candidate> candidate(std::string name, const graph::Graph& graph, const NdArray& input, int threads,
                             bool free_borders) {
   CompileOptions options;
+  options.available = {cpu::make_native_target(), host::make_target()};
   options.targets = {"cpu"};
   options.free_borders = free_borders;
   DOVETAIL_ASSIGN(Compiled compiled, compile({graph, {}}, options));

@@ -21,6 +21,8 @@
 #include "bundle/bundle.h"
 #include "compiler/ops/op.h"
 #include "compiler/pipeline.h"
+#include "compiler/target/accel/target.h"
+#include "compiler/target/host/target.h"
 #include "simulator/cycle/cycle.h"
 #include "simulator/rtl/find.h"
 #include "simulator/rtl/rtl.h"
@@ -221,7 +223,9 @@ int main(int argc, char** argv) {
   using namespace dovetail;
   const int runs = argc > 1 ? std::max(1, std::atoi(argv[1])) : 21;
   CompileOptions options;
-  options.hardware = isa::load_config("1x16x16-ext").value();
+  const isa::HardwareConfig hardware = isa::load_config("1x16x16-ext").value();
+  options.available = {accel::make_target(hardware, 1000), host::make_target()};
+  options.targets = {"accel"};
   const auto compiled = compile({resnet18(), {}}, options);
   if (!compiled.ok()) {
     std::fputs(to_string(compiled.errors()).c_str(), stderr);
@@ -234,7 +238,7 @@ int main(int argc, char** argv) {
       longest = accel;
   DOVETAIL_CHECK(longest != nullptr, "nothing runs on the accelerator");
   Json rows = Json::array(), streams = Json::array();
-  for (const Stream& stream : {stream_of("ResNet-18", *longest), tiny_instructions(options.hardware, 30000)}) {
+  for (const Stream& stream : {stream_of("ResNet-18", *longest), tiny_instructions(hardware, 30000)}) {
     streams.push_back({{"name", stream.name}, {"instructions", stream.program.size()}});
     std::vector<Json> of_stream;
     for (const char* memory : {"ideal:latency=64,bytes=8", "bank:ddr4-2400", "bank:hbm2"})
@@ -242,7 +246,7 @@ int main(int argc, char** argv) {
     of_stream.push_back(measure(stream, "ideal:latency=64,bytes=8", Engine::cycle, std::min(runs, 3)));
     if (simulator::find_systemc_engine())
       of_stream.push_back(measure(stream, "ideal:latency=64,bytes=8", Engine::systemc, std::min(runs, 3)));
-    if (simulator::find_rtl_model(options.hardware, false).ok()) {
+    if (simulator::find_rtl_model(hardware, false).ok()) {
       const Json design = measure(stream, "ideal:latency=64,bytes=8", Engine::rtl, 1);
       for (Json& row : of_stream)
         if (row["memory"] == design["memory"]) {
@@ -258,7 +262,7 @@ int main(int argc, char** argv) {
   std::puts(Json{{"benchmark", "cycle-accurate simulator"},
                  {"time", "processor time of one thread, median"},
                  {"runs", runs},
-                 {"hardware", options.hardware.name},
+                 {"hardware", hardware.name},
                  {"streams", streams},
                  {"rows", rows}}
                 .dump(2)

@@ -9,6 +9,7 @@
 #include "base/text_table.h"
 #include "cli/build_facts.h"
 #include "cli/commands/all.h"
+#include "cli/targets.h"
 #include "cli/text.h"
 #include "compiler/target/cpu/cpu.h"
 #include "runtime/executor.h"
@@ -88,12 +89,9 @@ class Doctor : public Command {
             {"protobuf", facts.protobuf}, {"CLI11", facts.cli11},        {"LLVM", facts.llvm}};
   }
   static std::vector<runtime::Engine> targets() {
-    return {{"accel", "the accelerator, on one of the engines above", true},
-            {"cpu", "x86-64 processors, through LLVM", cpu::find_cpu("native").ok()},
-            {"host", "this machine: loop programs, interpreted", true},
-            {"onednn", "oneDNN on the CPU", false},
-            {"cuda", "NVIDIA GPUs", false},
-            {"cublas", "cuBLAS on NVIDIA GPUs", false}};
+    std::vector<runtime::Engine> list;
+    for (const TargetRow& row : target_table()) list.push_back({row.name, row.description, is_available(row)});
+    return list;
   }
   // The class that code for this machine is made for; empty where there is none.
   static std::string native() {
@@ -108,14 +106,14 @@ class Doctor : public Command {
 
   static std::string text(const std::vector<Package>& missing, bool known_system) {
     std::string lines = "engines\n";
-    TextTable engines({"name", "here", "what it is"}), target_table({"name", "here", "what it is"});
+    TextTable engines({"name", "here", "what it is"}), targets_here({"name", "here", "what it is"});
     for (const runtime::Engine& engine : runtime::engines())
       engines.add({std::string(engine.name), engine.available ? "yes" : "not in this version",
                    std::string(engine.description)});
     for (const runtime::Engine& target : targets())
-      target_table.add({std::string(target.name), target.available ? "yes" : "not in this version",
+      targets_here.add({std::string(target.name), target.available ? "yes" : "not in this version",
                         std::string(target.description)});
-    lines += engines.to_string() + "\ntargets\n" + target_table.to_string() + "\nCPU: classes of the CPU back end\n";
+    lines += engines.to_string() + "\ntargets\n" + targets_here.to_string() + "\nCPU: classes of the CPU back end\n";
     TextTable classes({"class", "vector", "native here"});
     for (const cpu::Cpu& cpu : cpu::cpus())
       classes.add({cpu.name, fmt::format("{} bytes", cpu.vector_bytes), cpu.name == native() ? "yes" : ""});

@@ -10,6 +10,7 @@
 #include "cli/model.h"
 #include "cli/program_file.h"
 #include "cli/run_report.h"
+#include "cli/targets.h"
 #include "cli/tensor_files.h"
 #include "cli/text.h"
 #include "cli/timing.h"

@@ -7,10 +7,6 @@
 
 #include "base/check.h"
 #include "compiler/layout/layout.h"
-#include "compiler/target/cpu/codegen/kernel.h"
-#include "compiler/target/cpu/intrinsics.h"
-#include "compiler/target/cpu/operations.h"
-#include "compiler/target/target.h"
 
 namespace dovetail {
 
@@ -46,10 +42,9 @@ std::uint64_t DeviceSpace::allocate(std::uint64_t bytes) {
   return address;
 }
 
-BundleBuilder::BundleBuilder(const graph::Graph& graph, const std::optional<cpu::Cpu>& processor,
-                             const ChosenLayouts& layouts)
-    : graph_(graph), chosen_(layouts) {
-  if (processor) library_.emplace(*processor);
+BundleBuilder::BundleBuilder(const graph::Graph& graph, const ChosenLayouts& layouts,
+                             std::vector<std::unique_ptr<ProgramCompiler>> compilers)
+    : graph_(graph), chosen_(layouts), compilers_(std::move(compilers)) {
   bundle_.name = graph_.name;
   for (const ValueId input : graph_.inputs) bundle_.inputs.push_back(add_value(input, chosen_.write(input)));
 }
@@ -115,29 +110,14 @@ TensorIndex BundleBuilder::in_layout(ValueId id, const std::string& layout) {
     bundle_.tensors[static_cast<std::size_t>(target)].view_of = source;
     return target;
   }
-  add_program("relayout " + value.name, {}, relayout_program(value.type, from, layout), {source}, {target});
+  add_program({"relayout " + value.name, {}, relayout_program(value.type, from, layout), {source}, {target}});
   return target;
 }
 
-void BundleBuilder::add_program(const std::string& name, std::vector<std::string> origins, loops::Program program,
-                                std::vector<TensorIndex> arguments, std::vector<TensorIndex> results,
-                                const loops::Program* operation_source) {
-  if (!library_ || !cpu::supported(program).ok()) {
-    add_step(bundle::HostStep{name, std::move(origins), std::move(program), std::move(arguments), std::move(results)});
-    return;
-  }
-  bundle::CpuStep step;
-  step.name = name;
-  step.origins = std::move(origins);
-  step.symbol = library_->add(program, cpu::intrinsics(library_->cpu()));
-  step.arguments = std::move(arguments);
-  step.results = std::move(results);
-  if (operation_source != nullptr) {
-    const cpu::Operations operations = cpu::count_operations(*operation_source);
-    step.operations = operations.floating + operations.integer;
-    step.integer = operations.integer > operations.floating;
-  }
-  add_step(std::move(step));
+void BundleBuilder::add_program(HostProgram program) {
+  for (const auto& compiler : compilers_)
+    if (std::optional<bundle::Step> step = compiler->step(program)) return add_step(*std::move(step));
+  DOVETAIL_CHECK(false, "no target takes the program of " + program.name);
 }
 
 std::vector<std::string> BundleBuilder::origins(const std::vector<graph::NodeId>& nodes) const {
@@ -162,9 +142,9 @@ Result<Assembled> BundleBuilder::finish() {
         if (space.number == accel->memory) accel->dram_bytes = space.next - accel->dram_base;
   Assembled result;
   result.memory = plan_memory(bundle_);
-  if (library_ && !library_->empty()) {
-    DOVETAIL_TRY(library_->finish(bundle_));
-    result.kernels = library_->report();
+  for (const auto& compiler : compilers_) {
+    DOVETAIL_TRY(compiler->finish(bundle_));
+    for (KernelReport& kernel : compiler->report()) result.kernels.push_back(std::move(kernel));
   }
   result.bundle = std::move(bundle_);
   result.groups = std::move(groups_);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,8 +13,9 @@
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "compiler/assemble/plan_memory.h"
+#include "compiler/assemble/program_compiler.h"
 #include "compiler/graph/graph.h"
-#include "compiler/target/cpu/library.h"
+#include "compiler/layout/offer.h"
 #include "isa/config.h"
 #include "loops/ir.h"
 
@@ -30,7 +32,7 @@ struct GroupReport {
 struct Assembled {
   bundle::Bundle bundle;
   std::vector<GroupReport> groups;
-  std::vector<cpu::KernelReport> kernels;
+  std::vector<KernelReport> kernels;
   MemoryPlan memory;
 };
 
@@ -44,14 +46,13 @@ struct DeviceSpace {
   std::uint64_t allocate(std::uint64_t bytes);  // to whole pages: an element of any memory has at most 4096 bytes
 };
 
-struct ChosenLayouts;  // compiler/target/target.h
-
 // Layouts: compiler/layout/layout.h.
 class BundleBuilder {
  public:
-  // `processor`: for which host programs become machine code; without one they are interpreted. Both references outlive
-  // the builder.
-  BundleBuilder(const graph::Graph& graph, const std::optional<cpu::Cpu>& processor, const ChosenLayouts& layouts);
+  // `compilers`: of programs on the host; each program becomes a step of the first that has code for it. Graph and
+  // layouts outlive the builder.
+  BundleBuilder(const graph::Graph& graph, const ChosenLayouts& layouts,
+                std::vector<std::unique_ptr<ProgramCompiler>> compilers);
 
   const graph::Graph& graph() const { return graph_; }
 
@@ -73,11 +74,8 @@ class BundleBuilder {
 
   // ---- Steps
   void add_step(bundle::Step step) { bundle_.steps.push_back(std::move(step)); }
-  // A loop program on the host: a kernel where there is a processor whose back end can make one, else interpreted.
-  // `operation_source`: the program whose arithmetic is counted, where `program` is a scheduled form of it.
-  void add_program(const std::string& name, std::vector<std::string> origins, loops::Program program,
-                   std::vector<bundle::TensorIndex> arguments, std::vector<bundle::TensorIndex> results,
-                   const loops::Program* operation_source = nullptr);
+  // A loop program on the host, as a step of a target that runs such programs. Precondition: one of them takes it.
+  void add_program(HostProgram program);
   void add_group(GroupReport report) { groups_.push_back(std::move(report)); }
   // Imported nodes that these stand for.
   std::vector<std::string> origins(const std::vector<graph::NodeId>& nodes) const;
@@ -90,7 +88,7 @@ class BundleBuilder {
 
   const graph::Graph& graph_;
   const ChosenLayouts& chosen_;
-  std::optional<cpu::KernelLibrary> library_;
+  std::vector<std::unique_ptr<ProgramCompiler>> compilers_;
   bundle::Bundle bundle_;
   std::map<std::pair<graph::ValueId, std::string>, bundle::TensorIndex> tensors_;
   std::map<graph::ValueId, std::string> layouts_;  // in which a value was computed

@@ -30,12 +30,8 @@ class Chooser {
  public:
   Chooser(const Graph& graph, const LayoutOptions& options) : graph_(graph), options_(options) {}
 
-  Result<LayoutPlan> run(const Partition& parts) {
-    for (const PartitionRegion& part : parts.regions) {
-      DOVETAIL_ASSIGN(RegionOffer offer, part.target->offer_layouts(graph_, part.region));
-      plan_.offers.push_back(std::move(offer));
-    }
-    for (const RegionOffer& offer : plan_.offers)
+  LayoutPlan run(const std::vector<RegionOffer>& offers) {
+    for (const RegionOffer& offer : offers)
       for (const KernelOffer& kernel : offer.kernels) add(kernel);
     add_borders();
     for (const auto& [value, writer] : writers_) {
@@ -45,7 +41,7 @@ class Chooser {
       problem_.values.push_back(std::move(entry));
     }
     choice_ = options_.choose ? solve(problem_) : LayoutChoice(problem_.variables.size(), 0);
-    tell();
+    record();
     return std::move(plan_);
   }
 
@@ -91,7 +87,7 @@ class Chooser {
     return problem_.variables[variable].layouts[choice_[variable]];
   }
 
-  void tell() {
+  void record() {
     for (const auto& [value, writer] : writers_) {
       const std::string& from = plan_.chosen.writes[value] = layout_of(writer);
       std::map<std::string, std::vector<NodeId>> copies;
@@ -123,8 +119,8 @@ std::string shown(const std::string& layout) { return layout.empty() ? "plain" :
 
 }  // namespace
 
-Result<LayoutPlan> choose_layouts(const Graph& graph, const Partition& parts, const LayoutOptions& options) {
-  return Chooser(graph, options).run(parts);
+LayoutPlan choose_layouts(const Graph& graph, const std::vector<RegionOffer>& offers, const LayoutOptions& options) {
+  return Chooser(graph, options).run(offers);
 }
 
 std::string to_string(const Graph& graph, const LayoutPlan& plan) {

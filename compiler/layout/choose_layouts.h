@@ -8,10 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "compiler/graph/graph.h"
-#include "compiler/partition/partition.h"
-#include "compiler/target/target.h"
+#include "compiler/layout/offer.h"
 
 namespace dovetail {
 
@@ -24,7 +22,6 @@ struct Relayout {
 };
 struct LayoutPlan {
   ChosenLayouts chosen;
-  std::vector<RegionOffer> offers;  // by region
   std::vector<Relayout> relayouts;  // in the order of the values
 };
 struct LayoutOptions {
@@ -32,8 +29,9 @@ struct LayoutOptions {
   bool choose = true;         // else every kernel takes the layout that it likes best, whatever that costs
 };
 
-// `parts` belongs to `graph`. Errors: those of a target that cannot offer anything for a region.
-Result<LayoutPlan> choose_layouts(const graph::Graph& graph, const Partition& parts, const LayoutOptions& options);
+// `offers`: of all regions of the graph, in execution order.
+LayoutPlan choose_layouts(const graph::Graph& graph, const std::vector<RegionOffer>& offers,
+                          const LayoutOptions& options);
 
 // A line per value that does not lie as the model has it, and one per copy.
 std::string to_string(const graph::Graph& graph, const LayoutPlan& plan);

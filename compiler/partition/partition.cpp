@@ -64,7 +64,7 @@ class Partitioner {
     std::set<std::string_view> names;
     for (const TargetPointer& target : options_.available)
       if (!names.insert(target->name()).second)
-        errors_.push_back({fmt::format("two targets are named {}", target->name()), "CompileOptions::backends",
+        errors_.push_back({fmt::format("two targets are named {}", target->name()), "CompileOptions::available",
                            "--target could not tell them apart", "give each back end a name of its own"});
     for (const std::string& target : options_.targets) check_target(target, "--target");
     for (const auto& [name, target] : options_.place) {
@@ -132,7 +132,9 @@ class Partitioner {
     }
     covered_.insert(id);
     for (Diagnostic& refusal : refusals) {
-      if (wanted.empty()) refusal.hint = "add cpu to --target, leave out --strict, or change the model";
+      if (wanted.empty() && !options_.fallback.empty())
+        refusal.hint =
+            fmt::format("add {} to --target, leave out --strict, or change the model", options_.fallback.front());
       errors_.push_back(std::move(refusal));
     }
   }
@@ -279,6 +281,16 @@ std::optional<Offload> offload_from_name(std::string_view name) {
 
 Result<Partition> partition(const Graph& graph, const PartitionOptions& options) {
   return Partitioner(graph, options).run();
+}
+
+Result<std::vector<RegionOffer>> offer_layouts(const Graph& graph, const Partition& parts,
+                                               const OfferOptions& options) {
+  std::vector<RegionOffer> offers;
+  for (const PartitionRegion& part : parts.regions) {
+    DOVETAIL_ASSIGN(RegionOffer offer, part.target->offer_layouts(graph, part.region, options));
+    offers.push_back(std::move(offer));
+  }
+  return offers;
 }
 
 void expose_all(Partition& parts) {

@@ -61,6 +61,11 @@ struct Partition {
 // pattern allows; with `strict`, every node that no listed target takes.
 Result<Partition> partition(const graph::Graph& graph, const PartitionOptions& options);
 
+// In which layouts the regions' kernels can work, in the order of the regions. Errors: those of a target that cannot
+// offer anything for a region.
+Result<std::vector<RegionOffer>> offer_layouts(const graph::Graph& graph, const Partition& parts,
+                                               const OfferOptions& options);
+
 // Every match's results leave its region: for comparing a run with the reference, operation by operation.
 void expose_all(Partition& parts);
 

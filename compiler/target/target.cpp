@@ -6,9 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "compiler/layout/layout.h"
 #include "compiler/ops/op.h"
-#include "compiler/target/cpu/operations.h"
+#include "loops/operations.h"
 
 namespace dovetail {
 
@@ -82,7 +81,7 @@ Cost count_work(const Graph& graph, const std::vector<NodeId>& nodes) {
   for (const NodeId id : nodes) {
     const graph::Node& node = graph.node(id);
     if (const auto program = ops::define(graph, id); program.ok()) {
-      const cpu::Operations operations = cpu::count_operations(*program);
+      const loops::Operations operations = loops::count_operations(*program);
       work.operations += operations.floating + operations.integer;
     }
     for (const graph::ValueId input : node.inputs)
@@ -104,7 +103,7 @@ PatternRow pattern_row(std::string name, std::string_view text, decltype(Pattern
   return {std::move(name), *std::move(pattern), std::move(take)};
 }
 
-Result<RegionOffer> Target::offer_layouts(const Graph& graph, const GraphRegion& region) const {
+Result<RegionOffer> Target::offer_layouts(const Graph& graph, const GraphRegion& region, const OfferOptions&) const {
   KernelOffer kernel{region.matches.back().nodes.back()};
   LayoutVariable plain{{""}};
   for (const ValueId input : region.inputs)
@@ -115,15 +114,6 @@ Result<RegionOffer> Target::offer_layouts(const Graph& graph, const GraphRegion&
       if (output.valid()) plain.writes.push_back(output);
   kernel.variables.push_back(std::move(plain));
   return RegionOffer{{std::move(kernel)}};
-}
-
-const std::string& ChosenLayouts::read(NodeId kernel, ValueId value) const {
-  const auto it = reads.find({kernel, value});
-  return it == reads.end() ? kPlainLayout : it->second;
-}
-const std::string& ChosenLayouts::write(ValueId value) const {
-  const auto it = writes.find(value);
-  return it == writes.end() ? kPlainLayout : it->second;
 }
 
 }  // namespace dovetail

@@ -14,9 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "compiler/assemble/bundle_builder.h"
+#include "compiler/assemble/program_compiler.h"
 #include "compiler/graph/graph.h"
+#include "compiler/layout/offer.h"
 #include "compiler/partition/pattern.h"
 
 namespace dovetail {
@@ -57,39 +60,8 @@ struct GraphRegion {
   std::vector<graph::NodeId> nodes() const;
 };
 
-// Layouts (compiler/layout/layout.h) by value; a value without one lies as the model has it.
-using Layouts = std::map<graph::ValueId, std::string>;
-
-// Operands of a kernel that lie alike, in whichever of some layouts is chosen for them.
-struct LayoutVariable {
-  std::vector<std::string> layouts;  // each once; the first is what the kernel likes best
-  std::vector<double> costs = {};    // of each, in bytes moved; empty: none costs anything
-  std::vector<graph::ValueId> reads = {}, writes = {};
-};
-// What a kernel can work on. choose_layouts decides.
-struct KernelOffer {
-  // Where two variables take different layouts, the kernel copies in passing: slower by so many bytes moved.
-  struct Passage {
-    std::size_t from, to;  // among `variables`
-    double cost = 0;
-  };
-  graph::NodeId last;  // of the kernel's nodes: no other kernel has it as its last
-  std::vector<LayoutVariable> variables =
-      {};  // every value that it reads or writes belongs to one; constants may be left out
-  std::vector<Passage> passages = {};
-};
-struct RegionOffer {
-  std::vector<KernelOffer> kernels;
-  std::any prepared = {};  // the target's own, for generate()
-};
-// What was chosen for the whole graph.
-struct ChosenLayouts {
-  std::map<std::pair<graph::NodeId, graph::ValueId>, std::string> reads;  // by kernel
-  Layouts writes;   // of every value, inputs of the model included
-  Layouts outputs;  // in which the model's outputs are handed out
-
-  const std::string& read(graph::NodeId kernel, graph::ValueId value) const;
-  const std::string& write(graph::ValueId value) const;
+struct OfferOptions {
+  bool fuse = true;  // nodes to kernels; else each node is a kernel of its own
 };
 
 // Dumps of a region's inner stages, one call per operation or region: "loops", "schedule", "trace", "stream".
@@ -108,8 +80,15 @@ class Target {
   // Seconds that it takes to bring a tensor over a region's border, in either direction: copy and relayout. 0 where
   // code on the host reads and writes it.
   virtual double border_seconds(const graph::TensorType& type) const = 0;
+  // It takes nodes that no target of the user's list takes (partition), unless the user forbids it.
+  virtual bool is_fallback() const { return false; }
+  // Null: the target does not run loop programs on the host's memory.
+  virtual std::unique_ptr<ProgramCompiler> program_compiler() const { return nullptr; }
+  // What the compile report says of the target, beside the fields that all targets share.
+  virtual Json facts() const { return Json::object(); }
   // The layouts in which the region's kernels can read and write. Default: one kernel, everything as the model has it.
-  virtual Result<RegionOffer> offer_layouts(const graph::Graph& graph, const GraphRegion& region) const;
+  virtual Result<RegionOffer> offer_layouts(const graph::Graph& graph, const GraphRegion& region,
+                                            const OfferOptions& options) const;
   // Appends the region's steps. Called once, after those of all regions that it reads from. `offer` is the target's own
   // answer for the region, `chosen` what was made of it. Pure but for the builder: no state is kept from region to
   // region.

@@ -13,6 +13,9 @@
 
 #include "compiler/pipeline.h"
 #include "compiler/reference/reference.h"
+#include "compiler/target/accel/target.h"
+#include "compiler/target/cpu/target.h"
+#include "compiler/target/host/target.h"
 #include "examples/backend_c/backend_c.h"
 #include "runtime/executor.h"
 
@@ -34,7 +37,8 @@ double difference(const NdArray& got, const NdArray& expected) {
 Result<int> run(const std::string& path, CompileOptions options) {
   DOVETAIL_ASSIGN(import::Imported model, import::import_onnx_file(path));
   const graph::Graph graph = model.graph;
-  options.backends = {backend_c::make_target()};
+  options.available = {backend_c::make_target(), accel::make_target({}, 1000), cpu::make_native_target(),
+                       host::make_target()};
   DOVETAIL_ASSIGN(const Compiled compiled, compile(std::move(model), options));
   for (const NodePlacement& row : compiled.placement)
     fmt::print("{:<24} {:<18} {:<8} {}\n", row.node, row.op, row.target, row.why);

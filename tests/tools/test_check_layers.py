@@ -11,11 +11,14 @@ sys.path.insert(0, os.path.join(os.environ.get("DOVETAIL_SOURCE_DIR", "."), "too
 import check_layers  # noqa: E402
 
 CLEAN = {
-    "layers.txt": "# comment\nlow:\nhigh: low\nhigh/inner: low\n",
+    "layers.txt": "# comment\nlow:\nhigh: low high/inner\nhigh/inner: low\ntop: high/\nside: high high/inner/leaf.h\n",
     "low/array.h": "#pragma once\n",
     "low/array.cpp": '// why\n#include "low/array.h"\n\n#include <vector>\n',
     "high/tree.h": '#pragma once\n#include "low/array.h"\n#include "high/inner/leaf.h"\n',
     "high/inner/leaf.h": '#pragma once\n#include "low/array.h"\n',
+    "high/inner/twig.h": "#pragma once\n",
+    "top/all.h": '#pragma once\n#include "high/tree.h"\n#include "high/inner/leaf.h"\n',
+    "side/one.h": '#pragma once\n#include "high/tree.h"\n#include "high/inner/leaf.h"\n',
 }
 
 
@@ -41,6 +44,10 @@ class CheckLayers(unittest.TestCase):
     def test_the_longest_line_counts(self):
         self.assert_problem('high/inner/bad.h:2: high/inner may not include "high/tree.h"; layers.txt allows: low',
                             {"high/inner/bad.h": '#pragma once\n#include "high/tree.h"\n'})
+
+    def test_an_entry_covers_neither_longer_lines_nor_other_headers(self):
+        self.assert_problem('side/bad.h:2: side may not include "high/inner/twig.h"; layers.txt allows: high, high/inner/leaf.h',
+                            {"side/bad.h": '#pragma once\n#include "high/inner/twig.h"\n'})
 
     def test_an_include_that_is_not_from_the_root(self):
         self.assert_problem('low/bad.h:2: "array.h" is no file of the tree; includes are written from the root of the repository',

@@ -10,7 +10,7 @@
 #include "compiler/target/accel/cost.h"
 #include "compiler/target/accel/region.h"
 #include "compiler/target/accel/select.h"
-#include "compiler/target/cpu/cost.h"
+#include "compiler/target/host/cost.h"
 
 namespace dovetail::accel {
 
@@ -37,7 +37,9 @@ class AccelTarget : public Target {
                : fmt::format("no accelerator pattern takes {}", op);
   }
 
-  Result<RegionOffer> offer_layouts(const Graph& graph, const GraphRegion& part) const override {
+  Json facts() const override { return {{"hardware", isa::config_to_json(hardware_)}}; }
+
+  Result<RegionOffer> offer_layouts(const Graph& graph, const GraphRegion& part, const OfferOptions&) const override {
     Prepared prepared;
     for (const Match& match : part.matches) prepared.operations.push_back(operation_of(match));
     DOVETAIL_ASSIGN(prepared.layouts, region_layouts(graph, prepared.operations, hardware_));
@@ -86,7 +88,7 @@ class AccelTarget : public Target {
   double border_seconds(const graph::TensorType& type) const override {
     const ImageShape shape = image_shape(type.shape);
     const TensorLayout layout = make_layout(hardware_, shape.n, shape.c, shape.h, shape.w);
-    return cpu::kKernelSeconds + 2.0 * static_cast<double>(layout.bytes()) / cpu::kMemoryBytesPerSecond;
+    return host::kKernelSeconds + 2.0 * static_cast<double>(layout.bytes()) / host::kMemoryBytesPerSecond;
   }
 
  private:

@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "compiler/ops/op.h"
+#include "compiler/target/host/cost.h"
 
 namespace dovetail::cpu {
 
 namespace {
 
 constexpr double kClockHz = 3e9;
-constexpr double kShareOfPeak = 0.5;              // what the default schedules reach, about
-constexpr double kInterpretedOperations = 200e6;  // a second
+constexpr double kShareOfPeak = 0.5;  // what the default schedules reach, about
 
 // Multiply-adds in vectors, one a cycle, counted as two operations a lane; VNNI adds four products of bytes in each.
 double operations_per_cycle(const Cpu& processor, bool bytes) {
@@ -20,7 +20,7 @@ double operations_per_cycle(const Cpu& processor, bool bytes) {
 }  // namespace
 
 double estimate_seconds(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes, std::uint64_t operations,
-                        std::uint64_t bytes, const std::optional<Cpu>& processor) {
+                        std::uint64_t bytes, const Cpu& processor) {
   const auto is_int8 = [&](graph::NodeId id) {
     const auto& inputs = graph.node(id).inputs;
     return !inputs.empty() && inputs[0].valid() && size_bytes(graph.value(inputs[0]).type.dtype) == 1;
@@ -30,13 +30,9 @@ double estimate_seconds(const graph::Graph& graph, const std::vector<graph::Node
     const ops::OpDef* op = ops::find(graph.node(id).op);
     return op == nullptr || op->category != ops::Category::injective;
   };
-  const double speed =
-      processor ? kClockHz * kShareOfPeak * operations_per_cycle(*processor, std::ranges::any_of(nodes, is_int8))
-                : kInterpretedOperations;
-  const auto kernels =
-      processor ? std::ranges::count_if(nodes, starts_kernel) : static_cast<std::ptrdiff_t>(nodes.size());
-  return kKernelSeconds * static_cast<double>(kernels) +
-         std::max(static_cast<double>(operations) / speed, static_cast<double>(bytes) / kMemoryBytesPerSecond);
+  const double speed = kClockHz * kShareOfPeak * operations_per_cycle(processor, std::ranges::any_of(nodes, is_int8));
+  return host::estimate_seconds(static_cast<std::size_t>(std::ranges::count_if(nodes, starts_kernel)), operations,
+                                bytes, speed);
 }
 
 }  // namespace dovetail::cpu

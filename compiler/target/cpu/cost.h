@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "compiler/graph/graph.h"
@@ -10,11 +9,8 @@
 
 namespace dovetail::cpu {
 
-inline constexpr double kMemoryBytesPerSecond = 10e9;  // of one core, beyond its caches
-inline constexpr double kKernelSeconds = 1e-6;         // of starting a kernel
-
-// On one core. `processor`: empty for the interpreter.
+// On one core.
 double estimate_seconds(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes, std::uint64_t operations,
-                        std::uint64_t bytes, const std::optional<Cpu>& processor);
+                        std::uint64_t bytes, const Cpu& processor);
 
 }  // namespace dovetail::cpu

@@ -1,12 +1,13 @@
 #include "compiler/target/cpu/library.h"
 
 #include <chrono>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include "base/thread_pool.h"
 #include "compiler/target/cpu/codegen/link.h"
+#include "compiler/target/cpu/intrinsics.h"
+#include "loops/operations.h"
 #include "loops/print.h"
 
 namespace dovetail::cpu {
@@ -22,6 +23,22 @@ std::string symbol_of(std::string_view program, std::size_t number) {
 
 }  // namespace
 
+std::optional<bundle::Step> KernelLibrary::step(HostProgram& program) {
+  if (!supported(program.program).ok()) return std::nullopt;
+  bundle::CpuStep step;
+  step.name = program.name;
+  step.origins = std::move(program.origins);
+  step.symbol = add(program.program, intrinsics(cpu_));
+  step.arguments = std::move(program.arguments);
+  step.results = std::move(program.results);
+  if (program.operation_source != nullptr) {
+    const loops::Operations operations = loops::count_operations(*program.operation_source);
+    step.operations = operations.floating + operations.integer;
+    step.integer = operations.integer > operations.floating;
+  }
+  return step;
+}
+
 std::string KernelLibrary::add(const loops::Program& program, const loops::IntrinsicTable& intrinsics) {
   const auto [it, added] = by_text_.emplace(loops::to_string(program), kernels_.size());
   if (added) kernels_.push_back({symbol_of(program.name, kernels_.size()), program, &intrinsics, {}, {}});
@@ -32,6 +49,7 @@ std::string KernelLibrary::add(const loops::Program& program, const loops::Intri
 }
 
 Result<void> KernelLibrary::finish(bundle::Bundle& bundle) {
+  if (kernels_.empty()) return {};
   std::vector<std::optional<Diagnostics>> errors(kernels_.size());
   ThreadPool pool(std::min<int>(available_processors(), static_cast<int>(kernels_.size())), false);
   const auto compile = [&](std::int64_t begin, std::int64_t end, int) {

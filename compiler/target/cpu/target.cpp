@@ -12,6 +12,8 @@
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/cost.h"
 #include "compiler/target/cpu/default_schedule.h"
+#include "compiler/target/cpu/library.h"
+#include "compiler/target/host/cost.h"
 #include "loops/print.h"
 #include "loops/rewrite.h"
 
@@ -53,7 +55,7 @@ std::string image_layout(const Graph& graph, ValueId value) {
 
 class CpuTarget : public Target {
  public:
-  CpuTarget(std::optional<Cpu> processor, bool fuse) : processor_(std::move(processor)), fuse_(fuse) {
+  explicit CpuTarget(std::optional<Cpu> processor) : processor_(std::move(processor)) {
     const bool code = processor_.has_value();
     rows_.push_back(
         pattern_row("operator", "*", [code](const Graph& graph, const pattern::Found& found) -> Result<std::any> {
@@ -68,14 +70,22 @@ class CpuTarget : public Target {
 
   Cost cost(const Graph& graph, const Match& match) const override {
     Cost cost = count_work(graph, match.nodes);
-    cost.seconds = estimate_seconds(graph, match.nodes, cost.operations, cost.bytes, processor_);
+    cost.seconds = processor_ ? estimate_seconds(graph, match.nodes, cost.operations, cost.bytes, *processor_)
+                              : host::estimate_seconds(match.nodes.size(), cost.operations, cost.bytes,
+                                                       host::kInterpretedOperationsPerSecond);
     return cost;
   }
   double border_seconds(const graph::TensorType&) const override { return 0; }
 
-  Result<RegionOffer> offer_layouts(const Graph& graph, const GraphRegion& region) const override {
+  bool is_fallback() const override { return true; }
+  std::unique_ptr<ProgramCompiler> program_compiler() const override {
+    return processor_ ? std::make_unique<KernelLibrary>(*processor_) : nullptr;
+  }
+
+  Result<RegionOffer> offer_layouts(const Graph& graph, const GraphRegion& region,
+                                    const OfferOptions& options) const override {
     DOVETAIL_ASSIGN(std::vector<FusedGroup> groups,
-                    fuse_groups(graph, region.nodes(), processor_.has_value() && fuse_));
+                    fuse_groups(graph, region.nodes(), processor_.has_value() && options.fuse));
     RegionOffer offer;
     std::vector<Prepared> prepared;
     for (FusedGroup& group : groups) {
@@ -204,20 +214,22 @@ class CpuTarget : public Target {
     }
     for (std::size_t i = 0; i < group.results.size(); ++i)
       results.push_back(builder.result(group.results[i], planned.scheduled.result_layouts[i]));
-    builder.add_program(report.name, builder.origins(group.nodes), std::move(planned.scheduled.program),
-                        std::move(arguments), std::move(results), &group.program);
+    builder.add_program({report.name, builder.origins(group.nodes), std::move(planned.scheduled.program),
+                         std::move(arguments), std::move(results), &group.program});
     builder.add_group(std::move(report));
   }
 
   std::optional<Cpu> processor_;
-  bool fuse_;
   std::vector<PatternRow> rows_;
 };
 
 }  // namespace
 
-TargetPointer make_target(std::optional<Cpu> processor, bool fuse) {
-  return std::make_shared<CpuTarget>(std::move(processor), fuse);
+TargetPointer make_target(std::optional<Cpu> processor) { return std::make_shared<CpuTarget>(std::move(processor)); }
+
+TargetPointer make_native_target() {
+  auto processor = find_cpu("native");
+  return make_target(processor.ok() ? std::optional(*std::move(processor)) : std::nullopt);
 }
 
 }  // namespace dovetail::cpu

@@ -9,8 +9,9 @@
 
 namespace dovetail::cpu {
 
-// `processor`: empty where loop programs are to be interpreted; then every operator is taken. With `fuse` false every
-// node is a kernel of its own.
-TargetPointer make_target(std::optional<Cpu> processor, bool fuse);
+// `processor`: empty where loop programs are to be interpreted; then every operator is taken.
+TargetPointer make_target(std::optional<Cpu> processor);
+// For this machine; where it belongs to no known class, loop programs are interpreted.
+TargetPointer make_native_target();
 
 }  // namespace dovetail::cpu

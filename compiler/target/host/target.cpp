@@ -6,13 +6,21 @@
 
 #include "compiler/fuse/fuse.h"
 #include "compiler/ops/op.h"
-#include "compiler/target/cpu/cost.h"
+#include "compiler/target/host/cost.h"
 
 namespace dovetail::host {
 
 using graph::Graph;
 
 namespace {
+
+class Interpreter : public ProgramCompiler {
+ public:
+  std::optional<bundle::Step> step(HostProgram& program) override {
+    return bundle::HostStep{std::move(program.name), std::move(program.origins), std::move(program.program),
+                            std::move(program.arguments), std::move(program.results)};
+  }
+};
 
 class HostTarget : public Target {
  public:
@@ -23,10 +31,12 @@ class HostTarget : public Target {
 
   Cost cost(const Graph& graph, const Match& match) const override {
     Cost cost = count_work(graph, match.nodes);
-    cost.seconds = cpu::estimate_seconds(graph, match.nodes, cost.operations, cost.bytes, std::nullopt);
+    cost.seconds = estimate_seconds(match.nodes.size(), cost.operations, cost.bytes, kInterpretedOperationsPerSecond);
     return cost;
   }
   double border_seconds(const graph::TensorType&) const override { return 0; }
+  bool is_fallback() const override { return true; }
+  std::unique_ptr<ProgramCompiler> program_compiler() const override { return std::make_unique<Interpreter>(); }
 
   Result<void> generate(const GraphRegion& region, const RegionOffer&, const ChosenLayouts&, BundleBuilder& builder,
                         const Dump&) const override {

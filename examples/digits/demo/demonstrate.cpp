@@ -9,6 +9,8 @@
 #include "base/file.h"
 #include "bundle/bundle.h"
 #include "compiler/reference/reference.h"
+#include "compiler/target/accel/target.h"
+#include "compiler/target/host/target.h"
 #include "isa/text.h"
 #include "isa/verify.h"
 #include "runtime/executor.h"
@@ -99,9 +101,9 @@ Result<Demonstration> demonstrate(const Variant& variant, const TestSet& test_se
   demo.import = imported.report;
   stopwatch.lap("import");
   CompileOptions options;
+  DOVETAIL_ASSIGN(demo.hardware, isa::load_config(variant.hardware));
+  options.available = {accel::make_target(demo.hardware, 1000), host::make_target()};
   options.targets = {"accel"};
-  DOVETAIL_ASSIGN(options.hardware, isa::load_config(variant.hardware));
-  demo.hardware = options.hardware;
   DOVETAIL_ASSIGN(const Compiled compiled, compile(std::move(imported), options));
   demo.placement = compiled.placement;
   demo.program = bundle::summarize(compiled.bundle);

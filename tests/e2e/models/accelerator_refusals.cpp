@@ -1,5 +1,6 @@
 // What the report says of integer nodes that the accelerator does not take.
 #include "compiler/pipeline.h"
+#include "tests/targets.h"
 #include "tests/text/compiler/passes/make_graph.h"
 
 namespace dovetail {
@@ -7,8 +8,8 @@ namespace {
 
 std::string why(const graph::Graph& graph, const std::string& node) {
   CompileOptions options;
+  options.available = test::kit_targets({}, "interpreter");
   options.targets = {"accel"};
-  options.cpu = "interpreter";
   options.stop_after = "partition";
   const auto compiled = compile({graph, {}}, options);
   if (!compiled) FAIL(to_string(compiled.errors()));

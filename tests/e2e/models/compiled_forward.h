@@ -6,12 +6,14 @@
 #include "compiler/pipeline.h"
 #include "compiler/quantize/quantize.h"
 #include "runtime/executor.h"
+#include "tests/targets.h"
 
 namespace dovetail::test {
 
 inline quantize::MakeForward compiled_forward() {
   return [](const graph::Graph& graph) -> Result<quantize::Forward> {
     CompileOptions options;
+    options.available = kit_targets();
     options.targets = {"cpu"};
     DOVETAIL_ASSIGN(Compiled compiled, compile({graph, {}}, options));
     DOVETAIL_ASSIGN(

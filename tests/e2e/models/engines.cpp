@@ -19,6 +19,7 @@
 #include "simulator/trace/diff.h"
 #include "tests/e2e/models/compiled_forward.h"
 #include "tests/e2e/models/sample.h"
+#include "tests/targets.h"
 
 namespace dovetail {
 namespace {
@@ -78,10 +79,12 @@ std::vector<std::string> engines_beside_cycle(const isa::HardwareConfig& config)
 void compare_engines(const std::string& name, const graph::Graph& model, const Values& inputs,
                      const std::string& hardware, const std::vector<std::string>& memories) {
   CompileOptions options;
-  options.hardware = isa::load_config(hardware).value();
+  const isa::HardwareConfig config = isa::load_config(hardware).value();
+  options.available = test::kit_targets(config);
+  options.targets = {"accel"};
   const auto compiled = compile({model, {}}, options);
   if (!compiled) FAIL(to_string(compiled.errors()));
-  const std::vector<std::string> engines = engines_beside_cycle(options.hardware);
+  const std::vector<std::string> engines = engines_beside_cycle(config);
 
   const Ran functional = run(compiled->bundle, inputs, "functional", memories.front());
   REQUIRE(functional.result.counters.macs > 0);

@@ -8,6 +8,7 @@
 #include "compiler/reference/reference.h"
 #include "runtime/executor.h"
 #include "tests/e2e/models/sample.h"
+#include "tests/targets.h"
 
 namespace dovetail {
 namespace {
@@ -64,6 +65,7 @@ Result<Run> on_reference(const import::Imported& model) {
 // `dovetail run --target NAME`: the whole pipeline and the executor.
 Result<Run> on_target(const import::Imported& model, const std::string& target) {
   CompileOptions options;
+  options.available = test::kit_targets();
   options.targets = {target};
   DOVETAIL_ASSIGN(Compiled compiled, compile(model, options));
   DOVETAIL_ASSIGN(const auto simulators, runtime::simulator_factory("functional"));

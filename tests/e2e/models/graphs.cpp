@@ -13,6 +13,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/pipeline.h"
 #include "tests/e2e/models/sample.h"
+#include "tests/targets.h"
 
 namespace dovetail {
 namespace {
@@ -45,8 +46,8 @@ struct Made {
 // Where the accelerator and the CPU divide the model between them, and what crosses.
 void divide(const std::filesystem::path& file, Made& made) {
   CompileOptions options;
+  options.available = test::kit_targets({}, "avx2");  // whichever machine this is
   options.targets = {"accel", "cpu"};
-  options.cpu = "avx2";  // whichever machine this is
   options.stop_after = "layouts";
   auto model = import::import_onnx_file(file);
   auto compiled = compile(*std::move(model), options);
@@ -68,7 +69,6 @@ Made make(const std::filesystem::path& file) {
   Made made;
   made.imported = model->graph.live_nodes().size();
   CompileOptions options;
-  options.targets = {"cpu"};
   options.stop_after = "graph";
   auto compiled = compile(*std::move(model), options);
   if (!compiled) FAIL(to_string(compiled.errors()));

@@ -15,6 +15,7 @@
 #include "runtime/executor.h"
 #include "tests/e2e/models/sample.h"
 #include "tests/e2e/models/tflite_arithmetic.h"
+#include "tests/targets.h"
 
 namespace dovetail {
 namespace {
@@ -227,6 +228,7 @@ TEST_CASE("every quantised node of the int8 models has the same bits on every ta
   Values inputs;
   const Graph nodes = cut(prepared, inputs);
   CompileOptions options;
+  options.available = test::kit_targets();
   options.targets = {target};
   Compiled compiled = must(compile({nodes, {}}, options));
   std::map<std::string, int> by_target;
@@ -360,6 +362,7 @@ TEST_CASE("the int8 models choose the stored class on every target") {
   if (file.empty()) return;
   const import::Imported imported = must(import::import_onnx_file(file));
   CompileOptions options;
+  options.available = test::kit_targets();
   options.targets = {target};
   Compiled compiled = must(compile(imported, options));
   runtime::Executor executor =

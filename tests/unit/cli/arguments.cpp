@@ -1,5 +1,7 @@
 #include "cli/arguments.h"
 
+#include "cli/targets.h"
+
 #include "tests/catch.h"
 
 using namespace dovetail;

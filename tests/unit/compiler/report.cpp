@@ -3,6 +3,7 @@
 
 #include "compiler/pipeline.h"
 #include "tests/catch.h"
+#include "tests/targets.h"
 #include "tests/text/compiler/passes/make_graph.h"
 
 namespace dovetail {
@@ -36,9 +37,9 @@ graph::Graph sample() {
 
 Compiled compiled_for(std::vector<std::string> targets, std::map<std::string, std::string> place = {}) {
   CompileOptions options;
+  options.available = test::kit_targets({}, "baseline");
   options.targets = std::move(targets);
   options.place = std::move(place);
-  options.cpu = "baseline";
   auto compiled = compile({sample(), {}}, options);
   if (!compiled) FAIL(to_string(compiled.errors()));
   return *std::move(compiled);

@@ -6,6 +6,7 @@
 #include "compiler/reference/reference.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"
+#include "tests/targets.h"
 
 using namespace dovetail;
 
@@ -45,7 +46,8 @@ struct Maker {
 void check(const Maker& maker, const isa::HardwareConfig& config, const NdArray& x) {
   INFO(config.name << "\n" << graph::to_string(maker.graph));
   CompileOptions options;
-  options.hardware = config;
+  options.available = test::kit_targets(config);
+  options.targets = {"accel"};
   auto compiled = compile({maker.graph, {}}, options);
   INFO((compiled.ok() ? "" : to_string(compiled.errors())));
   REQUIRE(compiled.ok());

@@ -27,7 +27,6 @@ Taken take_model(std::span<const std::byte> bytes) {
     return taken;
   }
   CompileOptions options;
-  options.targets = {"accel", "cpu"};
   options.stop_after = "graph";
   options.dump = {"all"};
   options.on_dump = [](std::string_view, std::string_view) {};

@@ -9,6 +9,7 @@
 #include "runtime/executor.h"
 #include "tests/catch.h"
 #include "tests/property/compiler/random_int8_graph.h"
+#include "tests/targets.h"
 
 using namespace dovetail;
 using dovetail::test::RandomInt8Graph;
@@ -27,7 +28,8 @@ void check(const isa::HardwareConfig& config, std::uint64_t seed, int& accelerat
   random.build(static_cast<int>(1 + seed % 5));
   INFO("seed " << seed << " on " << config.name << "\n" << graph::to_string(random.graph));
   CompileOptions options;
-  options.hardware = config;
+  options.available = test::kit_targets(config);
+  options.targets = {"accel"};
   auto compiled = compile({random.graph, {}}, options);
   INFO((compiled.ok() ? "" : to_string(compiled.errors())));
   if (!compiled.ok() && config.address_bits < 32) {

@@ -11,6 +11,7 @@
 #include "runtime/executor.h"
 #include "tests/catch.h"
 #include "tests/property/compiler/random_int8_graph.h"
+#include "tests/targets.h"
 
 using namespace dovetail;
 using dovetail::test::RandomInt8Graph;
@@ -154,8 +155,8 @@ void check(const graph::Graph& graph, const NdArray& input, Tally& tally) {
     if (!runs_here(processor.name)) continue;
     INFO("processor " << processor.name << "\n" << to_string(graph));
     CompileOptions options;
+    options.available = {cpu::make_target(processor), host::make_target()};
     options.targets = {"cpu"};
-    options.cpu = processor.name;
     auto compiled = compile({graph, {}}, options);
     REQUIRE((compiled.ok() ? "" : to_string(compiled.errors())) == "");
     for (const auto& group : compiled->report["groups"]) {
@@ -227,6 +228,7 @@ TEST_CASE("kernels of several models are loaded side by side") {
     RandomFloatGraph random(seed);
     random.build(3);
     CompileOptions options;
+    options.available = test::kit_targets();
     options.targets = {"cpu"};
     auto executor = runtime::Executor::make(compile({random.graph, {}}, options).value().bundle,
                                             *runtime::simulator_factory("functional"));

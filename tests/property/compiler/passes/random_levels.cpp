@@ -9,6 +9,7 @@
 #include "runtime/executor.h"
 #include "tests/catch.h"
 #include "tests/property/compiler/random_int8_graph.h"
+#include "tests/targets.h"
 
 using namespace dovetail;
 using dovetail::test::Draw;
@@ -231,6 +232,7 @@ void check(const graph::Graph& graph, const Values& inputs, const std::function<
   const auto expected = reference->run(inputs);
   REQUIRE((expected.ok() ? "" : to_string(expected.errors())) == "");
   CompileOptions options;
+  options.available = test::kit_targets();
   options.targets = {"cpu"};
   if (!kernels) options.stop_after = "graph";
   set(options);

@@ -2,8 +2,9 @@
 #include "compiler/layout/choose_layouts.h"
 
 #include "compiler/graph/parse.h"
-#include "compiler/target/all.h"
+#include "compiler/partition/partition.h"
 #include "tests/catch.h"
+#include "tests/targets.h"
 
 namespace dovetail {
 
@@ -18,16 +19,11 @@ graph::Graph read(std::string_view text) {
 
 std::string laid_out(const std::string& text, const std::string& target = "cpu", LayoutOptions options = {}) {
   const graph::Graph graph = read(text);
-  const auto parts =
-      partition(graph, {built_in_targets({.hardware = {}, .processor = *cpu::find_cpu("avx2"), .fuse = true}),
-                        {target},
-                        {"cpu", "host"},
-                        {},
-                        false});
+  const auto parts = partition(graph, {test::kit_targets({}, "avx2"), {target}, {"cpu", "host"}, {}, false});
   REQUIRE((parts.ok() ? "" : to_string(parts.errors())) == "");
-  const auto plan = choose_layouts(graph, *parts, options);
-  REQUIRE((plan.ok() ? "" : to_string(plan.errors())) == "");
-  return to_string(graph, *plan);
+  const auto offers = offer_layouts(graph, *parts, {});
+  REQUIRE((offers.ok() ? "" : to_string(offers.errors())) == "");
+  return to_string(graph, choose_layouts(graph, *offers, options));
 }
 
 }  // namespace

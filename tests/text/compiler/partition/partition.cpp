@@ -124,7 +124,7 @@ TEST_CASE("partition: a reason comes from the pattern where no predicate was ask
   CHECK(placed(make, {.targets = {"dsp"}}) ==
         "host: z_node! | reads x y | gives z\nz_node not on dsp: the operand `w` of z_node is not constant\n");
   CHECK(placed(make, {.targets = {"dsp"}, .strict = true}) ==
-        "error: dsp does not take z_node (z_node): the operand `w` of z_node is not constant. Hint: add cpu to "
+        "error: dsp does not take z_node (z_node): the operand `w` of z_node is not constant. Hint: add host to "
         "--target, leave out --strict, or change the model");
 }
 
@@ -153,7 +153,7 @@ TEST_CASE("partition: unknown names, and names twice") {
   PartitionOptions twice{.available = targets(), .targets = {"host"}};
   twice.available.push_back(target("dsp", {}));
   CHECK(placed(Chain(), twice) ==
-        "error: two targets are named dsp (CompileOptions::backends): --target could not tell them apart. Hint: give "
+        "error: two targets are named dsp (CompileOptions::available): --target could not tell them apart. Hint: give "
         "each back end a name of its own");
 }
 

@@ -5,13 +5,13 @@
 
 #include "loops/ir.h"
 
-namespace dovetail::cpu {
+namespace dovetail::loops {
 
 // Arithmetic operations of a program, a multiply-add counted as two: additions, subtractions, multiplications,
 // divisions, minima and maxima of stored values times the iterations of their blocks. Moves count nothing.
 struct Operations {
   std::uint64_t floating = 0, integer = 0;
 };
-Operations count_operations(const loops::Program& program);
+Operations count_operations(const Program& program);
 
-}  // namespace dovetail::cpu
+}  // namespace dovetail::loops

@@ -1,10 +1,8 @@
-#include "compiler/target/cpu/operations.h"
+#include "loops/operations.h"
 
 #include "loops/rewrite.h"
 
-namespace dovetail::cpu {
-
-using namespace loops;
+namespace dovetail::loops {
 
 Operations count_operations(const Program& program) {
   Operations total;
@@ -31,4 +29,4 @@ Operations count_operations(const Program& program) {
   return total;
 }
 
-}  // namespace dovetail::cpu
+}  // namespace dovetail::loops

@@ -1,0 +1,82 @@
+#include "cli/targets.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "compiler/target/accel/target.h"
+#include "compiler/target/cpu/target.h"
+#include "compiler/target/host/target.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+Result<TargetPointer> make_accel(const TargetArguments& arguments, bool) {
+  return accel::make_target(arguments.hardware, arguments.clock_mhz);
+}
+
+Result<TargetPointer> make_cpu(const TargetArguments& arguments, bool asked) {
+  if (arguments.cpu == "interpreter") return cpu::make_target(std::nullopt);
+  // Where nobody asked for the CPU, its nodes may as well be interpreted.
+  if (arguments.cpu == "native" && !asked) return cpu::make_native_target();
+  DOVETAIL_ASSIGN(cpu::Cpu processor, cpu::find_cpu(arguments.cpu));
+  return cpu::make_target(std::move(processor));
+}
+
+Result<TargetPointer> make_host(const TargetArguments&, bool) { return host::make_target(); }
+
+// clang-format off
+constexpr std::array<TargetRow, 6> kTargets{{
+    {"accel", "the accelerator, on one of the engines above", make_accel},
+    {"cpu", "x86-64 processors, through LLVM", make_cpu, [] { return cpu::find_cpu("native").ok(); }},
+    {"host", "this machine: loop programs, interpreted", make_host},
+    {"onednn", "oneDNN on the CPU", nullptr},
+    {"cuda", "NVIDIA GPUs", nullptr},
+    {"cublas", "cuBLAS on NVIDIA GPUs", nullptr},
+}};
+// clang-format on
+
+}  // namespace
+
+std::span<const TargetRow> target_table() { return kTargets; }
+
+bool is_available(const TargetRow& row) { return row.make != nullptr && (row.is_here == nullptr || row.is_here()); }
+
+Result<std::vector<TargetPointer>> make_targets(const TargetArguments& arguments, std::span<const std::string> asked) {
+  std::vector<TargetPointer> targets;
+  for (const TargetRow& row : kTargets) {
+    if (row.make == nullptr) continue;
+    DOVETAIL_ASSIGN(TargetPointer target,
+                    row.make(arguments, std::find(asked.begin(), asked.end(), row.name) != asked.end()));
+    targets.push_back(std::move(target));
+  }
+  return targets;
+}
+
+Result<std::vector<std::string>> parse_targets(std::string_view option, std::string_view text) {
+  std::vector<std::string> targets;
+  std::vector<std::string_view> names;
+  for (const TargetRow& row : kTargets)
+    if (row.make != nullptr) names.push_back(row.name);
+  const auto bad = [&](std::string why, std::string hint) {
+    return Diagnostic{fmt::format("bad value of {}", option), std::string(text), std::move(why), std::move(hint)};
+  };
+  const std::string hint = fmt::format("targets of this version: {}", fmt::join(names, ", "));
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string target(text.substr(begin, end - begin));
+    const auto row = std::ranges::find(kTargets, target, &TargetRow::name);
+    if (row == kTargets.end()) return bad(fmt::format("there is no target \"{}\"", target), hint);
+    if (row->make == nullptr) return bad(fmt::format("target {} is not available in this version", target), hint);
+    if (std::ranges::find(targets, target) != targets.end())
+      return bad(fmt::format("{} is listed twice", target), "name each target once, in order of preference");
+    targets.push_back(target);
+    begin = end + 1;
+  }
+  return targets;
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,41 @@
+// The targets of the kit, listed: what --target names, what `dovetail doctor` shows, and what is handed to the
+// compiler.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "compiler/target/target.h"
+#include "isa/config.h"
+
+namespace dovetail::cli {
+
+// What the command line says of targets.
+struct TargetArguments {
+  isa::HardwareConfig hardware = {};  // of the accelerator
+  double clock_mhz = 1000;            // of the accelerator
+  std::string cpu = "native";         // processor class of the CPU's kernels, or "interpreter"
+};
+
+struct TargetRow {
+  std::string_view name;
+  std::string_view description;
+  // Null: not in this version. `asked`: the user has named the target.
+  Result<TargetPointer> (*make)(const TargetArguments& arguments, bool asked);
+  bool (*is_here)() = nullptr;  // whether code for it runs on this machine; null: where there is one at all
+};
+// In the order in which users see them; those of later versions are known so that a message can say "not yet" instead
+// of "no such".
+std::span<const TargetRow> target_table();
+bool is_available(const TargetRow& row);
+
+// All targets of this version. Error: a processor class that there is not.
+Result<std::vector<TargetPointer>> make_targets(const TargetArguments& arguments, std::span<const std::string> asked);
+
+// "accel,cpu": names of targets that this version has, each once, in order of preference.
+Result<std::vector<std::string>> parse_targets(std::string_view option, std::string_view text);
+
+}  // namespace dovetail::cli
