@@ -82,7 +82,7 @@ std::vector<NodePlacement> place_nodes(const Graph& imported, const Graph& graph
       const graph::Node& node = graph.node(last);
       // A node that a pass made stands under the first imported node that it stands for.
       const std::string own = names.count(node.name) || node.origins.empty() ? node.name : node.origins.front();
-      NodePlacement row{own, "", parts.fallback.count(last) ? "host" : std::string(part.target->name()), ""};
+      NodePlacement row{own, "", std::string(parts.fallback.count(last) ? kOnHost : part.target->name()), ""};
       if (const auto refused = parts.refused.find(last); refused != parts.refused.end()) row.refused = refused->second;
       row.why = refusals_text(row.refused);
       row.row = match.row;

@@ -15,11 +15,13 @@
 
 namespace dovetail {
 
+// Where nodes run that no listed target takes.
+inline constexpr std::string_view kOnHost = "host";
+
 struct NodePlacement {
   std::string node;    // imported node's name
   std::string op;      // imported operator
-  std::string target;  // the target's name; "host" also where it was not asked for and nothing else would take the
-                       // node; "folded"
+  std::string target;  // the target's name, or kOnHost; "folded"
   std::string why;     // why not on the targets asked before; for folded: into what, or why it is gone
   // Of nodes with code of their own:
   std::string row = {};     // of the target's table
