@@ -1,4 +1,4 @@
-// A user's mistake, told so that it can be mended: what happened, where, which rule was broken, and the remedy.
+// A user's mistake, reported so that it can be fixed: what happened, where, which rule was broken, and the remedy.
 #pragma once
 
 #include <string>

@@ -53,7 +53,7 @@ class HeaderParser {
       } else if (*key == "shape" && !std::exchange(has_shape, true)) {
         if (!shape(header.shape)) return std::nullopt;
       } else {
-        return fail(fmt::format("the key '{}' is unknown or stands twice", *key));
+        return fail(fmt::format("the key '{}' is unknown or occurs twice", *key));
       }
       if (!accept(',') && !peek('}')) return fail("a comma or } is missing");
     }
@@ -193,7 +193,7 @@ Result<NdArray> parse_npy(std::span<const std::byte> bytes, std::string_view whe
   if (!text.starts_with(kMagic)) return refuse("it does not start with \\x93NUMPY", "is it a .npy file?");
   const auto cut_off = [&](std::size_t needed_bytes) {
     return refuse(fmt::format("{} bytes needed, {} there", needed_bytes, bytes.size()),
-                  "the file is cut off; write it anew");
+                  "the file is cut off; write it again");
   };
   if (bytes.size() < 8) return cut_off(8);
   const int major = static_cast<int>(bytes[6]);
@@ -221,7 +221,7 @@ Result<NdArray> parse_npy(std::span<const std::byte> bytes, std::string_view whe
   if (!wanted_bytes || *wanted_bytes != data.size())
     return refuse(fmt::format("{} {} does not have the {} bytes of data that are there", name(type->dtype),
                               to_string(header->shape), data.size()),
-                  "the file is cut off or holds more than one array; write it anew");
+                  "the file is cut off or holds more than one array; write it again");
 
   const auto element_bytes = static_cast<std::size_t>(size_bytes(type->dtype));
   std::vector<std::byte> content = header->fortran_order ? fortran_to_row_major(data, header->shape, element_bytes)

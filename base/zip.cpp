@@ -106,7 +106,7 @@ class ZipReader {
 
  private:
   Diagnostic error(std::string_view member, std::string why,
-                   std::string hint = "the file is damaged; write it anew") const {
+                   std::string hint = "the file is damaged; write it again") const {
     return {"cannot read zip archive", member.empty() ? where_ : fmt::format("{}, member {}", where_, member),
             std::move(why), std::move(hint)};
   }
@@ -149,7 +149,7 @@ class ZipReader {
                          .content_bytes = load32(directory, at + 24),
                          .local_offset = load32(directory, at + 42)};
       if (!names.insert(entry.name).second)
-        return error(entry.name, "the name stands twice in the archive", "rename one");
+        return error(entry.name, "the name occurs twice in the archive", "rename one");
       // Members that shared their bytes could make a small file inflate without bound.
       total_packed_bytes += entry.packed_bytes;
       if (total_packed_bytes > directory_offset)

@@ -25,10 +25,10 @@ TEST_CASE("JSON keeps the order of its keys") {
 TEST_CASE("a key twice in one object is an error, in two objects it is not") {
   CHECK(problem(R"({"a": {"k": 1}, "b": {"k": 1}, "k": [{"k": 1}, {"k": 2}]})") == "no problem");
   CHECK(problem(R"({"x": [{"k": 1, "j": {"k": 0}, "k": 2}]})") ==
-        "error: cannot read JSON (f.json): the key \"k\" stands twice in one object. Hint: remove one of the two");
+        "error: cannot read JSON (f.json): the key \"k\" occurs twice in one object. Hint: remove one of the two");
 }
 
-TEST_CASE("all duplicate keys are told") {
+TEST_CASE("all duplicate keys are reported") {
   CHECK(parse_json(R"({"a":1,"a":2,"b":3,"b":4})", "f").errors().size() == 2);
 }
 

@@ -59,7 +59,7 @@ TEST_CASE("arrays of bool come from std::vector<bool>") {
   CHECK(array.as_double(1) == 0);
 }
 
-TEST_CASE("broken preconditions are internal errors that tell the numbers") {
+TEST_CASE("broken preconditions are internal errors that show the numbers") {
   using Catch::Matchers::ContainsSubstring;
   NdArray array(DType::int8, {2, 3});
   CHECK_THROWS_WITH(NdArray(DType::int16, {2}, std::vector<std::byte>(3)), ContainsSubstring("3 bytes for int16 [2]"));

@@ -122,7 +122,7 @@ TEST_CASE("npy errors name the broken rule") {
              ContainsSubstring("neither True nor False"));
   CHECK_THAT(problem("{'descr': '<i2', 'shape': (), }"), ContainsSubstring("is missing"));
   CHECK_THAT(problem("{'descr': '<i2', 'descr': '<i2', 'shape': (), }"),
-             ContainsSubstring("'descr' is unknown or stands twice"));
+             ContainsSubstring("'descr' is unknown or occurs twice"));
   CHECK_THAT(problem("{'descr': '<i2', 'fortran_order': False, 'shape': (-1,), }"), ContainsSubstring("an extent"));
   CHECK_THAT(problem("{'descr': '<i2', 'fortran_order': False, 'shape': (), } x"), ContainsSubstring("text follows"));
   CHECK_THAT(to_string(read_npy(kData / "structured.npy").errors()), ContainsSubstring("structured element types"));

@@ -106,7 +106,7 @@ TEST_CASE("npz errors name the member and the rule") {
   CHECK_THAT(problem(*format_zip(std::vector{text_member("a.npy", "x")}, "f")),
              ContainsSubstring("f.npz, member a.npy") && ContainsSubstring("does not start with"));
   CHECK_THAT(problem(*format_zip(std::vector{text_member("a.npy", "x"), text_member("a.npy", "y")}, "f")),
-             ContainsSubstring("the name stands twice"));
+             ContainsSubstring("the name occurs twice"));
 }
 
 TEST_CASE("an npz member with a wrong checksum is refused") {

@@ -39,7 +39,7 @@ TEST_CASE("DOVETAIL_ASSIGN and DOVETAIL_TRY hand diagnostics on") {
   CHECK(count_only(false).errors() == Diagnostics{kProblem});
 }
 
-TEST_CASE("the value of a failed Result is an internal error that tells the diagnostics") {
+TEST_CASE("the value of a failed Result is an internal error that shows the diagnostics") {
   CHECK_THROWS_AS(*count(false), InternalError);
   CHECK_THROWS_WITH(*count(false), Catch::Matchers::ContainsSubstring("cannot count (sheep): 7 > 6"));
 }
