@@ -227,7 +227,7 @@ Result<std::vector<Instruction>> Codec::decode_program(std::span<const std::byte
                       fmt::format("{} bytes are no multiple of {}, the size of an instruction of {}", bytes.size(),
                                   size, config_.name),
                       "check the file for truncation, and that it was made for this configuration"};
-  // A file that is no program has an error in nearly every instruction; the first ones tell as much.
+  // A file that is no program has an error in nearly every instruction; the first ones say as much.
   constexpr std::size_t kMaxErrors = 16;
   const std::size_t count = bytes.size() / size;
   std::vector<Instruction> program(count);

@@ -112,7 +112,7 @@ class Reader {
 Result<HardwareConfig> config_from_json(const Json& json, std::string_view where) {
   if (!json.is_object())
     return Diagnostic{"cannot read the hardware configuration", std::string(where),
-                      fmt::format("a JSON {} stands where an object is expected", json.type_name()),
+                      fmt::format("a JSON {} where an object is expected", json.type_name()),
                       "write {\"batch\": 1, \"block_in\": 16, ...}"};
   HardwareConfig config;
   config.name = std::filesystem::path(where).stem().string();

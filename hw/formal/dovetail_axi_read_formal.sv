@@ -147,7 +147,7 @@ module dovetail_axi_read_formal #(
       if (!halt_i && (!arvalid || arready_i)) assert ((grant != 3'b000) == (request_i != 3'b000));
       if (grant[1]) assert (!request_i[0]);
       if (grant[2]) assert (!request_i[0] && !request_i[1]);
-      // The address channel: the choice shows in the next cycle and stands until it is accepted; nothing else shows.
+      // The address channel: the choice shows in the next cycle and is held until it is accepted; nothing else shows.
       if (granted) assert (arvalid && araddr == granted_addr && {1'b0, arlen} + 9'd1 == granted_beats);
       if (waited) assert (arvalid && araddr == waited_addr && arlen == waited_len);
       if (!granted && !waited) assert (!arvalid);

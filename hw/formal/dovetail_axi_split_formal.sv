@@ -111,7 +111,7 @@ module dovetail_axi_split_formal #(
     end
   end
 
-  // What is offered stands until it is taken.
+  // What is offered is held until it is taken.
   logic                 waited;
   logic [AddrWidth-1:0] waited_addr;
   logic [8:0]           waited_beats;

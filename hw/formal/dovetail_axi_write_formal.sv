@@ -1,6 +1,6 @@
 // Proof of dovetail_axi_write: bursts go out in order, each beat once, without a gap, and each response is waited for.
 //
-// The environment makes bursts as dovetail_store does: beats enter one by one, and a burst is told with its last beat.
+// The environment makes bursts as dovetail_store does: beats enter one by one, and a burst is announced with its last beat.
 module dovetail_axi_write_formal #(
   parameter int unsigned AddrWidth = 16,
   parameter int unsigned BusBytes = 1,
@@ -66,8 +66,8 @@ module dovetail_axi_write_formal #(
     .bresp_i
   );
 
-  // The model. Beats: all in the buffer, and those of the burst that is not told yet. Bursts: told and not begun, accepted and not answered.
-  logic [CountWidth-1:0] held, open, told, owed, left, beats_ahead, bursts_ahead, of_burst;
+  // The model. Beats: all in the buffer, and those of the burst that is not announced yet. Bursts: announced and not begun, accepted and not answered.
+  logic [CountWidth-1:0] held, open, announced, owed, left, beats_ahead, bursts_ahead, of_burst;
   logic                  begun, in_data, follow_beat, follow_burst;
   logic [9*BusBytes-1:0] beat;
   logic [AddrWidth-1:0]  addr;
@@ -78,7 +78,7 @@ module dovetail_axi_write_formal #(
     if (!rst_n) begin
       held         <= '0;
       open         <= '0;
-      told         <= '0;
+      announced    <= '0;
       owed         <= '0;
       in_data      <= 1'b0;
       follow_beat  <= 1'b0;
@@ -86,7 +86,7 @@ module dovetail_axi_write_formal #(
     end else begin
       held <= held + CountWidth'(beat_valid_i) - CountWidth'(sent);
       open <= burst_valid_i ? '0 : open + CountWidth'(beat_valid_i);
-      told <= told + CountWidth'(burst_valid_i) - CountWidth'(accepted);
+      announced <= announced + CountWidth'(burst_valid_i) - CountWidth'(accepted);
       owed <= owed + CountWidth'(accepted) - CountWidth'(bvalid_i);
       if (accepted) begin
         in_data <= 1'b1;
@@ -113,7 +113,7 @@ module dovetail_axi_write_formal #(
         follow_burst <= 1'b1;
         addr         <= burst_addr_i;
         of_burst     <= CountWidth'(burst_beats);
-        bursts_ahead <= told - CountWidth'(accepted);
+        bursts_ahead <= announced - CountWidth'(accepted);
       end
     end
   end
@@ -132,14 +132,14 @@ module dovetail_axi_write_formal #(
   end
 
   always_comb begin
-    // The rules of those around: a place for each beat, a burst told with its last beat and of MaxBeats at most, a response only where one is due.
+    // The rules of those around: a place for each beat, a burst announced with its last beat and of MaxBeats at most, a response only where one is due.
     if (beat_valid_i) assume (held < CountWidth'(Depth) && open < CountWidth'(MaxBeats));
     if (burst_valid_i) assume (beat_valid_i);
     if (beat_valid_i && open == CountWidth'(MaxBeats - 1)) assume (burst_valid_i);
     if (bvalid_i) assume (owed > CountWidth'(in_data));
 
     if (rst_n) begin
-      // AW stands until accepted; W begins in the next cycle, has a beat in every cycle to the last, and stands until taken.
+      // AW is held until accepted; W begins in the next cycle, has a beat in every cycle to the last, and is held until taken.
       if (aw_waited) assert (awvalid && {awaddr, awlen} == aw_shown);
       if (w_begun) assert (wvalid);
       assert (wvalid == in_data);
@@ -156,14 +156,14 @@ module dovetail_axi_write_formal #(
       // Responses and rest.
       assert (bready);
       assert (quiet == (!awvalid && !wvalid && owed == '0));
-      assert (idle == (quiet && told == '0));
+      assert (idle == (quiet && announced == '0));
       assert (error == (bvalid_i && bresp_i[1]));
     end
   end
 
   always_ff @(posedge clk_i) begin
     cover (rst_n && sent && wlast && held == CountWidth'(Depth));
-    cover (rst_n && follow_beat && beats_ahead == '0 && sent && left == CountWidth'(1) && told > CountWidth'(1));
+    cover (rst_n && follow_beat && beats_ahead == '0 && sent && left == CountWidth'(1) && announced > CountWidth'(1));
     cover (rst_n && accepted && owed > CountWidth'(1));
     cover (rst_n && aw_waited && bvalid_i);
   end

@@ -1,6 +1,6 @@
-// Proof of dovetail_fifo: what was pushed comes out, each word unchanged and in its turn; empty and full tell the truth.
+// Proof of dovetail_fifo: what was pushed comes out, each word unchanged and in its turn; empty and full are correct.
 //
-// One word is followed, any: the proof lets the solver choose which. Counting the words before it, it must stand at the head when none is left.
+// One word is followed, any: the proof lets the solver choose which. Counting the words before it, it must be at the head when none is left.
 module dovetail_fifo_formal #(
   parameter int unsigned Width = 8,
   parameter int unsigned Depth = 4

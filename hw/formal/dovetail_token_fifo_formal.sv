@@ -1,4 +1,4 @@
-// Proof of dovetail_token_fifo: tokens are conserved, and room and availability tell the truth.
+// Proof of dovetail_token_fifo: tokens are conserved, and room and availability are correct.
 module dovetail_token_fifo_formal #(
   parameter int unsigned Depth = 64
 ) (

@@ -434,7 +434,7 @@ package dovetail_isa_pkg;
   localparam logic [31:0] REG_CYCLES_HI_RESET = 32'h00000000;
   localparam int unsigned REG_CYCLES_HI_CYCLES_LSB = 0;  // RO: bits 32-63
   localparam int unsigned REG_CYCLES_HI_CYCLES_WIDTH = 32;
-  localparam logic [11:0] REG_ID_OFFSET = 12'h02c;  // tells that this is a Dovetail accelerator
+  localparam logic [11:0] REG_ID_OFFSET = 12'h02c;  // identifies a Dovetail accelerator
   localparam logic [31:0] REG_ID_RESET = 32'h4c545644;
   localparam int unsigned REG_ID_ID_LSB = 0;  // RO: 0x4c545644: "DVTL"
   localparam int unsigned REG_ID_ID_WIDTH = 32;

@@ -34,7 +34,7 @@ module dovetail_requant (
     end
   end
 
-  // One shift serves every exponent: the product stands 16 places to the left of its units, where it would be multiplied by 2^16, and of the guard
+  // One shift serves every exponent: the product is 16 places to the left of its units, where it would be multiplied by 2^16, and of the guard
   // below them. 16 places saturate whatever is not 0; beyond 79 nothing is left. What falls out behind the guard makes the sticky bit.
   localparam int unsigned SumWidth = 35;  // a size below 2^33, rounded up, with its sign and any zero point
   logic [6:0]          right;

@@ -46,7 +46,7 @@ module dovetail_axi_sva #(
     end
   end
 
-  // Addresses: what is offered stands until it is accepted.
+  // Addresses: what is offered is held until it is accepted.
   ar_stands: assert property (@(posedge clk_i) disable iff (!rst_ni) arvalid && !arready |=> arvalid && $stable(araddr) && $stable(arlen))
     else $error("AR changed before acceptance");
   aw_stands: assert property (@(posedge clk_i) disable iff (!rst_ni) awvalid && !awready |=> awvalid && $stable(awaddr) && $stable(awlen))

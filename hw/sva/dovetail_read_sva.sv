@@ -20,7 +20,7 @@ module dovetail_axi_split_sva #(
   form: assert property (@(posedge clk_i) disable iff (!rst_ni) valid_i |-> burst_beats_i != '0 && 32'(burst_beats_i) <= MaxBeats &&
                          32'(burst_addr_i[11:0]) + 32'(burst_beats_i) * BusBytes <= 32'd4096)
     else $error("burst of a wrong length, or across 4 KiB");
-  stands: assert property (@(posedge clk_i) disable iff (!rst_ni) valid_i && !ready_i && !flush_i |=> valid_i && $stable(burst_addr_i) && $stable(burst_beats_i))
+  held: assert property (@(posedge clk_i) disable iff (!rst_ni) valid_i && !ready_i && !flush_i |=> valid_i && $stable(burst_addr_i) && $stable(burst_beats_i))
     else $error("a burst changed before it was taken");
 endmodule
 
@@ -31,7 +31,7 @@ module dovetail_read_buffer_sva (
   input logic request_i,
   input logic grant_i
 );
-  stands: assert property (@(posedge clk_i) disable iff (!rst_ni) request_i && !grant_i && !flush_i |=> request_i) else $error("a request was taken back");
+  held: assert property (@(posedge clk_i) disable iff (!rst_ni) request_i && !grant_i && !flush_i |=> request_i) else $error("a request was taken back");
 endmodule
 
 module dovetail_axi_read_sva (

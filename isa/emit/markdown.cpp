@@ -119,7 +119,7 @@ std::string encoding_section(const HardwareConfig& config) {
       "for every configuration. An "
       "extension's bit has a fixed place, and is reserved while the extension is off.\n\n";
   text += fmt::format(
-      "The tables hold for `{}` ({} form). Dependency flags: the queues stand in the order load, compute, store. An "
+      "The tables hold for `{}` ({} form). Dependency flags: the queues are in the order load, compute, store. An "
       "instruction takes "
       "all its tokens in one cycle before it starts and gives them when it is done.\n\n",
       config.name, emit::name(config.encoding()));

@@ -21,7 +21,7 @@ inline constexpr std::int64_t kAccBytes = kAccBits / 8;
 
 // An element never exceeds a page, so that page-aligned buffers are element-aligned (dram_base counts elements).
 inline constexpr std::int64_t kMaxElementBytes = 4096;
-// REQUANT reads acc[src + 1], double buffering wants two halves of at least two; below that no program does useful
+// REQUANT reads acc[src + 1], double buffering needs two halves of at least two; below that no program does useful
 // work.
 inline constexpr std::int64_t kMinDepth = 4;
 

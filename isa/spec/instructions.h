@@ -151,7 +151,7 @@ constexpr const auto& fields_of() {
   else static_assert(!sizeof(Body), "an instruction without a field table");
 }
 
-// The rows without their members, for whoever iterates at run time.
+// The rows without their members, for loops over them at run time.
 template <typename... Members>
 constexpr std::array<FieldSpec, sizeof...(Members)> specs(const std::tuple<Field<Members>...>& fields) {
   return std::apply([](const auto&... field) { return std::array<FieldSpec, sizeof...(Members)>{field.spec...}; },

@@ -145,7 +145,7 @@ inline constexpr std::array kRegisters{
     Register{"INSTRUCTION_COUNT", 0x20, kInstructionCountFields, zero, "which part of the program a launch runs"},
     Register{"CYCLES_LO", 0x24, kCyclesLoFields, zero, "clock cycles, from start to completion"},
     Register{"CYCLES_HI", 0x28, kCyclesHiFields, zero, "clock cycles, from start to completion"},
-    Register{"ID", 0x2c, kIdFields, [](const HardwareConfig&) { return kRegisterId; }, "tells that this is a Dovetail accelerator"},
+    Register{"ID", 0x2c, kIdFields, [](const HardwareConfig&) { return kRegisterId; }, "identifies a Dovetail accelerator"},
     Register{"VERSION", 0x30, kVersionFields, [](const HardwareConfig&) { return kRegisterVersion; }, "of the register map"},
     Register{"CONFIG", 0x34, kConfigFields, config_register, "the design point, for drivers to compare with the program's"},
 };

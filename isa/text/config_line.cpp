@@ -92,7 +92,7 @@ std::optional<HardwareConfig> parse_config_line(const Line& line, const std::opt
     else parse_parameter(word, line.number, config, errors);
     for (std::size_t j = first; j < i; ++j)
       if (key_of(line.words[j]) == key_of(word))
-        errors.add(line.number, word.column, fmt::format("`{}` stands twice", key_of(word)), "remove one of the two");
+        errors.add(line.number, word.column, fmt::format("`{}` occurs twice", key_of(word)), "remove one of the two");
   }
   if (errors.count() != before) return std::nullopt;
 

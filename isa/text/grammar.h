@@ -22,7 +22,7 @@ flag        = "pop_prev" | "pop_next" | "push_prev" | "push_next"
 mnemonic    = "load." memory | "store." memory | "nop." memory | "gemm" | "alu." operation | "finish"
 memory      = "uop" | "wgt" | "inp" | "acc" | "out" | "acc8" | "mem6" | "mem7"
 operation   = "min" | "max" | "add" | "shr" | "mul" | "requant"
-number      = decimal, or hexadecimal after "0x"; "_" may stand between digits
+number      = decimal, or hexadecimal after "0x"; "_" may separate digits
 
 operands of load and store:
   sram=N dram=N       first element on chip, and in DRAM (physical byte address / element bytes); 0 where missing
@@ -42,11 +42,11 @@ operands of gemm and alu:
 
 `nop.M` is `load.M` (`nop.out`: `store.out`) with every operand 0: it only moves tokens. mem6 and mem7 are ids that name no memory; only a load or
 store of x size 0 may carry them. Without `.config` the default configuration holds, or the one of the command line; a file that has the
-line and disagrees with the command line is refused. `.config` stands before the first instruction and micro-op.)";
+line and disagrees with the command line is refused. `.config` comes before the first instruction and micro-op.)";
 
 // One tile product with bias: y = inp . wgt^T + bias. Shown in the reference and assembled by its tests.
 inline constexpr std::string_view kExample = R"(.config 1x16x16
-        # The kernel, for whoever lays out memory: micro-op 0 of DRAM.
+        # The kernel: micro-op 0 of DRAM.
 kernel: .uop 0, 0, 0
 
         load.uop sram=0 dram=0x400 size=1x1

@@ -14,7 +14,7 @@ Operands::Operands(const Line& line, std::size_t first, Errors& errors) : line_(
     if (equals != std::string_view::npos) entry.value = word.from(equals + 1);
     for (const Entry& earlier : entries_)
       if (earlier.key.text == entry.key.text)
-        errors.add(line.number, word.column, fmt::format("`{}` stands twice", entry.key.text), "remove one of the two");
+        errors.add(line.number, word.column, fmt::format("`{}` occurs twice", entry.key.text), "remove one of the two");
     entries_.push_back(entry);
   }
 }

@@ -20,7 +20,7 @@ class Operands {
   // `line.words[first...]`; `line` and `errors` must outlive this.
   Operands(const Line& line, std::size_t first, Errors& errors);
 
-  // Each returns whether the operand stands in the line (rightly or wrongly written), and remembers the key as known. A
+  // Each returns whether the operand is in the line (rightly or wrongly written), and remembers the key as known. A
   // value that does not fit T is an error.
   template <std::integral T>
   bool number(std::string_view key, T& value) {

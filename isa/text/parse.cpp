@@ -96,7 +96,7 @@ class Parser {
     const auto [place, is_new] = labels_.emplace(line.label->text, line.number);
     if (!is_new)
       errors_.add(line.number, line.label->column,
-                  fmt::format("the label `{}` stands in line {} already", place->first, place->second),
+                  fmt::format("the label `{}` is in line {} already", place->first, place->second),
                   "choose another name");
   }
 

@@ -106,7 +106,7 @@ void Errors::add(std::size_t line, std::size_t column, std::string why, std::str
 Diagnostics Errors::take() {
   if (suppressed_ > 0)
     errors_.push_back({"cannot assemble", where_, fmt::format("{} errors follow the {} above", suppressed_, kMaxErrors),
-                       "mend these first"});
+                       "fix these first"});
   return std::move(errors_);
 }
 

@@ -23,7 +23,7 @@ inline void join(Clock& clock, const Clock& other) {
   for (std::size_t q = 0; q < kQueues; ++q) clock[q] = std::max(clock[q], other[q]);
 }
 
-// An instruction as the shadows see it: where it stands and what is done before it starts, in every execution.
+// An instruction as the shadows see it: where it is and what is done before it starts, in every execution.
 struct Event {
   Queue queue = Queue::compute;
   Position position = 0;  // 1-based

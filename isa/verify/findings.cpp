@@ -113,7 +113,7 @@ Finding uop_overwrite_finding(std::span<const Instruction> program, std::size_t 
   Diagnostic diagnostic{fetched ? "program overwritten at " + describe(std::nullopt, extents)
                                 : "micro-ops overwritten at " + describe(std::nullopt, extents),
                         cite(program, store), why, "move the stored data to other addresses"};
-  // A pair is told in program order; an instruction that stores over itself is no pair.
+  // A pair is reported in program order; an instruction that stores over itself is no pair.
   std::optional<std::size_t> other;
   if (store != victim) other = std::min(store, victim);
   return {FindingKind::uop_overwrite, std::max(store, victim), other, false, std::move(diagnostic), std::nullopt,
@@ -127,7 +127,8 @@ Finding race_finding(std::span<const Instruction> program, std::size_t a, std::s
   const Queue early_queue = program[early].queue();
   const Queue late_queue = program[late].queue();
   const std::string place = describe(memory, conflict.extents);
-  // Each memory has one writing queue, so the queue tells who writes. ACC and DRAM are shared with the store queue.
+  // Each memory has one writing queue, so the queue determines who writes. ACC and DRAM are shared with the store
+  // queue.
   const Queue writer = !memory ? Queue::store : *memory == Memory::acc ? Queue::compute : Queue::load;
   const bool neighbours = early_queue == Queue::compute || late_queue == Queue::compute;
   // What is only possible, a GEMM or ALU with unknown micro-ops does.

@@ -13,7 +13,7 @@ namespace dovetail::isa {
 
 class IndexSet {
  public:
-  // Elements at or beyond `depth` are dropped: whoever needs to know has checked the largest one.
+  // Elements at or beyond `depth` are dropped: callers that need to know have checked the largest one.
   explicit IndexSet(std::uint64_t depth);
 
   void clear();

@@ -91,7 +91,7 @@ class TokenMachine {
   // The most that a queue or FIFO has held so far.
   std::size_t peak_commands(Queue queue) const { return queues_[index(queue)].peak; }
   std::size_t peak_tokens(TokenFifo fifo) const { return fifos_[index(fifo)].peak; }
-  // Its unit was idle for want of instructions while not all were fetched.
+  // Its unit was idle for lack of instructions while not all were fetched.
   bool ran_dry(Queue queue) const { return queues_[index(queue)].dry; }
 
  private:

@@ -96,7 +96,7 @@ void Verifier::clip_launches() {
                                 fmt::format("launch {}:{}", launch.begin, launch.count),
                                 fmt::format("it needs {} instructions, and the program has {}",
                                             launch.begin + launch.count, program_.size()),
-                                "mend the launch's begin or count"},
+                                "fix the launch's begin or count"},
                      std::nullopt,
                      {}});
     launch = {begin, count};
@@ -117,7 +117,7 @@ bool Verifier::examine(const Launch& launch) {
   const TokenMachine::OnStart on_start = [this](std::size_t local, std::span<const std::size_t> pushers) {
     start(local, pushers);
   };
-  // Program order where it is legal, so that a race is told with the nearest instructions.
+  // Program order where it is legal, so that a race is reported with the nearest instructions.
   bool done = machine.run(on_start, FetchPolicy::one_by_one);
   const bool stopped = !done;
   if (stopped) {

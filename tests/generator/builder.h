@@ -79,7 +79,7 @@ class Builder {
   std::optional<Synchroniser> synchroniser_;
 };
 
-// Interleaves the queues' streams anew; order within each queue stays. The result runs to completion at the
+// Interleaves the queues' streams again; order within each queue stays. The result runs to completion at the
 // configuration's queue depths.
 void interleave(GeneratedProgram& program, Random& random);
 

@@ -5,8 +5,8 @@
 //
 // Programs are legal by construction: instructions are drawn in a serially correct order (operands defined, indices
 // within the memories), a dependence analysis of the generator's own, byte by byte, then places the tokens, and the
-// queues' streams are interleaved anew as far as the queue depths allow. Everything is a pure function of configuration
-// and options.
+// queues' streams are interleaved again as far as the queue depths allow. Everything is a pure function of
+// configuration and options.
 #pragma once
 
 #include <array>
@@ -59,7 +59,7 @@ std::size_t scaled(std::size_t cases);
 
 // Minimises a program of which `fails` is true: drops launches, instructions (with the tokens they are partners in),
 // single tokens, then simplifies fields, as long as `fails` stays true. The result need not be legal: a predicate that
-// wants that says so itself.
+// needs that says so itself.
 GeneratedProgram shrink(GeneratedProgram program, const std::function<bool(const GeneratedProgram&)>& fails);
 
 // The instruction that pops what each instruction pushes, by FIFO (isa::TokenFifo), within one launch.

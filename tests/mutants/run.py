@@ -2,7 +2,7 @@
 """Plants the faults that mutants.txt lists, one at a time, and demands that the test named beside each fails.
 
 A mutant is a copy of one file with one snippet replaced, in a temporary folder in front of the sources. Only the sources it names are
-compiled anew, then linked with the objects and libraries of an existing build. The same test must pass on the unchanged build.
+compiled again, then linked with the objects and libraries of an existing build. The same test must pass on the unchanged build.
 
 usage: run.py [--build FOLDER] [--jobs N] [NAME...]     (those whose name contains one of the NAMEs; default: all)
 """
@@ -89,7 +89,7 @@ class Build:
         return subprocess.run(command + ["-O1", "-w"], cwd=self.folder, capture_output=True, text=True)
 
     def link(self, test, objects, executable):
-        """`objects`: the object of each source compiled anew. It replaces that of the build; or goes before what holds others too, a library or sources
+        """`objects`: the object of each source compiled again. It replaces that of the build; or goes before what holds others too, a library or sources
         compiled with it: of two definitions the linker takes the first. (Sources compiled with it reach it through the linker as well: position-
         independent code must not bind to definitions of its own that another object may replace.)"""
         words = self.link_command(test)
@@ -141,7 +141,7 @@ def judge(build, name, mutant):
 
 
 def processor_features():
-    """Those that Linux tells, and the empty one, which every processor has."""
+    """Those that Linux reports, and the empty one, which every processor has."""
     try:
         lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -107,7 +107,7 @@ TEST_CASE("a wrong configuration file is diagnosed, all of it at once") {
   CHECK(whys(read(R"({"batch": 2, "LOG_BATCH": 0})").errors()) ==
         Texts{"hw.json, \"LOG_BATCH\": it asks for 1, and \"batch\" for 2"});
   CHECK(read(R"({"batch": 2, "LOG_BATCH": 1, "LOG_BLOCK": 4, "LOG_BLOCK_IN": 4})").ok());
-  CHECK(whys(read("[1]").errors()) == Texts{"hw.json: a JSON array stands where an object is expected"});
+  CHECK(whys(read("[1]").errors()) == Texts{"hw.json: a JSON array where an object is expected"});
   CHECK(whys(read(R"({"block_in": 24})").errors()) == Texts{"block_in: 24 is no power of two"});
 }
 

@@ -126,7 +126,7 @@ TEST_CASE("mistakes are named with line and column, all of them") {
   CHECK(errors_of("gemm uop") == Texts{"k.s:1:6: `uop` has no value. write uop=..."});
   CHECK(errors_of("gemm uop=0:x1") == Texts{"k.s:1:12: `x1` is no number of up to 64 bits. write uop=B:E"});
   CHECK(errors_of("gemm uop=0:1 reset=1") == Texts{"k.s:1:20: `reset` takes no value. write reset alone"});
-  CHECK(errors_of("gemm uop=0:1 uop=0:1") == Texts{"k.s:1:14: `uop` stands twice. remove one of the two"});
+  CHECK(errors_of("gemm uop=0:1 uop=0:1") == Texts{"k.s:1:14: `uop` occurs twice. remove one of the two"});
   CHECK(errors_of("gemm uop=0:1 dts=1,1") == Texts{"k.s:1:14: gemm has no operand `dts`. did you mean `dst`?"});
   CHECK(errors_of("gemm uop=-1:1") == Texts{"k.s:1:10: uop = -1 < 0, the least. split the instruction"});
   CHECK(errors_of("gemm uop=0:4294967296") ==
@@ -136,8 +136,7 @@ TEST_CASE("mistakes are named with line and column, all of them") {
   CHECK(errors_of(".uop 1, 2\n.uop 1 2 z") ==
         Texts{"k.s:1:1: 2 indices, and a micro-op has 3. write .uop DST, SRC, WGT",
               "k.s:2:10: `z` is no number of up to 32 bits. write .uop DST, SRC, WGT"});
-  CHECK(errors_of("a: finish\na: finish") ==
-        Texts{"k.s:2:1: the label `a` stands in line 1 already. choose another name"});
+  CHECK(errors_of("a: finish\na: finish") == Texts{"k.s:2:1: the label `a` is in line 1 already. choose another name"});
 }
 
 TEST_CASE("what does not fit the configuration is named at its line") {
@@ -166,7 +165,7 @@ TEST_CASE(".config is checked, and compared with the command line") {
         Texts{"k.s:1:9: no parameter `bloc_in`. did you mean `block_in`?",
               "k.s:1:27: `yes` is neither true nor false. write requant=true",
               "k.s:1:37: `two` is no number. write batch=N", "k.s:1:41: `batch` is no setting. write parameter=value",
-              "k.s:1:41: `batch` stands twice. remove one of the two"});
+              "k.s:1:41: `batch` occurs twice. remove one of the two"});
   CHECK(errors_of(".config block_in=24") == Texts{"k.s:1:1: block_in: 24 is no power of two. use 16 or 32"});
   CHECK(errors_of("finish\n.config") ==
         Texts{"k.s:2:1: `.config` follows an instruction or micro-op. move it to the beginning of the file"});
@@ -179,5 +178,5 @@ TEST_CASE("beyond a hundred errors are counted") {
   for (int i = 0; i < 150; ++i) text += "nonsense\n";
   const Texts errors = errors_of(text);
   REQUIRE(errors.size() == 101);
-  CHECK(errors.back() == "k.s: 50 errors follow the 100 above. mend these first");
+  CHECK(errors.back() == "k.s: 50 errors follow the 100 above. fix these first");
 }

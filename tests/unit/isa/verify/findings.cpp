@@ -228,7 +228,7 @@ TEST_CASE("verify: a launch beyond the program is refused") {
   const std::vector<isa::Launch> launches = {{0, 2}};
   CHECK(text(checked.report({.launches = launches})) ==
         "illegal: launch 0 lies outside the program (launch 0:2): it needs 2 instructions, and the program has 1. "
-        "Hint: mend the launch's "
+        "Hint: fix the launch's "
         "begin or count\n");
 }
 
