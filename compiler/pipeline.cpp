@@ -1,4 +1,4 @@
-// The table of contents. Stages in order; each comment says why it stands where it does.
+// The table of contents. Stages in order; each comment says why it is where it is.
 #include "compiler/pipeline.h"
 
 #include <algorithm>

@@ -58,7 +58,7 @@ struct Compiled {
   std::vector<NodePlacement> placement;  // of every imported node, in order
   PlacementSummary summary;
   std::vector<StageTime> stages;
-  Json report;  // everything above that a user may want, as JSON (also in the bundle)
+  Json report;  // everything above that a user may need, as JSON (also in the bundle)
 };
 
 // The names of the stages in order: all, for --dump, and those of the whole model, for --stop-after.

@@ -80,7 +80,7 @@ std::vector<NodePlacement> place_nodes(const Graph& imported, const Graph& graph
     for (const Match& match : part.region.matches) {
       const NodeId last = match.nodes.back();
       const graph::Node& node = graph.node(last);
-      // A node that a pass made stands under the first imported node that it stands for.
+      // A node that a pass made is listed under the first imported node that it represents.
       const std::string own = names.count(node.name) || node.origins.empty() ? node.name : node.origins.front();
       NodePlacement row{own, "", std::string(parts.fallback.count(last) ? kOnHost : part.target->name()), ""};
       if (const auto refused = parts.refused.find(last); refused != parts.refused.end()) row.refused = refused->second;

@@ -27,7 +27,7 @@ struct NodePlacement {
   std::string row = {};     // of the target's table
   std::string region = {};  // which holds it
   std::vector<std::string> kernel =
-      {};  // nodes that share its kernel, itself among them; empty where the target does not tell
+      {};  // nodes that share its kernel, itself among them; empty where the target does not report them
   std::vector<Refusal> refused = {};
   std::optional<Cost> cost = {};
   // Of folded ones:

@@ -43,7 +43,7 @@ DType default_type(const Expr& expr) {
 
 std::string print(const Expr& expr, int context, std::optional<DType> expected = {});
 
-// Operands that must agree in type: one that is no literal tells the type of those that are.
+// Operands that must agree in type: one that is no literal gives the type of those that are.
 std::string print_operand(const Expr& expr, const Expr& partner, int context) {
   if (!is_literal(expr)) return print(expr, context);
   return literal(expr, is_literal(partner) ? default_type(expr) : partner->dtype);
@@ -132,7 +132,7 @@ class StmtPrinter {
     line(footer);
   }
 
-  // A body in braces; the statements of a sequence stand in them directly.
+  // A body in braces; the statements of a sequence are in them directly.
   void body(const Stmt& stmt) {
     if (!stmt) return;
     if (const auto* n = std::get_if<Sequence>(&stmt->node)) {

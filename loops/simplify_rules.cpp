@@ -104,7 +104,7 @@ bool join_quotient_and_remainder(Linear& linear) {
   return false;
 }
 
-// a*x - (a*k)*(x // k) = a*(x % k), where the terms of x all stand in the sum.
+// a*x - (a*k)*(x // k) = a*(x % k), where the terms of x are all in the sum.
 bool form_remainder(Linear& linear) {
   for (const LinearTerm& term : linear.terms) {
     const auto q = quotient(term.atom, BinaryOp::floor_div);
@@ -303,7 +303,7 @@ Expr min_max_decided(const Expr& expr, const Bounds& bounds) {
   return b_first.single() ? ((b_first.min == 1) == (n->op == BinaryOp::min) ? n->b : n->a) : nullptr;
 }
 
-// min(min(x, a), b) = min(x, min(a, b)) for literals; those stand on the right.
+// min(min(x, a), b) = min(x, min(a, b)) for literals; those are on the right.
 Expr nested_min_max(const Expr& expr, const Bounds&) {
   const auto* n = std::get_if<Binary>(&expr->node);
   if (n == nullptr || (n->op != BinaryOp::min && n->op != BinaryOp::max) || is_floating(expr->dtype)) return nullptr;

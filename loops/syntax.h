@@ -48,7 +48,7 @@ constexpr const InfixOp* infix(BinaryOp op) {
   return nullptr;
 }
 
-// Words that cannot be bare names. Statement words can: what follows them tells a statement from a name.
+// Words that cannot be bare names. Statement words can: what follows them distinguishes a statement from a name.
 inline constexpr std::array<std::string_view, 6> kReservedWords{"true", "false", "inf", "nan", "cast", "bitcast"};
 
 bool is_bare_name(std::string_view text);   // letter or _, then letters, digits, _ and .; no reserved word

@@ -26,8 +26,8 @@ Result<void> verify_iterators(const Program& program);
 Result<void> verify(const Intrinsic& intrinsic);
 
 // The regions a block's body and init touch, as tight boxes in the block's iterators; what tensor expressions and
-// primitives declare. Accesses to one buffer whose boxes lie a constant apart share one region; others stand apart. A
-// dimension indexed by loaded values is read whole. For an intrinsic call the operands' extents come from the table;
+// primitives declare. Accesses to one buffer whose boxes lie a constant apart share one region; others have their own.
+// A dimension indexed by loaded values is read whole. For an intrinsic call the operands' extents come from the table;
 // without its row, the regions that the block declares for its operands.
 struct BlockRegions {
   std::vector<Region> reads, writes;

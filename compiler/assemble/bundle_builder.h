@@ -77,7 +77,7 @@ class BundleBuilder {
   // A loop program on the host, as a step of a target that runs such programs. Precondition: one of them takes it.
   void add_program(HostProgram program);
   void add_group(GroupReport report) { groups_.push_back(std::move(report)); }
-  // Imported nodes that these stand for.
+  // Imported nodes that these represent.
   std::vector<std::string> origins(const std::vector<graph::NodeId>& nodes) const;
 
   Result<Assembled> finish();

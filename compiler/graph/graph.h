@@ -54,7 +54,7 @@ struct Node {
   std::vector<ValueId> outputs;
   Attributes attributes;
   std::vector<std::string>
-      origins;           // names of the imported nodes that this one stands for: reports and traces name these
+      origins;           // names of the imported nodes that this one represents: reports and traces name these
   bool removed = false;  // kept so that ids stay valid until compact()
 };
 

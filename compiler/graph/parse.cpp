@@ -13,14 +13,14 @@ namespace {
 
 constexpr std::int64_t kMostElements = std::int64_t{1} << 28;
 
-// One line's characters from left to right. The first failure of a line is told, and the line given up.
+// One line's characters from left to right. The first failure of a line is reported, and the rest of the line skipped.
 class Line {
  public:
   Line(std::string_view text, std::size_t number, std::string_view where, Diagnostics& errors)
       : text_(text), number_(number), where_(where), errors_(errors) {}
 
   bool failed() const { return failed_; }
-  bool fail(std::string why, std::string hint = "compiler/graph/parse.h tells the form") {
+  bool fail(std::string why, std::string hint = "compiler/graph/parse.h describes the form") {
     if (!failed_)
       errors_.push_back({"cannot read the graph", fmt::format("{}:{}:{}", where_, number_, at_ + 1), std::move(why),
                          std::move(hint)});
@@ -51,7 +51,7 @@ class Line {
     return at_ < text_.size() ? fmt::format("\"{}\"", text_.substr(at_, 12)) : "the end of the line";
   }
 
-  // A name as it stands, or in quotes.
+  // A bare name, or one in quotes.
   std::string name() {
     skip_blanks();
     if (failed_) return {};
@@ -163,7 +163,7 @@ class Parser {
     }
     if (!headed)
       errors_.push_back({"cannot read the graph", std::string(where_), "there is no line \"graph NAME(...) -> (...)\"",
-                         "compiler/graph/parse.h tells the form"});
+                         "compiler/graph/parse.h describes the form"});
     if (!errors_.empty()) return errors_;
     for (const auto& [name, id] : uses_)
       if (!defined_.count(name))
@@ -352,7 +352,7 @@ class Parser {
         line.expect("=");
         Attribute value = attribute(line, key);
         if (!made.attributes.emplace(key, std::move(value)).second)
-          line.fail(fmt::format("attribute {} stands twice", key));
+          line.fail(fmt::format("attribute {} occurs twice", key));
       }
     if (line.accept("//")) {
       made.name = line.name();

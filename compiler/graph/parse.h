@@ -5,9 +5,9 @@
 //     constant %w: float32[3] = [1.0, 2.0, 3.0]            or = fill(0.5), or = 4 for a scalar
 //     %y: float32[1, 3] = Mul(%x, %w) {axis=1, mode="a"}  // node_name <- origin, origin
 //
-// An omitted input is `_`. Names of other characters than letters, digits and _./@$+-:; stand in quotes, with \" \\ \n
-// inside. A node without a name gets one from its operator and first output. Nodes may stand in any order; a line that
-// begins with # is a comment.
+// An omitted input is `_`. Names of other characters than letters, digits and _./@$+-:; are written in quotes, with \"
+// \\ \n inside. A node without a name gets one from its operator and first output. Nodes may come in any order; a line
+// that begins with # is a comment.
 #pragma once
 
 #include <functional>
@@ -28,7 +28,7 @@ bool is_plain_name(std::string_view name);
 // What supplies the elements of constants that the text leaves out; nothing: such a constant is an error.
 using MissingElements = std::function<NdArray(std::string_view name, const TensorType& type)>;
 
-// Types are taken as written; verify() has passed. All errors are told, with line and column.
+// Types are taken as written; verify() has passed. All errors are reported, with line and column.
 Result<Graph> parse(std::string_view text, std::string_view where, const MissingElements& missing = {});
 
 }  // namespace dovetail::graph

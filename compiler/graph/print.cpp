@@ -12,7 +12,7 @@
 namespace dovetail::graph {
 namespace {
 
-// Names stand as they are where the parser can see their end, else in quotes.
+// Names are bare where the parser can see their end, else in quotes.
 std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -60,8 +60,8 @@ bool is_uniform(const NdArray& array) {
          std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(width), bytes.end(), bytes.begin());
 }
 
-// " = 3" for scalars; " = [1, 2]" row-major whatever the rank; of large arrays, "" where few elements are wanted, else
-// " = fill(3)" if all are equal.
+// " = 3" for scalars; " = [1, 2]" row-major whatever the rank; of large arrays, "" where few elements are requested,
+// else " = fill(3)" if all are equal.
 std::string elements(const NdArray& array, Elements wanted) {
   if (array.count() > kPrintedElements && wanted == Elements::few) return "";
   if (array.rank() == 0) return " = " + element(array, 0);

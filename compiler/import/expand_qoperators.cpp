@@ -165,7 +165,7 @@ class Expansion {
     return quantised_result("Concat", std::move(inputs), 0, 2, 0);
   }
 
-  // The node becomes `op` on `inputs` with a float result of its own, between which and its quantised result stands a
+  // The node becomes `op` on `inputs` with a float result of its own; between that and the quantised result is a
   // QuantizeLinear.
   Result<std::vector<NodeId>> quantised_result(std::string op, std::vector<ValueId> inputs, int y, int x,
                                                std::int64_t opset) {
@@ -174,7 +174,7 @@ class Expansion {
     graph_.value(result).producer = {};
     graph_.value(real).producer = id_;
     become(std::move(op), std::move(inputs), {real});
-    // Images with the channels last: the pools of ONNX want them second.
+    // Images with the channels last: the pools of ONNX need them second.
     const auto rank_of_x = rank(x);
     ValueId quantised = real;
     if (const auto last = graph_.node(id_).attributes.find("channels_last");
@@ -285,7 +285,7 @@ class Expansion {
     return std::move(nodes_);
   }
 
-  // One number in whatever shape counts as per tensor; Quantize- and DequantizeLinear want a scalar for that.
+  // One number in whatever shape counts as per tensor; Quantize- and DequantizeLinear need a scalar for that.
   ValueId scalar(ValueId id) {
     const auto& constant = graph_.value(id).constant;
     if (!constant || constant->count() != 1 || constant->rank() == 0) return id;

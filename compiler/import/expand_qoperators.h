@@ -13,7 +13,7 @@ namespace dovetail::import {
 
 bool is_qoperator(std::string_view op);
 
-// Returns the nodes that now stand for it, in execution order; the float operator keeps the node's name and attributes.
+// Returns the nodes that now represent it, in execution order; the float operator keeps the node's name and attributes.
 // Preconditions: is_qoperator(node's op); the types of the inputs are known.
 Result<std::vector<graph::NodeId>> expand_qoperator(graph::Graph& graph, graph::NodeId node);
 

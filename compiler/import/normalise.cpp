@@ -214,7 +214,7 @@ Result<void> upsample(Rewrite& rewrite) {
   return resize_10(rewrite);
 }
 
-// Empty tensors stood for omitted inputs until opset 13 allowed to omit them.
+// Empty tensors meant omitted inputs until opset 13 allowed to omit them.
 Result<void> resize_empty_inputs(Rewrite& rewrite) {
   for (std::size_t i = 1; i < rewrite.node().inputs.size(); ++i)
     if (rewrite.has(i) && rewrite.type(i).shape == Shape{0}) rewrite.node().inputs[i] = {};
@@ -230,7 +230,7 @@ Result<void> scatter(Rewrite& rewrite) {
 // Scale and bias per group (opset 18) become scale and bias per channel.
 Result<void> group_normalisation(Rewrite& rewrite) {
   const std::int64_t groups = rewrite.integer("num_groups", 0).value_or(0);
-  if (!rewrite.has(0) || rewrite.type(0).shape.size() < 2 || groups <= 0) return {};  // infer tells
+  if (!rewrite.has(0) || rewrite.type(0).shape.size() < 2 || groups <= 0) return {};  // infer reports it
   const std::int64_t channels = rewrite.type(0).shape[1];
   for (std::size_t input : {std::size_t{1}, std::size_t{2}}) {
     if (!rewrite.has(input)) continue;

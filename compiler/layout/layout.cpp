@@ -192,7 +192,7 @@ Program relayout_program(const graph::TensorType& type, const std::string& from_
       if (before > 0) index[d] = index[d] - before;
       if (before > 0) require(binary(BinaryOp::ge, index[d], int_imm(0)));
       if (after > 0) require(binary(BinaryOp::lt, index[d], int_imm(to.view[d])));
-      // Splitting a dimension of the source wants its index in bounds, in the frame as well, where nothing is read.
+      // Splitting a dimension of the source needs its index in bounds, in the frame as well, where nothing is read.
       if (splits(from) && before > 0) index[d] = binary(BinaryOp::max, index[d], int_imm(0));
       if (splits(from) && after > 0) index[d] = binary(BinaryOp::min, index[d], int_imm(to.view[d] - 1));
     }

@@ -16,7 +16,7 @@ struct LayoutProblem {
     std::vector<double> costs;         // of choosing it; as many
   };
   struct Value {
-    double relayout_cost = 0;  // of one copy into another layout, which all readers that want that layout share
+    double relayout_cost = 0;  // of one copy into another layout, which all readers that need that layout share
     std::size_t writer = 0;
     std::vector<std::size_t> readers;
   };

@@ -20,7 +20,7 @@ Result<void> require_broadcastable(const Operands& operands, std::size_t positio
 Result<void> require_per_channel(const Operands& operands, std::size_t position, std::string_view what,
                                  std::int64_t channels);
 
-// The element of `buffer` that stands at `indices` of the broadcast shape.
+// The element of `buffer` at `indices` of the broadcast shape.
 loops::Expr load_broadcast(const loops::Buffer& buffer, const tensor::Indices& indices);
 
 }  // namespace dovetail::ops

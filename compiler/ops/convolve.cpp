@@ -20,8 +20,7 @@ Result<ConvShape> conv_shape(const Operands& operands) {
         "kernel...]");
   const std::int64_t group = graph::int_attribute(operands.node, "group", 1);
   Diagnostics errors;
-  if (group < 1)
-    return refuse(operands, fmt::format("group is {}, the least allowed is 1", group), "mend the exporter");
+  if (group < 1) return refuse(operands, fmt::format("group is {}, the least allowed is 1", group), "fix the exporter");
   if (x[1] != w[1] * group)
     errors.push_back(refuse(
         operands, fmt::format("input has {} channels, weight {} x group {} has {}", x[1], w[1], group, w[1] * group),

@@ -18,10 +18,10 @@ Result<void> require_image(const Operands& operands) {
                   "the input is [batch, channels, height, width]");
   if (blocksize(operands) < 1)
     return refuse(operands, fmt::format("blocksize is {}, the least allowed is 1", blocksize(operands)),
-                  "mend the exporter");
+                  "fix the exporter");
   if (blocksize(operands) > kLargestBlock)
     return refuse(operands, fmt::format("blocksize is {}, the most allowed is {}", blocksize(operands), kLargestBlock),
-                  "mend the exporter");
+                  "fix the exporter");
   return {};
 }
 

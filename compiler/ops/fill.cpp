@@ -56,10 +56,10 @@ Result<Types> infer_fill(const Operands& operands) {
   for (const std::int64_t extent : shape)
     if (extent < 0)
       return refuse(operands, fmt::format("shape [{}] holds {}, the least allowed is 0", join(shape), extent),
-                    "mend the exporter");
+                    "fix the exporter");
   const NdArray* fill = fill_of(operands);
   if (fill != nullptr && fill->count() != 1)
-    return refuse(operands, fmt::format("value has {} elements, expected 1", fill->count()), "mend the exporter");
+    return refuse(operands, fmt::format("value has {} elements, expected 1", fill->count()), "fix the exporter");
   return Types{{fill != nullptr ? fill->dtype() : DType::float32, std::move(shape)}};
 }
 
@@ -80,14 +80,14 @@ Result<Types> infer_range(const Operands& operands) {
                     "give scalars");
   const DType dtype = operands.type(0).dtype;
   const NdArray &start = *operands.constant(0), &limit = *operands.constant(1), &delta = *operands.constant(2);
-  if (delta.as_double(0) == 0) return refuse(operands, "delta is 0, allowed is any other number", "mend the exporter");
+  if (delta.as_double(0) == 0) return refuse(operands, "delta is 0, allowed is any other number", "fix the exporter");
   double count = std::ceil((limit.as_double(0) - start.as_double(0)) / delta.as_double(0));
   if (!is_floating(dtype)) {  // exactly, where binary64 would round
     const std::int64_t step = delta.as_int64(0), distance = limit.as_int64(0) - start.as_int64(0);
     count = static_cast<double>(distance / step + (distance % step != 0 && (distance < 0) == (step < 0)));
   }
   if (!(count < 0x1p31))
-    return refuse(operands, fmt::format("the range has {} elements, allowed are 2^31", count), "mend limit and delta");
+    return refuse(operands, fmt::format("the range has {} elements, allowed are 2^31", count), "fix limit and delta");
   return Types{{dtype, {count > 0 ? static_cast<std::int64_t>(count) : 0}}};
 }
 

@@ -25,7 +25,7 @@ Result<Types> infer_gemm(const Operands& operands) {
     return refuse(operands,
                   fmt::format("A {} (transA {:d}) has K = {}, B {} (transB {:d}) has K = {}", to_string(a.shape),
                               trans_a, k, to_string(b.shape), trans_b, k_of_b),
-                  "mend the shapes, or the transA and transB attributes");
+                  "fix the shapes, or the transA and transB attributes");
   for (const std::string_view factor : {"alpha", "beta"})
     if (const double value = graph::float_attribute(operands.node, factor, 1); !is_floating(a.dtype) && value != 1)
       return refuse(operands, fmt::format("{} is {} on {}, allowed is 1", factor, value, name(a.dtype)),

@@ -80,7 +80,7 @@ Result<Types> infer_pad(const Operands& operands) {
   return Types{std::move(y)};
 }
 
-// The element of the input that stands at `position` (counted from the input's start) of a padded axis.
+// The element of the input at `position` (counted from the input's start) of a padded axis.
 Expr mirror(const Expr& position, std::int64_t extent, const std::string& mode) {
   const Expr first = tensor::index(0), last = tensor::index(extent - 1);
   if (mode == "edge") return tensor::clamp(position, first, last);

@@ -12,7 +12,7 @@ Result<Types> infer_recentre(const Operands& operands) {
   if (const std::int64_t number = graph::int_attribute(operands.node, "to", 0); number != info(to).onnx)
     return refuse(operands,
                   fmt::format("to is {}, but {} is recentred to {} ({})", number, name(from), name(to), info(to).onnx),
-                  "mend the pass that made the node");
+                  "fix the pass that made the node");
   return Types{{to, operands.type(0).shape}};
 }
 

@@ -85,7 +85,7 @@ Result<Types> infer_reduce(const Operands& operands) {
   return Types{{x.dtype, std::move(shape)}};
 }
 
-// The index spaces: output axes, reduced axes, and the element of the input that a pair of both stands for.
+// The index spaces: output axes, reduced axes, and the element of the input that a pair of both addresses.
 struct Reduction {
   const Operands& operands;
   const std::vector<bool>& reduced;

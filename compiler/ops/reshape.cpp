@@ -34,7 +34,7 @@ Result<Shape> resolve_shape(const Operands& operands, Shape shape) {
       open = i;
     } else if (shape[i] < 0) {
       return refuse(operands, fmt::format("shape {} holds {}, the least allowed is -1", requested, shape[i]),
-                    "mend the exporter");
+                    "fix the exporter");
     } else {
       known *= shape[i];
     }
@@ -45,7 +45,7 @@ Result<Shape> resolve_shape(const Operands& operands, Shape shape) {
       return refuse(
           operands,
           fmt::format("{} elements of {} do not divide by the {} of shape {}", count, to_string(x), known, requested),
-          "mend the shape");
+          "fix the shape");
     shape[*open] = count / known;
   } else if (known != count) {
     return refuse(operands,

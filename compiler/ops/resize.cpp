@@ -49,8 +49,7 @@ Result<Factors> factors_of(const Operands& operands, const std::vector<std::size
     const double extent = static_cast<double>(x[axes[k]]), value = given.as_double(static_cast<std::int64_t>(k));
     const double scale = by_scales ? value : value / extent;
     if (!(scale > 0))
-      return refuse(operands, fmt::format("scale {} on axis {}, it must exceed 0", scale, axes[k]),
-                    "mend the exporter");
+      return refuse(operands, fmt::format("scale {} on axis {}, it must exceed 0", scale, axes[k]), "fix the exporter");
     factors.scales[axes[k]] = scale;
     factors.output[axes[k]] = static_cast<std::int64_t>(by_scales ? std::floor(extent * value) : value);
     common = policy == "not_larger" ? std::min(common, scale) : std::max(common, scale);

@@ -35,7 +35,7 @@ void check_inputs(const OpDef& def, const Operands& operands, Diagnostics& error
       errors.push_back(refuse(operands,
                               fmt::format("input {} ({}) is required, the node has {} inputs", i,
                                           signature.inputs[i].name, operands.count()),
-                              "give the input, or mend the exporter"));
+                              "give the input, or fix the exporter"));
   std::map<char, std::size_t> first_of;  // the input that fixed each type variable
   for (std::size_t i = 0; i < operands.count(); ++i) {
     const InputRule* rule = rule_of(signature, i);
@@ -90,12 +90,12 @@ void check_attributes(const OpDef& def, const Operands& operands, Diagnostics& e
       errors.push_back(refuse(operands,
                               fmt::format("attribute {} is {}, expected {}", attribute, kKindNames[value.index()],
                                           kKindNames[static_cast<std::size_t>(rule->kind)]),
-                              "mend the exporter"));
+                              "fix the exporter"));
     }
   }
   for (const AttributeRule& rule : rules)
     if (rule.presence == Presence::required && !operands.node.attributes.contains(std::string(rule.name)))
-      errors.push_back(refuse(operands, fmt::format("attribute {} is required", rule.name), "mend the exporter"));
+      errors.push_back(refuse(operands, fmt::format("attribute {} is required", rule.name), "fix the exporter"));
 }
 
 }  // namespace

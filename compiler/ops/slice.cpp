@@ -49,7 +49,7 @@ Result<std::vector<Range>> ranges_of(const Operands& operands) {
   for (std::size_t i = 0; i < positions.size(); ++i) {
     if (steps[i] == 0)
       return refuse(operands, fmt::format("step 0 on axis {}, allowed is any other number", positions[i]),
-                    "mend the exporter");
+                    "fix the exporter");
     ranges[positions[i]] = clamp_range(starts[i], ends[i], steps[i], x[positions[i]]);
   }
   return ranges;

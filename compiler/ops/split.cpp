@@ -17,7 +17,7 @@ Result<std::vector<std::int64_t>> sizes_of(const Operands& operands, std::size_t
     std::int64_t sum = 0;
     for (const std::int64_t size : sizes) {
       if (size < 0)
-        return refuse(operands, fmt::format("split holds {}, the least allowed is 0", size), "mend the exporter");
+        return refuse(operands, fmt::format("split holds {}, the least allowed is 0", size), "fix the exporter");
       sum += size;
     }
     if (static_cast<std::int64_t>(sizes.size()) != outputs || sum != extent)

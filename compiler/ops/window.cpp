@@ -27,11 +27,11 @@ Shape read_list(const Operands& operands, std::string_view name, std::size_t cou
   for (const std::int64_t value : values)
     if (value < least) {
       errors.push_back(refuse(operands, fmt::format("{} holds {}, the least allowed is {}", name, value, least),
-                              "mend the exporter"));
+                              "fix the exporter"));
       return Shape(count, fallback);
     } else if (value > kMost) {
-      errors.push_back(refuse(operands, fmt::format("{} holds {}, the most allowed is {}", name, value, kMost),
-                              "mend the exporter"));
+      errors.push_back(
+          refuse(operands, fmt::format("{} holds {}, the most allowed is {}", name, value, kMost), "fix the exporter"));
       return Shape(count, fallback);
     }
   return values;
@@ -113,7 +113,7 @@ Result<Window> make_window(const Operands& operands, const Shape& kernel) {
     if (extent < 1 || extent > kMost)
       errors.push_back(refuse(operands,
                               fmt::format("kernel {} has an extent below 1 or above {}", to_string(kernel), kMost),
-                              "mend the exporter"));
+                              "fix the exporter"));
   window.strides = read_list(operands, "strides", rank, 1, 1, errors);
   window.dilations = read_list(operands, "dilations", rank, 1, 1, errors);
   const Shape pads = read_list(operands, "pads", 2 * rank, 0, 0, errors);

@@ -105,7 +105,7 @@ class Groups {
     return reached;
   }
 
-  // `late` becomes part of `early`; then the groups are numbered anew.
+  // `late` becomes part of `early`; then the groups are numbered again.
   void join(std::size_t early, std::size_t late) {
     members_[early].insert(members_[early].end(), members_[late].begin(), members_[late].end());
     reads_[early].insert(reads_[late].begin(), reads_[late].end());

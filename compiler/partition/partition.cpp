@@ -38,7 +38,7 @@ class Partitioner {
       if (!covered_.count(*node)) place(*node);
     if (!errors_.empty()) return errors_;
     std::reverse(units_.begin(), units_.end());
-    // Every round moves nodes to targets that stand later in the user's order, so that it ends.
+    // Every round moves nodes to targets that come later in the user's order, so that it ends.
     do group();
     while (give_up_regions());
     return std::move(result_);
@@ -65,7 +65,7 @@ class Partitioner {
     for (const TargetPointer& target : options_.available)
       if (!names.insert(target->name()).second)
         errors_.push_back({fmt::format("two targets are named {}", target->name()), "CompileOptions::available",
-                           "--target could not tell them apart", "give each back end a name of its own"});
+                           "--target could not distinguish them", "give each back end a name of its own"});
     for (const std::string& target : options_.targets) check_target(target, "--target");
     for (const auto& [name, target] : options_.place) {
       check_target(target, "--place");

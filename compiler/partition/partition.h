@@ -56,7 +56,7 @@ struct Partition {
 };
 
 // A region that does not pay is taken apart, and its nodes go to the next targets in the user's order; then regions are
-// made anew, until all that stay pay. Regions are convex, and their order is one in which they can run. They are
+// made again, until all that stay pay. Regions are convex, and their order is one in which they can run. They are
 // maximal: no two regions of one target could be one. Errors: an unknown target or node name; a placement that no
 // pattern allows; with `strict`, every node that no listed target takes.
 Result<Partition> partition(const graph::Graph& graph, const PartitionOptions& options);

@@ -95,7 +95,7 @@ class Parser {
       if (error_.empty() && !take(")")) fail("expected , or )");
     }
     if (pattern.commutative && pattern.operands.size() < 2) fail("~ needs two operands to exchange");
-    if (pattern.optional && pattern.operands.empty()) fail("? needs an operand that stands for the missing node");
+    if (pattern.optional && pattern.operands.empty()) fail("? needs an operand that replaces the missing node");
   }
 
   std::string_view text_;
@@ -230,7 +230,7 @@ class Matcher {
     return result;
   }
 
-  // The attempt that came furthest tells; of equals one that met another node, then the first.
+  // The attempt that came furthest is reported; of equals one that met another node, then the first.
   Attempts refuse(std::string why, bool at_node = false) {
     const std::size_t score = 2 * depth_ + (at_node ? 1 : 0);
     if (why_.empty() || score > furthest_) {

@@ -9,12 +9,12 @@
 //            anything
 //   operators = operator {"|" operator} | "*"           "*": whatever operator
 //   marks    = ["~"] ["?"]                              "~": the first two operands in either order
-//                                                       "?": the node may be missing; then its first operand stands in
+//                                                       "?": the node may be missing; then its first operand takes
 //                                                       its place
 //   operands = [pattern {"," pattern}] ["," "..."]      "...": more operands, whatever they are
 //
 // "Relu?(Add~(MatMul(x=_, weights=#), bias=#))" is a product with a constant bias, and perhaps a Relu behind it. A name
-// that occurs twice stands for the same value both times.
+// that occurs twice is the same value both times.
 #pragma once
 
 #include <map>
@@ -54,7 +54,7 @@ struct Found {
 
 // The pattern with its last node at `root`. Nobody but covered nodes may read the results of the covered nodes before
 // the root. An optional node is covered where it is there and that leads to a match. Errors: one diagnostic; its `why`
-// tells what stood in the way of the attempt that came furthest.
+// says what stopped the attempt that came furthest.
 Result<Found> match(const graph::Graph& graph, graph::NodeId root, const Pattern& pattern);
 
 }  // namespace dovetail::pattern

@@ -27,7 +27,7 @@ constexpr RuleRow kLowerings[] = {
     {"Where", lower_selection},
 };
 
-// Weights stored in float behind QuantizeLinear become what they stand for.
+// Weights stored in float behind QuantizeLinear become what they represent.
 Result<void> quantise_constants(Lowering& lowering) {
   for (NodeId id : lowering.graph.topological_order()) {
     const Node& node = lowering.graph.node(id);
@@ -77,7 +77,7 @@ Refusal requantise(Lowering& lowering, const Operand& x, const Target& target) {
     node = lowering.rescale(x, target.q, target.range, graph.value(target.output).name, refusal);
     if (!refusal.empty()) return refusal;
   }
-  // The node stands for the activation behind which it sits, or else for the QuantizeLinear itself.
+  // The node represents the activation behind which it sits, or else for the QuantizeLinear itself.
   Target behind = target;
   NodeId op = target.quantize;
   if (!behind.float_nodes.empty()) {

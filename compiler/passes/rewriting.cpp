@@ -119,7 +119,7 @@ bool become(Graph& graph, NodeId id, std::string_view op, std::vector<ValueId> i
 bool bypass(Graph& graph, NodeId id, ValueId value) {
   const ValueId output = graph.node(id).outputs[0];
   DOVETAIL_CHECK(graph.value(output).type == graph.value(value).type,
-                 fmt::format("%{} cannot stand for %{}", graph.value(value).name, graph.value(output).name));
+                 fmt::format("%{} cannot replace %{}", graph.value(value).name, graph.value(output).name));
   const std::vector<ValueId> inputs = graph.node(id).inputs;
   if (!graph.is_output(output)) {
     graph.remove_node(id);

@@ -23,7 +23,7 @@ bool has_input(const graph::Node& node, std::size_t position);
 // The number that all elements of a constant are; nothing for other values and empty ones.
 std::optional<double> uniform(const graph::Graph& graph, graph::ValueId value);
 // A constant that varies along `axis` of a tensor of that shape alone: one number per position there. It broadcasts to
-// the shape as it stands.
+// the shape without a reshape.
 std::optional<std::vector<double>> along_axis(const graph::Graph& graph, graph::ValueId value, const Shape& shape,
                                               std::size_t axis);
 // Integers of a constant; nothing where it is none.
@@ -33,9 +33,9 @@ bool is_float(const graph::Graph& graph, graph::ValueId value);
 // ---- Edits
 // --------------------------------------------------------------------------------------------------------------------------
 
-// The node becomes another operator and keeps its outputs, whose types must stay the same; it also stands for what
-// `absorbed` stood for. Nodes that nobody needs any more are removed. False, and nothing is changed, where the operator
-// refuses these operands or another type would come out.
+// The node becomes another operator and keeps its outputs, whose types must stay the same; it also represents what
+// `absorbed` represented. Nodes that nobody needs any more are removed. False, and nothing is changed, where the
+// operator refuses these operands or another type would come out.
 bool become(graph::Graph& graph, graph::NodeId node, std::string_view op, std::vector<graph::ValueId> inputs,
             graph::Attributes attributes = {}, const std::vector<graph::NodeId>& absorbed = {});
 // Readers of the node's only output read `value` instead, and the node goes. False where that is impossible: a graph

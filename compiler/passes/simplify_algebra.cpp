@@ -173,7 +173,7 @@ bool not_twice(const Place& p) {
 // ---- Order and chains
 // ----------------------------------------------------------------------------------------------------------------
 
-// Constants stand on the right, where the other rules look for them.
+// Constants go on the right, where the other rules look for them.
 bool constant_to_the_right(const Place& p) {
   if (!p.is("Add") && !p.is("Mul")) return false;
   return p.graph.is_constant(p.in(0)) && !p.graph.is_constant(p.in(1)) && p.turn(p.node().op, {p.in(1), p.in(0)});

@@ -112,7 +112,7 @@ class Finder {
     const auto kind = kind_of(node.op);
     const bool kept = std::find(kept_.begin(), kept_.end(), node.name) != kept_.end();
     if (!kind || kept || !is_real(graph_, node.outputs[0])) {
-      // A ReLU that stands alone bounds steps.
+      // A ReLU that is not part of a larger step bounds steps.
       if (!kept && node.op == "Relu" && known_.count(node.inputs[0])) return observe(node.outputs[0]);
       places_.float_nodes.emplace_back(node.name, node.op);
       return;

@@ -28,7 +28,8 @@ struct Limits {
 };
 
 // More at ends other than 0: the plateau of a function (GELU's minimum), or probabilities that are all alike and carry
-// the errors of the layers before, would lie at an end of int8 otherwise, and could not be told from what is cut.
+// the errors of the layers before, would lie at an end of int8 otherwise, and could not be distinguished from what is
+// cut.
 constexpr double kReserve = 1.0 / 8;
 
 Limits with_reserve(const Limits& limits) {

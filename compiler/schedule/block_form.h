@@ -1,5 +1,5 @@
 // The form of a block that moves or melts into another: which dimension each iterator runs over, what its predicate
-// says, and its nest made anew.
+// says, and its nest made again.
 #pragma once
 
 #include <optional>

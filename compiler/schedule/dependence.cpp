@@ -260,8 +260,8 @@ Hull hull_of(const std::vector<AccessBox>& accesses, const std::set<const VarNod
 
 namespace {
 
-// All accesses are one function of the loops, in whose values the loops can be told: what interleaved iterations need,
-// whose hulls overlap.
+// All accesses are one function of the loops, and it is injective: what interleaved iterations need, whose hulls
+// overlap.
 bool injective(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside,
                std::set<const VarNode*> wanted) {
   const std::set<const VarNode*> fixed = vars_of(outside);

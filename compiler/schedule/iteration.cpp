@@ -186,7 +186,7 @@ class Decoder {
   }
 
   void known(const Expr& expr, std::int64_t slack = 0) {
-    // A sum tells its terms where each weight exceeds all that the smaller ones, and the slack, reach.
+    // A sum determines its terms where each weight exceeds all that the smaller ones, and the slack, reach.
     std::vector<std::pair<std::int64_t, Expr>> terms;
     for (const LinearTerm& term : linear_form(expr).terms)
       if (mentions_any(term.atom, wanted_)) terms.emplace_back(std::abs(term.coefficient), term.atom);
@@ -312,7 +312,7 @@ bool starts_once(const Block& block, const std::vector<const For*>& outside, con
         (reduces ? reduce_vars : spatial_vars).insert(reference->var.get());
     });
   }
-  std::set<const VarNode*> others;  // must be told apart by the spatial iterators
+  std::set<const VarNode*> others;  // must be distinguished by the spatial iterators
   for (const VarNode* var : moving) {
     if (reduce_vars.count(var) && spatial_vars.count(var)) return false;
     if (!reduce_vars.count(var)) others.insert(var);

@@ -309,7 +309,7 @@ std::set<std::string, std::less<>> names_in(const Program& program) {
   return names;
 }
 
-// A word of the text form; what else the grammar may take for its own is told by its printer's reader.
+// A word of the text form; what else the grammar may take for its own is reported when the text is read.
 bool is_word(std::string_view name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   return !name.empty() && letter(name[0]) &&

@@ -52,8 +52,8 @@ class Schedule {
   Result<void> apply(Step step);
   Result<void> replay(std::span<const Step> trace);
 
-  // Shorthands for apply. Errors are kept: after the first refused step the others do nothing, and status() tells which
-  // step and why, so that schedule functions read as a list of steps.
+  // Shorthands for apply. Errors are kept: after the first refused step the others do nothing, and status() reports
+  // which step and why, so that schedule functions read as a list of steps.
   Schedule& split(const std::string& loop, std::int64_t factor, const std::string& outer, const std::string& inner);
   Schedule& split(const std::string& loop, const std::string& factor, const std::string& outer,
                   const std::string& inner);  // "$tile"

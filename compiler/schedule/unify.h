@@ -1,5 +1,5 @@
-// Unification of a block with an intrinsic's loop program, for tensorize: which buffer stands for which operand, and
-// how each moves.
+// Unification of a block with an intrinsic's loop program, for tensorize: which buffer corresponds to which operand,
+// and how each moves.
 #pragma once
 
 #include <map>

@@ -46,8 +46,8 @@ struct Match {
 struct PatternRow {
   std::string name;
   pattern::Pattern pattern;
-  // The predicate: what the target makes of the nodes (Match::body), or a diagnostic whose `why` says in words what
-  // stands against it, with both numbers. Null: whatever the pattern matches is taken.
+  // The predicate: what the target makes of the nodes (Match::body), or a diagnostic whose `why` says in words why
+  // it refuses, with both numbers. Null: everything that the pattern matches is taken.
   std::function<Result<std::any>(const graph::Graph& graph, const pattern::Found& found)> take = nullptr;
 };
 
@@ -75,7 +75,7 @@ class Target {
   virtual std::span<const PatternRow> patterns() const = 0;
   // Why no row takes nodes of that operator.
   virtual std::string no_pattern(const graph::Graph& graph, graph::NodeId node) const;
-  // Of the match by itself, its operands and results lying where the target wants them.
+  // Of the match by itself, its operands and results lying where the target needs them.
   virtual Cost cost(const graph::Graph& graph, const Match& match) const = 0;
   // Seconds that it takes to bring a tensor over a region's border, in either direction: copy and relayout. 0 where
   // code on the host reads and writes it.

@@ -50,7 +50,7 @@ Result<std::int64_t> choose(std::string_view model, std::string_view what, const
   if (!range.chosen())
     return Diagnostic{fmt::format("cannot build {}", model), fmt::format("{} {}", what, *choice),
                       fmt::format("{} has no {} size to choose", model, what),
-                      "leave it out; `dovetail zoo list` tells what each model takes"};
+                      "leave it out; `dovetail zoo list` lists what each model takes"};
   DOVETAIL_TRY(check(model, what, *choice, range.least, range.greatest));
   return *choice;
 }

@@ -75,7 +75,7 @@ class Dissolver {
       vars_[n.var.get()] = int_imm(0, n.var->dtype);
       return lower(n.body);
     }
-    // A loop inside an intrinsic's semantics runs once per call, so its variable is made anew.
+    // A loop inside an intrinsic's semantics runs once per call, so its variable is made again.
     const Var var = make_var(n.var->name, n.var->dtype);
     vars_[n.var.get()] = ref(var);
     result_.bounds[var.get()] = {0, n.extent - 1};

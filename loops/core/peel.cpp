@@ -174,7 +174,7 @@ class Peeler {
     }
     Core result;
     if (bodies) {
-      // Tested from the last part down, so that one comparison tells each from those before it.
+      // Tested from the last part down, so that one comparison distinguishes each from those before it.
       for (std::size_t i = 0; i < parts->size(); ++i) {
         const Expr reached =
             i == 0 ? nullptr : binary(BinaryOp::ge, ref(n.var), int_imm((*parts)[i].begin, n.var->dtype));

@@ -88,7 +88,7 @@ struct Bytecode {
 // The state of one run.
 struct Frame {
   std::array<std::int64_t, 2> lanes{1, 1};
-  void** reg;          // where each register's lanes are: its own storage, or memory it stands for
+  void** reg;          // where each register's lanes are: its own storage, or memory that it aliases
   std::byte* storage;  // register i's own storage begins at i * register_bytes
   std::size_t register_bytes;
   std::int64_t* affine;

@@ -117,7 +117,7 @@ class Codegen {
   std::map<std::int64_t, std::int32_t> roots_;
   std::map<std::vector<std::int64_t>, std::int32_t> tables_;
   std::map<std::pair<DType, std::int64_t>, std::int32_t> constants_;  // floating ones by bits
-  // Registers are used again statement by statement. Those that may stand for memory are kept apart from those that are
+  // Registers are used again statement by statement. Those that may alias memory are kept apart from those that are
   // written.
   std::vector<std::int32_t> pool_, alias_pool_;
   std::size_t used_ = 0, aliases_used_ = 0;

@@ -20,7 +20,7 @@ Kernel reduce_kernel(BinaryOp op, DType dtype);
 
 Kernel load_kernel(DType storage, Addressing addressing);
 Kernel store_kernel(DType storage, Addressing addressing);  // value in b
-Kernel alias_kernel(DType storage);  // unit-stride load without a copy: the register stands for the memory
+Kernel alias_kernel(DType storage);  // unit-stride load without a copy: the register aliases the memory
 Kernel check_defined_kernel(Addressing addressing);
 Kernel mark_defined_kernel(Addressing addressing);
 Kernel forget_kernel();
@@ -28,7 +28,7 @@ Kernel check_index_kernel();  // 0 <= a < imm in every active lane
 
 Kernel affine_kernel();                // d[lane] = base + tables[table][lane] (table -1: base + lane * imm), int64
 Kernel broadcast_kernel(DType dtype);  // d[lane] = a[0]
-Kernel move_kernel();                  // register d stands for what register a stands for
+Kernel move_kernel();                  // register d aliases what register a aliases
 Kernel mask_kernel(bool negated);      // d = mask && (negated ? !a : a)
 
 Kernel jump_kernel();

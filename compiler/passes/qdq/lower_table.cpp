@@ -117,7 +117,7 @@ Refusal varying_axis(const Graph& graph, const Cone& cone, const Shape& shape, s
       const auto constant = cone.constants.find(input);
       if (constant == cone.constants.end() || constant->second.count() == 1) continue;
       const Shape& own = constant->second.shape();
-      const bool per_channel = node.op == "BatchNormalization";  // [C] stands for axis 1, not for the last
+      const bool per_channel = node.op == "BatchNormalization";  // [C] means axis 1, not for the last
       for (std::size_t i = 0; i < own.size(); ++i) {
         if (own[i] == 1) continue;
         const std::int64_t along = per_channel ? 1 : rank - static_cast<std::int64_t>(own.size() - i);
@@ -208,7 +208,7 @@ Refusal lower_to_table(Lowering& lowering, const Target& target) {
           c * kSteps + step,
           quantize_wide(reals->as_double(reals->count() == kSteps ? step : step * slices + c), target.q, {}));
 
-  // Named after the first operator; the others stand behind it.
+  // Named after the first operator; the others follow it.
   Target behind = target;
   behind.float_nodes.clear();
   for (const NodeId id : graph.topological_order())

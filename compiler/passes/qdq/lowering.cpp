@@ -148,7 +148,7 @@ Refusal Lowering::place(Node node, NodeId op, const Target& target) {
   std::vector<NodeId> chain = target.float_nodes;  // result first, so that each is free of users when its turn comes
   chain.push_back(op);
   for (NodeId dead : chain) {
-    if (graph.node(dead).removed) continue;  // the QuantizeLinear itself, where the node stands for it alone
+    if (graph.node(dead).removed) continue;  // the QuantizeLinear itself, where the node represents it alone
     const std::vector<ValueId>& outputs = graph.node(dead).outputs;
     const bool used = std::any_of(outputs.begin(), outputs.end(), [&](ValueId output) {
       return graph.is_output(output) || !graph.users(output).empty();

@@ -40,7 +40,7 @@ struct Target {
   ValueId output;
   Quantisation q;
   Range range;                      // from Relu and Clip in front of the QuantizeLinear
-  std::vector<NodeId> float_nodes;  // what stands between the operator and the QuantizeLinear, result first
+  std::vector<NodeId> float_nodes;  // what is between the operator and the QuantizeLinear, result first
 };
 
 // Why a rule does not apply; "" where it did.
@@ -59,7 +59,7 @@ struct Lowering {
   std::optional<Quantisation> parameters(const Node& node) const;
   // Why there are none.
   Refusal why_no_parameters(const Node& node) const;
-  // The int8 value behind a float value, where a DequantizeLinear with per-tensor parameters stands between. A constant
+  // The int8 value behind a float value, where a DequantizeLinear with per-tensor parameters is between. A constant
   // uint8 gets an int8 twin.
   std::optional<Operand> dequantised(ValueId value);
   // The weight behind a float value; `axis` is where its scales may vary. Else the reason.

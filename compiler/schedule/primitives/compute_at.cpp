@@ -6,7 +6,7 @@
 //                                                                 P y)
 //
 // Moves a producer into LOOP of its consumers, where it computes just what one iteration of LOOP reads. Its loops are
-// made anew: one per iterator, named as before. Legal where
+// made again: one per iterator, named as before. Legal where
 //  - BLOCK is alone in its nest, is not inside LOOP yet, has no ordered iterators and writes one allocation, each
 //  element once (its indices are distinct spatial iterators),
 //  - every reader of that buffer lies inside LOOP, and the nest of BLOCK comes before LOOP,
@@ -126,7 +126,7 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
   const FreePredicate predicate = free_predicate(path, top);
   if (predicate.about_loops)
     return refuse("compute_at", name,
-                  fmt::format("its predicate {} is about its own loops, which are made anew",
+                  fmt::format("its predicate {} is about its own loops, which are made again",
                               loops::to_string(predicate.about_loops)),
                   "move the block before splitting its loops");
   if (loops_of(path).size() == loops_of(own).size() && !runs_over_all(own, nullptr))

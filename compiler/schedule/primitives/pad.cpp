@@ -54,7 +54,7 @@ Result<Program> apply_pad(const Program& program, Step& step, const IntrinsicTab
   Block padded = block;
   Iterator& iterator = padded.iterators[static_cast<std::size_t>(own - block.iterators.begin())];
   iterator.extent = extent;
-  // The new term comes first: what stands behind it may load, and is not evaluated beyond the edge.
+  // The new term comes first: what follows it may load, and is not evaluated beyond the edge.
   if (extent != own->extent)
     padded.predicate =
         conjunction(binary(BinaryOp::lt, ref(own->var), int_imm(own->extent, own->var->dtype)), block.predicate);

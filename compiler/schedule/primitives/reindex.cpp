@@ -4,7 +4,7 @@
 //   W[k]
 //
 // The block reads BUFFER through a copy with one dimension for each iterator that its index moves with, in the order of
-// the iterators: of a convolution's input that is the im2col form. The copy stands before the statement of the
+// the iterators: of a convolution's input that is the im2col form. The copy comes before the statement of the
 // program's top level that holds BLOCK; compute_at shrinks it. Legal where BLOCK reads BUFFER at one index, which is in
 // bounds for all values of the iterators, and that statement does not write BUFFER, all of which is defined before.
 #include <fmt/format.h>

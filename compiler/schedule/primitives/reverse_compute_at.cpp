@@ -7,7 +7,7 @@
 //                                                                             4 + i]) } }      (reverse_compute_at C y)
 //
 // Moves a consumer to the end of LOOP of its producer: after each iteration it runs on the elements that this iteration
-// completed, so that each of its points runs once. Its loops are made anew: one per iterator, named as before. Where
+// completed, so that each of its points runs once. Its loops are made again: one per iterator, named as before. Where
 // the producer's tile sticks out at an edge, a predicate masks the consumer as well. Legal where
 //  - BLOCK is a plain store over spatial iterators, alone in a nest outside all other loops and conditions, and does
 //  not read what it writes,
@@ -158,7 +158,7 @@ Result<Program> apply_reverse_compute_at(const Program& program, Step& step, con
   const FreePredicate predicate = free_predicate(path, top);
   if (predicate.about_loops)
     return refuse(kName, name,
-                  fmt::format("its predicate {} is about its own loops, which are made anew",
+                  fmt::format("its predicate {} is about its own loops, which are made again",
                               loops::to_string(predicate.about_loops)),
                   "move the block before splitting its loops");
   const Path own(path.begin() + static_cast<std::ptrdiff_t>(top), path.end());

@@ -20,7 +20,7 @@ constexpr std::int64_t kLargestFactor = std::int64_t{1} << 30;
 namespace {
 
 // `stmt` where `inside` holds alone: a term of the predicates of its blocks, a condition around its conditions. It
-// comes first: what stands behind it may load, and is not evaluated beyond the edge.
+// comes first: what follows it may load, and is not evaluated beyond the edge.
 Stmt masked(const Stmt& stmt, const Expr& inside) {
   if (const For* loop = as_for(stmt)) {
     For copy = *loop;

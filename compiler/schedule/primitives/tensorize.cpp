@@ -71,7 +71,7 @@ std::string first_match(const Intrinsic& intrinsic, const Block& pattern, const 
 }
 
 // The intrinsic's operands for the first exchange and the first assignment of loops to axes of equal extent that fit;
-// `match` is theirs. None: `why` tells what does not fit in those that fit the most operands.
+// `match` is theirs. None: `why` says what does not fit in those that fit the most operands.
 std::vector<Operand> unify(const Intrinsic& intrinsic, const Block& pattern, const Block& block,
                            const std::vector<const VarNode*>& axes, const std::vector<std::int64_t>& extents,
                            const std::vector<const For*>& loops, const std::vector<const For*>& outside,

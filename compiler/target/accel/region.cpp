@@ -278,7 +278,7 @@ Result<std::map<ValueId, TensorLayout>> region_layouts(const graph::Graph& graph
       TensorLayout& layout = layouts[value];
       if (!has_border.insert(value).second && layout.border_value != need.value)
         errors.push_back({fmt::format("cannot lay out {}", graph.value(value).name), "",
-                          fmt::format("its consumers want borders of {} and {}", layout.border_value, need.value),
+                          fmt::format("its consumers need borders of {} and {}", layout.border_value, need.value),
                           "place one of them on the host"});
       layout.border_value = need.value;
       layout.border = {std::max(layout.border.top, need.border.top), std::max(layout.border.left, need.border.left),

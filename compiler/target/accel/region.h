@@ -17,7 +17,7 @@
 namespace dovetail::accel {
 
 // How the values that the operations read and write lie, borders included.
-// Error: a value whose readers want borders of different values.
+// Error: a value whose readers need borders of different values.
 Result<std::map<graph::ValueId, TensorLayout>> region_layouts(const graph::Graph& graph,
                                                               const std::vector<Operation>& operations,
                                                               const isa::HardwareConfig& config);

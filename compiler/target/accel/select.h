@@ -24,7 +24,7 @@ struct ImageShape {
 };
 ImageShape image_shape(const Shape& shape);
 
-// How a convolution wants its input's border: pixels of the zero point.
+// The border that a convolution needs around its input: pixels of the zero point.
 struct BorderNeed {
   Border border;
   std::int8_t value = 0;

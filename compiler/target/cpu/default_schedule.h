@@ -30,7 +30,7 @@ struct GroupLayouts {
 // Images lie channels-last where a kernel decides.
 inline constexpr const char* kChannelsLast = "i0,i2,i3,i1";
 
-// A schedule that a rule refuses half-way falls back to a simpler one; what was refused stands in `notes`.
+// A schedule that a rule refuses half-way falls back to a simpler one; what was refused is in `notes`.
 // ScheduledGroup says how the operands lie in the end.
 Result<ScheduledGroup> default_schedule(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu,
                                         std::vector<std::string>& notes);

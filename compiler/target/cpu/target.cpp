@@ -136,7 +136,7 @@ class CpuTarget : public Target {
                           std::vector<bool>(arguments + results, false)};
   }
 
-  // An operand that follows is wanted in another layout than the one that the group is scheduled for.
+  // An operand that follows is needed in another layout than the one that the group is scheduled for.
   static bool differs(const FusedGroup& group, const ScheduledGroup& scheduled, const GroupLayouts& layouts) {
     bool differs = false;
     for (std::size_t i = 0; i < group.arguments.size(); ++i)

@@ -108,7 +108,7 @@ TEST_CASE("timing a program that is ten times as long takes no more memory") {
     CAPTURE(memory, one.cycles, one.bytes, ten.cycles, ten.bytes);
     CHECK(ten.cycles > 9 * one.cycles);
     CHECK(ten.bytes < one.bytes + 1024);
-    // What is told of every instruction is kept: the count is not blind.
+    // What is recorded of every instruction is kept: the count is not blind.
     CHECK(time(1000, memory, true).bytes > one.bytes + 3000 * static_cast<std::int64_t>(sizeof(TraceEvent)));
   }
 }

@@ -113,7 +113,7 @@ TEST_CASE("float16 and bfloat16 round after every operation") {
   CHECK(map(DType::bfloat16, n, "bfloat16(x[i])").as_double(0) == std::ldexp(1, 40) + std::ldexp(1, 33));
 }
 
-TEST_CASE("what goes wrong at run time is told with block, buffer and numbers") {
+TEST_CASE("what goes wrong at run time is reported with block, buffer and numbers") {
   using Catch::Matchers::ContainsSubstring;
   const std::string gather =
       "program p { input x: int32[4] input k: int64[3] output y: int32[3] for a in 3 { block g { spatial i in 3 = a "

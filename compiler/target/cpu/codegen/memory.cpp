@@ -176,7 +176,7 @@ Value Emitter::load_from(const Buffer& buffer, const Place& place) {
     return Value{loaded, varying};
   };
   if (place.stride == 0) {
-    // A uniform load under a mask may stand where no lane is active, and its address may be outside then.
+    // A uniform load under a mask may be where no lane is active, and its address may be outside then.
     if (mask_ == nullptr) return as_value(builder_.CreateAlignedLoad(element, place.pointer, place.align), false);
     llvm::Value* any = builder_.CreateOrReduce(mask_);
     auto* vector = llvm::FixedVectorType::get(element, 1);

@@ -1,5 +1,5 @@
 // The default schedules, one function per kind of anchor. Each writes a trace into the builder and says whether it
-// knows the group; refusals of steps stand in the builder's schedule status.
+// knows the group; refusals of steps are in the builder's schedule status.
 #pragma once
 
 #include "compiler/target/cpu/schedules/builder.h"

@@ -1,6 +1,6 @@
 // Random graphs through the whole compiler to machine code, against the reference on naive loop programs: bit for bit.
-// Floats hold small integers, so that no order of summation can be told from another. On every class of processor that
-// this machine belongs to, with one and two threads.
+// Floats hold small integers, so that no order of summation can be distinguished from another. On every class of
+// processor that this machine belongs to, with one and two threads.
 #include <cstdlib>
 #include <set>
 

@@ -241,7 +241,7 @@ void check(const graph::Graph& graph, const Values& inputs, const std::function<
   INFO("optimised to\n" << to_string(compiled->optimised));
   std::vector<std::string> names;
   for (const ValueId id : graph.outputs) names.push_back(graph.value(id).name);
-  // Functions that amplify what rounding moved stand behind each other here.
+  // Functions that amplify what rounding moved follow each other here.
   const double tolerance = compiled->tolerance * 10;
   if (!kernels) {
     const auto actual = Reference::make(compiled->optimised).value().run(inputs);

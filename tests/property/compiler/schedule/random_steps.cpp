@@ -86,7 +86,7 @@ void walk(std::uint64_t seed, const Case& start, int steps, bool reductions_comm
   }
 }
 
-// Two tests share the programs: every primitive is accepted and refused often enough to tell something.
+// Two tests share the programs: every primitive is accepted and refused often enough to prove something.
 void walk_chains(std::uint64_t half) {
   Counts counts;
   const auto programs = static_cast<std::uint64_t>(9000 * scale());

@@ -151,7 +151,7 @@ class StepGenerator {
     const std::string name = block();
     return {"cache_write", {name, buffer_of(name, true), "local"}, {fresh()}};
   }
-  // It makes the loops of the block anew, and with them the order of its reduction.
+  // It makes the loops of the block again, and with them the order of its reduction.
   bool may_reduce_anew(const std::string& name) {
     const auto path = find_block(program_.body, name);
     if (reductions_commute_ || !path) return true;

@@ -95,7 +95,7 @@ TEST_CASE("what is no graph is refused, with its place") {
   CHECK_THAT(refused("graph g(%x: float32[2]) -> (%x)\n  constant %c: int8[1] = [1.5]\n"),
              ContainsSubstring("\"1.5\" is no integer"));
   CHECK_THAT(refused("graph g(%x: float32[2]) -> (%y)\n  %y: float32[2] = Neg(%x) {a=1, a=2}\n"),
-             ContainsSubstring("attribute a stands twice"));
+             ContainsSubstring("attribute a occurs twice"));
   CHECK_THAT(refused("graph g(%x: float32[2]) -> (%y)\n  %y: float32[2] = Neg(%x) // n extra\n"),
              ContainsSubstring("behind the end"));
   CHECK_THAT(refused("graph g() -> (%y)\n  %y: float32[2] = Neg(%y)  // n\n"), ContainsSubstring("cycle"));

@@ -100,7 +100,7 @@ TEST_CASE("qoperators: an omitted zero point is 0 of the input's type") {
                  ContainsSubstring("%y: int8[2, 3, 4, 4] = QuantizeLinear("));
 }
 
-TEST_CASE("qoperators: what is missing is told") {
+TEST_CASE("qoperators: what is missing is reported") {
   CHECK_THAT(text(imported("QLinearAdd", {"x", "s", "o", "z", "s", "o"})),
              ContainsSubstring("cannot import com.microsoft.QLinearAdd") && ContainsSubstring("input 6 is missing"));
   CHECK_THAT(text(imported("QLinearConcat", {"s", "o", "x"}, {attribute("axis", 1)})),

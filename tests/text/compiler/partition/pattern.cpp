@@ -67,7 +67,7 @@ TEST_CASE("pattern: nodes, names, constants, exchanged operands, nodes that may 
   CHECK(matched(dense, "sum", "*(#, *)") == "product_node sum_node | x | ");
 }
 
-TEST_CASE("pattern: what does not match says what stood in the way") {
+TEST_CASE("pattern: what does not match says what stopped it") {
   const Dense dense;
   CHECK(matched(dense, "sum", "Add(MatMul(_, #), bias=#)") == "operand 0 of sum_node is a constant, not MatMul");
   CHECK(matched(dense, "y", "Relu(Add~(Conv|Gemm(_, #, ...), #))") ==
@@ -76,7 +76,7 @@ TEST_CASE("pattern: what does not match says what stood in the way") {
   CHECK(matched(dense, "product", "MatMul(_)") == "product_node has 2 operands, the pattern 1");
   CHECK(matched(dense, "product", "MatMul(_, #, #)") == "operand 2 of product_node is left out");
   CHECK(matched(dense, "product", "Relu?(Relu(_))") == "product_node is MatMul, not Relu");
-  // The longest attempt tells, not the first.
+  // The longest attempt is reported, not the first.
   CHECK(matched(dense, "y", "Relu(Add~(MatMul(Relu(_), #), #))") ==
         "operand 0 of product_node is an input of the model, not Relu");
 }
@@ -127,7 +127,7 @@ TEST_CASE("pattern: text that is none is refused with its place") {
   CHECK(parse_error("Relu(") == "Relu(, character 6: expected a name, an operator, _, #, - or *");
   CHECK(parse_error("Relu(_") == "Relu(_, character 7: expected , or )");
   CHECK(parse_error("Relu(_) x") == "Relu(_) x, character 9: a pattern ends here");
-  CHECK(parse_error("Relu?") == "Relu?, character 6: ? needs an operand that stands for the missing node");
+  CHECK(parse_error("Relu?") == "Relu?, character 6: ? needs an operand that replaces the missing node");
   CHECK(parse_error("Add~(_)") == "Add~(_), character 8: ~ needs two operands to exchange");
   CHECK(parse_error("a=b=_") == "a=b=_, character 6: a value has one name");
   CHECK(parse_error("F(a=-)") == "F(a=-), character 6: an operand that is left out has no name");

@@ -1,4 +1,4 @@
-// A convolution with its epilogue as a CPU back end wants it: a tile of results in registers, the epilogue in the same
+// A convolution with its epilogue as a CPU back end needs it: a tile of results in registers, the epilogue in the same
 // loop, vectors over channels, rows in parallel. Extents that no factor divides.
 #include "compiler/tensor/expr.h"
 #include "compiler/tensor/tensor.h"

@@ -93,7 +93,7 @@ TEST_CASE("schedule refusals: reverse_compute_at") {
   check_refused(
       kReduction + "for j in 10 { block e { spatial w in 10 = j where j < 5 reads y[w] writes z[w] z[w] = y[w] } } }",
       "reverse_compute_at e i",
-      "its predicate j < 5 is about its own loops, which are made anew. Hint: move the block before splitting its "
+      "its predicate j < 5 is about its own loops, which are made again. Hint: move the block before splitting its "
       "loops");
   check_refused(
       "program p { input x: int32[4] output z: int32[4] output y: int32[4] alloc t: int32[4] "

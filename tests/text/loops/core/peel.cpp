@@ -111,7 +111,7 @@ TEST_CASE("a padded convolution has nine nests without conditions") {
   CHECK(text.find("for i in 6") != std::string::npos);
 }
 
-TEST_CASE("concatenated ranges are told apart") {
+TEST_CASE("concatenated ranges are distinguished") {
   CHECK(peeled(R"(program concat { input a: int8[3] input b: int8[4] input c: int8[5] output y: int8[12]
     for i in 12 { block cat { spatial v in 12 = i reads a[v], b[v - 3], c[v - 7] writes y[v]
       y[v] = select(v < 3, a[v], select(v < 7, b[v - 3], c[v - 7])) } } })") == R"(

@@ -27,7 +27,7 @@ graph::Graph round_trip(const graph::Graph& graph) {
   return std::move(imported->graph);
 }
 
-// What a node stands for is not in the file: it stands for itself when it is read.
+// What a node represents is not in the file: it represents itself when it is read.
 std::string text_of(graph::Graph graph) {
   for (graph::Node& node : graph.nodes) node.origins = {node.name};
   return to_string(graph);

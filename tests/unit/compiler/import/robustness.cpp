@@ -54,7 +54,7 @@ std::vector<std::string> folding_notes(const Compiled& compiled) {
 
 }  // namespace
 
-TEST_CASE("robustness: everything that cannot be taken is told at once, with nodes and remedies") {
+TEST_CASE("robustness: everything that cannot be taken is reported at once, with nodes and remedies") {
   Model model;
   model.inputs = {value_info("x", DType::float32, {"N", "H", "W"}),
                   Message().text(1, "words").message(2, Message().message(1, Message().number(1, 8)))};
@@ -247,7 +247,7 @@ TEST_CASE("robustness: lists without end") {
 }
 
 // 24 bytes that double at every node.
-TEST_CASE("robustness: constants that double are folded up to a limit, and the rest is told") {
+TEST_CASE("robustness: constants that double are folded up to a limit, and the rest is reported") {
   std::vector<Message> nodes;
   for (int i = 0; i < 29; ++i)
     nodes.push_back(node("Concat", {"c" + std::to_string(i), "c" + std::to_string(i)}, {"c" + std::to_string(i + 1)},

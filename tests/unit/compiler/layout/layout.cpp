@@ -14,7 +14,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-std::string told(std::string_view text, const Shape& shape) {
+std::string errors_of(std::string_view text, const Shape& shape) {
   const auto layout = parse_layout(text, shape);
   return layout.ok() ? "" : to_string(layout.errors());
 }
@@ -57,17 +57,17 @@ TEST_CASE("a layout says how many bytes it takes and what it refuses") {
   CHECK(framed->fill == -128);
   CHECK(layout_bytes({DType::int8, {1, 10, 4, 4}},
                      framed_layout(framed->view, framed->pads, framed->fill, "i0,i1/16,i2,i3,i1%16")) == 16 * 36);
-  CHECK_THAT(told("[1,10,4,5] pad 0+0,0+0,0+0,0+0 = 0 : i0,i1,i2,i3", {1, 10, 4, 4}),
+  CHECK_THAT(errors_of("[1,10,4,5] pad 0+0,0+0,0+0,0+0 = 0 : i0,i1,i2,i3", {1, 10, 4, 4}),
              ContainsSubstring("the view has more than the 160 elements of [1, 10, 4, 4]"));
-  CHECK_THAT(told("[1,10,4] pad 0+0,0+0,0+0 = 0 : i0,i1,i2", {1, 10, 4, 4}),
+  CHECK_THAT(errors_of("[1,10,4] pad 0+0,0+0,0+0 = 0 : i0,i1,i2", {1, 10, 4, 4}),
              ContainsSubstring("the view [1, 10, 4] has 40 elements, [1, 10, 4, 4] has 160"));
-  CHECK_THAT(told("[1,10,16] pad 0+0,0+0 = 0 : i0", {1, 10, 4, 4}), ContainsSubstring("expected before+after"));
-  CHECK_THAT(told("[160] pad 0+-1 = 0 : i0", {160}), ContainsSubstring("expected before+after"));
-  CHECK_THAT(told("[160] pad 0+9999999999 = 0 : i0", {160}), ContainsSubstring("at most 1048576"));
-  CHECK_THAT(told("[160] pad 0+0 = : i0", {160}), ContainsSubstring("expected «= value :»"));
-  CHECK_THAT(told("[160] pad 0+1 = 0 : i0/2,i0%2", {160}), ContainsSubstring("2 does not divide the extent 161"));
-  CHECK_THAT(told("[0] pad 0+0 = 0 : i0", {160}), ContainsSubstring("expected an extent"));
-  CHECK_THAT(told("i0", {2, 3}), ContainsSubstring("index map"));
+  CHECK_THAT(errors_of("[1,10,16] pad 0+0,0+0 = 0 : i0", {1, 10, 4, 4}), ContainsSubstring("expected before+after"));
+  CHECK_THAT(errors_of("[160] pad 0+-1 = 0 : i0", {160}), ContainsSubstring("expected before+after"));
+  CHECK_THAT(errors_of("[160] pad 0+9999999999 = 0 : i0", {160}), ContainsSubstring("at most 1048576"));
+  CHECK_THAT(errors_of("[160] pad 0+0 = : i0", {160}), ContainsSubstring("expected «= value :»"));
+  CHECK_THAT(errors_of("[160] pad 0+1 = 0 : i0/2,i0%2", {160}), ContainsSubstring("2 does not divide the extent 161"));
+  CHECK_THAT(errors_of("[0] pad 0+0 = 0 : i0", {160}), ContainsSubstring("expected an extent"));
+  CHECK_THAT(errors_of("i0", {2, 3}), ContainsSubstring("index map"));
 }
 
 TEST_CASE("copies between any two layouts hold the value and the frame") {

@@ -69,7 +69,7 @@ TEST_CASE("followers between two fixed kernels take their layout, and one copy s
   CHECK(cost_of(problem, solve(problem)) == 1);
   problem.values = {{0.25, 0, {1}}, {0.25, 1, {2}}};
   CHECK(solve(problem) == LayoutChoice{0, 0, 0});
-  // Two readers want it plain: one copy, 4, not 8.
+  // Two readers need it plain: one copy, 4, not 8.
   problem.variables = {{{"last"}, {0}}, {{""}, {0}}, {{""}, {0}}};
   problem.values = {{4, 0, {1, 2}}};
   CHECK(cost_of(problem, solve(problem)) == 4);

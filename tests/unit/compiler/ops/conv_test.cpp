@@ -164,7 +164,7 @@ TEST_CASE("Conv: refusals name the node, the rule with both numbers and the reme
         "spatial axis 0. Hint: use a larger input, more "
         "padding or a smaller kernel");
   CHECK(conv({1, 4, 8, 8}, {4, 4, 3, 3}).ints("strides", {0, 1}).refusal() ==
-        "error: cannot take Conv (node node): strides holds 0, the least allowed is 1. Hint: mend the exporter");
+        "error: cannot take Conv (node node): strides holds 0, the least allowed is 1. Hint: fix the exporter");
   CHECK(conv({1, 4, 8, 8}, {4, 4, 3, 3}).ints("kernel_shape", {3, 5}).refusal() ==
         "error: cannot take Conv (node node): kernel_shape is [3, 5], the weight's is [3, 3]. Hint: make them equal, "
         "or drop the attribute");

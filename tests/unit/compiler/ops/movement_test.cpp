@@ -6,7 +6,7 @@
 namespace dovetail::ops {
 namespace {
 
-// 0, 1, 2, ... so that a value tells where it came from.
+// 0, 1, 2, ... so that a value shows where it came from.
 NdArray iota(const Shape& shape) {
   NdArray array(DType::float32, shape);
   for (std::int64_t i = 0; i < array.count(); ++i) array.set_int64(i, i);

@@ -109,7 +109,7 @@ TEST_CASE("Pools of everything, and refusals") {
         "error: cannot take MaxPool (node node): window 0 on spatial axis 0 holds only padding (kernel 2, pads 2 and "
         "0, input 2). Hint: use pads smaller than the kernel");
   CHECK(Case("MaxPool").input(x).refusal() ==
-        "error: cannot take MaxPool (node node): attribute kernel_shape is required. Hint: mend the exporter");
+        "error: cannot take MaxPool (node node): attribute kernel_shape is required. Hint: fix the exporter");
   CHECK(Case("MaxPool", 2).input(x).ints("kernel_shape", {2, 2}).refusal() ==
         "error: cannot take MaxPool (node node): the node has 2 outputs, supported are 1 to 1. Hint: drop the outputs "
         "that nothing uses");

@@ -1,4 +1,4 @@
-// Where a float graph is quantised, and what the report tells.
+// Where a float graph is quantised, and what the report says.
 #include "compiler/quantize/quantize.h"
 
 #include "compiler/export/onnx.h"
@@ -69,7 +69,7 @@ TEST_CASE("quantize: places, shared steps, what stays float") {
   CHECK(result.graph.value(result.graph.outputs[0]).name == "gelu");
 }
 
-TEST_CASE("quantize: the report tells how far the integers are") {
+TEST_CASE("quantize: the report says how far the integers are") {
   const Quantised result = quantised();
   CHECK(result.samples == 4);
   CHECK(result.same_choice >= 3);
@@ -79,7 +79,7 @@ TEST_CASE("quantize: the report tells how far the integers are") {
     CHECK(tensor.signal_to_noise_db < 60);
     CHECK(tensor.saturated <= 0.05);
   }
-  // Coarser weights are told.
+  // Coarser weights are reported.
   Options coarse;
   coarse.weights = WeightScales::per_tensor;
   CHECK(quantised(coarse).tensors[1].signal_to_noise_db < result.tensors[1].signal_to_noise_db + 1);

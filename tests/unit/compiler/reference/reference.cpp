@@ -29,7 +29,7 @@ TEST_CASE("reference: every node's value by name") {
   CHECK(values->at("x") == pair(1, 2));
 }
 
-TEST_CASE("reference: missing, superfluous and wrong inputs are told together") {
+TEST_CASE("reference: missing, superfluous and wrong inputs are reported together") {
   test::GraphMaker make;
   make.output(make.node("Add", "y", {make.input("a", DType::float32, {2}), make.input("b", DType::float32, {2})}));
   const auto reference = Reference::make(make.graph);

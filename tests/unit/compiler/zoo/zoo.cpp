@@ -81,7 +81,7 @@ TEST_CASE("zoo: parameters and MACs are those of the table, and the published on
 TEST_CASE("zoo: every model is in the list of published counts") { CHECK(std::size(kPublished) == zoo::all().size()); }
 
 // Small ones; the larger ones are made of the same layers.
-TEST_CASE("zoo: signals reach the output, and tell inputs apart") {
+TEST_CASE("zoo: signals reach the output, and distinguish inputs") {
   using Size = std::optional<std::int64_t>;
   struct Case {
     const char* name;
@@ -147,7 +147,7 @@ TEST_CASE("zoo: a batch, another size, and the way through ONNX") {
   CHECK((to_string(imported->graph) == to_string(model.graph)));
 }
 
-TEST_CASE("zoo: what it cannot build is told") {
+TEST_CASE("zoo: what it cannot build is reported") {
   const auto refusal = [](const char* name, const zoo::Choices& choices) {
     const auto model = zoo::make(name, choices);
     return model ? std::string() : to_string(model.errors());

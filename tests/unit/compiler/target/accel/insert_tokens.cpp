@@ -1,5 +1,5 @@
 // Tokens of streams of two or three instructions. That they suffice for whole programs, isa/verify and the random
-// operators tell.
+// operators show.
 #include "compiler/target/accel/stream.h"
 #include "tests/catch.h"
 
