@@ -1,4 +1,4 @@
-// What an engine with a clock is told besides the hardware configuration. Engines without one take none of it.
+// What an engine with a clock takes besides the hardware configuration. Engines without one take none of it.
 #pragma once
 
 #include <cstddef>

@@ -38,9 +38,9 @@ struct Board {
   std::size_t ended = 0;
   Cycle last_end = 0;
 
-  std::vector<TraceEvent>* events = nullptr;  // of each instruction; nullptr: not wanted
+  std::vector<TraceEvent>* events = nullptr;  // of each instruction; nullptr: not requested
   std::array<std::array<std::uint64_t, kUnitClassNames.size()>, 3> classes{};
-  MemoryWaits* waits = nullptr;  // nullptr: not wanted
+  MemoryWaits* waits = nullptr;  // nullptr: not requested
 
   void clear();
   void wake(Part part) { awake |= 1u << static_cast<unsigned>(part); }
@@ -55,7 +55,7 @@ struct Head {
   std::size_t instruction = 0;
   isa::TokenUse use;
   Cycle issue = 0, from = 0;             // at the head from here on
-  Cycle token_prev = 0, token_next = 0;  // its tokens are there from here on; 0: none wanted
+  Cycle token_prev = 0, token_next = 0;  // its tokens are there from here on; 0: none needed
   Cycle tokens() const { return std::max(token_prev, token_next); }
 };
 

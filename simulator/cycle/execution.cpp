@@ -83,7 +83,7 @@ Result<Counters> Execution::outcome(const Machine& machine) const {
   return counters_;
 }
 
-// Walks the queues without time to the standstill that the launch came to, to tell of it.
+// Walks the queues without time to the standstill that the launch came to, to report it.
 Diagnostic Execution::standstill() const {
   CommandQueues queues(isa::queue_depths(config_));
   queues.clear();

@@ -72,7 +72,7 @@ Cycle Machine::next() const {
   return std::min({reads, writes, grants_from()});
 }
 
-// Within a cycle: reads before writes, as the memory wants it. An acceptance frees the arbiter in its own cycle; a
+// Within a cycle: reads before writes, as the memory requires it. An acceptance frees the arbiter in its own cycle; a
 // grant is shown in the next.
 void Machine::step() {
   const Cycle cycle = next();

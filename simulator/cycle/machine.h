@@ -1,7 +1,7 @@
 // The timing core: the issue, start and end cycle of every instruction of a launch by docs/timing.md, at a cost that
 // grows with instructions and bursts, not with cycles. Everything but the memory port is a system of «latest of»
 // equations, which the units solve as soon as their inputs are known; only grants and requests to the memory happen in
-// the order of time. docs/cycle-simulator.md tells why that is exact.
+// the order of time. docs/cycle-simulator.md explains why that is exact.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ namespace dovetail::simulator {
 
 class Machine {
  public:
-  // `memory` outlives the machine. Several machines may share one memory if whoever steps them keeps their calls in
+  // `memory` outlives the machine. Several machines may share one memory if their caller keeps their calls in
   // cycle order.
   Machine(const isa::HardwareConfig& config, Memory& memory);
   Machine(const Machine&) = delete;

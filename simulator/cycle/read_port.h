@@ -36,7 +36,7 @@ class ReadPort {
   void grant(Cycle cycle);
   void accepted(Cycle first_beat) { granted_[accepted_++].first_beat = first_beat; }
 
-  // Before accepted(), where delays are explained: the burst stood at the port from its grant on, was refused in
+  // Before accepted(), where delays are explained: the burst was at the port from its grant on, was refused in
   // `refused` cycles, and the memory divided the rest so.
   bool explains() const { return explain_; }
   void explain(Cycle refused, MemorySplit memory);

@@ -55,7 +55,7 @@ class StoreUnit {
   std::uint64_t beats_written_ = 0;  // of the instruction, accepted
   std::uint64_t unanswered_ = 0;     // bursts that are not accepted
   Cycle writes_from_ = kUnknown;
-  Cycle taken_ = 0;      // the writer has the burst that writes_from_ tells of
+  Cycle taken_ = 0;      // the writer has the burst that writes_from_ describes
   Cycle last_data_ = 0;  // last W beat
   Cycle last_response_ = 0;
   MemorySplit before_, delay_;  // of the burst accepted last: until its acceptance, and until its response

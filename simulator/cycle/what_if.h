@@ -1,4 +1,4 @@
-// The same instructions on other hardware: what would more of something buy? Answered by timing them anew, not by
+// The same instructions on other hardware: what would more of something buy? Answered by timing them again, not by
 // estimates.
 #pragma once
 

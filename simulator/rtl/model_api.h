@@ -8,7 +8,7 @@
 
 extern "C" {
 
-// How the test bench reaches memory and tells what happens. `context` comes first everywhere.
+// How the test bench reaches memory and reports what happens. `context` comes first everywhere.
 typedef struct {
   void* context;
   // simulator::Memory::accept; direction 0 read, 1 write. Returns whether it is accepted.
@@ -36,7 +36,7 @@ enum { DOVETAIL_RTL_DONE = 0, DOVETAIL_RTL_ERROR = 1, DOVETAIL_RTL_DEADLOCK = 2,
 typedef struct {
   int outcome;
   uint64_t cycles;
-  uint32_t error_code, error_instruction;  // DOVETAIL_RTL_ERROR: as the registers tell
+  uint32_t error_code, error_instruction;  // DOVETAIL_RTL_ERROR: as the registers report
   uint64_t classes[3][8];                  // cycles by isa::Queue and UnitClass
   char assertion[256];                     // DOVETAIL_RTL_ASSERTION: which; the model can only be destroyed then
 } dovetail_rtl_result;

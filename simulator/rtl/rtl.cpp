@@ -36,7 +36,7 @@ struct Library {
 Result<std::shared_ptr<Library>> open(const std::filesystem::path& path) {
   const auto bad = [&](std::string why) {
     return Diagnostic{"cannot load the RTL model", path.string(), std::move(why),
-                      "build it anew: dovetail rtl build --hw CONFIG"};
+                      "build it again: dovetail rtl build --hw CONFIG"};
   };
   auto library = std::make_shared<Library>();
   library->handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);

@@ -1,6 +1,6 @@
 // The RTL engine: the Verilated design (hw/rtl) behind the same interface as the other simulators. A model is a shared
 // object of one configuration (simulator/rtl/build.h); its memory port meets simulator/memory, and probes bound into
-// the design tell the trace.
+// the design report the trace.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ class RtlSimulator : public Simulator {
   virtual MemoryStatistics memory_statistics() const = 0;
 };
 
-// Errors: no model of the configuration (the hint tells the line that builds it), one that cannot be loaded.
+// Errors: no model of the configuration (the hint gives the line that builds it), one that cannot be loaded.
 // Precondition: validate(config).
 Result<std::unique_ptr<RtlSimulator>> make_rtl(const isa::HardwareConfig& config, const RtlOptions& options = {});
 

@@ -45,7 +45,7 @@ Accelerator::Accelerator(sc_core::sc_module_name name, const AcceleratorOptions&
   registers.register_b_transport(this, &Accelerator::access_register);
   SC_HAS_PROCESS(Accelerator);
   SC_THREAD(run);
-  // The line has one driver, whoever changes what it tells.
+  // The line has one driver, whatever changes its value.
   SC_METHOD(drive_interrupt);
   sensitive << interrupt_changed_;
 }

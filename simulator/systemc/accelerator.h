@@ -1,6 +1,6 @@
 // The accelerator as a TLM-2.0 module: registers (isa/spec/registers.h) behind a target socket, memory behind an
-// initiator socket, an interrupt line. The timing core is that of `cycle`; docs/systemc.md tells how time and values
-// pass through the sockets.
+// initiator socket, an interrupt line. The timing core is that of `cycle`; docs/systemc.md describes how time and
+// values pass through the sockets.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ class Accelerator : public sc_core::sc_module {
   // `execution` holds SRAM, and outlives the module.
   Accelerator(sc_core::sc_module_name name, const AcceleratorOptions& options, Execution& execution);
 
-  // Of the last launch. A standstill never completes: STATUS stays busy, and outcome() tells why.
+  // Of the last launch. A standstill never completes: STATUS stays busy, and outcome() reports why.
   const LaunchTrace& trace() const { return trace_; }
   Result<Counters> outcome() const {
     return refused_.empty() ? execution_.outcome(machine_) : Result<Counters>(refused_);

@@ -17,7 +17,7 @@
 #include "simulator/systemc/host.h"
 #include "simulator/systemc_engine.h"
 
-// Wanted by the SystemC library wherever it is linked; sc_start() is called without it.
+// Needed by the SystemC library wherever it is linked; sc_start() is called without it.
 extern "C" __attribute__((visibility("default"))) int sc_main(int, char**) { return 0; }
 
 namespace dovetail::simulator::systemc {
@@ -52,7 +52,7 @@ class SystemcSimulator final : public Simulator {
   Result<Counters> launch(std::span<const isa::Instruction> program, simulator::Dram& dram,
                           std::size_t first_index) override {
     timing_.reset();
-    // SystemC's coroutines tell AddressSanitizer of their stacks, and leave it with the last of them for the thread
+    // SystemC's coroutines report their stacks to AddressSanitizer, and leave it with the last of them for the thread
     // that runs them: this one ends with the simulation.
     return std::async(std::launch::async, [&] { return simulate(program, dram, first_index); }).get();
   }

@@ -12,19 +12,19 @@ namespace dovetail::simulator {
 
 namespace {
 
-void tell(std::string& what, std::string_view name, std::uint64_t a, std::uint64_t b) {
+void compare(std::string& what, std::string_view name, std::uint64_t a, std::uint64_t b) {
   if (a == b) return;
   what += fmt::format("{}{} {}, not {}", what.empty() ? "" : "; ", name, a, b);
 }
 
 std::string event_difference(const TraceEvent& a, const TraceEvent& b) {
   std::string what;
-  tell(what, "instruction", a.instruction, b.instruction);
+  compare(what, "instruction", a.instruction, b.instruction);
   if (a.unit != b.unit)
     what += fmt::format("{}unit {}, not {}", what.empty() ? "" : "; ", isa::name(a.unit), isa::name(b.unit));
-  tell(what, "issue", a.issue, b.issue);
-  tell(what, "start", a.start, b.start);
-  tell(what, "end", a.end, b.end);
+  compare(what, "issue", a.issue, b.issue);
+  compare(what, "start", a.start, b.start);
+  compare(what, "end", a.end, b.end);
   if (what.empty() && a.cause != b.cause)
     what = fmt::format("cause {}, not {}", kStallCauseNames[static_cast<std::size_t>(a.cause)],
                        kStallCauseNames[static_cast<std::size_t>(b.cause)]);
@@ -51,17 +51,17 @@ std::optional<TraceDifference> first_difference(const Trace& a, const Trace& b) 
         first = i;
     if (first) return TraceDifference{l, first, event_difference(one.events[*first], other.events[*first])};
     std::string what;
-    tell(what, "events", one.events.size(), other.events.size());
-    tell(what, "cycles", one.cycles, other.cycles);
+    compare(what, "events", one.events.size(), other.events.size());
+    compare(what, "cycles", one.cycles, other.cycles);
     for (const isa::Queue unit : kUnits)
       for (std::size_t c = 0; c < kUnitClassNames.size(); ++c)
-        tell(what, fmt::format("{} cycles of {}", isa::name(unit), kUnitClassNames[c]),
-             one.classes[isa::index(unit)][c], other.classes[isa::index(unit)][c]);
+        compare(what, fmt::format("{} cycles of {}", isa::name(unit), kUnitClassNames[c]),
+                one.classes[isa::index(unit)][c], other.classes[isa::index(unit)][c]);
     if (one.waits && other.waits && *one.waits != *other.waits) {
       for (const isa::Queue unit : kUnits)
         for (std::size_t c = 0; c < kMemoryCauseNames.size(); ++c)
-          tell(what, fmt::format("{} cycles of memory, {}", isa::name(unit), kMemoryCauseNames[c]),
-               one.waits->units[isa::index(unit)].cycles[c], other.waits->units[isa::index(unit)].cycles[c]);
+          compare(what, fmt::format("{} cycles of memory, {}", isa::name(unit), kMemoryCauseNames[c]),
+                  one.waits->units[isa::index(unit)].cycles[c], other.waits->units[isa::index(unit)].cycles[c]);
       if (what.empty())
         what = one.waits->fetch != other.waits->fetch ? "what fetch did in its cycles"
                                                       : "what instructions waited for at the memory";

@@ -144,11 +144,11 @@ std::string page_text(std::string_view title, const Trace& trace, const std::vec
   std::map<std::string, std::size_t> known;
   std::vector<std::string> words;
   std::vector<std::vector<std::uint64_t>> last_numbers;
-  Json launches = Json::array(), told = Json::array();
+  Json launches = Json::array(), encoded = Json::array();
   std::uint64_t origin = 0, last_source = 0, events = 0, silent = 0;
   std::size_t l = 0;
   for (std::size_t p = 0; p < programs.size(); ++p) {
-    told.push_back(program_json(trace, l, programs[p], memory));
+    encoded.push_back(program_json(trace, l, programs[p], memory));
     for (std::size_t k = 0; k < programs[p].launches.size(); ++k, ++l) {
       const LaunchTrace& launch = trace.launches[l];
       DOVETAIL_CHECK(launch.events.size() == programs[p].launches[k].count, "an event per instruction");
@@ -216,7 +216,7 @@ std::string page_text(std::string_view title, const Trace& trace, const std::vec
                     {"template", word.text()},
                     {"numbers", number.text()},
                     {"waits", wait.text()}}},
-                  {"programs", told}};
+                  {"programs", encoded}};
   return filled(kPageHtml, {{"TITLE", html_text(title)},
                             {"STYLE", std::string(kPageStyle)},
                             {"DATA", json_text(data)},

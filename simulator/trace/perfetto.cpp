@@ -35,7 +35,7 @@ class Writer {
   bool first_ = true;
 };
 
-// What a queue or FIFO holds: +1 and -1 at cycles, told as a counter after each cycle that changes it.
+// What a queue or FIFO holds: +1 and -1 at cycles, written as a counter after each cycle that changes it.
 void write_counter(Writer& writer, std::uint64_t origin, const std::string& name,
                    std::vector<std::pair<std::uint64_t, int>> changes) {
   std::sort(changes.begin(), changes.end());
@@ -47,14 +47,14 @@ void write_counter(Writer& writer, std::uint64_t origin, const std::string& name
   }
 }
 
-// Beats a cycle, told where they change.
+// Beats a cycle, written where they change.
 void write_rate(Writer& writer, std::uint64_t origin, std::uint64_t cycles, std::string_view name, int window_log2,
                 const std::vector<std::uint64_t>& beats) {
-  std::uint64_t told = 0;
+  std::uint64_t written = 0;
   for (std::size_t w = 0; w <= beats.size(); ++w) {
     const std::uint64_t now = w < beats.size() ? beats[w] : 0, at = static_cast<std::uint64_t>(w) << window_log2;
-    if (now == told || at >= cycles) continue;
-    told = now;
+    if (now == written || at >= cycles) continue;
+    written = now;
     writer.event(R"({{"ph":"C","pid":1,"name":"{}","ts":{},"args":{{"a cycle":{:.3f}}}}})", name, origin + at,
                  static_cast<double>(now) / static_cast<double>(std::uint64_t{1} << window_log2));
   }
@@ -87,7 +87,7 @@ std::string perfetto_text(const Trace& trace, const std::vector<std::span<const 
       std::uint64_t cycle = 0, flow = 0;
     };
     std::array<std::vector<Push>, isa::kTokenFifos> pushes;
-    // A pop may stand before its push in the program: arrows are told when both are known.
+    // A pop may come before its push in the program: arrows are written when both are known.
     std::array<std::vector<std::uint64_t>, isa::kTokenFifos> pop_slices;
     for (std::size_t i = 0; i < launch.events.size(); ++i) {
       const TraceEvent& event = launch.events[i];

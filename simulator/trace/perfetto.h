@@ -15,7 +15,7 @@ namespace dovetail::simulator {
 
 // `programs`: the instructions of each launch of the trace. Launches follow each other on the time axis. A slice begins
 // when its instruction starts, or where the slice before it ends: units work on several instructions at once, slices do
-// not overlap; `args` holds the true cycles. `more` is an object whose members stand beside those of the trace.
+// not overlap; `args` holds the true cycles. `more` is an object whose members are added to those of the trace.
 std::string perfetto_text(const Trace& trace, const std::vector<std::span<const isa::Instruction>>& programs,
                           const Json& more = Json::object());
 

@@ -1,4 +1,4 @@
-// What a timing engine tells of a launch: one event per instruction, and what each unit did in each cycle. One schema
+// What a timing engine reports of a launch: one event per instruction, and what each unit did in each cycle. One schema
 // for all engines, so that two traces of one program can be compared event by event. docs/timing.md, sections 1 and 11,
 // defines every number.
 #pragma once
@@ -37,7 +37,7 @@ struct TraceEvent {
   isa::Queue unit = isa::Queue::compute;
   std::uint64_t issue = 0, start = 0, end = 0;
   StallCause cause = StallCause::none;
-  std::uint32_t source = 0;  // index into Trace::sources; 0: not told
+  std::uint32_t source = 0;  // index into Trace::sources; 0: unknown
   bool operator==(const TraceEvent&) const = default;
 };
 

@@ -27,7 +27,7 @@ Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, c
   std::string place = "programs";
   const auto bad = [&](std::string why) {
     return Diagnostic{"cannot read the programs of the trace", fmt::format("{}, {}", where, place), std::move(why),
-                      "write it anew with --trace"};
+                      "write it again with --trace"};
   };
   std::vector<TracedProgram> programs;
   std::size_t launch = 0;

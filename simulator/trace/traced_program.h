@@ -1,4 +1,4 @@
-// Programs beside their trace in one file, so that whoever has the file can explain the run.
+// Programs beside their trace in one file, so that the file alone explains the run.
 #pragma once
 
 #include <string_view>

@@ -100,7 +100,7 @@ std::optional<std::string> compare_times(const simulator::LaunchTrace& rtl, cons
         return fmt::format("unit {}, class {}: {} cycles in RTL, {} in the cycle simulator",
                            isa::name(static_cast<isa::Queue>(unit)), simulator::kUnitClassNames[c],
                            rtl.classes[unit][c], cycle.classes[unit][c]);
-  if (!rtl.waits || !cycle.waits) return "one of them does not tell what waits for memory were for";
+  if (!rtl.waits || !cycle.waits) return "one of them does not report what waits for memory were for";
   if (rtl.waits == cycle.waits) return std::nullopt;
   const auto names = [](const simulator::MemorySplit& split) {
     std::string text;
@@ -162,8 +162,8 @@ std::optional<std::string> torture(const GeneratedProgram& program, const Tortur
     if (modelled.bytes != expected.bytes) return "isa/semantics and the functional simulator differ";
     if (how.jitter_seed == 0) {
       if (auto wrong = check_trace(program, launch, *rtl->timing())) return wrong;
-      const auto told = cycle->launch(instructions(program, launch), timed, launch.begin);
-      if (!told.ok()) return "the cycle simulator: " + to_string(told.errors());
+      const auto timing = cycle->launch(instructions(program, launch), timed, launch.begin);
+      if (!timing.ok()) return "the cycle simulator: " + to_string(timing.errors());
       if (auto wrong = compare_times(*rtl->timing(), *cycle->timing())) return wrong;
     }
     if (trace != nullptr && how.jitter_seed == 0) trace->push_back(*rtl->timing());

@@ -28,8 +28,8 @@ struct TortureCase {
 TortureCase torture_case(std::uint64_t seed);
 std::string describe(const TortureCase& torture);
 
-// What is wrong, or nothing. `trace` receives what the RTL told, launch by launch; empty with jitter. `model`: the RTL
-// model; default: the one that is found.
+// What is wrong, or nothing. `trace` receives what the RTL reported, launch by launch; empty with jitter. `model`: the
+// RTL model; default: the one that is found.
 std::optional<std::string> torture(const GeneratedProgram& program, const TortureCase& how,
                                    const std::optional<std::filesystem::path>& model = std::nullopt,
                                    std::vector<simulator::LaunchTrace>* trace = nullptr);

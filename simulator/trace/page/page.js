@@ -301,7 +301,7 @@ function drawArrows() {
   for (let k = first; k < arrows.length && E.end[arrows[k][0]] <= view[1]; ++k) {
     if (E.begin[arrows[k][1]] < view[0]) continue;
     shown.push(arrows[k]);
-    if (shown.length > 400) return;  // zoomed out too far to tell them apart
+    if (shown.length > 400) return;  // zoomed out too far to distinguish them
   }
   for (const [push, pop] of shown) {
     const from = E.unit[push], to = E.unit[pop], down = to > from;

@@ -61,7 +61,7 @@ TEST_CASE("clean programs give the same bytes in every execution order") {
   for (std::uint64_t seed = 0; seed < scaled(4); ++seed) check(isa::HardwareConfig{}, {.seed = seed, .size = 200});
 }
 
-// The converse, as far as running can tell: where two orders give different bytes, verify has found something.
+// The converse, as far as running can show: where two orders give different bytes, verify has found something.
 TEST_CASE("verify finds something wherever two execution orders differ") {
   std::size_t different = 0, dirty = 0;
   for (std::uint64_t seed = 0; seed < scaled(400); ++seed) {

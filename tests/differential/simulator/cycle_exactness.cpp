@@ -34,7 +34,7 @@ std::string difference(const LaunchTrace& expected, const LaunchTrace& actual) {
     for (std::size_t c = 0; c < kUnitClassNames.size(); ++c)
       if (const auto e = expected.classes[isa::index(unit)][c], a = actual.classes[isa::index(unit)][c]; e != a)
         return fmt::format("expected {} cycles of {} in {}, but got {}", e, kUnitClassNames[c], isa::name(unit), a);
-  if (!actual.waits) return "the waits for memory are not told";
+  if (!actual.waits) return "the waits for memory are not reported";
   const auto names = [](const MemorySplit& split) {
     std::string text;
     for (std::size_t c = 0; c < split.cycles.size(); ++c)

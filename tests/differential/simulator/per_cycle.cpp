@@ -113,7 +113,7 @@ struct Reader {
     ++credits_given;
     if (--delays.front().beats == 0) delays.pop_front();
   }
-  // The burst that asks, or is to ask next, stands behind those that are granted and not used up.
+  // The burst that asks, or is to ask next, comes after those that are granted and not used up.
   Delay& asking() {
     if (asking_is_listed) return delays.back();
     asking_is_listed = true;

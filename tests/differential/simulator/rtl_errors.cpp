@@ -1,5 +1,5 @@
-// The error path of the design: SLVERR, DECERR and illegal instructions stop a launch, tell where, raise the interrupt,
-// and never hang; the next launch works.
+// The error path of the design: SLVERR, DECERR and illegal instructions stop a launch, report where, raise the
+// interrupt, and never hang; the next launch works.
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -48,7 +48,7 @@ struct Stopped {
   bool operator==(const Stopped&) const = default;
 };
 
-// Runs the program, which must stop with an error that the registers and the interrupt tell alike.
+// Runs the program, which must stop with an error that the registers and the interrupt report alike.
 Stopped stopped(RtlSimulator& rtl, const std::vector<isa::Instruction>& program, Dram dram, std::size_t first_index,
                 const char* said) {
   REQUIRE(rtl.write_register(kInterruptStatus, 3));

@@ -92,7 +92,7 @@ TEST_CASE("RTL: every register keeps what may be written, byte by byte, and noth
   }
 }
 
-TEST_CASE("RTL: a launch tells that it is done, raises the interrupt where enabled, and only a written one clears it") {
+TEST_CASE("RTL: a launch reports its end, raises the interrupt where enabled, and only a written one clears it") {
   const auto config = tiny();
   const auto rtl = design(config);
   if (!rtl) return;
@@ -122,7 +122,7 @@ TEST_CASE("RTL: a launch tells that it is done, raises the interrupt where enabl
     CHECK(rtl->read_register(events) == 0);
     CHECK_FALSE(rtl->interrupt());
     CHECK(rtl->read_register(status) == 2);
-    // The next one raises it again, and CYCLES tells its cycles.
+    // The next one raises it again, and CYCLES reports its cycles.
     REQUIRE(rtl->launch(program, dram).ok());
     CHECK(rtl->interrupt());
     CHECK(rtl->read_register(row("CYCLES_LO").offset) == rtl->timing()->cycles);

@@ -25,7 +25,7 @@ void check(const isa::HardwareConfig& config, const std::vector<isa::Uop>& uops,
     program.push_back(load(memory, 0, element_at(config, memory, data), kElements));
   program.insert(program.end(), body.begin(), body.end());
   program.push_back(store(0, element_at(config, isa::Memory::out, data), kElements));
-  // The low 8 bits tell little about 32: shift the rest down and store it too.
+  // The low 8 bits say little about 32: shift the rest down and store it too.
   for (std::uint32_t i = 1; i < 4; ++i) {
     isa::Instruction shift = alu_imm(isa::AluOp::shr, 8, 0, 1);
     auto& all = std::get<isa::Alu>(shift.body);

@@ -25,7 +25,7 @@ isa::Instruction load_acc(std::uint32_t sram, std::uint32_t count) {
 
 }  // namespace
 
-TEST_CASE("a pop without a push is a deadlock, told with all queue heads") {
+TEST_CASE("a pop without a push is a deadlock, reported with all queue heads") {
   const std::string text =
       failure_of({load(isa::Memory::inp, 0, 256, 1), gemm(0, 1, kPopPrev), store(0, 0, 0, kPopPrev)}, 100);
   CHECK_THAT(text, ContainsSubstring("deadlock: the launch comes to a standstill (instruction 101)"));
@@ -46,7 +46,7 @@ TEST_CASE("a token queue that stays full is an overflow; one more token of depth
   longer.insert(longer.end(), 66, nop(isa::Queue::compute, kPopPrev));
   CHECK(failure_of(longer) == "no failure");  // one more waits behind the blocked one
 
-  // The pops stand behind a compute instruction that waits for a push which the load queue makes only after the 65th.
+  // The pops come after a compute instruction that waits for a push which the load queue makes only after the 65th.
   program.insert(program.begin() + 65, nop(isa::Queue::compute, kPopNext));
   program.push_back(nop(isa::Queue::store, kPushPrev));
   CHECK(failure_of(program) == "no failure");

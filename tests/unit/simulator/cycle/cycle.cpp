@@ -110,7 +110,7 @@ TEST_CASE("the classes of each unit sum to the cycles") {
   CHECK(trace.classes[isa::index(Queue::store)][static_cast<std::size_t>(UnitClass::work)] == 2);
 }
 
-TEST_CASE("launches begin anew, and micro-ops stay") {
+TEST_CASE("micro-ops stay from launch to launch until a reset") {
   const isa::HardwareConfig config;
   const auto simulator = make_cycle_timing(config, kFast);
   // Two micro-ops of one source: repeated, unless the memory is forgotten.

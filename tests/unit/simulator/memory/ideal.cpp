@@ -63,7 +63,7 @@ TEST_CASE("every memory keeps its promises, whenever it is asked") {
       const std::uint64_t address = page + random.below(512 - beats + 1) * kBus;
       Cycle from = cycle;
       Answer answer = eager->accept(cycle, direction, address, beats);
-      // Asking in every cycle and asking only when told to come to the same.
+      // Asking in every cycle and asking only at the answered cycle come to the same.
       for (Answer first = patient->accept(cycle, direction, address, beats); !first.accepted;) {
         REQUIRE(first.cycle > from);
         from = first.cycle;
