@@ -68,7 +68,7 @@ inline constexpr std::uint64_t kTensorAlignment = 64;  // what kernels expect (b
 // A loop program run on the host. `arguments`: its inputs and constants in parameter order; `results`: its outputs.
 struct HostStep {
   std::string name;                  // the node, or "relayout X"
-  std::vector<std::string> origins;  // imported node names it stands for; empty for relayouts
+  std::vector<std::string> origins;  // imported node names it represents; empty for relayouts
   loops::Program program;
   std::vector<TensorIndex> arguments, results;
 };
@@ -76,7 +76,7 @@ struct HostStep {
 // A compiled kernel run on the CPU: a function of the bundle's shared object.
 struct CpuStep {
   std::string name;                             // of the node that gives the group its name, or "relayout X"
-  std::vector<std::string> origins;             // imported node names that the kernel stands for; empty for relayouts
+  std::vector<std::string> origins;             // imported node names that the kernel represents; empty for relayouts
   std::string symbol;                           // of type Kernel (bundle/kernel_abi.h)
   std::vector<TensorIndex> arguments, results;  // the kernel's buffers in this order
   std::uint64_t shared_bytes = 0;               // workspace of the kernel
@@ -104,14 +104,14 @@ struct Segment {
   std::uint64_t address = 0;
   std::vector<std::byte> bytes;
 };
-// Which instructions stand for which imported nodes: [begin, end), in order, covering the program.
+// Which instructions come from which imported nodes: [begin, end), in order, covering the program.
 struct InstructionRange {
   std::size_t begin = 0, end = 0;
   std::string name;
   std::vector<std::string> origins;
 };
 // One region of the graph on the accelerator: the launches run on memory in which the segments and the inputs lie.
-// Steps may share a memory, which is laid out anew for each run. A tensor that is bound lies there, so that the step
+// Steps may share a memory, which is laid out again for each run. A tensor that is bound lies there, so that the step
 // before writes it in place; one that is bound in several places is copied.
 struct AccelStep {
   std::string name;
@@ -126,11 +126,11 @@ struct AccelStep {
   std::vector<InstructionRange> ranges;
   std::uint64_t uops = 0;  // micro-ops in the image
 };
-// A region for a device that the kit does not know: code of a back end of the user's, run by whoever the runtime is
-// given for that device (runtime/device.h).
+// A region for a device that the kit does not know: code of a back end of the user's, run by the implementation that
+// the runtime is given for that device (runtime/device.h).
 struct ExternStep {
   std::string name;
-  std::vector<std::string> origins;  // imported node names that it stands for
+  std::vector<std::string> origins;  // imported node names that it represents
   std::string device;                // by which name the runtime finds it
   std::vector<std::byte> payload;    // what the back end made; only the device knows what it means
   std::vector<TensorIndex> arguments, results;

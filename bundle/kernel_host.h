@@ -14,7 +14,7 @@ namespace dovetail::bundle {
 
 class KernelHost {
  public:
-  // `threads` 0: one per processor that the process may use. Workspace is enough for the kernel that wants most.
+  // `threads` 0: one per processor that the process may use. Workspace is enough for the kernel that needs most.
   KernelHost(int threads, std::size_t shared_bytes, std::size_t local_bytes);
   ~KernelHost();
   KernelHost(const KernelHost&) = delete;

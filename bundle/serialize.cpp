@@ -168,7 +168,7 @@ std::vector<std::byte> serialize(const Bundle& bundle) {
 
   std::vector<std::byte> file = to_bytes(format::kMagic);
   append_little_endian(file, format::kVersion);
-  append_little_endian(file, std::uint32_t{0});  // the checksum, when all else stands
+  append_little_endian(file, std::uint32_t{0});  // the checksum, when all else is written
   append_little_endian(file, std::uint64_t{text.size()});
   file.resize(format::kHeaderBytes + text.size());
   std::memcpy(file.data() + format::kHeaderBytes, text.data(), text.size());

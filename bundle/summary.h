@@ -1,4 +1,4 @@
-// What a program consists of, counted on the instructions as they stand (a simulator counts what they did).
+// What a program consists of, counted on the instructions as written (a simulator counts what they did).
 #pragma once
 
 #include <cstdint>

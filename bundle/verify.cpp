@@ -48,7 +48,7 @@ class Verifier {
   bool in_range(TensorIndex index) const {
     return index >= 0 && static_cast<std::size_t>(index) < bundle_.tensors.size();
   }
-  // Its chain of views ends: each stands behind what it is a view of.
+  // Its chain of views ends: each comes after what it is a view of.
   bool sound(TensorIndex index) const {
     while (const auto& root = bundle_.tensors[static_cast<std::size_t>(index)].view_of) {
       if (*root < 0 || *root >= index) return false;
@@ -83,13 +83,12 @@ class Verifier {
     step_ = "inputs";
   }
 
-  // A view stands behind its tensor, so that chains end.
+  // A view comes after its tensor, so that chains end.
   void check_view(std::size_t index) {
     const Tensor& view = bundle_.tensors[index];
     if (view.constant) fail(fmt::format("\"{}\" is a view, and a constant", view.name));
     if (*view.view_of < 0 || static_cast<std::size_t>(*view.view_of) >= index)
-      return fail(
-          fmt::format("\"{}\" is a view of tensor {}, which does not stand before it", view.name, *view.view_of));
+      return fail(fmt::format("\"{}\" is a view of tensor {}, which does not precede it", view.name, *view.view_of));
     const Tensor& root = bundle_.tensors[static_cast<std::size_t>(*view.view_of)];
     if (root.dtype != view.dtype || element_count(root.shape) != element_count(view.shape))
       fail(fmt::format("\"{}\", {}{}, is a view of \"{}\", {}{}", view.name, name(view.dtype), to_string(view.shape),
@@ -145,7 +144,7 @@ class Verifier {
   }
   void use(TensorIndex index, std::string_view by) {
     if (!in_range(index)) return fail(fmt::format("{} names tensor {}, of {}", by, index, bundle_.tensors.size()));
-    if (!sound(index)) return;  // told by check_view
+    if (!sound(index)) return;  // reported by check_view
     if (!defined_[static_cast<std::size_t>(root_of(bundle_, index))])
       fail(fmt::format("{} uses tensor {}, which nothing has computed yet", by, tensor_text(index)));
   }
@@ -168,7 +167,7 @@ class Verifier {
   }
 
   void check_parameter(const loops::BufferNode& buffer, TensorIndex index) {
-    if (!in_range(index)) return;  // told by use or define
+    if (!in_range(index)) return;  // reported by use or define
     const Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(index)];
     if (tensor.dtype != buffer.dtype || tensor.shape != buffer.shape)
       fail(fmt::format("parameter {} is {}{}, tensor \"{}\" is {}{}", buffer.name, name(buffer.dtype),

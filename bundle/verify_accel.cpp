@@ -82,7 +82,7 @@ class AccelVerifier {
     for (std::string& why : overlaps(std::move(areas))) fail(std::move(why));
   }
 
-  // The program stands in the step twice: decoded, and in the image for engines that fetch. Both must say the same.
+  // The program is in the step twice: decoded, and in the image for engines that fetch. Both must say the same.
   void check_program() {
     const auto encoded = isa::Codec(step_.config).encode_program(step_.program);
     if (!encoded.ok()) {

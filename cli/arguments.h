@@ -23,15 +23,15 @@ Result<std::uint64_t> parse_address(std::string_view option, std::string_view te
 Result<std::int64_t> parse_count(std::string_view option, std::string_view text, std::int64_t least = 0,
                                  std::int64_t most = std::numeric_limits<std::int64_t>::max());
 
-// "BEGIN:COUNT" each; none stands for one launch of the whole program.
+// "BEGIN:COUNT" each; none means one launch of the whole program.
 Result<std::vector<isa::Launch>> parse_launches(const std::vector<std::string>& texts, std::size_t program_size);
 
 // "NAME=VALUE", divided at the last '=' (names of models may hold one). A name twice is an error.
 Result<std::map<std::string, std::string>> parse_assignments(std::string_view option,
                                                              const std::vector<std::string>& texts);
 
-// "NAME=1x3x224x224", "batch=1": one set of shapes. A name that is given several times stands for several sets, its
-// first shape in the first and so on; names that are given once stand in all of them. At least one set, empty where
+// "NAME=1x3x224x224", "batch=1": one set of shapes. A name that is given several times gives several sets, its
+// first shape in the first and so on; names that are given once belong to all of them. At least one set, empty where
 // nothing is given.
 Result<std::vector<std::map<std::string, Shape>>> parse_shapes(const std::vector<std::string>& texts);
 

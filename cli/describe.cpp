@@ -60,7 +60,7 @@ Result<Description> describe_bundle(std::span<const std::byte> bytes, const std:
     text +=
         fmt::format("output        {}: {}\n", tensor(index).name, type_text(tensor(index).dtype, tensor(index).shape));
 
-  TextTable table({"step", "target", ">instructions", ">memory", "stands for"});
+  TextTable table({"step", "target", ">instructions", ">memory", "represents"});
   Json steps = Json::array();
   std::map<std::string, std::string> configs;
   for (const bundle::Step& step : bundle.steps) {
@@ -190,7 +190,7 @@ Result<Description> describe_page(std::string_view text, const std::string& path
                        {{"kind", "page"}, {"title", title}, {"memory", memory}, {"programs", programs}}};
   } catch (const Json::exception& error) {
     return Diagnostic{"cannot inspect", path, fmt::format("its data are not those of a run: {}", error.what()),
-                      "write it anew with --html"};
+                      "write it again with --html"};
   }
 }
 

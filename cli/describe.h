@@ -1,4 +1,4 @@
-// What a file holds, told in a page: for `dovetail inspect`. One describer per kind of file.
+// What a file holds, described in a page: for `dovetail inspect`. One describer per kind of file.
 #pragma once
 
 #include <cstddef>

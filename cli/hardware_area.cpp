@@ -65,7 +65,7 @@ std::vector<Resource> xilinx_resources() {
 std::vector<Resource> generic_resources() {
   return {{{"gates", "gates"}, {{"$_AND_", 1}, {"$_OR_", 1}, {"$_XOR_", 1}, {"$_MUX_", 1}, {"$_NOT_", 1}}},
           {{"ff", "FF"}, {{"$_DFF", 1}, {"$_SDFF", 1}, {"$_ALDFF", 1}, {"$_DLATCH", 1}}},
-          {{"memory_bits", "memory bits"}, {}}};  // told by the tool itself
+          {{"memory_bits", "memory bits"}, {}}};  // reported by the tool itself
 }
 
 std::vector<Resource> resources_of(std::string_view flow) {
@@ -281,7 +281,7 @@ Result<Area> parse_area(std::string_view flow, std::string_view tree, std::strin
   for (const auto& [module, children] : netlist.children)
     for (const auto& [instance, child] : children)
       if (!netlist.own.contains(child))
-        return bad(fmt::format("no cells are told of {}, of which {} is one", child, instance));
+        return bad(fmt::format("no cells are reported for {}, of which {} is one", child, instance));
   Tree(netlist, area.rows).walk("dovetail_top", "", 1);
 
   std::istringstream lines{std::string(depth)};
@@ -409,11 +409,11 @@ Result<Area> area_from_json(const Json& json, std::string_view where) {
     }
     if (area.rows.empty() || !area.rows.front().path.empty())
       return Diagnostic{"cannot read an area", std::string(where), "the first block is not the whole design",
-                        "make it anew: dovetail hw area CONFIG --flow FLOW --run --json"};
+                        "make it again: dovetail hw area CONFIG --flow FLOW --run --json"};
     return area;
   } catch (const Json::exception& error) {
     return Diagnostic{"cannot read an area", std::string(where), error.what(),
-                      "make it anew: dovetail hw area CONFIG --flow FLOW --run --json"};
+                      "make it again: dovetail hw area CONFIG --flow FLOW --run --json"};
   }
 }
 

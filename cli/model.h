@@ -36,7 +36,7 @@ struct CompiledModel {
   double import_seconds = 0;
 };
 struct CompileOutcome {
-  std::optional<CompiledModel> model;  // absent where the input was taken and compiling failed, told by `failure`
+  std::optional<CompiledModel> model;  // absent where compiling failed, with the reason in `failure`
   Diagnostics failure;
 };
 // Targets, hardware and places of `options` come from the arguments. Error: bad input.

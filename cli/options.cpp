@@ -95,7 +95,7 @@ Exit run_command_line(int argument_count, const char* const* arguments) {
     declared.back().command->declare(options);
   }
 
-  if (argument_count <= 1) {  // whoever types no more wants to know what there is
+  if (argument_count <= 1) {  // without a command: what there is
     std::fputs(app.help().c_str(), stderr);
     return Exit::bad_input;
   }
@@ -111,7 +111,7 @@ Exit run_command_line(int argument_count, const char* const* arguments) {
     return Exit::success;
   } catch (const CLI::ParseError& error) {
     const Declared* entry = chosen();
-    // A word that is no command is told by its name, not as a missing subcommand.
+    // An unknown command is reported by its name, not as a missing subcommand.
     if (entry == nullptr && argument_count > 1 && arguments[1][0] != '-') {
       std::vector<std::string_view> names;
       for (const CommandRow& row : all_commands()) names.push_back(row.name);

@@ -17,7 +17,7 @@ namespace dovetail::cli {
 
 enum class Need { required, optional };
 
-// `name` is as typed ("--hw", "-o"); `placeholder` stands for the value in the help ("CONFIG"). Targets outlive the
+// `name` is as typed ("--hw", "-o"); `placeholder` represents the value in the help ("CONFIG"). Targets outlive the
 // parsing.
 class Options {
  public:

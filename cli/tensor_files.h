@@ -13,7 +13,7 @@
 
 namespace dovetail::cli {
 
-// .npy, or a serialised ONNX TensorProto (.pb), told apart by content.
+// .npy, or a serialised ONNX TensorProto (.pb), distinguished by content.
 Result<NdArray> read_tensor(const std::filesystem::path& path);
 
 struct RunInputs {

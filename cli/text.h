@@ -1,4 +1,4 @@
-// How numbers, arrays and configurations are told to people.
+// How numbers, arrays and configurations are printed for people.
 #pragma once
 
 #include <cstdint>

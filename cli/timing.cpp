@@ -270,7 +270,7 @@ Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memor
     for (std::size_t c = 0; c < simulator::kUnitClassNames.size(); ++c)
       units[std::string(isa::name(unit))][std::string(simulator::kUnitClassNames[c])] =
           profile.classes[isa::index(unit)][c];
-  // The units of a part stand beside what is told of all of it.
+  // The units of a part are reported beside the sums over all of it.
   const auto row = [&](const simulator::ProfilePart& part) {
     Json json{{"name", part.name}};
     json.update(simulator::to_json(part, profile.knows_waits));

@@ -1,4 +1,4 @@
-// What commands tell of an engine with a clock: its options, the trace file, and where the cycles went.
+// What commands report of an engine with a clock: its options, the trace file, and where the cycles went.
 #pragma once
 
 #include <optional>
@@ -24,14 +24,14 @@ struct ClockArguments {
   std::optional<std::string> memory, trace, html, waves;
 
   void declare(Options& options);
-  // Error: one of them was given that `engine`, for want of a clock or of a design, would ignore; or the memory cannot
+  // Error: one of them was given that `engine`, for lack of a clock or of a design, would ignore; or the memory cannot
   // be read.
   Result<simulator::EngineOptions> engine_options(std::string_view engine) const;
   // A line that names the waveforms of so many programs; empty where none were asked for.
   std::string written(std::size_t programs) const;
 };
 
-// A program that has run, as an engine with a clock tells of it.
+// A program that has run, as an engine with a clock reports it.
 struct TimedProgram {
   std::string name;
   isa::HardwareConfig config;
@@ -48,7 +48,7 @@ Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, c
                                                  const simulator::EngineOptions& options, bool ask_what_if);
 
 std::uint64_t cycles_of(const TimedProgram& program);
-// The trace file and the page, as far as `arguments` ask for them. `title` stands on the page.
+// The trace file and the page, as far as `arguments` ask for them. `title` is the title of the page.
 Result<void> write_traces(const ClockArguments& arguments, std::string_view title,
                           const std::vector<TimedProgram>& programs, const simulator::MemorySpec& memory);
 

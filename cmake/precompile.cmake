@@ -7,7 +7,7 @@ function(dovetail_precompile target owner)
   if(NOT DOVETAIL_PCH)
     return()
   endif()
-  # ccache wants GCC to tell which precompiled header it took, and clang to leave the time out of it.
+  # ccache needs GCC to report which precompiled header it took, and clang to leave the time out of it.
   target_compile_options(${target} PRIVATE -fPIC
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
   if(NOT target STREQUAL owner)

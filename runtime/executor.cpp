@@ -88,7 +88,7 @@ std::span<const std::byte> Executor::output(std::string_view name) const {
 }
 
 Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, const RunOptions& options) {
-  // The program for these shapes; where there is none, the first one tells what is wrong.
+  // The program for these shapes; where there is none, the first one reports what is wrong.
   std::size_t chosen = 0;
   for (std::size_t i = 0; i < state_->bundle.other_shapes.size() && !takes(state_->bundle, inputs); ++i)
     if (takes(state_->bundle.other_shapes[i], inputs)) chosen = i + 1;

@@ -27,7 +27,7 @@ class TensorMemory {
   // The bundle outlives this. Precondition: it verifies.
   explicit TensorMemory(const bundle::Bundle& bundle);
 
-  // Lays out the devices' memories anew; `inputs` outlive the run. Precondition: the inputs are what the bundle takes.
+  // Lays out the devices' memories again; `inputs` outlive the run. Precondition: the inputs are what the bundle takes.
   void begin(const std::map<std::string, NdArray>& inputs);
 
   std::span<const std::byte> read(bundle::TensorIndex tensor) const;

@@ -5,7 +5,7 @@ usage: corpus.py pack FOLDER ARCHIVE.zip [LIMIT_BYTES]
        corpus.py unpack ARCHIVE.zip FOLDER
 
 Equal corpora give equal archives: members are sorted by name, dates are fixed. Where the archive would exceed the limit (900000 bytes), the
-largest files are left out, and told.
+largest files are left out, and reported.
 """
 import pathlib
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the kept areas (hw/syn/results) anew where the design, a flow or a configuration has changed since, or none is kept.
+"""Makes the kept areas (hw/syn/results) again where the design, a flow or a configuration has changed since, or none is kept.
 
 usage: keep_areas.py --cli DOVETAIL [--jobs N] [--check] [FILTER]     (those whose CONFIG.FLOW matches the regular expression FILTER)
 

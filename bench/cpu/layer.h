@@ -33,7 +33,7 @@ struct LayerSpec {
   Number number = Number::float32;
   std::variant<Convolution, Product> shape;
   double macs() const;
-  // At least 100 million MACs of convolution, enough to reach a core's peak: the layers that tell whether a run is to
+  // At least 100 million MACs of convolution, enough to reach a core's peak: the layers that show whether a run is to
   // be trusted.
   bool large_convolution() const;
 };

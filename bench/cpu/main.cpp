@@ -32,7 +32,7 @@ constexpr double kTrustedShare =
 struct Settings {
   int threads = 1, samples = 15;
   std::string filter;
-  bool wants(const std::string& name) const { return name.find(filter) != std::string::npos; }
+  bool selects(const std::string& name) const { return name.find(filter) != std::string::npos; }
 };
 
 double rounded(double value) { return std::round(value * 1000) / 1000; }
@@ -70,7 +70,7 @@ void complain(const Diagnostics& errors, bool& failed) {
 Json measure_layers(const Settings& settings, const runtime::Peak& float32, const runtime::Peak& int8, bool& failed) {
   Json rows = Json::array();
   for (const LayerSpec& spec : all_layers()) {
-    if (!settings.wants(spec.name)) continue;
+    if (!settings.selects(spec.name)) continue;
     const Problem problem = make_problem(spec);
     std::vector<Candidate> candidates;
     if (auto ours = make_ours(problem, settings.threads)) candidates = *std::move(ours);
@@ -143,7 +143,7 @@ void check_network(const char* name, const Settings& settings, bool& failed) {
 Json measure_networks(const Settings& settings, bool& failed) {
   Json rows = Json::array();
   for (const char* name : {"resnet50", "mobilenet_v2"}) {
-    if (!settings.wants(name)) continue;
+    if (!settings.selects(name)) continue;
     check_network(name, settings, failed);
     const Network network = network_of(name, std::nullopt);
     const std::vector<Candidate> candidates = candidates_of(network, settings, failed);
@@ -261,11 +261,12 @@ int main(int argc, char** argv) {
     return failed ? 1 : 0;
   }
 
-  Json report{{"benchmark", "CPU back end and its peers"},
-              {"time",
-               "medians of alternating samples; compared, and told as operations per second and core: processor time "
-               "of one thread, wall time of several; a multiply-add is two operations"},
-              {"samples", settings.samples}};
+  Json report{
+      {"benchmark", "CPU back end and its peers"},
+      {"time",
+       "medians of alternating samples; compared, and reported as operations per second and core: processor time "
+       "of one thread, wall time of several; a multiply-add is two operations"},
+      {"samples", settings.samples}};
   for (const Peer& peer : peers()) {
     report["peers"][peer.name] = peer.version.empty() ? Json(nullptr) : Json(peer.version);
     if (peer.version.empty())

@@ -62,7 +62,7 @@ graph::Graph graph_of(const Problem& problem) {
   return graph;
 }
 
-// `array` as the tensor wants it, and back.
+// `array` in the layout that the tensor needs, and back.
 NdArray packed(const NdArray& array, const std::string& layout) {
   return layout.empty() ? array : schedule::pack(array, schedule::parse_index_map(layout, array.shape()).value());
 }

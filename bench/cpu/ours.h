@@ -10,7 +10,7 @@
 
 namespace dovetail::bench {
 
-// Error: this version cannot; the reason stands in the report. Inputs: the problem's; of a network, `input`. Threads
+// Error: this version cannot; the reason is in the report. Inputs: the problem's; of a network, `input`. Threads
 // are pinned to the first `threads` processors that the process may use. Two candidates: "ours" takes and gives the
 // layouts that its kernels choose, "ours plain" those of the model.
 Result<std::vector<Candidate>> make_ours(const Problem& problem, int threads);

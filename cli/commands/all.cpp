@@ -18,8 +18,8 @@ std::span<const CommandRow> all_commands() {
       {"hw", "list and show hardware configurations, and what they take of a chip", make_hw},
       {"rtl", "build the Verilated model of a hardware configuration", make_rtl},
       {"zoo", "write a known topology with pseudo-random weights as an ONNX model", make_zoo},
-      {"inspect", "tell what a file holds: bundle, model, array, configuration, report, program", make_inspect},
-      {"doctor", "tell which engines and targets work here, and what is missing", make_doctor},
+      {"inspect", "report what a file holds: bundle, model, array, configuration, report, program", make_inspect},
+      {"doctor", "report which engines and targets work here, and what is missing", make_doctor},
   }};
   return kCommands;
 }

@@ -67,7 +67,7 @@ class Hw : public Command {
     }
     const std::string fresh =
         fmt::format("made by {}{}", known->area.tool,
-                    known->fresh ? "" : "; STALE: the design or the flow has changed since, --run makes it anew");
+                    known->fresh ? "" : "; STALE: the design or the flow has changed since, --run makes it again");
     if (json_) {
       if (!known->fresh) fmt::print(stderr, "{}: {}\n", config.name, fresh);
       fmt::print("{}", json_text(area_to_json(known->area)));

@@ -32,7 +32,7 @@ class Profile : public Command {
     options.positional("MODEL.onnx|OUT.dvt", model_.model, "a model, which is compiled first, or a bundle");
     model_.declare(options);
     options.value("--engine", "ENGINE", engine_,
-                  "what runs the accelerator's programs (default cycle, which tells where the cycles went)");
+                  "what runs the accelerator's programs (default cycle, which reports where the cycles went)");
     clock_.declare(options);
     options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--repeat", "N", repeat_, "runs that count, after one that warms up (default 10)");
@@ -44,7 +44,7 @@ class Profile : public Command {
         "Times are medians. GOP/s count a multiply-add as two operations; the share of the peak is of the processor's "
         "measured multiply-adds on\n"
         "as many threads, in float32 or int8 as the kernel has them. The accelerator's time is the simulator's own; "
-        "its cycles stand below, and what they went into.\n"
+        "its cycles are listed below, and what they went into.\n"
         "Example: dovetail profile examples/digits/digits_float.onnx --target cpu --threads 1");
   }
 

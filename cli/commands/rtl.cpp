@@ -18,7 +18,7 @@ class Rtl : public Command {
  public:
   void declare(Options& options) override {
     options.positional("ACTION", action_,
-                       "build: make the Verilated model of a configuration; find: tell where it lies");
+                       "build: make the Verilated model of a configuration; find: print where it is");
     options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
     options.flag("--waves", waves_, "a model that can write waveforms, for --waves; slower");
     options.flag("--synthesis-dot", synthesis_,

@@ -116,7 +116,7 @@ class Run : public Command {
       if (model_.targets && std::find(targets.begin(), targets.end(), "accel") == targets.end())
         return Diagnostic{"cannot run bundle", model_.model,
                           fmt::format("it was compiled for accel, --target is {}", *model_.targets),
-                          "add accel, or compile it anew"};
+                          "add accel, or compile it again"};
       if (!model_.hardware) continue;
       DOVETAIL_ASSIGN(const auto config, isa::load_config(*model_.hardware));
       isa::HardwareConfig named = accel->config;
@@ -125,7 +125,7 @@ class Run : public Command {
         return Diagnostic{
             "cannot run bundle", model_.model,
             fmt::format("it was compiled for {}; --hw is {}", config_text(accel->config), config_text(config)),
-            "drop --hw, or compile it anew"};
+            "drop --hw, or compile it again"};
     }
     return loaded;
   }

@@ -90,7 +90,7 @@ class Trace : public Command {
     };
     if (!json.contains("programs"))
       return Diagnostic{"cannot make a page of the trace", first_, "it does not hold the programs it is of",
-                        "write it anew with --trace"};
+                        "write it again with --trace"};
     DOVETAIL_ASSIGN(const auto programs, simulator::traced_programs_from_json(json["programs"], trace, first_));
     if (programs.empty())
       return Diagnostic{"cannot make a page of the trace", first_, "it has no launches",

@@ -48,7 +48,7 @@ class CDevice : public runtime::Device {
 
   Result<std::unique_ptr<runtime::DeviceKernel>> load(const bundle::Bundle&, const bundle::ExternStep& step) override {
     const auto fail = [&](std::string why) {
-      return Diagnostic{"cannot load C code", "step " + step.name, std::move(why), "compile the model anew"};
+      return Diagnostic{"cannot load C code", "step " + step.name, std::move(why), "compile the model again"};
     };
     const int file = memfd_create("backend_c", MFD_CLOEXEC);
     if (file < 0) return fail("the system gives no memory file");

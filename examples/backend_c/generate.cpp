@@ -100,7 +100,7 @@ decltype(PatternRow::take) of_floats(Result<std::any> (*take)(const Graph&, cons
 }  // namespace
 
 std::vector<PatternRow> pattern_rows() {
-  // The first that takes a node counts: longer patterns stand before shorter ones.
+  // The first that takes a node counts: longer patterns come before shorter ones.
   return {pattern_row("dense layer", "Relu?(Gemm(x=_, w=#, b=#))", of_floats(take_gemm)),
           pattern_row("product with bias", "Relu?(Add~(MatMul(x=_, w=#), b=#))", of_floats(take_matmul)),
           pattern_row("product", "Relu?(MatMul(x=_, w=#))", of_floats(take_matmul)),

@@ -100,7 +100,7 @@ def run(model, images, rounding="half_even"):
     activations = {}
 
     def behind(dequantized):
-        """The integer tensor that a DequantizeLinear's output stands for."""
+        """The integer tensor that a DequantizeLinear's output represents."""
         node = producer[dequantized]
         assert node.op_type == "DequantizeLinear", node.op_type
         q, scale, zero_point = node.input

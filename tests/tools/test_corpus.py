@@ -37,8 +37,8 @@ class Corpus(unittest.TestCase):
         self.assertEqual((self.folder / "a.zip").read_bytes(), (self.folder / "b.zip").read_bytes())
 
     def test_the_largest_go_where_there_is_no_room(self) -> None:
-        told = run("pack", self.folder / "in", self.folder / "a.zip", 6000)
-        self.assertIn("larger ones left out", told.stdout)
+        packed = run("pack", self.folder / "in", self.folder / "a.zip", 6000)
+        self.assertIn("larger ones left out", packed.stdout)
         self.assertLessEqual((self.folder / "a.zip").stat().st_size, 6000)
         with zipfile.ZipFile(self.folder / "a.zip") as file:
             self.assertIn("m0", file.namelist())

@@ -49,7 +49,7 @@ if __name__ == "__main__":
     if not shutil.which("valgrind"):
         print("skipped: there is no valgrind")
         sys.exit(77)
-    # A sanitizer and valgrind both want the memory of the process.
+    # A sanitizer and valgrind both need the memory of the process.
     libraries = subprocess.run(["ldd", CLI], capture_output=True, text=True).stdout
     if "asan" in libraries or "tsan" in libraries or "ubsan" in libraries:
         print("skipped: this build has a sanitizer")

@@ -1,4 +1,4 @@
-// oneDNN primitives in a row, as a user who wants speed sets them up: made once, layouts of the library's choice
+// oneDNN primitives in a row, as a user who needs speed sets them up: made once, layouts of the library's choice
 // (format_tag::any), weights reordered beforehand, one scratchpad for all, nothing allocated while running.
 #pragma once
 

@@ -12,7 +12,7 @@ std::string version();
 
 enum class Layout : std::uint8_t {
   own,    // what the library likes best, at both ends: how layers follow each other inside a network
-  plain,  // NCHW at both ends, through reorders where the library wants another layout (what it computes from NCHW
+  plain,  // NCHW at both ends, through reorders where the library needs another layout (what it computes from NCHW
           // directly is far slower)
 };
 

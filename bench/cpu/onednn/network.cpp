@@ -36,7 +36,7 @@ class Builder {
       else if (node.op == "Gemm") dense(node);
       else
         return Diagnostic{"cannot run the network with oneDNN", node.name,
-                          fmt::format("operator {} stands where the chain has no primitive for it", node.op),
+                          fmt::format("operator {} occurs where the chain has no primitive for it", node.op),
                           "add it in bench/cpu/onednn"};
     }
     const ValueId output = graph_.outputs[0];

@@ -72,7 +72,7 @@ TEST_CASE("a compiled bundle gives the model's outputs") {
   CHECK_THAT(test::dovetail({"inspect", bundle}).out, ContainsSubstring("digits_int8"));
 }
 
-TEST_CASE("compile --report tells every node's fate, its reasons and its cost") {
+TEST_CASE("compile --report reports every node's fate, its reasons and its cost") {
   const test::TemporaryFolder folder;
   const Finished run = test::dovetail({"compile", model("digits_int8.onnx"), "--target", "accel,cpu", "--hw",
                                        "1x16x16-ext", "--place", "pool2=cpu", "--report", folder / "c.json"});
@@ -155,7 +155,7 @@ TEST_CASE("the demonstration agrees on some images and says so") {
   CHECK(test::run_process({DOVETAIL_BINARY_DIR "/bin/digits_demo"}).exit == 2);
 }
 
-TEST_CASE("profile tells each kernel's time, work and share of the peak") {
+TEST_CASE("profile reports each kernel's time, work and share of the peak") {
   const test::TemporaryFolder folder;
   const Finished run = test::dovetail({"profile", model("digits_int8.onnx"), "--target", "cpu", "--threads", "1",
                                        "--repeat", "3", "--report", folder / "p.json"});
@@ -249,7 +249,7 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
   CHECK_THAT(nothing.error, ContainsSubstring("nothing ran on the accelerator"));
   CHECK_FALSE(std::filesystem::exists(folder / "n.html"));
 
-  // profile tells the cycles of what runs on the accelerator without being asked for an engine, and writes the page.
+  // profile reports the cycles of what runs on the accelerator without being asked for an engine, and writes the page.
   const Finished profile =
       test::dovetail({"profile", model("digits_int8.onnx"), "--target", "accel", "--hw", "1x16x16-ext", "--repeat", "1",
                       "--html", folder / "p.html", "--report", folder / "p.json"});

@@ -1,4 +1,4 @@
-// Help, exit codes, and the commands that only tell.
+// Help, exit codes, and the commands that only report.
 #include <algorithm>
 
 #include "base/file.h"
@@ -26,7 +26,7 @@ TEST_CASE("every command's help ends with an example and exit code 0") {
   }
 }
 
-TEST_CASE("without a command, dovetail tells what there is") {
+TEST_CASE("without a command, dovetail lists what there is") {
   const Finished bare = test::dovetail({});
   CHECK(bare.exit == 2);
   CHECK(bare.out.empty());
@@ -104,9 +104,9 @@ TEST_CASE("zoo writes a model that other commands take") {
   const Finished written = test::dovetail({"zoo", "resnet8", "-o", file, "--image", "16", "--seed", "5", "--json"});
   INFO(written.error);
   REQUIRE(written.exit == 0);
-  const Json told = parse_json(written.out, "zoo").value();
-  CHECK(told["parameters"] == 78186);
-  CHECK(told["bytes"] == read_file(file).value().size());
+  const Json summary = parse_json(written.out, "zoo").value();
+  CHECK(summary["parameters"] == 78186);
+  CHECK(summary["bytes"] == read_file(file).value().size());
   CHECK_THAT(test::dovetail({"inspect", file}).out, ContainsSubstring("BatchNormalization      7"));
   CHECK(test::dovetail({"run", file, "--target", "cpu"}).exit == 0);
   CHECK(parse_json(test::dovetail({"zoo", "list", "--json"}).out, "list").value().size() >= 10);
@@ -121,10 +121,10 @@ TEST_CASE("zoo --int8 calibrates, reports and writes a model that runs in intege
   REQUIRE(written.exit == 0);
   CHECK_THAT(written.out,
              ContainsSubstring("int8          16 tensors on 3 samples; ") && ContainsSubstring("worst tensors "));
-  const Json told = parse_json(read_text_file(report).value(), "report").value();
-  CHECK(told["samples"] == 3);
-  CHECK(told["tensors"].size() == 16);
-  for (const Json& tensor : told["tensors"]) CHECK(tensor["signal_to_noise_db"].get<double>() > 10);
+  const Json summary = parse_json(read_text_file(report).value(), "report").value();
+  CHECK(summary["samples"] == 3);
+  CHECK(summary["tensors"].size() == 16);
+  for (const Json& tensor : summary["tensors"]) CHECK(tensor["signal_to_noise_db"].get<double>() > 10);
   CHECK_THAT(test::dovetail({"compile", file, "--target", "cpu", "--dump", "integer"}).out,
              ContainsSubstring("= dovetail.qconv(") && ContainsSubstring("= dovetail.qgemm("));
   CHECK(test::dovetail({"run", file, "--target", "cpu", "--check"}).exit == 0);
@@ -139,7 +139,7 @@ TEST_CASE("isa prints every format") {
   }
 }
 
-TEST_CASE("doctor tells engines, targets and versions") {
+TEST_CASE("doctor reports engines, targets and versions") {
   const Finished text = test::dovetail({"doctor"});
   CHECK(text.exit == 0);
   CHECK_THAT(text.out, ContainsSubstring("functional") && ContainsSubstring("not in this version") &&

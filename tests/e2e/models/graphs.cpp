@@ -233,7 +233,7 @@ TEST_CASE("graphs: the digits models have no elementwise kernel") {
       const graph::Node& anchor = made.after.node(group.anchor);
       INFO(anchor.name << " (" << anchor.op << ")");
       const bool moves = anchor.op == "Reshape" || anchor.op == "Flatten";
-      // What turns the model's input into integers stands in front of everything.
+      // What turns the model's input into integers comes in front of everything.
       const bool border = anchor.op == "QuantizeLinear" && anchor.inputs[0] == made.after.inputs[0];
       CHECK((ops::find(anchor.op)->category != ops::Category::injective || moves || border));
     }
@@ -249,7 +249,7 @@ TEST_CASE("graphs: UltraFace as exported and simplified is one network, but for 
   CHECK(structure(a.after, *a.after.find_value("scores"), known_a) ==
         structure(b.after, *b.after.find_value("scores"), known_b));
   const std::string boxes = structure(b.after, *b.after.find_value("boxes"), known_b);
-  // Every node of the exported model that the simplified one lacks stands behind the raw boxes.
+  // Every node of the exported model that the simplified one lacks comes after the raw boxes.
   std::size_t raw = 0, behind = 0;
   std::set<ValueId> decoded;
   for (const NodeId id : a.after.topological_order()) {

@@ -15,7 +15,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// A file of each kind, and the command lines that read one; FILE stands for its path, GOOD for a bundle, OUT for a file
+// A file of each kind, and the command lines that read one; FILE represents its path, GOOD for a bundle, OUT for a file
 // that must not appear.
 struct Kind {
   std::string name, extension;

@@ -9,7 +9,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-std::string told(const std::function<void(bundle::ExternStep&)>& change) {
+std::string errors_of(const std::function<void(bundle::ExternStep&)>& change) {
   bundle::Bundle bundle = test::sample_bundle_with_extern();
   change(std::get<bundle::ExternStep>(bundle.steps[2]));
   const auto verified = bundle::verify(bundle);
@@ -34,12 +34,13 @@ TEST_CASE("an extern step is read back as it was written") {
 }
 
 TEST_CASE("extern steps: a device, arguments that exist, results of their own") {
-  CHECK(told([](auto&) {}) == "");
-  CHECK(told([](auto& step) { step.payload.clear(); }) == "");
-  CHECK_THAT(told([](auto& step) { step.device = ""; }), ContainsSubstring("steps[2] \"scale\"): it names no device"));
-  CHECK_THAT(told([](auto& step) { step.arguments = {4}; }),
+  CHECK(errors_of([](auto&) {}) == "");
+  CHECK(errors_of([](auto& step) { step.payload.clear(); }) == "");
+  CHECK_THAT(errors_of([](auto& step) { step.device = ""; }),
+             ContainsSubstring("steps[2] \"scale\"): it names no device"));
+  CHECK_THAT(errors_of([](auto& step) { step.arguments = {4}; }),
              ContainsSubstring("an argument uses tensor \"y\", which nothing has computed yet"));
-  CHECK_THAT(told([](auto& step) { step.arguments = {17}; }), ContainsSubstring("names tensor 17, of 5"));
-  CHECK_THAT(told([](auto& step) { step.results = {1}; }),
+  CHECK_THAT(errors_of([](auto& step) { step.arguments = {17}; }), ContainsSubstring("names tensor 17, of 5"));
+  CHECK_THAT(errors_of([](auto& step) { step.results = {1}; }),
              ContainsSubstring("a result defines tensor \"h\", which is defined already"));
 }

@@ -48,7 +48,7 @@ TEST_CASE("random inputs depend on seed and name only, and keep to their range")
   }
 }
 
-TEST_CASE("inputs come from files by plain name, and every problem is told") {
+TEST_CASE("inputs come from files by plain name, and every problem is reported") {
   const test::TemporaryFolder folder;
   const NdArray x = NdArray::from<std::int32_t>({2}, {5, 6});
   REQUIRE(write_npy(folder / "x.npy", x).ok());

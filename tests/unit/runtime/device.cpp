@@ -34,7 +34,7 @@ class Scaler : public runtime::Device {
   std::string_view name() const override { return "scaler"; }
   Result<std::unique_ptr<runtime::DeviceKernel>> load(const bundle::Bundle&, const bundle::ExternStep& step) override {
     if (step.payload.size() != 1)
-      return Diagnostic{"cannot load", "step " + step.name, "the payload is no factor", "make it anew"};
+      return Diagnostic{"cannot load", "step " + step.name, "the payload is no factor", "make it again"};
     return std::unique_ptr<runtime::DeviceKernel>(std::make_unique<ScaleKernel>(static_cast<int>(step.payload[0])));
   }
 };

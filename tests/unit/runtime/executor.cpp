@@ -56,7 +56,7 @@ TEST_CASE("inputs and constants may be outputs") {
   CHECK(result->outputs.at("two").as_int64(0) == 2);
 }
 
-TEST_CASE("wrong inputs are told together") {
+TEST_CASE("wrong inputs are reported together") {
   const auto missing = make().run({{"z", ramp()}});
   REQUIRE_FALSE(missing.ok());
   CHECK_THAT(to_string(missing.errors()), ContainsSubstring("input x): it is missing"));
@@ -84,7 +84,7 @@ TEST_CASE("a bundle that does not verify makes no executor") {
   CHECK_FALSE(runtime::Executor::make(bundle, runtime::simulator_factory("functional").value()).ok());
 }
 
-TEST_CASE("engines: the ones of this build, and the others told apart") {
+TEST_CASE("engines: the ones of this build, and the others distinguished") {
   for (const runtime::Engine& engine : runtime::engines()) {
     const auto made = runtime::simulator_factory(engine.name);
     CHECK(made.ok() == engine.available);

@@ -45,7 +45,7 @@ struct Message {
 Message read_model(std::span<const std::byte> bytes);
 std::vector<std::byte> write_model(const Message& model);
 
-// Which message stands in field `number` of a message of kind `parent`; none for texts, numbers and bytes.
+// Which message is in field `number` of a message of kind `parent`; none for texts, numbers and bytes.
 MessageKind kind_of_field(MessageKind parent, std::uint32_t number);
 
 }  // namespace dovetail::test
