@@ -15,7 +15,7 @@ namespace dovetail {
 
 struct HostProgram {
   std::string name;                  // of the step
-  std::vector<std::string> origins;  // imported nodes that it stands for; empty for copies
+  std::vector<std::string> origins;  // imported nodes that it represents; empty for copies
   loops::Program program;
   std::vector<bundle::TensorIndex> arguments, results;
   // The program whose arithmetic is counted, where `program` is a scheduled form of it; null: nothing is counted.
