@@ -41,9 +41,9 @@ struct HardwareConfig {
   std::int64_t burst_beats = 32;
   std::int64_t outstanding_beats = 128;
   // Extensions.
-  bool requant = false;
-  bool saturate = false;
-  bool overwrite = false;
+  bool requant = false;    // AluOp::requant
+  bool saturate = false;   // Store::saturate
+  bool overwrite = false;  // Gemm::overwrite
 
   bool operator==(const HardwareConfig&) const = default;
 

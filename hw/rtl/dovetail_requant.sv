@@ -1,4 +1,4 @@
-// One lane of REQUANT (isa/semantics/requant.h): sum times scale, exactly, in the first cycle; shifted, rounded half to even, moved by the zero
+// One lane of ALU_REQUANT (isa/semantics/requant.h): sum times scale, exactly, in the first cycle; shifted, rounded half to even, moved by the zero
 // point and clamped in the second. Operands count only while enabled, so that neither gates nor a simulator work for nothing.
 module dovetail_requant (
   input  logic        clk_i,

@@ -176,6 +176,7 @@ std::string alu_section() {
   for (const spec::AluOpInfo& op : spec::kAluOps)
     text += row({fmt::format("{}", static_cast<int>(op.op)), emit::upper(op.name), op.doc,
                  op.enabled_by == nullptr ? std::string_view("") : spec::extension_key(op.enabled_by)});
+  // Of AluOp::requant: what does not fit its row.
   text +=
       "\nREQUANT reads its scale s as sign, exponent e and m = (e = 0 ? 0 : 2^23 + fraction) from the lane of "
       "acc[src]: the value is ±m * 2^(e - 150) for "

@@ -1,4 +1,4 @@
-// REQUANT (extension `requant`): acc = clamp_int32(round_half_even((acc + bias) * s) + zero_point), exact, rounded
+// AluOp::requant: acc = clamp_int32(round_half_even((acc + bias) * s) + zero_point), exact, rounded
 // once.
 //
 // s is read from a binary32's bits as +-m * 2^(e - 150), m = 2^23 + fraction, for every exponent e but 0, where m = 0:

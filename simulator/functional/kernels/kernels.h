@@ -61,7 +61,7 @@ inline constexpr std::size_t kAluOps = 6;
 struct Kernels {
   std::size_t group_depth = 2;
   GemmKernel accumulate = nullptr, overwrite = nullptr;
-  std::array<AluKernel, kAluOps> alu_immediate{}, alu_vector{};  // by isa::AluOp; REQUANT only as vector
+  std::array<AluKernel, kAluOps> alu_immediate{}, alu_vector{};  // by isa::AluOp; AluOp::requant only as vector
   UopRanges (*uop_ranges)(const UopView&) = nullptr;             // precondition: count > 0
 };
 

@@ -13,9 +13,9 @@ namespace {
 
 __extension__ using Wide = __int128;
 
-// From DESIGN section 4 and nothing else: in 128 bits, dividing with remainder by the power of two. Exponents beyond
-// what 128 bits can shift are cut where the result is decided: up to 2^55 / 2^120 is 0, and at least 2^23 * 2^60
-// saturates.
+// AluOp::requant from its definition in docs/gen/isa.md and nothing else: in 128 bits, dividing with remainder by the
+// power of two. Exponents beyond what 128 bits can shift are cut where the result is decided: up to 2^55 / 2^120 is 0,
+// and at least 2^23 * 2^60 saturates.
 std::int32_t reference(std::int32_t acc, std::int32_t bias, std::uint32_t scale, std::int32_t zero_point) {
   const std::int64_t wide_sum = std::int64_t{acc} + bias;
   const auto sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(wide_sum & 0xffffffff));
