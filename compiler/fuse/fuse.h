@@ -2,15 +2,15 @@
 // Shared by all targets that run loop programs.
 //
 //   behind    elementwise nodes join what they read while nobody else needs it: convolution, bias, residual sum and
-//   activation are one kernel; so do a
-//             Transpose or Slice behind elementwise nodes. Nodes behind an opaque one join where the last block of its
-//             program is elementwise
+//             activation are one kernel; so do a Transpose or Slice behind elementwise nodes. Nodes behind an opaque
+//             one join where the last block of its program is elementwise
+//
 //   in front  a chain of elementwise nodes that one node of a group alone reads at the same place joins it: both sides
-//   of a sum are one kernel. Cheap
-//             ones also join in front of reductions, and where few results are broadcast
+//             of a sum are one kernel. Cheap ones also join in front of reductions, and where few results are
+//             broadcast
+//
 //   again     one or two cheap elementwise nodes whose readers all are elementwise are computed again by each of them,
-//   which costs less than writing
-//             and reading the result
+//             which costs less than writing and reading the result
 //
 // Every value that leaves a kernel for another one has its reason in `unfused`.
 #pragma once

@@ -1,10 +1,10 @@
 // How a value lies in memory, as text that every part of the compiler understands:
 //   ""                                                     as the model has it, row-major
 //   "i0,i2,i3,i1"                                          an index map (compiler/schedule/index_map.h)
-//   "[1,10,6,6] pad 0+0,0+6,1+1,1+1 = -128 : i0,i1/16,..."  the elements in another shape of as many, with a frame of
-//   one value around them (before + after
-//                                                          by dimension), then an index map of the whole. What the
-//                                                          accelerator reads.
+//   "[1,10,6,6] pad 0+0,0+6,1+1,1+1 = -128 : i0,i1/16,..."  the elements in another shape of as many, with a frame
+//                                                          of one value around them (before + after by dimension),
+//                                                          then an index map of the whole. What the accelerator
+//                                                          reads.
 #pragma once
 
 #include <cstdint>
