@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/little_endian.h"
 #include "isa/spec/memories.h"
+#include "isa/spec/range.h"
 #include "isa/text.h"
 
 namespace dovetail::isa {
@@ -261,13 +262,13 @@ Diagnostics Codec::encoding_errors(const Instruction& instruction) const {
                                             field.spec.name)});
             return;
           }
-          const std::int64_t maximum = static_cast<std::int64_t>(field.spec.is_signed ? mask >> 1 : mask);
-          const std::int64_t minimum = field.spec.is_signed ? -maximum - 1 : 0;
-          if (value >= minimum && value <= maximum) return;
-          const bool above = value > maximum;
+          const int width = std::popcount(mask);
+          const spec::FieldRange range = spec::range_of_bits(width, field.spec.is_signed);
+          if (range.holds(value)) return;
+          const bool above = value > range.most;
           errors.push_back({what(), std::string(field.spec.name),
                             fmt::format("{} {} {}, the {} that {} bits hold", value, above ? '>' : '<',
-                                        above ? maximum : minimum, above ? "most" : "least", std::popcount(mask)),
+                                        above ? range.most : range.least, above ? "most" : "least", width),
                             "split the instruction, or choose a configuration with wider fields"});
         });
         if constexpr (std::is_base_of_v<Transfer, Body>) {

@@ -49,7 +49,9 @@ void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Repo
                        "set the pads to 0; only a load pads"};
     });
 
-  // Fields have at most 32 bits, sizes in the wide encoding 24: no sum or product below overflows 64 bits.
+  // No sum or product below overflows 64 bits: the wide fields are the larger ones.
+  static_assert(2 * (spec::kTransferSize.wide + 1) < 63 && spec::kTransferSize.wide + spec::kStride.wide < 63 &&
+                spec::kSramBase.wide < 63 && spec::kDramBase.wide < 63);
   const std::uint64_t elements =
       opcode == Opcode::load ? semantics::loaded_elements(transfer) : semantics::stored_elements(transfer);
   if (elements != 0 && transfer.sram_base + elements > depth_[id])

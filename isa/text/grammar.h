@@ -36,7 +36,7 @@ operands of gemm and alu:
   dst=OUT,IN src=OUT,IN wgt=OUT,IN    index factors (wgt: gemm only); 0,0 where missing
   reset               gemm: clear acc[dst]; alu: kept, without effect
   overwrite           gemm, extension `overwrite`
-  imm=N               alu: the second operand is N, -32768 to 32767
+  imm=N               alu: the second operand is N, signed, in the range of the field `imm`
   zero_point=N        alu.requant: what is added after scaling
   unused_imm=N        alu without imm: the bits of the immediate field, which have no effect
 

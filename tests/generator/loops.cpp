@@ -1,6 +1,7 @@
 // GEMM and ALU over micro-ops that are loaded, with trip counts and factors that keep every index within its memory.
 #include <algorithm>
 
+#include "isa/spec/range.h"
 #include "tests/generator/builder.h"
 
 namespace dovetail::test {
@@ -76,9 +77,12 @@ isa::Instruction Builder::draw_alu() {
   if (config_.requant && random_.chance(20)) alu.op = AluOp::requant;
   alu.use_imm = alu.op != AluOp::requant && random_.chance(50);
   alu.reset = random_.chance(10);
-  const std::int32_t any = static_cast<std::int32_t>(random_.below(65536)) - 32768;
+  const auto imm = isa::spec::range_of<isa::Alu, &isa::Alu::imm>(config_);
+  const auto least = static_cast<std::int32_t>(imm.least), most = static_cast<std::int32_t>(imm.most);
+  const std::int32_t any =
+      static_cast<std::int32_t>(random_.below(static_cast<std::uint64_t>(imm.most - imm.least + 1))) + least;
   alu.imm = alu.op == AluOp::shr ? static_cast<std::int32_t>(random_.below(80)) - 40
-                                 : random_.pick({any, 0, 1, -1, -32768, 32767});
+                                 : random_.pick({any, 0, 1, -1, least, most});
   std::vector<Limit> limits = {{&isa::Uop::dst, isa::Memory::acc, 0, &alu.dst_factor_out, &alu.dst_factor_in}};
   if (!alu.use_imm)
     limits.push_back({&isa::Uop::src, isa::Memory::acc, alu.op == AluOp::requant ? 1u : 0u, &alu.src_factor_out,

@@ -1,12 +1,18 @@
 // LOADs and STOREs of every memory, pad and stride kind.
 #include <algorithm>
 
+#include "isa/spec/range.h"
 #include "tests/generator/builder.h"
 
 namespace dovetail::test {
 namespace {
 
 bool is_uop(const isa::Transfer& transfer) { return transfer.memory == isa::Memory::uop; }
+
+template <auto kMember>
+std::uint64_t most(const isa::HardwareConfig& config) {
+  return static_cast<std::uint64_t>(isa::spec::range_of<isa::Load, kMember>(config).most);
+}
 
 }  // namespace
 
@@ -39,12 +45,14 @@ isa::Instruction Builder::draw_store() {
 // Moves nothing whatever its other fields say.
 isa::Instruction Builder::draw_nop(bool store) {
   isa::Transfer nop;
-  nop.sram_base = static_cast<std::uint32_t>(random_.below(1 << 16));
-  nop.dram_base = random_.below(std::uint64_t{1} << 32);
-  nop.y_size = static_cast<std::uint32_t>(random_.below(1 << 16));
-  nop.x_stride = static_cast<std::uint32_t>(random_.below(1 << 16));
+  const auto up_to = [&](std::uint64_t most) { return static_cast<std::uint32_t>(random_.below(most + 1)); };
+  nop.sram_base = up_to(most<&isa::Transfer::sram_base>(config_));
+  nop.dram_base = random_.below(most<&isa::Transfer::dram_base>(config_) + 1);
+  nop.y_size = up_to(most<&isa::Transfer::y_size>(config_));
+  nop.x_stride = up_to(most<&isa::Transfer::x_stride>(config_));
+  const std::uint64_t most_pad = most<&isa::Transfer::x_pad_0>(config_);
   for (auto pad : {&isa::Transfer::y_pad_0, &isa::Transfer::y_pad_1, &isa::Transfer::x_pad_0, &isa::Transfer::x_pad_1})
-    nop.*pad = static_cast<std::uint32_t>(random_.below(16));
+    nop.*pad = up_to(most_pad);
   if (store) {
     nop.memory = isa::Memory::out;
     return {{}, isa::Store{nop}};
@@ -62,6 +70,7 @@ void Builder::draw_shape(isa::Transfer& transfer, PadKind pads, StrideKind strid
   const bool long_rows = random_.chance(4);
   const std::uint64_t longest =
       3 * static_cast<std::uint64_t>(config_.burst_beats * config_.bus_bytes) / bytes(transfer.memory);
+  const std::uint64_t most_pad = most<&isa::Transfer::x_pad_0>(config_);
   for (std::uint64_t bound = 14; bound > 0; --bound) {
     const auto draw = [&](std::uint64_t least, std::uint64_t most) {
       return static_cast<std::uint32_t>(random_.between(least, std::max(least, std::min(most, bound))));
@@ -78,7 +87,7 @@ void Builder::draw_shape(isa::Transfer& transfer, PadKind pads, StrideKind strid
     // At least one of the two pads of a kind.
     const auto draw_pads = [&](bool wanted, std::uint32_t& first, std::uint32_t& second) {
       first = wanted && random_.chance(70) ? draw(1, 4) : 0;
-      second = wanted && (first == 0 || random_.chance(60)) ? draw(1, 15) : 0;
+      second = wanted && (first == 0 || random_.chance(60)) ? draw(1, most_pad) : 0;
     };
     draw_pads(row_pads, transfer.y_pad_0, transfer.y_pad_1);
     draw_pads(column_pads, transfer.x_pad_0, transfer.x_pad_1);

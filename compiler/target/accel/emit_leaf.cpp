@@ -56,7 +56,8 @@ void merge(std::vector<Axis>& axes) {
   }
 }
 
-constexpr std::int64_t kMaxPad = 15;
+// A LOAD that fills the gaps between rows with zeros, an element a cycle, takes the place of one LOAD for each row.
+constexpr std::int64_t kMostFilled = 15;
 
 class Emitter {
  public:
@@ -160,7 +161,8 @@ class Emitter {
     // A mask at the edge may leave rows shorter than their place on chip. A LOAD fills the gap with zeros, which
     // nothing reads.
     const std::int64_t gap = axes.empty() ? 0 : axes.front().steps[0] - columns.extent;
-    if (!t.store && !masked_before(ranges) && gap > 0 && columns.pad_after + gap <= kMaxPad) {
+    if (!t.store && !masked_before(ranges) && gap > 0 &&
+        columns.pad_after + gap <= std::min(kMostFilled, context_.limits.pad)) {
       columns.extent += gap;
       columns.pad_after += gap;
     }
@@ -204,8 +206,8 @@ class Emitter {
       rows.pad_after = rows.extent / 2;
     }
     for (const std::int64_t pad : {columns.pad_before, columns.pad_after, rows.pad_before, rows.pad_after})
-      DOVETAIL_CHECK(pad <= kMaxPad,
-                     fmt::format("a pad of {} is {} elements wide, LOAD has at most {}", leaf_.block, pad, kMaxPad));
+      DOVETAIL_CHECK(pad <= context_.limits.pad, fmt::format("a pad of {} is {} elements wide, LOAD has at most {}",
+                                                             leaf_.block, pad, context_.limits.pad));
     isa::Transfer transfer;
     transfer.memory = t.memory;
     transfer.sram_base = static_cast<std::uint32_t>(bases[0]);
@@ -240,9 +242,8 @@ class Emitter {
     std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.extent > b.extent; });
     Axis outer{1, {0, 0, 0}}, inner{1, {0, 0, 0}};
     const auto take = [&](Axis& into) {
-      constexpr std::int64_t kMaxIterations = (1 << 14) - 1;
-      const auto fits =
-          std::find_if(axes.begin(), axes.end(), [&](const Axis& axis) { return axis.extent <= kMaxIterations; });
+      const auto fits = std::find_if(axes.begin(), axes.end(),
+                                     [&](const Axis& axis) { return axis.extent <= context_.limits.trips; });
       if (fits == axes.end()) return;
       into = *fits;
       axes.erase(fits);
@@ -303,8 +304,9 @@ class Emitter {
     alu.op = op;
     alu.use_imm = immediate.has_value() && op != isa::AluOp::requant;
     alu.imm = static_cast<std::int32_t>(immediate.value_or(0));
-    DOVETAIL_CHECK(alu.imm >= -32768 && alu.imm <= 32767,
-                   fmt::format("immediate {} of {} does not fit 16 bits", alu.imm, leaf_.block));
+    const isa::spec::FieldRange& range = context_.limits.immediate;
+    DOVETAIL_CHECK(range.holds(alu.imm), fmt::format("immediate {} of {} is outside of {} to {}", alu.imm, leaf_.block,
+                                                     range.least, range.most));
     push({{}, alu}, kernel);
   }
 
@@ -331,6 +333,11 @@ class Emitter {
 };
 
 }  // namespace
+
+InstructionLimits::InstructionLimits(const isa::HardwareConfig& config)
+    : pad(isa::spec::range_of<isa::Load, &isa::Load::x_pad_0>(config).most),
+      trips(isa::spec::range_of<isa::Gemm, &isa::Gemm::iter_out>(config).most),
+      immediate(isa::spec::range_of<isa::Alu, &isa::Alu::imm>(config)) {}
 
 void emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream) {
   Emitter(leaf, context, node, stream).run(outer);

@@ -10,16 +10,27 @@
 
 #include "compiler/target/accel/on_chip.h"
 #include "compiler/target/accel/stream.h"
+#include "isa/spec/range.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
 #include "loops/simplify.h"
 
 namespace dovetail::accel {
 
+// What the fields of one instruction hold.
+struct InstructionLimits {
+  explicit InstructionLimits(const isa::HardwareConfig& config);
+
+  std::int64_t pad;    // rows or elements of zeros on each side of a LOAD
+  std::int64_t trips;  // of each loop of a GEMM or ALU
+  isa::spec::FieldRange immediate;
+};
+
 struct LeafContext {
   const loops::Program& program;
   const loops::IntrinsicTable& intrinsics;
   const isa::HardwareConfig& config;
+  const InstructionLimits& limits;
   const std::map<std::string, std::uint64_t>& dram;  // physical byte addresses of the parameters
   const std::map<const loops::BufferNode*, Placement>& placements;
 };

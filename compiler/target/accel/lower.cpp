@@ -20,7 +20,13 @@ class Lowering {
  public:
   Lowering(const Program& program, const IntrinsicTable& intrinsics, const isa::HardwareConfig& config,
            const std::map<std::string, std::uint64_t>& dram, int node, Stream& stream)
-      : program_(program), intrinsics_(intrinsics), config_(config), dram_(dram), node_(node), stream_(stream) {}
+      : program_(program),
+        intrinsics_(intrinsics),
+        config_(config),
+        limits_(config),
+        dram_(dram),
+        node_(node),
+        stream_(stream) {}
 
   Result<void> run() {
     DOVETAIL_ASSIGN(placements_, place_buffers(program_, intrinsics_, config_));
@@ -51,11 +57,12 @@ class Lowering {
     for (const Stmt& child : seq->body) walk(child, outside);
   }
 
-  LeafContext context() const { return {program_, intrinsics_, config_, dram_, placements_}; }
+  LeafContext context() const { return {program_, intrinsics_, config_, limits_, dram_, placements_}; }
 
   const Program& program_;
   const IntrinsicTable& intrinsics_;
   const isa::HardwareConfig& config_;
+  const InstructionLimits limits_;
   const std::map<std::string, std::uint64_t>& dram_;
   int node_;
   Stream& stream_;

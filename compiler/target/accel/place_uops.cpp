@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "isa/spec/range.h"
+
 namespace dovetail::accel {
 
 int Stream::kernel(std::vector<isa::Uop> uops) {
@@ -36,7 +38,7 @@ isa::Instruction load_uops(std::uint64_t sram, std::uint64_t dram, std::uint64_t
 }  // namespace
 
 std::vector<isa::Uop> place_uops(Stream& stream, const isa::HardwareConfig& config, std::uint64_t dram_base) {
-  constexpr std::uint64_t kMaxTransfer = 0xffff;  // x_size has 16 bits in the compact encoding
+  const auto most_loaded = static_cast<std::uint64_t>(isa::spec::range_of<isa::Load, &isa::Load::x_size>(config).most);
   const auto depth = static_cast<std::uint64_t>(config.depth(isa::Memory::uop));
   std::vector<isa::Uop> area;
   std::vector<std::uint64_t> offset;  // of each kernel in the area
@@ -49,9 +51,9 @@ std::vector<isa::Uop> place_uops(Stream& stream, const isa::HardwareConfig& conf
 
   std::vector<StreamInstruction> out;
   if (area.size() <= depth) {
-    for (std::uint64_t begin = 0; begin < area.size(); begin += kMaxTransfer)
-      out.push_back({load_uops(begin, dram_base + begin, std::min<std::uint64_t>(kMaxTransfer, area.size() - begin)),
-                     -1, stream.instructions.empty() ? -1 : stream.instructions.front().node});
+    for (std::uint64_t begin = 0; begin < area.size(); begin += most_loaded)
+      out.push_back({load_uops(begin, dram_base + begin, std::min<std::uint64_t>(most_loaded, area.size() - begin)), -1,
+                     stream.instructions.empty() ? -1 : stream.instructions.front().node});
     for (StreamInstruction& item : stream.instructions) {
       if (item.kernel >= 0) {
         isa::UopLoop& loop = *uop_loop(item.instruction);
@@ -78,9 +80,9 @@ std::vector<isa::Uop> place_uops(Stream& stream, const isa::HardwareConfig& conf
           std::erase_if(resident, [&](const Resident& r) { return r.begin < next + size && next < r.end; });
           resident.push_back({item.kernel, next, next + size});
           const std::uint64_t from = offset[static_cast<std::size_t>(item.kernel)];
-          for (std::uint64_t done = 0; done < size; done += kMaxTransfer)
+          for (std::uint64_t done = 0; done < size; done += most_loaded)
             out.push_back(
-                {load_uops(next + done, dram_base + from + done, std::min(kMaxTransfer, size - done)), -1, item.node});
+                {load_uops(next + done, dram_base + from + done, std::min(most_loaded, size - done)), -1, item.node});
           next += size;
           found = resident.end() - 1;
         }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "compiler/target/accel/tiles.h"
+#include "isa/spec/range.h"
 
 namespace dovetail::accel {
 
@@ -17,8 +18,6 @@ using graph::NodeId;
 using graph::ValueId;
 
 namespace {
-
-constexpr std::int64_t kMaxLoadPad = 15;
 
 struct Context {
   const Graph& graph;
@@ -162,7 +161,8 @@ Result<Operation> make_conv(const Context& c, const NdArray& weight, const Windo
   const std::int64_t right = std::max<std::int64_t>(
       0, (y.w - 1) * spec.stride_w + (spec.kernel_w - 1) * spec.dilation_w + 1 - spec.pad_left - x.w);
   const bool any_pad = spec.pad_top + spec.pad_left + bottom + right > 0;
-  spec.pads_in_load = any_pad && zx == 0 && std::max({spec.pad_top, spec.pad_left, bottom, right}) <= kMaxLoadPad;
+  const std::int64_t most_pad = isa::spec::range_of<isa::Load, &isa::Load::x_pad_0>(c.config).most;
+  spec.pads_in_load = any_pad && zx == 0 && std::max({spec.pad_top, spec.pad_left, bottom, right}) <= most_pad;
   BorderNeed border;
   border.value = static_cast<std::int8_t>(zx);
   if (any_pad && !spec.pads_in_load) border.border = {spec.pad_top, spec.pad_left, bottom, right};
