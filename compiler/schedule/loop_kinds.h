@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "compiler/schedule/dependence.h"
+#include "loops/limits.h"
 
 namespace dovetail::schedule {
 
@@ -24,9 +25,7 @@ namespace dovetail::schedule {
 std::optional<Conflict> broken_kind(const loops::Program& program, const Path& path,
                                     const loops::IntrinsicTable& intrinsics);
 
-constexpr std::int64_t kMostLanes = 256;    // the widest vector that holds a byte per lane is 64; four of them
-constexpr const char* kStages = "stages";   // the annotation of a pipelined loop: how many iterations are under way
-constexpr std::int64_t kMostCopies = 1024;  // of one statement: what still fits an instruction cache
+constexpr const char* kStages = "stages";  // the annotation of a pipelined loop: how many iterations are under way
 
 struct BrokenKind {
   std::string loop;  // "vectorized loop x"

@@ -1,5 +1,5 @@
 // The interpreter's bytecode. A register holds one value for each lane; an instruction runs over all lanes before the
-// next one starts, so its dispatch is paid once for up to kMaxLanes iterations of the innermost loops. Code that
+// next one starts, so its dispatch is paid once for up to kLanesPerPass iterations of the innermost loops. Code that
 // depends on no lane runs with one ("narrow").
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace dovetail::loops {
 
-inline constexpr std::int64_t kMaxLanes = 256;
+inline constexpr std::int64_t kLanesPerPass = 256;
 
 struct Frame;
 struct Instr;

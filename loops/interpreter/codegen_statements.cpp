@@ -111,10 +111,10 @@ void Codegen::emit_lanes(const LaneSpace& space) {
   space_ = &space;
   stored_.clear();
   collect_stored(space.body, stored_);
-  in_passes_ = space.count > kMaxLanes;
-  out_.lanes = std::max(out_.lanes, std::min(space.count, kMaxLanes));
+  in_passes_ = space.count > kLanesPerPass;
+  out_.lanes = std::max(out_.lanes, std::min(space.count, kLanesPerPass));
   if (in_passes_) {
-    const std::size_t begin = begin_loop(*space.loops[0], kMaxLanes, true);
+    const std::size_t begin = begin_loop(*space.loops[0], kLanesPerPass, true);
     statement(space.body, -1);
     end_loop(begin);
   } else {

@@ -117,7 +117,8 @@ std::optional<LaneSpace> lane_space(const CoreLoop& loop) {
   while (true) {
     space.loops.push_back(inner);
     space.count *= inner->extent;
-    if (space.loops.size() > 1 && space.count > kMaxLanes) return std::nullopt;  // a single long loop runs in passes
+    if (space.loops.size() > 1 && space.count > kLanesPerPass)
+      return std::nullopt;  // a single long loop runs in passes
     space.body = inner->body;
     const auto* next = std::get_if<CoreLoop>(&space.body->node);
     if (next == nullptr) break;

@@ -29,6 +29,7 @@ class Lowering {
         stream_(stream) {}
 
   Result<void> run() {
+    DOVETAIL_TRY(check_loops(program_, kLoopSupport));
     DOVETAIL_ASSIGN(placements_, place_buffers(program_, intrinsics_, config_));
     walk(program_.body, {});
     return {};

@@ -9,15 +9,19 @@
 
 #include "base/result.h"
 #include "compiler/target/accel/stream.h"
+#include "compiler/target/loop_support.h"
 #include "isa/config.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
 
 namespace dovetail::accel {
 
+// Loops become loops of instructions or are walked, by their extents alone: nothing makes use of another kind yet.
+inline constexpr LoopSupport kLoopSupport{"the accelerator back end", {}};
+
 // Appends the instructions of `program` to `stream`, marked with `node`. `dram`: physical byte address of each
 // parameter, by name. The SRAMs are free for the program from address 0. Errors: on-chip buffers that do not fit (what,
-// where, both numbers).
+// where, both numbers), loops that kLoopSupport does not hold.
 Result<void> lower(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
                    const isa::HardwareConfig& config, const std::map<std::string, std::uint64_t>& dram, int node,
                    Stream& stream);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ops/op.h"
+#include "compiler/target/cpu/intrinsics.h"
 #include "compiler/target/host/cost.h"
 
 namespace dovetail::cpu {
@@ -12,9 +13,10 @@ namespace {
 constexpr double kClockHz = 3e9;
 constexpr double kShareOfPeak = 0.5;  // what the default schedules reach, about
 
-// Multiply-adds in vectors, one a cycle, counted as two operations a lane; VNNI adds four products of bytes in each.
+// Multiply-adds in vectors, one a cycle, counted as two operations a lane; VNNI adds kDotBytes products of bytes in
+// each.
 double operations_per_cycle(const Cpu& processor, bool bytes) {
-  return 2.0 * processor.lanes(4) * (bytes && processor.vnni ? 4 : 1);
+  return 2.0 * processor.lanes(4) * static_cast<double>(bytes && processor.vnni ? kDotBytes : 1);
 }
 
 }  // namespace

@@ -11,16 +11,25 @@
 
 namespace dovetail::cpu {
 
+// The widest register of the classes below. A vectorized loop has at most as many iterations: a byte each fills one
+// such register. Narrower processors take several.
+inline constexpr int kWidestVectorBytes = 64;
+
 struct Cpu {
   std::string name;
   std::string llvm_cpu;       // what LLVM schedules for
   std::string llvm_features;  // "+avx512vnni,..."
   int vector_bytes = 16;      // of one register
   int vector_registers = 16;
-  bool vnni = false;  // vpdpbusd: dot products of four unsigned and signed bytes
-  std::int64_t l1_bytes = 32 << 10, l2_bytes = 512 << 10;
+  bool vnni = false;                                       // vpdpbusd (compiler/target/cpu/intrinsics.h)
+  std::int64_t l1_bytes = 32 << 10, l2_bytes = 512 << 10;  // of data
+  std::int64_t l1_ways = 8;
+  std::int64_t cache_line_bytes = 64;
+  std::int64_t l1_code_bytes = 32 << 10;
 
   int lanes(int element_bytes) const { return vector_bytes / element_bytes; }
+  // Lines that far apart share a set of the first level.
+  std::int64_t l1_set_stride_bytes() const { return l1_bytes / l1_ways; }
 };
 
 std::span<const Cpu> cpus();                  // from least to most capable

@@ -80,7 +80,7 @@ class Emitter {
   llvm::Value* call_by_table(unsigned field, std::optional<unsigned> entry, llvm::ArrayRef<llvm::Value*> operands);
   llvm::Function* exact_requantize(llvm::Type* narrow, llvm::Type* scale_type);
   llvm::Value* emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point,
-                               bool small);  // small: |acc| < 2^29
+                               bool small);  // small: |acc| < kSmallAccumulator
 
   // ---- memory.cpp
   // Where an element lies: `pointer` is that of lane 0, lanes are `stride` elements apart; without a stride `indices`

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "compiler/target/cpu/codegen/emitter.h"
+#include "compiler/target/cpu/codegen/kernel.h"
 #include "loops/rewrite.h"
 #include "loops/simplify.h"
 
@@ -333,7 +334,7 @@ Value Emitter::emit_node(const Call& n, DType) {
   switch (n.function) {
     case Function::requantize: {
       const auto range = bound(n.arguments[0], core_.bounds);
-      const bool small = range && range->min > -(1 << 29) && range->max < 1 << 29;
+      const bool small = range && range->min > -kSmallAccumulator && range->max < kSmallAccumulator;
       return {emit_requantize(unify(arguments[0], varying).llvm, unify(arguments[1], varying).llvm,
                               unify(arguments[2], varying).llvm, small),
               varying};

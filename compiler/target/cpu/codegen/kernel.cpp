@@ -31,7 +31,7 @@ using namespace loops;
 
 namespace {
 
-constexpr std::int64_t kMostStatements = 2048;  // of one loop nest after peeling and unrolling: about 32 KiB of code
+constexpr std::int64_t kStatementBytes = 16;  // of code, about
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
 std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu) {
@@ -85,11 +85,12 @@ struct Lowered {
   std::vector<std::string> notes;
 };
 
-Lowered lower_to_core(const Program& program, const IntrinsicTable& intrinsics) {
+Lowered lower_to_core(const Program& program, const IntrinsicTable& intrinsics, const Cpu& cpu) {
+  const std::int64_t most_statements = cpu.l1_code_bytes / kStatementBytes;  // of one loop nest
   Lowered result;
   result.core = dissolve_blocks(program, intrinsics, CallForm::kept);
-  result.core = peel_tails(compact_buffers(std::move(result.core)), {kMostStatements});
-  Unrolled unrolled = unroll_loops(result.core, {kMostStatements});
+  result.core = peel_tails(compact_buffers(std::move(result.core)), {most_statements});
+  Unrolled unrolled = unroll_loops(result.core, {most_statements});
   result.core = std::move(unrolled.program);
   for (const std::string& loop : unrolled.kept)
     result.notes.push_back(fmt::format("loop {} is not unrolled: the code would grow too large", loop));
@@ -106,7 +107,7 @@ struct Built {
 
 Built build(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol, const Cpu& cpu) {
   Built result;
-  Lowered lowered = lower_to_core(program, intrinsics);
+  Lowered lowered = lower_to_core(program, intrinsics, cpu);
   result.workspace = plan_workspace(lowered.core);
   result.context = std::make_unique<llvm::LLVMContext>();
   result.module = std::make_unique<llvm::Module>(symbol, *result.context);
@@ -174,6 +175,7 @@ std::string text_of(const llvm::Module& module) {
 Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol,
                                     const Cpu& cpu) {
   DOVETAIL_TRY(supported(program));
+  DOVETAIL_TRY(check_loops(program, kLoopSupport));
   Built built = build(program, intrinsics, symbol, cpu);
   optimise(built);
   note_register_buffers(program, built);
@@ -204,6 +206,7 @@ Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable
 Result<std::string> kernel_ir(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol,
                               const Cpu& cpu) {
   DOVETAIL_TRY(supported(program));
+  DOVETAIL_TRY(check_loops(program, kLoopSupport));
   Built built = build(program, intrinsics, symbol, cpu);
   std::string text = "; as emitted\n" + text_of(*built.module);
   optimise(built);

@@ -2,6 +2,7 @@
 // per source.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "base/result.h"
 #include "compiler/target/cpu/cpu.h"
+#include "compiler/target/loop_support.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
 
@@ -24,11 +26,18 @@ struct KernelObject {
       notes;  // register buffers that had to stay in memory, loops that were not vectorised: why it may be slow
 };
 
+inline constexpr std::array kLoopKinds{loops::ForKind::parallel, loops::ForKind::vectorized, loops::ForKind::unrolled};
+inline constexpr LoopSupport kLoopSupport{"the CPU back end", kLoopKinds, {}, kWidestVectorBytes};
+
+// An accumulator that is proven to be smaller is requantised by a few vector operations of binary64, in which its
+// product with the 24 bits of a scale is exact.
+inline constexpr std::int64_t kSmallAccumulator = std::int64_t{1} << 29;
+
 // Whether the back end has arithmetic for all of the program: not float16, bfloat16, nor integers raised to a power.
 Result<void> supported(const loops::Program& program);
 
 // The scheduled program's kinds of loops become threads, vectors and copies; "register" buffers live in SSA values.
-// `intrinsics`: those that the program calls. Errors: those of `supported`.
+// `intrinsics`: those that the program calls. Errors: those of `supported`, and loops that kLoopSupport does not hold.
 Result<KernelObject> compile_kernel(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
                                     const std::string& symbol, const Cpu& cpu);
 

@@ -6,6 +6,7 @@
 #include <llvm/IR/Intrinsics.h>
 
 #include "base/check.h"
+#include "bundle/bundle.h"
 #include "compiler/target/cpu/codegen/emitter.h"
 #include "loops/linear.h"
 #include "loops/rewrite.h"
@@ -38,8 +39,9 @@ llvm::Value* Emitter::pointer_to(const Buffer& buffer) {
     if (parameters_[i].buffer == buffer) {
       auto* load = builder_.CreateLoad(pointer, builder_.CreateConstGEP1_64(pointer, frame_.buffers, i), buffer->name);
       load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
-      load->setMetadata(llvm::LLVMContext::MD_align,
-                        llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(builder_.getInt64(64))));
+      load->setMetadata(
+          llvm::LLVMContext::MD_align,
+          llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(builder_.getInt64(bundle::kTensorAlignment))));
       result = load;
     }
   if (result == nullptr) {
@@ -59,7 +61,7 @@ llvm::Value* Emitter::pointer_to(const Buffer& buffer) {
             llvm::ArrayType::get(memory_type_of(buffer->dtype),
                                  static_cast<std::uint64_t>(std::max<std::int64_t>(element_count(buffer->shape), 1))),
             nullptr, buffer->name);
-        slot->setAlignment(llvm::Align(64));
+        slot->setAlignment(llvm::Align(bundle::kTensorAlignment));
         result = slot;
         break;
       }
@@ -163,8 +165,9 @@ Emitter::Place Emitter::place_of(const Buffer& buffer, const std::vector<Expr>& 
     place.offsets = varying;
     place.stride.reset();
   }
-  const std::int64_t bytes = divisor == 0 ? 64 : std::abs(divisor) * size_bytes(buffer->dtype);
-  place.align = llvm::Align(static_cast<std::uint64_t>(std::min<std::int64_t>(bytes & -bytes, 64)));
+  constexpr std::int64_t kMost = bundle::kTensorAlignment;
+  const std::int64_t bytes = divisor == 0 ? kMost : std::abs(divisor) * size_bytes(buffer->dtype);
+  place.align = llvm::Align(static_cast<std::uint64_t>(std::min(bytes & -bytes, kMost)));
   return place;
 }
 

@@ -13,12 +13,6 @@ namespace dovetail::cpu {
 
 using namespace loops;
 
-namespace {
-
-constexpr std::int64_t kMostLanes = 64;
-
-}  // namespace
-
 Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core,
                  const std::vector<Parameter>& parameters, const Workspace& workspace)
     : module_(module),
@@ -53,9 +47,10 @@ Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core,
 void Emitter::set_processor(llvm::Function* function) const {
   function->addFnAttr("target-cpu", cpu_.llvm_cpu);
   if (!cpu_.llvm_features.empty()) function->addFnAttr("target-features", cpu_.llvm_features);
-  if (cpu_.vector_bytes == 64) {
-    function->addFnAttr("prefer-vector-width", "512");
-    function->addFnAttr("min-legal-vector-width", "512");
+  if (cpu_.vector_bytes == kWidestVectorBytes) {
+    const std::string bits = std::to_string(8 * cpu_.vector_bytes);
+    function->addFnAttr("prefer-vector-width", bits);
+    function->addFnAttr("min-legal-vector-width", bits);
   }
 }
 
@@ -107,13 +102,11 @@ void Emitter::emit_node(const CoreLoop& n) {
   depth_[n.var.get()] = static_cast<int>(depth_.size()) + 1;
   if (n.kind == ForKind::parallel && !parallel_ && lane_var_ == nullptr) {
     emit_parallel(n);
-  } else if (n.kind == ForKind::vectorized && lane_var_ == nullptr && n.extent <= kMostLanes) {
+  } else if (n.kind == ForKind::vectorized && lane_var_ == nullptr) {
     emit_vector(n);
   } else {
     if (n.kind == ForKind::vectorized)
-      notes.push_back(fmt::format("loop {} runs one by one: {}", n.var->name,
-                                  lane_var_ ? "a vectorized loop is around it"
-                                            : fmt::format("its extent {} > {} lanes", n.extent, kMostLanes)));
+      notes.push_back(fmt::format("loop {} runs one by one: a vectorized loop is around it", n.var->name));
     emit_serial(n);
   }
   depth_.erase(n.var.get());

@@ -1,5 +1,6 @@
 #include "compiler/target/cpu/codegen/workspace.h"
 
+#include "bundle/bundle.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::cpu {
@@ -8,7 +9,7 @@ using namespace loops;
 
 namespace {
 
-constexpr std::int64_t kAlignment = 64;
+constexpr std::int64_t kAlignment = bundle::kTensorAlignment;
 constexpr std::int64_t kStackBytes = 16 << 10;  // largest buffer on the stack
 
 // Where a buffer is used: `loop` is the outermost parallel loop around all uses (null: none is around any use), unless

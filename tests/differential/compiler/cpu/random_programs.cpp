@@ -2,6 +2,7 @@
 // class of processor that this machine belongs to. Programs that fail on the interpreter (an index out of bounds, a
 // division by zero) must fail as code too. DOVETAIL_TEST_SCALE multiplies the number of programs, DOVETAIL_TEST_SEED
 // chooses the first seed.
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -65,14 +66,17 @@ bool rounds_floats_to_steps(const Program& program) {
 }
 
 // The generator gives loops any kind; those that promise what does not hold become serial, as a schedule could not have
-// made them.
+// made them, and so do those of kinds that the back end refuses.
 void keep_promises(Program& program) {
-  if (!schedule::first_broken_kind(program, {})) return;
-  program.body = rewrite_stmt(program.body, [](const Stmt& stmt) -> Stmt {
+  const bool broken = schedule::first_broken_kind(program, {}).has_value();
+  program.body = rewrite_stmt(program.body, [&](const Stmt& stmt) -> Stmt {
     const auto* loop = std::get_if<For>(&stmt->node);
-    if (loop == nullptr) return stmt;
+    const bool honoured =
+        loop != nullptr && std::ranges::find(cpu::kLoopSupport.kinds, loop->kind) != cpu::kLoopSupport.kinds.end();
+    if (loop == nullptr || loop->kind == ForKind::serial || (honoured && !broken)) return stmt;
     For serial = *loop;
     serial.kind = ForKind::serial;
+    serial.thread_axis.clear();
     return make_stmt(std::move(serial));
   });
 }

@@ -1,0 +1,57 @@
+#include "compiler/target/loop_support.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "loops/rewrite.h"
+
+namespace dovetail {
+
+namespace {
+
+std::string honoured(const LoopSupport& support) {
+  std::vector<std::string_view> names{loops::name(loops::ForKind::serial)};
+  for (const loops::ForKind kind : support.kinds) names.push_back(loops::name(kind));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::optional<Diagnostic> refusal(const loops::Program& program, const loops::For& loop, const LoopSupport& support) {
+  const auto refuse = [&](std::string why, std::string hint) {
+    return Diagnostic{fmt::format("cannot make code of {}", program.name), fmt::format("loop {}", loop.var->name),
+                      std::move(why), std::move(hint)};
+  };
+  if (loop.kind != loops::ForKind::serial && std::ranges::find(support.kinds, loop.kind) == support.kinds.end())
+    return refuse(
+        fmt::format("it is of kind {}, which {} does not honour", loops::name(loop.kind), support.target),
+        fmt::format("leave out the step that made it so (kinds honoured: {}), or choose a target that honours "
+                    "it; docs/schedules.md lists them",
+                    honoured(support)));
+  if (loop.kind == loops::ForKind::thread &&
+      std::ranges::find(support.thread_axes, loop.thread_axis) == support.thread_axes.end())
+    return refuse(fmt::format("it is bound to {}, an axis that {} does not have", loop.thread_axis, support.target),
+                  fmt::format("bind it to one of {}", fmt::join(support.thread_axes, ", ")));
+  if (loop.kind == loops::ForKind::vectorized && loop.extent > support.most_lanes)
+    return refuse(fmt::format("it is vectorized over {} iterations, and {} takes at most {} lanes", loop.extent,
+                              support.target, support.most_lanes),
+                  "split it and vectorize the inner loop");
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<void> check_loops(const loops::Program& program, const LoopSupport& support) {
+  Diagnostics errors;
+  loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
+    const auto* loop = std::get_if<loops::For>(&stmt->node);
+    if (loop == nullptr) return;
+    if (auto error = refusal(program, *loop, support)) errors.push_back(*std::move(error));
+  });
+  return errors;
+}
+
+}  // namespace dovetail

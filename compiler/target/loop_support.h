@@ -1,0 +1,26 @@
+// Which kinds of loops a target makes code for. A kind is a promise that a schedule proved
+// (compiler/schedule/loop_kinds.h) and that the back end is to make use of: a program with a kind that it would ignore
+// is refused.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "loops/ir.h"
+#include "loops/limits.h"
+
+namespace dovetail {
+
+struct LoopSupport {
+  std::string_view target;                             // in messages: "the CPU back end"
+  std::span<const loops::ForKind> kinds;               // besides serial loops, which all take
+  std::span<const std::string_view> thread_axes = {};  // to which loops of kind `thread` may be bound
+  std::int64_t most_lanes = loops::kMostLanes;         // iterations of a vectorized loop
+};
+
+// Errors: every loop of the program that the target does not honour, with its kind, the target and the remedy.
+Result<void> check_loops(const loops::Program& program, const LoopSupport& support);
+
+}  // namespace dovetail

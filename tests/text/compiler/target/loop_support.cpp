@@ -1,0 +1,93 @@
+// Kinds of loops that a target does not honour are refused, with the kind, the target and the remedy.
+#include "compiler/target/accel/lower.h"
+#include "compiler/target/cpu/codegen/kernel.h"
+#include "isa/config.h"
+#include "loops/interpreter.h"
+#include "tests/text/compiler/schedule/schedule_case.h"
+
+using namespace dovetail;
+using schedule::test::parsed;
+
+namespace {
+
+// y[i] = x[i] over one loop of that extent and kind.
+loops::Program copy(int extent, const std::string& kind) {
+  const std::string n = std::to_string(extent);
+  return parsed("program copy { input x: int32[" + n + "] output y: int32[" + n + "] for i in " + n + " " + kind +
+                " { block b { spatial v in " + n + " = i reads x[v] writes y[v] y[v] = x[v] } } }");
+}
+
+std::string on_cpu(const loops::Program& program) {
+  const auto cpu = cpu::find_cpu("baseline");
+  REQUIRE(cpu.ok());
+  const auto kernel = cpu::compile_kernel(program, {}, "kernel", *cpu);
+  return kernel.ok() ? "compiled" : to_string(kernel.errors());
+}
+
+std::string on_accelerator(const loops::Program& program) {
+  accel::Stream stream;
+  const auto status = accel::lower(program, {}, isa::HardwareConfig{}, {}, 0, stream);
+  return status.ok() ? "lowered" : to_string(status.errors());
+}
+
+}  // namespace
+
+TEST_CASE("the CPU back end makes code for parallel, vectorized and unrolled loops") {
+  for (const char* kind : {"", "parallel", "vectorized", "unrolled"}) CHECK(on_cpu(copy(8, kind)) == "compiled");
+}
+
+TEST_CASE("the CPU back end refuses the other kinds of loops") {
+  CHECK(on_cpu(copy(8, "vthread")) ==
+        "error: cannot make code of copy (loop i): it is of kind vthread, which the CPU back end does not honour. "
+        "Hint: leave out the step that made it so (kinds honoured: serial, parallel, vectorized, unrolled), or choose "
+        "a target that honours it; docs/schedules.md lists them");
+  CHECK_THAT(on_cpu(copy(8, "pipelined @stages(\"2\")")),
+             Catch::Matchers::ContainsSubstring("it is of kind pipelined, which the CPU back end does not honour"));
+  CHECK_THAT(on_cpu(copy(8, "thread(block.x)")),
+             Catch::Matchers::ContainsSubstring("it is of kind thread, which the CPU back end does not honour"));
+}
+
+TEST_CASE("the CPU back end takes as many lanes as the widest register has bytes") {
+  CHECK(on_cpu(copy(64, "vectorized")) == "compiled");
+  CHECK(on_cpu(copy(65, "vectorized")) ==
+        "error: cannot make code of copy (loop i): it is vectorized over 65 iterations, and the CPU back end takes at "
+        "most 64 lanes. Hint: split it and vectorize the inner loop");
+}
+
+TEST_CASE("the accelerator back end refuses every kind but serial") {
+  CHECK(on_accelerator(copy(8, "vectorized")) ==
+        "error: cannot make code of copy (loop i): it is of kind vectorized, which the accelerator back end does not "
+        "honour. Hint: leave out the step that made it so (kinds honoured: serial), or choose a target that honours "
+        "it; docs/schedules.md lists them");
+  for (const std::string kind : {"parallel", "unrolled", "vthread", "pipelined"})
+    CHECK_THAT(on_accelerator(copy(8, kind)), Catch::Matchers::ContainsSubstring("it is of kind " + kind + ","));
+}
+
+TEST_CASE("every loop that a target does not honour is named, and an axis that it does not have") {
+  constexpr std::array kKinds{loops::ForKind::thread};
+  constexpr std::array<std::string_view, 2> kAxes{"block.x", "thread.x"};
+  const auto program = parsed(
+      "program p { output y: int32[4, 2, 3] for i in 4 thread(block.x) { for j in 2 thread(thread.y) { for k in 3 "
+      "unrolled { block b { spatial u in 4 = i spatial v in 2 = j spatial w in 3 = k writes y[u, v, w] y[u, v, w] = 0 "
+      "} } } } }");
+  const auto status = check_loops(program, {"this GPU", kKinds, kAxes});
+  REQUIRE(status.errors().size() == 2);
+  CHECK(to_string(status.errors()[0]) ==
+        "error: cannot make code of p (loop j): it is bound to thread.y, an axis that this GPU does not have. Hint: "
+        "bind it to one of block.x, thread.x");
+  CHECK(to_string(status.errors()[1]) ==
+        "error: cannot make code of p (loop k): it is of kind unrolled, which this GPU does not honour. Hint: leave "
+        "out the step that made it so (kinds honoured: serial, thread), or choose a target that honours it; "
+        "docs/schedules.md lists them");
+}
+
+TEST_CASE("the interpreter runs loops of every kind in order") {
+  std::vector<std::int32_t> values{3, 1, 4, 1};
+  const std::vector<NdArray> arguments{NdArray::from<std::int32_t>({4}, values)};
+  for (const char* kind :
+       {"", "parallel", "vectorized", "unrolled", "vthread", "pipelined @stages(\"2\")", "thread(thread.x)"}) {
+    const auto result = loops::evaluate(copy(4, kind), arguments);
+    REQUIRE(result.ok());
+    CHECK(std::ranges::equal((*result)[0].data<std::int32_t>(), values));
+  }
+}
