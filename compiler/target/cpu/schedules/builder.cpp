@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/intrinsics.h"
 #include "compiler/target/cpu/shift_activations.h"
 #include "loops/rewrite.h"
@@ -97,7 +98,7 @@ std::optional<std::size_t> Builder::bias_of(const std::string& main) const {
 }
 
 void Builder::bound_accumulator(const std::string& main, const std::string& weights) {
-  constexpr std::int64_t kLimit = (1 << 29) - 1, kLargestActivation = 255;  // |x - zero point| of int8
+  constexpr std::int64_t kLimit = kSmallAccumulator - 1, kLargestActivation = 255;  // |x - zero point| of int8
   const auto bias = bias_of(main);
   const auto w = argument(weights);
   if (!bias || !w || !group_.constants[*w] || !s.trace().empty()) return;
@@ -250,53 +251,14 @@ ScheduledGroup Builder::finish(std::string kind) const {
   return result;
 }
 
-std::int64_t choose_rows(std::int64_t extent, std::int64_t most) {
-  std::int64_t best = 1;
-  double best_score = 0;
-  for (std::int64_t rows = 1; rows <= std::min(extent, most); ++rows) {
-    const double whole = static_cast<double>(extent) / static_cast<double>((extent + rows - 1) / rows * rows);
-    const double score = whole * static_cast<double>(rows) / static_cast<double>(rows + 2);
-    if (score > best_score) best_score = score, best = rows;
-  }
-  return best;
+bool crowds_sets(std::int64_t distance_bytes, const Cpu& cpu) {
+  return distance_bytes % (cpu.l1_set_stride_bytes() / 2) == 0;
 }
 
 std::int64_t largest_divisor(std::int64_t value, std::int64_t at_most) {
   for (std::int64_t d = std::min(value, at_most); d > 1; --d)
     if (value % d == 0) return d;
   return 1;
-}
-
-std::int64_t vector_lanes(std::int64_t extent, int lanes) {
-  if (extent <= lanes) return extent;
-  for (std::int64_t width = lanes; width >= 4; width /= 2)
-    if (extent % width == 0) return width;
-  return lanes;
-}
-
-RegisterTile choose_tile(std::int64_t rows, std::int64_t columns, int lanes, const Cpu& cpu) {
-  // Some registers stay free for the weights' vectors and the broadcast element.
-  const std::int64_t registers = cpu.vector_registers - 4;
-  RegisterTile best{1, 1, std::min<std::int64_t>(lanes, columns), std::min<std::int64_t>(lanes, columns)};
-  double best_score = 0;
-  for (std::int64_t width = 1; width <= std::min<std::int64_t>(columns, 8 * lanes); ++width) {
-    const std::int64_t used = vector_lanes(width, lanes);
-    if (columns % width != 0 || width % used != 0) continue;
-    const std::int64_t vectors = width / used;
-    for (std::int64_t height = 1; height <= std::min(rows, registers / vectors); ++height) {
-      const double filled = static_cast<double>(used) / lanes;
-      const double whole = static_cast<double>(rows) / static_cast<double>((rows + height - 1) / height * height);
-      const double products = static_cast<double>(height * vectors);
-      const double loads = static_cast<double>(height + vectors);
-      const double busy = products / std::max(products, 0.9 * loads) * std::min(1.0, products / 10);
-      const double score = filled * whole * busy + 1e-3 * products / loads;
-      if (score > best_score) {
-        best_score = score;
-        best = {height, vectors, used, width};
-      }
-    }
-  }
-  return best;
 }
 
 }  // namespace dovetail::cpu

@@ -47,8 +47,9 @@ class Builder {
   // Makes the activations of integer block `main` unsigned (compiler/target/cpu/shift_activations.h) and corrects the
   // bias, which must be a constant added behind it; before the first step of the schedule. Whether that could be done.
   bool shift_activations(const std::string& main, std::int64_t channels = 1);
-  // Writes down that the accumulator of integer block `main` stays below 2^29 where its weights and bias say so, as a
-  // clamp that changes nothing: requantisation is then a few operations of binary64. Before the first step.
+  // Writes down that the accumulator of integer block `main` stays below kSmallAccumulator where its weights and bias
+  // say so, as a clamp that changes nothing: requantisation is then a few operations of binary64. Before the first
+  // step.
   void bound_accumulator(const std::string& main, const std::string& weights);
 
   // Gathers everything behind block `main` into one elementwise block: what `main` writes is then a buffer in scope
@@ -77,21 +78,8 @@ class Builder {
   std::map<std::size_t, NdArray> constants_;    // arguments whose value is another than the group's
 };
 
-// How many results one pass over the reduction holds in registers: `rows` times `vectors` of `lanes` elements.
-struct RegisterTile {
-  std::int64_t rows, vectors, lanes;
-  std::int64_t columns;  // of the tile; at most vectors * lanes
-};
-// Lanes of a vector along a dimension: a power of two that divides it where that is at least 4, else as many as there
-// are.
-std::int64_t vector_lanes(std::int64_t extent, int lanes);
-// The tile that keeps the multipliers busiest: few loads per multiply-add, no idle lanes, no broken rows. `columns`
-// become contiguous lanes.
-RegisterTile choose_tile(std::int64_t rows, std::int64_t columns, int lanes, const Cpu& cpu);
-
-// How many of `extent` neighbours a tile takes, `most` at most: few idle ones in the last tile, else as many as
-// possible.
-std::int64_t choose_rows(std::int64_t extent, std::int64_t most);
 std::int64_t largest_divisor(std::int64_t value, std::int64_t at_most);
+// Elements at multiples of that distance fall into one or two sets of the first level and evict each other.
+bool crowds_sets(std::int64_t distance_bytes, const Cpu& cpu);
 
 }  // namespace dovetail::cpu

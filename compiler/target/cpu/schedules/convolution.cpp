@@ -3,9 +3,11 @@
 // of one output row times `columns` output channels over the whole reduction; padding is written out for a block of
 // rows at a time, where it stays in the cache while all output channels use it.
 #include <algorithm>
+#include <tuple>
 
 #include <fmt/format.h>
 
+#include "compiler/target/cpu/intrinsics.h"
 #include "compiler/target/cpu/schedules/schedules.h"
 #include "loops/rewrite.h"
 
@@ -16,6 +18,7 @@ using namespace loops;
 namespace {
 
 constexpr const char* kConv = "conv";
+constexpr int kPackedChannels = 16;  // that lie together in a packed copy of the input: of float32, a cache line
 
 // The loads of the product x[n, c, ..] * w[o, c, ky, kx] in the block's body.
 struct ConvOperands {
@@ -39,115 +42,141 @@ ConvOperands conv_operands(const Block& block) {
   return result;
 }
 
-}  // namespace
+// One convolution on its way from the loops of its definition to register tiles.
+class Convolution {
+ public:
+  explicit Convolution(Builder& b) : b_(b) {}
 
-bool schedule_convolution(Builder& b) {
-  const Block* block = b.block(kConv);
-  if (block == nullptr || block->iterators.size() != 7 || !block->init) return false;
-  const DType accumulator = block->writes.front().buffer->dtype;
-  if (accumulator != DType::float32 && accumulator != DType::int32) return false;
-  if (!conv_operands(*block).dense) return false;
-  const std::int64_t channels_out = block->iterators[1].extent, height = block->iterators[2].extent,
-                     width = block->iterators[3].extent;
+  bool schedule() {
+    if (!recognise()) return false;
+    choose_products();
+    choose_rows_of_a_block();
+    lay_out();
+    cut_into_tiles();
+    if (!b_.s.status().ok()) return true;
+    // The epilogue's loops n, o, y, x keep their names, and those of one iteration are gone.
+    schedule_sums(b_, kConv, xi_, oi_, tile_, dot_);
+    schedule_epilogue(b_, end_[3], end_[1], tile_.lanes);
+    vectorize_copy();
+    b_.parallel({"conv.n", yo_, threads_});
+    return true;
+  }
+
+ private:
+  bool recognise() {
+    const Block* block = b_.block(kConv);
+    if (block == nullptr || block->iterators.size() != 7 || !block->init) return false;
+    const DType accumulator = block->writes.front().buffer->dtype;
+    if (accumulator != DType::float32 && accumulator != DType::int32) return false;
+    integer_ = accumulator == DType::int32;
+    operands_ = conv_operands(*block);
+    channels_out_ = block->iterators[1].extent;
+    height_ = block->iterators[2].extent;
+    width_ = block->iterators[3].extent;
+    return operands_.dense;
+  }
 
   // Four bytes a lane: dot products need unsigned activations.
-  const int lanes = b.cpu.lanes(4);
-  if (accumulator == DType::int32) b.bound_accumulator(kConv, conv_operands(*block).w->name);
-  const RegisterTile tile = choose_tile(width, channels_out, lanes, b.cpu);
-  const bool dot = accumulator == DType::int32 && b.cpu.vnni && tile.lanes == lanes && b.shift_activations(kConv, 4);
-  const ConvOperands operands = conv_operands(*b.block(kConv));
-  const std::string x = operands.x->name, w = operands.w->name;
-  const std::int64_t channels_in = operands.x->shape[1];
-  const std::int64_t element_bytes = size_bytes(operands.x->dtype);
-  // A producer that is written out by blocks of rows: the padded, shifted or packed input.
-  std::string staged = b.block("pad") != nullptr ? "pad" : b.block("shifted") != nullptr ? "shifted" : "";
-
-  // Rows of the image per block: enough work per pad, enough blocks for the threads, and the padded rows within half of
-  // the second level.
-  const std::int64_t row_bytes = operands.x->shape[3] * channels_in * element_bytes;
-  const std::int64_t stride = std::max<std::int64_t>(1, operands.x->shape[2] / height);
-  const std::int64_t fitting = std::max<std::int64_t>(1, b.cpu.l2_bytes / 2 / row_bytes / stride);
-  const std::int64_t rows = largest_divisor(height, std::min(fitting, std::max<std::int64_t>(1, height / 4)));
-  const bool few_rows = height / rows < 4;
-
-  const std::string last = b.gather_epilogue(kConv, "register");
-  const std::string result = b.written_by(kConv)->name;
-  // Residual operands have the result's shape and follow its layout.
-  const Shape result_shape = b.buffer(result)->shape;
-  for (const Region& read : b.reads_of(last))
-    if (read.buffer->name != result && read.buffer->shape == result_shape) b.lay_out(read.buffer->name, kChannelsLast);
-  b.lay_out(b.written_by(last)->name, kChannelsLast);
-  b.lay_out(result, kChannelsLast);
-  b.lay_out(w, dot ? fmt::format("i0/{0},i2,i3,i1/4,i0%{0},i1%4", tile.columns)
-                   : fmt::format("i0/{0},i2,i3,i1,i0%{0}", tile.columns));
-  if (!staged.empty())
-    for (const Region& read : b.reads_of(staged)) b.follow_layout(read.buffer->name);
-  b.lay_out(x, kChannelsLast);
-  // Pixels whose distance is a multiple of 2 KiB fall into the same sets of the first level: a packed copy lies in
-  // steps of 64 bytes.
-  const bool pack = staged.empty() && channels_in * element_bytes % 2048 == 0;
-  if (pack) {
-    staged = "packed";
-    b.s.cache_read(kConv, x, "global", staged);
+  void choose_products() {
+    const int lanes = b_.cpu.lanes(4);
+    if (integer_) b_.bound_accumulator(kConv, operands_.w->name);
+    tile_ = choose_tile(width_, channels_out_, lanes, b_.cpu);
+    dot_ = integer_ && b_.cpu.vnni && tile_.lanes == lanes && b_.shift_activations(kConv, kDotBytes);
+    operands_ = conv_operands(*b_.block(kConv));
+    channels_in_ = operands_.x->shape[1];
+    element_bytes_ = size_bytes(operands_.x->dtype);
+    staged_ = b_.block("pad") != nullptr ? "pad" : b_.block("shifted") != nullptr ? "shifted" : "";
   }
 
-  const auto [oo, oi] = b.tile("conv.o", tile.columns);
-  const auto [yo, yi] = b.tile("conv.y", rows);
-  const auto [xo, xi] = b.tile("conv.x", tile.rows);
-  // Few rows of blocks: threads share the output channels instead, in pieces that are worth their own copy of the
-  // input.
-  std::string threads, inner_o = oo;
-  if (few_rows && !oo.empty())
-    std::tie(threads, inner_o) = b.tile(oo, largest_divisor(b.extent(oo), std::max<std::int64_t>(1, b.extent(oo) / 4)));
-  if (dot) {
-    const auto [co, ci] = b.tile("conv.c", 4);
-    const auto [ov, ol] = b.tile(oi, tile.lanes);
-    b.reorder({"conv.n", yo, threads, inner_o, yi, xo, "conv.ky", "conv.kx", co, xi, ov, ol, ci});
-  } else {
-    b.reorder({"conv.n", yo, threads, inner_o, yi, xo, "conv.ky", "conv.kx", "conv.c", xi, oi});
+  // Enough work per pad, enough blocks for the threads, and the padded rows within half of the second level.
+  void choose_rows_of_a_block() {
+    const std::int64_t row_bytes = operands_.x->shape[3] * channels_in_ * element_bytes_;
+    const std::int64_t stride = std::max<std::int64_t>(1, operands_.x->shape[2] / height_);
+    const std::int64_t fitting = std::max<std::int64_t>(1, b_.cpu.l2_bytes / 2 / row_bytes / stride);
+    rows_ = largest_divisor(height_, std::min(fitting, std::max<std::int64_t>(1, height_ / 4)));
   }
-  const std::vector<std::string> end = b.own_loops(last);
-  b.s.reverse_compute_at(last, !xo.empty() ? xo : yi);  // where a register tile is complete
-  if (!staged.empty()) b.s.compute_at(staged, !threads.empty() ? threads : !yo.empty() ? yo : "conv.n");
-  if (pack) b.lay_out(staged, "i3/16,i0,i1,i2,i3%16");  // from [n, y, x, c]
-  b.s.decompose_reduction(kConv, "conv.ky", "conv.init");
-  if (!b.s.status().ok()) return true;
 
-  // The three nests of the tile: start, sum, epilogue (its loops n, o, y, x keep their names, and those of one
-  // iteration are gone).
-  b.unroll(b.existing(xi));
-  if (dot) {
-    const std::vector<std::string> sum = b.loops_of(kConv);
-    const std::string vector = sum[sum.size() - 2], vectors = sum[sum.size() - 3];
-    if (vectors != xi && tile.vectors > 1) b.unroll(vectors);
-    b.s.tensorize(vector, "x86.vpdpbusd");
-  } else {
-    b.unroll(b.vectorize(oi, tile.lanes));
+  void lay_out() {
+    const std::string x = operands_.x->name, w = operands_.w->name;
+    last_ = b_.gather_epilogue(kConv, "register");
+    const std::string result = b_.written_by(kConv)->name;
+    // Residual operands have the result's shape and follow its layout.
+    const Shape result_shape = b_.buffer(result)->shape;
+    for (const Region& read : b_.reads_of(last_))
+      if (read.buffer->name != result && read.buffer->shape == result_shape)
+        b_.lay_out(read.buffer->name, kChannelsLast);
+    b_.lay_out(b_.written_by(last_)->name, kChannelsLast);
+    b_.lay_out(result, kChannelsLast);
+    b_.lay_out(w, dot_ ? fmt::format("i0/{0},i2,i3,i1/{1},i0%{0},i1%{1}", tile_.columns, kDotBytes)
+                       : fmt::format("i0/{0},i2,i3,i1,i0%{0}", tile_.columns));
+    if (!staged_.empty())
+      for (const Region& read : b_.reads_of(staged_)) b_.follow_layout(read.buffer->name);
+    b_.lay_out(x, kChannelsLast);
+    pack_ = staged_.empty() && crowds_sets(channels_in_ * element_bytes_, b_.cpu);
+    if (pack_) {
+      staged_ = "packed";
+      b_.s.cache_read(kConv, x, "global", staged_);
+    }
   }
-  const std::vector<std::string> init = b.own_loops("conv.init");
-  for (std::size_t i = 0; i + 1 < init.size(); ++i) b.unroll(init[i]);
-  if (dot) {
-    b.s.vectorize(init.back());
-  } else {
-    b.unroll(b.vectorize(init.back(), tile.lanes));
+
+  void cut_into_tiles() {
+    const auto [oo, oi] = b_.tile("conv.o", tile_.columns);
+    const auto [yo, yi] = b_.tile("conv.y", rows_);
+    const auto [xo, xi] = b_.tile("conv.x", tile_.rows);
+    oi_ = oi, xi_ = xi, yo_ = yo;
+    // Few rows of blocks: threads share the output channels instead, in pieces that are worth their own copy of the
+    // input.
+    std::string inner_o = oo;
+    if (height_ / rows_ < 4 && !oo.empty())
+      std::tie(threads_, inner_o) =
+          b_.tile(oo, largest_divisor(b_.extent(oo), std::max<std::int64_t>(1, b_.extent(oo) / 4)));
+    if (dot_) {
+      const auto [co, ci] = b_.tile("conv.c", kDotBytes);
+      const auto [ov, ol] = b_.tile(oi, tile_.lanes);
+      b_.reorder({"conv.n", yo, threads_, inner_o, yi, xo, "conv.ky", "conv.kx", co, xi, ov, ol, ci});
+    } else {
+      b_.reorder({"conv.n", yo, threads_, inner_o, yi, xo, "conv.ky", "conv.kx", "conv.c", xi, oi});
+    }
+    end_ = b_.own_loops(last_);
+    b_.s.reverse_compute_at(last_, !xo.empty() ? xo : yi);  // where a register tile is complete
+    if (!staged_.empty()) b_.s.compute_at(staged_, !threads_.empty() ? threads_ : !yo.empty() ? yo : "conv.n");
+    if (pack_) b_.lay_out(staged_, fmt::format("i3/{0},i0,i1,i2,i3%{0}", kPackedChannels));  // from [n, y, x, c]
+    b_.s.decompose_reduction(kConv, "conv.ky", "conv.init");
   }
-  b.reorder({b.existing(end[3]), b.existing(end[1])});
-  b.unroll(b.existing(end[3])), b.unroll(b.vectorize(end[1], tile.lanes));
-  if (staged == "pad") {
-    b.reorder({b.existing("pad.y"), b.existing("pad.x"), b.existing("pad.c")});
-    b.vectorize("pad.c", vector_lanes(channels_in, b.cpu.lanes(static_cast<int>(element_bytes))));
-  } else if (!staged.empty()) {
-    const std::vector<std::string> copy = b.own_loops(staged);  // n, y, x, c
+
+  void vectorize_copy() {
+    if (staged_.empty()) return;
+    const int lanes = b_.cpu.lanes(static_cast<int>(element_bytes_));
+    if (staged_ == "pad") {
+      b_.reorder({b_.existing("pad.y"), b_.existing("pad.x"), b_.existing("pad.c")});
+      b_.vectorize("pad.c", vector_lanes(channels_in_, lanes));
+      return;
+    }
     std::vector<std::string> order;
-    for (const std::string& loop : copy)
-      if (!loop.ends_with(".1") || pack) order.push_back(loop);
-    if (!pack && b.extent("shifted.1") > 1) order.push_back("shifted.1");
-    b.reorder(order);
-    b.vectorize(order.back(),
-                vector_lanes(b.extent(order.back()), pack ? 16 : b.cpu.lanes(static_cast<int>(element_bytes))));
+    for (const std::string& loop : b_.own_loops(staged_))  // n, y, x, c
+      if (!loop.ends_with(".1") || pack_) order.push_back(loop);
+    if (!pack_ && b_.extent("shifted.1") > 1) order.push_back("shifted.1");
+    b_.reorder(order);
+    b_.vectorize(order.back(), vector_lanes(b_.extent(order.back()), pack_ ? kPackedChannels : lanes));
   }
-  b.parallel({"conv.n", yo, threads});
-  return true;
-}
+
+  Builder& b_;
+  ConvOperands operands_;
+  bool integer_ = false;
+  std::int64_t channels_out_ = 0, height_ = 0, width_ = 0, channels_in_ = 0, element_bytes_ = 0;
+  RegisterTile tile_{};
+  bool dot_ = false;
+  std::int64_t rows_ = 1;  // of the image in a block
+  std::string staged_;     // the producer that is written out a block at a time: the padded, shifted or packed input
+  bool pack_ = false;      // a packed copy, because pixels would crowd the sets of the first level
+  std::string last_;       // the block behind the sums
+  // Loops: columns and pixels of the tile, blocks of rows, pieces of the output channels; those of the epilogue.
+  std::string oi_, xi_, yo_, threads_;
+  std::vector<std::string> end_;
+};
+
+}  // namespace
+
+bool schedule_convolution(Builder& b) { return Convolution(b).schedule(); }
 
 }  // namespace dovetail::cpu

@@ -1,6 +1,7 @@
 // Any group: blocks stay in their order, each nest runs on all threads and in vectors along the innermost dimension of
 // what it writes.
 #include <algorithm>
+#include <optional>
 
 #include "compiler/target/cpu/schedules/schedules.h"
 #include "loops/rewrite.h"
@@ -40,6 +41,110 @@ bool is_look_up(const Store& store) {
   return data;
 }
 
+// The loops around one block, one per iterator.
+struct Nest {
+  std::vector<std::string> spatial, reduce;
+  std::string innermost;          // runs along the innermost written dimension of more than one element; may be ""
+  const VarNode* lane = nullptr;  // its iterator in the block
+};
+Nest nest_of(const Builder& b, const Block& block, const StoreTarget& target, const std::vector<std::string>& loops) {
+  Nest nest;
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    (block.iterators[i].kind == IterKind::spatial ? nest.spatial : nest.reduce).push_back(loops[i]);
+    for (std::size_t d = target.indices.size(); d-- > 0;) {
+      const auto* index = std::get_if<VarRef>(&target.indices[d]->node);
+      if (b.buffer(target.buffer->name)->shape[d] == 1) continue;
+      if (index != nullptr && index->var == block.iterators[i].var)
+        nest.innermost = loops[i], nest.lane = index->var.get();
+      break;
+    }
+  }
+  return nest;
+}
+
+// A reduction along the innermost dimension of its operand is left to LLVM's vectorizer; one across it runs in lanes.
+bool reduces_across(const Block& block, const StoreTarget& target, const VarNode* lane) {
+  bool across = true;
+  visit_exprs(block.body, [&](const Expr& e) {
+    const auto* load = std::get_if<LoadExpr>(&e->node);
+    if (load == nullptr || load->indices.empty() || load->buffer == target.buffer) return;
+    bool in_last = false, anywhere = false;
+    for (std::size_t d = 0; d < load->indices.size(); ++d)
+      visit_exprs(load->indices[d], [&](const Expr& i) {
+        const auto* n = std::get_if<VarRef>(&i->node);
+        if (n == nullptr || n->var.get() != lane) return;
+        anywhere = true;
+        in_last |= d + 1 == load->indices.size();
+      });
+    across &= in_last || !anywhere;
+  });
+  return across;
+}
+
+// Cuts the innermost loop into vectors; returns the loops around them. nullopt where a step was refused.
+std::optional<std::vector<std::string>> vectorize_nest(Builder& b, const std::string& name, const Nest& nest, int lanes,
+                                                       bool look_up) {
+  std::vector<std::string> outer = nest.spatial;
+  std::erase(outer, nest.innermost);
+  if (b.extent(nest.innermost) < 4) return outer;
+  std::vector<std::string> order = outer;
+  if (nest.reduce.empty()) {
+    order.push_back(nest.innermost);
+    if (order.size() > 1 && !b.attempt("reorder", order)) return std::nullopt;
+    const auto [vector_outer, vector_inner] = b.tile(nest.innermost, lanes);
+    if (!look_up) b.attempt("vectorize", {vector_inner});
+    if (!vector_outer.empty()) outer.push_back(vector_outer);
+    return outer;
+  }
+  // Sums of one vector stay in a register while the reduction runs.
+  const auto [vector_outer, vector_inner] = b.tile(nest.innermost, lanes);
+  if (!vector_outer.empty()) order.push_back(vector_outer);
+  order.insert(order.end(), nest.reduce.begin(), nest.reduce.end());
+  order.push_back(vector_inner);
+  if (!b.attempt("reorder", order)) return std::nullopt;
+  const std::string init = name + ".init";
+  if (b.attempt("decompose_reduction", {name, nest.reduce.front()}, {init})) {
+    b.attempt("vectorize", {vector_inner});
+    for (const std::string& loop : b.loops_of(init))
+      if (loop.starts_with(init)) b.attempt("vectorize", {loop});
+  }
+  if (!vector_outer.empty()) outer.push_back(vector_outer);
+  return outer;
+}
+
+// As many of the outer loops as fuse run on all threads.
+void share_among_threads(Builder& b, const std::vector<std::string>& outer) {
+  std::string fused;
+  for (const std::string& loop : outer) {
+    if (fused.empty()) {
+      fused = loop;
+      continue;
+    }
+    const std::string next = fused + "_" + loop.substr(loop.find_last_of('.') + 1);
+    if (!b.attempt("fuse", {fused, loop}, {next})) break;
+    fused = next;
+  }
+  if (!fused.empty() && b.extent(fused) > 1) b.attempt("parallel", {fused});
+}
+
+void schedule_block(Builder& b, const std::string& name) {
+  const Block& block = *b.block(name);
+  const auto* store = std::get_if<Store>(&block.body->node);
+  const std::vector<std::string> loops = b.loops_of(name);
+  if (store == nullptr || loops.size() != block.iterators.size()) return;
+  if (std::ranges::any_of(block.iterators, [](const Iterator& i) { return i.kind == IterKind::ordered; })) return;
+  const StoreTarget& target = store->targets[0];
+  const Nest nest = nest_of(b, block, target, loops);
+  std::int64_t points = 1;
+  for (const Iterator& iterator : block.iterators) points *= iterator.extent;
+  const bool in_lanes = !nest.innermost.empty() && (nest.reduce.empty() || reduces_across(block, target, nest.lane));
+  // The first step replaces the block.
+  const int lanes = b.cpu.lanes(size_bytes(target.buffer->dtype));
+  const bool look_up = is_look_up(*store);
+  const auto outer = in_lanes ? vectorize_nest(b, name, nest, lanes, look_up) : nest.spatial;
+  if (outer && points >= kParallelWork) share_among_threads(b, *outer);
+}
+
 }  // namespace
 
 bool schedule_generic(Builder& b) {
@@ -50,94 +155,7 @@ bool schedule_generic(Builder& b) {
     if (block.init || block.writes.size() != 1) continue;
     if (readers(b, block.writes.front().buffer) == 1 || !is_costly(block)) b.attempt("inline", {name});
   }
-  for (const std::string& name : b.blocks()) {
-    const Block& block = *b.block(name);
-    std::int64_t points = 1;
-    for (const Iterator& iterator : block.iterators) points *= iterator.extent;
-    const auto* store = std::get_if<Store>(&block.body->node);
-    std::vector<std::string> loops = b.loops_of(name);
-    if (store == nullptr || loops.size() != block.iterators.size()) continue;
-    // The loop of the innermost written dimension, and whether the block reduces.
-    std::string innermost;
-    std::vector<std::string> spatial, reduce;
-    for (std::size_t i = 0; i < loops.size(); ++i) {
-      (block.iterators[i].kind == IterKind::spatial ? spatial : reduce).push_back(loops[i]);
-      for (std::size_t d = store->targets[0].indices.size(); d-- > 0;) {
-        const auto* index = std::get_if<VarRef>(&store->targets[0].indices[d]->node);
-        if (b.buffer(store->targets[0].buffer->name)->shape[d] == 1) continue;
-        if (index != nullptr && index->var == block.iterators[i].var) innermost = loops[i];
-        break;
-      }
-    }
-    const bool ordered = std::any_of(block.iterators.begin(), block.iterators.end(),
-                                     [](const Iterator& i) { return i.kind == IterKind::ordered; });
-    if (ordered) continue;
-    // A reduction along the innermost dimension of its operand is left to LLVM's vectorizer; one across it runs in
-    // lanes.
-    bool across = !reduce.empty() && !innermost.empty();
-    if (across) {
-      const VarNode* lane =
-          block.iterators[static_cast<std::size_t>(std::find(loops.begin(), loops.end(), innermost) - loops.begin())]
-              .var.get();
-      visit_exprs(block.body, [&](const Expr& e) {
-        const auto* load = std::get_if<LoadExpr>(&e->node);
-        if (load == nullptr || load->indices.empty() || load->buffer == store->targets[0].buffer) return;
-        bool in_last = false, anywhere = false;
-        for (std::size_t d = 0; d < load->indices.size(); ++d)
-          visit_exprs(load->indices[d], [&](const Expr& i) {
-            const auto* n = std::get_if<VarRef>(&i->node);
-            if (n == nullptr || n->var.get() != lane) return;
-            anywhere = true;
-            in_last |= d + 1 == load->indices.size();
-          });
-        across &= in_last || !anywhere;
-      });
-    }
-    const int lanes = b.cpu.lanes(size_bytes(store->targets[0].buffer->dtype));
-    const bool look_up = is_look_up(*store);  // before the first step, which replaces the block
-    std::vector<std::string> outer = spatial;
-    if (!innermost.empty() && (reduce.empty() || across)) {
-      std::erase(outer, innermost);
-      std::vector<std::string> order = outer;
-      const std::int64_t width = b.extent(innermost);
-      if (width >= 4) {
-        if (!reduce.empty()) {
-          // Sums of one vector stay in a register while the reduction runs.
-          const auto [vector_outer, vector_inner] = b.tile(innermost, lanes);
-          if (!vector_outer.empty()) order.push_back(vector_outer);
-          order.insert(order.end(), reduce.begin(), reduce.end());
-          order.push_back(vector_inner);
-          if (!b.attempt("reorder", order)) continue;
-          const std::string init = name + ".init";
-          if (b.attempt("decompose_reduction", {name, reduce.front()}, {init})) {
-            b.attempt("vectorize", {vector_inner});
-            for (const std::string& loop : b.loops_of(init))
-              if (loop.starts_with(init)) b.attempt("vectorize", {loop});
-          }
-          if (!vector_outer.empty()) outer.push_back(vector_outer);
-        } else {
-          order.push_back(innermost);
-          if (order.size() > 1 && !b.attempt("reorder", order)) continue;
-          const auto [vector_outer, vector_inner] = b.tile(innermost, lanes);
-          if (!look_up) b.attempt("vectorize", {vector_inner});
-          if (!vector_outer.empty()) outer.push_back(vector_outer);
-        }
-      }
-    }
-    if (points >= kParallelWork) {
-      std::string fused;
-      for (const std::string& loop : outer) {
-        if (fused.empty()) {
-          fused = loop;
-          continue;
-        }
-        const std::string next = fused + "_" + loop.substr(loop.find_last_of('.') + 1);
-        if (!b.attempt("fuse", {fused, loop}, {next})) break;
-        fused = next;
-      }
-      if (!fused.empty() && b.extent(fused) > 1) b.attempt("parallel", {fused});
-    }
-  }
+  for (const std::string& name : b.blocks()) schedule_block(b, name);
   return true;
 }
 

@@ -2,7 +2,7 @@
 // knows the group; refusals of steps are in the builder's schedule status.
 #pragma once
 
-#include "compiler/target/cpu/schedules/builder.h"
+#include "compiler/target/cpu/schedules/register_tile.h"
 
 namespace dovetail::cpu {
 

@@ -95,8 +95,7 @@ bool schedule_window(Builder& b) {
   const std::vector<std::string> init = b.own_loops(main + ".init");
   for (std::size_t i = 0; i + 1 < init.size(); ++i) b.unroll(init[i]);
   b.vectorize(init.back(), lanes);
-  b.reorder({b.existing(end[3]), b.existing(end[1])});
-  b.unroll(b.existing(end[3])), b.vectorize(end[1], lanes);
+  schedule_epilogue(b, end[3], end[1], lanes);
   b.parallel({loops[0], loops[2]});
   return true;
 }
