@@ -13,7 +13,7 @@
 
 namespace dovetail::isa {
 
-// The on-chip and DRAM element kinds that an instruction can name; the values are the encoding (DESIGN section 4).
+// The on-chip and DRAM element kinds that an instruction can name; the values are the encoding (docs/gen/isa.md).
 enum class Memory : std::uint8_t { uop = 0, wgt = 1, inp = 2, acc = 3, out = 4, acc8 = 5 };
 
 enum class Encoding : std::uint8_t {

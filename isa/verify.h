@@ -1,4 +1,4 @@
-// The static verifier (DESIGN section 4): races, deadlock, leftover tokens, undefined reads, everything illegal. Exact,
+// The static verifier (docs/verify.md): races, deadlock, leftover tokens, undefined reads, everything illegal. Exact,
 // one pass.
 #pragma once
 

@@ -1,5 +1,10 @@
 #!/usr/bin/env python3
-"""Checks that every relative link of the repository's Markdown files leads to a file.  usage: check_links.py [ROOT]"""
+"""Checks what the repository's texts refer to.  usage: check_links.py [ROOT]
+
+- every relative link of a Markdown file leads to a file;
+- every path that a Markdown file or a comment names from the root of the repository is that of a file. Patterns (*, {a,b}, <name>) and
+  placeholders (NAME) are left alone.
+"""
 
 import pathlib
 import re
@@ -12,18 +17,45 @@ LINK = re.compile(r"(?<!\\)\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
 FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 INLINE_CODE = re.compile(r"`[^`\n]*`")
 
+# How a comment begins; Markdown is read whole.
+COMMENTS = {".h": "//", ".cpp": "//", ".sv": "//", ".py": "#", ".cmake": "#", ".txt": "#", ".md": ""}
+# A path of a source, a script or a page, from the root of the repository.
+PATH = r"(?<![\w/.$<>*{{-])((?:{folders})/[\w./-]*\w\.(?:h|cpp|sv|py|md|txt|js))(?![\w/*{{<])"
+PLACEHOLDER = re.compile(r"\bNAME\b")
+GENERATED_AT_BUILD = re.compile(r"\.pb\.h$")  # or from a file with .in behind its name
+
+
+def check_links(root, path, text):
+    for target in LINK.findall(INLINE_CODE.sub("", FENCED.sub("", text))):
+        if re.match(r"[a-z]+:", target) or target.startswith("#"):
+            continue
+        if not ((root / path).parent / target.split("#")[0]).exists():
+            yield f"{path}: the link {target} leads nowhere"
+
+
+def check_paths(path, text, existing, pattern):
+    begin = COMMENTS[path.suffix]
+    for number, line in enumerate(text.splitlines(), 1):
+        _, found, comment = line.partition(begin) if begin else ("", True, line)
+        for name in pattern.findall(comment) if found else []:
+            known = name in existing or name + ".in" in existing or GENERATED_AT_BUILD.search(name)
+            if not known and not PLACEHOLDER.search(name):
+                yield f"{path}:{number}: {name} is no file of the tree"
+
 
 def check(root):
+    paths = repository_files(root)
+    existing = {path.as_posix() for path in paths}
+    folders = sorted({path.parts[0] for path in paths if len(path.parts) > 1})
+    pattern = re.compile(PATH.format(folders="|".join(map(re.escape, folders))))
     problems = []
-    for path in repository_files(root):
-        if path.suffix != ".md":
+    for path in paths:
+        if path.suffix not in COMMENTS or "gen" in path.parts:
             continue
-        text = INLINE_CODE.sub("", FENCED.sub("", (root / path).read_text(encoding="utf-8")))
-        for target in LINK.findall(text):
-            if re.match(r"[a-z]+:", target) or target.startswith("#"):
-                continue
-            if not ((root / path).parent / target.split("#")[0]).exists():
-                problems.append(f"{path}: the link {target} leads nowhere")
+        text = (root / path).read_text(encoding="utf-8", errors="replace")
+        if path.suffix == ".md":
+            problems += check_links(root, path, text)
+        problems += check_paths(path, text, existing, pattern)
     return problems
 
 

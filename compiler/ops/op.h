@@ -1,5 +1,5 @@
-// What the compiler knows of an operator: one row per operator, all rows in compiler/ops/all.cpp. Adding an operator is
-// a file here, its line in all.cpp and a test.
+// What the compiler knows of an operator: one row per operator, made in the operator's file; compiler/ops/all.cpp lists
+// the files.
 #pragma once
 
 #include <span>

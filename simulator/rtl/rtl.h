@@ -1,5 +1,5 @@
 // The RTL engine: the Verilated design (hw/rtl) behind the same interface as the other simulators. A model is a shared
-// object of one configuration (simulator/rtl/build.h); its memory port meets simulator/memory, and probes bound into
+// object of one configuration (simulator/rtl/find.h); its memory port meets simulator/memory, and probes bound into
 // the design report the trace.
 #pragma once
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/check_links.py finds links that lead nowhere, and leaves code and the web alone."""
+"""tools/check_links.py finds links and paths that lead nowhere, and leaves code and the web alone."""
 
 import os
 import pathlib
@@ -12,12 +12,13 @@ import check_links  # noqa: E402
 
 
 class CheckLinks(unittest.TestCase):
-    def problems(self, text):
+    def problems(self, text, name="docs/page.md"):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             (root / "docs").mkdir()
             (root / "docs/there.md").write_text("here")
-            (root / "docs/page.md").write_text(text)
+            (root / "docs/made.h.in").write_text("here")
+            (root / name).write_text(text)
             return check_links.check(root)
 
     def test_good_links(self):
@@ -28,6 +29,17 @@ class CheckLinks(unittest.TestCase):
 
     def test_code_is_no_link(self):
         self.assertEqual(self.problems("`acc[d](x)`\n```\na[i](b)\n```\n"), [])
+
+    def test_a_path_that_is_no_file(self):
+        self.assertEqual(self.problems("see `docs/there.md`, not\n`docs/gone.md`"), ["docs/page.md:2: docs/gone.md is no file of the tree"])
+        self.assertEqual(self.problems("int i;  // (docs/gone.h)\n", "docs/a.cpp"), ["docs/a.cpp:1: docs/gone.h is no file of the tree"])
+
+    def test_what_is_no_path_of_the_tree(self):
+        self.assertEqual(self.problems("docs/*.md, docs/{a,b}.md, docs/<name>.md, docs/NAME.md, other/gone.md, /docs/gone.md"), [])
+        self.assertEqual(self.problems('open("docs/gone.h");  // docs/there.md\n', "docs/a.cpp"), [])
+
+    def test_files_that_the_build_makes(self):
+        self.assertEqual(self.problems("docs/made.h and docs/onnx.pb.h"), [])
 
 
 if __name__ == "__main__":

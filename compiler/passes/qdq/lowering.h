@@ -83,7 +83,7 @@ struct Lowering {
 // y_zero_point, y_min, y_max.
 void set_output(Node& node, const Quantisation& q, Range range);
 
-// The rules. Each lowers `op` (of the name in rules.cpp) whose result reaches the target.
+// The rules. Each lowers `op` (of the name in compiler/passes/lower_qdq.cpp) whose result reaches the target.
 Refusal lower_convolution(Lowering& lowering, NodeId op, const Target& target);
 Refusal lower_matrix_product(Lowering& lowering, NodeId op, const Target& target);
 Refusal lower_addition(Lowering& lowering, NodeId op, const Target& target);

@@ -1,6 +1,6 @@
 // Mathematical functions, uniform or lane by lane. exp, log, tanh and erf of float32 are polynomials in line, within 4
-// units in the last place (tests/differential/compiler/cpu/math.cpp); the rest, and binary64, come from the runtime's
-// table.
+// units in the last place (tests/differential/compiler/cpu/random_programs.cpp); the rest, and binary64, come from the
+// runtime's table.
 #include <cmath>
 #include <limits>
 #include <string>

@@ -1,6 +1,6 @@
-// The verifier's judge: everything DESIGN says about order, computed by definition. Happens-before is a transitive
-// closure, conflicts are found pair by pair and element by element, deadlock by a machine that moves at random. O(n^2)
-// and more; for small programs.
+// The verifier's judge: everything docs/verify.md says about order, computed by definition. Happens-before is a
+// transitive closure, conflicts are found pair by pair and element by element, deadlock by a machine that moves at
+// random. O(n^2) and more; for small programs.
 #pragma once
 
 #include <cstdint>
