@@ -1,7 +1,7 @@
 // Cast: value conversion. Reals become integers by truncation and saturate; anything non-zero becomes true.
 #include <fmt/format.h>
 
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"
 #include "compiler/tensor/expr.h"
 

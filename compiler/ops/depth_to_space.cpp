@@ -1,7 +1,7 @@
 // DepthToSpace and SpaceToDepth: a block of b x b positions against b * b channels.
 #include <fmt/format.h>
 
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"
 
 namespace dovetail::ops {

@@ -1,7 +1,7 @@
 // GlobalAveragePool and GlobalMaxPool: over all spatial axes, which stay with extent 1.
 #include <fmt/format.h>
 
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"
 #include "compiler/tensor/expr.h"
 

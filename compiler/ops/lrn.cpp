@@ -1,7 +1,7 @@
 // LRN: y = x / (bias + alpha / size * sum of squares over `size` neighbouring channels)^beta.
 #include <fmt/format.h>
 
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"
 #include "compiler/tensor/expr.h"
 

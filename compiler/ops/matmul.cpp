@@ -2,7 +2,7 @@
 
 #include "compiler/ops/batched.h"
 #include "compiler/ops/broadcast.h"
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/tensor/expr.h"
 
 namespace dovetail::ops {

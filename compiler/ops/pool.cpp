@@ -1,7 +1,7 @@
 // MaxPool and AveragePool.
 #include <fmt/format.h>
 
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/window.h"
 #include "compiler/tensor/expr.h"
 

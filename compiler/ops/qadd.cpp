@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "compiler/ops/broadcast.h"
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/requantize.h"
 
 namespace dovetail::ops {

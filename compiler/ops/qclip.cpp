@@ -1,5 +1,5 @@
 // dovetail.qclip: int8 clamp by y_min and y_max.
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/requantize.h"
 
 namespace dovetail::ops {

@@ -2,7 +2,7 @@
 // contributes 0; y = clamp(requantize(acc, scale[o], zy), y_min, y_max).
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/convolve.h"
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/requantize.h"
 #include "compiler/tensor/expr.h"
 

@@ -1,7 +1,7 @@
 // dovetail.recentre: uint8 to int8 by -128 and back by +128, the integer form's only view of uint8 data.
 #include <fmt/format.h>
 
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"
 
 namespace dovetail::ops {

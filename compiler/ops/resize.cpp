@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/sampling.h"
 #include "compiler/tensor/expr.h"
 

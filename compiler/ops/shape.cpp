@@ -1,7 +1,7 @@
 // Shape and Size: facts of the input's type. Shapes being static, constant folding removes these nodes.
 #include <algorithm>
 
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"
 #include "compiler/tensor/expr.h"
 

@@ -1,6 +1,6 @@
 // Softmax and LogSoftmax along one axis, around its maximum, so that exp cannot overflow.
 #include "compiler/ops/axes.h"
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"
 #include "compiler/tensor/expr.h"
 

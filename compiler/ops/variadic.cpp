@@ -1,6 +1,6 @@
 // Elementwise operators of one or more inputs with broadcasting, and Clip, whose bounds are inputs.
 #include "compiler/ops/broadcast.h"
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"
 #include "compiler/tensor/expr.h"
 

@@ -5,7 +5,7 @@
 
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/convolve.h"
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"
 
 namespace dovetail::ops {

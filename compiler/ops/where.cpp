@@ -1,6 +1,6 @@
 // Where: elementwise choice; only the chosen side is evaluated.
 #include "compiler/ops/broadcast.h"
-#include "compiler/ops/families.h"
+#include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"
 
 namespace dovetail::ops {

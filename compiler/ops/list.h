@@ -1,0 +1,58 @@
+// The list of the files that hold operators: one line per file, sorted by name. A file defines the rows of its
+// operators (op.h) in the function that its line names; all.cpp joins them.
+#pragma once
+
+#include <vector>
+
+#include "compiler/ops/op.h"
+
+// clang-format off
+#define DOVETAIL_OPERATOR_FILES(ROWS) \
+  ROWS(arg_reduce_ops)                \
+  ROWS(attention_ops)                 \
+  ROWS(batch_normalization_ops)       \
+  ROWS(binary_ops)                    \
+  ROWS(cast_ops)                      \
+  ROWS(concat_ops)                    \
+  ROWS(conv_ops)                      \
+  ROWS(depth_to_space_ops)            \
+  ROWS(expand_ops)                    \
+  ROWS(fill_ops)                      \
+  ROWS(gather_ops)                    \
+  ROWS(gemm_ops)                      \
+  ROWS(global_pool_ops)               \
+  ROWS(layer_normalization_ops)       \
+  ROWS(lrn_ops)                       \
+  ROWS(matmul_ops)                    \
+  ROWS(pad_ops)                       \
+  ROWS(pool_ops)                      \
+  ROWS(qadd_ops)                      \
+  ROWS(qclip_ops)                     \
+  ROWS(qconv_ops)                     \
+  ROWS(qgemm_ops)                     \
+  ROWS(qmatmul_ops)                   \
+  ROWS(qmul_ops)                      \
+  ROWS(qtable_ops)                    \
+  ROWS(quantize_linear_ops)           \
+  ROWS(recentre_ops)                  \
+  ROWS(reduce_ops)                    \
+  ROWS(reshape_ops)                   \
+  ROWS(resize_ops)                    \
+  ROWS(shape_ops)                     \
+  ROWS(slice_ops)                     \
+  ROWS(softmax_ops)                   \
+  ROWS(split_ops)                     \
+  ROWS(transpose_ops)                 \
+  ROWS(unary_ops)                     \
+  ROWS(variadic_ops)                  \
+  ROWS(weight_only_ops)               \
+  ROWS(where_ops)
+// clang-format on
+
+namespace dovetail::ops {
+
+#define DOVETAIL_DECLARE(rows) std::vector<OpDef> rows();
+DOVETAIL_OPERATOR_FILES(DOVETAIL_DECLARE)
+#undef DOVETAIL_DECLARE
+
+}  // namespace dovetail::ops
