@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/ops/op.h"
+
 namespace dovetail {
 
 using graph::Graph;
@@ -29,7 +31,8 @@ std::string reason(std::string_view pass, std::string_view op) {
   };
   for (const Row& row : kReasons)
     if (row.pass == pass) return std::string(row.why);
-  if (op == "QuantizeLinear" || op == "DequantizeLinear") return "into the integer form of its neighbours";
+  const ops::OpDef* row = ops::find(op);
+  if (row != nullptr && row->quantizes) return "into the integer form of its neighbours";
   return pass == "eliminate_dead_nodes" ? "nothing reads it" : "its neighbours do without it";
 }
 

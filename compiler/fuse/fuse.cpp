@@ -32,9 +32,9 @@ std::vector<std::size_t> run_time_inputs(const graph::Node& node) {
 
 // What fusion must know of a node.
 struct NodeFacts {
+  const ops::OpDef* row = nullptr;
   Program program;
   std::vector<std::size_t> positions;  // of the inputs that are parameters
-  ops::Category category = ops::Category::opaque;
   bool plain_end = false;  // the block that writes the result computes each element by itself, without reduction
   bool costly = false;     // quotients, exponentials, ...: not to be computed twice
   int operations = 0;      // of one element
@@ -232,7 +232,7 @@ class Fuser {
     for (const NodeId id : nodes_) {
       DOVETAIL_TRY(look_at(id));
       const bool elementwise =
-          facts_.at(id).category == ops::Category::injective && graph_.node(id).outputs.size() == 1;
+          facts_.at(id).row->category == ops::Category::injective && graph_.node(id).outputs.size() == 1;
       group_of_[id] = groups_.size();
       groups_.push_back({{id}, id, elementwise, true});
     }
@@ -271,8 +271,8 @@ class Fuser {
     const graph::Node& node = graph_.node(id);
     NodeFacts facts;
     DOVETAIL_ASSIGN(facts.program, ops::define(graph_, id));
+    facts.row = ops::find(node.op);
     facts.positions = run_time_inputs(node);
-    facts.category = ops::find(node.op)->category;
     if (node.outputs.size() == 1 && !facts.program.parameters.empty()) {
       const Block* last = block_that_writes(facts.program, facts.program.parameters.back().buffer.get());
       facts.plain_end = last != nullptr && is_plain(*last);
@@ -302,7 +302,7 @@ class Fuser {
   bool reads_in_place(NodeId id, ValueId value) const {
     const graph::Node& node = graph_.node(id);
     const NodeFacts& facts = facts_.at(id);
-    if (node.outputs.size() != 1 || facts.category != ops::Category::injective ||
+    if (node.outputs.size() != 1 || facts.row->category != ops::Category::injective ||
         shape(node.outputs[0]) != shape(value))
       return false;
     for (std::size_t p = 0; p < facts.positions.size(); ++p)
@@ -312,7 +312,8 @@ class Fuser {
     return std::any_of(facts.positions.begin(), facts.positions.end(),
                        [&](std::size_t p) { return node.inputs[p] == value; });
   }
-  bool moves(NodeId id) const { return graph_.node(id).op == "Transpose" || graph_.node(id).op == "Slice"; }
+  ops::Movement movement(NodeId id) const { return facts_.at(id).row->movement; }
+  bool rearranges(NodeId id) const { return movement(id) == ops::Movement::rearranges; }
 
   // Why the group cannot take the readers of its result behind it; empty where it can.
   std::string against_behind(const Group& group) const {
@@ -327,13 +328,14 @@ class Fuser {
     if (!own(reader)) return "it runs elsewhere";
     const NodeFacts& facts = facts_.at(group.nodes.back());
     const graph::Node& next = graph_.node(reader);
-    if (facts.category == ops::Category::opaque && !facts.plain_end)
+    if (facts.row->category == ops::Category::opaque && !facts.plain_end)
       return fmt::format("{} does not end elementwise", last.op);
-    if (facts_.at(reader).category != ops::Category::injective) return fmt::format("{} is not elementwise", next.op);
+    if (facts_.at(reader).row->category != ops::Category::injective)
+      return fmt::format("{} is not elementwise", next.op);
     if (next.outputs.size() != 1) return fmt::format("{} has {} results", next.op, next.outputs.size());
-    if (group.elementwise && moves(reader) && element_count(shape(next.outputs[0])) <= element_count(shape(value)))
+    if (group.elementwise && rearranges(reader) && element_count(shape(next.outputs[0])) <= element_count(shape(value)))
       return "";
-    if (moves(reader)) return fmt::format("{} moves what {} computes", next.op, graph_.node(group.anchor).op);
+    if (rearranges(reader)) return fmt::format("{} moves what {} computes", next.op, graph_.node(group.anchor).op);
     if (shape(next.outputs[0]) != shape(value))
       return fmt::format("{} makes {} of {}", next.op, to_string(shape(next.outputs[0])), to_string(shape(value)));
     if (!reads_in_place(reader, value)) return fmt::format("{} does not read it element by element", next.op);
@@ -371,10 +373,11 @@ class Fuser {
     for (const NodeId id : group.nodes) sum += facts_.at(id).operations;
     return sum;
   }
-  // Each node reads the one before it in place, or moves it; none reads more than its result has.
+  // Every node computes each element of its result at the place of that element in the group's result.
   bool keeps_places(const Group& group) const {
     return std::all_of(group.nodes.begin(), group.nodes.end(), [&](NodeId id) {
-      return !moves(id) && graph_.node(id).op != "Concat" && shape(graph_.node(id).outputs[0]) == shape(result(group));
+      return !rearranges(id) && movement(id) != ops::Movement::joins &&
+             shape(graph_.node(id).outputs[0]) == shape(result(group));
     });
   }
 
@@ -392,11 +395,11 @@ class Fuser {
     const graph::Node& node = graph_.node(reader);
     if (reads_in_place(reader, value))
       return keeps_places(group) ? "" : "what moves elements is not computed inside another loop";
-    if (node.op == "Concat") return "Concat would compute every operand for each of its elements";
-    if (facts.category == ops::Category::injective && node.outputs.size() == 1) {
+    if (movement(reader) == ops::Movement::joins)
+      return fmt::format("{} would compute every operand for each of its elements", node.op);
+    if (facts.row->category == ops::Category::injective && node.outputs.size() == 1) {
       if (shape(node.outputs[0]) == shape(value)) return fmt::format("{} does not read it element by element", node.op);
-      if (node.op == "Reshape" || node.op == "Flatten" || node.op == "Squeeze" || node.op == "Unsqueeze" ||
-          moves(reader) || node.op == "Pad")
+      if (movement(reader) != ops::Movement::none)
         return fmt::format("{} makes {} of {}", node.op, to_string(shape(node.outputs[0])), to_string(shape(value)));
       const std::int64_t times = element_count(shape(node.outputs[0]));
       if (costly(group)) return fmt::format("a costly result is broadcast to {} elements", times);
@@ -404,9 +407,8 @@ class Fuser {
         return fmt::format("the result is broadcast to {} elements, beyond {}", times, kCheapBroadcast);
       return keeps_places(group) ? "" : "what moves elements is not computed inside another loop";
     }
-    const bool reduces =
-        facts.category == ops::Category::reduction || node.op == "Softmax" || node.op == "LayerNormalization";
-    if (!reduces) return fmt::format("{} reads each element several times", node.op);
+    if (facts.row->category != ops::Category::reduction && !facts.row->takes_prologue)
+      return fmt::format("{} reads each element several times", node.op);
     if (target.nodes.size() != 1 && target.anchor != reader)
       return fmt::format("{} is not the first of its kernel", node.op);
     if (costly(group)) return fmt::format("{} would compute costly elements again", node.op);

@@ -1,9 +1,9 @@
-// Fusion groups: nodes that become one kernel, by the category of their operators (compiler/ops/op.h) and a cost rule.
+// Fusion groups: nodes that become one kernel, by the traits of their operators (compiler/ops/op.h) and a cost rule.
 // Shared by all targets that run loop programs.
 //
 //   behind    elementwise nodes join what they read while nobody else needs it: convolution, bias, residual sum and
-//             activation are one kernel; so do a Transpose or Slice behind elementwise nodes. Nodes behind an opaque
-//             one join where the last block of its program is elementwise
+//             activation are one kernel; so do nodes that rearrange elements (Transpose, Slice) behind elementwise
+//             nodes. Nodes behind an opaque one join where the last block of its program is elementwise
 //
 //   in front  a chain of elementwise nodes that one node of a group alone reads at the same place joins it: both sides
 //             of a sum are one kernel. Cheap ones also join in front of reductions, and where few results are

@@ -52,12 +52,13 @@ Result<loops::Program> define_concat(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> concat_ops() {
-  return {{"Concat",
-           Category::injective,
-           infer_concat,
-           define_concat,
-           {},
-           {{{"inputs", kAny, 'T', Presence::variadic}}, {{"axis", AttributeKind::integer, Presence::required}}}}};
+  return {{.op = "Concat",
+           .category = Category::injective,
+           .infer = infer_concat,
+           .define = define_concat,
+           .signature = {{{"inputs", kAny, 'T', Presence::variadic}},
+                         {{"axis", AttributeKind::integer, Presence::required}}},
+           .movement = Movement::joins}};
 }
 
 }  // namespace dovetail::ops

@@ -163,14 +163,14 @@ std::vector<OpDef> layer_normalization_ops() {
        define_group,
        {},
        {{{"input", kFloat, 'T'}, {"scale", kFloat, 'T'}, {"B", kFloat, 'T'}}, {{"epsilon", real}}}},
-      {"LayerNormalization",
-       Category::opaque,
-       infer_layer,
-       define_layer,
-       {},
-       {{{"X", kFloat, 'T'}, {"Scale", kFloat, 'T'}, {"B", kFloat, 'T', Presence::optional}},
-        {{"axis", integer}, {"epsilon", real}, {"stash_type", integer}},
-        3}},
+      {.op = "LayerNormalization",
+       .category = Category::opaque,
+       .infer = infer_layer,
+       .define = define_layer,
+       .signature = {{{"X", kFloat, 'T'}, {"Scale", kFloat, 'T'}, {"B", kFloat, 'T', Presence::optional}},
+                     {{"axis", integer}, {"epsilon", real}, {"stash_type", integer}},
+                     3},
+       .takes_prologue = true},
   };
 }
 

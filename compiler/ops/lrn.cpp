@@ -49,13 +49,14 @@ Result<loops::Program> define_lrn(const Operands& operands) {
 
 std::vector<OpDef> lrn_ops() {
   constexpr auto real = AttributeKind::real;
-  return {{"LRN",
-           Category::opaque,
-           infer_lrn,
-           define_lrn,
-           {},
-           {{{"X", kFloat}},
-            {{"alpha", real}, {"beta", real}, {"bias", real}, {"size", AttributeKind::integer, Presence::required}}}}};
+  return {
+      {.op = "LRN",
+       .category = Category::opaque,
+       .infer = infer_lrn,
+       .define = define_lrn,
+       .signature = {
+           {{"X", kFloat}},
+           {{"alpha", real}, {"beta", real}, {"bias", real}, {"size", AttributeKind::integer, Presence::required}}}}};
 }
 
 }  // namespace dovetail::ops

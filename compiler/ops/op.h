@@ -2,6 +2,7 @@
 // docs/adding-an-operator.md leads through a new one.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,20 @@ enum class Category : std::uint8_t {
   reduction,            // a commutative reduction over axes of its input
   complex_out_fusable,  // convolution, matmul, pooling: elementwise operators may be fused behind it
   opaque,               // everything else
+};
+
+// What an injective operator does with the places of its first input's elements, where fusion has a rule of its own for
+// it. Without one the shapes decide: an input of the result's shape is read at the place of each element that is
+// computed, any other one is broadcast.
+enum class Movement : std::uint8_t {
+  none,
+  reshapes,    // the elements in the same row-major order: nothing to compute where both lie as the model has them.
+               // Nothing is computed in front, inside its loops
+  rearranges,  // a choice of the elements in another order (Transpose, Slice): joins behind elementwise nodes, but is
+               // not computed inside the loops of what reads it, nor anything inside its own
+  pads,        // the elements with others around them: nothing is computed in front, inside its loops
+  joins,       // elements of several inputs side by side (Concat): its loops choose among values of all of them. It is
+               // not computed inside the loops of what reads it, nor anything inside its own
 };
 
 // A node as an operator's functions see it: types of all inputs, and values where the inputs are constants (a Reshape's
@@ -55,9 +70,13 @@ struct OpDef {
   // Arity, dtypes and attributes, checked before `infer` runs: an input or attribute that is not listed is refused,
   // never ignored.
   Signature signature = {};
-  // The result holds the first input's elements in the same row-major order: where both lie as the model has them there
-  // is nothing to compute.
-  bool reshapes = false;
+  Movement movement = Movement::none;
+  // An opaque operator that reads its first input in several passes of reductions along rows (Softmax): cheap
+  // elementwise nodes may be computed in front, inside its loops, again in each pass, as in front of a reduction.
+  bool takes_prologue = false;
+  // Converts between real numbers and the steps of a quantised tensor: lowering takes the node into the integer form of
+  // its neighbours.
+  bool quantizes = false;
 };
 
 // All operators, sorted by name. `find` returns null where unknown.

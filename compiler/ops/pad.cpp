@@ -121,16 +121,17 @@ Result<loops::Program> define_pad(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> pad_ops() {
-  return {{"Pad",
-           Category::injective,
-           infer_pad,
-           define_pad,
-           {1, 3},
-           {{{"data", kAny, 'T'},
-             {"pads", kInt64},
-             {"constant_value", kAny, 'T', Presence::optional},
-             {"axes", kIndex, 0, Presence::optional}},
-            {{"mode", AttributeKind::text}}}}};
+  return {{.op = "Pad",
+           .category = Category::injective,
+           .infer = infer_pad,
+           .define = define_pad,
+           .compile_time_inputs = {1, 3},
+           .signature = {{{"data", kAny, 'T'},
+                          {"pads", kInt64},
+                          {"constant_value", kAny, 'T', Presence::optional},
+                          {"axes", kIndex, 0, Presence::optional}},
+                         {{"mode", AttributeKind::text}}},
+           .movement = Movement::pads}};
 }
 
 }  // namespace dovetail::ops

@@ -143,21 +143,23 @@ std::vector<OpDef> quantize_linear_ops() {
   constexpr DTypeSet kNarrow = kByte | only(DType::int16) | only(DType::uint16), kReal = kFloat & ~only(DType::float64);
   // `saturate` concerns the 8-bit floats only.
   return {
-      {"DequantizeLinear",
-       Category::injective,
-       infer_dequantize,
-       define_dequantize,
-       {},
-       {{{"x", kNarrow | kInt32, 'Q'}, {"x_scale", kReal}, {"x_zero_point", kNarrow | kInt32, 'Q', Presence::optional}},
-        {{"axis", integer}, {"block_size", integer}}}},
+      {.op = "DequantizeLinear",
+       .category = Category::injective,
+       .infer = infer_dequantize,
+       .define = define_dequantize,
+       .signature = {{{"x", kNarrow | kInt32, 'Q'},
+                      {"x_scale", kReal},
+                      {"x_zero_point", kNarrow | kInt32, 'Q', Presence::optional}},
+                     {{"axis", integer}, {"block_size", integer}}},
+       .quantizes = true},
       {"DynamicQuantizeLinear", Category::opaque, infer_dynamic, define_dynamic, {}, {{{"x", kFloat32}}, {}, 3}},
-      {"QuantizeLinear",
-       Category::injective,
-       infer_quantize,
-       define_quantize,
-       {},
-       {{{"x", kReal | kInt32}, {"y_scale", kReal}, {"y_zero_point", kNarrow, 0, Presence::optional}},
-        {{"axis", integer}, {"block_size", integer}, {"output_dtype", integer}, {"saturate", integer}}}},
+      {.op = "QuantizeLinear",
+       .category = Category::injective,
+       .infer = infer_quantize,
+       .define = define_quantize,
+       .signature = {{{"x", kReal | kInt32}, {"y_scale", kReal}, {"y_zero_point", kNarrow, 0, Presence::optional}},
+                     {{"axis", integer}, {"block_size", integer}, {"output_dtype", integer}, {"saturate", integer}}},
+       .quantizes = true},
   };
 }
 

@@ -111,27 +111,26 @@ Result<loops::Program> define_reshape(const Operands& operands) {
   });
 }
 
+OpDef reshape(std::string_view op, Result<Types> (*infer)(const Operands&), std::vector<int> compile_time_inputs,
+              Signature signature) {
+  return {.op = op,
+          .category = Category::injective,
+          .infer = infer,
+          .define = define_reshape,
+          .compile_time_inputs = std::move(compile_time_inputs),
+          .signature = std::move(signature),
+          .movement = Movement::reshapes};
+}
+
 }  // namespace
 
 std::vector<OpDef> reshape_ops() {
   constexpr auto integer = AttributeKind::integer;
   return {
-      {"Flatten", Category::injective, infer_flatten, define_reshape, {}, {{{"input"}}, {{"axis", integer}}}, true},
-      {"Reshape",
-       Category::injective,
-       infer_reshape,
-       define_reshape,
-       {1},
-       {{{"data"}, {"shape", kInt64}}, {{"allowzero", integer}}},
-       true},
-      {"Squeeze",
-       Category::injective,
-       infer_squeeze,
-       define_reshape,
-       {1},
-       {{{"data"}, {"axes", kInt64, 0, Presence::optional}}},
-       true},
-      {"Unsqueeze", Category::injective, infer_unsqueeze, define_reshape, {1}, {{{"data"}, {"axes", kInt64}}}, true},
+      reshape("Flatten", infer_flatten, {}, {{{"input"}}, {{"axis", integer}}}),
+      reshape("Reshape", infer_reshape, {1}, {{{"data"}, {"shape", kInt64}}, {{"allowzero", integer}}}),
+      reshape("Squeeze", infer_squeeze, {1}, {{{"data"}, {"axes", kInt64, 0, Presence::optional}}}),
+      reshape("Unsqueeze", infer_unsqueeze, {1}, {{{"data"}, {"axes", kInt64}}}),
   };
 }
 

@@ -79,16 +79,17 @@ Result<loops::Program> define_slice(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> slice_ops() {
-  return {{"Slice",
-           Category::injective,
-           infer_slice,
-           define_slice,
-           {1, 2, 3, 4},
-           {{{"data"},
-             {"starts", kIndex},
-             {"ends", kIndex},
-             {"axes", kIndex, 0, Presence::optional},
-             {"steps", kIndex, 0, Presence::optional}}}}};
+  return {{.op = "Slice",
+           .category = Category::injective,
+           .infer = infer_slice,
+           .define = define_slice,
+           .compile_time_inputs = {1, 2, 3, 4},
+           .signature = {{{"data"},
+                          {"starts", kIndex},
+                          {"ends", kIndex},
+                          {"axes", kIndex, 0, Presence::optional},
+                          {"steps", kIndex, 0, Presence::optional}}},
+           .movement = Movement::rearranges}};
 }
 
 }  // namespace dovetail::ops

@@ -44,17 +44,17 @@ Result<loops::Program> define_softmax(const Operands& operands) {
   })});
 }
 
-OpDef softmax(std::string_view op) {
-  return {op,
-          Category::opaque,
-          infer_softmax,
-          define_softmax,
-          {},
-          {{{"input", kFloat}}, {{"axis", AttributeKind::integer}}}};
-}
-
 }  // namespace
 
-std::vector<OpDef> softmax_ops() { return {softmax("LogSoftmax"), softmax("Softmax")}; }
+std::vector<OpDef> softmax_ops() {
+  const Signature signature{{{"input", kFloat}}, {{"axis", AttributeKind::integer}}};
+  return {{"LogSoftmax", Category::opaque, infer_softmax, define_softmax, {}, signature},
+          {.op = "Softmax",
+           .category = Category::opaque,
+           .infer = infer_softmax,
+           .define = define_softmax,
+           .signature = signature,
+           .takes_prologue = true}};
+}
 
 }  // namespace dovetail::ops

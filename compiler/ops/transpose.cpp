@@ -41,12 +41,12 @@ Result<loops::Program> define_transpose(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> transpose_ops() {
-  return {{"Transpose",
-           Category::injective,
-           infer_transpose,
-           define_transpose,
-           {},
-           {{{"data"}}, {{"perm", AttributeKind::integers}}}}};
+  return {{.op = "Transpose",
+           .category = Category::injective,
+           .infer = infer_transpose,
+           .define = define_transpose,
+           .signature = {{{"data"}}, {{"perm", AttributeKind::integers}}},
+           .movement = Movement::rearranges}};
 }
 
 }  // namespace dovetail::ops

@@ -37,7 +37,7 @@ constexpr double kAcross = 0.5;
 
 // A reshape alone: its result is its argument under another name.
 bool is_view(const Graph& graph, const FusedGroup& group) {
-  return group.nodes.size() == 1 && ops::find(graph.node(group.nodes.front()).op)->reshapes;
+  return group.nodes.size() == 1 && ops::find(graph.node(group.nodes.front()).op)->movement == ops::Movement::reshapes;
 }
 
 // A convolution or pooling: a reduction over windows of images.

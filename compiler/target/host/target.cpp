@@ -43,7 +43,7 @@ class HostTarget : public Target {
     DOVETAIL_ASSIGN(const std::vector<FusedGroup> groups, fuse_groups(builder.graph(), region.nodes(), false));
     for (const FusedGroup& group : groups) {
       const graph::Node& node = builder.graph().node(group.nodes.front());
-      const bool view = ops::find(node.op)->reshapes;
+      const bool view = ops::find(node.op)->movement == ops::Movement::reshapes;
       builder.add_group({node.name, view ? "view" : "interpreted", {node.name}, {}, {}, {}});
       if (view) {
         builder.add_view(group.results.front(), group.arguments.front());
