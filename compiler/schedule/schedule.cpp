@@ -30,12 +30,12 @@ Result<void> Schedule::apply(Step step) {
     return Diagnostic{fmt::format("cannot apply `{}`", to_string(step)), "schedule",
                       fmt::format("{} takes {} to {} arguments, not {}", primitive->name, primitive->min_arguments,
                                   primitive->max_arguments, step.arguments.size()),
-                      fmt::format("write `{}`", primitive->signature)};
+                      fmt::format("write `{}`", primitive->text)};
   if (!step.results.empty() && step.results.size() != primitive->results)
     return Diagnostic{
         fmt::format("cannot apply `{}`", to_string(step)), "schedule",
         fmt::format("{} names {} results, not {}", primitive->name, primitive->results, step.results.size()),
-        fmt::format("write `{}`", primitive->signature)};
+        fmt::format("write `{}`", primitive->text)};
   for (const auto* words : {&step.arguments, &step.results})
     for (const std::string& word : *words)
       if (word.empty() || word == "->" || word.find_first_of(" \t\r\n#") != std::string::npos)
@@ -47,8 +47,11 @@ Result<void> Schedule::apply(Step step) {
                       "let blocks hold blocks through serial loops alone, without init or inner predicate"};
   DOVETAIL_ASSIGN(Step resolved, resolve(step, trace_));
   DOVETAIL_ASSIGN(loops::Program result, primitive->apply(program_, resolved, *intrinsics_));
+  // What was left to the step: names, and the arguments that a form allows to be left out.
   step.results = resolved.results;
-  if (step.primitive == "sample") step.arguments = resolved.arguments;  // with the decision
+  step.arguments.insert(step.arguments.end(),
+                        resolved.arguments.begin() + static_cast<std::ptrdiff_t>(step.arguments.size()),
+                        resolved.arguments.end());
   if (auto broken = first_broken_kind(result, *intrinsics_); broken && !first_broken_kind(program_, *intrinsics_))
     return refuse(step.primitive, step.arguments[0],
                   fmt::format("it would break {}: {}", broken->loop, broken->conflict.why),
@@ -63,83 +66,23 @@ Result<void> Schedule::replay(std::span<const Step> trace) {
   return {};
 }
 
-Schedule& Schedule::step(std::string primitive, std::vector<std::string> arguments, std::vector<std::string> results) {
+Schedule& Schedule::step(const Form& form, const std::vector<std::vector<std::string>>& values) {
   if (!errors_.empty()) return *this;
-  if (auto status = apply({std::move(primitive), std::move(arguments), std::move(results)}); !status.ok())
-    errors_ = status.errors();
+  Step step{std::string(form.name), {}, {}};
+  for (const std::vector<std::string>& words : values)
+    step.arguments.insert(step.arguments.end(), words.begin(), words.end());
+  const auto results = step.arguments.end() - static_cast<std::ptrdiff_t>(form.results);
+  step.results.assign(results, step.arguments.end());
+  step.arguments.erase(results, step.arguments.end());
+  if (auto status = apply(std::move(step)); !status.ok()) errors_ = status.errors();
   return *this;
 }
 
-Schedule& Schedule::split(const std::string& loop, std::int64_t factor, const std::string& outer,
-                          const std::string& inner) {
-  return step("split", {loop, std::to_string(factor)}, {outer, inner});
-}
-Schedule& Schedule::split(const std::string& loop, const std::string& factor, const std::string& outer,
-                          const std::string& inner) {
-  return step("split", {loop, factor}, {outer, inner});
-}
-Schedule& Schedule::fuse(const std::string& outer, const std::string& inner, const std::string& fused) {
-  return step("fuse", {outer, inner}, {fused});
-}
-Schedule& Schedule::reorder(const std::vector<std::string>& loops) { return step("reorder", loops); }
-Schedule& Schedule::unroll(const std::string& loop) { return step("unroll", {loop}); }
-Schedule& Schedule::vectorize(const std::string& loop) { return step("vectorize", {loop}); }
-Schedule& Schedule::parallel(const std::string& loop) { return step("parallel", {loop}); }
-Schedule& Schedule::blockize(const std::string& loop, const std::string& block) {
-  return step("blockize", {loop}, {block});
-}
-Schedule& Schedule::bind(const std::string& loop, const std::string& axis) { return step("bind", {loop, axis}); }
-Schedule& Schedule::vthread(const std::string& loop) { return step("vthread", {loop}); }
-Schedule& Schedule::pipeline(const std::string& loop, std::int64_t stages) {
-  return step("pipeline", {loop, std::to_string(stages)});
-}
-Schedule& Schedule::compute_at(const std::string& block, const std::string& loop) {
-  return step("compute_at", {block, loop});
-}
-Schedule& Schedule::reverse_compute_at(const std::string& block, const std::string& loop) {
-  return step("reverse_compute_at", {block, loop});
-}
-Schedule& Schedule::inline_block(const std::string& block) { return step("inline", {block}); }
-Schedule& Schedule::reverse_inline(const std::string& block) { return step("reverse_inline", {block}); }
-Schedule& Schedule::cache_read(const std::string& block, const std::string& buffer, const std::string& scope,
-                               const std::string& cached) {
-  return step("cache_read", {block, buffer, scope}, {cached});
-}
-Schedule& Schedule::cache_write(const std::string& block, const std::string& buffer, const std::string& scope,
-                                const std::string& cached) {
-  return step("cache_write", {block, buffer, scope}, {cached});
-}
-Schedule& Schedule::reindex(const std::string& block, const std::string& buffer, const std::string& reindexed) {
-  return step("reindex", {block, buffer}, {reindexed});
-}
-Schedule& Schedule::pad(const std::string& block, const std::string& iterator, std::int64_t multiple) {
-  return step("pad", {block, iterator, std::to_string(multiple)});
-}
-Schedule& Schedule::rfactor(const std::string& block, const std::string& loop, const std::string& partial) {
-  return step("rfactor", {block, loop}, {partial});
-}
-Schedule& Schedule::set_scope(const std::string& buffer, const std::string& scope) {
-  return step("set_scope", {buffer, scope});
-}
-Schedule& Schedule::transform_layout(const std::string& buffer, const std::string& index_map) {
-  return step("transform_layout", {buffer, index_map});
-}
-Schedule& Schedule::decompose_reduction(const std::string& block, const std::string& loop,
-                                        const std::string& init_block) {
-  return step("decompose_reduction", {block, loop}, {init_block});
-}
-Schedule& Schedule::tensorize(const std::string& loop, const std::string& intrinsic) {
-  return step("tensorize", {loop, intrinsic});
-}
-Schedule& Schedule::annotate(const std::string& loop_or_block, const std::string& key, const std::string& value) {
-  return step("annotate", {loop_or_block, key, value});
-}
-
 std::int64_t Schedule::sample(const std::string& name, const std::vector<std::int64_t>& candidates) {
-  std::vector<std::string> arguments{name, "among", fmt::format("{}", fmt::join(candidates, ","))};
+  const std::string among = fmt::format("{}", fmt::join(candidates, ","));
   if (const auto preset = presets_.find(name); preset != presets_.end())
-    arguments.insert(arguments.end(), {"=", std::to_string(preset->second)});
-  step("sample", std::move(arguments));
+    sample(name, "among", among, "=", preset->second);
+  else sample(name, "among", among);
   return errors_.empty() ? decisions_of(trace_).back().value : 1;
 }
 

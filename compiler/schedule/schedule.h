@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "compiler/schedule/form.h"
+#include "compiler/schedule/primitives/list.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
 
@@ -27,14 +29,10 @@ std::string to_string(const Step& step);
 std::string to_string(std::span<const Step> trace);
 Result<std::vector<Step>> parse_trace(std::string_view text, std::string_view where);  // '#' begins a comment
 
-// A row of the list in primitives/all.cpp. `apply` sees a verified program and a step whose argument count lies in the
-// given range; it returns the rewritten program or says which rule forbids the step. It fills in step.results where
-// they were left to it.
-struct Primitive {
-  std::string_view name;
-  std::string_view signature;  // for help and diagnostics: "split LOOP FACTOR -> OUTER INNER"
-  std::size_t min_arguments, max_arguments;
-  std::size_t results;  // how many names a step may give to what it creates
+// A line of primitives/list.h. `apply` sees a verified program and a step whose argument count is one that the form
+// allows; it returns the rewritten program or says which rule forbids the step. It fills in step.results where they
+// were left to it.
+struct Primitive : Form {
   Result<loops::Program> (*apply)(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 };
 std::span<const Primitive> all_primitives();
@@ -52,36 +50,17 @@ class Schedule {
   Result<void> apply(Step step);
   Result<void> replay(std::span<const Step> trace);
 
-  // Shorthands for apply. Errors are kept: after the first refused step the others do nothing, and status() reports
-  // which step and why, so that schedule functions read as a list of steps.
-  Schedule& split(const std::string& loop, std::int64_t factor, const std::string& outer, const std::string& inner);
-  Schedule& split(const std::string& loop, const std::string& factor, const std::string& outer,
-                  const std::string& inner);  // "$tile"
-  Schedule& fuse(const std::string& outer, const std::string& inner, const std::string& fused);
-  Schedule& reorder(const std::vector<std::string>& loops);
-  Schedule& unroll(const std::string& loop);
-  Schedule& vectorize(const std::string& loop);
-  Schedule& parallel(const std::string& loop);
-  Schedule& blockize(const std::string& loop, const std::string& block);
-  Schedule& bind(const std::string& loop, const std::string& axis);
-  Schedule& vthread(const std::string& loop);
-  Schedule& pipeline(const std::string& loop, std::int64_t stages);
-  Schedule& compute_at(const std::string& block, const std::string& loop);
-  Schedule& reverse_compute_at(const std::string& block, const std::string& loop);
-  Schedule& inline_block(const std::string& block);
-  Schedule& reverse_inline(const std::string& block);
-  Schedule& cache_read(const std::string& block, const std::string& buffer, const std::string& scope,
-                       const std::string& cached);
-  Schedule& cache_write(const std::string& block, const std::string& buffer, const std::string& scope,
-                        const std::string& cached);
-  Schedule& reindex(const std::string& block, const std::string& buffer, const std::string& reindexed);
-  Schedule& pad(const std::string& block, const std::string& iterator, std::int64_t multiple);
-  Schedule& rfactor(const std::string& block, const std::string& loop, const std::string& partial);
-  Schedule& set_scope(const std::string& buffer, const std::string& scope);
-  Schedule& transform_layout(const std::string& buffer, const std::string& index_map);
-  Schedule& decompose_reduction(const std::string& block, const std::string& loop, const std::string& init_block);
-  Schedule& tensorize(const std::string& loop, const std::string& intrinsic);
-  Schedule& annotate(const std::string& loop_or_block, const std::string& key, const std::string& value);
+  // Shorthands for apply, one for each line of primitives/list.h: `split LOOP FACTOR -> OUTER INNER` is
+  // split("i", 4, "io", "ii") here. The words of the form in its order, results too; names are strings, numbers may be
+  // integers, and repeated words a list. Errors are kept: after the first refused step the others do nothing, and
+  // status() reports which step and why, so that schedule functions read as a list of steps.
+#define DOVETAIL_SHORTHAND(name, form)                                                       \
+  template <typename... Values>                                                              \
+  requires(form_of(form).takes(sizeof...(Values))) Schedule& name(const Values&... values) { \
+    return step(form_of(form), {words_of(values)...});                                       \
+  }
+  DOVETAIL_PRIMITIVES(DOVETAIL_SHORTHAND)
+#undef DOVETAIL_SHORTHAND
   // Decides NAME: as preset by decide(), else the first candidate. Later steps write "$NAME"; the value is returned as
   // well, for what depends on it (1 where the step is refused).
   std::int64_t sample(const std::string& name, const std::vector<std::int64_t>& candidates);
@@ -89,7 +68,8 @@ class Schedule {
   Result<void> status() const { return errors_; }
 
  private:
-  Schedule& step(std::string primitive, std::vector<std::string> arguments, std::vector<std::string> results = {});
+  // The words of a step, one element for each value of a shorthand.
+  Schedule& step(const Form& form, const std::vector<std::vector<std::string>>& values);
 
   loops::Program program_;
   const loops::IntrinsicTable* intrinsics_;

@@ -21,7 +21,7 @@ namespace dovetail::schedule {
 
 using namespace loops;
 
-Result<Program> apply_inline(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
+Result<Program> apply_inline_block(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
   const std::string& name = step.arguments[0];
   DOVETAIL_ASSIGN(const Path path, require_block(program, name, "inline"));
   const Block& block = *as_block(path.back());
