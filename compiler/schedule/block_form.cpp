@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "compiler/schedule/iteration.h"
+#include "loops/print.h"
 
 namespace dovetail::schedule {
 
@@ -83,17 +84,23 @@ std::size_t own_nest(const Path& path) {
   return top;
 }
 
-FreePredicate free_predicate(const Path& path, std::size_t nest) {
+Result<Expr> require_free_predicate(const Path& path, std::size_t nest, std::string_view primitive) {
   const Block& block = *as_block(path.back());
-  FreePredicate result;
+  Expr kept;
   for (const Expr& term : conjuncts(block.predicate)) {
     const bool own_loops =
         std::any_of(path.begin() + static_cast<std::ptrdiff_t>(nest), path.end(),
                     [&](const Stmt& stmt) { return as_for(stmt) && mentions(term, as_for(stmt)->var); });
-    if (!own_loops) result.kept = conjunction(result.kept, term);
-    else if (!result.about_loops && !holds_in_range(block, term, bounds_of(loops_of(path)))) result.about_loops = term;
+    if (!own_loops) {
+      kept = conjunction(kept, term);
+    } else if (!holds_in_range(block, term, bounds_of(loops_of(path)))) {
+      return refuse(
+          primitive, block.name,
+          fmt::format("its predicate {} is about its own loops, which are made again", loops::to_string(term)),
+          "move the block before splitting its loops");
+    }
   }
-  return result;
+  return kept;
 }
 
 namespace {

@@ -35,12 +35,9 @@ bool in_condition(const loops::Stmt& root, const loops::Buffer& buffer);
 // loops.
 std::size_t own_nest(const Path& path);
 
-// The block's predicate without its own loops (those of `path` from `nest` on): terms about them that hold wherever the
-// iterators are in range are dropped. `about_loops`: the first term that does not; null: none.
-struct FreePredicate {
-  loops::Expr kept, about_loops;
-};
-FreePredicate free_predicate(const Path& path, std::size_t nest);
+// The block's predicate without its own loops (those of `path` from `nest` on), which the primitive makes again. Terms
+// about them that hold wherever the iterators are in range are dropped; any other one is refused.
+Result<loops::Expr> require_free_predicate(const Path& path, std::size_t nest, std::string_view primitive);
 
 // The block below fresh loops, one for each iterator of more than one value in `part`, named as the loops of `old_nest`
 // where it can be. `part`: for each iterator the values that it takes, in the loops `outside`; a predicate masks those

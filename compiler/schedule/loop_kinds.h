@@ -13,14 +13,13 @@ namespace dovetail::schedule {
 // The rule that the kind of the loop at `path` breaks; nullopt where none. Serial loops promise nothing.
 //   parallel    iterations are independent (dependence.h); no other parallel loop around or below
 //   vectorized  iterations are independent; at most kMostLanes of them; below lie blocks of plain stores and unrolled
-//   loops alone, and each index moves
-//               with the loop by a constant step (predicates may mention it: masked lanes; an index of a load that is
-//               data itself makes a gather)
+//               loops alone, and each index moves with the loop by a constant step (predicates may mention it: masked
+//               lanes; an index of a load that is data itself makes a gather)
 //   unrolled    all unrolled loops around and it make at most kMostCopies copies of what is below
 //   vthread     iterations are independent
 //   pipelined   it holds a sequence and has at least as many iterations as stages; what the statements before the last
-//   one write is private to the
-//               iteration, and they read nothing that the last one writes: they may run ahead of it
+//               one write is private to the iteration, and they read nothing that the last one writes: they may run
+//               ahead of it
 //   thread      thread_axes.h
 std::optional<Conflict> broken_kind(const loops::Program& program, const Path& path,
                                     const loops::IntrinsicTable& intrinsics);

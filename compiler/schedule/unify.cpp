@@ -113,6 +113,123 @@ class Matcher {
   unsigned commuting_ = 0;  // such nodes seen so far
 };
 
+// How an operand moves, found from one access after the other. What does not fit is said in words; empty: it does.
+class OperandSteps {
+ public:
+  OperandSteps(const Parameter& parameter, const std::vector<const For*>& loops,
+               const std::map<const VarNode*, int>& loop_of, const Bounds& bounds)
+      : parameter_(parameter), loops_(loops), loop_of_(loop_of), bounds_(bounds), steps_(rank()) {}
+
+  std::string add(const Match::Access& access) {
+    if (buffer_ && buffer_ != access.buffer)
+      return fmt::format("operand {} would be both {} and {}", name(), buffer_->name, access.buffer->name);
+    buffer_ = access.buffer;
+    Parts parts{std::vector<Affine>(access.outside.size()), {}};
+    if (std::string why = split_indices(access, parts); !why.empty()) return why;
+    if (std::string why = take_steps(parts); !why.empty()) return why;
+    if (origin_) return take_distance(access, parts.outer);
+    origin_ = std::move(parts.outer);
+    return {};
+  }
+
+  std::optional<Operand> operand(const std::vector<const For*>& outside) const {
+    if (!buffer_) return std::nullopt;
+    Operand operand{buffer_, {}, {}};
+    for (const Affine& form : *origin_) {
+      Expr base = int_imm(form.constant);
+      for (const For* loop : outside)
+        if (const auto it = form.coefficients.find(loop->var.get()); it != form.coefficients.end())
+          base = ref(loop->var) * it->second + base;
+      operand.base.push_back(base);
+    }
+    for (const auto& steps : steps_) operand.steps.push_back(steps ? *steps : Steps(buffer_->shape.size(), 0));
+    return operand;
+  }
+
+ private:
+  using Steps = std::vector<std::int64_t>;  // by buffer dimension
+  // An access' indices: what the loops around the intrinsic make of them, and the steps of the operand's axes.
+  struct Parts {
+    std::vector<Affine> outer;
+    std::map<std::size_t, Steps> steps;  // by axis, of those that follow a loop here
+  };
+
+  std::size_t rank() const { return parameter_.buffer->shape.size(); }
+  const std::string& name() const { return parameter_.buffer->name; }
+  bool is_tensorized(const VarNode* var) const {
+    return std::any_of(loops_.begin(), loops_.end(), [&](const For* loop) { return loop->var.get() == var; });
+  }
+
+  std::string split_indices(const Match::Access& access, Parts& parts) {
+    const std::size_t dimensions = access.outside.size();
+    std::map<const VarNode*, std::size_t> axis_of_loop;
+    for (std::size_t axis = 0; axis < rank(); ++axis)
+      if (const auto* reference = std::get_if<VarRef>(&access.inside[axis]->node)) {
+        const auto it = loop_of_.find(reference->var.get());
+        if (it != loop_of_.end() && it->second >= 0)
+          axis_of_loop[loops_[static_cast<std::size_t>(it->second)]->var.get()] = axis;
+        if (!steps_[axis]) steps_[axis] = Steps(dimensions, 0);
+      }
+    for (const auto& [var, axis] : axis_of_loop) parts.steps[axis].assign(dimensions, 0);
+    for (std::size_t d = 0; d < dimensions; ++d) {
+      const auto form = affine(access.outside[d], bounds_);
+      if (!form)
+        return fmt::format("index {} of {} is not affine: {}", d, access.buffer->name,
+                           loops::to_string(access.outside[d]));
+      parts.outer[d].constant = form->constant;
+      for (const auto& [var, coefficient] : form->coefficients) {
+        if (!is_tensorized(var)) parts.outer[d].coefficients[var] = coefficient;
+        else if (const auto it = axis_of_loop.find(var); it != axis_of_loop.end())
+          parts.steps[it->second][d] = coefficient;
+        else
+          return fmt::format("loop {} moves {}, but no axis of operand {} follows it", var->name, access.buffer->name,
+                             name());
+      }
+    }
+    return {};
+  }
+
+  std::string take_steps(const Parts& parts) {
+    const auto moves = [](const Steps& steps) {
+      return std::any_of(steps.begin(), steps.end(), [](std::int64_t s) { return s != 0; });
+    };
+    for (const auto& [axis, steps] : parts.steps) {
+      if (moves(*steps_[axis]) && *steps_[axis] != steps) return fmt::format("operand {} moves in two ways", name());
+      if (!moves(steps) && parameter_.buffer->shape[axis] > 1)
+        return fmt::format("axis {} of operand {} does not move {}", axis, name(), buffer_->name);
+      steps_[axis] = steps;
+    }
+    return {};
+  }
+
+  // The distance to the origin belongs to the operand's constant indices: it is a whole step along one such axis.
+  std::string take_distance(const Match::Access& access, const std::vector<Affine>& outer) {
+    std::optional<std::size_t> axis;
+    std::int64_t count = 0;
+    for (std::size_t a = 0; a < rank(); ++a)
+      if (const auto* imm = std::get_if<IntImm>(&access.inside[a]->node); imm && imm->value != 0)
+        axis = a, count = imm->value;
+    Steps steps(outer.size(), 0);
+    for (std::size_t d = 0; d < outer.size(); ++d) {
+      const Affine& origin = (*origin_)[d];
+      const std::int64_t difference = outer[d].constant - origin.constant;
+      if (outer[d].coefficients != origin.coefficients || (difference != 0 && (!axis || difference % count != 0)))
+        return fmt::format("two accesses of operand {} do not lie a constant step apart", name());
+      if (axis) steps[d] = difference / count;
+    }
+    if (axis) steps_[*axis] = steps;
+    return {};
+  }
+
+  const Parameter& parameter_;
+  const std::vector<const For*>& loops_;
+  const std::map<const VarNode*, int>& loop_of_;
+  const Bounds& bounds_;
+  Buffer buffer_;
+  std::vector<std::optional<Steps>> steps_;    // by axis; nullopt: no access has a variable there yet
+  std::optional<std::vector<Affine>> origin_;  // outer parts at operand index 0
+};
+
 }  // namespace
 
 int commuting_nodes(const Stmt& pattern) {
@@ -135,16 +252,10 @@ std::string match_bodies(const Intrinsic& intrinsic, const Stmt& pattern, const 
   return why;
 }
 
-// `what` of a failure is kept in `why`.
 std::optional<Operand> derive_operand(const Parameter& parameter, const Match& match,
                                       const std::vector<const For*>& loops, const std::vector<const For*>& outside,
                                       const std::map<const VarNode*, int>& loop_of, const Bounds& bounds,
                                       std::string& why) {
-  Operand operand;
-  const std::size_t rank = parameter.buffer->shape.size();
-  std::vector<std::optional<std::vector<std::int64_t>>> steps(rank);
-  std::optional<std::vector<Affine>> origin;  // outer parts at operand index 0
-  const auto same_form = [](const Affine& a, const Affine& b) { return a.coefficients == b.coefficients; };
   // Accesses with constant operand indices of 0 first: they fix the origin, others the steps between constants.
   std::vector<const Match::Access*> order;
   for (const auto& access : match.accesses)
@@ -158,96 +269,13 @@ std::optional<Operand> derive_operand(const Parameter& parameter, const Match& m
   std::stable_sort(order.begin(), order.end(),
                    [&](const auto* a, const auto* b) { return constant_part(a) < constant_part(b); });
 
+  OperandSteps steps(parameter, loops, loop_of, bounds);
   for (const Match::Access* access : order) {
-    if (operand.buffer && operand.buffer != access->buffer) {
-      why = fmt::format("operand {} would be both {} and {}", parameter.buffer->name, operand.buffer->name,
-                        access->buffer->name);
-      return std::nullopt;
-    }
-    operand.buffer = access->buffer;
-    const std::size_t dimensions = access->outside.size();
-    std::vector<Affine> outer(dimensions);
-    // Which loops the operand's own indices follow here.
-    std::map<const VarNode*, std::size_t> axis_of_loop;
-    for (std::size_t axis = 0; axis < rank; ++axis)
-      if (const auto* reference = std::get_if<VarRef>(&access->inside[axis]->node)) {
-        const auto it = loop_of.find(reference->var.get());
-        if (it != loop_of.end() && it->second >= 0)
-          axis_of_loop[loops[static_cast<std::size_t>(it->second)]->var.get()] = axis;
-        if (!steps[axis]) steps[axis] = std::vector<std::int64_t>(dimensions, 0);
-      }
-    std::map<std::size_t, std::vector<std::int64_t>> found;
-    for (const auto& [var, axis] : axis_of_loop) found[axis].assign(dimensions, 0);
-    for (std::size_t d = 0; d < dimensions; ++d) {
-      const auto form = affine(access->outside[d], bounds);
-      if (!form) {
-        why = fmt::format("index {} of {} is not affine: {}", d, access->buffer->name,
-                          loops::to_string(access->outside[d]));
-        return std::nullopt;
-      }
-      outer[d].constant = form->constant;
-      for (const auto& [var, coefficient] : form->coefficients) {
-        const bool tensorized =
-            std::any_of(loops.begin(), loops.end(), [&, var = var](const For* loop) { return loop->var.get() == var; });
-        if (!tensorized) {
-          outer[d].coefficients[var] = coefficient;
-        } else if (const auto it = axis_of_loop.find(var); it != axis_of_loop.end()) {
-          found[it->second][d] = coefficient;
-        } else {
-          why = fmt::format("loop {} moves {}, but no axis of operand {} follows it", var->name, access->buffer->name,
-                            parameter.buffer->name);
-          return std::nullopt;
-        }
-      }
-    }
-    for (auto& [axis, step] : found) {
-      const bool moved = std::any_of(steps[axis]->begin(), steps[axis]->end(), [](std::int64_t s) { return s != 0; });
-      if (moved && *steps[axis] != step) {
-        why = fmt::format("operand {} moves in two ways", parameter.buffer->name);
-        return std::nullopt;
-      }
-      if (std::all_of(step.begin(), step.end(), [](std::int64_t s) { return s == 0; }) &&
-          parameter.buffer->shape[axis] > 1) {
-        why = fmt::format("axis {} of operand {} does not move {}", axis, parameter.buffer->name, access->buffer->name);
-        return std::nullopt;
-      }
-      steps[axis] = step;
-    }
-    if (!origin) {
-      origin = outer;
-    } else {
-      // The difference to the origin belongs to the operand's constant indices: it must be a whole step along one such
-      // axis.
-      std::optional<std::size_t> axis;
-      std::int64_t count = 0;
-      for (std::size_t a = 0; a < rank; ++a)
-        if (const auto* imm = std::get_if<IntImm>(&access->inside[a]->node); imm && imm->value != 0)
-          axis = a, count = imm->value;
-      std::vector<std::int64_t> step(dimensions, 0);
-      for (std::size_t d = 0; d < dimensions; ++d) {
-        const std::int64_t difference = outer[d].constant - (*origin)[d].constant;
-        if (!same_form(outer[d], (*origin)[d]) || (difference != 0 && (!axis || difference % count != 0))) {
-          why = fmt::format("two accesses of operand {} do not lie a constant step apart", parameter.buffer->name);
-          return std::nullopt;
-        }
-        if (axis) step[d] = difference / count;
-      }
-      if (axis) steps[*axis] = step;
-    }
+    why = steps.add(*access);
+    if (!why.empty()) return std::nullopt;
   }
-  if (!operand.buffer) {
-    why = fmt::format("operand {} is not used", parameter.buffer->name);
-    return std::nullopt;
-  }
-  for (const Affine& form : *origin) {
-    Expr base = int_imm(form.constant);
-    for (const For* loop : outside)
-      if (const auto it = form.coefficients.find(loop->var.get()); it != form.coefficients.end())
-        base = ref(loop->var) * it->second + base;
-    operand.base.push_back(base);
-  }
-  for (std::size_t axis = 0; axis < rank; ++axis)
-    operand.steps.push_back(steps[axis] ? *steps[axis] : std::vector<std::int64_t>(operand.buffer->shape.size(), 0));
+  auto operand = steps.operand(outside);
+  if (!operand) why = fmt::format("operand {} is not used", parameter.buffer->name);
   return operand;
 }
 

@@ -8,7 +8,7 @@
 // alone stay inside. Legal where
 //  - the nest is made of serial loops over one block, a plain store or a call, without init and predicate,
 //  - the part of an iterator that runs over the loops inside takes all values 0 to f - 1, and the rest, and the
-//  iterator's extent, are multiples of f.
+//    iterator's extent, are multiples of f.
 #include <algorithm>
 
 #include <fmt/format.h>

@@ -4,10 +4,10 @@
 //
 // Substitutes a producer into all its readers; the block and its buffer disappear. Legal where
 //  - BLOCK is one plain store to an allocation that it alone writes, at distinct spatial iterators, without reduction
-//  and without mask,
+//    and without mask,
 //  - only blocks of plain statements read that buffer: no tensor intrinsic, no condition around blocks,
 //  - what BLOCK reads is written, if at all, by statements of the top level before the one that holds BLOCK: it has the
-//  same values at the readers.
+//    same values at the readers.
 #include <algorithm>
 
 #include <fmt/format.h>

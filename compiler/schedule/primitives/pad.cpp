@@ -1,7 +1,7 @@
 // pad BLOCK ITERATOR MULTIPLE
 //
-//   for c in 1000 { B: iterator v in 1000 = c }   ==>   for c in 1008 { B: iterator v in 1008 = c, where v < 1000 }
-//   (MULTIPLE 16)
+//   for c in 1000 { B: iterator v in 1000 = c }
+//   ==>   for c in 1008 { B: iterator v in 1008 = c, where v < 1000 }                         (MULTIPLE 16)
 //
 // Rounds the extent of an iterator, and of the loop that it runs over, up to a multiple; the predicate leaves out what
 // was added. Legal where the iterator runs over one loop that nothing else depends on, and all indices remain proven.

@@ -5,8 +5,8 @@
 // Iterations may run in any order and at once. Legal where
 //  - no block below has a reduce or ordered iterator over LOOP,
 //  - of each buffer written below, different iterations touch different elements; or the buffer is an allocation that
-//  is used below LOOP alone and each
-//    iteration reads only what it wrote itself. Then it is private: the back end gives each iteration its own,
+//    is used below LOOP alone and each iteration reads only what it wrote itself. Then it is private: the back end
+//    gives each iteration its own,
 //  - no other loop around or below is parallel.
 // Later steps keep this (loop_kinds.h).
 #include "compiler/schedule/loop_kinds.h"

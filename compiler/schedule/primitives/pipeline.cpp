@@ -6,7 +6,7 @@
 // STAGES times. Legal where
 //  - LOOP holds a sequence, and has at least STAGES iterations; STAGES is 2 or more,
 //  - what the statements before the last one write is private to the iteration (dependence.h), and they read nothing
-//  that the last one writes.
+//    that the last one writes.
 // The last statement stays in order: it may carry a reduction over LOOP.
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // reindex BLOCK BUFFER -> REINDEXED
 //
-//   B: Y[i] = Y[i] + X[i * 2 + k] * W[k]     ==>   REINDEXED: R[i, k] = X[i * 2 + k]     B: Y[i] = Y[i] + R[i, k] *
-//   W[k]
+//   B: Y[i] = Y[i] + X[i * 2 + k] * W[k]
+//   ==>   REINDEXED: R[i, k] = X[i * 2 + k]     B: Y[i] = Y[i] + R[i, k] * W[k]
 //
 // The block reads BUFFER through a copy with one dimension for each iterator that its index moves with, in the order of
 // the iterators: of a convolution's input that is the im2col form. The copy comes before the statement of the

@@ -1,8 +1,8 @@
 // rfactor BLOCK LOOP -> PARTIAL
 //
 //   for i { for ko { for ki { B: Y[i] = Y[i] + f(i, ko * 4 + ki) } } }
-//   ==>   for i { for ko { for ki { PARTIAL: P[ko, i] = P[ko, i] + f(i, ko * 4 + ki) } } }     for i { for ko { B: Y[i]
-//   = Y[i] + P[ko, i] } }    (LOOP ko)
+//   ==>   for i { for ko { for ki { PARTIAL: P[ko, i] = P[ko, i] + f(i, ko * 4 + ki) } } }
+//         for i { for ko { B: Y[i] = Y[i] + P[ko, i] } }                                       (LOOP ko)
 //
 // Splits a reduction into partial results, one for each iteration of LOOP, whose iterations then are independent; a
 // second nest joins them. Legal where BLOCK is one reduction with +, *, min or max, alone in its nest, which starts at
@@ -21,6 +21,8 @@ using namespace loops;
 
 namespace {
 
+constexpr std::string_view kRfactor = "rfactor";
+
 bool is_identity(BinaryOp op, const Expr& value) {
   if (op == BinaryOp::min || op == BinaryOp::max)
     return std::holds_alternative<IntImm>(value->node) || std::holds_alternative<FloatImm>(value->node);
@@ -30,33 +32,19 @@ bool is_identity(BinaryOp op, const Expr& value) {
   return n != nullptr && n->value == wanted;
 }
 
-}  // namespace
+// The update of a reduction: target = target op value, or value op target; it starts at `start`.
+struct Reduction {
+  StoreTarget target;
+  BinaryOp op;
+  bool target_first;
+  Expr value, start;
+};
 
-Result<Program> apply_rfactor(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
-  constexpr std::string_view kName = "rfactor";
-  const std::string& name = step.arguments[0];
-  DOVETAIL_ASSIGN(const Path path, require_block(program, name, kName));
-  DOVETAIL_ASSIGN(const Path loop_path, require_loop(program, step.arguments[1], kName));
-  const Block& block = *as_block(path.back());
-  const For& loop = *as_for(loop_path.back());
-  DOVETAIL_TRY(require_no_inner_block(block, kName, name));
-  const auto loops = loops_of(path);
-  if (std::find(loops.begin(), loops.end(), &loop) == loops.end())
-    return refuse(kName, name, fmt::format("loop {} is not around the block", step.arguments[1]),
-                  "name a loop around it");
-  const Stmt top = top_statement(path);
-  if (only_block(top) != &block)
-    return refuse(kName, name, "its nest holds more than the block",
-                  "take this step before compute_at moves blocks in");
-  for (const For* around : loops)
-    if (around->kind == ForKind::thread)
-      return refuse(kName, name, fmt::format("loop {} is bound to {}", around->var->name, around->thread_axis),
-                    "take this step before bind");
-
+Result<Reduction> require_reduction(const Block& block) {
   const auto* start = block.init ? std::get_if<Store>(&block.init->node) : nullptr;
   const auto* update = std::get_if<Store>(&block.body->node);
   if (!start || !update || start->targets.size() != 1 || update->targets.size() != 1)
-    return refuse(kName, name, "it is not one store with an init",
+    return refuse(kRfactor, block.name, "it is not one store with an init",
                   "name a reduction that was not decomposed or tensorized");
   const StoreTarget& target = update->targets[0];
   const auto* combine = std::get_if<Binary>(&target.value->node);
@@ -65,150 +53,216 @@ Result<Program> apply_rfactor(const Program& program, Step& step, const Intrinsi
   const bool known = combine && (combine->op == BinaryOp::add || combine->op == BinaryOp::mul ||
                                  combine->op == BinaryOp::min || combine->op == BinaryOp::max);
   if (!known || first == structurally_equal(combine->b, own))
-    return refuse(kName, name, "it does not combine its result with a value by +, *, min or max",
+    return refuse(kRfactor, block.name, "it does not combine its result with a value by +, *, min or max",
                   "rfactor sums, products, minima and maxima");
-  if (!is_identity(combine->op, start->targets[0].value))
-    return refuse(kName, name,
-                  fmt::format("it starts at {}, so partial results cannot", loops::to_string(start->targets[0].value)),
+  const Expr& start_value = start->targets[0].value;
+  if (!is_identity(combine->op, start_value))
+    return refuse(kRfactor, block.name,
+                  fmt::format("it starts at {}, so partial results cannot", loops::to_string(start_value)),
                   "start at the identity, and add the rest afterwards");
-  const Expr value = first ? combine->b : combine->a;
   const auto dimensions = dimensions_of(block, target.indices, *target.buffer);
   if (!dimensions || !one_to_one(block, *dimensions))
-    return refuse(kName, name,
+    return refuse(kRfactor, block.name,
                   fmt::format("the indices of {} are not distinct spatial iterators of the block", target.buffer->name),
                   "take this step before transform_layout");
+  return Reduction{target, combine->op, first, first ? combine->b : combine->a, start_value};
+}
 
-  // The partial block: LOOP becomes a spatial iterator, every other loop of the reduction a reduce iterator of its own.
-  Block partial;
-  if (step.results.empty()) step.results = {name + ".partial"};
-  partial.name = step.results[0];
-  DOVETAIL_TRY(require_new_name(program, partial.name, kName, name));
-  std::vector<std::string> taken{partial.name};
-  const auto fresh_var = [&](const std::string& wanted, DType dtype) {
+// The block is alone in its nest, one loop of which is LOOP.
+Result<void> require_own_nest(const Path& path, const For& loop) {
+  const std::string& name = as_block(path.back())->name;
+  const auto loops = loops_of(path);
+  if (std::find(loops.begin(), loops.end(), &loop) == loops.end())
+    return refuse(kRfactor, name, fmt::format("loop {} is not around the block", loop.var->name),
+                  "name a loop around it");
+  if (only_block(top_statement(path)) != as_block(path.back()))
+    return refuse(kRfactor, name, "its nest holds more than the block",
+                  "take this step before compute_at moves blocks in");
+  for (const For* around : loops)
+    if (around->kind == ForKind::thread)
+      return refuse(kRfactor, name, fmt::format("loop {} is bound to {}", around->var->name, around->thread_axis),
+                    "take this step before bind");
+  return {};
+}
+
+// Variables with names that are new to the program, and to one another.
+struct FreshVars {
+  const Program& program;
+  std::vector<std::string> taken;
+
+  Var make(const std::string& wanted, DType dtype) {
     taken.push_back(free_name(program, wanted, taken));
     return make_var(taken.back(), dtype);
-  };
-  const Var part = fresh_var("v" + loop.var->name, loop.var->dtype);
-  VarMap of_loops{{loop.var.get(), ref(part)}}, of_iterators;
-  partial.iterators.push_back({part, loop.extent, IterKind::spatial, ref(loop.var)});
+  }
+};
+
+// The iterators of the partial block: LOOP becomes a spatial one, every other loop of the reduction a reduce iterator
+// of its own.
+struct Factored {
+  Var part;                         // over LOOP
+  std::vector<Iterator> iterators;  // of the partial block
+  VarMap of_loops, of_iterators;    // LOOP, the loops of the reduction, and the iterators of the block in terms of them
+  std::vector<Iterator> spatial;    // of the block, with their bindings and extents
+  std::vector<Expr> bindings;
+  std::vector<std::int64_t> extents;
+};
+
+Result<Factored> factor(const Block& block, const For& loop, const std::vector<const For*>& loops, FreshVars& fresh) {
+  Factored made;
+  made.part = fresh.make("v" + loop.var->name, loop.var->dtype);
+  made.of_loops[loop.var.get()] = ref(made.part);
+  made.iterators.push_back({made.part, loop.extent, IterKind::spatial, ref(loop.var)});
   bool feeds = false;
-  std::vector<Iterator> spatial;
   for (const Iterator& iterator : block.iterators) {
     const bool moves = mentions(iterator.binding, loop.var);
     if (iterator.kind == IterKind::spatial) {
       if (moves)
-        return refuse(kName, name,
+        return refuse(kRfactor, block.name,
                       fmt::format("loop {} moves the spatial iterator {}", loop.var->name, iterator.var->name),
                       "name a loop of the reduction");
       const Var var = make_var(iterator.var->name, iterator.var->dtype);
-      of_iterators[iterator.var.get()] = ref(var);
-      partial.iterators.push_back({var, iterator.extent, IterKind::spatial, iterator.binding});
-      spatial.push_back(iterator);
+      made.of_iterators[iterator.var.get()] = ref(var);
+      made.iterators.push_back({var, iterator.extent, IterKind::spatial, iterator.binding});
+      made.spatial.push_back(iterator);
+      made.bindings.push_back(iterator.binding);
+      made.extents.push_back(iterator.extent);
       continue;
     }
     if (iterator.kind == IterKind::ordered)
-      return refuse(kName, name, "it has ordered iterators", "rfactor what may be combined in any order");
+      return refuse(kRfactor, block.name, "it has ordered iterators", "rfactor what may be combined in any order");
     feeds |= moves;
     visit_exprs(iterator.binding, [&](const Expr& expr) {
       const auto* reference = std::get_if<VarRef>(&expr->node);
-      if (!reference || of_loops.count(reference->var.get())) return;
+      if (!reference || made.of_loops.count(reference->var.get())) return;
       const auto around =
           std::find_if(loops.begin(), loops.end(), [&](const For* l) { return l->var == reference->var; });
-      const Var var = fresh_var("v" + reference->var->name, reference->var->dtype);
-      of_loops[reference->var.get()] = ref(var);
-      partial.iterators.push_back({var, (*around)->extent, IterKind::reduce, ref(reference->var)});
+      const Var var = fresh.make("v" + reference->var->name, reference->var->dtype);
+      made.of_loops[reference->var.get()] = ref(var);
+      made.iterators.push_back({var, (*around)->extent, IterKind::reduce, ref(reference->var)});
     });
   }
   if (!feeds)
-    return refuse(kName, name, fmt::format("loop {} feeds no reduce iterator", loop.var->name),
+    return refuse(kRfactor, block.name, fmt::format("loop {} feeds no reduce iterator", loop.var->name),
                   "name a loop of the reduction");
   for (const Iterator& iterator : block.iterators)
-    if (iterator.kind == IterKind::reduce) of_iterators[iterator.var.get()] = substitute(iterator.binding, of_loops);
+    if (iterator.kind == IterKind::reduce)
+      made.of_iterators[iterator.var.get()] = substitute(iterator.binding, made.of_loops);
+  return made;
+}
 
-  // Each partial result starts where the other loops of the reduction are 0: there the predicate must hold.
-  const Bounds bounds = bounds_of(loops);
+// Each partial result starts where the other loops of the reduction are 0: there the block's predicate must hold.
+Result<void> require_started(const Block& block, const Factored& made, const std::vector<const For*>& loops) {
   VarMap at_zero;
-  for (const Iterator& iterator : partial.iterators)
+  for (const Iterator& iterator : made.iterators)
     if (iterator.kind == IterKind::reduce)
       at_zero[std::get<VarRef>(iterator.binding->node).var.get()] = int_imm(0, iterator.var->dtype);
-  if (block.predicate) {
-    Block started = block;
-    for (Iterator& iterator : started.iterators) iterator.binding = substitute(iterator.binding, at_zero);
-    for (const Expr& term : conjuncts(block.predicate)) {
-      std::vector<Expr> values;
-      std::vector<std::int64_t> extents;
-      for (const Iterator& iterator : spatial) values.push_back(iterator.binding), extents.push_back(iterator.extent);
-      if (!holds_where(substitute(substitute(term, bindings_of(started)), at_zero), values, extents, bounds))
-        return refuse(
-            kName, name,
-            fmt::format("where its predicate {} fails, a partial result would have no start", loops::to_string(term)),
-            "split by a factor that divides");
-    }
-    partial.predicate = substitute(substitute(block.predicate, of_iterators), of_loops);
-  }
-  std::vector<Expr> values;
-  std::vector<std::int64_t> extents;
-  Shape shape{loop.extent};
-  std::vector<Expr> indices{cast(DType::int64, ref(part))};
-  for (const Iterator& iterator : spatial) {
-    values.push_back(iterator.binding), extents.push_back(iterator.extent), shape.push_back(iterator.extent);
-    indices.push_back(cast(DType::int64, of_iterators.at(iterator.var.get())));
-  }
-  if (!covers(values, extents, loops))
-    return refuse(kName, name, "its loops are not shown to reach every element of the result",
-                  "take this step before split and fuse");
-  const Buffer buffer = make_buffer(partial.name, target.buffer->dtype, shape, target.buffer->scope);
-  const Expr part_value = substitute(value, of_iterators);
-  bool depends = false;
-  visit_exprs(value, [&](const Expr& e) {
-    const auto* access = std::get_if<LoadExpr>(&e->node);
-    depends |= access && access->buffer == target.buffer;
-  });
-  if (depends)
-    return refuse(kName, name, fmt::format("what it combines depends on {}", target.buffer->name), "leave it as it is");
-  partial.init = store(buffer, indices, start->targets[0].value);
-  const Expr sum = load(buffer, indices);
-  partial.body =
-      store(buffer, indices, first ? binary(combine->op, sum, part_value) : binary(combine->op, part_value, sum));
-  partial = with_inferred_regions(std::move(partial));
-  if (!starts_once(partial, {}, loops))
-    return refuse(kName, name, "a partial result is not shown to start once, before all parts of it",
-                  "take this step before fuse");
+  Block started = block;
+  for (Iterator& iterator : started.iterators) iterator.binding = substitute(iterator.binding, at_zero);
+  for (const Expr& term : conjuncts(block.predicate))
+    if (!holds_where(substitute(substitute(term, bindings_of(started)), at_zero), made.bindings, made.extents,
+                     bounds_of(loops)))
+      return refuse(
+          kRfactor, block.name,
+          fmt::format("where its predicate {} fails, a partial result would have no start", loops::to_string(term)),
+          "split by a factor that divides");
+  return {};
+}
 
-  // The joining nest, in loops over the iterators.
+Block partial_block(const std::string& name, const Block& block, const Reduction& reduction, const Factored& made,
+                    const Buffer& buffer) {
+  Block partial;
+  partial.name = name;
+  partial.iterators = made.iterators;
+  if (block.predicate) partial.predicate = substitute(substitute(block.predicate, made.of_iterators), made.of_loops);
+  std::vector<Expr> indices{cast(DType::int64, ref(made.part))};
+  for (const Iterator& iterator : made.spatial)
+    indices.push_back(cast(DType::int64, made.of_iterators.at(iterator.var.get())));
+  const Expr sum = load(buffer, indices), value = substitute(reduction.value, made.of_iterators);
+  partial.init = store(buffer, indices, reduction.start);
+  partial.body = store(buffer, indices,
+                       reduction.target_first ? binary(reduction.op, sum, value) : binary(reduction.op, value, sum));
+  return with_inferred_regions(std::move(partial));
+}
+
+// The nest that joins the partial results, in serial loops of its own over the spatial iterators and LOOP.
+Stmt joining_nest(const Block& block, const Reduction& reduction, const Factored& made, const Buffer& buffer,
+                  FreshVars& fresh) {
   Block join = block;
   join.predicate = nullptr;
   join.iterators.clear();
   std::vector<For> nest;
-  std::vector<Expr> from;
-  VarMap to_join;
-  const auto add = [&](const std::string& iterator_name, DType dtype, std::int64_t extent, IterKind kind,
-                       const std::string& loop_name) {
-    const Var var = make_var(iterator_name, dtype), around = fresh_var(loop_name, dtype);
-    join.iterators.push_back({var, extent, kind, ref(around)});
-    nest.push_back({around, extent, ForKind::serial, "", {}, nullptr});
-    return var;
+  const auto add = [&](const Var& like, std::int64_t extent, IterKind kind) {
+    const Var var = make_var(like->name, like->dtype), loop = fresh.make(block.name + "." + like->name, like->dtype);
+    join.iterators.push_back({var, extent, kind, ref(loop)});
+    nest.push_back({loop, extent, ForKind::serial, "", {}, nullptr});
+    return ref(var);
   };
-  for (const Iterator& iterator : spatial)
-    to_join[iterator.var.get()] = ref(add(iterator.var->name, iterator.var->dtype, iterator.extent, IterKind::spatial,
-                                          name + "." + iterator.var->name));
-  from.push_back(
-      cast(DType::int64, ref(add(part->name, part->dtype, loop.extent, IterKind::reduce, name + "." + part->name))));
-  for (const Iterator& iterator : spatial) from.push_back(cast(DType::int64, to_join.at(iterator.var.get())));
-  std::vector<Expr> to;
-  for (const Expr& index : target.indices) to.push_back(substitute(index, to_join));
+  VarMap to_join;
+  for (const Iterator& iterator : made.spatial)
+    to_join[iterator.var.get()] = add(iterator.var, iterator.extent, IterKind::spatial);
+  std::vector<Expr> from{cast(DType::int64, add(made.part, buffer->shape[0], IterKind::reduce))}, to;
+  for (const Iterator& iterator : made.spatial) from.push_back(cast(DType::int64, to_join.at(iterator.var.get())));
+  for (const Expr& index : reduction.target.indices) to.push_back(substitute(index, to_join));
+  const Buffer& result = reduction.target.buffer;
   join.init = substitute(block.init, to_join);
-  join.body = store(target.buffer, to, binary(combine->op, load(target.buffer, to), load(buffer, from)));
+  join.body = store(result, to, binary(reduction.op, load(result, to), load(buffer, from)));
   Stmt joined = make_stmt(with_inferred_regions(std::move(join)));
   for (auto around = nest.rbegin(); around != nest.rend(); ++around) {
     around->body = std::move(joined);
     joined = make_stmt(std::move(*around));
   }
+  return joined;
+}
+
+bool loads_from(const Expr& value, const Buffer& buffer) {
+  bool found = false;
+  visit_exprs(value, [&](const Expr& expr) {
+    const auto* access = std::get_if<LoadExpr>(&expr->node);
+    found |= access && access->buffer == buffer;
+  });
+  return found;
+}
+
+}  // namespace
+
+Result<Program> apply_rfactor(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
+  const std::string& name = step.arguments[0];
+  DOVETAIL_ASSIGN(const Path path, require_block(program, name, kRfactor));
+  DOVETAIL_ASSIGN(const Path loop_path, require_loop(program, step.arguments[1], kRfactor));
+  const Block& block = *as_block(path.back());
+  const For& loop = *as_for(loop_path.back());
+  const auto loops = loops_of(path);
+  DOVETAIL_TRY(require_no_inner_block(block, kRfactor, name));
+  DOVETAIL_TRY(require_own_nest(path, loop));
+  DOVETAIL_ASSIGN(const Reduction reduction, require_reduction(block));
+  if (step.results.empty()) step.results = {name + ".partial"};
+  const std::string& partial_name = step.results[0];
+  DOVETAIL_TRY(require_new_name(program, partial_name, kRfactor, name));
+
+  FreshVars fresh{program, {partial_name}};
+  DOVETAIL_ASSIGN(const Factored made, factor(block, loop, loops, fresh));
+  DOVETAIL_TRY(require_started(block, made, loops));
+  if (!covers(made.bindings, made.extents, loops))
+    return refuse(kRfactor, name, "its loops are not shown to reach every element of the result",
+                  "take this step before split and fuse");
+  const Buffer& target = reduction.target.buffer;
+  if (loads_from(reduction.value, target))
+    return refuse(kRfactor, name, fmt::format("what it combines depends on {}", target->name), "leave it as it is");
+
+  Shape shape{loop.extent};
+  shape.insert(shape.end(), made.extents.begin(), made.extents.end());
+  const Buffer buffer = make_buffer(partial_name, target->dtype, shape, target->scope);
+  Block partial = partial_block(partial_name, block, reduction, made, buffer);
+  if (!starts_once(partial, {}, loops))
+    return refuse(kRfactor, name, "a partial result is not shown to start once, before all parts of it",
+                  "take this step before fuse");
+  const Stmt top = top_statement(path);
   Program result = program;
   result.allocations.push_back(buffer);
-  result.body =
-      replace(program.body, top, sequence({replace(top, path.back(), make_stmt(std::move(partial))), joined}));
-  return if_proven(std::move(result), {step.results[0], name}, intrinsics, kName, name,
+  result.body = replace(program.body, top,
+                        sequence({replace(top, path.back(), make_stmt(std::move(partial))),
+                                  joining_nest(block, reduction, made, buffer, fresh)}));
+  return if_proven(std::move(result), {partial_name, name}, intrinsics, kRfactor, name,
                    "take this step before split and fuse");
 }
 

@@ -1,7 +1,7 @@
 // split LOOP FACTOR -> OUTER INNER
 //
-//   for y in 10 { S(y) }   ==>   for y_0 in 3 { for y_1 in 4 { S(y_0 * 4 + y_1) } }      (FACTOR 4; blocks get the
-//   predicate y_0 * 4 + y_1 < 10)
+//   for y in 10 { S(y) }   ==>   for y_0 in 3 { for y_1 in 4 { S(y_0 * 4 + y_1) } }                     (FACTOR 4)
+//   where blocks get the predicate y_0 * 4 + y_1 < 10
 //
 // Legal where the ranges of all iterators remain proven (the split of a loop that was split and fused may not be); the
 // order of iterations is unchanged. A factor that does not divide adds a predicate to every block below, and a

@@ -7,8 +7,7 @@
 //  - LOOP has at most kMostLanes iterations,
 //  - below lie blocks of plain stores, and loops only if unrolled; no other loop around or below is vectorized,
 //  - every index moves with LOOP by a constant step (0: broadcast, 1: contiguous, else strided), but for those of loads
-//  that are data themselves: each lane
-//    then loads from its own place. A predicate may mention LOOP: it masks lanes.
+//    that are data themselves: each lane then loads from its own place. A predicate may mention LOOP: it masks lanes.
 #include "compiler/schedule/loop_kinds.h"
 #include "compiler/schedule/primitives/primitives.h"
 
