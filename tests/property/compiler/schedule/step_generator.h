@@ -1,9 +1,10 @@
-// Random steps for a program: mostly such that they might be legal, now and then not. A new primitive gets a function
-// and a row in `kinds`.
+// Random steps for a program: mostly such that they might be legal, now and then not. A primitive's arguments are drawn
+// by its form; those that must fit together to be legal often enough have a function and a row in `kinds`.
 #pragma once
 
 #include <algorithm>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,6 @@ class StepGenerator {
         {"reindex", 3, &StepGenerator::reindex},
         {"reorder", 2, &StepGenerator::reorder},
         {"reverse_compute_at", 6, &StepGenerator::reverse_compute_at},
-        {"reverse_inline", 8, &StepGenerator::reverse_inline},
         {"rfactor", 5, &StepGenerator::rfactor},
         {"sample", 1, &StepGenerator::sample},
         {"set_scope", 3, &StepGenerator::set_scope},
@@ -63,15 +63,45 @@ class StepGenerator {
       planned_.pop_back();
       return step;
     }
-    int total = 0;
+    const std::vector<const Primitive*>& plain = drawn_by_form();
+    int total = kFormWeight * static_cast<int>(plain.size());
     for (const Kind& kind : kinds()) total += kind.weight;
     int at = pick(static_cast<std::size_t>(total));
-    for (const Kind& kind : kinds())
-      if ((at -= kind.weight) < 0) return (this->*kind.make)();
-    return annotate();
+    for (const Kind& kind : kinds()) {
+      if (at < kind.weight) return (this->*kind.make)();
+      at -= kind.weight;
+    }
+    return by_form(*plain[static_cast<std::size_t>(at / kFormWeight)]);
   }
 
  private:
+  static constexpr int kFormWeight = 8;
+
+  // The primitives without a row in `kinds`.
+  static const std::vector<const Primitive*>& drawn_by_form() {
+    static const std::vector<const Primitive*> primitives = [] {
+      std::vector<const Primitive*> found;
+      for (const Primitive& primitive : all_primitives())
+        if (std::ranges::find(kinds(), primitive.name, &Kind::primitive) == kinds().end()) found.push_back(&primitive);
+      return found;
+    }();
+    return primitives;
+  }
+
+  // A loop for LOOP, a buffer for BUFFER, new names for the results, small numbers for other words; for BLOCK a block,
+  // mostly one that reads what another computes.
+  Step by_form(const Primitive& primitive) {
+    Step step{std::string(primitive.name), {}, {}};
+    std::istringstream words{std::string(primitive.text.substr(primitive.name.size()))};
+    for (std::string word; words >> word && word != "->";)
+      step.arguments.push_back(word == "LOOP"     ? loop()
+                               : word == "BLOCK"  ? reader()
+                               : word == "BUFFER" ? buffer()
+                                                  : std::to_string(pick(5)));
+    for (std::size_t i = 0; i < primitive.results; ++i) step.results.push_back(fresh());
+    return step;
+  }
+
   int pick(std::size_t n) { return static_cast<int>(random_() % n); }
   bool chance(int percent) { return pick(100) < percent; }
   template <typename T>
@@ -116,6 +146,8 @@ class StepGenerator {
   std::string outermost() { return chance(70) ? one_of(nests_).front() : loop(); }
   std::string block() { return chance(2) ? "nowhere" : one_of(blocks_); }
   std::string buffer() { return chance(2) ? "nowhere" : one_of(buffers_)->name; }
+
+  std::string reader() { return edges_.empty() || chance(10) ? block() : name_of(one_of(edges_).consumer); }
 
   // A buffer that the block reads or writes.
   std::string buffer_of(const std::string& name, bool written) {
@@ -197,9 +229,6 @@ class StepGenerator {
     if (edges_.empty() || chance(10)) return {"reverse_compute_at", {block(), loop()}, {}};
     const Edge& edge = one_of(edges_);
     return {"reverse_compute_at", {name_of(edge.consumer), loop_around(edge.producer)}, {}};
-  }
-  Step reverse_inline() {
-    return {"reverse_inline", {edges_.empty() || chance(10) ? block() : name_of(one_of(edges_).consumer)}, {}};
   }
   Step pad() {
     const std::string name = block();

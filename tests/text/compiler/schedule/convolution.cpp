@@ -38,17 +38,17 @@ Program convolution() {
 const char* const kTrace =
     "sample lanes among 8,16 = 8\n"
     "sample width among 4,6 = 4\n"
-    "reverse_inline relu\n"
+    "inline bias\n"
     "inline pad\n"
     "split sum.o $lanes -> oo oi\n"
     "split sum.x $width -> xo xi\n"
     "reorder sum.n oo sum.y xo sum.c sum.ky sum.kx xi oi\n"
-    "reverse_compute_at bias xo\n"
+    "reverse_compute_at relu xo\n"
     "decompose_reduction sum sum.c -> zero\n"
     "set_scope sum register\n"
-    "reorder bias.x bias.o\n"
-    "vectorize zero.oi\nvectorize oi\nvectorize bias.o\n"
-    "unroll zero.xi\nunroll xi\nunroll bias.x\n"
+    "reorder relu.x relu.o\n"
+    "vectorize zero.oi\nvectorize oi\nvectorize relu.o\n"
+    "unroll zero.xi\nunroll xi\nunroll relu.x\n"
     "fuse oo sum.y -> rows\n"
     "parallel rows\n";
 
@@ -71,7 +71,7 @@ TEST_CASE("schedule: a convolution with its epilogue in a register tile") {
   CHECK_THAT(text, Catch::Matchers::ContainsSubstring("for rows in 30 parallel"));
   CHECK_THAT(text, Catch::Matchers::ContainsSubstring("for oi in 8 vectorized"));
   CHECK_THAT(text, Catch::Matchers::ContainsSubstring("relu[n, o, y, x] = max(sum[n, o, y, x] + b[o], 0.0)"));
-  CHECK_THAT(text, Catch::Matchers::ContainsSubstring("for bias.o in 8 vectorized"));
+  CHECK_THAT(text, Catch::Matchers::ContainsSubstring("for relu.o in 8 vectorized"));
   CHECK_THAT(text, !Catch::Matchers::ContainsSubstring("alloc pad"));
 
   // Small integers: sums are exact in any order.
