@@ -26,7 +26,7 @@ TEST_CASE("Block names are the operators' in small letters") {
   CHECK(block_name("LeakyRelu") == "leaky_relu");
   CHECK(block_name("dovetail.qconv") == "qconv");
   CHECK(block_name("ReduceL1") == "reduce_l1");
-  CHECK(block_name("LRN") == "lrn");
+  CHECK(block_name("GRU") == "gru");
 }
 
 }  // namespace
