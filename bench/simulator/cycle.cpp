@@ -3,7 +3,7 @@
 // nothing, in a ring of tokens. Simulated cycles and instructions per second of processor time, one thread: time alone,
 // with the values, with the values on the SystemC platform, and the design itself through Verilator, trace on (where
 // there is its model: dovetail rtl build --hw 1x16x16-ext).
-//   bench_cycle [RUNS]
+//   bench_cycle [RUNS [ENGINE]]     ENGINE: a part of the names of those to measure, as they are printed
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -191,6 +191,16 @@ Stream tiny_instructions(const isa::HardwareConfig& config, std::size_t rounds) 
   return stream;
 }
 
+std::string name_of(Engine engine) {
+  switch (engine) {
+    case Engine::time_alone: return "cycle, time alone";
+    case Engine::cycle: return "cycle";
+    case Engine::systemc: return "systemc";
+    case Engine::rtl: break;
+  }
+  return "rtl";
+}
+
 Json measure(const Stream& stream, const std::string& memory, Engine engine, int runs) {
   const simulator::EngineOptions options{.memory = simulator::parse_memory(memory).value(),
                                          .trace = engine == Engine::rtl};
@@ -208,7 +218,7 @@ Json measure(const Stream& stream, const std::string& memory, Engine engine, int
   });
   return {{"stream", stream.name},
           {"memory", memory},
-          {"engine", engine == Engine::time_alone ? "cycle, time alone" : simulator->name()},
+          {"engine", name_of(engine)},
           {"cycles", cycles},
           {"milliseconds", std::round(seconds * 1e5) / 1e2},
           {"mcycles_per_s", std::round(static_cast<double>(cycles) / seconds * 1e-4) / 1e2},
@@ -222,6 +232,7 @@ Json measure(const Stream& stream, const std::string& memory, Engine engine, int
 int main(int argc, char** argv) {
   using namespace dovetail;
   const int runs = argc > 1 ? std::max(1, std::atoi(argv[1])) : 21;
+  const std::string only = argc > 2 ? argv[2] : "";
   CompileOptions options;
   const isa::HardwareConfig hardware = isa::load_config("1x16x16-ext").value();
   options.available = {accel::make_target(hardware, 1000), host::make_target()};
@@ -241,12 +252,15 @@ int main(int argc, char** argv) {
   for (const Stream& stream : {stream_of("ResNet-18", *longest), tiny_instructions(hardware, 30000)}) {
     streams.push_back({{"name", stream.name}, {"instructions", stream.program.size()}});
     std::vector<Json> of_stream;
-    for (const char* memory : {"ideal:latency=64,bytes=8", "bank:ddr4-2400", "bank:hbm2"})
-      of_stream.push_back(measure(stream, memory, Engine::time_alone, runs));
-    of_stream.push_back(measure(stream, "ideal:latency=64,bytes=8", Engine::cycle, std::min(runs, 3)));
-    if (simulator::find_systemc_engine())
+    const auto selects = [&](Engine engine) { return name_of(engine).find(only) != std::string::npos; };
+    if (selects(Engine::time_alone))
+      for (const char* memory : {"ideal:latency=64,bytes=8", "bank:ddr4-2400", "bank:hbm2"})
+        of_stream.push_back(measure(stream, memory, Engine::time_alone, runs));
+    if (selects(Engine::cycle))
+      of_stream.push_back(measure(stream, "ideal:latency=64,bytes=8", Engine::cycle, std::min(runs, 3)));
+    if (selects(Engine::systemc) && simulator::find_systemc_engine())
       of_stream.push_back(measure(stream, "ideal:latency=64,bytes=8", Engine::systemc, std::min(runs, 3)));
-    if (simulator::find_rtl_model(hardware, false).ok()) {
+    if (selects(Engine::rtl) && simulator::find_rtl_model(hardware, false).ok()) {
       const Json design = measure(stream, "ideal:latency=64,bytes=8", Engine::rtl, 1);
       for (Json& row : of_stream)
         if (row["memory"] == design["memory"]) {
