@@ -4,13 +4,12 @@
 A mutant is a copy of one file with one snippet replaced, in a temporary folder in front of the sources. Only the sources it names are
 compiled again, then linked with the objects and libraries of an existing build. The same test must pass on the unchanged build.
 
-usage: run.py [--build FOLDER] [--jobs N] [NAME...]     (those whose name contains one of the NAMEs; default: all)
+usage: run.py [--build FOLDER] [--jobs N] [NAME...]     (those whose name contains one of the NAMEs; default: the turn's share, see tools/turn.py)
 """
 
 import argparse
 import concurrent.futures
 import configparser
-import json
 import os
 import pathlib
 import re
@@ -20,9 +19,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import typing
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tools"))
+import turn  # noqa: E402
+from build_units import read_units  # noqa: E402
+
 LIST = pathlib.Path(__file__).with_name("mutants.txt")
 TEST_SECONDS = 120
 TEST_MEMORY_BYTES = 8 << 30
@@ -46,23 +48,10 @@ def replaced_once(path, old, new):
     return text[:places[0].start()] + new + text[places[0].end():]
 
 
-class Unit(typing.NamedTuple):
-    file: pathlib.Path
-    command: list
-    object: str
-
-
 class Build:
     def __init__(self, folder):
         self.folder = folder
-        self.units = {}  # by source below SOURCE: what compiles it, alone or with others (DOVETAIL_UNITY)
-        for entry in json.loads((folder / "compile_commands.json").read_text()):
-            words = shlex.split(entry["command"])
-            unit = Unit(pathlib.Path(entry["file"]), words, words[words.index("-o") + 1])
-            joint = re.findall(r'#include "(.*)"', unit.file.read_text()) if unit.file.parent.name == "Unity" else []
-            for source in map(pathlib.Path, joint or [unit.file]):
-                if source.is_relative_to(SOURCE):
-                    self.units[str(source.relative_to(SOURCE))] = unit
+        self.units = read_units(folder, SOURCE)
 
     def is_sanitised(self):
         return any("-fsanitize" in word for unit in self.units.values() for word in unit.command)
@@ -157,7 +146,11 @@ def main():
     options = parser.parse_args()
     listed = configparser.ConfigParser(interpolation=None, delimiters=(":",))
     listed.read_string(LIST.read_text())
-    names = [name for name in listed.sections() if not options.names or any(part in name for part in options.names)]
+    if options.names:
+        names = [name for name in listed.sections() if any(part in name for part in options.names)]
+    else:
+        names, which = turn.share(listed.sections(), 3)
+        print(f"mutants: {which}")
 
     features = processor_features()
     elsewhere = [name for name in names if listed[name].get("processor", "") not in features]

@@ -4,6 +4,7 @@
 With --assertions it plants those of hw/sva/faults.txt: a bound assertion must see each.
 
 usage: faults.py --cli DOVETAIL --torture DOVETAIL_TORTURE [--assertions] [--instructions N] [FILTER]
+Without FILTER, the turn's share of them (tools/turn.py).
 """
 
 import argparse
@@ -17,6 +18,8 @@ import sys
 import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(SOURCE / "tools"))
+import turn  # noqa: E402
 
 
 def faults(file):
@@ -35,19 +38,26 @@ def plant(folder, file, before, after):
     return None
 
 
-def try_fault(arguments, name, file, before, after):
-    """(is it found, what to say)"""
-    with tempfile.TemporaryDirectory() as folder:
-        design = pathlib.Path(folder) / "hw"
+def build_model(arguments, design, into):
+    """What went wrong, or None."""
+    built = subprocess.run([arguments.cli, "rtl", "build", "--hw", "tiny", "--fast-build", "--design", design, "--into", into],
+                           capture_output=True, text=True, check=False)
+    return built.stderr if built.returncode else None
+
+
+def try_fault(arguments, sound, name, file, before, after):
+    """(is it found, what to say); `sound`: the folder of a model without a fault."""
+    with tempfile.TemporaryDirectory() as name_of_folder:
+        folder = pathlib.Path(name_of_folder)
+        design = folder / "hw"
         shutil.copytree(SOURCE / "hw", design)
-        problem = plant(design, file, before, after)
-        if problem is None:
-            built = subprocess.run([arguments.cli, "rtl", "build", "--hw", "tiny", "--fast-build", "--design", design, "--into", folder],
-                                   capture_output=True, text=True, check=False)
-            problem = built.stderr if built.returncode else None
+        # Verilator's run time is the same in all models, and takes as long to compile as one of them.
+        for library in sound.glob("verilated-*.o"):
+            shutil.copy(library, folder)
+        problem = plant(design, file, before, after) or build_model(arguments, design, folder)
         if problem is not None:
             return False, f"{name}: cannot be planted: {problem}"
-        model = next(pathlib.Path(folder).glob("rtl-*.so"))
+        model = next(folder.glob("rtl-*.so"))
         run = subprocess.run([arguments.torture, arguments.instructions, "--hw", "tiny", "--model", model, "--no-shrink"],
                              capture_output=True, text=True, check=False)
         said = [line for line in run.stdout.splitlines() if line]
@@ -67,10 +77,19 @@ def main():
     if not shutil.which("verilator"):
         print("skipped: Verilator is not installed")
         return 77
-    chosen = [fault for fault in faults("hw/sva/faults.txt" if arguments.assertions else "tests/torture/faults.txt") if re.search(arguments.filter, fault[0])]
+    listed = list(faults("hw/sva/faults.txt" if arguments.assertions else "tests/torture/faults.txt"))
+    if arguments.filter:
+        chosen = [fault for fault in listed if re.search(arguments.filter, fault[0])]
+    else:
+        chosen, which = turn.share(listed, 3)
+        print(f"faults: {which}")
     lost = 0
-    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for found, message in pool.map(lambda fault: try_fault(arguments, *fault), chosen):
+    with tempfile.TemporaryDirectory() as sound, concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        problem = build_model(arguments, SOURCE / "hw", sound)
+        if problem is not None:
+            print(f"the design without a fault does not build: {problem}")
+            return 1
+        for found, message in pool.map(lambda fault: try_fault(arguments, pathlib.Path(sound), *fault), chosen):
             lost += not found
             print(message, flush=True)
     print(f"{lost} faults were not found")

@@ -1,0 +1,16 @@
+"""What takes too long for every run is judged in turn: each run takes a share of it, consecutive commits take consecutive shares.
+
+DOVETAIL_TEST_TURN numbers the run; ./dev test sets it to the number of commits. Without it everything is judged.
+"""
+
+import os
+
+
+def share(items, of):
+    """Every `of`th of the items, from another one on in each turn; and which that is, in words."""
+    turn = os.environ.get("DOVETAIL_TEST_TURN")
+    if not turn:
+        return list(items), f"all {len(items)}"
+    first = int(turn) % of
+    chosen = items[first::of]
+    return chosen, f"share {first + 1} of {of}: {len(chosen)} of {len(items)} (DOVETAIL_TEST_TURN={turn}; ./dev test --all judges all)"
