@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""tools/compile_alone.py: a source that lives on what another includes, or on the precompiled header, is found."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ.get("DOVETAIL_SOURCE_DIR", ".")).resolve()
+USES = "std::string name();\n"
+
+
+@unittest.skipUnless(shutil.which("g++"), "no g++")
+class CompileAlone(unittest.TestCase):
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.root = pathlib.Path(temporary.name)
+        self.build = self.root / "build"
+        (self.build / "Unity").mkdir(parents=True)
+        self.entries = []
+
+    def source(self, name, text):
+        (self.root / name).write_text(text)
+        return self.root / name
+
+    def unit(self, file, *options):
+        self.entries.append({"directory": str(self.build), "file": str(file), "command": f"g++ {' '.join(options)} -o x.o -c {file}"})
+
+    def joint(self, *files):
+        unit = self.build / "Unity" / "unity_0_cxx.cxx"
+        unit.write_text("".join(f'#include "{file}"\n' for file in files))
+        self.unit(unit)
+
+    def check(self, turn="0"):
+        (self.build / "compile_commands.json").write_text(json.dumps(self.entries))
+        done = subprocess.run([sys.executable, SOURCE / "tools/compile_alone.py", "--root", self.root, self.build], capture_output=True, text=True,
+                              check=False, env={**os.environ, "DOVETAIL_TEST_TURN": turn})
+        return done.returncode, done.stdout
+
+    def test_a_source_that_lives_on_its_neighbour(self):
+        self.joint(self.source("a.cpp", "#include <string>\n" + USES), self.source("b.cpp", USES))
+        status, text = self.check(turn="")
+        self.assertEqual(status, 1)
+        self.assertIn("b.cpp does not compile alone", text)
+        self.assertIn("2 sources, 1 do not compile alone", text)
+
+    def test_a_source_that_lives_on_the_precompiled_header(self):
+        header = self.source("cmake_pch.hxx", "#include <string>\n")
+        self.unit(self.source("a.cpp", USES), "-Winvalid-pch", "-include", str(header))
+        self.assertEqual(self.check()[0], 1)
+
+    def test_each_turn_looks_at_others(self):
+        self.joint(*(self.source(f"s{number}.cpp", "int x;\n") for number in range(30)))
+        self.assertIn("share 2 of 40: 1 of 30", self.check(turn="1")[1])
+        self.assertIn("share 36 of 40: 0 of 30", self.check(turn="35")[1])
+
+    def test_what_changed_last_is_always_looked_at(self):
+        files = [self.source(f"s{number}.cpp", "int x;\n") for number in range(30)]
+        self.joint(*files)
+        git = ["git", "-C", self.root, "-c", "user.name=n", "-c", "user.email=e"]
+        subprocess.run(["git", "init", "-q", self.root], check=True)
+        subprocess.run([*git, "add", "s29.cpp"], check=True)
+        subprocess.run([*git, "commit", "-qm", "last"], check=True)
+        files[29].write_text(USES)
+        status, text = self.check(turn="3")
+        self.assertEqual(status, 1)
+        self.assertIn("s29.cpp does not compile alone", text)
+
+    def test_a_build_that_compiles_each_alone_is_skipped(self):
+        self.unit(self.source("a.cpp", "int x;\n"))
+        self.assertEqual(self.check(), (77, "this build compiles every source alone\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

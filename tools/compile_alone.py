@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Compiles sources of a joint build alone, without a precompiled header: each must include what it uses itself.
+
+usage: compile_alone.py [--jobs N] [--root ROOT] BUILD [SOURCE...]
+
+Without SOURCE: those that changed last, and the turn's share of the others (tools/turn.py). Code is not generated. Exit status 77 where the
+build compiles every source alone anyway.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import pathlib
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import turn  # noqa: E402
+from build_units import read_units  # noqa: E402
+
+CHANGED_LAST = 8
+SHARES = 40
+
+
+def is_joint(source, unit, root):
+    return unit.file != root / source or any(word.endswith("cmake_pch.hxx") for word in unit.command)
+
+
+def command_alone(source, unit, root):
+    words, precompiled = [], {"-Winvalid-pch", "-fpch-preprocess"}
+    remaining = iter(unit.command)
+    for word in remaining:
+        if word in ("-include", "-o"):
+            next(remaining)
+        elif word == str(unit.file):
+            words.append(str(root / source))
+        elif word != "-c" and word not in precompiled:
+            words.append(word)
+    return [*words, "-w", "-fsyntax-only"]
+
+
+def changed_last(root):
+    """The files of the last commits, the latest first."""
+    log = subprocess.run(["git", "log", "--format=", "--name-only", "-n", "100"], cwd=root, capture_output=True, text=True, check=False)
+    return list(dict.fromkeys(log.stdout.split()))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parents[1])
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("sources", nargs="*")
+    arguments = parser.parse_args()
+    root = arguments.root.resolve()
+    joint = {source: unit for source, unit in read_units(arguments.build, root).items() if is_joint(source, unit, root)}
+    chosen = arguments.sources
+    if not joint:
+        print("this build compiles every source alone")
+        return 77
+    if not chosen:
+        latest = [source for source in changed_last(root) if source in joint][:CHANGED_LAST]
+        others, which = turn.share([source for source in joint if source not in latest], SHARES)
+        print(f"the {len(latest)} sources that changed last, and of the others {which}")
+        chosen = latest + others
+
+    def compile_one(source):
+        return subprocess.run(command_alone(source, joint[source], root), cwd=arguments.build, capture_output=True, text=True, check=False)
+
+    failures = 0
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for source, done in zip(chosen, pool.map(compile_one, chosen)):
+            if done.returncode:
+                failures += 1
+                print(f"{source} does not compile alone:\n{done.stderr[:2000]}")
+    print(f"{len(chosen)} sources, {failures} do not compile alone")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
