@@ -19,7 +19,7 @@ import turn  # noqa: E402
 from build_units import read_units  # noqa: E402
 
 CHANGED_LAST = 8
-SHARES = 40
+SHARES = 60
 
 
 def is_joint(source, unit, root):
@@ -39,12 +39,6 @@ def command_alone(source, unit, root):
     return [*words, "-w", "-fsyntax-only"]
 
 
-def changed_last(root):
-    """The files of the last commits, the latest first."""
-    log = subprocess.run(["git", "log", "--format=", "--name-only", "-n", "100"], cwd=root, capture_output=True, text=True, check=False)
-    return list(dict.fromkeys(log.stdout.split()))
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
@@ -59,7 +53,7 @@ def main():
         print("this build compiles every source alone")
         return 77
     if not chosen:
-        latest = [source for source in changed_last(root) if source in joint][:CHANGED_LAST]
+        latest = [source for source in turn.files_of_last_commits(root, 100) if source in joint][:CHANGED_LAST]
         others, which = turn.share([source for source in joint if source not in latest], SHARES)
         print(f"the {len(latest)} sources that changed last, and of the others {which}")
         chosen = latest + others

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints "N passed, N failed, N skipped" for a JUnit file of CTest, after the output of the failed tests and the reasons of the skipped.
+"""Prints "N passed, N failed, N skipped" for a JUnit file of CTest, after the output of the failed tests, the slowest tests and the reasons of the skipped.
 
 Exit status 1 where a test failed or none ran.
 """
@@ -8,15 +8,20 @@ import sys
 import xml.etree.ElementTree
 
 
+SLOW_SECONDS = 20
+
+
 def last_line(text):
     lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
     return lines[-1] if lines else "no reason given"
 
 
 def main(path):
-    passed, failed, skipped = 0, [], []
+    passed, failed, skipped, slow = 0, [], [], []
     for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
         status = case.get("status")
+        if float(case.get("time", 0)) >= SLOW_SECONDS:
+            slow.append((float(case.get("time")), case.get("name")))
         if status == "run":
             passed += 1
         elif status == "fail":
@@ -28,6 +33,8 @@ def main(path):
             skipped.append((case.get("name"), "disabled"))
         else:  # the executable is missing, or a fixture failed
             failed.append(f"{case.get('name')} (not run)")
+    for seconds, name in sorted(slow, reverse=True)[:10]:
+        print(f"slow: {seconds:.0f} s: {name}")
     for name in failed:
         print(f"failed: {name}")
     for name, reason in skipped:

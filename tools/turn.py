@@ -4,6 +4,13 @@ DOVETAIL_TEST_TURN numbers the run; ./dev test sets it to the number of commits.
 """
 
 import os
+import subprocess
+
+
+def files_of_last_commits(root, commits, folders=("",)):
+    """The files below the folders that the last commits have changed, the latest first."""
+    log = subprocess.run(["git", "log", "--format=", "--name-only", "-n", str(commits)], cwd=root, capture_output=True, text=True, check=False)
+    return [file for file in dict.fromkeys(log.stdout.split()) if file.startswith(tuple(folders))]
 
 
 def share(items, of):
@@ -12,5 +19,5 @@ def share(items, of):
     if not turn:
         return list(items), f"all {len(items)}"
     first = int(turn) % of
-    chosen = items[first::of]
+    chosen = list(items)[first::of]
     return chosen, f"share {first + 1} of {of}: {len(chosen)} of {len(items)} (DOVETAIL_TEST_TURN={turn}; ./dev test --all judges all)"

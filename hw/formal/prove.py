@@ -4,7 +4,8 @@
 usage: prove.py [--faults] [--jobs N] [FILTER]
 
 Every proof consists of a base from reset, an induction step where the line has one, and the cover statements. Exit code 0: all hold; 1: one does
-not, or a fault was not seen; 77: Yosys or the solver is not installed.
+not, or a fault was not seen; 77: Yosys or the solver is not installed. Without FILTER, proofs are taken in turn (tools/turn.py) where the last commits have
+left the design alone.
 """
 
 import argparse
@@ -18,6 +19,9 @@ import tempfile
 import time
 
 HARDWARE = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(HARDWARE.parent / "tools"))
+import turn  # noqa: E402
+
 SOLVER = "z3"
 # From a flat design to SMT-LIB.
 FINISH = "async2sync; dffunmap; opt_clean; check -assert; write_smt2 -wires design.smt2"
@@ -127,7 +131,11 @@ def main():
             return 1
         work = [(fault[0], lambda fault=fault: try_fault(package, proofs, fault)) for fault in faults]
     else:
-        work = [(name, lambda proof=proof: prove(package, proof)) for name, proof in proofs.items()]
+        names = list(proofs)
+        if not arguments.filter and not turn.files_of_last_commits(HARDWARE, 10, ["hw/"]):
+            names, which = turn.share(names, 3)
+            print(f"proofs: {which}")
+        work = [(name, lambda proof=proofs[name]: prove(package, proof)) for name in names]
     chosen = [task for name, task in work if re.search(arguments.filter, name)]
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:

@@ -56,8 +56,8 @@ class CompileAlone(unittest.TestCase):
 
     def test_each_turn_looks_at_others(self):
         self.joint(*(self.source(f"s{number}.cpp", "int x;\n") for number in range(30)))
-        self.assertIn("share 2 of 40: 1 of 30", self.check(turn="1")[1])
-        self.assertIn("share 36 of 40: 0 of 30", self.check(turn="35")[1])
+        self.assertIn("share 2 of 60: 1 of 30", self.check(turn="1")[1])
+        self.assertIn("share 36 of 60: 0 of 30", self.check(turn="35")[1])
 
     def test_what_changed_last_is_always_looked_at(self):
         files = [self.source(f"s{number}.cpp", "int x;\n") for number in range(30)]

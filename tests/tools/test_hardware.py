@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The design is clean under Verilator's lint, and Yosys takes it, at every named configuration."""
+"""The design is clean under Verilator's lint, and Yosys takes it, at every named configuration; in turn where the last commits have left the design and the
+tables of its packages alone."""
 
 import json
 import os
@@ -11,6 +12,8 @@ import tempfile
 
 SOURCE = pathlib.Path(os.environ.get("DOVETAIL_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 CLI = os.environ.get("DOVETAIL_CLI", str(SOURCE / "build/release/bin/dovetail"))
+sys.path.insert(0, str(SOURCE / "tools"))
+import turn  # noqa: E402
 
 
 def run(*command):
@@ -27,8 +30,12 @@ def main():
     design = sorted((SOURCE / "hw/rtl").glob("*.sv"))
     checkers = sorted((SOURCE / "hw/sva").glob("*.sv"))
     failures = []
+    configs = json.loads(run(CLI, "hw", "list", "--json").stdout)
+    if not turn.files_of_last_commits(SOURCE, 10, ["hw/", "isa/"]):
+        configs, which = turn.share(configs, 3)
+        print(f"configurations: {which}")
     with tempfile.TemporaryDirectory() as folder:
-        for config in json.loads(run(CLI, "hw", "list", "--json").stdout):
+        for config in configs:
             package = pathlib.Path(folder) / "dovetail_isa_pkg.sv"
             parameters = pathlib.Path(folder) / "config.json"
             parameters.write_text(json.dumps(config))

@@ -40,6 +40,10 @@ class SummariseTests(unittest.TestCase):
     def test_a_test_that_could_not_run_failed(self):
         self.assertEqual(self.summary(PASSED, MISSING), (1, ["failed: d (not run)", "1 passed, 1 failed, 0 skipped"]))
 
+    def test_the_slowest_are_named(self):
+        times = [f'<testcase name="t{seconds}" status="run" time="{seconds}.25"/>' for seconds in (3, 70, 25)]
+        self.assertEqual(self.summary(*times), (0, ["slow: 70 s: t70", "slow: 25 s: t25", "3 passed, 0 failed, 0 skipped"]))
+
     def test_no_test_at_all_is_no_success(self):
         self.assertEqual(self.summary(), (1, ["0 passed, 0 failed, 0 skipped"]))
 
