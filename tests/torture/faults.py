@@ -3,7 +3,7 @@
 
 With --assertions it plants those of hw/sva/faults.txt: a bound assertion must see each.
 
-usage: faults.py --cli DOVETAIL --torture DOVETAIL_TORTURE [--assertions] [--instructions N] [FILTER]
+usage: faults.py --cli DOVETAIL --torture DOVETAIL_TORTURE [--assertions] [--instructions N] [--jobs N] [FILTER]
 Without FILTER, the turn's share of them (tools/turn.py).
 """
 
@@ -72,6 +72,7 @@ def main():
     parser.add_argument("--torture", required=True)
     parser.add_argument("--assertions", action="store_true")
     parser.add_argument("--instructions", default="20000")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("filter", nargs="?", default="")
     arguments = parser.parse_args()
     if not shutil.which("verilator"):
@@ -84,7 +85,7 @@ def main():
         chosen, which = turn.share(listed, 3)
         print(f"faults: {which}")
     lost = 0
-    with tempfile.TemporaryDirectory() as sound, concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with tempfile.TemporaryDirectory() as sound, concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         problem = build_model(arguments, SOURCE / "hw", sound)
         if problem is not None:
             print(f"the design without a fault does not build: {problem}")
