@@ -7,6 +7,18 @@
 //  24  manifest              JSON; its "blobs" lists the size of every blob
 //   …  blobs in that order, each beginning at the next multiple of 16, the gaps zero; the file ends where the last blob
 //   does
+//
+// The manifest is an object; blobs are named by their index, tensors and memory spaces by theirs:
+//
+//   name, report   of bundle::Bundle, as the next ones
+//   spaces         [{target, name, base, bytes}], the host's first
+//   tensors        [{name, dtype, shape, [layout, logical], [space], [offset], [view_of], [constant: blob]}]
+//   inputs         [tensor]
+//   outputs        [tensor]
+//   steps          [{name, target, origins, arguments: [tensor], results: [tensor], code: blob, data: [blob]}]
+//   modules        [{target, made_for, code: blob}]
+//   other_shapes   [an object with all of the above], where there are any
+//   blobs          [bytes]
 #pragma once
 
 #include <cstddef>
@@ -17,7 +29,7 @@
 namespace dovetail::bundle::format {
 
 inline constexpr std::string_view kMagic = "DOVETAIL";
-inline constexpr std::uint32_t kVersion = 2;
+inline constexpr std::uint32_t kVersion = 3;
 inline constexpr std::size_t kVersionOffset = 8;
 inline constexpr std::size_t kChecksumOffset = 12;
 inline constexpr std::size_t kManifestSizeOffset = 16;

@@ -1,4 +1,4 @@
-// What must hold of a bundle before it is written or run. Accelerator steps: bundle/verify_accel.cpp.
+// What must hold of a bundle before it is written or run, whatever its targets.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -7,7 +7,6 @@
 #include <fmt/ranges.h>
 
 #include "bundle/bundle.h"
-#include "bundle/verify_accel.h"
 
 namespace dovetail::bundle {
 
@@ -18,15 +17,21 @@ class Verifier {
   explicit Verifier(const Bundle& bundle) : bundle_(bundle), defined_(bundle.tensors.size(), false) {}
 
   Diagnostics run() {
+    check_spaces();
     check_tensors();
     for (const TensorIndex input : bundle_.inputs) {
       define(input, "the list of inputs");
-      if (in_range(input) && bundle_.tensors[static_cast<std::size_t>(input)].offset)
+      if (!in_range(input)) continue;
+      const Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(input)];
+      if (tensor.offset || tensor.space != kHostSpace)
         fail(fmt::format("input {} has an offset, though it lies with the caller", tensor_text(input)));
     }
     for (std::size_t i = 0; i < bundle_.steps.size(); ++i) {
-      step_ = fmt::format("steps[{}]", i);
-      std::visit([&](const auto& step) { check(step); }, bundle_.steps[i]);
+      const Step& step = bundle_.steps[i];
+      step_ = fmt::format("steps[{}] \"{}\"", i, step.name);
+      if (step.target.empty()) fail("it names no target");
+      for (const TensorIndex index : step.arguments) use(index, "an argument");
+      for (const TensorIndex index : step.results) define(index, "a result");
     }
     step_ = "outputs";
     std::set<TensorIndex> outputs;
@@ -35,9 +40,6 @@ class Verifier {
       if (!outputs.insert(output).second) fail(fmt::format("tensor {} is listed twice", tensor_text(output)));
     }
     if (problems_.empty()) check_memory();
-    step_ = "accelerator memory";
-    if (problems_.empty())
-      for (std::string& why : verify_shared_memory(bundle_)) fail(std::move(why));
     return std::move(problems_);
   }
 
@@ -61,6 +63,22 @@ class Verifier {
                            : fmt::format("{}", index);
   }
 
+  void check_spaces() {
+    step_ = "spaces";
+    if (bundle_.spaces.empty()) fail("the host's memory is missing");
+    for (std::size_t i = 0; i < bundle_.spaces.size(); ++i) {
+      const MemorySpace& space = bundle_.spaces[i];
+      step_ = fmt::format("spaces[{}] \"{}\"", i, space.name);
+      if (space.target.empty()) fail("it names no target");
+      if (space.bytes > UINT64_MAX - space.base)
+        fail(fmt::format("its {} bytes from {:#x} end behind the last address", space.bytes, space.base));
+    }
+    step_ = "modules";
+    std::set<std::string_view> targets;
+    for (const Module& module : bundle_.modules)
+      if (!targets.insert(module.target).second) fail(fmt::format("there are two of target {}", module.target));
+  }
+
   void check_tensors() {
     std::set<std::string_view> names;
     for (std::size_t i = 0; i < bundle_.tensors.size(); ++i) {
@@ -73,6 +91,11 @@ class Verifier {
         if (extent < 0) fail(fmt::format("\"{}\" has the negative extent {}", tensor.name, extent));
       if (tensor.offset && (tensor.constant || tensor.view_of))
         fail(fmt::format("\"{}\" has an offset, and bytes of its own or another's", tensor.name));
+      if (tensor.space < 0 || static_cast<std::size_t>(tensor.space) >= bundle_.spaces.size())
+        fail(fmt::format("\"{}\" lies in memory space {}, of {}", tensor.name, tensor.space, bundle_.spaces.size()));
+      else if (tensor.space != kHostSpace && !tensor.view_of && (tensor.constant || !tensor.offset))
+        fail(fmt::format("\"{}\" lies in memory \"{}\", and has no offset there", tensor.name,
+                         bundle_.spaces[static_cast<std::size_t>(tensor.space)].name));
       if (tensor.view_of) check_view(i);
       if (!tensor.constant) continue;
       defined_[i] = true;
@@ -93,9 +116,12 @@ class Verifier {
     if (root.dtype != view.dtype || element_count(root.shape) != element_count(view.shape))
       fail(fmt::format("\"{}\", {}{}, is a view of \"{}\", {}{}", view.name, name(view.dtype), to_string(view.shape),
                        root.name, name(root.dtype), to_string(root.shape)));
+    if (root.space != view.space)
+      fail(fmt::format("\"{}\" is a view of \"{}\", and lies in memory space {}, not {}", view.name, root.name,
+                       view.space, root.space));
   }
 
-  // Places of tensors that live at the same time are disjoint.
+  // Places of tensors that live in one space at the same time are disjoint.
   void check_memory() {
     const std::vector<LiveRange> ranges = live_ranges(bundle_);
     std::vector<std::size_t> placed;
@@ -106,10 +132,11 @@ class Verifier {
       if (*tensor.offset % kTensorAlignment != 0)
         fail(fmt::format("\"{}\" lies at {}, which is no multiple of {}", tensor.name, *tensor.offset,
                          kTensorAlignment));
-      if (const std::uint64_t bytes = size_bytes(tensor);
-          bytes > bundle_.memory_bytes || *tensor.offset > bundle_.memory_bytes - bytes)
+      const std::uint64_t bytes = size_bytes(tensor),
+                          all = bundle_.spaces[static_cast<std::size_t>(tensor.space)].bytes;
+      if (bytes > all || *tensor.offset > all - bytes)
         fail(fmt::format("\"{}\", {} bytes at {}, leaves the memory of {} bytes", tensor.name, bytes, *tensor.offset,
-                         bundle_.memory_bytes));
+                         all));
       placed.push_back(i);
     }
     if (!problems_.empty()) return;
@@ -122,7 +149,8 @@ class Verifier {
       const Tensor& tensor = bundle_.tensors[i];
       for (const std::size_t other : alive) {
         const Tensor& there = bundle_.tensors[other];
-        if (*tensor.offset < *there.offset + size_bytes(there) && *there.offset < *tensor.offset + size_bytes(tensor)) {
+        if (tensor.space == there.space && *tensor.offset < *there.offset + size_bytes(there) &&
+            *there.offset < *tensor.offset + size_bytes(tensor)) {
           step_ = fmt::format("tensors[{}]", i);
           fail(fmt::format("\"{}\", {} bytes at {}, overlaps \"{}\", {} bytes at {}, and both live at step {}",
                            tensor.name, size_bytes(tensor), *tensor.offset, there.name, size_bytes(there),
@@ -147,55 +175,6 @@ class Verifier {
     if (!sound(index)) return;  // reported by check_view
     if (!defined_[static_cast<std::size_t>(root_of(bundle_, index))])
       fail(fmt::format("{} uses tensor {}, which nothing has computed yet", by, tensor_text(index)));
-  }
-
-  void check(const HostStep& step) {
-    step_ += fmt::format(" \"{}\"", step.name);
-    std::size_t argument = 0, result = 0;
-    for (const loops::Parameter& parameter : step.program.parameters) {
-      const bool output = parameter.role == loops::ParameterRole::output;
-      const auto& list = output ? step.results : step.arguments;
-      std::size_t& position = output ? result : argument;
-      if (position < list.size()) check_parameter(*parameter.buffer, list[position]);
-      ++position;
-    }
-    if (argument != step.arguments.size() || result != step.results.size())
-      fail(fmt::format("its program takes {} arguments and yields {} results, the step has {} and {}", argument, result,
-                       step.arguments.size(), step.results.size()));
-    for (const TensorIndex index : step.arguments) use(index, "an argument");
-    for (const TensorIndex index : step.results) define(index, "a result");
-  }
-
-  void check_parameter(const loops::BufferNode& buffer, TensorIndex index) {
-    if (!in_range(index)) return;  // reported by use or define
-    const Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(index)];
-    if (tensor.dtype != buffer.dtype || tensor.shape != buffer.shape)
-      fail(fmt::format("parameter {} is {}{}, tensor \"{}\" is {}{}", buffer.name, name(buffer.dtype),
-                       to_string(buffer.shape), tensor.name, name(tensor.dtype), to_string(tensor.shape)));
-  }
-
-  void check(const CpuStep& step) {
-    step_ += fmt::format(" \"{}\"", step.name);
-    if (!bundle_.cpu) fail("it is a kernel, and the bundle has no shared object");
-    if (step.symbol.empty()) fail("it names no kernel");
-    for (const TensorIndex index : step.arguments) use(index, "an argument");
-    for (const TensorIndex index : step.results) define(index, "a result");
-  }
-
-  void check(const ExternStep& step) {
-    step_ += fmt::format(" \"{}\"", step.name);
-    if (step.device.empty()) fail("it names no device");
-    for (const TensorIndex index : step.arguments) use(index, "an argument");
-    for (const TensorIndex index : step.results) define(index, "a result");
-  }
-
-  void check(const AccelStep& step) {
-    step_ += fmt::format(" \"{}\"", step.name);
-    for (const Binding& binding : step.inputs) use(binding.tensor, "an input");
-    for (const Binding& binding : step.outputs) define(binding.tensor, "an output");
-    // Sizes of tensors are needed there: only when all indices are right.
-    if (problems_.empty())
-      for (std::string& why : verify_accel(bundle_, step)) fail(std::move(why));
   }
 
   const Bundle& bundle_;

@@ -1,6 +1,5 @@
 #include "cli/describe.h"
 
-#include <map>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -8,9 +7,9 @@
 
 #include "base/npy.h"
 #include "base/text_table.h"
-#include "bundle/bundle.h"
+#include "bundle/code/program_summary.h"
 #include "bundle/format.h"
-#include "bundle/summary.h"
+#include "cli/describe_bundle.h"
 #include "cli/text.h"
 #include "compiler/import/onnx.h"
 #include "isa/codec.h"
@@ -39,80 +38,6 @@ Result<Description> describe_npz(std::span<const std::byte> bytes, const std::st
   }
   return Description{fmt::format("archive       {} arrays\n\n{}", arrays.size(), table.to_string()),
                      {{"kind", "npz"}, {"arrays", std::move(list)}}};
-}
-
-Result<Description> describe_bundle(std::span<const std::byte> bytes, const std::string& path) {
-  DOVETAIL_ASSIGN(const bundle::Bundle bundle, bundle::parse(bytes, path));
-  const auto tensor = [&](bundle::TensorIndex index) -> const bundle::Tensor& {
-    return bundle.tensors[static_cast<std::size_t>(index)];
-  };
-  std::string text =
-      fmt::format("bundle        {}, {} tensors, {} steps\n", bundle.name, bundle.tensors.size(), bundle.steps.size());
-  for (const auto index : bundle.inputs)
-    text +=
-        fmt::format("input         {}: {}\n", tensor(index).name, type_text(tensor(index).dtype, tensor(index).shape));
-  for (const bundle::Bundle& other : bundle.other_shapes)
-    for (const bundle::TensorIndex index : other.inputs) {
-      const bundle::Tensor& input = other.tensors[static_cast<std::size_t>(index)];
-      text += fmt::format("or            {}: {}\n", input.name, type_text(input.dtype, input.shape));
-    }
-  for (const auto index : bundle.outputs)
-    text +=
-        fmt::format("output        {}: {}\n", tensor(index).name, type_text(tensor(index).dtype, tensor(index).shape));
-
-  TextTable table({"step", "target", ">instructions", ">memory", "represents"});
-  Json steps = Json::array();
-  std::map<std::string, std::string> configs;
-  for (const bundle::Step& step : bundle.steps) {
-    if (const auto* host = std::get_if<bundle::HostStep>(&step)) {
-      table.add({host->name, "host", "-", "-", fmt::format("{}", fmt::join(host->origins, ", "))});
-      steps.push_back({{"name", host->name}, {"target", "host"}, {"origins", host->origins}});
-      continue;
-    }
-    if (const auto* cpu = std::get_if<bundle::CpuStep>(&step)) {
-      table.add({cpu->name, "cpu", "-", "-", fmt::format("{}", fmt::join(cpu->origins, ", "))});
-      steps.push_back({{"name", cpu->name},
-                       {"target", "cpu"},
-                       {"kernel", cpu->symbol},
-                       {"operations", cpu->operations},
-                       {"origins", cpu->origins}});
-      continue;
-    }
-    if (const auto* other = std::get_if<bundle::ExternStep>(&step)) {
-      table.add({other->name, other->device, "-", bytes_text(other->payload.size()),
-                 fmt::format("{}", fmt::join(other->origins, ", "))});
-      steps.push_back({{"name", other->name},
-                       {"target", other->device},
-                       {"payload_bytes", other->payload.size()},
-                       {"origins", other->origins}});
-      continue;
-    }
-    const auto& accel = std::get<bundle::AccelStep>(step);
-    std::vector<std::string> origins;
-    for (const auto& range : accel.ranges) origins.insert(origins.end(), range.origins.begin(), range.origins.end());
-    table.add({accel.name, "accel", with_separators(accel.program.size()), bytes_text(accel.dram_bytes),
-               fmt::format("{}", fmt::join(origins, ", "))});
-    configs[accel.config.name] = config_text(accel.config);
-    steps.push_back({{"name", accel.name},
-                     {"target", "accel"},
-                     {"origins", origins},
-                     {"hardware", isa::config_to_json(accel.config)},
-                     {"dram_bytes", accel.dram_bytes},
-                     {"program", bundle::to_json(bundle::summarize(accel))}});
-  }
-  for (const auto& [name, line] : configs) text += fmt::format("hardware      {}\n", line);
-  if (bundle.cpu)
-    text +=
-        fmt::format("processor     {}, {} of kernels\n", bundle.cpu->processor, bytes_text(bundle.cpu->object.size()));
-  if (!table.empty()) text += fmt::format("\n{}\n", table.to_string());
-  const bundle::ProgramSummary summary = bundle::summarize(bundle);
-  if (summary.instructions > 0) text += program_text(summary);
-  return Description{text,
-                     {{"kind", "bundle"},
-                      {"name", bundle.name},
-                      {"steps", steps},
-                      {"program", bundle::to_json(summary)},
-                      {"report", bundle.report}}};
 }
 
 Result<Description> describe_json(std::string_view content, const std::string& path) {

@@ -10,8 +10,8 @@
 
 #include "base/file.h"
 #include "base/text_table.h"
+#include "bundle/code/program_summary.h"
 #include "bundle/format.h"
-#include "bundle/summary.h"
 #include "cli/arguments.h"
 #include "cli/program_file.h"
 #include "cli/targets.h"

@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "compiler/import/onnx.h"
 #include "compiler/pipeline.h"
+#include "isa/config.h"
 
 namespace dovetail::cli {
 

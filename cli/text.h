@@ -6,7 +6,7 @@
 
 #include "base/json.h"
 #include "base/ndarray.h"
-#include "bundle/summary.h"
+#include "bundle/code/program_summary.h"
 #include "isa/config.h"
 #include "simulator/simulator.h"
 

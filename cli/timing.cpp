@@ -48,7 +48,7 @@ simulator::Trace trace_of(const std::vector<TimedProgram>& programs) {
 simulator::TracedProgram traced(const TimedProgram& program) {
   return {.name = program.name,
           .config = program.config,
-          .program = {program.program.begin(), program.program.end()},
+          .program = program.program,
           .launches = program.launches,
           .what_if = program.what_if};
 }
@@ -103,24 +103,22 @@ std::string ClockArguments::written(std::size_t programs) const {
 
 Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, const runtime::RunResult& result,
                                                  const simulator::EngineOptions& options, bool ask_what_if) {
+  DOVETAIL_ASSIGN(auto steps, bundle::accel_steps(bundle));
   std::vector<TimedProgram> programs;
-  for (std::size_t s = 0; s < bundle.steps.size(); ++s) {
-    const auto* accel = std::get_if<bundle::AccelStep>(&bundle.steps[s]);
-    if (accel == nullptr || result.steps[s].launches.empty()) continue;
-    TimedProgram program{.name = accel->name,
-                         .config = accel->config,
-                         .program = accel->program,
-                         .launches = accel->launches,
-                         .traces = result.steps[s].launches,
-                         .counters = result.steps[s].counters,
-                         .ranges = accel->ranges};
+  for (auto& [index, step, code] : steps) {
+    const runtime::StepProfile& run = result.steps[index];
+    if (run.launches.empty()) continue;
+    TimedProgram program{.name = step->name,
+                         .config = code.config,
+                         .program = code.program,
+                         .launches = code.launches,
+                         .traces = run.launches,
+                         .counters = run.counters,
+                         .ranges = code.ranges};
     if (ask_what_if) {
-      simulator::Dram dram{accel->dram_base, std::vector<std::byte>(accel->dram_bytes)};
-      for (const bundle::Segment& segment : accel->segments)
-        std::copy(segment.bytes.begin(), segment.bytes.end(),
-                  dram.bytes.begin() + static_cast<std::ptrdiff_t>(segment.address - accel->dram_base));
-      DOVETAIL_ASSIGN(program.what_if,
-                      simulator::what_if(accel->config, options, accel->program, accel->launches, dram));
+      const bundle::MemorySpace& memory = bundle.spaces[static_cast<std::size_t>(code.space)];
+      simulator::Dram dram{memory.base, bundle::initial_image(memory, code)};
+      DOVETAIL_ASSIGN(program.what_if, simulator::what_if(code.config, options, code.program, code.launches, dram));
     }
     programs.push_back(std::move(program));
   }
@@ -147,7 +145,7 @@ Result<void> write_traces(const ClockArguments& arguments, std::string_view titl
     std::vector<std::span<const isa::Instruction>> launched;
     for (const TimedProgram& program : programs)
       for (const isa::Launch& launch : program.launches)
-        launched.push_back(program.program.subspan(launch.begin, launch.count));
+        launched.push_back(std::span(program.program).subspan(launch.begin, launch.count));
     DOVETAIL_ASSIGN(const Json list, simulator::to_json(traced_programs));
     const Json more{{"title", title}, {"memory", simulator::to_string(memory)}, {"programs", list}};
     DOVETAIL_TRY(write_text_file(*arguments.trace, simulator::perfetto_text(trace, launched, more)));

@@ -2,12 +2,11 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
-#include "bundle/bundle.h"
+#include "bundle/code/accel.h"
 #include "cli/options.h"
 #include "isa/verify.h"
 #include "runtime/executor.h"
@@ -35,7 +34,7 @@ struct ClockArguments {
 struct TimedProgram {
   std::string name;
   isa::HardwareConfig config;
-  std::span<const isa::Instruction> program;
+  std::vector<isa::Instruction> program;
   std::vector<isa::Launch> launches;
   std::vector<simulator::LaunchTrace> traces;  // one per launch
   simulator::Counters counters;

@@ -1,46 +1,47 @@
 #include "cli/verify_bundle.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
+
+#include "bundle/code/accel.h"
+#include "isa/verify.h"
+#include "runtime/device/all.h"
 
 namespace dovetail::cli {
 
-namespace {
-
-// The image before the first launch: segments in place, inputs still zero. Micro-ops and instructions are segments.
-std::vector<std::byte> initial_image(const bundle::AccelStep& step) {
-  std::vector<std::byte> image(step.dram_bytes);
-  for (const bundle::Segment& segment : step.segments)
-    std::copy(segment.bytes.begin(), segment.bytes.end(),
-              image.begin() + static_cast<std::ptrdiff_t>(segment.address - step.dram_base));
-  return image;
+Result<void> check_code(const bundle::Bundle& bundle, std::string_view path) {
+  const auto checked = runtime::check_code(bundle, runtime::built_in_devices({}));
+  Diagnostics problems = checked.errors();
+  for (Diagnostic& problem : problems) problem.where = fmt::format("{}, {}", path, problem.where);
+  return problems;
 }
 
-}  // namespace
+Result<bundle::Bundle> read_checked_bundle(const std::string& path) {
+  DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::read_bundle(path));
+  DOVETAIL_TRY(check_code(bundle, path));
+  return bundle;
+}
 
-VerifiedBundle verify_programs(const bundle::Bundle& bundle) {
+Result<VerifiedBundle> verify_programs(const bundle::Bundle& bundle) {
+  DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
   VerifiedBundle verified;
-  std::size_t programs = 0, instructions = 0;
-  for (const bundle::Step& step : bundle.steps) {
-    const auto* accel = std::get_if<bundle::AccelStep>(&step);
-    if (accel == nullptr) continue;
-    const std::vector<std::byte> image = initial_image(*accel);
+  std::size_t instructions = 0;
+  for (const auto& [index, step, code] : steps) {
+    const bundle::MemorySpace& memory = bundle.spaces[static_cast<std::size_t>(code.space)];
+    const std::vector<std::byte> image = bundle::initial_image(memory, code);
     isa::VerifyOptions options;
-    options.launches = accel->launches;
-    options.dram = isa::DramImage{accel->dram_base, image};
-    options.program_base = accel->program_base;
-    const isa::VerifyReport report = isa::verify(accel->config, accel->program, options);
+    options.launches = code.launches;
+    options.dram = isa::DramImage{memory.base, image};
+    options.program_base = code.program_base;
+    const isa::VerifyReport report = isa::verify(code.config, code.program, options);
     for (const isa::Finding& finding : report.findings) {
       verified.problems.push_back(finding.diagnostic);
-      verified.problems.back().where = fmt::format("step {}, {}", accel->name, finding.diagnostic.where);
+      verified.problems.back().where = fmt::format("step {}, {}", step->name, finding.diagnostic.where);
     }
-    ++programs;
-    instructions += accel->program.size();
+    instructions += code.program.size();
   }
   verified.summary =
-      fmt::format("{} program{}, {} instructions: no race, no deadlock, no leftover token, no undefined read", programs,
-                  programs == 1 ? "" : "s", instructions);
+      fmt::format("{} program{}, {} instructions: no race, no deadlock, no leftover token, no undefined read",
+                  steps.size(), steps.size() == 1 ? "" : "s", instructions);
   return verified;
 }
 

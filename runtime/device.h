@@ -1,9 +1,12 @@
-// The open interface of the runtime: a device that runs the steps of a back end which the kit does not know. The back
-// end's code generator (compiler/target/target.h) and the device agree on what a payload means; docs/adding-a-target.md
-// leads through both.
+// The open interface of the runtime: a device runs the steps of a target. Those of the kit are listed in
+// runtime/device/all.cpp, the caller hands others to the executor. The target's code generator
+// (compiler/target/target.h) and the device agree on what a step's code means; docs/adding-a-target.md leads through
+// both.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -11,25 +14,60 @@
 
 #include "base/result.h"
 #include "bundle/bundle.h"
+#include "simulator/simulator.h"
 
 namespace dovetail::runtime {
+
+// A memory that belongs to a device: one of a bundle's memory spaces.
+class DeviceMemory {
+ public:
+  virtual ~DeviceMemory() = default;
+  // All of it, beginning at an address in the host that is a multiple of bundle::kTensorAlignment. Empty where the host
+  // cannot reach it: what others than the device's own steps read and write there is then copied.
+  virtual std::span<std::byte> bytes() { return {}; }
+  // Before each run.
+  virtual Result<void> begin() { return {}; }
+  // Between the host and the tensor at `offset`. Not called where bytes() shows the memory.
+  virtual Result<void> copy_in(std::uint64_t offset, std::span<const std::byte> bytes);
+  virtual Result<void> copy_out(std::uint64_t offset, std::span<std::byte> bytes);
+};
+
+// Where a step finds an argument or a result. No two overlap but for arguments that are the same tensor.
+struct Operand {
+  // In the host's memory; empty where it lies in a memory of the step's own device that the host cannot reach.
+  std::span<std::byte> bytes;
+  // Where it lies in a memory of the step's own device; else null.
+  DeviceMemory* memory = nullptr;
+  std::uint64_t offset = 0;
+};
 
 // A step made ready to run, many times.
 class DeviceKernel {
  public:
   virtual ~DeviceKernel() = default;
-  // Bytes of the step's arguments and results in its order, of the types and shapes that its tensors have; results hold
-  // whatever, and all of them are to be written. No two overlap.
-  virtual Result<void> run(std::span<const std::span<const std::byte>> arguments,
-                           std::span<const std::span<std::byte>> results) = 0;
+  // Arguments and results in the step's order, of the types and shapes that its tensors have. Arguments are only read;
+  // results hold whatever, and all of them are to be written. Diagnostics need not name the step.
+  virtual Result<void> run(std::span<const Operand> arguments, std::span<const Operand> results) = 0;
+  // Of the last run, where a simulator ran.
+  virtual simulator::Counters counters() const { return {}; }
+  // Of the launches of the last run, in order; empty where nothing has a clock.
+  virtual std::vector<simulator::LaunchTrace> timing() const { return {}; }
+};
+
+// What a device has made of a program.
+struct DeviceProgram {
+  std::vector<std::unique_ptr<DeviceKernel>> kernels;                         // of the steps of its target, in order
+  std::map<bundle::SpaceIndex, std::shared_ptr<DeviceMemory>> memories = {};  // of each space that is the device's
 };
 
 class Device {
  public:
   virtual ~Device() = default;
-  virtual std::string_view name() const = 0;  // ExternStep::device
-  // Checks the payload, which may come from a file of anyone's. `bundle` and the step outlive the kernel.
-  virtual Result<std::unique_ptr<DeviceKernel>> load(const bundle::Bundle& bundle, const bundle::ExternStep& step) = 0;
+  virtual std::string_view name() const = 0;  // bundle::Step::target
+  // Checks the code of its steps, which may come from a file of anyone's; load() does the same first.
+  virtual Result<void> check(const bundle::Bundle&) { return {}; }
+  // The bundle verifies, and outlives what is made of it.
+  virtual Result<DeviceProgram> load(const bundle::Bundle& bundle) = 0;
 };
 
 }  // namespace dovetail::runtime

@@ -1,56 +1,118 @@
 #include "runtime/executor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "base/check.h"
 #include "base/thread_pool.h"
-#include "runtime/step.h"
+#include "runtime/device/all.h"
+#include "runtime/memory.h"
 
 namespace dovetail::runtime {
 
+namespace {
+
+using Devices = std::vector<std::shared_ptr<Device>>;
+
+struct ReadyStep {
+  const bundle::Step* step = nullptr;
+  std::unique_ptr<DeviceKernel> kernel;
+  std::vector<Operand> arguments, results;  // of the current run
+};
+
+}  // namespace
+
 // A program of the bundle, made ready to run.
 struct ReadyProgram {
-  explicit ReadyProgram(const bundle::Bundle& program) : bundle(program), memory(program) {}
-
   const bundle::Bundle& bundle;  // memory and steps keep references into it
   TensorMemory memory;           // kept from run to run
-  std::vector<std::unique_ptr<ReadyStep>> steps;
+  std::vector<ReadyStep> steps;
 };
 
 struct Executor::State {
   bundle::Bundle bundle;
-  MakeSimulator make_simulator;
-  ExecutorOptions options;
-  std::vector<std::unique_ptr<ReadyProgram>>
-      programs;                  // the bundle itself, then those for other shapes as they are asked for
+  Devices devices;        // those of the caller first
+  std::size_t given = 0;  // of them, by the caller
+  // The bundle itself, then those for other shapes as they are asked for.
+  std::vector<std::unique_ptr<ReadyProgram>> programs;
   ReadyProgram* last = nullptr;  // that has run
 };
 
 namespace {
 
-Result<std::unique_ptr<ReadyStep>> ready(const bundle::Bundle& bundle, const bundle::Step& step,
-                                         const MakeSimulator& make_simulator, const std::shared_ptr<CpuDevice>& cpu,
-                                         const ExecutorOptions& options) {
-  if (const auto* host = std::get_if<bundle::HostStep>(&step)) return make_host_step(*host);
-  if (const auto* kernel = std::get_if<bundle::CpuStep>(&step)) return make_cpu_step(cpu, *kernel);
-  if (const auto* other = std::get_if<bundle::ExternStep>(&step))
-    return make_extern_step(bundle, *other, options.devices);
-  return make_accel_step(std::get<bundle::AccelStep>(step), make_simulator);
+Result<Device*> find_device(const Devices& devices, std::size_t given, const bundle::Step& step) {
+  const auto found = std::ranges::find(devices, step.target, [](const auto& device) { return device->name(); });
+  if (found != devices.end()) return found->get();
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < given; ++i) names.push_back(devices[i]->name());
+  return Diagnostic{fmt::format("no device \"{}\"", step.target), fmt::format("step {}", step.name),
+                    names.empty() ? "its code is for a device that is no part of the kit, and none was given"
+                                  : fmt::format("the devices given are {}", fmt::join(names, ", ")),
+                    "run the bundle with a program that hands its device to the executor (ExecutorOptions::devices), "
+                    "or compile without that target"};
 }
 
-Result<std::unique_ptr<ReadyProgram>> ready(const bundle::Bundle& bundle, const MakeSimulator& make_simulator,
-                                            const ExecutorOptions& options) {
-  auto program = std::make_unique<ReadyProgram>(bundle);
-  std::shared_ptr<CpuDevice> cpu;
-  if (bundle.cpu) {
-    DOVETAIL_ASSIGN(cpu, load_cpu(bundle, options.threads));
+// Each device with steps in the program makes it ready.
+Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, const Devices& devices,
+                                                 std::size_t given) {
+  std::map<Device*, std::vector<std::size_t>> steps_of;
+  std::vector<Device*> used;  // in the order of their first steps
+  for (std::size_t s = 0; s < bundle.steps.size(); ++s) {
+    DOVETAIL_ASSIGN(Device* const device, find_device(devices, given, bundle.steps[s]));
+    if (!steps_of.count(device)) used.push_back(device);
+    steps_of[device].push_back(s);
   }
-  for (const bundle::Step& step : bundle.steps) {
-    DOVETAIL_ASSIGN(auto made, ready(bundle, step, make_simulator, cpu, options));
-    program->steps.push_back(std::move(made));
+  std::vector<ReadyStep> steps(bundle.steps.size());
+  std::vector<std::shared_ptr<DeviceMemory>> memories(bundle.spaces.size());
+  for (Device* const device : used) {
+    DOVETAIL_ASSIGN(DeviceProgram program, device->load(bundle));
+    DOVETAIL_CHECK(program.kernels.size() == steps_of[device].size(), "a device makes a kernel of each of its steps");
+    for (std::size_t i = 0; i < program.kernels.size(); ++i) {
+      const std::size_t s = steps_of[device][i];
+      steps[s] = {&bundle.steps[s], std::move(program.kernels[i]), {}, {}};
+    }
+    for (auto& [space, memory] : program.memories) {
+      DOVETAIL_CHECK(
+          memory->bytes().empty() || memory->bytes().size() >= bundle.spaces[static_cast<std::size_t>(space)].bytes,
+          "a device's memory is as large as its space");
+      memories[static_cast<std::size_t>(space)] = std::move(memory);
+    }
   }
-  return program;
+  for (const bundle::Tensor& tensor : bundle.tensors)
+    if (tensor.space != bundle::kHostSpace && !memories[static_cast<std::size_t>(tensor.space)]) {
+      const bundle::MemorySpace& space = bundle.spaces[static_cast<std::size_t>(tensor.space)];
+      return Diagnostic{
+          "cannot run " + bundle.name, fmt::format("tensor {}", tensor.name),
+          fmt::format("it lies in memory \"{}\", which no device \"{}\" of the steps has", space.name, space.target),
+          "make the bundle again with `dovetail compile`"};
+    }
+  return std::make_unique<ReadyProgram>(
+      ReadyProgram{bundle, TensorMemory(bundle, std::move(memories)), std::move(steps)});
+}
+
+Result<void> run_step(ReadyStep& ready, TensorMemory& memory) {
+  const bundle::Step& step = *ready.step;
+  ready.arguments.clear();
+  ready.results.clear();
+  for (const bundle::TensorIndex tensor : step.arguments) {
+    DOVETAIL_ASSIGN(const Operand operand, memory.argument(tensor, step.target));
+    ready.arguments.push_back(operand);
+  }
+  for (const bundle::TensorIndex tensor : step.results) ready.results.push_back(memory.result(tensor, step.target));
+  DOVETAIL_TRY(ready.kernel->run(ready.arguments, ready.results));
+  for (const bundle::TensorIndex tensor : step.results) DOVETAIL_TRY(memory.written(tensor, step.target));
+  return {};
+}
+
+Diagnostics located(Diagnostics problems, const bundle::Step& step) {
+  for (Diagnostic& problem : problems)
+    problem.where = problem.where.empty() ? fmt::format("step {}", step.name)
+                                          : fmt::format("step {}, {}", step.name, problem.where);
+  return problems;
 }
 
 bool takes(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& inputs) {
@@ -64,10 +126,12 @@ Result<Executor> Executor::make(bundle::Bundle bundle, const MakeSimulator& make
   DOVETAIL_TRY(bundle::verify(bundle));
   auto state = std::make_shared<State>();
   state->bundle = std::move(bundle);
-  state->make_simulator = make_simulator;
-  state->options = options;
+  state->devices = options.devices;
+  state->given = options.devices.size();
+  for (auto& device : built_in_devices({make_simulator, options.threads})) state->devices.push_back(std::move(device));
+  for (const bundle::Bundle& other : state->bundle.other_shapes) DOVETAIL_TRY(check_code(other, state->devices));
   state->programs.resize(1 + state->bundle.other_shapes.size());
-  DOVETAIL_ASSIGN(state->programs.front(), ready(state->bundle, make_simulator, options));
+  DOVETAIL_ASSIGN(state->programs.front(), make_ready(state->bundle, state->devices, state->given));
   state->last = state->programs.front().get();
   Executor executor;
   executor.state_ = std::move(state);
@@ -95,30 +159,33 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
   const bundle::Bundle& bundle = chosen == 0 ? state_->bundle : state_->bundle.other_shapes[chosen - 1];
   DOVETAIL_TRY(check_inputs(bundle, inputs));
   if (!state_->programs[chosen]) {
-    DOVETAIL_ASSIGN(state_->programs[chosen], ready(bundle, state_->make_simulator, state_->options));
+    DOVETAIL_ASSIGN(state_->programs[chosen], make_ready(bundle, state_->devices, state_->given));
   }
   ReadyProgram& program = *state_->programs[chosen];
   state_->last = &program;
   TensorMemory& memory = program.memory;
-  memory.begin(inputs);
+  DOVETAIL_TRY(memory.begin(inputs));
 
   RunResult result;
-  for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    ReadyStep& step = *program.steps[i];
+  for (ReadyStep& ready : program.steps) {
     const auto start = std::chrono::steady_clock::now();
-    DOVETAIL_ASSIGN(const simulator::Counters counters, step.run(memory));
+    if (const auto ran = run_step(ready, memory); !ran.ok()) return located(ran.errors(), *ready.step);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     // Now: another tensor may lie there later.
     if (options.keep_tensors)
-      for (const bundle::TensorIndex output : bundle::results_of(bundle.steps[i]))
+      for (const bundle::TensorIndex output : ready.step->results) {
+        DOVETAIL_TRY(memory.fetch(output));
         result.tensors[bundle.tensors[static_cast<std::size_t>(output)].name] = memory.copy(output);
-    result.steps.push_back(
-        {std::string(step.name()), std::string(step.target()), seconds.count(), counters, step.timing()});
+      }
+    const simulator::Counters counters = ready.kernel->counters();
+    result.steps.push_back({ready.step->name, ready.step->target, seconds.count(), counters, ready.kernel->timing()});
     result.counters += counters;
   }
-  if (!options.copy_outputs) return result;
-  for (const bundle::TensorIndex output : bundle.outputs)
-    result.outputs.emplace(bundle.tensors[static_cast<std::size_t>(output)].name, memory.copy(output));
+  for (const bundle::TensorIndex output : bundle.outputs) {
+    DOVETAIL_TRY(memory.fetch(output));
+    if (options.copy_outputs)
+      result.outputs.emplace(bundle.tensors[static_cast<std::size_t>(output)].name, memory.copy(output));
+  }
   return result;
 }
 

@@ -1,5 +1,4 @@
-// The executor: loads a bundle once, runs it many times. Host steps run on the loop-program interpreter, CPU steps as
-// machine code, accelerator steps on a simulator.
+// The executor: loads a bundle once, runs it many times. Each step runs on the device of its target (runtime/device.h).
 #pragma once
 
 #include <cstddef>
@@ -37,16 +36,16 @@ std::vector<Engine> engines();
 
 struct StepProfile {
   std::string name;
-  std::string target;  // "host", "cpu", "accel" or the device of an extern step
+  std::string target;
   double seconds = 0;
-  simulator::Counters counters;                       // accelerator steps
-  std::vector<simulator::LaunchTrace> launches = {};  // of accelerator steps on an engine with a clock
+  simulator::Counters counters;                       // where a simulator ran
+  std::vector<simulator::LaunchTrace> launches = {};  // where it has a clock
 };
 struct RunResult {
   std::map<std::string, NdArray> outputs;  // by graph output name
   std::map<std::string, NdArray> tensors;  // all tensors that were produced, by name; only with keep_tensors
   std::vector<StepProfile> steps;
-  simulator::Counters counters;  // sum over accelerator steps
+  simulator::Counters counters;  // sum over the steps
 };
 struct RunOptions {
   bool keep_tensors = false;
@@ -54,9 +53,9 @@ struct RunOptions {
 };
 int default_threads();  // one per processor that this process may use
 struct ExecutorOptions {
-  int threads = 0;  // that run CPU steps; 0: one per processor that this process may use
-  std::vector<std::shared_ptr<Device>> devices =
-      {};  // of the caller, for the steps of its back ends (runtime/device.h)
+  int threads = 0;  // that run CPU kernels; 0: one per processor that this process may use
+  // Of the caller, for the steps of its back ends; asked before those of the kit (runtime/device.h).
+  std::vector<std::shared_ptr<Device>> devices = {};
 };
 
 // Missing, superfluous, wrongly typed or shaped inputs, all of them together. Executor::run does the same first.
@@ -64,7 +63,7 @@ Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::stri
 
 class Executor {
  public:
-  // Compiles host programs and builds the simulators; the bundle is verified.
+  // Checks the bundle with all its code, and makes the devices ready for it.
   static Result<Executor> make(bundle::Bundle bundle, const MakeSimulator& make_simulator,
                                const ExecutorOptions& options = {});
 

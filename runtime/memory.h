@@ -1,48 +1,59 @@
-// Where the tensors of a run lie: with the caller, in the bundle, in the memory that the run's tensors share, or in an
-// accelerator's memory.
+// Where the tensors of a run lie: with the caller, in the bundle, in the memory that the run's tensors share, or in a
+// device's memory.
 #pragma once
 
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ndarray.h"
+#include "base/result.h"
 #include "bundle/bundle.h"
-#include "simulator/simulator.h"
+#include "runtime/device.h"
 
 namespace dovetail::runtime {
 
-// The memory of one or several accelerator steps.
-struct DeviceMemory {
-  std::int32_t number;           // bundle::AccelStep::memory
-  std::vector<std::byte> image;  // as every run finds it
-  simulator::Dram dram;
-};
-
 class TensorMemory {
  public:
-  // The bundle outlives this. Precondition: it verifies.
-  explicit TensorMemory(const bundle::Bundle& bundle);
+  // `memories` by space; that of the host's is null. The bundle outlives this. Precondition: it verifies.
+  TensorMemory(const bundle::Bundle& bundle, std::vector<std::shared_ptr<DeviceMemory>> memories);
 
   // Lays out the devices' memories again; `inputs` outlive the run. Precondition: the inputs are what the bundle takes.
-  void begin(const std::map<std::string, NdArray>& inputs);
+  Result<void> begin(const std::map<std::string, NdArray>& inputs);
 
+  // As a step of that target sees them. What lies where neither the host nor the step's device reaches is copied: an
+  // argument now, a result when `written` says that it is there.
+  Result<Operand> argument(bundle::TensorIndex tensor, std::string_view target);
+  Operand result(bundle::TensorIndex tensor, std::string_view target);
+  Result<void> written(bundle::TensorIndex tensor, std::string_view target);
+
+  // Makes the host see a tensor, which `read` and `copy` then show until it changes.
+  Result<void> fetch(bundle::TensorIndex tensor);
   std::span<const std::byte> read(bundle::TensorIndex tensor) const;
-  std::span<std::byte> write(bundle::TensorIndex tensor);  // precondition: of a tensor that a step computes
   NdArray copy(bundle::TensorIndex tensor) const;
-  simulator::Dram& device(const bundle::AccelStep& step);
 
  private:
-  void place_in_devices();
+  struct Place {
+    std::byte* host = nullptr;  // null where the host cannot reach it
+    DeviceMemory* memory = nullptr;
+    std::uint64_t offset = 0;
+  };
+  bool is_of(bundle::TensorIndex root, std::string_view target) const;
+  std::span<std::byte> staged(bundle::TensorIndex root);
 
   const bundle::Bundle& bundle_;
+  std::vector<std::shared_ptr<DeviceMemory>> memories_;
   AlignedBytes shared_;
   std::vector<AlignedBytes> own_;
-  std::vector<DeviceMemory> devices_;
-  std::vector<std::byte*> place_;  // by tensor; inputs change from run to run
+  std::vector<Place> places_;  // by tensor, of roots; inputs change from run to run
+  // Copies in the host of what it cannot reach, and which of them are up to date.
+  std::map<bundle::TensorIndex, AlignedBytes> staged_;
+  std::set<bundle::TensorIndex> fetched_;
 };
 
 }  // namespace dovetail::runtime

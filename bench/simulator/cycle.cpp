@@ -18,7 +18,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "bundle/bundle.h"
+#include "bundle/code/accel.h"
 #include "compiler/ops/op.h"
 #include "compiler/pipeline.h"
 #include "compiler/target/accel/target.h"
@@ -146,12 +146,10 @@ struct Stream {
   simulator::Dram dram;
 };
 
-Stream stream_of(std::string name, const bundle::AccelStep& step) {
-  std::vector<std::byte> image(step.dram_bytes);
-  for (const bundle::Segment& segment : step.segments)
-    std::copy(segment.bytes.begin(), segment.bytes.end(),
-              image.begin() + static_cast<std::ptrdiff_t>(segment.address - step.dram_base));
-  return {std::move(name), step.config, step.program, step.launches, {step.dram_base, std::move(image)}};
+Stream stream_of(std::string name, const bundle::Bundle& bundle, const bundle::AccelCode& code) {
+  const bundle::MemorySpace& memory = bundle.spaces[static_cast<std::size_t>(code.space)];
+  return {
+      std::move(name), code.config, code.program, code.launches, {memory.base, bundle::initial_image(memory, code)}};
 }
 
 // Rounds of four instructions: load an element, clear one, multiply it, shift it; a store closes each group of sixteen.
@@ -242,14 +240,12 @@ int main(int argc, char** argv) {
     std::fputs(to_string(compiled.errors()).c_str(), stderr);
     return 1;
   }
-  const bundle::AccelStep* longest = nullptr;
-  for (const bundle::Step& step : compiled->bundle.steps)
-    if (const auto* accel = std::get_if<bundle::AccelStep>(&step);
-        accel != nullptr && (longest == nullptr || accel->program.size() > longest->program.size()))
-      longest = accel;
-  DOVETAIL_CHECK(longest != nullptr, "nothing runs on the accelerator");
+  const auto steps = bundle::accel_steps(compiled->bundle).value();
+  DOVETAIL_CHECK(!steps.empty(), "nothing runs on the accelerator");
+  const bundle::AccelCode& longest =
+      std::ranges::max(steps, {}, [](const auto& step) { return step.code.program.size(); }).code;
   Json rows = Json::array(), streams = Json::array();
-  for (const Stream& stream : {stream_of("ResNet-18", *longest), tiny_instructions(hardware, 30000)}) {
+  for (const Stream& stream : {stream_of("ResNet-18", compiled->bundle, longest), tiny_instructions(hardware, 30000)}) {
     streams.push_back({{"name", stream.name}, {"instructions", stream.program.size()}});
     std::vector<Json> of_stream;
     const auto selects = [&](Engine engine) { return name_of(engine).find(only) != std::string::npos; };

@@ -47,7 +47,7 @@ class Compile : public Command {
     const CompiledModel& model = *outcome.model;
     fmt::print("{}", report_text(model, model_.model));
     if (verify_) {
-      const VerifiedBundle verified = verify_programs(model.compiled.bundle);
+      DOVETAIL_ASSIGN(const VerifiedBundle verified, verify_programs(model.compiled.bundle));
       if (!verified.problems.empty()) return fail(Exit::failed, verified.problems);
       fmt::print("verified      {}\n", verified.summary);
     }

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "base/file.h"
 #include "base/text_table.h"
+#include "bundle/code/cpu.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/model.h"
@@ -12,6 +14,7 @@
 #include "cli/tensor_files.h"
 #include "cli/text.h"
 #include "cli/timing.h"
+#include "cli/verify_bundle.h"
 #include "runtime/executor.h"
 #include "runtime/peak.h"
 
@@ -22,8 +25,9 @@ namespace {
 struct Row {
   std::string name, target;
   double seconds = 0;  // median
-  const bundle::CpuStep* kernel = nullptr;
   simulator::Counters counters;
+  std::vector<std::string> origins = {};
+  std::optional<bundle::CpuCode> kernel = {};  // of CPU steps
 };
 
 class Profile : public Command {
@@ -64,7 +68,7 @@ class Profile : public Command {
       if (model_.targets || model_.hardware || !model_.compile_only_options().empty())
         return Diagnostic{"bad usage of `dovetail profile`", model_.model, "a bundle has its targets already",
                           "leave out the options of compiling, or profile the .onnx file"};
-      DOVETAIL_ASSIGN(loaded, bundle::read_bundle(model_.model));
+      DOVETAIL_ASSIGN(loaded, read_checked_bundle(model_.model));
     } else {
       CompileOptions options;
       DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
@@ -81,11 +85,11 @@ class Profile : public Command {
       const auto result = executor.run(inputs.tensors, options);
       if (!result.ok()) return fail(Exit::failed, result.errors());
       if (i == 0) {
-        DOVETAIL_ASSIGN(timed_, timed_programs(executor.bundle(), *result, engine_options, true));
+        DOVETAIL_ASSIGN(timed_, timed_programs(executor.program(), *result, engine_options, true));
         DOVETAIL_TRY(write_traces(clock_, model_.model, timed_, engine_options.memory));
         seconds.resize(result->steps.size());
         for (const runtime::StepProfile& step : result->steps)
-          rows.push_back({step.name, step.target, 0, nullptr, step.counters});
+          rows.push_back({step.name, step.target, 0, step.counters});
         continue;
       }
       for (std::size_t s = 0; s < result->steps.size(); ++s) seconds[s].push_back(result->steps[s].seconds);
@@ -94,8 +98,10 @@ class Profile : public Command {
       const auto middle = seconds[s].begin() + static_cast<std::ptrdiff_t>(seconds[s].size() / 2);
       std::nth_element(seconds[s].begin(), middle, seconds[s].end());
       rows[s].seconds = *middle;
-      rows[s].kernel = std::get_if<bundle::CpuStep>(&executor.program().steps[s]);
+      rows[s].origins = executor.program().steps[s].origins;
     }
+    DOVETAIL_ASSIGN(auto kernels, bundle::cpu_steps(executor.program()));
+    for (auto& [index, step, code] : kernels) rows[index].kernel = std::move(code);
     threads_used_ = executor_options.threads > 0 ? executor_options.threads : runtime::default_threads();
     peaks_ = {runtime::measure_float32_peak(), runtime::measure_int8_peak()};
     fmt::print("{}", text(rows, repeat));
@@ -131,7 +137,7 @@ class Profile : public Command {
     TextTable table({"step", "target", ">time", ">share", ">Mop", "kind", ">GOP/s", ">of peak", ">code"});
     for (const Row& row : rows) {
       const std::string share = fmt::format("{:.1f} %", total > 0 ? 100 * row.seconds / total : 0);
-      if (row.kernel == nullptr || row.kernel->operations == 0) {
+      if (!row.kernel || row.kernel->operations == 0) {
         table.add({row.name, row.target, seconds_text(row.seconds), share, "-",
                    row.target == "accel" ? "see below" : "moves", "-", "-",
                    row.kernel ? bytes_text(row.kernel->code_bytes) : "-"});
@@ -163,7 +169,7 @@ class Profile : public Command {
                      {"share_of_peak", share_of_peak(row)},
                      {"code_bytes", row.kernel->code_bytes},
                      {"kernel", row.kernel->symbol},
-                     {"origins", row.kernel->origins}});
+                     {"origins", row.origins}});
       for (const TimedProgram& program : timed_)
         if (program.name == row.name) step["timing"] = timing_json(program, memory);
       steps.push_back(std::move(step));

@@ -5,6 +5,8 @@
 #include <fmt/ranges.h>
 
 #include "base/file.h"
+#include "bundle/code/accel.h"
+#include "bundle/code/cpu.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/model.h"
@@ -14,6 +16,7 @@
 #include "cli/tensor_files.h"
 #include "cli/text.h"
 #include "cli/timing.h"
+#include "cli/verify_bundle.h"
 
 namespace dovetail::cli {
 
@@ -77,11 +80,13 @@ class Run : public Command {
     RunFacts facts{model_.model, engine_, &executor.program(), model ? &*model : nullptr,
                    &*result,     {},      inputs.announcements};
     facts.memory = engine_options.memory;
-    DOVETAIL_ASSIGN(facts.timed, timed_programs(executor.bundle(), *result, engine_options,
+    DOVETAIL_ASSIGN(facts.timed, timed_programs(executor.program(), *result, engine_options,
                                                 report_.has_value() || clock_.html.has_value()));
     DOVETAIL_TRY(write_traces(clock_, model_.model, facts.timed, engine_options.memory));
     if (check_) {
-      const double tolerance = std::max(executor.bundle().cpu ? kKernelTolerance : 0, model->compiled.tolerance);
+      const double tolerance =
+          std::max(bundle::find_module(executor.bundle(), bundle::kCpuTarget) != nullptr ? kKernelTolerance : 0,
+                   model->compiled.tolerance);
       auto check = check_against_reference(model->compiled.integer, inputs.tensors, *result, tolerance);
       if (!check.ok()) return fail(Exit::failed, check.errors());
       facts.check = *std::move(check);
@@ -105,26 +110,25 @@ class Run : public Command {
       return Diagnostic{"bad usage of `dovetail run`", model_.model,
                         fmt::format("{} needs a model, this is a bundle", fmt::join(refused, ", ")),
                         "run the .onnx file it was made from"};
-    DOVETAIL_ASSIGN(bundle::Bundle loaded, bundle::read_bundle(model_.model));
+    DOVETAIL_ASSIGN(bundle::Bundle loaded, read_checked_bundle(model_.model));
     std::vector<std::string> targets;
     if (model_.targets) {
       DOVETAIL_ASSIGN(targets, parse_targets("--target", *model_.targets));
     }
-    for (const bundle::Step& step : loaded.steps) {
-      const auto* accel = std::get_if<bundle::AccelStep>(&step);
-      if (accel == nullptr) continue;
+    DOVETAIL_ASSIGN(const auto accelerated, bundle::accel_steps(loaded));
+    for (const auto& [index, step, code] : accelerated) {
       if (model_.targets && std::find(targets.begin(), targets.end(), "accel") == targets.end())
         return Diagnostic{"cannot run bundle", model_.model,
                           fmt::format("it was compiled for accel, --target is {}", *model_.targets),
                           "add accel, or compile it again"};
       if (!model_.hardware) continue;
       DOVETAIL_ASSIGN(const auto config, isa::load_config(*model_.hardware));
-      isa::HardwareConfig named = accel->config;
+      isa::HardwareConfig named = code.config;
       named.name = config.name;  // a name is no difference
       if (named != config)
         return Diagnostic{
             "cannot run bundle", model_.model,
-            fmt::format("it was compiled for {}; --hw is {}", config_text(accel->config), config_text(config)),
+            fmt::format("it was compiled for {}; --hw is {}", config_text(code.config), config_text(config)),
             "drop --hw, or compile it again"};
     }
     return loaded;

@@ -36,9 +36,8 @@ bool same_bytes(const Layout& a, const Layout& b) {
 }  // namespace
 
 std::uint64_t DeviceSpace::allocate(std::uint64_t bytes) {
-  constexpr std::uint64_t kPage = 4096;
   const std::uint64_t address = next;
-  next = (next + bytes + kPage - 1) / kPage * kPage;
+  next = (next + bytes + granule - 1) / granule * granule;
   return address;
 }
 
@@ -49,13 +48,23 @@ BundleBuilder::BundleBuilder(const graph::Graph& graph, const ChosenLayouts& lay
   for (const ValueId input : graph_.inputs) bundle_.inputs.push_back(add_value(input, chosen_.write(input)));
 }
 
-DeviceSpace& BundleBuilder::device(const isa::HardwareConfig& config) {
-  const auto known =
-      std::find_if(devices_.begin(), devices_.end(), [&](const auto& device) { return device.first == config; });
-  if (known != devices_.end()) return known->second;
-  DeviceSpace space;
-  space.number = static_cast<std::int32_t>(devices_.size());
-  return devices_.emplace_back(config, std::move(space)).second;
+DeviceSpace& BundleBuilder::space(std::string_view target, const std::string& name, std::uint64_t base,
+                                  std::uint64_t granule) {
+  for (DeviceSpace& known : spaces_)
+    if (const bundle::MemorySpace& space = bundle_.spaces[static_cast<std::size_t>(known.index)];
+        space.target == target && space.name == name)
+      return known;
+  const auto index = static_cast<bundle::SpaceIndex>(bundle_.spaces.size());
+  bundle_.spaces.push_back({std::string(target), name, base});
+  return spaces_.emplace_back(DeviceSpace{index, base, granule, base});
+}
+
+void BundleBuilder::place(TensorIndex index, const DeviceSpace& space, std::optional<std::uint64_t> address) {
+  bundle::Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(index)];
+  const bool computed = !tensor.constant && !tensor.view_of && std::ranges::count(bundle_.inputs, index) == 0;
+  if (!computed || tensor.space != bundle::kHostSpace) return;
+  tensor.space = space.index;
+  if (address) tensor.offset = *address - space.base;
 }
 
 TensorIndex BundleBuilder::add_tensor(std::string name, DType dtype, Shape shape, std::optional<NdArray> constant) {
@@ -135,11 +144,8 @@ Result<Assembled> BundleBuilder::finish() {
     const auto layout = chosen_.outputs.find(output);
     bundle_.outputs.push_back(in_layout(output, layout == chosen_.outputs.end() ? kPlainLayout : layout->second));
   }
-  // Steps of one device see all of its memory.
-  for (bundle::Step& step : bundle_.steps)
-    if (auto* accel = std::get_if<bundle::AccelStep>(&step))
-      for (const auto& [config, space] : devices_)
-        if (space.number == accel->memory) accel->dram_bytes = space.next - accel->dram_base;
+  for (const DeviceSpace& space : spaces_)
+    bundle_.spaces[static_cast<std::size_t>(space.index)].bytes = space.next - space.base;
   Assembled result;
   result.memory = plan_memory(bundle_);
   for (const auto& compiler : compilers_) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,7 +18,6 @@
 #include "compiler/assemble/program_compiler.h"
 #include "compiler/graph/graph.h"
 #include "compiler/layout/offer.h"
-#include "isa/config.h"
 #include "loops/ir.h"
 
 namespace dovetail {
@@ -36,14 +37,15 @@ struct Assembled {
   MemoryPlan memory;
 };
 
-// The memory that all accelerator steps of one device share, as far as it is given out.
+// A memory that all steps of one device share, as far as it is given out. Addresses are the device's.
 struct DeviceSpace {
-  static constexpr std::uint64_t kBase = 0x1000;  // page 0 stays unused, so that a null address is never right
-  std::int32_t number = 0;                        // bundle::AccelStep::memory
-  std::uint64_t next = kBase;
-  std::map<std::pair<graph::ValueId, std::string>, std::uint64_t> tensors;  // address of a value in a layout
+  bundle::SpaceIndex index = 0;
+  std::uint64_t base = 0;
+  std::uint64_t granule = bundle::kTensorAlignment;  // pieces begin at multiples of it
+  std::uint64_t next = base;
+  std::map<std::pair<graph::ValueId, std::string>, std::uint64_t> tensors = {};  // address of a value in a layout
 
-  std::uint64_t allocate(std::uint64_t bytes);  // to whole pages: an element of any memory has at most 4096 bytes
+  std::uint64_t allocate(std::uint64_t bytes);
 };
 
 // Layouts: compiler/layout/layout.h.
@@ -69,8 +71,13 @@ class BundleBuilder {
                                  std::optional<NdArray> constant = std::nullopt);
   bundle::TensorIndex add_constant(std::string name, const NdArray& value, const std::string& layout);
 
-  // ---- Memory of accelerators
-  DeviceSpace& device(const isa::HardwareConfig& config);
+  // ---- Memories of devices
+  // The target's memory of that name; made where it does not exist yet. `base` and `granule` are multiples of
+  // bundle::kTensorAlignment.
+  DeviceSpace& space(std::string_view target, const std::string& name, std::uint64_t base, std::uint64_t granule);
+  // The tensor lies there, if a step computes it and it does not lie in another device's memory already; else whoever
+  // reads or writes it there copies. Without an address `plan_memory` finds it a place.
+  void place(bundle::TensorIndex tensor, const DeviceSpace& space, std::optional<std::uint64_t> address);
 
   // ---- Steps
   void add_step(bundle::Step step) { bundle_.steps.push_back(std::move(step)); }
@@ -92,7 +99,7 @@ class BundleBuilder {
   bundle::Bundle bundle_;
   std::map<std::pair<graph::ValueId, std::string>, bundle::TensorIndex> tensors_;
   std::map<graph::ValueId, std::string> layouts_;  // in which a value was computed
-  std::vector<std::pair<isa::HardwareConfig, DeviceSpace>> devices_;
+  std::deque<DeviceSpace> spaces_;                 // of devices; a deque, so that references stay valid
   std::vector<GroupReport> groups_;
 };
 

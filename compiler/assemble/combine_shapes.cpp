@@ -1,7 +1,9 @@
 #include "compiler/assemble/combine_shapes.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -9,19 +11,37 @@
 
 namespace dovetail {
 
+namespace {
+
+// Keeps one of equal contents.
+template <typename Content>
+class Pool {
+ public:
+  // `bytes`: of the content, which keeps them.
+  void share(Content& content, std::span<const std::byte> bytes) {
+    const std::string_view key(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    const auto [begin, end] = known_.equal_range(key);
+    const auto same = std::find_if(begin, end, [&](const auto& entry) { return entry.second == content; });
+    if (same != end) content = same->second;
+    else known_.emplace(key, content);
+  }
+
+ private:
+  std::multimap<std::string_view, Content> known_;
+};
+
+}  // namespace
+
 Result<bundle::Bundle> combine_shapes(std::vector<bundle::Bundle> programs) {
   DOVETAIL_CHECK(!programs.empty(), "a bundle holds a program");
-  std::multimap<std::string_view, bundle::Constant> known;  // by bytes, which the constants themselves keep
-  for (bundle::Bundle& program : programs)
-    for (bundle::Tensor& tensor : program.tensors) {
-      if (!tensor.constant) continue;
-      const auto bytes = tensor.constant->bytes();
-      const std::string_view key(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-      const auto [begin, end] = known.equal_range(key);
-      const auto same = std::find_if(begin, end, [&](const auto& entry) { return entry.second == tensor.constant; });
-      if (same != end) tensor.constant = same->second;
-      else known.emplace(key, tensor.constant);
-    }
+  Pool<bundle::Constant> constants;
+  Pool<bundle::Blob> data;
+  for (bundle::Bundle& program : programs) {
+    for (bundle::Tensor& tensor : program.tensors)
+      if (tensor.constant) constants.share(tensor.constant, tensor.constant->bytes());
+    for (bundle::Step& step : program.steps)
+      for (bundle::Blob& piece : step.data) data.share(piece, piece.bytes());
+  }
   bundle::Bundle first = std::move(programs.front());
   for (std::size_t i = 1; i < programs.size(); ++i) first.other_shapes.push_back(std::move(programs[i]));
   DOVETAIL_TRY(bundle::verify(first));

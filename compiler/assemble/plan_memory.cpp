@@ -26,6 +26,10 @@ std::uint64_t best_fit(std::uint64_t bytes, const std::vector<const MemoryItem*>
   return best_gap == kNone ? end : best;
 }
 
+std::uint64_t aligned(std::uint64_t bytes) {
+  return (bytes + bundle::kTensorAlignment - 1) / bundle::kTensorAlignment * bundle::kTensorAlignment;
+}
+
 std::uint64_t most_at_once(const std::vector<MemoryItem>& items, std::size_t steps) {
   std::vector<std::uint64_t> live(steps + 1, 0);
   for (const MemoryItem& item : items)
@@ -60,28 +64,32 @@ std::uint64_t place_items(std::vector<MemoryItem>& items, std::uint64_t alignmen
 }
 
 MemoryPlan plan_memory(bundle::Bundle& bundle) {
+  for (bundle::Tensor& tensor : bundle.tensors)
+    if (tensor.view_of) tensor.space = bundle.tensors[static_cast<std::size_t>(*tensor.view_of)].space;
   const std::vector<bundle::LiveRange> ranges = bundle::live_ranges(bundle);
-  std::vector<bool> computed(bundle.tensors.size(), false), bound(bundle.tensors.size(), false);
-  for (const bundle::Step& step : bundle.steps) {
-    for (const TensorIndex result : bundle::results_of(step)) computed[static_cast<std::size_t>(result)] = true;
-    if (const auto* accel = std::get_if<bundle::AccelStep>(&step))
-      for (const auto* bindings : {&accel->inputs, &accel->outputs})
-        for (const bundle::Binding& binding : *bindings) bound[static_cast<std::size_t>(binding.tensor)] = true;
-  }
-  std::vector<std::size_t> tensors;
-  std::vector<MemoryItem> items;
+  std::vector<bool> computed(bundle.tensors.size(), false);
+  for (const bundle::Step& step : bundle.steps)
+    for (const TensorIndex result : step.results) computed[static_cast<std::size_t>(result)] = true;
   MemoryPlan plan;
-  for (std::size_t t = 0; t < bundle.tensors.size(); ++t) {
-    if (!computed[t] || bound[t]) continue;
-    tensors.push_back(t);
-    const std::uint64_t bytes = bundle::size_bytes(bundle.tensors[t]);
-    items.push_back(
-        {(bytes + bundle::kTensorAlignment - 1) / bundle::kTensorAlignment * bundle::kTensorAlignment, ranges[t]});
-    plan.sum_bytes += items.back().bytes;
+  for (std::size_t space = 0; space < bundle.spaces.size(); ++space) {
+    std::vector<std::size_t> tensors;
+    std::vector<MemoryItem> items;
+    for (std::size_t t = 0; t < bundle.tensors.size(); ++t) {
+      const bundle::Tensor& tensor = bundle.tensors[t];
+      if (!computed[t] || tensor.offset || static_cast<std::size_t>(tensor.space) != space) continue;
+      tensors.push_back(t);
+      items.push_back({aligned(bundle::size_bytes(tensor)), ranges[t]});
+    }
+    if (items.empty()) continue;
+    const std::uint64_t begin = aligned(bundle.spaces[space].bytes),
+                        bytes = place_items(items, bundle::kTensorAlignment);
+    bundle.spaces[space].bytes = begin + bytes;
+    for (std::size_t i = 0; i < items.size(); ++i) bundle.tensors[tensors[i]].offset = begin + items[i].offset;
+    if (space != static_cast<std::size_t>(bundle::kHostSpace)) continue;
+    plan.bytes = bytes;
+    plan.bound_bytes = most_at_once(items, bundle.steps.size());
+    for (const MemoryItem& item : items) plan.sum_bytes += item.bytes;
   }
-  plan.bytes = bundle.memory_bytes = place_items(items, bundle::kTensorAlignment);
-  plan.bound_bytes = most_at_once(items, bundle.steps.size());
-  for (std::size_t i = 0; i < items.size(); ++i) bundle.tensors[tensors[i]].offset = items[i].offset;
   return plan;
 }
 

@@ -1,5 +1,5 @@
-// Where tensors lie: one memory for all that steps compute, in which tensors that do not live at the same time share
-// bytes.
+// Where tensors lie: all that steps compute in one space have one memory, in which tensors that do not live at the same
+// time share bytes.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,15 @@ struct MemoryItem {
 // Inference», 2020, with best fit).
 std::uint64_t place_items(std::vector<MemoryItem>& items, std::uint64_t alignment);
 
+// Of the host's memory.
 struct MemoryPlan {
-  std::uint64_t bytes = 0;        // of the shared memory
+  std::uint64_t bytes = 0;        // that its tensors share
   std::uint64_t bound_bytes = 0;  // no plan is smaller: the most that lives at one step
   std::uint64_t sum_bytes = 0;    // without sharing
 };
 
-// Sets the offsets of all tensors that steps compute, but those that lie in an accelerator's memory, and the size of
-// the memory.
+// Sets the offsets of all tensors that steps compute and that have none yet, in each space behind what is given out
+// there, and the sizes of the spaces. Views go where their tensors lie.
 MemoryPlan plan_memory(bundle::Bundle& bundle);
 
 }  // namespace dovetail

@@ -26,12 +26,12 @@ class Kernel : public runtime::DeviceKernel {
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
-  Result<void> run(std::span<const std::span<const std::byte>> arguments,
-                   std::span<const std::span<std::byte>> results) override {
+  Result<void> run(std::span<const runtime::Operand> arguments, std::span<const runtime::Operand> results) override {
     std::vector<const float*> in;
     std::vector<float*> out;
-    for (const auto bytes : arguments) in.push_back(reinterpret_cast<const float*>(bytes.data()));
-    for (const auto bytes : results) out.push_back(reinterpret_cast<float*>(bytes.data()));
+    for (const runtime::Operand& argument : arguments)
+      in.push_back(reinterpret_cast<const float*>(argument.bytes.data()));
+    for (const runtime::Operand& result : results) out.push_back(reinterpret_cast<float*>(result.bytes.data()));
     function_(in.data(), out.data());
     return {};
   }
@@ -46,14 +46,24 @@ class CDevice : public runtime::Device {
  public:
   std::string_view name() const override { return "c"; }
 
-  Result<std::unique_ptr<runtime::DeviceKernel>> load(const bundle::Bundle&, const bundle::ExternStep& step) override {
+  Result<runtime::DeviceProgram> load(const bundle::Bundle& bundle) override {
+    runtime::DeviceProgram program;
+    for (const bundle::Step& step : bundle.steps) {
+      if (step.target != name()) continue;
+      DOVETAIL_ASSIGN(auto kernel, load(step));
+      program.kernels.push_back(std::move(kernel));
+    }
+    return program;
+  }
+
+ private:
+  static Result<std::unique_ptr<runtime::DeviceKernel>> load(const bundle::Step& step) {
     const auto fail = [&](std::string why) {
       return Diagnostic{"cannot load C code", "step " + step.name, std::move(why), "compile the model again"};
     };
     const int file = memfd_create("backend_c", MFD_CLOEXEC);
     if (file < 0) return fail("the system gives no memory file");
-    const bool written =
-        write(file, step.payload.data(), step.payload.size()) == static_cast<ssize_t>(step.payload.size());
+    const bool written = write(file, step.code.data(), step.code.size()) == static_cast<ssize_t>(step.code.size());
     void* library = written ? dlopen(fmt::format("/proc/self/fd/{}", file).c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
     const auto function = library ? reinterpret_cast<Function>(dlsym(library, "region")) : nullptr;
     if (function != nullptr)
@@ -61,7 +71,7 @@ class CDevice : public runtime::Device {
     const char* error = dlerror();
     if (library != nullptr) dlclose(library);
     close(file);
-    return fail(error ? error : "the payload is no shared object with a function `region`");
+    return fail(error ? error : "the code is no shared object with a function `region`");
   }
 };
 

@@ -58,7 +58,7 @@ class CTarget : public Target {
     const std::string source = backend_c::generate(builder.graph(), region, arguments);
     if (dump) dump("stream", source);
     DOVETAIL_ASSIGN(std::vector<std::byte> object, compile_c(source));
-    bundle::ExternStep step{region.name, builder.origins(region.nodes()), "c", std::move(object), {}, {}};
+    bundle::Step step{region.name, "c", builder.origins(region.nodes()), {}, {}, std::move(object)};
     for (const ValueId argument : arguments) step.arguments.push_back(builder.in_layout(argument, ""));
     for (const ValueId output : region.outputs) step.results.push_back(builder.result(output, ""));
     builder.add_step(std::move(step));

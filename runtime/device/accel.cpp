@@ -1,66 +1,139 @@
+// Instruction streams on a simulator.
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 
-#include <fmt/format.h>
-
-#include "runtime/step.h"
+#include "bundle/code/accel.h"
+#include "runtime/device/all.h"
 
 namespace dovetail::runtime {
 
 namespace {
 
-class AccelStep : public ReadyStep {
+// Steps that share it see the same DRAM.
+class AccelMemory : public DeviceMemory {
  public:
-  AccelStep(const bundle::AccelStep& step, std::unique_ptr<simulator::Simulator> simulator)
-      : step_(step), simulator_(std::move(simulator)) {}
-
-  std::string_view name() const override { return step_.name; }
-  std::string_view target() const override { return "accel"; }
-
-  Result<simulator::Counters> run(TensorMemory& memory) override {
-    simulator::Dram& dram = memory.device(step_);
-    const auto at = [&](const bundle::Binding& binding) { return dram.bytes.data() + (binding.address - dram.base); };
-    for (const bundle::Binding& input : step_.inputs)
-      if (const auto bytes = memory.read(input.tensor); bytes.data() != at(input))
-        std::copy(bytes.begin(), bytes.end(), at(input));
-    simulator_->reset();
-    simulator::Counters total;
-    timing_.clear();
-    for (const isa::Launch& launch : step_.launches) {
-      auto counters =
-          simulator_->launch(std::span(step_.program).subspan(launch.begin, launch.count), dram, launch.begin);
-      if (!counters.ok()) return located(counters.errors());
-      total += *counters;
-      if (const simulator::LaunchTrace* timing = simulator_->timing()) timing_.push_back(*timing);
-    }
-    for (const bundle::Binding& output : step_.outputs)
-      if (const auto bytes = memory.write(output.tensor); bytes.data() != at(output))
-        std::copy_n(at(output), bytes.size(), bytes.begin());
-    return total;
+  // With a few bytes in front so that the first one is aligned: other steps read and write tensors where they lie.
+  explicit AccelMemory(const bundle::MemorySpace& space)
+      : dram{space.base, std::vector<std::byte>(space.bytes + bundle::kTensorAlignment)},
+        base_(space.base),
+        image_(space.bytes) {
+    const std::uint64_t over = reinterpret_cast<std::uintptr_t>(dram.bytes.data()) % bundle::kTensorAlignment;
+    const std::uint64_t lead = over == 0 || base_ < bundle::kTensorAlignment ? 0 : bundle::kTensorAlignment - over;
+    dram.base -= lead;
+    dram.bytes.resize(lead + space.bytes);  // smaller: it stays where it is
   }
 
+  void add(const bundle::Segment& segment) {
+    std::ranges::copy(segment.bytes.bytes(), image_.begin() + static_cast<std::ptrdiff_t>(segment.address - base_));
+  }
+  std::byte* at(std::uint64_t address) { return dram.bytes.data() + (address - dram.base); }
+  std::byte* of(const Operand& operand) {
+    return operand.memory == this ? at(base_ + operand.offset) : operand.bytes.data();
+  }
+
+  std::span<std::byte> bytes() override {
+    const bool aligned = reinterpret_cast<std::uintptr_t>(at(base_)) % bundle::kTensorAlignment == 0;
+    return aligned ? std::span(at(base_), image_.size()) : std::span<std::byte>();
+  }
+  Result<void> begin() override {
+    std::ranges::copy(image_, at(base_));
+    return {};
+  }
+  Result<void> copy_in(std::uint64_t offset, std::span<const std::byte> bytes) override {
+    std::ranges::copy(bytes, at(base_ + offset));
+    return {};
+  }
+  Result<void> copy_out(std::uint64_t offset, std::span<std::byte> bytes) override {
+    std::copy_n(at(base_ + offset), bytes.size(), bytes.begin());
+    return {};
+  }
+
+  simulator::Dram dram;
+
+ private:
+  std::uint64_t base_;
+  std::vector<std::byte> image_;  // as every run finds it
+};
+
+class AccelKernel : public DeviceKernel {
+ public:
+  AccelKernel(const bundle::Bundle& bundle, bundle::CodedStep<bundle::AccelCode> step,
+              std::shared_ptr<AccelMemory> memory, std::unique_ptr<simulator::Simulator> simulator)
+      : bundle_(bundle), step_(std::move(step)), memory_(std::move(memory)), simulator_(std::move(simulator)) {}
+
+  Result<void> run(std::span<const Operand> arguments, std::span<const Operand> results) override {
+    const bundle::AccelCode& code = step_.code;
+    const auto size = [&](bundle::TensorIndex tensor) {
+      return bundle::size_bytes(bundle_.tensors[static_cast<std::size_t>(tensor)]);
+    };
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      if (std::byte* from = memory_->of(arguments[i]), *to = memory_->at(code.argument_addresses[i]); from != to)
+        std::copy_n(from, size(step_.step->arguments[i]), to);
+    simulator_->reset();
+    counters_ = {};
+    timing_.clear();
+    for (const isa::Launch& launch : code.launches) {
+      DOVETAIL_ASSIGN(
+          const simulator::Counters counters,
+          simulator_->launch(std::span(code.program).subspan(launch.begin, launch.count), memory_->dram, launch.begin));
+      counters_ += counters;
+      if (const simulator::LaunchTrace* timing = simulator_->timing()) timing_.push_back(*timing);
+    }
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (std::byte* from = memory_->at(code.result_addresses[i]), *to = memory_->of(results[i]); from != to)
+        std::copy_n(from, size(step_.step->results[i]), to);
+    return {};
+  }
+
+  simulator::Counters counters() const override { return counters_; }
   std::vector<simulator::LaunchTrace> timing() const override { return timing_; }
 
  private:
-  Diagnostics located(Diagnostics problems) const {
-    for (Diagnostic& problem : problems)
-      problem.where = problem.where.empty() ? fmt::format("step {}", step_.name)
-                                            : fmt::format("step {}, {}", step_.name, problem.where);
-    return problems;
+  const bundle::Bundle& bundle_;
+  bundle::CodedStep<bundle::AccelCode> step_;
+  std::shared_ptr<AccelMemory> memory_;
+  std::unique_ptr<simulator::Simulator> simulator_;
+  simulator::Counters counters_;
+  std::vector<simulator::LaunchTrace> timing_;
+};
+
+class AccelDevice : public Device {
+ public:
+  explicit AccelDevice(MakeSimulator make_simulator) : make_simulator_(std::move(make_simulator)) {}
+
+  std::string_view name() const override { return bundle::kAccelTarget; }
+
+  Result<void> check(const bundle::Bundle& bundle) override {
+    DOVETAIL_TRY(bundle::accel_steps(bundle));
+    return {};
   }
 
-  const bundle::AccelStep& step_;
-  std::unique_ptr<simulator::Simulator> simulator_;
-  std::vector<simulator::LaunchTrace> timing_;
+  Result<DeviceProgram> load(const bundle::Bundle& bundle) override {
+    DOVETAIL_ASSIGN(auto steps, bundle::accel_steps(bundle));
+    DeviceProgram program;
+    std::map<bundle::SpaceIndex, std::shared_ptr<AccelMemory>> memories;
+    for (auto& step : steps) {
+      std::shared_ptr<AccelMemory>& memory = memories[step.code.space];
+      if (!memory) memory = std::make_shared<AccelMemory>(bundle.spaces[static_cast<std::size_t>(step.code.space)]);
+      for (const bundle::Segment& segment : step.code.segments) memory->add(segment);
+      DOVETAIL_ASSIGN(auto simulator, make_simulator_(step.code.config));
+      program.kernels.push_back(std::make_unique<AccelKernel>(bundle, std::move(step), memory, std::move(simulator)));
+    }
+    program.memories.insert(memories.begin(), memories.end());
+    return program;
+  }
+
+ private:
+  MakeSimulator make_simulator_;
 };
 
 }  // namespace
 
-Result<std::unique_ptr<ReadyStep>> make_accel_step(const bundle::AccelStep& step, const MakeSimulator& make_simulator) {
-  DOVETAIL_ASSIGN(auto simulator, make_simulator(step.config));
-  return std::unique_ptr<ReadyStep>(std::make_unique<AccelStep>(step, std::move(simulator)));
+std::shared_ptr<Device> make_accel_device(MakeSimulator make_simulator) {
+  return std::make_shared<AccelDevice>(std::move(make_simulator));
 }
 
 }  // namespace dovetail::runtime

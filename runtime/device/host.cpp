@@ -1,49 +1,54 @@
+// Loop programs on the interpreter.
 #include <span>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "bundle/code/host.h"
 #include "loops/interpreter.h"
-#include "runtime/step.h"
+#include "runtime/device/all.h"
 
 namespace dovetail::runtime {
 
 namespace {
 
-class HostStep : public ReadyStep {
+class HostKernel : public DeviceKernel {
  public:
-  HostStep(const bundle::HostStep& step, std::shared_ptr<const loops::CompiledProgram> program)
-      : step_(step), program_(std::move(program)) {}
+  explicit HostKernel(std::shared_ptr<const loops::CompiledProgram> program) : program_(std::move(program)) {}
 
-  std::string_view name() const override { return step_.name; }
-  std::string_view target() const override { return "host"; }
-
-  Result<simulator::Counters> run(TensorMemory& memory) override {
-    std::vector<std::span<const std::byte>> arguments;
-    std::vector<std::span<std::byte>> results;
-    for (const bundle::TensorIndex argument : step_.arguments) arguments.push_back(memory.read(argument));
-    for (const bundle::TensorIndex result : step_.results) results.push_back(memory.write(result));
-    if (const auto ran = loops::run(*program_, arguments, results); !ran.ok()) {
-      Diagnostics problems = ran.errors();
-      for (Diagnostic& problem : problems)
-        problem.where = problem.where.empty() ? fmt::format("step {}", step_.name)
-                                              : fmt::format("step {}, {}", step_.name, problem.where);
-      return problems;
-    }
-    return simulator::Counters{};
+  Result<void> run(std::span<const Operand> arguments, std::span<const Operand> results) override {
+    std::vector<std::span<const std::byte>> read;
+    std::vector<std::span<std::byte>> written;
+    for (const Operand& argument : arguments) read.push_back(argument.bytes);
+    for (const Operand& result : results) written.push_back(result.bytes);
+    return loops::run(*program_, read, written);
   }
 
  private:
-  const bundle::HostStep& step_;
   std::shared_ptr<const loops::CompiledProgram> program_;
+};
+
+class HostDevice : public Device {
+ public:
+  std::string_view name() const override { return bundle::kHostTarget; }
+
+  Result<void> check(const bundle::Bundle& bundle) override {
+    DOVETAIL_TRY(bundle::host_steps(bundle));
+    return {};
+  }
+
+  Result<DeviceProgram> load(const bundle::Bundle& bundle) override {
+    DOVETAIL_ASSIGN(const auto steps, bundle::host_steps(bundle));
+    DeviceProgram program;
+    for (const auto& step : steps) {
+      DOVETAIL_ASSIGN(auto compiled, loops::compile(step.code.program));
+      program.kernels.push_back(std::make_unique<HostKernel>(std::move(compiled)));
+    }
+    return program;
+  }
 };
 
 }  // namespace
 
-Result<std::unique_ptr<ReadyStep>> make_host_step(const bundle::HostStep& step) {
-  DOVETAIL_ASSIGN(auto program, loops::compile(step.program));
-  return std::unique_ptr<ReadyStep>(std::make_unique<HostStep>(step, std::move(program)));
-}
+std::shared_ptr<Device> make_host_device() { return std::make_shared<HostDevice>(); }
 
 }  // namespace dovetail::runtime

@@ -29,6 +29,7 @@ class Builder {
   Builder(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config, DeviceSpace& space,
           const Dump& dump)
       : graph_(graph),
+        name_(spec.name),
         operations_(spec.operations),
         layouts_(spec.layouts),
         addresses_(spec.addresses),
@@ -37,12 +38,11 @@ class Builder {
         intrinsics_(make_intrinsics(config)),
         space_(space),
         dump_(dump) {
-    step_.name = spec.name;
-    step_.config = config;
-    step_.memory = space.number;
+    code_.config = config;
+    code_.space = space.index;
   }
 
-  Result<bundle::AccelStep> build() {
+  Result<bundle::AccelCode> build() {
     place_inner_values();
     // Borders of tensors made here: written once, into the image. What comes from outside brings its own.
     for (const Operation& operation : operations_)
@@ -60,7 +60,7 @@ class Builder {
         errors.insert(errors.end(), status.errors().begin(), status.errors().end());
     if (!errors.empty()) return errors;
     DOVETAIL_TRY(finish());
-    return std::move(step_);
+    return std::move(code_);
   }
 
  private:
@@ -68,7 +68,7 @@ class Builder {
   // -------------------------------------------------------------------------------------------------------------------
 
   void segment(std::string name, std::uint64_t address, std::vector<std::byte> bytes) {
-    if (!bytes.empty()) step_.segments.push_back({std::move(name), address, std::move(bytes)});
+    if (!bytes.empty()) code_.segments.push_back({std::move(name), address, std::move(bytes)});
   }
   std::uint64_t constant(const std::string& name, const NdArray& array) {
     const std::uint64_t address = space_.allocate(array.bytes().size());
@@ -175,7 +175,6 @@ class Builder {
   // -----------------------------------------------------------------------------------------------------------
 
   Result<void> finish() {
-    bundle::AccelStep& step = step_;
     const std::uint64_t uop_address = space_.next;
     const std::vector<isa::Uop> uops =
         place_uops(stream_, config_, uop_address / static_cast<std::uint64_t>(config_.uop_bytes()));
@@ -185,30 +184,28 @@ class Builder {
     std::vector<std::byte> uop_bytes;
     for (const isa::Uop& uop : uops) DOVETAIL_TRY(codec_.encode(uop, uop_bytes));
     space_.allocate(uop_bytes.size());
-    step.uops = uops.size();
+    code_.uops = uops.size();
     segment("micro-ops", uop_address, std::move(uop_bytes));
-    for (const StreamInstruction& item : stream_.instructions) step.program.push_back(item.instruction);
-    DOVETAIL_ASSIGN(std::vector<std::byte> program, codec_.encode_program(step.program));
-    step.program_base = space_.allocate(program.size());
-    segment("program", step.program_base, std::move(program));
-    step.dram_base = DeviceSpace::kBase;
-    step.dram_bytes = space_.next - DeviceSpace::kBase;
+    for (const StreamInstruction& item : stream_.instructions) code_.program.push_back(item.instruction);
+    DOVETAIL_ASSIGN(std::vector<std::byte> program, codec_.encode_program(code_.program));
+    code_.program_base = space_.allocate(program.size());
+    segment("program", code_.program_base, std::move(program));
     if (const std::uint64_t top = space_.next;
         config_.address_bits < 64 && top > std::uint64_t{1} << config_.address_bits)
-      return Diagnostic{fmt::format("cannot plan the memory of {}", step.name), step.name,
+      return Diagnostic{fmt::format("cannot plan the memory of {}", name_), name_,
                         fmt::format("it ends at {:#x}, {} address bits reach {:#x}", top, config_.address_bits,
                                     std::uint64_t{1} << config_.address_bits),
                         "raise `address_bits`"};
-    step.launches = {{0, step.program.size()}};
+    code_.launches = {{0, code_.program.size()}};
     add_ranges();
-    if (dump_) dump_("stream", isa::format_assembly(config_, step.program));
+    if (dump_) dump_("stream", isa::format_assembly(config_, code_.program));
     return verify_step();
   }
 
   void add_ranges() {
     for (std::size_t i = 0; i < stream_.instructions.size(); ++i) {
       const int node = stream_.instructions[i].node;
-      auto& ranges = step_.ranges;
+      auto& ranges = code_.ranges;
       if (i == 0 || stream_.instructions[i - 1].node != node) {
         const Operation& operation = operations_[static_cast<std::size_t>(node)];
         bundle::InstructionRange range{i, i, graph_.node(operation.nodes.back()).name, {}};
@@ -224,25 +221,26 @@ class Builder {
 
   // The generator's own claim is proven: any finding is our bug.
   Result<void> verify_step() const {
-    const bundle::AccelStep& step = step_;
-    std::vector<std::byte> image(step.dram_bytes);
-    for (const bundle::Segment& segment : step.segments)
-      std::memcpy(image.data() + (segment.address - step.dram_base), segment.bytes.data(), segment.bytes.size());
+    bundle::MemorySpace memory;
+    memory.base = space_.base;
+    memory.bytes = space_.next - space_.base;
+    const std::vector<std::byte> image = bundle::initial_image(memory, code_);
     isa::VerifyOptions options;
-    options.launches = step.launches;
-    options.dram = isa::DramImage{step.dram_base, image};
-    options.program_base = step.program_base;
-    const isa::VerifyReport report = isa::verify(config_, step.program, options);
+    options.launches = code_.launches;
+    options.dram = isa::DramImage{memory.base, image};
+    options.program_base = code_.program_base;
+    const isa::VerifyReport report = isa::verify(config_, code_.program, options);
     if (!report.clean()) {
       std::string text;
       for (const isa::Finding& finding : report.findings) text += to_string(finding.diagnostic) + '\n';
-      throw InternalError(fmt::format("the program of {} does not verify ({} findings):\n{}", step.name,
+      throw InternalError(fmt::format("the program of {} does not verify ({} findings):\n{}", name_,
                                       report.findings.size() + report.suppressed, text));
     }
     return {};
   }
 
   const graph::Graph& graph_;
+  const std::string& name_;
   const std::vector<Operation>& operations_;
   const std::map<ValueId, TensorLayout>& layouts_;
   std::map<ValueId, std::uint64_t> addresses_;
@@ -251,7 +249,7 @@ class Builder {
   loops::IntrinsicTable intrinsics_;
   DeviceSpace& space_;
   const Dump& dump_;
-  bundle::AccelStep step_;
+  bundle::AccelCode code_;
   Stream stream_;
 };
 
@@ -290,7 +288,7 @@ Result<std::map<ValueId, TensorLayout>> region_layouts(const graph::Graph& graph
   return layouts;
 }
 
-Result<bundle::AccelStep> build_region(const graph::Graph& graph, const RegionSpec& spec,
+Result<bundle::AccelCode> build_region(const graph::Graph& graph, const RegionSpec& spec,
                                        const isa::HardwareConfig& config, DeviceSpace& space, const Dump& dump) {
   return Builder(graph, spec, config, space, dump).build();
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "bundle/bundle.h"
+#include "bundle/code/accel.h"
 #include "compiler/assemble/bundle_builder.h"
 #include "compiler/graph/graph.h"
 #include "compiler/target/accel/select.h"
@@ -29,10 +29,10 @@ struct RegionSpec {
   const std::map<graph::ValueId, TensorLayout>& layouts;     // region_layouts of them
   const std::map<graph::ValueId, std::uint64_t>& addresses;  // of the values that cross the region's border
 };
-// The step; bindings are left to the caller, who knows the tensor indices. Takes from `space` what else it needs:
-// values that do not cross the border (those that do not live at the same time share memory), constants, micro-ops and
-// the program. The step's memory reaches to the end of what `space` has given out.
-Result<bundle::AccelStep> build_region(const graph::Graph& graph, const RegionSpec& spec,
+// The code of the step, but for the addresses of its arguments and results, whose order the caller knows. Takes from
+// `space` what else it needs: values that do not cross the border (those that do not live at the same time share
+// memory), constants, micro-ops and the program.
+Result<bundle::AccelCode> build_region(const graph::Graph& graph, const RegionSpec& spec,
                                        const isa::HardwareConfig& config, DeviceSpace& space, const Dump& dump);
 
 }  // namespace dovetail::accel

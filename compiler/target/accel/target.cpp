@@ -20,6 +20,9 @@ using graph::ValueId;
 
 namespace {
 
+constexpr std::uint64_t kMemoryBase = 0x1000;  // page 0 stays unused, so that a null address is never right
+constexpr std::uint64_t kPage = 4096;          // an element of any memory has at most so many bytes
+
 class AccelTarget : public Target {
  public:
   AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz)
@@ -54,25 +57,35 @@ class AccelTarget : public Target {
   Result<void> generate(const GraphRegion& part, const RegionOffer& offer, const ChosenLayouts&, BundleBuilder& builder,
                         const Dump& dump) const override {
     const auto& prepared = std::any_cast<const Prepared&>(offer.prepared);
-    DeviceSpace& space = builder.device(hardware_);
+    DeviceSpace& space = builder.space(bundle::kAccelTarget, "DRAM of " + hardware_.name, kMemoryBase, kPage);
     const auto address = [&](ValueId value) {
       const TensorLayout& layout = prepared.layouts.at(value);
       const auto [it, added] = space.tensors.try_emplace({value, layout.text()}, 0);
       if (added) it->second = space.allocate(static_cast<std::uint64_t>(layout.bytes()));
       return it->second;
     };
-    std::vector<bundle::Binding> inputs;
+    bundle::Step step;
+    step.name = part.name;
     std::map<ValueId, std::uint64_t> addresses;
-    for (const ValueId input : part.inputs)
-      inputs.push_back(
-          {builder.in_layout(input, prepared.layouts.at(input).text()), addresses[input] = address(input)});
+    for (const ValueId input : part.inputs) {
+      step.arguments.push_back(builder.in_layout(input, prepared.layouts.at(input).text()));
+      addresses[input] = address(input);
+    }
     for (const ValueId output : part.outputs) addresses[output] = address(output);
-    DOVETAIL_ASSIGN(bundle::AccelStep step,
+    DOVETAIL_ASSIGN(bundle::AccelCode code,
                     build_region(builder.graph(), {part.name, prepared.operations, prepared.layouts, addresses},
                                  hardware_, space, dump));
-    step.inputs = std::move(inputs);
     for (const ValueId output : part.outputs)
-      step.outputs.push_back({builder.result(output, prepared.layouts.at(output).text()), addresses.at(output)});
+      step.results.push_back(builder.result(output, prepared.layouts.at(output).text()));
+    for (const ValueId input : part.inputs) code.argument_addresses.push_back(addresses.at(input));
+    for (const ValueId output : part.outputs) code.result_addresses.push_back(addresses.at(output));
+    for (std::size_t i = 0; i < step.arguments.size(); ++i)
+      builder.place(step.arguments[i], space, code.argument_addresses[i]);
+    for (std::size_t i = 0; i < step.results.size(); ++i)
+      builder.place(step.results[i], space, code.result_addresses[i]);
+    for (const bundle::InstructionRange& range : code.ranges)
+      step.origins.insert(step.origins.end(), range.origins.begin(), range.origins.end());
+    bundle::encode(code, step);
     builder.add_step(std::move(step));
     return {};
   }

@@ -4,7 +4,7 @@
 #include <llvm/Support/MemoryBuffer.h>
 
 #include "base/check.h"
-#include "bundle/kernel_host.h"
+#include "bundle/code/kernel_host.h"
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/intrinsics.h"
 #include "loops/interpreter.h"

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/thread_pool.h"
+#include "bundle/code/cpu.h"
 #include "compiler/target/cpu/codegen/link.h"
 #include "compiler/target/cpu/intrinsics.h"
 #include "loops/operations.h"
@@ -25,17 +26,16 @@ std::string symbol_of(std::string_view program, std::size_t number) {
 
 std::optional<bundle::Step> KernelLibrary::step(HostProgram& program) {
   if (!supported(program.program).ok()) return std::nullopt;
-  bundle::CpuStep step;
-  step.name = program.name;
-  step.origins = std::move(program.origins);
-  step.symbol = add(program.program, intrinsics(cpu_));
-  step.arguments = std::move(program.arguments);
-  step.results = std::move(program.results);
+  bundle::CpuCode code;
+  code.symbol = add(program.program, intrinsics(cpu_));
   if (program.operation_source != nullptr) {
     const loops::Operations operations = loops::count_operations(*program.operation_source);
-    step.operations = operations.floating + operations.integer;
-    step.integer = operations.integer > operations.floating;
+    code.operations = operations.floating + operations.integer;
+    code.integer = operations.integer > operations.floating;
   }
+  bundle::Step step{
+      program.name, {}, std::move(program.origins), std::move(program.arguments), std::move(program.results)};
+  bundle::encode(code, step);
   return step;
 }
 
@@ -80,15 +80,17 @@ Result<void> KernelLibrary::finish(bundle::Bundle& bundle) {
     by_symbol[kernel.symbol] = &kernel.object;
   }
   DOVETAIL_ASSIGN(std::vector<std::byte> object, link_shared(objects));
-  bundle.cpu = bundle::CpuLibrary{cpu_.name, std::move(object)};
-  for (bundle::Step& step : bundle.steps)
-    if (auto* cpu = std::get_if<bundle::CpuStep>(&step)) {
-      const KernelObject& kernel = *by_symbol.at(cpu->symbol);
-      cpu->shared_bytes = static_cast<std::uint64_t>(kernel.shared_bytes);
-      cpu->local_bytes = static_cast<std::uint64_t>(kernel.local_bytes);
-      cpu->failures = kernel.failures;
-      cpu->code_bytes = static_cast<std::uint64_t>(kernel.code_bytes);
-    }
+  bundle.modules.push_back({std::string(bundle::kCpuTarget), cpu_.name, std::move(object)});
+  for (bundle::Step& step : bundle.steps) {
+    if (step.target != bundle::kCpuTarget) continue;
+    DOVETAIL_ASSIGN(bundle::CpuCode code, bundle::decode_cpu(step));
+    const KernelObject& kernel = *by_symbol.at(code.symbol);
+    code.shared_bytes = static_cast<std::uint64_t>(kernel.shared_bytes);
+    code.local_bytes = static_cast<std::uint64_t>(kernel.local_bytes);
+    code.failures = kernel.failures;
+    code.code_bytes = static_cast<std::uint64_t>(kernel.code_bytes);
+    bundle::encode(code, step);
+  }
   return {};
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "bundle/code/host.h"
 #include "compiler/fuse/fuse.h"
 #include "compiler/ops/op.h"
 #include "compiler/target/host/cost.h"
@@ -17,8 +18,13 @@ namespace {
 class Interpreter : public ProgramCompiler {
  public:
   std::optional<bundle::Step> step(HostProgram& program) override {
-    return bundle::HostStep{std::move(program.name), std::move(program.origins), std::move(program.program),
-                            std::move(program.arguments), std::move(program.results)};
+    bundle::Step step{std::move(program.name),
+                      {},
+                      std::move(program.origins),
+                      std::move(program.arguments),
+                      std::move(program.results)};
+    bundle::encode(bundle::HostCode{std::move(program.program)}, step);
+    return step;
   }
 };
 
@@ -49,7 +55,8 @@ class HostTarget : public Target {
         builder.add_view(group.results.front(), group.arguments.front());
         continue;
       }
-      bundle::HostStep step{node.name, builder.origins(group.nodes), group.program, {}, {}};
+      bundle::Step step{node.name, {}, builder.origins(group.nodes), {}, {}};
+      bundle::encode(bundle::HostCode{group.program}, step);
       for (const graph::ValueId argument : group.arguments) step.arguments.push_back(builder.in_layout(argument, ""));
       for (const graph::ValueId result : group.results) step.results.push_back(builder.result(result, ""));
       builder.add_step(std::move(step));

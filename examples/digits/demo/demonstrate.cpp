@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
-#include "bundle/bundle.h"
+#include "bundle/code/accel.h"
 #include "compiler/reference/reference.h"
 #include "compiler/target/accel/target.h"
 #include "compiler/target/host/target.h"
@@ -58,33 +58,30 @@ Result<Logits> run_reference(graph::Graph graph, const TestSet& test_set, const 
 
 // Proves every program free of races, deadlock, leftover tokens and undefined reads.
 Result<void> verify_programs(const bundle::Bundle& bundle) {
+  DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
   Diagnostics problems;
-  for (const bundle::Step& step : bundle.steps) {
-    const auto* accel = std::get_if<bundle::AccelStep>(&step);
-    if (accel == nullptr) continue;
-    std::vector<std::byte> image(accel->dram_bytes);
-    for (const bundle::Segment& segment : accel->segments)
-      std::copy(segment.bytes.begin(), segment.bytes.end(),
-                image.begin() + static_cast<std::ptrdiff_t>(segment.address - accel->dram_base));
+  for (const auto& [index, step, code] : steps) {
+    const bundle::MemorySpace& memory = bundle.spaces[static_cast<std::size_t>(code.space)];
+    const std::vector<std::byte> image = bundle::initial_image(memory, code);
     isa::VerifyOptions options;
-    options.launches = accel->launches;
-    options.dram = isa::DramImage{accel->dram_base, image};
-    options.program_base = accel->program_base;
-    for (const isa::Finding& finding : isa::verify(accel->config, accel->program, options).findings)
+    options.launches = code.launches;
+    options.dram = isa::DramImage{memory.base, image};
+    options.program_base = code.program_base;
+    for (const isa::Finding& finding : isa::verify(code.config, code.program, options).findings)
       problems.push_back(finding.diagnostic);
   }
   return problems;
 }
 
 Result<void> write_disassembly(const std::filesystem::path& path, const bundle::Bundle& bundle) {
+  DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
   std::string text;
-  for (const bundle::Step& step : bundle.steps)
-    if (const auto* accel = std::get_if<bundle::AccelStep>(&step)) {
-      text += fmt::format("# {}\n", accel->name);
-      for (const bundle::InstructionRange& range : accel->ranges)
-        text += fmt::format("# [{}, {}) {}\n", range.begin, range.end, range.name);
-      text += isa::format_assembly(accel->config, accel->program);
-    }
+  for (const auto& [index, step, code] : steps) {
+    text += fmt::format("# {}\n", step->name);
+    for (const bundle::InstructionRange& range : code.ranges)
+      text += fmt::format("# [{}, {}) {}\n", range.begin, range.end, range.name);
+    text += isa::format_assembly(code.config, code.program);
+  }
   return write_text_file(path, text);
 }
 

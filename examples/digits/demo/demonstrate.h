@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
-#include "bundle/summary.h"
+#include "bundle/code/program_summary.h"
 #include "compiler/import/onnx.h"
 #include "compiler/pipeline.h"
 #include "examples/digits/demo/data.h"

@@ -1,6 +1,7 @@
 // Truncated, oversized, random, empty and missing files, and folders, given to every command: exit code 2 and a
 // paragraph, nothing written.
 #include <algorithm>
+#include <functional>
 #include <random>
 
 #include "base/file.h"
@@ -26,7 +27,8 @@ struct Kind {
 
 std::vector<Kind> kinds() {
   const bundle::Bundle bundle = test::sample_bundle();
-  const auto& accel = std::get<bundle::AccelStep>(bundle.steps[1]);
+  const bundle::AccelCode accel = test::sample_accel_code();
+  const auto program = accel.segments[1].bytes.bytes();
   const auto text = [](const std::string& content) {
     const auto bytes = std::as_bytes(std::span(content.data(), content.size()));
     return Bytes(bytes.begin(), bytes.end());
@@ -55,7 +57,7 @@ std::vector<Kind> kinds() {
        {{"run", "GOOD", "--input", "x=FILE", "--report", "OUT"}, {"inspect", "FILE"}}},
       {"program",
        ".bin",
-       accel.segments[1].bytes,
+       Bytes(program.begin(), program.end()),
        {{"check", "FILE", "--hw", "1x16x16"},
         {"disasm", "FILE", "-o", "OUT"},
         {"inspect", "FILE", "--hw", "1x16x16"},
@@ -150,6 +152,30 @@ TEST_CASE("damaged files are refused by every command that reads them") {
     }
 }
 
+TEST_CASE("bundles whose code lies are refused by every command that reads them") {
+  const Desk desk;
+  const auto refused = [&](const std::string& what, const std::function<void(bundle::Bundle&)>& change) {
+    bundle::Bundle bundle = test::sample_bundle();
+    change(bundle);
+    const std::string file = desk / "bad.dvt";
+    REQUIRE(write_file(file, bundle::serialize(bundle)).ok());
+    for (const Kind& kind : kinds())
+      if (kind.name == "bundle") desk.expect_refusal(kind, what, file);
+  };
+  refused("no code", [](auto& b) { b.steps[1].code.clear(); });
+  refused("a program cut off", [](auto& b) { b.steps[0].code.resize(40); });
+  refused("a launch of more than there is",
+          [](auto& b) { test::change_accel(b.steps[1], [](auto& code) { code.launches[0].count = 6; }); });
+  refused("memory beyond the address bits", [](auto& b) { b.spaces[1].bytes = std::uint64_t{1} << 33; });
+  refused("a kernel, and no module", [](auto& b) { b.steps[0].target = "cpu"; });
+  refused("in a program for another shape", [](auto& b) {
+    bundle::Bundle other = b;
+    for (bundle::Tensor& tensor : other.tensors)
+      if (!tensor.constant) tensor.shape = {2, 16};
+    b.other_shapes = {other};
+  });
+}
+
 TEST_CASE("missing files, folders and files too large for any memory are refused by every command") {
   const Desk desk;
   for (const Kind& kind : kinds()) {
@@ -169,8 +195,7 @@ TEST_CASE("missing files, folders and files too large for any memory are refused
       ".bin",
       {},
       {{"simulate", "GOOD", "--hw", "1x16x16", "--dram", "FILE", "--dram-out", "OUT", "--engine", "functional"}}};
-  REQUIRE(
-      write_file(desk / "p.bin", std::get<bundle::AccelStep>(test::sample_bundle().steps[1]).segments[1].bytes).ok());
+  REQUIRE(write_file(desk / "p.bin", test::sample_accel_code().segments[1].bytes.bytes()).ok());
   for (std::string& word : image.commands[0])
     if (word == "GOOD") word = desk / "p.bin";
   desk.expect_refusal(image, "missing", desk / "none.bin");

@@ -89,7 +89,7 @@ TEST_CASE("a flipped byte is noticed") {
 TEST_CASE("random changes behind a right checksum: refused, or a bundle that verifies") {
   const auto bytes = bundle::serialize(test::sample_bundle());
   std::mt19937 random(1);
-  int accepted = 0;
+  int accepted = 0, refused = 0;
   for (int round = 0; round < 4000; ++round) {
     auto damaged = bytes;
     for (unsigned changes = 1 + random() % 3; changes-- > 0;) {
@@ -106,9 +106,13 @@ TEST_CASE("random changes behind a right checksum: refused, or a bundle that ver
     if (parsed.ok()) {
       ++accepted;
       REQUIRE(bundle::verify(*parsed).ok());
+      // The code is checked by those who know it, whatever it has become.
+      refused += !bundle::host_steps(*parsed).ok() || !bundle::accel_steps(*parsed).ok();
     }
   }
   CHECK(accepted > 0);  // names and report may hold anything
+  CHECK(refused > 0);
+  CHECK(refused < accepted);
 }
 
 TEST_CASE("a manifest that lies is reported with the place") {
@@ -124,15 +128,30 @@ TEST_CASE("a manifest that lies is reported with the place") {
   CHECK_THAT(errors_of([](Json& m) { m["tensors"][0]["shape"] = {1.5}; }), ContainsSubstring("found 1.5"));
   CHECK_THAT(errors_of([](Json& m) { m["tensors"][3]["shape"] = {2}; }),
              ContainsSubstring("tensors[3].constant: 1 bytes, expected 2"));
-  CHECK_THAT(errors_of([](Json& m) { m["tensors"][3]["constant"] = 99; }), ContainsSubstring("99 > 4"));
+  CHECK_THAT(errors_of([](Json& m) { m["tensors"][3]["constant"] = 99; }), ContainsSubstring("99 > 5"));
   CHECK_THAT(errors_of([](Json& m) { m["blobs"][0] = std::uint64_t{1} << 60; }),
              ContainsSubstring("blobs[0]: 1152921504606846976 > "));
-  CHECK_THAT(errors_of([](Json& m) { m["steps"][0]["kind"] = "gpu"; }),
-             ContainsSubstring("unknown kind of step \"gpu\""));
+  CHECK_THAT(errors_of([](Json& m) { m["steps"][0].erase("target"); }), ContainsSubstring("\"target\" is missing"));
+  CHECK_THAT(errors_of([](Json& m) { m["steps"][1]["data"] = {1, 6}; }), ContainsSubstring("steps[1].data[1]: 6 > 5"));
   CHECK_THAT(errors_of([](Json& m) { m["steps"][0]["arguments"] = {7}; }), ContainsSubstring("names tensor 7, of 5"));
-  CHECK_THAT(errors_of([](Json& m) { m["steps"][1]["config"]["block_in"] = 15; }), ContainsSubstring("block_in"));
-  CHECK_THAT(errors_of([](Json& m) { m["steps"][1]["dram_bytes"] = UINT64_MAX; }), ContainsSubstring("address bits"));
-  CHECK_THAT(errors_of([](Json& m) { m["steps"][1]["program"] = 1; }), ContainsSubstring("f.dvt, steps[1].program"));
+  CHECK_THAT(errors_of([](Json& m) { m["spaces"][1]["bytes"] = UINT64_MAX; }),
+             ContainsSubstring("spaces[1].bytes: 18446744073709551615 > "));
+  CHECK_THAT(errors_of([](Json& m) { m["spaces"] = Json::array(); }),
+             ContainsSubstring("the host's memory is missing"));
+  CHECK_THAT(errors_of([](Json& m) {
+               m["modules"] = {{{"target", "cpu"}, {"made_for", "avx2"}, {"code", 6}}};
+             }),
+             ContainsSubstring("modules[0].code: 6 > 5"));
+}
+
+TEST_CASE("a file of another version says which") {
+  for (const auto& [version, said] : {std::pair{bundle::format::kVersion - 1, "it was made by an older version"},
+                                      std::pair{bundle::format::kVersion + 1, "it was made by a newer version"}}) {
+    std::vector<std::byte> bytes = bundle::serialize(test::sample_bundle());
+    bytes[bundle::format::kVersionOffset] = static_cast<std::byte>(version);
+    CHECK_THAT(errors(bundle::parse(bytes, "f.dvt")),
+               ContainsSubstring(said) && ContainsSubstring("compile the model again"));
+  }
 }
 
 TEST_CASE("a small file cannot demand a large memory") {

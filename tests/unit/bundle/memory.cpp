@@ -1,4 +1,4 @@
-// Tensors that share memory, views, and accelerator steps that share theirs.
+// Tensors that share memory, in each space, and views.
 #include <functional>
 
 #include "tests/catch.h"
@@ -17,14 +17,11 @@ bundle::Bundle chain() {
   bundle.inputs = {0};
   bundle.outputs = {3};
   for (bundle::TensorIndex i = 0; i < 3; ++i)
-    bundle.steps.emplace_back(
-        bundle::HostStep{"copy " + std::to_string(i),
-                         {},
-                         test::sample_program("program copy {\n input a: int8[100]\n output b: int8[100]\n for i in "
-                                              "100 { block c { spatial k in 100 = i\n"
-                                              " reads a[k]\n writes b[k]\n b[k] = a[k] + 1\n } } }"),
-                         {i},
-                         {i + 1}});
+    bundle.steps.push_back(test::host_step("copy " + std::to_string(i), {},
+                                           "program copy {\n input a: int8[100]\n output b: int8[100]\n for i in "
+                                           "100 { block c { spatial k in 100 = i\n"
+                                           " reads a[k]\n writes b[k]\n b[k] = a[k] + 1\n } } }",
+                                           {i}, {i + 1}));
   return bundle;
 }
 std::string errors_of(const std::function<void(bundle::Bundle&)>& change) {
@@ -37,7 +34,7 @@ void place(bundle::Bundle& bundle, std::uint64_t one, std::uint64_t two, std::ui
   bundle.tensors[1].offset = one;
   bundle.tensors[2].offset = two;
   bundle.tensors[3].offset = three;
-  bundle.memory_bytes = bytes;
+  bundle.spaces[0].bytes = bytes;
 }
 
 }  // namespace
@@ -87,9 +84,7 @@ TEST_CASE("views have their tensor's type and size, come after it and are not co
   CHECK_THAT(errors_of([&](auto& b) { b.tensors.push_back(view({100}, 3)), b.tensors[4].offset = 0; }),
              ContainsSubstring("has an offset, and bytes of its own or another's"));
   // Before the tensor that it shows is computed.
-  CHECK_THAT(errors_of([&](auto& b) {
-               b.tensors.push_back(view({100}, 2)), std::get<bundle::HostStep>(b.steps[1]).arguments = {4};
-             }),
+  CHECK_THAT(errors_of([&](auto& b) { b.tensors.push_back(view({100}, 2)), b.steps[1].arguments = {4}; }),
              ContainsSubstring("uses tensor \"view\", which nothing has computed yet"));
 }
 
@@ -99,7 +94,7 @@ TEST_CASE("places, views and layouts survive the file") {
   bundle.tensors.push_back({"view", DType::int8, {10, 10}, {}, "i0,i1", "one", {}, 3});
   const auto read = bundle::parse(bundle::serialize(bundle), "chain");
   REQUIRE((read.ok() ? "" : to_string(read.errors())) == "");
-  CHECK(read->memory_bytes == 256);
+  CHECK(read->spaces[0].bytes == 256);
   CHECK(read->tensors[2].offset == 128);
   CHECK_FALSE(read->tensors[0].offset.has_value());
   CHECK(read->tensors[4].view_of == 3);
@@ -107,23 +102,49 @@ TEST_CASE("places, views and layouts survive the file") {
   CHECK(read->tensors[4].logical == "one");
 }
 
-TEST_CASE("accelerator steps in one memory keep off each other") {
-  bundle::Bundle bundle = test::sample_bundle();
-  bundle::AccelStep second = test::sample_accel_step();
-  second.name = "second";
-  second.inputs = {{2, test::kSampleOutput}};
-  second.outputs = {{4, test::kSampleOutput + 64}};
-  bundle.steps.pop_back();
-  bundle.steps.emplace_back(second);
-  const auto clash = bundle::verify(bundle);
-  REQUIRE_FALSE(clash.ok());
-  CHECK_THAT(to_string(clash.errors()),
-             ContainsSubstring("segment \"uops\" of second at 0x1000 overlaps segment \"uops\" of region"));
-  std::get<bundle::AccelStep>(bundle.steps[2]).dram_bytes += 0x1000;
-  CHECK_THAT(
-      to_string(bundle::verify(bundle).errors()),
-      ContainsSubstring("region and second have the memory 0 in common, but not its configuration, base and size"));
-  // In a memory of its own it may lie anywhere.
-  std::get<bundle::AccelStep>(bundle.steps[2]).memory = 1;
-  CHECK(bundle::verify(bundle).ok());
+TEST_CASE("tensors lie in spaces that exist, and at an offset there") {
+  // Two and three lie in a memory of a device.
+  const auto errors_on_device = [](const std::function<void(bundle::Bundle&)>& change) {
+    return errors_of([&](bundle::Bundle& b) {
+      b.spaces.push_back({"gpu", "vram", 0x4000, 256});
+      place(b, 0, 0, 128, 100);
+      b.tensors[2].space = b.tensors[3].space = 1;
+      change(b);
+    });
+  };
+  CHECK(errors_on_device([](auto&) {}) == "");
+  CHECK_THAT(errors_on_device([](auto& b) { b.tensors[3].offset = 64; }),
+             ContainsSubstring("\"three\", 100 bytes at 64, overlaps \"two\", 100 bytes at 0"));
+  CHECK_THAT(errors_on_device([](auto& b) { b.spaces[1].bytes = 227; }),
+             ContainsSubstring("leaves the memory of 227 bytes"));
+  CHECK_THAT(errors_on_device([](auto& b) { b.tensors[3].space = 2; }),
+             ContainsSubstring("\"three\" lies in memory space 2, of 2"));
+  CHECK_THAT(errors_on_device([](auto& b) { b.tensors[3].space = -1; }), ContainsSubstring("lies in memory space -1"));
+  CHECK_THAT(errors_on_device([](auto& b) { b.tensors[3].offset.reset(); }),
+             ContainsSubstring("\"three\" lies in memory \"vram\", and has no offset there"));
+  CHECK_THAT(errors_on_device([](auto& b) { b.tensors[0].space = 1; }), ContainsSubstring("has no offset there"));
+  CHECK_THAT(errors_on_device([](auto& b) { b.spaces[1].base = ~std::uint64_t{254}; }),
+             ContainsSubstring("end behind the last address"));
+  CHECK_THAT(errors_on_device([](auto& b) { b.spaces[1].target = ""; }),
+             ContainsSubstring("spaces[1] \"vram\"): it names no target"));
+  CHECK_THAT(errors_on_device([](auto& b) { b.spaces.clear(); }), ContainsSubstring("the host's memory is missing"));
+  CHECK_THAT(errors_on_device([](auto& b) {
+               b.tensors.push_back({"view", DType::int8, {10, 10}, {}, {}, {}, {}, 3}), b.outputs = {4};
+             }),
+             ContainsSubstring("\"view\" is a view of \"three\", and lies in memory space 0, not 1"));
+  CHECK(errors_on_device([](auto& b) {
+          b.tensors.push_back({"view", DType::int8, {10, 10}, {}, {}, {}, {}, 3, 1}), b.outputs = {4};
+        }) == "");
+}
+
+TEST_CASE("spaces survive the file") {
+  const auto read = bundle::parse(bundle::serialize(test::sample_bundle()), "sample");
+  REQUIRE((read.ok() ? "" : to_string(read.errors())) == "");
+  REQUIRE(read->spaces.size() == 2);
+  CHECK(read->spaces[1].target == "accel");
+  CHECK(read->spaces[1].name == "DRAM");
+  CHECK(read->spaces[1].base == test::kSampleBase);
+  CHECK(read->spaces[1].bytes == test::kSampleBytes);
+  CHECK(read->tensors[2].space == 1);
+  CHECK(read->tensors[2].offset == test::kSampleOutput - test::kSampleBase);
 }

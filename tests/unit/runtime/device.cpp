@@ -3,7 +3,7 @@
 
 #include "runtime/executor.h"
 #include "tests/catch.h"
-#include "tests/unit/bundle/sample_extern.h"
+#include "tests/unit/runtime/sample_scaler.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
@@ -13,14 +13,13 @@ namespace {
 class ScaleKernel : public runtime::DeviceKernel {
  public:
   explicit ScaleKernel(int factor) : factor_(factor) {}
-  Result<void> run(std::span<const std::span<const std::byte>> arguments,
-                   std::span<const std::span<std::byte>> results) override {
+  Result<void> run(std::span<const runtime::Operand> arguments, std::span<const runtime::Operand> results) override {
     REQUIRE(arguments.size() == 1);
     REQUIRE(results.size() == 1);
-    for (std::size_t i = 0; i < results[0].size(); ++i) {
-      if (arguments[0][i] == std::byte{99})
+    for (std::size_t i = 0; i < results[0].bytes.size(); ++i) {
+      if (arguments[0].bytes[i] == std::byte{99})
         return Diagnostic{"the scaler broke", "", "99 is too much for it", "use less"};
-      results[0][i] = static_cast<std::byte>(static_cast<int>(arguments[0][i]) * factor_);
+      results[0].bytes[i] = static_cast<std::byte>(static_cast<int>(arguments[0].bytes[i]) * factor_);
     }
     return {};
   }
@@ -32,15 +31,26 @@ class ScaleKernel : public runtime::DeviceKernel {
 class Scaler : public runtime::Device {
  public:
   std::string_view name() const override { return "scaler"; }
-  Result<std::unique_ptr<runtime::DeviceKernel>> load(const bundle::Bundle&, const bundle::ExternStep& step) override {
-    if (step.payload.size() != 1)
-      return Diagnostic{"cannot load", "step " + step.name, "the payload is no factor", "make it again"};
-    return std::unique_ptr<runtime::DeviceKernel>(std::make_unique<ScaleKernel>(static_cast<int>(step.payload[0])));
+  Result<runtime::DeviceProgram> load(const bundle::Bundle& bundle) override {
+    runtime::DeviceProgram program;
+    for (const bundle::Step& step : bundle.steps) {
+      if (step.target != name()) continue;
+      if (step.code.size() != 1)
+        return Diagnostic{"cannot load", "step " + step.name, "the code is no factor", "make it again"};
+      program.kernels.push_back(std::make_unique<ScaleKernel>(static_cast<int>(step.code[0])));
+    }
+    return program;
   }
 };
 class Other : public Scaler {
  public:
   std::string_view name() const override { return "other"; }
+};
+// Runs what the interpreter of the kit would run: the caller's devices come first.
+class OwnHost : public Scaler {
+ public:
+  std::string_view name() const override { return "host"; }
+  Result<runtime::DeviceProgram> load(const bundle::Bundle&) override { return Diagnostic{"it was asked", "", "", ""}; }
 };
 
 Result<runtime::Executor> make(bundle::Bundle bundle, std::vector<std::shared_ptr<runtime::Device>> devices) {
@@ -55,8 +65,8 @@ NdArray filled(int value) {
 
 }  // namespace
 
-TEST_CASE("an extern step runs on the device of its name") {
-  auto executor = make(test::sample_bundle_with_extern(), {std::make_shared<Other>(), std::make_shared<Scaler>()});
+TEST_CASE("a step runs on the device of its target's name") {
+  auto executor = make(test::sample_bundle_with_scaler(), {std::make_shared<Other>(), std::make_shared<Scaler>()});
   REQUIRE(executor.ok());
   for (const int value : {1, 5}) {
     const auto result = executor->run({{"x", filled(value)}});
@@ -70,9 +80,9 @@ TEST_CASE("an extern step runs on the device of its name") {
   CHECK_THAT(to_string(broken.errors()), ContainsSubstring("the scaler broke (step scale): 99 is too much for it"));
 }
 
-TEST_CASE("a device that nobody gave, and a payload that it refuses") {
-  const auto none = make(test::sample_bundle_with_extern(), {}),
-             other = make(test::sample_bundle_with_extern(), {std::make_shared<Other>()});
+TEST_CASE("a device that nobody gave, and code that it refuses") {
+  const auto none = make(test::sample_bundle_with_scaler(), {}),
+             other = make(test::sample_bundle_with_scaler(), {std::make_shared<Other>()});
   REQUIRE_FALSE(none.ok());
   REQUIRE_FALSE(other.ok());
   CHECK_THAT(
@@ -81,9 +91,15 @@ TEST_CASE("a device that nobody gave, and a payload that it refuses") {
           "no device \"scaler\" (step scale): its code is for a device that is no part of the kit, and none was given. "
           "Hint: run the bundle with a program that hands its device to the executor"));
   CHECK_THAT(to_string(other.errors()), ContainsSubstring("the devices given are other"));
-  bundle::Bundle empty = test::sample_bundle_with_extern();
-  std::get<bundle::ExternStep>(empty.steps[2]).payload.clear();
+  bundle::Bundle empty = test::sample_bundle_with_scaler();
+  empty.steps[2].code.clear();
   const auto refused = make(empty, {std::make_shared<Scaler>()});
   REQUIRE_FALSE(refused.ok());
-  CHECK_THAT(to_string(refused.errors()), ContainsSubstring("the payload is no factor"));
+  CHECK_THAT(to_string(refused.errors()), ContainsSubstring("the code is no factor"));
+}
+
+TEST_CASE("a device of the caller's comes before one of the kit of the same name") {
+  const auto made = make(test::sample_bundle(), {std::make_shared<OwnHost>()});
+  REQUIRE_FALSE(made.ok());
+  CHECK_THAT(to_string(made.errors()), ContainsSubstring("it was asked"));
 }

@@ -69,9 +69,10 @@ TEST_CASE("wrong inputs are reported together") {
 
 TEST_CASE("a deadlock in a step names step and instruction") {
   bundle::Bundle bundle = test::sample_bundle();
-  auto& accel = std::get<bundle::AccelStep>(bundle.steps[1]);
-  accel.program[2].flags.push_next = false;
-  accel.segments[1].bytes = isa::Codec(accel.config).encode_program(accel.program).value();
+  test::change_accel(bundle.steps[1], [](bundle::AccelCode& code) {
+    code.program[2].flags.push_next = false;
+    code.segments[1].bytes = isa::Codec(code.config).encode_program(code.program).value();
+  });
   const auto result = make(bundle).run({{"x", ramp()}});
   REQUIRE_FALSE(result.ok());
   CHECK_THAT(to_string(result.errors()), ContainsSubstring("step region"));
@@ -82,6 +83,29 @@ TEST_CASE("a bundle that does not verify makes no executor") {
   bundle::Bundle bundle = test::sample_bundle();
   bundle.inputs.clear();
   CHECK_FALSE(runtime::Executor::make(bundle, runtime::simulator_factory("functional").value()).ok());
+}
+
+TEST_CASE("code that is not in order makes no executor, in a program for another shape neither") {
+  const auto errors = [](const bundle::Bundle& bundle) {
+    const auto made = runtime::Executor::make(bundle, runtime::simulator_factory("functional").value());
+    return made.ok() ? "" : to_string(made.errors());
+  };
+  bundle::Bundle host = test::sample_bundle(), accel = host, both = host, shape = host, nowhere = host;
+  host.steps[2].results = {};
+  host.outputs = {2};
+  CHECK_THAT(errors(host), ContainsSubstring("(step twice): its program takes 2 arguments and yields 1 results"));
+  accel.steps[1].code.pop_back();
+  CHECK_THAT(errors(accel), ContainsSubstring("code of step region"));
+  for (bundle::Tensor& tensor : shape.tensors)
+    if (!tensor.constant) tensor.shape = {2, 16};
+  shape.tensors[1].offset = 0x200;
+  both.other_shapes = {shape};
+  CHECK_THAT(errors(both), ContainsSubstring("parameter x is int8[1, 16], tensor \"x\" is int8[2, 16]"));
+  nowhere.spaces.push_back({"gpu", "vram", 0, 64});
+  nowhere.tensors[4].space = 2;
+  nowhere.tensors[4].offset = 0;
+  CHECK_THAT(errors(nowhere),
+             ContainsSubstring("(tensor y): it lies in memory \"vram\", which no device \"gpu\" of the steps has"));
 }
 
 TEST_CASE("engines: the ones of this build, and the others distinguished") {
@@ -105,7 +129,7 @@ TEST_CASE("tensors that share memory and views give the same values, kept ones t
   bundle.tensors.push_back({"flat", DType::int8, {16}, {}, {}, {}, {}, 4});
   bundle.tensors.push_back({"x flat", DType::int8, {16}, {}, {}, {}, {}, 0});
   bundle.tensors[4].offset = 64;
-  bundle.memory_bytes = 80;
+  bundle.spaces[0].bytes = 80;
   bundle.outputs = {5, 6};
   runtime::Executor executor = make(bundle);
   for (int round = 0; round < 2; ++round) {
@@ -123,27 +147,42 @@ TEST_CASE("an accelerator step reads what another left in the memory that both s
   const bool shared = GENERATE(true, false);
   bundle::Bundle bundle = test::sample_bundle();
   bundle.steps.pop_back();
-  bundle::AccelStep second = test::sample_accel_step();
-  second.name = "second";
-  // The same program a page further up.
+  bundle::AccelCode second = test::sample_accel_code();
+  // The same program two pages further up, or in a memory of its own.
   constexpr std::uint64_t kShift = 0x2000;
-  const auto moved = [&](std::uint64_t address) { return shared ? address + kShift : address; };
-  second.inputs = {{2, shared ? test::kSampleOutput : test::kSampleInput}};
-  second.outputs = {{4, moved(test::kSampleOutput)}};
-  auto& first = std::get<bundle::AccelStep>(bundle.steps[1]);
-  second.memory = shared ? 0 : 1;
   if (shared) {
-    first.dram_bytes += kShift;
-    second.dram_bytes += kShift;
+    bundle.spaces[1].bytes += kShift;
     for (bundle::Segment& segment : second.segments) segment.address += kShift;
     second.program_base += kShift;
+    second.argument_addresses = {test::kSampleOutput};
+    second.result_addresses[0] += kShift;
     std::get<isa::Load>(second.program[0].body).dram_base += kShift / 4;
     std::get<isa::Load>(second.program[1].body).dram_base = test::kSampleOutput / 16;
     std::get<isa::Store>(second.program[3].body).dram_base += kShift / 16;
     second.segments[1].bytes = isa::Codec(second.config).encode_program(second.program).value();
+  } else {
+    second.space = 2;
+    bundle.spaces.push_back({"accel", "DRAM 2", test::kSampleBase, test::kSampleBytes});
   }
-  bundle.steps.emplace_back(second);
+  bundle.tensors[4].space = second.space;
+  bundle.tensors[4].offset = second.result_addresses[0] - test::kSampleBase;
+  bundle.steps.push_back(test::accel_step("second", second, {2}, {4}));
   const auto result = make(bundle).run({{"x", ramp()}});
   REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
   for (std::int64_t i = 0; i < 16; ++i) CHECK(result->outputs.at("y").as_int64(i) == i - 8 + 1 + 3 + 3);
+}
+
+TEST_CASE("tensors of an accelerator step may lie elsewhere than where its program expects them") {
+  const bool at_zero = GENERATE(false, true);
+  bundle::Bundle bundle = test::sample_bundle();
+  if (at_zero) bundle.spaces[1].base = 0, bundle.spaces[1].bytes = 0x3000;  // below the alignment that tensors need
+  for (const bundle::TensorIndex index : {1, 2}) {
+    bundle::Tensor& tensor = bundle.tensors[static_cast<std::size_t>(index)];
+    if (!at_zero) tensor.space = bundle::kHostSpace, tensor.offset.reset();
+  }
+  const auto result = make(bundle).run({{"x", ramp()}}, {.keep_tensors = true});
+  REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
+  for (std::int64_t i = 0; i < 16; ++i) CHECK(result->outputs.at("y").as_int64(i) == (i - 4) * 2);
+  CHECK(result->tensors.at("h").as_int64(0) == -7);
+  CHECK(result->tensors.at("a").as_int64(0) == -4);
 }

@@ -24,7 +24,7 @@ bundle::Bundle program(std::int64_t n) {
       "program sum {{\n input x: int8[{0}]\n constant w: int8[4]\n output y: int8[{0}]\n for a in {0} {{ block b {{ "
       "spatial i in {0} = a\n reads x[i], w[i % 4]\n writes y[i]\n y[i] = x[i] + w[i % 4]\n }} }} }}",
       n);
-  bundle.steps.emplace_back(bundle::HostStep{"sum", {}, test::sample_program(text), {0, 1}, {2}});
+  bundle.steps.push_back(test::host_step("sum", {}, text, {0, 1}, {2}));
   return bundle;
 }
 

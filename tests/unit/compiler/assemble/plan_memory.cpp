@@ -8,19 +8,13 @@ using namespace dovetail;
 
 namespace {
 
-// A kernel step that nothing runs: the plan looks at tensors alone.
+// A step that nothing runs: the plan looks at tensors alone.
 bundle::Step step(std::vector<bundle::TensorIndex> arguments, std::vector<bundle::TensorIndex> results) {
-  bundle::CpuStep step;
-  step.name = "step";
-  step.symbol = "kernel";
-  step.arguments = std::move(arguments);
-  step.results = std::move(results);
-  return step;
+  return {"step", "nobody", {}, std::move(arguments), std::move(results)};
 }
 bundle::Bundle empty() {
   bundle::Bundle bundle;
   bundle.name = "plan";
-  bundle.cpu = bundle::CpuLibrary{"baseline", {}};
   return bundle;
 }
 bundle::TensorIndex add(bundle::Bundle& bundle, std::int64_t bytes) {
@@ -54,6 +48,30 @@ TEST_CASE("a result that nothing reads still has a place of its own while it is 
   bundle.steps.push_back(step({a}, {b}));
   bundle.outputs = {b};
   CHECK(plan_memory(bundle).bytes == 128);
+  CHECK(bundle::verify(bundle).ok());
+}
+
+TEST_CASE("each memory is planned by itself, behind what is given out there; views go with their tensor") {
+  bundle::Bundle bundle = empty();
+  bundle.spaces.push_back({"gpu", "vram", 0x1000, 100});
+  bundle.inputs = {add(bundle, 640)};
+  for (int i = 0; i < 6; ++i) {
+    const bundle::TensorIndex next = add(bundle, 640);
+    bundle.tensors.back().space = i % 2;
+    bundle.steps.push_back(step({next - 1}, {next}));
+  }
+  bundle.tensors[2].offset = 0;  // placed by its target, where it has room for nothing else
+  bundle.spaces[1].bytes = 640;
+  bundle.tensors.push_back({"view", DType::int8, {640}, {}, {}, {}, {}, 6});
+  bundle.outputs = {7};
+  const MemoryPlan plan = plan_memory(bundle);
+  CHECK(plan.bytes == 640);  // one, three and five do not live together
+  CHECK(bundle.spaces[0].bytes == 640);
+  CHECK(bundle.spaces[1].bytes == 1280);
+  CHECK(bundle.tensors[2].offset == 0);
+  CHECK(bundle.tensors[4].offset == 640);
+  CHECK(bundle.tensors[6].offset == 640);
+  CHECK(bundle.tensors[7].space == 1);
   CHECK(bundle::verify(bundle).ok());
 }
 

@@ -1,4 +1,4 @@
-#include "bundle/summary.h"
+#include "bundle/code/program_summary.h"
 
 #include <string_view>
 
@@ -44,16 +44,16 @@ ProgramSummary summarize(std::span<const isa::Instruction> program) {
   return summary;
 }
 
-ProgramSummary summarize(const AccelStep& step) {
-  ProgramSummary summary = summarize(step.program);
-  summary.uops = step.uops;
+ProgramSummary summarize(const AccelCode& code) {
+  ProgramSummary summary = summarize(code.program);
+  summary.uops = code.uops;
   return summary;
 }
 
 ProgramSummary summarize(const Bundle& bundle) {
   ProgramSummary summary;
   for (const Step& step : bundle.steps)
-    if (const auto* accel = std::get_if<AccelStep>(&step)) summary += summarize(*accel);
+    if (step.target == kAccelTarget) summary += summarize(decode_accel(step).value());
   return summary;
 }
 

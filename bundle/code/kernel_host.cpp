@@ -1,4 +1,4 @@
-#include "bundle/kernel_host.h"
+#include "bundle/code/kernel_host.h"
 
 #include <array>
 #include <atomic>

@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "bundle/bundle.h"
+#include "bundle/code/accel.h"
 #include "isa/instruction.h"
 
 namespace dovetail::bundle {
@@ -25,8 +26,8 @@ struct ProgramSummary {
   ProgramSummary& operator+=(const ProgramSummary& other);
 };
 ProgramSummary summarize(std::span<const isa::Instruction> program);
-ProgramSummary summarize(const AccelStep& step);
-ProgramSummary summarize(const Bundle& bundle);  // sum over its accelerator steps
+ProgramSummary summarize(const AccelCode& code);
+ProgramSummary summarize(const Bundle& bundle);  // sum over its accelerator steps, whose code is in order
 Json to_json(const ProgramSummary& summary);
 
 }  // namespace dovetail::bundle

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "bundle/kernel_abi.h"
+#include "bundle/code/kernel_abi.h"
 
 namespace dovetail::bundle {
 

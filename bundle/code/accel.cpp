@@ -1,0 +1,102 @@
+#include "bundle/code/accel.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "bundle/checked_json.h"
+#include "bundle/code/text.h"
+#include "isa/codec.h"
+
+namespace dovetail::bundle {
+
+void encode(const AccelCode& code, Step& step) {
+  auto program = isa::Codec(code.config).encode_program(code.program);
+  DOVETAIL_CHECK(program.ok(), "a program that does not fit its configuration: " + to_string(program.errors()));
+  step.target = kAccelTarget;
+  step.data.clear();
+  std::optional<std::size_t> program_index;
+  Json segments = Json::array(), launches = Json::array(), ranges = Json::array();
+  for (const Segment& segment : code.segments) {
+    if (std::ranges::equal(segment.bytes.bytes(), *program)) program_index = step.data.size();
+    segments.push_back({{"name", segment.name}, {"address", segment.address}, {"data", step.data.size()}});
+    step.data.push_back(segment.bytes);
+  }
+  if (!program_index) {
+    program_index = step.data.size();
+    step.data.emplace_back(*std::move(program));
+  }
+  for (const isa::Launch& launch : code.launches)
+    launches.push_back({{"begin", launch.begin}, {"count", launch.count}});
+  for (const InstructionRange& range : code.ranges)
+    ranges.push_back({{"begin", range.begin}, {"end", range.end}, {"name", range.name}, {"origins", range.origins}});
+  step.code = json_bytes({{"config", isa::config_to_json(code.config)},
+                          {"space", code.space},
+                          {"segments", segments},
+                          {"program_base", code.program_base},
+                          {"program", *program_index},
+                          {"launches", launches},
+                          {"arguments", code.argument_addresses},
+                          {"results", code.result_addresses},
+                          {"ranges", ranges},
+                          {"uops", code.uops}});
+}
+
+Result<AccelCode> decode_accel(const Step& step) {
+  const std::string place = code_place(step);
+  DOVETAIL_ASSIGN(const Json json, parse_json(code_text(step), place));
+  Diagnostics errors;
+  const CheckedJson head(json, {place, "head"}, errors);
+  const auto piece = [&](const CheckedJson& index) {
+    if (step.data.empty()) index.fail("the step has no data");
+    const std::uint64_t i = step.data.empty() ? 0 : index.natural(step.data.size() - 1);
+    return errors.empty() ? step.data[i] : Blob();
+  };
+  AccelCode code;
+  const CheckedJson config = head.at("config");
+  if (!errors.empty()) return errors;
+  DOVETAIL_ASSIGN(code.config, isa::config_from_json(config.json(), place + ", config"));
+  code.space = static_cast<SpaceIndex>(head.at("space").integer(0, std::numeric_limits<SpaceIndex>::max()));
+  for (const CheckedJson& segment : head.at("segments").items())
+    code.segments.push_back({segment.at("name").text(), segment.at("address").natural(), piece(segment.at("data"))});
+  code.program_base = head.at("program_base").natural();
+  for (const CheckedJson& launch : head.at("launches").items())
+    code.launches.push_back({launch.at("begin").natural(), launch.at("count").natural()});
+  code.argument_addresses = head.at("arguments").naturals();
+  code.result_addresses = head.at("results").naturals();
+  for (const CheckedJson& range : head.at("ranges").items())
+    code.ranges.push_back(
+        {range.at("begin").natural(), range.at("end").natural(), range.at("name").text(), range.at("origins").texts()});
+  code.uops = head.at("uops").natural();
+  const Blob program = piece(head.at("program"));
+  if (!errors.empty()) return errors;
+  DOVETAIL_ASSIGN(code.program, isa::Codec(code.config).decode_program(program.bytes(), place + ", program"));
+  return code;
+}
+
+Result<std::vector<CodedStep<AccelCode>>> accel_steps(const Bundle& bundle) {
+  DOVETAIL_ASSIGN(auto steps,
+                  decode_steps(bundle, kAccelTarget, decode_accel, [&](const Step& step, const AccelCode& code) {
+                    return verify_accel(bundle, step, code);
+                  }));
+  Diagnostics problems;
+  for (std::string& why : verify_shared_memory(bundle, steps))
+    problems.push_back(
+        {"invalid bundle", "accelerator memory", std::move(why), "make it again with `dovetail compile`"});
+  if (!problems.empty()) return problems;
+  return steps;
+}
+
+std::vector<std::byte> initial_image(const MemorySpace& memory, const AccelCode& code) {
+  std::vector<std::byte> image(memory.bytes);
+  for (const Segment& segment : code.segments)
+    std::ranges::copy(segment.bytes.bytes(),
+                      image.begin() + static_cast<std::ptrdiff_t>(segment.address - memory.base));
+  return image;
+}
+
+}  // namespace dovetail::bundle

@@ -1,0 +1,54 @@
+// Content that does not change once it is made. Several tensors or steps, also of several programs, may hold the same;
+// a file holds equal content once.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/ndarray.h"
+
+namespace dovetail::bundle {
+
+// The elements of a constant tensor, or nothing.
+class Constant {
+ public:
+  Constant() = default;
+  Constant(NdArray elements)
+      : elements_(std::make_shared<const NdArray>(std::move(elements))) {}  // NOLINT: implicit by design
+  Constant(std::optional<NdArray> elements) {                               // NOLINT: implicit by design
+    if (elements) elements_ = std::make_shared<const NdArray>(*std::move(elements));
+  }
+
+  explicit operator bool() const { return elements_ != nullptr; }
+  const NdArray& operator*() const { return *elements_; }
+  const NdArray* operator->() const { return elements_.get(); }
+  bool operator==(const Constant& other) const {
+    return elements_ == other.elements_ || (elements_ && other.elements_ && *elements_ == *other.elements_);
+  }
+  bool is_same_as(const Constant& other) const { return elements_ == other.elements_; }
+
+ private:
+  std::shared_ptr<const NdArray> elements_;
+};
+
+// A piece of a step's code.
+class Blob {
+ public:
+  Blob() : Blob(std::vector<std::byte>()) {}
+  Blob(std::vector<std::byte> bytes)  // NOLINT: implicit by design
+      : bytes_(std::make_shared<const std::vector<std::byte>>(std::move(bytes))) {}
+
+  std::span<const std::byte> bytes() const { return *bytes_; }
+  std::size_t size() const { return bytes_->size(); }
+  bool operator==(const Blob& other) const { return bytes_ == other.bytes_ || *bytes_ == *other.bytes_; }
+  bool is_same_as(const Blob& other) const { return bytes_ == other.bytes_; }
+
+ private:
+  std::shared_ptr<const std::vector<std::byte>> bytes_;
+};
+
+}  // namespace dovetail::bundle

@@ -1,0 +1,19 @@
+#include "runtime/device/all.h"
+
+namespace dovetail::runtime {
+
+std::vector<std::shared_ptr<Device>> built_in_devices(const DeviceOptions& options) {
+  return {
+      make_accel_device(options.make_simulator),
+      make_cpu_device(options.threads),
+      make_host_device(),
+  };
+}
+
+Result<void> check_code(const bundle::Bundle& bundle, const std::vector<std::shared_ptr<Device>>& devices) {
+  for (const auto& device : devices) DOVETAIL_TRY(device->check(bundle));
+  for (const bundle::Bundle& other : bundle.other_shapes) DOVETAIL_TRY(check_code(other, devices));
+  return {};
+}
+
+}  // namespace dovetail::runtime

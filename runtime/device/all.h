@@ -1,0 +1,31 @@
+// The devices of the kit, listed.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "bundle/bundle.h"
+#include "runtime/device.h"
+#include "runtime/executor.h"
+
+namespace dovetail::runtime {
+
+// Machine code on a pool of threads.
+std::shared_ptr<Device> make_cpu_device(int threads);
+// Instruction streams on a simulator.
+std::shared_ptr<Device> make_accel_device(MakeSimulator make_simulator);
+// Loop programs on the interpreter.
+std::shared_ptr<Device> make_host_device();
+
+struct DeviceOptions {
+  MakeSimulator make_simulator = {};  // of the accelerator; without one nothing of it can be loaded
+  int threads = 0;                    // of the CPU; 0: one per processor that this process may use
+};
+std::vector<std::shared_ptr<Device>> built_in_devices(const DeviceOptions& options);
+
+// The code of all steps of these devices, also in programs for other shapes, without running or loading any. Whoever
+// only looks at a bundle needs no other check behind read_bundle.
+Result<void> check_code(const bundle::Bundle& bundle, const std::vector<std::shared_ptr<Device>>& devices);
+
+}  // namespace dovetail::runtime

@@ -1,0 +1,137 @@
+// The code of an accelerator step: written, read, and each rule broken once.
+#include "bundle/code/accel.h"
+
+#include <functional>
+
+#include "bundle/code/text.h"
+#include "tests/catch.h"
+#include "tests/unit/bundle/sample.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// What the checks of one step say of the sample's code, changed.
+std::string errors_of(const std::function<void(bundle::AccelCode&, bundle::Bundle&)>& change) {
+  bundle::Bundle bundle = test::sample_bundle();
+  bundle::AccelCode code = test::sample_accel_code();
+  change(code, bundle);
+  std::string text;
+  for (const std::string& why : bundle::verify_accel(bundle, bundle.steps[1], code)) text += why + "\n";
+  return text;
+}
+// What reading the sample's code says, with one change to its head.
+std::string read(const std::function<void(Json&)>& change) {
+  bundle::Bundle bundle = test::sample_bundle();
+  Json head = Json::parse(bundle::code_text(bundle.steps[1]));
+  change(head);
+  bundle.steps[1].code = bundle::json_bytes(head);
+  const auto steps = bundle::accel_steps(bundle);
+  return steps.ok() ? "" : to_string(steps.errors());
+}
+std::string errors(const bundle::Bundle& bundle) {
+  const auto steps = bundle::accel_steps(bundle);
+  return steps.ok() ? "" : to_string(steps.errors());
+}
+bundle::Blob flipped(const bundle::Blob& blob, std::byte bits) {
+  std::vector<std::byte> bytes(blob.bytes().begin(), blob.bytes().end());
+  bytes[0] ^= bits;
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("an accelerator step's code is read back as it was written") {
+  const bundle::Bundle bundle = test::sample_bundle();
+  const auto steps = bundle::accel_steps(bundle);
+  REQUIRE((steps.ok() ? "" : to_string(steps.errors())) == "");
+  REQUIRE(steps->size() == 1);
+  CHECK(steps->front().index == 1);
+  const bundle::AccelCode &code = steps->front().code, expected = test::sample_accel_code();
+  CHECK(code.config == expected.config);
+  CHECK(code.space == test::kSampleSpace);
+  CHECK(code.program == expected.program);
+  REQUIRE(code.segments.size() == 2);
+  CHECK(code.segments[1].bytes == expected.segments[1].bytes);
+  CHECK(code.argument_addresses == expected.argument_addresses);
+  CHECK(code.result_addresses == expected.result_addresses);
+  REQUIRE(code.ranges.size() == 2);
+  CHECK(code.ranges[0].origins == std::vector<std::string>{"Add_1"});
+  CHECK(code.uops == 1);
+  // The program and the segment that holds it are one piece.
+  CHECK(bundle.steps[1].data.size() == 2);
+  bundle::Step again;
+  bundle::encode(code, again);
+  CHECK(again.code == bundle.steps[1].code);
+}
+
+TEST_CASE("code that lies is reported with the place") {
+  CHECK(read([](Json&) {}) == "");
+  CHECK_THAT(read([](Json& m) { m.erase("segments"); }), ContainsSubstring("\"segments\" is missing"));
+  CHECK_THAT(read([](Json& m) { m["segments"][0]["data"] = 2; }),
+             ContainsSubstring("(code of step region): in its head, segments[0].data: 2 > 1"));
+  CHECK_THAT(read([](Json& m) { m["config"]["block_in"] = 15; }), ContainsSubstring("block_in"));
+  CHECK_THAT(read([](Json& m) { m["program"] = 0; }), ContainsSubstring("code of step region, program"));
+  CHECK_THAT(read([](Json& m) { m["space"] = 0; }),
+             ContainsSubstring("memory space 0, of 2, is none of the accelerator's"));
+  CHECK_THAT(read([](Json& m) { m["space"] = 2; }), ContainsSubstring("memory space 2, of 2"));
+  CHECK_THAT(read([](Json& m) { m["arguments"] = Json::array(); }),
+             ContainsSubstring("takes 0 arguments and yields 1 results, the step has 1 and 1"));
+  CHECK_THAT(read([](Json& m) { m = 3; }), ContainsSubstring("expected an object"));
+}
+
+TEST_CASE("accelerator steps: memory") {
+  CHECK(errors_of([](auto&, auto&) {}) == "");
+  CHECK_THAT(errors_of([](auto& c, auto&) { c.argument_addresses[0] = 0x3000 - 15; }),
+             ContainsSubstring("leaves the memory of 8192 bytes at 0x1000"));
+  CHECK(errors_of([](auto& c, auto&) { c.result_addresses[0] = 0x3000 - 16; }) == "");
+  CHECK_THAT(errors_of([](auto& c, auto&) { c.argument_addresses[0] = test::kSampleBase - 1; }),
+             ContainsSubstring("leaves the memory"));
+  CHECK_THAT(errors_of([](auto& c, auto&) { c.argument_addresses[0] = test::kSampleUops + 3; }),
+             ContainsSubstring("overlaps segment \"uops\""));
+  CHECK(errors_of([](auto& c, auto&) { c.argument_addresses[0] = test::kSampleUops + 4; }) == "");
+  CHECK(errors_of([](auto& c, auto&) { c.result_addresses[0] = test::kSampleInput; }) == "");
+  CHECK_THAT(errors_of([](auto&, auto& b) { b.spaces[1].base = std::uint64_t{1} << 32; }),
+             ContainsSubstring("32 address bits"));
+  CHECK_THAT(errors_of([](auto&, auto& b) { b.spaces[1].target = "gpu"; }),
+             ContainsSubstring("none of the accelerator's"));
+  CHECK_THAT(errors_of([](auto& c, auto&) { c.config.batch = 3; }), ContainsSubstring("batch"));
+}
+
+TEST_CASE("accelerator steps: program, launches and ranges") {
+  CHECK_THAT(errors_of([](auto& c, auto&) { c.program.pop_back(); }),
+             ContainsSubstring("launch 0:5 exceeds the program's 4 instructions"));
+  CHECK_THAT(errors_of([](auto& c, auto&) { c.segments[1].bytes = flipped(c.segments[1].bytes, std::byte{8}); }),
+             ContainsSubstring("does not hold the program at 0x2000"));
+  CHECK_THAT(errors_of([](auto& c, auto&) { c.segments.pop_back(); }),
+             ContainsSubstring("no segment holds the program at 0x2000"));
+  CHECK_THAT(errors_of([](auto& c, auto&) { c.ranges.pop_back(); }), ContainsSubstring("cover 3 of 5 instructions"));
+  CHECK_THAT(errors_of([](auto& c, auto&) { c.ranges[1].begin = 2; }),
+             ContainsSubstring("does not continue at 3 of 5"));
+}
+
+TEST_CASE("accelerator steps in one memory keep off each other, and off every tensor that lies there") {
+  bundle::Bundle bundle = test::sample_bundle();
+  bundle::AccelCode code = test::sample_accel_code();
+  code.argument_addresses = {test::kSampleOutput};
+  code.result_addresses = {test::kSampleOutput + 64};
+  bundle.steps[2] = test::accel_step("second", code, {2}, {4});
+  CHECK_THAT(errors(bundle),
+             ContainsSubstring("segment \"uops\" of second at 0x1000 overlaps segment \"uops\" of region"));
+  bundle::Bundle other = bundle;
+  test::change_accel(other.steps[2], [](bundle::AccelCode& c) { c.config.name = "another"; });
+  CHECK_THAT(errors(other),
+             ContainsSubstring("region and second have the memory \"DRAM\" in common, but not its configuration"));
+  // In a memory of its own it may lie anywhere.
+  bundle.spaces.push_back({"accel", "DRAM 2", test::kSampleBase, test::kSampleBytes});
+  test::change_accel(bundle.steps[2], [](bundle::AccelCode& c) { c.space = 2; });
+  CHECK(errors(bundle) == "");
+
+  bundle::Bundle placed = test::sample_bundle();
+  placed.tensors[4].space = test::kSampleSpace;
+  placed.tensors[4].offset = 0xfc0;  // no step binds it there
+  CHECK(errors(placed) == "");
+  placed.tensors[4].offset = test::kSampleProgram - test::kSampleBase;
+  CHECK_THAT(errors(placed), ContainsSubstring("tensor \"y\"") && ContainsSubstring("segment \"program\" of region"));
+}

@@ -1,0 +1,59 @@
+// The code of a kernel's step: written, read, checked.
+#include "bundle/code/cpu.h"
+
+#include <functional>
+
+#include "bundle/code/text.h"
+#include "tests/catch.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+bundle::Bundle sample() {
+  bundle::Bundle bundle;
+  bundle::Step step{"conv1", {}, {}, {}, {}};
+  bundle::encode(bundle::CpuCode{"k0_conv", 64, 128, 1000, true, 77, {"an index leaves x"}}, step);
+  bundle.steps = {step};
+  bundle.modules = {{"cpu", "avx2", {}}};
+  return bundle;
+}
+std::string errors_of(const std::function<void(Json&, bundle::Bundle&)>& change) {
+  bundle::Bundle bundle = sample();
+  Json head = Json::parse(bundle::code_text(bundle.steps[0]));
+  change(head, bundle);
+  bundle.steps[0].code = bundle::json_bytes(head);
+  const auto steps = bundle::cpu_steps(bundle);
+  return steps.ok() ? "" : to_string(steps.errors());
+}
+
+}  // namespace
+
+TEST_CASE("the code of a kernel's step is read back as it was written") {
+  const bundle::Bundle bundle = sample();
+  const auto steps = bundle::cpu_steps(bundle);
+  REQUIRE((steps.ok() ? "" : to_string(steps.errors())) == "");
+  REQUIRE(steps->size() == 1);
+  const bundle::CpuCode& code = steps->front().code;
+  CHECK(code.symbol == "k0_conv");
+  CHECK(code.shared_bytes == 64);
+  CHECK(code.local_bytes == 128);
+  CHECK(code.operations == 1000);
+  CHECK(code.integer);
+  CHECK(code.code_bytes == 77);
+  CHECK(code.failures == std::vector<std::string>{"an index leaves x"});
+}
+
+TEST_CASE("cpu steps: a kernel of the module, a workspace that fits") {
+  CHECK(errors_of([](Json&, auto&) {}) == "");
+  CHECK_THAT(errors_of([](Json& head, auto&) { head["symbol"] = ""; }),
+             ContainsSubstring("(step conv1): it names no kernel"));
+  CHECK_THAT(errors_of([](Json&, auto& b) { b.modules.clear(); }),
+             ContainsSubstring("it is a kernel, and the bundle has no shared object"));
+  CHECK_THAT(errors_of([](Json& head, auto&) { head["shared_bytes"] = UINT64_MAX; }),
+             ContainsSubstring("(code of step conv1): in its head, shared_bytes: 18446744073709551615 > "));
+  CHECK_THAT(errors_of([](Json& head, auto&) { head.erase("failures"); }),
+             ContainsSubstring("\"failures\" is missing"));
+  CHECK_THAT(errors_of([](Json& head, auto&) { head = "k0"; }), ContainsSubstring("expected an object, found string"));
+}

@@ -1,0 +1,14 @@
+// The sample bundle with its last step on a device of the user's: y = a * code[0].
+#pragma once
+
+#include "tests/unit/bundle/sample.h"
+
+namespace dovetail::test {
+
+inline bundle::Bundle sample_bundle_with_scaler() {
+  bundle::Bundle bundle = sample_bundle();
+  bundle.steps[2] = bundle::Step{"scale", "scaler", {"Mul_2"}, {2}, {4}, {std::byte{2}}};
+  return bundle;
+}
+
+}  // namespace dovetail::test
