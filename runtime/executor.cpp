@@ -14,8 +14,6 @@
 
 namespace dovetail::runtime {
 
-namespace {
-
 using Devices = std::vector<std::shared_ptr<Device>>;
 
 struct ReadyStep {
@@ -23,8 +21,6 @@ struct ReadyStep {
   std::unique_ptr<DeviceKernel> kernel;
   std::vector<Operand> arguments, results;  // of the current run
 };
-
-}  // namespace
 
 // A program of the bundle, made ready to run.
 struct ReadyProgram {

@@ -121,13 +121,14 @@ class OperandSteps {
       : parameter_(parameter), loops_(loops), loop_of_(loop_of), bounds_(bounds), steps_(rank()) {}
 
   std::string add(const Match::Access& access) {
-    if (buffer_ && buffer_ != access.buffer)
+    const bool is_first = buffer_ == nullptr;
+    if (!is_first && buffer_ != access.buffer)
       return fmt::format("operand {} would be both {} and {}", name(), buffer_->name, access.buffer->name);
     buffer_ = access.buffer;
     Parts parts{std::vector<Affine>(access.outside.size()), {}};
     if (std::string why = split_indices(access, parts); !why.empty()) return why;
     if (std::string why = take_steps(parts); !why.empty()) return why;
-    if (origin_) return take_distance(access, parts.outer);
+    if (!is_first) return take_distance(access, parts.outer);
     origin_ = std::move(parts.outer);
     return {};
   }
@@ -135,7 +136,7 @@ class OperandSteps {
   std::optional<Operand> operand(const std::vector<const For*>& outside) const {
     if (!buffer_) return std::nullopt;
     Operand operand{buffer_, {}, {}};
-    for (const Affine& form : *origin_) {
+    for (const Affine& form : origin_) {
       Expr base = int_imm(form.constant);
       for (const For* loop : outside)
         if (const auto it = form.coefficients.find(loop->var.get()); it != form.coefficients.end())
@@ -211,7 +212,7 @@ class OperandSteps {
         axis = a, count = imm->value;
     Steps steps(outer.size(), 0);
     for (std::size_t d = 0; d < outer.size(); ++d) {
-      const Affine& origin = (*origin_)[d];
+      const Affine& origin = origin_[d];
       const std::int64_t difference = outer[d].constant - origin.constant;
       if (outer[d].coefficients != origin.coefficients || (difference != 0 && (!axis || difference % count != 0)))
         return fmt::format("two accesses of operand {} do not lie a constant step apart", name());
@@ -226,8 +227,8 @@ class OperandSteps {
   const std::map<const VarNode*, int>& loop_of_;
   const Bounds& bounds_;
   Buffer buffer_;
-  std::vector<std::optional<Steps>> steps_;    // by axis; nullopt: no access has a variable there yet
-  std::optional<std::vector<Affine>> origin_;  // outer parts at operand index 0
+  std::vector<std::optional<Steps>> steps_;  // by axis; nullopt: no access has a variable there yet
+  std::vector<Affine> origin_;               // outer parts at operand index 0
 };
 
 }  // namespace
