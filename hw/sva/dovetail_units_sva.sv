@@ -95,11 +95,11 @@ bind dovetail_compute dovetail_compute_sva u_sva (
   .rst_ni,
   .gemm_we_i   (gemm_we),
   .alu_we_i    (alu_we),
-  .load_we_i   (drain_write && memory_q != dovetail_isa_pkg::MEMORY_UOP),
+  .load_we_i   (load_we),
   .gemm_re_i   (gemm_re),
-  .alu_re_i    (read_src || read_bias || read_dst),
-  .slot_i      (drain_slot),
-  .active_i    (drain_active),
+  .alu_re_i    (alu_re),
+  .slot_i      (u_serial.slot),
+  .active_i    (u_serial.active),
   .serial_end_i(serial_end),
   .flight_end_i(flight_end)
 );
