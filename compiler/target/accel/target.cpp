@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "bundle/code/accel.h"
 #include "compiler/target/accel/cost.h"
 #include "compiler/target/accel/region.h"
 #include "compiler/target/accel/select.h"
@@ -28,7 +29,7 @@ class AccelTarget : public Target {
   AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz)
       : hardware_(hardware), clock_hz_(clock_mhz * 1e6), rows_(pattern_rows(hardware)) {}
 
-  std::string_view name() const override { return "accel"; }
+  std::string_view name() const override { return bundle::kAccelTarget; }
   std::span<const PatternRow> patterns() const override { return rows_; }
   std::string no_pattern(const Graph& graph, NodeId node) const override {
     const std::string& op = graph.node(node).op;

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "bundle/code/cpu.h"
 #include "compiler/fuse/fuse.h"
 #include "compiler/layout/layout.h"
 #include "compiler/ops/op.h"
@@ -65,7 +66,7 @@ class CpuTarget : public Target {
         }));
   }
 
-  std::string_view name() const override { return "cpu"; }
+  std::string_view name() const override { return bundle::kCpuTarget; }
   std::span<const PatternRow> patterns() const override { return rows_; }
 
   Cost cost(const Graph& graph, const Match& match) const override {

@@ -32,7 +32,7 @@ class HostTarget : public Target {
  public:
   HostTarget() : rows_{pattern_row("operator", "*")} {}
 
-  std::string_view name() const override { return "host"; }
+  std::string_view name() const override { return bundle::kHostTarget; }
   std::span<const PatternRow> patterns() const override { return rows_; }
 
   Cost cost(const Graph& graph, const Match& match) const override {
