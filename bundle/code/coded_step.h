@@ -1,4 +1,4 @@
-// A step with its code, as the device that runs it and the tools that look into it want it. Each of the kit's targets
+// A step with its code, as the device that runs it and the tools that inspect it need it. Each of the kit's targets
 // has its own kind of code, a value type in a file of this folder with
 //
 //   void encode(const Code& code, Step& step);                 sets the step's target, code and data
