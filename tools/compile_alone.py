@@ -3,8 +3,8 @@
 
 usage: compile_alone.py [--jobs N] [--root ROOT] BUILD [SOURCE...]
 
-Without SOURCE: those that changed last, and the turn's share of the others (tools/turn.py). Code is not generated. Exit status 77 where the
-build compiles every source alone anyway.
+Without SOURCE: in a turn (tools/turn.py) those that changed last, else all. Code is not generated. Exit status 77 where the build compiles
+every source alone anyway, as ./dev test does in every tenth turn.
 """
 
 import argparse
@@ -19,7 +19,6 @@ import turn  # noqa: E402
 from build_units import read_units  # noqa: E402
 
 CHANGED_LAST = 8
-SHARES = 60
 
 
 def is_joint(source, unit, root):
@@ -52,11 +51,11 @@ def main():
     if not joint:
         print("this build compiles every source alone")
         return 77
-    if not chosen:
-        latest = [source for source in turn.files_of_last_commits(root, 100) if source in joint][:CHANGED_LAST]
-        others, which = turn.share([source for source in joint if source not in latest], SHARES)
-        print(f"the {len(latest)} sources that changed last, and of the others {which}")
-        chosen = latest + others
+    if not chosen and turn.number() is None:
+        chosen = list(joint)
+    elif not chosen:
+        chosen = [source for source in turn.files_of_last_commits(root, 100) if source in joint][:CHANGED_LAST]
+        print(f"the {len(chosen)} sources that changed last")
 
     def compile_one(source):
         return subprocess.run(command_alone(source, joint[source], root), cwd=arguments.build, capture_output=True, text=True, check=False)

@@ -13,11 +13,17 @@ def files_of_last_commits(root, commits, folders=("",)):
     return [file for file in dict.fromkeys(log.stdout.split()) if file.startswith(tuple(folders))]
 
 
+def number():
+    """The turn, or None where everything is judged."""
+    turn = os.environ.get("DOVETAIL_TEST_TURN")
+    return int(turn) if turn else None
+
+
 def share(items, of):
     """Every `of`th of the items, from another one on in each turn; and which that is, in words."""
-    turn = os.environ.get("DOVETAIL_TEST_TURN")
-    if not turn:
+    turn = number()
+    if turn is None:
         return list(items), f"all {len(items)}"
-    first = int(turn) % of
+    first = turn % of
     chosen = list(items)[first::of]
     return chosen, f"share {first + 1} of {of}: {len(chosen)} of {len(items)} (DOVETAIL_TEST_TURN={turn}; ./dev test --all judges all)"

@@ -105,6 +105,24 @@ class Dev(unittest.TestCase):
     def test_generated_files_without_a_cli_are_skipped(self):
         self.assertEqual(self.run_dev("gen", "--check", self.root / "none")[0], 77)
 
+    def test_every_tenth_turn_of_a_fresh_clone_compiles_every_source_alone(self):
+        (self.root / "packages.txt").write_text("build bash bash shell\n")
+        (self.root / "bin").mkdir()
+        (self.root / "bin/cmake").write_text('#!/bin/sh\necho "$*" >> cmake.log\n')
+        (self.root / "bin/cmake").chmod(0o755)
+
+        def configured(**environment):
+            self.run_dev("build", PATH=f"{self.root}/bin:{os.environ['PATH']}", **environment)
+            log = self.root / "cmake.log"
+            lines = log.read_text().splitlines()
+            log.unlink()
+            return lines[0]
+
+        joint, alone = "--preset release -DDOVETAIL_PCH=ON -DDOVETAIL_UNITY=ON", "--preset release"
+        self.assertEqual(configured(DOVETAIL_TEST_TURN=""), joint)
+        self.assertEqual(configured(DOVETAIL_TEST_TURN="11"), joint)
+        self.assertEqual(configured(DOVETAIL_TEST_TURN="20"), alone)
+
     def test_help_and_unknown_commands(self):
         self.assertIn("usage: ./dev COMMAND", self.run_dev("help")[1])
         self.assertEqual(self.run_dev("tset")[0], 2)
