@@ -4,8 +4,8 @@
 usage: prove.py [--faults] [--jobs N] [FILTER]
 
 Every proof consists of a base from reset, an induction step where the line has one, and the cover statements. Exit code 0: all hold; 1: one does
-not, or a fault was not seen; 77: Yosys or the solver is not installed. Without FILTER, proofs are taken in turn (tools/turn.py) where the last commits have
-left the design alone.
+not, or a fault was not seen; 77: Yosys or the solver is not installed. Without FILTER, proofs of what the last commits have left alone are taken in turn
+(tools/turn.py).
 """
 
 import argparse
@@ -66,6 +66,21 @@ def check(folder, *mode):
     done = run("yosys-smtbmc", "--noprogress", "--unroll", "--noincr", "-s", SOLVER, *mode, "design.smt2", folder=folder)
     said = [re.sub(r"^##\s+\S+\s+", "", line) for line in done.stdout.splitlines() if re.search(r"Assert failed|Unreached|Status|rror", line)]
     return done.returncode == 0 and "Status: PASSED" in done.stdout, "; ".join(said) + done.stderr[-500:]
+
+
+def in_turn(proofs):
+    """The names of the proofs of what the last commits have changed, and the turn's share of the others."""
+    recent = set(turn.files_of_last_commits(HARDWARE, 10, ["hw/"]))
+
+    def changed(proof):
+        _, harness, _, modules, *_ = proof
+        files = {f"hw/formal/{harness}.sv", f"hw/formal/{harness}.ys", *(f"hw/rtl/dovetail_{module}.sv" for module in modules.split())}
+        return not recent.isdisjoint(files)
+
+    always = [name for name, proof in proofs.items() if changed(proof)]
+    others, which = turn.share([name for name in proofs if name not in always], 3)
+    print(f"{len(always)} proofs of what changed last, and of the others {which}")
+    return always + others
 
 
 def prove(package, proof):
@@ -131,10 +146,7 @@ def main():
             return 1
         work = [(fault[0], lambda fault=fault: try_fault(package, proofs, fault)) for fault in faults]
     else:
-        names = list(proofs)
-        if not arguments.filter and not turn.files_of_last_commits(HARDWARE, 10, ["hw/"]):
-            names, which = turn.share(names, 3)
-            print(f"proofs: {which}")
+        names = proofs if arguments.filter else in_turn(proofs)
         work = [(name, lambda proof=proofs[name]: prove(package, proof)) for name in names]
     chosen = [task for name, task in work if re.search(arguments.filter, name)]
     failures = 0

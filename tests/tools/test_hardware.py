@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""The design is clean under Verilator's lint, and Yosys takes it, at every named configuration; in turn where the last commits have left the design and the
-tables of its packages alone."""
+"""The design is clean under Verilator's lint, and Yosys takes it, at every named configuration, a third of them in each turn (tools/turn.py)."""
 
 import json
 import os
@@ -30,10 +29,8 @@ def main():
     design = sorted((SOURCE / "hw/rtl").glob("*.sv"))
     checkers = sorted((SOURCE / "hw/sva").glob("*.sv"))
     failures = []
-    configs = json.loads(run(CLI, "hw", "list", "--json").stdout)
-    if not turn.files_of_last_commits(SOURCE, 10, ["hw/", "isa/"]):
-        configs, which = turn.share(configs, 3)
-        print(f"configurations: {which}")
+    configs, which = turn.share(json.loads(run(CLI, "hw", "list", "--json").stdout), 3)
+    print(f"configurations: {which}")
     with tempfile.TemporaryDirectory() as folder:
         for config in configs:
             package = pathlib.Path(folder) / "dovetail_isa_pkg.sv"
