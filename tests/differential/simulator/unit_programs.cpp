@@ -9,16 +9,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
 
-#include "base/hash.h"
 #include "simulator/cycle/cycle.h"
 #include "simulator/rtl/rtl.h"
 #include "tests/generator/synchronise.h"
 #include "tests/torture/models.h"
+#include "tests/turn.h"
 
 namespace dovetail::simulator::testing {
 
@@ -33,13 +32,10 @@ void run_on(Simulator& simulator, const isa::HardwareConfig& config, const std::
 }
 
 // The models of named configurations are there already (fixtures). One of another costs a quarter of a minute, so that
-// a run judges a third of those; consecutive turns take consecutive thirds (tools/turn.py).
+// a run judges a third of those.
 bool is_in_turn(const isa::HardwareConfig& config) {
-  const char* turn = std::getenv("DOVETAIL_TEST_TURN");
-  if (turn == nullptr) return true;
   if (const auto named = isa::load_config(config.name); named.ok() && *named == config) return true;
-  constexpr std::uint64_t kShares = 3;
-  return (fnv1a(isa::config_to_json(config).dump()) + std::strtoull(turn, nullptr, 10)) % kShares == 0;
+  return test::is_in_turn(isa::config_to_json(config).dump(), 3);
 }
 
 // One simulator for all programs of a configuration: what a launch leaves behind must not matter to the next. Null
