@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/text_table.h"
+#include "cli/progress.h"
 #include "isa/verify/token_machine.h"
 #include "simulator/trace/attribution.h"
 #include "simulator/trace/page.h"
@@ -72,6 +73,9 @@ void ClockArguments::declare(Options& options) {
       "write the run as a page for a browser: timeline, where the cycles went, roofline, layers, other hardware");
   options.value("--waves", "W.fst", waves,
                 "of engine rtl: write the waveforms of the design; of a second region beside it, as W-1.fst");
+  options.flag("--no-build", no_build,
+               "of engine rtl: refuse to run where the Verilated model of the configuration is not there, instead of\n"
+               "building it");
 }
 
 Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view engine) const {
@@ -85,7 +89,11 @@ Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view
                         fmt::format("engine {} has no clock", engine), "add --engine cycle"};
   if (waves && engine != "rtl")
     return Diagnostic{"bad usage", "--waves", fmt::format("engine {} has no waveforms", engine), "add --engine rtl"};
+  if (no_build && engine != "rtl")
+    return Diagnostic{"bad usage", "--no-build", fmt::format("engine {} needs no Verilated model", engine),
+                      "leave it out, or add --engine rtl"};
   if (waves) options.waves = *waves;
+  if (!no_build) options.build_missing = print_progress;
   if (memory) {
     DOVETAIL_ASSIGN(options.memory, simulator::parse_memory(*memory));
   }

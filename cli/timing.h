@@ -18,9 +18,10 @@
 
 namespace dovetail::cli {
 
-// --memory, --trace, --html and --waves.
+// --memory, --trace, --html, --waves and --no-build.
 struct ClockArguments {
   std::optional<std::string> memory, trace, html, waves;
+  bool no_build = false;
 
   void declare(Options& options);
   // Error: one of them was given that `engine`, for lack of a clock or of a design, would ignore; or the memory cannot

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <string_view>
 
 #include "base/result.h"
 #include "isa/config.h"
@@ -18,6 +20,8 @@ struct EngineOptions {
   std::optional<std::uint64_t> program_base = std::nullopt;  // default: program_place()
   std::optional<std::filesystem::path> waves =
       std::nullopt;  // engine rtl: writes an FST file there; of a second power-up, beside it, as W-run2.fst
+  // Engine rtl: builds the Verilated model that is not there, and calls this with each step; null: that is an error.
+  std::function<void(std::string_view step)> build_missing = nullptr;
 };
 
 // Where the waveforms of the number-th simulator of one run go, from 0 on: W.fst, W-1.fst, W-2.fst. Each region of a

@@ -6,8 +6,10 @@
 
 #include "cli/commands/all.h"
 #include "cli/program_file.h"
+#include "cli/progress.h"
 #include "cli/text.h"
 #include "isa/config.h"
+#include "simulator/rtl/build.h"
 #include "simulator/rtl/find.h"
 
 namespace dovetail::cli {
@@ -18,7 +20,8 @@ class Rtl : public Command {
  public:
   void declare(Options& options) override {
     options.positional("ACTION", action_,
-                       "build: make the Verilated model of a configuration; find: print where it is");
+                       "build: make the Verilated model of a configuration, where it is not there yet; find: print "
+                       "where it is");
     options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
     options.flag("--waves", waves_, "a model that can write waveforms, for --waves; slower");
     options.flag("--synthesis-dot", synthesis_,
@@ -26,7 +29,9 @@ class Rtl : public Command {
     options.flag("--fast-build", fast_, "a model that is ready sooner and runs slower");
     options.value("--design", "DIR", design_, "the folder with rtl/, sva/ and tb/ (default: that of this kit)");
     options.value("--into", "DIR", into_, "where the model goes (default: the cache, where --engine rtl finds it)");
-    options.footer("Needs Verilator.\nExample: dovetail rtl build --hw 4x8x8");
+    options.footer(
+        "Needs Verilator. --engine rtl builds the model that it needs by itself, in the slower way that runs faster.\n"
+        "Example: dovetail rtl build --hw 4x8x8");
   }
 
   Result<Exit> run() override {
@@ -39,14 +44,17 @@ class Rtl : public Command {
     if (action_ != "build")
       return Diagnostic{"bad usage of `dovetail rtl`", action_, "the actions are build and find",
                         "see `dovetail rtl --help`"};
-    simulator::RtlBuild build{.waves = waves_, .simulation_body = !synthesis_, .optimise = !fast_};
-    if (design_) build.rtl = *design_;
+    simulator::RtlBuild build{.kind = {.waves = waves_, .synthesised_dot = synthesis_, .optimise = !fast_},
+                              .report = print_progress};
+    if (design_) build.design = *design_;
     if (into_) build.into = *into_;
     const auto start = std::chrono::steady_clock::now();
-    const auto path = simulator::build_rtl_model(config, build);
-    if (!path.ok()) return fail(Exit::failed, path.errors());
-    fmt::print("built         {} in {}\n", path->string(),
-               seconds_text(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
+    const auto model = simulator::build_rtl_model(config, build);
+    if (!model.ok()) return fail(Exit::failed, model.errors());
+    if (model->is_new)
+      fmt::print("built         {} in {}\n", model->path.string(),
+                 seconds_text(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
+    else fmt::print("is there      {}\n", model->path.string());
     return Exit::success;
   }
 

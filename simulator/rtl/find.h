@@ -1,34 +1,26 @@
-// Verilated models: where they lie, and how one is built.
+// Where Verilated models lie, and where the design does.
 #pragma once
 
 #include <filesystem>
-#include <string>
 
 #include "base/result.h"
 #include "isa/config.h"
 
 namespace dovetail::simulator {
 
-// The name of a model's file: equal for configurations that differ in name alone. With `waves` a model can write
-// waveforms, and is slower.
-std::string rtl_model_file(const isa::HardwareConfig& config, bool waves);
-
-// In the folder DOVETAIL_RTL_MODELS, beside the build, or in the cache of what `dovetail rtl build` has built from the
-// design as it is now. Error: in none of them.
+// A model of the design as it is now (DOVETAIL_HW), made with the Verilator on the PATH, or with any where there is
+// none: in the folder DOVETAIL_RTL_MODELS, beside the build, or in the cache of what was built on demand. One that was
+// built with optimisation comes before one without. Error: in none of them.
 Result<std::filesystem::path> find_rtl_model(const isa::HardwareConfig& config, bool waves);
 
-struct RtlBuild {
-  bool waves = false;
-  bool simulation_body = true;      // of the dot product; else the one that synthesis takes
-  bool optimise = true;             // else a model that is ready sooner and runs slower
-  std::filesystem::path rtl = {};   // the design; empty: hw/ of this kit
-  std::filesystem::path into = {};  // folder of the model; empty: the cache
-};
-// Verilates and compiles. Error: no Verilator, no sources, or what it said. Returns the model's path.
-Result<std::filesystem::path> build_rtl_model(const isa::HardwareConfig& config, const RtlBuild& build);
+// Where models go that nobody names a folder for.
+std::filesystem::path rtl_model_cache();
 
 // The folder with rtl/, sva/ and tb/: DOVETAIL_HW, share/dovetail/hw of the installed kit, or the source tree that this
 // one was built from.
 std::filesystem::path hardware_folder();
+
+// The folder that the includes of hw/tb are written from: share/dovetail of the installed kit, or the source tree.
+std::filesystem::path kit_folder();
 
 }  // namespace dovetail::simulator

@@ -16,8 +16,10 @@
 #include "isa/verify/token_machine.h"
 #include "simulator/cycle/count.h"
 #include "simulator/functional/routes.h"
+#include "simulator/rtl/build.h"
 #include "simulator/rtl/find.h"
 #include "simulator/rtl/model_api.h"
+#include "simulator/rtl/model_file.h"
 #include "simulator/rtl/port_watch.h"
 
 namespace dovetail::simulator {
@@ -38,6 +40,8 @@ Result<std::shared_ptr<Library>> open(const std::filesystem::path& path) {
     return Diagnostic{"cannot load the RTL model", path.string(), std::move(why),
                       "build it again: dovetail rtl build --hw CONFIG"};
   };
+  // The loader would look beyond the end of a file that is cut short.
+  if (auto damage = rtl_model_damage(path)) return bad(*std::move(damage));
   auto library = std::make_shared<Library>();
   library->handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library->handle == nullptr) return bad(dlerror());
@@ -329,7 +333,11 @@ Result<std::unique_ptr<RtlSimulator>> make_rtl(const isa::HardwareConfig& config
   if (options.model) {
     path = *options.model;
   } else {
-    DOVETAIL_ASSIGN(path, find_rtl_model(config, options.engine.waves.has_value()));
+    const bool waves = options.engine.waves.has_value();
+    DOVETAIL_ASSIGN(
+        path, options.engine.build_missing
+                  ? find_or_build_rtl_model(config, {.kind = {.waves = waves}, .report = options.engine.build_missing})
+                  : find_rtl_model(config, waves));
   }
   DOVETAIL_ASSIGN(std::shared_ptr<Library> library, open(path));
   return std::unique_ptr<RtlSimulator>(std::make_unique<VerilatedSimulator>(config, options, std::move(library)));

@@ -22,7 +22,7 @@ struct RtlOptions {
   std::uint64_t power_up_seed = 1;  // what SRAM and registers without reset hold at first
   std::uint64_t jitter_seed =
       0;  // not 0: back-pressure and gaps on every channel of the memory port instead of a memory model; values only
-  std::optional<std::filesystem::path> model = std::nullopt;  // default: find_rtl_model()
+  std::optional<std::filesystem::path> model = std::nullopt;  // default: find_rtl_model(), or as engine.build_missing
   // A burst beat whose address lies in [begin, end) is answered with this AXI response: 2 SLVERR, 3 DECERR.
   struct BadRange {
     std::uint64_t begin = 0, end = 0;
@@ -46,7 +46,8 @@ class RtlSimulator : public Simulator {
   virtual MemoryStatistics memory_statistics() const = 0;
 };
 
-// Errors: no model of the configuration (the hint gives the line that builds it), one that cannot be loaded.
+// Errors: no model of the configuration, where none is to be built (the hint gives the line that does), or none can
+// be; one that cannot be loaded.
 // Precondition: validate(config).
 Result<std::unique_ptr<RtlSimulator>> make_rtl(const isa::HardwareConfig& config, const RtlOptions& options = {});
 

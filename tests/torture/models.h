@@ -10,7 +10,7 @@ namespace dovetail::test {
 
 // The model of the configuration: the kit's own, that of the fixture "rtl models/<name>" (named configurations), or one
 // that the first test to ask for it builds, with little optimisation, into the build folder; it stays until the design
-// changes. nullopt: there is no Verilator, and a skip is noted. Throws where the design does not build.
+// or Verilator changes. nullopt: there is no Verilator, and a skip is noted. Throws where the design does not build.
 std::optional<std::filesystem::path> rtl_model(const isa::HardwareConfig& config, bool waves = false);
 
 }  // namespace dovetail::test

@@ -14,7 +14,9 @@
 #include "isa/text.h"
 #include "isa/verify.h"
 #include "runtime/executor.h"
+#include "simulator/rtl/build.h"
 #include "simulator/rtl/find.h"
+#include "simulator/rtl/model_file.h"
 
 namespace digits {
 
@@ -161,8 +163,8 @@ Result<OnDesign> run_on_design(const Demonstration& demo, const TestSet& test_se
   result.images = std::min(images, test_set.images.size());
   std::vector<Stage> stages;
   Stopwatch stopwatch(stages);
-  if (const auto model = simulator::find_rtl_model(demo.hardware, false); !model.ok()) {
-    if (std::system("command -v verilator >/dev/null 2>&1") != 0) {
+  if (!simulator::find_rtl_model(demo.hardware, false).ok()) {
+    if (!simulator::verilator_version()) {
       result.skipped = "Verilator is not installed: ./dev deps installs it, and then ./dev demo runs the design too.";
       return result;
     }

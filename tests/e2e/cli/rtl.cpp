@@ -8,12 +8,15 @@
 #include "base/file.h"
 #include "isa/codec.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/fake_verilator.h"
+#include "tests/environment.h"
 #include "tests/process.h"
 #include "tests/skip.h"
 #include "tests/torture/models.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
+using test::Environment;
 using test::Finished;
 namespace fs = std::filesystem;
 
@@ -21,7 +24,7 @@ namespace {
 
 // A program and an image for `tiny`: loads, a GEMM, an addition, a store.
 struct Files {
-  std::string program, image, output;
+  std::string program, image, output, hardware = "tiny";
 };
 Files write_program(const test::TemporaryFolder& folder) {
   const auto config = isa::load_config("tiny").value();
@@ -43,15 +46,15 @@ Files write_program(const test::TemporaryFolder& folder) {
                                               {{.pop_prev = true}, transfer(isa::Store{}, isa::Memory::out, 100, 4)}};
   std::vector<std::byte> image(1024);
   for (std::size_t i = 4; i < image.size(); ++i) image[i] = static_cast<std::byte>(i * 37 >> 2);
-  const Files files{folder / "p.bin", folder / "in.bin", folder / "out.bin"};
+  Files files{folder / "p.bin", folder / "in.bin", folder / "out.bin"};
   REQUIRE(write_file(files.program, codec.encode_program(program).value()).ok());
   REQUIRE(write_file(files.image, image).ok());
   return files;
 }
 
 Finished simulate(const Files& files, const char* engine, std::vector<std::string> more = {}) {
-  std::vector<std::string> command{"simulate",  files.program, "--hw",       "tiny",     "--dram",
-                                   files.image, "--dram-out",  files.output, "--engine", engine};
+  std::vector<std::string> command{"simulate",  files.program, "--hw",       files.hardware, "--dram",
+                                   files.image, "--dram-out",  files.output, "--engine",     engine};
   command.insert(command.end(), more.begin(), more.end());
   return test::dovetail(command);
 }
@@ -60,22 +63,6 @@ std::string content(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
 }
-
-class Environment {
- public:
-  Environment(const char* name, const std::string& value) : name_(name), before_(std::getenv(name)) {
-    setenv(name, value.c_str(), 1);
-  }
-  ~Environment() {
-    if (before_ != nullptr) setenv(name_, before_, 1);
-    else unsetenv(name_);
-  }
-  Environment(const Environment&) = delete;
-  Environment& operator=(const Environment&) = delete;
-
- private:
-  const char *name_, *before_;
-};
 
 // Simulates with a copy of the design in which a line is another.
 Finished simulate_with_fault(const Files& files, const fs::path& folder, const char* file, const std::string& before,
@@ -87,9 +74,9 @@ Finished simulate_with_fault(const Files& files, const fs::path& folder, const c
   REQUIRE(text.find(before) != text.npos);
   text.replace(text.find(before), before.size(), after);
   REQUIRE(write_text_file(path, text).ok());
-  const Environment design("DOVETAIL_HW", folder / "hw"), models("DOVETAIL_RTL_MODELS", folder / "models");
-  const Finished built = test::dovetail({"rtl", "build", "--hw", "tiny", "--fast-build", "--into", folder / "models"});
-  CHECK(built.error == "");
+  const Environment design("DOVETAIL_HW", folder / "hw"), cache("XDG_CACHE_HOME", folder);
+  const Finished built = test::dovetail({"rtl", "build", "--hw", "tiny", "--fast-build"});
+  INFO(built.error);
   REQUIRE(built.exit == 0);
   return simulate(files, "rtl");
 }
@@ -111,7 +98,7 @@ TEST_CASE("engine rtl is the design: what it computes, and what it does with a f
   CHECK_THAT(sound.out, ContainsSubstring("engine rtl") && ContainsSubstring("cycles"));
   CHECK(content(files.output) == expected);
 
-  // Additions subtract. The kit's own models would be found before a model of the copy, so that this one goes first.
+  // Additions subtract.
   const Finished faulty =
       simulate_with_fault(files, folder / "sum", "dovetail_alu.sv", "value + operand", "value - operand");
   REQUIRE(faulty.exit == 0);
@@ -122,6 +109,48 @@ TEST_CASE("engine rtl is the design: what it computes, and what it does with a f
                                               "rready_o     = 1'b0");
   CHECK(broken.exit == 1);
   CHECK_THAT(broken.error, ContainsSubstring("the design broke an assertion of its own"));
+}
+
+TEST_CASE("engine rtl builds the model that it needs, with progress, unless it is told not to") {
+  const auto config = isa::load_config("tiny").value();
+  const auto model = test::rtl_model(config);
+  if (!model) return;
+  const test::TemporaryFolder folder;
+  Files files = write_program(folder);
+  REQUIRE(simulate(files, "functional").exit == 0);
+  const std::string expected = content(files.output);
+  fs::remove(files.output);
+  const Environment cache("XDG_CACHE_HOME", folder / "cache");
+  const test::FakeVerilator tools("9.1", "0", *model);
+
+  const Finished refused = simulate(files, "rtl", {"--no-build"});
+  CHECK(refused.exit == 2);
+  CHECK_THAT(refused.error, ContainsSubstring("there is no RTL model of this configuration (tiny)") &&
+                                ContainsSubstring("dovetail rtl build --hw tiny"));
+  // The name that a file gives its configuration is none that --hw takes.
+  Json mine = isa::config_to_json(config);
+  mine["name"] = "mine";
+  REQUIRE(write_text_file(folder / "mine.json", mine.dump()).ok());
+  files.hardware = folder / "mine.json";
+  const Finished unnamed = simulate(files, "rtl", {"--no-build"});
+  CHECK(unnamed.exit == 2);
+  CHECK_THAT(unnamed.error, ContainsSubstring("dovetail rtl build --hw FILE, with the file that this configuration "
+                                              "came from"));
+  CHECK(tools.verilations() == 0);
+
+  const Finished first = simulate(files, "rtl");
+  CHECK_THAT(first.error, ContainsSubstring("mine: there is no RTL model of it yet") &&
+                              ContainsSubstring("mine: verilating") && ContainsSubstring("mine: compiling the model"));
+  REQUIRE(first.exit == 0);
+  CHECK(content(files.output) == expected);
+  const Finished second = simulate(files, "rtl", {"--no-build"});
+  CHECK(second.error == "");
+  CHECK(second.exit == 0);
+  CHECK(tools.verilations() == 1);
+
+  const Finished cycle = simulate(files, "cycle", {"--no-build"});
+  CHECK(cycle.exit == 2);
+  CHECK_THAT(cycle.error, ContainsSubstring("engine cycle needs no Verilated model"));
 }
 
 TEST_CASE("the design writes its signals with --waves, one file for each region, and says where") {

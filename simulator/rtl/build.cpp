@@ -1,0 +1,156 @@
+#include "simulator/rtl/build.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/file.h"
+#include "base/file_lock.h"
+#include "simulator/rtl/find.h"
+#include "simulator/rtl/model_file.h"
+
+namespace dovetail::simulator {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+Diagnostic refusal(const isa::HardwareConfig& config, std::string why, std::string hint) {
+  return {"cannot build the RTL model", config.name, std::move(why), std::move(hint)};
+}
+
+std::string quoted(const std::string& word) {
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+// One build. Its folder has the process's number: what a killed builder started may still be writing into its own.
+class Build {
+ public:
+  Build(const isa::HardwareConfig& config, const RtlBuild& build, const RtlModelSources& sources, fs::path design,
+        fs::path model)
+      : config_(config),
+        build_(build),
+        sources_(sources),
+        design_(std::move(design)),
+        model_(std::move(model)),
+        work_(fmt::format("{}.{}.work", model_.string(), getpid())) {}
+  ~Build() {
+    std::error_code ignored;
+    fs::remove_all(work_, ignored);
+  }
+  Build(const Build&) = delete;
+  Build& operator=(const Build&) = delete;
+
+  // Precondition: this process holds the model's lock.
+  Result<void> run() {
+    remove_interrupted();
+    std::error_code error;
+    fs::create_directories(work_, error);
+    if (error) return refusal(config_, fmt::format("{}: {}", work_.string(), error.message()), kChoose);
+    DOVETAIL_TRY(write_text_file(work_ / "dovetail_isa_pkg.sv", sources_.package));
+    DOVETAIL_TRY(step("verilating", sources_.recipe.verilate));
+    DOVETAIL_TRY(make_run_time());
+    DOVETAIL_TRY(step("compiling the model", sources_.recipe.compile_model));
+    DOVETAIL_TRY(seal_rtl_model(work_ / "model.so"));
+    fs::rename(work_ / "model.so", model_, error);
+    if (error) return refusal(config_, fmt::format("{}: {}", model_.string(), error.message()), kChoose);
+    return {};
+  }
+
+ private:
+  static constexpr const char* kChoose = "choose a folder that can be written";
+
+  void report(std::string_view what) const {
+    if (build_.report) build_.report(fmt::format("{}: {}", config_.name, what));
+  }
+
+  void remove_interrupted() const {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(model_.parent_path(), ignored))
+      if (entry.path().extension() == ".work" &&
+          entry.path().filename().string().starts_with(model_.filename().string() + "."))
+        fs::remove_all(entry.path(), ignored);
+  }
+
+  fs::path run_time() const { return model_.parent_path() / rtl_run_time_file(sources_, verilator_version().value()); }
+
+  // Equal for all models of a folder, and as long to compile as a small one.
+  Result<void> make_run_time() {
+    std::error_code ignored;
+    if (fs::exists(run_time(), ignored)) return {};
+    DOVETAIL_ASSIGN(const FileLock lock, FileLock::take(run_time().string() + ".lock"));
+    if (fs::exists(run_time(), ignored)) return {};
+    return step("compiling Verilator's run time", sources_.recipe.compile_run_time);
+  }
+
+  Result<void> step(std::string_view what, const std::string& script) {
+    report(what);
+    const fs::path log = work_ / "log";
+    const int status =
+        std::system(fmt::format("cd {} && design={} kit={} run_time={} sh -exc {} >> {} 2>&1", quoted(work_.string()),
+                                quoted(design_.string()), quoted(kit_folder().string()), quoted(run_time().string()),
+                                quoted(script), quoted(log.string()))
+                        .c_str());
+    if (status == 0) return {};
+    const bool interrupted = WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT);
+    if (interrupted) return refusal(config_, fmt::format("{} was interrupted", what), "start it again");
+    std::string said = read_text_file(log).ok() ? read_text_file(log).value() : "";
+    said.erase(0, said.size() - std::min<std::size_t>(said.size(), 2000));
+    const fs::path kept = model_.string() + ".log";
+    std::error_code error;
+    fs::rename(log, kept, error);
+    return refusal(config_, fmt::format("{} failed: {}", what, said),
+                   fmt::format("the whole log is {}", kept.string()));
+  }
+
+  const isa::HardwareConfig& config_;
+  const RtlBuild& build_;
+  const RtlModelSources& sources_;
+  fs::path design_, model_, work_;
+};
+
+}  // namespace
+
+Result<BuiltRtlModel> build_rtl_model(const isa::HardwareConfig& config, const RtlBuild& build) {
+  if (!verilator_version()) return refusal(config, "there is no verilator on the PATH", "apt-get install verilator");
+  const fs::path design = fs::absolute(build.design.empty() ? hardware_folder() : build.design);
+  const fs::path into = fs::absolute(build.into.empty() ? rtl_model_cache() : build.into);
+  const RtlModelSources sources = rtl_model_sources(config, build.kind, design, kit_folder());
+  if (sources.design.empty())
+    return refusal(config, fmt::format("no SystemVerilog below {}", design.string()),
+                   "set DOVETAIL_HW to the folder hw of the source tree");
+
+  const fs::path model = into / rtl_model_file(sources, *verilator_version());
+  std::error_code error;
+  fs::create_directories(into, error);
+  if (error) return refusal(config, fmt::format("{}: {}", into.string(), error.message()), "choose another folder");
+  DOVETAIL_ASSIGN(const FileLock lock, FileLock::take(model.string() + ".lock", [&] {
+                    if (build.report)
+                      build.report(fmt::format("{}: waiting for another process, which builds it", config.name));
+                  }));
+  if (fs::exists(model, error) && !rtl_model_damage(model)) return BuiltRtlModel{model, false};
+  DOVETAIL_TRY(Build(config, build, sources, design, model).run());
+  return BuiltRtlModel{model, true};
+}
+
+Result<fs::path> find_or_build_rtl_model(const isa::HardwareConfig& config, const RtlBuild& build) {
+  DOVETAIL_CHECK(build.design.empty() && !build.kind.synthesised_dot, "a model that nobody looks for");
+  if (auto found = find_rtl_model(config, build.kind.waves); found.ok()) return found;
+  if (build.report)
+    build.report(fmt::format("{}: there is no RTL model of it yet; it is built once, into {}", config.name,
+                             (build.into.empty() ? rtl_model_cache() : build.into).string()));
+  DOVETAIL_ASSIGN(BuiltRtlModel built, build_rtl_model(config, build));
+  return std::move(built.path);
+}
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,149 @@
+#include "simulator/rtl/model_file.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "isa/emit/emit.h"
+
+namespace dovetail::simulator {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("flags") || line.starts_with("Features")) return line;
+  return {};
+}
+
+// All files of the design in a fixed order; empty where the folder holds none.
+std::string design_text(const fs::path& design) {
+  std::vector<fs::path> files;
+  std::error_code ignored;
+  for (const char* folder : {"rtl", "sva", "tb"})
+    for (const auto& entry : fs::directory_iterator(design / folder, ignored))
+      if (entry.is_regular_file(ignored)) files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  std::string text;
+  for (const fs::path& file : files) {
+    const std::string bytes = content(file);
+    text += fmt::format("{} {}\n{}", file.lexically_relative(design).string(), bytes.size(), bytes);
+  }
+  return text;
+}
+
+// "Verilator 5.006 2023-01-22 rev (Debian 5.006-3)" becomes verilator-5.006-2023-01-22-rev-debian-5.006-3.
+std::string as_file_name(const std::string& line) {
+  std::string name;
+  for (const char c : line) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0 || c == '.') name += static_cast<char>(std::tolower(byte));
+    else if (!name.empty() && name.back() != '-') name += '-';
+  }
+  while (name.ends_with('-')) name.pop_back();
+  return name;
+}
+
+// Of fixed length; the number is that of the bytes of the whole file.
+constexpr std::string_view kSeal = "\nDovetail RTL model of {:>16} bytes\n";
+std::string seal(std::uintmax_t bytes) { return fmt::format(kSeal, bytes); }
+const std::size_t kSealBytes = seal(0).size();
+
+}  // namespace
+
+RtlModelSources rtl_model_sources(const isa::HardwareConfig& config, const RtlModelKind& kind, const fs::path& design,
+                                  const fs::path& kit) {
+  isa::HardwareConfig nameless = config;
+  nameless.name.clear();
+  RtlModelSources sources{.recipe = rtl_recipe(nameless, kind),
+                          .package = isa::emit_sv_package(nameless),
+                          .design = design_text(design),
+                          .processor = processor()};
+  if (!sources.design.empty()) sources.design += content(kit / "simulator" / "rtl" / "model_api.h");
+  return sources;
+}
+
+std::string rtl_model_prefix(const RtlModelSources& sources) {
+  Hash hash;
+  for (const std::string* part : {&sources.recipe.verilate, &sources.recipe.compile_run_time,
+                                  &sources.recipe.compile_model, &sources.package, &sources.design, &sources.processor})
+    hash.add(*part);
+  return fmt::format("rtl-{}-", hash.text());
+}
+
+std::string rtl_model_file(const RtlModelSources& sources, const std::string& verilator) {
+  return fmt::format("{}{}.so", rtl_model_prefix(sources), verilator);
+}
+
+std::string rtl_run_time_file(const RtlModelSources& sources, const std::string& verilator) {
+  Hash hash;
+  hash.add(sources.recipe.compile_run_time);
+  hash.add(sources.processor);
+  return fmt::format("verilated-{}-{}.o", hash.text(), verilator);
+}
+
+const std::optional<std::string>& verilator_version() {
+  static const std::optional<std::string> version = []() -> std::optional<std::string> {
+    std::FILE* pipe = ::popen("verilator --version 2>/dev/null", "r");
+    if (pipe == nullptr) return std::nullopt;
+    std::string line;
+    for (int c = std::fgetc(pipe); c != EOF && c != '\n'; c = std::fgetc(pipe)) line += static_cast<char>(c);
+    const std::string name = as_file_name(line);
+    return ::pclose(pipe) == 0 && !name.empty() ? std::optional(name) : std::nullopt;
+  }();
+  return version;
+}
+
+Result<void> seal_rtl_model(const fs::path& path) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(path, error);
+  const auto bad = [&](std::string why) {
+    return Diagnostic{"cannot write the RTL model", path.string(), std::move(why), "is the disk full?"};
+  };
+  if (error) return bad(error.message());
+  const std::string end = seal(bytes + kSealBytes);
+  const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (file < 0) return bad(std::strerror(errno));
+  const bool written = ::write(file, end.data(), end.size()) == static_cast<ssize_t>(end.size()) && ::fsync(file) == 0;
+  const int why = errno;
+  if (::close(file) != 0 || !written) return bad(std::strerror(written ? errno : why));
+  return {};
+}
+
+std::optional<std::string> rtl_model_damage(const fs::path& path) {
+  std::error_code error;
+  const std::uintmax_t bytes = fs::file_size(path, error);
+  if (error) return error.message();
+  std::string end(kSealBytes, '\0');
+  std::ifstream file(path, std::ios::binary);
+  if (bytes >= kSealBytes) {
+    file.seekg(static_cast<std::streamoff>(bytes - kSealBytes));
+    file.read(end.data(), static_cast<std::streamsize>(end.size()));
+  }
+  if (file && end == seal(bytes)) return std::nullopt;
+  return fmt::format(
+      "it is truncated, or is no model that `dovetail rtl build` made: the end of its {} bytes is not "
+      "the one that such a model has",
+      bytes);
+}
+
+}  // namespace dovetail::simulator

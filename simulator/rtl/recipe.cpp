@@ -1,0 +1,41 @@
+#include "simulator/rtl/recipe.h"
+
+#include <fmt/format.h>
+
+namespace dovetail::simulator {
+
+RtlRecipe rtl_recipe(const isa::HardwareConfig& config, const RtlModelKind& kind) {
+  RtlRecipe recipe;
+  // Random power-up contents; assertions of the design stay on: they cost little and are half of the point.
+  recipe.verilate = fmt::format(
+      "verilator --cc -O3 --x-assign fast --x-initial unique --assert --unroll-count 4096 --unroll-stmts 200000 "
+      "--top-module dovetail_top{}{} --Mdir v dovetail_isa_pkg.sv \"$design\"/rtl/*.sv \"$design\"/sva/*.sv "
+      "\"$design\"/tb/*.sv\n",
+      kind.waves ? " --trace-fst --trace-structs" : "", kind.synthesised_dot ? " -DDOVETAIL_SYNTHESIS_DOT" : "");
+  // What Verilator's own sources and the model are compiled with.
+  const std::string compile = fmt::format(
+      "g++ -std=c++20 -{1} -fPIC -fvisibility=hidden -w -faligned-new -fcf-protection=none -DVL_USER_STOP "
+      "-DVM_COVERAGE=0 -DVM_SC=0 "
+      "-DVM_TRACE={0} -DVM_TRACE_FST={0} -DVM_TRACE_VCD=0 -I\"$root/include\" -I\"$root/include/vltstd\"",
+      kind.waves ? 1 : 0, kind.optimise ? "O2 -march=native" : "O1");
+  // Renamed when it is complete: others may be waiting to link it.
+  recipe.compile_run_time = fmt::format(
+      R"(root=$(verilator --getenv VERILATOR_ROOT)
+for f in verilated.cpp verilated_threads.cpp{waves}; do printf '#include "%s"\n' "$root/include/$f"; done > run_time.cc
+{compile} -c run_time.cc -o run_time.o
+mv run_time.o "$run_time"
+)",
+      fmt::arg("waves", kind.waves ? " verilated_fst_c.cpp" : ""), fmt::arg("compile", compile));
+  // One unit, so that the optimiser sees all of it.
+  recipe.compile_model = fmt::format(
+      R"(root=$(verilator --getenv VERILATOR_ROOT)
+for f in v/*.cpp "$design/tb/dovetail_model.cpp"; do printf '#include "%s"\n' "$f"; done > all.cc
+{compile} -DDOVETAIL_UOP_BYTES={uop} -DDOVETAIL_WGT_BYTES={wgt} -DDOVETAIL_INP_BYTES={inp} -DDOVETAIL_ACC_BYTES={acc} -Iv -I"$kit" -shared all.cc "$run_time" -o model.so{libraries}
+)",
+      fmt::arg("compile", compile), fmt::arg("uop", config.element_bytes(isa::Memory::uop)),
+      fmt::arg("wgt", config.element_bytes(isa::Memory::wgt)), fmt::arg("inp", config.element_bytes(isa::Memory::inp)),
+      fmt::arg("acc", config.element_bytes(isa::Memory::acc)), fmt::arg("libraries", kind.waves ? " -lz" : ""));
+  return recipe;
+}
+
+}  // namespace dovetail::simulator

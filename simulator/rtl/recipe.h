@@ -1,0 +1,29 @@
+// How a Verilated model is built: shell scripts that hold no path of a machine, so that their text is part of what the
+// name of a model's file stands for.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isa/config.h"
+
+namespace dovetail::simulator {
+
+struct RtlModelKind {
+  bool waves = false;            // it can write waveforms, and is slower
+  bool synthesised_dot = false;  // its dot product has the body that synthesis takes, not the one that simulates fast
+  bool optimise = true;          // else it is ready sooner and runs slower
+};
+
+// Each script runs in the folder of the build, which holds the generated dovetail_isa_pkg.sv, with the variables
+// `design` (the folder with rtl/, sva/ and tb/), `kit` (the folder that the test bench's includes are written from) and
+// `run_time` (the object file of Verilator's run time, which is equal for models of all configurations).
+struct RtlRecipe {
+  std::string verilate;
+  std::string compile_run_time;  // makes $run_time
+  std::string compile_model;     // needs $run_time, makes model.so
+};
+RtlRecipe rtl_recipe(const isa::HardwareConfig& config, const RtlModelKind& kind);
+
+}  // namespace dovetail::simulator

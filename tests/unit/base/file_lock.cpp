@@ -1,0 +1,32 @@
+#include "base/file_lock.h"
+
+#include <chrono>
+#include <future>
+#include <thread>
+
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+
+namespace dovetail {
+
+TEST_CASE("a file lock is one holder's at a time, and who waits is told so once") {
+  const test::TemporaryFolder folder;
+  const auto path = folder / "lock";
+  std::promise<void> waits;
+  std::future<bool> other;
+  {
+    const auto held = FileLock::take(path, [] { FAIL("nobody holds it"); });
+    REQUIRE(held.ok());
+    other = std::async(std::launch::async, [&] { return FileLock::take(path, [&] { waits.set_value(); }).ok(); });
+    waits.get_future().wait();
+    CHECK(other.wait_for(std::chrono::milliseconds(50)) == std::future_status::timeout);
+  }
+  CHECK(other.get());
+  CHECK(FileLock::take(path, [] { FAIL("nobody holds it"); }).ok());
+
+  const auto nowhere = FileLock::take(folder / "no" / "lock");
+  REQUIRE_FALSE(nowhere.ok());
+  CHECK(nowhere.errors().front().what == "cannot lock");
+}
+
+}  // namespace dovetail
