@@ -41,7 +41,7 @@ struct HardwareConfig {
   std::int64_t burst_beats = 32;
   std::int64_t outstanding_beats = 128;
   // Extensions.
-  bool requant = false;    // AluOp::requant
+  bool requant = false;    // ALU operation REQUANT
   bool saturate = false;   // Store::saturate
   bool overwrite = false;  // Gemm::overwrite
 
@@ -54,6 +54,8 @@ struct HardwareConfig {
   std::int64_t element_bytes(Memory memory) const;  // in DRAM
   std::int64_t depth(Memory memory) const;          // elements on chip; acc8 and out: as acc
   std::int64_t macs_per_uop() const { return batch * block_in * block_out; }
+  // No burst is longer: the beat buffer must have room for all of it.
+  std::int64_t longest_burst_beats() const { return burst_beats < outstanding_beats ? burst_beats : outstanding_beats; }
 };
 
 // The named configurations (isa/configs/*.json, embedded in the binary), in listing order.

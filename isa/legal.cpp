@@ -112,12 +112,13 @@ void LegalityRules::visit_violations(const Instruction& instruction, Report&& re
     case Opcode::finish: return;
     case Opcode::alu: {
       const Alu& alu = std::get<Alu>(instruction.body);
-      if (alu.op == AluOp::requant && alu.use_imm)
-        report([] {
-          return Violation{
-              "use_imm is 1 and must be 0 for requant: scale and bias come from acc[src], the immediate is the zero "
-              "point",
-              "write zero_point= instead of imm="};
+      if (alu.use_imm && !spec::takes_immediate(alu.op))
+        report([&] {
+          const spec::AluOpInfo& op = spec::info(alu.op);
+          return Violation{fmt::format("use_imm is 1 and must be 0 for {}: its operands come from acc[src] on, the "
+                                       "immediate is its {}",
+                                       op.name, op.immediate.word),
+                           fmt::format("write {}= instead of imm=", op.immediate.word)};
         });
       return visit_loop(alu, report);
     }

@@ -27,6 +27,7 @@ package dovetail_isa_pkg;
   localparam int unsigned REQUANT_ENABLED = 0;  // ALU operation REQUANT: exact scaling by a binary32 per lane, bias, zero point
   localparam int unsigned SATURATE_ENABLED = 0;  // STORE may clamp to the output width instead of wrapping
   localparam int unsigned OVERWRITE_ENABLED = 0;  // GEMM may write the product instead of adding it: no reset pass
+  localparam int unsigned LONGEST_BURST_BEATS = 32;  // beats: of BURST_BEATS as many as a beat buffer holds
   localparam int unsigned WIDE_ENCODING = 0;  // 256-bit instructions and 64-bit micro-ops
   localparam int unsigned INSTRUCTION_BITS = 128;
   localparam int unsigned INSTRUCTION_BYTES = 16;
@@ -82,6 +83,12 @@ package dovetail_isa_pkg;
     ALU_MUL = 3'd4,
     ALU_REQUANT = 3'd5
   } alu_op_e;
+
+  // Sets of ALU operations: bit k is operation k.
+  localparam logic [7:0] ALU_SET_ENABLED = 8'b00011111;  // which this design point has
+  localparam logic [7:0] ALU_SET_LONG = 8'b00110000;  // kind alu_long, the others alu
+  localparam logic [7:0] ALU_SET_IMMEDIATE = 8'b00011111;  // whose second operand is imm where use_imm is 1
+  localparam logic [7:0] ALU_SET_READS_NEXT = 8'b00100000;  // which read acc[src + 1] after acc[src]
 
   typedef enum logic [3:0] {
     ERROR_NONE = 4'd0,
@@ -306,13 +313,13 @@ package dovetail_isa_pkg;
   localparam int unsigned ALU_ALU_OPCODE_WIDTH = 3;
   localparam int unsigned ALU_USE_IMM_LSB = 111;  // the second operand is imm, not acc[src]
   localparam int unsigned ALU_USE_IMM_WIDTH = 1;
-  localparam int unsigned ALU_IMM_LSB = 112;  // immediate; REQUANT: the zero point
+  localparam int unsigned ALU_IMM_LSB = 112;  // immediate: the second operand where use_imm is 1, or a parameter of the operation
   localparam int unsigned ALU_IMM_WIDTH = 16;
   localparam logic [127:0] ALU_RESERVED = 128'h0000000000000000_8000000000000000;  // bits that must be 0
   typedef struct packed {
     logic signed [15:0] imm;
     logic [0:0] use_imm;
-    logic [2:0] alu_opcode;
+    alu_op_e alu_opcode;
     logic [10:0] src_factor_in;
     logic [10:0] src_factor_out;
     logic [10:0] dst_factor_in;
@@ -343,15 +350,29 @@ package dovetail_isa_pkg;
     logic [10:0] dst;
   } uop_t;
 
+  // A step of GEMM or ALU, from stage X to the pipes.
+  typedef struct packed {
+    logic empty;  // of an instruction without steps: it reads and writes nothing
+    logic first;  // of its instruction
+    logic last;
+    logic gemm;
+    logic reset;
+    logic overwrite;
+    logic use_imm;  // the second operand is imm
+    alu_op_e op;
+    logic [15:0] imm;
+    logic [10:0] dst;
+    logic [10:0] src;  // of INP or ACC
+    logic [9:0] wgt;
+  } step_t;
+
   // Timing.
   localparam int unsigned TIMING_GEMM_CYCLES_PER_UOP = 1;  // cycles: one GEMM micro-op, reset and overwrite included
   localparam int unsigned TIMING_ALU_CYCLES_PER_UOP_IMM = 1;  // cycles: one ALU micro-op with an immediate
   localparam int unsigned TIMING_ALU_CYCLES_PER_UOP_REPEATED = 1;  // cycles: one ALU micro-op whose vector operand has the index of the micro-op before it
   localparam int unsigned TIMING_ALU_CYCLES_PER_UOP_VECTOR = 2;  // cycles: one ALU micro-op with any other vector operand: ACC has one read port
   localparam int unsigned TIMING_ALU_CYCLES_PER_UOP_REQUANT = 3;  // cycles: one REQUANT whose operands are not those of the micro-op before it: scale, bias, destination
-  localparam int unsigned TIMING_ALU_INTERLOCK_CYCLES = 1;  // cycles: MUL, REQUANT: wait where the first index read is the destination of the micro-op right before
-  localparam int unsigned TIMING_TOKEN_CYCLES = 1;  // cycles: all tokens of an instruction are popped in one cycle, its start
-  localparam int unsigned TIMING_LOAD_CYCLES_PER_ELEMENT = 1;  // cycles: least time per SRAM element written by a load, pads included
+  localparam int unsigned TIMING_ALU_INTERLOCK_CYCLES = 1;  // cycles: kind alu_long: wait where the first index read is the destination of the micro-op right before
   localparam int unsigned TIMING_MAX_BURST_BEATS = 256;  // beats: AXI4's longest INCR burst
   localparam int unsigned TIMING_BURST_BOUNDARY_BYTES = 4096;  // bytes: no AXI4 burst crosses a multiple of this address
   localparam int unsigned TIMING_LAUNCH_TO_REQUEST = 1;  // cycles: cycle 0 of a launch to fetch's first read request
@@ -366,8 +387,8 @@ package dovetail_isa_pkg;
   localparam int unsigned TIMING_START_TO_STEP = 1;  // cycles: GEMM, ALU: start to the first step in stage U; compute load: to the first slot
   localparam int unsigned TIMING_STEP_TO_READ = 2;  // cycles: GEMM, ALU: leaving stage U to stage R
   localparam int unsigned TIMING_GEMM_READ_TO_WRITE = 3;  // cycles: GEMM: stage R to the write of ACC
-  localparam int unsigned TIMING_ALU_READ_TO_WRITE = 1;  // cycles: MIN, MAX, ADD, SHR: last cycle in stage R to the write of ACC
-  localparam int unsigned TIMING_ALU_LONG_READ_TO_WRITE = 2;  // cycles: MUL, REQUANT: last cycle in stage R to the write of ACC
+  localparam int unsigned TIMING_ALU_READ_TO_WRITE = 1;  // cycles: ALU, kind alu: last cycle in stage R to the write of ACC
+  localparam int unsigned TIMING_ALU_LONG_READ_TO_WRITE = 2;  // cycles: ALU, kind alu_long: last cycle in stage R to the write of ACC
   localparam int unsigned TIMING_WRITE_TO_END = 1;  // cycles: GEMM, ALU: last write of ACC to the end
   localparam int unsigned TIMING_FILL_TO_BUFFER = 1;  // cycles: store: the slot that completes a beat to that beat's entry into the write buffer
   localparam int unsigned TIMING_BUFFER_TO_WRITER = 1;  // cycles: store: entry of a burst's last beat to being taken by the writer

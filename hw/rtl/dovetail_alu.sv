@@ -1,5 +1,5 @@
-// The vector unit behind stage R: operands arrive in the cycle after the destination was read. MIN, MAX, ADD and SHR are written in that cycle,
-// MUL and REQUANT in the next.
+// The vector unit behind stage R: operands arrive in the cycle after the destination was read. Operations of kind alu are written in that cycle,
+// those of kind alu_long in the next. Lint refuses an operation without its case.
 module dovetail_alu #(
   localparam int unsigned Lanes = dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT,
   localparam int unsigned AccWidth = dovetail_isa_pkg::ACC_DEPTH_LOG2
@@ -8,17 +8,12 @@ module dovetail_alu #(
   input  logic                rst_ni,
   input  logic                flush_i,
   // The last cycle of a step in R.
-  input  logic                step_i,
-  input  logic                step_empty_i,
-  input  logic                step_last_i,
-  input  logic [2:0]          step_op_i,
-  input  logic                step_use_imm_i,
-  input  logic [15:0]         step_imm_i,
-  input  logic [AccWidth-1:0] step_dst_i,
+  input  logic                valid_i,
+  input  dovetail_isa_pkg::step_t step_i,
   // The cycle after: the destination's value, and the operands read before.
   input  logic [Lanes*32-1:0] acc_i,
   input  logic [Lanes*32-1:0] source_i,
-  input  logic [Lanes*32-1:0] bias_i,
+  input  logic [Lanes*32-1:0] next_i,
   // Whose result is not written yet and cannot be forwarded.
   output logic                pending_o,
   output logic [AccWidth-1:0] pending_dst_o,
@@ -27,33 +22,35 @@ module dovetail_alu #(
   output logic [Lanes*32-1:0] wdata_o,
   output logic                last_o
 );
-  logic                valid_1_q, valid_2_q, empty_1_q, empty_2_q, last_1_q, last_2_q, use_imm_1_q, long_1;
-  logic [2:0]          op_1_q, op_2_q;
-  logic [15:0]         imm_1_q, imm_2_q;
-  logic [AccWidth-1:0] dst_1_q, dst_2_q;
+  localparam logic [7:0] LongOps = dovetail_isa_pkg::ALU_SET_LONG;
 
-  assign long_1 = op_1_q == dovetail_isa_pkg::ALU_MUL || op_1_q == dovetail_isa_pkg::ALU_REQUANT;
+  logic                      valid_1_q, valid_2_q, empty_1_q, empty_2_q, last_1_q, last_2_q, use_imm_1_q, long_1;
+  dovetail_isa_pkg::alu_op_e op_1_q, op_2_q;
+  logic [15:0]               imm_1_q, imm_2_q;
+  logic [AccWidth-1:0]       dst_1_q, dst_2_q;
+
+  assign long_1 = LongOps[op_1_q];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       valid_1_q <= 1'b0;
       valid_2_q <= 1'b0;
     end else begin
-      valid_1_q <= step_i && !flush_i;
+      valid_1_q <= valid_i && !flush_i;
       valid_2_q <= valid_1_q && long_1 && !flush_i;
     end
   end
   always_ff @(posedge clk_i) begin
-    empty_1_q   <= step_empty_i;
+    empty_1_q   <= step_i.empty;
     empty_2_q   <= empty_1_q;
-    last_1_q    <= step_last_i;
+    last_1_q    <= step_i.last;
     last_2_q    <= last_1_q;
-    op_1_q      <= step_op_i;
+    op_1_q      <= step_i.op;
     op_2_q      <= op_1_q;
-    use_imm_1_q <= step_use_imm_i;
-    imm_1_q     <= step_imm_i;
+    use_imm_1_q <= step_i.use_imm;
+    imm_1_q     <= step_i.imm;
     imm_2_q     <= imm_1_q;
-    dst_1_q     <= step_dst_i;
+    dst_1_q     <= step_i.dst;
     dst_2_q     <= dst_1_q;
   end
 
@@ -96,7 +93,8 @@ module dovetail_alu #(
             end
             short_result[l*32+:32] = 32'(window >> places);
           end
-          default: short_result[l*32+:32] = value + operand;
+          dovetail_isa_pkg::ALU_ADD: short_result[l*32+:32] = value + operand;
+          dovetail_isa_pkg::ALU_MUL, dovetail_isa_pkg::ALU_REQUANT: ;  // alu_long
         endcase
       end
     end
@@ -116,7 +114,7 @@ module dovetail_alu #(
         .clk_i,
         .enable_i    (valid_1_q && op_1_q == dovetail_isa_pkg::ALU_REQUANT),
         .value_i     (acc_i[l*32+:32]),
-        .bias_i      (bias_i[l*32+:32]),
+        .bias_i      (next_i[l*32+:32]),
         .scale_i     (source_i[l*32+:32]),
         .enable_2_i  (valid_2_q && op_2_q == dovetail_isa_pkg::ALU_REQUANT),
         .zero_point_i(imm_2_q),
@@ -129,11 +127,17 @@ module dovetail_alu #(
 
   always_comb begin
     wdata_o = short_result;
-    if (valid_2_q) wdata_o = op_2_q == dovetail_isa_pkg::ALU_REQUANT ? requantised : product_q;
+    if (valid_2_q) begin
+      unique case (op_2_q)
+        dovetail_isa_pkg::ALU_MUL: wdata_o = product_q;
+        dovetail_isa_pkg::ALU_REQUANT: wdata_o = requantised;
+        dovetail_isa_pkg::ALU_MIN, dovetail_isa_pkg::ALU_MAX, dovetail_isa_pkg::ALU_ADD, dovetail_isa_pkg::ALU_SHR: ;  // alu
+      endcase
+    end
   end
 
   if (dovetail_isa_pkg::REQUANT_ENABLED == 0) begin : gen_unused
     logic unused;
-    assign unused = ^{bias_i, imm_2_q};
+    assign unused = ^{next_i, imm_2_q};
   end
 endmodule

@@ -60,13 +60,12 @@ module dovetail_compute #(
   output logic [31:0]          end_index_o
 );
   localparam int unsigned InFlight = dovetail_isa_pkg::TIMING_COMPUTE_IN_FLIGHT;
-  // A micro-op's source serves INP and ACC.
-  localparam int unsigned SrcIndex = InpIndex > AccIndex ? InpIndex : AccIndex;
 
   localparam logic [1:0] KindSerial = 2'd0;
   localparam logic [1:0] KindGemm = 2'd1;
   localparam logic [1:0] KindAlu = 2'd2;
   localparam logic [1:0] KindAluLong = 2'd3;
+  localparam logic [7:0] LongOps = dovetail_isa_pkg::ALU_SET_LONG;
 
   // ---- The head of the queue --------------------------------------------------------------------------------------------------------
   logic [2:0] head_opcode, head_alu_op;
@@ -82,7 +81,7 @@ module dovetail_compute #(
     if (head_opcode == dovetail_isa_pkg::OPCODE_GEMM) begin
       head_kind = KindGemm;
     end else if (head_opcode == dovetail_isa_pkg::OPCODE_ALU) begin
-      head_kind = head_alu_op == dovetail_isa_pkg::ALU_MUL || head_alu_op == dovetail_isa_pkg::ALU_REQUANT ? KindAluLong : KindAlu;
+      head_kind = LongOps[head_alu_op] ? KindAluLong : KindAlu;
     end
   end
 
@@ -144,12 +143,10 @@ module dovetail_compute #(
   assign error_index_o = serial_index;
 
   // ---- The steps of GEMM and ALU: stages U, X and R -----------------------------------------------------------------------------------
-  logic                x_take, x_valid, x_empty, x_first, x_last, x_gemm, x_reset, x_overwrite, x_use_imm;
-  logic [2:0]          x_op;
-  logic [15:0]         x_imm;
-  logic [AccIndex-1:0] x_dst;
-  logic [SrcIndex-1:0] x_src;
-  logic [WgtIndex-1:0] x_wgt;
+  logic                    x_take, x_valid, r_gemm, r_alu, pending, alu_re;
+  dovetail_isa_pkg::step_t x_step, r_step;
+  logic [AccIndex-1:0]     pending_dst, alu_raddr;
+  logic [AccBits-1:0]      acc_rdata, source, source_next;
 
   dovetail_steps u_steps (
     .clk_i,
@@ -164,56 +161,20 @@ module dovetail_compute #(
     .uop_wdata_i     (uop_wdata),
     .step_take_i     (x_take),
     .step_valid_o    (x_valid),
-    .step_empty_o    (x_empty),
-    .step_first_o    (x_first),
-    .step_last_o     (x_last),
-    .step_gemm_o     (x_gemm),
-    .step_reset_o    (x_reset),
-    .step_overwrite_o(x_overwrite),
-    .step_use_imm_o  (x_use_imm),
-    .step_op_o       (x_op),
-    .step_imm_o      (x_imm),
-    .step_dst_o      (x_dst),
-    .step_src_o      (x_src),
-    .step_wgt_o      (x_wgt)
+    .step_o          (x_step)
   );
-
-  logic                r_gemm, r_alu, r_empty, r_last, r_reset, r_overwrite, r_use_imm, pending, alu_re;
-  logic [2:0]          r_op;
-  logic [15:0]         r_imm;
-  logic [AccIndex-1:0] r_dst, pending_dst, alu_raddr;
-  logic [AccBits-1:0]  acc_rdata, source, bias;
-
   dovetail_operands u_operands (
     .clk_i,
     .rst_ni,
     .flush_i,
-    .step_take_o     (x_take),
-    .step_valid_i    (x_valid),
-    .step_empty_i    (x_empty),
-    .step_first_i    (x_first),
-    .step_last_i     (x_last),
-    .step_gemm_i     (x_gemm),
-    .step_reset_i    (x_reset),
-    .step_overwrite_i(x_overwrite),
-    .step_use_imm_i  (x_use_imm),
-    .step_op_i       (x_op),
-    .step_imm_i      (x_imm),
-    .step_dst_i      (x_dst),
-    .step_src_i      (x_src),
-    .step_wgt_i      (x_wgt),
+    .take_o          (x_take),
+    .valid_i         (x_valid),
+    .step_i          (x_step),
     .pending_i       (pending),
     .pending_dst_i   (pending_dst),
     .gemm_o          (r_gemm),
     .alu_o           (r_alu),
-    .empty_o         (r_empty),
-    .last_o          (r_last),
-    .reset_o         (r_reset),
-    .overwrite_o     (r_overwrite),
-    .use_imm_o       (r_use_imm),
-    .op_o            (r_op),
-    .imm_o           (r_imm),
-    .dst_o           (r_dst),
+    .step_o          (r_step),
     .operand_re_o,
     .inp_addr_o,
     .wgt_addr_o,
@@ -221,7 +182,7 @@ module dovetail_compute #(
     .acc_raddr_o     (alu_raddr),
     .acc_rdata_i     (acc_rdata),
     .source_o        (source),
-    .bias_o          (bias)
+    .next_o          (source_next)
   );
 
   // ---- The pipes and ACC ------------------------------------------------------------------------------------------------------------
@@ -233,12 +194,8 @@ module dovetail_compute #(
     .clk_i,
     .rst_ni,
     .flush_i,
-    .step_i          (r_gemm),
-    .step_empty_i    (r_empty),
-    .step_last_i     (r_last),
-    .step_reset_i    (r_reset),
-    .step_overwrite_i(r_overwrite),
-    .step_dst_i      (r_dst),
+    .valid_i         (r_gemm),
+    .step_i          (r_step),
     .inp_i           (inp_data_i),
     .wgt_i           (wgt_data_i),
     .acc_re_o        (gemm_re),
@@ -254,16 +211,11 @@ module dovetail_compute #(
     .clk_i,
     .rst_ni,
     .flush_i,
-    .step_i        (r_alu),
-    .step_empty_i  (r_empty),
-    .step_last_i   (r_last),
-    .step_op_i     (r_op),
-    .step_use_imm_i(r_use_imm),
-    .step_imm_i    (r_imm),
-    .step_dst_i    (r_dst),
+    .valid_i       (r_alu),
+    .step_i        (r_step),
     .acc_i         (acc_rdata),
     .source_i      (source),
-    .bias_i        (bias),
+    .next_i        (source_next),
     .pending_o     (pending),
     .pending_dst_o (pending_dst),
     .we_o          (alu_we),

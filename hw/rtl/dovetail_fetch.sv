@@ -34,12 +34,11 @@ module dovetail_fetch #(
   localparam int unsigned BusLog2 = dovetail_isa_pkg::BUS_BYTES_LOG2;
   localparam int unsigned InstrBytes = dovetail_isa_pkg::INSTRUCTION_BYTES;
   localparam int unsigned InstrLog2 = $clog2(InstrBytes);
-  localparam int unsigned MaxBurst = dovetail_isa_pkg::BURST_BEATS < dovetail_isa_pkg::OUTSTANDING_BEATS ?
-      dovetail_isa_pkg::BURST_BEATS : dovetail_isa_pkg::OUTSTANDING_BEATS;
   localparam int unsigned Lanes = InstrLog2 < BusLog2 ? 1 << (BusLog2 - InstrLog2) : 1;
   localparam int unsigned Beats = InstrLog2 < BusLog2 ? 1 : 1 << (InstrLog2 - BusLog2);
   localparam int unsigned LineBits = Beats > 1 ? (Beats - 1) * BusBits : BusBits;
   localparam int unsigned LaneWidth = BusLog2 + 1;
+  localparam logic [7:0] AluOps = dovetail_isa_pkg::ALU_SET_ENABLED;
 
   logic                 burst_valid, buffer_valid, buffer_pop, complete, bad_resp, illegal, slot;
   logic [BusBits-1:0]   buffer_data;
@@ -58,7 +57,7 @@ module dovetail_fetch #(
   dovetail_axi_split #(
     .AddrWidth (AddrWidth),
     .BusBytes  (dovetail_isa_pkg::BUS_BYTES),
-    .MaxBeats  (MaxBurst),
+    .MaxBeats  (dovetail_isa_pkg::LONGEST_BURST_BEATS),
     .CountWidth(2)
   ) u_split (
     .clk_i,
@@ -130,8 +129,7 @@ module dovetail_fetch #(
       dovetail_isa_pkg::OPCODE_GEMM: illegal = (instr_o & dovetail_isa_pkg::GEMM_RESERVED) != '0;
       dovetail_isa_pkg::OPCODE_FINISH: illegal = (instr_o & dovetail_isa_pkg::FINISH_RESERVED) != '0;
       dovetail_isa_pkg::OPCODE_ALU:
-        illegal = (instr_o & dovetail_isa_pkg::ALU_RESERVED) != '0 || alu_op > dovetail_isa_pkg::ALU_REQUANT ||
-                  (alu_op == dovetail_isa_pkg::ALU_REQUANT && dovetail_isa_pkg::REQUANT_ENABLED == 0);
+        illegal = (instr_o & dovetail_isa_pkg::ALU_RESERVED) != '0 || !AluOps[alu_op];
       default: illegal = 1'b1;
     endcase
   end

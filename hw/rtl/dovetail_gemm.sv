@@ -14,12 +14,8 @@ module dovetail_gemm #(
   input  logic                           rst_ni,
   input  logic                           flush_i,
   // Stage R.
-  input  logic                           step_i,
-  input  logic                           step_empty_i,
-  input  logic                           step_last_i,       // of its instruction
-  input  logic                           step_reset_i,
-  input  logic                           step_overwrite_i,
-  input  logic [AccWidth-1:0]            step_dst_i,
+  input  logic                           valid_i,
+  input  dovetail_isa_pkg::step_t        step_i,
   // The cycle after.
   input  logic [Batch*BlockIn*8-1:0]     inp_i,
   input  logic [BlockOut*BlockIn*8-1:0]  wgt_i,
@@ -45,25 +41,25 @@ module dovetail_gemm #(
       valid_2_q <= 1'b0;
       valid_3_q <= 1'b0;
     end else begin
-      valid_1_q <= step_i && !flush_i;
+      valid_1_q <= valid_i && !flush_i;
       valid_2_q <= valid_1_q && !flush_i;
       valid_3_q <= valid_2_q && !flush_i;
     end
   end
   always_ff @(posedge clk_i) begin
-    last_1_q  <= step_last_i;
+    last_1_q  <= step_i.last;
     last_2_q  <= last_1_q;
     last_3_q  <= last_2_q;
-    write_1_q <= !step_empty_i;
+    write_1_q <= !step_i.empty;
     write_2_q <= write_1_q;
     write_3_q <= write_2_q;
-    reset_1_q <= step_reset_i;
+    reset_1_q <= step_i.reset;
     reset_2_q <= reset_1_q;
     reset_3_q <= reset_2_q;
-    over_1_q  <= step_overwrite_i;
+    over_1_q  <= step_i.overwrite;
     over_2_q  <= over_1_q;
     over_3_q  <= over_2_q;
-    dst_1_q   <= step_dst_i;
+    dst_1_q   <= step_i.dst;
     dst_2_q   <= dst_1_q;
     dst_3_q   <= dst_2_q;
   end

@@ -52,8 +52,6 @@ module dovetail_load #(
   localparam int unsigned SramWidth = dovetail_isa_pkg::LOAD_SRAM_BASE_WIDTH;
   localparam int unsigned DramWidth = dovetail_isa_pkg::LOAD_DRAM_BASE_WIDTH;
   localparam int unsigned StrideWidth = dovetail_isa_pkg::LOAD_X_STRIDE_WIDTH;
-  localparam int unsigned MaxBurst = dovetail_isa_pkg::BURST_BEATS < dovetail_isa_pkg::OUTSTANDING_BEATS ?
-      dovetail_isa_pkg::BURST_BEATS : dovetail_isa_pkg::OUTSTANDING_BEATS;
   localparam int unsigned LaneWidth = BusLog2 + 1;
   // How an element lies in beats: within one (lanes), or in several.
   localparam int unsigned InpLanes = InpLog2 < BusLog2 ? 1 << (BusLog2 - InpLog2) : 1;
@@ -94,7 +92,7 @@ module dovetail_load #(
   dovetail_axi_split #(
     .AddrWidth (AddrWidth),
     .BusBytes  (dovetail_isa_pkg::BUS_BYTES),
-    .MaxBeats  (MaxBurst),
+    .MaxBeats  (dovetail_isa_pkg::LONGEST_BURST_BEATS),
     .CountWidth(SizeWidth)
   ) u_split (
     .clk_i,

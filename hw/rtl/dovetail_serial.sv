@@ -54,8 +54,6 @@ module dovetail_serial #(
   localparam int unsigned SramWidth = dovetail_isa_pkg::LOAD_SRAM_BASE_WIDTH;
   localparam int unsigned DramWidth = dovetail_isa_pkg::LOAD_DRAM_BASE_WIDTH;
   localparam int unsigned StrideWidth = dovetail_isa_pkg::LOAD_X_STRIDE_WIDTH;
-  localparam int unsigned MaxBurst = dovetail_isa_pkg::BURST_BEATS < dovetail_isa_pkg::OUTSTANDING_BEATS ?
-      dovetail_isa_pkg::BURST_BEATS : dovetail_isa_pkg::OUTSTANDING_BEATS;
   localparam int unsigned LaneWidth = BusLog2 + 1;
   localparam int unsigned UopLanes = UopLog2 < BusLog2 ? 1 << (BusLog2 - UopLog2) : 1;
   localparam int unsigned AccLanes = AccLog2 < BusLog2 ? 1 << (BusLog2 - AccLog2) : 1;
@@ -100,7 +98,7 @@ module dovetail_serial #(
   dovetail_axi_split #(
     .AddrWidth (AddrWidth),
     .BusBytes  (dovetail_isa_pkg::BUS_BYTES),
-    .MaxBeats  (MaxBurst),
+    .MaxBeats  (dovetail_isa_pkg::LONGEST_BURST_BEATS),
     .CountWidth(SizeWidth)
   ) u_split (
     .clk_i,

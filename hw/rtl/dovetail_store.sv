@@ -56,7 +56,6 @@ module dovetail_store #(
   localparam int unsigned DramWidth = dovetail_isa_pkg::STORE_DRAM_BASE_WIDTH;
   localparam int unsigned StrideWidth = dovetail_isa_pkg::STORE_X_STRIDE_WIDTH;
   localparam int unsigned Depth = dovetail_isa_pkg::OUTSTANDING_BEATS;
-  localparam int unsigned MaxBurst = dovetail_isa_pkg::BURST_BEATS < Depth ? dovetail_isa_pkg::BURST_BEATS : Depth;
   localparam int unsigned LaneWidth = BusLog2 + 1;
   localparam int unsigned OutLanes = OutLog2 < BusLog2 ? 1 << (BusLog2 - OutLog2) : 1;
   localparam int unsigned OutBeats = OutLog2 < BusLog2 ? 1 : 1 << (OutLog2 - BusLog2);
@@ -97,7 +96,7 @@ module dovetail_store #(
   dovetail_axi_split #(
     .AddrWidth (AddrWidth),
     .BusBytes  (BusBytes),
-    .MaxBeats  (MaxBurst),
+    .MaxBeats  (dovetail_isa_pkg::LONGEST_BURST_BEATS),
     .CountWidth(SizeWidth)
   ) u_split (
     .clk_i,

@@ -2,8 +2,7 @@
 module dovetail_axi_sva #(
   localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
   localparam int unsigned BusBytes = dovetail_isa_pkg::BUS_BYTES,
-  localparam int unsigned MaxBurst = dovetail_isa_pkg::BURST_BEATS < dovetail_isa_pkg::OUTSTANDING_BEATS ?
-      dovetail_isa_pkg::BURST_BEATS : dovetail_isa_pkg::OUTSTANDING_BEATS
+  localparam int unsigned MaxBurst = dovetail_isa_pkg::LONGEST_BURST_BEATS
 ) (
   input logic                  clk_i,
   input logic                  rst_ni,

@@ -80,7 +80,12 @@ std::string emit_json(const HardwareConfig& config) {
   for (const spec::AluOpInfo& row : spec::kAluOps)
     json["alu_operations"].push_back({{"name", row.name},
                                       {"code", static_cast<int>(row.op)},
-                                      {"enabled", row.enabled_by == nullptr || config.*row.enabled_by},
+                                      {"enabled", spec::is_enabled(row, config)},
+                                      {"kind", name(row.kind)},
+                                      {"source_elements", row.source_elements},
+                                      {"vector_cycles", row.vector_cycles->value},
+                                      {"commutes", row.commutes},
+                                      {"immediate", row.immediate.word},
                                       {"doc", row.doc}});
   json["timing"] = Json::array();
   for (const spec::TimingConstant& row : spec::kTimingConstants)

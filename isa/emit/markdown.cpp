@@ -172,18 +172,19 @@ std::string encoding_section(const HardwareConfig& config) {
 
 std::string alu_section() {
   std::string text = "## ALU operations\n\na = acc[dst], b = use_imm ? imm : acc[src]; lane by lane, int32.\n\n";
-  text += header({"code", "operation", "acc[dst] becomes", "extension"});
+  text += header({"code", "operation", "acc[dst] becomes", "kind", "reads from src on", "cycles as vector", "commutes",
+                  "extension"});
   for (const spec::AluOpInfo& op : spec::kAluOps)
-    text += row({fmt::format("{}", static_cast<int>(op.op)), emit::upper(op.name), op.doc,
+    text += row({fmt::format("{}", static_cast<int>(op.op)), emit::upper(op.name), op.doc, spec::name(op.kind),
+                 fmt::format("{}", op.source_elements), fmt::format("{}", op.vector_cycles->value),
+                 op.commutes ? "yes" : "",
                  op.enabled_by == nullptr ? std::string_view("") : spec::extension_key(op.enabled_by)});
-  // Of AluOp::requant: what does not fit its row.
   text +=
-      "\nREQUANT reads its scale s as sign, exponent e and m = (e = 0 ? 0 : 2^23 + fraction) from the lane of "
-      "acc[src]: the value is ±m * 2^(e - 150) for "
-      "all bit patterns, so there is no NaN and no infinity, and subnormals are 0. The bias is the int32 in the lane "
-      "of acc[src + 1]; a + bias wraps. "
-      "The product is exact, rounded once to the nearest integer, ties to even; imm is added and the sum clamped to "
-      "int32.\n\n";
+      "\nWhat kinds and cycles mean is the subject of docs/timing.md, section 9. An operation commutes where op(a, b) "
+      "= "
+      "op(b, a).\n\n";
+  for (const spec::AluOpInfo& op : spec::kAluOps)
+    if (!op.notes.empty()) text += fmt::format("{}\n\n", op.notes);
   return text;
 }
 
@@ -215,7 +216,7 @@ std::string register_section(const HardwareConfig& config) {
 }
 
 std::string assembly_section() {
-  return fmt::format("## Assembly\n\n```text\n{}\n```\n\nExample:\n\n```asm\n{}```\n", text::kGrammar, text::kExample);
+  return fmt::format("## Assembly\n\n```text\n{}\n```\n\nExample:\n\n```asm\n{}```\n", text::grammar(), text::kExample);
 }
 
 }  // namespace

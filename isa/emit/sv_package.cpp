@@ -1,5 +1,8 @@
 // The SystemVerilog package. Yosys 0.23 sets the style: no imports, no unpacked or multi-dimensional constants, names
 // written pkg::NAME.
+#include <algorithm>
+#include <bit>
+
 #include <fmt/format.h>
 
 #include "isa/emit/emit.h"
@@ -54,6 +57,29 @@ std::string reserved_mask(std::string_view prefix, const std::vector<PlacedField
                      prefix, 64 * words.size(), digits);
 }
 
+// The operations of which `belongs` is true as a vector, to be indexed by alu_opcode.
+template <typename Belongs>
+std::string alu_set(std::string_view name, Belongs&& belongs, std::string_view doc) {
+  std::string bits;
+  for (std::size_t op = spec::kMaxAluOps; op-- > 0;)
+    bits += op < spec::kAluOps.size() && belongs(spec::kAluOps[op]) ? '1' : '0';
+  return fmt::format("  localparam logic [{}:0] ALU_SET_{} = {}'b{};{}\n", spec::kMaxAluOps - 1, name, spec::kMaxAluOps,
+                     bits, comment(doc));
+}
+
+std::string alu_sets(const HardwareConfig& config) {
+  using spec::AluOpInfo;
+  const auto is_enabled = [&](const AluOpInfo& row) { return spec::is_enabled(row, config); };
+  const auto is_long = [](const AluOpInfo& row) { return row.kind == spec::AluKind::alu_long; };
+  const auto takes_immediate = [](const AluOpInfo& row) { return spec::takes_immediate(row.op); };
+  const auto reads_next = [](const AluOpInfo& row) { return row.source_elements > 1; };
+  return "  // Sets of ALU operations: bit k is operation k.\n" +
+         alu_set("ENABLED", is_enabled, "which this design point has") +
+         alu_set("LONG", is_long, "kind alu_long, the others alu") +
+         alu_set("IMMEDIATE", takes_immediate, "whose second operand is imm where use_imm is 1") +
+         alu_set("READS_NEXT", reads_next, "which read acc[src + 1] after acc[src]") + "\n";
+}
+
 // A packed struct is written from its highest bit down.
 std::string packed_struct(std::string_view type, const std::vector<PlacedField>& placed, int total_bits) {
   std::vector<const PlacedField*> base;
@@ -63,7 +89,10 @@ std::string packed_struct(std::string_view type, const std::vector<PlacedField>&
   int top = total_bits;
   int gap = 0;
   const auto member = [&](int bits, bool is_signed, std::string_view name) {
-    text += fmt::format("    logic {}[{}:0] {};\n", is_signed ? "signed " : "", bits - 1, name);
+    // So that the design needs no cast, which Yosys does not know: a case over an enumeration can be seen to be
+    // complete.
+    if (name == "alu_opcode") text += fmt::format("    alu_op_e {};\n", name);
+    else text += fmt::format("    logic {}[{}:0] {};\n", is_signed ? "signed " : "", bits - 1, name);
   };
   const auto fill = [&](int down_to) {
     if (down_to < top) member(top - down_to, false, fmt::format("reserved_{}", gap++));
@@ -76,6 +105,31 @@ std::string packed_struct(std::string_view type, const std::vector<PlacedField>&
   }
   fill(0);
   return text + fmt::format("  }} {};\n\n", type);
+}
+
+// What several modules of the design hand on as one.
+std::string bundles(const HardwareConfig& config) {
+  const auto index_bits = [&](Memory memory) {
+    return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(config.depth(memory)))) - 1;
+  };
+  const int acc = index_bits(Memory::acc), inp = index_bits(Memory::inp), wgt = index_bits(Memory::wgt);
+  return fmt::format(
+      "  // A step of GEMM or ALU, from stage X to the pipes.\n"
+      "  typedef struct packed {{\n"
+      "    logic empty;  // of an instruction without steps: it reads and writes nothing\n"
+      "    logic first;  // of its instruction\n"
+      "    logic last;\n"
+      "    logic gemm;\n"
+      "    logic reset;\n"
+      "    logic overwrite;\n"
+      "    logic use_imm;  // the second operand is imm\n"
+      "    alu_op_e op;\n"
+      "    logic [15:0] imm;\n"
+      "    logic [{}:0] dst;\n"
+      "    logic [{}:0] src;  // of INP or ACC\n"
+      "    logic [{}:0] wgt;\n"
+      "  }} step_t;\n\n",
+      acc - 1, std::max(acc, inp) - 1, wgt - 1);
 }
 
 std::string registers(const HardwareConfig& config) {
@@ -116,7 +170,7 @@ std::string emit_sv_package(const HardwareConfig& config) {
   values.clear();
   for (const spec::AluOpInfo& row : spec::kAluOps)
     values.emplace_back("ALU_" + upper(row.name), static_cast<int>(row.op));
-  text += enumeration("alu_op_e", 3, values);
+  text += enumeration("alu_op_e", 3, values) + alu_sets(config);
   values.clear();
   for (const spec::ErrorCodeInfo& row : spec::kErrorCodes)
     values.emplace_back("ERROR_" + upper(row.name), static_cast<int>(row.code));
@@ -134,6 +188,7 @@ std::string emit_sv_package(const HardwareConfig& config) {
   text +=
       "  // Micro-op\n" + sv_fields("UOP", uop) + packed_struct("uop_t", uop, static_cast<int>(8 * config.uop_bytes()));
 
+  text += bundles(config);
   text += "  // Timing.\n";
   for (const spec::TimingConstant& row : spec::kTimingConstants)
     text += constant("TIMING_" + upper(row.name), row.value, fmt::format("{}: {}", row.unit, row.doc));

@@ -7,6 +7,7 @@
 #include "isa/instruction.h"
 #include "isa/semantics/requant.h"
 #include "isa/semantics/wrap.h"
+#include "isa/spec/alu_ops.h"
 
 namespace dovetail::isa::semantics {
 
@@ -17,13 +18,23 @@ constexpr std::int32_t shr(std::int32_t value, std::int32_t amount) {
   return amount >= 0 ? value >> right : wrap(bits(value) << left);
 }
 
-// What an operation reads besides acc[dst]; immediates replace the first. REQUANT: the scale's bits in acc[src], the
-// bias in acc[src + 1], and the immediate as zero point.
+// What an operation takes besides acc[dst], of one lane. REQUANT: the scale's bits in acc[src], the bias in
+// acc[src + 1], and the immediate as zero point.
 struct AluOperands {
-  std::int32_t source = 0;
-  std::int32_t next = 0;
+  std::int32_t source = 0;  // acc[src], or the immediate in its place
+  std::int32_t next = 0;    // acc[src + 1]
   std::int32_t imm = 0;
 };
+
+// read(k): the lane of acc[src + k], called for the elements that the instruction reads. Precondition: is_alu_op(op).
+template <typename Read>
+constexpr AluOperands alu_operands(const Alu& alu, Read&& read) {
+  const std::uint32_t elements = spec::source_elements(alu);
+  AluOperands operands{.source = alu.imm, .imm = alu.imm};
+  if (elements > 0) operands.source = read(0);
+  if (elements > 1) operands.next = read(1);
+  return operands;
+}
 
 template <AluOp op>
 constexpr std::int32_t alu(std::int32_t acc, AluOperands operands) {

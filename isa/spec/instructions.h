@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "isa/instruction.h"
+#include "isa/spec/alu_ops.h"
 #include "isa/spec/config.h"
 
 namespace dovetail::isa::spec {
@@ -129,7 +130,9 @@ inline constexpr std::tuple kAluFields = std::tuple_cat(
         Field{FieldSpec{"src_factor_in", kAccIndex, "added to src per inner trip"}, &Alu::src_factor_in},
         Field{FieldSpec{"alu_opcode", fixed_width(3, 3), "operation"}, &Alu::op},
         Field{FieldSpec{"use_imm", kFlag, "the second operand is imm, not acc[src]"}, &Alu::use_imm},
-        Field{FieldSpec{"imm", fixed_width(16, 16), "immediate; REQUANT: the zero point", std::nullopt, nullptr, true},
+        Field{FieldSpec{"imm", fixed_width(16, 16),
+                        "immediate: the second operand where use_imm is 1, or a parameter of the operation",
+                        std::nullopt, nullptr, true},
               &Alu::imm},
     });
 inline constexpr std::tuple<> kFinishFields{};
@@ -217,36 +220,5 @@ inline constexpr std::array kReservations{
     Reservation{Opcode::store, 59, 63, "requantising store"},
     Reservation{Opcode::alu, 63, 63, "fourth bit of alu_opcode"},
 };
-
-struct AluOpInfo {
-  AluOp op;
-  std::string_view name;
-  bool HardwareConfig::*enabled_by;  // nullptr: part of the base instruction set
-  std::string_view doc;              // a = acc[dst], b = use_imm ? imm : acc[src]
-};
-
-// clang-format off
-inline constexpr std::array kAluOps{
-    AluOpInfo{AluOp::min, "min", nullptr, "min(a, b)"},
-    AluOpInfo{AluOp::max, "max", nullptr, "max(a, b)"},
-    AluOpInfo{AluOp::add, "add", nullptr, "a + b, wrapping"},
-    AluOpInfo{AluOp::shr, "shr", nullptr, "b >= 0: a >> min(b, 31), arithmetic; b < 0: a << min(-b, 31)"},
-    AluOpInfo{AluOp::mul, "mul", nullptr, "low 32 bits of a * b"},
-    AluOpInfo{AluOp::requant, "requant", &HardwareConfig::requant,
-              "clamp_int32(round_half_even((a + acc[src + 1]) * s) + imm), s the binary32 in acc[src]; use_imm must be 0"},
-};
-// clang-format on
-
-static_assert(
-    [] {
-      for (std::size_t i = 0; i < kAluOps.size(); ++i)
-        if (static_cast<std::size_t>(kAluOps[i].op) != i) return false;
-      return kAluOps.size() <= 8;  // a ninth needs bit 63 of word 0 as fourth bit of alu_opcode
-    }(),
-    "kAluOps is indexed by AluOp and fits three bits");
-
-constexpr bool is_alu_op(AluOp op) { return static_cast<std::size_t>(op) < kAluOps.size(); }
-// Precondition: is_alu_op(op).
-constexpr const AluOpInfo& info(AluOp op) { return kAluOps[static_cast<std::size_t>(op)]; }
 
 }  // namespace dovetail::isa::spec

@@ -26,10 +26,7 @@ inline constexpr TimingConstant kAluCyclesPerUopVector{"alu_cycles_per_uop_vecto
 inline constexpr TimingConstant kAluCyclesPerUopRequant{"alu_cycles_per_uop_requant", 3, "cycles",
                                                         "one REQUANT whose operands are not those of the micro-op before it: scale, bias, destination"};
 inline constexpr TimingConstant kAluInterlockCycles{"alu_interlock_cycles", 1, "cycles",
-                                                    "MUL, REQUANT: wait where the first index read is the destination of the micro-op right before"};
-inline constexpr TimingConstant kTokenCycles{"token_cycles", 1, "cycles", "all tokens of an instruction are popped in one cycle, its start"};
-inline constexpr TimingConstant kLoadCyclesPerElement{"load_cycles_per_element", 1, "cycles",
-                                                      "least time per SRAM element written by a load, pads included"};
+                                                    "kind alu_long: wait where the first index read is the destination of the micro-op right before"};
 inline constexpr TimingConstant kMaxBurstBeats{"max_burst_beats", 256, "beats", "AXI4's longest INCR burst"};
 inline constexpr TimingConstant kBurstBoundaryBytes{"burst_boundary_bytes", 4096, "bytes", "no AXI4 burst crosses a multiple of this address"};
 
@@ -46,8 +43,8 @@ inline constexpr TimingConstant kEndToStart{"end_to_start", 1, "cycles", "end of
 inline constexpr TimingConstant kStartToStep{"start_to_step", 1, "cycles", "GEMM, ALU: start to the first step in stage U; compute load: to the first slot"};
 inline constexpr TimingConstant kStepToRead{"step_to_read", 2, "cycles", "GEMM, ALU: leaving stage U to stage R"};
 inline constexpr TimingConstant kGemmReadToWrite{"gemm_read_to_write", 3, "cycles", "GEMM: stage R to the write of ACC"};
-inline constexpr TimingConstant kAluReadToWrite{"alu_read_to_write", 1, "cycles", "MIN, MAX, ADD, SHR: last cycle in stage R to the write of ACC"};
-inline constexpr TimingConstant kAluLongReadToWrite{"alu_long_read_to_write", 2, "cycles", "MUL, REQUANT: last cycle in stage R to the write of ACC"};
+inline constexpr TimingConstant kAluReadToWrite{"alu_read_to_write", 1, "cycles", "ALU, kind alu: last cycle in stage R to the write of ACC"};
+inline constexpr TimingConstant kAluLongReadToWrite{"alu_long_read_to_write", 2, "cycles", "ALU, kind alu_long: last cycle in stage R to the write of ACC"};
 inline constexpr TimingConstant kWriteToEnd{"write_to_end", 1, "cycles", "GEMM, ALU: last write of ACC to the end"};
 inline constexpr TimingConstant kFillToBuffer{"fill_to_buffer", 1, "cycles", "store: the slot that completes a beat to that beat's entry into the write buffer"};
 inline constexpr TimingConstant kBufferToWriter{"buffer_to_writer", 1, "cycles", "store: entry of a burst's last beat to being taken by the writer"};
@@ -68,8 +65,6 @@ inline constexpr std::array kTimingConstants{
     kAluCyclesPerUopVector,
     kAluCyclesPerUopRequant,
     kAluInterlockCycles,
-    kTokenCycles,
-    kLoadCyclesPerElement,
     kMaxBurstBeats,
     kBurstBoundaryBytes,
     kLaunchToRequest,

@@ -67,7 +67,7 @@ struct Printer {
     else put(text, "alu.op{}", static_cast<int>(alu.op));  // only in messages: no operation has this number
     put_loop(text, alu);
     if (alu.use_imm) put(text, " imm={}", alu.imm);
-    else if (alu.imm != 0) put(text, " {}={}", alu.op == AluOp::requant ? "zero_point" : "unused_imm", alu.imm);
+    else if (alu.imm != 0) put(text, " {}={}", text::word_without_use_imm(alu.op), alu.imm);
     if (alu.reset) put(text, " reset");
   }
 };

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 
 #include "isa/instruction.h"
+#include "isa/spec/alu_ops.h"
 
 namespace dovetail::isa::text {
 
@@ -12,6 +14,12 @@ namespace dovetail::isa::text {
 inline constexpr std::array<std::string_view, 8> kMemoryNames{"uop", "wgt",  "inp",  "acc",
                                                               "out", "acc8", "mem6", "mem7"};
 
+// How the bits of the immediate field are called where use_imm is 0: they are a parameter, or without meaning.
+constexpr std::string_view word_without_use_imm(AluOp op) {
+  return spec::takes_immediate(op) ? "unused_imm" : spec::info(op).immediate.word;
+}
+
+// ALU_OPERATIONS and ALU_PARAMETERS are for grammar() to replace.
 inline constexpr std::string_view kGrammar = R"(line        = [label] [directive | instruction] [comment]
 label       = name ":"                          marks a place for the reader; unique in a file
 comment     = ("#" | ";" | "//") to the end of the line
@@ -21,7 +29,7 @@ instruction = mnemonic {operand} {flag}         operands and flags in any order,
 flag        = "pop_prev" | "pop_next" | "push_prev" | "push_next"
 mnemonic    = "load." memory | "store." memory | "nop." memory | "gemm" | "alu." operation | "finish"
 memory      = "uop" | "wgt" | "inp" | "acc" | "out" | "acc8" | "mem6" | "mem7"
-operation   = "min" | "max" | "add" | "shr" | "mul" | "requant"
+operation   = ALU_OPERATIONS
 number      = decimal, or hexadecimal after "0x"; "_" may separate digits
 
 operands of load and store:
@@ -37,12 +45,14 @@ operands of gemm and alu:
   reset               gemm: clear acc[dst]; alu: kept, without effect
   overwrite           gemm, extension `overwrite`
   imm=N               alu: the second operand is N, signed, in the range of the field `imm`
-  zero_point=N        alu.requant: what is added after scaling
-  unused_imm=N        alu without imm: the bits of the immediate field, which have no effect
+ALU_PARAMETERS  unused_imm=N        alu without imm: the bits of the immediate field, which have no effect
 
 `nop.M` is `load.M` (`nop.out`: `store.out`) with every operand 0: it only moves tokens. mem6 and mem7 are ids that name no memory; only a load or
 store of x size 0 may carry them. Without `.config` the default configuration holds, or the one of the command line; a file that has the
 line and disagrees with the command line is refused. `.config` comes before the first instruction and micro-op.)";
+
+// The whole, with what the table of the ALU's operations says.
+std::string grammar();
 
 // One tile product with bias: y = inp . wgt^T + bias. Shown in the reference and assembled by its tests.
 inline constexpr std::string_view kExample = R"(.config 1x16x16

@@ -64,8 +64,7 @@ Alu read_alu(Operands& operands, AluOp op) {
   alu.op = op;
   read_loop(operands, alu);
   alu.use_imm = operands.number("imm", alu.imm);
-  // The bits of the field without use_imm: what REQUANT adds, and for the others without meaning.
-  if (!alu.use_imm) operands.number(op == AluOp::requant ? "zero_point" : "unused_imm", alu.imm);
+  if (!alu.use_imm) operands.number(text::word_without_use_imm(op), alu.imm);
   operands.flag("reset", alu.reset);
   return alu;
 }

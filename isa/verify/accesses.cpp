@@ -5,6 +5,7 @@
 #include "isa/semantics/gemm.h"
 #include "isa/semantics/load.h"
 #include "isa/semantics/store.h"
+#include "isa/spec/alu_ops.h"
 #include "isa/spec/memories.h"
 
 namespace dovetail::isa {
@@ -65,9 +66,8 @@ IndexUses index_uses(const Instruction& instruction) {
     if (mode != semantics::GemmMode::accumulate) dst.kind = AccessKind::write;
   } else {
     const auto& alu = std::get<Alu>(instruction.body);
-    if (!alu.use_imm)
-      add({Memory::acc, AccessKind::read, &Uop::src, alu.src_factor_out, alu.src_factor_in,
-           alu.op == AluOp::requant ? 2u : 1u});
+    if (const std::uint32_t elements = spec::source_elements(alu); elements != 0)
+      add({Memory::acc, AccessKind::read, &Uop::src, alu.src_factor_out, alu.src_factor_in, elements});
   }
   add(dst);
   return uses;

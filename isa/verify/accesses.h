@@ -43,7 +43,7 @@ struct IndexUse {
   AccessKind kind = AccessKind::read;
   std::uint32_t Uop::*field = nullptr;
   std::uint64_t factor_out = 0, factor_in = 0;
-  std::uint64_t span = 1;  // consecutive elements from the index on; REQUANT's source: 2
+  std::uint64_t span = 1;  // consecutive elements from the index on, spec::source_elements of an ALU's source
 };
 // At most inp, wgt and dst; none for FINISH, LOAD, STORE.
 struct IndexUses {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "isa/semantics/uop_loop.h"
+#include "isa/spec/alu_ops.h"
 #include "isa/spec/timing.h"
 
 namespace dovetail::simulator {
@@ -18,10 +19,11 @@ struct Cost {
 Cost cost_of(const isa::Alu& alu) {
   using namespace isa::spec;
   const auto value = [](const TimingConstant& constant) { return static_cast<std::uint64_t>(constant.value); };
-  if (alu.op == isa::AluOp::requant) return {value(kAluCyclesPerUopRepeated), value(kAluCyclesPerUopRequant)};
-  if (alu.use_imm) return {value(kAluCyclesPerUopImm), value(kAluCyclesPerUopImm)};
-  return {value(kAluCyclesPerUopRepeated), value(kAluCyclesPerUopVector)};
+  if (source_elements(alu) == 0) return {value(kAluCyclesPerUopImm), value(kAluCyclesPerUopImm)};
+  return {value(kAluCyclesPerUopRepeated), value(*info(alu.op).vector_cycles)};
 }
+
+bool is_long(const isa::Alu& alu) { return isa::spec::info(alu.op).kind == isa::spec::AluKind::alu_long; }
 
 // One loop variable, over [first, end), with its factor in the linear form.
 struct Range {
@@ -68,8 +70,9 @@ class Counter {
   void add(const Pair& pair) {
     const std::uint64_t all = static_cast<std::uint64_t>(pair.outer.count() * pair.inner.count());
     if (all == 0) return;
-    const bool interlocks = is_long(alu_.op);
-    if (alu_.use_imm && alu_.op != isa::AluOp::requant) {
+    const bool interlocks = is_long(alu_);
+    const std::uint32_t elements = isa::spec::source_elements(alu_);
+    if (elements == 0) {
       add(all * cost_.other, interlocks && pair.same_dst ? all : 0);
       return;
     }
@@ -80,9 +83,10 @@ class Counter {
       add(all * cost_.other, interlocks ? on_src : 0);
       return;
     }
-    // The element behind src is an operand of REQUANT, but not the first that is read.
-    const std::uint64_t behind_src =
-        alu_.op == isa::AluOp::requant ? count_zeros(pair.distance - 1, pair.outer, pair.inner) : 0;
+    // The elements behind src are operands too, but not the first that is read.
+    std::uint64_t behind_src = 0;
+    for (std::uint32_t behind = 1; behind < elements; ++behind)
+      behind_src += count_zeros(pair.distance - Signed{behind}, pair.outer, pair.inner);
     const std::uint64_t repeated = all - on_src - behind_src;
     add(repeated * cost_.repeated + (on_src + behind_src) * cost_.other,
         interlocks ? on_src + (pair.same_dst ? repeated : 0) : 0);
@@ -115,7 +119,7 @@ AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops) {
 
   steps.count = static_cast<std::uint64_t>(outer) * static_cast<std::uint64_t>(inner) * uops.size();
   steps.cycles = cost_of(alu).other;
-  steps.first_read = alu.use_imm && alu.op != isa::AluOp::requant ? first.dst : first.src;
+  steps.first_read = isa::spec::source_elements(alu) == 0 ? first.dst : first.src;
   steps.last_dst =
       isa::semantics::element_index(last.dst, alu.iter_out - 1, alu.iter_in - 1, alu.dst_factor_out, alu.dst_factor_in);
 
@@ -141,7 +145,7 @@ AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops) {
                         .outer = {1, outer, all_y.factor},
                         .inner = {}};
 
-  if (alu.use_imm && !is_long(alu.op)) {
+  if (isa::spec::source_elements(alu) == 0 && !is_long(alu)) {
     steps.cycles = steps.count * cost_of(alu).other;
   } else {
     for (std::size_t k = 1; k < uops.size(); ++k) counter.add(within(k));

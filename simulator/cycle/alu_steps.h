@@ -19,9 +19,6 @@ struct AluSteps {
   std::uint64_t last_dst = 0;            // of the last step
 };
 
-// MUL and REQUANT interlock.
-constexpr bool is_long(isa::AluOp op) { return op == isa::AluOp::mul || op == isa::AluOp::requant; }
-
 // `uops`: the micro-op memory. Precondition: the micro-op range lies within it, unless the instruction is zero-trip.
 AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops);
 

@@ -16,8 +16,7 @@ int log2_of(std::uint64_t power) { return std::countr_zero(power); }
 
 BusGeometry::BusGeometry(const isa::HardwareConfig& config)
     : bus_log2(log2_of(static_cast<std::uint64_t>(config.bus_bytes))),
-      most_beats(static_cast<std::uint64_t>(
-          std::min({config.burst_beats, config.outstanding_beats, isa::spec::kMaxBurstBeats.value}))),
+      most_beats(static_cast<std::uint64_t>(std::min(config.longest_burst_beats(), isa::spec::kMaxBurstBeats.value))),
       boundary_beats(static_cast<std::uint64_t>(isa::spec::kBurstBoundaryBytes.value / config.bus_bytes)) {}
 
 Bursts::Bursts(const BusGeometry& bus, const isa::Transfer& transfer, std::uint64_t element_bytes)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "isa/spec/alu_ops.h"
+
 namespace dovetail::simulator {
 
 using namespace isa::spec;
@@ -16,7 +18,12 @@ static_assert(kStepToRead.value == 2, "the closed form of the steps' times holds
 
 ComputeUnit::Kind ComputeUnit::kind_of(const isa::Instruction& instruction) {
   if (instruction.opcode() == isa::Opcode::gemm) return Kind::gemm;
-  if (const auto* alu = std::get_if<isa::Alu>(&instruction.body)) return is_long(alu->op) ? Kind::alu_long : Kind::alu;
+  if (const auto* alu = std::get_if<isa::Alu>(&instruction.body)) {
+    switch (info(alu->op).kind) {
+      case AluKind::alu: return Kind::alu;
+      case AluKind::alu_long: return Kind::alu_long;
+    }
+  }
   return Kind::serial;
 }
 
@@ -107,12 +114,13 @@ void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cy
     to_write = cycles_of(kGemmReadToWrite);
     has_last_dst_ = false;
   } else {
-    const AluSteps steps = alu_steps(std::get<isa::Alu>(instruction.body), board_.uops);
+    const auto& alu = std::get<isa::Alu>(instruction.body);
+    const AluSteps steps = alu_steps(alu, board_.uops);
     cycles = steps.count == 0 ? 1 : steps.cycles;
     last_cycles = steps.count == 0 ? 1 : steps.last_cycles;
     cycles_before_last = steps.cycles_before_last;
     interlocks = steps.interlocks * cycles_of(kAluInterlockCycles);
-    to_write = kind == Kind::alu ? cycles_of(kAluReadToWrite) : cycles_of(kAluLongReadToWrite);
+    to_write = cycles_of(read_to_write(info(alu.op).kind));
     if (kind == Kind::alu_long && steps.count != 0 && behind_step && last_dst_ == steps.first_read) {
       const Cycle more = cycles_of(kAluInterlockCycles);
       interlocks += more;

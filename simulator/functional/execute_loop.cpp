@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "isa/semantics/uop_loop.h"
+#include "isa/spec/alu_ops.h"
 #include "isa/spec/memories.h"
 #include "simulator/functional/core.h"
 
@@ -128,7 +129,7 @@ inline bool Core::run_single(const isa::Gemm& gemm) {
 }
 
 inline bool Core::run_single(const isa::Alu& alu) {
-  if (!is_single_step(alu) || !alu.use_imm) return false;
+  if (!is_single_step(alu) || isa::spec::source_elements(alu) != 0) return false;
   const std::size_t k = alu.uop_begin;
   const UopView& uops = alu_arguments_.uops = sram_.uops(k, k + 1);
   if (!sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst]) return false;
@@ -193,7 +194,7 @@ bool Core::run_loops(const isa::Gemm& gemm, Counters& counters) {
 
 bool Core::run(const isa::Alu& alu, Dram&, Counters& counters) {
   const auto op = static_cast<std::size_t>(alu.op);
-  DOVETAIL_CHECK(op < kAluOps, "no instruction decodes to ALU operation " + std::to_string(op));
+  DOVETAIL_CHECK(isa::spec::is_alu_op(alu.op), "no instruction decodes to ALU operation " + std::to_string(op));
   if (!run_single(alu)) return run_loops(alu, counters);
   ++counters.alu_uops;
   ++counters.alu_uops_by_op[op];
@@ -212,9 +213,10 @@ bool Core::run_loops(const isa::Alu& alu, Counters& counters) {
       src_factors{alu.src_factor_out, alu.src_factor_in};
   const Operand dst{isa::Memory::acc, "dst", uops.dst, dst_factors, over_loops(alu, ranges.dst, dst_factors)};
   if (!in_range(alu, dst) || !is_defined(alu, dst)) return false;
-  if (!alu.use_imm) {
-    const std::uint64_t beyond = alu.op == isa::AluOp::requant ? 1 : 0;  // the bias follows the scale
-    const Operand src{isa::Memory::acc, "src", uops.src, src_factors, over_loops(alu, ranges.src, src_factors), beyond};
+  const std::uint32_t elements = isa::spec::source_elements(alu);
+  if (elements != 0) {
+    const Operand src{isa::Memory::acc, "src", uops.src, src_factors, over_loops(alu, ranges.src, src_factors),
+                      elements - 1};
     if (!in_range(alu, src) || !is_defined(alu, src)) return false;
   }
 
@@ -224,7 +226,7 @@ bool Core::run_loops(const isa::Alu& alu, Counters& counters) {
   alu_arguments_.dst = dst_factors;
   alu_arguments_.src = src_factors;
   alu_arguments_.imm = alu.imm;
-  (alu.use_imm ? kernels_.alu_immediate : kernels_.alu_vector)[op](alu_arguments_);
+  (elements == 0 ? kernels_.alu_immediate : kernels_.alu_vector)[op](alu_arguments_);
   counters.alu_uops += steps;
   counters.alu_uops_by_op[op] += steps;
   return true;

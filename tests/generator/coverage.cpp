@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "isa/semantics/gemm.h"
+#include "isa/spec/alu_ops.h"
 #include "isa/spec/memories.h"
 #include "isa/verify/token_machine.h"
 #include "tests/generator/generator.h"
@@ -13,7 +14,6 @@ namespace {
 
 constexpr std::array kPadNames = {"none", "rows", "columns", "both"};
 constexpr std::array kStrideNames = {"packed", "gap", "overlap"};
-constexpr std::array kAluNames = {"min", "max", "add", "shr", "mul", "requant"};
 constexpr std::array kQueueList = {isa::Queue::load, isa::Queue::compute, isa::Queue::store};
 
 std::string transfer_bin(const isa::Transfer& transfer, bool store) {
@@ -44,7 +44,7 @@ std::string loop_bin(const isa::Instruction& instruction) {
   }
   if (idle) return "alu zero-trip";
   const auto& alu = std::get<isa::Alu>(instruction.body);
-  return fmt::format("alu {} {}", kAluNames[static_cast<std::size_t>(alu.op)], alu.use_imm ? "immediate" : "vector");
+  return fmt::format("alu {} {}", isa::spec::info(alu.op).name, alu.use_imm ? "immediate" : "vector");
 }
 
 }  // namespace
@@ -62,9 +62,11 @@ void Coverage::expect_bins(const isa::HardwareConfig& config) {
   for (const char* mode : {"reset", "accumulate", "zero-trip"}) bins_[fmt::format("gemm {}", mode)];
   if (config.overwrite) bins_["gemm overwrite"];
   bins_["alu zero-trip"];
-  for (std::size_t op = 0; op < 5; ++op)
-    for (const char* operand : {"immediate", "vector"}) bins_[fmt::format("alu {} {}", kAluNames[op], operand)];
-  if (config.requant) bins_["alu requant vector"];
+  for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps) {
+    if (!isa::spec::is_enabled(row, config)) continue;
+    bins_[fmt::format("alu {} vector", row.name)];
+    if (isa::spec::takes_immediate(row.op)) bins_[fmt::format("alu {} immediate", row.name)];
+  }
   for (const isa::Queue queue : kQueueList)
     for (const char* level : {"full", "empty"}) bins_[fmt::format("{} queue {}", name(queue), level)];
   for (std::size_t f = 0; f < isa::kTokenFifos; ++f) {

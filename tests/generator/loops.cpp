@@ -1,6 +1,7 @@
 // GEMM and ALU over micro-ops that are loaded, with trip counts and factors that keep every index within its memory.
 #include <algorithm>
 
+#include "isa/spec/alu_ops.h"
 #include "isa/spec/range.h"
 #include "tests/generator/builder.h"
 
@@ -73,9 +74,13 @@ isa::Instruction Builder::draw_gemm() {
 isa::Instruction Builder::draw_alu() {
   using isa::AluOp;
   isa::Alu alu;
-  alu.op = random_.pick({AluOp::min, AluOp::max, AluOp::add, AluOp::shr, AluOp::mul});
-  if (config_.requant && random_.chance(20)) alu.op = AluOp::requant;
-  alu.use_imm = alu.op != AluOp::requant && random_.chance(50);
+  std::vector<AluOp> base;
+  for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps)
+    if (row.enabled_by == nullptr) base.push_back(row.op);
+  alu.op = base[random_.below(base.size())];
+  for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps)
+    if (row.enabled_by != nullptr && isa::spec::is_enabled(row, config_) && random_.chance(20)) alu.op = row.op;
+  alu.use_imm = isa::spec::takes_immediate(alu.op) && random_.chance(50);
   alu.reset = random_.chance(10);
   const auto imm = isa::spec::range_of<isa::Alu, &isa::Alu::imm>(config_);
   const auto least = static_cast<std::int32_t>(imm.least), most = static_cast<std::int32_t>(imm.most);
@@ -84,9 +89,8 @@ isa::Instruction Builder::draw_alu() {
   alu.imm = alu.op == AluOp::shr ? static_cast<std::int32_t>(random_.below(80)) - 40
                                  : random_.pick({any, 0, 1, -1, least, most});
   std::vector<Limit> limits = {{&isa::Uop::dst, isa::Memory::acc, 0, &alu.dst_factor_out, &alu.dst_factor_in}};
-  if (!alu.use_imm)
-    limits.push_back({&isa::Uop::src, isa::Memory::acc, alu.op == AluOp::requant ? 1u : 0u, &alu.src_factor_out,
-                      &alu.src_factor_in});
+  if (const std::uint32_t elements = isa::spec::source_elements(alu); elements != 0)
+    limits.push_back({&isa::Uop::src, isa::Memory::acc, elements - 1, &alu.src_factor_out, &alu.src_factor_in});
   draw_loop(alu, limits);
   return {{}, alu};
 }

@@ -6,6 +6,7 @@
 #include "isa/semantics/load.h"
 #include "isa/semantics/store.h"
 #include "isa/semantics/uop_loop.h"
+#include "isa/spec/alu_ops.h"
 
 namespace dovetail::test {
 namespace {
@@ -74,9 +75,9 @@ struct Finder {
       const std::uint64_t dst = isa::semantics::element_index(uop.dst, y, x, alu.dst_factor_out, alu.dst_factor_in);
       append(result.reads[kAcc], dst, 1);
       append(result.writes[kAcc], dst, 1);
-      if (!alu.use_imm)
+      if (const std::uint32_t elements = isa::spec::source_elements(alu); elements != 0)
         append(result.reads[kAcc], isa::semantics::element_index(uop.src, y, x, alu.src_factor_out, alu.src_factor_in),
-               alu.op == isa::AluOp::requant ? 2 : 1);
+               elements);
     });
   }
 

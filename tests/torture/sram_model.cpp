@@ -9,6 +9,7 @@
 #include "isa/semantics/load.h"
 #include "isa/semantics/store.h"
 #include "isa/semantics/uop_loop.h"
+#include "isa/spec/alu_ops.h"
 #include "isa/verify/token_machine.h"
 
 namespace dovetail::test {
@@ -112,14 +113,14 @@ void SramModel::execute(const isa::Instruction& instruction, simulator::Dram& dr
     isa::semantics::for_each_step(*alu, uops_, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
       const std::uint64_t dst = element_index(uop.dst, y, x, alu->dst_factor_out, alu->dst_factor_in);
       const std::uint64_t src = element_index(uop.src, y, x, alu->src_factor_out, alu->src_factor_in);
-      std::vector<std::int32_t> lanes = acc(dst), source, next;
-      const bool vector = !alu->use_imm || alu->op == isa::AluOp::requant;
-      if (vector) source = acc(src);
-      if (alu->op == isa::AluOp::requant) next = acc(src + 1);
+      std::vector<std::int32_t> lanes = acc(dst);
+      std::vector<std::vector<std::int32_t>> sources;
+      for (std::uint32_t element = 0; element < isa::spec::source_elements(*alu); ++element)
+        sources.push_back(acc(src + element));
       for (std::size_t l = 0; l < lanes.size(); ++l)
-        lanes[l] = isa::semantics::alu(
-            alu->op, lanes[l],
-            {.source = vector ? source[l] : alu->imm, .next = next.empty() ? 0 : next[l], .imm = alu->imm});
+        lanes[l] = isa::semantics::alu(alu->op, lanes[l], isa::semantics::alu_operands(*alu, [&](std::size_t element) {
+                                         return sources[element][l];
+                                       }));
       set_acc(dst, lanes);
     });
   }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "isa/spec/alu_ops.h"
 #include "isa/verify.h"
 #include "isa/verify/token_machine.h"
 #include "simulator/cycle/cycle.h"
@@ -293,8 +294,8 @@ void TortureCoverage::add(const GeneratedProgram& program, const std::vector<sim
     } else if (const auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) {
       if (!gemm->reset && !gemm->overwrite) add_loop(program.config, *gemm, false, false, false, uops);
     } else if (const auto* alu = std::get_if<isa::Alu>(&instruction.body)) {
-      const bool requant = alu->op == isa::AluOp::requant;
-      add_loop(program.config, *alu, true, requant || alu->op == isa::AluOp::mul, requant || !alu->use_imm, uops);
+      add_loop(program.config, *alu, true, isa::spec::info(alu->op).kind == isa::spec::AluKind::alu_long,
+               isa::spec::source_elements(*alu) != 0, uops);
     }
   }
   for (const simulator::LaunchTrace& launch : trace) {

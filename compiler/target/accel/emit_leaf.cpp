@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "compiler/target/accel/leaf.h"
+#include "isa/spec/alu_ops.h"
 
 namespace dovetail::accel {
 
@@ -290,11 +291,8 @@ class Emitter {
       if (gemm.reset && *c.immediate != 0) alu(isa::AluOp::add, c.immediate, kernel, outer, inner);
       return;
     }
-    static constexpr std::pair<std::string_view, isa::AluOp> kOps[] = {
-        {"min", isa::AluOp::min}, {"max", isa::AluOp::max}, {"add", isa::AluOp::add},
-        {"shr", isa::AluOp::shr}, {"mul", isa::AluOp::mul}, {"requant", isa::AluOp::requant}};
-    for (const auto& [name, code] : kOps)
-      if (op.substr(0, op.find('_')) == name) return alu(code, c.immediate, kernel, outer, inner);
+    for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps)
+      if (op.substr(0, op.find('_')) == row.name) return alu(row.op, c.immediate, kernel, outer, inner);
     throw InternalError(fmt::format("intrinsic {} has no instruction", c.intrinsic));
   }
 
@@ -302,7 +300,7 @@ class Emitter {
     isa::Alu alu;
     set_loop(alu, outer, inner);
     alu.op = op;
-    alu.use_imm = immediate.has_value() && op != isa::AluOp::requant;
+    alu.use_imm = immediate.has_value() && isa::spec::takes_immediate(op);
     alu.imm = static_cast<std::int32_t>(immediate.value_or(0));
     const isa::spec::FieldRange& range = context_.limits.immediate;
     DOVETAIL_CHECK(range.holds(alu.imm), fmt::format("immediate {} of {} is outside of {} to {}", alu.imm, leaf_.block,

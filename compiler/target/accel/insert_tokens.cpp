@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "compiler/target/accel/stream.h"
+#include "isa/spec/alu_ops.h"
 
 namespace dovetail::accel {
 
@@ -65,9 +66,8 @@ std::vector<TouchedRange> ranges_of(const StreamInstruction& item, const Stream&
   }
   if (const auto* alu = std::get_if<isa::Alu>(&body)) {
     loop(*alu, dst, alu->dst_factor_out, alu->dst_factor_in, static_cast<int>(isa::Memory::acc), true);
-    if (!alu->use_imm)
-      loop(*alu, src, alu->src_factor_out, alu->src_factor_in, static_cast<int>(isa::Memory::acc), false,
-           alu->op == isa::AluOp::requant ? 2 : 1);
+    if (const std::uint32_t elements = isa::spec::source_elements(*alu); elements != 0)
+      loop(*alu, src, alu->src_factor_out, alu->src_factor_in, static_cast<int>(isa::Memory::acc), false, elements);
   }
   return ranges;
 }

@@ -1,5 +1,9 @@
 #include "compiler/target/accel/intrinsics.h"
 
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "isa/spec/alu_ops.h"
 #include "loops/verify.h"
 
 namespace dovetail::accel {
@@ -39,6 +43,48 @@ struct Elements {
   }
 };
 
+// What an operation computes of a lane; source(k) is that of acc[src + k], or the immediate in its place.
+Expr meaning(isa::AluOp op, const Expr& a, const std::function<Expr(int)>& source, const Expr& parameter) {
+  switch (op) {
+    case isa::AluOp::min: return binary(BinaryOp::min, a, source(0));
+    case isa::AluOp::max: return binary(BinaryOp::max, a, source(0));
+    case isa::AluOp::add: return binary(BinaryOp::add, a, source(0));
+    case isa::AluOp::shr: return shr_expression(a, source(0));
+    case isa::AluOp::mul: return binary(BinaryOp::mul, a, source(0));
+    case isa::AluOp::requant:
+      return call(Function::requantize, {a + source(1), bitcast(DType::float32, source(0)), parameter});
+  }
+  throw InternalError(fmt::format("ALU operation {} has no meaning as an expression", static_cast<int>(op)));
+}
+
+enum class Operand { vector, immediate, vector_and_parameter };
+
+Intrinsic alu_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row, Operand operand) {
+  const Buffer d = acc.buffer("D"), a = acc.buffer("A");
+  const bool one_element = row.source_elements == 1;
+  const Buffer s = one_element
+                       ? acc.buffer("S")
+                       : make_buffer("S", DType::int32, {std::int64_t{row.source_elements}, acc.batch, acc.block});
+  const Var imm = make_var("imm", DType::int32);
+  const Stmt body = nest(std::string(row.name), acc.axes(), [&](const std::vector<Expr>& i) {
+    const auto source = [&](int element) {
+      if (operand == Operand::immediate) return ref(imm);
+      return one_element ? load(s, i) : load(s, {int_imm(element), i[0], i[1]});
+    };
+    return store(d, i, meaning(row.op, load(a, i), source, ref(imm)));
+  });
+  const std::string name = fmt::format("accel.{}{}", row.name, operand == Operand::immediate ? "_imm" : "");
+  std::vector<Parameter> parameters{{d, ParameterRole::output}, {a, ParameterRole::input}};
+  std::vector<std::string> scopes{kAccScope, kAccScope};
+  if (operand != Operand::immediate) {
+    parameters.push_back({s, ParameterRole::input});
+    scopes.emplace_back(kAccScope);
+  }
+  std::vector<Var> immediates;
+  if (operand != Operand::vector) immediates.push_back(imm);
+  return {name, {name, std::move(parameters), {}, body}, std::move(scopes), std::move(immediates), true};
+}
+
 }  // namespace
 
 Expr shr_expression(Expr a, Expr s) {
@@ -76,54 +122,14 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
     table.push_back({"accel.fill", {"accel.fill", {{d, ParameterRole::output}}, {}, body}, {kAccScope}, {imm}, false});
   }
 
-  using Combine = Expr (*)(Expr, Expr);
-  // clang-format off
-  const std::pair<const char*, Combine> operations[] = {
-      {"add", [](Expr a, Expr b) { return binary(BinaryOp::add, a, b); }}, {"min", [](Expr a, Expr b) { return binary(BinaryOp::min, a, b); }},
-      {"max", [](Expr a, Expr b) { return binary(BinaryOp::max, a, b); }}, {"mul", [](Expr a, Expr b) { return binary(BinaryOp::mul, a, b); }},
-      {"shr", [](Expr a, Expr b) { return shr_expression(a, b); }},
-  };
-  // clang-format on
-  for (const auto& [op, combine] : operations) {
-    const Buffer d = acc.buffer("D"), a = acc.buffer("A"), s = acc.buffer("S");
-    const std::string name = std::string("accel.") + op;
-    const Stmt body = nest(op, acc.axes(), [&, &combine = combine](const std::vector<Expr>& i) {
-      return store(d, i, combine(load(a, i), load(s, i)));
-    });
-    table.push_back(
-        {name,
-         {name, {{d, ParameterRole::output}, {a, ParameterRole::input}, {s, ParameterRole::input}}, {}, body},
-         {kAccScope, kAccScope, kAccScope},
-         {},
-         true});
-    const Buffer di = acc.buffer("D"), ai = acc.buffer("A");
-    const Var imm = make_var("imm", DType::int32);
-    const Stmt body_imm = nest(op, acc.axes(), [&, &combine = combine](const std::vector<Expr>& i) {
-      return store(di, i, combine(load(ai, i), ref(imm)));
-    });
-    table.push_back({name + "_imm",
-                     {name + "_imm", {{di, ParameterRole::output}, {ai, ParameterRole::input}}, {}, body_imm},
-                     {kAccScope, kAccScope},
-                     {imm},
-                     true});
-  }
-  if (config.requant) {
-    const Buffer d = acc.buffer("D"), a = acc.buffer("A");
-    const Buffer s = make_buffer("S", DType::int32, {2, config.batch, config.block_out});
-    const Var imm = make_var("imm", DType::int32);
-    const Stmt body = nest("requant", acc.axes(), [&](const std::vector<Expr>& i) {
-      const Expr scale = bitcast(DType::float32, load(s, {int_imm(0), i[0], i[1]}));
-      const Expr biased = load(a, i) + load(s, {int_imm(1), i[0], i[1]});
-      return store(d, i, call(Function::requantize, {biased, scale, ref(imm)}));
-    });
-    table.push_back({"accel.requant",
-                     {"accel.requant",
-                      {{d, ParameterRole::output}, {a, ParameterRole::input}, {s, ParameterRole::input}},
-                      {},
-                      body},
-                     {kAccScope, kAccScope, kAccScope},
-                     {imm},
-                     true});
+  for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps) {
+    if (!isa::spec::is_enabled(row, config)) continue;
+    if (isa::spec::takes_immediate(row.op)) {
+      table.push_back(alu_intrinsic(acc, row, Operand::vector));
+      table.push_back(alu_intrinsic(acc, row, Operand::immediate));
+    } else {
+      table.push_back(alu_intrinsic(acc, row, Operand::vector_and_parameter));
+    }
   }
   for (Intrinsic& row : table) {
     row.execution = ExecutionScope::machine_queue;

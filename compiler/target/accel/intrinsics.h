@@ -12,12 +12,13 @@ inline constexpr const char* kInpScope = "accel.inp";
 inline constexpr const char* kWgtScope = "accel.wgt";
 inline constexpr const char* kAccScope = "accel.acc";
 
-// One row per operation of the configuration; rows of extensions exist where the extension is on.
-//   accel.gemm (D, X, W)          D += X . W^T
-//   accel.fill (D; imm)           D = imm
-//   accel.<op> (D, A, S)          D = op(A, S), D and A the same storage       op: add, min, max, mul, shr
-//   accel.<op>_imm (D, A; imm)    D = op(A, imm)
-//   accel.requant (D, A, S; imm)  D = requantize(A + S[1], bits of S[0], imm)  with the extension `requant`
+// Rows for GEMM and for each operation of isa::spec::kAluOps that the configuration has:
+//   accel.gemm (D, X, W)        D += X . W^T
+//   accel.fill (D; imm)         D = imm
+//   accel.<op> (D, A, S)        D = op(A, S), D and A the same storage
+//   accel.<op>_imm (D, A; imm)  D = op(A, imm), where the immediate may be the operand
+//   accel.<op> (D, A, S; imm)   where it is a parameter besides: D = requantize(A + S[1], bits of S[0], imm)
+// S has a leading axis where the operation reads several elements from acc[src] on.
 loops::IntrinsicTable make_intrinsics(const isa::HardwareConfig& config);
 
 // The ISA's SHR as an expression: right by min(s, 31) for s >= 0, else left by min(-s, 31). int32.

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "isa/semantics/alu.h"
 #include "simulator/functional/kernels/kernels.h"

@@ -1,5 +1,6 @@
 // Plain C++: for CPUs without AVX2, and a second opinion in tests.
 #include <algorithm>
+#include <utility>
 
 #include "isa/semantics/alu.h"
 #include "simulator/functional/kernels/kernels.h"

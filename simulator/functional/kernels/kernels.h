@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "isa/instruction.h"
+#include "isa/spec/alu_ops.h"
 #include "simulator/functional/kernel_level.h"
 #include "simulator/functional/kernels/tile_layout.h"
 
@@ -56,13 +56,13 @@ struct AluArguments {
 
 using GemmKernel = void (*)(const GemmArguments&);
 using AluKernel = void (*)(const AluArguments&);
-inline constexpr std::size_t kAluOps = 6;
 
 struct Kernels {
   std::size_t group_depth = 2;
   GemmKernel accumulate = nullptr, overwrite = nullptr;
-  std::array<AluKernel, kAluOps> alu_immediate{}, alu_vector{};  // by isa::AluOp; AluOp::requant only as vector
-  UopRanges (*uop_ranges)(const UopView&) = nullptr;             // precondition: count > 0
+  // By isa::AluOp; null where the operation takes no immediate operand.
+  std::array<AluKernel, isa::spec::kAluOps.size()> alu_immediate{}, alu_vector{};
+  UopRanges (*uop_ranges)(const UopView&) = nullptr;  // precondition: count > 0
 };
 
 // Per level; the vector levels exist on x86-64 only.

@@ -137,11 +137,9 @@ void ReferenceMachine::execute(const isa::Alu& alu) {
     const auto dst = semantics::element_index(uop.dst, y, x, alu.dst_factor_out, alu.dst_factor_in);
     const auto src = semantics::element_index(uop.src, y, x, alu.src_factor_out, alu.src_factor_in);
     for (std::size_t lane = 0; lane < lanes; ++lane) {
-      semantics::AluOperands operands{.imm = alu.imm};
-      operands.source = alu.use_imm ? alu.imm : acc_[src * lanes + lane];
-      if (alu.op == isa::AluOp::requant) operands.next = acc_[(src + 1) * lanes + lane];
+      const auto source = [&](std::size_t element) { return acc_[(src + element) * lanes + lane]; };
       std::int32_t& target = acc_[dst * lanes + lane];
-      target = semantics::alu(alu.op, target, operands);
+      target = semantics::alu(alu.op, target, semantics::alu_operands(alu, source));
     }
   });
 }

@@ -8,6 +8,7 @@
 #include "isa/codec.h"
 #include "isa/semantics/load.h"
 #include "isa/semantics/uop_loop.h"
+#include "isa/spec/alu_ops.h"
 #include "isa/spec/timing.h"
 #include "isa/verify/token_machine.h"
 
@@ -510,7 +511,7 @@ void PerCycle::load(Cycle c) {
 PerCycle::Kind PerCycle::kind_of(const isa::Instruction& instruction) const {
   if (instruction.opcode() == isa::Opcode::gemm) return Kind::gemm;
   if (const auto* alu = std::get_if<isa::Alu>(&instruction.body))
-    return alu->op == isa::AluOp::mul || alu->op == isa::AluOp::requant ? Kind::alu_long : Kind::alu;
+    return isa::spec::info(alu->op).kind == isa::spec::AluKind::alu_long ? Kind::alu_long : Kind::alu;
   return Kind::serial;
 }
 
@@ -554,16 +555,12 @@ void PerCycle::expand(const isa::Instruction& instruction, Cycle s, Running& run
         step.src = uops_[k].src + y * loop->src_factor_out + x * loop->src_factor_in;
         if (gemm != nullptr) {
           enter(step, value(kGemmCyclesPerUop), {});
-        } else if (alu->op != isa::AluOp::requant && alu->use_imm) {
+        } else if (const std::uint64_t elements = isa::spec::source_elements(*alu); elements == 0) {
           enter(step, value(kAluCyclesPerUopImm), step.dst);
         } else {
-          const bool requant = alu->op == isa::AluOp::requant;
           const bool repeated =
-              within && within->src == step.src && within->dst != step.src && !(requant && within->dst == step.src + 1);
-          enter(step,
-                value(repeated  ? kAluCyclesPerUopRepeated
-                      : requant ? kAluCyclesPerUopRequant
-                                : kAluCyclesPerUopVector),
+              within && within->src == step.src && !(within->dst >= step.src && within->dst < step.src + elements);
+          enter(step, value(repeated ? kAluCyclesPerUopRepeated : *isa::spec::info(alu->op).vector_cycles),
                 repeated ? step.dst : step.src);
         }
       }

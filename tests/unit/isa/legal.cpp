@@ -114,8 +114,8 @@ TEST_CASE("micro-op ranges") {
 TEST_CASE("requant takes no immediate operand") {
   const HardwareConfig config = *load_config("1x16x16-ext");
   CHECK(wrong("alu.requant uop=0:1 zero_point=-3", config).empty());
-  CHECK(wrong("alu.requant uop=0:1 imm=-3", config) == Texts{"use_imm is 1 and must be 0 for requant: scale and bias "
-                                                             "come from acc[src], the immediate is the zero point"});
+  CHECK(wrong("alu.requant uop=0:1 imm=-3", config) == Texts{"use_imm is 1 and must be 0 for requant: its operands "
+                                                             "come from acc[src] on, the immediate is its zero_point"});
 }
 
 TEST_CASE("both forms of the check agree on random instructions") {

@@ -4,8 +4,10 @@
 
 #include <random>
 #include <type_traits>
+#include <vector>
 
 #include "isa/codec.h"
+#include "isa/spec/alu_ops.h"
 #include "isa/spec/layout.h"
 #include "isa/spec/memories.h"
 
@@ -62,7 +64,12 @@ Body random_body(Random& random, const HardwareConfig& config) {
   if constexpr (std::is_same_v<Body, Store>) {
     if (body.x_size != 0) body.memory = Memory::out;
   }
-  if constexpr (std::is_same_v<Body, Alu>) body.op = static_cast<AluOp>(random() % (config.requant ? 6 : 5));
+  if constexpr (std::is_same_v<Body, Alu>) {
+    std::vector<AluOp> ops;
+    for (const spec::AluOpInfo& row : spec::kAluOps)
+      if (spec::is_enabled(row, config)) ops.push_back(row.op);
+    body.op = ops[random() % ops.size()];
+  }
   return body;
 }
 

@@ -41,4 +41,39 @@ TEST_CASE("ADD and MUL wrap, MIN and MAX compare signed") {
   CHECK(alu(AluOp::requant, 10, {.source = 0x3f800000, .next = 5, .imm = -1}) == 14);
 }
 
+namespace {
+
+// Bits that are interesting as numbers, amounts and scales.
+constexpr std::int32_t kSamples[] = {0, 1, -1, 2, 31, -31, 1000, -1000, INT32_MAX, INT32_MIN, 0x3f800000, 0x40490fdb};
+
+}  // namespace
+
+TEST_CASE("an operation commutes where its row says so") {
+  for (const spec::AluOpInfo& row : spec::kAluOps) {
+    bool commutes = true;
+    for (const std::int32_t a : kSamples)
+      for (const std::int32_t b : kSamples) commutes &= alu(row.op, a, {.source = b}) == alu(row.op, b, {.source = a});
+    CAPTURE(row.name);
+    CHECK(commutes == row.commutes);
+  }
+}
+
+TEST_CASE("an operation depends on as many elements, and on the immediate, as its row says") {
+  for (const spec::AluOpInfo& row : spec::kAluOps) {
+    bool source = false, next = false, imm = false;
+    for (const std::int32_t a : kSamples)
+      for (const std::int32_t b : kSamples)
+        for (const std::int32_t changed : kSamples) {
+          const std::int32_t value = alu(row.op, a, {.source = b});
+          source |= alu(row.op, a, {.source = changed}) != value;
+          next |= alu(row.op, a, {.source = b, .next = changed}) != value;
+          imm |= alu(row.op, a, {.source = b, .imm = changed}) != value;
+        }
+    CAPTURE(row.name);
+    CHECK(source);
+    CHECK(next == (row.source_elements > 1));
+    CHECK(imm == !spec::takes_immediate(row.op));
+  }
+}
+
 }  // namespace dovetail::isa::semantics

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "isa/semantics/uop_loop.h"
+#include "isa/spec/alu_ops.h"
 #include "tests/catch.h"
 
 namespace dovetail::simulator {
@@ -18,11 +19,13 @@ AluSteps walk(const isa::Alu& alu, std::span<const isa::Uop> uops) {
   isa::semantics::for_each_step(alu, uops, [&](const isa::Uop& uop, std::uint64_t y, std::uint64_t x) {
     const std::uint64_t dst = uop.dst + y * alu.dst_factor_out + x * alu.dst_factor_in;
     const std::uint64_t src = uop.src + y * alu.src_factor_out + x * alu.src_factor_in;
-    const bool requant = alu.op == isa::AluOp::requant, immediate = alu.use_imm && !requant;
-    const bool repeated = !first && src == last_src && steps.last_dst != src && !(requant && steps.last_dst == src + 1);
-    const std::uint64_t reads = immediate || repeated ? dst : src;
-    std::uint64_t cost = immediate || repeated ? 1 : requant ? 3 : 2;
-    if (is_long(alu.op) && !first && steps.last_dst == reads) {
+    const std::uint64_t elements = isa::spec::source_elements(alu);
+    const bool written = steps.last_dst >= src && steps.last_dst < src + elements;
+    const bool keeps = elements == 0 || (!first && src == last_src && !written);  // only the destination is read
+    const std::uint64_t reads = keeps ? dst : src;
+    std::uint64_t cost = keeps ? 1 : 1 + elements;
+    const bool is_long = isa::spec::info(alu.op).kind == isa::spec::AluKind::alu_long;
+    if (is_long && !first && steps.last_dst == reads) {
       ++cost;
       ++steps.interlocks;
     }
@@ -57,8 +60,8 @@ TEST_CASE("alu_steps counts what walking through the steps counts") {
     alu.dst_factor_in = below(4);
     alu.src_factor_out = below(4);
     alu.src_factor_in = below(3);
-    alu.op = static_cast<isa::AluOp>(below(6));
-    alu.use_imm = alu.op != isa::AluOp::requant && below(3) == 0;
+    alu.op = static_cast<isa::AluOp>(below(isa::spec::kAluOps.size()));
+    alu.use_imm = isa::spec::takes_immediate(alu.op) && below(3) == 0;
     const AluSteps expected = walk(alu, uops), actual = alu_steps(alu, uops);
     INFO("case " << i);
     REQUIRE(actual.count == expected.count);

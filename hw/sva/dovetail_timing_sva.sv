@@ -1,0 +1,98 @@
+// The constants of isa/spec/timing.h that stage R and the pipes have in their structure: what a step costs, and when it writes. docs/timing.md, section 9.
+module dovetail_operands_timing_sva (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic valid_i,
+  input logic leaves_i,
+  input logic gemm_i,
+  input logic empty_i,
+  input logic vector_i,
+  input logic repeated_i,
+  input logic reads_next_i,
+  input logic interlock_i
+);
+  logic [3:0]  cycles_q, waits_q;  // of the step in R, before this cycle
+  int unsigned cost;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      cycles_q <= '0;
+      waits_q  <= '0;
+    end else begin
+      cycles_q <= !valid_i || leaves_i ? '0 : cycles_q + 4'(!interlock_i);
+      waits_q  <= !valid_i || leaves_i ? '0 : waits_q + 4'(interlock_i);
+    end
+  end
+  always_comb begin
+    cost = 1;
+    if (gemm_i) cost = dovetail_isa_pkg::TIMING_GEMM_CYCLES_PER_UOP;
+    else if (empty_i) cost = 1;
+    else if (!vector_i) cost = dovetail_isa_pkg::TIMING_ALU_CYCLES_PER_UOP_IMM;
+    else if (repeated_i) cost = dovetail_isa_pkg::TIMING_ALU_CYCLES_PER_UOP_REPEATED;
+    else if (reads_next_i) cost = dovetail_isa_pkg::TIMING_ALU_CYCLES_PER_UOP_REQUANT;
+    else cost = dovetail_isa_pkg::TIMING_ALU_CYCLES_PER_UOP_VECTOR;
+  end
+  cost_of_step: assert property (@(posedge clk_i) disable iff (!rst_ni) leaves_i |-> 32'(cycles_q) + 1 == cost) else $error("a step costs other cycles than the contract says");
+  interlock: assert property (@(posedge clk_i) disable iff (!rst_ni) interlock_i |-> 32'(waits_q) < dovetail_isa_pkg::TIMING_ALU_INTERLOCK_CYCLES)
+    else $error("an interlock longer than the contract says");
+endmodule
+
+// Writes come so many cycles after the last of their step in R, and at no other time.
+module dovetail_write_timing_sva #(
+  parameter int unsigned Cycles = 1,
+  parameter int unsigned LongCycles = Cycles
+) (
+  input logic clk_i,
+  input logic rst_ni,
+  input logic flush_i,
+  input logic read_i,       // a step that writes leaves R
+  input logic read_long_i,  // likewise, of kind alu_long
+  input logic write_i
+);
+  logic [Cycles-1:0]     due_q;
+  logic [LongCycles-1:0] due_long_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      due_q      <= '0;
+      due_long_q <= '0;
+    end else begin
+      due_q      <= flush_i ? '0 : Cycles'({due_q, read_i});
+      due_long_q <= flush_i ? '0 : LongCycles'({due_long_q, read_long_i});
+    end
+  end
+  write_when_due: assert property (@(posedge clk_i) disable iff (!rst_ni) write_i == (due_q[Cycles-1] || due_long_q[LongCycles-1]))
+    else $error("ACC is written in another cycle than the contract says");
+endmodule
+
+bind dovetail_operands dovetail_operands_timing_sva u_timing_sva (
+  .clk_i,
+  .rst_ni,
+  .valid_i     (valid_q),
+  .leaves_i    (leaves),
+  .gemm_i      (step_q.gemm),
+  .empty_i     (step_q.empty),
+  .vector_i    (vector),
+  .repeated_i  (repeated),
+  .reads_next_i(reads_next),
+  .interlock_i (interlock)
+);
+bind dovetail_gemm dovetail_write_timing_sva #(
+  .Cycles(dovetail_isa_pkg::TIMING_GEMM_READ_TO_WRITE)
+) u_timing_sva (
+  .clk_i,
+  .rst_ni,
+  .flush_i,
+  .read_i     (valid_i && !step_i.empty),
+  .read_long_i(1'b0),
+  .write_i    (acc_we_o)
+);
+bind dovetail_alu dovetail_write_timing_sva #(
+  .Cycles    (dovetail_isa_pkg::TIMING_ALU_READ_TO_WRITE),
+  .LongCycles(dovetail_isa_pkg::TIMING_ALU_LONG_READ_TO_WRITE)
+) u_timing_sva (
+  .clk_i,
+  .rst_ni,
+  .flush_i,
+  .read_i     (valid_i && !step_i.empty && !LongOps[step_i.op]),
+  .read_long_i(valid_i && !step_i.empty && LongOps[step_i.op]),
+  .write_i    (we_o)
+);

@@ -1,0 +1,111 @@
+// The ALU operations as a table. What engines, verifier, compiler, assembler, the SystemVerilog package and the random
+// tests know about an operation besides its meaning (isa/semantics/alu.h) is its row.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "isa/instruction.h"
+#include "isa/spec/timing.h"
+
+namespace dovetail::isa::spec {
+
+// The kind of an ALU instruction, docs/timing.md, section 9: when its steps write, and whether they wait for each
+// other.
+enum class AluKind : std::uint8_t {
+  alu,       // one cycle of work: written in the cycle after the last read, in time for the step behind
+  alu_long,  // two: the step behind waits where it would read the result first (interlock)
+};
+
+// What the assembler calls the immediate, and what it is.
+struct AluImmediate {
+  std::string_view word, doc;
+};
+// The second operand of a step, in place of acc[src]. Any other: a parameter besides acc[src], and use_imm must be 0.
+inline constexpr AluImmediate kOperandImmediate{"imm", "the second operand"};
+
+struct AluOpInfo {
+  AluOp op;
+  std::string_view name;
+  bool HardwareConfig::*enabled_by;  // nullptr: part of the base instruction set
+  AluKind kind;
+  std::uint32_t source_elements;        // read from acc[src] on by a step without immediate operand
+  const TimingConstant* vector_cycles;  // of such a step
+  bool commutes;                        // op(a, b) == op(b, a)
+  AluImmediate immediate;
+  std::string_view doc;         // a = acc[dst], b = use_imm ? imm : acc[src]
+  std::string_view notes = {};  // what the reference adds below its table
+};
+
+// clang-format off
+inline constexpr std::array kAluOps{
+    AluOpInfo{AluOp::min, "min", nullptr, AluKind::alu, 1, &kAluCyclesPerUopVector, true, kOperandImmediate, "min(a, b)"},
+    AluOpInfo{AluOp::max, "max", nullptr, AluKind::alu, 1, &kAluCyclesPerUopVector, true, kOperandImmediate, "max(a, b)"},
+    AluOpInfo{AluOp::add, "add", nullptr, AluKind::alu, 1, &kAluCyclesPerUopVector, true, kOperandImmediate, "a + b, wrapping"},
+    AluOpInfo{AluOp::shr, "shr", nullptr, AluKind::alu, 1, &kAluCyclesPerUopVector, false, kOperandImmediate,
+              "b >= 0: a >> min(b, 31), arithmetic; b < 0: a << min(-b, 31)"},
+    AluOpInfo{AluOp::mul, "mul", nullptr, AluKind::alu_long, 1, &kAluCyclesPerUopVector, true, kOperandImmediate, "low 32 bits of a * b"},
+    AluOpInfo{AluOp::requant, "requant", &HardwareConfig::requant, AluKind::alu_long, 2, &kAluCyclesPerUopRequant, false,
+              {"zero_point", "what is added after scaling"},
+              "clamp_int32(round_half_even((a + acc[src + 1]) * s) + imm), s the binary32 in acc[src]; use_imm must be 0",
+              "REQUANT reads its scale s as sign, exponent e and m = (e = 0 ? 0 : 2^23 + fraction) from the lane of acc[src]: the value is "
+              "±m * 2^(e - 150) for all bit patterns, so there is no NaN and no infinity, and subnormals are 0. The bias is the int32 in the lane of "
+              "acc[src + 1]; a + bias wraps. The product is exact, rounded once to the nearest integer, ties to even; imm is added and the sum "
+              "clamped to int32."},
+};
+// clang-format on
+
+inline constexpr std::size_t kMaxAluOps = 8;            // a ninth needs bit 63 of word 0 as fourth bit of alu_opcode
+inline constexpr std::uint32_t kMaxSourceElements = 2;  // a third needs one more phase of stage R in hw/rtl
+
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kAluOps.size(); ++i)
+        if (static_cast<std::size_t>(kAluOps[i].op) != i) return false;
+      return kAluOps.size() <= kMaxAluOps;
+    }(),
+    "kAluOps is indexed by AluOp and fits three bits");
+static_assert(
+    [] {
+      for (const AluOpInfo& row : kAluOps)
+        if (row.source_elements < 1 || row.source_elements > kMaxSourceElements ||
+            row.vector_cycles->value != std::int64_t{row.source_elements} + 1)
+          return false;
+      return true;
+    }(),
+    "ACC has one read port: a step takes a cycle per source element, and one for the destination");
+
+constexpr std::string_view name(AluKind kind) {
+  switch (kind) {
+    case AluKind::alu: return "alu";
+    case AluKind::alu_long: return "alu_long";
+  }
+  return {};
+}
+// From a step's last read to its write.
+constexpr const TimingConstant& read_to_write(AluKind kind) {
+  switch (kind) {
+    case AluKind::alu: return kAluReadToWrite;
+    case AluKind::alu_long: return kAluLongReadToWrite;
+  }
+  return kAluReadToWrite;  // no kind
+}
+
+constexpr bool is_alu_op(AluOp op) { return static_cast<std::size_t>(op) < kAluOps.size(); }
+// Precondition: is_alu_op(op).
+constexpr const AluOpInfo& info(AluOp op) { return kAluOps[static_cast<std::size_t>(op)]; }
+
+// Total, as the verifier sees operations that do not exist: they count as plain ones.
+constexpr bool takes_immediate(AluOp op) { return !is_alu_op(op) || info(op).immediate.word == kOperandImmediate.word; }
+constexpr bool is_enabled(const AluOpInfo& row, const HardwareConfig& config) {
+  return row.enabled_by == nullptr || config.*row.enabled_by;
+}
+
+// How many elements of ACC, from acc[src] on, a step of the instruction reads; 0: the operand is the immediate. Total.
+constexpr std::uint32_t source_elements(const Alu& alu) {
+  if (alu.use_imm && takes_immediate(alu.op)) return 0;
+  return is_alu_op(alu.op) ? info(alu.op).source_elements : 1;
+}
+
+}  // namespace dovetail::isa::spec
