@@ -47,10 +47,12 @@ def translate(folder, rtl, package, harness, parameters, modules):
     values = dict(parameter.split("=") for parameter in parameters.split())
     own = HARDWARE / "formal" / f"{harness}.ys"
     if own.exists():
-        # {products}: with Merge=1 the bodies share multipliers of equal operands; without, the solver looks into them.
+        # {products}: with Merge=1 the bodies share multipliers of equal operands; without, the solver looks into them. {cut}: with CutProduct=1 it sees
+        # any number instead of a product.
         products = "wreduce t:$mul; opt_merge; opt -full" if values.get("Merge") == "1" else ""
+        cut = "cutpoint t:$mul" if values.get("CutProduct") == "1" else ""
         lines = [line for line in own.read_text().splitlines() if not line.startswith("#")]
-        text = "\n".join(lines).format(rtl=rtl, harness=HARDWARE / "formal" / f"{harness}.sv", products=products, **values)
+        text = "\n".join(lines).format(rtl=rtl, harness=HARDWARE / "formal" / f"{harness}.sv", products=products, cut=cut, **values)
         (folder / "design.ys").write_text(f"{text}\n{FINISH.replace('; ', chr(10))}\n")
         done = run("yosys", "-q", "-s", "design.ys", folder=folder)
         return None if done.returncode == 0 else f"Yosys: {(done.stdout + done.stderr)[-1500:]}"
