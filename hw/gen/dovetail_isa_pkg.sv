@@ -366,6 +366,18 @@ package dovetail_isa_pkg;
     logic [9:0] wgt;
   } step_t;
 
+  // A burst that a unit asks the read port for.
+  typedef struct packed {
+    logic valid;
+    logic [31:0] addr;
+    logic [8:0] beats;
+  } burst_t;
+
+  typedef struct packed {
+    logic [1:0] resp;
+    logic [63:0] data;
+  } beat_t;
+
   // Timing.
   localparam int unsigned TIMING_GEMM_CYCLES_PER_UOP = 1;  // cycles: one GEMM micro-op, reset and overwrite included
   localparam int unsigned TIMING_ALU_CYCLES_PER_UOP_IMM = 1;  // cycles: one ALU micro-op with an immediate

@@ -4,23 +4,23 @@ module dovetail_alu #(
   localparam int unsigned Lanes = dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT,
   localparam int unsigned AccWidth = dovetail_isa_pkg::ACC_DEPTH_LOG2
 ) (
-  input  logic                clk_i,
-  input  logic                rst_ni,
-  input  logic                flush_i,
+  input  logic                    clk_i,
+  input  logic                    rst_ni,
+  input  logic                    flush_i,
   // The last cycle of a step in R.
-  input  logic                valid_i,
+  input  logic                    valid_i,
   input  dovetail_isa_pkg::step_t step_i,
   // The cycle after: the destination's value, and the operands read before.
-  input  logic [Lanes*32-1:0] acc_i,
-  input  logic [Lanes*32-1:0] source_i,
-  input  logic [Lanes*32-1:0] next_i,
+  input  logic [Lanes*32-1:0]     acc_i,
+  input  logic [Lanes*32-1:0]     source_i,
+  input  logic [Lanes*32-1:0]     next_i,
   // Whose result is not written yet and cannot be forwarded.
-  output logic                pending_o,
-  output logic [AccWidth-1:0] pending_dst_o,
-  output logic                we_o,
-  output logic [AccWidth-1:0] waddr_o,
-  output logic [Lanes*32-1:0] wdata_o,
-  output logic                last_o
+  output logic                    pending_o,
+  output logic [AccWidth-1:0]     pending_dst_o,
+  output logic                    we_o,
+  output logic [AccWidth-1:0]     waddr_o,
+  output logic [Lanes*32-1:0]     wdata_o,
+  output logic                    last_o
 );
   localparam logic [7:0] LongOps = dovetail_isa_pkg::ALU_SET_LONG;
 

@@ -4,32 +4,29 @@ module dovetail_fetch #(
   localparam int unsigned BusBits = 8 * dovetail_isa_pkg::BUS_BYTES,
   localparam int unsigned InstrBits = dovetail_isa_pkg::INSTRUCTION_BITS
 ) (
-  input  logic                 clk_i,
-  input  logic                 rst_ni,
-  input  logic                 flush_i,
-  input  logic                 halt_i,
-  output logic                 idle_o,
-  output logic                 error_o,
-  output logic [3:0]           error_code_o,
-  output logic [31:0]          error_index_o,
+  input  logic                     clk_i,
+  input  logic                     rst_ni,
+  input  logic                     flush_i,
+  input  logic                     halt_i,
+  output logic                     idle_o,
+  output logic                     error_o,
+  output logic [3:0]               error_code_o,
+  output logic [31:0]              error_index_o,
   // The launch.
-  input  logic                 start_i,
-  input  logic [AddrWidth-1:0] program_base_i,
-  input  logic [31:0]          begin_i,
-  input  logic [31:0]          count_i,
+  input  logic                     start_i,
+  input  logic [AddrWidth-1:0]     program_base_i,
+  input  logic [31:0]              begin_i,
+  input  logic [31:0]              count_i,
   // Read port.
-  output logic                 request_o,
-  output logic [AddrWidth-1:0] request_addr_o,
-  output logic [8:0]           request_beats_o,
-  input  logic                 grant_i,
-  input  logic                 beat_valid_i,
-  input  logic [BusBits-1:0]   beat_data_i,
-  input  logic [1:0]           beat_resp_i,
+  output dovetail_isa_pkg::burst_t request_o,
+  input  logic                     grant_i,
+  input  logic                     beat_valid_i,
+  input  dovetail_isa_pkg::beat_t  beat_i,
   // Command queues: 0 load, 1 compute, 2 store.
-  input  logic [2:0]           full_i,
-  output logic [2:0]           push_o,
-  output logic [InstrBits-1:0] instr_o,
-  output logic [31:0]          index_o
+  input  logic [2:0]               full_i,
+  output logic [2:0]               push_o,
+  output logic [InstrBits-1:0]     instr_o,
+  output logic [31:0]              index_o
 );
   localparam int unsigned BusLog2 = dovetail_isa_pkg::BUS_BYTES_LOG2;
   localparam int unsigned InstrBytes = dovetail_isa_pkg::INSTRUCTION_BYTES;
@@ -40,9 +37,8 @@ module dovetail_fetch #(
   localparam int unsigned LaneWidth = BusLog2 + 1;
   localparam logic [7:0] AluOps = dovetail_isa_pkg::ALU_SET_ENABLED;
 
-  logic                 burst_valid, buffer_valid, buffer_pop, complete, bad_resp, illegal, slot;
-  logic [BusBits-1:0]   buffer_data;
-  logic [1:0]           buffer_resp;
+  logic                 buffer_valid, buffer_pop, complete, bad_resp, illegal, slot;
+  dovetail_isa_pkg::beat_t buffer;
   logic [AddrWidth-1:0] first_addr;
   logic [LaneWidth-1:0] lane_q;
   logic [9:0]           beat_q;
@@ -54,43 +50,25 @@ module dovetail_fetch #(
 
   assign first_addr = program_base_i + AddrWidth'(AddrWidth'(begin_i) << InstrLog2);
 
-  dovetail_axi_split #(
-    .AddrWidth (AddrWidth),
-    .BusBytes  (dovetail_isa_pkg::BUS_BYTES),
-    .MaxBeats  (dovetail_isa_pkg::LONGEST_BURST_BEATS),
+  dovetail_reader #(
     .CountWidth(2)
-  ) u_split (
+  ) u_reader (
     .clk_i,
     .rst_ni,
     .flush_i,
-    .start_i      (start_i && count_i != '0),
-    .addr_i       (first_addr),
-    .row_bytes_i  (AddrWidth'(AddrWidth'(count_i) << InstrLog2)),
-    .stride_i     ('0),
-    .rows_i       (2'd1),
-    .valid_o      (burst_valid),
-    .burst_addr_o (request_addr_o),
-    .burst_beats_o(request_beats_o),
-    .ready_i      (grant_i)
-  );
-  dovetail_read_buffer #(
-    .BusBits(BusBits),
-    .Depth  (dovetail_isa_pkg::OUTSTANDING_BEATS)
-  ) u_buffer (
-    .clk_i,
-    .rst_ni,
-    .flush_i,
-    .burst_valid_i(burst_valid),
-    .burst_beats_i(request_beats_o),
+    .start_i    (start_i && count_i != '0),
+    .addr_i     (first_addr),
+    .row_bytes_i(AddrWidth'(AddrWidth'(count_i) << InstrLog2)),
+    .stride_i   ('0),
+    .rows_i     (2'd1),
+    .busy_o     (),
     .request_o,
     .grant_i,
     .beat_valid_i,
-    .beat_data_i,
-    .beat_resp_i,
-    .valid_o      (buffer_valid),
-    .data_o       (buffer_data),
-    .resp_o       (buffer_resp),
-    .pop_i        (buffer_pop)
+    .beat_i,
+    .valid_o    (buffer_valid),
+    .beat_o     (buffer),
+    .pop_i      (buffer_pop)
   );
   dovetail_element #(
     .BusBits  (BusBits),
@@ -98,7 +76,7 @@ module dovetail_fetch #(
     .Bits     (InstrBits),
     .LaneWidth(LaneWidth)
   ) u_instr (
-    .beat_i   (buffer_data),
+    .beat_i   (buffer.data),
     .line_i   (line_q),
     .lane_i   (lane_q),
     .element_o(instr_o)
@@ -136,7 +114,7 @@ module dovetail_fetch #(
 
   // ---- Issue --------------------------------------------------------------------------------------------------------------------------
   assign complete   = beat_q == 10'(Beats - 1);
-  assign bad_resp   = buffer_resp[1] || bad_q;
+  assign bad_resp   = buffer.resp[1] || bad_q;
   assign slot       = buffer_valid && left_q != '0 && !halt_i && (!complete || (queue & full_i) == 3'b000 || illegal || bad_resp);
   assign buffer_pop = slot && (lane_q == LaneWidth'(Lanes - 1) || left_q == 32'd1 || Beats > 1);
   assign error_o    = slot && complete && (illegal || bad_resp);
@@ -144,7 +122,7 @@ module dovetail_fetch #(
   assign index_o    = index_q;
   always_comb begin
     error_code_o = dovetail_isa_pkg::ERROR_ILLEGAL;
-    if (buffer_resp[1]) error_code_o = buffer_resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
+    if (buffer.resp[1]) error_code_o = buffer.resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
     else if (bad_q) error_code_o = bad_decode_q ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
   end
   assign error_index_o = index_q;
@@ -164,11 +142,11 @@ module dovetail_fetch #(
       bad_q        <= 1'b0;
       bad_decode_q <= 1'b0;
     end else if (slot) begin
-      line_q <= LineBits'({buffer_data, line_q} >> BusBits);
+      line_q <= LineBits'({buffer.data, line_q} >> BusBits);
       beat_q <= complete ? '0 : beat_q + 1'b1;
-      if (!complete && buffer_resp[1] && !bad_q) begin
+      if (!complete && buffer.resp[1] && !bad_q) begin
         bad_q        <= 1'b1;
-        bad_decode_q <= buffer_resp[0];
+        bad_decode_q <= buffer.resp[0];
       end
       if (complete) begin
         bad_q   <= 1'b0;

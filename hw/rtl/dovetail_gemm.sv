@@ -10,23 +10,23 @@ module dovetail_gemm #(
   localparam int unsigned Lanes = Batch * BlockOut,
   localparam int unsigned AccWidth = dovetail_isa_pkg::ACC_DEPTH_LOG2
 ) (
-  input  logic                           clk_i,
-  input  logic                           rst_ni,
-  input  logic                           flush_i,
+  input  logic                          clk_i,
+  input  logic                          rst_ni,
+  input  logic                          flush_i,
   // Stage R.
-  input  logic                           valid_i,
-  input  dovetail_isa_pkg::step_t        step_i,
+  input  logic                          valid_i,
+  input  dovetail_isa_pkg::step_t       step_i,
   // The cycle after.
-  input  logic [Batch*BlockIn*8-1:0]     inp_i,
-  input  logic [BlockOut*BlockIn*8-1:0]  wgt_i,
+  input  logic [Batch*BlockIn*8-1:0]    inp_i,
+  input  logic [BlockOut*BlockIn*8-1:0] wgt_i,
   // ACC.
-  output logic                           acc_re_o,
-  output logic [AccWidth-1:0]            acc_raddr_o,
-  input  logic [Lanes*32-1:0]            acc_rdata_i,
-  output logic                           acc_we_o,
-  output logic [AccWidth-1:0]            acc_waddr_o,
-  output logic [Lanes*32-1:0]            acc_wdata_o,
-  output logic                           last_o             // the last step of an instruction writes
+  output logic                          acc_re_o,
+  output logic [AccWidth-1:0]           acc_raddr_o,
+  input  logic [Lanes*32-1:0]           acc_rdata_i,
+  output logic                          acc_we_o,
+  output logic [AccWidth-1:0]           acc_waddr_o,
+  output logic [Lanes*32-1:0]           acc_wdata_o,
+  output logic                          last_o  // the last step of an instruction writes
 );
   logic                valid_1_q, valid_2_q, valid_3_q;      // passes
   logic                last_1_q, last_2_q, last_3_q;

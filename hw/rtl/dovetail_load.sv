@@ -25,13 +25,10 @@ module dovetail_load #(
   input  logic                                        token_room_i,
   output logic                                        token_push_o,
   // Read port.
-  output logic                                        request_o,
-  output logic [AddrWidth-1:0]                        request_addr_o,
-  output logic [8:0]                                  request_beats_o,
+  output dovetail_isa_pkg::burst_t                    request_o,
   input  logic                                        grant_i,
   input  logic                                        beat_valid_i,
-  input  logic [BusBits-1:0]                          beat_data_i,
-  input  logic [1:0]                                  beat_resp_i,
+  input  dovetail_isa_pkg::beat_t                     beat_i,
   // SRAM.
   output logic                                        inp_we_o,
   output logic [dovetail_isa_pkg::INP_DEPTH_LOG2-1:0] inp_addr_o,
@@ -80,54 +77,33 @@ module dovetail_load #(
   assign head_pop_o  = start_o;
   assign token_pop_o = start_o && head_pop_next;
 
-  logic                 burst_valid, buffer_valid, buffer_pop;
-  logic [BusBits-1:0]   buffer_data;
-  logic [1:0]           buffer_resp;
+  logic                 buffer_valid, buffer_pop;
   logic [AddrWidth-1:0] head_addr, head_row_bytes, head_stride;
+  dovetail_isa_pkg::beat_t buffer;
 
   assign head_addr      = head_wgt ? AddrWidth'(AddrWidth'(head_dram_base) << WgtLog2) : AddrWidth'(AddrWidth'(head_dram_base) << InpLog2);
   assign head_row_bytes = head_wgt ? AddrWidth'(AddrWidth'(head_x_size) << WgtLog2) : AddrWidth'(AddrWidth'(head_x_size) << InpLog2);
   assign head_stride    = head_wgt ? AddrWidth'(AddrWidth'(head_x_stride) << WgtLog2) : AddrWidth'(AddrWidth'(head_x_stride) << InpLog2);
 
-  dovetail_axi_split #(
-    .AddrWidth (AddrWidth),
-    .BusBytes  (dovetail_isa_pkg::BUS_BYTES),
-    .MaxBeats  (dovetail_isa_pkg::LONGEST_BURST_BEATS),
+  dovetail_reader #(
     .CountWidth(SizeWidth)
-  ) u_split (
+  ) u_reader (
     .clk_i,
     .rst_ni,
     .flush_i,
-    .start_i      (start_o && head_data),
-    .addr_i       (head_addr),
-    .row_bytes_i  (head_row_bytes),
-    .stride_i     (head_stride),
-    .rows_i       (head_y_size),
-    .valid_o      (burst_valid),
-    .burst_addr_o (request_addr_o),
-    .burst_beats_o(request_beats_o),
-    .ready_i      (grant_i)
-  );
-  assign split_busy = burst_valid;
-
-  dovetail_read_buffer #(
-    .BusBits(BusBits),
-    .Depth  (dovetail_isa_pkg::OUTSTANDING_BEATS)
-  ) u_buffer (
-    .clk_i,
-    .rst_ni,
-    .flush_i,
-    .burst_valid_i(burst_valid),
-    .burst_beats_i(request_beats_o),
+    .start_i    (start_o && head_data),
+    .addr_i     (head_addr),
+    .row_bytes_i(head_row_bytes),
+    .stride_i   (head_stride),
+    .rows_i     (head_y_size),
+    .busy_o     (split_busy),
     .request_o,
     .grant_i,
     .beat_valid_i,
-    .beat_data_i,
-    .beat_resp_i,
-    .valid_o      (buffer_valid),
-    .data_o       (buffer_data),
-    .resp_o       (buffer_resp),
-    .pop_i        (buffer_pop)
+    .beat_i,
+    .valid_o    (buffer_valid),
+    .beat_o     (buffer),
+    .pop_i      (buffer_pop)
   );
 
   // ---- Drain ----------------------------------------------------------------------------------------------------------------------
@@ -208,7 +184,7 @@ module dovetail_load #(
     .y_pad_1_i   (next_y_pad_1),
     .active_o    (active),
     .beat_valid_i(buffer_valid && !halt_i),
-    .beat_data_i (buffer_data),
+    .beat_data_i (buffer.data),
     .beat_pop_o  (buffer_pop),
     .slot_o      (slot),
     .last_o      (last),
@@ -219,8 +195,8 @@ module dovetail_load #(
     .line_o      (line)
   );
 
-  assign error_o       = buffer_pop && buffer_resp[1];
-  assign error_code_o  = buffer_resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
+  assign error_o       = buffer_pop && buffer.resp[1];
+  assign error_code_o  = buffer.resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
   assign error_index_o = index_q;
   assign idle_o        = !active && !done_q && waiting_empty;
 
@@ -228,23 +204,23 @@ module dovetail_load #(
   logic [InpBits-1:0] inp_element;
   logic [WgtBits-1:0] wgt_element;
   dovetail_element #(
-    .BusBits (BusBits),
-    .LineBits(LineBits),
-    .Bits    (InpBits),
+    .BusBits  (BusBits),
+    .LineBits (LineBits),
+    .Bits     (InpBits),
     .LaneWidth(LaneWidth)
   ) u_inp (
-    .beat_i   (buffer_data),
+    .beat_i   (buffer.data),
     .line_i   (line),
     .lane_i   (lane),
     .element_o(inp_element)
   );
   dovetail_element #(
-    .BusBits (BusBits),
-    .LineBits(LineBits),
-    .Bits    (WgtBits),
+    .BusBits  (BusBits),
+    .LineBits (LineBits),
+    .Bits     (WgtBits),
     .LaneWidth(LaneWidth)
   ) u_wgt (
-    .beat_i   (buffer_data),
+    .beat_i   (buffer.data),
     .line_i   (line),
     .lane_i   (lane),
     .element_o(wgt_element)

@@ -7,30 +7,30 @@ module dovetail_operands #(
   localparam int unsigned WgtIndex = dovetail_isa_pkg::WGT_DEPTH_LOG2,
   localparam int unsigned AccIndex = dovetail_isa_pkg::ACC_DEPTH_LOG2
 ) (
-  input  logic                clk_i,
-  input  logic                rst_ni,
-  input  logic                flush_i,
+  input  logic                    clk_i,
+  input  logic                    rst_ni,
+  input  logic                    flush_i,
   // The step in X.
-  output logic                take_o,
-  input  logic                valid_i,
+  output logic                    take_o,
+  input  logic                    valid_i,
   input  dovetail_isa_pkg::step_t step_i,
   // The destination of ALU's step before, while its result is neither written nor can be forwarded.
-  input  logic                pending_i,
-  input  logic [AccIndex-1:0] pending_dst_i,
+  input  logic                    pending_i,
+  input  logic [AccIndex-1:0]     pending_dst_i,
   // The step in R, in its last cycle there: for which pipe, and what it is.
-  output logic                gemm_o,
-  output logic                alu_o,
+  output logic                    gemm_o,
+  output logic                    alu_o,
   output dovetail_isa_pkg::step_t step_o,
   // INP and WGT.
-  output logic                operand_re_o,
-  output logic [InpIndex-1:0] inp_addr_o,
-  output logic [WgtIndex-1:0] wgt_addr_o,
+  output logic                    operand_re_o,
+  output logic [InpIndex-1:0]     inp_addr_o,
+  output logic [WgtIndex-1:0]     wgt_addr_o,
   // ACC: what is read arrives in the cycle after. Sources are kept until the destination is there.
-  output logic                acc_re_o,
-  output logic [AccIndex-1:0] acc_raddr_o,
-  input  logic [AccBits-1:0]  acc_rdata_i,
-  output logic [AccBits-1:0]  source_o,
-  output logic [AccBits-1:0]  next_o
+  output logic                    acc_re_o,
+  output logic [AccIndex-1:0]     acc_raddr_o,
+  input  logic [AccBits-1:0]      acc_rdata_i,
+  output logic [AccBits-1:0]      source_o,
+  output logic [AccBits-1:0]      next_o
 );
   localparam logic [1:0] ReadFirst = 2'd0;
   localparam logic [1:0] ReadNext = 2'd1;

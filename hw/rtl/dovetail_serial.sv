@@ -9,40 +9,37 @@ module dovetail_serial #(
   localparam int unsigned UopIndex = dovetail_isa_pkg::UOP_DEPTH_LOG2,
   localparam int unsigned AccIndex = dovetail_isa_pkg::ACC_DEPTH_LOG2
 ) (
-  input  logic                 clk_i,
-  input  logic                 rst_ni,
-  input  logic                 flush_i,
-  input  logic                 halt_i,
-  output logic                 error_o,
-  output logic [3:0]           error_code_o,
+  input  logic                     clk_i,
+  input  logic                     rst_ni,
+  input  logic                     flush_i,
+  input  logic                     halt_i,
+  output logic                     error_o,
+  output logic [3:0]               error_code_o,
   // The head of the queue, which starts.
-  input  logic                 start_i,
-  input  logic [InstrBits-1:0] head_i,
-  input  logic [31:0]          head_index_i,
+  input  logic                     start_i,
+  input  logic [InstrBits-1:0]     head_i,
+  input  logic [31:0]              head_index_i,
   // An instruction is in flight, up to and including the cycle in which it ends.
-  output logic                 busy_o,
-  output logic                 end_o,
-  output logic [31:0]          index_o,
+  output logic                     busy_o,
+  output logic                     end_o,
+  output logic [31:0]              index_o,
   // Tokens: prev is load, next is store.
-  input  logic                 prev_room_i,
-  output logic                 prev_push_o,
-  input  logic                 next_room_i,
-  output logic                 next_push_o,
+  input  logic                     prev_room_i,
+  output logic                     prev_push_o,
+  input  logic                     next_room_i,
+  output logic                     next_push_o,
   // Read port.
-  output logic                 request_o,
-  output logic [AddrWidth-1:0] request_addr_o,
-  output logic [8:0]           request_beats_o,
-  input  logic                 grant_i,
-  input  logic                 beat_valid_i,
-  input  logic [BusBits-1:0]   beat_data_i,
-  input  logic [1:0]           beat_resp_i,
+  output dovetail_isa_pkg::burst_t request_o,
+  input  logic                     grant_i,
+  input  logic                     beat_valid_i,
+  input  dovetail_isa_pkg::beat_t  beat_i,
   // What it writes.
-  output logic                 uop_we_o,
-  output logic [UopIndex-1:0]  uop_waddr_o,
-  output logic [UopBits-1:0]   uop_wdata_o,
-  output logic                 acc_we_o,
-  output logic [AccIndex-1:0]  acc_waddr_o,
-  output logic [AccBits-1:0]   acc_wdata_o
+  output logic                     uop_we_o,
+  output logic [UopIndex-1:0]      uop_waddr_o,
+  output logic [UopBits-1:0]       uop_wdata_o,
+  output logic                     acc_we_o,
+  output logic [AccIndex-1:0]      acc_waddr_o,
+  output logic [AccBits-1:0]       acc_wdata_o
 );
   localparam int unsigned BusLog2 = dovetail_isa_pkg::BUS_BYTES_LOG2;
   localparam int unsigned UopLog2 = dovetail_isa_pkg::UOP_ELEMENT_BYTES_LOG2;
@@ -91,48 +88,28 @@ module dovetail_serial #(
   assign head_stride_bytes = head_uop ? head_stride << UopLog2 : head_acc8 ? head_stride << Acc8Log2 : head_stride << AccLog2;
 
   // ---- Requests and beats -----------------------------------------------------------------------------------------------------------
-  logic               burst_valid, buffer_valid, buffer_pop;
-  logic [BusBits-1:0] buffer_data;
-  logic [1:0]         buffer_resp;
+  logic                    buffer_valid, buffer_pop;
+  dovetail_isa_pkg::beat_t buffer;
 
-  dovetail_axi_split #(
-    .AddrWidth (AddrWidth),
-    .BusBytes  (dovetail_isa_pkg::BUS_BYTES),
-    .MaxBeats  (dovetail_isa_pkg::LONGEST_BURST_BEATS),
+  dovetail_reader #(
     .CountWidth(SizeWidth)
-  ) u_split (
+  ) u_reader (
     .clk_i,
     .rst_ni,
     .flush_i,
-    .start_i      (start_i && head_data),
-    .addr_i       (head_addr),
-    .row_bytes_i  (head_row_bytes),
-    .stride_i     (head_stride_bytes),
-    .rows_i       (head_y_size),
-    .valid_o      (burst_valid),
-    .burst_addr_o (request_addr_o),
-    .burst_beats_o(request_beats_o),
-    .ready_i      (grant_i)
-  );
-
-  dovetail_read_buffer #(
-    .BusBits(BusBits),
-    .Depth  (dovetail_isa_pkg::OUTSTANDING_BEATS)
-  ) u_buffer (
-    .clk_i,
-    .rst_ni,
-    .flush_i,
-    .burst_valid_i(burst_valid),
-    .burst_beats_i(request_beats_o),
+    .start_i    (start_i && head_data),
+    .addr_i     (head_addr),
+    .row_bytes_i(head_row_bytes),
+    .stride_i   (head_stride_bytes),
+    .rows_i     (head_y_size),
+    .busy_o     (),
     .request_o,
     .grant_i,
     .beat_valid_i,
-    .beat_data_i,
-    .beat_resp_i,
-    .valid_o      (buffer_valid),
-    .data_o       (buffer_data),
-    .resp_o       (buffer_resp),
-    .pop_i        (buffer_pop)
+    .beat_i,
+    .valid_o    (buffer_valid),
+    .beat_o     (buffer),
+    .pop_i      (buffer_pop)
   );
 
   // ---- Drain ------------------------------------------------------------------------------------------------------------------------
@@ -167,7 +144,7 @@ module dovetail_serial #(
     .y_pad_1_i   (head_y_pad_1),
     .active_o    (active),
     .beat_valid_i(buffer_valid && !halt_i),
-    .beat_data_i (buffer_data),
+    .beat_data_i (buffer.data),
     .beat_pop_o  (buffer_pop),
     .slot_o      (slot),
     .last_o      (last),
@@ -211,8 +188,8 @@ module dovetail_serial #(
       memory_q    <= head_memory;
     end
   end
-  assign error_o      = buffer_pop && buffer_resp[1];
-  assign error_code_o = buffer_resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
+  assign error_o      = buffer_pop && buffer.resp[1];
+  assign error_code_o = buffer.resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
 
   // ---- What is written --------------------------------------------------------------------------------------------------------------
   logic [UopBits-1:0]  uop_element;
@@ -225,7 +202,7 @@ module dovetail_serial #(
     .Bits     (UopBits),
     .LaneWidth(LaneWidth)
   ) u_uop_element (
-    .beat_i   (buffer_data),
+    .beat_i   (buffer.data),
     .line_i   (line),
     .lane_i   (lane),
     .element_o(uop_element)
@@ -236,7 +213,7 @@ module dovetail_serial #(
     .Bits     (AccBits),
     .LaneWidth(LaneWidth)
   ) u_acc_element (
-    .beat_i   (buffer_data),
+    .beat_i   (buffer.data),
     .line_i   (line),
     .lane_i   (lane),
     .element_o(acc_element)
@@ -247,7 +224,7 @@ module dovetail_serial #(
     .Bits     (Acc8Bits),
     .LaneWidth(LaneWidth)
   ) u_acc8_element (
-    .beat_i   (buffer_data),
+    .beat_i   (buffer.data),
     .line_i   (line),
     .lane_i   (lane),
     .element_o(acc8_element)

@@ -10,21 +10,21 @@ module dovetail_steps #(
   // A micro-op's source serves INP and ACC.
   localparam int unsigned SrcIndex = InpIndex > AccIndex ? InpIndex : AccIndex
 ) (
-  input  logic                 clk_i,
-  input  logic                 rst_ni,
-  input  logic                 flush_i,
+  input  logic                    clk_i,
+  input  logic                    rst_ni,
+  input  logic                    flush_i,
   // An instruction, and whether it is GEMM. It may start in cycles in which the front end is free.
-  input  logic                 start_i,
-  input  logic                 gemm_i,
-  input  logic [InstrBits-1:0] instr_i,
-  output logic                 free_o,
+  input  logic                    start_i,
+  input  logic                    gemm_i,
+  input  logic [InstrBits-1:0]    instr_i,
+  output logic                    free_o,
   // Micro-ops as they are loaded.
-  input  logic                 uop_we_i,
-  input  logic [UopIndex-1:0]  uop_waddr_i,
-  input  logic [UopBits-1:0]   uop_wdata_i,
+  input  logic                    uop_we_i,
+  input  logic [UopIndex-1:0]     uop_waddr_i,
+  input  logic [UopBits-1:0]      uop_wdata_i,
   // The step in X. An instruction without steps has one empty step.
-  input  logic                 step_take_i,
-  output logic                 step_valid_o,
+  input  logic                    step_take_i,
+  output logic                    step_valid_o,
   output dovetail_isa_pkg::step_t step_o
 );
   localparam int unsigned IterWidth = dovetail_isa_pkg::GEMM_ITER_OUT_WIDTH;

@@ -53,6 +53,7 @@ module dovetail_top #(
   output logic [1:0]           reg_rresp_o
 );
   localparam int unsigned InstrBits = dovetail_isa_pkg::INSTRUCTION_BITS;
+  localparam int unsigned CommandBits = InstrBits + 32;  // with its index
   localparam int unsigned AccBits = 32 * dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT;
   localparam int unsigned InpBits = 8 * dovetail_isa_pkg::INP_ELEMENT_BYTES;
   localparam int unsigned WgtBits = 8 * dovetail_isa_pkg::WGT_ELEMENT_BYTES;
@@ -131,11 +132,11 @@ module dovetail_top #(
   );
 
   // ---- Read port ------------------------------------------------------------------------------------------------------------------
-  logic [2:0]           request, grant, beat_valid;
-  logic [AddrWidth-1:0] fetch_addr, compute_addr, load_addr;
-  logic [8:0]           fetch_beats, compute_beats, load_beats;
-  logic [BusBits-1:0]   beat_data;
-  logic [1:0]           beat_resp;
+  dovetail_isa_pkg::burst_t fetch_burst, compute_burst, load_burst;
+  dovetail_isa_pkg::beat_t  beat;
+  logic [2:0]               request, grant, beat_valid;
+
+  assign request = {load_burst.valid, compute_burst.valid, fetch_burst.valid};
 
   dovetail_axi_read #(
     .AddrWidth (AddrWidth),
@@ -147,16 +148,16 @@ module dovetail_top #(
     .halt_i      (halt_q),
     .idle_o      (read_idle),
     .request_i   (request),
-    .addr_0_i    (fetch_addr),
-    .addr_1_i    (compute_addr),
-    .addr_2_i    (load_addr),
-    .beats_0_i   (fetch_beats),
-    .beats_1_i   (compute_beats),
-    .beats_2_i   (load_beats),
+    .addr_0_i    (fetch_burst.addr),
+    .addr_1_i    (compute_burst.addr),
+    .addr_2_i    (load_burst.addr),
+    .beats_0_i   (fetch_burst.beats),
+    .beats_1_i   (compute_burst.beats),
+    .beats_2_i   (load_burst.beats),
     .grant_o     (grant),
     .beat_valid_o(beat_valid),
-    .beat_data_o (beat_data),
-    .beat_resp_o (beat_resp),
+    .beat_data_o (beat.data),
+    .beat_resp_o (beat.resp),
     .arvalid_o   (mem_arvalid_o),
     .arready_i   (mem_arready_i),
     .araddr_o    (mem_araddr_o),
@@ -180,70 +181,46 @@ module dovetail_top #(
   dovetail_fetch u_fetch (
     .clk_i,
     .rst_ni,
-    .flush_i        (stopped),
-    .halt_i         (halt_q),
-    .idle_o         (fetch_idle),
-    .error_o        (fetch_error),
-    .error_code_o   (fetch_code),
-    .error_index_o  (fetch_error_index),
-    .start_i        (start),
-    .program_base_i (program_base),
-    .begin_i        (launch_begin),
-    .count_i        (launch_count),
-    .request_o      (request[0]),
-    .request_addr_o (fetch_addr),
-    .request_beats_o(fetch_beats),
-    .grant_i        (grant[0]),
-    .beat_valid_i   (beat_valid[0]),
-    .beat_data_i    (beat_data),
-    .beat_resp_i    (beat_resp),
-    .full_i         (queue_full),
-    .push_o         (queue_push),
-    .instr_o        (instr),
-    .index_o        (instr_index)
+    .flush_i       (stopped),
+    .halt_i        (halt_q),
+    .idle_o        (fetch_idle),
+    .error_o       (fetch_error),
+    .error_code_o  (fetch_code),
+    .error_index_o (fetch_error_index),
+    .start_i       (start),
+    .program_base_i(program_base),
+    .begin_i       (launch_begin),
+    .count_i       (launch_count),
+    .request_o     (fetch_burst),
+    .grant_i       (grant[0]),
+    .beat_valid_i  (beat_valid[0]),
+    .beat_i        (beat),
+    .full_i        (queue_full),
+    .push_o        (queue_push),
+    .instr_o       (instr),
+    .index_o       (instr_index)
   );
-  dovetail_fifo #(
-    .Width(InstrBits + 32),
-    .Depth(dovetail_isa_pkg::COMMAND_QUEUE_DEPTH)
-  ) u_load_queue (
-    .clk_i,
-    .rst_ni,
-    .flush_i(flush),
-    .push_i (queue_push[0]),
-    .data_i ({instr_index, instr}),
-    .pop_i  (load_pop),
-    .data_o ({load_head_index, load_head}),
-    .empty_o(queue_empty[0]),
-    .full_o (queue_full[0])
-  );
-  dovetail_fifo #(
-    .Width(InstrBits + 32),
-    .Depth(dovetail_isa_pkg::COMMAND_QUEUE_DEPTH)
-  ) u_compute_queue (
-    .clk_i,
-    .rst_ni,
-    .flush_i(flush),
-    .push_i (queue_push[1]),
-    .data_i ({instr_index, instr}),
-    .pop_i  (compute_pop),
-    .data_o ({compute_head_index, compute_head}),
-    .empty_o(queue_empty[1]),
-    .full_o (queue_full[1])
-  );
-  dovetail_fifo #(
-    .Width(InstrBits + 32),
-    .Depth(dovetail_isa_pkg::COMMAND_QUEUE_DEPTH)
-  ) u_store_queue (
-    .clk_i,
-    .rst_ni,
-    .flush_i(flush),
-    .push_i (queue_push[2]),
-    .data_i ({instr_index, instr}),
-    .pop_i  (store_pop),
-    .data_o ({store_head_index, store_head}),
-    .empty_o(queue_empty[2]),
-    .full_o (queue_full[2])
-  );
+  // 0 load, 1 compute, 2 store.
+  logic [3*CommandBits-1:0] heads;
+  logic [2:0]               queue_pop;
+  assign {store_head_index, store_head, compute_head_index, compute_head, load_head_index, load_head} = heads;
+  assign queue_pop = {store_pop, compute_pop, load_pop};
+  for (genvar q = 0; q < 3; q++) begin : gen_queue
+    dovetail_fifo #(
+      .Width(CommandBits),
+      .Depth(dovetail_isa_pkg::COMMAND_QUEUE_DEPTH)
+    ) u_queue (
+      .clk_i,
+      .rst_ni,
+      .flush_i(flush),
+      .push_i (queue_push[q]),
+      .data_i ({instr_index, instr}),
+      .pop_i  (queue_pop[q]),
+      .data_o (heads[q*CommandBits+:CommandBits]),
+      .empty_o(queue_empty[q]),
+      .full_o (queue_full[q])
+    );
+  end
 
   // ---- Tokens -----------------------------------------------------------------------------------------------------------------------
   // 0 load to compute, 1 compute to load, 2 compute to store, 3 store to compute.
@@ -290,13 +267,10 @@ module dovetail_top #(
     .token_pop_o      (token_pop[1]),
     .token_room_i     (token_room[0]),
     .token_push_o     (token_push[0]),
-    .request_o        (request[2]),
-    .request_addr_o   (load_addr),
-    .request_beats_o  (load_beats),
+    .request_o        (load_burst),
     .grant_i          (grant[2]),
     .beat_valid_i     (beat_valid[2]),
-    .beat_data_i      (beat_data),
-    .beat_resp_i      (beat_resp),
+    .beat_i           (beat),
     .inp_we_o         (inp_we),
     .inp_addr_o       (inp_waddr),
     .inp_data_o       (inp_wdata),
@@ -352,13 +326,10 @@ module dovetail_top #(
     .next_pop_o      (token_pop[3]),
     .next_room_i     (token_room[2]),
     .next_push_o     (token_push[2]),
-    .request_o       (request[1]),
-    .request_addr_o  (compute_addr),
-    .request_beats_o (compute_beats),
+    .request_o       (compute_burst),
     .grant_i         (grant[1]),
     .beat_valid_i    (beat_valid[1]),
-    .beat_data_i     (beat_data),
-    .beat_resp_i     (beat_resp),
+    .beat_i          (beat),
     .operand_re_o    (operand_re),
     .inp_addr_o      (inp_raddr),
     .inp_data_i      (inp_rdata),

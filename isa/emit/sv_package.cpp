@@ -128,8 +128,18 @@ std::string bundles(const HardwareConfig& config) {
       "    logic [{}:0] dst;\n"
       "    logic [{}:0] src;  // of INP or ACC\n"
       "    logic [{}:0] wgt;\n"
-      "  }} step_t;\n\n",
-      acc - 1, std::max(acc, inp) - 1, wgt - 1);
+      "  }} step_t;\n\n"
+      "  // A burst that a unit asks the read port for.\n"
+      "  typedef struct packed {{\n"
+      "    logic valid;\n"
+      "    logic [{}:0] addr;\n"
+      "    logic [8:0] beats;\n"
+      "  }} burst_t;\n\n"
+      "  typedef struct packed {{\n"
+      "    logic [1:0] resp;\n"
+      "    logic [{}:0] data;\n"
+      "  }} beat_t;\n\n",
+      acc - 1, std::max(acc, inp) - 1, wgt - 1, config.address_bits - 1, 8 * config.bus_bytes - 1);
 }
 
 std::string registers(const HardwareConfig& config) {
