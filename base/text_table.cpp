@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/printable.h"
 
 namespace dovetail {
 
@@ -23,6 +24,7 @@ TextTable::TextTable(std::vector<std::string> headers) : headers_(std::move(head
 
 void TextTable::add(std::vector<std::string> cells) {
   DOVETAIL_CHECK(cells.size() == headers_.size(), "a row of another width");
+  for (std::string& cell : cells) cell = printable(cell);
   rows_.push_back(std::move(cells));
 }
 

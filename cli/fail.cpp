@@ -1,8 +1,8 @@
-#include <cstdio>
-
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "cli/command.h"
+#include "cli/output.h"
 
 namespace dovetail::cli {
 
@@ -11,22 +11,18 @@ namespace {
 constexpr std::size_t kMostPrinted = 20;
 constexpr std::size_t kLongest = 4000;  // bytes of one diagnostic; damaged files may name themselves at any length
 
-// Text from damaged files must not reach the terminal as control characters.
-std::string printable(std::string text) {
-  for (char& c : text)
-    if ((static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f) c = '?';
-  if (text.size() > kLongest) text = text.substr(0, kLongest) + " …";
-  return text;
-}
-
 }  // namespace
 
 Exit fail(Exit exit, const Diagnostics& diagnostics) {
-  std::fflush(stdout);  // so that both streams keep their order in one file
-  for (std::size_t i = 0; i < diagnostics.size() && i < kMostPrinted; ++i)
-    fmt::print(stderr, "{}\n", printable(to_string(diagnostics[i])));
+  for (std::size_t i = 0; i < diagnostics.size() && i < kMostPrinted; ++i) {
+    Diagnostic diagnostic = diagnostics[i];
+    diagnostic.where = printable(diagnostic.where);  // a name with a line break must not look like another message
+    std::string text = to_string(diagnostic);
+    if (text.size() > kLongest) text = text.substr(0, kLongest) + " …";
+    print_message("{}\n", text);
+  }
   if (diagnostics.size() > kMostPrinted)
-    fmt::print(stderr, "error: and {} more like these\n", diagnostics.size() - kMostPrinted);
+    print_message("error: and {} more like these\n", diagnostics.size() - kMostPrinted);
   return exit;
 }
 

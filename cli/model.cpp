@@ -24,7 +24,8 @@ namespace dovetail::cli {
 
 void ModelArguments::declare(Options& options) {
   options.value("--target", "LIST", targets, "targets in order of preference, as in accel,cpu");
-  options.value("--hw", "CONFIG", hardware, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
+  options.value("--hw", "CONFIG", hardware, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware),
+                File::read);
   options.value(
       "--cpu", "NAME", cpu,
       "make code for baseline, avx2, avx512, avx512-vnni or native (default), or leave the loops to the interpreter");

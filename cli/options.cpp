@@ -1,40 +1,57 @@
 #include "cli/options.h"
 
-#include <cstdio>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include "cli/build_facts.h"
 #include "cli/command.h"
+#include "cli/output.h"
 
 namespace dovetail::cli {
 
-void Options::positional(std::string_view placeholder, std::string& target, std::string_view help, Need need) {
+namespace {
+
+// The value, unless it is absent.
+std::vector<std::string> given(const std::string& value) {
+  return value.empty() ? std::vector<std::string>{} : std::vector{value};
+}
+
+}  // namespace
+
+void Options::positional(std::string_view placeholder, std::string& target, std::string_view help, Need need,
+                         File file) {
   app_.add_option(std::string(placeholder), target, std::string(help))->required(need == Need::required)->type_name("");
+  files_->add(placeholder, file, [&target] { return given(target); });
 }
 
 void Options::value(std::string_view name, std::string_view placeholder, std::string& target, std::string_view help,
-                    Need need) {
+                    Need need, File file) {
   app_.add_option(std::string(name), target, std::string(help))
       ->required(need == Need::required)
       ->type_name(std::string(placeholder));
+  files_->add(name, file, [&target] { return given(target); });
 }
 
 void Options::value(std::string_view name, std::string_view placeholder, std::optional<std::string>& target,
-                    std::string_view help) {
+                    std::string_view help, File file) {
   app_.add_option_function<std::string>(
           std::string(name), [&target](const std::string& text) { target = text; }, std::string(help))
       ->type_name(std::string(placeholder));
+  files_->add(name, file, [&target] { return given(target.value_or("")); });
 }
 
 void Options::values(std::string_view name, std::string_view placeholder, std::vector<std::string>& target,
-                     std::string_view help) {
+                     std::string_view help, File file) {
   // One value each time: otherwise `--input a=b model.onnx` would swallow the model.
   app_.add_option(std::string(name), target, std::string(help))
       ->allow_extra_args(false)
       ->type_name(std::string(placeholder));
+  files_->add(name, file, [&target] {
+    std::vector<std::string> paths;
+    for (const std::string& text : target) paths.push_back(text.substr(text.rfind('=') + 1));
+    return paths;
+  });
 }
 
 void Options::flag(std::string_view name, bool& target, std::string_view help) {
@@ -85,18 +102,19 @@ Exit run_command_line(int argument_count, const char* const* arguments) {
   struct Declared {
     CLI::App* app;
     std::unique_ptr<Command> command;
+    std::shared_ptr<NamedFiles> files;
   };
   std::vector<Declared> declared;
   std::string refusal;
   for (const CommandRow& row : all_commands()) {
     CLI::App* subcommand = app.add_subcommand(std::string(row.name), std::string(row.summary));
-    declared.push_back({subcommand, row.make()});
-    Options options(*subcommand, refusal);
+    declared.push_back({subcommand, row.make(), std::make_shared<NamedFiles>()});
+    Options options(*subcommand, refusal, declared.back().files);
     declared.back().command->declare(options);
   }
 
   if (argument_count <= 1) {  // without a command: what there is
-    std::fputs(app.help().c_str(), stderr);
+    write_message(app.help());
     return Exit::bad_input;
   }
   const auto chosen = [&]() -> const Declared* {
@@ -122,6 +140,7 @@ Exit run_command_line(int argument_count, const char* const* arguments) {
   }
   const Declared* entry = chosen();
   if (!refusal.empty()) return bad_usage(entry->app->get_name(), refusal);
+  if (const auto distinct = entry->files->check(); !distinct.ok()) return fail(Exit::bad_input, distinct.errors());
   const Result<Exit> result = entry->command->run();
   return result.ok() ? *result : fail(Exit::bad_input, result.errors());
 }

@@ -1,14 +1,9 @@
 #include "cli/progress.h"
 
-#include <cstdio>
-
-#include <fmt/format.h>
+#include "cli/output.h"
 
 namespace dovetail::cli {
 
-void print_progress(std::string_view step) {
-  std::fflush(stdout);  // so that both streams keep their order in one file
-  fmt::print(stderr, "progress      {}\n", step);
-}
+void print_progress(std::string_view step) { print_message("progress      {}\n", step); }
 
 }  // namespace dovetail::cli

@@ -99,19 +99,26 @@ Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<
   return inputs;
 }
 
-Result<std::vector<std::filesystem::path>> write_outputs(const std::filesystem::path& folder,
-                                                         const std::map<std::string, NdArray>& outputs) {
-  std::map<std::string, std::string> taken;  // plain name -> output
-  for (const auto& [name, array] : outputs)
-    if (const auto [entry, inserted] = taken.emplace(plain_name(name), name); !inserted)
+Result<std::vector<std::string>> output_files(const std::filesystem::path& folder,
+                                              const std::vector<std::string>& outputs) {
+  std::map<std::string, std::string> taken;  // path -> output
+  std::vector<std::string> paths;
+  for (const std::string& name : outputs) {
+    paths.push_back((folder / (plain_name(name) + ".npy")).string());
+    if (const auto [entry, inserted] = taken.emplace(paths.back(), name); !inserted)
       return Diagnostic{"cannot write outputs", folder.string(),
-                        fmt::format("outputs {} and {} would both be {}.npy", entry->second, name, entry->first),
+                        fmt::format("outputs {} and {} would both be {}", entry->second, name, paths.back()),
                         "rename one in the model"};
-  std::vector<std::filesystem::path> paths;
-  for (const auto& [name, array] : outputs) {
-    paths.push_back(folder / (plain_name(name) + ".npy"));
-    DOVETAIL_TRY(write_npy(paths.back(), array));
   }
+  return paths;
+}
+
+Result<std::vector<std::string>> write_outputs(const std::filesystem::path& folder,
+                                               const std::map<std::string, NdArray>& outputs) {
+  std::vector<std::string> names;
+  for (const auto& [name, array] : outputs) names.push_back(name);
+  DOVETAIL_ASSIGN(const std::vector<std::string> paths, output_files(folder, names));
+  for (std::size_t i = 0; i < names.size(); ++i) DOVETAIL_TRY(write_npy(paths[i], outputs.at(names[i])));
   return paths;
 }
 

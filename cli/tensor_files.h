@@ -25,8 +25,11 @@ struct RunInputs {
 Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<std::string>& assignments,
                                 std::uint64_t seed);
 
-// Writes folder/<plain name>.npy for each; nothing is written where two names would share a file.
-Result<std::vector<std::filesystem::path>> write_outputs(const std::filesystem::path& folder,
-                                                         const std::map<std::string, NdArray>& outputs);
+// The file of each output: folder/<plain name>.npy. Error: two would share one.
+Result<std::vector<std::string>> output_files(const std::filesystem::path& folder,
+                                              const std::vector<std::string>& outputs);
+// Writes them, or nothing where that is an error.
+Result<std::vector<std::string>> write_outputs(const std::filesystem::path& folder,
+                                               const std::map<std::string, NdArray>& outputs);
 
 }  // namespace dovetail::cli

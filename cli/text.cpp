@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "base/text_table.h"
 #include "isa/spec/config.h"
 #include "isa/spec/memories.h"
@@ -87,6 +88,8 @@ std::string counters_text(const simulator::Counters& counters) {
   return text;
 }
 
-std::string json_text(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string json_text(const Json& json) {
+  return escape_unprintable(json.dump(2, ' ', false, Json::error_handler_t::replace)) + "\n";
+}
 
 }  // namespace dovetail::cli

@@ -67,12 +67,14 @@ void ClockArguments::declare(Options& options) {
       "the DRAM behind an engine with a clock: ideal:latency=64,bytes=8,outstanding=16 (the default, bytes 0: a\n"
       "beat), bank:ddr4-2400|lpddr4|hbm2,clock-ps=2000, perturbed:seed=7 (docs/memory-models.md)");
   options.value("--trace", "T.json", trace,
-                "write every instruction's cycles, for `dovetail trace` and for ui.perfetto.dev");
+                "write every instruction's cycles, for `dovetail trace` and for ui.perfetto.dev", File::written);
   options.value(
       "--html", "PAGE.html", html,
-      "write the run as a page for a browser: timeline, where the cycles went, roofline, layers, other hardware");
+      "write the run as a page for a browser: timeline, where the cycles went, roofline, layers, other hardware",
+      File::written);
   options.value("--waves", "W.fst", waves,
-                "of engine rtl: write the waveforms of the design; of a second region beside it, as W-1.fst");
+                "of engine rtl: write the waveforms of the design; of a second region beside it, as W-1.fst",
+                File::written);
   options.flag("--no-build", no_build,
                "of engine rtl: refuse to run where the Verilated model of the configuration is not there, instead of\n"
                "building it");

@@ -79,7 +79,7 @@ class Parser {
   std::string take_name(std::string_view what);
   std::int64_t integer(std::string_view what);
   DType dtype_name();
-  [[noreturn]] void fail(const Token& at, std::string why, std::string hint = "");
+  [[noreturn]] void fail(const Token& at, std::string why, std::string hint);
   [[noreturn]] void expected(std::string_view what);
   Buffer find_buffer(const Token& at, const std::string& name);
 

@@ -245,7 +245,8 @@ Parser::Parsed Parser::function(const Token& token) {
   for (const Parsed& argument : arguments) depth = std::max(depth, argument.depth + 1);
   const auto count = [&](std::size_t needed) {
     if (arguments.size() != needed)
-      fail(token, fmt::format("{} takes {} arguments, {} given", token.text, needed, arguments.size()), "");
+      fail(token, fmt::format("{} takes {} arguments, {} given", token.text, needed, arguments.size()),
+           "docs/loop-programs.md lists the functions");
   };
   if (const auto op = unary_op(token.text)) {
     count(1);

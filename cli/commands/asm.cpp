@@ -1,9 +1,9 @@
-#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "base/file.h"
 #include "cli/commands/all.h"
+#include "cli/output.h"
 #include "cli/program_file.h"
 #include "isa/codec.h"
 #include "isa/text.h"
@@ -15,12 +15,14 @@ namespace {
 class Asm : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("FILE.s", source_, "assembly text (`dovetail isa --format markdown` has the grammar)");
-    options.value("-o", "P.bin", output_, "write the raw instructions", Need::required);
-    options.value("--uops", "OUT.bin", uops_,
-                  "write the micro-ops of the .uop lines, to be placed in the memory image");
+    options.positional("FILE.s", source_, "assembly text (`dovetail isa --format markdown` has the grammar)",
+                       Need::required, File::read);
+    options.value("-o", "P.bin", output_, "write the raw instructions", Need::required, File::written);
+    options.value("--uops", "OUT.bin", uops_, "write the micro-ops of the .uop lines, to be placed in the memory image",
+                  File::written);
     options.value("--hw", "CONFIG", hardware_,
-                  fmt::format("{}; a .config line must agree (default {})", kHardwareHelp, kDefaultHardware));
+                  fmt::format("{}; a .config line must agree (default {})", kHardwareHelp, kDefaultHardware),
+                  File::read);
     options.footer("Example: dovetail asm kernel.s -o kernel.bin --uops kernel_uops.bin --hw 1x16x16");
   }
 
@@ -46,11 +48,11 @@ class Asm : public Command {
     std::vector<std::byte> uops;
     for (const isa::Uop& uop : assembly.uops) DOVETAIL_TRY(codec.encode(uop, uops));
     DOVETAIL_TRY(write_file(output_, program));
-    fmt::print("assembled     {}: {} instructions, {} bytes, configuration {}\n", output_, assembly.program.size(),
-               program.size(), assembly.config.name);
+    print("assembled     {}: {} instructions, {} bytes, configuration {}\n", output_, assembly.program.size(),
+          program.size(), assembly.config.name);
     if (uops_) {
       DOVETAIL_TRY(write_file(*uops_, uops));
-      fmt::print("micro-ops     {}: {}, {} bytes\n", *uops_, assembly.uops.size(), uops.size());
+      print("micro-ops     {}: {}, {} bytes\n", *uops_, assembly.uops.size(), uops.size());
     }
     return Exit::success;
   }

@@ -1,9 +1,9 @@
-#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
+#include "cli/output.h"
 #include "cli/program_file.h"
 #include "cli/text.h"
 #include "isa/verify.h"
@@ -50,7 +50,7 @@ class Check : public Command {
     }
 
     const isa::VerifyReport report = isa::verify(config, program, options);
-    fmt::print("{}", json_ ? json_text(to_json(report)) : text(report, program.size()));
+    print("{}", json_ ? json_text(to_json(report)) : text(report, program.size()));
     if (report.clean()) return Exit::success;
     // The findings are this command's output; stderr gets the first, as every failure does.
     return fail(Exit::failed, {report.findings.front().diagnostic});

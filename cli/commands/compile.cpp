@@ -1,4 +1,3 @@
-#include <cstdio>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,6 +5,7 @@
 #include "base/file.h"
 #include "cli/commands/all.h"
 #include "cli/model.h"
+#include "cli/output.h"
 #include "cli/text.h"
 #include "cli/verify_bundle.h"
 
@@ -18,7 +18,7 @@ class Compile : public Command {
   void declare(Options& options) override {
     std::vector<std::string_view> passes;
     for (const PassRow& row : pass_table()) passes.push_back(row.name);
-    options.positional("MODEL.onnx", model_.model, "the model");
+    options.positional("MODEL.onnx", model_.model, "the model", Need::required, File::read);
     model_.declare(options);
     options.flag("--verify", verify_, "prove every program free of races, deadlock and undefined reads (isa/verify)");
     options.values(
@@ -26,8 +26,8 @@ class Compile : public Command {
         fmt::format("print what this stage made: all, {}; or the graph before and after a pass: passes, {}; repeatable",
                     fmt::join(stage_names(), ", "), fmt::join(passes, ", ")));
     options.value("--stop-after", "STAGE", stop_after_, "compile no further than this stage");
-    options.value("--report", "R.json", report_, "write the report as JSON");
-    options.value("-o", "OUT.dvt", output_, "write the bundle");
+    options.value("--report", "R.json", report_, "write the report as JSON", File::written);
+    options.value("-o", "OUT.dvt", output_, "write the bundle", File::written);
     options.unavailable("--records", "there is no tuner yet");
     options.footer(
         "Example: dovetail compile examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --verify -o "
@@ -39,22 +39,22 @@ class Compile : public Command {
     DOVETAIL_TRY(check_stages());
     options.dump = dump_;
     options.stop_after = stop_after_;
-    options.on_dump = [](std::string_view stage, std::string_view text) {
-      fmt::print("---- {} ----\n{}\n", stage, text);
-    };
+    options.on_dump = [](std::string_view stage, std::string_view text) { print("---- {} ----\n{}\n", stage, text); };
     DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
     if (!outcome.model) return fail(Exit::failed, outcome.failure);
     const CompiledModel& model = *outcome.model;
-    fmt::print("{}", report_text(model, model_.model));
+    print("{}", report_text(model, model_.model));
     if (verify_) {
       DOVETAIL_ASSIGN(const VerifiedBundle verified, verify_programs(model.compiled.bundle));
       if (!verified.problems.empty()) return fail(Exit::failed, verified.problems);
-      fmt::print("verified      {}\n", verified.summary);
+      print("verified      {}\n", verified.summary);
     }
     if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report_json(model, model_.model))));
     if (output_) {
       DOVETAIL_TRY(bundle::write_bundle(*output_, model.compiled.bundle));
-      fmt::print("bundle        {}, {}\n", *output_, bytes_text(std::filesystem::file_size(*output_)));
+      std::error_code not_a_file;
+      const std::uintmax_t bytes = std::filesystem::file_size(*output_, not_a_file);
+      print("bundle        {}{}\n", *output_, not_a_file ? "" : ", " + bytes_text(bytes));
     }
     return Exit::success;
   }

@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <filesystem>
 #include <sstream>
 
@@ -9,6 +8,7 @@
 #include "base/text_table.h"
 #include "cli/build_facts.h"
 #include "cli/commands/all.h"
+#include "cli/output.h"
 #include "cli/targets.h"
 #include "cli/text.h"
 #include "compiler/target/cpu/cpu.h"
@@ -74,7 +74,7 @@ class Doctor : public Command {
     if (column)
       for (const Package& package : packages(*column))
         if (!installed(package.name)) missing.push_back(package);
-    fmt::print("{}", json_ ? json_text(json(missing, column.has_value())) : text(missing, column.has_value()));
+    print("{}", json_ ? json_text(json(missing, column.has_value())) : text(missing, column.has_value()));
     return Exit::success;
   }
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 
 #include <fmt/format.h>
@@ -7,6 +6,7 @@
 #include "base/text_table.h"
 #include "cli/commands/all.h"
 #include "cli/hardware_area.h"
+#include "cli/output.h"
 #include "cli/program_file.h"
 #include "cli/text.h"
 #include "isa/config.h"
@@ -61,7 +61,7 @@ class Hw : public Command {
       DOVETAIL_ASSIGN(known, committed_area(config, flow_));
     }
     if (!known) {
-      fmt::print(stderr, "{}: running Yosys, flow {}; large arrays take minutes\n", config.name, flow_);
+      print_message("{}: running Yosys, flow {}; large arrays take minutes\n", config.name, flow_);
       DOVETAIL_ASSIGN(Area made, run_area(config, flow_));
       known = CommittedArea{std::move(made), true};
     }
@@ -69,10 +69,10 @@ class Hw : public Command {
         fmt::format("made by {}{}", known->area.tool,
                     known->fresh ? "" : "; STALE: the design or the flow has changed since, --run makes it again");
     if (json_) {
-      if (!known->fresh) fmt::print(stderr, "{}: {}\n", config.name, fresh);
-      fmt::print("{}", json_text(area_to_json(known->area)));
+      if (!known->fresh) print_message("{}: {}\n", config.name, fresh);
+      print("{}", json_text(area_to_json(known->area)));
     } else {
-      fmt::print("{}\n{}, flow {}, {}\n", area_text(known->area), config.name, flow_, fresh);
+      print("{}\n{}, flow {}, {}\n", area_text(known->area), config.name, flow_, fresh);
     }
     return Exit::success;
   }
@@ -100,7 +100,7 @@ class Hw : public Command {
     if (json_) {
       Json configs = Json::array();
       for (const isa::HardwareConfig& config : isa::named_configs()) configs.push_back(isa::config_to_json(config));
-      fmt::print("{}", json_text(configs));
+      print("{}", json_text(configs));
       return Exit::success;
     }
     TextTable table(
@@ -112,7 +112,7 @@ class Hw : public Command {
                  size(config.wgt_buffer_bytes), size(config.acc_buffer_bytes), fmt::format("{}", config.macs_per_uop()),
                  encoding_text(config), extensions_text(config).empty() ? "-" : extensions_text(config)});
     }
-    fmt::print("{}", table.to_string(0));
+    print("{}", table.to_string(0));
     return Exit::success;
   }
 
@@ -120,20 +120,20 @@ class Hw : public Command {
     DOVETAIL_ASSIGN(const auto config, isa::load_config(config_.empty() ? kDefaultHardware : config_));
     const Json parameters = isa::config_to_json(config);
     if (json_) {
-      fmt::print("{}", json_text(parameters));
+      print("{}", json_text(parameters));
       return Exit::success;
     }
     TextTable table({"parameter", ">value"});
     for (const auto& [key, value] : parameters.items())
       table.add({key, value.is_string() ? value.get<std::string>() : value.dump()});
-    fmt::print("{}\n", table.to_string(0));
-    fmt::print("encoding: {}, {} bytes an instruction, {} a micro-op; {} MACs a GEMM micro-op\n\n",
-               encoding_text(config), config.instruction_bytes(), config.uop_bytes(), config.macs_per_uop());
+    print("{}\n", table.to_string(0));
+    print("encoding: {}, {} bytes an instruction, {} a micro-op; {} MACs a GEMM micro-op\n\n", encoding_text(config),
+          config.instruction_bytes(), config.uop_bytes(), config.macs_per_uop());
     TextTable memories({"memory", ">element bytes", ">depth"});
     for (const isa::spec::MemoryInfo& memory : isa::spec::kMemories)
       memories.add({std::string(memory.name), fmt::format("{}", config.element_bytes(memory.id)),
                     fmt::format("{}", config.depth(memory.id))});
-    fmt::print("{}", memories.to_string(0));
+    print("{}", memories.to_string(0));
     return Exit::success;
   }
 

@@ -1,10 +1,10 @@
-#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "base/file.h"
 #include "cli/commands/all.h"
 #include "cli/describe.h"
+#include "cli/output.h"
 #include "cli/program_file.h"
 #include "cli/text.h"
 
@@ -30,8 +30,8 @@ class Inspect : public Command {
       DOVETAIL_ASSIGN(config, isa::load_config(*hardware_));
     }
     DOVETAIL_ASSIGN(const Description description, describe(bytes, file_, config));
-    if (json_) fmt::print("{}", json_text(description.json));
-    else fmt::print("file          {}, {}\n{}", file_, bytes_text(bytes.size()), description.text);
+    if (json_) print("{}", json_text(description.json));
+    else print("file          {}, {}\n{}", file_, bytes_text(bytes.size()), description.text);
     return Exit::success;
   }
 

@@ -1,11 +1,11 @@
 #include <array>
-#include <cstdio>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "base/file.h"
 #include "cli/commands/all.h"
+#include "cli/output.h"
 #include "cli/program_file.h"
 #include "isa/emit/emit.h"
 
@@ -27,8 +27,9 @@ class Isa : public Command {
   void declare(Options& options) override {
     options.value("--format", "FORMAT", format_,
                   "markdown: the manual; sv: SystemVerilog package; c: header; json: everything", Need::required);
-    options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
-    options.value("-o", "FILE", output_, "write it there instead of printing it");
+    options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware),
+                  Need::optional, File::read);
+    options.value("-o", "FILE", output_, "write it there instead of printing it", File::written);
     options.footer("Example: dovetail isa --format sv --hw 1x32x32 -o dovetail_isa_pkg.sv");
   }
 
@@ -38,7 +39,7 @@ class Isa : public Command {
       DOVETAIL_ASSIGN(const auto config, isa::load_config(hardware_));
       const std::string text = format.emit(config);
       if (output_) DOVETAIL_TRY(write_text_file(*output_, text));
-      else fmt::print("{}", text);
+      else print("{}", text);
       return Exit::success;
     }
     return Diagnostic{"bad value of --format", format_, "there is no format of that name",

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/model.h"
+#include "cli/output.h"
 #include "cli/program_file.h"
 #include "cli/tensor_files.h"
 #include "cli/text.h"
@@ -33,7 +33,8 @@ struct Row {
 class Profile : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("MODEL.onnx|OUT.dvt", model_.model, "a model, which is compiled first, or a bundle");
+    options.positional("MODEL.onnx|OUT.dvt", model_.model, "a model, which is compiled first, or a bundle",
+                       Need::required, File::read);
     model_.declare(options);
     options.value("--engine", "ENGINE", engine_,
                   "what runs the accelerator's programs (default cycle, which reports where the cycles went)");
@@ -43,7 +44,7 @@ class Profile : public Command {
     options.values("--input", "NAME=FILE", inputs_,
                    "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable");
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
-    options.value("--report", "R.json", report_, "write the profile as JSON");
+    options.value("--report", "R.json", report_, "write the profile as JSON", File::written);
     options.footer(
         "Times are medians. GOP/s count a multiply-add as two operations; the share of the peak is of the processor's "
         "measured multiply-adds on\n"
@@ -104,9 +105,9 @@ class Profile : public Command {
     for (auto& [index, step, code] : kernels) rows[index].kernel = std::move(code);
     threads_used_ = executor_options.threads > 0 ? executor_options.threads : runtime::default_threads();
     peaks_ = {runtime::measure_float32_peak(), runtime::measure_int8_peak()};
-    fmt::print("{}", text(rows, repeat));
+    print("{}", text(rows, repeat));
     for (const TimedProgram& program : timed_)
-      fmt::print("\nstep          {}\n{}", program.name, timing_text(program, engine_options.memory));
+      print("\nstep          {}\n{}", program.name, timing_text(program, engine_options.memory));
     if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(json(rows, repeat, engine_options.memory))));
     return Exit::success;
   }

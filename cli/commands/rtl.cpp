@@ -1,10 +1,10 @@
 #include <chrono>
-#include <cstdio>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "cli/commands/all.h"
+#include "cli/output.h"
 #include "cli/program_file.h"
 #include "cli/progress.h"
 #include "cli/text.h"
@@ -38,7 +38,7 @@ class Rtl : public Command {
     DOVETAIL_ASSIGN(const auto config, isa::load_config(hardware_));
     if (action_ == "find") {
       DOVETAIL_ASSIGN(const auto path, simulator::find_rtl_model(config, waves_));
-      fmt::print("{}\n", path.string());
+      print("{}\n", path.string());
       return Exit::success;
     }
     if (action_ != "build")
@@ -52,9 +52,9 @@ class Rtl : public Command {
     const auto model = simulator::build_rtl_model(config, build);
     if (!model.ok()) return fail(Exit::failed, model.errors());
     if (model->is_new)
-      fmt::print("built         {} in {}\n", model->path.string(),
-                 seconds_text(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
-    else fmt::print("is there      {}\n", model->path.string());
+      print("built         {} in {}\n", model->path.string(),
+            seconds_text(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
+    else print("is there      {}\n", model->path.string());
     return Exit::success;
   }
 

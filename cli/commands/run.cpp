@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +9,7 @@
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/model.h"
+#include "cli/output.h"
 #include "cli/program_file.h"
 #include "cli/run_report.h"
 #include "cli/targets.h"
@@ -25,17 +25,20 @@ namespace {
 class Run : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("MODEL.onnx|OUT.dvt", model_.model, "a model, which is compiled first, or a bundle");
+    options.positional("MODEL.onnx|OUT.dvt", model_.model, "a model, which is compiled first, or a bundle",
+                       Need::required, File::read);
     model_.declare(options);
+    files_ = options.files();
     options.value("--engine", "ENGINE", engine_, "what runs the accelerator's programs (default functional)");
     options.values("--input", "NAME=FILE", inputs_,
-                   "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable");
+                   "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable", File::read);
     options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
     options.value("--output-dir", "DIR", output_dir_, "write every output as DIR/NAME.npy");
     clock_.declare(options);
     options.value("--report", "R.json", report_,
-                  "write the report as JSON; of an engine with a clock also what other hardware would take");
+                  "write the report as JSON; of an engine with a clock also what other hardware would take",
+                  File::written);
     options.flag("--check", check_, "compare every tensor with the reference and name the first that differs");
     options.footer(
         "Names are matched, and output files named, after replacing every character outside A-Za-z0-9_.- by _.\n"
@@ -69,6 +72,13 @@ class Run : public Command {
       return Diagnostic{"bad usage of `dovetail run`", model_.model,
                         "--check compares a program with its own graph, and --shape asks for several programs",
                         "give one shape at a time"};
+    if (output_dir_) {
+      std::vector<std::string> outputs;
+      for (const bundle::TensorIndex index : loaded.outputs)
+        outputs.push_back(loaded.tensors[static_cast<std::size_t>(index)].name);
+      DOVETAIL_ASSIGN(const auto files, output_files(*output_dir_, outputs));
+      DOVETAIL_TRY(files_->check("--output-dir", files));
+    }
     DOVETAIL_ASSIGN(const RunInputs inputs, gather_inputs(loaded, inputs_, seed));
     DOVETAIL_ASSIGN(auto executor, runtime::Executor::make(std::move(loaded), make_simulator, executor_options));
     runtime::RunOptions options;
@@ -91,11 +101,11 @@ class Run : public Command {
       if (!check.ok()) return fail(Exit::failed, check.errors());
       facts.check = *std::move(check);
     }
-    fmt::print("{}{}", run_text(facts), clock_.written(facts.timed.size()));
+    print("{}{}", run_text(facts), clock_.written(facts.timed.size()));
     if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(run_json(facts))));
     if (output_dir_) {
       DOVETAIL_ASSIGN(const auto paths, write_outputs(*output_dir_, result->outputs));
-      for (const auto& path : paths) fmt::print("written       {}\n", path.string());
+      for (const std::string& path : paths) print("written       {}\n", path);
     }
     if (facts.check && facts.check->different > 0) return fail(Exit::failed, facts.check->first);
     return Exit::success;
@@ -136,6 +146,7 @@ class Run : public Command {
 
   ModelArguments model_;
   ClockArguments clock_;
+  std::shared_ptr<const NamedFiles> files_;
   std::string engine_ = "functional", seed_ = "1";
   std::vector<std::string> inputs_;
   std::optional<std::string> output_dir_, report_, threads_;

@@ -1,11 +1,11 @@
 #include <chrono>
-#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
+#include "cli/output.h"
 #include "cli/program_file.h"
 #include "cli/text.h"
 #include "cli/timing.h"
@@ -19,9 +19,10 @@ namespace {
 class Simulate : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("PROGRAM.bin", program_, "raw instructions, 16 bytes each (32 in the wide encoding)");
-    options.value("--hw", "CONFIG", hardware_, kHardwareHelp, Need::required);
-    options.value("--dram", "IN.bin", dram_, "the memory image before the run", Need::required);
+    options.positional("PROGRAM.bin", program_, "raw instructions, 16 bytes each (32 in the wide encoding)",
+                       Need::required, File::read);
+    options.value("--hw", "CONFIG", hardware_, kHardwareHelp, Need::required, File::read);
+    options.value("--dram", "IN.bin", dram_, "the memory image before the run", Need::required, File::read);
     options.value("--dram-base", "ADDR", dram_base_, "physical address of the image's first byte (default 0)");
     options.value("--program-base", "ADDR", program_base_,
                   "physical address of the program, for engines that fetch it");
@@ -29,11 +30,12 @@ class Simulate : public Command {
                    "run these instructions to completion; repeatable, in order, over one SRAM and\n"
                    "DRAM state (default: one launch of all)");
     options.value("--dram-out", "OUT.bin", dram_out_, "the memory image after the run, as long as IN.bin",
-                  Need::required);
+                  Need::required, File::written);
     options.value("--engine", "ENGINE", engine_, "functional, cycle, systemc or rtl (`dovetail doctor` lists them)",
                   Need::required);
     clock_.declare(options);
-    options.value("--report", "R.json", report_, "write counters, and the cycles of an engine with a clock, as JSON");
+    options.value("--report", "R.json", report_, "write counters, and the cycles of an engine with a clock, as JSON",
+                  File::written);
     options.footer(
         "The image is written only when every launch has completed. Addresses are decimal, or hexadecimal behind 0x.\n"
         "Example: dovetail simulate p.bin --hw 1x16x16 --dram in.bin --dram-base 4096 --launch 0:30 --dram-out out.bin "
@@ -80,14 +82,13 @@ class Simulate : public Command {
       DOVETAIL_ASSIGN(timed.what_if, simulator::what_if(config, engine_options, program, launches, image));
     }
     DOVETAIL_TRY(write_traces(clock_, program_, {timed}, engine_options.memory));
-    fmt::print("simulated     {}, {} launch{}, engine {}, {}\n{}", program_, launches.size(),
-               launches.size() == 1 ? "" : "es", engine_, seconds_text(seconds), counters_text(total));
-    fmt::print("written       {}, {} bytes from {:#x}\n", dram_out_, dram.bytes.size(), dram.base);
-    fmt::print("{}", clock_.written(1));
-    if (has_clock) fmt::print("{}", timing_text(timed, engine_options.memory));
+    print("simulated     {}, {} launch{}, engine {}, {}\n{}", program_, launches.size(),
+          launches.size() == 1 ? "" : "es", engine_, seconds_text(seconds), counters_text(total));
+    print("written       {}, {} bytes from {:#x}\n", dram_out_, dram.bytes.size(), dram.base);
+    print("{}", clock_.written(1));
+    if (has_clock) print("{}", timing_text(timed, engine_options.memory));
     if (program_base_ && !has_clock)
-      fmt::print("note          engine {} does not fetch: --program-base was checked, and has no other effect\n",
-                 engine_);
+      print("note          engine {} does not fetch: --program-base was checked, and has no other effect\n", engine_);
     if (report_)
       DOVETAIL_TRY(write_text_file(*report_, json_text(report(timed, counters, engine_options.memory, seconds))));
     return Exit::success;

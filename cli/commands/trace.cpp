@@ -1,5 +1,4 @@
 #include <array>
-#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include "base/text_table.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
+#include "cli/output.h"
 #include "cli/timing.h"
 #include "simulator/trace/diff.h"
 #include "simulator/trace/page.h"
@@ -26,12 +26,13 @@ Result<simulator::Trace> read_trace(const std::string& path) {
 class Trace : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("T.json|diff", first_, "a trace written with --trace, or the word diff");
-    options.positional("A.json", second_, "with diff: the trace that is taken for right", Need::optional);
-    options.positional("B.json", third_, "with diff: the other one", Need::optional);
+    options.positional("T.json|diff", first_, "a trace written with --trace, or the word diff", Need::required,
+                       File::read);
+    options.positional("A.json", second_, "with diff: the trace that is taken for right", Need::optional, File::read);
+    options.positional("B.json", third_, "with diff: the other one", Need::optional, File::read);
     options.value("--around", "N", around_,
                   "with diff: instructions of each unit to show before and behind (default 3)");
-    options.value("--html", "PAGE.html", html_, "of one trace: write it as a page for a browser");
+    options.value("--html", "PAGE.html", html_, "of one trace: write it as a page for a browser", File::written);
     options.footer(
         "`trace T.json` sums up what each unit did in its cycles. `trace diff A.json B.json` names the first "
         "instruction that differs, with what\n"
@@ -76,11 +77,11 @@ class Trace : public Command {
       for (std::size_t u = 0; u < waits.size(); ++u) waits[u] += launch.waits->units[u];
       fetch += launch.waits->fetch;
     }
-    fmt::print("trace         {}: {} launch{}, {} instructions, {} cycles\n\n{}", first_, trace.launches.size(),
-               trace.launches.size() == 1 ? "" : "es", with_separators(instructions), with_separators(cycles),
-               unit_table(classes, cycles));
-    if (knows_waits) fmt::print("\n{}", wait_table(waits, fetch, cycles));
-    if (const std::string layers = layer_table(trace); !layers.empty()) fmt::print("\n{}", layers);
+    print("trace         {}: {} launch{}, {} instructions, {} cycles\n\n{}", first_, trace.launches.size(),
+          trace.launches.size() == 1 ? "" : "es", with_separators(instructions), with_separators(cycles),
+          unit_table(classes, cycles));
+    if (knows_waits) print("\n{}", wait_table(waits, fetch, cycles));
+    if (const std::string layers = layer_table(trace); !layers.empty()) print("\n{}", layers);
     return Exit::success;
   }
 
@@ -107,20 +108,19 @@ class Trace : public Command {
     if (!difference) {
       std::size_t events = 0;
       for (const simulator::LaunchTrace& launch : a.launches) events += launch.events.size();
-      fmt::print("equal         {} instructions in {} launch{}, to the cycle\n", with_separators(events),
-                 a.launches.size(), a.launches.size() == 1 ? "" : "es");
+      print("equal         {} instructions in {} launch{}, to the cycle\n", with_separators(events), a.launches.size(),
+            a.launches.size() == 1 ? "" : "es");
       return Exit::success;
     }
     if (!difference->event) {
-      fmt::print("different     launch {}: {}\n", difference->launch, difference->what);
+      print("different     launch {}: {}\n", difference->launch, difference->what);
       return Exit::failed;
     }
     const auto& event = a.launches[difference->launch].events[*difference->event];
-    fmt::print("different     launch {}, instruction {}{}: {}\n\n", difference->launch, event.instruction,
-               a.sources[event.source].empty() ? "" : fmt::format(" of {}", a.sources[event.source]), difference->what);
-    fmt::print("in {}\n{}\nin {}\n{}", second_,
-               simulator::neighbourhood(a, *difference, static_cast<std::size_t>(around)), third_,
-               simulator::neighbourhood(b, *difference, static_cast<std::size_t>(around)));
+    print("different     launch {}, instruction {}{}: {}\n\n", difference->launch, event.instruction,
+          a.sources[event.source].empty() ? "" : fmt::format(" of {}", a.sources[event.source]), difference->what);
+    print("in {}\n{}\nin {}\n{}", second_, simulator::neighbourhood(a, *difference, static_cast<std::size_t>(around)),
+          third_, simulator::neighbourhood(b, *difference, static_cast<std::size_t>(around)));
     return Exit::failed;
   }
 

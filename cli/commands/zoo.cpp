@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 
 #include <fmt/format.h>
 
@@ -8,6 +7,7 @@
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/forward.h"
+#include "cli/output.h"
 #include "cli/text.h"
 #include "compiler/export/onnx.h"
 #include "compiler/quantize/quantize.h"
@@ -44,7 +44,7 @@ class Zoo : public Command {
  public:
   void declare(Options& options) override {
     options.positional("NAME", name_, "a model of the list below; list: print it");
-    options.value("-o", "MODEL.onnx", output_, "write the model");
+    options.value("-o", "MODEL.onnx", output_, "write the model", File::written);
     options.value("--seed", "N", seed_, "of the pseudo-random weights (default 1)");
     options.value("--batch", "N", batch_, "(default 1)");
     options.value("--image", "N", image_, "rows and columns of the image");
@@ -54,7 +54,7 @@ class Zoo : public Command {
     options.value("--calibration", "METHOD", method_, "of --int8: min-max (default), percentile, entropy or mse");
     options.value("--samples", "N", samples_, "of --int8 (default 8)");
     options.value("--report", "R.json", report_,
-                  "of --int8: scale, saturation and signal-to-noise ratio of every tensor");
+                  "of --int8: scale, saturation and signal-to-noise ratio of every tensor", File::written);
     options.flag("--json", json_, "print JSON");
     options.footer(
         fmt::format("{}\nFloat32 unless --int8 is given; the weights are pseudo-random, the same on every platform, "
@@ -93,21 +93,20 @@ class Zoo : public Command {
     DOVETAIL_TRY(write_file(*output_, bytes));
     if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(quantised->to_json())));
     if (json_)
-      fmt::print("{}", json_text({{"kind", "zoo"},
-                                  {"model", name_},
-                                  {"file", *output_},
-                                  {"bytes", bytes.size()},
-                                  {"seed", choices.seed},
-                                  {"parameters", model.parameters},
-                                  {"macs", model.macs},
-                                  {"int8", quantised ? quantised->to_json() : Json()}}));
+      print("{}", json_text({{"kind", "zoo"},
+                             {"model", name_},
+                             {"file", *output_},
+                             {"bytes", bytes.size()},
+                             {"seed", choices.seed},
+                             {"parameters", model.parameters},
+                             {"macs", model.macs},
+                             {"int8", quantised ? quantised->to_json() : Json()}}));
     else
-      fmt::print("model         {}: {}, {} nodes, {} parameters, {} MACs, seed {}\n", *output_,
-                 bytes_text(bytes.size()), model.graph.live_nodes().size(),
-                 with_separators(static_cast<std::uint64_t>(model.parameters)),
-                 with_separators(static_cast<std::uint64_t>(model.macs)), choices.seed);
+      print("model         {}: {}, {} nodes, {} parameters, {} MACs, seed {}\n", *output_, bytes_text(bytes.size()),
+            model.graph.live_nodes().size(), with_separators(static_cast<std::uint64_t>(model.parameters)),
+            with_separators(static_cast<std::uint64_t>(model.macs)), choices.seed);
     if (!quantised) return Exit::success;
-    if (!json_) fmt::print("{}", summary(*quantised));
+    if (!json_) print("{}", summary(*quantised));
     Diagnostics problems;
     for (const std::string& finding : quantize::degenerate(*quantised))
       problems.push_back(
@@ -161,7 +160,7 @@ class Zoo : public Command {
   Result<Exit> list() const {
     if (output_) return Diagnostic{"bad usage of `dovetail zoo`", "list", "-o is given, but no model", "name a model"};
     if (!json_) {
-      fmt::print("{}", table().to_string(0));
+      print("{}", table().to_string(0));
       return Exit::success;
     }
     Json rows = Json::array();
@@ -172,7 +171,7 @@ class Zoo : public Command {
                       {"macs", row.macs},
                       {"image", json_of(row.image)},
                       {"sequence", json_of(row.sequence)}});
-    fmt::print("{}", json_text(rows));
+    print("{}", json_text(rows));
     return Exit::success;
   }
 

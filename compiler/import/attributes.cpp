@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "compiler/import/onnx.pb.h"
 #include "compiler/import/tensor_proto.h"
 

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "compiler/import/onnx.pb.h"
-#include "compiler/import/tensor_proto.h"
 
 namespace dovetail::import {
 namespace {

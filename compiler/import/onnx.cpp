@@ -1,6 +1,8 @@
 #include "compiler/import/onnx.h"
 
 #include <climits>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
@@ -35,9 +37,11 @@ Result<void> parse(std::span<const std::byte> bytes, const std::string& where, o
 
 // The file's types of the outputs against the inferred ones. Shapes in files are often stale; element types are not.
 void check_outputs(const onnx::Graph& proto, const std::string& where, Imported& imported, Diagnostics& findings) {
-  for (int i = 0; i < proto.output_size(); ++i) {
-    const onnx::TensorTypeInfo& declared = proto.output(i).type().tensor_type();
-    const graph::Value& value = imported.graph.value(imported.graph.outputs[static_cast<std::size_t>(i)]);
+  std::set<std::string> seen;
+  for (const onnx::ValueInfo& output : proto.output()) {
+    if (!seen.insert(output.name()).second) continue;  // the graph has it once
+    const onnx::TensorTypeInfo& declared = output.type().tensor_type();
+    const graph::Value& value = imported.graph.value(imported.graph.outputs[seen.size() - 1]);
     const auto dtype = dtype_from_onnx(declared.elem_type());
     if (declared.elem_type() != 0 && dtype != value.type.dtype)
       findings.push_back({"cannot import the model", where + ", output " + value.name,
@@ -77,9 +81,12 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
 
 Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options) {
   DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path));
-  if (options.external_data_folder.empty())
-    options.external_data_folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  if (options.external_data_folder.empty()) options.external_data_folder = external_data_folder(path);
   return import_onnx(bytes, path.string(), options);
+}
+
+std::filesystem::path external_data_folder(const std::filesystem::path& path) {
+  return path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
 }
 
 }  // namespace dovetail::import

@@ -39,6 +39,9 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
                              const ImportOptions& options = {});
 Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options = {});
 
+// Where the external tensors of a model file may lie: its own folder.
+std::filesystem::path external_data_folder(const std::filesystem::path& path);
+
 // A serialised TensorProto (.pb test data).
 Result<NdArray> parse_tensor_proto(std::span<const std::byte> bytes, std::string_view where);
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.h"
 #include "compiler/import/attributes.h"
 #include "compiler/import/expand_qoperators.h"
 #include "compiler/import/input_shapes.h"
@@ -234,8 +235,13 @@ class Reader {
       report("", "the graph has no outputs", "mark at least one value as an output");
     for (const onnx::ValueInfo& output : proto_.output()) {
       const std::string name = printable(output.name());
-      if (name.empty()) report("outputs", "a graph output has no name", "export the model again");
-      else graph().outputs.push_back(lookup(name, "outputs"));
+      if (name.empty()) {
+        report("outputs", "a graph output has no name", "export the model again");
+      } else if (const ValueId value = lookup(name, "outputs"); !graph().is_output(value)) {
+        graph().outputs.push_back(value);
+      } else {
+        imported_.report.notes.push_back(fmt::format("output {} is listed more than once; it is given once", name));
+      }
     }
   }
 

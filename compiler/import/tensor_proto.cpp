@@ -135,36 +135,6 @@ std::string onnx_dtype_name(int number) {
   return fmt::format("number {}", number);
 }
 
-std::string printable(std::string_view bytes) {
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size();) {
-    const auto byte = static_cast<unsigned char>(bytes[i]);
-    // Length of a UTF-8 sequence by its first byte; 0 where none starts so.
-    const std::size_t length = byte < 0x80                   ? 1
-                               : byte >= 0xC2 && byte < 0xE0 ? 2
-                               : byte >= 0xE0 && byte < 0xF0 ? 3
-                               : byte >= 0xF0 && byte < 0xF5 ? 4
-                                                             : 0;
-    bool valid = length > 0 && i + length <= bytes.size() && !(length == 1 && (byte < 0x20 || byte == 0x7F));
-    for (std::size_t k = 1; valid && k < length; ++k) valid = (static_cast<unsigned char>(bytes[i + k]) & 0xC0) == 0x80;
-    if (valid && length == 3) {  // no overlong forms, no surrogates
-      const auto second = static_cast<unsigned char>(bytes[i + 1]);
-      valid = !(byte == 0xE0 && second < 0xA0) && !(byte == 0xED && second >= 0xA0);
-    } else if (valid && length == 4) {
-      const auto second = static_cast<unsigned char>(bytes[i + 1]);
-      valid = !(byte == 0xF0 && second < 0x90) && !(byte == 0xF4 && second >= 0x90);
-    }
-    if (valid) {
-      text.append(bytes.substr(i, length));
-      i += length;
-    } else {
-      text += fmt::format("\\x{:02x}", byte);
-      ++i;
-    }
-  }
-  return text;
-}
-
 Result<NdArray> parse_tensor_proto(std::span<const std::byte> bytes, std::string_view where) {
   onnx::Tensor tensor;
   if (bytes.size() > static_cast<std::size_t>(INT_MAX) ||

@@ -28,7 +28,4 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
 // "float8e4m3fn (17)" for numbers of the format that we do not hold.
 std::string onnx_dtype_name(int number);
 
-// Bytes from the file as text for names and messages: what is not printable ASCII or well-formed UTF-8 becomes "\xNN".
-std::string printable(std::string_view bytes);
-
 }  // namespace dovetail::import

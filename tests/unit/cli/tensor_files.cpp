@@ -73,6 +73,6 @@ TEST_CASE("outputs are named plainly, and never share a file") {
   REQUIRE(paths.ok());
   CHECK(read_npy(folder / "o/out_0.npy").value().as_double(0) == 1);
   CHECK_THAT(to_string(write_outputs(folder / "p", {{"a:0", NdArray()}, {"a/0", NdArray()}}).errors()),
-             ContainsSubstring("would both be a_0.npy"));
+             ContainsSubstring("would both be") && ContainsSubstring("a_0.npy"));
   CHECK_FALSE(std::filesystem::exists(folder / "p"));
 }

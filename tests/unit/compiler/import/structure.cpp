@@ -37,6 +37,15 @@ TEST_CASE("import: a small model") {
         "graph test(%x: float32[1, 4]) -> (%y)\n  %y: float32[1, 4] = Relu(%x)  // relu\n");
 }
 
+TEST_CASE("import: an output that is listed twice is given once") {
+  Model model = relu();
+  model.outputs.push_back(model.outputs[0]);
+  const auto imported = model.import();
+  REQUIRE(imported.ok());
+  CHECK(imported->graph.outputs.size() == 1);
+  CHECK(imported->report.notes == std::vector<std::string>{"output y is listed more than once; it is given once"});
+}
+
 TEST_CASE("import: operator sets 7 to 21") {
   Model model = relu();
   for (std::int64_t opset : {7, 21}) {
