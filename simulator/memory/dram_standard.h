@@ -52,9 +52,9 @@ inline constexpr std::array kDramStandards{
                  .rtrs = 2,
                  .rfc = 420,
                  .refi = 9360},
-    // 8 Gb x16, two channels (LPDDR4_8Gb_x16_2400.ini). That file has DDR4's bank groups, tCCD and a long tREFI; here
-    // is the shape of the
-    // standard: eight banks without groups, bursts of 16, refresh every 3.9 us.
+    // Two channels of 8 Gb x16, by JESD209-4 at 2400 MT/s (tests/unit/simulator/memory/bank.cpp has its times): eight
+    // banks without groups, bursts of 16, refresh every 3.9 us. DRAMsim3's LPDDR4_8Gb_x16_2400.ini has the bank groups
+    // and tCCD of DDR4, and times that no device keeps.
     DramStandard{.name = "lpddr4",
                  .clock_ps = 833,
                  .access_bytes = 32,
@@ -64,22 +64,22 @@ inline constexpr std::array kDramStandards{
                  .bank_groups = 1,
                  .banks_per_group = 8,
                  .row_bytes = 2048,
-                 .cl = 17,
-                 .cwl = 14,
-                 .rcd = 15,
-                 .rp = 15,
-                 .ras = 32,
+                 .cl = 24,
+                 .cwl = 12,
+                 .rcd = 22,
+                 .rp = 22,
+                 .ras = 51,
                  .ccd_s = 8,
                  .ccd_l = 8,
-                 .rrd_s = 8,
-                 .rrd_l = 8,
-                 .faw = 32,
-                 .wr = 30,
-                 .rtp = 12,
-                 .wtr_s = 8,
-                 .wtr_l = 16,
+                 .rrd_s = 12,
+                 .rrd_l = 12,
+                 .faw = 48,
+                 .wr = 22,
+                 .rtp = 9,
+                 .wtr_s = 12,
+                 .wtr_l = 12,
                  .rtrs = 2,
-                 .rfc = 392,
+                 .rfc = 336,
                  .refi = 4680},
     // One stack of eight 128-bit channels in legacy mode (HBM2_8Gb_x128.ini).
     DramStandard{.name = "hbm2",

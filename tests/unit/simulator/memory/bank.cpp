@@ -1,6 +1,7 @@
 // DRAM timing: every command obeys every constraint (an independent checker reads the log), and each constraint is met
 // exactly: legal at n, and one clock less is found illegal.
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <string>
@@ -239,6 +240,32 @@ TEST_CASE("a refresh begins with its interval, and not a clock before") {
       return command.kind == Kind::refresh && command.clock == standard.refi;
     }));
   }
+}
+
+TEST_CASE("lpddr4 has the times of JESD209-4 at 2400 MT/s") {
+  const auto found = std::find_if(kDramStandards.begin(), kDramStandards.end(),
+                                  [](const DramStandard& standard) { return standard.name == "lpddr4"; });
+  REQUIRE(found != kDramStandards.end());
+  const DramStandard& dram = *found;
+  // Whole clocks of 1200 MHz.
+  const auto clocks = [](double ns, std::int64_t least = 0) {
+    return std::max(least, static_cast<std::int64_t>(std::ceil(ns * 1.2 - 1e-9)));
+  };
+  CHECK(dram.cl == 24);
+  CHECK(dram.cwl == 12);
+  CHECK(dram.rcd == clocks(18, 4));
+  CHECK(dram.rp == clocks(18, 4));
+  CHECK(dram.ras == clocks(42, 3));
+  CHECK(dram.rrd_s == clocks(10, 4));
+  CHECK(dram.rrd_l == clocks(10, 4));
+  CHECK(dram.faw == clocks(40));
+  CHECK(dram.wr == clocks(18, 6));
+  CHECK(dram.rtp == clocks(7.5, 8));
+  CHECK(dram.wtr_s == clocks(10, 8));
+  CHECK(dram.wtr_l == clocks(10, 8));
+  CHECK(dram.ccd_s == 8);
+  CHECK(dram.rfc == clocks(280));
+  CHECK(dram.refi <= clocks(3904));
 }
 
 TEST_CASE("refresh comes once per interval and closes rows") {
