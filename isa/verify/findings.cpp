@@ -104,6 +104,10 @@ Finding undefined_finding(std::span<const Instruction> program, std::size_t inst
           std::move(extents)};
 }
 
+Finding token_finding(TokenFault fault) {
+  return {fault.kind, fault.instruction, std::nullopt, false, std::move(fault.diagnostic), std::nullopt, {}};
+}
+
 Finding uop_overwrite_finding(std::span<const Instruction> program, std::size_t store, std::size_t victim, bool fetched,
                               std::vector<Extent> extents) {
   const std::string why =

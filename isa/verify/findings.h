@@ -12,7 +12,7 @@
 #include "isa/instruction.h"
 #include "isa/verify.h"
 #include "isa/verify/clock.h"
-#include "isa/verify/token_machine.h"
+#include "isa/verify/token_faults.h"
 
 namespace dovetail::isa {
 
@@ -47,11 +47,7 @@ Finding race_finding(std::span<const Instruction> program, std::size_t a, std::s
                      Conflict conflict);
 Finding undefined_finding(std::span<const Instruction> program, std::size_t instruction, Memory memory,
                           std::vector<Extent> extents);
-Finding leftover_finding(std::span<const Instruction> program, std::size_t launch_begin, const TokenMachine& machine,
-                         TokenFifo fifo);
-// `machine` is stuck. `missing_push`: with unlimited depths as well.
-Finding deadlock_finding(std::span<const Instruction> program, std::size_t launch_begin, const TokenMachine& machine,
-                         QueueDepths depths, bool missing_push);
+Finding token_finding(TokenFault fault);
 // `fetched`: the bytes are those of instruction `victim`; else of the LOAD UOP `victim`.
 Finding uop_overwrite_finding(std::span<const Instruction> program, std::size_t store, std::size_t victim, bool fetched,
                               std::vector<Extent> extents);

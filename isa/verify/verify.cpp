@@ -11,6 +11,7 @@
 #include "isa/verify/findings.h"
 #include "isa/verify/legality.h"
 #include "isa/verify/sram_shadow.h"
+#include "isa/verify/token_faults.h"
 #include "isa/verify/token_machine.h"
 #include "isa/verify/uop_buffer.h"
 #include "isa/verify/uop_overwrite.h"
@@ -51,6 +52,7 @@ class Verifier {
   void start(std::size_t local, std::span<const std::size_t> pushers);
   void touch(const Instruction& instruction, const Event& event);
   void report_undefined();
+  void add(TokenFault fault);
   void report(const Event& event, std::optional<Memory> memory, ConflictList& conflicts);
 
   SramShadow& shadow(Memory memory) { return shadows_[memory == Memory::inp ? 0 : memory == Memory::wgt ? 1 : 2]; }
@@ -125,20 +127,18 @@ bool Verifier::examine(const Launch& launch) {
     const TokenMachine at_rest = machine;
     machine.set_depths({});
     done = machine.run(on_start, FetchPolicy::one_by_one);
-    const Finding finding = deadlock_finding(program_, launch.begin, done ? at_rest : machine, depths, !done);
-    if (findings_.admit(finding.instruction)) findings_.add(finding);
+    add(deadlock_fault(instructions, launch.begin, at_rest, depths, machine, !done));
   }
   report_undefined();
-  for (Queue queue : {Queue::load, Queue::compute, Queue::store})
-    base_[index(queue)] += static_cast<Position>(machine.count(queue));
+  for (const Queue queue : kAllQueues) base_[index(queue)] += static_cast<Position>(machine.count(queue));
   if (done)
-    for (std::size_t f = 0; f < kTokenFifos; ++f) {
-      const auto fifo = static_cast<TokenFifo>(f);
-      if (machine.pushed(fifo) == machine.popped(fifo)) continue;
-      const Finding finding = leftover_finding(program_, launch.begin, machine, fifo);
-      if (findings_.admit(finding.instruction)) findings_.add(finding);
-    }
+    for (const TokenFifo fifo : kAllFifos)
+      if (auto fault = leftover_fault(instructions, launch.begin, machine, fifo)) add(*std::move(fault));
   return !stopped;
+}
+
+void Verifier::add(TokenFault fault) {
+  if (findings_.admit(fault.instruction)) findings_.add(token_finding(std::move(fault)));
 }
 
 void Verifier::start(std::size_t local, std::span<const std::size_t> pushers) {

@@ -16,17 +16,6 @@ static_assert(kStepToRead.value == 2, "the closed form of the steps' times holds
 
 }  // namespace
 
-ComputeUnit::Kind ComputeUnit::kind_of(const isa::Instruction& instruction) {
-  if (instruction.opcode() == isa::Opcode::gemm) return Kind::gemm;
-  if (const auto* alu = std::get_if<isa::Alu>(&instruction.body)) {
-    switch (info(alu->op).kind) {
-      case AluKind::alu: return Kind::alu;
-      case AluKind::alu_long: return Kind::alu_long;
-    }
-  }
-  return Kind::serial;
-}
-
 void ComputeUnit::clear() {
   port_.clear(static_cast<std::uint64_t>(board_.config.outstanding_beats), board_.waits != nullptr);
   in_flight_.clear();
@@ -47,7 +36,7 @@ void ComputeUnit::advance() {
 bool ComputeUnit::start() {
   Head head;
   if (!find_head(board_, isa::Queue::compute, head)) return false;
-  const Kind kind = kind_of(board_.program[head.instruction]);
+  const Kind kind = isa::compute_kind(board_.program[head.instruction]);
   const std::uint64_t number = in_flight_.end();
   const bool follows = number > 0 && kind == kind_ && kind != Kind::serial;
 

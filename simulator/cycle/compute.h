@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "isa/verify/command_queues.h"
 #include "simulator/cycle/alu_steps.h"
 #include "simulator/cycle/board.h"
 #include "simulator/cycle/load.h"
@@ -23,12 +24,11 @@ class ComputeUnit {
   void finish(Cycle cycles);
 
  private:
-  enum class Kind : std::uint8_t { serial, gemm, alu, alu_long };
+  using Kind = isa::ComputeKind;
   struct Interval {
     Cycle begin = 0, end = 0;  // end exclusive
   };
 
-  static Kind kind_of(const isa::Instruction& instruction);
   bool start();
   void begin_serial(const isa::Instruction& instruction, Cycle start);
   void begin_steps(const isa::Instruction& instruction, Kind kind, Cycle start);

@@ -5,8 +5,8 @@
 #include "base/check.h"
 #include "isa/text.h"
 #include "simulator/cycle/count.h"
-#include "simulator/functional/command_queues.h"
 #include "simulator/image_range.h"
+#include "simulator/token_errors.h"
 
 namespace dovetail::simulator {
 
@@ -79,29 +79,10 @@ bool Execution::execute(std::size_t index) {
 
 Result<Counters> Execution::outcome(const Machine& machine) const {
   if (machine.stopped()) return errors_;
-  if (!machine.done() || machine.tokens_left()) return standstill();
-  return counters_;
-}
-
-// Walks the queues without time to the standstill that the launch came to, to report it.
-Diagnostic Execution::standstill() const {
-  CommandQueues queues(isa::queue_depths(config_));
-  queues.clear();
-  std::size_t next = 0;
-  for (bool moved = true; moved;) {
-    moved = false;
-    for (; next < program_.size() && queues.has_room(routes_.of(program_[next]).use.queue); ++next, moved = true)
-      queues.fetch(next, routes_.of(program_[next]).use);
-    for (const isa::Queue queue : {isa::Queue::load, isa::Queue::compute, isa::Queue::store}) {
-      moved |= queues.push_blocked(queue);
-      if (!queues.ready(queue)) continue;
-      queues.start(queue);
-      queues.finish(queue);
-      moved = true;
-    }
-  }
-  if (!queues.idle() || next < program_.size()) return queues.deadlock(program_, first_index_, next);
-  return queues.leftover_tokens(first_index_, program_.size());
+  if (machine.done() && !machine.tokens_left()) return counters_;
+  Diagnostics errors = token_errors(config_, program_, first_index_);
+  DOVETAIL_CHECK(!errors.empty(), "the launch stops where its tokens let it go on");
+  return errors;
 }
 
 Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram,

@@ -35,7 +35,7 @@ class Execution {
   // lies at `program_base`.
   Machine::Launch begin(std::span<const isa::Instruction> program, std::size_t first_index, Dram& dram,
                         std::uint64_t program_base, bool trace);
-  // After the machine's last event: the counters, or why the launch was stopped or came to a standstill.
+  // After the machine's last event: the counters, or why the launch was stopped, came to a standstill, or left tokens.
   Result<Counters> outcome(const Machine& machine) const;
   // The instruction that stopped it, in the program. Precondition: machine.stopped().
   std::size_t failed_at() const { return failed_at_; }
@@ -43,7 +43,6 @@ class Execution {
  private:
   bool execute(std::size_t instruction);
   bool refuse(std::size_t instruction, const Fault& fault);
-  Diagnostic standstill() const;
 
   isa::HardwareConfig config_;
   isa::LegalityRules rules_;

@@ -139,8 +139,8 @@ void Machine::grant() {
 }
 
 bool Machine::tokens_left() const {
-  return std::any_of(board_.tokens.begin(), board_.tokens.end(),
-                     [](const TokenFifoTimes& fifo) { return fifo.head() != nullptr; });
+  return std::any_of(isa::kAllFifos.begin(), isa::kAllFifos.end(),
+                     [this](isa::TokenFifo fifo) { return tokens_left(fifo) != 0; });
 }
 
 LaunchTrace Machine::result() {

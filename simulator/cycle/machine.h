@@ -49,6 +49,7 @@ class Machine {
 
   bool done() const { return board_.ended == launch_.program.size() && !board_.stopped; }
   bool stopped() const { return board_.stopped; }
+  std::uint64_t tokens_left(isa::TokenFifo fifo) const { return board_.tokens[isa::index(fifo)].held(); }
   bool tokens_left() const;
   // Precondition: done(), once per launch.
   LaunchTrace result();

@@ -38,6 +38,7 @@ class BoundedFifo {
   }
   void enter(Entry entry) { in_.push(entry); }
 
+  std::uint64_t held() const { return in_.end() - out_.end(); }
   // The oldest that has not left, if it has entered.
   const Entry* head() const { return out_.end() < in_.end() ? &in_[out_.end()] : nullptr; }
   std::uint64_t left() const { return out_.end(); }

@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <string>
 
+#include "base/check.h"
 #include "isa/legal.h"
 #include "isa/text.h"
-#include "simulator/functional/command_queues.h"
+#include "isa/verify/command_queues.h"
 #include "simulator/functional/core.h"
 #include "simulator/functional/routes.h"
+#include "simulator/token_errors.h"
 
 namespace dovetail::simulator {
 
@@ -24,7 +28,11 @@ std::array<Queue, 3> priorities(ExecutionOrder order) {
 class FunctionalSimulator final : public Simulator {
  public:
   FunctionalSimulator(const isa::HardwareConfig& config, const FunctionalOptions& options)
-      : order_(options.order), rules_(config), core_(config, options), queues_(isa::queue_depths(config)) {}
+      : config_(config),
+        order_(options.order),
+        rules_(config),
+        core_(config, options),
+        queues_(isa::queue_depths(config)) {}
 
   std::string_view name() const override { return "functional"; }
   void reset() override { core_.reset(); }
@@ -47,12 +55,14 @@ class FunctionalSimulator final : public Simulator {
   Step run_units(Launch& launch);
   bool execute(Launch& launch, std::size_t instruction, const Route& route);
   Step refuse(Launch& launch, std::size_t instruction) const;
+  std::string state(const Launch& launch) const;
 
+  isa::HardwareConfig config_;
   ExecutionOrder order_;
   isa::LegalityRules rules_;
   Routes routes_;
   Core core_;
-  CommandQueues queues_;
+  isa::CommandQueues queues_;
 };
 
 bool FunctionalSimulator::execute(Launch& launch, std::size_t instruction, const Route& route) {
@@ -64,7 +74,7 @@ bool FunctionalSimulator::execute(Launch& launch, std::size_t instruction, const
     return true;
   launch.errors = {{.what = fmt::format("cannot execute `{}`", isa::format_instruction(what)),
                     .where = fmt::format("instruction {}", launch.first_index + instruction),
-                    .why = core_.fault().why + "; " + queues_.state(launch.program, launch.first_index),
+                    .why = core_.fault().why + "; " + state(launch),
                     .hint = core_.fault().hint}};
   return false;
 }
@@ -73,9 +83,33 @@ FunctionalSimulator::Step FunctionalSimulator::refuse(Launch& launch, std::size_
   launch.errors = rules_.check(launch.program[instruction]);
   for (Diagnostic& error : launch.errors) {
     error.where = fmt::format("instruction {}", launch.first_index + instruction);
-    error.why += "; " + queues_.state(launch.program, launch.first_index);
+    error.why += "; " + state(launch);
   }
   return Step::failed;
+}
+
+// "queue heads: ...; tokens: ...", in one line.
+std::string FunctionalSimulator::state(const Launch& launch) const {
+  const auto cite = [&](std::size_t instruction) {
+    return fmt::format("{} `{}`", launch.first_index + instruction,
+                       isa::format_instruction(launch.program[instruction]));
+  };
+  std::string text = "queue heads:";
+  for (const Queue queue : isa::kAllQueues) {
+    const auto oldest = queues_.oldest(queue), head = queues_.head(queue);
+    text += fmt::format(" {}: {};", isa::name(queue),
+                        oldest ? cite(*oldest) + " (started)"
+                        : head ? cite(*head)
+                               : std::string("empty"));
+  }
+  text += " tokens:";
+  const char* separator = " ";
+  for (const isa::TokenFifo fifo : isa::kAllFifos) {
+    text += fmt::format("{}{}->{} {}/{}", separator, isa::name(producer(fifo)), isa::name(consumer(fifo)),
+                        queues_.tokens(fifo), config_.token_queue_depth);
+    separator = ", ";
+  }
+  return text;
 }
 
 // Fetches what its command queue has room for: one instruction in program order, all of them otherwise. One that may
@@ -109,13 +143,15 @@ FunctionalSimulator::Step FunctionalSimulator::run_units(Launch& launch) {
   const auto order = priorities(order_);
   for (bool moved = true; moved;) {
     moved = false;
-    for (Queue queue : order) moved |= queues_.push_blocked(queue);
+    for (Queue queue : order)
+      while (queues_.end(queue)) moved = true;
     for (Queue queue : order) {
       const auto instruction = queues_.ready(queue);
       if (!instruction) continue;
       queues_.start(queue);
       if (!execute(launch, *instruction, routes_.of(launch.program[*instruction]))) return Step::failed;
-      queues_.finish(queue);
+      while (queues_.end(queue)) {
+      }
       moved = true;
       break;
     }
@@ -127,7 +163,7 @@ FunctionalSimulator::Step FunctionalSimulator::run_units(Launch& launch) {
 
 Result<Counters> FunctionalSimulator::launch(std::span<const isa::Instruction> program, Dram& dram,
                                              std::size_t first_index) {
-  queues_.clear();
+  queues_.begin(program);
   Launch launch{.program = program, .dram = dram, .first_index = first_index, .counters = {}, .errors = {}};
   for (bool moving = true; moving;) {
     const Step fetched = fetch(launch);
@@ -136,9 +172,12 @@ Result<Counters> FunctionalSimulator::launch(std::span<const isa::Instruction> p
     if (ran == Step::failed) return launch.errors;
     moving = fetched == Step::moved || ran == Step::moved;
   }
-  if (!queues_.idle() || launch.next < program.size()) return queues_.deadlock(program, first_index, launch.next);
-  if (queues_.tokens_left()) return queues_.leftover_tokens(first_index, program.size());
-  return launch.counters;
+  const bool tokens_left =
+      std::any_of(isa::kAllFifos.begin(), isa::kAllFifos.end(), [&](auto fifo) { return queues_.tokens(fifo) != 0; });
+  if (queues_.idle() && launch.next == program.size() && !tokens_left) return launch.counters;
+  Diagnostics errors = token_errors(config_, program, first_index);
+  DOVETAIL_CHECK(!errors.empty(), "the launch stops where its tokens let it go on");
+  return errors;
 }
 
 }  // namespace

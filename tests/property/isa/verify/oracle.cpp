@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <deque>
 
+#include "base/check.h"
 #include "isa/codec.h"
 #include "isa/semantics/load.h"
 #include "isa/semantics/store.h"
-#include "isa/verify/token_machine.h"
+#include "isa/verify/token_use.h"
 #include "tests/generator/random.h"
+#include "tests/property/isa/verify/executions.h"
 
 namespace dovetail::test {
 namespace {
@@ -16,49 +17,11 @@ namespace {
 using isa::kQueues;
 using isa::kTokenFifos;
 
-// Random legal moves until none is left; true when all is done.
-bool runs_to_completion(std::span<const isa::Instruction> launch, isa::QueueDepths depths, Random& random) {
-  std::array<std::deque<isa::TokenUse>, kQueues> queues;
-  std::array<std::optional<isa::TokenUse>, kQueues> units;
-  std::array<std::size_t, kTokenFifos> tokens{};
-  std::size_t next = 0;
-  const auto all = [&](std::uint8_t mask, auto&& holds) {
-    for (std::size_t f = 0; f < kTokenFifos; ++f)
-      if ((mask >> f & 1) != 0 && !holds(tokens[f])) return false;
-    return true;
-  };
-  for (;;) {
-    std::vector<std::size_t> moves;  // 0: fetch; 1 + q: start; 4 + q: push
-    if (next < launch.size() && queues[isa::index(launch[next].queue())].size() < depths.commands) moves.push_back(0);
-    for (std::size_t q = 0; q < kQueues; ++q) {
-      if (!units[q] && !queues[q].empty() && all(queues[q].front().pops, [](std::size_t n) { return n > 0; }))
-        moves.push_back(1 + q);
-      if (units[q] && all(units[q]->pushes, [&](std::size_t n) { return n < depths.tokens; })) moves.push_back(4 + q);
-    }
-    if (moves.empty()) break;
-    const std::size_t move = moves[random.below(moves.size())];
-    if (move == 0) {
-      const isa::TokenUse use = isa::token_use(launch[next++]);
-      queues[isa::index(use.queue)].push_back(use);
-    } else if (move < 4) {
-      const std::size_t q = move - 1;
-      units[q] = queues[q].front();
-      queues[q].pop_front();
-      for (std::size_t f = 0; f < kTokenFifos; ++f) tokens[f] -= units[q]->pops >> f & 1;
-    } else {
-      const std::size_t q = move - 4;
-      for (std::size_t f = 0; f < kTokenFifos; ++f) tokens[f] += units[q]->pushes >> f & 1;
-      units[q].reset();
-    }
-  }
-  return next == launch.size() && std::all_of(queues.begin(), queues.end(), [](const auto& q) { return q.empty(); }) &&
-         std::none_of(units.begin(), units.end(), [](const auto& u) { return u.has_value(); });
-}
-
 class Judge {
  public:
-  explicit Judge(const GeneratedProgram& program)
+  Judge(const GeneratedProgram& program, Orders orders)
       : program_(program),
+        orders_(orders),
         random_(program.seed),
         codec_(program.config),
         uops_(depth(isa::Memory::uop)),
@@ -70,14 +33,16 @@ class Judge {
     for (const isa::Launch& launch : program_.launches) {
       begin_ = launch.begin;
       count_ = launch.count;
-      order();
+      if (orders_ == Orders::enumerated) enumerate();
+      else order();
       touch();
       compare();
       define();
-      if (const auto span = std::span(program_.program).subspan(begin_, count_);
-          !runs_to_completion(span, isa::queue_depths(program_.config), random_)) {
-        report_.deadlock = true;
-        if (std::find(executed_.begin(), executed_.end(), false) == executed_.end()) count_leftovers();
+      const bool token_missing = std::find(executed_.begin(), executed_.end(), false) != executed_.end();
+      if (const auto stuck = stuck_at()) {
+        report_.deadlock = begin_ + *stuck;
+        report_.token_missing = token_missing;
+        if (!token_missing) count_leftovers();
         break;
       }
       count_leftovers();
@@ -133,6 +98,41 @@ class Judge {
     for (std::size_t f = 0; f < kTokenFifos; ++f) left_ += pushes[f].size() > pops[f].size();
   }
 
+  // The same by visiting every state of the launch: what happens before what is what never happens after it.
+  void enumerate() {
+    const LaunchModel model(program_.config, instructions(), Depths::unlimited);
+    const auto all = explore(model);
+    DOVETAIL_CHECK(all.has_value(), "too many states");
+    DOVETAIL_CHECK(all->ends.size() == 1, "a launch ends in several ways");
+    const LaunchModel::State& end = *all->ends.begin();
+    before_.assign(count_, std::vector<bool>(count_, false));
+    executed_.assign(count_, false);
+    for (std::size_t i = 0; i < count_; ++i) executed_[i] = model.accessed(end, i);
+    for (std::size_t a = 0; a < count_; ++a)
+      for (std::size_t b = 0; b < count_; ++b)
+        before_[a][b] = a != b && executed_[a] && executed_[b] && !all->before[b][a];
+    left_ = 0;
+    if (model.complete(end))
+      for (const isa::TokenFifo fifo : isa::kAllFifos) left_ += model.tokens(end, fifo) != 0;
+  }
+
+  // With the configuration's depths: the oldest instruction that never ends.
+  std::optional<std::size_t> stuck_at() {
+    const LaunchModel model(program_.config, instructions(), Depths::configured);
+    LaunchModel::State end;
+    if (orders_ == Orders::enumerated) {
+      const auto all = explore(model);
+      DOVETAIL_CHECK(all.has_value(), "too many states");
+      DOVETAIL_CHECK(all->ends.size() == 1, "a launch ends in several ways");
+      end = *all->ends.begin();
+    } else {
+      end = walk(model, random_);
+    }
+    if (model.complete(end)) return std::nullopt;
+    return model.oldest(end);
+  }
+
+  std::span<const isa::Instruction> instructions() const { return std::span(program_.program).subspan(begin_, count_); }
   void count_leftovers() { report_.leftovers += left_; }
 
   void touch() {
@@ -294,6 +294,7 @@ class Judge {
   }
 
   const GeneratedProgram& program_;
+  Orders orders_;
   Random random_;
   isa::Codec codec_;
   std::vector<isa::Uop> uops_;
@@ -309,6 +310,6 @@ class Judge {
 
 }  // namespace
 
-OracleReport judge(const GeneratedProgram& program) { return Judge(program).judge(); }
+OracleReport judge(const GeneratedProgram& program, Orders orders) { return Judge(program, orders).judge(); }
 
 }  // namespace dovetail::test

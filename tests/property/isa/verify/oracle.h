@@ -1,10 +1,11 @@
 // The verifier's judge: everything docs/verify.md says about order, computed by definition. Happens-before is a
-// transitive closure, conflicts are found pair by pair and element by element, deadlock by a machine that moves at
-// random. O(n^2) and more; for small programs.
+// transitive closure or by enumeration, conflicts are found pair by pair and element by element, deadlock by the units
+// of docs/timing.md moving at random or in all ways. O(n^2) and more; for small programs.
 #pragma once
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -27,10 +28,17 @@ struct OracleReport {
   std::set<std::uint64_t> overwritten;  // bytes of micro-ops that a STORE reaches
   std::set<std::size_t> illegal;        // instructions
   std::size_t leftovers = 0;            // FIFOs with tokens left, over all launches
-  bool deadlock = false;                // at the configuration's depths
+  // At the configuration's depths: the oldest instruction that never ends.
+  std::optional<std::size_t> deadlock;
+  bool token_missing = false;  // it would not end with unlimited depths either
+};
+
+enum class Orders : std::uint8_t {
+  closure,     // happens-before is the transitive closure of queue order and push k -> pop k; one random execution
+  enumerated,  // every state of every launch is visited; for launches of some ten instructions
 };
 
 // Precondition: LOAD UOPs lie within the image; their fields are legal.
-OracleReport judge(const GeneratedProgram& program);
+OracleReport judge(const GeneratedProgram& program, Orders orders = Orders::closure);
 
 }  // namespace dovetail::test

@@ -41,7 +41,8 @@ TEST_CASE("verify: a dropped push is a deadlock") {
   Checked checked(kPipeline);
   checked.program[2].flags.push_next = false;
   CHECK(text(checked.report()) ==
-        "deadlock: deadlock (#4 `gemm uop=0:1 iter=1x1 pop_prev push_next`): load is empty; compute waits at #4 `gemm "
+        "deadlock: deadlock, as a token is missing (#4 `gemm uop=0:1 iter=1x1 pop_prev push_next`): load is empty; "
+        "compute waits at #4 `gemm "
         "uop=0:1 iter=1x1 "
         "pop_prev push_next` for token 2 of load -> compute, which nothing pushes; store waits at #5 `store.out sram=0 "
         "dram=0x200 size=1x1 "
@@ -107,7 +108,8 @@ store.out sram=0 dram=0x201 size=1x1 stride=1
 finish push_next
 )");
   CHECK(text(checked.report()) ==
-        "deadlock: deadlock (#1 `store.out sram=0 dram=0x200 size=1x1 stride=1 pop_prev`): load is empty; compute is "
+        "deadlock: deadlock, as queues are too short (#1 `store.out sram=0 dram=0x200 size=1x1 stride=1 pop_prev`): "
+        "load is empty; compute is "
         "empty; store waits at "
         "#1 `store.out sram=0 dram=0x200 size=1x1 stride=1 pop_prev` for token 1 of compute -> store, which #3 `finish "
         "push_next` would push; "
@@ -121,28 +123,65 @@ finish push_next
 }
 
 TEST_CASE("verify: two full token queues stop each other's producers") {
+  // Both units keep the tokens that they cannot push, and take no instruction beside: FINISH is serial, a STORE alone.
   Checked checked(R"(
 .config token_queue_depth=1
-load.inp sram=0 dram=0x0 size=0x0 push_next
-load.inp sram=0 dram=0x0 size=0x0 push_next
-load.inp sram=0 dram=0x0 size=0x0 pop_next
-load.inp sram=0 dram=0x0 size=0x0 pop_next
-finish push_prev
-finish push_prev
-finish pop_prev
-finish pop_prev
+nop.out push_prev
+nop.out push_prev
+nop.out pop_prev
+nop.out pop_prev
+finish push_next
+finish push_next
+finish pop_next
+finish pop_next
 )");
   const isa::VerifyReport report = checked.report();
   REQUIRE(report.findings.size() == 1);
   CHECK(report.findings[0].kind == isa::FindingKind::deadlock);
   CHECK(report.findings[0].instruction == 1);
-  const std::string second_load = isa::format_instruction(checked.program[1]);
   CHECK(report.findings[0].diagnostic.why ==
-        "load cannot finish #1 `" + second_load +
-            "`, because load -> compute holds 1 of 1 tokens; compute cannot finish #5 `finish push_prev`, "
-            "because compute -> load holds 1 of 1 tokens; store is empty");
+        "load is empty; compute cannot finish #5 `finish push_next`, because compute -> store holds 1 of 1 tokens, and "
+        "waits at #6 `finish pop_next` until the unit takes it; store cannot finish #1 `nop.out push_prev`, because "
+        "store -> compute holds 1 of 1 tokens, and waits at #2 `nop.out pop_prev` until the unit takes it");
   checked.config.token_queue_depth = 2;
   CHECK(text(checked.report()) == "");
+}
+
+TEST_CASE("verify: a unit takes the next instruction's tokens while the one before waits to push") {
+  // The same between load and compute, where loads overlap.
+  Checked checked(R"(
+.config token_queue_depth=1
+nop.inp push_next
+nop.inp push_next
+nop.inp pop_next
+nop.inp pop_next
+finish push_prev
+finish push_prev
+finish pop_prev
+finish pop_prev
+)");
+  CHECK(text(checked.report()) == "");
+}
+
+TEST_CASE("verify: what unlimited queues would wait for is reported beside what stops the real ones") {
+  // Computation waits for a store that is not there; loads are stopped by what it does not pop.
+  Checked checked(R"(
+.config token_queue_depth=1
+finish pop_next
+nop.inp push_next
+nop.inp push_next
+finish pop_prev
+finish pop_prev
+)");
+  const isa::VerifyReport report = checked.report();
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings[0].instruction == 0);
+  CHECK(report.findings[0].diagnostic.what == "deadlock, as a token is missing");
+  CHECK(report.findings[0].diagnostic.why ==
+        "load cannot finish #2 `nop.inp push_next`, because load -> compute holds 1 of 1 tokens; compute waits at #0 "
+        "`finish pop_next` for token 1 of store -> compute, which nothing pushes; store is empty. With queues of "
+        "unlimited depth, load is empty; compute waits at #0 `finish pop_next` for token 1 of store -> compute, which "
+        "nothing pushes; store is empty");
 }
 
 }  // namespace dovetail::test

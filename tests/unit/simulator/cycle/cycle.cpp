@@ -125,10 +125,10 @@ TEST_CASE("micro-ops stay from launch to launch until a reset") {
 }
 
 TEST_CASE("what the cycle-accurate simulator refuses") {
-  CHECK_THAT(
-      failure_of({nop(Queue::compute, kPopPrev)}),
-      ContainsSubstring("deadlock: the launch comes to a standstill") && ContainsSubstring("load->compute holds 0"));
-  CHECK_THAT(failure_of({nop(Queue::load, kPushNext)}), ContainsSubstring("tokens are left over"));
+  CHECK_THAT(failure_of({nop(Queue::compute, kPopPrev)}),
+             ContainsSubstring("deadlock, as a token is missing") &&
+                 ContainsSubstring("token 1 of load -> compute, which nothing pushes"));
+  CHECK_THAT(failure_of({nop(Queue::load, kPushNext)}), ContainsSubstring("1 token left over in load -> compute"));
   CHECK_THAT(failure_of({finish(), load(isa::Memory::inp, 0, 1 << 20, 1)}),
              ContainsSubstring("instruction 1") && ContainsSubstring("but the image covers"));
   CHECK_THAT(failure_of({finish(), steps(gemm(0, 1), 1)}), ContainsSubstring("nothing has written it since reset"));
