@@ -12,7 +12,8 @@ module dovetail_token_fifo_formal #(
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  logic room, available;
+  logic        room, available;
+  logic [15:0] count;
   dovetail_token_fifo #(
     .Depth(Depth)
   ) u_dut (
@@ -22,7 +23,8 @@ module dovetail_token_fifo_formal #(
     .push_i,
     .pop_i,
     .room_o     (room),
-    .available_o(available)
+    .available_o(available),
+    .count_o    (count)
   );
 
   // All that were pushed since the last flush, and all that were popped, each modulo a number beyond any difference of theirs.
@@ -46,6 +48,7 @@ module dovetail_token_fifo_formal #(
       assert (room == (held < (CountWidth + 1)'(Depth)));
       assert (available == (held != '0));
       assert (held <= (CountWidth + 1)'(Depth));
+      assert (count == 16'(held));
     end
   end
 

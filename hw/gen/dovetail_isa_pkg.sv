@@ -94,7 +94,8 @@ package dovetail_isa_pkg;
     ERROR_NONE = 4'd0,
     ERROR_SLAVE_ERROR = 4'd1,
     ERROR_DECODE_ERROR = 4'd2,
-    ERROR_ILLEGAL = 4'd3
+    ERROR_ILLEGAL = 4'd3,
+    ERROR_LEFTOVER_TOKENS = 4'd4
   } error_code_e;
 
   // LOAD
@@ -423,25 +424,25 @@ package dovetail_isa_pkg;
   localparam int unsigned REG_STATUS_BUSY_WIDTH = 1;
   localparam int unsigned REG_STATUS_DONE_LSB = 1;  // RO: the last launch completed without an error
   localparam int unsigned REG_STATUS_DONE_WIDTH = 1;
-  localparam int unsigned REG_STATUS_ERROR_LSB = 2;  // RO: the last launch was stopped; ERROR_INSTRUCTION says where
+  localparam int unsigned REG_STATUS_ERROR_LSB = 2;  // RO: the last launch was stopped, or left tokens; ERROR_INSTRUCTION says where
   localparam int unsigned REG_STATUS_ERROR_WIDTH = 1;
   localparam int unsigned REG_STATUS_ERROR_CODE_LSB = 4;  // RO: why: see the error codes
   localparam int unsigned REG_STATUS_ERROR_CODE_WIDTH = 4;
   localparam logic [11:0] REG_ERROR_INSTRUCTION_OFFSET = 12'h008;  // where a launch was stopped; valid while STATUS.error
   localparam logic [31:0] REG_ERROR_INSTRUCTION_RESET = 32'h00000000;
-  localparam int unsigned REG_ERROR_INSTRUCTION_INDEX_LSB = 0;  // RO: instruction that met the error, counted from PROGRAM_BASE
+  localparam int unsigned REG_ERROR_INSTRUCTION_INDEX_LSB = 0;  // RO: instruction that met the error, counted from PROGRAM_BASE; leftover_tokens: INSTRUCTION_BEGIN + INSTRUCTION_COUNT
   localparam int unsigned REG_ERROR_INSTRUCTION_INDEX_WIDTH = 32;
   localparam logic [11:0] REG_INTERRUPT_ENABLE_OFFSET = 12'h00c;  // which events raise the interrupt line
   localparam logic [31:0] REG_INTERRUPT_ENABLE_RESET = 32'h00000000;
   localparam int unsigned REG_INTERRUPT_ENABLE_DONE_LSB = 0;  // RW: raise the interrupt when a launch completes
   localparam int unsigned REG_INTERRUPT_ENABLE_DONE_WIDTH = 1;
-  localparam int unsigned REG_INTERRUPT_ENABLE_ERROR_LSB = 1;  // RW: raise the interrupt when a launch is stopped
+  localparam int unsigned REG_INTERRUPT_ENABLE_ERROR_LSB = 1;  // RW: raise the interrupt when a launch is stopped or leaves tokens
   localparam int unsigned REG_INTERRUPT_ENABLE_ERROR_WIDTH = 1;
   localparam logic [11:0] REG_INTERRUPT_STATUS_OFFSET = 12'h010;  // events so far; the line is high while an enabled one is set
   localparam logic [31:0] REG_INTERRUPT_STATUS_RESET = 32'h00000000;
   localparam int unsigned REG_INTERRUPT_STATUS_DONE_LSB = 0;  // W1C: a launch completed
   localparam int unsigned REG_INTERRUPT_STATUS_DONE_WIDTH = 1;
-  localparam int unsigned REG_INTERRUPT_STATUS_ERROR_LSB = 1;  // W1C: a launch was stopped
+  localparam int unsigned REG_INTERRUPT_STATUS_ERROR_LSB = 1;  // W1C: a launch was stopped or left tokens
   localparam int unsigned REG_INTERRUPT_STATUS_ERROR_WIDTH = 1;
   localparam logic [11:0] REG_PROGRAM_BASE_LO_OFFSET = 12'h014;  // where the program lies
   localparam logic [31:0] REG_PROGRAM_BASE_LO_RESET = 32'h00000000;
@@ -472,7 +473,7 @@ package dovetail_isa_pkg;
   localparam int unsigned REG_ID_ID_LSB = 0;  // RO: 0x4c545644: "DVTL"
   localparam int unsigned REG_ID_ID_WIDTH = 32;
   localparam logic [11:0] REG_VERSION_OFFSET = 12'h030;  // of the register map
-  localparam logic [31:0] REG_VERSION_RESET = 32'h00010000;
+  localparam logic [31:0] REG_VERSION_RESET = 32'h00010001;
   localparam int unsigned REG_VERSION_MINOR_LSB = 0;  // RO: raised when registers are added
   localparam int unsigned REG_VERSION_MINOR_WIDTH = 16;
   localparam int unsigned REG_VERSION_MAJOR_LSB = 16;  // RO: raised when a driver must change
@@ -493,5 +494,17 @@ package dovetail_isa_pkg;
   localparam int unsigned REG_CONFIG_SATURATE_WIDTH = 1;
   localparam int unsigned REG_CONFIG_OVERWRITE_LSB = 18;  // RO: extension `overwrite`
   localparam int unsigned REG_CONFIG_OVERWRITE_WIDTH = 1;
+  localparam logic [11:0] REG_TOKENS_LOAD_OFFSET = 12'h038;  // what the last launch left over; valid while STATUS reports leftover_tokens
+  localparam logic [31:0] REG_TOKENS_LOAD_RESET = 32'h00000000;
+  localparam int unsigned REG_TOKENS_LOAD_LOAD_TO_COMPUTE_LSB = 0;  // RO: tokens in the FIFO load -> compute, at most 65535
+  localparam int unsigned REG_TOKENS_LOAD_LOAD_TO_COMPUTE_WIDTH = 16;
+  localparam int unsigned REG_TOKENS_LOAD_COMPUTE_TO_LOAD_LSB = 16;  // RO: tokens in the FIFO compute -> load
+  localparam int unsigned REG_TOKENS_LOAD_COMPUTE_TO_LOAD_WIDTH = 16;
+  localparam logic [11:0] REG_TOKENS_STORE_OFFSET = 12'h03c;  // what the last launch left over; valid while STATUS reports leftover_tokens
+  localparam logic [31:0] REG_TOKENS_STORE_RESET = 32'h00000000;
+  localparam int unsigned REG_TOKENS_STORE_COMPUTE_TO_STORE_LSB = 0;  // RO: tokens in the FIFO compute -> store
+  localparam int unsigned REG_TOKENS_STORE_COMPUTE_TO_STORE_WIDTH = 16;
+  localparam int unsigned REG_TOKENS_STORE_STORE_TO_COMPUTE_LSB = 16;  // RO: tokens in the FIFO store -> compute
+  localparam int unsigned REG_TOKENS_STORE_STORE_TO_COMPUTE_WIDTH = 16;
 
 endpackage : dovetail_isa_pkg

@@ -30,10 +30,11 @@ module dovetail_regs #(
   output logic [31:0]          count_o,
   input  logic                 busy_i,
   input  logic                 done_i,         // it is complete
-  input  logic                 error_i,        // it was stopped
+  input  logic                 error_i,        // it was stopped, or left tokens
   input  logic [3:0]           error_code_i,
   input  logic [31:0]          error_index_i,
-  input  logic [63:0]          cycles_i
+  input  logic [63:0]          cycles_i,
+  input  logic [63:0]          tokens_i        // in the FIFOs, 16 bits each
 );
   localparam logic [1:0] Okay = 2'b00;
   localparam logic [1:0] SlvErr = 2'b10;
@@ -71,7 +72,8 @@ module dovetail_regs #(
       dovetail_isa_pkg::REG_PROGRAM_BASE_LO_OFFSET, dovetail_isa_pkg::REG_PROGRAM_BASE_HI_OFFSET,
       dovetail_isa_pkg::REG_INSTRUCTION_BEGIN_OFFSET, dovetail_isa_pkg::REG_INSTRUCTION_COUNT_OFFSET,
       dovetail_isa_pkg::REG_CYCLES_LO_OFFSET, dovetail_isa_pkg::REG_CYCLES_HI_OFFSET, dovetail_isa_pkg::REG_ID_OFFSET,
-      dovetail_isa_pkg::REG_VERSION_OFFSET, dovetail_isa_pkg::REG_CONFIG_OFFSET: ;
+      dovetail_isa_pkg::REG_VERSION_OFFSET, dovetail_isa_pkg::REG_CONFIG_OFFSET, dovetail_isa_pkg::REG_TOKENS_LOAD_OFFSET,
+      dovetail_isa_pkg::REG_TOKENS_STORE_OFFSET: ;
       default: known_write = 1'b0;
     endcase
   end
@@ -94,6 +96,8 @@ module dovetail_regs #(
       dovetail_isa_pkg::REG_ID_OFFSET: rdata = dovetail_isa_pkg::REG_ID_RESET;
       dovetail_isa_pkg::REG_VERSION_OFFSET: rdata = dovetail_isa_pkg::REG_VERSION_RESET;
       dovetail_isa_pkg::REG_CONFIG_OFFSET: rdata = dovetail_isa_pkg::REG_CONFIG_RESET;
+      dovetail_isa_pkg::REG_TOKENS_LOAD_OFFSET: rdata = tokens_i[31:0];
+      dovetail_isa_pkg::REG_TOKENS_STORE_OFFSET: rdata = tokens_i[63:32];
       default: rresp = SlvErr;
     endcase
   end

@@ -3,16 +3,21 @@ module dovetail_token_fifo #(
   parameter int unsigned Depth = 64,
   localparam int unsigned CountWidth = $clog2(Depth + 1)
 ) (
-  input  logic clk_i,
-  input  logic rst_ni,
-  input  logic flush_i,
-  input  logic push_i,       // only while there is room
-  input  logic pop_i,        // only while available
-  output logic room_o,
-  output logic available_o
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic        flush_i,
+  input  logic        push_i,       // only while there is room
+  input  logic        pop_i,        // only while available
+  output logic        room_o,
+  output logic        available_o,
+  output logic [15:0] count_o       // for the registers: 65535 also where one more is held
 );
   logic [CountWidth-1:0] count_q;
 
+  logic [16:0] count;
+
+  assign count       = 17'(count_q);
+  assign count_o     = count[16] ? 16'hffff : count[15:0];
   assign room_o      = count_q != CountWidth'(Depth);
   assign available_o = count_q != '0;
 

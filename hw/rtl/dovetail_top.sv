@@ -62,18 +62,24 @@ module dovetail_top #(
   localparam int unsigned AccIndex = dovetail_isa_pkg::ACC_DEPTH_LOG2;
 
   // ---- Launch ---------------------------------------------------------------------------------------------------------------------
-  logic                 start, busy_q, halt_q, flush, done, stopped;
+  logic                 start, busy_q, halt_q, flush, finished, left_over, stopped;
   logic [AddrWidth-1:0] program_base;
   logic [31:0]          launch_begin, launch_count;
+  logic [31:0]          instr_index;  // the next that fetch issues; behind the last one at the end
   logic [63:0]          cycle_q;
   logic                 fetch_idle, load_idle, compute_idle, store_idle, read_idle, write_quiet;
   logic                 fetch_error, load_error, compute_error, store_error, any_error;
   logic [3:0]           fetch_code, load_code, compute_code, store_code, error_code_q;
   logic [31:0]          fetch_error_index, load_error_index, compute_error_index, store_error_index, error_index_q;
   logic [2:0]           queue_empty, queue_full, queue_push;
+  // Of the FIFOs 0 load to compute, 1 compute to load, 2 compute to store, 3 store to compute.
+  logic [3:0]           token_push, token_pop, token_room, token_available;
+  logic [63:0]          token_counts;
 
   assign any_error = fetch_error || load_error || compute_error || store_error;
-  assign done      = busy_q && !halt_q && !any_error && fetch_idle && queue_empty == 3'b111 && load_idle && compute_idle && store_idle;
+  assign finished  = busy_q && !halt_q && !any_error && fetch_idle && queue_empty == 3'b111 && load_idle && compute_idle && store_idle;
+  // Every launch begins with empty FIFOs: what one leaves was meant for no one. It stays there to be read, until the next launch.
+  assign left_over = finished && token_available != 4'b0000;
   // After an error nothing new begins; what the memory has accepted runs to its end. Then everything is forgotten.
   assign stopped   = busy_q && halt_q && read_idle && write_quiet;
   assign flush     = start || stopped;
@@ -88,7 +94,7 @@ module dovetail_top #(
     end else begin
       cycle_q <= start ? 64'd1 : cycle_q + 64'd1;
       if (start) busy_q <= 1'b1;
-      else if (done || stopped) busy_q <= 1'b0;
+      else if (finished || stopped) busy_q <= 1'b0;
       if (start || stopped) halt_q <= 1'b0;
       else if (busy_q && any_error) halt_q <= 1'b1;
       if (busy_q && any_error && !halt_q) begin
@@ -124,11 +130,12 @@ module dovetail_top #(
     .begin_o       (launch_begin),
     .count_o       (launch_count),
     .busy_i        (busy_q),
-    .done_i        (done),
-    .error_i       (stopped),
-    .error_code_i  (error_code_q),
-    .error_index_i (error_index_q),
-    .cycles_i      (cycle_q)
+    .done_i        (finished && !left_over),
+    .error_i       (stopped || left_over),
+    .error_code_i  (left_over ? dovetail_isa_pkg::ERROR_LEFTOVER_TOKENS : error_code_q),
+    .error_index_i (left_over ? instr_index : error_index_q),
+    .cycles_i      (cycle_q),
+    .tokens_i      (token_counts)
   );
 
   // ---- Read port ------------------------------------------------------------------------------------------------------------------
@@ -175,7 +182,7 @@ module dovetail_top #(
 
   // ---- Fetch and command queues ---------------------------------------------------------------------------------------------------
   logic [InstrBits-1:0] instr, load_head, compute_head, store_head;
-  logic [31:0]          instr_index, load_head_index, compute_head_index, store_head_index;
+  logic [31:0]          load_head_index, compute_head_index, store_head_index;
   logic                 load_pop, compute_pop, store_pop;
 
   dovetail_fetch u_fetch (
@@ -223,8 +230,6 @@ module dovetail_top #(
   end
 
   // ---- Tokens -----------------------------------------------------------------------------------------------------------------------
-  // 0 load to compute, 1 compute to load, 2 compute to store, 3 store to compute.
-  logic [3:0] token_push, token_pop, token_room, token_available;
   for (genvar f = 0; f < 4; f++) begin : gen_tokens
     dovetail_token_fifo #(
       .Depth(dovetail_isa_pkg::TOKEN_QUEUE_DEPTH)
@@ -235,7 +240,8 @@ module dovetail_top #(
       .push_i     (token_push[f]),
       .pop_i      (token_pop[f]),
       .room_o     (token_room[f]),
-      .available_o(token_available[f])
+      .available_o(token_available[f]),
+      .count_o    (token_counts[16*f+:16])
     );
   end
 

@@ -88,7 +88,7 @@ bind dovetail_top dovetail_top_sva u_sva (
   .start_i      ({store_start, compute_start, load_start}),
   .token_push_i (token_push),
   .token_pop_i  (token_pop),
-  .done_i       (done)
+  .done_i       (finished)
 );
 bind dovetail_compute dovetail_compute_sva u_sva (
   .clk_i,

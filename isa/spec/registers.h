@@ -45,9 +45,10 @@ struct Register {
 
 enum class ErrorCode : std::uint8_t {
   none = 0,
-  slave_error = 1,   // SLVERR on the memory port
-  decode_error = 2,  // DECERR on the memory port
-  illegal = 3,       // unknown opcode, memory id or ALU operation, or a reserved bit
+  slave_error = 1,      // SLVERR on the memory port
+  decode_error = 2,     // DECERR on the memory port
+  illegal = 3,          // unknown opcode, memory id or ALU operation, or a reserved bit
+  leftover_tokens = 4,  // the launch ran to its end, and a token FIFO is not empty
 };
 struct ErrorCodeInfo {
   ErrorCode code;
@@ -58,12 +59,14 @@ inline constexpr std::array kErrorCodes{
     ErrorCodeInfo{ErrorCode::slave_error, "slave_error", "the memory port answered SLVERR"},
     ErrorCodeInfo{ErrorCode::decode_error, "decode_error", "the memory port answered DECERR"},
     ErrorCodeInfo{ErrorCode::illegal, "illegal", "unknown opcode, memory id or ALU operation, or a reserved bit set"},
+    ErrorCodeInfo{ErrorCode::leftover_tokens, "leftover_tokens",
+                  "the launch ran to its end and left tokens in the FIFOs that TOKENS_LOAD and TOKENS_STORE name"},
 };
 
 inline constexpr std::uint32_t kRegisterWindowBytes = 4096;
 inline constexpr std::uint32_t kRegisterId = 0x4c545644;  // "DVTL" in ASCII, lowest byte first
 inline constexpr std::uint32_t kRegisterVersion =
-    0x00010000;  // of this map: major in the upper half, minor in the lower
+    0x00010001;  // of this map: major in the upper half, minor in the lower
 
 inline constexpr std::array kControlFields{
     RegisterField{"start", 0, 1, Access::write_one_start,
@@ -72,19 +75,22 @@ inline constexpr std::array kControlFields{
 inline constexpr std::array kStatusFields{
     RegisterField{"busy", 0, 1, Access::read_only, "a launch is running"},
     RegisterField{"done", 1, 1, Access::read_only, "the last launch completed without an error"},
-    RegisterField{"error", 2, 1, Access::read_only, "the last launch was stopped; ERROR_INSTRUCTION says where"},
+    RegisterField{"error", 2, 1, Access::read_only,
+                  "the last launch was stopped, or left tokens; ERROR_INSTRUCTION says where"},
     RegisterField{"error_code", 4, 4, Access::read_only, "why: see the error codes"},
 };
 inline constexpr std::array kErrorInstructionFields{
-    RegisterField{"index", 0, 32, Access::read_only, "instruction that met the error, counted from PROGRAM_BASE"},
+    RegisterField{"index", 0, 32, Access::read_only,
+                  "instruction that met the error, counted from PROGRAM_BASE; leftover_tokens: INSTRUCTION_BEGIN + "
+                  "INSTRUCTION_COUNT"},
 };
 inline constexpr std::array kInterruptEnableFields{
     RegisterField{"done", 0, 1, Access::read_write, "raise the interrupt when a launch completes"},
-    RegisterField{"error", 1, 1, Access::read_write, "raise the interrupt when a launch is stopped"},
+    RegisterField{"error", 1, 1, Access::read_write, "raise the interrupt when a launch is stopped or leaves tokens"},
 };
 inline constexpr std::array kInterruptStatusFields{
     RegisterField{"done", 0, 1, Access::write_one_clear, "a launch completed"},
-    RegisterField{"error", 1, 1, Access::write_one_clear, "a launch was stopped"},
+    RegisterField{"error", 1, 1, Access::write_one_clear, "a launch was stopped or left tokens"},
 };
 inline constexpr std::array kProgramBaseLoFields{
     RegisterField{"address", 0, 32, Access::read_write,
@@ -121,6 +127,14 @@ inline constexpr std::array kConfigFields{
     RegisterField{"saturate", 17, 1, Access::read_only, "extension `saturate`"},
     RegisterField{"overwrite", 18, 1, Access::read_only, "extension `overwrite`"},
 };
+inline constexpr std::array kTokensLoadFields{
+    RegisterField{"load_to_compute", 0, 16, Access::read_only, "tokens in the FIFO load -> compute, at most 65535"},
+    RegisterField{"compute_to_load", 16, 16, Access::read_only, "tokens in the FIFO compute -> load"},
+};
+inline constexpr std::array kTokensStoreFields{
+    RegisterField{"compute_to_store", 0, 16, Access::read_only, "tokens in the FIFO compute -> store"},
+    RegisterField{"store_to_compute", 16, 16, Access::read_only, "tokens in the FIFO store -> compute"},
+};
 
 constexpr std::uint32_t zero(const HardwareConfig&) { return 0; }
 inline std::uint32_t config_register(const HardwareConfig& config) {
@@ -148,6 +162,8 @@ inline constexpr std::array kRegisters{
     Register{"ID", 0x2c, kIdFields, [](const HardwareConfig&) { return kRegisterId; }, "identifies a Dovetail accelerator"},
     Register{"VERSION", 0x30, kVersionFields, [](const HardwareConfig&) { return kRegisterVersion; }, "of the register map"},
     Register{"CONFIG", 0x34, kConfigFields, config_register, "the design point, for drivers to compare with the program's"},
+    Register{"TOKENS_LOAD", 0x38, kTokensLoadFields, zero, "what the last launch left over; valid while STATUS reports leftover_tokens"},
+    Register{"TOKENS_STORE", 0x3c, kTokensStoreFields, zero, "what the last launch left over; valid while STATUS reports leftover_tokens"},
 };
 // clang-format on
 

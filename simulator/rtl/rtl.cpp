@@ -12,14 +12,14 @@
 
 #include "isa/legal.h"
 #include "isa/spec/registers.h"
-#include "isa/text.h"
-#include "isa/verify/token_machine.h"
+#include "isa/verify/token_use.h"
 #include "simulator/cycle/count.h"
 #include "simulator/functional/routes.h"
 #include "simulator/rtl/build.h"
 #include "simulator/rtl/find.h"
 #include "simulator/rtl/model_api.h"
 #include "simulator/rtl/model_file.h"
+#include "simulator/rtl/outcome.h"
 #include "simulator/rtl/port_watch.h"
 
 namespace dovetail::simulator {
@@ -144,8 +144,7 @@ class VerilatedSimulator final : public RtlSimulator {
   int read(std::uint64_t address, std::uint8_t* beat);
   int write(std::uint64_t address, const std::uint8_t* beat, const std::uint8_t* strobes);
   void event(int kind, int unit, std::uint32_t instruction, std::uint64_t cycle, int cause);
-  Diagnostic unfinished(const dovetail_rtl_result& result, std::span<const isa::Instruction> program,
-                        std::size_t first_index) const;
+  std::array<std::uint32_t, isa::kTokenFifos> tokens_left();
 
   isa::HardwareConfig config_;
   RtlOptions options_;
@@ -218,35 +217,16 @@ void VerilatedSimulator::event(int kind, int unit, std::uint32_t instruction, st
   event.unit = static_cast<isa::Queue>(unit);
 }
 
-Diagnostic VerilatedSimulator::unfinished(const dovetail_rtl_result& result, std::span<const isa::Instruction> program,
-                                          std::size_t first_index) const {
-  if (result.outcome == DOVETAIL_RTL_ASSERTION)
-    return {"the design broke an assertion of its own", result.assertion, "see its message above",
-            "this is a bug in hw/rtl; report the program"};
-  if (result.outcome == DOVETAIL_RTL_ERROR) {
-    const std::size_t at = result.error_instruction - first_index;
-    const char* name = "unknown";
-    for (const isa::spec::ErrorCodeInfo& row : isa::spec::kErrorCodes)
-      if (static_cast<std::uint32_t>(row.code) == result.error_code) name = row.doc.data();
-    return {at < program.size() ? fmt::format("cannot execute `{}`", isa::format_instruction(program[at]))
-                                : "cannot execute the program",
-            fmt::format("instruction {}", result.error_instruction), fmt::format("the design stopped: {}", name),
-            "every address that the program reads or writes must lie within the image"};
+// The FIFOs' registers hold two fields of 16 bits each.
+std::array<std::uint32_t, isa::kTokenFifos> VerilatedSimulator::tokens_left() {
+  std::array<std::uint32_t, isa::kTokenFifos> tokens{};
+  std::size_t fifo = 0;
+  for (const isa::spec::Register& row : isa::spec::kRegisters) {
+    if (row.name != "TOKENS_LOAD" && row.name != "TOKENS_STORE") continue;
+    const std::uint32_t both = read_register(row.offset).value_or(0);
+    for (const isa::spec::RegisterField& field : row.fields) tokens[fifo++] = both >> field.bit & 0xffff;
   }
-  // The first instruction of each queue that has not ended.
-  std::string waiting;
-  std::array<bool, 3> seen{};
-  for (std::size_t i = 0; i < program.size(); ++i) {
-    const isa::Queue queue = program[i].queue();
-    if (progress_[i] == 3 || seen[isa::index(queue)]) continue;
-    seen[isa::index(queue)] = true;
-    static constexpr std::array kStages{"is not fetched", "waits in its queue",
-                                        "has started and cannot push its tokens"};
-    waiting += fmt::format("{}{}: instruction {} `{}` {}", waiting.empty() ? "" : "; ", isa::name(queue),
-                           first_index + i, isa::format_instruction(program[i]), kStages[progress_[i]]);
-  }
-  return {"the program deadlocks", fmt::format("cycle {}", result.cycles), waiting,
-          "dovetail check names the token that is missing"};
+  return tokens;
 }
 
 Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> program, Dram& dram,
@@ -308,9 +288,10 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   dovetail_rtl_result result;
   library_->api->launch(model_, &host, &what, &result);
   if (result.outcome != DOVETAIL_RTL_DONE) {
-    const Diagnostic diagnostic = unfinished(result, program, first_index);
+    RtlOutcome outcome{.result = result, .launch = program, .first_index = first_index, .progress = progress_};
+    if (result.outcome == DOVETAIL_RTL_ERROR) outcome.tokens = tokens_left();
     if (result.outcome == DOVETAIL_RTL_ASSERTION) reset();
-    return diagnostic;
+    return explain(config_, outcome);
   }
   LaunchTrace timing;
   timing.cycles = result.cycles;

@@ -24,7 +24,8 @@ constexpr std::uint32_t kControl = offset_of("CONTROL"), kStatus = offset_of("ST
                         kProgramBaseHi = offset_of("PROGRAM_BASE_HI"),
                         kInstructionBegin = offset_of("INSTRUCTION_BEGIN"),
                         kInstructionCount = offset_of("INSTRUCTION_COUNT"), kCyclesLo = offset_of("CYCLES_LO"),
-                        kCyclesHi = offset_of("CYCLES_HI");
+                        kCyclesHi = offset_of("CYCLES_HI"), kTokensLoad = offset_of("TOKENS_LOAD"),
+                        kTokensStore = offset_of("TOKENS_STORE");
 
 constexpr std::uint32_t kDoneBit = 1, kErrorBit = 2;  // of both interrupt registers
 static_assert(isa::spec::kInterruptStatusFields[0].name == "done" &&
@@ -122,9 +123,20 @@ std::uint32_t Accelerator::read_register(std::uint32_t offset) const {
   if (offset == kInstructionCount) return count_;
   if (offset == kCyclesLo) return static_cast<std::uint32_t>(cycles);
   if (offset == kCyclesHi) return static_cast<std::uint32_t>(cycles >> 32);
+  if (offset == kTokensLoad) return tokens_left(isa::TokenFifo::load_to_compute, isa::TokenFifo::compute_to_load);
+  if (offset == kTokensStore) return tokens_left(isa::TokenFifo::compute_to_store, isa::TokenFifo::store_to_compute);
   for (const isa::spec::Register& row : isa::spec::kRegisters)
     if (row.offset == offset) return row.reset(options_.config);
   return 0;
+}
+
+// Two fields of 16 bits. Only where the launch that left them has completed: before, the machine runs ahead of time.
+std::uint32_t Accelerator::tokens_left(isa::TokenFifo low, isa::TokenFifo high) const {
+  if (error_code_ != static_cast<std::uint32_t>(isa::spec::ErrorCode::leftover_tokens)) return 0;
+  const auto field = [&](isa::TokenFifo fifo) {
+    return static_cast<std::uint32_t>(std::min<std::uint64_t>(machine_.tokens_left(fifo), 0xffff));
+  };
+  return field(low) | field(high) << 16;
 }
 
 void Accelerator::write_register(std::uint32_t offset, std::uint32_t value) {
@@ -226,10 +238,11 @@ void Accelerator::launch() {
     machine_.step();
   }
   if (machine_.stopped()) return stop(isa::spec::ErrorCode::illegal, execution_.failed_at());
-  if (!outcome().ok()) return;  // hardware would wait for ever
+  if (!machine_.done()) return;  // hardware would wait for ever
   trace_ = machine_.result();
   wait_until(trace_.cycles);
   cycles_ = trace_.cycles;
+  if (machine_.tokens_left()) return stop(isa::spec::ErrorCode::leftover_tokens, begin_ + count_);
   busy_ = false;
   done_ = true;
   interrupt_status_ |= kDoneBit;

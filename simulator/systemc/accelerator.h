@@ -41,7 +41,8 @@ class Accelerator : public sc_core::sc_module {
   // `execution` holds SRAM, and outlives the module.
   Accelerator(sc_core::sc_module_name name, const AcceleratorOptions& options, Execution& execution);
 
-  // Of the last launch. A standstill never completes: STATUS stays busy, and outcome() reports why.
+  // Of the last launch. A standstill never completes: STATUS stays busy, and outcome() reports why. One that leaves
+  // tokens has a trace and an error.
   const LaunchTrace& trace() const { return trace_; }
   Result<Counters> outcome() const {
     return refused_.empty() ? execution_.outcome(machine_) : Result<Counters>(refused_);
@@ -70,6 +71,7 @@ class Accelerator : public sc_core::sc_module {
   void run();
   void launch();
   bool read_memory(std::uint64_t address, unsigned char* data, std::size_t bytes);
+  std::uint32_t tokens_left(isa::TokenFifo low, isa::TokenFifo high) const;
   void stop(isa::spec::ErrorCode code, std::size_t instruction);
   void raise() { interrupt_changed_.notify(sc_core::SC_ZERO_TIME); }
   void drive_interrupt() { interrupt.write((interrupt_enable_ & interrupt_status_) != 0); }

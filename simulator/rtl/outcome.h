@@ -1,0 +1,30 @@
+// Why a launch on the design did not complete: what the design reported, held against what the launch's instructions
+// say by themselves, in the words of the other engines.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/diagnostic.h"
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "isa/verify/token_use.h"
+#include "simulator/rtl/model_api.h"
+
+namespace dovetail::simulator {
+
+struct RtlOutcome {
+  dovetail_rtl_result result;
+  std::span<const isa::Instruction> launch;
+  std::size_t first_index = 0;
+  std::span<const std::uint8_t> progress;                // events of each instruction so far: issue, start, end
+  std::array<std::uint32_t, isa::kTokenFifos> tokens{};  // as TOKENS_LOAD and TOKENS_STORE report them
+};
+
+// Precondition: the outcome is another than DOVETAIL_RTL_DONE. A design that stops elsewhere than it should, or leaves
+// other tokens, is reported as faulty.
+Diagnostics explain(const isa::HardwareConfig& config, const RtlOutcome& outcome);
+
+}  // namespace dovetail::simulator
