@@ -28,22 +28,45 @@ const T* attribute(const Node& node, std::string_view name) {
 
 }  // namespace
 
+NodeEdit::NodeEdit(Graph& graph, NodeId id) : graph_(graph), id_(id) { graph.open_edits_.push_back(id); }
+
+NodeEdit::~NodeEdit() {
+  graph_.index();  // takes note of the open edits, this one among them
+  graph_.open_edits_.erase(std::find(graph_.open_edits_.begin(), graph_.open_edits_.end(), id_));
+}
+
+Node& NodeEdit::operator*() const { return graph_.nodes.items_[static_cast<std::size_t>(id_.index)]; }
+
+const GraphIndex& Graph::index() const {
+  const auto add = [&](NodeId id) {
+    const Node& node = this->node(id);
+    if (node.removed) return;
+    for (const ValueId input : node.inputs)
+      if (input.valid()) index_.add_reader(input, id);
+    index_.add_name(node.name, id);
+  };
+  for (; index_.values < values.size(); ++index_.values)
+    index_.value_of.emplace(values[index_.values].name, ValueId{static_cast<std::int32_t>(index_.values)});
+  for (; index_.nodes < nodes.size(); ++index_.nodes) add({static_cast<std::int32_t>(index_.nodes)});
+  for (const NodeId id : open_edits_) add(id);
+  return index_;
+}
+
 std::string Graph::unique_value_name(std::string_view stem) const {
-  return first_free(stem, [&](const std::string& name) {
-    return std::any_of(values.begin(), values.end(), [&](const Value& value) { return value.name == name; });
-  });
+  return first_free(stem, [&](const std::string& name) { return find_value(name).has_value(); });
 }
 
 std::string Graph::unique_node_name(std::string_view stem) const {
   return first_free(stem, [&](const std::string& name) { return find_node(name).has_value(); });
 }
 
-ValueId Graph::add_value(std::string_view stem, TensorType type) {
-  Value value;
-  value.name = unique_value_name(stem);
-  value.type = std::move(type);
-  values.push_back(std::move(value));
+ValueId Graph::add_value_as_is(Value value) {
+  values.items_.push_back(std::move(value));
   return {static_cast<std::int32_t>(values.size()) - 1};
+}
+
+ValueId Graph::add_value(std::string_view stem, TensorType type) {
+  return add_value_as_is({unique_value_name(stem), std::move(type), std::nullopt, {}});
 }
 
 ValueId Graph::add_constant(std::string_view stem, NdArray array) {
@@ -59,31 +82,50 @@ NodeId Graph::add_node(Node node) {
                    fmt::format("%{} is defined already; node {} cannot define it", value(output).name, node.name));
     value(output).producer = id;
   }
-  nodes.push_back(std::move(node));
+  nodes.items_.push_back(std::move(node));
   return id;
 }
 
 void Graph::remove_node(NodeId id) {
   for (ValueId output : node(id).outputs) value(output).producer = {};
-  node(id).removed = true;
+  nodes.items_[static_cast<std::size_t>(id.index)].removed = true;
 }
 
 void Graph::replace_uses(ValueId from, ValueId to) {
-  for (Node& node : nodes)
-    if (!node.removed) std::replace(node.inputs.begin(), node.inputs.end(), from, to);
-  std::replace(outputs.begin(), outputs.end(), from, to);
+  for (const NodeId id : users(from)) {
+    std::vector<ValueId>& operands = nodes.items_[static_cast<std::size_t>(id.index)].inputs;
+    std::replace(operands.begin(), operands.end(), from, to);
+    if (to.valid()) index_.add_reader(to, id);
+  }
+  outputs.replace(from, to);
+}
+
+bool Graph::reads(NodeId id, ValueId value) const {
+  const Node& reader = node(id);
+  return !reader.removed && std::find(reader.inputs.begin(), reader.inputs.end(), value) != reader.inputs.end();
 }
 
 std::vector<NodeId> Graph::users(ValueId id) const {
-  std::vector<NodeId> found;
-  for (NodeId candidate : live_nodes()) {
-    const std::vector<ValueId>& operands = node(candidate).inputs;
-    if (std::find(operands.begin(), operands.end(), id) != operands.end()) found.push_back(candidate);
-  }
-  return found;
+  index();
+  const auto at = static_cast<std::size_t>(id.index);
+  if (!id.valid() || at >= index_.readers.size()) return {};
+  std::erase_if(index_.readers[at], [&](NodeId reader) { return !reads(reader, id); });
+  return index_.readers[at];
 }
 
-bool Graph::is_output(ValueId id) const { return std::find(outputs.begin(), outputs.end(), id) != outputs.end(); }
+std::size_t Graph::count_reads(ValueId id, std::size_t enough) const {
+  index();
+  const auto at = static_cast<std::size_t>(id.index);
+  if (!id.valid() || at >= index_.readers.size()) return 0;
+  std::size_t count = 0;
+  for (const NodeId reader : index_.readers[at]) {
+    if (count >= enough) break;
+    const Node& candidate = node(reader);
+    if (!candidate.removed)
+      count += static_cast<std::size_t>(std::count(candidate.inputs.begin(), candidate.inputs.end(), id));
+  }
+  return std::min(count, enough);
+}
 
 std::vector<NodeId> Graph::live_nodes() const {
   std::vector<NodeId> live;
@@ -122,15 +164,19 @@ std::vector<NodeId> Graph::topological_order() const {
 }
 
 std::optional<ValueId> Graph::find_value(std::string_view name) const {
-  for (std::size_t i = 0; i < values.size(); ++i)
-    if (values[i].name == name) return ValueId{static_cast<std::int32_t>(i)};
-  return std::nullopt;
+  const auto& known = index().value_of;
+  const auto found = known.find(std::string(name));
+  return found == known.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<NodeId> Graph::find_node(std::string_view name) const {
-  for (std::size_t i = 0; i < nodes.size(); ++i)
-    if (!nodes[i].removed && nodes[i].name == name) return NodeId{static_cast<std::int32_t>(i)};
-  return std::nullopt;
+  const auto& known = index().nodes_of;
+  const auto found = known.find(std::string(name));
+  if (found == known.end()) return std::nullopt;
+  std::optional<NodeId> first;
+  for (const NodeId id : found->second)
+    if (!node(id).removed && node(id).name == name && (!first || id < *first)) first = id;
+  return first;
 }
 
 void Graph::compact() {
@@ -149,25 +195,28 @@ void Graph::compact() {
   for (std::size_t i = 0; i < values.size(); ++i)
     if (used[i]) {
       value_at[i] = static_cast<std::int32_t>(kept_values.size());
-      kept_values.push_back(std::move(values[i]));
+      kept_values.push_back(std::move(values.items_[i]));
     }
   std::vector<Node> kept_nodes;
   for (std::size_t i = 0; i < nodes.size(); ++i)
     if (!nodes[i].removed) {
       node_at[i] = static_cast<std::int32_t>(kept_nodes.size());
-      kept_nodes.push_back(std::move(nodes[i]));
+      kept_nodes.push_back(std::move(nodes.items_[i]));
     }
   const auto renumber = [&](std::vector<ValueId>& ids) {
     for (ValueId& id : ids)
       if (id.valid()) id.index = value_at[static_cast<std::size_t>(id.index)];
   };
   renumber(inputs);
-  renumber(outputs);
+  std::vector<ValueId> kept_outputs = outputs;
+  renumber(kept_outputs);
+  outputs = std::move(kept_outputs);
   for (Node& node : kept_nodes) renumber(node.inputs), renumber(node.outputs);
   for (Value& value : kept_values)
     if (value.producer.valid()) value.producer.index = node_at[static_cast<std::size_t>(value.producer.index)];
-  values = std::move(kept_values);
-  nodes = std::move(kept_nodes);
+  values.items_ = std::move(kept_values);
+  nodes.items_ = std::move(kept_nodes);
+  index_ = {};
 }
 
 std::int64_t int_attribute(const Node& node, std::string_view name, std::int64_t fallback) {

@@ -14,6 +14,7 @@
 #include "base/dtype.h"
 #include "base/ndarray.h"
 #include "base/result.h"
+#include "compiler/graph/index.h"
 
 namespace dovetail::graph {
 
@@ -24,24 +25,12 @@ struct TensorType {
 };
 std::string to_string(const TensorType& type);  // "float32[1, 10]"
 
-// Strong ids: positions in Graph::values and Graph::nodes. Stable under all edits but compact().
-struct ValueId {
-  std::int32_t index = -1;
-  bool valid() const { return index >= 0; }
-  auto operator<=>(const ValueId&) const = default;
-};
-struct NodeId {
-  std::int32_t index = -1;
-  bool valid() const { return index >= 0; }
-  auto operator<=>(const NodeId&) const = default;
-};
-
 using Attribute = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>,
                                std::vector<std::string>, NdArray>;
 using Attributes = std::map<std::string, Attribute>;
 
 struct Value {
-  std::string name;  // unique in the graph
+  std::string name;  // unique in the graph; never changed
   TensorType type;
   std::optional<NdArray> constant;  // initialisers and folded values
   NodeId producer;                  // invalid for graph inputs and constants
@@ -58,17 +47,36 @@ struct Node {
   bool removed = false;  // kept so that ids stay valid until compact()
 };
 
+class Graph;
+
+// A node that is about to change; the graph takes note of the change when this goes. The node is found again at every
+// use, so nodes may be added meanwhile.
+class NodeEdit {
+ public:
+  NodeEdit(Graph& graph, NodeId id);
+  NodeEdit(const NodeEdit&) = delete;
+  NodeEdit& operator=(const NodeEdit&) = delete;
+  ~NodeEdit();
+  Node& operator*() const;
+  Node* operator->() const { return &**this; }
+
+ private:
+  Graph& graph_;
+  NodeId id_;
+};
+
 class Graph {
  public:
   std::string name;
-  std::vector<Value> values;
-  std::vector<Node> nodes;  // any order; topological_order() gives execution order
-  std::vector<ValueId> inputs, outputs;
+  ReadOnly<Value> values;
+  ReadOnly<Node> nodes;  // any order; topological_order() gives execution order
+  std::vector<ValueId> inputs;
+  Outputs outputs;
 
   const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id.index)]; }
-  Value& value(ValueId id) { return values[static_cast<std::size_t>(id.index)]; }
+  Value& value(ValueId id) { return values.items_[static_cast<std::size_t>(id.index)]; }
   const Node& node(NodeId id) const { return nodes[static_cast<std::size_t>(id.index)]; }
-  Node& node(NodeId id) { return nodes[static_cast<std::size_t>(id.index)]; }
+  NodeEdit edit(NodeId id) { return {*this, id}; }
   bool is_constant(ValueId id) const { return id.valid() && value(id).constant.has_value(); }
 
   // A name not yet taken: `stem`, or `stem_2`, ...
@@ -76,19 +84,30 @@ class Graph {
   std::string unique_node_name(std::string_view stem) const;
   ValueId add_value(std::string_view stem, TensorType type);
   ValueId add_constant(std::string_view stem, NdArray array);
+  ValueId add_value_as_is(Value value);  // with its own name, unique or not: what reads files reports it by verify
   // Creates the node and sets the producer of its outputs.
   NodeId add_node(Node node);
   void remove_node(NodeId id);                  // its outputs lose their producer
   void replace_uses(ValueId from, ValueId to);  // in all nodes and graph outputs
 
-  std::vector<NodeId> users(ValueId id) const;  // live nodes, each once, in node order
-  bool is_output(ValueId id) const;
+  // Asking for users, names and outputs costs about as much as the answer is long, however large the graph is.
+  std::vector<NodeId> users(ValueId id) const;                    // live nodes, each once, in node order
+  std::size_t count_reads(ValueId id, std::size_t enough) const;  // operands of live nodes; counts no further
+  bool is_output(ValueId id) const { return outputs.contains(id); }
   std::vector<NodeId> live_nodes() const;
   std::vector<NodeId> topological_order()
       const;  // live nodes; stable: node order where free. Precondition: acyclic (verify)
   std::optional<ValueId> find_value(std::string_view name) const;
   std::optional<NodeId> find_node(std::string_view name) const;
   void compact();  // drops removed nodes and unused values; renumbers
+
+ private:
+  friend class NodeEdit;
+  bool reads(NodeId node, ValueId value) const;
+  const GraphIndex& index() const;  // up to date
+
+  mutable GraphIndex index_;
+  std::vector<NodeId> open_edits_;
 };
 
 // Acyclic, ids in range, producers consistent, names unique, types of constants right. Operator rules are checked by

@@ -181,8 +181,7 @@ class Parser {
     if (added) {
       Value value;
       value.name = name;
-      it->second = {static_cast<std::int32_t>(graph_.values.size())};
-      graph_.values.push_back(std::move(value));
+      it->second = graph_.add_value_as_is(std::move(value));
     }
     return it->second;
   }

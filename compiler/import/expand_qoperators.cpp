@@ -74,7 +74,7 @@ class Expansion {
   Result<std::vector<NodeId>> run() {
     DOVETAIL_TRY(check_attributes());
     if (node_.op == kQuantize || node_.op == kDequantize) {
-      graph_.node(id_).op = node_.op == kQuantize ? "QuantizeLinear" : "DequantizeLinear";
+      graph_.edit(id_)->op = node_.op == kQuantize ? "QuantizeLinear" : "DequantizeLinear";
       return std::vector<NodeId>{id_};
     }
     if (node_.op == kIntegerToFloat || node_.op == kDynamicMatMul) return dynamic_product();
@@ -180,12 +180,12 @@ class Expansion {
     if (const auto last = graph_.node(id_).attributes.find("channels_last");
         last != graph_.node(id_).attributes.end()) {
       const bool channels_last = last->second == graph::Attribute{std::int64_t{1}};
-      graph_.node(id_).attributes.erase(last);
+      graph_.edit(id_)->attributes.erase(last);
       if (channels_last) quantised = around_transposes(rank_of_x, real);
     }
     if (graph_.node(id_).op == "Softmax") {
       opset = graph::int_attribute(node_, "opset", 13);
-      graph_.node(id_).attributes.erase("opset");
+      graph_.edit(id_)->attributes.erase("opset");
     }
     if (opset == 0) {
       nodes_.push_back(id_);
@@ -224,7 +224,7 @@ class Expansion {
                   result = graph_.add_value(node_.name + "/channels_last", {DType::float32, {}});
     const ValueId x = graph_.node(id_).inputs[0];
     nodes_.push_back(add_node("Transpose", "channels_first", {x}, image, {{"perm", first}}));
-    graph_.node(id_).inputs[0] = image;
+    graph_.edit(id_)->inputs[0] = image;
     transposed_ = add_node("Transpose", "channels_last", {real}, result, {{"perm", last}});
     return result;
   }
@@ -236,10 +236,10 @@ class Expansion {
   }
 
   void become(std::string op, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
-    Node& product = graph_.node(id_);
-    product.op = std::move(op);
-    product.inputs = std::move(inputs);
-    product.outputs = std::move(outputs);
+    const graph::NodeEdit product = graph_.edit(id_);
+    product->op = std::move(op);
+    product->inputs = std::move(inputs);
+    product->outputs = std::move(outputs);
   }
 
   // A, B and B's scale: the exact product of integers, then float. A is float and quantised here

@@ -70,7 +70,8 @@ class TypeInference {
   // are not optional: their number is part of its meaning.
   void drop_unused_outputs(NodeId id) {
     if (graph_.node(id).op == "Split") return;
-    std::vector<ValueId>& outputs = graph_.node(id).outputs;
+    const graph::NodeEdit node = graph_.edit(id);
+    std::vector<ValueId>& outputs = node->outputs;
     while (outputs.size() > 1 && !graph_.is_output(outputs.back()) && graph_.users(outputs.back()).empty()) {
       graph_.value(outputs.back()).producer = {};
       outputs.pop_back();

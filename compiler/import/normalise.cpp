@@ -20,7 +20,8 @@ struct Rewrite {
   std::int64_t opset;
   std::vector<NodeId> before, after;  // nodes that a rule adds
 
-  Node& node() { return graph.node(id); }
+  const Node& node() const { return graph.node(id); }
+  graph::NodeEdit edit() { return graph.edit(id); }
   const TensorType& type(std::size_t input) { return graph.value(node().inputs[input]).type; }
   bool has(std::size_t input) { return input < node().inputs.size() && node().inputs[input].valid(); }
 
@@ -38,8 +39,9 @@ struct Rewrite {
   }
 
   void set_input(std::size_t position, ValueId value) {
-    if (node().inputs.size() <= position) node().inputs.resize(position + 1);
-    node().inputs[position] = value;
+    const graph::NodeEdit changed = edit();
+    if (changed->inputs.size() <= position) changed->inputs.resize(position + 1);
+    changed->inputs[position] = value;
   }
   void set_constant_input(std::size_t position, std::string_view stem, NdArray array) {
     const ValueId value = graph.add_constant(fmt::format("{}/{}", node().name, stem), std::move(array));
@@ -75,7 +77,7 @@ Result<void> move_ints(Rewrite& rewrite, const char* name, std::size_t position)
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&found->second)) values = *list;
   else if (const auto* single = std::get_if<std::int64_t>(&found->second)) values = {*single};
   else return rewrite.refused(fmt::format("attribute {} is no list of integers", name), "export the model again");
-  rewrite.node().attributes.erase(found);
+  rewrite.edit()->attributes.erase(found);
   rewrite.set_constant_input(position, name, int64_list(values));
   return {};
 }
@@ -88,7 +90,7 @@ Result<void> move_number(Rewrite& rewrite, const char* name, std::size_t positio
   if (!value || !rewrite.has(0))
     return rewrite.refused(fmt::format("attribute {} is no number", name), "export the model again");
   NdArray array = scalar_of(rewrite.type(0).dtype, *value);
-  rewrite.node().attributes.erase(found);
+  rewrite.edit()->attributes.erase(found);
   rewrite.set_constant_input(position, name, std::move(array));
   return {};
 }
@@ -116,7 +118,7 @@ Result<void> split_sizes(Rewrite& rewrite) { return move_ints(rewrite, "split", 
 // Before opset 18 the number of parts was that of the outputs.
 Result<void> split_count(Rewrite& rewrite) {
   if (!rewrite.has(1))
-    rewrite.node().attributes["num_outputs"] = static_cast<std::int64_t>(rewrite.node().outputs.size());
+    rewrite.edit()->attributes["num_outputs"] = static_cast<std::int64_t>(rewrite.node().outputs.size());
   return {};
 }
 
@@ -124,12 +126,13 @@ Result<void> top_k(Rewrite& rewrite) { return move_ints(rewrite, "k", 1); }
 
 // Inference ignores the ratio.
 Result<void> dropout(Rewrite& rewrite) {
-  rewrite.node().attributes.erase("ratio");
+  rewrite.edit()->attributes.erase("ratio");
   return {};
 }
 
 Result<void> batch_normalisation(Rewrite& rewrite) {
-  Node& node = rewrite.node();
+  const graph::NodeEdit edit = rewrite.edit();
+  Node& node = *edit;
   if (const auto spatial = node.attributes.find("spatial"); spatial != node.attributes.end()) {
     if (const auto* value = std::get_if<std::int64_t>(&spatial->second); !value || *value != 1)
       return rewrite.refused("spatial = 0 (statistics per element)",
@@ -161,7 +164,7 @@ Result<void> matrix_softmax(Rewrite& rewrite) {
   for (std::int64_t i = 0; i < rank; ++i) (i < axis ? rows : columns) *= shape[static_cast<std::size_t>(i)];
   if (axis < rank &&
       columns == shape[static_cast<std::size_t>(axis)]) {  // the axes behind have extent 1: the two meanings agree
-    rewrite.node().attributes["axis"] = axis;
+    rewrite.edit()->attributes["axis"] = axis;
     return {};
   }
   const DType dtype = rewrite.type(0).dtype;
@@ -174,10 +177,10 @@ Result<void> matrix_softmax(Rewrite& rewrite) {
   rewrite.graph.value(output).producer = {};
   rewrite.before.push_back(rewrite.add("Reshape", "to_matrix", {input, to_matrix}, {matrix}));
   rewrite.after.push_back(rewrite.add("Reshape", "from_matrix", {result, to_shape}, {output}));
-  rewrite.node().inputs[0] = matrix;
-  rewrite.node().outputs[0] = result;
+  rewrite.edit()->inputs[0] = matrix;
+  rewrite.edit()->outputs[0] = result;
   rewrite.graph.value(result).producer = rewrite.id;
-  rewrite.node().attributes["axis"] = std::int64_t{1};
+  rewrite.edit()->attributes["axis"] = std::int64_t{1};
   return {};
 }
 
@@ -187,8 +190,8 @@ Result<void> resize_10(Rewrite& rewrite) {
   if (rewrite.node().inputs.size() != 2 || !rewrite.has(1))
     return rewrite.refused("it needs the inputs X and scales", "export the model again");
   const ValueId scales = rewrite.node().inputs[1];
-  rewrite.node().inputs = {rewrite.node().inputs[0], ValueId{}, scales};
-  rewrite.node().attributes["coordinate_transformation_mode"] = std::string("asymmetric");
+  rewrite.edit()->inputs = {rewrite.node().inputs[0], ValueId{}, scales};
+  rewrite.edit()->attributes["coordinate_transformation_mode"] = std::string("asymmetric");
   bool grows = false, shrinks = false;
   if (const auto& constant = rewrite.graph.value(scales).constant)
     for (std::int64_t i = 0; i < constant->count(); ++i) {
@@ -197,7 +200,7 @@ Result<void> resize_10(Rewrite& rewrite) {
     }
   if (grows && shrinks)
     return rewrite.refused("it shrinks one axis and grows another", "export the model with opset 11 or later");
-  rewrite.node().attributes["nearest_mode"] = std::string(shrinks ? "ceil" : "floor");
+  rewrite.edit()->attributes["nearest_mode"] = std::string(shrinks ? "ceil" : "floor");
   return {};
 }
 
@@ -207,23 +210,23 @@ Result<void> upsample(Rewrite& rewrite) {
     const auto* scales = std::get_if<std::vector<double>>(&found->second);
     if (!scales) return rewrite.refused("attribute scales is no list of numbers", "export the model again");
     NdArray array = NdArray::from<float>({static_cast<std::int64_t>(scales->size())}, {scales->begin(), scales->end()});
-    rewrite.node().attributes.erase(found);
+    rewrite.edit()->attributes.erase(found);
     rewrite.set_constant_input(1, "scales", std::move(array));
   }
-  rewrite.node().op = "Resize";
+  rewrite.edit()->op = "Resize";
   return resize_10(rewrite);
 }
 
 // Empty tensors meant omitted inputs until opset 13 allowed to omit them.
 Result<void> resize_empty_inputs(Rewrite& rewrite) {
   for (std::size_t i = 1; i < rewrite.node().inputs.size(); ++i)
-    if (rewrite.has(i) && rewrite.type(i).shape == Shape{0}) rewrite.node().inputs[i] = {};
-  while (!rewrite.node().inputs.empty() && !rewrite.node().inputs.back().valid()) rewrite.node().inputs.pop_back();
+    if (rewrite.has(i) && rewrite.type(i).shape == Shape{0}) rewrite.edit()->inputs[i] = {};
+  while (!rewrite.node().inputs.empty() && !rewrite.node().inputs.back().valid()) rewrite.edit()->inputs.pop_back();
   return {};
 }
 
 Result<void> scatter(Rewrite& rewrite) {
-  rewrite.node().op = "ScatterElements";
+  rewrite.edit()->op = "ScatterElements";
   return {};
 }
 
@@ -247,15 +250,16 @@ Result<void> group_normalisation(Rewrite& rewrite) {
 }
 
 Result<void> grid_sample(Rewrite& rewrite) {
-  const auto mode = rewrite.node().attributes.find("mode");
-  if (mode == rewrite.node().attributes.end()) return {};
+  const graph::NodeEdit edit = rewrite.edit();
+  const auto mode = edit->attributes.find("mode");
+  if (mode == edit->attributes.end()) return {};
   if (mode->second == graph::Attribute{std::string("bilinear")}) mode->second = std::string("linear");
   if (mode->second == graph::Attribute{std::string("bicubic")}) mode->second = std::string("cubic");
   return {};
 }
 
 Result<void> roi_align(Rewrite& rewrite) {
-  rewrite.node().attributes["coordinate_transformation_mode"] = std::string("output_half_pixel");
+  rewrite.edit()->attributes["coordinate_transformation_mode"] = std::string("output_half_pixel");
   return {};
 }
 

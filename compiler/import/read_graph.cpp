@@ -103,7 +103,7 @@ class Reader {
     graph::Value value;
     value.name = name;
     value.type = std::move(type);
-    graph().values.push_back(std::move(value));
+    graph().add_value_as_is(std::move(value));
     return id;
   }
 
@@ -171,9 +171,7 @@ class Reader {
     Link link;
     for (const std::string& input : proto.input()) link.inputs.push_back(printable(input));
     while (!link.inputs.empty() && link.inputs.back().empty()) link.inputs.pop_back();
-    link.node = {static_cast<std::int32_t>(graph().nodes.size())};
-    for (ValueId output : node.outputs) graph().value(output).producer = link.node;
-    graph().nodes.push_back(std::move(node));
+    link.node = graph().add_node(std::move(node));
     links_.push_back(std::move(link));
   }
 
@@ -226,7 +224,7 @@ class Reader {
     const std::string what = fmt::format("node {} ({})", graph().node(link.node).name, graph().node(link.node).op);
     for (const std::string& input : link.inputs) {
       const ValueId id = lookup(input, what);
-      graph().node(link.node).inputs.push_back(id);
+      graph().edit(link.node)->inputs.push_back(id);
     }
   }
 

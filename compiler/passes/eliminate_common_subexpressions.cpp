@@ -28,11 +28,12 @@ int merge_constants(graph::Graph& graph) {
     if (same == candidates.end()) candidates.push_back(id);
     else kept_for[i] = *same;
   }
-  for (graph::Node& node : graph.nodes)
-    if (!node.removed)
-      for (ValueId& input : node.inputs)
-        if (input.valid() && kept_for[static_cast<std::size_t>(input.index)] != input)
-          input = kept_for[static_cast<std::size_t>(input.index)], ++merged;
+  const auto kept = [&](ValueId input) { return kept_for[static_cast<std::size_t>(input.index)]; };
+  for (const NodeId id : graph.live_nodes())
+    if (std::ranges::any_of(graph.node(id).inputs,
+                            [&](ValueId input) { return input.valid() && kept(input) != input; }))
+      for (ValueId& input : graph.edit(id)->inputs)
+        if (input.valid() && kept(input) != input) input = kept(input), ++merged;
   return merged;
 }
 
@@ -60,7 +61,8 @@ Result<PassOutcome> eliminate_common_subexpressions(graph::Graph& graph, const P
       continue;
     }
     const std::vector<ValueId> outputs = graph.node(id).outputs;
-    std::vector<std::string>& origins = graph.node(*same).origins;
+    const graph::NodeEdit kept = graph.edit(*same);
+    std::vector<std::string>& origins = kept->origins;
     for (const std::string& origin : graph.node(id).origins)
       if (std::find(origins.begin(), origins.end(), origin) == origins.end()) origins.push_back(origin);
     graph.remove_node(id);

@@ -57,10 +57,10 @@ void fold(graph::Graph& graph, NodeId norm_id, NodeId conv_id) {
   graph.remove_node(norm_id);
   graph.value(conv.outputs[0]).producer = {};
   graph.value(norm.outputs[0]).producer = conv_id;
-  graph::Node& node = graph.node(conv_id);
-  node.inputs = {conv.inputs[0], new_weight, new_bias};
-  node.outputs = norm.outputs;
-  node.origins.insert(node.origins.end(), norm.origins.begin(), norm.origins.end());
+  const graph::NodeEdit node = graph.edit(conv_id);
+  node->inputs = {conv.inputs[0], new_weight, new_bias};
+  node->outputs = norm.outputs;
+  node->origins.insert(node->origins.end(), norm.origins.begin(), norm.origins.end());
 }
 
 // x * g / sqrt(v + e) + (beta - m * g / sqrt(v + e)).

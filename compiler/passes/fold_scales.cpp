@@ -71,7 +71,7 @@ bool rebuild(Graph& graph, NodeId into, NodeId linear_id, ValueId x, std::option
   if (new_bias) inputs[2] = graph.add_constant(node.name + "/bias", *std::move(new_bias));
   if (!become(graph, into, node.op, inputs, node.attributes, absorbed)) return false;
   // Reports name the layer, not the product behind it.
-  if (into != linear_id && graph.node(linear_id).removed) graph.node(into).name = node.name;
+  if (into != linear_id && graph.node(linear_id).removed) graph.edit(into)->name = node.name;
   return true;
 }
 

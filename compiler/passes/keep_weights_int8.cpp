@@ -74,8 +74,8 @@ class Keeper {
     }
     graph_.remove_node(id);
     graph_.value(scratch).producer = {};
-    graph_.node(placed).outputs = product.outputs;
-    graph_.node(placed).name = product.name;
+    graph_.edit(placed)->outputs = product.outputs;
+    graph_.edit(placed)->name = product.name;
     graph_.value(product.outputs[0]).producer = placed;
     ++lowering_.outcome.changes;
     return "";

@@ -52,7 +52,7 @@ Refusal requantise(Lowering& lowering, const Operand& x, const Target& target) {
       // The value made here takes the name that the model has for it.
       const NodeId producer = graph.value(x.value).producer;
       graph.remove_node(target.quantize);
-      std::replace(graph.node(producer).outputs.begin(), graph.node(producer).outputs.end(), x.value, target.output);
+      std::ranges::replace(graph.edit(producer)->outputs, x.value, target.output);
       graph.value(x.value).producer = {};
       graph.value(target.output).producer = producer;
       graph.replace_uses(x.value, target.output);

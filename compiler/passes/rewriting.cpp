@@ -25,10 +25,7 @@ std::optional<NodeId> produced_by(const Graph& graph, ValueId value, std::string
 
 bool used_once(const Graph& graph, ValueId value) {
   if (graph.is_output(value)) return false;
-  std::int64_t uses = 0;
-  for (const graph::Node& node : graph.nodes)
-    if (!node.removed) uses += std::count(node.inputs.begin(), node.inputs.end(), value);
-  return uses == 1;
+  return graph.count_reads(value, 2) == 1;
 }
 
 bool has_input(const graph::Node& node, std::size_t position) {
@@ -77,7 +74,7 @@ void remove_unused(Graph& graph, NodeId id) {
     if (graph.node(node).removed) continue;
     const std::vector<ValueId> outputs = graph.node(node).outputs;
     if (std::any_of(outputs.begin(), outputs.end(),
-                    [&](ValueId output) { return graph.is_output(output) || !graph.users(output).empty(); }))
+                    [&](ValueId output) { return graph.is_output(output) || graph.count_reads(output, 1) > 0; }))
       continue;
     const std::vector<ValueId> inputs = graph.node(node).inputs;
     graph.remove_node(node);
@@ -92,10 +89,12 @@ bool become(Graph& graph, NodeId id, std::string_view op, std::vector<ValueId> i
   graph::Node before = graph.node(id);
   std::vector<graph::TensorType> types;
   for (const ValueId output : before.outputs) types.push_back(graph.value(output).type);
-  graph::Node& node = graph.node(id);
-  node.op = std::string(op);
-  node.inputs = std::move(inputs);
-  node.attributes = std::move(attributes);
+  {
+    const graph::NodeEdit node = graph.edit(id);
+    node->op = std::string(op);
+    node->inputs = std::move(inputs);
+    node->attributes = std::move(attributes);
+  }
   bool fits = ops::infer(graph, id).ok();
   for (std::size_t i = 0; i < types.size(); ++i) {
     graph::TensorType& now = graph.value(before.outputs[i]).type;
@@ -103,10 +102,11 @@ bool become(Graph& graph, NodeId id, std::string_view op, std::vector<ValueId> i
     now = types[i];
   }
   if (!fits) {
-    graph.node(id) = std::move(before);
+    *graph.edit(id) = std::move(before);
     return false;
   }
-  std::vector<std::string>& origins = graph.node(id).origins;
+  const graph::NodeEdit made = graph.edit(id);
+  std::vector<std::string>& origins = made->origins;
   if (origins.empty()) origins.push_back(before.name);
   for (const NodeId other : absorbed)
     for (const std::string& origin : graph.node(other).origins)
@@ -128,8 +128,7 @@ bool bypass(Graph& graph, NodeId id, ValueId value) {
              producer.valid() && producer != id && !graph.is_output(value)) {
     // A graph output keeps its name: the producer of the value defines it instead.
     graph.remove_node(id);
-    for (ValueId& defined : graph.node(producer).outputs)
-      if (defined == value) defined = output;
+    std::ranges::replace(graph.edit(producer)->outputs, value, output);
     graph.value(output).producer = producer;
     graph.value(value).producer = {};
     graph.replace_uses(value, output);

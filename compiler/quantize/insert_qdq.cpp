@@ -205,7 +205,7 @@ class Inserter {
       add("DequantizeLinear", name + "/dequantize", {steps, scales}, back, attributes, node.origins);
       dequantised_[weight] = back;
     }
-    graph_.node(id).inputs[1] = dequantised_[weight];
+    graph_.edit(id)->inputs[1] = dequantised_[weight];
     if (node.inputs.size() > 2 && node.inputs[2].valid() && graph_.is_constant(node.inputs[2]))
       quantise_bias(id, scale, scales_.at(node.inputs[0]));
   }
@@ -279,7 +279,7 @@ class Inserter {
     graph::Attributes attributes;
     if (scale.rank() == 1) attributes["axis"] = std::int64_t{0};
     add("DequantizeLinear", name + "/dequantize", {steps_id, scale_id}, back, attributes, node.origins);
-    graph_.node(id).inputs[2] = back;
+    graph_.edit(id)->inputs[2] = back;
   }
 
   Graph& graph_;

@@ -292,12 +292,14 @@ bool compose(Lowering& lowering, NodeId id) {
   };
   for (const NodeId table : absorbed) add_origins(graph.node(table).origins);
   add_origins(node.origins);
-  Node& result = graph.node(id);
-  result.op = "dovetail.qtable";
-  result.attributes.clear();
-  result.origins = std::move(origins);
   const ValueId table = lowering.int8_constant(node.name + "/table", std::move((*values)[0]));
-  graph.node(id).inputs = {source, table};
+  {
+    const graph::NodeEdit result = graph.edit(id);
+    result->op = "dovetail.qtable";
+    result->attributes.clear();
+    result->origins = std::move(origins);
+    result->inputs = {source, table};
+  }
   for (const NodeId dead : absorbed) graph.remove_node(dead);
   ++lowering.outcome.changes;
   return true;

@@ -141,7 +141,7 @@ Refusal Lowering::place(Node node, NodeId op, const Target& target) {
   }
   graph.remove_node(target.quantize);
   graph.value(scratch).producer = {};
-  graph.node(placed).outputs = {target.output};
+  graph.edit(placed)->outputs = {target.output};
   graph.value(target.output).producer = placed;
 
   const std::string wanted = graph.node(op).name;
@@ -159,7 +159,7 @@ Refusal Lowering::place(Node node, NodeId op, const Target& target) {
     }
     graph.remove_node(dead);
   }
-  if (graph.node(op).removed) graph.node(placed).name = wanted;
+  if (graph.node(op).removed) graph.edit(placed)->name = wanted;
   ++outcome.changes;
   return "";
 }

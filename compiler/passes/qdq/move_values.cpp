@@ -94,7 +94,7 @@ Refusal move_values(Lowering& lowering, NodeId op) {
     return inferred.errors().front().why;
   }
   graph.remove_node(op);
-  graph.node(placed).name = original.name;
+  graph.edit(placed)->name = original.name;
   for (std::size_t i = 0; i < outputs; ++i) {
     lowering.fresh.insert(results[i]);
     lowering.dequantise_to(original.outputs[i], {results[i], *q}, placed);
@@ -111,9 +111,9 @@ Refusal order_steps(Lowering& lowering, NodeId op) {
   const auto x = lowering.dequantised(graph.node(op).inputs[0]);
   if (!x) return "its input is not quantised with one scale";
   const ValueId real = graph.node(op).inputs[0];
-  graph.node(op).inputs[0] = x->value;
+  graph.edit(op)->inputs[0] = x->value;
   if (auto inferred = ops::infer(graph, op); !inferred) {
-    graph.node(op).inputs[0] = real;
+    graph.edit(op)->inputs[0] = real;
     return inferred.errors().front().why;
   }
   ++lowering.outcome.changes;
@@ -160,7 +160,7 @@ Refusal clip_steps(Lowering& lowering, NodeId op) {
   if (!clipped) return refusal;
   const NodeId placed = graph.value(*clipped).producer;
   graph.remove_node(op);
-  graph.node(placed).name = original.name;
+  graph.edit(placed)->name = original.name;
   lowering.dequantise_to(original.outputs[0], {*clipped, x->q}, placed);
   ++lowering.outcome.changes;
   return "";

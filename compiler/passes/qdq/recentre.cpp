@@ -35,8 +35,8 @@ Node recentre(Lowering& lowering, ValueId from, ValueId to, NodeId of) {
 void set_zero_point(Lowering& lowering, NodeId node, NdArray zero_points) {
   const ValueId value =
       lowering.graph.add_constant(lowering.graph.node(node).name + "/zero_point", std::move(zero_points));
-  lowering.graph.node(node).inputs.resize(3);
-  lowering.graph.node(node).inputs[2] = value;
+  lowering.graph.edit(node)->inputs.resize(3);
+  lowering.graph.edit(node)->inputs[2] = value;
 }
 
 void recentre_quantize(Lowering& lowering, NodeId id) {
@@ -48,8 +48,8 @@ void recentre_quantize(Lowering& lowering, NodeId id) {
       graph.add_value(graph.value(bytes).name + "/int8", {DType::int8, graph.value(bytes).type.shape});
   graph.value(bytes).producer = {};
   graph.value(steps).producer = id;
-  graph.node(id).outputs[0] = steps;
-  graph.node(id).attributes.erase("output_dtype");
+  graph.edit(id)->outputs[0] = steps;
+  graph.edit(id)->attributes.erase("output_dtype");
   set_zero_point(lowering, id, *std::move(zero_points));
   graph.add_node(recentre(lowering, steps, bytes, id));
 }
@@ -72,7 +72,7 @@ void recentre_dequantize(Lowering& lowering, NodeId id) {
       graph.add_node(recentre(lowering, bytes, steps, id));
     }
   }
-  graph.node(id).inputs[0] = steps;
+  graph.edit(id)->inputs[0] = steps;
   set_zero_point(lowering, id, *std::move(zero_points));
 }
 

@@ -82,7 +82,7 @@ Graph cut(const Prepared& prepared, Values& inputs) {
         graph.inputs.push_back(fed[input]);
         inputs["fed/" + name] = known->second;
       }
-      graph.node(id).inputs[i] = fed[input];
+      graph.edit(id)->inputs[i] = fed[input];
     }
     for (const ValueId output : graph.node(id).outputs) graph.outputs.push_back(output);
   }

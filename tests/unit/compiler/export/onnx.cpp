@@ -29,7 +29,7 @@ graph::Graph round_trip(const graph::Graph& graph) {
 
 // What a node represents is not in the file: it represents itself when it is read.
 std::string text_of(graph::Graph graph) {
-  for (graph::Node& node : graph.nodes) node.origins = {node.name};
+  for (const graph::NodeId id : graph.live_nodes()) graph.edit(id)->origins = {graph.node(id).name};
   return to_string(graph);
 }
 

@@ -61,6 +61,53 @@ TEST_CASE("graph: users, replacement and removal") {
   CHECK(small.graph.outputs == std::vector<ValueId>{small.z, small.z});
 }
 
+TEST_CASE("graph: what was asked before is right after every kind of edit") {
+  Small small;
+  graph::Graph& g = small.graph;
+  CHECK(g.users(small.x) == std::vector{small.a, small.c});
+  CHECK(g.count_reads(small.x, 9) == 2);
+
+  const graph::NodeId added = g.add_node({"added", "Add", {small.x, small.x}, {g.add_value("sum", {})}, {}, {}, false});
+  CHECK(g.users(small.x) == std::vector{small.a, small.c, added});
+  CHECK(g.count_reads(small.x, 9) == 4);
+  CHECK(g.count_reads(small.x, 3) == 3);
+  CHECK(g.find_node("added") == added);
+
+  {
+    const graph::NodeEdit edit = g.edit(added);
+    edit->inputs = {small.y, small.x};
+    edit->name = "other";
+    CHECK(g.users(small.x) == std::vector{small.a, small.c, added});  // open edits count
+    CHECK(g.find_node("other") == added);
+    edit->inputs = {small.y, small.y};
+  }
+  CHECK(g.users(small.x) == std::vector{small.a, small.c});
+  CHECK(!g.find_node("added"));
+  CHECK(g.unique_node_name("other") == "other_2");
+
+  const graph::Graph copy = g;
+  g.remove_node(added);
+  CHECK(g.count_reads(small.y, 9) + 2 == copy.count_reads(small.y, 9));
+  CHECK(!g.find_node("other"));
+  CHECK(copy.find_node("other") == added);
+}
+
+TEST_CASE("graph: outputs are found among few and many, and after replacement") {
+  graph::Graph g;
+  std::vector<ValueId> values;
+  for (int i = 0; i < 40; ++i) values.push_back(g.add_value("v", {}));
+  for (const std::size_t count : {3, 20}) {
+    g.outputs = std::vector(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
+    CHECK(g.is_output(values[count - 1]));
+    CHECK(!g.is_output(values[count]));
+    g.replace_uses(values[1], values[30]);
+    CHECK(!g.is_output(values[1]));
+    CHECK(g.is_output(values[30]));
+    g.outputs.push_back(values[31]);
+    CHECK(g.is_output(values[31]));
+  }
+}
+
 TEST_CASE("graph: compact drops the removed and renumbers the rest") {
   Small small;
   small.graph.remove_node(small.b);
@@ -84,7 +131,7 @@ TEST_CASE("graph: attributes of the wrong kind are our own mistake") {
 
 TEST_CASE("verify: names a cycle") {
   Small small;
-  small.graph.node(small.a).inputs = {small.y};
+  small.graph.edit(small.a)->inputs = {small.y};
   CHECK_THAT(findings(small.graph), ContainsSubstring("cycle b -> a -> b") || ContainsSubstring("cycle a -> b -> a"));
 }
 
@@ -92,7 +139,7 @@ TEST_CASE("verify: ids, producers, duplicates, undefined values") {
   Small small;
   SECTION("well formed") { CHECK(findings(small.graph).empty()); }
   SECTION("id out of range") {
-    small.graph.node(small.a).inputs = {ValueId{99}};
+    small.graph.edit(small.a)->inputs = {ValueId{99}};
     CHECK_THAT(findings(small.graph), ContainsSubstring("value id 99 of 4 values"));
   }
   SECTION("undefined value") {
@@ -100,7 +147,7 @@ TEST_CASE("verify: ids, producers, duplicates, undefined values") {
     CHECK_THAT(findings(small.graph), ContainsSubstring("uses %x, which nothing defines"));
   }
   SECTION("two definitions") {
-    small.graph.nodes.push_back({"d", "Exp", {small.x}, {small.z}, {}, {}, false});
+    small.graph.edit(small.a)->outputs = {small.r, small.z};
     CHECK_THAT(findings(small.graph), ContainsSubstring("defined 2 times"));
   }
   SECTION("two of one name, reported once") {
