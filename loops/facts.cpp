@@ -4,6 +4,7 @@
 
 #include "loops/range.h"
 #include "loops/rewrite.h"
+#include "loops/sharing.h"
 
 namespace dovetail::loops {
 namespace {
@@ -58,13 +59,18 @@ void Facts::add(const Expr& large, const Expr& small, std::int64_t margin) {
 }
 
 void Facts::assume(const Expr& condition) {
-  if (!condition) return;
+  Seen looked_at;
+  assume(condition, looked_at);
+}
+
+void Facts::assume(const Expr& condition, Seen& looked_at) {
+  if (!condition || looked_at.again(condition)) return;
   if (const auto* n = std::get_if<Unary>(&condition->node); n != nullptr && n->op == UnaryOp::logical_not)
     return assume_not(n->a);
   const auto* n = std::get_if<Binary>(&condition->node);
   if (n == nullptr) return;
   switch (n->op) {
-    case BinaryOp::logical_and: assume(n->a), assume(n->b); return;
+    case BinaryOp::logical_and: assume(n->a, looked_at), assume(n->b, looked_at); return;
     case BinaryOp::lt: return add(n->b, n->a, 1);
     case BinaryOp::le: return add(n->b, n->a, 0);
     case BinaryOp::gt: return add(n->a, n->b, 1);
@@ -75,13 +81,18 @@ void Facts::assume(const Expr& condition) {
 }
 
 void Facts::assume_not(const Expr& condition) {
-  if (!condition) return;
+  Seen looked_at;
+  assume_not(condition, looked_at);
+}
+
+void Facts::assume_not(const Expr& condition, Seen& looked_at) {
+  if (!condition || looked_at.again(condition)) return;
   if (const auto* n = std::get_if<Unary>(&condition->node); n != nullptr && n->op == UnaryOp::logical_not)
     return assume(n->a);
   const auto* n = std::get_if<Binary>(&condition->node);
   if (n == nullptr) return;
   switch (n->op) {
-    case BinaryOp::logical_or: assume_not(n->a), assume_not(n->b); return;
+    case BinaryOp::logical_or: assume_not(n->a, looked_at), assume_not(n->b, looked_at); return;
     case BinaryOp::lt: return add(n->a, n->b, 0);
     case BinaryOp::le: return add(n->a, n->b, 1);
     case BinaryOp::gt: return add(n->b, n->a, 0);

@@ -2,12 +2,15 @@
 // `select(y + ky >= 1 && ..., ...)` to be in bounds.
 #pragma once
 
+#include <cstddef>
 #include <vector>
 
 #include "loops/linear.h"
 #include "loops/simplify.h"
 
 namespace dovetail::loops {
+
+class Seen;
 
 class Facts {
  public:
@@ -22,8 +25,12 @@ class Facts {
   bool in_range(const Expr& expr, std::int64_t extent) const;  // 0 <= expr < extent; precondition: dtype int64
 
   bool empty() const { return facts_.empty(); }
+  std::size_t count() const { return facts_.size(); }  // grows where an assumption says something of integers
 
  private:
+  // `looked_at`: parts of the condition, which it may hold several times.
+  void assume(const Expr& condition, Seen& looked_at);
+  void assume_not(const Expr& condition, Seen& looked_at);
   void add(const Expr& large, const Expr& small, std::int64_t margin);  // large - small >= margin
   bool prove(const Linear& linear, int depth) const;
 

@@ -4,6 +4,7 @@
 
 #include "loops/integer.h"
 #include "loops/rewrite.h"
+#include "loops/sharing.h"
 
 namespace dovetail::loops {
 namespace {
@@ -11,25 +12,47 @@ namespace {
 std::int64_t wrapped_add(std::int64_t a, std::int64_t b) { return *fold(BinaryOp::add, DType::int64, a, b); }
 std::int64_t wrapped_mul(std::int64_t a, std::int64_t b) { return *fold(BinaryOp::mul, DType::int64, a, b); }
 
-void accumulate(Linear& sum, const Expr& expr, std::int64_t factor) {
-  if (const auto* n = std::get_if<IntImm>(&expr->node)) {
-    sum.constant = wrapped_add(sum.constant, wrapped_mul(n->value, factor));
-    return;
-  }
-  if (const auto* n = std::get_if<Unary>(&expr->node); n != nullptr && n->op == UnaryOp::neg)
-    return accumulate(sum, n->a, wrapped_mul(factor, -1));
-  if (const auto* n = std::get_if<Binary>(&expr->node)) {
-    if (n->op == BinaryOp::add || n->op == BinaryOp::sub) {
-      accumulate(sum, n->a, factor);
-      return accumulate(sum, n->b, n->op == BinaryOp::add ? factor : wrapped_mul(factor, -1));
+class Accumulation {
+ public:
+  void add(Linear& sum, const Expr& expr, std::int64_t factor) {
+    // Terms keep the order in which they are met; only a graph that repeats itself is summed up node by node.
+    if (++steps_ > kUnremembered && is_linear_op(expr) && may_be_shared(expr)) {
+      const Linear whole = forms_.of(expr, [&](const Expr& shared) {
+        Linear form;
+        add_parts(form, shared, 1);
+        return form;
+      });
+      return sum.add(whole, factor);
     }
-    if (n->op == BinaryOp::mul) {
-      if (const auto* b = std::get_if<IntImm>(&n->b->node)) return accumulate(sum, n->a, wrapped_mul(factor, b->value));
-      if (const auto* a = std::get_if<IntImm>(&n->a->node)) return accumulate(sum, n->b, wrapped_mul(factor, a->value));
-    }
+    add_parts(sum, expr, factor);
   }
-  sum.add(expr, factor);
-}
+
+ private:
+  static constexpr int kUnremembered = 1024;
+
+  void add_parts(Linear& sum, const Expr& expr, std::int64_t factor) {
+    if (const auto* n = std::get_if<IntImm>(&expr->node)) {
+      sum.constant = wrapped_add(sum.constant, wrapped_mul(n->value, factor));
+      return;
+    }
+    if (const auto* n = std::get_if<Unary>(&expr->node); n != nullptr && n->op == UnaryOp::neg)
+      return add(sum, n->a, wrapped_mul(factor, -1));
+    if (const auto* n = std::get_if<Binary>(&expr->node)) {
+      if (n->op == BinaryOp::add || n->op == BinaryOp::sub) {
+        add(sum, n->a, factor);
+        return add(sum, n->b, n->op == BinaryOp::add ? factor : wrapped_mul(factor, -1));
+      }
+      if (n->op == BinaryOp::mul) {
+        if (const auto* b = std::get_if<IntImm>(&n->b->node)) return add(sum, n->a, wrapped_mul(factor, b->value));
+        if (const auto* a = std::get_if<IntImm>(&n->a->node)) return add(sum, n->b, wrapped_mul(factor, a->value));
+      }
+    }
+    sum.add(expr, factor);
+  }
+
+  int steps_ = 0;
+  SharedResults<Linear> forms_;
+};
 
 }  // namespace
 
@@ -58,7 +81,7 @@ bool is_linear_op(const Expr& expr) {
 
 Linear linear_form(const Expr& expr) {
   Linear sum;
-  accumulate(sum, expr, 1);
+  Accumulation().add(sum, expr, 1);
   return sum;
 }
 

@@ -1,8 +1,37 @@
 #include "loops/operations.h"
 
 #include "loops/rewrite.h"
+#include "loops/sharing.h"
 
 namespace dovetail::loops {
+
+namespace {
+
+// Of one evaluation of expressions, each node counted at every place that holds it.
+class Counter {
+ public:
+  Operations count(const Expr& expr) {
+    return counts_.of(expr, [&](const Expr& e) {
+      Operations total;
+      if (const auto* n = std::get_if<Binary>(&e->node);
+          n && n->op <= BinaryOp::max && e->dtype != DType::int64 && e->dtype != DType::boolean)
+        ++(is_floating(e->dtype) ? total.floating : total.integer);
+      if (const auto* n = std::get_if<Unary>(&e->node); n && n->op >= UnaryOp::sqrt && n->op <= UnaryOp::erf)
+        ++total.floating;
+      each_operand(e, [&](const Expr& operand) {
+        const Operations inner = count(operand);
+        total.floating += inner.floating;
+        total.integer += inner.integer;
+      });
+      return total;
+    });
+  }
+
+ private:
+  SharedResults<Operations> counts_;
+};
+
+}  // namespace
 
 Operations count_operations(const Program& program) {
   Operations total;
@@ -14,14 +43,11 @@ Operations count_operations(const Program& program) {
     for (const Iterator& iterator : block->iterators) points *= static_cast<std::uint64_t>(iterator.extent);
     visit_stmts(block->body, [&](const Stmt& inner) {
       if (const auto* store = std::get_if<Store>(&inner->node))
-        for (const StoreTarget& target : store->targets)
-          visit_exprs(target.value, [&](const Expr& e) {
-            if (const auto* n = std::get_if<Binary>(&e->node);
-                n && n->op <= BinaryOp::max && e->dtype != DType::int64 && e->dtype != DType::boolean)
-              ++(is_floating(e->dtype) ? each.floating : each.integer);
-            if (const auto* n = std::get_if<Unary>(&e->node); n && n->op >= UnaryOp::sqrt && n->op <= UnaryOp::erf)
-              ++each.floating;
-          });
+        for (const StoreTarget& target : store->targets) {
+          const Operations of_value = Counter().count(target.value);
+          each.floating += of_value.floating;
+          each.integer += of_value.integer;
+        }
     });
     total.floating += points * each.floating;
     total.integer += points * each.integer;

@@ -209,19 +209,51 @@ Stmt Parser::body() {
       in_header_ = true;
       expected("\"}\"");
     }
+    if (is_word("let")) {
+      recovering([&] { let_line(); });
+      continue;
+    }
     recovering([&] { statements.push_back(statement()); });
+    lets_.clear();
   }
+  no_lets();
   take();
   const bool alone = statements.size() == 1 && !std::holds_alternative<Sequence>(statements.front()->node);
   return alone ? statements.front() : make_stmt(Sequence{std::move(statements)});
 }
 
+// A name for an expression, which stands wherever the store that follows has the name: it computes nothing by itself.
+void Parser::let_line() {
+  take();
+  const Token& at = peek();
+  std::string name = take_name("a name");
+  const bool variable =
+      std::any_of(visible_.begin(), visible_.end(), [&](const Var& var) { return var->name == name; });
+  if (variable || lets_.count(name) != 0)
+    fail(at, fmt::format("{} has a meaning already", name), "choose another name");
+  expect("=", "before the expression");
+  Parsed parsed = infix(0);
+  if (parsed.depth > kMaxDepth)
+    fail(at, fmt::format("the expression is deeper than {} operations", kMaxDepth), "split it");
+  parsed.expr = settled(parsed);
+  parsed.bare = false;
+  lets_.emplace(std::move(name), std::move(parsed));
+}
+
+void Parser::no_lets() {
+  if (!lets_.empty()) expected("the store in which the names are used");
+}
+
 Stmt Parser::statement() {
+  for (const std::string_view word : {"for", "if", "block", "call"})
+    if (is_word(word)) no_lets();
   if (is_word("for")) return for_statement();
   if (is_word("if")) return if_statement();
   if (is_word("block")) return block_statement();
   if (is_word("call")) return call_statement();
-  if (accept("{")) {
+  if (is_symbol("{")) {
+    no_lets();
+    take();
     const Stmt inner = body();
     return std::holds_alternative<Sequence>(inner->node) ? inner : make_stmt(Sequence{{inner}});
   }

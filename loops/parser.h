@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,6 +17,8 @@ namespace dovetail::loops {
 
 class Parser {
  public:
+  static constexpr int kMaxDepth = 1000;  // of an expression: every later pass recurses over it
+
   Parser(std::string_view text, std::string_view where) : tokens_(tokenize(text)), where_(where) {}
 
   std::optional<Program> run();  // null or incomplete where errors() is not empty
@@ -43,6 +46,8 @@ class Parser {
   Stmt for_statement();
   Stmt if_statement();
   Stmt block_statement();
+  void let_line();
+  void no_lets();
   Stmt store_statement();
   Stmt call_statement();
   Iterator iterator();
@@ -91,6 +96,7 @@ class Parser {
   Diagnostics errors_;
   std::vector<Buffer> buffers_;
   std::vector<Var> visible_;
+  std::map<std::string, Parsed> lets_;  // of the store that follows
 };
 
 // A level of nesting, limited so that malformed text cannot exhaust the stack.

@@ -11,8 +11,6 @@
 namespace dovetail::loops {
 namespace {
 
-constexpr int kMaxDepth = 1000;  // of an expression tree: every later pass recurses over it
-
 std::optional<UnaryOp> unary_op(std::string_view text) {
   for (int i = 0; i <= static_cast<int>(UnaryOp::is_inf); ++i)
     if (name(static_cast<UnaryOp>(i)) == text) return static_cast<UnaryOp>(i);
@@ -177,6 +175,7 @@ Parser::Parsed Parser::named() {
     std::vector<Expr> place = indices(buffer, depth);
     return {load(std::move(buffer), std::move(place)), false, depth + 1};
   }
+  if (const auto let = lets_.find(token.text); let != lets_.end()) return let->second;
   const auto found =
       std::find_if(visible_.rbegin(), visible_.rend(), [&](const Var& var) { return var->name == token.text; });
   if (found == visible_.rend())

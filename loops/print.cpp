@@ -1,11 +1,16 @@
 #include "loops/print.h"
 
 #include <cmath>
+#include <set>
+#include <span>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "base/overloaded.h"
 #include "loops/free_vars.h"
+#include "loops/rewrite.h"
+#include "loops/sharing.h"
 #include "loops/syntax.h"
 
 namespace dovetail::loops {
@@ -41,76 +46,111 @@ DType default_type(const Expr& expr) {
   return std::holds_alternative<FloatImm>(expr->node) ? DType::float32 : DType::int64;
 }
 
-std::string print(const Expr& expr, int context, std::optional<DType> expected = {});
+// Nodes that have a name are written as that.
+class ExprPrinter {
+ public:
+  void name_node(const Expr& expr, std::string name) { names_.emplace(expr.get(), std::move(name)); }
 
-// Operands that must agree in type: one that is no literal gives the type of those that are.
-std::string print_operand(const Expr& expr, const Expr& partner, int context) {
-  if (!is_literal(expr)) return print(expr, context);
-  return literal(expr, is_literal(partner) ? default_type(expr) : partner->dtype);
-}
-
-std::string print_list(const std::vector<Expr>& exprs) {
-  std::string text;
-  for (const Expr& expr : exprs) text += (text.empty() ? "" : ", ") + print(expr, 0, DType::int64);
-  return text;
-}
-
-std::string print_access(const Buffer& buffer, const std::vector<Expr>& indices) {
-  return fmt::format("{}[{}]", printed_name(buffer->name), print_list(indices));
-}
-
-std::string parenthesized(std::string text, bool needed) { return needed ? "(" + text + ")" : text; }
-
-std::string print_unary(const Unary& n, int context) {
-  const std::string_view symbol = n.op == UnaryOp::neg           ? "-"
-                                  : n.op == UnaryOp::logical_not ? "!"
-                                  : n.op == UnaryOp::bit_not     ? "~"
-                                                                 : "";
-  // "-5" is a literal, so the negation of the literal 5 is written out.
-  if (symbol.empty() || is_literal(n.a)) return fmt::format("{}({})", name(n.op), print(n.a, 0));
-  return parenthesized(fmt::format("{}{}", symbol, print(n.a, kPrefixPrecedence)), context > kPrefixPrecedence);
-}
-
-std::string print_binary(const Binary& n, int context) {
-  const InfixOp* row = infix(n.op);
-  if (row == nullptr)
-    return fmt::format("{}({}, {})", name(n.op), print_operand(n.a, n.b, 0), print_operand(n.b, n.a, 0));
-  return parenthesized(fmt::format("{} {} {}", print_operand(n.a, n.b, row->precedence), row->symbol,
-                                   print_operand(n.b, n.a, row->precedence + 1)),
-                       context > row->precedence);
-}
-
-std::string print_call(const Call& n) {
-  switch (n.function) {
-    case Function::requantize:
-      return fmt::format("{}({}, {}, {})", name(n.function), print(n.arguments[0], 0, DType::int32),
-                         print(n.arguments[1], 0, DType::float32), print(n.arguments[2], 0, DType::int32));
+  std::string print(const Expr& expr, int context, std::optional<DType> expected = {}) const {
+    if (const auto named = names_.find(expr.get()); named != names_.end()) return named->second;
+    return std::visit(
+        Overloaded{
+            [&](const IntImm&) { return literal(expr, expected.value_or(DType::int64)); },
+            [&](const FloatImm&) { return literal(expr, expected.value_or(DType::float32)); },
+            [](const VarRef& n) { return printed_name(n.var->name); },
+            [&](const Unary& n) { return print_unary(n, context); },
+            [&](const Binary& n) { return print_binary(n, context); },
+            // int8(3) is the literal 3 of type int8; a conversion of a literal is written cast<int8>(3).
+            [&](const Cast& n) {
+              return is_literal(n.a) ? fmt::format("cast<{}>({})", name(expr->dtype), print(n.a, 0))
+                                     : fmt::format("{}({})", name(expr->dtype), print(n.a, 0));
+            },
+            [&](const Bitcast& n) { return fmt::format("bitcast<{}>({})", name(expr->dtype), print(n.a, 0)); },
+            [&](const Select& n) {
+              return fmt::format("select({}, {}, {})", print(n.condition, 0), print_operand(n.if_true, n.if_false, 0),
+                                 print_operand(n.if_false, n.if_true, 0));
+            },
+            [&](const LoadExpr& n) { return print_access(n.buffer, n.indices); },
+            [&](const Call& n) { return print_call(n); },
+        },
+        expr->node);
   }
-  return "";
+
+  std::string print_list(const std::vector<Expr>& exprs) const {
+    std::string text;
+    for (const Expr& expr : exprs) text += (text.empty() ? "" : ", ") + print(expr, 0, DType::int64);
+    return text;
+  }
+
+  std::string print_access(const Buffer& buffer, const std::vector<Expr>& indices) const {
+    return fmt::format("{}[{}]", printed_name(buffer->name), print_list(indices));
+  }
+
+ private:
+  // Operands that must agree in type: one that is no literal gives the type of those that are.
+  std::string print_operand(const Expr& expr, const Expr& partner, int context) const {
+    if (!is_literal(expr)) return print(expr, context);
+    return literal(expr, is_literal(partner) ? default_type(expr) : partner->dtype);
+  }
+
+  static std::string parenthesized(std::string text, bool needed) { return needed ? "(" + text + ")" : text; }
+
+  std::string print_unary(const Unary& n, int context) const {
+    const std::string_view symbol = n.op == UnaryOp::neg           ? "-"
+                                    : n.op == UnaryOp::logical_not ? "!"
+                                    : n.op == UnaryOp::bit_not     ? "~"
+                                                                   : "";
+    // "-5" is a literal, so the negation of the literal 5 is written out.
+    if (symbol.empty() || is_literal(n.a)) return fmt::format("{}({})", name(n.op), print(n.a, 0));
+    return parenthesized(fmt::format("{}{}", symbol, print(n.a, kPrefixPrecedence)), context > kPrefixPrecedence);
+  }
+
+  std::string print_binary(const Binary& n, int context) const {
+    const InfixOp* row = infix(n.op);
+    if (row == nullptr)
+      return fmt::format("{}({}, {})", name(n.op), print_operand(n.a, n.b, 0), print_operand(n.b, n.a, 0));
+    return parenthesized(fmt::format("{} {} {}", print_operand(n.a, n.b, row->precedence), row->symbol,
+                                     print_operand(n.b, n.a, row->precedence + 1)),
+                         context > row->precedence);
+  }
+
+  std::string print_call(const Call& n) const {
+    switch (n.function) {
+      case Function::requantize:
+        return fmt::format("{}({}, {}, {})", name(n.function), print(n.arguments[0], 0, DType::int32),
+                           print(n.arguments[1], 0, DType::float32), print(n.arguments[2], 0, DType::int32));
+    }
+    return "";
+  }
+
+  std::unordered_map<const ExprNode*, std::string> names_;
+};
+
+std::string print(const Expr& expr, int context, std::optional<DType> expected = {}) {
+  return ExprPrinter().print(expr, context, expected);
 }
 
-std::string print(const Expr& expr, int context, std::optional<DType> expected) {
-  return std::visit(
-      Overloaded{
-          [&](const IntImm&) { return literal(expr, expected.value_or(DType::int64)); },
-          [&](const FloatImm&) { return literal(expr, expected.value_or(DType::float32)); },
-          [](const VarRef& n) { return printed_name(n.var->name); },
-          [&](const Unary& n) { return print_unary(n, context); },
-          [&](const Binary& n) { return print_binary(n, context); },
-          // int8(3) is the literal 3 of type int8; a conversion of a literal is written cast<int8>(3).
-          [&](const Cast& n) {
-            return is_literal(n.a) ? fmt::format("cast<{}>({})", name(expr->dtype), print(n.a, 0))
-                                   : fmt::format("{}({})", name(expr->dtype), print(n.a, 0));
-          },
-          [&](const Bitcast& n) { return fmt::format("bitcast<{}>({})", name(expr->dtype), print(n.a, 0)); },
-          [](const Select& n) {
-            return fmt::format("select({}, {}, {})", print(n.condition, 0), print_operand(n.if_true, n.if_false, 0),
-                               print_operand(n.if_false, n.if_true, 0));
-          },
-          [](const LoadExpr& n) { return print_access(n.buffer, n.indices); },
-          [](const Call& n) { return print_call(n); },
-      },
-      expr->node);
+// Gives names to the nodes of these expressions that are not to be written out again and again, s0, s1, ...; calls
+// define(name, text) for each, in an order in which they can be read.
+template <typename Define>
+ExprPrinter name_shared(std::span<const Expr> expressions, const Define& define) {
+  ExprPrinter printer;
+  const std::vector<Expr> nodes = nodes_to_name(expressions);
+  if (nodes.empty()) return printer;
+  std::set<std::string_view> taken;  // by variables, which are written as bare names too
+  for (const Expr& expr : expressions)
+    visit_exprs(expr, [&](const Expr& e) {
+      if (const auto* n = std::get_if<VarRef>(&e->node)) taken.insert(n->var->name);
+    });
+  int number = 0;
+  for (const Expr& node : nodes) {
+    std::string name;
+    do name = fmt::format("s{}", number++);
+    while (taken.count(name) != 0);
+    define(name, printer.print(node, 0));
+    printer.name_node(node, std::move(name));
+  }
+  return printer;
 }
 
 class StmtPrinter {
@@ -212,23 +252,32 @@ class StmtPrinter {
     line(std::string(word) + result);
   }
   void print(const Store& n) {
+    std::vector<Expr> expressions;
+    for (const StoreTarget& target : n.targets) {
+      expressions.insert(expressions.end(), target.indices.begin(), target.indices.end());
+      expressions.push_back(target.value);
+    }
+    const ExprPrinter printer = name_shared(expressions, [&](const std::string& name, const std::string& expression) {
+      line(fmt::format("let {} = {}", name, expression));
+    });
     std::string places, values;
     for (const StoreTarget& target : n.targets) {
       const std::string_view separator = places.empty() ? "" : ", ";
-      places += fmt::format("{}{}", separator, print_access(target.buffer, target.indices));
-      values += fmt::format("{}{}", separator, loops::print(target.value, 0, target.buffer->dtype));
+      places += fmt::format("{}{}", separator, printer.print_access(target.buffer, target.indices));
+      values += fmt::format("{}{}", separator, printer.print(target.value, 0, target.buffer->dtype));
     }
     line(places + " = " + values);
   }
   void print(const IntrinsicCall& n) {
     std::string operands;
     for (const IntrinsicOperand& operand : n.operands) {
-      operands += (operands.empty() ? "" : ", ") + print_access(operand.buffer, operand.indices);
+      operands += (operands.empty() ? "" : ", ") + ExprPrinter().print_access(operand.buffer, operand.indices);
       if (operand.steps.empty()) continue;
       operands += " step";
       for (const auto& step : operand.steps) operands += fmt::format(" [{}]", fmt::join(step, ", "));
     }
-    const std::string immediates = n.immediates.empty() ? "" : fmt::format(" with ({})", print_list(n.immediates));
+    const std::string immediates =
+        n.immediates.empty() ? "" : fmt::format(" with ({})", ExprPrinter().print_list(n.immediates));
     line(fmt::format("call {}({}){}", printed_name(n.intrinsic), operands, immediates));
   }
 
@@ -252,7 +301,15 @@ std::string_view role_name(ParameterRole role) {
 
 }  // namespace
 
-std::string to_string(const Expr& expr) { return expr ? print(expr, 0) : "<null>"; }
+std::string to_string(const Expr& expr) {
+  if (!expr) return "<null>";
+  std::string definitions;
+  const ExprPrinter printer =
+      name_shared(std::span(&expr, 1), [&](const std::string& name, const std::string& expression) {
+        definitions += fmt::format("{}{} = {}", definitions.empty() ? " where " : ", ", name, expression);
+      });
+  return printer.print(expr, 0) + definitions;
+}
 
 std::string to_string(const Stmt& stmt, int indent) {
   StmtPrinter printer(indent);

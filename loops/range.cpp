@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "loops/integer.h"
+#include "loops/sharing.h"
 
 namespace dovetail::loops {
 namespace {
@@ -69,133 +70,154 @@ Range shifted(BinaryOp op, const Range& a, const Range& b, DType dtype) {
 
 Range truth(bool proven, bool refuted) { return {proven ? 1 : 0, refuted ? 0 : 1}; }
 
-// Decides a comparison of integers by the range of the difference, which sees common terms cancel.
-Range comparison(BinaryOp op, const Expr& a, const Expr& b, const Bounds& bounds) {
-  if (is_floating(a->dtype) || a->dtype == DType::uint64) return truth(false, false);
-  Wide min, max;  // of a - b
-  bool assumed;
-  const Range x = range_of(a, bounds);
-  const Range y = range_of(b, bounds);
-  std::optional<Range> difference;
-  if (a->dtype == DType::int64) {
-    const Linear left = linear_form(a), right = linear_form(b);
-    Linear both = left;
-    both.add(right, -1);
-    if (range_of(left, bounds) && range_of(right, bounds)) difference = range_of(both, bounds);
-  }
-  if (difference) {
-    min = difference->min, max = difference->max, assumed = difference->assumed;
-  } else {
-    min = static_cast<Wide>(x.min) - y.max, max = static_cast<Wide>(x.max) - y.min, assumed = x.assumed || y.assumed;
-  }
-  if (assumed) return truth(false, false);
-  switch (op) {
-    case BinaryOp::eq: return truth(min == 0 && max == 0, min > 0 || max < 0);
-    case BinaryOp::ne: return truth(min > 0 || max < 0, min == 0 && max == 0);
-    case BinaryOp::lt: return truth(max < 0, min >= 0);
-    case BinaryOp::le: return truth(max <= 0, min > 0);
-    case BinaryOp::gt: return truth(min > 0, max <= 0);
-    case BinaryOp::ge: return truth(min >= 0, max < 0);
-    default: return truth(false, false);
-  }
-}
+// The ranges of one expression's nodes.
+class Ranges {
+ public:
+  explicit Ranges(const Bounds& bounds) : bounds_(bounds) {}
 
-Range binary_range(const Binary& n, DType dtype, const Bounds& bounds) {
-  if (n.op >= BinaryOp::eq && n.op <= BinaryOp::ge) return comparison(n.op, n.a, n.b, bounds);
-  if (dtype == DType::uint64) return type_range(dtype);
-  const Range a = range_of(n.a, bounds);
-  const Range b = range_of(n.b, bounds);
-  switch (n.op) {
-    case BinaryOp::add: return corners(a, b, dtype, [](Wide x, Wide y) { return x + y; });
-    case BinaryOp::sub: return corners(a, b, dtype, [](Wide x, Wide y) { return x - y; });
-    case BinaryOp::mul: return corners(a, b, dtype, [](Wide x, Wide y) { return x * y; });
-    case BinaryOp::div:
-    case BinaryOp::floor_div: return quotient(n.op, a, b, dtype);
-    case BinaryOp::mod:
-    case BinaryOp::floor_mod: return remainder(n.op, a, b, dtype);
-    case BinaryOp::min: return {std::min(a.min, b.min), std::min(a.max, b.max), a.assumed || b.assumed};
-    case BinaryOp::max: return {std::max(a.min, b.min), std::max(a.max, b.max), a.assumed || b.assumed};
-    case BinaryOp::shl:
-    case BinaryOp::shr: return shifted(n.op, a, b, dtype);
-    case BinaryOp::bit_and:
-    case BinaryOp::bit_or:
-    case BinaryOp::bit_xor: return bits(n.op, a, b, dtype);
-    case BinaryOp::logical_and: return truth(a.min == 1 && b.min == 1, a.max == 0 || b.max == 0);
-    case BinaryOp::logical_or: return truth(a.min == 1 || b.min == 1, a.max == 0 && b.max == 0);
-    default: return type_range(dtype);
+  Range of(const Expr& expr) {
+    if (expr->dtype != DType::int64) return atom_range(expr);
+    const Linear linear = linear_form(expr);
+    if (linear.terms.size() == 1 && linear.constant == 0 && linear.terms[0].coefficient == 1)
+      return atom_range(linear.terms[0].atom);
+    return of(linear).value_or(type_range(DType::int64));
   }
-}
 
-Range unary_range(const Unary& n, DType dtype, const Bounds& bounds) {
-  if (is_floating(n.a->dtype) || dtype == DType::uint64) return type_range(dtype);
-  const Range a = range_of(n.a, bounds);
-  switch (n.op) {
-    case UnaryOp::neg: return exact_or_type(-static_cast<Wide>(a.max), -static_cast<Wide>(a.min), dtype, a.assumed);
-    case UnaryOp::logical_not: return {1 - a.max, 1 - a.min};
-    case UnaryOp::bit_not:
-      return is_signed_integer(dtype) ? Range{~a.max, ~a.min, a.assumed}
-                                      : Range{wrap(~a.max, dtype), wrap(~a.min, dtype), a.assumed};
-    case UnaryOp::abs:
-      if (a.min >= 0) return a;
-      return exact_or_type(a.max <= 0 ? -static_cast<Wide>(a.max) : 0,
-                           std::max(-static_cast<Wide>(a.min), static_cast<Wide>(a.max)), dtype, a.assumed);
-    case UnaryOp::sign: return {a.min > 0 ? 1 : a.min == 0 ? 0 : -1, a.max < 0 ? -1 : a.max == 0 ? 0 : 1, a.assumed};
-    default: return type_range(dtype);
+  std::optional<Range> of(const Linear& linear) {
+    Wide min = linear.constant, max = linear.constant;
+    bool assumed = false;
+    for (const LinearTerm& term : linear.terms) {
+      const Range atom = atom_range(term.atom);
+      const Wide low = static_cast<Wide>(atom.min) * term.coefficient;
+      const Wide high = static_cast<Wide>(atom.max) * term.coefficient;
+      min += std::min(low, high);
+      max += std::max(low, high);
+      assumed |= atom.assumed;
+    }
+    if (min < type_min(DType::int64) || max > type_max(DType::int64)) return std::nullopt;
+    return Range{static_cast<std::int64_t>(min), static_cast<std::int64_t>(max), assumed};
   }
-}
 
-Range cast_range(const Expr& from, DType dtype, const Bounds& bounds) {
-  if (dtype == DType::boolean) return truth(false, false);
-  if (is_floating(from->dtype) || from->dtype == DType::uint64) return type_range(dtype);
-  const Range a = range_of(from, bounds);
-  const bool fits_type = dtype == DType::uint64 ? a.min >= 0 : a.min >= type_min(dtype) && a.max <= type_max(dtype);
-  return fits_type ? a : Range{type_min(dtype), type_max(dtype), a.assumed};
-}
+ private:
+  Range atom_range(const Expr& expr) {
+    if (++steps_ <= kUnremembered) return range_of_atom(expr);
+    return results_.of(expr, [&](const Expr& e) { return range_of_atom(e); });
+  }
 
-Range atom_range(const Expr& expr, const Bounds& bounds) {
-  if (const auto* n = std::get_if<IntImm>(&expr->node)) return {n->value, n->value};
-  if (const auto* n = std::get_if<VarRef>(&expr->node)) {
-    if (const auto found = bounds.find(n->var.get()); found != bounds.end())
-      return {found->second.min, found->second.max};
-    return expr->dtype == DType::int64 ? Range{-kAssumedExtent, kAssumedExtent, true} : type_range(expr->dtype);
+  // Decides a comparison of integers by the range of the difference, which sees common terms cancel.
+  Range comparison(BinaryOp op, const Expr& a, const Expr& b) {
+    if (is_floating(a->dtype) || a->dtype == DType::uint64) return truth(false, false);
+    Wide min, max;  // of a - b
+    bool assumed;
+    const Range x = of(a);
+    const Range y = of(b);
+    std::optional<Range> difference;
+    if (a->dtype == DType::int64) {
+      const Linear left = linear_form(a), right = linear_form(b);
+      Linear both = left;
+      both.add(right, -1);
+      if (of(left) && of(right)) difference = of(both);
+    }
+    if (difference) {
+      min = difference->min, max = difference->max, assumed = difference->assumed;
+    } else {
+      min = static_cast<Wide>(x.min) - y.max, max = static_cast<Wide>(x.max) - y.min, assumed = x.assumed || y.assumed;
+    }
+    if (assumed) return truth(false, false);
+    switch (op) {
+      case BinaryOp::eq: return truth(min == 0 && max == 0, min > 0 || max < 0);
+      case BinaryOp::ne: return truth(min > 0 || max < 0, min == 0 && max == 0);
+      case BinaryOp::lt: return truth(max < 0, min >= 0);
+      case BinaryOp::le: return truth(max <= 0, min > 0);
+      case BinaryOp::gt: return truth(min > 0, max <= 0);
+      case BinaryOp::ge: return truth(min >= 0, max < 0);
+      default: return truth(false, false);
+    }
   }
-  if (const auto* n = std::get_if<Unary>(&expr->node)) return unary_range(*n, expr->dtype, bounds);
-  if (const auto* n = std::get_if<Binary>(&expr->node)) return binary_range(*n, expr->dtype, bounds);
-  if (const auto* n = std::get_if<Cast>(&expr->node)) return cast_range(n->a, expr->dtype, bounds);
-  if (const auto* n = std::get_if<Select>(&expr->node)) {
-    const Range condition = range_of(n->condition, bounds);
-    if (condition.single()) return range_of(condition.min == 1 ? n->if_true : n->if_false, bounds);
-    const Range a = range_of(n->if_true, bounds);
-    const Range b = range_of(n->if_false, bounds);
-    return {std::min(a.min, b.min), std::max(a.max, b.max), a.assumed || b.assumed};
+
+  Range binary_range(const Binary& n, DType dtype) {
+    if (n.op >= BinaryOp::eq && n.op <= BinaryOp::ge) return comparison(n.op, n.a, n.b);
+    if (dtype == DType::uint64) return type_range(dtype);
+    const Range a = of(n.a);
+    const Range b = of(n.b);
+    switch (n.op) {
+      case BinaryOp::add: return corners(a, b, dtype, [](Wide x, Wide y) { return x + y; });
+      case BinaryOp::sub: return corners(a, b, dtype, [](Wide x, Wide y) { return x - y; });
+      case BinaryOp::mul: return corners(a, b, dtype, [](Wide x, Wide y) { return x * y; });
+      case BinaryOp::div:
+      case BinaryOp::floor_div: return quotient(n.op, a, b, dtype);
+      case BinaryOp::mod:
+      case BinaryOp::floor_mod: return remainder(n.op, a, b, dtype);
+      case BinaryOp::min: return {std::min(a.min, b.min), std::min(a.max, b.max), a.assumed || b.assumed};
+      case BinaryOp::max: return {std::max(a.min, b.min), std::max(a.max, b.max), a.assumed || b.assumed};
+      case BinaryOp::shl:
+      case BinaryOp::shr: return shifted(n.op, a, b, dtype);
+      case BinaryOp::bit_and:
+      case BinaryOp::bit_or:
+      case BinaryOp::bit_xor: return bits(n.op, a, b, dtype);
+      case BinaryOp::logical_and: return truth(a.min == 1 && b.min == 1, a.max == 0 || b.max == 0);
+      case BinaryOp::logical_or: return truth(a.min == 1 || b.min == 1, a.max == 0 && b.max == 0);
+      default: return type_range(dtype);
+    }
   }
-  return type_range(expr->dtype);  // loads, bitcasts, calls
-}
+
+  Range unary_range(const Unary& n, DType dtype) {
+    if (is_floating(n.a->dtype) || dtype == DType::uint64) return type_range(dtype);
+    const Range a = of(n.a);
+    switch (n.op) {
+      case UnaryOp::neg: return exact_or_type(-static_cast<Wide>(a.max), -static_cast<Wide>(a.min), dtype, a.assumed);
+      case UnaryOp::logical_not: return {1 - a.max, 1 - a.min};
+      case UnaryOp::bit_not:
+        return is_signed_integer(dtype) ? Range{~a.max, ~a.min, a.assumed}
+                                        : Range{wrap(~a.max, dtype), wrap(~a.min, dtype), a.assumed};
+      case UnaryOp::abs:
+        if (a.min >= 0) return a;
+        return exact_or_type(a.max <= 0 ? -static_cast<Wide>(a.max) : 0,
+                             std::max(-static_cast<Wide>(a.min), static_cast<Wide>(a.max)), dtype, a.assumed);
+      case UnaryOp::sign: return {a.min > 0 ? 1 : a.min == 0 ? 0 : -1, a.max < 0 ? -1 : a.max == 0 ? 0 : 1, a.assumed};
+      default: return type_range(dtype);
+    }
+  }
+
+  Range cast_range(const Expr& from, DType dtype) {
+    if (dtype == DType::boolean) return truth(false, false);
+    if (is_floating(from->dtype) || from->dtype == DType::uint64) return type_range(dtype);
+    const Range a = of(from);
+    const bool fits_type = dtype == DType::uint64 ? a.min >= 0 : a.min >= type_min(dtype) && a.max <= type_max(dtype);
+    return fits_type ? a : Range{type_min(dtype), type_max(dtype), a.assumed};
+  }
+
+  Range range_of_atom(const Expr& expr) {
+    if (const auto* n = std::get_if<IntImm>(&expr->node)) return {n->value, n->value};
+    if (const auto* n = std::get_if<VarRef>(&expr->node)) {
+      if (const auto found = bounds_.find(n->var.get()); found != bounds_.end())
+        return {found->second.min, found->second.max};
+      return expr->dtype == DType::int64 ? Range{-kAssumedExtent, kAssumedExtent, true} : type_range(expr->dtype);
+    }
+    if (const auto* n = std::get_if<Unary>(&expr->node)) return unary_range(*n, expr->dtype);
+    if (const auto* n = std::get_if<Binary>(&expr->node)) return binary_range(*n, expr->dtype);
+    if (const auto* n = std::get_if<Cast>(&expr->node)) return cast_range(n->a, expr->dtype);
+    if (const auto* n = std::get_if<Select>(&expr->node)) {
+      const Range condition = of(n->condition);
+      if (condition.single()) return of(condition.min == 1 ? n->if_true : n->if_false);
+      const Range a = of(n->if_true);
+      const Range b = of(n->if_false);
+      return {std::min(a.min, b.min), std::max(a.max, b.max), a.assumed || b.assumed};
+    }
+    return type_range(expr->dtype);  // loads, bitcasts, calls
+  }
+
+  static constexpr int kUnremembered = 64;  // most expressions are smaller, and looked at often
+  const Bounds& bounds_;
+  int steps_ = 0;
+  SharedResults<Range> results_;
+};
 
 }  // namespace
 
-std::optional<Range> range_of(const Linear& linear, const Bounds& bounds) {
-  Wide min = linear.constant, max = linear.constant;
-  bool assumed = false;
-  for (const LinearTerm& term : linear.terms) {
-    const Range atom = atom_range(term.atom, bounds);
-    const Wide low = static_cast<Wide>(atom.min) * term.coefficient;
-    const Wide high = static_cast<Wide>(atom.max) * term.coefficient;
-    min += std::min(low, high);
-    max += std::max(low, high);
-    assumed |= atom.assumed;
-  }
-  if (min < type_min(DType::int64) || max > type_max(DType::int64)) return std::nullopt;
-  return Range{static_cast<std::int64_t>(min), static_cast<std::int64_t>(max), assumed};
-}
+std::optional<Range> range_of(const Linear& linear, const Bounds& bounds) { return Ranges(bounds).of(linear); }
 
-Range range_of(const Expr& expr, const Bounds& bounds) {
-  if (expr->dtype != DType::int64) return atom_range(expr, bounds);
-  const Linear linear = linear_form(expr);
-  if (linear.terms.size() == 1 && linear.constant == 0 && linear.terms[0].coefficient == 1)
-    return atom_range(linear.terms[0].atom, bounds);
-  return range_of(linear, bounds).value_or(type_range(DType::int64));
-}
+Range range_of(const Expr& expr, const Bounds& bounds) { return Ranges(bounds).of(expr); }
 
 std::optional<Interval> bound(const Expr& expr, const Bounds& bounds) {
   if (is_floating(expr->dtype)) return std::nullopt;

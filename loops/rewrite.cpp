@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/overloaded.h"
+#include "loops/sharing.h"
 
 namespace dovetail::loops {
 namespace {
@@ -138,13 +139,44 @@ VarMap without(const VarMap& vars, const VarNode* bound) {
   return rest;
 }
 
-Expr replace_buffer_loads(const Expr& expr, const BufferMap& buffers) {
-  return rewrite_expr(expr, [&](const Expr& e) -> Expr {
-    const auto* n = std::get_if<LoadExpr>(&e->node);
-    if (n == nullptr) return e;
-    const auto found = buffers.find(n->buffer.get());
-    return found == buffers.end() ? e : load(found->second, n->indices);
-  });
+// Substitution into the expressions of one statement.
+class Substitution {
+ public:
+  explicit Substitution(const VarMap& vars) : vars_(vars) {}
+
+  Expr operator()(const Expr& expr) {
+    if (!expr || vars_.empty()) return expr;
+    if (const auto* n = std::get_if<VarRef>(&expr->node)) {
+      const auto found = vars_.find(n->var.get());
+      return found == vars_.end() ? expr : found->second;
+    }
+    return results_.of(expr, [&](const Expr& e) { return map_children(e, std::ref(*this)); });
+  }
+
+ private:
+  const VarMap& vars_;
+  SharedResults<Expr> results_;
+};
+
+// Bottom-up rewriting of the expressions of one statement.
+class Rewriting {
+ public:
+  explicit Rewriting(const ExprFn& rewrite) : rewrite_(rewrite) {}
+
+  Expr operator()(const Expr& expr) {
+    if (!expr) return expr;
+    return results_.of(expr, [&](const Expr& e) { return rewrite_(map_children(e, std::ref(*this))); });
+  }
+
+ private:
+  const ExprFn& rewrite_;
+  SharedResults<Expr> results_;
+};
+
+void visit_once(const Expr& expr, const std::function<void(const Expr&)>& visit, Seen& seen) {
+  if (!expr || seen.again(expr)) return;
+  visit(expr);
+  each_child(expr->node, [&](const Expr& child) { visit_once(child, visit, seen); });
 }
 
 }  // namespace
@@ -153,29 +185,32 @@ Expr map_children(const Expr& expr, const std::function<Expr(const Expr&)>& fn) 
   if (std::holds_alternative<IntImm>(expr->node) || std::holds_alternative<FloatImm>(expr->node) ||
       std::holds_alternative<VarRef>(expr->node))
     return expr;
-  if (const auto* n = std::get_if<Binary>(&expr->node)) {  // most nodes: not copied before a child is known to change
+  if (const auto* n = std::get_if<Binary>(&expr->node)) {  // most nodes
     Expr a = fn(n->a), b = fn(n->b);
     if (a == n->a && b == n->b) return expr;
     return std::make_shared<const ExprNode>(ExprNode{expr->dtype, Binary{n->op, std::move(a), std::move(b)}});
   }
-  auto node = expr->node;
-  bool changed = false;
-  each_child(node, [&](Expr& child) {
-    Expr mapped = fn(child);
-    changed |= mapped != child;
-    child = std::move(mapped);
+  // Not copied before a child is known to change: a copy would hold the children as well, as if they were shared.
+  std::vector<Expr> mapped;  // from the first that changes on
+  std::size_t same = 0;      // children before that
+  each_child(expr->node, [&](const Expr& child) {
+    Expr result = fn(child);
+    if (mapped.empty() && result == child) ++same;
+    else mapped.push_back(std::move(result));
   });
-  return changed ? std::make_shared<const ExprNode>(ExprNode{expr->dtype, std::move(node)}) : expr;
+  if (mapped.empty()) return expr;
+  auto node = expr->node;
+  std::size_t position = 0;
+  each_child(node, [&](Expr& child) {
+    if (position >= same) child = std::move(mapped[position - same]);
+    ++position;
+  });
+  return std::make_shared<const ExprNode>(ExprNode{expr->dtype, std::move(node)});
 }
 
-Expr substitute(const Expr& expr, const VarMap& vars) {
-  if (!expr || vars.empty()) return expr;
-  if (const auto* n = std::get_if<VarRef>(&expr->node)) {
-    const auto found = vars.find(n->var.get());
-    return found == vars.end() ? expr : found->second;
-  }
-  return map_children(expr, [&](const Expr& e) { return substitute(e, vars); });
-}
+void each_operand(const Expr& expr, const std::function<void(const Expr&)>& fn) { each_child(expr->node, fn); }
+
+Expr substitute(const Expr& expr, const VarMap& vars) { return Substitution(vars)(expr); }
 
 Stmt substitute(const Stmt& stmt, const VarMap& vars) {
   if (!stmt || vars.empty()) return stmt;
@@ -193,8 +228,8 @@ Stmt substitute(const Stmt& stmt, const VarMap& vars) {
     }
   }
   auto node = stmt->node;
-  bool changed = map_own_exprs(
-      node, [&](const Expr& e) { return substitute(e, vars); }, [&](const Expr& e) { return substitute(e, *inner); });
+  Substitution around(vars), inside(*inner);
+  bool changed = map_own_exprs(node, std::ref(around), std::ref(inside));
   changed |= map_inner_stmts(node, [&](const Stmt& s) { return substitute(s, *inner); });
   return finish(stmt, std::move(node), changed);
 }
@@ -207,9 +242,15 @@ Stmt replace_buffers(const Stmt& stmt, const BufferMap& buffers) {
     buffer = found->second;
     return true;
   };
-  const ExprFn replace_loads = [&](const Expr& e) { return replace_buffer_loads(e, buffers); };
+  const ExprFn replace_load = [&](const Expr& e) -> Expr {
+    const auto* n = std::get_if<LoadExpr>(&e->node);
+    if (n == nullptr) return e;
+    const auto found = buffers.find(n->buffer.get());
+    return found == buffers.end() ? e : load(found->second, n->indices);
+  };
+  Rewriting replace_loads(replace_load);
   auto node = stmt->node;
-  bool changed = map_own_exprs(node, replace_loads, replace_loads);
+  bool changed = map_own_exprs(node, std::ref(replace_loads), std::ref(replace_loads));
   if (auto* block = std::get_if<Block>(&node)) {
     for (Region& region : block->reads) changed |= mapped(region.buffer);
     for (Region& region : block->writes) changed |= mapped(region.buffer);
@@ -223,8 +264,7 @@ Stmt replace_buffers(const Stmt& stmt, const BufferMap& buffers) {
 }
 
 Expr rewrite_expr(const Expr& expr, const std::function<Expr(const Expr&)>& rewrite) {
-  if (!expr) return expr;
-  return rewrite(map_children(expr, [&](const Expr& e) { return rewrite_expr(e, rewrite); }));
+  return Rewriting(rewrite)(expr);
 }
 
 Stmt rewrite_stmt(const Stmt& stmt, const std::function<Stmt(const Stmt&)>& rewrite,
@@ -233,8 +273,8 @@ Stmt rewrite_stmt(const Stmt& stmt, const std::function<Stmt(const Stmt&)>& rewr
   auto node = stmt->node;
   bool changed = false;
   if (rewrite_exprs) {
-    const ExprFn fn = [&](const Expr& e) { return rewrite_expr(e, rewrite_exprs); };
-    changed |= map_own_exprs(node, fn, fn);
+    Rewriting rewritten(rewrite_exprs);
+    changed |= map_own_exprs(node, std::ref(rewritten), std::ref(rewritten));
   }
   changed |= map_inner_stmts(node, [&](const Stmt& s) { return rewrite_stmt(s, rewrite, rewrite_exprs); });
   Stmt rebuilt = finish(stmt, std::move(node), changed);
@@ -242,14 +282,15 @@ Stmt rewrite_stmt(const Stmt& stmt, const std::function<Stmt(const Stmt&)>& rewr
 }
 
 void visit_exprs(const Expr& expr, const std::function<void(const Expr&)>& visit) {
-  if (!expr) return;
-  visit(expr);
-  each_child(expr->node, [&](const Expr& child) { visit_exprs(child, visit); });
+  Seen seen;
+  visit_once(expr, visit, seen);
 }
 
 void visit_exprs(const Stmt& stmt, const std::function<void(const Expr&)>& visit) {
-  visit_stmts(
-      stmt, [&](const Stmt& s) { each_own_expr(s->node, [&](const Expr& expr, Scope) { visit_exprs(expr, visit); }); });
+  visit_stmts(stmt, [&](const Stmt& s) {
+    Seen seen;
+    each_own_expr(s->node, [&](const Expr& expr, Scope) { visit_once(expr, visit, seen); });
+  });
 }
 
 void visit_stmts(const Stmt& stmt, const std::function<void(const Stmt&)>& visit) {

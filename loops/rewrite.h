@@ -1,4 +1,5 @@
-// Traversal and substitution over expressions and statements; every pass and primitive is written with these.
+// Traversal and substitution over expressions and statements; every pass and primitive is written with these. A node
+// that several others of a statement hold is visited once, and rewritten once: what was shared stays shared.
 #pragma once
 
 #include <functional>
@@ -16,8 +17,10 @@ Expr substitute(const Expr& expr, const VarMap& vars);
 Stmt substitute(const Stmt& stmt, const VarMap& vars);  // bound occurrences (loop variables, iterators) are left alone
 Stmt replace_buffers(const Stmt& stmt, const BufferMap& buffers);  // shapes must agree in rank
 
-// The node with `fn` of each child in its place; the node itself where none changed.
+// The node with `fn` of each child in its place; the node itself where none changed. Whoever calls itself in `fn` keeps
+// results of shared nodes (loops/sharing.h).
 Expr map_children(const Expr& expr, const std::function<Expr(const Expr&)>& fn);
+void each_operand(const Expr& expr, const std::function<void(const Expr&)>& fn);  // its children, in evaluation order
 
 // Bottom-up rewriting: `rewrite` sees each node after its children were rewritten and returns it or a replacement.
 Expr rewrite_expr(const Expr& expr, const std::function<Expr(const Expr&)>& rewrite);

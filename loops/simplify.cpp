@@ -1,8 +1,11 @@
 #include "loops/simplify.h"
 
+#include <functional>
+
 #include "loops/integer.h"
 #include "loops/linear.h"
 #include "loops/rewrite.h"
+#include "loops/sharing.h"
 #include "loops/simplify_rules.h"
 
 namespace dovetail::loops {
@@ -17,34 +20,48 @@ std::optional<std::int64_t> evaluate_binary(const Binary& n, const Values& value
   return b ? fold(n.op, n.a->dtype, *a, *b) : std::nullopt;
 }
 
-// A sum is collected once, not at every addition in it.
-Expr with_simple_parts(const Expr& expr, const Bounds& bounds) {
-  const auto part = [&](const Expr& e) { return simplify(e, bounds); };
-  if (expr->dtype != DType::int64 || !is_linear_op(expr)) return map_children(expr, part);
-  const Linear form = linear_form(expr);
-  if (form.terms.size() == 1 && form.terms[0].atom == expr) return map_children(expr, part);  // a product of two atoms
-  Linear simple;
-  simple.constant = form.constant;
-  for (const LinearTerm& term : form.terms) simple.add(linear_form(part(term.atom)), term.coefficient);
-  const Expr sum = to_expr(simple);
-  return structurally_equal(sum, expr) ? expr : sum;
-}
+class Simplifier {
+ public:
+  explicit Simplifier(const Bounds& bounds) : bounds_(bounds) {}
+
+  Expr operator()(const Expr& expr) {
+    if (!expr) return expr;
+    return results_.of(expr, [&](const Expr& e) { return by_rules(with_simple_parts(e)); });
+  }
+
+ private:
+  // A sum is collected once, not at every addition in it.
+  Expr with_simple_parts(const Expr& expr) {
+    if (expr->dtype != DType::int64 || !is_linear_op(expr)) return map_children(expr, std::ref(*this));
+    const Linear form = linear_form(expr);
+    if (form.terms.size() == 1 && form.terms[0].atom == expr)  // a product of two atoms
+      return map_children(expr, std::ref(*this));
+    Linear simple;
+    simple.constant = form.constant;
+    for (const LinearTerm& term : form.terms) simple.add(linear_form((*this)(term.atom)), term.coefficient);
+    const Expr sum = to_expr(simple);
+    return structurally_equal(sum, expr) ? expr : sum;
+  }
+
+  Expr by_rules(const Expr& node) {
+    const Shapes shape = shape_of(node);
+    if (shape == 0) return node;
+    for (const SimplifyRule& rule : simplify_rules()) {
+      if ((rule.shapes & shape) == 0) continue;
+      // The result is new, so its own parts may simplify further. Rules shrink a measure (docs/loop-programs.md), so
+      // this ends.
+      if (Expr replaced = rule.apply(node, bounds_)) return (*this)(replaced);
+    }
+    return node;
+  }
+
+  const Bounds& bounds_;
+  SharedResults<Expr> results_;
+};
 
 }  // namespace
 
-Expr simplify(const Expr& expr, const Bounds& bounds) {
-  if (!expr) return expr;
-  const Expr node = with_simple_parts(expr, bounds);
-  const Shapes shape = shape_of(node);
-  if (shape == 0) return node;
-  for (const SimplifyRule& rule : simplify_rules()) {
-    if ((rule.shapes & shape) == 0) continue;
-    // The result is new, so its own parts may simplify further. Rules shrink a measure (docs/loop-programs.md), so this
-    // ends.
-    if (Expr replaced = rule.apply(node, bounds)) return simplify(replaced, bounds);
-  }
-  return node;
-}
+Expr simplify(const Expr& expr, const Bounds& bounds) { return Simplifier(bounds)(expr); }
 
 std::optional<Affine> affine(const Expr& expr, const Bounds& bounds) {
   const Expr simple = simplify(expr, bounds);

@@ -1,52 +1,71 @@
 // structurally_equal of loops/rewrite.h.
 #include <algorithm>
 #include <bit>
+#include <cstddef>
+#include <functional>
+#include <unordered_set>
+#include <utility>
 
 #include "loops/rewrite.h"
+#include "loops/sharing.h"
 
 namespace dovetail::loops {
 namespace {
 
-bool equal(const std::vector<Expr>& a, const std::vector<Expr>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Expr& x, const Expr& y) { return structurally_equal(x, y); });
-}
+// Two graphs of shared nodes: pairs of nodes that are known to be equal are not compared again. Most comparisons are
+// over after a few nodes, and remember nothing.
+class StructuralComparison {
+ public:
+  bool equal(const Expr& a, const Expr& b) {
+    if (a == b) return true;
+    if (!a || !b || a->dtype != b->dtype || a->node.index() != b->node.index()) return false;
+    const bool remembers = ++steps_ > kUnremembered && may_be_shared(a) && may_be_shared(b);
+    if (remembers && equal_.count({a.get(), b.get()}) != 0) return true;
+    const bool same = std::visit(*this, a->node, b->node);
+    if (same && remembers) equal_.emplace(a.get(), b.get());
+    return same;
+  }
 
-struct SameNode {
-  bool operator()(const IntImm& a, const IntImm& b) const { return a.value == b.value; }
+  bool operator()(const IntImm& a, const IntImm& b) { return a.value == b.value; }
   // By bits: 0 and -0 differ, a NaN equals itself.
-  bool operator()(const FloatImm& a, const FloatImm& b) const {
+  bool operator()(const FloatImm& a, const FloatImm& b) {
     return std::bit_cast<std::uint64_t>(a.value) == std::bit_cast<std::uint64_t>(b.value);
   }
-  bool operator()(const VarRef& a, const VarRef& b) const { return a.var == b.var; }
-  bool operator()(const Unary& a, const Unary& b) const { return a.op == b.op && structurally_equal(a.a, b.a); }
-  bool operator()(const Binary& a, const Binary& b) const {
-    return a.op == b.op && structurally_equal(a.a, b.a) && structurally_equal(a.b, b.b);
+  bool operator()(const VarRef& a, const VarRef& b) { return a.var == b.var; }
+  bool operator()(const Unary& a, const Unary& b) { return a.op == b.op && equal(a.a, b.a); }
+  bool operator()(const Binary& a, const Binary& b) { return a.op == b.op && equal(a.a, b.a) && equal(a.b, b.b); }
+  bool operator()(const Cast& a, const Cast& b) { return equal(a.a, b.a); }
+  bool operator()(const Bitcast& a, const Bitcast& b) { return equal(a.a, b.a); }
+  bool operator()(const Select& a, const Select& b) {
+    return equal(a.condition, b.condition) && equal(a.if_true, b.if_true) && equal(a.if_false, b.if_false);
   }
-  bool operator()(const Cast& a, const Cast& b) const { return structurally_equal(a.a, b.a); }
-  bool operator()(const Bitcast& a, const Bitcast& b) const { return structurally_equal(a.a, b.a); }
-  bool operator()(const Select& a, const Select& b) const {
-    return structurally_equal(a.condition, b.condition) && structurally_equal(a.if_true, b.if_true) &&
-           structurally_equal(a.if_false, b.if_false);
-  }
-  bool operator()(const LoadExpr& a, const LoadExpr& b) const {
-    return a.buffer == b.buffer && equal(a.indices, b.indices);
-  }
-  bool operator()(const Call& a, const Call& b) const {
-    return a.function == b.function && equal(a.arguments, b.arguments);
-  }
+  bool operator()(const LoadExpr& a, const LoadExpr& b) { return a.buffer == b.buffer && equal(a.indices, b.indices); }
+  bool operator()(const Call& a, const Call& b) { return a.function == b.function && equal(a.arguments, b.arguments); }
   template <typename A, typename B>
-  bool operator()(const A&, const B&) const {
+  bool operator()(const A&, const B&) {
     return false;
   }
+
+ private:
+  static constexpr std::size_t kUnremembered = 64;
+  using Pair = std::pair<const ExprNode*, const ExprNode*>;
+  struct HashPair {
+    std::size_t operator()(const Pair& pair) const {
+      return std::hash<const ExprNode*>{}(pair.first) * 31 + std::hash<const ExprNode*>{}(pair.second);
+    }
+  };
+
+  bool equal(const std::vector<Expr>& a, const std::vector<Expr>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [&](const Expr& x, const Expr& y) { return equal(x, y); });
+  }
+
+  std::size_t steps_ = 0;
+  std::unordered_set<Pair, HashPair> equal_;
 };
 
 }  // namespace
 
-bool structurally_equal(const Expr& a, const Expr& b) {
-  if (a == b) return true;
-  if (!a || !b || a->dtype != b->dtype || a->node.index() != b->node.index()) return false;
-  return std::visit(SameNode{}, a->node, b->node);
-}
+bool structurally_equal(const Expr& a, const Expr& b) { return StructuralComparison().equal(a, b); }
 
 }  // namespace dovetail::loops

@@ -10,6 +10,7 @@
 #include "loops/print.h"
 #include "loops/range.h"
 #include "loops/rewrite.h"
+#include "loops/sharing.h"
 
 namespace dovetail::loops {
 namespace {
@@ -288,32 +289,31 @@ class Verifier {
                    ? "inside a block use its iterators and the loops within it; bind an iterator to the variable"
                    : "use the loops around");
     });
-    loads(expr);
+    Seen proven;
+    loads(expr, proven);
   }
 
-  // Loads are checked under the conditions of the selects around them.
-  void loads(const Expr& expr) {
+  // Loads are checked under the conditions of the selects around them. What is `proven` under fewer conditions is so
+  // under more; a side of a select is on its own, since what holds there need not hold elsewhere.
+  void loads(const Expr& expr, Seen& proven) {
+    if (proven.again(expr)) return;
     if (const auto* n = std::get_if<Select>(&expr->node)) {
-      loads(n->condition);
+      loads(n->condition, proven);
       const Facts saved = facts_;
+      const auto side = [&](const Expr& e) {
+        if (facts_.count() == saved.count()) return loads(e, proven);  // a condition on data
+        Seen own = proven;
+        loads(e, own);
+        facts_ = saved;
+      };
       facts_.assume(n->condition);
-      loads(n->if_true);
-      facts_ = saved;
+      side(n->if_true);
       facts_.assume_not(n->condition);
-      loads(n->if_false);
-      facts_ = saved;
+      side(n->if_false);
       return;
     }
-    if (const auto* n = std::get_if<LoadExpr>(&expr->node)) {
-      access(n->buffer, n->indices, {});
-      for (const Expr& index : n->indices) loads(index);
-    }
-    if (const auto* n = std::get_if<Unary>(&expr->node)) loads(n->a);
-    if (const auto* n = std::get_if<Binary>(&expr->node)) loads(n->a), loads(n->b);
-    if (const auto* n = std::get_if<Cast>(&expr->node)) loads(n->a);
-    if (const auto* n = std::get_if<Bitcast>(&expr->node)) loads(n->a);
-    if (const auto* n = std::get_if<Call>(&expr->node))
-      for (const Expr& argument : n->arguments) loads(argument);
+    if (const auto* n = std::get_if<LoadExpr>(&expr->node)) access(n->buffer, n->indices, {});
+    each_operand(expr, [&](const Expr& operand) { loads(operand, proven); });
   }
 
   // `reach`: how far below and above the index each dimension is touched; empty where only the element itself is.

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "loops/interpreter/bytecode.h"
 #include "loops/interpreter/kernels.h"
 #include "loops/interpreter/lanes.h"
+#include "loops/sharing.h"
 
 namespace dovetail::loops {
 
@@ -65,6 +67,9 @@ class Codegen {
 
   // expressions (codegen_expressions.cpp)
   Value value(const Expr& expr, std::int32_t mask);
+  Value value_here(const Expr& expr, std::int32_t mask);
+  void value_both(const Select& n, std::int32_t mask);
+  void share_in(const std::vector<StoreTarget>& targets);
   Value constant_value(const Expr& expr);
   Value affine_value(const Affine& form, DType dtype);
   Value unary_value(const Unary& n, std::int32_t mask);
@@ -111,7 +116,11 @@ class Codegen {
   std::map<const BufferNode*, std::int32_t> buffers_;
   std::vector<LoopScope> scopes_;
   const LaneSpace* space_ = nullptr;
-  bool in_passes_ = false;              // the lane space is one loop run in passes
+  bool in_passes_ = false;  // the lane space is one loop run in passes
+  // Values of the statement's shared nodes, where they are not computed again at every place. A side of a select has a
+  // level of its own, which is gone behind it: what it computes is not there, or not in all lanes, elsewhere.
+  std::vector<std::unordered_map<Expr, Value>> shared_;
+  ComputedByBoth computed_by_both_;     // of the statement
   std::set<const BufferNode*> stored_;  // buffers stored by the statement, or by the lane space, being generated
   std::string block_;
   std::map<std::int64_t, std::int32_t> roots_;

@@ -6,6 +6,7 @@
 #include "loops/interpreter/codegen.h"
 #include "loops/linear.h"
 #include "loops/rewrite.h"
+#include "loops/sharing.h"
 
 namespace dovetail::loops {
 namespace {
@@ -77,7 +78,33 @@ Codegen::Value Codegen::joined(Value a, Value b, Kernel kernel, DType operand_ty
               : emit_op(kernel, false, a, b);
 }
 
+void Codegen::share_in(const std::vector<StoreTarget>& targets) {
+  std::vector<Expr> expressions;
+  for (const StoreTarget& target : targets) {
+    expressions.insert(expressions.end(), target.indices.begin(), target.indices.end());
+    expressions.push_back(target.value);
+  }
+  shared_.clear();
+  computed_by_both_ = {};
+  if (worth_sharing(expressions)) shared_.emplace_back();
+}
+
+// What both sides of a select need is computed before it, once.
+void Codegen::value_both(const Select& n, std::int32_t mask) {
+  if (shared_.empty()) return;
+  for (const Expr& expr : computed_by_both_.of(n)) value(expr, mask);
+}
+
 Codegen::Value Codegen::value(const Expr& expr, std::int32_t mask) {
+  if (shared_.empty() || !may_be_shared(expr)) return value_here(expr, mask);
+  for (const auto& level : shared_)
+    if (const auto known = level.find(expr); known != level.end()) return known->second;
+  const Value result = value_here(expr, mask);
+  shared_.back().emplace(expr, result);
+  return result;
+}
+
+Codegen::Value Codegen::value_here(const Expr& expr, std::int32_t mask) {
   if (const auto sum = sum_of_variables(expr)) return affine_value(*sum, expr->dtype);
   return std::visit(Overloaded{
                         [&](const IntImm&) { return constant_value(expr); },
@@ -172,7 +199,9 @@ Codegen::Value Codegen::jump_select(const Select& n) {
   const bool wide = !uniform(n.if_true) || !uniform(n.if_false);
   const std::int32_t result = new_alias();
   const auto side = [&](const Expr& expr) {
+    if (!shared_.empty()) shared_.emplace_back();
     Value v = value(expr, -1);
+    if (!shared_.empty()) shared_.pop_back();
     if (wide) v = in_all_lanes(v, expr->dtype);
     Instr move;
     move.kernel = move_kernel();
@@ -183,6 +212,7 @@ Codegen::Value Codegen::jump_select(const Select& n) {
   Instr skip;
   skip.kernel = jump_if_false_kernel();
   skip.a = value(n.condition, -1).reg;
+  value_both(n, -1);
   const std::size_t to_false = emit(skip);
   facts_.assume(n.condition), unmasked_facts_.assume(n.condition);
   side(n.if_true);
@@ -202,6 +232,7 @@ Codegen::Value Codegen::jump_select(const Select& n) {
 Codegen::Value Codegen::lane_select(const Select& n, std::int32_t mask) {
   const Facts saved = facts_;
   const Value condition = in_all_lanes(value(n.condition, mask), DType::boolean);
+  value_both(n, mask);
   const auto side = [&](const Expr& expr, bool negated) {
     bool can_fail = false;
     visit_exprs(expr, [&](const Expr& e) {
@@ -210,7 +241,9 @@ Codegen::Value Codegen::lane_select(const Select& n, std::int32_t mask) {
     });
     const std::int32_t side_mask = can_fail ? mask_of(condition, mask, negated) : mask;
     negated ? facts_.assume_not(n.condition) : facts_.assume(n.condition);
+    if (!shared_.empty()) shared_.emplace_back();
     const Value v = in_all_lanes(value(expr, side_mask), expr->dtype);
+    if (!shared_.empty()) shared_.pop_back();
     facts_ = saved;
     return v;
   };

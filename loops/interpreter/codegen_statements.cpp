@@ -73,8 +73,10 @@ void Codegen::statement(const Core& core, std::int32_t mask) {
     stored_.clear();
     collect_stored(core, stored_);
   }
+  share_in(store.targets);
   if (in_lanes() && space_->reductions.count(&store) != 0) emit_reduction(store, mask);
   else emit_store(store, mask);
+  shared_.clear();
   used_ = used;
   aliases_used_ = aliases_used;
 }

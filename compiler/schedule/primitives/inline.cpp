@@ -68,11 +68,15 @@ Result<Program> apply_inline_block(const Program& program, Step& step, const Int
   if (readers.empty())
     return refuse("inline", name, fmt::format("nothing reads {}", buffer->name), "leave it where it is");
 
+  // One value for all loads of one element: x * f(x) holds what x becomes once.
+  std::vector<std::pair<std::vector<Expr>, Expr>> values;
   const auto exprs = [&](const Expr& expr) -> Expr {
     const auto* access = std::get_if<LoadExpr>(&expr->node);
-    return access && access->buffer == buffer
-               ? substitute(target.value, iterators_at(block, *dimensions, access->indices))
-               : expr;
+    if (!access || access->buffer != buffer) return expr;
+    for (const auto& [indices, value] : values)
+      if (std::ranges::equal(indices, access->indices, structurally_equal)) return value;
+    values.emplace_back(access->indices, substitute(target.value, iterators_at(block, *dimensions, access->indices)));
+    return values.back().second;
   };
   Program result = program;
   result.body = replace(program.body, path[own_nest(path)], nullptr);

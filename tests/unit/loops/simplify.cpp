@@ -40,9 +40,10 @@ void check_same(const Expr& a, const Expr& b) {
   });
 }
 
+// Written out: a node counts at every place that holds it.
 int nodes(const Expr& expr) {
-  int count = 0;
-  visit_exprs(expr, [&](const Expr&) { ++count; });
+  int count = 1;
+  each_operand(expr, [&](const Expr& operand) { count += nodes(operand); });
   return count;
 }
 

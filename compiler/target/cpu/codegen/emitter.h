@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <llvm/IR/IRBuilder.h>
@@ -15,6 +16,7 @@
 #include "compiler/target/cpu/cpu.h"
 #include "loops/core/core.h"
 #include "loops/ir.h"
+#include "loops/sharing.h"
 
 namespace dovetail::cpu {
 
@@ -52,6 +54,7 @@ class Emitter {
 
   // ---- expressions.cpp
   Value emit(const loops::Expr& expr);
+  Value emit_in_branch(const loops::Expr& expr);  // values computed there are not used behind it
   Value emit_node(const loops::IntImm& n, DType dtype);
   Value emit_node(const loops::FloatImm& n, DType dtype);
   Value emit_node(const loops::VarRef& n, DType dtype);
@@ -134,6 +137,10 @@ class Emitter {
   unsigned lanes_ = 0;
   llvm::Value* mask_ = nullptr;                 // null: all lanes
   std::map<const loops::VarNode*, int> depth_;  // of the loops around, for the order of address arithmetic
+  // Values of the statement's shared nodes, where they are not emitted again at every place; a level for the statement
+  // and one for each side of a select around. Empty: every node is emitted where it is used.
+  std::vector<std::unordered_map<loops::Expr, Value>> shared_;
+  loops::ComputedByBoth computed_by_both_;  // of the statement
   std::map<const loops::BufferNode*, llvm::MDNode*> scopes_, others_;
   std::map<const loops::VarNode*, loops::Expr> checked_;
   std::vector<std::pair<loops::Var, llvm::Value*>> computed_;  // indices that were checked at run time, as variables

@@ -9,6 +9,7 @@
 #include "compiler/target/cpu/codegen/emitter.h"
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "loops/rewrite.h"
+#include "loops/sharing.h"
 #include "loops/simplify.h"
 
 namespace dovetail::cpu {
@@ -28,7 +29,21 @@ bool is_zero(const Expr& expr) {
 }  // namespace
 
 Value Emitter::emit(const Expr& expr) {
-  return std::visit([&](const auto& n) { return emit_node(n, expr->dtype); }, expr->node);
+  const auto here = [&] { return std::visit([&](const auto& n) { return emit_node(n, expr->dtype); }, expr->node); };
+  if (shared_.empty() || !may_be_shared(expr)) return here();
+  for (const auto& level : shared_)
+    if (const auto known = level.find(expr); known != level.end()) return known->second;
+  const Value value = here();
+  shared_.back().emplace(expr, value);
+  return value;
+}
+
+Value Emitter::emit_in_branch(const Expr& expr) {
+  if (shared_.empty()) return emit(expr);
+  shared_.emplace_back();
+  const Value value = emit(expr);
+  shared_.pop_back();
+  return value;
 }
 
 Value Emitter::emit_node(const IntImm& n, DType dtype) {
@@ -287,13 +302,15 @@ bool Emitter::pure(const Expr& expr) const {
 
 Value Emitter::emit_node(const Select& n, DType) {
   const Value condition = emit(n.condition);
+  if (!shared_.empty())
+    for (const Expr& expr : computed_by_both_.of(n)) emit(expr);
   if (condition.varying || (pure(n.if_true) && pure(n.if_false))) {
     llvm::Value* saved = mask_;
     if (condition.varying) mask_ = active(condition.llvm);
-    const Value a = emit(n.if_true);
+    const Value a = emit_in_branch(n.if_true);
     mask_ = saved;
     if (condition.varying) mask_ = active(builder_.CreateNot(condition.llvm));
-    const Value b = emit(n.if_false);
+    const Value b = emit_in_branch(n.if_false);
     mask_ = saved;
     const bool varying = condition.varying || a.varying || b.varying;
     return {builder_.CreateSelect(condition.llvm, unify(a, varying).llvm, unify(b, varying).llvm), varying};
@@ -304,10 +321,10 @@ Value Emitter::emit_node(const Select& n, DType) {
   auto* join = llvm::BasicBlock::Create(context_, "select.join", function);
   builder_.CreateCondBr(condition.llvm, then_block, else_block);
   builder_.SetInsertPoint(then_block);
-  Value a = emit(n.if_true);
+  Value a = emit_in_branch(n.if_true);
   llvm::BasicBlock* then_end = builder_.GetInsertBlock();
   builder_.SetInsertPoint(else_block);
-  Value b = emit(n.if_false);
+  Value b = emit_in_branch(n.if_false);
   const bool varying = a.varying || b.varying;
   b = unify(b, varying);
   llvm::BasicBlock* else_end = builder_.GetInsertBlock();

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "compiler/target/cpu/codegen/emitter.h"
+#include "loops/sharing.h"
 
 namespace dovetail::cpu {
 
@@ -25,7 +26,10 @@ Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core,
   llvm::FastMathFlags flags;
   flags.setAllowContract();  // a * b + c rounds once
   builder_.setFastMathFlags(flags);
-  // No buffer overlaps another: an access belongs to its buffer's scope and is no alias of all others.
+  // No buffer overlaps another: an access belongs to its buffer's scope and is no alias of all others. Among very many
+  // the lists of others would be larger than the code.
+  constexpr std::size_t kMostScopes = 256;
+  if (parameters_.size() + core_.temporary.size() > kMostScopes) return;
   llvm::MDBuilder metadata(context_);
   llvm::MDNode* domain = metadata.createAnonymousAliasScopeDomain("kernel");
   std::vector<std::pair<const BufferNode*, llvm::Metadata*>> all;
@@ -231,11 +235,19 @@ void Emitter::emit_node(const CoreIf& n) {
 }
 
 void Emitter::emit_node(const CoreStore& n) {
+  std::vector<Expr> expressions;
+  for (const StoreTarget& target : n.targets) {
+    expressions.insert(expressions.end(), target.indices.begin(), target.indices.end());
+    expressions.push_back(target.value);
+  }
+  computed_by_both_ = {};
+  if (worth_sharing(expressions)) shared_.emplace_back();
   std::vector<Value> values;
   for (const StoreTarget& target : n.targets) values.push_back(emit(target.value));
   std::vector<Place> places;
   for (const StoreTarget& target : n.targets) places.push_back(place_of(target.buffer, target.indices));
   for (std::size_t i = 0; i < n.targets.size(); ++i) store_to(n.targets[i].buffer, places[i], values[i]);
+  shared_.clear();
 }
 
 void Emitter::fail_where(Value broken, const std::string& message, Value value) {
