@@ -1,12 +1,14 @@
 #include "compiler/fuse/fuse.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "compiler/fuse/by_results.h"
 #include "compiler/ops/op.h"
 #include "loops/rewrite.h"
 
@@ -33,8 +35,8 @@ std::vector<std::size_t> run_time_inputs(const graph::Node& node) {
 // What fusion must know of a node.
 struct NodeFacts {
   const ops::OpDef* row = nullptr;
-  Program program;
   std::vector<std::size_t> positions;  // of the inputs that are parameters
+  std::vector<bool> in_place;          // the parameters' read_in_place
   bool plain_end = false;  // the block that writes the result computes each element by itself, without reduction
   bool costly = false;     // quotients, exponentials, ...: not to be computed twice
   int operations = 0;      // of one element
@@ -73,19 +75,23 @@ int count_blocks(const Program& program) {
   return blocks;
 }
 
-// The program is one block that computes each output element from the element of `input` at the same place (and
-// whatever else).
-bool elementwise_in(const Program& program, const BufferNode* input) {
+// Parameters whose element at the same place is all that an output element needs of them, where the program is one
+// block that computes each element by itself: a flag for each parameter.
+std::vector<bool> read_in_place(const Program& program) {
+  std::vector<bool> in_place(program.parameters.size(), false);
   const Block* block = block_that_writes(program, program.parameters.back().buffer.get());
-  if (count_blocks(program) != 1 || block == nullptr || !is_plain(*block)) return false;
-  bool same = true;
+  if (count_blocks(program) != 1 || block == nullptr || !is_plain(*block)) return in_place;
+  std::set<const BufferNode*> elsewhere;
   visit_exprs(block->body, [&](const Expr& e) {
     const auto* load = std::get_if<LoadExpr>(&e->node);
-    if (load == nullptr || load->buffer.get() != input) return;
-    same &= load->indices.size() == block->iterators.size();
+    if (load == nullptr) return;
+    bool same = load->indices.size() == block->iterators.size();
     for (std::size_t d = 0; same && d < load->indices.size(); ++d) same &= is_at(load->indices[d], block->iterators[d]);
+    if (!same) elsewhere.insert(load->buffer.get());
   });
-  return same;
+  for (std::size_t p = 0; p < in_place.size(); ++p)
+    in_place[p] = elsewhere.count(program.parameters[p].buffer.get()) == 0;
+  return in_place;
 }
 
 // Names of a program made unique by a prefix: blocks and loops get it, buffers are replaced as `buffers` says.
@@ -211,6 +217,10 @@ class Merger {
   std::vector<Parameter> arguments_, results_;
 };
 
+// Of one kernel. Every step of its schedule looks at all of it, so that the time for a long chain would grow with its
+// square; what one kernel more costs to write and read once is small beside so many nodes.
+constexpr std::size_t kMostNodes = 64;
+
 struct Group {
   std::vector<NodeId> nodes;  // in execution order; the last one's result is the group's
   NodeId anchor;
@@ -234,6 +244,7 @@ class Fuser {
       const bool elementwise =
           facts_.at(id).row->category == ops::Category::injective && graph_.node(id).outputs.size() == 1;
       group_of_[id] = groups_.size();
+      groups_that_hold_[id] = {groups_.size()};
       groups_.push_back({{id}, id, elementwise, true});
     }
     for (const NodeId id : nodes_)
@@ -260,8 +271,10 @@ class Fuser {
     std::vector<FusedGroup> result;
     for (const auto& [position, group] : by_last) {
       DOVETAIL_ASSIGN(FusedGroup made, Merger(graph_).merge(group->nodes, group->anchor));
-      if (fuse) made.unfused = reasons(*group);
-      result.push_back(std::move(made));
+      const std::vector<std::string> unfused = fuse ? reasons(*group) : std::vector<std::string>{};
+      std::vector<FusedGroup> parts = by_results(std::move(made));
+      parts.back().unfused = unfused;
+      std::ranges::move(parts, std::back_inserter(result));
     }
     return result;
   }
@@ -270,14 +283,15 @@ class Fuser {
   Result<void> look_at(NodeId id) {
     const graph::Node& node = graph_.node(id);
     NodeFacts facts;
-    DOVETAIL_ASSIGN(facts.program, ops::define(graph_, id));
+    DOVETAIL_ASSIGN(const Program program, ops::define(graph_, id));
     facts.row = ops::find(node.op);
     facts.positions = run_time_inputs(node);
-    if (node.outputs.size() == 1 && !facts.program.parameters.empty()) {
-      const Block* last = block_that_writes(facts.program, facts.program.parameters.back().buffer.get());
+    if (!program.parameters.empty()) facts.in_place = read_in_place(program);
+    if (node.outputs.size() == 1 && !program.parameters.empty()) {
+      const Block* last = block_that_writes(program, program.parameters.back().buffer.get());
       facts.plain_end = last != nullptr && is_plain(*last);
     }
-    visit_stmts(facts.program.body, [&](const Stmt& stmt) {
+    visit_stmts(program.body, [&](const Stmt& stmt) {
       if (const auto* block = std::get_if<Block>(&stmt->node))
         visit_exprs(block->body, [&](const Expr& e) {
           const auto* unary = std::get_if<Unary>(&e->node);
@@ -306,9 +320,7 @@ class Fuser {
         shape(node.outputs[0]) != shape(value))
       return false;
     for (std::size_t p = 0; p < facts.positions.size(); ++p)
-      if (node.inputs[facts.positions[p]] == value &&
-          !elementwise_in(facts.program, facts.program.parameters[p].buffer.get()))
-        return false;
+      if (node.inputs[facts.positions[p]] == value && !facts.in_place[p]) return false;
     return std::any_of(facts.positions.begin(), facts.positions.end(),
                        [&](std::size_t p) { return node.inputs[p] == value; });
   }
@@ -342,13 +354,22 @@ class Fuser {
     return "";
   }
 
+  // Why the two cannot be one kernel, whatever their nodes do; empty where they can.
+  std::string against_size(const Group& group, std::size_t other) const {
+    const std::size_t sum = group.nodes.size() + groups_[other].nodes.size();
+    if (sum <= kMostNodes || &group == &groups_[other]) return "";
+    return fmt::format("{} nodes would be more than the {} of a kernel", sum, kMostNodes);
+  }
+
   bool join_behind(std::size_t index) {
     Group& group = groups_[index];
     if (!group.alive || !against_behind(group).empty()) return false;
     const NodeId reader = readers_.at(result(group))[0];
     const std::size_t other = group_of_.at(reader);
     // The reader has begun a group of its own only if it has taken others: then that group is joined in front.
-    if (groups_[other].nodes.front() != reader || !groups_[other].elementwise || other == index) return false;
+    if (groups_[other].nodes.front() != reader || !groups_[other].elementwise || other == index ||
+        !against_size(group, other).empty())
+      return false;
     absorb(index, other);
     return true;
   }
@@ -361,7 +382,10 @@ class Fuser {
               [&](NodeId a, NodeId b) { return position_.at(a) < position_.at(b); });
     target.nodes.erase(std::unique(target.nodes.begin(), target.nodes.end()), target.nodes.end());
     target.elementwise &= source.elementwise;
-    for (const NodeId node : source.nodes) group_of_[node] = into;
+    for (const NodeId node : source.nodes) {
+      group_of_[node] = into;
+      groups_that_hold_[node].push_back(into);
+    }
     source.alive = false;
   }
 
@@ -420,7 +444,7 @@ class Fuser {
   void join_in_front(std::size_t index) {
     if (!groups_[index].alive || !against_in_front(groups_[index]).empty()) return;
     const std::size_t other = group_of_.at(readers_.at(result(groups_[index]))[0]);
-    if (other != index) absorb(other, index);
+    if (other != index && against_size(groups_[index], other).empty()) absorb(other, index);
   }
 
   // Readers that all read in place compute one or two cheap nodes again.
@@ -453,11 +477,11 @@ class Fuser {
     if (!group.alive || !against_again(group).empty()) return;
     std::set<std::size_t> targets;
     for (const NodeId reader : readers_.at(result(group)))
-      for (std::size_t i = 0; i < groups_.size(); ++i)
-        if (groups_[i].alive && i != index &&
-            std::find(groups_[i].nodes.begin(), groups_[i].nodes.end(), reader) != groups_[i].nodes.end())
-          targets.insert(i);
-    if (targets.empty()) return;
+      for (const std::size_t i : groups_that_hold_.at(reader))
+        if (groups_[i].alive && i != index) targets.insert(i);
+    if (targets.empty() ||
+        std::ranges::any_of(targets, [&](std::size_t target) { return !against_size(group, target).empty(); }))
+      return;
     for (const std::size_t target : targets) absorb(target, index);
   }
 
@@ -470,6 +494,7 @@ class Fuser {
         if (inside.count(reader)) continue;
         std::string why = against_behind(group);
         const std::string front = against_in_front(group);
+        if (why.empty()) why = against_size(group, group_of_.at(reader));
         if (why.empty()) why = "the reader is in another kernel already";
         if (group.elementwise && !front.empty() && front != why) why += "; " + front;
         lines.push_back(fmt::format("{} -> {} not fused: {}", last.name, graph_.node(reader).name, why));
@@ -483,6 +508,7 @@ class Fuser {
   std::map<NodeId, std::size_t> position_;
   std::map<NodeId, NodeFacts> facts_;
   std::map<NodeId, std::size_t> group_of_;
+  std::map<NodeId, std::vector<std::size_t>> groups_that_hold_;  // those that no longer exist as well
   std::map<ValueId, std::vector<NodeId>> readers_;
   std::vector<Group> groups_;
 };

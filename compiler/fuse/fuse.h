@@ -12,7 +12,8 @@
 //   again     one or two cheap elementwise nodes whose readers all are elementwise are computed again by each of them,
 //             which costs less than writing and reading the result
 //
-// Every value that leaves a kernel for another one has its reason in `unfused`.
+// No kernel has more than 64 nodes, and a node with more than 64 results that do not need each other becomes several
+// kernels. Every value that leaves a kernel for another one has its reason in `unfused`.
 #pragma once
 
 #include <string>

@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include "loops/verify.h"
 #include "tests/text/compiler/passes/rewrite_case.h"
 
 namespace dovetail {
@@ -91,6 +92,42 @@ TEST_CASE("fuse: cheap nodes go in front of reductions and broadcasts, Concat ta
 )") == "s: q + s + t\n  t -> y not fused: Sub makes [4, 8] of [4, 1]\n"
        "y: y\nn: n\n  n -> k not fused: Concat makes [4, 16] of [4, 8]; Concat would compute every operand for each of "
        "its elements\nk: k\nm: m + u\n");
+}
+
+TEST_CASE("fuse: a long chain becomes kernels of 64 nodes, each with its reason") {
+  std::string text = "graph g(%x0: float32[8]) -> (%x130)\n";
+  for (int i = 0; i < 130; ++i)
+    text += fmt::format("  %x{}: float32[8] = {}(%x{})  // x{}\n", i + 1, i % 2 == 0 ? "Relu" : "Neg", i, i + 1);
+  const graph::Graph graph = test::RewriteCase(text).graph();
+  const auto made = fuse_groups(graph, graph.topological_order());
+  REQUIRE(made.ok());
+  REQUIRE(made->size() == 3);
+  CHECK((*made)[0].nodes.size() == 64);
+  CHECK((*made)[1].nodes.size() == 64);
+  CHECK((*made)[2].nodes.size() == 2);
+  CHECK((*made)[0].unfused ==
+        std::vector<std::string>{"x64 -> x65 not fused: 128 nodes would be more than the 64 of a kernel"});
+}
+
+TEST_CASE("fuse: a node with very many results becomes several kernels") {
+  std::string types, names;
+  for (int i = 0; i < 130; ++i) {
+    types += fmt::format("{}%y{}: float32[2]", i == 0 ? "" : ", ", i);
+    names += fmt::format("{}%y{}", i == 0 ? "" : ", ", i);
+  }
+  const graph::Graph graph = test::RewriteCase("graph g(%x: float32[260]) -> (" + names + ")\n  " + types +
+                                               " = Split(%x) {axis=0}  // split\n")
+                                 .graph();
+  const auto made = fuse_groups(graph, graph.topological_order());
+  REQUIRE(made.ok());
+  REQUIRE(made->size() == 3);
+  std::vector<graph::ValueId> results;
+  for (const FusedGroup& group : *made) {
+    CHECK(loops::verify(group.program).ok());
+    CHECK(group.program.parameters.size() == 1 + group.results.size());
+    results.insert(results.end(), group.results.begin(), group.results.end());
+  }
+  CHECK(graph.outputs == results);
 }
 
 }  // namespace dovetail
