@@ -1,7 +1,10 @@
 // What must hold of a bundle before it is written or run, whatever its targets.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -143,6 +146,7 @@ class Verifier {
     // In order of birth, against those still alive: few at a time.
     std::sort(placed.begin(), placed.end(),
               [&](std::size_t a, std::size_t b) { return ranges[a].first < ranges[b].first; });
+    if (disjoint(placed, ranges)) return;
     std::vector<std::size_t> alive;
     for (const std::size_t i : placed) {
       std::erase_if(alive, [&](std::size_t other) { return ranges[other].last < ranges[i].first; });
@@ -159,6 +163,33 @@ class Verifier {
       }
       alive.push_back(i);
     }
+  }
+
+  // No two tensors overlap that live together: what is alive lies apart, so that a new one is compared with its two
+  // neighbours alone. `placed`: in order of birth.
+  bool disjoint(const std::vector<std::size_t>& placed, const std::vector<LiveRange>& ranges) const {
+    using Place = std::pair<SpaceIndex, std::uint64_t>;
+    std::map<Place, std::uint64_t> alive;  // and where the tensor ends
+    std::multimap<std::ptrdiff_t, Place> by_death;
+    for (const std::size_t i : placed) {
+      const Tensor& tensor = bundle_.tensors[i];
+      const std::uint64_t bytes = size_bytes(tensor);
+      if (bytes == 0) return false;  // one without a byte may lie inside another: they are compared one by one
+      while (!by_death.empty() && by_death.begin()->first < ranges[i].first) {
+        alive.erase(by_death.begin()->second);
+        by_death.erase(by_death.begin());
+      }
+      const Place place{tensor.space, *tensor.offset};
+      const auto next = alive.lower_bound(place);
+      if (next != alive.end() && next->first.first == place.first && next->first.second < place.second + bytes)
+        return false;
+      if (next != alive.begin())
+        if (const auto before = std::prev(next); before->first.first == place.first && before->second > place.second)
+          return false;
+      alive.emplace_hint(next, place, place.second + bytes);
+      by_death.emplace(ranges[i].last, place);
+    }
+    return true;
   }
 
   // Every tensor is defined once, before it is used.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -118,12 +119,13 @@ std::vector<NodePlacement> place_nodes(const Graph& imported, const Graph& graph
 }
 
 void add_kernels(std::vector<NodePlacement>& rows, const std::vector<GroupReport>& groups) {
+  std::unordered_map<std::string_view, const GroupReport*> group_of;  // the last that computes the node
+  for (const GroupReport& group : groups)
+    for (const std::string& node : group.nodes) group_of[node] = &group;
   for (NodePlacement& row : rows) {
     if (row.kernel.empty()) continue;
-    const std::string node = row.kernel.front();
-    row.kernel.clear();
-    for (const GroupReport& group : groups)
-      if (std::ranges::find(group.nodes, node) != group.nodes.end()) row.kernel = group.nodes;
+    const auto group = group_of.find(row.kernel.front());
+    row.kernel = group == group_of.end() ? std::vector<std::string>{} : group->second->nodes;
   }
 }
 

@@ -43,7 +43,10 @@ std::uint64_t DeviceSpace::allocate(std::uint64_t bytes) {
 
 BundleBuilder::BundleBuilder(const graph::Graph& graph, const ChosenLayouts& layouts,
                              std::vector<std::unique_ptr<ProgramCompiler>> compilers)
-    : graph_(graph), chosen_(layouts), compilers_(std::move(compilers)) {
+    : graph_(graph),
+      chosen_(layouts),
+      compilers_(std::move(compilers)),
+      inputs_(graph.inputs.begin(), graph.inputs.end()) {
   bundle_.name = graph_.name;
   for (const ValueId input : graph_.inputs) bundle_.inputs.push_back(add_value(input, chosen_.write(input)));
 }
@@ -79,9 +82,7 @@ TensorIndex BundleBuilder::add_constant(std::string name, const NdArray& value, 
   return add_tensor(std::move(name), value.dtype(), shape, std::move(packed));
 }
 
-bool BundleBuilder::is_input(ValueId id) const {
-  return std::find(graph_.inputs.begin(), graph_.inputs.end(), id) != graph_.inputs.end();
-}
+bool BundleBuilder::is_input(ValueId id) const { return inputs_.count(id) != 0; }
 
 // A tensor that holds the value in that layout, once it is computed.
 TensorIndex BundleBuilder::add_value(ValueId id, const std::string& layout) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -96,6 +97,7 @@ class BundleBuilder {
   const graph::Graph& graph_;
   const ChosenLayouts& chosen_;
   std::vector<std::unique_ptr<ProgramCompiler>> compilers_;
+  std::set<graph::ValueId> inputs_;
   bundle::Bundle bundle_;
   std::map<std::pair<graph::ValueId, std::string>, bundle::TensorIndex> tensors_;
   std::map<graph::ValueId, std::string> layouts_;  // in which a value was computed

@@ -12,16 +12,18 @@ using bundle::TensorIndex;
 
 bool together(const bundle::LiveRange& a, const bundle::LiveRange& b) { return a.first <= b.last && b.first <= a.last; }
 
-// The tightest gap of so many bytes among `placed`, in order of their offsets; else behind the last.
-std::uint64_t best_fit(std::uint64_t bytes, const std::vector<const MemoryItem*>& placed, std::uint64_t alignment) {
+// The tightest gap for the item among those of `placed`, in order of their offsets, that live with it; else behind the
+// last.
+std::uint64_t best_fit(const MemoryItem& item, const std::vector<MemoryItem>& placed, std::uint64_t alignment) {
   constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t end = 0, best = 0, best_gap = kNone;
-  for (const MemoryItem* other : placed) {
-    if (other->offset > end && other->offset - end >= bytes && other->offset - end < best_gap) {
-      best_gap = other->offset - end;
+  for (const MemoryItem& other : placed) {
+    if (!together(other.range, item.range)) continue;
+    if (other.offset > end && other.offset - end >= item.bytes && other.offset - end < best_gap) {
+      best_gap = other.offset - end;
       best = end;
     }
-    end = std::max(end, (other->offset + other->bytes + alignment - 1) / alignment * alignment);
+    end = std::max(end, (other.offset + other.bytes + alignment - 1) / alignment * alignment);
   }
   return best_gap == kNone ? end : best;
 }
@@ -31,12 +33,19 @@ std::uint64_t aligned(std::uint64_t bytes) {
 }
 
 std::uint64_t most_at_once(const std::vector<MemoryItem>& items, std::size_t steps) {
-  std::vector<std::uint64_t> live(steps + 1, 0);
-  for (const MemoryItem& item : items)
-    for (std::ptrdiff_t step = item.range.first; step <= std::min(item.range.last, static_cast<std::ptrdiff_t>(steps));
-         ++step)
-      live[static_cast<std::size_t>(step)] += item.bytes;
-  return *std::max_element(live.begin(), live.end());
+  std::vector<std::uint64_t> born(steps + 1, 0), dies(steps + 1, 0);  // bytes, by step; the latter behind it
+  for (const MemoryItem& item : items) {
+    born[static_cast<std::size_t>(item.range.first)] += item.bytes;
+    if (item.range.last < static_cast<std::ptrdiff_t>(steps))
+      dies[static_cast<std::size_t>(item.range.last)] += item.bytes;
+  }
+  std::uint64_t live = 0, most = 0;
+  for (std::size_t step = 0; step <= steps; ++step) {
+    live += born[step];
+    most = std::max(most, live);
+    live -= dies[step];
+  }
+  return most;
 }
 
 }  // namespace
@@ -50,14 +59,11 @@ std::uint64_t place_items(std::vector<MemoryItem>& items, std::uint64_t alignmen
                                             : items[a].range.first < items[b].range.first;
   });
   std::uint64_t bytes = 0;
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    MemoryItem& item = items[order[i]];
-    std::vector<const MemoryItem*> placed;
-    for (std::size_t other = 0; other < i; ++other)
-      if (together(items[order[other]].range, item.range)) placed.push_back(&items[order[other]]);
-    std::sort(placed.begin(), placed.end(),
-              [](const MemoryItem* a, const MemoryItem* b) { return a->offset < b->offset; });
-    item.offset = best_fit(item.bytes, placed, alignment);
+  std::vector<MemoryItem> placed;  // by offset
+  for (const std::size_t position : order) {
+    MemoryItem& item = items[position];
+    item.offset = best_fit(item, placed, alignment);
+    placed.insert(std::ranges::upper_bound(placed, item.offset, {}, &MemoryItem::offset), item);
     bytes = std::max(bytes, item.offset + item.bytes);
   }
   return bytes;

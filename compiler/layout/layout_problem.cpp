@@ -107,7 +107,7 @@ LayoutChoice solve(const LayoutProblem& problem) {
   }
   LayoutChoice best(problem.variables.size(), 0);
   double cost = cost_of(problem, best);
-  for (bool improved = true; improved;) {
+  for (bool improved = cost > 0; improved;) {  // nothing costs less than nothing
     improved = false;
     for (const std::string& layout : layouts) {
       LayoutChoice changed = Expansion(problem, best, layout).best();

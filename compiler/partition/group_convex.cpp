@@ -1,6 +1,7 @@
 #include "compiler/partition/group_convex.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <set>
 
@@ -44,6 +45,20 @@ std::vector<std::size_t> order(const Edges& reads, const std::vector<std::size_t
   return ordered;
 }
 
+// A set of groups, one bit each: a long path of groups has a square of ancestors.
+class Bits {
+ public:
+  explicit Bits(std::size_t groups) : words_((groups + 63) / 64, 0) {}
+  bool has(std::size_t group) const { return (words_[group / 64] >> (group % 64) & 1) != 0; }
+  void add(std::size_t group) { words_[group / 64] |= std::uint64_t{1} << (group % 64); }
+  void add(const Bits& others) {
+    for (std::size_t i = 0; i < words_.size(); ++i) words_[i] |= others.words_[i];
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
 // Groups as nodes of a graph of their own.
 class Groups {
  public:
@@ -65,15 +80,20 @@ class Groups {
 
   // Joins what can be joined. Groups are numbered in an order in which they can run, throughout.
   void join() {
+    ancestors_.assign(1, Bits(members_.size()));  // the first group reads from none
     for (std::size_t late = 1; late < members_.size();) {
-      const std::set<std::size_t> before = reached_through_others(late);
+      Bits before(members_.size());  // groups from which a path of at least one group in between leads to `late`
+      for (const std::size_t producer : reads_[late]) before.add(ancestors_[producer]);
       std::size_t early = late;
       for (std::size_t g = late; g-- > 0;)
-        if (color(g) == color(late) && !before.count(g)) early = g;
+        if (color(g) == color(late) && !before.has(g)) early = g;
       if (early == late) {
+        for (const std::size_t producer : reads_[late]) before.add(producer);
+        ancestors_.push_back(std::move(before));
         ++late;
       } else {
         join(early, late);
+        ancestors_.assign(1, Bits(members_.size()));
         late = 1;
       }
     }
@@ -91,19 +111,6 @@ class Groups {
 
  private:
   std::size_t color(std::size_t group) const { return colors_[(*ordered_)[members_[group].front()]]; }
-
-  // Groups from which a path of at least one group in between leads to `group`.
-  std::set<std::size_t> reached_through_others(std::size_t group) const {
-    std::set<std::size_t> reached;
-    std::vector<std::size_t> open(reads_[group].begin(), reads_[group].end());
-    while (!open.empty()) {
-      const std::size_t next = open.back();
-      open.pop_back();
-      for (const std::size_t producer : reads_[next])
-        if (reached.insert(producer).second) open.push_back(producer);
-    }
-    return reached;
-  }
 
   // `late` becomes part of `early`; then the groups are numbered again.
   void join(std::size_t early, std::size_t late) {
@@ -143,6 +150,7 @@ class Groups {
   const std::vector<std::size_t>* ordered_ = nullptr;
   std::vector<std::vector<std::size_t>> members_;  // positions in the order
   Edges reads_;                                    // groups that a group reads from, without itself
+  std::vector<Bits> ancestors_;                    // of the groups that were looked at
 };
 
 }  // namespace

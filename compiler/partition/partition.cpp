@@ -246,10 +246,10 @@ class Partitioner {
   void find_borders(GraphRegion& region) const {
     const std::vector<NodeId> nodes = region.nodes();
     const std::set<NodeId> own(nodes.begin(), nodes.end());
+    std::set<ValueId> known;
     for (const Match& match : region.matches) {
       for (const ValueId input : match.inputs)
-        if (!own.count(graph_.value(input).producer) && std::ranges::find(region.inputs, input) == region.inputs.end())
-          region.inputs.push_back(input);
+        if (!own.count(graph_.value(input).producer) && known.insert(input).second) region.inputs.push_back(input);
       for (const ValueId output : match.outputs)
         if (graph_.is_output(output) ||
             std::ranges::any_of(graph_.users(output), [&](NodeId user) { return !own.count(user); }))
