@@ -48,6 +48,12 @@ def cpu(document):
                 yield f"{row.get('layer') or row['network']} {row['number']}, {candidate}", measured["gop_per_s"]
 
 
+def growth(document):
+    for family in document["families"]:
+        for row in family["sizes"]:
+            yield f"{family['family']} of {row['nodes']}", row["nodes_per_s"]
+
+
 @dataclasses.dataclass
 class Benchmark:
     # The rows of what it prints: (name, speed). Rows are matched by name. A speed is a rate, so more is better; times in the same document are the
@@ -62,6 +68,7 @@ BENCHMARKS = {
     "functional": Benchmark(functional, ["1"]),
     "cycle": Benchmark(cycle, ["5", "cycle"]),
     "cpu": Benchmark(cpu, ["5"]),
+    "growth": Benchmark(growth, ["1000"]),
 }
 
 

@@ -25,6 +25,9 @@ CPU = {"threads": 1, "peak_of_one_core": {"float32": {"gop_per_s": 158.7}}, "lay
         "ours": {"processor_ms": 1.8, "gop_per_s": 131.1, "gop_per_s_wall": 131.2}, "oneDNN": {"gop_per_s": 120.8}, "ours_against_best_peer": 1.09}}],
     "networks": [{"network": "resnet50", "number": "float32", "candidates": {"ours plain": {"gop_per_s": 90.5}}}]}
 
+GROWTH = {"limit_s": 60, "families": [{"family": "chain", "time_exponent": 1.0, "sizes": [
+    {"nodes": 500, "seconds": 0.5, "mebibytes": 90.0, "nodes_per_s": 1000.0}]}]}
+
 
 def echo(results):
     return f"echo '{json.dumps({'results': results})}'"
@@ -33,11 +36,12 @@ def echo(results):
 class Rows(unittest.TestCase):
     def test_rates_are_speeds_and_the_rest_is_left_aside(self):
         rows = {name: dict(benchmark.rows(document)) for (name, benchmark), document in zip(
-            compare_benches.BENCHMARKS.items(), [{"unit": "operations per second", "results": {"conv": 7.5}}, FUNCTIONAL, CYCLE, CPU])}
+            compare_benches.BENCHMARKS.items(), [{"unit": "operations per second", "results": {"conv": 7.5}}, FUNCTIONAL, CYCLE, CPU, GROWTH])}
         self.assertEqual(rows["interpreter"], {"conv": 7.5})
         self.assertEqual(rows["functional"], {"avx2 gemm gmac_per_s": 38.3, "avx2 nop minsn_per_s": 55.5, "avx2 nop minsn_per_s_with_decode": 20.5})
         self.assertEqual(rows["cycle"], {"ResNet-18, bank:hbm2, cycle": 717.62})
         self.assertEqual(rows["cpu"], {"C1 int8, ours": 131.1, "resnet50 float32, ours plain": 90.5})
+        self.assertEqual(rows["growth"], {"chain of 500": 1000.0})
 
     def test_every_program_of_the_tree_can_be_compared(self):
         programs = {path.stem for path in SOURCE.glob("bench/*/*.cpp") if path.parent.name != "cpu"} | {"cpu"}
