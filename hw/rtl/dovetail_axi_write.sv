@@ -1,8 +1,10 @@
-// The write port: sends a burst only when all its beats are buffered, so that W has no gap of its own. docs/timing.md, section 10.
+// The write port: sends a burst only when all its beats are buffered, so that W has no gap of its own. Address and first beat are offered in the
+// same cycle, and neither waits for the other to be accepted. docs/timing.md, section 10.
 module dovetail_axi_write #(
   parameter int unsigned AddrWidth = 32,
   parameter int unsigned BusBytes = 8,
-  parameter int unsigned Depth = 128  // beats
+  parameter int unsigned Depth = 128,      // beats
+  parameter int unsigned MostBursts = 128  // begun and not answered; the next one waits
 ) (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -34,16 +36,13 @@ module dovetail_axi_write #(
   output logic                  bready_o,
   input  logic [1:0]            bresp_i
 );
-  localparam int unsigned CountWidth = $clog2(Depth + 1) + 1;
-  localparam logic [1:0] Idle = 2'd0;
-  localparam logic [1:0] Addr = 2'd1;
-  localparam logic [1:0] Data = 2'd2;
+  localparam int unsigned CountWidth = $clog2(MostBursts + 1);
 
-  logic [1:0]            state_q;
+  logic                  addr_valid_q, data_valid_q;  // of the burst that has begun: not accepted; not all sent
   logic [AddrWidth-1:0]  addr_q, burst_addr;
   logic [8:0]            left_q, beats_q, burst_beats;
-  logic                  bursts_empty, take, last_sent, beats_empty;
-  logic [CountWidth-1:0] responses_q;  // due
+  logic                  bursts_empty, beats_empty, addr_done, data_done, take;
+  logic [CountWidth-1:0] unanswered_q;  // bursts that have begun
 
   dovetail_fifo #(
     .Width(AddrWidth + 9),
@@ -75,20 +74,26 @@ module dovetail_axi_write #(
   );
 
   assign sent_o    = wvalid_o && wready_i;
-  assign last_sent = sent_o && wlast_o;
-  assign take      = !halt_i && !bursts_empty && (state_q == Idle || last_sent);
-  assign awvalid_o = state_q == Addr;
+  assign addr_done = !addr_valid_q || awready_i;
+  assign data_done = !data_valid_q || (sent_o && wlast_o);
+  assign take      = !halt_i && !bursts_empty && addr_done && data_done && unanswered_q != CountWidth'(MostBursts);
+  assign awvalid_o = addr_valid_q;
   assign awaddr_o  = addr_q;
   assign awlen_o   = 8'(beats_q - 9'd1);
-  assign wvalid_o  = state_q == Data;
+  assign wvalid_o  = data_valid_q;
   assign wlast_o   = left_q == 9'd1;
   assign bready_o  = 1'b1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) state_q <= Idle;
-    else if (take) state_q <= Addr;
-    else if (state_q == Addr && awready_i) state_q <= Data;
-    else if (last_sent) state_q <= Idle;
+    if (!rst_ni) begin
+      addr_valid_q <= 1'b0;
+      data_valid_q <= 1'b0;
+      unanswered_q <= '0;
+    end else begin
+      addr_valid_q <= take || !addr_done;
+      data_valid_q <= take || !data_done;
+      unanswered_q <= unanswered_q + CountWidth'(take) - CountWidth'(bvalid_i);
+    end
   end
   always_ff @(posedge clk_i) begin
     if (take) begin
@@ -100,11 +105,7 @@ module dovetail_axi_write #(
     end
   end
 
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) responses_q <= '0;
-    else responses_q <= responses_q + CountWidth'(awvalid_o && awready_i) - CountWidth'(bvalid_i);
-  end
-  assign quiet_o      = state_q == Idle && responses_q == '0;
+  assign quiet_o      = unanswered_q == '0;
   assign idle_o       = quiet_o && bursts_empty;
   assign error_o      = bvalid_i && bresp_i[1];
   assign error_code_o = bresp_i[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;

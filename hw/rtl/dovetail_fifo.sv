@@ -46,9 +46,13 @@ module dovetail_fifo #(
   end
 
 `ifdef FORMAL
-  // What proofs see of the memory: one word, at a place of the solver's choice.
+  // What proofs see of the memory: one word, at a place of the solver's choice, or all of a small one.
   (* anyconst *) logic [PtrWidth-1:0] formal_place;
   logic [Width-1:0] formal_word;
   assign formal_word = mem[formal_place];
+  logic [Depth*Width-1:0] formal_words;
+  for (genvar i = 0; i < Depth; i++) begin : gen_formal
+    assign formal_words[i*Width+:Width] = mem[i];
+  end
 `endif
 endmodule

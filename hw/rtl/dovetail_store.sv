@@ -62,6 +62,8 @@ module dovetail_store #(
   localparam bit Saturate = dovetail_isa_pkg::SATURATE_ENABLED != 0;
   localparam int unsigned ShadowBits = Saturate ? 2 * OutBits : OutBits;
   localparam int unsigned TakenWidth = $clog2(Depth + 1);
+  // No STORE has more bursts: it moves no element of ACC twice, and each burst has a beat of its own.
+  localparam int unsigned MostBursts = dovetail_isa_pkg::ACC_DEPTH * OutBeats;
 
   // ---- Start ------------------------------------------------------------------------------------------------------------------------
   logic [SizeWidth-1:0] head_x_size, head_y_size;
@@ -252,9 +254,10 @@ module dovetail_store #(
 
   logic writer_idle;
   dovetail_axi_write #(
-    .AddrWidth(AddrWidth),
-    .BusBytes (BusBytes),
-    .Depth    (Depth)
+    .AddrWidth (AddrWidth),
+    .BusBytes  (BusBytes),
+    .Depth     (Depth),
+    .MostBursts(MostBursts)
   ) u_write (
     .clk_i,
     .rst_ni,

@@ -69,9 +69,12 @@ module dovetail_axi_write_sva (
   input logic clk_i,
   input logic rst_ni,
   input logic wvalid_i,
-  input logic beats_empty_i
+  input logic beats_empty_i,
+  input logic bvalid_i,
+  input logic quiet_i
 );
   data_there: assert property (@(posedge clk_i) disable iff (!rst_ni) wvalid_i |-> !beats_empty_i) else $error("W without its data");
+  counted: assert property (@(posedge clk_i) disable iff (!rst_ni) bvalid_i |-> !quiet_i) else $error("a response that is not counted");
 endmodule
 
 bind dovetail_top dovetail_top_sva u_sva (
@@ -119,5 +122,7 @@ bind dovetail_axi_write dovetail_axi_write_sva u_sva (
   .clk_i,
   .rst_ni,
   .wvalid_i     (wvalid_o),
-  .beats_empty_i(beats_empty)
+  .beats_empty_i(beats_empty),
+  .bvalid_i,
+  .quiet_i      (quiet_o)
 );

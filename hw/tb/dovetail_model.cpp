@@ -1,8 +1,8 @@
-// The test bench of one Verilated configuration: clock, registers, and an AXI memory whose times and bytes come from
-// the host.
+// The test bench of one Verilated configuration: clock, registers, launches and their events.
 #include <cstring>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <verilated.h>
@@ -13,6 +13,7 @@
 #include <verilated_fst_c.h>
 #endif
 
+#include "hw/tb/axi_memory.h"
 #include "simulator/rtl/model_api.h"
 
 namespace {
@@ -46,6 +47,7 @@ class Model {
     context_->traceEverOn(true);
 #endif
     top_ = std::make_unique<Vdovetail_top>(context_.get());
+    memory_.emplace(*top_);
     quiet_inputs();
     reset();
   }
@@ -89,19 +91,9 @@ class Model {
   }
 
  private:
-  static constexpr std::size_t kBus = sizeof(Vdovetail_top::mem_rdata_i);
-
-  struct Burst {
-    std::uint64_t address = 0, cycle = 0;  // of the first beat, of the response
-    std::uint32_t beats = 0, sent = 0;
-    int response = 0;
-  };
-
   void quiet_inputs() {
     top_->clk_i = 0;
-    top_->mem_arready_i = top_->mem_rvalid_i = top_->mem_awready_i = top_->mem_wready_i = top_->mem_bvalid_i = 0;
-    top_->mem_rlast_i = 0;
-    top_->mem_rresp_i = top_->mem_bresp_i = 0;
+    memory_->quiet_inputs();
     top_->reg_awvalid_i = top_->reg_wvalid_i = top_->reg_arvalid_i = 0;
     top_->reg_bready_i = top_->reg_rready_i = 1;
   }
@@ -136,110 +128,19 @@ class Model {
     if (waves_) waves_->dump(time_ += 5);
 #endif
   }
-  std::uint64_t random(std::uint64_t bound) {
-    std::uint64_t z = jitter_ += 0x9e3779b97f4a7c15;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return (z ^ (z >> 31)) % bound;
-  }
-
-  void drive(const dovetail_rtl_host& host, std::uint64_t cycle);
-  void take(const dovetail_rtl_host& host, std::uint64_t cycle);
 
   std::unique_ptr<VerilatedContext> context_;
   std::unique_ptr<Vdovetail_top> top_;
+  std::optional<AxiMemory<Vdovetail_top>> memory_;
 #if VM_TRACE
   std::unique_ptr<VerilatedFstC> waves_;
   std::uint64_t time_ = 0;
 #endif
-  // The memory's side of a launch.
-  bool jittering_ = false;
-  std::uint64_t jitter_ = 0;
-  std::deque<Burst> reads_, writes_, responses_;
-  std::uint64_t retry_read_ = 0, retry_write_ = 0;
-  std::uint64_t accepted_read_ = 0, accepted_write_ = 0;  // the memory's answers
 };
-
-// Sets the memory's inputs of this cycle. All valid signals of the design come from registers, so they are known.
-void Model::drive(const dovetail_rtl_host& host, std::uint64_t cycle) {
-  top_->mem_arready_i = 0;
-  if (top_->mem_arvalid_o) {
-    if (jittering_) {
-      top_->mem_arready_i = random(3) != 0;
-      accepted_read_ = cycle + 1 + random(40);
-    } else if (cycle >= retry_read_) {
-      std::uint64_t answer = 0;
-      if (host.accept(host.context, cycle, 0, top_->mem_araddr_o, top_->mem_arlen_o + 1u, &answer)) {
-        top_->mem_arready_i = 1;
-        accepted_read_ = answer;
-      } else {
-        retry_read_ = answer;
-      }
-    }
-  }
-  top_->mem_awready_i = 0;
-  if (top_->mem_awvalid_o) {
-    if (jittering_) {
-      top_->mem_awready_i = random(3) != 0;
-      accepted_write_ = 0;
-    } else if (cycle >= retry_write_) {
-      std::uint64_t answer = 0;
-      if (host.accept(host.context, cycle, 1, top_->mem_awaddr_o, top_->mem_awlen_o + 1u, &answer)) {
-        top_->mem_awready_i = 1;
-        accepted_write_ = answer;
-      } else {
-        retry_write_ = answer;
-      }
-    }
-  }
-  top_->mem_wready_i = !writes_.empty() && (!jittering_ || random(3) != 0);
-
-  top_->mem_rvalid_i = 0;
-  if (!reads_.empty() && cycle >= reads_.front().cycle + (jittering_ ? 0 : reads_.front().sent) &&
-      (!jittering_ || random(3) != 0)) {
-    const Burst& burst = reads_.front();
-    top_->mem_rvalid_i = 1;
-    top_->mem_rlast_i = burst.sent + 1 == burst.beats;
-    top_->mem_rresp_i = host.read(host.context, burst.address + std::uint64_t{burst.sent} * kBus,
-                                  reinterpret_cast<std::uint8_t*>(&top_->mem_rdata_i));
-  }
-  top_->mem_bvalid_i = 0;
-  if (!responses_.empty() && cycle >= responses_.front().cycle && (!jittering_ || random(3) != 0)) {
-    top_->mem_bvalid_i = 1;
-    top_->mem_bresp_i = responses_.front().response;
-  }
-}
-
-// What the coming edge completes.
-void Model::take(const dovetail_rtl_host& host, std::uint64_t cycle) {
-  if (top_->mem_rvalid_i && ++reads_.front().sent == reads_.front().beats) reads_.pop_front();
-  if (top_->mem_arready_i)
-    reads_.push_back({.address = top_->mem_araddr_o, .cycle = accepted_read_, .beats = top_->mem_arlen_o + 1u});
-  if (top_->mem_bvalid_i) responses_.pop_front();
-  if (top_->mem_wvalid_o && top_->mem_wready_i) {
-    Burst& burst = writes_.front();
-    const int response = host.write(host.context, burst.address + std::uint64_t{burst.sent} * kBus,
-                                    reinterpret_cast<const std::uint8_t*>(&top_->mem_wdata_o),
-                                    reinterpret_cast<const std::uint8_t*>(&top_->mem_wstrb_o));
-    if (response != 0) burst.response = response;
-    if (++burst.sent == burst.beats) {
-      if (jittering_) burst.cycle = cycle + 1 + random(40);
-      responses_.push_back(burst);
-      writes_.pop_front();
-    }
-  }
-  if (top_->mem_awready_i)
-    writes_.push_back({.address = top_->mem_awaddr_o, .cycle = accepted_write_, .beats = top_->mem_awlen_o + 1u});
-}
 
 void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& what, dovetail_rtl_result& result) {
   std::memset(&result, 0, sizeof(result));
-  jittering_ = what.jitter_seed != 0;
-  jitter_ = what.jitter_seed;
-  reads_.clear();
-  writes_.clear();
-  responses_.clear();
-  retry_read_ = retry_write_ = 0;
+  memory_->begin(what);
   write_register(kProgramBaseLo, static_cast<std::uint32_t>(what.program_base));
   write_register(kProgramBaseHi, static_cast<std::uint32_t>(what.program_base >> 32));
   write_register(kInstructionBegin, what.begin);
@@ -264,7 +165,7 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
                        : root->dovetail_top__DOT__u_probe__DOT__store_end_index;
   };
   for (;; ++cycle) {
-    drive(host, cycle);
+    memory_->drive(host, cycle);
     settle();
     const std::uint32_t word = root->dovetail_top__DOT__u_probe__DOT__word;
     if ((word & 0x1ff) != 0) {
@@ -286,12 +187,11 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
     }
     causes = word >> 18 & 0x1ff;
     const bool moving = (word & 0x1ff) != 0 || (word >> 9 & 7) == 0 || (word >> 12 & 7) == 0 || (word >> 15 & 7) == 0 ||
-                        !reads_.empty() || !writes_.empty() || !responses_.empty() || top_->mem_arvalid_o ||
-                        top_->mem_awvalid_o;
+                        memory_->moves();
     quiet = moving ? 0 : quiet + 1;
     const bool finished = cycle != 0 && !root->dovetail_top__DOT__busy_q;
     if (!finished) {
-      if (!jittering_) {
+      if (memory_->has_times()) {
         const std::uint32_t drained[3] = {root->dovetail_top__DOT__u_probe__DOT__load_end_index,
                                           root->dovetail_top__DOT__u_probe__DOT__compute_drain_index,
                                           root->dovetail_top__DOT__u_probe__DOT__store_end_index};
@@ -302,7 +202,7 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
       }
       last_word = word;
       for (int unit = 0; unit < 3; ++unit) ++result.classes[unit][word >> (9 + 3 * unit) & 7];
-      take(host, cycle);
+      memory_->take(host, cycle);
     }
     edge();
     if (finished) break;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define DOVETAIL_RTL_API_VERSION 3u
+#define DOVETAIL_RTL_API_VERSION 4u
 
 extern "C" {
 
@@ -20,15 +20,34 @@ typedef struct {
   // kind: 0 issue, 1 start, 2 end; unit: isa::Queue; cause: StallCause, of a start.
   void (*event)(void* context, int kind, int unit, uint32_t instruction, uint64_t cycle, int cause);
   // What the memory port does in each cycle of the launch, after accept(): bits as simulator/rtl/port_watch.h names
-  // them. `moved`: the instruction that each unit (isa::Queue) moves data for. Not called with jitter.
+  // them. `moved`: the instruction that each unit (isa::Queue) moves data for. Not called with a slave.
   void (*port)(void* context, uint64_t cycle, uint32_t signals, const uint32_t moved[3]);
 } dovetail_rtl_host;
+
+// When a slave may take an address and its data: the dependencies that AXI4 allows.
+enum {
+  DOVETAIL_RTL_ADDRESS_FIRST = 0,  // no data before its address
+  DOVETAIL_RTL_DATA_FIRST = 1,     // no address before all its data
+  DOVETAIL_RTL_DATA_OFFERED = 2,   // no address before data is offered, no data before its address
+  DOVETAIL_RTL_TOGETHER = 3,       // the address with the first beat
+  DOVETAIL_RTL_ANY_ORDER = 4
+};
+
+// A slave at the memory port with times of its own choice: back-pressure on every channel, gaps within bursts.
+typedef struct {
+  uint64_t seed;
+  uint32_t write_order;
+  uint32_t ready_percent;      // of the cycles: where it may be ready, it is
+  uint32_t valid_percent;      // likewise for what it has to send
+  uint32_t most_read_latency;  // cycles from acceptance to the first beat, beyond 1: 0 to this
+  uint32_t most_response_latency;
+} dovetail_rtl_slave;
 
 typedef struct {
   uint64_t program_base;
   uint32_t begin, count;
-  uint64_t
-      jitter_seed;  // not 0: back-pressure on every channel and gaps within bursts instead of accept(); values only
+  uint32_t address_to_data;         // docs/timing.md, section 5: cycles from an address to its first beat of data
+  const dovetail_rtl_slave* slave;  // not null: in the place of accept(), to compare values
 } dovetail_rtl_launch;
 
 enum { DOVETAIL_RTL_DONE = 0, DOVETAIL_RTL_ERROR = 1, DOVETAIL_RTL_DEADLOCK = 2, DOVETAIL_RTL_ASSERTION = 3 };

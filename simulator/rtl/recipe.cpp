@@ -26,11 +26,12 @@ for f in verilated.cpp verilated_threads.cpp{waves}; do printf '#include "%s"\n'
 mv run_time.o "$run_time"
 )",
       fmt::arg("waves", kind.waves ? " verilated_fst_c.cpp" : ""), fmt::arg("compile", compile));
-  // One unit, so that the optimiser sees all of it.
+  // One unit, so that the optimiser sees all of it. The test bench includes its own headers, not the kit's.
   recipe.compile_model = fmt::format(
       R"(root=$(verilator --getenv VERILATOR_ROOT)
+ln -s "$design" hw
 for f in v/*.cpp "$design/tb/dovetail_model.cpp"; do printf '#include "%s"\n' "$f"; done > all.cc
-{compile} -DDOVETAIL_UOP_BYTES={uop} -DDOVETAIL_WGT_BYTES={wgt} -DDOVETAIL_INP_BYTES={inp} -DDOVETAIL_ACC_BYTES={acc} -Iv -I"$kit" -shared all.cc "$run_time" -o model.so{libraries}
+{compile} -DDOVETAIL_UOP_BYTES={uop} -DDOVETAIL_WGT_BYTES={wgt} -DDOVETAIL_INP_BYTES={inp} -DDOVETAIL_ACC_BYTES={acc} -I. -Iv -I"$kit" -shared all.cc "$run_time" -o model.so{libraries}
 )",
       fmt::arg("compile", compile), fmt::arg("uop", config.element_bytes(isa::Memory::uop)),
       fmt::arg("wgt", config.element_bytes(isa::Memory::wgt)), fmt::arg("inp", config.element_bytes(isa::Memory::inp)),

@@ -12,6 +12,7 @@
 
 #include "isa/legal.h"
 #include "isa/spec/registers.h"
+#include "isa/spec/timing.h"
 #include "isa/verify/token_use.h"
 #include "simulator/cycle/count.h"
 #include "simulator/functional/routes.h"
@@ -52,6 +53,15 @@ Result<std::shared_ptr<Library>> open(const std::filesystem::path& path) {
     return bad(
         fmt::format("its interface has version {}, this kit's {}", library->api->version, DOVETAIL_RTL_API_VERSION));
   return library;
+}
+
+dovetail_rtl_slave to_model(const AxiSlave& slave) {
+  return {.seed = slave.seed,
+          .write_order = static_cast<std::uint32_t>(slave.write_order),
+          .ready_percent = static_cast<std::uint32_t>(slave.ready_percent),
+          .valid_percent = static_cast<std::uint32_t>(slave.valid_percent),
+          .most_read_latency = static_cast<std::uint32_t>(slave.most_read_latency),
+          .most_response_latency = static_cast<std::uint32_t>(slave.most_response_latency)};
 }
 
 class VerilatedSimulator final : public RtlSimulator {
@@ -281,10 +291,13 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
           [](void* self, std::uint64_t cycle, std::uint32_t signals, const std::uint32_t moved[3]) {
             static_cast<VerilatedSimulator*>(self)->watch_.cycle(cycle, signals, moved);
           }};
+  dovetail_rtl_slave slave{};
+  if (options_.slave) slave = to_model(*options_.slave);
   const dovetail_rtl_launch what{.program_base = base,
                                  .begin = static_cast<std::uint32_t>(first_index),
                                  .count = static_cast<std::uint32_t>(program.size()),
-                                 .jitter_seed = options_.jitter_seed};
+                                 .address_to_data = static_cast<std::uint32_t>(isa::spec::kAddressToData.value),
+                                 .slave = options_.slave ? &slave : nullptr};
   dovetail_rtl_result result;
   library_->api->launch(model_, &host, &what, &result);
   if (result.outcome != DOVETAIL_RTL_DONE) {
@@ -299,7 +312,7 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
     std::copy(std::begin(result.classes[u]), std::end(result.classes[u]), timing.classes[u].begin());
   if (options_.engine.trace) {
     timing.events = events_;
-    if (options_.jitter_seed == 0) timing.waits = watch_.finish(timing.cycles);
+    if (!options_.slave) timing.waits = watch_.finish(timing.cycles);
   }
   timing_ = std::move(timing);
   Counters counters;

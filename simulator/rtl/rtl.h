@@ -13,15 +13,15 @@
 
 #include "isa/config.h"
 #include "simulator/engine_options.h"
+#include "simulator/rtl/axi_slave.h"
 #include "simulator/simulator.h"
 
 namespace dovetail::simulator {
 
 struct RtlOptions {
   EngineOptions engine = {};
-  std::uint64_t power_up_seed = 1;  // what SRAM and registers without reset hold at first
-  std::uint64_t jitter_seed =
-      0;  // not 0: back-pressure and gaps on every channel of the memory port instead of a memory model; values only
+  std::uint64_t power_up_seed = 1;               // what SRAM and registers without reset hold at first
+  std::optional<AxiSlave> slave = std::nullopt;  // at the memory port, in the place of a memory model: values, no times
   std::optional<std::filesystem::path> model = std::nullopt;  // default: find_rtl_model(), or as engine.build_missing
   // A burst beat whose address lies in [begin, end) is answered with this AXI response: 2 SLVERR, 3 DECERR.
   struct BadRange {

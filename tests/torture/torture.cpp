@@ -127,13 +127,12 @@ TortureCase torture_case(std::uint64_t seed) {
   result.program.size = random.pick<std::size_t>({10, 80, 200});
   result.program.extra_percent = random.pick({0u, 15u, 60u});
   result.program.max_steps = random.pick<std::uint64_t>({40, 160});
-  if (random.chance(25)) result.jitter_seed = random.bits() | 1;
+  if (random.chance(25)) result.slave = simulator::any_axi_slave(random.bits());
   return result;
 }
 
 std::string describe(const TortureCase& how) {
-  return fmt::format("seed {}, {}, power-up {}", how.seed,
-                     how.jitter_seed != 0 ? fmt::format("jitter {}", how.jitter_seed) : to_string(how.memory),
+  return fmt::format("seed {}, {}, power-up {}", how.seed, how.slave ? to_string(*how.slave) : to_string(how.memory),
                      how.power_up_seed);
 }
 
@@ -145,7 +144,7 @@ std::optional<std::string> torture(const GeneratedProgram& program, const Tortur
   options.engine.memory = how.memory;
   options.engine.trace = true;
   options.power_up_seed = how.power_up_seed;
-  options.jitter_seed = how.jitter_seed;
+  options.slave = how.slave;
   options.model = model;
   auto made = simulator::make_rtl(program.config, options);
   if (!made.ok()) return to_string(made.errors());
@@ -161,13 +160,13 @@ std::optional<std::string> torture(const GeneratedProgram& program, const Tortur
     if (!(*counters == *wanted)) return "the counters differ from the functional simulator's";
     sram.launch(instructions(program, launch), modelled);
     if (modelled.bytes != expected.bytes) return "isa/semantics and the functional simulator differ";
-    if (how.jitter_seed == 0) {
+    if (!how.slave) {
       if (auto wrong = check_trace(program, launch, *rtl->timing())) return wrong;
       const auto timing = cycle->launch(instructions(program, launch), timed, launch.begin);
       if (!timing.ok()) return "the cycle simulator: " + to_string(timing.errors());
       if (auto wrong = compare_times(*rtl->timing(), *cycle->timing())) return wrong;
     }
-    if (trace != nullptr && how.jitter_seed == 0) trace->push_back(*rtl->timing());
+    if (trace != nullptr && !how.slave) trace->push_back(*rtl->timing());
 
     for (std::size_t i = 0; i < expected.bytes.size(); ++i)
       if (actual.bytes[i] != expected.bytes[i])

@@ -1,6 +1,6 @@
 // The torture test: random legal programs on the RTL engine, against the functional simulator (every DRAM byte) and
 // isa/semantics (every defined SRAM element), under random memories, random power-up contents and, every fourth time,
-// back-pressure on all channels.
+// with one of the slaves that AXI4 allows in the place of the memory.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include "isa/config.h"
 #include "simulator/memory/memory.h"
+#include "simulator/rtl/axi_slave.h"
 #include "simulator/trace/trace.h"
 #include "tests/generator/generator.h"
 
@@ -22,13 +23,13 @@ struct TortureCase {
   GeneratorOptions program;
   simulator::MemorySpec memory;
   std::uint64_t power_up_seed = 1;
-  std::uint64_t jitter_seed = 0;
+  std::optional<simulator::AxiSlave> slave = std::nullopt;  // in the place of the memory
 };
 // A function of the seed.
 TortureCase torture_case(std::uint64_t seed);
 std::string describe(const TortureCase& torture);
 
-// What is wrong, or nothing. `trace` receives what the RTL reported, launch by launch; empty with jitter. `model`: the
+// What is wrong, or nothing. `trace` receives what the RTL reported, launch by launch; empty with a slave. `model`: the
 // RTL model; default: the one that is found.
 std::optional<std::string> torture(const GeneratedProgram& program, const TortureCase& how,
                                    const std::optional<std::filesystem::path>& model = std::nullopt,

@@ -2,6 +2,7 @@
 // interrupt, and never hang; the next launch works.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,11 @@ void works(RtlSimulator& rtl, const isa::HardwareConfig& config, const std::vect
   CHECK(rtl.read_register(kStatus) == 2);
 }
 
+// 0: the memory with its times.
+std::optional<simulator::AxiSlave> slave_of(std::uint64_t seed) {
+  return seed == 0 ? std::nullopt : std::optional(simulator::any_axi_slave(seed));
+}
+
 std::unique_ptr<RtlSimulator> design(const isa::HardwareConfig& config, RtlOptions options) {
   options.model = rtl_model(config);
   return options.model ? simulator::make_rtl(config, options).value() : nullptr;
@@ -102,17 +108,17 @@ TEST_CASE("RTL: an error response stops the launch at the instruction that met i
     std::uint32_t instruction;
   };
   for (const int response : {2, 3})
-    for (const std::uint64_t jitter : {0u, 1u, 2u, 3u})
+    for (const std::uint64_t slave : {0u, 1u, 2u, 3u})
       for (const Case& bad :
            {Case{kDramBase, 8, 0}, Case{kData, 8, 1}, Case{kData + 24, 8, 1}, Case{kData + 1024, 16, 2},
             Case{kData + 1024 + 56, 8, 2}, Case{kData + 2048, 8, 3}, Case{kData + 2048 + 120, 8, 3}, Case{kOut, 8, 5},
             Case{kOut + 24, 8, 5}, Case{kOut, 4096, 5}}) {
         RtlOptions options;
         options.bad_range = {bad.begin, bad.begin + bad.bytes, response};
-        options.jitter_seed = jitter;
+        options.slave = slave_of(slave);
         const auto rtl = design(config, options);
         if (!rtl) return;
-        CAPTURE(response, jitter, bad.begin);
+        CAPTURE(response, slave, bad.begin);
         const char* const said = response == 2 ? "the memory port answered SLVERR" : "the memory port answered DECERR";
         const auto code = static_cast<std::uint32_t>(response == 2 ? ErrorCode::slave_error : ErrorCode::decode_error);
         CHECK(stopped(*rtl, everything(config), dram, 0, said) == Stopped{code, bad.instruction});
@@ -131,16 +137,16 @@ TEST_CASE("RTL: an error response to fetch stops the launch at the instruction t
     const std::uint64_t program_base = 2 * 4096;  // behind the image
     const std::vector<isa::Instruction> program(20, finish());
     for (const std::uint64_t at : {0u, 1u, 5u, 19u})
-      for (const std::uint64_t jitter : {0u, 4u}) {
+      for (const std::uint64_t slave : {0u, 4u}) {
         RtlOptions options;
         options.engine.program_base = program_base;
-        options.jitter_seed = jitter;
+        options.slave = slave_of(slave);
         const auto beat = static_cast<std::uint64_t>(bus);
         const std::uint64_t begin = (program_base + 16 * at + 12) / beat * beat;
         options.bad_range = {begin, begin + beat, 3};
         const auto rtl = design(config, options);
         if (!rtl) return;
-        CAPTURE(bus, at, jitter);
+        CAPTURE(bus, at, slave);
         // The first instruction of a beat that holds several meets it.
         const auto first = static_cast<std::uint32_t>((begin - program_base) / 16);
         CHECK(stopped(*rtl, program, dram, 0, "DECERR") ==
@@ -179,14 +185,14 @@ TEST_CASE("RTL: an illegal instruction stops the launch, whatever is under way")
       illegal.push_back(isa::Codec(more).encode_program(std::vector{alu(isa::AluOp::requant, 0, 1)}).value());
     }
     for (std::size_t i = 0; i < illegal.size(); ++i)
-      for (const std::uint64_t jitter : {0u, 1u})
+      for (const std::uint64_t slave : {0u, 1u})
         for (std::uint32_t at = 0; at < 6; ++at) {
           RtlOptions options;
           options.patches[at] = illegal[i];
-          options.jitter_seed = jitter;
+          options.slave = slave_of(slave);
           const auto rtl = design(config, options);
           if (!rtl) return;
-          CAPTURE(name, i, at, jitter);
+          CAPTURE(name, i, at, slave);
           CHECK(stopped(*rtl, everything(config), dram, 0,
                         "unknown opcode, memory id or ALU operation, or a reserved bit set") ==
                 Stopped{static_cast<std::uint32_t>(ErrorCode::illegal), at});
@@ -206,7 +212,7 @@ TEST_CASE("RTL: random programs with a bad address anywhere end, and random prog
     RtlOptions options;
     const std::uint64_t begin = (program.dram_base + random.below(program.dram.size() + 2 * 4096)) / 8 * 8;
     options.bad_range = {begin, begin + 8 * random.between(1, 64), static_cast<int>(random.between(2, 3))};
-    if (random.chance(50)) options.jitter_seed = random.bits() | 1;
+    if (random.chance(50)) options.slave = simulator::any_axi_slave(random.bits());
     else options.engine.memory = simulator::PerturbedMemory{.base = {}, .seed = seed};
     options.power_up_seed = random.bits() | 1;
     auto rtl = design(config, options);
