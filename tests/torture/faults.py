@@ -30,7 +30,7 @@ def faults(file):
 
 
 def plant(folder, file, before, after):
-    path = folder / "rtl" / file
+    path = folder / ("" if "/" in file else "rtl") / file
     text = path.read_text()
     if text.count(before) != 1:
         return f"{file} has {text.count(before)} times: {before}"
