@@ -42,7 +42,8 @@ class Model {
  public:
   explicit Model(std::uint64_t seed) : context_(std::make_unique<VerilatedContext>()) {
     context_->randReset(2);
-    context_->randSeed(static_cast<int>(seed & 0x7fffffff) | 1);
+    // Verilator takes positive seeds; 0 would be the clock's.
+    context_->randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
 #if VM_TRACE
     context_->traceEverOn(true);
 #endif
