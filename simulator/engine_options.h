@@ -28,6 +28,14 @@ struct EngineOptions {
 // model has a simulator of its own.
 std::filesystem::path waves_file(const std::filesystem::path& waves, std::size_t number);
 
+// Whether instructions [begin, begin + count) of a program at `program_base` end within the address space and are
+// shorter than it: what the design asks of a launch before it fetches.
+bool fits_address_space(const isa::HardwareConfig& config, std::uint64_t program_base, std::uint64_t begin,
+                        std::uint64_t count);
+// Precondition: they do not.
+Diagnostic outside_address_space(const isa::HardwareConfig& config, std::uint64_t program_base, std::uint64_t begin,
+                                 std::uint64_t count);
+
 // Where engines that fetch put the program: at the first 4 KiB boundary behind the image, or, where the address space
 // ends before `program_bytes` more, at the last one before it. `program_bytes` counts from instruction 0 to the last of
 // the launch. Error: no room in either place.

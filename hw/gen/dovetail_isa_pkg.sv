@@ -95,7 +95,8 @@ package dovetail_isa_pkg;
     ERROR_SLAVE_ERROR = 4'd1,
     ERROR_DECODE_ERROR = 4'd2,
     ERROR_ILLEGAL = 4'd3,
-    ERROR_LEFTOVER_TOKENS = 4'd4
+    ERROR_LEFTOVER_TOKENS = 4'd4,
+    ERROR_ADDRESS_SPACE = 4'd5
   } error_code_e;
 
   // LOAD
@@ -458,7 +459,7 @@ package dovetail_isa_pkg;
   localparam int unsigned REG_INSTRUCTION_BEGIN_INDEX_WIDTH = 32;
   localparam logic [11:0] REG_INSTRUCTION_COUNT_OFFSET = 12'h020;  // which part of the program a launch runs
   localparam logic [31:0] REG_INSTRUCTION_COUNT_RESET = 32'h00000000;
-  localparam int unsigned REG_INSTRUCTION_COUNT_COUNT_LSB = 0;  // RW: instructions of the launch; 0 completes at once
+  localparam int unsigned REG_INSTRUCTION_COUNT_COUNT_LSB = 0;  // RW: instructions of the launch; 0 completes at once. They end within 2^address_bits, and are fewer than fill them
   localparam int unsigned REG_INSTRUCTION_COUNT_COUNT_WIDTH = 32;
   localparam logic [11:0] REG_CYCLES_LO_OFFSET = 12'h024;  // clock cycles, from start to completion
   localparam logic [31:0] REG_CYCLES_LO_RESET = 32'h00000000;

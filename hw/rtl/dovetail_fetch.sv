@@ -14,7 +14,7 @@ module dovetail_fetch #(
   output logic [31:0]              error_index_o,
   // The launch.
   input  logic                     start_i,
-  input  logic [AddrWidth-1:0]     program_base_i,
+  input  logic [63:0]              program_base_i,
   input  logic [31:0]              begin_i,
   input  logic [31:0]              count_i,
   // Read port.
@@ -48,7 +48,25 @@ module dovetail_fetch #(
   logic                 bad_decode_q;
   logic [2:0]           queue;
 
-  assign first_addr = program_base_i + AddrWidth'(AddrWidth'(begin_i) << InstrLog2);
+  // ---- The launch's place -------------------------------------------------------------------------------------------------------------
+  // In full precision, since the registers hold more than the address space has. A launch that ends beyond it is refused before anything is
+  // fetched, and so is one that fills it, whose length in bytes would not fit an address.
+  localparam int unsigned BytesWidth = 33 + InstrLog2;
+  logic [BytesWidth-1:0] launch_bytes, bytes_to_end;
+  logic [64:0]           launch_end;
+  logic                  outside, refused_q;
+
+  assign launch_bytes = BytesWidth'(count_i) << InstrLog2;
+  assign bytes_to_end = (BytesWidth'(begin_i) + BytesWidth'(count_i)) << InstrLog2;
+  assign launch_end   = 65'(program_base_i) + 65'(bytes_to_end);
+  assign outside      = count_i != '0 && (launch_end > 65'd1 << AddrWidth || launch_bytes >> AddrWidth != '0);
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) refused_q <= 1'b0;
+    else if (flush_i) refused_q <= 1'b0;
+    else if (start_i) refused_q <= outside;
+  end
+
+  assign first_addr = program_base_i[AddrWidth-1:0] + AddrWidth'(AddrWidth'(begin_i) << InstrLog2);
 
   dovetail_reader #(
     .CountWidth(2)
@@ -56,7 +74,7 @@ module dovetail_fetch #(
     .clk_i,
     .rst_ni,
     .flush_i,
-    .start_i    (start_i && count_i != '0),
+    .start_i    (start_i && count_i != '0 && !outside),
     .addr_i     (first_addr),
     .row_bytes_i(AddrWidth'(AddrWidth'(count_i) << InstrLog2)),
     .stride_i   ('0),
@@ -117,12 +135,13 @@ module dovetail_fetch #(
   assign bad_resp   = buffer.resp[1] || bad_q;
   assign slot       = buffer_valid && left_q != '0 && !halt_i && (!complete || (queue & full_i) == 3'b000 || illegal || bad_resp);
   assign buffer_pop = slot && (lane_q == LaneWidth'(Lanes - 1) || left_q == 32'd1 || Beats > 1);
-  assign error_o    = slot && complete && (illegal || bad_resp);
+  assign error_o    = refused_q || (slot && complete && (illegal || bad_resp));
   assign push_o     = slot && complete && !error_o ? queue : 3'b000;
   assign index_o    = index_q;
   always_comb begin
     error_code_o = dovetail_isa_pkg::ERROR_ILLEGAL;
-    if (buffer.resp[1]) error_code_o = buffer.resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
+    if (refused_q) error_code_o = dovetail_isa_pkg::ERROR_ADDRESS_SPACE;
+    else if (buffer.resp[1]) error_code_o = buffer.resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
     else if (bad_q) error_code_o = bad_decode_q ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
   end
   assign error_index_o = index_q;

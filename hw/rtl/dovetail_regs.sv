@@ -1,7 +1,5 @@
 // The AXI4-Lite registers (isa/spec/registers.h). One access at a time; what lies beside the map is answered with SLVERR.
-module dovetail_regs #(
-  localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS
-) (
+module dovetail_regs (
   input  logic                 clk_i,
   input  logic                 rst_ni,
   // AXI4-Lite
@@ -25,7 +23,7 @@ module dovetail_regs #(
   output logic                 interrupt_o,
   // The launch.
   output logic                 start_o,
-  output logic [AddrWidth-1:0] program_base_o,
+  output logic [63:0]          program_base_o,
   output logic [31:0]          begin_o,
   output logic [31:0]          count_o,
   input  logic                 busy_i,
@@ -167,7 +165,7 @@ module dovetail_regs #(
   end
 
   assign start_o        = start_q;
-  assign program_base_o = program_base_q[AddrWidth-1:0];
+  assign program_base_o = program_base_q;
   assign begin_o        = begin_q;
   assign count_o        = count_q;
   assign interrupt_o    = (status_q & enable_q) != 2'b00;

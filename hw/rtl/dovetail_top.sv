@@ -63,7 +63,7 @@ module dovetail_top #(
 
   // ---- Launch ---------------------------------------------------------------------------------------------------------------------
   logic                 start, busy_q, halt_q, flush, finished, left_over, stopped;
-  logic [AddrWidth-1:0] program_base;
+  logic [63:0]          program_base;
   logic [31:0]          launch_begin, launch_count;
   logic [31:0]          instr_index;  // the next that fetch issues; behind the last one at the end
   logic [63:0]          cycle_q;

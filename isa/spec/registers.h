@@ -49,6 +49,7 @@ enum class ErrorCode : std::uint8_t {
   decode_error = 2,     // DECERR on the memory port
   illegal = 3,          // unknown opcode, memory id or ALU operation, or a reserved bit
   leftover_tokens = 4,  // the launch ran to its end, and a token FIFO is not empty
+  address_space = 5,    // the launch ends beyond 2^address_bits, or fills them
 };
 struct ErrorCodeInfo {
   ErrorCode code;
@@ -61,6 +62,9 @@ inline constexpr std::array kErrorCodes{
     ErrorCodeInfo{ErrorCode::illegal, "illegal", "unknown opcode, memory id or ALU operation, or a reserved bit set"},
     ErrorCodeInfo{ErrorCode::leftover_tokens, "leftover_tokens",
                   "the launch ran to its end and left tokens in the FIFOs that TOKENS_LOAD and TOKENS_STORE name"},
+    ErrorCodeInfo{
+        ErrorCode::address_space, "address_space",
+        "the launch's instructions end beyond the address space, or are as many as it holds; none was fetched"},
 };
 
 inline constexpr std::uint32_t kRegisterWindowBytes = 4096;
@@ -103,7 +107,9 @@ inline constexpr std::array kInstructionBeginFields{
     RegisterField{"index", 0, 32, Access::read_write, "first instruction of the launch"},
 };
 inline constexpr std::array kInstructionCountFields{
-    RegisterField{"count", 0, 32, Access::read_write, "instructions of the launch; 0 completes at once"},
+    RegisterField{"count", 0, 32, Access::read_write,
+                  "instructions of the launch; 0 completes at once. They end within 2^address_bits, and are fewer than "
+                  "fill them"},
 };
 inline constexpr std::array kCyclesLoFields{
     RegisterField{"cycles", 0, 32, Access::read_only, "bits 0-31 of the cycles of the running or last launch"},

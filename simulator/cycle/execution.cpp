@@ -88,13 +88,13 @@ Result<Counters> Execution::outcome(const Machine& machine) const {
 Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram,
                                       std::size_t instructions) {
   const auto instruction_bytes = static_cast<std::uint64_t>(config.instruction_bytes());
-  const std::uint64_t bytes = instructions * instruction_bytes, space = std::uint64_t{1} << config.address_bits;
-  if (!options.program_base) return program_place(config, dram.base, dram.bytes.size(), bytes);
+  if (!options.program_base)
+    return program_place(config, dram.base, dram.bytes.size(), instructions * instruction_bytes);
   const std::uint64_t base = *options.program_base;
-  if (base % instruction_bytes == 0 && bytes <= space && base <= space - bytes) return base;
+  if (!fits_address_space(config, base, 0, instructions)) return outside_address_space(config, base, 0, instructions);
+  if (base % instruction_bytes == 0) return base;
   return Diagnostic{"cannot place the program in memory", fmt::format("program base {:#x}", base),
-                    fmt::format("{} bytes must begin at a multiple of {} and end within {} address bits", bytes,
-                                instruction_bytes, config.address_bits),
+                    fmt::format("it is no multiple of {}, the bytes of an instruction", instruction_bytes),
                     "choose another --program-base, or leave it to the engine"};
 }
 

@@ -15,6 +15,7 @@
 #include "isa/spec/timing.h"
 #include "isa/verify/token_use.h"
 #include "simulator/cycle/count.h"
+#include "simulator/cycle/execution.h"
 #include "simulator/functional/routes.h"
 #include "simulator/rtl/build.h"
 #include "simulator/rtl/find.h"
@@ -256,11 +257,8 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   for (const auto& [at, bytes] : options_.patches)
     if (at >= first_index && at - first_index < program.size())
       std::ranges::copy(bytes, code_.begin() + static_cast<std::ptrdiff_t>((at - first_index) * unit));
-  std::uint64_t base = 0;
-  if (options_.engine.program_base) base = *options_.engine.program_base;
-  else {
-    DOVETAIL_ASSIGN(base, program_place(config_, dram.base, dram.bytes.size(), (first_index + program.size()) * unit));
-  }
+  DOVETAIL_ASSIGN(const std::uint64_t base,
+                  program_base_of(config_, options_.engine, dram, first_index + program.size()));
   code_base_ = base + first_index * unit;
   dram_ = &dram;
   first_index_ = first_index;
