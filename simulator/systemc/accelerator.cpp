@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "isa/spec/registers.h"
 
@@ -51,20 +52,25 @@ Accelerator::Accelerator(sc_core::sc_module_name name, const AcceleratorOptions&
   sensitive << interrupt_changed_;
 }
 
-// A burst is one transaction with its data: stores have computed their values when they start, before the first of
-// their bursts goes out.
+// A burst writes the bytes of its STORE, and none beside them: others may have written there since this launch read its
+// image. Stores have computed their values when they start, before the first of their bursts goes out.
+void Accelerator::Port::fill_write(std::uint64_t address, std::size_t bytes) {
+  const Dram& image = owner_.image_;
+  const ByteRange& row = owner_.stored_.row();
+  for (std::size_t i = 0; i < bytes; ++i)
+    if (address + i >= row.begin && address + i < row.end) {
+      data_[i] = std::to_integer<unsigned char>(image.bytes[address + i - image.base]);
+      enables_[i] = TLM_BYTE_ENABLED;
+    }
+}
+
+// A burst is one transaction with its data.
 Answer Accelerator::Port::accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) {
   const auto bus = static_cast<std::size_t>(owner_.options_.config.bus_bytes);
   const std::size_t bytes = beats * bus;
   data_.assign(bytes, 0);
   enables_.assign(bytes, TLM_BYTE_DISABLED);
-  const Dram& image = owner_.image_;
-  if (direction == Direction::write)
-    for (std::size_t i = 0; i < bytes; ++i)
-      if (address + i >= image.base && address + i - image.base < image.bytes.size()) {
-        data_[i] = std::to_integer<unsigned char>(image.bytes[address + i - image.base]);
-        enables_[i] = TLM_BYTE_ENABLED;
-      }
+  if (direction == Direction::write) fill_write(address, bytes);
 
   BurstExtension extension;
   extension.cycle = owner_.origin_ + cycle;
@@ -84,6 +90,8 @@ Answer Accelerator::Port::accept(Cycle cycle, Direction direction, std::uint64_t
   sc_time delay = sc_core::SC_ZERO_TIME;
   owner_.memory->b_transport(transaction, delay);
   transaction.clear_extension(&extension);
+  if (direction == Direction::write && (!extension.answered || extension.answer.accepted))
+    owner_.stored_.sent(address + bytes);
 
   MemorySplit& delayed = delays_[static_cast<std::size_t>(direction)];
   if (extension.answered) {
@@ -208,6 +216,18 @@ void Accelerator::run() {
   }
 }
 
+Machine::Launch Accelerator::machine_launch() {
+  Machine::Launch launch = execution_.begin(program_, begin_, image_, program_base_, options_.trace);
+  launch.on_start = [this, execute = std::move(launch.on_start)](std::size_t instruction) {
+    if (!execute(instruction)) return false;
+    const auto* store = std::get_if<isa::Store>(&program_[instruction].body);
+    if (store != nullptr && store->x_size != 0)
+      stored_.begin(*store, static_cast<std::uint64_t>(options_.config.element_bytes(store->memory)));
+    return true;
+  };
+  return launch;
+}
+
 void Accelerator::launch() {
   origin_ = static_cast<std::uint64_t>(sc_core::sc_time_stamp() / options_.clock_period);
   const auto instruction_bytes = static_cast<std::size_t>(options_.config.instruction_bytes());
@@ -228,7 +248,7 @@ void Accelerator::launch() {
   }
   program_ = *std::move(decoded);
   port_.reset();
-  machine_.begin(execution_.begin(program_, begin_, image_, program_base_, options_.trace));
+  machine_.begin(machine_launch());
   const auto wait_until = [&](Cycle cycle) {
     const sc_time when = static_cast<double>(origin_ + cycle) * options_.clock_period;
     if (when > sc_core::sc_time_stamp()) wait(when - sc_core::sc_time_stamp());

@@ -20,6 +20,7 @@
 #include "simulator/memory/memory.h"
 #include "simulator/simulator.h"
 #include "simulator/systemc/burst_extension.h"
+#include "simulator/systemc/stored_rows.h"
 
 namespace dovetail::simulator::systemc {
 
@@ -59,6 +60,8 @@ class Accelerator : public sc_core::sc_module {
     MemoryStatistics statistics() const override { return {}; }
 
    private:
+    void fill_write(std::uint64_t address, std::size_t bytes);
+
     Accelerator& owner_;
     std::vector<unsigned char> data_, enables_;
     Cycle last_read_ = 0, last_write_ = 0;
@@ -70,6 +73,7 @@ class Accelerator : public sc_core::sc_module {
   void write_register(std::uint32_t offset, std::uint32_t value);
   void run();
   void launch();
+  Machine::Launch machine_launch();
   bool read_memory(std::uint64_t address, unsigned char* data, std::size_t bytes);
   std::uint32_t tokens_left(isa::TokenFifo low, isa::TokenFifo high) const;
   void stop(isa::spec::ErrorCode code, std::size_t instruction);
@@ -83,6 +87,7 @@ class Accelerator : public sc_core::sc_module {
   Port port_;
   Machine machine_;
   Dram image_;
+  StoredRows stored_;  // of the STORE that runs
   std::vector<isa::Instruction> program_;
   Diagnostics refused_;  // before the machine began
   LaunchTrace trace_;

@@ -1,9 +1,7 @@
 // The engine `systemc`, as simulator/systemc_engine.cpp loads it: for each launch a platform of host, accelerator and
 // memory.
 #include <cstdlib>
-#include <future>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -15,6 +13,7 @@
 #include "simulator/systemc/accelerator.h"
 #include "simulator/systemc/dram.h"
 #include "simulator/systemc/host.h"
+#include "simulator/systemc/kernel.h"
 #include "simulator/systemc_engine.h"
 
 // Needed by the SystemC library wherever it is linked; sc_start() is called without it.
@@ -23,23 +22,6 @@ extern "C" __attribute__((visibility("default"))) int sc_main(int, char**) { ret
 namespace dovetail::simulator::systemc {
 
 namespace {
-
-// SystemC keeps its kernel in global variables: one simulation at a time in a process, each with a kernel of its own.
-class Kernel {
- public:
-  Kernel() : lock_(mutex()), context_(std::make_unique<sc_core::sc_simcontext>()) {
-    sc_core::sc_curr_simcontext = sc_core::sc_default_global_context = context_.get();
-  }
-  ~Kernel() { sc_core::sc_curr_simcontext = sc_core::sc_default_global_context = nullptr; }
-
- private:
-  static std::mutex& mutex() {
-    static std::mutex one;
-    return one;
-  }
-  std::unique_lock<std::mutex> lock_;
-  std::unique_ptr<sc_core::sc_simcontext> context_;
-};
 
 class SystemcSimulator final : public Simulator {
  public:
@@ -52,9 +34,7 @@ class SystemcSimulator final : public Simulator {
   Result<Counters> launch(std::span<const isa::Instruction> program, simulator::Dram& dram,
                           std::size_t first_index) override {
     timing_.reset();
-    // SystemC's coroutines report their stacks to AddressSanitizer, and leave it with the last of them for the thread
-    // that runs them: this one ends with the simulation.
-    return std::async(std::launch::async, [&] { return simulate(program, dram, first_index); }).get();
+    return in_fresh_kernel([&] { return simulate(program, dram, first_index); });
   }
 
  private:
@@ -68,7 +48,6 @@ class SystemcSimulator final : public Simulator {
     std::copy(dram.bytes.begin(), dram.bytes.end(), memory.begin() + static_cast<std::ptrdiff_t>(dram.base - begin));
     std::copy(code.begin(), code.end(), memory.begin() + static_cast<std::ptrdiff_t>(address - begin));
 
-    const Kernel kernel;
     sc_core::sc_signal<bool> interrupt("interrupt");
     Host host("host", {.program_base = base,
                        .begin = static_cast<std::uint32_t>(first_index),
