@@ -1,6 +1,7 @@
 #include "simulator/systemc/dram.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace dovetail::simulator::systemc {
@@ -10,48 +11,99 @@ DramModule::DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> mod
     : sc_module(name), port("port"), model_(std::move(model)), base_(base), bytes_(std::move(bytes)) {
   port.register_b_transport(this, &DramModule::transport);
   port.register_transport_dbg(this, &DramModule::debug);
+  SC_HAS_PROCESS(DramModule);
+  SC_THREAD(arbitrate);
 }
 
-Answer DramModule::ask(int requester, const BurstExtension& burst, std::uint64_t address) {
-  Refused& refused = refused_[static_cast<std::size_t>(burst.direction)];
-  if (refused.requester >= 0 && refused.requester != requester)
-    return {false, std::max(burst.cycle + 1, refused.until)};
-  const Answer answer = model_->accept(burst.cycle, burst.direction, address, burst.beats);
-  refused = answer.accepted ? Refused{} : Refused{requester, answer.cycle};
-  return answer;
+// Answers what came in earlier deltas of this moment: all that came with it is known by then. Reads go before writes;
+// initiators that a read was answered may write in the same cycle, so that writes wait for them.
+void DramModule::arbitrate() {
+  for (;;) {
+    if (waiting_.empty()) wait(asked_);
+    else wait(sc_core::SC_ZERO_TIME);
+    if (serve(Direction::read)) wait(sc_core::SC_ZERO_TIME);
+    else serve(Direction::write);
+  }
 }
 
-bool DramModule::move(tlm::tlm_generic_payload& transaction) {
+// False: nobody asks.
+bool DramModule::serve(Direction direction) {
+  const Turn& turn = turns_[static_cast<std::size_t>(direction)];
+  std::vector<Request*> asking;
+  std::copy_if(waiting_.begin(), waiting_.end(), std::back_inserter(asking), [&](const Request* request) {
+    return request->burst->direction == direction && request->delta < sc_core::sc_delta_count();
+  });
+  const int requesters = static_cast<int>(port.size());
+  std::stable_sort(asking.begin(), asking.end(), [&, first = turn.requester](const Request* a, const Request* b) {
+    const auto distance = [&](const Request* request) {
+      return (request->requester - first + requesters) % requesters;
+    };
+    return distance(a) < distance(b);
+  });
+  for (Request* request : asking) {
+    answer(*request);
+    waiting_.remove(request);
+    request->answered.notify(sc_core::SC_ZERO_TIME);
+  }
+  return !asking.empty();
+}
+
+void DramModule::answer(Request& request) {
+  BurstExtension& burst = *request.burst;
+  Turn& turn = turns_[static_cast<std::size_t>(burst.direction)];
+  burst.answered = true;
+  // One that does not ask again when it may has given up: its launch was stopped.
+  if (turn.refused && turn.requester != request.requester && burst.cycle <= turn.until) {
+    burst.answer = {false, std::max(burst.cycle + 1, turn.until)};
+    return;
+  }
+  burst.answer = model_->accept(burst.cycle, burst.direction, request.transaction->get_address(), burst.beats);
+  if (!burst.answer.accepted) {
+    turn = {request.requester, true, burst.answer.cycle};
+    return;
+  }
+  turn = {(request.requester + 1) % static_cast<int>(port.size()), false, 0};
+  burst.delay = model_->explain(burst.direction);
+  // Whole beats may reach over the ends of memory; what is written may not.
+  const Moved moved = move(*request.transaction);
+  if (burst.direction == Direction::read ? moved.inside == 0 : moved.outside != 0)
+    request.transaction->set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+}
+
+DramModule::Moved DramModule::move(tlm::tlm_generic_payload& transaction) {
   const unsigned char* enables = transaction.get_byte_enable_ptr();
   unsigned char* data = transaction.get_data_ptr();
-  bool all = true;
+  Moved moved;
   for (unsigned i = 0; i < transaction.get_data_length(); ++i) {
     if (enables != nullptr && enables[i % transaction.get_byte_enable_length()] == TLM_BYTE_DISABLED) continue;
     const std::uint64_t address = transaction.get_address() + i;
-    if (address < base_ || address - base_ >= bytes_.size()) all = false;
-    else if (transaction.is_write()) bytes_[address - base_] = std::byte{data[i]};
+    const bool inside = address >= base_ && address - base_ < bytes_.size();
+    ++(inside ? moved.inside : moved.outside);
+    if (!inside) continue;
+    if (transaction.is_write()) bytes_[address - base_] = std::byte{data[i]};
     else if (transaction.is_read()) data[i] = std::to_integer<unsigned char>(bytes_[address - base_]);
   }
-  return all;
+  return moved;
 }
 
 void DramModule::transport(int requester, tlm::tlm_generic_payload& transaction, sc_core::sc_time&) {
   BurstExtension* burst = nullptr;
   transaction.get_extension(burst);
   transaction.set_response_status(tlm::TLM_OK_RESPONSE);
-  if (burst != nullptr) {
-    burst->answer = ask(requester, *burst, transaction.get_address());
-    burst->answered = true;
-    if (burst->answer.accepted) burst->delay = model_->explain(burst->direction);
-    // Whole beats may reach over the ends of memory.
-    if (burst->answer.accepted) move(transaction);
-  } else if (!move(transaction)) {
-    transaction.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+  if (burst == nullptr) {
+    if (move(transaction).outside != 0) transaction.set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
+    return;
   }
+  Request request{
+      .requester = requester, .transaction = &transaction, .burst = burst, .delta = sc_core::sc_delta_count()};
+  if (port.size() == 1) return answer(request);  // nobody to wait for
+  waiting_.push_back(&request);
+  asked_.notify(sc_core::SC_ZERO_TIME);
+  wait(request.answered);
 }
 
 unsigned DramModule::debug(int, tlm::tlm_generic_payload& transaction) {
-  return move(transaction) ? transaction.get_data_length() : 0;
+  return move(transaction).outside == 0 ? transaction.get_data_length() : 0;
 }
 
 }  // namespace dovetail::simulator::systemc

@@ -1,10 +1,10 @@
-// Memory for any number of accelerators and hosts, timed by one of our models (simulator/memory), which they share.
-// Requests are taken in the order in which they come; while one is refused, those of others in its direction wait
-// behind it.
+// Memory for any number of accelerators and hosts, timed by one of our models (simulator/memory), which they share. In
+// each cycle and direction the requests are served in turn, whatever the order of SystemC's processes: docs/systemc.md.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <list>
 #include <memory>
 #include <vector>
 
@@ -22,26 +22,44 @@ class DramModule : public sc_core::sc_module {
   tlm_utils::multi_passthrough_target_socket<DramModule> port;
 
   // The first byte lies at `base`. Times of transactions without a BurstExtension, as of a host, are not modelled.
+  // Those with one come from threads: where several initiators are bound, they wait for each other within the moment.
   DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> model, std::uint64_t base,
              std::vector<std::byte> bytes);
 
   const std::vector<std::byte>& bytes() const { return bytes_; }
 
  private:
-  struct Refused {
-    int requester = -1;  // -1: none waits
-    Cycle until = 0;
+  // A burst that waits for its answer.
+  struct Request {
+    int requester = 0;
+    tlm::tlm_generic_payload* transaction = nullptr;
+    BurstExtension* burst = nullptr;
+    std::uint64_t delta = 0;  // in which it came
+    sc_core::sc_event answered{};
+  };
+  // Who is served next in a direction: first the one that was refused, else the one after the last served.
+  struct Turn {
+    int requester = 0;
+    bool refused = false;  // the model knows its request: no other may come between
+    Cycle until = 0;       // then it may succeed
   };
   void transport(int requester, tlm::tlm_generic_payload& transaction, sc_core::sc_time& delay);
   unsigned debug(int requester, tlm::tlm_generic_payload& transaction);
-  Answer ask(int requester, const BurstExtension& burst, std::uint64_t address);
-  // False: not all of it lies in memory. Bytes that are not enabled do not count.
-  bool move(tlm::tlm_generic_payload& transaction);
+  void arbitrate();
+  bool serve(Direction direction);
+  void answer(Request& request);
+  // Bytes that are enabled, by whether they lie in memory.
+  struct Moved {
+    std::size_t inside = 0, outside = 0;
+  };
+  Moved move(tlm::tlm_generic_payload& transaction);
 
   std::unique_ptr<Memory> model_;
   std::uint64_t base_;
   std::vector<std::byte> bytes_;
-  std::array<Refused, 2> refused_;
+  std::array<Turn, 2> turns_;
+  std::list<Request*> waiting_;
+  sc_core::sc_event asked_;
 };
 
 }  // namespace dovetail::simulator::systemc
