@@ -11,7 +11,8 @@ Fault outside_image(const Dram& dram, ByteRange range, std::uint64_t element_byt
       fmt::format(
           "dram_base counts elements of {} bytes from physical address 0; check it, the sizes and x_stride, and the "
           "image's base address and length",
-          element_bytes)};
+          element_bytes),
+      true};
 }
 
 }  // namespace dovetail::simulator

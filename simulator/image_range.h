@@ -13,6 +13,7 @@ namespace dovetail::simulator {
 struct Fault {
   std::string why;
   std::string hint;
+  bool outside_image = false;  // an address that no memory answers for
 };
 
 // Physical bytes [begin, end) from the first to the last that is moved. Precondition: y_size and x_size are not 0, and

@@ -58,6 +58,7 @@ Started start_head(Board& board, const Head& head, Cycle start, StallCause busy)
     event.start = start;
     event.cause = cause;
   }
+  board.last_started[isa::index(head.use.queue)] = head.instruction;
   board.queues[isa::index(head.use.queue)].leave(start);
   board.wake(Part::fetch);
   for_each_fifo(head.use.pops, [&](std::size_t fifo) {

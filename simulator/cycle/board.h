@@ -36,6 +36,7 @@ struct Board {
   unsigned awake = 0;    // bit per Part: something changed for it
   bool stopped = false;  // by on_start
   std::size_t ended = 0;
+  std::array<std::size_t, isa::kQueues> last_started{};
   Cycle last_end = 0;
 
   std::vector<TraceEvent>* events = nullptr;  // of each instruction; nullptr: not requested

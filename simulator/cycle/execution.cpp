@@ -27,6 +27,7 @@ Machine::Launch Execution::begin(std::span<const isa::Instruction> program, std:
   dram_ = &dram;
   counters_ = {};
   errors_.clear();
+  beyond_image_ = false;
   return {.program = program,
           .first_index = first_index,
           .program_address = program_base + first_index * static_cast<std::uint64_t>(config_.instruction_bytes()),
@@ -46,6 +47,7 @@ bool Execution::refuse(std::size_t instruction, const Fault& fault) {
               .where = fmt::format("instruction {}", first_index_ + instruction),
               .why = fault.why,
               .hint = fault.hint}};
+  beyond_image_ = fault.outside_image;
   return false;
 }
 

@@ -39,6 +39,8 @@ class Execution {
   Result<Counters> outcome(const Machine& machine) const;
   // The instruction that stopped it, in the program. Precondition: machine.stopped().
   std::size_t failed_at() const { return failed_at_; }
+  // Whether it reached beyond the image. The same precondition.
+  bool beyond_image() const { return beyond_image_; }
 
  private:
   bool execute(std::size_t instruction);
@@ -56,6 +58,7 @@ class Execution {
   Counters counters_;
   Diagnostics errors_;
   std::size_t failed_at_ = 0;
+  bool beyond_image_ = false;
 };
 
 // Where instruction 0 lies: as `options` say, or as program_place() does. `instructions` counts from instruction 0 to

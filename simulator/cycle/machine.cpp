@@ -130,12 +130,22 @@ void Machine::grant() {
     address_ = {.port = candidate.port,
                 .part = candidate.part,
                 .burst = candidate.port->asked(),
+                .instruction =
+                    candidate.part == Part::fetch ? 0 : board_.last_started[static_cast<std::size_t>(candidate.part)],
                 .from = cycle + static_cast<Cycle>(isa::spec::kGrantToAddress.value),
                 .shown = cycle + static_cast<Cycle>(isa::spec::kGrantToAddress.value)};
     candidate.port->grant(cycle);
     board_.wake(candidate.part);
     return;
   }
+}
+
+// A unit starts nothing while it has bursts to ask for: what it started last is what it asks for.
+std::size_t Machine::at_port(Direction direction) const {
+  if (direction == Direction::write) return board_.last_started[isa::index(isa::Queue::store)];
+  if (address_.part != Part::fetch) return address_.instruction;
+  const std::uint64_t behind = address_.burst.address - std::min(address_.burst.address, launch_.program_address);
+  return behind / static_cast<std::uint64_t>(config_.instruction_bytes());
 }
 
 bool Machine::tokens_left() const {

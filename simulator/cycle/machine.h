@@ -47,6 +47,10 @@ class Machine {
   Cycle next() const;
   void step();  // precondition: next() != kUnknown
 
+  // The instruction of the launch whose burst the memory is being asked for, of fetch the first that the burst brings.
+  // Precondition: within a call of Memory::accept.
+  std::size_t at_port(Direction direction) const;
+
   bool done() const { return board_.ended == launch_.program.size() && !board_.stopped; }
   bool stopped() const { return board_.stopped; }
   std::uint64_t tokens_left(isa::TokenFifo fifo) const { return board_.tokens[isa::index(fifo)].held(); }
@@ -59,8 +63,9 @@ class Machine {
     ReadPort* port = nullptr;
     Part part = Part::fetch;
     Burst burst;
-    Cycle from = 0;   // the next attempt
-    Cycle shown = 0;  // ARVALID
+    std::size_t instruction = 0;  // not of fetch
+    Cycle from = 0;               // the next attempt
+    Cycle shown = 0;              // ARVALID
   };
   void settle();
   void read();

@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <span>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "isa/spec/registers.h"
+#include "isa/text.h"
+#include "simulator/engine_options.h"
 
 namespace dovetail::simulator::systemc {
 
@@ -92,6 +97,11 @@ Answer Accelerator::Port::accept(Cycle cycle, Direction direction, std::uint64_t
   transaction.clear_extension(&extension);
   if (direction == Direction::write && (!extension.answered || extension.answer.accepted))
     owner_.stored_.sent(address + bytes);
+  if (!transaction.is_response_ok() && !failure_)
+    failure_ = Failure{transaction.get_response_status() == tlm::TLM_ADDRESS_ERROR_RESPONSE
+                           ? isa::spec::ErrorCode::decode_error
+                           : isa::spec::ErrorCode::slave_error,
+                       owner_.machine_.at_port(direction)};
 
   MemorySplit& delayed = delays_[static_cast<std::size_t>(direction)];
   if (extension.answered) {
@@ -151,8 +161,9 @@ void Accelerator::write_register(std::uint32_t offset, std::uint32_t value) {
   if (offset == kControl && (value & 1) != 0 && !busy_) {
     busy_ = true;
     done_ = error_ = false;
-    error_code_ = 0;
+    error_code_ = error_instruction_ = 0;
     cycles_ = 0;
+    refused_.clear();
     start_.notify(sc_core::SC_ZERO_TIME);
   } else if (offset == kInterruptEnable) {
     interrupt_enable_ = value & (kDoneBit | kErrorBit);
@@ -201,6 +212,7 @@ bool Accelerator::read_memory(std::uint64_t address, unsigned char* data, std::s
 }
 
 void Accelerator::stop(isa::spec::ErrorCode code, std::size_t instruction) {
+  cycles_ = cycles_now();
   error_ = true;
   busy_ = false;
   error_code_ = static_cast<std::uint32_t>(code);
@@ -209,11 +221,46 @@ void Accelerator::stop(isa::spec::ErrorCode code, std::size_t instruction) {
   raise();
 }
 
+void Accelerator::refuse(isa::spec::ErrorCode code, std::size_t instruction, Diagnostics why) {
+  refused_ = std::move(why);
+  stop(code, instruction);
+}
+
 void Accelerator::run() {
   for (;;) {
     wait(start_);
     launch();
   }
+}
+
+// Reads and decodes the program, and reads the image. False: the launch was stopped before it began.
+bool Accelerator::prepare() {
+  using isa::spec::ErrorCode;
+  if (!fits_address_space(options_.config, program_base_, begin_, count_)) {
+    refuse(ErrorCode::address_space, begin_, {outside_address_space(options_.config, program_base_, begin_, count_)});
+    return false;
+  }
+  const auto instruction_bytes = static_cast<std::size_t>(options_.config.instruction_bytes());
+  std::vector<std::byte> code(count_ * instruction_bytes);
+  image_ = {options_.image_base, std::vector<std::byte>(options_.image_bytes)};
+  const auto bytes_of = [](std::vector<std::byte>& bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); };
+  if (!read_memory(program_base_ + std::uint64_t{begin_} * instruction_bytes, bytes_of(code), code.size()) ||
+      !read_memory(image_.base, bytes_of(image_.bytes), image_.bytes.size())) {
+    refuse(ErrorCode::decode_error, begin_,
+           {{"cannot start a launch", name(), "memory answers no debug reads of the program or the image",
+             "give the memory a transport_dbg that covers both"}});
+    return false;
+  }
+  auto decoded = codec_.decode_program(code, name());
+  if (!decoded.ok()) {
+    const std::span<const std::byte> all(code);
+    std::size_t first = 0;
+    while (codec_.decode(all.subspan(first * instruction_bytes, instruction_bytes)).ok()) ++first;
+    refuse(ErrorCode::illegal, begin_ + first, decoded.errors());
+    return false;
+  }
+  program_ = *std::move(decoded);
+  return true;
 }
 
 Machine::Launch Accelerator::machine_launch() {
@@ -229,24 +276,9 @@ Machine::Launch Accelerator::machine_launch() {
 }
 
 void Accelerator::launch() {
+  using isa::spec::ErrorCode;
   origin_ = static_cast<std::uint64_t>(sc_core::sc_time_stamp() / options_.clock_period);
-  const auto instruction_bytes = static_cast<std::size_t>(options_.config.instruction_bytes());
-  std::vector<std::byte> code(count_ * instruction_bytes);
-  image_ = {options_.image_base, std::vector<std::byte>(options_.image_bytes)};
-  refused_.clear();
-  const auto bytes_of = [](std::vector<std::byte>& bytes) { return reinterpret_cast<unsigned char*>(bytes.data()); };
-  if (!read_memory(program_base_ + std::uint64_t{begin_} * instruction_bytes, bytes_of(code), code.size()) ||
-      !read_memory(image_.base, bytes_of(image_.bytes), image_.bytes.size())) {
-    refused_ = {{"cannot start a launch", name(), "memory answers no debug reads of the program or the image",
-                 "give the memory a transport_dbg that covers both"}};
-    return stop(isa::spec::ErrorCode::decode_error, begin_);
-  }
-  auto decoded = codec_.decode_program(code, name());
-  if (!decoded.ok()) {
-    refused_ = decoded.errors();
-    return stop(isa::spec::ErrorCode::illegal, begin_);
-  }
-  program_ = *std::move(decoded);
+  if (!prepare()) return;
   port_.reset();
   machine_.begin(machine_launch());
   const auto wait_until = [&](Cycle cycle) {
@@ -256,8 +288,15 @@ void Accelerator::launch() {
   while (machine_.next() != kUnknown) {
     wait_until(machine_.next());
     machine_.step();
+    if (const auto& failure = port_.failure())
+      return refuse(failure->code, begin_ + failure->instruction,
+                    {{fmt::format("cannot execute `{}`", isa::format_instruction(program_[failure->instruction])),
+                      fmt::format("instruction {}", begin_ + failure->instruction),
+                      "memory answered one of its bursts with an error",
+                      "every address that the program reads or writes must lie within memory"}});
   }
-  if (machine_.stopped()) return stop(isa::spec::ErrorCode::illegal, execution_.failed_at());
+  if (machine_.stopped())
+    return stop(execution_.beyond_image() ? ErrorCode::decode_error : ErrorCode::illegal, execution_.failed_at());
   if (!machine_.done()) return;  // hardware would wait for ever
   trace_ = machine_.result();
   wait_until(trace_.cycles);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <tlm_utils/simple_initiator_socket.h>
@@ -56,8 +57,18 @@ class Accelerator : public sc_core::sc_module {
     explicit Port(Accelerator& owner) : owner_(owner) {}
     Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) override;
     MemorySplit explain(Direction direction) const override { return delays_[static_cast<std::size_t>(direction)]; }
-    void reset() override { last_read_ = last_write_ = 0; }
+    void reset() override {
+      last_read_ = last_write_ = 0;
+      failure_.reset();
+    }
     MemoryStatistics statistics() const override { return {}; }
+
+    // The first error that memory answered in this launch, and the instruction that met it.
+    struct Failure {
+      isa::spec::ErrorCode code;
+      std::size_t instruction;  // of the launch
+    };
+    const std::optional<Failure>& failure() const { return failure_; }
 
    private:
     void fill_write(std::uint64_t address, std::size_t bytes);
@@ -66,6 +77,7 @@ class Accelerator : public sc_core::sc_module {
     std::vector<unsigned char> data_, enables_;
     Cycle last_read_ = 0, last_write_ = 0;
     std::array<MemorySplit, 2> delays_;
+    std::optional<Failure> failure_;
   };
 
   void access_register(tlm::tlm_generic_payload& transaction, sc_core::sc_time& delay);
@@ -76,7 +88,10 @@ class Accelerator : public sc_core::sc_module {
   Machine::Launch machine_launch();
   bool read_memory(std::uint64_t address, unsigned char* data, std::size_t bytes);
   std::uint32_t tokens_left(isa::TokenFifo low, isa::TokenFifo high) const;
+  bool prepare();
+  // `instruction`: counted from the program's first.
   void stop(isa::spec::ErrorCode code, std::size_t instruction);
+  void refuse(isa::spec::ErrorCode code, std::size_t instruction, Diagnostics why);
   void raise() { interrupt_changed_.notify(sc_core::SC_ZERO_TIME); }
   void drive_interrupt() { interrupt.write((interrupt_enable_ & interrupt_status_) != 0); }
   std::uint64_t cycles_now() const;
@@ -89,7 +104,7 @@ class Accelerator : public sc_core::sc_module {
   Dram image_;
   StoredRows stored_;  // of the STORE that runs
   std::vector<isa::Instruction> program_;
-  Diagnostics refused_;  // before the machine began
+  Diagnostics refused_;  // why the platform did not run or finish the launch
   LaunchTrace trace_;
 
   sc_core::sc_event start_, interrupt_changed_;
