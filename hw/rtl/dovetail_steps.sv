@@ -135,7 +135,7 @@ module dovetail_steps #(
     .we_i   (uop_we_i),
     .waddr_i(uop_waddr_i),
     .wdata_i(uop_wdata_i),
-    .re_i   (u_leaves),
+    .re_i   (u_leaves && !fe_step_q.empty),
     .raddr_i(fe_uop_q),
     .rdata_o(uop)
   );
