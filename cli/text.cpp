@@ -10,6 +10,7 @@
 #include "base/text_table.h"
 #include "isa/spec/config.h"
 #include "isa/spec/memories.h"
+#include "isa/verify/token_machine.h"
 
 namespace dovetail::cli {
 
@@ -85,7 +86,33 @@ std::string counters_text(const simulator::Counters& counters) {
   text += fmt::format("work          {} MACs in {} GEMM micro-ops, {} resets, {} ALU micro-ops\n",
                       with_separators(counters.macs), with_separators(counters.gemm_uops),
                       with_separators(counters.gemm_reset_uops), with_separators(counters.alu_uops));
-  return text;
+  return text + events_text(counters);
+}
+
+std::string events_text(const simulator::Counters& counters) {
+  const auto list = [](std::string& text, std::string_view name, std::uint64_t number) {
+    if (number > 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, with_separators(number));
+  };
+  std::string read, written, moved, commands;
+  for (std::size_t memory = 0; memory < counters.sram.size(); ++memory) {
+    list(read, isa::spec::kMemories[memory].name, counters.sram[memory].reads);
+    list(written, isa::spec::kMemories[memory].name, counters.sram[memory].writes);
+  }
+  const auto port = [&](std::string_view name, const simulator::PortEvents& events) {
+    if (events.bursts == 0) return;
+    list(moved, name, events.beats);
+    moved += fmt::format(" in {} bursts", with_separators(events.bursts));
+  };
+  if (counters.fetch) port("fetch", *counters.fetch);
+  for (const isa::Queue unit : {isa::Queue::load, isa::Queue::compute, isa::Queue::store})
+    port(isa::name(unit), counters.port[isa::index(unit)]);
+  const auto or_none = [](const std::string& text) { return text.empty() ? "none" : text; };
+  std::string text = fmt::format("SRAM reads    {}\nSRAM writes   {}\nbeats         {}\n", or_none(read),
+                                 or_none(written), or_none(moved));
+  if (!counters.dram) return text;
+  for (std::size_t kind = 0; kind < simulator::kDramCommandNames.size(); ++kind)
+    list(commands, simulator::kDramCommandNames[kind], counters.dram->counts[kind]);
+  return text + fmt::format("DRAM commands {}\n", or_none(commands));
 }
 
 std::string json_text(const Json& json) {

@@ -22,8 +22,10 @@ std::string extensions_text(const isa::HardwareConfig& config);  // "requant, sa
 
 // The lines "instructions", "micro-ops", "tokens" of a program, each ending with '\n'.
 std::string program_text(const bundle::ProgramSummary& summary);
-// What a run did: instructions, DRAM bytes, MACs; the same form.
+// What a run did: instructions, DRAM bytes, MACs, and events_text(); the same form.
 std::string counters_text(const simulator::Counters& counters);
+// Accesses of SRAM, beats and DRAM commands (docs/events.md).
+std::string events_text(const simulator::Counters& counters);
 
 // Pretty, with a line break at its end; text that is no UTF-8 is replaced, since names come from files.
 std::string json_text(const Json& json);

@@ -272,8 +272,11 @@ std::string timing_text(const TimedProgram& program, const simulator::MemorySpec
 Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memory) {
   const simulator::Trace trace = trace_of({program});
   const simulator::Profile profile = profile_of(program, trace, memory);
-  Json launches = Json::array(), units, waits, layers = Json::array();
-  for (const simulator::LaunchTrace& launch : program.traces) launches.push_back(launch.cycles);
+  Json launches = Json::array(), launch_counters = Json::array(), units, waits, layers = Json::array();
+  for (const simulator::LaunchTrace& launch : program.traces) {
+    launches.push_back(launch.cycles);
+    if (launch.counters) launch_counters.push_back(to_json(*launch.counters));
+  }
   for (const Queue unit : kUnits)
     for (std::size_t c = 0; c < simulator::kUnitClassNames.size(); ++c)
       units[std::string(isa::name(unit))][std::string(simulator::kUnitClassNames[c])] =
@@ -303,6 +306,7 @@ Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memor
   return {{"cycles", cycles_of(program)},
           {"memory", simulator::to_string(memory)},
           {"launches", launches},
+          {"launch_counters", launch_counters},
           {"units", units},
           {"waits", waits},  // null: the engine does not know
           {"program", row(profile.whole)},

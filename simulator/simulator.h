@@ -2,7 +2,6 @@
 // a pure function of what it is given; SRAM persists from launch to launch within a Simulator object.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,37 +11,15 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.h"
 #include "base/result.h"
 #include "isa/codec.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
 #include "isa/verify.h"
+#include "simulator/counters.h"
 #include "simulator/trace/trace.h"
 
 namespace dovetail::simulator {
-
-// What a run did, counted by the unit that did it. Bytes are DRAM traffic; pads move none.
-struct Counters {
-  std::array<std::uint64_t, 5> instructions{};        // by isa::Opcode
-  std::array<std::uint64_t, 3> queue_instructions{};  // by isa::Queue
-  std::array<std::uint64_t, 6> bytes_loaded{};        // by isa::Memory
-  std::uint64_t bytes_stored = 0;
-  std::uint64_t gemm_uops = 0;  // executed with operands (not reset)
-  std::uint64_t gemm_reset_uops = 0;
-  std::uint64_t alu_uops = 0;
-  std::array<std::uint64_t, 8> alu_uops_by_op{};  // by isa::AluOp
-  std::uint64_t macs = 0;                         // gemm_uops * batch * block_in * block_out
-  std::uint64_t tokens = 0;                       // pushed
-  std::uint64_t nops = 0;                         // LOAD/STORE with x_size 0
-
-  Counters& operator+=(const Counters& other);
-  bool operator==(const Counters&) const = default;
-};
-// {"instructions": {"load", "store", "gemm", "finish", "alu", "total"}, "queues": {"load", "compute", "store"},
-// "bytes_loaded": {"uop", "wgt", "inp", "acc", "acc8", "total"}, "bytes_stored", "gemm_uops", "gemm_reset_uops",
-// "alu_uops", "alu_uops_by_op": {"min", ...}, "macs", "tokens", "nops"}, all numbers.
-Json to_json(const Counters& counters);
 
 // Physical memory: `bytes` starts at physical address `base`. Everything outside is out of range.
 struct Dram {

@@ -171,6 +171,7 @@ class Profile : public Command {
                      {"code_bytes", row.kernel->code_bytes},
                      {"kernel", row.kernel->symbol},
                      {"origins", row.origins}});
+      if (row.target == "accel") step["counters"] = to_json(row.counters);
       for (const TimedProgram& program : timed_)
         if (program.name == row.name) step["timing"] = timing_json(program, memory);
       steps.push_back(std::move(step));

@@ -8,6 +8,7 @@
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/output.h"
+#include "cli/text.h"
 #include "cli/timing.h"
 #include "simulator/trace/diff.h"
 #include "simulator/trace/page.h"
@@ -66,12 +67,15 @@ class Trace : public Command {
     std::array<std::array<std::uint64_t, simulator::kUnitClassNames.size()>, 3> classes{};
     std::array<simulator::MemorySplit, 3> waits;
     simulator::FetchTime fetch;
-    bool knows_waits = true;
+    simulator::Counters counters;
+    bool knows_waits = true, knows_counters = true;
     for (const simulator::LaunchTrace& launch : trace.launches) {
       cycles += launch.cycles;
       instructions += launch.events.size();
       for (std::size_t u = 0; u < classes.size(); ++u)
         for (std::size_t c = 0; c < classes[u].size(); ++c) classes[u][c] += launch.classes[u][c];
+      knows_counters &= launch.counters.has_value();
+      if (launch.counters) counters += *launch.counters;
       knows_waits &= launch.waits.has_value();
       if (!launch.waits) continue;
       for (std::size_t u = 0; u < waits.size(); ++u) waits[u] += launch.waits->units[u];
@@ -81,6 +85,7 @@ class Trace : public Command {
           trace.launches.size() == 1 ? "" : "es", with_separators(instructions), with_separators(cycles),
           unit_table(classes, cycles));
     if (knows_waits) print("\n{}", wait_table(waits, fetch, cycles));
+    if (knows_counters) print("\n{}", counters_text(counters));
     if (const std::string layers = layer_table(trace); !layers.empty()) print("\n{}", layers);
     return Exit::success;
   }

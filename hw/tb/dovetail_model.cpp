@@ -139,6 +139,39 @@ class Model {
 #endif
 };
 
+// What the probe's word of events says, summed up over cycles.
+class EventCounts {
+ public:
+  void add(std::uint32_t word) {
+    if ((word >> kAluStep & 1) != 0) ++alu_steps_[word >> kAluOp];
+    for (std::uint32_t bits = word & ((1u << kAluStep) - 1); bits != 0; bits &= bits - 1)
+      ++counts_[__builtin_ctz(bits)];
+  }
+  dovetail_rtl_events totals() const {
+    dovetail_rtl_events events;
+    const std::uint64_t* from = counts_;
+    const auto take = [&](std::uint64_t* to, int count) {
+      std::memcpy(to, from, sizeof(*to) * static_cast<std::size_t>(count));
+      from += count;
+    };
+    // In the order of the word, from the low bits up.
+    take(events.sram_reads, 5);
+    take(events.sram_writes, 5);
+    take(events.beats, 4);
+    take(events.bursts, 4);
+    take(events.buffer_reads, 4);
+    take(events.buffer_writes, 4);
+    take(&events.gemm_steps, 1);
+    take(&events.gemm_resets, 1);
+    std::memcpy(events.alu_steps, alu_steps_, sizeof(alu_steps_));
+    return events;
+  }
+
+ private:
+  static constexpr int kAluStep = 28, kAluOp = 29;
+  std::uint64_t counts_[kAluStep] = {}, alu_steps_[8] = {};
+};
+
 void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& what, dovetail_rtl_result& result) {
   std::memset(&result, 0, sizeof(result));
   memory_->begin(what);
@@ -150,6 +183,7 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
 
   const auto* const root = top_->rootp;
   std::uint64_t quiet = 0, cycle = 0;
+  EventCounts events;
   std::uint32_t last_word = 0;
   unsigned causes = 0;  // of the cycle before
   std::uint64_t last_start[3] = {~0ull, ~0ull, ~0ull};
@@ -202,6 +236,7 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
                   drained);
       }
       last_word = word;
+      events.add(root->dovetail_top__DOT__u_probe__DOT__events);
       for (int unit = 0; unit < 3; ++unit) ++result.classes[unit][word >> (9 + 3 * unit) & 7];
       memory_->take(host, cycle);
     }
@@ -216,6 +251,7 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
     }
   }
   quiet_inputs();
+  result.events = events.totals();
   // The cycle in which all was found done is not one of the launch.
   for (int unit = 0; unit < 3; ++unit) --result.classes[unit][last_word >> (9 + 3 * unit) & 7];
   std::uint32_t status = 0, cycles_lo = 0, cycles_hi = 0;

@@ -46,7 +46,20 @@ module dovetail_probe (
   input logic        write_ready_i,     // a burst is complete
   input logic        write_take_i,      // the writer takes one
   input logic        write_sent_i,      // a W beat
-  input logic [31:0] compute_drain_index_i
+  input logic [31:0] compute_drain_index_i,
+  // Memories; by isa::Memory: 0 uop, 1 wgt, 2 inp, 3 acc, 4 the shadow of acc.
+  input logic [4:0]  sram_read_i,
+  input logic [4:0]  sram_write_i,
+  // The memory port and its buffers of beats; by unit, 3 fetch.
+  input logic [3:0]  beat_i,
+  input logic [3:0]  burst_i,           // a read's last beat, a write's address
+  input logic [3:0]  buffer_read_i,
+  input logic [3:0]  buffer_write_i,
+  // Steps.
+  input logic        gemm_step_i,       // products are computed
+  input logic        gemm_reset_i,
+  input logic        alu_step_i,
+  input logic [2:0]  alu_op_i
 );
   localparam logic [2:0] Work = 3'd0;
   localparam logic [2:0] Interlock = 3'd1;
@@ -120,6 +133,9 @@ module dovetail_probe (
   logic [31:0] compute_drain_index /* verilator public_flat_rd */;
   assign port = {10'd0, write_sent_i, write_take_i, write_ready_i, store_slot_i, class_all[8:6] == Memory, class_all[5:3] == Memory, class_all[2:0] == Memory,
                  fetch_blocked_i, fetch_slot_i, fetch_beat_i, fetch_wanting_i, port_pop_i, port_grant_i, port_request_i};
+  // Events, as the test bench counts them.
+  logic [31:0] events /* verilator public_flat_rd */;
+  assign events = {alu_op_i, alu_step_i, gemm_reset_i, gemm_step_i, buffer_write_i, buffer_read_i, burst_i, beat_i, sram_write_i, sram_read_i};
   assign compute_drain_index = compute_drain_index_i;
   assign issue_index         = issue_index_i;
   assign load_start_index    = load_start_index_i;
@@ -173,5 +189,17 @@ bind dovetail_top dovetail_probe u_probe (
   .write_ready_i        (u_store.u_write.burst_valid_i),
   .write_take_i         (u_store.u_write.take),
   .write_sent_i         (u_store.u_write.sent_o),
-  .compute_drain_index_i(u_compute.serial_index)
+  .compute_drain_index_i(u_compute.serial_index),
+  .sram_read_i          ({u_store.u_out.re_i, u_compute.u_acc.re_i, u_inp.re_i, u_wgt.re_i, u_compute.u_steps.u_uop.re_i}),
+  .sram_write_i         ({u_store.u_out.we_i, u_compute.u_acc.we_i, u_inp.we_i, u_wgt.we_i, u_compute.u_steps.u_uop.we_i}),
+  .beat_i               ({beat_valid[0], mem_wvalid_o && mem_wready_i, beat_valid[1], beat_valid[2]}),
+  .burst_i              ({beat_valid[0] && mem_rlast_i, mem_awvalid_o && mem_awready_i, beat_valid[1] && mem_rlast_i, beat_valid[2] && mem_rlast_i}),
+  .buffer_read_i        ({u_fetch.u_reader.u_buffer.pop_i, u_store.u_write.u_beats.pop_i, u_compute.u_serial.u_reader.u_buffer.pop_i,
+                          u_load.u_reader.u_buffer.pop_i}),
+  .buffer_write_i       ({u_fetch.u_reader.u_buffer.u_beats.push_i, u_store.u_write.u_beats.push_i,
+                          u_compute.u_serial.u_reader.u_buffer.u_beats.push_i, u_load.u_reader.u_buffer.u_beats.push_i}),
+  .gemm_step_i          (u_compute.u_gemm.valid_1_q && u_compute.u_gemm.write_1_q && !u_compute.u_gemm.reset_1_q),
+  .gemm_reset_i         (u_compute.u_gemm.valid_1_q && u_compute.u_gemm.write_1_q && u_compute.u_gemm.reset_1_q),
+  .alu_step_i           (u_compute.u_alu.valid_1_q && !u_compute.u_alu.empty_1_q),
+  .alu_op_i             (u_compute.u_alu.op_1_q)
 );

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "isa/instruction.h"
+#include "isa/spec/timing.h"
 
 namespace dovetail::simulator {
 
@@ -17,7 +18,14 @@ struct AluSteps {
   std::uint64_t cycles_before_last = 0;  // of the step before the last; 0: there is none
   std::uint64_t first_read = 0;          // the first index that the first step reads
   std::uint64_t last_dst = 0;            // of the last step
+
+  // Of ACC: each cycle of a step in R but an interlock's reads one index.
+  std::uint64_t reads() const {
+    return cycles - interlocks * static_cast<std::uint64_t>(isa::spec::kAluInterlockCycles.value);
+  }
 };
+static_assert(isa::spec::kAluCyclesPerUopImm.value == 1 && isa::spec::kAluCyclesPerUopRepeated.value == 1,
+              "a step takes a cycle in R for each index of ACC that it reads, as vector_cycles of kAluOps does");
 
 // `uops`: the micro-op memory. Precondition: the micro-op range lies within it, unless the instruction is zero-trip.
 AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops);

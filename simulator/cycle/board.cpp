@@ -26,6 +26,8 @@ void Board::clear() {
   ended = 0;
   last_end = 0;
   classes = {};
+  port = {};
+  operand_reads = 0;
 }
 
 bool find_head(const Board& board, isa::Queue queue, Head& head) {

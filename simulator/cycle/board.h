@@ -10,6 +10,7 @@
 #include "isa/config.h"
 #include "isa/instruction.h"
 #include "isa/verify/token_machine.h"
+#include "simulator/counters.h"
 #include "simulator/cycle/bursts.h"
 #include "simulator/cycle/queues.h"
 #include "simulator/functional/routes.h"
@@ -41,9 +42,16 @@ struct Board {
 
   std::vector<TraceEvent>* events = nullptr;  // of each instruction; nullptr: not requested
   std::array<std::array<std::uint64_t, kUnitClassNames.size()>, 3> classes{};
-  MemoryWaits* waits = nullptr;  // nullptr: not requested
+  MemoryWaits* waits = nullptr;      // nullptr: not requested
+  std::array<PortEvents, 4> port{};  // by Part: bursts and beats that the memory has accepted
+  std::uint64_t operand_reads = 0;   // of ACC by ALU's steps, beyond those of their destinations
 
   void clear();
+  void count_burst(Part part, std::uint64_t beats) {
+    PortEvents& events = port[static_cast<std::size_t>(part)];
+    ++events.bursts;
+    events.beats += beats;
+  }
   void wake(Part part) { awake |= 1u << static_cast<unsigned>(part); }
   void wake(isa::Queue queue) { awake |= 1u << static_cast<unsigned>(queue); }
   std::uint64_t& cycles(isa::Queue unit, UnitClass what) {

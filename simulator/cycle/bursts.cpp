@@ -19,6 +19,24 @@ BusGeometry::BusGeometry(const isa::HardwareConfig& config)
       most_beats(static_cast<std::uint64_t>(std::min(config.longest_burst_beats(), isa::spec::kMaxBurstBeats.value))),
       boundary_beats(static_cast<std::uint64_t>(isa::spec::kBurstBoundaryBytes.value / config.bus_bytes)) {}
 
+BurstTotals burst_totals(const BusGeometry& bus, const isa::Transfer& transfer, std::uint64_t element_bytes) {
+  BurstTotals totals;
+  if (transfer.x_size == 0) return totals;
+  const std::uint64_t row_bytes = transfer.x_size * element_bytes, stride_bytes = transfer.x_stride * element_bytes;
+  std::uint64_t address = transfer.dram_base * element_bytes;
+  for (std::uint64_t row = 0; row < transfer.y_size; ++row, address += stride_bytes) {
+    std::uint64_t beat = address >> bus.bus_log2;
+    const std::uint64_t end = ((address + row_bytes - 1) >> bus.bus_log2) + 1;
+    totals.beats += end - beat;
+    while (beat < end) {
+      const std::uint64_t boundary = (beat | (bus.boundary_beats - 1)) + 1, beats = std::min(end, boundary) - beat;
+      totals.bursts += beats <= bus.most_beats ? 1 : (beats + bus.most_beats - 1) / bus.most_beats;
+      beat += beats;
+    }
+  }
+  return totals;
+}
+
 Bursts::Bursts(const BusGeometry& bus, const isa::Transfer& transfer, std::uint64_t element_bytes)
     : bus_(&bus), element_log2_(log2_of(element_bytes)) {
   if (transfer.x_size == 0) return;

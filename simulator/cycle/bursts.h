@@ -33,6 +33,12 @@ struct BusGeometry {
   std::uint64_t boundary_beats;  // no burst crosses a multiple of it
 };
 
+struct BurstTotals {
+  std::uint64_t bursts = 0, beats = 0;
+};
+// All bursts of a LOAD or STORE, without looking at each. `element_bytes`: of its memory.
+BurstTotals burst_totals(const BusGeometry& bus, const isa::Transfer& transfer, std::uint64_t element_bytes);
+
 // The bursts of a transfer, one after the other.
 class Bursts {
  public:

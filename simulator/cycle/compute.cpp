@@ -117,6 +117,7 @@ void ComputeUnit::begin_steps(const isa::Instruction& instruction, Kind kind, Cy
       if (steps.count == 1) last_cycles += more;
       if (steps.count == 2) cycles_before_last += more;
     }
+    board_.operand_reads += steps.reads() - steps.count;
     has_last_dst_ = steps.count != 0;
     last_dst_ = steps.last_dst;
   }

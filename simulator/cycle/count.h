@@ -1,4 +1,5 @@
-// What an instruction adds to the counters, from its fields alone.
+// What an instruction adds to the counters, from its fields alone: instructions, bytes and steps. Accesses, traffic and
+// DRAM commands are not.
 #pragma once
 
 #include "isa/config.h"

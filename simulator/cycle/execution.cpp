@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "isa/semantics/load.h"
+#include "isa/spec/memories.h"
 #include "isa/text.h"
 #include "simulator/cycle/count.h"
 #include "simulator/image_range.h"
@@ -25,7 +27,7 @@ Machine::Launch Execution::begin(std::span<const isa::Instruction> program, std:
   program_ = program;
   first_index_ = first_index;
   dram_ = &dram;
-  counters_ = {};
+  counters_ = values_ = {};
   errors_.clear();
   beyond_image_ = false;
   return {.program = program,
@@ -59,9 +61,10 @@ bool Execution::execute(std::size_t index) {
     return false;
   }
   count(config_, instruction, routes_.of(instruction), counters_);
+  if (const auto* load = std::get_if<isa::Load>(&instruction.body); load != nullptr && load->x_size != 0)
+    counters_.sram_of(isa::spec::info(load->memory).buffer).writes += isa::semantics::loaded_elements(*load);
   if (core_) {
-    Counters same;
-    if (!core_->execute(instruction, *dram_, same)) return refuse(index, core_->fault());
+    if (!core_->execute(instruction, *dram_, values_)) return refuse(index, core_->fault());
   } else {
     const auto check = [&](const isa::Transfer& transfer, const char* action) {
       if (transfer.x_size == 0 || transfer.y_size == 0) return true;
@@ -81,10 +84,15 @@ bool Execution::execute(std::size_t index) {
 
 Result<Counters> Execution::outcome(const Machine& machine) const {
   if (machine.stopped()) return errors_;
-  if (machine.done() && !machine.tokens_left()) return counters_;
-  Diagnostics errors = token_errors(config_, program_, first_index_);
-  DOVETAIL_CHECK(!errors.empty(), "the launch stops where its tokens let it go on");
-  return errors;
+  if (!machine.done() || machine.tokens_left()) {
+    Diagnostics errors = token_errors(config_, program_, first_index_);
+    DOVETAIL_CHECK(!errors.empty(), "the launch stops where its tokens let it go on");
+    return errors;
+  }
+  Counters counters = counters_;
+  machine.count(counters);
+  complete(counters, config_);
+  return counters;
 }
 
 Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram,

@@ -55,7 +55,7 @@ class Execution {
   std::span<const isa::Instruction> program_;
   std::size_t first_index_ = 0;
   Dram* dram_ = nullptr;
-  Counters counters_;
+  Counters counters_, values_;  // of instructions from their fields, and as core_ counts them
   Diagnostics errors_;
   std::size_t failed_at_ = 0;
   bool beyond_image_ = false;

@@ -96,6 +96,7 @@ void Machine::read() {
     for (ReadPort* port : {&fetch_.port(), &compute_.port(), &load_.port()}) port->note_refused(address_.shown, cycle);
   }
   address_.port->accepted(answer.cycle);
+  board_.count_burst(address_.part, address_.burst.beats);
   board_.wake(address_.part);
   address_.port = nullptr;
   arbiter_free_ = cycle;
@@ -115,6 +116,7 @@ void Machine::write() {
     store_.explain(write_shown_ == kUnknown ? 0 : cycle - write_shown_, memory_.explain(Direction::write));
   }
   write_from_ = write_shown_ = kUnknown;
+  board_.count_burst(Part::store, burst.beats);
   store_.accepted(cycle, answer.cycle);
 }
 
@@ -151,6 +153,12 @@ std::size_t Machine::at_port(Direction direction) const {
 bool Machine::tokens_left() const {
   return std::any_of(isa::kAllFifos.begin(), isa::kAllFifos.end(),
                      [this](isa::TokenFifo fifo) { return tokens_left(fifo) != 0; });
+}
+
+void Machine::count(Counters& counters) const {
+  for (const isa::Queue unit : kUnits) counters.port[isa::index(unit)] += board_.port[isa::index(unit)];
+  counters.fetch = board_.port[static_cast<std::size_t>(Part::fetch)];
+  counters.sram_of(isa::Memory::acc).reads += board_.operand_reads;
 }
 
 LaunchTrace Machine::result() {

@@ -12,6 +12,7 @@
 
 #include "isa/config.h"
 #include "isa/instruction.h"
+#include "simulator/counters.h"
 #include "simulator/cycle/board.h"
 #include "simulator/cycle/compute.h"
 #include "simulator/cycle/fetch.h"
@@ -55,6 +56,8 @@ class Machine {
   bool stopped() const { return board_.stopped; }
   std::uint64_t tokens_left(isa::TokenFifo fifo) const { return board_.tokens[isa::index(fifo)].held(); }
   bool tokens_left() const;
+  // Adds what only the machine knows: bursts, beats, and the operands that ALU reads.
+  void count(Counters& counters) const;
   // Precondition: done(), once per launch.
   LaunchTrace result();
 

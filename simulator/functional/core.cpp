@@ -17,6 +17,7 @@ TileLayout tile_layout(const isa::HardwareConfig& config) {
 
 Core::Core(const isa::HardwareConfig& config, const FunctionalOptions& options)
     : config_(config),
+      bus_(config),
       check_undefined_reads_(options.check_undefined_reads),
       macs_per_uop_(static_cast<std::uint64_t>(config.macs_per_uop())),
       kernels_(select_kernels(options.kernel_level.value_or(best_kernel_level()), tile_layout(config))),

@@ -11,6 +11,7 @@
 #include "isa/config.h"
 #include "isa/instruction.h"
 #include "isa/semantics/gemm.h"
+#include "simulator/cycle/bursts.h"
 #include "simulator/functional/functional.h"
 #include "simulator/functional/kernels/kernels.h"
 #include "simulator/functional/sram.h"
@@ -25,7 +26,8 @@ class Core {
 
   void reset();
 
-  // Adds what the instruction did to `counters`. False: fault() says why; SRAM and DRAM are as before the instruction.
+  // Adds what the instruction did to `counters`, as complete() expects it. False: fault() says why; SRAM and DRAM are
+  // as before the instruction.
   bool execute(const isa::Instruction& instruction, Dram& dram, Counters& counters);
   const Fault& fault() const { return fault_; }
 
@@ -49,6 +51,7 @@ class Core {
   bool run_single(const isa::Alu& alu);
   bool run_loops(const isa::Gemm& gemm, Counters& counters);
   bool run_loops(const isa::Alu& alu, Counters& counters);
+  void count_bursts(const isa::Transfer& transfer, isa::Queue unit, Counters& counters) const;
 
   // Checks, each with its fault.
   bool dram_range_fits(const isa::Transfer& transfer, const Dram& dram, const char* action);
@@ -66,6 +69,7 @@ class Core {
   std::uint64_t element_bytes(isa::Memory memory) const { return element_bytes_[static_cast<std::size_t>(memory)]; }
 
   isa::HardwareConfig config_;
+  BusGeometry bus_;
   bool check_undefined_reads_;
   std::uint64_t macs_per_uop_;
   Kernels kernels_;

@@ -8,6 +8,7 @@
 #include "isa/semantics/uop_loop.h"
 #include "isa/spec/alu_ops.h"
 #include "isa/spec/memories.h"
+#include "simulator/cycle/alu_steps.h"
 #include "simulator/functional/core.h"
 
 namespace dovetail::simulator {
@@ -50,6 +51,28 @@ std::optional<Step> find_step(const isa::UopLoop& loop, const std::uint32_t* uop
         if (stop(index)) return Step{y, x, loop.uop_begin + k, index};
       }
   return std::nullopt;
+}
+
+// Reads of ACC by the steps of a vector instruction beyond those of their destinations: none of a step that repeats the
+// operands of the step before (docs/timing.md, section 9), which is one with the same src, unless that has written
+// them. Whether it may have is looked at in full only where the ranges of destinations and operands meet.
+std::uint64_t operand_reads(const isa::Alu& alu, const UopView& uops, IndexRange dst, IndexRange src,
+                            std::uint64_t operands) {
+  const std::uint64_t inner = alu.iter_in, outer = alu.iter_out, last = uops.count - 1;
+  std::uint64_t same = 0;
+  for (std::size_t k = 1; k < uops.count; ++k) same += uops.src[k] == uops.src[k - 1];
+  same *= inner * outer;
+  if (uops.src[last] == uops.src[0] + alu.src_factor_in) same += (inner - 1) * outer;
+  if (uops.src[last] + (inner - 1) * alu.src_factor_in == uops.src[0] + alu.src_factor_out) same += outer - 1;
+  const std::uint64_t steps = inner * outer * uops.count;
+  if (same == 0 || dst.max < src.min || dst.min > src.max + operands - 1) return (steps - same) * operands;
+
+  std::vector<isa::Uop> copied(uops.count);
+  for (std::size_t k = 0; k < uops.count; ++k) copied[k] = {.dst = uops.dst[k], .src = uops.src[k], .wgt = 0};
+  isa::Alu from_first = alu;
+  from_first.uop_begin = 0;
+  from_first.uop_end = static_cast<std::uint32_t>(uops.count);
+  return alu_steps(from_first, copied).reads() - steps;
 }
 
 std::string describe(const Step& step) {
@@ -214,10 +237,12 @@ bool Core::run_loops(const isa::Alu& alu, Counters& counters) {
   const Operand dst{isa::Memory::acc, "dst", uops.dst, dst_factors, over_loops(alu, ranges.dst, dst_factors)};
   if (!in_range(alu, dst) || !is_defined(alu, dst)) return false;
   const std::uint32_t elements = isa::spec::source_elements(alu);
+  std::uint64_t reads = 0;
   if (elements != 0) {
     const Operand src{isa::Memory::acc, "src", uops.src, src_factors, over_loops(alu, ranges.src, src_factors),
                       elements - 1};
     if (!in_range(alu, src) || !is_defined(alu, src)) return false;
+    reads = operand_reads(alu, uops, dst.range, src.range, elements);
   }
 
   alu_arguments_.uops = uops;
@@ -229,6 +254,7 @@ bool Core::run_loops(const isa::Alu& alu, Counters& counters) {
   (elements == 0 ? kernels_.alu_immediate : kernels_.alu_vector)[op](alu_arguments_);
   counters.alu_uops += steps;
   counters.alu_uops_by_op[op] += steps;
+  counters.sram_of(isa::Memory::acc).reads += reads;
   return true;
 }
 

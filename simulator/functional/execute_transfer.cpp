@@ -4,6 +4,7 @@
 #include "isa/semantics/load.h"
 #include "isa/semantics/store.h"
 #include "isa/spec/memories.h"
+#include "isa/verify/token_machine.h"
 #include "simulator/functional/core.h"
 
 namespace dovetail::simulator {
@@ -15,6 +16,13 @@ bool Core::dram_range_fits(const isa::Transfer& transfer, const Dram& dram, cons
   if (covers(dram, range)) return true;
   fault_ = outside_image(dram, range, size, action);
   return false;
+}
+
+void Core::count_bursts(const isa::Transfer& transfer, isa::Queue unit, Counters& counters) const {
+  const BurstTotals totals = burst_totals(bus_, transfer, element_bytes(transfer.memory));
+  PortEvents& port = counters.port[isa::index(unit)];
+  port.bursts += totals.bursts;
+  port.beats += totals.beats;
 }
 
 bool Core::run(const isa::Load& load, Dram& dram, Counters& counters) {
@@ -34,6 +42,8 @@ bool Core::run(const isa::Load& load, Dram& dram, Counters& counters) {
       });
   sram_.defined(sram).define(load.sram_base, elements);
   counters.bytes_loaded[static_cast<std::size_t>(load.memory)] += std::uint64_t{load.y_size} * load.x_size * size;
+  counters.sram_of(sram).writes += elements;
+  count_bursts(load, isa::spec::info(load.memory).load_queue, counters);
   return true;
 }
 
@@ -54,6 +64,7 @@ bool Core::run(const isa::Store& store, Dram& dram, Counters& counters) {
     sram_.read_out(from, count, store.saturate, dram.bytes.data() + (to * size - dram.base));
   });
   counters.bytes_stored += elements * size;
+  count_bursts(store, isa::Queue::store, counters);
   return true;
 }
 

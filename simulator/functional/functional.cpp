@@ -174,7 +174,10 @@ Result<Counters> FunctionalSimulator::launch(std::span<const isa::Instruction> p
   }
   const bool tokens_left =
       std::any_of(isa::kAllFifos.begin(), isa::kAllFifos.end(), [&](auto fifo) { return queues_.tokens(fifo) != 0; });
-  if (queues_.idle() && launch.next == program.size() && !tokens_left) return launch.counters;
+  if (queues_.idle() && launch.next == program.size() && !tokens_left) {
+    complete(launch.counters, config_);
+    return launch.counters;
+  }
   Diagnostics errors = token_errors(config_, program, first_index);
   DOVETAIL_CHECK(!errors.empty(), "the launch stops where its tokens let it go on");
   return errors;

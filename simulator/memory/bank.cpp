@@ -36,6 +36,7 @@ void BankModel::reset() {
   channels_.assign(static_cast<std::size_t>(dram.channels), channel);
   for (Outstanding& way : outstanding_) way.clear();
   last_ = {};
+  commands_ = {};
 }
 
 // From the low bits up: byte of an access, channel, bank group, column, bank, rank, row. Neighbouring accesses so meet
@@ -65,10 +66,11 @@ Cycle BankModel::cycle_of(Clock clock) const {
   return static_cast<Cycle>((clock * spec_.standard.clock_ps + spec_.clock_ps - 1) / spec_.clock_ps);
 }
 
-void BankModel::log(DramCommand::Kind kind, Clock clock, const Place& at) {
-  if (commands_ == nullptr) return;
+void BankModel::issue(DramCommand::Kind kind, Clock clock, const Place& at) {
+  ++commands_[kind];
+  if (record_ == nullptr) return;
   const auto number = [](std::size_t value) { return static_cast<std::int64_t>(value); };
-  commands_->push_back({kind, clock, number(at.channel), number(at.rank), number(at.group), number(at.bank), at.row});
+  record_->push_back({kind, clock, number(at.channel), number(at.rank), number(at.group), number(at.bank), at.row});
 }
 
 // Closes every bank, refreshes, and is ready again after tRFC.
@@ -79,18 +81,26 @@ void BankModel::refresh(Rank& rank, const Place& place) {
     Bank& bank = rank.banks[b];
     if (bank.row >= 0) {
       const Clock precharge = std::max(rank.refresh, bank.precharge);
-      log(DramCommand::Kind::precharge, precharge,
-          {place.channel, place.rank, b >> bank_log2_, b & ((std::size_t{1} << bank_log2_) - 1), bank.row});
+      issue(DramCommand::Kind::precharge, precharge,
+            {place.channel, place.rank, b >> bank_log2_, b & ((std::size_t{1} << bank_log2_) - 1), bank.row});
       bank.row = -1;
       bank.activate = precharge + dram.rp;
     }
     start = std::max(start, bank.activate);
   }
-  log(DramCommand::Kind::refresh, start, place);
+  issue(DramCommand::Kind::refresh, start, place);
   for (Bank& bank : rank.banks) bank.activate = start + dram.rfc;
   rank.refreshed = start + dram.rfc;
   rank.refresh += dram.refi;
-  ++statistics_.refreshes;
+}
+
+// A rank is refreshed whether or not anyone uses it.
+std::optional<DramCommands> BankModel::finish(Cycle done) {
+  for (std::size_t c = 0; c < channels_.size(); ++c)
+    for (std::size_t r = 0; r < channels_[c].ranks.size(); ++r)
+      for (Rank& rank = channels_[c].ranks[r]; rank.refresh <= clock_of(done);)
+        refresh(rank, {.channel = c, .rank = r, .group = 0, .bank = 0, .row = 0});
+  return commands_;
 }
 
 BankModel::Way BankModel::access(std::uint64_t address, Direction direction, Clock arrival) {
@@ -110,13 +120,13 @@ BankModel::Way BankModel::access(std::uint64_t address, Direction direction, Clo
     if (bank.row >= 0) {
       ++statistics_.row_conflicts;
       const Clock precharge = std::max(arrival, bank.precharge);
-      log(DramCommand::Kind::precharge, precharge, {at.channel, at.rank, at.group, at.bank, bank.row});
+      issue(DramCommand::Kind::precharge, precharge, {at.channel, at.rank, at.group, at.bank, bank.row});
       activate = precharge + dram.rp;
     } else {
       ++statistics_.row_misses;
     }
     activate = std::max({activate, rank.activate, group.activate, rank.activates[rank.next_activate] + dram.faw});
-    log(DramCommand::Kind::activate, activate, at);
+    issue(DramCommand::Kind::activate, activate, at);
     rank.activates[rank.next_activate] = activate;
     rank.next_activate = (rank.next_activate + 1) % rank.activates.size();
     rank.activate = activate + dram.rrd_s;
@@ -134,7 +144,7 @@ BankModel::Way BankModel::access(std::uint64_t address, Direction direction, Clo
                 : std::max(column, channel.write_after_read);
   const bool same_rank = channel.last_rank < 0 || channel.last_rank == static_cast<std::int64_t>(at.rank);
   column = std::max(column, channel.last_data_end + (same_rank ? 0 : dram.rtrs) - latency);
-  log(read ? DramCommand::Kind::read : DramCommand::Kind::write, column, at);
+  issue(read ? DramCommand::Kind::read : DramCommand::Kind::write, column, at);
 
   const Clock end = column + latency + dram.access_clocks;
   channel.column = column + dram.ccd_s;

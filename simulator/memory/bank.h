@@ -10,14 +10,6 @@
 
 namespace dovetail::simulator {
 
-// What went over the command bus, for checks.
-struct DramCommand {
-  enum class Kind : std::uint8_t { activate, precharge, read, write, refresh };
-  Kind kind;
-  std::int64_t clock;
-  std::int64_t channel, rank, group, bank, row;  // bank within its group; refresh: of the whole rank
-};
-
 class BankModel final : public Memory {
  public:
   BankModel(const BankMemory& spec, std::int64_t bus_bytes);
@@ -25,10 +17,11 @@ class BankModel final : public Memory {
   Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) override;
   MemorySplit explain(Direction direction) const override;
   void reset() override;
+  std::optional<DramCommands> finish(Cycle done) override;
   MemoryStatistics statistics() const override { return statistics_; }
 
   // Appends every command from now on; they need not be in the order of their clocks. nullptr: no more.
-  void record(std::vector<DramCommand>* commands) { commands_ = commands; }
+  void record(std::vector<DramCommand>* commands) { record_ = commands; }
 
  private:
   using Clock = std::int64_t;
@@ -77,7 +70,7 @@ class BankModel final : public Memory {
   Cycle cycle_of(Clock clock) const;
   void refresh(Rank& rank, const Place& place);
   Way access(std::uint64_t address, Direction direction, Clock arrival);
-  void log(DramCommand::Kind kind, Clock clock, const Place& place);
+  void issue(DramCommand::Kind kind, Clock clock, const Place& place);
 
   BankMemory spec_;
   std::uint64_t bus_bytes_;
@@ -87,7 +80,8 @@ class BankModel final : public Memory {
   std::array<Cycle, 2> last_{};  // last beat, last response
   std::array<Last, 2> explained_{};
   MemoryStatistics statistics_;
-  std::vector<DramCommand>* commands_ = nullptr;
+  DramCommands commands_;  // since the reset
+  std::vector<DramCommand>* record_ = nullptr;
 };
 
 }  // namespace dovetail::simulator

@@ -15,6 +15,7 @@ class IdealModel : public Memory {
   Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) override;
   MemorySplit explain(Direction direction) const override;
   void reset() override;
+  std::optional<DramCommands> finish(Cycle) override { return std::nullopt; }
   MemoryStatistics statistics() const override { return statistics_; }
 
  protected:

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 
 #include "base/result.h"
 #include "simulator/memory/delay.h"
+#include "simulator/memory/dram_command.h"
 #include "simulator/memory/dram_standard.h"
 
 namespace dovetail::simulator {
@@ -29,8 +31,8 @@ struct Answer {
 struct MemoryStatistics {
   std::uint64_t read_bursts = 0, write_bursts = 0;
   std::uint64_t read_bytes = 0, write_bytes = 0;  // whole beats
-  std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0,
-                refreshes = 0;  // `bank`: a miss finds its bank closed, a conflict another row open
+  // `bank`: a miss finds its bank closed, a conflict another row open.
+  std::uint64_t row_hits = 0, row_misses = 0, row_conflicts = 0;
   bool operator==(const MemoryStatistics&) const = default;
 };
 
@@ -50,6 +52,10 @@ class Memory {
 
   // As at cycle 0 of a launch. Statistics go on.
   virtual void reset() = 0;
+
+  // The launch is done in this cycle: the DRAM's commands since the reset, with the refreshes that were due meanwhile
+  // and that no access had to wait for. Empty: the model has no DRAM. Once, before the next reset.
+  virtual std::optional<DramCommands> finish(Cycle done) = 0;
 
   virtual MemoryStatistics statistics() const = 0;
 };

@@ -52,12 +52,22 @@ typedef struct {
 
 enum { DOVETAIL_RTL_DONE = 0, DOVETAIL_RTL_ERROR = 1, DOVETAIL_RTL_DEADLOCK = 2, DOVETAIL_RTL_ASSERTION = 3 };
 
+// Cycles in which an enable of the design was high (docs/events.md).
+typedef struct {
+  uint64_t sram_reads[5], sram_writes[5];  // by isa::Memory: uop, wgt, inp, acc, out
+  // By unit, isa::Queue; 3: fetch.
+  uint64_t beats[4], bursts[4], buffer_reads[4], buffer_writes[4];
+  uint64_t gemm_steps, gemm_resets;
+  uint64_t alu_steps[8];  // by isa::AluOp
+} dovetail_rtl_events;
+
 typedef struct {
   int outcome;
   uint64_t cycles;
   uint32_t error_code, error_instruction;  // DOVETAIL_RTL_ERROR: as the registers report
   uint64_t classes[3][8];                  // cycles by isa::Queue and UnitClass
-  char assertion[256];                     // DOVETAIL_RTL_ASSERTION: which; the model can only be destroyed then
+  dovetail_rtl_events events;
+  char assertion[256];  // DOVETAIL_RTL_ASSERTION: which; the model can only be destroyed then
 } dovetail_rtl_result;
 
 typedef struct {

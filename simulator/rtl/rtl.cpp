@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
+#include <numeric>
 #include <optional>
 #include <utility>
 
@@ -156,6 +158,7 @@ class VerilatedSimulator final : public RtlSimulator {
   int write(std::uint64_t address, const std::uint8_t* beat, const std::uint8_t* strobes);
   void event(int kind, int unit, std::uint32_t instruction, std::uint64_t cycle, int cause);
   std::array<std::uint32_t, isa::kTokenFifos> tokens_left();
+  void count_events(const dovetail_rtl_events& events, Counters& counters) const;
 
   isa::HardwareConfig config_;
   RtlOptions options_;
@@ -226,6 +229,24 @@ void VerilatedSimulator::event(int kind, int unit, std::uint32_t instruction, st
   if (kind == 1) event.start = cycle, event.cause = static_cast<StallCause>(cause);
   if (kind == 2) event.end = cycle;
   event.unit = static_cast<isa::Queue>(unit);
+}
+
+// Everything that signals of the design can count is theirs; instructions, bytes and tokens follow from the program.
+void VerilatedSimulator::count_events(const dovetail_rtl_events& events, Counters& counters) const {
+  for (std::size_t memory = 0; memory < counters.sram.size(); ++memory)
+    counters.sram[memory] = {.reads = events.sram_reads[memory], .writes = events.sram_writes[memory]};
+  const auto port = [&](std::size_t unit) {
+    return PortEvents{.bursts = events.bursts[unit],
+                      .beats = events.beats[unit],
+                      .buffer = {.reads = events.buffer_reads[unit], .writes = events.buffer_writes[unit]}};
+  };
+  for (std::size_t unit = 0; unit < counters.port.size(); ++unit) counters.port[unit] = port(unit);
+  counters.fetch = port(counters.port.size());
+  counters.gemm_uops = events.gemm_steps;
+  counters.gemm_reset_uops = events.gemm_resets;
+  counters.macs = events.gemm_steps * static_cast<std::uint64_t>(config_.macs_per_uop());
+  std::copy_n(std::begin(events.alu_steps), counters.alu_uops_by_op.size(), counters.alu_uops_by_op.begin());
+  counters.alu_uops = std::accumulate(std::begin(events.alu_steps), std::end(events.alu_steps), std::uint64_t{0});
 }
 
 // The FIFOs' registers hold two fields of 16 bits each.
@@ -312,9 +333,12 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
     timing.events = events_;
     if (!options_.slave) timing.waits = watch_.finish(timing.cycles);
   }
-  timing_ = std::move(timing);
   Counters counters;
   for (const isa::Instruction& instruction : program) count(config_, instruction, routes_.of(instruction), counters);
+  count_events(result.events, counters);
+  if (!options_.slave) counters.dram = memory_->finish(timing.cycles);
+  timing.counters = counters;
+  timing_ = std::move(timing);
   return counters;
 }
 

@@ -61,6 +61,7 @@ class Accelerator : public sc_core::sc_module {
       last_read_ = last_write_ = 0;
       failure_.reset();
     }
+    std::optional<DramCommands> finish(Cycle) override { return std::nullopt; }  // the memory is not the accelerator's
     MemoryStatistics statistics() const override { return {}; }
 
     // The first error that memory answered in this launch, and the instruction that met it.

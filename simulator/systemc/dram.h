@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <list>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include <tlm_utils/multi_passthrough_target_socket.h>
@@ -27,6 +28,8 @@ class DramModule : public sc_core::sc_module {
              std::vector<std::byte> bytes);
 
   const std::vector<std::byte>& bytes() const { return bytes_; }
+  // Of all its users, up to this cycle: Memory::finish().
+  std::optional<DramCommands> finish(Cycle done) { return model_->finish(done); }
 
  private:
   // A burst that waits for its answer.

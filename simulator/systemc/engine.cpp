@@ -65,9 +65,11 @@ class SystemcSimulator final : public Simulator {
 
     const auto image = module.bytes().begin() + static_cast<std::ptrdiff_t>(dram.base - begin);
     std::copy_n(image, dram.bytes.size(), dram.bytes.begin());
-    DOVETAIL_ASSIGN(const Counters counters, accelerator.outcome());
+    DOVETAIL_ASSIGN(Counters counters, accelerator.outcome());
     timing_ = accelerator.trace();
     timing_->cycles = host.cycles();
+    counters.dram = module.finish(timing_->cycles);
+    timing_->counters = counters;
     return counters;
   }
 

@@ -66,6 +66,7 @@ std::optional<TraceDifference> first_difference(const Trace& a, const Trace& b) 
         what = one.waits->fetch != other.waits->fetch ? "what fetch did in its cycles"
                                                       : "what instructions waited for at the memory";
     }
+    if (what.empty() && one.counters && other.counters) what = difference(*one.counters, *other.counters);
     if (!what.empty()) return TraceDifference{l, std::nullopt, what};
   }
   if (a.launches.size() != b.launches.size())

@@ -16,8 +16,8 @@ struct TraceDifference {
 };
 
 // Of all instructions that differ, the one that does so first in time: its causes lie in what is equal. `source` and
-// `cause` do not count while all cycles are equal; waits for memory, where both traces know them. Empty: the traces are
-// equal.
+// `cause` do not count while all cycles are equal; waits for memory and counters, where both traces know them. Empty:
+// the traces are equal.
 std::optional<TraceDifference> first_difference(const Trace& a, const Trace& b);
 
 // The instruction with `around` others of each unit that end around its time, in one trace. Precondition:

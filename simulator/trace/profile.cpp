@@ -76,6 +76,10 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
     if (std::any_of(part.units.begin(), part.units.end(), [](const UnitTime& time) { return time.total() != 0; }))
       profile.layers.push_back(part);
   }
+  if (std::ranges::all_of(own.launches, [](const LaunchTrace& launch) { return launch.counters.has_value(); })) {
+    profile.whole.counters = {};
+    for (const LaunchTrace& launch : own.launches) profile.whole.counters += *launch.counters;
+  }
   for (std::size_t u = 0; u < 3; ++u) profile.whole.units[u] += times.back()[u];
   profile.whole.waits = profile.waits;
   finish(profile.whole, program.config, memory);

@@ -38,6 +38,7 @@ struct TracedProgram {
 struct ProfilePart {
   std::string name;
   std::uint64_t cycles = 0;
+  // Of a layer, what count() knows. Of the whole, with accesses, traffic and DRAM commands where the trace has them.
   Counters counters;
   Bounds bounds;
   std::array<UnitTime, 3> units;  // by isa::Queue

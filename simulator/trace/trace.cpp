@@ -117,6 +117,7 @@ Json to_json(const Trace& trace) {
         classes[std::string(isa::name(unit))][std::string(kUnitClassNames[c])] = launch.classes[isa::index(unit)][c];
     Json row{{"cycles", launch.cycles}, {"classes", classes}, {"events", events}};
     if (launch.waits) row["waits"] = waits_json(*launch.waits);
+    if (launch.counters) row["counters"] = to_json(*launch.counters);
     launches.push_back(std::move(row));
   }
   return {{"kind", "trace"}, {"sources", trace.sources}, {"launches", launches}};
@@ -154,6 +155,8 @@ Result<Trace> trace_from_json(const Json& json, std::string_view where) {
       }
       place = fmt::format("launch {}, waits", l);
       if (from.contains("waits")) launch.waits = waits_of(from.at("waits"), launch.events.size());
+      place = fmt::format("launch {}, counters", l);
+      if (from.contains("counters")) launch.counters = counters_from_json(from.at("counters"));
       trace.launches.push_back(std::move(launch));
     }
     return trace;

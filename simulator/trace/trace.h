@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "isa/instruction.h"
+#include "simulator/counters.h"
 #include "simulator/memory/delay.h"
 #include "simulator/trace/traffic.h"
 
@@ -67,6 +68,7 @@ struct LaunchTrace {
   std::array<std::array<std::uint64_t, kUnitClassNames.size()>, 3>
       classes{};                       // cycles, by isa::Queue and UnitClass; each row sums to `cycles`
   std::optional<MemoryWaits> waits{};  // kept with the events, by engines that know it
+  std::optional<Counters> counters{};  // those of Simulator::launch(); empty in traces of other tools
   bool operator==(const LaunchTrace&) const = default;
 };
 
@@ -79,8 +81,8 @@ struct Trace {
 // {"kind": "trace", "sources": [...], "launches": [{"cycles", "classes": {"load": {"work": n, ...}, ...}, "events":
 // [[instruction, "load", issue, start, end, "none", source], ...], "waits": {"load": {"latency": n, ...}, ..., "fetch":
 // {"issue", "memory": {...}, "queue_full": {"load", ...}, "done"}, "instructions":
-// [[event, latency, bandwidth, ...], ...], "traffic": {"window", "read": [beats, ...], "written"}}}]}; "waits" only
-// where they are known, and of the instructions those alone that waited
+// [[event, latency, bandwidth, ...], ...], "traffic": {"window", "read": [beats, ...], "written"}}, "counters":
+// {...}}]}; "waits" and "counters" only where they are known, and of the instructions those alone that waited
 Json to_json(const Trace& trace);
 Json to_json(const MemorySplit& split);
 Json to_json(const FetchTime& time);

@@ -14,6 +14,7 @@
 #include "simulator/functional/functional.h"
 #include "simulator/rtl/rtl.h"
 #include "tests/generator/random.h"
+#include "tests/torture/counter_laws.h"
 #include "tests/torture/sram_model.h"
 
 namespace dovetail::test {
@@ -157,13 +158,20 @@ std::optional<std::string> torture(const GeneratedProgram& program, const Tortur
     if (!wanted.ok()) return "the functional simulator: " + to_string(wanted.errors());
     const auto counters = rtl->launch(instructions(program, launch), actual, launch.begin);
     if (!counters.ok()) return to_string(counters.errors());
-    if (!(*counters == *wanted)) return "the counters differ from the functional simulator's";
+    if (without_time(*counters) != *wanted)
+      return "RTL counts otherwise than the functional simulator: " + difference(*counters, *wanted);
+    const std::uint64_t cycles = rtl->timing()->cycles;
+    if (auto broken = broken_law(program.config, how.memory, *counters,
+                                 how.jitter_seed == 0 ? std::optional(cycles) : std::nullopt))
+      return "the counters break a law: " + *broken;
     sram.launch(instructions(program, launch), modelled);
     if (modelled.bytes != expected.bytes) return "isa/semantics and the functional simulator differ";
     if (!how.slave) {
       if (auto wrong = check_trace(program, launch, *rtl->timing())) return wrong;
       const auto timing = cycle->launch(instructions(program, launch), timed, launch.begin);
       if (!timing.ok()) return "the cycle simulator: " + to_string(timing.errors());
+      if (*timing != *counters)
+        return "RTL counts otherwise than the cycle simulator: " + difference(*counters, *timing);
       if (auto wrong = compare_times(*rtl->timing(), *cycle->timing())) return wrong;
     }
     if (trace != nullptr && !how.slave) trace->push_back(*rtl->timing());

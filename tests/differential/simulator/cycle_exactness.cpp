@@ -1,6 +1,8 @@
 // The event-driven simulator gives, for every instruction, the cycles that docs/timing.md read cycle by cycle gives.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "tests/differential/simulator/per_cycle.h"
 #include "tests/generator/generator.h"
 #include "tests/generator/random.h"
+#include "tests/torture/counter_laws.h"
 
 namespace dovetail::simulator {
 
@@ -64,6 +67,20 @@ std::string difference(const LaunchTrace& expected, const LaunchTrace& actual) {
   return {};
 }
 
+// The memory has seen the bursts and beats that the units count.
+std::string traffic_difference(const MemoryStatistics& after, const MemoryStatistics& before,
+                               const isa::HardwareConfig& config, const Counters& counters) {
+  const auto bus = static_cast<std::uint64_t>(config.bus_bytes);
+  const auto& [load, compute, store] = counters.port;
+  const PortEvents& fetch = counters.fetch.value();
+  const std::array seen{after.read_bursts - before.read_bursts, (after.read_bytes - before.read_bytes) / bus,
+                        after.write_bursts - before.write_bursts, (after.write_bytes - before.write_bytes) / bus};
+  const std::array counted{load.bursts + compute.bursts + fetch.bursts, load.beats + compute.beats + fetch.beats,
+                           store.bursts, store.beats};
+  if (seen == counted) return {};
+  return fmt::format("the memory has seen {} of bursts and beats read, and written; counted are {}", seen, counted);
+}
+
 // Runs both; the DRAM that the event-driven one leaves must be the functional simulator's.
 std::string compare(const test::GeneratedProgram& program, const std::string& memory_text) {
   const MemorySpec spec = parse_memory(memory_text).value();
@@ -78,6 +95,7 @@ std::string compare(const test::GeneratedProgram& program, const std::string& me
     const std::uint64_t size = static_cast<std::uint64_t>(program.config.instruction_bytes());
     const std::uint64_t place =
         program_place(program.config, dram.base, dram.bytes.size(), (launch.begin + launch.count) * size).value();
+    const MemoryStatistics before = memory->statistics();
     const LaunchTrace expected = test::run_per_cycle(program.config, *memory, instructions, launch.begin,
                                                      place + launch.begin * size, {dram.base, dram.bytes}, uops);
     Dram untouched = dram;
@@ -88,8 +106,14 @@ std::string compare(const test::GeneratedProgram& program, const std::string& me
     if (!counters.ok()) return to_string(counters.errors());
     if (std::string text = difference(expected, *cycle->timing()); !text.empty()) return text;
     if (*cycle->timing() != *timing->timing()) return "time alone differs from time with values";
-    if (counters.value() != functional->launch(instructions, same, launch.begin).value()) return "counters differ";
-    if (time_alone.value() != counters.value()) return "counters of time alone differ";
+    const Counters functional_counters = functional->launch(instructions, same, launch.begin).value();
+    if (without_time(*counters) != functional_counters)
+      return "the functional simulator counts otherwise: " + difference(*counters, functional_counters);
+    if (*time_alone != *counters) return "time alone counts otherwise: " + difference(*counters, *time_alone);
+    if (auto text = traffic_difference(memory->statistics(), before, program.config, *counters); !text.empty())
+      return text;
+    if (memory->finish(expected.cycles) != counters->dram) return "the DRAM's commands differ";
+    if (auto broken = test::broken_law(program.config, spec, *counters, expected.cycles)) return *broken;
     if (same.bytes != dram.bytes) return "DRAM differs";
   }
   return {};

@@ -1,5 +1,6 @@
 // The programs of tests/unit/simulator, which the functional simulator runs there and a reference of their own judges,
 // on the engines with a clock: every opcode, memory, pad, stride, shift, wrap-around, in VTA's six shapes and others.
+// Bytes and counters are the same on all.
 // They are compiled here once more, sources and all.
 #include "tests/unit/simulator/compute.cpp"
 #include "tests/unit/simulator/launches.cpp"
@@ -23,12 +24,13 @@ namespace dovetail::simulator::testing {
 
 namespace {
 
-void run_on(Simulator& simulator, const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
-            Dram dram, const Dram& expected) {
+Counters run_on(Simulator& simulator, const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
+                Dram dram, const Dram& expected) {
   CAPTURE(config.name, simulator.name());
   const auto counters = simulator.launch(program, dram);
   if (!counters.ok()) FAIL(to_string(counters.errors()));
   CHECK(dram.bytes == expected.bytes);
+  return *counters;
 }
 
 // The models of named configurations are there already (fixtures). One of another costs a quarter of a minute, so that
@@ -57,8 +59,15 @@ const bool with_clocks = [] {
     const bool has_tokens = std::ranges::any_of(
         program, [](const isa::Instruction& instruction) { return instruction.flags != isa::DependencyFlags{}; });
     const auto runnable = has_tokens ? program : test::synchronised(config, program, dram.base, dram.bytes);
-    run_on(*make_cycle(config), config, runnable, dram, expected);
-    if (RtlSimulator* rtl = design(config)) run_on(*rtl, config, runnable, dram, expected);
+    const Counters values = run_on(*make_functional(config), config, runnable, dram, expected),
+                   timed = run_on(*make_cycle(config), config, runnable, dram, expected);
+    CAPTURE(config.name, difference(values, timed));
+    CHECK(values == without_time(timed));
+    RtlSimulator* const rtl = design(config);
+    if (rtl == nullptr) return;
+    const Counters of_design = run_on(*rtl, config, runnable, dram, expected);
+    CAPTURE(difference(of_design, timed));
+    CHECK(of_design == timed);
   };
   return true;
 }();

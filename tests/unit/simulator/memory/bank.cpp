@@ -104,7 +104,8 @@ class Checker {
   std::map<std::array<std::int64_t, 4>, std::int64_t> open_;
 };
 
-std::vector<DramCommand> random_traffic(const BankMemory& spec, std::uint64_t seed, int bursts) {
+std::vector<DramCommand> random_traffic(const BankMemory& spec, std::uint64_t seed, int bursts,
+                                        DramCommands* counts = nullptr) {
   BankModel memory(spec, 8);
   std::vector<DramCommand> commands;
   memory.record(&commands);
@@ -127,8 +128,11 @@ std::vector<DramCommand> random_traffic(const BankMemory& spec, std::uint64_t se
     Answer answer = memory.accept(cycle, direction, address, 8);
     while (!answer.accepted) cycle = answer.cycle, answer = memory.accept(cycle, direction, address, 8);
   }
+  if (counts != nullptr) *counts = memory.finish(cycle).value();
   return commands;
 }
+
+std::uint64_t refreshes_until(BankModel& memory, Cycle done) { return memory.finish(done).value()[Kind::refresh]; }
 
 struct Constraint {
   const char* name;
@@ -231,11 +235,12 @@ TEST_CASE("a refresh begins with its interval, and not a clock before") {
     // A request that comes a clock before goes ahead of the refresh; one that comes with it waits.
     CHECK(memory.accept(refi - 1, Direction::read, 0, 1).cycle ==
           refi - 1 + Cycle(standard.rcd + standard.cl + standard.access_clocks));
-    CHECK(memory.statistics().refreshes == 0);
+    CHECK(refreshes_until(memory, refi - 1) == 0);
     memory.reset();
     CHECK(memory.accept(refi, Direction::read, 0, 1).cycle ==
           refi + Cycle(standard.rfc + standard.rcd + standard.cl + standard.access_clocks));
-    CHECK(memory.statistics().refreshes == 1);
+    // Of every rank, also of those that the request does not go to.
+    CHECK(refreshes_until(memory, refi) == static_cast<std::uint64_t>(standard.channels));
     CHECK(std::any_of(commands.begin(), commands.end(), [&](const DramCommand& command) {
       return command.kind == Kind::refresh && command.clock == standard.refi;
     }));
@@ -280,11 +285,59 @@ TEST_CASE("refresh comes once per interval and closes rows") {
   CHECK(read(refi - 1) == 17 + 4);
   // The refresh waits for tRTP of that read (9 from refi - 1), for tRP and tRFC; 30 clocks of it are over.
   CHECK(read(refi + 30) == 8 + 17 + 420 - 30 + 17 + 17 + 4);
-  CHECK(memory.statistics().refreshes == 1);
+  CHECK(refreshes_until(memory, refi + 30) == 1);
   CHECK(read(5 * refi - 1) == 17 + 17 + 4);
-  CHECK(memory.statistics().refreshes == 4);
+  CHECK(refreshes_until(memory, 5 * refi - 1) == 4);
   CHECK(memory.statistics().row_misses == 3);
   CHECK(memory.statistics().row_hits == 2);
+}
+
+TEST_CASE("commands are counted where they happen, from the reset to the end of the launch") {
+  const BankMemory spec{.standard = kDramStandards[0], .clock_ps = 833, .controller_cycles = 0};
+  const DramStandard& dram = spec.standard;
+  const auto refi = static_cast<Cycle>(dram.refi);
+  const auto row = static_cast<std::uint64_t>(dram.row_bytes * dram.bank_groups * dram.banks_per_group);
+  const DramCommands none{};
+  BankModel memory(spec, 8);
+  std::vector<DramCommand> log;
+  memory.record(&log);
+  const auto counts = [&](std::uint64_t activates, std::uint64_t precharges, std::uint64_t reads, std::uint64_t writes,
+                          std::uint64_t refreshes) {
+    return DramCommands{.counts = {activates, precharges, reads, writes, refreshes}};
+  };
+  CHECK(memory.finish(0) == none);
+  memory.accept(0, Direction::read, 0, 8);           // opens a row; one access of 64 bytes
+  memory.accept(100, Direction::write, 32, 8);       // two accesses, in two bank groups: opens a row of the second
+  memory.accept(200, Direction::read, row, 1);       // another row of the first bank
+  memory.accept(300, Direction::read, row + 56, 1);  // its row again
+  CHECK(memory.finish(400) == counts(3, 1, 3, 2, 0));
+  // Both open rows are closed once, for the first of three refreshes, of which none is waited for.
+  CHECK(memory.finish(3 * refi) == counts(3, 3, 3, 2, 3));
+  memory.reset();
+  CHECK(memory.finish(refi - 1) == none);
+
+  // A rank that is left alone is refreshed as often as one that is not.
+  BankMemory wide{.standard = kDramStandards[2], .clock_ps = 1000};
+  BankModel hbm(wide, 8);
+  hbm.accept(0, Direction::read, 0, 1);
+  CHECK(hbm.finish(static_cast<Cycle>(2 * wide.standard.refi)).value()[Kind::refresh] ==
+        2 * static_cast<std::uint64_t>(wide.standard.channels));
+}
+
+TEST_CASE("the counts of random traffic are those of its commands, and rows that are opened are closed or open") {
+  for (const DramStandard& standard : kDramStandards)
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+      CAPTURE(standard.name, seed);
+      DramCommands counts, logged;
+      for (const DramCommand& command : random_traffic({.standard = standard}, seed, 2000, &counts))
+        ++logged[command.kind];
+      CHECK(counts == logged);
+      CHECK(counts[Kind::activate] >= counts[Kind::precharge]);
+      CHECK(counts[Kind::activate] - counts[Kind::precharge] <=
+            static_cast<std::uint64_t>(standard.channels * standard.bank_groups * standard.banks_per_group));
+      CHECK(counts[Kind::read] > 0);
+      CHECK(counts[Kind::refresh] > 0);
+    }
 }
 
 }  // namespace dovetail::simulator::testing

@@ -1,0 +1,99 @@
+// What a run did: instructions, bytes, and the events that cost energy. Every engine fills it, and all agree on what
+// they know; the RTL counts events from signals of the design. docs/events.md defines every number.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "isa/spec/alu_ops.h"
+#include "simulator/memory/dram_command.h"
+
+namespace dovetail::simulator {
+
+// Of a memory with one read and one write port: an access is a cycle in which the port's enable is high.
+struct Accesses {
+  std::uint64_t reads = 0, writes = 0;
+
+  Accesses& operator+=(const Accesses& other) {
+    reads += other.reads;
+    writes += other.writes;
+    return *this;
+  }
+  bool operator==(const Accesses&) const = default;
+};
+
+// What one unit moves over the memory port, and through the buffer of beats that it has there.
+struct PortEvents {
+  std::uint64_t bursts = 0, beats = 0;
+  Accesses buffer{};  // in beats
+
+  PortEvents& operator+=(const PortEvents& other) {
+    bursts += other.bursts;
+    beats += other.beats;
+    buffer += other.buffer;
+    return *this;
+  }
+  bool operator==(const PortEvents&) const = default;
+};
+
+// The memories on chip: isa::Memory up to and including out, the shadow of ACC.
+inline constexpr std::size_t kSrams = static_cast<std::size_t>(isa::Memory::out) + 1;
+
+// Bytes are those that instructions ask for; pads move none.
+struct Counters {
+  std::array<std::uint64_t, 5> instructions{};        // by isa::Opcode
+  std::array<std::uint64_t, 3> queue_instructions{};  // by isa::Queue
+  std::array<std::uint64_t, 6> bytes_loaded{};        // by isa::Memory
+  std::uint64_t bytes_stored = 0;
+  std::uint64_t gemm_uops = 0;  // executed with operands (not reset)
+  std::uint64_t gemm_reset_uops = 0;
+  std::uint64_t alu_uops = 0;
+  std::array<std::uint64_t, isa::spec::kAluOps.size()> alu_uops_by_op{};  // by isa::AluOp
+  std::uint64_t macs = 0;                                                 // gemm_uops * batch * block_in * block_out
+  std::uint64_t tokens = 0;                                               // pushed
+  std::uint64_t nops = 0;                                                 // LOAD/STORE with x_size 0
+
+  std::array<Accesses, kSrams> sram{};  // by isa::Memory
+  std::array<PortEvents, 3> port{};     // by isa::Queue: load and compute read, store writes
+  std::optional<PortEvents> fetch{};    // reads; empty: the engine does not fetch
+  std::optional<DramCommands> dram{};   // empty: no DRAM is behind the memory port
+
+  Accesses& sram_of(isa::Memory memory) { return sram[static_cast<std::size_t>(memory)]; }
+  const Accesses& sram_of(isa::Memory memory) const { return sram[static_cast<std::size_t>(memory)]; }
+
+  // A part that is empty in one of the two adds nothing.
+  Counters& operator+=(const Counters& other);
+  bool operator==(const Counters&) const = default;
+};
+
+// The accesses that follow from what is counted besides: those of steps, of STORE's slots, and of the beat buffers.
+// Precondition: of sram, the writes of LOADs are there (of ACC8 with those of acc), and the reads of acc beyond one a
+// step; of port and fetch, bursts and beats. Once per launch.
+void complete(Counters& counters, const isa::HardwareConfig& config);
+
+// Without fetch and DRAM: what an engine knows that has no clock.
+Counters without_time(Counters counters);
+
+// {"instructions": {"load", "store", "gemm", "finish", "alu", "total"}, "queues": {"load", "compute", "store"},
+// "bytes_loaded": {"uop", "wgt", "inp", "acc", "acc8", "total"}, "bytes_stored", "gemm_uops", "gemm_reset_uops",
+// "alu_uops", "alu_uops_by_op": {"min", ...}, "macs", "tokens", "nops", "sram": {"uop": {"reads", "writes"}, "wgt",
+// "inp", "acc", "out"}, "port": {"load": {"bursts", "beats", "buffer": {"reads", "writes"}}, "compute", "store",
+// "fetch"}, "dram": {"activates", "precharges", "reads", "writes", "refreshes"}}, all numbers. "fetch" and "dram" only
+// where they are known.
+Json to_json(const Counters& counters);
+// Throws Json::exception where a number is missing or none.
+Counters counters_from_json(const Json& json);
+
+// The first number that differs, "/sram/acc/reads 12, not 13"; a part that one of them lacks does not count. Empty:
+// they agree.
+std::string difference(const Counters& a, const Counters& b);
+
+}  // namespace dovetail::simulator
