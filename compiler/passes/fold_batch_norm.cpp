@@ -31,7 +31,8 @@ NodeId foldable_convolution(const graph::Graph& graph, const graph::Node& norm) 
   return conv;
 }
 
-void fold(graph::Graph& graph, NodeId norm_id, NodeId conv_id) {
+// False where a weight or bias would leave the range of its type.
+bool fold(graph::Graph& graph, NodeId norm_id, NodeId conv_id) {
   const graph::Node norm = graph.node(norm_id);
   const auto parameter = [&](std::size_t input, std::int64_t channel) {
     return graph.value(norm.inputs[input]).constant->as_double(channel);
@@ -42,17 +43,19 @@ void fold(graph::Graph& graph, NodeId norm_id, NodeId conv_id) {
   const bool has_bias = conv.inputs.size() > 2 && conv.inputs[2].valid();
   const std::int64_t channels = weight.shape()[0], per_channel = channels ? weight.count() / channels : 0;
 
-  NdArray folded_weight(weight.dtype(), weight.shape()), folded_bias(weight.dtype(), {channels});
+  std::vector<double> folded_weight, folded_bias;
   for (std::int64_t c = 0; c < channels; ++c) {
     const double factor = parameter(1, c) / std::sqrt(parameter(4, c) + epsilon);
     for (std::int64_t i = c * per_channel; i < (c + 1) * per_channel; ++i)
-      folded_weight.set_double(i, weight.as_double(i) * factor);
+      folded_weight.push_back(weight.as_double(i) * factor);
     const double bias = has_bias ? graph.value(conv.inputs[2]).constant->as_double(c) : 0.0;
-    folded_bias.set_double(c, (bias - parameter(3, c)) * factor + parameter(2, c));
+    folded_bias.push_back((bias - parameter(3, c)) * factor + parameter(2, c));
   }
-  const std::string stem = conv.name;
-  const ValueId new_weight = graph.add_constant(stem + "/weight", std::move(folded_weight));
-  const ValueId new_bias = graph.add_constant(stem + "/bias", std::move(folded_bias));
+  auto weights = rounded(weight.dtype(), weight.shape(), folded_weight);
+  auto biases = rounded(weight.dtype(), {channels}, folded_bias);
+  if (!weights || !biases) return false;
+  const ValueId new_weight = graph.add_constant(conv.name + "/weight", *std::move(weights));
+  const ValueId new_bias = graph.add_constant(conv.name + "/bias", *std::move(biases));
 
   graph.remove_node(norm_id);
   graph.value(conv.outputs[0]).producer = {};
@@ -61,6 +64,7 @@ void fold(graph::Graph& graph, NodeId norm_id, NodeId conv_id) {
   node->inputs = {conv.inputs[0], new_weight, new_bias};
   node->outputs = norm.outputs;
   node->origins.insert(node->origins.end(), norm.origins.begin(), norm.origins.end());
+  return true;
 }
 
 // x * g / sqrt(v + e) + (beta - m * g / sqrt(v + e)).
@@ -94,12 +98,8 @@ Result<PassOutcome> fold_batch_norm(graph::Graph& graph, const PassContext&) {
   PassOutcome outcome;
   for (NodeId id : graph.topological_order()) {
     if (!is_constant_norm(graph, graph.node(id))) continue;
-    if (const NodeId conv = foldable_convolution(graph, graph.node(id)); conv.valid()) {
-      fold(graph, id, conv);
-      ++outcome.changes;
-    } else if (to_scale_and_shift(graph, id)) {
-      ++outcome.changes;
-    }
+    const NodeId conv = foldable_convolution(graph, graph.node(id));
+    if ((conv.valid() && fold(graph, id, conv)) || to_scale_and_shift(graph, id)) ++outcome.changes;
   }
   return outcome;
 }

@@ -47,29 +47,37 @@ struct Linear {
     const std::int64_t each_group = outputs() / graph::int_attribute(node, "group", 1);
     return o / each_group * inputs_each() + i;
   }
-  // One per output, zeros where there is none; nothing where it is not constant or more than a row, or where the
-  // operator has no place for it.
+  // What each output adds, zeros where that is nothing (beta * C, where C may be absent); no value where it is not
+  // constant or more than a row.
   std::optional<std::vector<double>> bias() const {
     std::vector<double> zeros(static_cast<std::size_t>(outputs()), 0.0);
-    if (node.op == "MatMul" || !has_input(node, 2)) return zeros;
-    if (node.op == "Gemm" && graph::float_attribute(node, "beta", 1) != 1) return std::nullopt;
-    return conv() ? along_axis(graph, node.inputs[2], {outputs()}, 0)
-                  : along_axis(graph, node.inputs[2], graph.value(node.outputs[0]).type.shape, 1);
+    const double beta = node.op == "Gemm" ? graph::float_attribute(node, "beta", 1) : 1.0;
+    if (node.op == "MatMul" || !has_input(node, 2) || beta == 0) return zeros;
+    auto values = conv() ? along_axis(graph, node.inputs[2], {outputs()}, 0)
+                         : along_axis(graph, node.inputs[2], graph.value(node.outputs[0]).type.shape, 1);
+    if (values)
+      for (double& value : *values) value *= beta;
+    return values;
   }
 };
 
+// `weights` and `bias` replace the node's own; the bias is what the node adds, whatever its beta.
 bool rebuild(Graph& graph, NodeId into, NodeId linear_id, ValueId x, std::optional<std::vector<double>> weights,
              std::optional<std::vector<double>> bias, const std::vector<NodeId>& absorbed) {
   const graph::Node node = graph.node(linear_id);
   const Linear linear{graph, node};
   std::vector<ValueId> inputs{x, node.inputs[1], has_input(node, 2) ? node.inputs[2] : ValueId{}};
+  graph::Attributes attributes = node.attributes;
   const DType dtype = linear.weight().dtype();
   std::optional<NdArray> new_weight, new_bias;
   if (weights && !(new_weight = rounded(dtype, linear.weight().shape(), *weights))) return false;
   if (bias && !(new_bias = rounded(dtype, {linear.outputs()}, *bias))) return false;
   if (new_weight) inputs[1] = graph.add_constant(node.name + "/weight", *std::move(new_weight));
-  if (new_bias) inputs[2] = graph.add_constant(node.name + "/bias", *std::move(new_bias));
-  if (!become(graph, into, node.op, inputs, node.attributes, absorbed)) return false;
+  if (new_bias) {
+    inputs[2] = graph.add_constant(node.name + "/bias", *std::move(new_bias));
+    attributes.erase("beta");  // it is part of the new bias
+  }
+  if (!become(graph, into, node.op, inputs, attributes, absorbed)) return false;
   // Reports name the layer, not the product behind it.
   if (into != linear_id && graph.node(linear_id).removed) graph.edit(into)->name = node.name;
   return true;

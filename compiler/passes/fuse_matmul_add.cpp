@@ -1,5 +1,7 @@
 #include "compiler/passes/fuse_matmul_add.h"
 
+#include "compiler/ops/naive.h"
+
 namespace dovetail::passes {
 namespace {
 
@@ -15,11 +17,13 @@ bool broadcasts_to(const Shape& shape, const Shape& target) {
   return true;
 }
 
-// Gemm takes floats, and 32- and 64-bit integers; the sum of the product and C is one rounding fewer at most, never
-// another value of integers.
-bool fuse(graph::Graph& graph, NodeId add_id) {
+// Gemm takes floats, and 32- and 64-bit integers. It rounds 16-bit floats once, behind the sum with C, where MatMul and
+// Add round twice.
+bool fuse(graph::Graph& graph, NodeId add_id, Level level) {
   const graph::Node add = graph.node(add_id);
   if (add.op != "Add") return false;
+  const DType dtype = graph.value(add.outputs[0]).type.dtype;
+  if (level < Level::tolerant && ops::accumulator(dtype) != dtype) return false;
   for (std::size_t side : {std::size_t{0}, std::size_t{1}}) {
     const ValueId product = add.inputs[side], other = add.inputs[1 - side];
     const NodeId matmul_id = graph.value(product).producer;
@@ -46,10 +50,10 @@ bool fuse(graph::Graph& graph, NodeId add_id) {
 
 }  // namespace
 
-Result<PassOutcome> fuse_matmul_add(graph::Graph& graph, const PassContext&) {
+Result<PassOutcome> fuse_matmul_add(graph::Graph& graph, const PassContext& context) {
   PassOutcome outcome;
   for (NodeId id : graph.topological_order())
-    if (!graph.node(id).removed && fuse(graph, id)) ++outcome.changes;
+    if (!graph.node(id).removed && fuse(graph, id, context.level)) ++outcome.changes;
   return outcome;
 }
 

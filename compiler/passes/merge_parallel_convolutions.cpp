@@ -39,7 +39,7 @@ std::string geometry(const Graph& graph, const graph::Node& node) {
     return {};
   const NdArray& weight = *graph.value(node.inputs[1]).constant;
   if (node.op == "Conv" && graph::int_attribute(node, "group", 1) != 1) return {};
-  if (node.op != "Conv" && weight.rank() != 2) return {};
+  if (weight.count() == 0 || (node.op != "Conv" && weight.rank() != 2)) return {};
   if (has_input(node, 2)) {
     const Shape row{weight.shape()[outputs_first(node) ? 0 : 1]};
     if (!graph.is_constant(node.inputs[2]) || graph.value(node.inputs[2]).constant->shape() != row) return {};

@@ -146,6 +146,13 @@ TEST_CASE("fuse_matmul_add: only what Gemm means too") {
     CHECK(apply(make, passes::fuse_matmul_add).changes == 1);
     CHECK(make.nodes() == "  %y: float32[2, 4] = Gemm(%a, %b, %c)  // m_node <- m_node, y_node\n");
   }
+  SECTION("16-bit floats, which Gemm rounds once, from level 2 on") {
+    const ValueId p = make.input("p", DType::float16, {2, 3}), q = make.input("q", DType::float16, {3, 4});
+    make.output(make.node("Add", "y", {make.node("MatMul", "m", {p, q}), make.input("c", DType::float16, {4})}));
+    graph::Graph exact = make.graph;
+    CHECK(passes::fuse_matmul_add(exact, {.level = passes::Level::exact})->changes == 0);
+    CHECK(apply(make, passes::fuse_matmul_add).changes == 1);
+  }
   SECTION("an Add that makes the result larger") {
     make.output(make.node("Add", "y", {make.node("MatMul", "m", {a, b}), make.input("c", DType::float32, {5, 2, 4})}));
     CHECK(apply(make, passes::fuse_matmul_add).changes == 0);

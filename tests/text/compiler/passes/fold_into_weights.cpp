@@ -74,6 +74,53 @@ TEST_CASE("fold_scales: products and sums behind and in front of Conv, Gemm and 
 )") == "%y: float32[2, 5, 4] = MatMul(%x, %MatMul_c/weight_2)\n");
 }
 
+TEST_CASE("fold_scales: a bias that the node lacked, or that beta weighs, is added as it is") {
+  const auto folded = [](const char* operands, const char* attributes, bool behind) {
+    return RewriteCase(fmt::format(R"(graph g(%x: float32[2, 3]) -> (%y)
+  constant %w: float32[3, 4]
+  constant %c: float32[4] = [1.0, 2.0, 3.0, 4.0]
+  constant %t: float32[] = 5
+  {}
+)",
+                                   behind
+                                       ? fmt::format("%g: float32[2, 4] = Gemm(%x, {}) {{{}}}\n  %y: float32[2, 4] = "
+                                                     "Add(%g, %t)",
+                                                     operands, attributes)
+                                       : fmt::format("%a: float32[2, 3] = Add(%x, %t)\n  %y: float32[2, 4] = "
+                                                     "Gemm(%a, {}) {{{}}}",
+                                                     operands, attributes)))
+        .apply(passes::fold_scales)
+        .nodes();
+  };
+  for (const bool behind : {true, false}) {
+    const char* name = behind ? "Gemm_g" : "Gemm_y";
+    CHECK(folded("%w", "beta=0.5", behind) == fmt::format("%y: float32[2, 4] = Gemm(%x, %w, %{}/bias)\n", name));
+    CHECK(folded("%w, %c", "alpha=3.0, beta=0.5", behind) ==
+          fmt::format("%y: float32[2, 4] = Gemm(%x, %w, %{}/bias) {{alpha=3.0}}\n", name));
+    CHECK(folded("%w, %c", "beta=0.0", behind) == fmt::format("%y: float32[2, 4] = Gemm(%x, %w, %{}/bias)\n", name));
+  }
+}
+
+TEST_CASE("fold_batch_norm: not where a weight would leave its type's range") {
+  const auto folded = [](const char* variance) {
+    return RewriteCase(fmt::format(R"(graph g(%x: float32[1, 1, 3]) -> (%y)
+  constant %w: float32[1, 1, 2] = fill(0.5)
+  constant %g: float32[1] = fill(1e30)
+  constant %b: float32[1] = fill(0.5)
+  constant %m: float32[1] = fill(0.0)
+  constant %v: float32[1] = fill({})
+  %c: float32[1, 1, 2] = Conv(%x, %w)
+  %y: float32[1, 1, 2] = BatchNormalization(%c, %g, %b, %m, %v) {{epsilon=0.0}}
+)",
+                                   variance))
+        .apply(passes::fold_batch_norm)
+        .changes();
+  };
+  CHECK(folded("1.0") == 1);
+  CHECK(folded("1e-30") == 0);
+  CHECK(folded("0.0") == 0);
+}
+
 TEST_CASE(
     "fold_scales: not where a weight would overflow, where the product is used besides, or where it varies along "
     "another axis") {
