@@ -13,6 +13,13 @@ namespace {
 
 std::size_t at(TensorIndex tensor) { return static_cast<std::size_t>(tensor); }
 
+// Where the bytes begin; nobody writes to what is not meant for it (verified). Null means that the host has no place
+// for a tensor, and so it is never the place of one without elements.
+std::byte* place_of(std::span<const std::byte> bytes) {
+  alignas(bundle::kTensorAlignment) static std::byte nothing;
+  return bytes.empty() ? &nothing : const_cast<std::byte*>(bytes.data());
+}
+
 }  // namespace
 
 TensorMemory::TensorMemory(const bundle::Bundle& bundle, std::vector<std::shared_ptr<DeviceMemory>> memories)
@@ -24,10 +31,9 @@ TensorMemory::TensorMemory(const bundle::Bundle& bundle, std::vector<std::shared
     const bundle::Tensor& tensor = bundle_.tensors[i];
     Place& place = places_[i];
     if (tensor.constant) {
-      // Nobody writes to a constant: steps write to their results only (verified).
-      place.host = const_cast<std::byte*>(tensor.constant->bytes().data());
+      place.host = place_of(tensor.constant->bytes());
     } else if (tensor.space == bundle::kHostSpace && tensor.offset) {
-      place.host = shared_.data() + *tensor.offset;
+      place.host = place_of(std::span(shared_).subspan(*tensor.offset, bundle::size_bytes(tensor)));
     } else if (tensor.offset) {
       place.memory = memories_[static_cast<std::size_t>(tensor.space)].get();
       place.offset = *tensor.offset;
@@ -37,7 +43,7 @@ TensorMemory::TensorMemory(const bundle::Bundle& bundle, std::vector<std::shared
   for (const bundle::Step& step : bundle_.steps)
     for (const TensorIndex result : step.results)
       if (Place& place = places_[at(result)]; place.host == nullptr && place.memory == nullptr)
-        place.host = own_.emplace_back(bundle::size_bytes(bundle_.tensors[at(result)])).data();
+        place.host = place_of(own_.emplace_back(bundle::size_bytes(bundle_.tensors[at(result)])));
 }
 
 Result<void> TensorMemory::begin(const std::map<std::string, NdArray>& inputs) {
@@ -45,7 +51,7 @@ Result<void> TensorMemory::begin(const std::map<std::string, NdArray>& inputs) {
   for (const auto& memory : memories_)
     if (memory) DOVETAIL_TRY(memory->begin());
   for (const TensorIndex input : bundle_.inputs)
-    places_[at(input)].host = const_cast<std::byte*>(inputs.at(bundle_.tensors[at(input)].name).bytes().data());
+    places_[at(input)].host = place_of(inputs.at(bundle_.tensors[at(input)].name).bytes());
   return {};
 }
 

@@ -18,13 +18,24 @@ Expr index_at(const loops::Buffer& indices, const Indices& place, std::int64_t e
   return loops::select(tensor::less(index, tensor::index(0)), index + extent, index);
 }
 
+// Every element of the result is one of the data.
+Result<Types> chosen_from_data(const Operands& operands, graph::TensorType y) {
+  const Shape& data = operands.type(0).shape;
+  if (element_count(data) == 0 && element_count(y.shape) != 0)
+    return refuse(
+        operands,
+        fmt::format("data {} has no elements, and the result {} needs some", to_string(data), to_string(y.shape)),
+        "give data with elements, or an empty index tensor");
+  return Types{std::move(y)};
+}
+
 Result<Types> infer_gather(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
   graph::TensorType y = operands.type(0);
   const Shape& indices = operands.type(1).shape;
   const auto place = y.shape.erase(y.shape.begin() + static_cast<std::ptrdiff_t>(axis));
   y.shape.insert(place, indices.begin(), indices.end());
-  return Types{std::move(y)};
+  return chosen_from_data(operands, std::move(y));
 }
 
 Result<loops::Program> define_gather(const Operands& operands) {
@@ -49,7 +60,7 @@ Result<Types> infer_elements(const Operands& operands) {
     return refuse(operands,
                   fmt::format("indices {} exceed data {} outside axis {}", to_string(indices), to_string(x), axis),
                   "both have the same rank, and indices no larger extents");
-  return Types{{operands.type(0).dtype, indices}};
+  return chosen_from_data(operands, {operands.type(0).dtype, indices});
 }
 
 Result<loops::Program> define_elements(const Operands& operands) {
@@ -79,7 +90,7 @@ Result<Types> infer_nd(const Operands& operands) {
                     "make them equal");
   Shape shape(indices.begin(), indices.end() - 1);
   shape.insert(shape.end(), x.begin() + static_cast<std::ptrdiff_t>(batch) + indices.back(), x.end());
-  return Types{{operands.type(0).dtype, std::move(shape)}};
+  return chosen_from_data(operands, {operands.type(0).dtype, std::move(shape)});
 }
 
 Result<loops::Program> define_nd(const Operands& operands) {

@@ -8,6 +8,7 @@
 #include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"
 #include "compiler/tensor/expr.h"
+#include "loops/integer.h"
 
 namespace dovetail::ops {
 namespace {
@@ -74,6 +75,14 @@ Result<Types> infer_reduce(const Operands& operands) {
         operands,
         fmt::format("the mean of an empty tensor {} of {} divides by zero", to_string(x.shape), name(x.dtype)),
         "remove the node");
+  std::int64_t count = 1;
+  for (std::size_t i = 0; i < reduced.size(); ++i) count *= reduced[i] ? x.shape[i] : 1;
+  if (reduce_row(operands).after == mean && is_integer(x.dtype) && size_bytes(x.dtype) < 8 &&
+      count > loops::type_max(x.dtype))
+    return refuse(operands,
+                  fmt::format("the mean divides by {} elements > {}, the most that {} holds", count,
+                              loops::type_max(x.dtype), name(x.dtype)),
+                  "insert a Cast to int32 before the node");
   Shape shape;
   for (std::size_t i = 0; i < reduced.size(); ++i) {
     if (!reduced[i]) {

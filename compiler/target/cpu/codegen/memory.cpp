@@ -77,7 +77,8 @@ void Emitter::annotate_access(llvm::Instruction* access, const BufferNode* buffe
   }
 }
 
-// An index that depends on data is checked where it is used; one outside becomes 0 and the failure is reported.
+// An index that depends on data is checked where it is used; one outside becomes 0 and the failure is reported. In an
+// empty buffer there is no element 0: load_from and store_to leave such a buffer alone.
 Expr Emitter::checked_index(const Buffer& buffer, std::size_t dimension, const Expr& index) {
   if (!holds_load(index)) return index;
   const std::int64_t extent = buffer->shape[dimension];
@@ -172,6 +173,7 @@ Emitter::Place Emitter::place_of(const Buffer& buffer, const std::vector<Expr>& 
 }
 
 Value Emitter::load_from(const Buffer& buffer, const Place& place) {
+  if (element_count(buffer->shape) == 0) return {llvm::Constant::getNullValue(type_of(buffer->dtype)), false};
   llvm::Type* element = memory_type_of(buffer->dtype);
   const auto as_value = [&](llvm::Value* loaded, bool varying) {
     if (auto* access = llvm::dyn_cast<llvm::Instruction>(loaded)) annotate_access(access, buffer.get());
@@ -220,6 +222,7 @@ Value Emitter::load_from(const Buffer& buffer, const Place& place) {
 }
 
 void Emitter::store_to(const Buffer& buffer, const Place& place, Value value) {
+  if (element_count(buffer->shape) == 0) return;
   llvm::Type* element = memory_type_of(buffer->dtype);
   if (buffer->dtype == DType::boolean)
     value.llvm = builder_.CreateZExt(

@@ -136,6 +136,17 @@ TEST_CASE("Gather, GatherElements, GatherND count negative indices from the end"
                 floats({2, 2}, {2, 3, 4, 5}), 0);
 }
 
+TEST_CASE("Gather, GatherElements, GatherND choose nothing from data without elements") {
+  const NdArray data(DType::float32, {0, 2}), none(DType::int64, {0});
+  CHECK(Case("Gather").input(data).input(none).run1().shape() == Shape{0, 2});
+  CHECK(Case("Gather").input(data).input(none).integer("axis", 1).run1().shape() == Shape{0, 0});
+  const std::string why = "data [0, 2] has no elements, and the result [1, 2] needs some";
+  CHECK(Case("Gather").input(data).input(list({0})).refusal().find(why) != std::string::npos);
+  CHECK(Case("GatherElements").input(data).input(NdArray(DType::int64, {1, 2})).refusal().find(why) !=
+        std::string::npos);
+  CHECK(Case("GatherND").input(data).input(NdArray(DType::int64, {1, 1})).refusal().find(why) != std::string::npos);
+}
+
 TEST_CASE("Expand and Tile repeat") {
   require_close(Case("Expand").input(floats({3, 1}, {1, 2, 3})).constant(list({2, 1, 2})).run1(),
                 floats({2, 3, 2}, {1, 1, 2, 2, 3, 3, 1, 1, 2, 2, 3, 3}), 0);

@@ -160,5 +160,11 @@ TEST_CASE("Resize: nearest by whole and broken factors, linear, cubic") {
         "error: cannot take Resize (node node): scales has 3 entries for 4 axes. Hint: give one per axis");
 }
 
+TEST_CASE("ReduceMean of integers refuses a count that their type does not hold") {
+  CHECK(Case("ReduceMean").input(NdArray(DType::int8, {127})).run1().as_int64(0) == 0);
+  CHECK(Case("ReduceMean").input(NdArray(DType::int8, {2, 64})).refusal().find("128 elements > 127") !=
+        std::string::npos);
+}
+
 }  // namespace
 }  // namespace dovetail::ops

@@ -1,0 +1,139 @@
+// A graph of one node of a given operator: operands and attributes are drawn from what its signature allows.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/ops/op.h"
+#include "tests/property/compiler/random_int8_graph.h"
+
+namespace dovetail::test {
+
+class RandomNode {
+ public:
+  // Extents of all shapes are drawn from `extents`.
+  RandomNode(const ops::OpDef& def, std::uint64_t seed, std::vector<std::int64_t> extents)
+      : def_(def), draw_(seed), extents_(std::move(extents)) {}
+
+  // Adds the node to `graph`, its operands as inputs named `prefix`0, ... and constants, its results as outputs. False,
+  // and the graph is as it was, where the operator refuses what was drawn, which is most of the time.
+  bool add_to(graph::Graph& graph, const std::string& prefix) {
+    graph::Graph candidate = graph;
+    graph::Node node;
+    node.name = prefix;
+    node.op = std::string(def_.op);
+    node.origins = {prefix};
+    const Shape common = shape();
+    for (std::size_t i = 0; i < def_.signature.inputs.size(); ++i) {
+      const ops::InputRule& rule = def_.signature.inputs[i];
+      if (rule.presence == ops::Presence::optional && draw_.coin()) {
+        node.inputs.emplace_back();
+        continue;
+      }
+      const std::int64_t times = rule.presence == ops::Presence::variadic ? draw_.between(1, 3) : 1;
+      for (std::int64_t k = 0; k < times; ++k) node.inputs.push_back(operand(candidate, prefix, i, rule, common));
+    }
+    while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
+    for (const ops::AttributeRule& rule : def_.signature.attributes)
+      if (rule.presence == ops::Presence::required || draw_.between(0, 3) == 0)
+        node.attributes[std::string(rule.name)] = attribute(rule, common);
+    const std::int64_t outputs = draw_.between(1, std::max(1, def_.signature.max_outputs));
+    for (std::int64_t i = 0; i < outputs; ++i) {
+      node.outputs.push_back(candidate.add_value(fmt::format("{}_y{}", prefix, i), {}));
+      candidate.outputs.push_back(node.outputs.back());
+    }
+    const graph::NodeId id = candidate.add_node(std::move(node));
+    if (!ops::infer(candidate, id) || !ops::define(candidate, id)) return false;
+    graph = std::move(candidate);
+    return true;
+  }
+
+  NdArray values(const graph::TensorType& type) {
+    NdArray array(type.dtype, type.shape);
+    for (std::int64_t i = 0; i < array.count(); ++i) {
+      if (is_floating(type.dtype)) array.set_double(i, static_cast<double>(draw_.between(-64, 64)) / 16);
+      else array.set_int64(i, draw_.between(0, type.dtype == DType::boolean ? 1 : 3));
+    }
+    return array;
+  }
+
+ private:
+  template <typename T>
+  T one_of(const std::vector<T>& from) {
+    return from[static_cast<std::size_t>(draw_.between(0, static_cast<std::int64_t>(from.size()) - 1))];
+  }
+  Shape shape() {
+    Shape drawn(static_cast<std::size_t>(draw_.between(0, 4)));
+    for (std::int64_t& extent : drawn) extent = one_of(extents_);
+    return drawn;
+  }
+  // Often the common one, or one number per channel of it.
+  Shape operand_shape(const Shape& common) {
+    switch (draw_.between(0, 7)) {
+      case 0: return shape();
+      case 1: return common.size() > 1 ? Shape{common[1]} : Shape{};
+      case 2: return common.empty() ? Shape{} : Shape{common[0]};
+      case 3: return common.empty() ? Shape{} : Shape{common.back()};
+      case 4: return Shape{256};  // a table
+      default: return common;
+    }
+  }
+  DType type(ops::DTypeSet allowed) {
+    for (const DType likely : {DType::float32, DType::int8, DType::int64})
+      if (ops::contains(allowed, likely) && draw_.between(0, 2) != 0) return likely;
+    while (true)
+      if (const DType any = one_of(std::vector<DTypeInfo>(std::begin(kDTypes), std::end(kDTypes))).dtype;
+          ops::contains(allowed, any))
+        return any;
+  }
+  std::vector<std::int64_t> ints(const Shape& like) {
+    std::vector<std::int64_t> drawn(draw_.between(0, 2) ? like.size() : static_cast<std::size_t>(draw_.between(0, 8)));
+    for (std::int64_t& value : drawn) value = draw_.coin() ? one_of(extents_) : draw_.between(0, 3);
+    return drawn;
+  }
+
+  graph::ValueId operand(graph::Graph& graph, const std::string& prefix, std::size_t position,
+                         const ops::InputRule& rule, const Shape& common) {
+    DType dtype = type(rule.types);
+    if (rule.variable != 0) dtype = types_.try_emplace(rule.variable, dtype).first->second;
+    const std::string name = fmt::format("{}_x{}", prefix, position);
+    const auto& constants = def_.compile_time_inputs;
+    if (std::find(constants.begin(), constants.end(), static_cast<int>(position)) != constants.end()) {
+      const std::vector<std::int64_t> drawn = ints(common);
+      NdArray array(dtype, draw_.between(0, 3) ? Shape{static_cast<std::int64_t>(drawn.size())} : Shape{});
+      for (std::int64_t i = 0; i < array.count(); ++i)
+        array.set_int64(i, drawn.empty() ? 0 : drawn[static_cast<std::size_t>(i)]);
+      return graph.add_constant(name, std::move(array));
+    }
+    const graph::TensorType drawn{dtype, operand_shape(common)};
+    if (draw_.between(0, 3) == 0) return graph.add_constant(name, values(drawn));
+    graph.inputs.push_back(graph.add_value(name, drawn));
+    return graph.inputs.back();
+  }
+
+  graph::Attribute attribute(const ops::AttributeRule& rule, const Shape& common) {
+    static const std::vector<std::string> kTexts{
+        "SAME_UPPER", "SAME_LOWER", "VALID", "linear", "nearest",       "cubic", "constant", "edge", "none",
+        "asymmetric", "floor",      "DCR",   "CRD",    "align_corners", "tanh",  "LEFT",     "RIGHT"};
+    switch (rule.kind) {
+      case ops::AttributeKind::integer: return draw_.between(-1, 3);
+      case ops::AttributeKind::real: return 0.5;
+      case ops::AttributeKind::text: return one_of(kTexts);
+      case ops::AttributeKind::integers: return ints(common);
+      case ops::AttributeKind::reals: return std::vector<double>{0.5, 2};
+      case ops::AttributeKind::texts: return std::vector<std::string>{"Tanh"};
+      case ops::AttributeKind::tensor: return values({DType::float32, {one_of(extents_)}});
+    }
+    return std::int64_t{0};
+  }
+
+  const ops::OpDef& def_;
+  Draw draw_;
+  std::vector<std::int64_t> extents_;
+  std::map<char, DType> types_;  // by variable of the signature
+};
+
+}  // namespace dovetail::test
