@@ -148,7 +148,9 @@ class Pipeline {
     std::vector<RegionOffer> offers;
     LayoutPlan layouts;
     DOVETAIL_TRY(timed("layouts", [&]() -> Result<void> {
-      DOVETAIL_ASSIGN(offers, offer_layouts(graph, parts, {options_.fuse && options_.context.level > Level::needed}));
+      DOVETAIL_ASSIGN(offers, offer_layouts(graph, parts,
+                                            {.fuse = options_.fuse && options_.context.level > Level::needed,
+                                             .free_sums = options_.context.level > Level::exact}));
       layouts = choose_layouts(graph, offers, {options_.free_borders, options_.choose_layouts});
       return {};
     }));

@@ -60,12 +60,13 @@ Result<loops::Program> define_attention(const Operands& operands) {
     indices.push_back(last);
     return indices;
   };
-  const loops::Buffer scores = program.reduce(
-      "scores", wide, with(rows, "n", n), {{"d", d}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
-        const Indices row(i.begin(), i.end() - 1);
-        return loops::cast(wide, loops::load(program.in(0), at(row, r[0]))) *
-               loops::cast(wide, loops::load(program.in(1), column(row, r[0], i.back())));
-      });
+  const loops::Buffer scores =
+      program.reduce("scores", wide, with(rows, "n", n), {{"d", d}}, tensor::product_sum_reducer(),
+                     [&](const Indices& i, const Indices& r) {
+                       const Indices row(i.begin(), i.end() - 1);
+                       return loops::cast(wide, loops::load(program.in(0), at(row, r[0]))) *
+                              loops::cast(wide, loops::load(program.in(1), column(row, r[0], i.back())));
+                     });
   const double scale = graph::float_attribute(operands.node, "scale", 1);
   const auto score = [&](const Indices& i) {
     Expr value = loops::load(scores, i);
@@ -82,12 +83,13 @@ Result<loops::Program> define_attention(const Operands& operands) {
       program.reduce("sum", wide, rows, {{"n", n}}, tensor::sum_reducer(),
                      [&](const Indices& i, const Indices& r) { return loops::load(exp, at(i, r[0])); });
   // Divided once per result instead of once per weight.
-  const loops::Buffer weighted = program.reduce(
-      "weighted", wide, with(rows, "e", e), {{"n", n}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
-        const Indices row(i.begin(), i.end() - 1);
-        return loops::load(exp, at(row, r[0])) *
-               loops::cast(wide, loops::load(program.in(2), column(row, r[0], i.back())));
-      });
+  const loops::Buffer weighted =
+      program.reduce("weighted", wide, with(rows, "e", e), {{"n", n}}, tensor::product_sum_reducer(),
+                     [&](const Indices& i, const Indices& r) {
+                       const Indices row(i.begin(), i.end() - 1);
+                       return loops::load(exp, at(row, r[0])) *
+                              loops::cast(wide, loops::load(program.in(2), column(row, r[0], i.back())));
+                     });
   return program.finish({program.compute("attention", dtype, with(rows, "e", e), [&](const Indices& i) {
     return loops::cast(dtype,
                        tensor::divide(loops::load(weighted, i), loops::load(sum, Indices(i.begin(), i.end() - 1))));

@@ -76,7 +76,7 @@ Axes matmul_axes(const MatMulShape& shape) {
 loops::Buffer multiply(
     Naive& program, const loops::Buffer& a, const loops::Buffer& b, const MatMulShape& shape, DType accumulator,
     const std::function<loops::Expr(const loops::Expr&, const loops::Expr&, const Indices&)>& product) {
-  return program.reduce("gemm", accumulator, matmul_axes(shape), {{"k", shape.k}}, tensor::sum_reducer(),
+  return program.reduce("gemm", accumulator, matmul_axes(shape), {{"k", shape.k}}, tensor::product_sum_reducer(),
                         [&](const Indices& i, const Indices& r) {
                           const Indices batch(i.begin(), i.begin() + static_cast<std::ptrdiff_t>(shape.batch.size()));
                           const Indices row = shape.a_is_vector ? Indices{r[0]} : Indices{i[batch.size()], r[0]};

@@ -46,7 +46,7 @@ loops::Buffer convolve(
   const std::int64_t group_inputs = shape.in_channels / shape.group, group_outputs = shape.out_channels / shape.group;
   Axes reduce_axes{{"c", group_inputs}};
   for (Axis& axis : spatial_axes(shape.window.kernel, "k")) reduce_axes.push_back(std::move(axis));
-  return program.reduce("conv", accumulator, conv_axes(shape), reduce_axes, tensor::sum_reducer(),
+  return program.reduce("conv", accumulator, conv_axes(shape), reduce_axes, tensor::product_sum_reducer(),
                         [&](const Indices& i, const Indices& r) {
                           const loops::Expr &n = i[0], &o = i[1], &c = r[0];
                           loops::Expr channel = c;

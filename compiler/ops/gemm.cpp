@@ -42,8 +42,8 @@ Result<loops::Program> define_gemm(const Operands& operands) {
   const bool trans_a = transposed(operands, "transA"), trans_b = transposed(operands, "transB");
   const Axes axes{{"m", y.shape[0]}, {"n", y.shape[1]}};
   const std::int64_t k = operands.type(0).shape[trans_a ? 0 : 1];
-  const loops::Buffer product =
-      program.reduce("gemm", wide, axes, {{"k", k}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
+  const loops::Buffer product = program.reduce(
+      "gemm", wide, axes, {{"k", k}}, tensor::product_sum_reducer(), [&](const Indices& i, const Indices& r) {
         const Indices a = trans_a ? Indices{r[0], i[0]} : Indices{i[0], r[0]};
         const Indices b = trans_b ? Indices{i[1], r[0]} : Indices{r[0], i[1]};
         return loops::cast(wide, loops::load(program.in(0), a)) * loops::cast(wide, loops::load(program.in(1), b));

@@ -29,7 +29,7 @@ Statistics statistics(Naive& program, const Operands& operands, DType wide, cons
     return tensor::divide(loops::load(sum, i), loops::constant(count, wide));
   });
   const loops::Buffer squares = program.reduce(
-      "squares", wide, row_axes, along, tensor::sum_reducer(),
+      "squares", wide, row_axes, along, tensor::product_sum_reducer(),
       [&](const Indices& i, const Indices& r) { return tensor::square(element(i, r) - loops::load(mean, i)); });
   const double epsilon = graph::float_attribute(operands.node, "epsilon", 1e-5);
   return {mean, program.compute("inverse_deviation", wide, row_axes, [&](const Indices& i) {

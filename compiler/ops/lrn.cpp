@@ -26,7 +26,7 @@ Result<loops::Program> define_lrn(const Operands& operands) {
   Naive program(operands);
   const Axes axes = image_axes(x.shape);
   const loops::Buffer squares = program.reduce(
-      "squares", wide, axes, {{"k", size}}, tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
+      "squares", wide, axes, {{"k", size}}, tensor::product_sum_reducer(), [&](const Indices& i, const Indices& r) {
         Indices element = i;
         element[1] = i[1] + r[0] - before;
         const loops::Expr inside = loops::logical_and(tensor::less_equal(tensor::index(0), element[1]),

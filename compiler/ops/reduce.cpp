@@ -33,7 +33,7 @@ Expr log(const Expr& x, std::int64_t) { return tensor::logarithm(x); }
 const std::vector<ReduceRow>& reduce_rows() {
   static const std::vector<ReduceRow> table{
       {"ReduceL1", kNumber, tensor::sum_reducer, absolute, as_is},
-      {"ReduceL2", kFloat, tensor::sum_reducer, tensor::square, root},
+      {"ReduceL2", kFloat, tensor::product_sum_reducer, tensor::square, root},
       {"ReduceLogSum", kFloat, tensor::sum_reducer, keep, log},
       // Around the maximum, which define_reduce() subtracts and adds again, so that exp does not overflow.
       {"ReduceLogSumExp", kFloat, tensor::sum_reducer, keep, log},
@@ -42,7 +42,7 @@ const std::vector<ReduceRow>& reduce_rows() {
       {"ReduceMin", kAny, tensor::min_reducer, keep, as_is},
       {"ReduceProd", kNumber, tensor::product_reducer, keep, as_is},
       {"ReduceSum", kNumber, tensor::sum_reducer, keep, as_is},
-      {"ReduceSumSquare", kNumber, tensor::sum_reducer, tensor::square, as_is},
+      {"ReduceSumSquare", kNumber, tensor::product_sum_reducer, tensor::square, as_is},
   };
   return table;
 }
@@ -127,7 +127,8 @@ Result<loops::Program> define_reduce(const Operands& operands) {
   const ReduceRow& row = reduce_row(operands);
   const Reduction space{operands, reduced};
   const DType dtype = operands.type(0).dtype;
-  const bool sums = row.reducer == tensor::sum_reducer || row.reducer == tensor::product_reducer;
+  const bool sums = row.reducer == tensor::sum_reducer || row.reducer == tensor::product_sum_reducer ||
+                    row.reducer == tensor::product_reducer;
   const DType wide = sums ? accumulator(dtype) : dtype;
   Naive program(operands);
   const auto element = [&](const Indices& i, const Indices& r) {

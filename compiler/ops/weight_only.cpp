@@ -71,7 +71,7 @@ Result<loops::Program> define_weight_only_gemm(const Operands& operands) {
     axes.push_back({i + 2 == y.size() ? "m" : fmt::format("b{}", i), y[i]});
   axes.push_back({"n", y.back()});
   const loops::Buffer sum =
-      program.reduce("gemm", DType::float32, axes, {{"k", operands.type(1).shape[0]}}, tensor::sum_reducer(),
+      program.reduce("gemm", DType::float32, axes, {{"k", operands.type(1).shape[0]}}, tensor::product_sum_reducer(),
                      [&](const Indices& i, const Indices& r) {
                        Indices row = i;
                        row.back() = r[0];

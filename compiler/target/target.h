@@ -62,6 +62,9 @@ struct GraphRegion {
 
 struct OfferOptions {
   bool fuse = true;  // nodes to kernels; else each node is a kernel of its own
+  // Sums of products may be rounded once a term and added in any order (loops/product_sum.h); else every operation
+  // rounds by itself, as the operators' definitions have it.
+  bool free_sums = true;
 };
 
 // Dumps of a region's inner stages, one call per operation or region: "loops", "schedule", "trace", "stream".

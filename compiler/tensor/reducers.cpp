@@ -21,12 +21,13 @@ Expr highest(DType dtype) {
 }
 
 // `identity` and `combine` of a reduction on scalars.
-Reducer scalar_reducer(std::string name, Expr (*identity)(DType), loops::BinaryOp combine) {
+Reducer scalar_reducer(std::string name, Expr (*identity)(DType), loops::BinaryOp combine, bool of_products = false) {
   return {std::move(name),
           [identity](const std::vector<DType>& dtypes) { return std::vector<Expr>{identity(dtypes.at(0))}; },
           [combine](const std::vector<Expr>& accumulated, const std::vector<Expr>& value) {
             return std::vector<Expr>{loops::binary(combine, accumulated.at(0), value.at(0))};
-          }};
+          },
+          of_products};
 }
 
 // (value, index): the better value wins, of equal values the smaller index. That makes it commutative and associative,
@@ -42,7 +43,8 @@ Reducer arg_reducer(std::string name, Expr (*worst)(DType), loops::BinaryOp bett
                 loops::logical_and(equal(value.at(0), accumulated.at(0)), less(value.at(1), accumulated.at(1))));
             return std::vector<Expr>{loops::select(wins, value.at(0), accumulated.at(0)),
                                      loops::select(wins, value.at(1), accumulated.at(1))};
-          }};
+          },
+          false};
 }
 
 Expr zero(DType dtype) { return loops::constant(0, dtype); }
@@ -52,6 +54,10 @@ Expr one(DType dtype) { return loops::constant(1, dtype); }
 
 const Reducer& sum_reducer() {
   static const Reducer reducer = scalar_reducer("sum", zero, loops::BinaryOp::add);
+  return reducer;
+}
+const Reducer& product_sum_reducer() {
+  static const Reducer reducer = scalar_reducer("sum", zero, loops::BinaryOp::add, true);
   return reducer;
 }
 const Reducer& product_reducer() {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "loops/product_sum.h"
 #include "loops/rewrite.h"
 #include "loops/verify.h"
 
@@ -133,6 +134,8 @@ std::vector<loops::Buffer> Definition::reduce_tuple(
     loops::Block block;
     block.init = store_all(buffers, spatial, reducer.identity(dtypes));
     block.body = store_all(buffers, spatial, reducer.combine(load_all(buffers, spatial), body(spatial, reduced)));
+    if (reducer.of_products && is_floating(dtypes[0]))
+      block.annotations[std::string(loops::kSumAnnotation)] = loops::kProductSum;
     return block;
   });
   return buffers;

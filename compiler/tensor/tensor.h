@@ -26,8 +26,11 @@ struct Reducer {
   std::function<std::vector<loops::Expr>(const std::vector<loops::Expr>& accumulated,
                                          const std::vector<loops::Expr>& value)>
       combine;
+  bool of_products = false;  // each value is a product (loops/product_sum.h)
 };
 const Reducer& sum_reducer();
+// The sum of values that are products, where the operator's definition calls both one operation: MatMul, Conv.
+const Reducer& product_sum_reducer();
 const Reducer& max_reducer();
 const Reducer& min_reducer();
 const Reducer& product_reducer();

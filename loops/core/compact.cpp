@@ -184,7 +184,7 @@ class Rewriter {
     return n;
   }
   CoreStore rewritten(const CoreStore& n) const {
-    CoreStore result{{}, n.block, {}};
+    CoreStore result{{}, n.block, {}, n.product_sum};
     for (const StoreTarget& target : n.targets) {
       StoreTarget moved{target.buffer, {}, expr(target.value)};
       for (const Expr& index : target.indices) moved.indices.push_back(expr(index));

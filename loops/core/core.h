@@ -37,6 +37,7 @@ struct CoreStore {
   std::string block;                 // for diagnostics
   // Elements that the block's init has written whenever this statement runs.
   std::vector<LoadExpr> initialised;
+  bool product_sum = false;  // of a block that is a sum of products (loops/product_sum.h)
 };
 // The contents become undefined: an intrinsic's own buffers at each call.
 struct CoreForget {

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "loops/linear.h"
+#include "loops/product_sum.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::loops {
@@ -137,6 +138,7 @@ class Dissolver {
 
   Lowered lower(const Block& n) {
     const std::string saved_block = std::exchange(block_, n.name);
+    const bool saved_product_sum = std::exchange(product_sum_, is_product_sum(n));
     VarMap bindings;
     for (const Iterator& iterator : n.iterators) bindings[iterator.var.get()] = resolve(iterator.binding);
     for (auto& [var, binding] : bindings) vars_[var] = binding;
@@ -150,6 +152,7 @@ class Dissolver {
     perfect_ = saved_perfect;
     initialised_.resize(initialised_before);
     block_ = saved_block;
+    product_sum_ = saved_product_sum;
     if (!n.init && !predicate) return body;
     result.main = core_if(predicate, std::move(body).together());
     return result;
@@ -206,7 +209,7 @@ class Dissolver {
   }
 
   Lowered lower(const Store& n) {
-    CoreStore store{{}, block_, initialised_};
+    CoreStore store{{}, block_, initialised_, product_sum_};
     for (const StoreTarget& target : n.targets) {
       LoadExpr place = resolve_place(target.buffer, target.indices);
       store.targets.push_back({place.buffer, place.indices, resolve(target.value)});
@@ -260,6 +263,7 @@ class Dissolver {
   std::vector<const VarNode*> perfect_;          // loops around with nothing beside the statement being lowered
   std::vector<LoadExpr> initialised_;
   std::string block_;
+  bool product_sum_ = false;
 };
 
 }  // namespace

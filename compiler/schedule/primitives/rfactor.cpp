@@ -172,6 +172,7 @@ Block partial_block(const std::string& name, const Block& block, const Reduction
                     const Buffer& buffer) {
   Block partial;
   partial.name = name;
+  partial.annotations = block.annotations;
   partial.iterators = made.iterators;
   if (block.predicate) partial.predicate = substitute(substitute(block.predicate, made.of_iterators), made.of_loops);
   std::vector<Expr> indices{cast(DType::int64, ref(made.part))};

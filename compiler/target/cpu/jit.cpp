@@ -8,6 +8,7 @@
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/intrinsics.h"
 #include "loops/interpreter.h"
+#include "loops/product_sum.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::cpu {
@@ -78,7 +79,8 @@ passes::Evaluate jit_evaluate(const Cpu& cpu) {
       points += own;
     });
     if (points < kWorthCompiling || !supported(program).ok()) return loops::evaluate(program, inputs);
-    DOVETAIL_ASSIGN(const JitProgram compiled, JitProgram::make(program, intrinsics(cpu), cpu));
+    // Constants do not depend on the processor that the compiler runs on.
+    DOVETAIL_ASSIGN(const JitProgram compiled, JitProgram::make(with_fixed_rounding(program), intrinsics(cpu), cpu));
     return compiled.run(inputs);
   };
 }

@@ -16,6 +16,7 @@
 #include "compiler/target/cpu/library.h"
 #include "compiler/target/host/cost.h"
 #include "loops/print.h"
+#include "loops/product_sum.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::cpu {
@@ -90,6 +91,7 @@ class CpuTarget : public Target {
     RegionOffer offer;
     std::vector<Prepared> prepared;
     for (FusedGroup& group : groups) {
+      if (!options.free_sums) group.program = loops::with_fixed_rounding(std::move(group.program));
       std::vector<std::string> notes;
       GroupLayouts best;
       const bool images = has_window(group);

@@ -12,6 +12,7 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include "compiler/target/cpu/codegen/contraction.h"
 #include "compiler/target/cpu/codegen/workspace.h"
 #include "compiler/target/cpu/cpu.h"
 #include "loops/core/core.h"
@@ -53,8 +54,11 @@ class Emitter {
   llvm::Constant* number(llvm::Type* type, double value) const;  // splat for vectors
 
   // ---- expressions.cpp
+  // Every operation rounds by itself, except in product sums and in the polynomials of mathematical functions.
   Value emit(const loops::Expr& expr);
   Value emit_in_branch(const loops::Expr& expr);  // values computed there are not used behind it
+  // target = target + a * b, which may round once.
+  Value emit_product_sum(const loops::StoreTarget& target);
   Value emit_node(const loops::IntImm& n, DType dtype);
   Value emit_node(const loops::FloatImm& n, DType dtype);
   Value emit_node(const loops::VarRef& n, DType dtype);

@@ -46,6 +46,22 @@ Value Emitter::emit_in_branch(const Expr& expr) {
   return value;
 }
 
+Value Emitter::emit_product_sum(const StoreTarget& target) {
+  const auto* sum = std::get_if<Binary>(&target.value->node);
+  if (sum == nullptr || sum->op != BinaryOp::add || !is_float(target.value->dtype)) return emit(target.value);
+  const Expr self = load(target.buffer, target.indices);
+  const bool self_first = structurally_equal(sum->a, self);
+  const auto* product = std::get_if<Binary>(&(self_first ? sum->b : sum->a)->node);
+  if ((!self_first && !structurally_equal(sum->b, self)) || product == nullptr || product->op != BinaryOp::mul)
+    return emit(target.value);
+  const Value before = emit(self), a = emit(product->a), b = emit(product->b);
+  const bool varying_product = a.varying || b.varying, varying = varying_product || before.varying;
+  const Contraction contracted(builder_);
+  const Value term{builder_.CreateFMul(unify(a, varying_product).llvm, unify(b, varying_product).llvm),
+                   varying_product};
+  return {builder_.CreateFAdd(unify(before, varying).llvm, unify(term, varying).llvm), varying};
+}
+
 Value Emitter::emit_node(const IntImm& n, DType dtype) {
   return {llvm::ConstantInt::get(type_of(dtype), static_cast<std::uint64_t>(n.value), true), false};
 }
@@ -236,7 +252,13 @@ Value Emitter::emit_node(const Binary& n, DType) {
       if (is_float(dtype)) {
         if (const auto* exponent = std::get_if<FloatImm>(&n.b->node)) {
           if (exponent->value == 2) return done(builder_.CreateFMul(x, x));
-          if (exponent->value == 0.5) return done(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x));
+          if (exponent->value == 0.5) {
+            // pow(-0, 0.5) is 0 and pow(-inf, 0.5) is inf; the roots are -0 and NaN.
+            llvm::Value* low = number(x->getType(), -std::numeric_limits<double>::infinity());
+            llvm::Value* root =
+                builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, builder_.CreateFAdd(x, number(x->getType(), 0)));
+            return done(builder_.CreateSelect(builder_.CreateFCmpOEQ(x, low), builder_.CreateFNeg(low), root));
+          }
         }
         return done(builder_.CreateFPCast(
             call_by_table(kPow, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)}),

@@ -44,7 +44,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu) {
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
   DOVETAIL_CHECK(target != nullptr, "LLVM has no x86-64 target: " + error);
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // what the instructions' own flags allow
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(kTriple, cpu.llvm_cpu, cpu.llvm_features, options, llvm::Reloc::PIC_,
                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));

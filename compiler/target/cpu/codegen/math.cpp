@@ -32,19 +32,17 @@ llvm::Value* Emitter::emit_unary_float(UnaryOp op, llvm::Value* a) {
     case UnaryOp::sqrt: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a);
     case UnaryOp::rsqrt:
       return builder_.CreateFDiv(number(type, 1), builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, a));
-    case UnaryOp::exp:
-      if (single) return emit_exp(a);
-      break;
-    case UnaryOp::log:
-      if (single) return emit_log(a);
-      break;
-    case UnaryOp::tanh:
-      if (single) return emit_tanh(a);
-      break;
-    case UnaryOp::erf:
-      if (single) return emit_erf(a);
-      break;
     default: break;
+  }
+  if (single) {
+    const Contraction contracted(builder_);
+    switch (op) {
+      case UnaryOp::exp: return emit_exp(a);
+      case UnaryOp::log: return emit_log(a);
+      case UnaryOp::tanh: return emit_tanh(a);
+      case UnaryOp::erf: return emit_erf(a);
+      default: break;
+    }
   }
   llvm::Type* wide = llvm::Type::getDoubleTy(context_);
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type))

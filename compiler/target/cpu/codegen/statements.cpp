@@ -23,9 +23,6 @@ Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core,
       parameters_(parameters),
       workspace_(workspace),
       builder_(context_) {
-  llvm::FastMathFlags flags;
-  flags.setAllowContract();  // a * b + c rounds once
-  builder_.setFastMathFlags(flags);
   // No buffer overlaps another: an access belongs to its buffer's scope and is no alias of all others. Among very many
   // the lists of others would be larger than the code.
   constexpr std::size_t kMostScopes = 256;
@@ -243,7 +240,8 @@ void Emitter::emit_node(const CoreStore& n) {
   computed_by_both_ = {};
   if (worth_sharing(expressions)) shared_.emplace_back();
   std::vector<Value> values;
-  for (const StoreTarget& target : n.targets) values.push_back(emit(target.value));
+  for (const StoreTarget& target : n.targets)
+    values.push_back(n.product_sum ? emit_product_sum(target) : emit(target.value));
   std::vector<Place> places;
   for (const StoreTarget& target : n.targets) places.push_back(place_of(target.buffer, target.indices));
   for (std::size_t i = 0; i < n.targets.size(); ++i) store_to(n.targets[i].buffer, places[i], values[i]);

@@ -9,6 +9,7 @@
 
 #include "compiler/target/cpu/intrinsics.h"
 #include "compiler/target/cpu/schedules/schedules.h"
+#include "loops/product_sum.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::cpu {
@@ -69,6 +70,7 @@ class Convolution {
     const DType accumulator = block->writes.front().buffer->dtype;
     if (accumulator != DType::float32 && accumulator != DType::int32) return false;
     integer_ = accumulator == DType::int32;
+    any_order_ = integer_ || is_product_sum(*block);
     operands_ = conv_operands(*block);
     channels_out_ = block->iterators[1].extent;
     height_ = block->iterators[2].extent;
@@ -135,13 +137,18 @@ class Convolution {
       const auto [ov, ol] = b_.tile(oi, tile_.lanes);
       b_.reorder({"conv.n", yo, threads_, inner_o, yi, xo, "conv.ky", "conv.kx", co, xi, ov, ol, ci});
     } else {
-      b_.reorder({"conv.n", yo, threads_, inner_o, yi, xo, "conv.ky", "conv.kx", "conv.c", xi, oi});
+      std::vector<std::string> order{"conv.n", yo, threads_, inner_o, yi, xo};
+      // Channels lie side by side; where rounding is fixed the products are added as the definition has them.
+      if (any_order_) order.insert(order.end(), {"conv.ky", "conv.kx", "conv.c"});
+      else order.insert(order.end(), {"conv.c", "conv.ky", "conv.kx"});
+      order.insert(order.end(), {xi, oi});
+      b_.reorder(order);
     }
     end_ = b_.own_loops(last_);
     b_.s.reverse_compute_at(last_, !xo.empty() ? xo : yi);  // where a register tile is complete
     if (!staged_.empty()) b_.s.compute_at(staged_, !threads_.empty() ? threads_ : !yo.empty() ? yo : "conv.n");
     if (pack_) b_.lay_out(staged_, fmt::format("i3/{0},i0,i1,i2,i3%{0}", kPackedChannels));  // from [n, y, x, c]
-    b_.s.decompose_reduction(kConv, "conv.ky", "conv.init");
+    b_.s.decompose_reduction(kConv, any_order_ ? "conv.ky" : "conv.c", "conv.init");
   }
 
   void vectorize_copy() {
@@ -162,7 +169,7 @@ class Convolution {
 
   Builder& b_;
   ConvOperands operands_;
-  bool integer_ = false;
+  bool integer_ = false, any_order_ = false;
   std::int64_t channels_out_ = 0, height_ = 0, width_ = 0, channels_in_ = 0, element_bytes_ = 0;
   RegisterTile tile_{};
   bool dot_ = false;
