@@ -18,8 +18,7 @@
 
 namespace {
 
-// A failed assertion of the design. It leaves the model in the middle of a cycle: nothing but destroying it is possible
-// then.
+// A failed assertion of the design. It leaves the model in the middle of a cycle.
 struct AssertionFailed {
   std::string where;
 };
@@ -52,18 +51,33 @@ class Model {
     quiet_inputs();
     reset();
   }
-  ~Model() { top_->final(); }
+  ~Model() {
+    enter();
+    top_->final();
+  }
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
+  // Runs `work` on the model. False: an assertion fails in it, or has failed before; nothing but destroying the model
+  // is possible then.
+  template <typename Work>
+  bool run(const Work& work) {
+    if (!failed_.empty()) return false;
+    enter();
+    try {
+      work();
+      return true;
+    } catch (const AssertionFailed& failed) {
+      failed_ = failed.where;
+      return false;
+    }
+  }
+  const std::string& failed() const { return failed_; }
 
   void launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& what, dovetail_rtl_result& result);
 
   int write_register(std::uint32_t offset, std::uint32_t value, int strobes = 0xf) {
-    top_->reg_awvalid_i = top_->reg_wvalid_i = 1;
-    top_->reg_awaddr_i = offset;
-    top_->reg_wdata_i = value;
-    top_->reg_wstrb_i = static_cast<std::uint8_t>(strobes);
-    tick();  // nothing is outstanding: taken at once
-    top_->reg_awvalid_i = top_->reg_wvalid_i = 0;
-    if (offset == kControl && (value & 1) != 0) return 0;  // the next cycle is the launch's; the response waits in it
+    begin_write(offset, value, strobes);
     const int response = top_->reg_bresp_o;
     tick();
     return response;
@@ -92,6 +106,18 @@ class Model {
   }
 
  private:
+  // Verilator's run time takes the thread's context wherever none is named: that of the model that was made last, which
+  // may be gone.
+  void enter() { Verilated::threadContextp(context_.get()); }
+  // The response waits in the next cycle.
+  void begin_write(std::uint32_t offset, std::uint32_t value, int strobes) {
+    top_->reg_awvalid_i = top_->reg_wvalid_i = 1;
+    top_->reg_awaddr_i = offset;
+    top_->reg_wdata_i = value;
+    top_->reg_wstrb_i = static_cast<std::uint8_t>(strobes);
+    tick();  // nothing is outstanding: taken at once
+    top_->reg_awvalid_i = top_->reg_wvalid_i = 0;
+  }
   void quiet_inputs() {
     top_->clk_i = 0;
     memory_->quiet_inputs();
@@ -130,6 +156,7 @@ class Model {
 #endif
   }
 
+  std::string failed_;  // where an assertion has
   std::unique_ptr<VerilatedContext> context_;
   std::unique_ptr<Vdovetail_top> top_;
   std::optional<AxiMemory<Vdovetail_top>> memory_;
@@ -173,13 +200,12 @@ class EventCounts {
 };
 
 void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& what, dovetail_rtl_result& result) {
-  std::memset(&result, 0, sizeof(result));
   memory_->begin(what);
   write_register(kProgramBaseLo, static_cast<std::uint32_t>(what.program_base));
   write_register(kProgramBaseHi, static_cast<std::uint32_t>(what.program_base >> 32));
   write_register(kInstructionBegin, what.begin);
   write_register(kInstructionCount, what.count);
-  write_register(kControl, 1);
+  begin_write(kControl, 1, 0xf);  // the next cycle is the launch's first
 
   const auto* const root = top_->rootp;
   std::uint64_t quiet = 0, cycle = 0;
@@ -284,47 +310,40 @@ void Model::read_sram(int memory, std::uint64_t index, std::uint8_t* element) co
   }
 }
 
-// Whether every assertion holds while `work` runs the model; no exception leaves the shared object.
-template <typename Work, typename Otherwise>
-bool holds(const Work& work, const Otherwise& otherwise) {
-  try {
-    work();
-    return true;
-  } catch (const AssertionFailed& failed) {
-    otherwise(failed);
-    return false;
-  }
-}
-
+// No exception leaves the shared object.
 const dovetail_rtl_api kApi = {
     .version = DOVETAIL_RTL_API_VERSION,
     .create = [](std::uint64_t seed) -> void* {
-      void* model = nullptr;
-      return holds([&] { model = new Model(seed); }, [](const AssertionFailed&) {}) ? model : nullptr;
+      try {
+        return new Model(seed);
+      } catch (const AssertionFailed&) {
+        return nullptr;
+      }
     },
     .destroy = [](void* model) { delete static_cast<Model*>(model); },
     .launch =
-        [](void* model, const dovetail_rtl_host* host, const dovetail_rtl_launch* launch, dovetail_rtl_result* result) {
-          holds([&] { static_cast<Model*>(model)->launch(*host, *launch, *result); },
-                [&](const AssertionFailed& failed) {
-                  result->outcome = DOVETAIL_RTL_ASSERTION;
-                  std::strncpy(result->assertion, failed.where.c_str(), sizeof(result->assertion) - 1);
-                });
+        [](void* handle, const dovetail_rtl_host* host, const dovetail_rtl_launch* launch,
+           dovetail_rtl_result* result) {
+          auto* const model = static_cast<Model*>(handle);
+          std::memset(result, 0, sizeof(*result));
+          if (model->run([&] { model->launch(*host, *launch, *result); })) return;
+          result->outcome = DOVETAIL_RTL_ASSERTION;
+          std::strncpy(result->assertion, model->failed().c_str(), sizeof(result->assertion) - 1);
         },
     .read_sram = [](void* model, int memory, std::uint64_t index,
                     std::uint8_t* element) { static_cast<Model*>(model)->read_sram(memory, index, element); },
     .read_register =
-        [](void* model, std::uint32_t offset, std::uint32_t* value) {
+        [](void* handle, std::uint32_t offset, std::uint32_t* value) {
+          auto* const model = static_cast<Model*>(handle);
           int response = -1;
-          holds([&] { response = static_cast<Model*>(model)->read_register(offset, *value); },
-                [](const AssertionFailed&) {});
+          model->run([&] { response = model->read_register(offset, *value); });
           return response;
         },
     .write_register =
-        [](void* model, std::uint32_t offset, std::uint32_t value, int strobes) {
+        [](void* handle, std::uint32_t offset, std::uint32_t value, int strobes) {
+          auto* const model = static_cast<Model*>(handle);
           int response = -1;
-          holds([&] { response = static_cast<Model*>(model)->write_register(offset, value, strobes); },
-                [](const AssertionFailed&) {});
+          model->run([&] { response = model->write_register(offset, value, strobes); });
           return response;
         },
     .interrupt = [](void* model) -> int { return static_cast<Model*>(model)->interrupt(); },

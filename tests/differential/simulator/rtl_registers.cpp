@@ -135,6 +135,64 @@ TEST_CASE("RTL: a launch reports its end, raises the interrupt where enabled, an
   }
 }
 
+TEST_CASE("RTL: a launch that ends beyond the address space, or fills it, is refused at its first instruction") {
+  const auto config = tiny();
+  const auto rtl = design(config);
+  if (!rtl) return;
+  const std::uint32_t space = 1u << config.address_bits, most = space / 16;
+  const std::uint32_t status = row("STATUS").offset, events = row("INTERRUPT_STATUS").offset;
+  struct Launch {
+    std::uint32_t base_hi, base_lo, begin, count;
+  };
+  for (const Launch& launch : {Launch{0, 0, 0, most},
+                               {0, 0, 7, most - 6},
+                               {0, 32, 0, most - 1},
+                               {0, space - 16, 0, 2},
+                               {1, 0, 0, 1},
+                               {0, 0, ~0u, ~0u}}) {
+    CAPTURE(launch.base_hi, launch.base_lo, launch.begin, launch.count);
+    REQUIRE(rtl->write_register(row("PROGRAM_BASE_HI").offset, launch.base_hi));
+    REQUIRE(rtl->write_register(row("PROGRAM_BASE_LO").offset, launch.base_lo));
+    REQUIRE(rtl->write_register(row("INSTRUCTION_BEGIN").offset, launch.begin));
+    REQUIRE(rtl->write_register(row("INSTRUCTION_COUNT").offset, launch.count));
+    REQUIRE(rtl->write_register(row("CONTROL").offset, 1));
+    CHECK(rtl->read_register(status) == 1);
+    CHECK(rtl->read_register(status) == (4 | static_cast<std::uint32_t>(isa::spec::ErrorCode::address_space) << 4));
+    CHECK(rtl->read_register(row("ERROR_INSTRUCTION").offset) == launch.begin);
+    CHECK(rtl->read_register(events) == 2);
+    REQUIRE(rtl->write_register(events, 3));
+  }
+  // What ends with the address space runs; the same on engine cycle.
+  simulator::RtlOptions options;
+  options.model = rtl_model(config);
+  Dram dram = image(config, {}, 4096);
+  for (const std::size_t count : {std::size_t{1}, std::size_t{20}}) {
+    const std::vector<isa::Instruction> program(count, finish()), more(count + 1, finish());
+    options.engine.program_base = space - 16 * count;
+    const auto cycle = simulator::make_cycle(config, options.engine);
+    const auto last = simulator::make_rtl(config, options).value();
+    REQUIRE(last->launch(program, dram).ok());
+    REQUIRE(cycle->launch(program, dram).ok());
+    CHECK(last->timing()->cycles == cycle->timing()->cycles);
+    const auto refused = last->launch(more, dram);
+    REQUIRE_FALSE(refused.ok());
+    CHECK(to_string(refused.errors()) == to_string(cycle->launch(more, dram).errors()));
+  }
+}
+
+TEST_CASE("RTL: of two designs in one thread either may go first") {
+  const auto config = tiny();
+  for (const bool newer_goes : {false, true}) {
+    auto older = design(config), newer = design(config);
+    if (!older) return;
+    (newer_goes ? newer : older).reset();
+    const auto& left = newer_goes ? older : newer;
+    CHECK(left->read_register(row("STATUS").offset) == 0);
+    left->reset();
+    CHECK(left->read_register(row("STATUS").offset) == 0);
+  }
+}
+
 TEST_CASE("RTL: every power-up seed leaves other contents in SRAM") {
   const auto config = tiny();
   simulator::RtlOptions options;
