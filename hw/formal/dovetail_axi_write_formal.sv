@@ -236,6 +236,7 @@ module dovetail_axi_write_formal #(
       assert (announced >= CountWidth'(awvalid) && announced <= CountWidth'(Depth + 1) && unsent == waiting + CountWidth'(wvalid));
       assert (CountWidth'(\u_dut.u_bursts.count_q ) == waiting && waiting <= CountWidth'(Depth));
       assert (CountWidth'(\u_dut.u_beats.count_q ) == held && held <= CountWidth'(Depth) && open < CountWidth'(MaxBeats));
+      assert (!(addressed && all_sent));
       assert (CountWidth'(\u_dut.unanswered_q ) == due + CountWidth'(awvalid || wvalid));
       assert (held == all_beats + left + open);
       if (awvalid || wvalid) assert (\u_dut.beats_q != '0 && \u_dut.beats_q <= 9'(MaxBeats));
