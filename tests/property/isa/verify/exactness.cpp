@@ -6,6 +6,7 @@
 #include "tests/generator/generator.h"
 #include "tests/generator/random.h"
 #include "tests/generator/tokens.h"
+#include "tests/property/isa/verify/crossed_program.h"
 #include "tests/property/isa/verify/oracle.h"
 
 namespace dovetail::test {
@@ -164,6 +165,23 @@ TEST_CASE("verify agrees with all executions about deadlock and leftover tokens"
   }
   CAPTURE(missing, too_short, leftovers, clean);
   for (const std::size_t met : {missing, too_short, leftovers, clean}) CHECK(met * 50 >= scaled(600));
+}
+
+TEST_CASE("verify agrees with all executions about what starts beside an instruction that waits to push") {
+  std::size_t small = 0, ends = 0;
+  for (std::uint64_t seed = 9u << 20; seed < (9u << 20) + scaled(1000); ++seed) {
+    isa::HardwareConfig config = shallow_config(seed);
+    if (seed % 4 != 0) config.command_queue_depth = 32;  // so that all is fetched
+    const GeneratedProgram program = crossed_program(config, seed);
+    const bool enumerated = is_small(program);
+    require_agreement(program, enumerated ? Orders::enumerated : Orders::closure);
+    small += enumerated;
+    ends += !judge(program, Orders::closure).deadlock;
+  }
+  CAPTURE(small, ends);
+  CHECK(small * 50 >= scaled(1000));
+  CHECK(ends * 10 >= scaled(1000));
+  CHECK((scaled(1000) - ends) * 10 >= scaled(1000));
 }
 
 TEST_CASE("verify agrees with the oracle on legal programs") {

@@ -1,0 +1,16 @@
+// Programs about what a unit takes beside an instruction that waits to push: two neighbouring queues each push more
+// tokens than their FIFO holds before they pop those of the other. They end only if the unit of the first starts its
+// pops behind pushes that wait, and behind whatever lies between: loads of some beats, GEMMs, ALUs, NOPs.
+#pragma once
+
+#include <cstdint>
+
+#include "tests/generator/generator.h"
+
+namespace dovetail::test {
+
+// One launch around the limits of the units: how many instructions they have in flight, how many beats their buffer
+// holds. No two instructions conflict.
+GeneratedProgram crossed_program(const isa::HardwareConfig& config, std::uint64_t seed);
+
+}  // namespace dovetail::test
