@@ -4,11 +4,25 @@
 
 #include "base/check.h"
 #include "isa/semantics/load.h"
+#include "isa/spec/config.h"
+#include "isa/spec/range.h"
 
 namespace dovetail::test {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
+// Deeper queues are not filled.
+constexpr std::uint64_t kMostFilled = 1024;
+
+// Bytes that transfers of every memory reach: their field counts elements.
+std::uint64_t reach(const isa::HardwareConfig& config) {
+  const auto most = isa::spec::range_of<isa::Load, &isa::Transfer::dram_base>(config).most;
+  std::int64_t least = isa::spec::kMaxElementBytes;
+  for (const isa::Memory memory :
+       {isa::Memory::uop, isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::acc8, isa::Memory::out})
+    least = std::min(least, config.element_bytes(memory));
+  return (static_cast<std::uint64_t>(most) + 1) * static_cast<std::uint64_t>(least);
+}
 
 }  // namespace
 
@@ -24,10 +38,19 @@ Builder::Builder(const isa::HardwareConfig& config, const GeneratorOptions& opti
 void Builder::fill_image() {
   uop_count_ = std::min<std::uint64_t>(2 * depth(isa::Memory::uop), 256);
   const std::uint64_t largest = std::max({bytes(isa::Memory::inp), bytes(isa::Memory::wgt), bytes(isa::Memory::acc)});
-  base_ = kPage * random_.between(0, 3);
-  data_begin_ = base_ + (uop_count_ * bytes(isa::Memory::uop) + kPage - 1) / kPage * kPage;
-  data_end_ = data_begin_ + std::max<std::uint64_t>(4 * kPage, 16 * largest);
-  DOVETAIL_CHECK(data_end_ <= std::uint64_t{1} << config_.address_bits, "the image does not fit the address space");
+  // Half of a small address space is for data, a quarter for the program.
+  const std::uint64_t space = std::min(std::uint64_t{1} << config_.address_bits, reach(config_));
+  const std::uint64_t uops = (uop_count_ * bytes(isa::Memory::uop) + kPage - 1) / kPage * kPage,
+                      data = std::min(std::max<std::uint64_t>(4 * kPage, 16 * largest), space / 2);
+  DOVETAIL_CHECK(uops + data + space / 4 <= space, "the image does not fit the address space");
+  const std::uint64_t last = (space / 4 * 3 - uops - data) / kPage;
+  base_ = kPage * random_.between(0, std::min<std::uint64_t>(3, last));
+  // At the end of the address space the program lies before the image.
+  if (options_.anywhere && random_.chance(50))
+    base_ = random_.chance(40) ? space - uops - data : kPage * random_.between(0, last);
+  most_instructions_ = space / 4 / static_cast<std::uint64_t>(config_.instruction_bytes());
+  data_begin_ = base_ + uops;
+  data_end_ = data_begin_ + data;
   image_.resize(data_end_ - base_);
   for (std::byte& byte : image_) byte = static_cast<std::byte>(random_.below(256));
 
@@ -75,12 +98,18 @@ GeneratedProgram Builder::build() && {
     emit({{}, load});
     if (at >= 4 * uop_count_) break;
   }
+  const auto commands = static_cast<std::uint64_t>(config_.command_queue_depth),
+             tokens = static_cast<std::uint64_t>(config_.token_queue_depth);
+  // Filling a queue must not make the program too long for its part of the address space, or for a test.
+  const auto has_room = [&](std::uint64_t more) {
+    return more <= kMostFilled && synchroniser_->size() + options_.size + more <= most_instructions_;
+  };
   for (std::size_t launch = 0; launch < launches; ++launch) {
     const std::size_t begin = synchroniser_->size();
     while (synchroniser_->size() < begin + options_.size / launches) {
       if (random_.chance(3)) draw_burst();
-      else if (random_.below(10 * static_cast<std::uint64_t>(config_.command_queue_depth)) == 0) fill_queue();
-      else if (random_.below(20 * static_cast<std::uint64_t>(config_.token_queue_depth)) == 0) fill_tokens();
+      else if (random_.below(10 * commands) == 0 && has_room(commands)) fill_queue();
+      else if (random_.below(20 * tokens) == 0 && has_room(3 * tokens)) fill_tokens();
       else draw();
     }
     synchroniser_->end_launch();

@@ -13,9 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isa/config.h"
@@ -31,6 +31,8 @@ struct GeneratorOptions {
   unsigned extra_percent = 15;    // how often an instruction takes a token that it does not need
   std::uint64_t max_steps = 160;  // loop steps of one GEMM or ALU
   bool interleave = true;         // false: program order is serially correct
+  bool anywhere = false;          // the image may lie anywhere in the address space; else within its first pages
+  std::uint64_t most_transfer_bytes = UINT64_MAX;  // of one LOAD or STORE with more than one element
 };
 
 struct GeneratedProgram {
@@ -50,6 +52,23 @@ GeneratedProgram generate(const isa::HardwareConfig& config, const GeneratorOpti
 // Small memories and shallow queues, every encoding, shape and extension: small so that instructions meet each other
 // often.
 isa::HardwareConfig random_config(std::uint64_t seed);
+
+// What a design may cost besides what isa::validate() allows.
+struct DesignLimits {
+  std::int64_t macs = 0;        // of one micro-op
+  std::int64_t sram_bytes = 0;  // of the four memories together; a power of two
+};
+inline constexpr DesignLimits kRtlLimits{.macs = 1024, .sram_bytes = std::int64_t{1} << 20};
+inline constexpr DesignLimits kModelLimits{.macs = INT64_MAX, .sram_bytes = std::int64_t{64} << 20};
+
+// Any legal configuration within the limits. Each of 26 consecutive seeds sends one of the 13 parameters to an end of
+// its range; eight consecutive seeds have all subsets of the extensions.
+isa::HardwareConfig any_config(std::uint64_t seed, const DesignLimits& limits);
+
+// The end of its range, within the limits, at which a parameter is. Of a buffer: in elements of the configuration.
+enum class RangeEnd : std::uint8_t { least, most };
+std::optional<RangeEnd> range_end(const isa::HardwareConfig& config, std::string_view parameter,
+                                  const DesignLimits& limits);
 
 // "seed 17, 93 instructions: <assembly>", for failure messages.
 std::string describe(const GeneratedProgram& program);

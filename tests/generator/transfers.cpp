@@ -78,7 +78,8 @@ void Builder::draw_shape(isa::Transfer& transfer, PadKind pads, StrideKind strid
     transfer.x_size = draw(1, 12);
     transfer.y_size = no_rows ? 0 : stride == StrideKind::packed ? draw(1, 10) : draw(2, 10);
     if (long_rows && !no_rows) {
-      transfer.x_size = static_cast<std::uint32_t>(random_.between(1, 1 + longest * bound / 14));
+      transfer.x_size = static_cast<std::uint32_t>(
+          random_.between(1, std::min(1 + longest * bound / 14, most<&isa::Transfer::x_size>(config_))));
       transfer.y_size = stride == StrideKind::packed ? 1 : 2;
     }
     transfer.x_stride = stride == StrideKind::packed ? transfer.x_size
@@ -103,13 +104,17 @@ bool Builder::place_in_dram(isa::Transfer& transfer) {
   const std::uint64_t rows = std::uint64_t{transfer.y_pad_0} + transfer.y_size + transfer.y_pad_1;
   const std::uint64_t elements = rows * (std::uint64_t{transfer.x_pad_0} + transfer.x_size + transfer.x_pad_1);
   const std::uint64_t room = depth(transfer.memory);
-  if (elements > room) return false;
+  if (elements > room || (elements > 1 && elements * bytes(transfer.memory) > options_.most_transfer_bytes))
+    return false;
   const isa::Extent part = part_of(transfer.memory);
   if (elements <= part.end - part.begin && !is_uop(transfer) && random_.chance(75))
     transfer.sram_base = static_cast<std::uint32_t>(part.begin + random_.below(part.end - part.begin - elements + 1));
   else
     transfer.sram_base =
         static_cast<std::uint32_t>(random_.chance(20) ? room - elements : random_.below(room - elements + 1));
+  // A transfer of nothing may begin behind the last element, but for its field.
+  transfer.sram_base =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(transfer.sram_base, most<&isa::Transfer::sram_base>(config_)));
   const std::uint64_t hull =
       transfer.y_size == 0 ? 0 : std::uint64_t{transfer.y_size - 1} * transfer.x_stride + transfer.x_size;
   const std::uint64_t available = dram_elements(transfer.memory);
@@ -132,7 +137,9 @@ void Builder::define(isa::Memory memory, const std::vector<std::uint32_t>& eleme
     const bool narrow = memory == isa::Memory::acc && random_.chance(50);
     isa::Load load{isa::Transfer{.memory = narrow ? isa::Memory::acc8 : memory, .sram_base = elements[i], .y_size = 1}};
     const std::uint64_t most = dram_elements(load.memory);
-    const std::uint64_t reach = std::min({most, depth(memory) - elements[i], random_.between(16, 80)});
+    const std::uint64_t reach =
+        std::min({most, depth(memory) - elements[i], random_.between(16, 80),
+                  std::max<std::uint64_t>(1, options_.most_transfer_bytes / bytes(load.memory))});
     while (last + 1 < elements.size() && elements[last + 1] - elements[i] < reach) ++last;
     load.x_size = static_cast<std::uint32_t>(reach);
     load.x_stride = load.x_size;

@@ -1,0 +1,51 @@
+// Configurations from all of the space, and programs for them.
+#include <set>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "isa/spec/config.h"
+#include "isa/verify.h"
+#include "tests/catch.h"
+#include "tests/generator/generator.h"
+
+namespace dovetail::test {
+
+TEST_CASE("any 26 consecutive configurations go to both ends of every parameter, and have every subset of extensions") {
+  for (const DesignLimits& limits : {kRtlLimits, kModelLimits})
+    for (const std::uint64_t first : {0, 1, 77}) {
+      std::set<std::string> ends;
+      std::set<int> subsets;
+      std::set<isa::Encoding> encodings;
+      for (std::uint64_t seed = first; seed < first + 26; ++seed) {
+        const isa::HardwareConfig config = any_config(seed, limits);
+        CAPTURE(seed, isa::config_to_json(config).dump());
+        REQUIRE(isa::validate(config).ok());
+        CHECK(config.macs_per_uop() <= limits.macs);
+        CHECK(config.uop_buffer_bytes + config.inp_buffer_bytes + config.wgt_buffer_bytes + config.acc_buffer_bytes <=
+              limits.sram_bytes);
+        for (const isa::spec::Parameter& row : isa::spec::kParameters)
+          if (const auto end = range_end(config, row.key, limits))
+            ends.insert(fmt::format("{} {}", row.key, *end == RangeEnd::most));
+        subsets.insert(config.requant * 4 + config.saturate * 2 + config.overwrite);
+        encodings.insert(config.encoding());
+      }
+      CHECK(ends.size() == 2 * isa::spec::kParameters.size());
+      CHECK(subsets.size() == 8);
+      CHECK(encodings.size() == 2);
+    }
+}
+
+TEST_CASE("random programs of any configuration are clean under verify, wherever their image lies") {
+  for (std::uint64_t seed = 0; seed < scaled(26); ++seed) {
+    const GeneratedProgram program =
+        generate(any_config(seed, kRtlLimits),
+                 {.seed = seed, .size = 30, .max_steps = 40, .anywhere = true, .most_transfer_bytes = 2048});
+    CAPTURE(program.config.name);
+    CHECK(program.dram_base + program.dram.size() <= std::uint64_t{1} << program.config.address_bits);
+    const isa::VerifyReport report = isa::verify(program.config, program.program, program.verify_options());
+    if (!report.clean()) FAIL(to_string(report.findings.front().diagnostic) << "\n" << describe(program));
+  }
+}
+
+}  // namespace dovetail::test
