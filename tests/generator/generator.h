@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,6 +43,8 @@ struct GeneratedProgram {
   std::uint64_t dram_base = 0;        // physical address of dram[0]
   std::vector<std::byte> dram;        // micro-ops and random data; also room for what is stored
   std::uint64_t seed = 0;
+  // Of wrong programs: the bits of an instruction that none of `program` can be; there is another in its place.
+  std::map<std::size_t, std::vector<std::byte>> patches = {};
 
   isa::DramImage image() const { return {dram_base, dram}; }
   isa::VerifyOptions verify_options() const { return {.launches = launches, .dram = image()}; }

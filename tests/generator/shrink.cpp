@@ -1,5 +1,6 @@
 // Greedy minimisation: each pass tries smaller programs, and keeps one whenever the predicate still holds.
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "isa/verify/token_machine.h"
@@ -34,6 +35,10 @@ GeneratedProgram without(GeneratedProgram program, std::size_t begin, std::size_
       drop_token(program, token);
   program.program.erase(program.program.begin() + static_cast<std::ptrdiff_t>(begin),
                         program.program.begin() + static_cast<std::ptrdiff_t>(end));
+  std::map<std::size_t, std::vector<std::byte>> patches;
+  for (auto& [at, bytes] : program.patches)
+    if (at < begin || at >= end) patches[at < begin ? at : at - (end - begin)] = std::move(bytes);
+  program.patches = std::move(patches);
   std::vector<isa::Launch> launches;
   std::size_t at = 0;
   for (const isa::Launch& launch : program.launches) {
@@ -67,6 +72,20 @@ bool drop_tokens(GeneratedProgram& program, const Predicate& fails) {
     drop_token(candidate, *token);
     changed |= keep_if_failing(program, std::move(candidate), fails);
   }
+  return changed;
+}
+
+// Single flags, for programs whose tokens do not match.
+bool drop_flags(GeneratedProgram& program, const Predicate& fails) {
+  bool changed = false;
+  for (std::size_t i = 0; i < program.program.size(); ++i)
+    for (auto flag : {&isa::DependencyFlags::pop_prev, &isa::DependencyFlags::pop_next,
+                      &isa::DependencyFlags::push_prev, &isa::DependencyFlags::push_next}) {
+      if (!(program.program[i].flags.*flag)) continue;
+      GeneratedProgram candidate = program;
+      candidate.program[i].flags.*flag = false;
+      changed |= keep_if_failing(program, std::move(candidate), fails);
+    }
   return changed;
 }
 
@@ -142,6 +161,7 @@ GeneratedProgram shrink(GeneratedProgram program, const Predicate& fails) {
   for (bool changed = true; changed;) {
     changed = drop_instructions(program, fails);
     changed |= drop_tokens(program, fails);
+    changed |= drop_flags(program, fails);
     changed |= simplify_fields(program, fails);
   }
   return program;
