@@ -40,8 +40,8 @@ class Simulator {
   virtual Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram,
                                   std::size_t first_index = 0) = 0;
 
-  // Cycles, and with EngineOptions::trace the events, of the last launch that completed. nullptr: the engine has no
-  // clock.
+  // The last launch's cycles, and with EngineOptions::trace its events: also where tokens are left over. Of a
+  // standstill the events alone, 0 what never happened. nullptr: it ended otherwise, or the engine has no clock.
   virtual const LaunchTrace* timing() const { return nullptr; }
 
   // Forgets SRAM: as after power-up.

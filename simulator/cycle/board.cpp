@@ -55,8 +55,6 @@ Started start_head(Board& board, const Head& head, Cycle start, StallCause busy)
     else if (busy == StallCause::none)
       cause = head.token_prev == start ? StallCause::token_prev : StallCause::token_next;
     TraceEvent& event = (*board.events)[head.instruction];
-    event.unit = head.use.queue;
-    event.issue = head.issue;
     event.start = start;
     event.cause = cause;
   }

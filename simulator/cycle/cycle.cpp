@@ -25,10 +25,11 @@ class CycleSimulator final : public Simulator {
     memory_->reset();
     machine_.begin(execution_.begin(program, first_index, dram, base, options_.trace));
     while (machine_.next() != kUnknown) machine_.step();
-    DOVETAIL_ASSIGN(Counters counters, execution_.outcome(machine_));
-    timing_ = machine_.result();
-    counters.dram = memory_->finish(timing_->cycles);
-    timing_->counters = counters;
+    Result<Counters> counters = execution_.outcome(machine_);
+    if (!machine_.stopped()) timing_ = machine_.result();
+    if (!counters.ok()) return counters;
+    counters->dram = memory_->finish(timing_->cycles);
+    timing_->counters = *counters;
     return counters;
   }
   const LaunchTrace* timing() const override { return timing_ ? &*timing_ : nullptr; }

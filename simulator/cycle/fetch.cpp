@@ -32,6 +32,10 @@ bool Fetch::issue(Cycle slot) {
   if (cycle == kUnknown) return false;
   if (board_.waits != nullptr) board_.waits->fetch.queue_full[unit] += cycle - slot;
   queue.enter({next_, cycle});
+  if (board_.events != nullptr) {
+    (*board_.events)[next_].unit = static_cast<isa::Queue>(unit);
+    (*board_.events)[next_].issue = cycle;
+  }
   board_.wake(board_.routes.of(board_.program[next_]).use.queue);
   ++next_;
   next_slot_ = cycle + 1;

@@ -163,6 +163,10 @@ void Machine::count(Counters& counters) const {
 
 LaunchTrace Machine::result() {
   LaunchTrace trace;
+  if (!done()) {
+    trace.events = std::move(events_);
+    return trace;
+  }
   trace.cycles =
       board_.ended == 0 ? 1 : std::max<Cycle>(1, board_.last_end + static_cast<Cycle>(isa::spec::kEndToDone.value));
   load_.finish(trace.cycles);

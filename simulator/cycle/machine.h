@@ -58,7 +58,8 @@ class Machine {
   bool tokens_left() const;
   // Adds what only the machine knows: bursts, beats, and the operands that ALU reads.
   void count(Counters& counters) const;
-  // Precondition: done(), once per launch.
+  // Of a standstill the events alone, 0 what never happened. Preconditions: next() == kUnknown, !stopped(), once per
+  // launch.
   LaunchTrace result();
 
  private:

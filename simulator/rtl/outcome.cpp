@@ -14,8 +14,6 @@ namespace dovetail::simulator {
 
 namespace {
 
-constexpr const char* kReport = "this is a bug in hw/rtl; report the program";
-
 // Tokens: how far each instruction came and what is left in each FIFO follow from the program alone.
 Diagnostics explain_tokens(const isa::HardwareConfig& config, const RtlOutcome& outcome) {
   isa::TokenMachine machine(outcome.launch, isa::queue_depths(config));
@@ -29,7 +27,7 @@ Diagnostics explain_tokens(const isa::HardwareConfig& config, const RtlOutcome& 
           {"the design stops where its tokens let it go on", fmt::format("instruction {}", outcome.first_index + i),
            fmt::format("`{}` {} in cycle {}, and by docs/timing.md it {}", isa::format_instruction(outcome.launch[i]),
                        kStages[actual], outcome.result.cycles, kStages[expected]),
-           kReport}};
+           std::string(kDesignAtFault)}};
   }
   if (outcome.result.outcome == DOVETAIL_RTL_ERROR)
     for (const isa::TokenFifo fifo : isa::kAllFifos) {
@@ -37,12 +35,13 @@ Diagnostics explain_tokens(const isa::HardwareConfig& config, const RtlOutcome& 
       if (const std::size_t actual = outcome.tokens[isa::index(fifo)]; actual != expected)
         return {{"the design leaves other tokens than its program",
                  fmt::format("{} -> {}", isa::name(producer(fifo)), isa::name(consumer(fifo))),
-                 fmt::format("its registers report {}, and the program leaves {}", actual, expected), kReport}};
+                 fmt::format("its registers report {}, and the program leaves {}", actual, expected),
+                 std::string(kDesignAtFault)}};
     }
   Diagnostics errors = token_errors(config, outcome.launch, outcome.first_index);
   if (errors.empty())
     errors.push_back({"the design reports tokens that no instruction pushed", "the end of the launch",
-                      "the program leaves none", kReport});
+                      "the program leaves none", std::string(kDesignAtFault)});
   return errors;
 }
 
@@ -51,7 +50,8 @@ Diagnostics explain_tokens(const isa::HardwareConfig& config, const RtlOutcome& 
 Diagnostics explain(const isa::HardwareConfig& config, const RtlOutcome& outcome) {
   const dovetail_rtl_result& result = outcome.result;
   if (result.outcome == DOVETAIL_RTL_ASSERTION)
-    return {{"the design broke an assertion of its own", result.assertion, "see its message above", kReport}};
+    return {{"the design broke an assertion of its own", result.assertion, "see its message above",
+             std::string(kDesignAtFault)}};
   if (result.outcome == DOVETAIL_RTL_DEADLOCK ||
       result.error_code == static_cast<std::uint32_t>(isa::spec::ErrorCode::leftover_tokens))
     return explain_tokens(config, outcome);

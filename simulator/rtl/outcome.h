@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "base/diagnostic.h"
 #include "isa/config.h"
@@ -14,6 +15,9 @@
 #include "simulator/rtl/model_api.h"
 
 namespace dovetail::simulator {
+
+// The hint where the design itself is at fault, whatever the program.
+inline constexpr std::string_view kDesignAtFault = "this is a bug in hw/rtl; report the program";
 
 struct RtlOutcome {
   dovetail_rtl_result result;

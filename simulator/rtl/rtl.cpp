@@ -158,6 +158,8 @@ class VerilatedSimulator final : public RtlSimulator {
   int write(std::uint64_t address, const std::uint8_t* beat, const std::uint8_t* strobes);
   void event(int kind, int unit, std::uint32_t instruction, std::uint64_t cycle, int cause);
   std::array<std::uint32_t, isa::kTokenFifos> tokens_left();
+  std::vector<TraceEvent> traced_events() const { return options_.engine.trace ? events_ : std::vector<TraceEvent>{}; }
+  LaunchTrace time(const dovetail_rtl_result& result);
   void count_events(const dovetail_rtl_events& events, Counters& counters) const;
 
   isa::HardwareConfig config_;
@@ -231,6 +233,15 @@ void VerilatedSimulator::event(int kind, int unit, std::uint32_t instruction, st
   event.unit = static_cast<isa::Queue>(unit);
 }
 
+// Of a launch that has come to its end.
+LaunchTrace VerilatedSimulator::time(const dovetail_rtl_result& result) {
+  LaunchTrace timing{.cycles = result.cycles, .events = traced_events()};
+  for (std::size_t u = 0; u < timing.classes.size(); ++u)
+    std::copy(std::begin(result.classes[u]), std::end(result.classes[u]), timing.classes[u].begin());
+  if (options_.engine.trace && !options_.slave) timing.waits = watch_.finish(timing.cycles);
+  return timing;
+}
+
 // Everything that signals of the design can count is theirs; instructions, bytes and tokens follow from the program.
 void VerilatedSimulator::count_events(const dovetail_rtl_events& events, Counters& counters) const {
   for (std::size_t memory = 0; memory < counters.sram.size(); ++memory)
@@ -266,7 +277,7 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   timing_.reset();
   if (model_ == nullptr)
     return Diagnostic{"the design broke an assertion of its own", config_.name,
-                      "while it was reset; see its message above", "this is a bug in hw/rtl"};
+                      "while it was reset; see its message above", std::string(kDesignAtFault)};
   for (std::size_t i = 0; i < program.size(); ++i) {
     if (rules_.is_legal(program[i])) continue;
     Diagnostics errors = rules_.check(program[i]);
@@ -323,16 +334,11 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
     RtlOutcome outcome{.result = result, .launch = program, .first_index = first_index, .progress = progress_};
     if (result.outcome == DOVETAIL_RTL_ERROR) outcome.tokens = tokens_left();
     if (result.outcome == DOVETAIL_RTL_ASSERTION) reset();
+    if (result.outcome == DOVETAIL_RTL_DEADLOCK) timing_ = {.events = traced_events()};
+    if (result.error_code == static_cast<std::uint32_t>(isa::spec::ErrorCode::leftover_tokens)) timing_ = time(result);
     return explain(config_, outcome);
   }
-  LaunchTrace timing;
-  timing.cycles = result.cycles;
-  for (std::size_t u = 0; u < timing.classes.size(); ++u)
-    std::copy(std::begin(result.classes[u]), std::end(result.classes[u]), timing.classes[u].begin());
-  if (options_.engine.trace) {
-    timing.events = events_;
-    if (!options_.slave) timing.waits = watch_.finish(timing.cycles);
-  }
+  LaunchTrace timing = time(result);
   Counters counters;
   for (const isa::Instruction& instruction : program) count(config_, instruction, routes_.of(instruction), counters);
   count_events(result.events, counters);

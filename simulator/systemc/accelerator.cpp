@@ -277,6 +277,7 @@ Machine::Launch Accelerator::machine_launch() {
 
 void Accelerator::launch() {
   using isa::spec::ErrorCode;
+  trace_.reset();
   origin_ = static_cast<std::uint64_t>(sc_core::sc_time_stamp() / options_.clock_period);
   if (!prepare()) return;
   port_.reset();
@@ -297,10 +298,10 @@ void Accelerator::launch() {
   }
   if (machine_.stopped())
     return stop(execution_.beyond_image() ? ErrorCode::decode_error : ErrorCode::illegal, execution_.failed_at());
-  if (!machine_.done()) return;  // hardware would wait for ever
   trace_ = machine_.result();
-  wait_until(trace_.cycles);
-  cycles_ = trace_.cycles;
+  if (!machine_.done()) return;  // hardware would wait for ever
+  wait_until(trace_->cycles);
+  cycles_ = trace_->cycles;
   if (machine_.tokens_left()) return stop(isa::spec::ErrorCode::leftover_tokens, begin_ + count_);
   busy_ = false;
   done_ = true;

@@ -43,9 +43,9 @@ class Accelerator : public sc_core::sc_module {
   // `execution` holds SRAM, and outlives the module.
   Accelerator(sc_core::sc_module_name name, const AcceleratorOptions& options, Execution& execution);
 
-  // Of the last launch. A standstill never completes: STATUS stays busy, and outcome() reports why. One that leaves
-  // tokens has a trace and an error.
-  const LaunchTrace& trace() const { return trace_; }
+  // Of the last launch, as Simulator::timing() has it. A standstill never completes: STATUS stays busy, and outcome()
+  // reports why.
+  const std::optional<LaunchTrace>& trace() const { return trace_; }
   Result<Counters> outcome() const {
     return refused_.empty() ? execution_.outcome(machine_) : Result<Counters>(refused_);
   }
@@ -106,7 +106,7 @@ class Accelerator : public sc_core::sc_module {
   StoredRows stored_;  // of the STORE that runs
   std::vector<isa::Instruction> program_;
   Diagnostics refused_;  // why the platform did not run or finish the launch
-  LaunchTrace trace_;
+  std::optional<LaunchTrace> trace_;
 
   sc_core::sc_event start_, interrupt_changed_;
   std::uint64_t origin_ = 0;  // cycle 0 of the launch, since the start of the simulation

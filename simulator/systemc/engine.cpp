@@ -65,11 +65,12 @@ class SystemcSimulator final : public Simulator {
 
     const auto image = module.bytes().begin() + static_cast<std::ptrdiff_t>(dram.base - begin);
     std::copy_n(image, dram.bytes.size(), dram.bytes.begin());
-    DOVETAIL_ASSIGN(Counters counters, accelerator.outcome());
+    Result<Counters> counters = accelerator.outcome();
     timing_ = accelerator.trace();
+    if (!counters.ok()) return counters;
     timing_->cycles = host.cycles();
-    counters.dram = module.finish(timing_->cycles);
-    timing_->counters = counters;
+    counters->dram = module.finish(timing_->cycles);
+    timing_->counters = *counters;
     return counters;
   }
 

@@ -222,7 +222,6 @@ TEST_CASE("the design's registers report leftover tokens when the launch has com
   REQUIRE(rtl->write_register(offset("INTERRUPT_STATUS"), 3));
   REQUIRE(rtl->write_register(offset("INTERRUPT_ENABLE"), 2));
   REQUIRE_FALSE(rtl->launch(program.program, dram, 5).ok());
-  CHECK(rtl->timing() == nullptr);
   CHECK(rtl->interrupt());
   CHECK(rtl->read_register(offset("INTERRUPT_STATUS")) == 2);
   CHECK(rtl->read_register(offset("STATUS")) ==
@@ -230,11 +229,15 @@ TEST_CASE("the design's registers report leftover tokens when the launch has com
   CHECK(rtl->read_register(offset("ERROR_INSTRUCTION")) == 5 + program.program.size());
   CHECK(rtl->read_register(offset("TOKENS_LOAD")) == (1u << 16 | 2u));
   CHECK(rtl->read_register(offset("TOKENS_STORE")) == (1u << 16 | 2u));
-  // CYCLES are those of a launch that pops them: it ends, and only then something is wrong.
+  // The launch ends, and only then something is wrong: CYCLES and classes of cycles are as always.
   const auto cycle = simulator::make_cycle(config);
+  REQUIRE_FALSE(cycle->launch(program.program, dram, 5).ok());
+  REQUIRE(rtl->timing() != nullptr);
+  REQUIRE(cycle->timing() != nullptr);
+  CHECK(rtl->timing()->cycles == rtl->read_register(offset("CYCLES_LO")).value());
+  CHECK(rtl->timing()->cycles == cycle->timing()->cycles);
+  CHECK(rtl->timing()->classes == cycle->timing()->classes);
   const std::vector<isa::Instruction> same(program.program.size(), isa::Instruction{{}, isa::Finish{}});
-  const std::uint32_t cycles = rtl->read_register(offset("CYCLES_LO")).value();
-  CHECK(cycles > 0);
   REQUIRE(rtl->launch(same, dram).ok());
   CHECK(rtl->read_register(offset("STATUS")) == 2);
   CHECK(rtl->read_register(offset("TOKENS_LOAD")) == 0);

@@ -41,7 +41,6 @@ std::string failure_of(const std::vector<isa::Instruction>& program, const Engin
   Dram dram = image(isa::HardwareConfig{}, {{0, 0, 0}}, 1 << 16);
   const auto counters = simulator->launch(program, dram);
   REQUIRE_FALSE(counters.ok());
-  CHECK(simulator->timing() == nullptr);
   return to_string(counters.errors());
 }
 
@@ -135,6 +134,30 @@ TEST_CASE("what the cycle-accurate simulator refuses") {
   CHECK_THAT(failure_of({nop(Queue::load, kPopPrev)}), ContainsSubstring("instruction 0"));
   CHECK_THAT(failure_of({finish()}, {.program_base = 8}), ContainsSubstring("multiple of 16"));
   CHECK_THAT(failure_of({finish()}, {.program_base = std::uint64_t{1} << 32}), ContainsSubstring("32 address bits"));
+}
+
+TEST_CASE("a launch at a standstill has its events up to there, and one that leaves tokens all its times") {
+  const auto simulator = make_cycle(isa::HardwareConfig{}, kFast);
+  Dram dram = image(isa::HardwareConfig{}, {}, 1 << 16);
+  const auto fails = [&](const std::vector<isa::Instruction>& program) {
+    REQUIRE_FALSE(simulator->launch(program, dram).ok());
+    return simulator->timing();
+  };
+  const LaunchTrace* standstill = fails({finish(), nop(Queue::compute, kPopPrev), finish()});
+  REQUIRE(standstill != nullptr);
+  CHECK(standstill->cycles == 0);
+  REQUIRE(standstill->events.size() == 3);
+  const std::uint64_t issue = standstill->events[0].issue;
+  CHECK(standstill->events[0] == time_of({finish()}, kFast).events[0]);
+  CHECK(standstill->events[1] == TraceEvent{.instruction = 1, .unit = Queue::compute, .issue = issue + 2});
+  CHECK(standstill->events[2] == TraceEvent{.instruction = 2, .unit = Queue::compute, .issue = issue + 4});
+
+  const LaunchTrace* leftover = fails({nop(Queue::load, kPushNext)});
+  REQUIRE(leftover != nullptr);
+  CHECK(leftover->cycles == time_of({nop(Queue::load, {})}, kFast).cycles);
+  CHECK(leftover->events == time_of({nop(Queue::load, {})}, kFast).events);
+
+  CHECK(fails({load(isa::Memory::inp, 0, 1 << 20, 1)}) == nullptr);
 }
 
 TEST_CASE("time alone refuses transfers outside the image") {
