@@ -20,6 +20,7 @@ std::vector<simulator::LaunchTrace> agree(const isa::HardwareConfig& config,
                                           std::vector<isa::Launch> launches) {
   const auto model = rtl_model(config);
   if (!model) return {};
+  const Engines engines{.model = model};
   if (launches.empty()) launches.push_back({0, program.size()});
   const GeneratedProgram all{
       .config = config, .program = program, .launches = launches, .dram_base = dram.base, .dram = dram.bytes};
@@ -31,14 +32,14 @@ std::vector<simulator::LaunchTrace> agree(const isa::HardwareConfig& config,
     TortureCase how;
     how.memory = memory;
     std::vector<LaunchTrace> trace;
-    if (const auto wrong = torture(all, how, model, &trace))
+    if (const auto wrong = torture(all, how, engines, &trace))
       FAIL(*wrong << "\n" << describe(how) << "\n" << describe(all));
     if (at_once.empty()) at_once = trace;
   }
   for (const std::uint64_t seed : {program.size(), program.size() + launches.size()}) {
     TortureCase how;
     how.slave = any_axi_slave(seed);
-    if (const auto wrong = torture(all, how, model)) FAIL(*wrong << "\n" << describe(how) << "\n" << describe(all));
+    if (const auto wrong = torture(all, how, engines)) FAIL(*wrong << "\n" << describe(how) << "\n" << describe(all));
   }
   return at_once;
 }

@@ -55,7 +55,7 @@ TEST_CASE("RTL: a STORE of more bursts than the write buffer has places waits fo
   TortureCase how;
   how.memory = simulator::parse_memory("ideal:latency=20000,outstanding=65536").value();
   std::vector<LaunchTrace> trace;
-  CHECK(torture(all, how, model, &trace).value_or("") == "");
+  CHECK(torture(all, how, {.model = model}, &trace).value_or("") == "");
   REQUIRE(trace.size() == 1);
   CHECK(trace[0].cycles == 687343);
 }
@@ -87,7 +87,7 @@ TEST_CASE("RTL: every slave that AXI4 allows, quick, slow and at random, gets ev
             const GeneratedProgram program = generate(config, {.seed = seed, .size = 60});
             TortureCase how;
             how.slave = slave;
-            const auto wrong = torture(program, how, model);
+            const auto wrong = torture(program, how, {.model = model});
             REQUIRE(wrong.value_or("") == "");
           }
         }

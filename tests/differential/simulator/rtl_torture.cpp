@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "tests/catch.h"
+#include "tests/torture/coverage.h"
 #include "tests/torture/models.h"
 #include "tests/torture/torture.h"
 
@@ -14,10 +15,10 @@ namespace {
 TortureCoverage run(const isa::HardwareConfig& config, std::size_t instructions, std::uint64_t first_seed) {
   TortureCoverage coverage;
   for (std::uint64_t seed = first_seed; coverage.instructions() < instructions; ++seed) {
-    const TortureCase how = torture_case(seed);
+    const TortureCase how = torture_case(config, seed);
     const GeneratedProgram program = generate(config, how.program);
     std::vector<simulator::LaunchTrace> trace;
-    if (torture(program, how, std::nullopt, &trace)) FAIL(minimised(program, how));
+    if (torture(program, how, {}, &trace)) FAIL(explain(minimised(program, how), how));
     coverage.add(program, trace);
   }
   return coverage;

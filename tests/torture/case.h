@@ -1,0 +1,31 @@
+// How a random program is run: under which memory, or with which slave that AXI4 allows in its place, and from which
+// contents at power-up.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "isa/config.h"
+#include "simulator/memory/memory.h"
+#include "simulator/rtl/axi_slave.h"
+#include "tests/generator/generator.h"
+
+namespace dovetail::test {
+
+// The accelerator's clocks under which a DRAM is tried.
+inline constexpr std::array<std::int64_t, 4> kBankClocksPs{500, 1000, 2000, 5000};
+
+struct TortureCase {
+  std::uint64_t seed = 0;
+  GeneratorOptions program;
+  simulator::MemorySpec memory;
+  std::uint64_t power_up_seed = 1;
+  std::optional<simulator::AxiSlave> slave = std::nullopt;  // on RTL in the place of the memory
+};
+// A function of both. Programs are shorter where the configuration makes each transfer slow.
+TortureCase torture_case(const isa::HardwareConfig& config, std::uint64_t seed);
+std::string describe(const TortureCase& torture);
+
+}  // namespace dovetail::test

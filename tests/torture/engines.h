@@ -1,0 +1,31 @@
+// The engines that a random program runs on.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "base/result.h"
+#include "simulator/rtl/rtl.h"
+#include "simulator/simulator.h"
+#include "tests/torture/case.h"
+
+namespace dovetail::test {
+
+// Which run beside the functional and the cycle simulator, which always do.
+struct Engines {
+  bool systemc = false;
+  bool rtl = true;
+  std::optional<std::filesystem::path> model = std::nullopt;  // of the RTL; default: the one that is found
+};
+
+// One program's simulators; null: not asked for.
+struct EngineSet {
+  std::unique_ptr<simulator::Simulator> functional, cycle, systemc;
+  std::unique_ptr<simulator::RtlSimulator> rtl;
+};
+// With traces. Errors: an engine that is not there.
+Result<EngineSet> make_engines(const isa::HardwareConfig& config, const TortureCase& how, const Engines& engines,
+                               simulator::RtlOptions rtl_options = {});
+
+}  // namespace dovetail::test

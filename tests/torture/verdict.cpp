@@ -1,0 +1,128 @@
+#include "tests/torture/verdict.h"
+
+#include <algorithm>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "isa/legal.h"
+#include "isa/text.h"
+#include "isa/verify.h"
+#include "simulator/token_errors.h"
+
+namespace dovetail::test {
+
+namespace {
+
+std::size_t launch_of(const GeneratedProgram& program, std::size_t instruction) {
+  for (std::size_t i = 0; i < program.launches.size(); ++i)
+    if (instruction < program.launches[i].begin + program.launches[i].count) return i;
+  return program.launches.size();
+}
+
+Verdict verdict_of(const GeneratedProgram& program, const isa::LegalityRules& rules, const isa::Finding& finding) {
+  switch (finding.kind) {
+    case isa::FindingKind::race:
+    case isa::FindingKind::uop_overwrite: return Verdict::race;
+    case isa::FindingKind::undefined_read: return Verdict::undefined;
+    case isa::FindingKind::deadlock: return Verdict::deadlock;
+    case isa::FindingKind::leftover_token: return Verdict::leftover;
+    case isa::FindingKind::illegal: break;
+  }
+  const isa::Instruction& instruction = program.program[finding.instruction];
+  if (!rules.is_legal(instruction)) return Verdict::illegal;
+  const bool transfer = instruction.opcode() == isa::Opcode::load || instruction.opcode() == isa::Opcode::store;
+  return transfer ? Verdict::bus_error : Verdict::bad_index;
+}
+
+// What stops the launch first: with one thing wrong, the others follow from it. Nothing: several could.
+std::optional<Verdict> first_of(const std::array<bool, kVerdictNames.size()>& found) {
+  const auto is = [&](Verdict verdict) { return found[static_cast<std::size_t>(verdict)]; };
+  for (const Verdict verdict : {Verdict::illegal, Verdict::bus_error, Verdict::bad_index}) {
+    if (!is(verdict)) continue;
+    if (is(Verdict::deadlock)) return std::nullopt;
+    return verdict;
+  }
+  // What is undefined or races changes values, and no tokens.
+  for (const Verdict verdict : {Verdict::deadlock, Verdict::leftover, Verdict::undefined, Verdict::race})
+    if (is(verdict)) return verdict;
+  return Verdict::right;
+}
+
+}  // namespace
+
+std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }
+
+Judgement judge(const GeneratedProgram& program) {
+  if (!program.patches.empty()) {
+    const std::size_t at = program.patches.begin()->first;
+    return {.verdict = Verdict::undecodable, .instruction = at, .launch = launch_of(program, at)};
+  }
+  isa::VerifyOptions options = program.verify_options();
+  options.max_findings = SIZE_MAX;
+  const isa::VerifyReport report = isa::verify(program.config, program.program, options);
+  if (report.clean()) return {};
+  const isa::LegalityRules rules(program.config);
+  std::size_t launch = SIZE_MAX;
+  for (const isa::Finding& finding : report.findings)
+    launch = std::min(launch, launch_of(program, finding.instruction));
+  std::array<bool, kVerdictNames.size()> found{};
+  std::array<std::size_t, kVerdictNames.size()> first;
+  first.fill(SIZE_MAX);
+  bool uops_unknown = false;
+  for (const isa::Finding& finding : report.findings) {
+    if (launch_of(program, finding.instruction) != launch) continue;
+    const auto kind = static_cast<std::size_t>(verdict_of(program, rules, finding));
+    found[kind] = true;
+    first[kind] = std::min(first[kind], finding.instruction);
+    uops_unknown |= finding.kind == isa::FindingKind::uop_overwrite || finding.memory == isa::Memory::uop;
+  }
+  const auto is = [&](Verdict verdict) { return found[static_cast<std::size_t>(verdict)]; };
+  const auto at = [&](Verdict verdict) { return first[static_cast<std::size_t>(verdict)]; };
+  Judgement result{
+      .launch = launch, .racing = is(Verdict::race) || is(Verdict::undefined), .uops_unknown = uops_unknown};
+  const auto verdict = first_of(found);
+  const bool by_uops = uops_unknown && (verdict == Verdict::race || verdict == Verdict::bad_index);
+  const bool one_stops = verdict == Verdict::illegal || verdict == Verdict::bus_error || verdict == Verdict::bad_index;
+  // What it leaves undefined is read by later ones.
+  const bool undefined_before = one_stops && at(Verdict::undefined) < at(*verdict);
+  result.verdict = !verdict || by_uops || undefined_before ? Verdict::several : *verdict;
+  if (result.verdict != Verdict::several && result.verdict != Verdict::leftover)
+    result.instruction = at(result.verdict);
+  return result;
+}
+
+bool confirms(const Diagnostics& errors, const GeneratedProgram& program, const Judgement& judgement) {
+  if (errors.empty()) return false;
+  const isa::Launch& launch = program.launches[*judgement.launch];
+  const auto is_at = [&](std::size_t instruction) {
+    return errors.front().where == fmt::format("instruction {}", instruction);
+  };
+  const auto cannot_execute = [&](std::size_t instruction) {
+    const std::string what = fmt::format("cannot execute `{}`", isa::format_instruction(program.program[instruction]));
+    return is_at(instruction) && errors.front().what == what;
+  };
+  switch (judgement.verdict) {
+    case Verdict::deadlock:
+      if (!is_at(*judgement.instruction)) return false;
+      [[fallthrough]];
+    case Verdict::leftover:
+      return errors == simulator::token_errors(program.config,
+                                               std::span(program.program).subspan(launch.begin, launch.count),
+                                               launch.begin);
+    case Verdict::illegal: {
+      const Diagnostics wanted = isa::LegalityRules(program.config).check(program.program[*judgement.instruction]);
+      return is_at(*judgement.instruction) && errors.front().what == wanted.front().what;
+    }
+    case Verdict::bus_error:
+    case Verdict::bad_index: return cannot_execute(*judgement.instruction);
+    case Verdict::undefined:  // which of several comes first is no matter of the program alone
+      for (std::size_t i = launch.begin; i < launch.begin + launch.count; ++i)
+        if (is_at(i)) return cannot_execute(i);
+      return false;
+    default: throw InternalError("no engine stops at verdict " + std::string(name(judgement.verdict)));
+  }
+}
+
+}  // namespace dovetail::test
