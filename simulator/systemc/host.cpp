@@ -47,6 +47,8 @@ void Host::run() {
   write("CONTROL", 1);
   wait(interrupt.posedge_event());
   done_ = (read("INTERRUPT_STATUS") & 1) != 0;
+  status_ = read("STATUS");
+  error_instruction_ = read("ERROR_INSTRUCTION");
   cycles_ = read("CYCLES_LO") | std::uint64_t{read("CYCLES_HI")} << 32;
   write("INTERRUPT_STATUS", 3);
 }

@@ -23,6 +23,9 @@ class Host : public sc_core::sc_module {
 
   bool done() const { return done_; }               // false after an error, or while nothing has come
   std::uint64_t cycles() const { return cycles_; }  // as the CYCLES register has them
+  // Likewise STATUS and ERROR_INSTRUCTION; 0 while nothing has come.
+  std::uint32_t status() const { return status_; }
+  std::uint32_t error_instruction() const { return error_instruction_; }
 
  private:
   void run();
@@ -32,6 +35,7 @@ class Host : public sc_core::sc_module {
   HostLaunch launch_;
   bool done_ = false;
   std::uint64_t cycles_ = 0;
+  std::uint32_t status_ = 0, error_instruction_ = 0;
 };
 
 }  // namespace dovetail::simulator::systemc
