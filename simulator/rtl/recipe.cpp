@@ -6,9 +6,11 @@ namespace dovetail::simulator {
 
 RtlRecipe rtl_recipe(const isa::HardwareConfig& config, const RtlModelKind& kind) {
   RtlRecipe recipe;
-  // Random power-up contents; assertions of the design stay on: they cost little and are half of the point.
+  // Random power-up contents; assertions of the design stay on: they cost little and are half of the point. Elements
+  // are up to a page long, and WIDTHCONCAT takes any '0 of more than a KiB for a mistake.
   recipe.verilate = fmt::format(
       "verilator --cc -O3 --x-assign fast --x-initial unique --assert --unroll-count 4096 --unroll-stmts 200000 "
+      "-Wno-WIDTHCONCAT "
       "--top-module dovetail_top{}{} --Mdir v dovetail_isa_pkg.sv \"$design\"/rtl/*.sv \"$design\"/sva/*.sv "
       "\"$design\"/tb/*.sv\n",
       kind.waves ? " --trace-fst --trace-structs" : "", kind.synthesised_dot ? " -DDOVETAIL_SYNTHESIS_DOT" : "");
