@@ -9,6 +9,7 @@ Without FILTER, the turn's share of them (tools/turn.py).
 
 import argparse
 import concurrent.futures
+import json
 import os
 import pathlib
 import re
@@ -25,8 +26,8 @@ import turn  # noqa: E402
 def faults(file):
     for line in (SOURCE / file).read_text().splitlines():
         if line and not line.startswith("#"):
-            name, file, before, after = (part.strip() for part in line.split(" | "))
-            yield name, file, before, after
+            name, file, before, after, *changes = (part.strip() for part in line.split(" | "))
+            yield name, file, before, after, changes[0].split() if changes else []
 
 
 def plant(folder, file, before, after):
@@ -38,14 +39,25 @@ def plant(folder, file, before, after):
     return None
 
 
-def build_model(arguments, design, into):
+def write_config(folder, changes):
+    """The configuration `tiny` with other parameters, as a file."""
+    config = json.loads((SOURCE / "isa" / "configs" / "tiny.json").read_text())
+    for change in changes:
+        key, value = change.split("=")
+        config[key] = json.loads(value)
+    path = folder / "hw.json"
+    path.write_text(json.dumps(config))
+    return path
+
+
+def build_model(arguments, config, design, into):
     """What went wrong, or None."""
-    built = subprocess.run([arguments.cli, "rtl", "build", "--hw", "tiny", "--fast-build", "--design", design, "--into", into],
+    built = subprocess.run([arguments.cli, "rtl", "build", "--hw", config, "--fast-build", "--design", design, "--into", into],
                            capture_output=True, text=True, check=False)
     return built.stderr if built.returncode else None
 
 
-def try_fault(arguments, sound, name, file, before, after):
+def try_fault(arguments, sound, name, file, before, after, changes):
     """(is it found, what to say); `sound`: the folder of a model without a fault."""
     with tempfile.TemporaryDirectory() as name_of_folder:
         folder = pathlib.Path(name_of_folder)
@@ -54,15 +66,18 @@ def try_fault(arguments, sound, name, file, before, after):
         # Verilator's run time is the same in all models, and takes as long to compile as one of them.
         for library in sound.glob("verilated-*.o"):
             shutil.copy(library, folder)
-        problem = plant(design, file, before, after) or build_model(arguments, design, folder)
+        config = write_config(folder, changes)
+        problem = plant(design, file, before, after) or build_model(arguments, config, design, folder)
         if problem is not None:
             return False, f"{name}: cannot be planted: {problem}"
         model = next(folder.glob("rtl-*.so"))
-        run = subprocess.run([arguments.torture, arguments.instructions, "--hw", "tiny", "--model", model, "--no-shrink"],
-                             capture_output=True, text=True, check=False)
+        # Assertions are broken by right programs alone; others may need wrong ones.
+        wrong = "0" if arguments.assertions else "50"
+        run = subprocess.run([arguments.torture, arguments.instructions, "--hw", config, "--model", model, "--engines", "rtl",
+                              "--wrong", wrong, "--folder", folder / "failed", "--no-shrink"], capture_output=True, text=True, check=False)
         said = [line for line in run.stdout.splitlines() if line]
         if run.returncode == 1 and (not arguments.assertions or "_sva.sv" in run.stdout):
-            return True, f"{name}: found: {said[-1][:160]}"
+            return True, f"{name}: found: {said[0][:160]}"
         return False, f"{name}: NOT FOUND, exit code {run.returncode}"
 
 
@@ -82,11 +97,11 @@ def main():
     if arguments.filter:
         chosen = [fault for fault in listed if re.search(arguments.filter, fault[0])]
     else:
-        chosen, which = turn.share(listed, 6)
+        chosen, which = turn.share(listed, 6 if arguments.assertions else 12)
         print(f"faults: {which}")
     lost = 0
     with tempfile.TemporaryDirectory() as sound, concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        problem = build_model(arguments, SOURCE / "hw", sound)
+        problem = build_model(arguments, "tiny", SOURCE / "hw", sound)
         if problem is not None:
             print(f"the design without a fault does not build: {problem}")
             return 1
