@@ -48,11 +48,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }
 
 std::string shape(const isa::HardwareConfig& config) {
-  const std::int64_t sram =
-      config.uop_buffer_bytes + config.inp_buffer_bytes + config.wgt_buffer_bytes + config.acc_buffer_bytes;
   std::string text =
       fmt::format("{}x{}x{}, {} bytes of SRAM, queues {} and {}, {}-bit addresses, bus {}, bursts {} of {}, {}",
-                  config.batch, config.block_in, config.block_out, sram, config.command_queue_depth,
+                  config.batch, config.block_in, config.block_out, sram_bytes(config), config.command_queue_depth,
                   config.token_queue_depth, config.address_bits, config.bus_bytes, config.burst_beats,
                   config.outstanding_beats, config.encoding() == isa::Encoding::wide ? "wide" : "compact");
   for (const isa::spec::Extension& extension : isa::spec::kExtensions)

@@ -11,6 +11,7 @@ namespace dovetail::test {
 namespace {
 
 constexpr std::uint64_t kMostTransferCycles = 4000, kMostProgramCycles = 300'000;
+constexpr std::int64_t kLargeSramBytes = std::int64_t{4} << 20;
 
 // Any memory: bursts one at a time or any number of them, slower and faster than the bus, near and far.
 simulator::MemorySpec random_memory(Random& random, std::int64_t bus_bytes) {
@@ -69,6 +70,7 @@ TortureCase torture_case(const isa::HardwareConfig& config, std::uint64_t seed) 
   result.program.extra_percent = random.pick({0u, 15u, 60u});
   result.program.max_steps = random.pick<std::uint64_t>({40, 160});
   std::size_t size = random.pick<std::size_t>({10, 80, 200});
+  if (sram_bytes(config) > kLargeSramBytes) size = 400;
   if (random.chance(25)) result.slave = simulator::any_axi_slave(random.bits());
 
   const std::uint64_t per_beat = cycles_per_beat(config, result.memory);
@@ -84,6 +86,10 @@ TortureCase torture_case(const isa::HardwareConfig& config, std::uint64_t seed) 
   if (config.address_bits < 18) size = std::min<std::size_t>(size, 60);
   result.program.size = std::max<std::size_t>(10, size);
   return result;
+}
+
+std::int64_t sram_bytes(const isa::HardwareConfig& config) {
+  return config.uop_buffer_bytes + config.inp_buffer_bytes + config.wgt_buffer_bytes + config.acc_buffer_bytes;
 }
 
 std::string describe(const TortureCase& how) {
