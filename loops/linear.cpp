@@ -1,6 +1,8 @@
 #include "loops/linear.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <optional>
 
 #include "loops/integer.h"
 #include "loops/rewrite.h"
@@ -8,6 +10,8 @@
 
 namespace dovetail::loops {
 namespace {
+
+constexpr std::size_t kMostlyEnough = 4;  // terms; a compilation makes millions of sums
 
 std::int64_t wrapped_add(std::int64_t a, std::int64_t b) { return *fold(BinaryOp::add, DType::int64, a, b); }
 std::int64_t wrapped_mul(std::int64_t a, std::int64_t b) { return *fold(BinaryOp::mul, DType::int64, a, b); }
@@ -17,7 +21,8 @@ class Accumulation {
   void add(Linear& sum, const Expr& expr, std::int64_t factor) {
     // Terms keep the order in which they are met; only a graph that repeats itself is summed up node by node.
     if (++steps_ > kUnremembered && is_linear_op(expr) && may_be_shared(expr)) {
-      const Linear whole = forms_.of(expr, [&](const Expr& shared) {
+      if (!forms_) forms_.emplace();
+      const Linear whole = forms_->of(expr, [&](const Expr& shared) {
         Linear form;
         add_parts(form, shared, 1);
         return form;
@@ -51,7 +56,7 @@ class Accumulation {
   }
 
   int steps_ = 0;
-  SharedResults<Linear> forms_;
+  std::optional<SharedResults<Linear>> forms_;
 };
 
 }  // namespace
@@ -61,6 +66,7 @@ void Linear::add(const Expr& atom, std::int64_t coefficient) {
   const auto found = std::find_if(terms.begin(), terms.end(),
                                   [&](const LinearTerm& term) { return structurally_equal(term.atom, atom); });
   if (found == terms.end()) {
+    if (terms.empty()) terms.reserve(kMostlyEnough);
     terms.push_back({atom, coefficient});
     return;
   }

@@ -76,7 +76,7 @@ class Ranges {
   explicit Ranges(const Bounds& bounds) : bounds_(bounds) {}
 
   Range of(const Expr& expr) {
-    if (expr->dtype != DType::int64) return atom_range(expr);
+    if (expr->dtype != DType::int64 || !is_linear_op(expr)) return atom_range(expr);  // no sum to collect
     const Linear linear = linear_form(expr);
     if (linear.terms.size() == 1 && linear.constant == 0 && linear.terms[0].coefficient == 1)
       return atom_range(linear.terms[0].atom);

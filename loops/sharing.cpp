@@ -53,11 +53,6 @@ class Namer {
 
 }  // namespace
 
-bool may_be_shared(const Expr& expr) {
-  return expr.use_count() > 1 && !std::holds_alternative<IntImm>(expr->node) &&
-         !std::holds_alternative<FloatImm>(expr->node) && !std::holds_alternative<VarRef>(expr->node);
-}
-
 bool worth_sharing(std::span<const Expr> expressions) {
   std::size_t count = 0;
   for (const Expr& expr : expressions) count_written(expr, kWrittenOut, count);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -18,7 +19,13 @@ namespace dovetail::loops {
 
 // Whether a traversal may meet the node again. One that a single holder has is met once, if its holder is; literals and
 // variables are not worth remembering.
-bool may_be_shared(const Expr& expr);
+inline bool may_be_shared(const Expr& expr) {
+  return expr.use_count() > 1 && !std::holds_alternative<IntImm>(expr->node) &&
+         !std::holds_alternative<FloatImm>(expr->node) && !std::holds_alternative<VarRef>(expr->node);
+}
+
+// The two memories below cost nothing until they hold something: most traversals are over after a few nodes, and a
+// compilation makes millions of them.
 
 // Nodes that a traversal has met. Precondition: none of them goes meanwhile.
 class Seen {
@@ -27,15 +34,18 @@ class Seen {
     if (!may_be_shared(expr)) return false;
     const auto end = few_.begin() + static_cast<std::ptrdiff_t>(count_);
     if (std::find(few_.begin(), end, expr.get()) != end) return true;
-    if (count_ == few_.size()) return !more_.insert(expr.get()).second;
-    few_[count_++] = expr.get();
-    return false;
+    if (count_ < few_.size()) {
+      few_[count_++] = expr.get();
+      return false;
+    }
+    if (!more_) more_.emplace();
+    return !more_->insert(expr.get()).second;
   }
 
  private:
-  std::array<const ExprNode*, 16> few_{};  // of most expressions these are all, and quicker than a set
   std::size_t count_ = 0;
-  std::unordered_set<const ExprNode*> more_;
+  std::array<const ExprNode*, 16> few_;  // the first `count_`: of most expressions all, and quicker than a set
+  std::optional<std::unordered_set<const ExprNode*>> more_;
 };
 
 // What a traversal has computed of shared nodes.
@@ -47,19 +57,29 @@ class SharedResults {
     if (!may_be_shared(expr)) return compute(expr);
     for (const auto& [node, result] : few_)
       if (node == expr) return result;
-    if (few_.size() >= kFew)
-      if (const auto found = more_.find(expr); found != more_.end()) return found->second;
+    if (more_)
+      if (const auto found = more_->find(expr); found != more_->end()) return found->second;
     T result = compute(expr);
-    if (few_.size() < kFew) few_.emplace_back(expr, result);
-    else more_.emplace(expr, result);
+    remember(expr, result);
     return result;
   }
 
  private:
   static constexpr std::size_t kFew = 16;
+
+  void remember(const Expr& expr, const T& result) {
+    if (few_.size() < kFew) {
+      if (few_.empty()) few_.reserve(kFew);
+      few_.emplace_back(expr, result);
+      return;
+    }
+    if (!more_) more_.emplace();
+    more_->emplace(expr, result);
+  }
+
   // Both hold their keys: none is freed while another node could get its address.
   std::vector<std::pair<Expr, T>> few_;
-  std::unordered_map<Expr, T> more_;
+  std::optional<std::unordered_map<Expr, T>> more_;
 };
 
 // The expressions, written out, have more nodes than are worth writing out. Small ones are: they read better so, and a

@@ -38,7 +38,12 @@ class Simplifier {
       return map_children(expr, std::ref(*this));
     Linear simple;
     simple.constant = form.constant;
-    for (const LinearTerm& term : form.terms) simple.add(linear_form((*this)(term.atom)), term.coefficient);
+    for (const LinearTerm& term : form.terms) {
+      const Expr atom = (*this)(term.atom);
+      if (is_linear_op(atom) || std::holds_alternative<IntImm>(atom->node))
+        simple.add(linear_form(atom), term.coefficient);
+      else simple.add(atom, term.coefficient);
+    }
     const Expr sum = to_expr(simple);
     return structurally_equal(sum, expr) ? expr : sum;
   }

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <unordered_set>
 #include <utility>
 
@@ -20,9 +21,11 @@ class StructuralComparison {
     if (a == b) return true;
     if (!a || !b || a->dtype != b->dtype || a->node.index() != b->node.index()) return false;
     const bool remembers = ++steps_ > kUnremembered && may_be_shared(a) && may_be_shared(b);
-    if (remembers && equal_.count({a.get(), b.get()}) != 0) return true;
+    if (!remembers) return std::visit(*this, a->node, b->node);
+    if (!equal_) equal_.emplace();
+    if (equal_->count({a.get(), b.get()}) != 0) return true;
     const bool same = std::visit(*this, a->node, b->node);
-    if (same && remembers) equal_.emplace(a.get(), b.get());
+    if (same) equal_->emplace(a.get(), b.get());
     return same;
   }
 
@@ -61,7 +64,7 @@ class StructuralComparison {
   }
 
   std::size_t steps_ = 0;
-  std::unordered_set<Pair, HashPair> equal_;
+  std::optional<std::unordered_set<Pair, HashPair>> equal_;
 };
 
 }  // namespace

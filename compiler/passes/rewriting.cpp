@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -174,12 +175,18 @@ std::optional<NdArray> rounded(DType dtype, const Shape& shape, const std::vecto
   if (dtype == DType::float16) least = 0x1p-14;
   NdArray array(dtype, shape);
   bool normal = false, tiny = false;
+  // float32, the type of nearly all weights, without a look at the type for every element.
+  const std::span<float> floats = dtype == DType::float32 ? array.data<float>() : std::span<float>();
+  const auto store = [&](std::size_t i) -> double {
+    if (!floats.empty()) return floats[i] = static_cast<float>(values[i]);
+    array.set_double(static_cast<std::int64_t>(i), values[i]);
+    return array.as_double(static_cast<std::int64_t>(i));
+  };
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    array.set_double(at, values[i]);
-    if (!std::isfinite(array.as_double(at))) return std::nullopt;
-    normal |= std::abs(array.as_double(at)) >= least;
-    tiny |= values[i] != 0 && std::abs(array.as_double(at)) < least;
+    const double stored = std::abs(store(i));
+    if (!std::isfinite(stored)) return std::nullopt;
+    normal |= stored >= least;
+    tiny |= values[i] != 0 && stored < least;
   }
   if (tiny && !normal) return std::nullopt;
   return array;
