@@ -11,6 +11,7 @@
 #include "compiler/fuse/by_results.h"
 #include "compiler/ops/op.h"
 #include "loops/rewrite.h"
+#include "loops/verify.h"
 
 namespace dovetail {
 
@@ -94,12 +95,35 @@ std::vector<bool> read_in_place(const Program& program) {
   return in_place;
 }
 
+bool is_same(const Region& a, const Region& b) {
+  return std::ranges::equal(a.ranges, b.ranges, [](const RangeExpr& x, const RangeExpr& y) {
+    return x.extent == y.extent && structurally_equal(x.min, y.min);
+  });
+}
+
+// A node may read one value by several operands, each in another place (Concat of a value with itself). A block
+// declares one region of a buffer.
+Stmt with_one_region_of_each(const Stmt& stmt) {
+  const auto* block = std::get_if<Block>(&stmt->node);
+  if (block == nullptr) return stmt;
+  for (std::size_t i = 0; i < block->reads.size(); ++i)
+    for (std::size_t j = i + 1; j < block->reads.size(); ++j) {
+      if (block->reads[i].buffer != block->reads[j].buffer || is_same(block->reads[i], block->reads[j])) continue;
+      Block merged = *block;
+      merged.reads = infer_regions(*block).reads;
+      return make_stmt(std::move(merged));
+    }
+  return stmt;
+}
+
 // Names of a program made unique by a prefix: blocks and loops get it, buffers are replaced as `buffers` says.
 class Renamer {
  public:
   Renamer(std::string prefix, const BufferMap& buffers) : prefix_(std::move(prefix)), buffers_(buffers) {}
 
-  Stmt rename(const Stmt& stmt) { return stmt ? replace_buffers(walk(stmt, {}), buffers_) : stmt; }
+  Stmt rename(const Stmt& stmt) {
+    return stmt ? rewrite_stmt(replace_buffers(walk(stmt, {}), buffers_), with_one_region_of_each) : stmt;
+  }
 
  private:
   Stmt walk(const Stmt& stmt, const VarMap& vars) {
