@@ -7,7 +7,7 @@
 #include "compiler/reference/reference.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"
-#include "tests/property/compiler/random_node.h"
+#include "tests/generator_graphs/random_node.h"
 #include "tests/targets.h"
 
 using namespace dovetail;

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <map>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -13,25 +12,9 @@
 #include "compiler/graph/graph.h"
 #include "compiler/ops/op.h"
 #include "tests/catch.h"
+#include "tests/generator_graphs/draw.h"
 
 namespace dovetail::test {
-
-class Draw {
- public:
-  explicit Draw(std::uint64_t seed) : engine_(seed) {}
-  std::int64_t between(std::int64_t low, std::int64_t high) {
-    return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
-  }
-  bool coin() { return between(0, 1) == 1; }
-  NdArray int8(const Shape& shape, std::int64_t low = -128, std::int64_t high = 127) {
-    NdArray array(DType::int8, shape);
-    for (auto& value : array.data<std::int8_t>()) value = static_cast<std::int8_t>(between(low, high));
-    return array;
-  }
-
- private:
-  std::mt19937_64 engine_;
-};
 
 enum class Forms : std::uint8_t { accelerated, all };
 

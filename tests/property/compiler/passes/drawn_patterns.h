@@ -5,41 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "tests/property/compiler/passes/levels.h"
+#include "tests/property/compiler/passes/quantised_patterns.h"
 
 namespace dovetail::test {
 
-struct Pattern : DrawnGraph {
-  using DrawnGraph::DrawnGraph;
-  using Choices = std::vector<graph::Attribute>;
-
-  // In half of the graphs the attribute is absent.
-  void maybe(graph::Attributes& attributes, const std::string& name, const Choices& choices) {
-    if (draw.coin()) return;
-    attributes[name] =
-        choices[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(choices.size()) - 1))];
-  }
-  static std::int64_t integer(const graph::Attributes& attributes, const std::string& name, std::int64_t fallback) {
-    const auto found = attributes.find(name);
-    return found == attributes.end() ? fallback : std::get<std::int64_t>(found->second);
-  }
-  template <typename T>
-  T one_of(const std::vector<T>& from) {
-    return from[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(from.size()) - 1))];
-  }
-  ValueId input(const Shape& shape) {
-    graph.inputs.push_back(graph.add_value(fmt::format("x{}", graph.inputs.size()), {DType::float32, shape}));
-    return graph.inputs.back();
-  }
-  ValueId weights(const Shape& shape) { return constant(reals(shape, 0.5, 2)); }
-  ValueId numbers(const Shape& shape) { return constant(reals(shape, -1, 1)); }
-  // A constant of one of the shapes behind or in front of x; x itself now and then.
-  ValueId with_constant(ValueId x, const std::vector<Shape>& shapes) {
-    if (draw.between(0, 3) == 0) return x;
-    const std::string op = one_of<std::string>({"Add", "Add", "Mul", "Sub", "Div"});
-    const ValueId c = weights(one_of(shapes));
-    return draw.coin() || op == "Div" ? add(op, {x, c}) : add(op, {c, x});
-  }
+struct Pattern : QuantisedPatterns {
+  using QuantisedPatterns::QuantisedPatterns;
 
   void product() {
     graph::Attributes attributes;
@@ -262,14 +233,12 @@ struct Pattern : DrawnGraph {
       graph.outputs.push_back(add("Relu", {y}));
     }
   }
-  void finish(ValueId y) {
-    graph.outputs = {graph.is_output(y) || !graph.value(y).producer.valid() ? add("Neg", {y}) : y};
-  }
 };
 
-constexpr void (Pattern::*kPatterns[])() = {
-    &Pattern::product,       &Pattern::product,   &Pattern::convolution, &Pattern::convolution, &Pattern::pool,
-    &Pattern::normalization, &Pattern::attention, &Pattern::activation,  &Pattern::movement,    &Pattern::parallel};
+constexpr void (Pattern::*kPatterns[])() = {&Pattern::product,     &Pattern::product,    &Pattern::convolution,
+                                            &Pattern::convolution, &Pattern::pool,       &Pattern::normalization,
+                                            &Pattern::attention,   &Pattern::activation, &Pattern::movement,
+                                            &Pattern::parallel,    &Pattern::quantised,  &Pattern::quantised};
 
 inline Pattern make_pattern(int seed) {
   Pattern pattern(static_cast<std::uint64_t>(seed));

@@ -33,9 +33,7 @@ struct DrawnGraph {
   explicit DrawnGraph(std::uint64_t seed) : draw(seed) { graph.name = fmt::format("random{}", seed); }
 
   using Ints = std::vector<std::int64_t>;
-  std::int64_t pick(const Ints& from) {
-    return from[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(from.size()) - 1))];
-  }
+  std::int64_t pick(const Ints& from) { return draw.one_of(from); }
   NdArray reals(const Shape& shape, double low, double high) {
     NdArray array(DType::float32, shape);
     for (auto& value : array.data<float>())
@@ -67,8 +65,9 @@ struct DrawnGraph {
 
 using Values = std::map<std::string, NdArray>;
 
+// `tolerance`: of a tensor's largest value; `slack`: besides, whatever the tensor holds.
 inline void compare(const Values& expected, const Values& actual, const std::vector<std::string>& names,
-                    double tolerance) {
+                    double tolerance, double slack = 0) {
   for (const std::string& name : names) {
     const NdArray &want = expected.at(name), &have = actual.at(name);
     REQUIRE(want.shape() == have.shape());
@@ -77,15 +76,16 @@ inline void compare(const Values& expected, const Values& actual, const std::vec
       if (std::isfinite(want.as_double(i))) largest = std::max(largest, std::abs(want.as_double(i)));
     for (std::int64_t i = 0; i < want.count(); ++i) {
       const double a = want.as_double(i), b = have.as_double(i);
-      if (!(a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance * largest))
+      if (!(a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= tolerance * largest + slack))
         FAIL(name << " differs at " << i << ": " << b << ", expected " << a);
     }
   }
 }
 
-// The graph after the passes, or the kernels, compute what it computes as it came.
+// The graph after the passes, or the kernels, compute what it computes as it came. `step`: of its quantised tensors, of
+// which the integer form may take a neighbour; the integer form itself is kept to the tolerance of floats.
 inline void check(const graph::Graph& graph, const Values& inputs, const std::function<void(CompileOptions&)>& set,
-                  bool kernels) {
+                  bool kernels, double step = 0) {
   auto reference = Reference::make(graph);
   REQUIRE(reference.ok());
   const auto expected = reference->run(inputs);
@@ -102,10 +102,17 @@ inline void check(const graph::Graph& graph, const Values& inputs, const std::fu
   for (const ValueId id : graph.outputs) names.push_back(graph.value(id).name);
   // Functions that amplify what rounding moved follow each other here.
   const double tolerance = compiled->tolerance * 10;
+  const auto hold = [&](const Values& actual, double within) {
+    if (step == 0) return compare(*expected, actual, names, within);
+    const auto integer = Reference::make(compiled->integer).value().run(inputs);
+    REQUIRE((integer.ok() ? "" : to_string(integer.errors())) == "");
+    compare(*expected, *integer, names, within, 2 * step);
+    compare(*integer, actual, names, within);
+  };
   if (!kernels) {
     const auto actual = Reference::make(compiled->optimised).value().run(inputs);
     REQUIRE((actual.ok() ? "" : to_string(actual.errors())) == "");
-    return compare(*expected, *actual, names, tolerance);
+    return hold(*actual, tolerance);
   }
   for (const auto& group : compiled->report["groups"])
     for (const auto& note : group["notes"]) FAIL_CHECK(note.get<std::string>());
@@ -113,7 +120,7 @@ inline void check(const graph::Graph& graph, const Values& inputs, const std::fu
   REQUIRE((executor.ok() ? "" : to_string(executor.errors())) == "");
   const auto run = executor->run(inputs);
   REQUIRE((run.ok() ? "" : to_string(run.errors())) == "");
-  compare(*expected, run->outputs, names, std::max(tolerance, 1e-3));
+  hold(run->outputs, std::max(tolerance, 1e-3));
 }
 
 }  // namespace dovetail::test

@@ -1,4 +1,4 @@
-// A graph of one node of a given operator: operands and attributes are drawn from what its signature allows.
+// A node of a given operator: operands and attributes are drawn from what its signature allows.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,10 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "compiler/ops/op.h"
-#include "tests/property/compiler/random_int8_graph.h"
+#include "tests/generator_graphs/draw.h"
 
 namespace dovetail::test {
 
@@ -18,15 +20,19 @@ class RandomNode {
   RandomNode(const ops::OpDef& def, std::uint64_t seed, std::vector<std::int64_t> extents)
       : def_(def), draw_(seed), extents_(std::move(extents)) {}
 
-  // Adds the node to `graph`, its operands as inputs named `prefix`0, ... and constants, its results as outputs. False,
-  // and the graph is as it was, where the operator refuses what was drawn, which is most of the time.
+  // Values that the node may read in place of inputs of its own, where its operator takes their type.
+  void offer(std::vector<graph::ValueId> values) { offered_ = std::move(values); }
+
+  // Adds the node to `graph`, its other operands as inputs named `prefix`0, ... and constants, its results as outputs.
+  // False, and the graph is as it was, where the operator refuses what was drawn, which is most of the time.
   bool add_to(graph::Graph& graph, const std::string& prefix) {
     graph::Graph candidate = graph;
     graph::Node node;
     node.name = prefix;
     node.op = std::string(def_.op);
     node.origins = {prefix};
-    const Shape common = shape();
+    const Shape common =
+        offered_.empty() || draw_.one_in(4) ? shape() : candidate.value(draw_.one_of(offered_)).type.shape;
     for (std::size_t i = 0; i < def_.signature.inputs.size(); ++i) {
       const ops::InputRule& rule = def_.signature.inputs[i];
       if (rule.presence == ops::Presence::optional && draw_.coin()) {
@@ -61,13 +67,9 @@ class RandomNode {
   }
 
  private:
-  template <typename T>
-  T one_of(const std::vector<T>& from) {
-    return from[static_cast<std::size_t>(draw_.between(0, static_cast<std::int64_t>(from.size()) - 1))];
-  }
   Shape shape() {
     Shape drawn(static_cast<std::size_t>(draw_.between(0, 4)));
-    for (std::int64_t& extent : drawn) extent = one_of(extents_);
+    for (std::int64_t& extent : drawn) extent = draw_.one_of(extents_);
     return drawn;
   }
   // Often the common one, or one number per channel of it.
@@ -85,23 +87,41 @@ class RandomNode {
     for (const DType likely : {DType::float32, DType::int8, DType::int64})
       if (ops::contains(allowed, likely) && draw_.between(0, 2) != 0) return likely;
     while (true)
-      if (const DType any = one_of(std::vector<DTypeInfo>(std::begin(kDTypes), std::end(kDTypes))).dtype;
+      if (const DType any = draw_.one_of(std::vector<DTypeInfo>(std::begin(kDTypes), std::end(kDTypes))).dtype;
           ops::contains(allowed, any))
         return any;
   }
   std::vector<std::int64_t> ints(const Shape& like) {
     std::vector<std::int64_t> drawn(draw_.between(0, 2) ? like.size() : static_cast<std::size_t>(draw_.between(0, 8)));
-    for (std::int64_t& value : drawn) value = draw_.coin() ? one_of(extents_) : draw_.between(0, 3);
+    for (std::int64_t& value : drawn) value = draw_.coin() ? draw_.one_of(extents_) : draw_.between(0, 3);
     return drawn;
   }
 
+  // Two times in three one of those offered that the rule allows, if there is any.
+  graph::ValueId offered(const graph::Graph& graph, const ops::InputRule& rule) {
+    if (offered_.empty() || draw_.one_in(3)) return {};
+    const auto given = types_.find(rule.variable);
+    std::vector<graph::ValueId> allowed;
+    for (const graph::ValueId value : offered_)
+      if (const DType dtype = graph.value(value).type.dtype;
+          ops::contains(rule.types, dtype) && (rule.variable == 0 || given == types_.end() || given->second == dtype))
+        allowed.push_back(value);
+    if (allowed.empty()) return {};
+    const graph::ValueId value = draw_.one_of(allowed);
+    if (rule.variable != 0) types_.try_emplace(rule.variable, graph.value(value).type.dtype);
+    return value;
+  }
   graph::ValueId operand(graph::Graph& graph, const std::string& prefix, std::size_t position,
                          const ops::InputRule& rule, const Shape& common) {
-    DType dtype = type(rule.types);
-    if (rule.variable != 0) dtype = types_.try_emplace(rule.variable, dtype).first->second;
     const std::string name = fmt::format("{}_x{}", prefix, position);
     const auto& constants = def_.compile_time_inputs;
-    if (std::find(constants.begin(), constants.end(), static_cast<int>(position)) != constants.end()) {
+    const bool compile_time =
+        std::find(constants.begin(), constants.end(), static_cast<int>(position)) != constants.end();
+    if (const graph::ValueId value = compile_time ? graph::ValueId{} : offered(graph, rule); value.valid())
+      return value;
+    DType dtype = type(rule.types);
+    if (rule.variable != 0) dtype = types_.try_emplace(rule.variable, dtype).first->second;
+    if (compile_time) {
       const std::vector<std::int64_t> drawn = ints(common);
       NdArray array(dtype, draw_.between(0, 3) ? Shape{static_cast<std::int64_t>(drawn.size())} : Shape{});
       for (std::int64_t i = 0; i < array.count(); ++i)
@@ -121,11 +141,11 @@ class RandomNode {
     switch (rule.kind) {
       case ops::AttributeKind::integer: return draw_.between(-1, 3);
       case ops::AttributeKind::real: return 0.5;
-      case ops::AttributeKind::text: return one_of(kTexts);
+      case ops::AttributeKind::text: return draw_.one_of(kTexts);
       case ops::AttributeKind::integers: return ints(common);
       case ops::AttributeKind::reals: return std::vector<double>{0.5, 2};
       case ops::AttributeKind::texts: return std::vector<std::string>{"Tanh"};
-      case ops::AttributeKind::tensor: return values({DType::float32, {one_of(extents_)}});
+      case ops::AttributeKind::tensor: return values({DType::float32, {draw_.one_of(extents_)}});
     }
     return std::int64_t{0};
   }
@@ -133,6 +153,7 @@ class RandomNode {
   const ops::OpDef& def_;
   Draw draw_;
   std::vector<std::int64_t> extents_;
+  std::vector<graph::ValueId> offered_;
   std::map<char, DType> types_;  // by variable of the signature
 };
 
