@@ -1,0 +1,158 @@
+"""Where ONNX Runtime computes something else than the reference, and may: the differences that fuzz_graphs.py explains by name (docs/fuzzing.md)."""
+import collections
+import math
+
+Difference = collections.namedtuple("Difference", "at ours theirs")
+Node = collections.namedtuple("Node", "op inputs outputs attributes")
+
+RELATIVE = 1e-3  # of an element that rounding does not decide
+
+
+def fields(message):
+    """The fields of a protobuf message: number, value; an integer, or bytes."""
+    def varint(at):
+        value = shift = 0
+        while True:
+            byte = message[at]
+            value |= (byte & 127) << shift
+            at, shift = at + 1, shift + 7
+            if byte < 128:
+                return value, at
+
+    at = 0
+    while at < len(message):
+        key, at = varint(at)
+        if key & 7 == 0:
+            value, at = varint(at)
+            yield key >> 3, value - (1 << 64) if value >> 63 else value
+        else:
+            size, at = varint(at) if key & 7 == 2 else (8 if key & 7 == 1 else 4, at)
+            yield key >> 3, message[at:at + size]
+            at += size
+
+
+def read_attribute(message):
+    """Name and value: an integer, a text or a list of integers; others as their bytes."""
+    name, value, integers = "", None, []
+    for number, content in fields(message):
+        if number == 1:
+            name = content.decode()
+        elif number == 3:
+            value = content
+        elif number == 4:
+            value = content.decode()
+        elif number == 8 and isinstance(content, int):
+            integers.append(content)
+    return name, integers if integers else value
+
+
+def read_nodes(path):
+    """The nodes of a model file (compiler/import/onnx.proto has the numbers of the fields)."""
+    nodes = []
+    for number, graph in fields(path.read_bytes()):
+        if number != 7:
+            continue
+        for part, message in fields(graph):
+            if part == 1:
+                parts = list(fields(message))
+                texts = lambda wanted: [content.decode() for field, content in parts if field == wanted]  # noqa: E731
+                attributes = dict(read_attribute(content) for field, content in parts if field == 5)
+                nodes.append(Node(texts(4)[0], texts(1), texts(2), attributes))
+    return nodes
+
+
+def ancestors(nodes, name):
+    """The nodes that the value is computed from."""
+    producers = {output: node for node in nodes for output in node.outputs}
+    found, wanted = [], [name]
+    seen = set()
+    while wanted:
+        value = wanted.pop()
+        node = producers.get(value)
+        if node is not None and id(node) not in seen:
+            seen.add(id(node))
+            found.append(node)
+            wanted += node.inputs
+    return found
+
+
+def differs(ours, theirs, sure, step):
+    """The first element that differs beyond rounding, where the reference is sure of itself; None where there is none."""
+    import numpy as np
+    if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
+        return Difference("", f"{ours.dtype}{ours.shape}", f"{theirs.dtype}{theirs.shape}")
+    if ours.dtype.kind in "biu":
+        apart = (ours != theirs) & sure
+    else:
+        a, b = ours.astype(np.float64), theirs.astype(np.float64)
+        with np.errstate(all="ignore"):
+            relative = RELATIVE if ours.dtype.itemsize > 2 else 0.1
+            near = np.abs(a - b) <= relative * np.maximum(np.abs(a), np.abs(b)) + 1e-36 + 2 * step
+        apart = ~(near | (a == b) | (np.isnan(a) & np.isnan(b))) & sure
+    if not apart.any():
+        return None
+    at = tuple(int(axis[0]) for axis in np.nonzero(apart)) if apart.ndim else ()
+    return Difference(list(at), ours[at], theirs[at])
+
+
+REDUCTIONS = {"ArgMax", "ArgMin", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
+              "ReduceSum", "ReduceSumSquare"}
+
+class Case:
+    """One result that differs: the nodes that it is computed from, the first element that does, and the arrays around it."""
+
+    def __init__(self, nodes, difference, ours, inputs):
+        self.nodes, self.difference, self.ours, self.inputs = nodes, difference, ours, inputs
+
+    def has(self, *operators, holds=lambda node: True):
+        return any(node.op in operators and holds(node) for node in self.nodes)
+
+    def both_finite(self):
+        return all(isinstance(value, str) or math.isfinite(value) for value in (self.difference.ours, self.difference.theirs))
+
+    def evil_inputs(self):
+        """An input has a value that is no finite number."""
+        import numpy as np
+        return any(array.dtype.kind == "f" and not np.isfinite(array).all() for array in self.inputs.values())
+
+    def nan_may_be_there(self):
+        return self.evil_inputs() or not self.both_finite()
+
+
+SUMS = {"AveragePool", "BatchNormalization", "Conv", "Gemm", "GlobalAveragePool", "GroupNormalization", "InstanceNormalization", "LayerNormalization",
+        "LRN", "MatMul", "Mean", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceProd", "ReduceSum", "ReduceSumSquare",
+        "Sum", "Softmax", "LogSoftmax"}
+
+INTEGERS = {2, 3, 4, 5, 6, 7, 12, 13}  # TensorProto.DataType
+
+# Name, and whether it explains.
+RULES = [
+    ("a flag (keepdims, noop_with_empty_axes) neither 0 nor 1: the standard has no other; here any but 0 is true, there only 1",
+     lambda case: case.has(*REDUCTIONS, holds=lambda node: any(node.attributes.get(name, 1) not in (0, 1)
+                                                               for name in ("keepdims", "noop_with_empty_axes", "select_last_index")))),
+    ("QuantizeLinear of NaN, which the standard leaves open",
+     lambda case: case.has("QuantizeLinear", "DynamicQuantizeLinear") and case.evil_inputs()),
+    ("a sum with infinities, or that overflows on the way: whether it is infinite or NaN depends on the order of its terms",
+     lambda case: case.has(*SUMS) and not case.both_finite()),
+    ("LRN: ONNX Runtime slides its sum of squares along the channels, where NaN and infinities stay behind",
+     lambda case: case.has("LRN") and case.nan_may_be_there()),
+    ("the largest of values with NaN: NaN here, as in the other operators; ONNX Runtime's pools leave NaN out",
+     lambda case: case.has("MaxPool", "GlobalMaxPool") and case.nan_may_be_there()),
+    ("ArgMax and ArgMin of values with NaN, which the standard leaves open: here the first NaN, as in NumPy",
+     lambda case: case.has("ArgMax", "ArgMin") and case.nan_may_be_there()),
+    ("the sign of NaN: NaN here, 0 there",
+     lambda case: case.has("Sign") and case.nan_may_be_there()),
+    ("a pool with SAME pads and dilations: ceil(input / stride) windows here, as the standard says",
+     lambda case: case.has("AveragePool", "MaxPool", holds=lambda node: str(node.attributes.get("auto_pad", "")).startswith("SAME")
+                           and any(dilation != 1 for dilation in node.attributes.get("dilations") or []))),
+    ("Cast of a real number that the integer type does not hold, which the standard leaves open: here the nearest that it does",
+     lambda case: case.has("Cast", holds=lambda node: node.attributes.get("to") in INTEGERS) or case.has("CastLike")),
+]
+
+
+def explain(nodes, name, difference, ours, inputs):
+    case = Case(ancestors(nodes, name), difference, ours, inputs)
+    for title, holds in RULES:
+        if holds(case):
+            return title
+    return None
