@@ -1,36 +1,22 @@
 // The corpus that libFuzzer has found (./dev fuzz), replayed, and seeded mutations of it and of the seed models: what
 // CI runs without clang.
-#include <cstdlib>
 #include <map>
 #include <random>
 
-#include "base/file.h"
-#include "base/zip.h"
 #include "compiler/ops/op.h"
 #include "tests/catch.h"
 #include "tests/fuzz/compiler/import/message_tree.h"
 #include "tests/fuzz/compiler/import/mutate_model.h"
 #include "tests/fuzz/compiler/import/seed_models.h"
 #include "tests/fuzz/compiler/import/take_model.h"
+#include "tests/fuzz/replay.h"
 
 namespace dovetail {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using test::Bytes;
 
-int scale() {
-  const char* text = std::getenv("DOVETAIL_TEST_SCALE");
-  return text ? std::max(1, std::atoi(text)) : 1;
-}
-
-std::vector<ZipMember> corpus() {
-  const std::string path = std::string(DOVETAIL_SOURCE_DIR) + "/tests/fuzz/compiler/import/corpus.zip";
-  const auto bytes = read_file(path);
-  if (!bytes) FAIL(to_string(bytes.errors()));
-  auto members = parse_zip(*bytes, path);
-  if (!members) FAIL(to_string(members.errors()));
-  return *std::move(members);
-}
+const char* const kCorpus = "tests/fuzz/compiler/import/corpus.zip";
 
 void take(const Bytes& bytes) {
   const test::Taken taken = test::take_model(bytes);
@@ -69,18 +55,18 @@ TEST_CASE("a model read as a tree is written back byte for byte") {
 }
 
 TEST_CASE("the seeds of the fuzzer, and what has been added to them") {
-  const auto members = corpus();
+  const auto members = test::read_corpus(kCorpus);
   CHECK(members.size() >= 100);
-  for (const ZipMember& member : members) {
+  for (const test::FuzzSeed& member : members) {
     INFO(member.name);
-    take(member.content);
+    take(member.bytes);
   }
 }
 
 TEST_CASE("random mutations of sound models") {
   const auto seeds = test::seed_models();
   std::size_t imported = 0;
-  const unsigned runs = 4000u * static_cast<unsigned>(scale());
+  const unsigned runs = 4000u * test::fuzz_scale();
   for (unsigned seed = 0; seed < runs; ++seed) {
     std::mt19937_64 random(seed);
     const auto any = [&]() -> const Bytes& { return seeds[random() % seeds.size()].bytes; };
@@ -95,10 +81,10 @@ TEST_CASE("random mutations of sound models") {
 }
 
 TEST_CASE("random mutations of the corpus") {
-  const auto members = corpus();
-  for (unsigned seed = 0; seed < 3000u * static_cast<unsigned>(scale()); ++seed) {
+  const auto members = test::read_corpus(kCorpus);
+  for (unsigned seed = 0; seed < 3000u * test::fuzz_scale(); ++seed) {
     std::mt19937_64 random(seed);
-    const auto any = [&]() -> const Bytes& { return members[random() % members.size()].content; };
+    const auto any = [&]() -> const Bytes& { return members[random() % members.size()].bytes; };
     INFO("seed " << seed);
     take(test::mutate_model(any(), any(), random));
   }

@@ -1,18 +1,9 @@
 #include "tests/fuzz/compiler/import/take_model.h"
 
 #include "compiler/pipeline.h"
+#include "tests/fuzz/target.h"
 
 namespace dovetail::test {
-namespace {
-
-std::string speechless(const Diagnostics& diagnostics) {
-  for (const Diagnostic& diagnostic : diagnostics)
-    if (diagnostic.what.empty() || diagnostic.why.empty() || diagnostic.hint.empty())
-      return "a diagnostic without words: " + to_string(diagnostic);
-  return "";
-}
-
-}  // namespace
 
 Taken take_model(std::span<const std::byte> bytes) {
   Taken taken;
