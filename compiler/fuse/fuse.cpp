@@ -190,12 +190,13 @@ class Merger {
           values.size() == program.parameters.size(),
           fmt::format("{}: {} values for {} parameters", node.name, values.size(), program.parameters.size()));
       const bool last = i + 1 == nodes.size();
+      const bool elementwise = ops::find(node.op)->category == ops::Category::injective;
       for (std::size_t p = 0; p < values.size(); ++p) {
         const Parameter& parameter = program.parameters[p];
         buffers[parameter.buffer.get()] =
             parameter.role == ParameterRole::output
                 ? (last ? result(group, values[p], parameter) : between(group, values[p], parameter, prefix))
-                : argument(group, values[p], parameter);
+                : argument(group, values[p], parameter, !elementwise && given_before(values, p));
       }
       for (const Buffer& buffer : program.allocations) {
         const Buffer own = make_buffer(prefix + buffer->name, buffer->dtype, buffer->shape, buffer->scope);
@@ -214,14 +215,25 @@ class Merger {
   }
 
  private:
-  Buffer argument(FusedGroup& group, ValueId value, const Parameter& parameter) {
-    if (const auto it = known_.find(value); it != known_.end()) return it->second;
+  static bool given_before(const std::vector<ValueId>& values, std::size_t position) {
+    const auto end = values.begin() + static_cast<std::ptrdiff_t>(position);
+    return std::find(values.begin(), end, values[position]) != end;
+  }
+
+  // A product of a value with itself may want it in two layouts, so that each operand is an argument `of_its_own`.
+  Buffer argument(FusedGroup& group, ValueId value, const Parameter& parameter, bool of_its_own) {
+    if (const auto it = known_.find(value); it != known_.end() && !(of_its_own && is_argument(it->second)))
+      return it->second;
     const Buffer buffer =
         make_buffer(fmt::format("in{}", group.arguments.size()), parameter.buffer->dtype, parameter.buffer->shape);
     group.arguments.push_back(value);
     group.constants.push_back(graph_.value(value).constant ? &*graph_.value(value).constant : nullptr);
     arguments_.push_back({buffer, parameter.role});
-    return known_[value] = buffer;
+    known_.emplace(value, buffer);
+    return buffer;
+  }
+  bool is_argument(const Buffer& buffer) const {
+    return std::ranges::any_of(arguments_, [&](const Parameter& parameter) { return parameter.buffer == buffer; });
   }
   Buffer result(FusedGroup& group, ValueId value, const Parameter& parameter) {
     const Buffer buffer =

@@ -112,8 +112,9 @@ class CpuTarget : public Target {
       Prepared next = known;
       const FusedGroup& group = next.group;
       GroupLayouts layouts;
-      for (const ValueId argument : group.arguments)
-        layouts.arguments.push_back(chosen.read(group.nodes.back(), argument));
+      for (std::size_t i = 0; i < group.arguments.size(); ++i)
+        layouts.arguments.push_back(is_twice(group, i) ? next.scheduled.argument_layouts[i]
+                                                       : chosen.read(group.nodes.back(), group.arguments[i]));
       for (const ValueId result : group.results) layouts.results.push_back(chosen.write(result));
       if (differs(group, next.scheduled, layouts)) {
         next.notes.clear();
@@ -137,6 +138,12 @@ class CpuTarget : public Target {
                           is_view(graph, group) ? "view" : "interpreted",
                           {},
                           std::vector<bool>(arguments + results, false)};
+  }
+
+  // A value that is two arguments is read in the layouts that the schedule wants: what is chosen for a kernel and a value
+  // could not say which of them it is for.
+  static bool is_twice(const FusedGroup& group, std::size_t argument) {
+    return std::ranges::count(group.arguments, group.arguments[argument]) > 1;
   }
 
   // An operand that follows is needed in another layout than the one that the group is scheduled for.
@@ -170,7 +177,7 @@ class CpuTarget : public Target {
     };
     for (std::size_t i = 0; i < group.arguments.size(); ++i)
       if (!graph.is_constant(group.arguments[i]))
-        add(group.arguments[i], scheduled.argument_layouts[i], scheduled.follows[i], false);
+        add(group.arguments[i], scheduled.argument_layouts[i], scheduled.follows[i] && !is_twice(group, i), false);
     for (std::size_t i = 0; i < group.results.size(); ++i)
       add(group.results[i], scheduled.result_layouts[i], scheduled.follows[group.arguments.size() + i], true);
     // In one order it reads and writes at least cost.
