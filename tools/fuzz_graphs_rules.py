@@ -2,6 +2,11 @@
 import collections
 import math
 
+try:
+    import numpy as np
+except ImportError:  # then nothing is compared
+    np = None
+
 Difference = collections.namedtuple("Difference", "at ours theirs")
 Node = collections.namedtuple("Node", "op inputs outputs attributes")
 
@@ -78,7 +83,6 @@ def ancestors(nodes, name):
 
 def differs(ours, theirs, sure, step):
     """The first element that differs beyond rounding, where the reference is sure of itself; None where there is none."""
-    import numpy as np
     if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
         return Difference("", f"{ours.dtype}{ours.shape}", f"{theirs.dtype}{theirs.shape}")
     if ours.dtype.kind in "biu":
@@ -112,17 +116,17 @@ class Case:
 
     def evil_inputs(self):
         """An input has a value that is no finite number."""
-        import numpy as np
         return any(array.dtype.kind == "f" and not np.isfinite(array).all() for array in self.inputs.values())
 
     def nan_may_be_there(self):
-        return self.evil_inputs() or not self.both_finite()
+        return self.evil_inputs() or not self.both_finite() or self.has(*MAKE_NAN)
 
 
 SUMS = {"AveragePool", "BatchNormalization", "Conv", "Gemm", "GlobalAveragePool", "GroupNormalization", "InstanceNormalization", "LayerNormalization",
         "LRN", "MatMul", "Mean", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMean", "ReduceProd", "ReduceSum", "ReduceSumSquare",
         "Sum", "Softmax", "LogSoftmax"}
 
+MAKE_NAN = {"Acos", "Acosh", "Asin", "Atanh", "Div", "Log", "Mod", "Pow", "ReduceLogSum", "ReduceLogSumExp", "Sqrt"}
 INTEGERS = {2, 3, 4, 5, 6, 7, 12, 13}  # TensorProto.DataType
 
 # Name, and whether it explains.
@@ -130,14 +134,22 @@ RULES = [
     ("a flag (keepdims, noop_with_empty_axes) neither 0 nor 1: the standard has no other; here any but 0 is true, there only 1",
      lambda case: case.has(*REDUCTIONS, holds=lambda node: any(node.attributes.get(name, 1) not in (0, 1)
                                                                for name in ("keepdims", "noop_with_empty_axes", "select_last_index")))),
+    ("Squeeze by an empty list of axes: removes none here, all of extent 1 there",
+     lambda case: case.has("Squeeze", holds=lambda node: len(node.inputs) > 1)),
+    ("Cast and CastLike with the flag saturate, of no account to these types: ONNX Runtime's results have nothing to do with the operand",
+     lambda case: case.has("Cast", "CastLike", holds=lambda node: node.attributes.get("saturate", 1) != 1)),
+    ("Clip without a bound of infinities, which stay here, as in ONNX's own reference; the largest finite number there, as the text of the standard says",
+     lambda case: case.has("Clip", holds=lambda node: len([name for name in node.inputs if name]) < 3) and case.evil_inputs()),
+    ("a power beyond the integer type, which the standard leaves open: here the nearest value that it holds",
+     lambda case: case.has("Pow") and isinstance(case.difference.ours, np.integer)),
     ("QuantizeLinear of NaN, which the standard leaves open",
      lambda case: case.has("QuantizeLinear", "DynamicQuantizeLinear") and case.evil_inputs()),
     ("a sum with infinities, or that overflows on the way: whether it is infinite or NaN depends on the order of its terms",
      lambda case: case.has(*SUMS) and not case.both_finite()),
     ("LRN: ONNX Runtime slides its sum of squares along the channels, where NaN and infinities stay behind",
      lambda case: case.has("LRN") and case.nan_may_be_there()),
-    ("the largest of values with NaN: NaN here, as in the other operators; ONNX Runtime's pools leave NaN out",
-     lambda case: case.has("MaxPool", "GlobalMaxPool") and case.nan_may_be_there()),
+    ("the largest or smallest of values with NaN: NaN here, as of two operands; ONNX Runtime's pools and reductions leave NaN out",
+     lambda case: case.has("MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin") and case.nan_may_be_there()),
     ("ArgMax and ArgMin of values with NaN, which the standard leaves open: here the first NaN, as in NumPy",
      lambda case: case.has("ArgMax", "ArgMin") and case.nan_may_be_there()),
     ("the sign of NaN: NaN here, 0 there",

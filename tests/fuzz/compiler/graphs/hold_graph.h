@@ -24,7 +24,8 @@ struct Held {
 
 // Promises: the file is imported as the graph that it was written from. At levels 0 and 1 kernels without functions
 // have the reference's bits, whatever the values. Elsewhere, where the values are sure, they lie within rounding; at
-// level 3 if all values are finite. Where the reference refuses the values, nothing crashes.
+// level 3, and at level 2 of graphs with sums, if all values are finite. Where the reference refuses the values,
+// nothing crashes.
 Held hold_graph(const FuzzGraph& made);
 
 // The first part of the graph, in execution order, that breaks a promise by itself: one result less and less.
