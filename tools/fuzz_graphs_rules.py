@@ -114,6 +114,11 @@ class Case:
     def both_finite(self):
         return all(isinstance(value, str) or math.isfinite(value) for value in (self.difference.ours, self.difference.theirs))
 
+    def apart(self):
+        """How far the two are from each other; infinite where they are types."""
+        ours, theirs = self.difference.ours, self.difference.theirs
+        return math.inf if isinstance(ours, str) else abs(float(ours) - float(theirs))
+
     def evil_inputs(self):
         """An input has a value that is no finite number."""
         return any(array.dtype.kind == "f" and not np.isfinite(array).all() for array in self.inputs.values())
@@ -129,6 +134,8 @@ SUMS = {"AveragePool", "BatchNormalization", "Conv", "Gemm", "GlobalAveragePool"
 MAKE_NAN = {"Acos", "Acosh", "Asin", "Atanh", "Div", "Log", "Mod", "Pow", "ReduceLogSum", "ReduceLogSumExp", "Sqrt"}
 INTEGERS = {2, 3, 4, 5, 6, 7, 12, 13}  # TensorProto.DataType
 
+APPROXIMATED = {"Elu", "Celu", "Erf", "Gelu", "LogSoftmax", "Mish", "Selu", "Sigmoid", "Softmax", "Softplus", "Swish", "Tanh"}
+
 # Name, and whether it explains.
 RULES = [
     ("a flag (keepdims, noop_with_empty_axes) neither 0 nor 1: the standard has no other; here any but 0 is true, there only 1",
@@ -140,6 +147,8 @@ RULES = [
      lambda case: case.has("Cast", "CastLike", holds=lambda node: node.attributes.get("saturate", 1) != 1)),
     ("Clip without a bound of infinities, which stay here, as in ONNX's own reference; the largest finite number there, as the text of the standard says",
      lambda case: case.has("Clip", holds=lambda node: len([name for name in node.inputs if name]) < 3) and case.evil_inputs()),
+    ("functions that ONNX Runtime approximates to a part in a million of their range, not of their value",
+     lambda case: case.has(*APPROXIMATED) and case.apart() <= 1e-6),
     ("a power beyond the integer type, which the standard leaves open: here the nearest value that it holds",
      lambda case: case.has("Pow") and isinstance(case.difference.ours, np.integer)),
     ("QuantizeLinear of NaN, which the standard leaves open",
