@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/memory_limit.h"
+
 namespace dovetail {
 
 namespace {
@@ -24,7 +26,8 @@ Diagnostic read_error(const fs::path& path, std::string why, std::string hint) {
   return {"cannot read file", path.string(), std::move(why), std::move(hint)};
 }
 
-// Sizes from the file system are not trusted: the file may grow, or be a pipe.
+// Sizes from the file system are not trusted: the file may grow, or be a pipe. But what is too large already is not
+// read.
 template <typename Container>
 Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes) {
   std::error_code error;
@@ -43,6 +46,7 @@ Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes) {
   if (fs::is_regular_file(status)) {
     const std::uintmax_t size = fs::file_size(path, error);
     if (!error && size > limit_bytes) return too_large(fmt::format("{}", size));
+    if (!error) DOVETAIL_TRY(check_memory("cannot read file", path.string(), size));
     if (!error) expected = static_cast<std::size_t>(size);
   }
   constexpr std::size_t kChunkBytes = std::size_t{1} << 16;

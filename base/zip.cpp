@@ -12,6 +12,7 @@
 #include <zlib.h>
 
 #include "base/little_endian.h"
+#include "base/memory_limit.h"
 
 namespace dovetail {
 
@@ -129,7 +130,7 @@ class ZipReader {
     const std::span<const std::byte> directory = bytes_.subspan(directory_offset, directory_bytes);
     std::vector<CentralEntry> entries;
     std::set<std::string> names;
-    std::size_t total_packed_bytes = 0;
+    std::size_t total_packed_bytes = 0, total_content_bytes = 0;
     std::size_t at = 0;
     for (std::size_t i = 0; i < entry_count; ++i) {
       if (directory.size() - at < kCentralBytes || load32(directory, at) != kCentralSignature)
@@ -155,6 +156,10 @@ class ZipReader {
       if (total_packed_bytes > directory_offset)
         return error(entry.name, fmt::format("members of {} bytes > {} bytes before the directory", total_packed_bytes,
                                              directory_offset));
+      // Deflated zeros take a thousandth of their bytes.
+      total_content_bytes += entry.content_bytes;
+      DOVETAIL_TRY(check_memory("cannot read zip archive",
+                                fmt::format("{}, with all members up to {}", where_, entry.name), total_content_bytes));
       entries.push_back(std::move(entry));
       at += entry_bytes;
     }

@@ -1,6 +1,7 @@
 #include "cli/tensor_files.h"
 
 #include <algorithm>
+#include <climits>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ namespace dovetail::cli {
 
 namespace {
 
-constexpr std::size_t kMostTensorBytes = std::size_t{1} << 33;
+constexpr std::size_t kMostTensorBytes = std::size_t{1} << 33, kMostMessageBytes = INT_MAX;  // of protobuf
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
 NdArray random_array(const bundle::Tensor& tensor, std::uint64_t seed) {
@@ -37,7 +38,8 @@ NdArray random_array(const bundle::Tensor& tensor, std::uint64_t seed) {
 }  // namespace
 
 Result<NdArray> read_tensor(const std::filesystem::path& path) {
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, kMostTensorBytes));
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes,
+                  read_file(path, path.extension() == ".pb" ? kMostMessageBytes : kMostTensorBytes));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with(kNpyMagic)) return parse_npy(bytes, path.string());
   if (path.extension() == ".pb") return import::parse_tensor_proto(bytes, path.string());

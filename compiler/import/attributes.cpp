@@ -25,7 +25,7 @@ int kind_of(const onnx::Attribute& attribute) {
 }
 
 Result<graph::Attribute> read_attribute(const onnx::Attribute& attribute, const std::string& where,
-                                        const std::filesystem::path& external_folder) {
+                                        ExternalData& external) {
   const auto refused = [&](std::string why, std::string hint) {
     return Diagnostic{"cannot read an attribute", where, std::move(why), std::move(hint)};
   };
@@ -45,7 +45,7 @@ Result<graph::Attribute> read_attribute(const onnx::Attribute& attribute, const 
       return graph::Attribute{std::move(strings)};
     }
     case tensor_kind: {
-      DOVETAIL_ASSIGN(NdArray array, to_ndarray(attribute.t(), where, external_folder));
+      DOVETAIL_ASSIGN(NdArray array, to_ndarray(attribute.t(), where, external));
       return graph::Attribute{std::move(array)};
     }
     case graph_kind:
@@ -60,13 +60,12 @@ Result<graph::Attribute> read_attribute(const onnx::Attribute& attribute, const 
 
 }  // namespace
 
-Result<graph::Attributes> read_attributes(const onnx::Node& node, const std::string& where,
-                                          const std::filesystem::path& external_folder) {
+Result<graph::Attributes> read_attributes(const onnx::Node& node, const std::string& where, ExternalData& external) {
   graph::Attributes attributes;
   Diagnostics findings;
   for (const onnx::Attribute& attribute : node.attribute()) {
     const std::string name = printable(attribute.name());
-    auto value = read_attribute(attribute, where + ", attribute " + name, external_folder);
+    auto value = read_attribute(attribute, where + ", attribute " + name, external);
     if (!value) findings.insert(findings.end(), value.errors().begin(), value.errors().end());
     else if (!attributes.emplace(name, *std::move(value)).second)
       findings.push_back({"cannot read an attribute", where, fmt::format("attribute {} is given twice", name),

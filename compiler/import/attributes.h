@@ -1,11 +1,11 @@
 // Attributes of an ONNX node as graph attributes.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "base/result.h"
 #include "compiler/graph/graph.h"
+#include "compiler/import/external_data.h"
 
 namespace dovetail::onnx {
 class Node;
@@ -30,7 +30,6 @@ enum AttributeKind : int {
 
 // Errors (all of the node's): subgraphs, references to function attributes, sparse tensors and type attributes,
 // duplicates, damaged tensors.
-Result<graph::Attributes> read_attributes(const onnx::Node& node, const std::string& where,
-                                          const std::filesystem::path& external_folder);
+Result<graph::Attributes> read_attributes(const onnx::Node& node, const std::string& where, ExternalData& external);
 
 }  // namespace dovetail::import

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/memory_limit.h"
 #include "base/printable.h"
 #include "compiler/import/onnx.pb.h"
 
@@ -34,8 +35,8 @@ bool lies_inside(const fs::path& file, const fs::path& folder) {
 
 }  // namespace
 
-Result<std::vector<std::byte>> read_external_data(const onnx::Tensor& tensor, std::int64_t bytes,
-                                                  const std::string& where, const fs::path& folder) {
+Result<ExternalData::Range> ExternalData::find(const onnx::Tensor& tensor, std::int64_t bytes,
+                                               const std::string& where) const {
   std::string location;
   std::int64_t offset = 0, length = bytes;
   for (const onnx::KeyValue& entry : tensor.external_data()) {
@@ -53,13 +54,13 @@ Result<std::vector<std::byte>> read_external_data(const onnx::Tensor& tensor, st
   if (length != bytes)
     return external_refused(where, fmt::format("the tensor needs {} bytes, length says {}", bytes, length),
                             "export the model again");
-  if (folder.empty())
+  if (folder_.empty())
     return external_refused(
         where, fmt::format("data lie in {}, but the model was not read from a folder", printable(location)),
         "import the model from its file");
 
   std::error_code error;
-  const fs::path root = fs::weakly_canonical(folder, error);
+  const fs::path root = fs::weakly_canonical(folder_, error);
   const fs::path file = fs::weakly_canonical(root / fs::path(location), error);
   if (error || location.find('\0') != std::string::npos || fs::path(location).is_absolute() || !lies_inside(file, root))
     return external_refused(where,
@@ -73,12 +74,21 @@ Result<std::vector<std::byte>> read_external_data(const onnx::Tensor& tensor, st
     return external_refused(
         where, fmt::format("{} bytes from offset {} of {}, which has {} bytes", bytes, offset, file.string(), size),
         "the data file is truncated; copy it again");
-  std::ifstream stream(file, std::ios::binary);
-  std::vector<std::byte> data(static_cast<std::size_t>(bytes));
-  stream.seekg(offset);
-  if (!stream.read(reinterpret_cast<char*>(data.data()), bytes))
-    return external_refused(where, fmt::format("{} cannot be read", file.string()), "check its permissions");
-  return data;
+  return Range{file, offset, bytes};
+}
+
+Result<void> ExternalData::reserve(const Range& range, const std::string& where) {
+  bytes_ += static_cast<std::uint64_t>(range.bytes);
+  return check_memory("cannot read external tensor data",
+                      fmt::format("{}, with all tensors before it, from {}", where, range.file.string()), bytes_);
+}
+
+Result<void> ExternalData::read(const Range& range, const std::string& where, std::span<std::byte> to) const {
+  std::ifstream stream(range.file, std::ios::binary);
+  stream.seekg(range.offset);
+  if (!stream.read(reinterpret_cast<char*>(to.data()), range.bytes))
+    return external_refused(where, fmt::format("{} cannot be read", range.file.string()), "check its permissions");
+  return {};
 }
 
 }  // namespace dovetail::import

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "base/result.h"
 
@@ -15,8 +17,29 @@ class Tensor;
 
 namespace dovetail::import {
 
-// Exactly `bytes` bytes of the file that the tensor names.
-Result<std::vector<std::byte>> read_external_data(const onnx::Tensor& tensor, std::int64_t bytes,
-                                                  const std::string& where, const std::filesystem::path& folder);
+// The data files of one model. Together, its tensors may take as much memory as there is (base/memory_limit.h): a model
+// of a few bytes can name one file any number of times.
+class ExternalData {
+ public:
+  // `folder`: where the files may lie; empty: nowhere.
+  explicit ExternalData(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  // Where `bytes` bytes of a tensor's data lie. Error: not in such a file, or in none that is there and long enough.
+  struct Range {
+    std::filesystem::path file;
+    std::int64_t offset = 0, bytes = 0;
+    auto operator<=>(const Range&) const = default;
+  };
+  Result<Range> find(const onnx::Tensor& tensor, std::int64_t bytes, const std::string& where) const;
+
+  // Before memory for the range is allocated. Error: with what has been asked for so far it exceeds the limit.
+  Result<void> reserve(const Range& range, const std::string& where);
+  // Precondition: `to` has the range's size.
+  Result<void> read(const Range& range, const std::string& where, std::span<std::byte> to) const;
+
+ private:
+  std::filesystem::path folder_;
+  std::uint64_t bytes_ = 0;
+};
 
 }  // namespace dovetail::import

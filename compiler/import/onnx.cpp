@@ -20,11 +20,15 @@ namespace {
 // The format nests five messages deep; what nests deeper is skipped as unknown, or damaged.
 constexpr int kRecursionLimit = 32;
 
+Result<void> check_size(std::uintmax_t bytes, const std::string& where) {
+  if (bytes <= static_cast<std::uintmax_t>(INT_MAX)) return {};
+  return Diagnostic{"cannot import the model", where,
+                    fmt::format("{} bytes > {}, the limit of a protobuf file", bytes, INT_MAX),
+                    "export the weights as external data"};
+}
+
 Result<void> parse(std::span<const std::byte> bytes, const std::string& where, onnx::Model& model) {
-  if (bytes.size() > static_cast<std::size_t>(INT_MAX))
-    return Diagnostic{"cannot import the model", where,
-                      fmt::format("{} bytes > {}, the limit of a protobuf file", bytes.size(), INT_MAX),
-                      "export the weights as external data"};
+  DOVETAIL_TRY(check_size(bytes.size(), where));
   google::protobuf::io::ArrayInputStream array(bytes.data(), static_cast<int>(bytes.size()));
   google::protobuf::io::CodedInputStream stream(&array);
   stream.SetRecursionLimit(kRecursionLimit);
@@ -80,7 +84,11 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
 }
 
 Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options) {
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path));
+  // Before it is read: of a pipe the size is not known, and reading ends at the limit.
+  std::error_code unknown;
+  if (const auto size = std::filesystem::file_size(path, unknown); !unknown)
+    DOVETAIL_TRY(check_size(size, path.string()));
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, INT_MAX));
   if (options.external_data_folder.empty()) options.external_data_folder = external_data_folder(path);
   return import_onnx(bytes, path.string(), options);
 }

@@ -1,5 +1,6 @@
 #include "compiler/import/read_graph.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -20,6 +21,7 @@ namespace {
 using graph::Node;
 using graph::ValueId;
 
+constexpr const char* kOneProducer = "every value has one producer; rename one of them";
 constexpr std::size_t kNamedNodes = 5;  // of an unknown operator; the rest is counted
 
 bool is_default_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
@@ -41,7 +43,11 @@ class Names {
 class Reader {
  public:
   Reader(const onnx::Model& model, const std::string& where, const ImportOptions& options)
-      : model_(model), proto_(model.graph()), where_(where), options_(options) {}
+      : model_(model),
+        proto_(model.graph()),
+        where_(where),
+        options_(options),
+        external_(options.external_data_folder) {}
 
   Result<Imported> run() {
     read_header();
@@ -97,7 +103,7 @@ class Reader {
     const ValueId id{static_cast<std::int32_t>(graph().values.size())};
     const auto [entry, fresh] = by_name_.emplace(name, id);
     if (!fresh) {
-      report(what, fmt::format("value {} is defined twice", name), "every value has one producer; rename one of them");
+      report(what, fmt::format("value {} is defined twice", name), kOneProducer);
       return {};
     }
     graph::Value value;
@@ -116,13 +122,29 @@ class Reader {
     const std::string name = printable(tensor.name());
     const std::string what = "initialiser " + name;
     if (name.empty()) return report(what, "an initialiser has no name", "export the model again");
-    auto array = to_ndarray(tensor, where_ + ", " + what, options_.external_data_folder);
+    // Initialisers of the same bytes of a data file are one value, which is read once.
+    const auto identity = external_identity(tensor, external_);
+    if (identity && !is_output(name)) {
+      if (const auto known = by_identity_.find(*identity); known != by_identity_.end()) {
+        if (!by_name_.emplace(name, known->second).second)
+          report(what, fmt::format("value {} is defined twice", name), kOneProducer);
+        return;
+      }
+    }
+    auto array = to_ndarray(tensor, where_ + ", " + what, external_);
     if (!array) {
       report(array.errors());
       broken_.insert(name);
       return;
     }
     add_constant(name, *std::move(array), what);
+    if (identity) by_identity_.emplace(*identity, by_name_.at(name));
+  }
+
+  // The value keeps its name then.
+  bool is_output(const std::string& name) const {
+    return std::ranges::any_of(proto_.output(),
+                               [&](const onnx::ValueInfo& output) { return printable(output.name()) == name; });
   }
 
   // IR versions before 4 list initialisers among the inputs; they stay constants.
@@ -157,7 +179,7 @@ class Reader {
     node.origins = {node.name};
     const std::string what = fmt::format("node {} ({})", node.name, node.op);
 
-    auto attributes = read_attributes(proto, where_ + ", " + what, options_.external_data_folder);
+    auto attributes = read_attributes(proto, where_ + ", " + what, external_);
     if (!attributes) {
       report(attributes.errors());
       declare_outputs(proto, what);  // so that users of its outputs are not reported as well
@@ -265,7 +287,8 @@ class Reader {
   Diagnostics findings_;
   Names names_;
   std::vector<Link> links_;
-  std::unordered_map<std::string, ValueId> by_name_;
+  ExternalData external_;
+  std::unordered_map<std::string, ValueId> by_name_, by_identity_;
   std::unordered_set<std::string> broken_;  // names whose definition was reported already
   std::map<std::string, std::vector<std::string>> unknown_;
 };

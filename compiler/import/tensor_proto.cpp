@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/memory_limit.h"
 #include "compiler/import/external_data.h"
 #include "compiler/import/onnx.h"
 #include "compiler/import/onnx.pb.h"
@@ -85,11 +86,12 @@ Result<std::int64_t> tensor_bytes(DType dtype, const Shape& shape, const std::st
           fmt::format("shape {} of {} has more than {} GiB", to_string(shape), name(dtype), kTensorBytesLimit >> 30),
           "check the shapes of the model and those given for its inputs");
   if (empty) return std::int64_t{0};
+  DOVETAIL_TRY(check_memory("cannot hold a tensor", fmt::format("{}, {} of {}", where, name(dtype), to_string(shape)),
+                            static_cast<std::uint64_t>(bytes)));
   return bytes;
 }
 
-Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
-                           const std::filesystem::path& external_folder) {
+Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where, ExternalData& external) {
   const std::optional<DType> dtype = dtype_from_onnx(tensor.data_type());
   if (!dtype)
     return tensor_refused(where, fmt::format("element type {} is not supported", onnx_dtype_name(tensor.data_type())),
@@ -98,8 +100,10 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
   DOVETAIL_ASSIGN(const std::int64_t bytes, tensor_bytes(*dtype, shape, where));
 
   if (tensor.data_location() == kExternal) {
-    DOVETAIL_ASSIGN(std::vector<std::byte> data, read_external_data(tensor, bytes, where, external_folder));
-    NdArray array(*dtype, std::move(shape), std::move(data));
+    DOVETAIL_ASSIGN(const ExternalData::Range range, external.find(tensor, bytes, where));
+    DOVETAIL_TRY(external.reserve(range, where));
+    NdArray array(*dtype, std::move(shape));
+    DOVETAIL_TRY(external.read(range, where, array.bytes()));
     make_booleans(array);
     return array;
   }
@@ -124,6 +128,17 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
   return from_typed_field(NdArray(*dtype, std::move(shape)), tensor, where);
 }
 
+std::optional<std::string> external_identity(const onnx::Tensor& tensor, const ExternalData& external) {
+  const std::optional<DType> dtype = dtype_from_onnx(tensor.data_type());
+  if (!dtype || tensor.data_location() != kExternal) return std::nullopt;
+  const Shape shape(tensor.dims().begin(), tensor.dims().end());
+  const auto bytes = tensor_bytes(*dtype, shape, "");
+  if (!bytes) return std::nullopt;
+  const auto range = external.find(tensor, *bytes, "");
+  if (!range) return std::nullopt;
+  return fmt::format("{} {} {} {}", name(*dtype), to_string(shape), range->offset, range->file.string());
+}
+
 std::string onnx_dtype_name(int number) {
   constexpr std::pair<int, std::string_view> kNames[] = {
       {0, "undefined"},     {kString, "string"},    {14, "complex64"},  {15, "complex128"},
@@ -141,7 +156,8 @@ Result<NdArray> parse_tensor_proto(std::span<const std::byte> bytes, std::string
       !tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return tensor_refused(std::string(where), fmt::format("{} bytes that are no serialised TensorProto", bytes.size()),
                           "give a .pb file of ONNX test data, or .npy");
-  return to_ndarray(tensor, std::string(where), {});
+  ExternalData none{{}};
+  return to_ndarray(tensor, std::string(where), none);
 }
 
 }  // namespace dovetail::import

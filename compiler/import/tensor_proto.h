@@ -2,12 +2,13 @@
 // than it holds itself.
 #pragma once
 
-#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/ndarray.h"
 #include "base/result.h"
+#include "compiler/import/external_data.h"
 
 namespace dovetail::onnx {
 class Tensor;
@@ -15,15 +16,18 @@ class Tensor;
 
 namespace dovetail::import {
 
-// A single tensor may have at most this many bytes; a larger one is taken for a damaged file.
+// A single tensor may have at most this many bytes, and no more than base/memory_limit.h allows; a larger one is taken
+// for a damaged file.
 inline constexpr std::int64_t kTensorBytesLimit = std::int64_t{1} << 34;
 
 // Bytes of a tensor of this type; an error where an extent is negative, the product overflows or the limit is passed.
 Result<std::int64_t> tensor_bytes(DType dtype, const Shape& shape, const std::string& where);
 
-// `external_folder`: where external data may lie; empty: nowhere.
-Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
-                           const std::filesystem::path& external_folder);
+Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where, ExternalData& external);
+
+// Of a tensor whose data lie in a file of their own: the same for tensors of the same elements, and nothing for others
+// or where it cannot be read.
+std::optional<std::string> external_identity(const onnx::Tensor& tensor, const ExternalData& external);
 
 // "float8e4m3fn (17)" for numbers of the format that we do not hold.
 std::string onnx_dtype_name(int number);

@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "tests/catch.h"
+#include "tests/environment.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/compiler/import/onnx_writer.h"
 
@@ -113,6 +114,70 @@ TEST_CASE("tensors: external data lie beside the model and nowhere else") {
   const auto detached = external("w.bin", "4", "8").import();
   REQUIRE_FALSE(detached.ok());
   CHECK_THAT(to_string(detached.errors()), ContainsSubstring("not read from a folder"));
+}
+
+// y = x + w0 + w1 + ..., each w in 40,000 bytes of one file, `step` bytes apart.
+Model sum_of_references(int references, int step) {
+  Model model;
+  model.inputs = {value_info("x", DType::float32, {10000})};
+  std::string sum = "x";
+  for (int i = 0; i < references; ++i) {
+    const std::string name = "w" + std::to_string(i);
+    Message entries = Message().number(1, 10000).number(2, 1).text(8, name).number(14, 1);
+    for (const auto& [key, value] : {std::pair<std::string, std::string>{"location", "w.bin"},
+                                     {"offset", std::to_string(i * step)},
+                                     {"length", "40000"}})
+      entries.message(13, Message().text(1, key).text(2, value));
+    model.initialisers.push_back(entries);
+    const std::string next = i + 1 == references ? "y" : "s" + std::to_string(i);
+    model.nodes.push_back(node("Add", {sum, name}, {next}));
+    sum = next;
+  }
+  model.outputs = {value_info("y", DType::float32, {10000})};
+  return model;
+}
+
+TEST_CASE("tensors: a model file beyond what the format can hold is refused without being read") {
+  test::TemporaryFolder folder;
+  write_bytes(folder / "m.onnx", "");
+  std::filesystem::resize_file(folder / "m.onnx", std::uintmax_t{3} << 30);  // sparse: it takes no space
+  const test::Environment limit("DOVETAIL_MEMORY_LIMIT", "1GiB");            // reading it would be refused otherwise
+  const auto imported = import::import_onnx_file(folder / "m.onnx");
+  REQUIRE_FALSE(imported.ok());
+  CHECK_THAT(to_string(imported.errors()),
+             ContainsSubstring("3221225472 bytes > 2147483647, the limit of a protobuf file"));
+}
+
+TEST_CASE("tensors: a data file that a hundred initialisers name is held once, or refused by file and tensor") {
+  test::TemporaryFolder folder;
+  write_bytes(folder / "w.bin", std::string(50000, '\1'));
+  const import::ImportOptions options{.shapes = {}, .external_data_folder = folder / ""};
+  const test::Environment limit("DOVETAIL_MEMORY_LIMIT", "100000");
+
+  const auto same = sum_of_references(100, 0).import(options);
+  if (!same) FAIL(to_string(same.errors()));
+  int constants = 0;
+  for (const graph::Value& value : same->graph.values) constants += value.constant.has_value();
+  CHECK(constants == 1);
+
+  // Ranges that differ are as many arrays.
+  const auto different = sum_of_references(100, 4).import(options);
+  REQUIRE_FALSE(different.ok());
+  CHECK_THAT(
+      to_string(different.errors()),
+      ContainsSubstring("cannot read external tensor data (test.onnx, initialiser w2, with all tensors before it, "
+                        "from ") &&
+          ContainsSubstring("w.bin): 120000 bytes of memory > limit 100000"));
+}
+
+TEST_CASE("tensors: an initialiser that is an output too keeps its name beside an equal one") {
+  test::TemporaryFolder folder;
+  write_bytes(folder / "w.bin", std::string(50000, '\1'));
+  Model model = sum_of_references(2, 0);
+  model.outputs.push_back(value_info("w1", DType::float32, {10000}));
+  const auto imported = model.import({.shapes = {}, .external_data_folder = folder / ""});
+  if (!imported) FAIL(to_string(imported.errors()));
+  CHECK(imported->graph.value(imported->graph.outputs[1]).name == "w1");
 }
 
 }  // namespace dovetail

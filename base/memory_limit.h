@@ -1,0 +1,24 @@
+// How much memory a file, a tensor or a run may ask for: what inputs claim is held against it before anything is
+// allocated, so that a file of a few bytes cannot exhaust the machine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace dovetail {
+
+// A number of bytes as people write it: "512MiB", "8GiB", "4096". nullopt: it is none, or above 2^63.
+std::optional<std::uint64_t> parse_bytes(std::string_view text);
+
+// The environment's DOVETAIL_MEMORY_LIMIT, else three quarters of what this machine, or the container that the process
+// runs in, has. Error: the variable holds no number of bytes.
+Result<std::uint64_t> memory_limit();
+
+// Error: `bytes` exceed the limit. `what` fails then, and `where` names the file and the tensor.
+Result<void> check_memory(std::string_view what, const std::string& where, std::uint64_t bytes);
+
+}  // namespace dovetail

@@ -1,0 +1,58 @@
+#include "base/memory_limit.h"
+
+#include "base/file.h"
+#include "base/npy.h"
+#include "base/zip.h"
+#include "tests/catch.h"
+#include "tests/environment.h"
+#include "tests/temporary_folder.h"
+
+namespace dovetail {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("bytes are written with binary units") {
+  CHECK(parse_bytes("4096") == 4096);
+  CHECK(parse_bytes("512MiB") == std::uint64_t{512} << 20);
+  CHECK(parse_bytes("8GiB") == std::uint64_t{8} << 30);
+  for (const char* text : {"", "GiB", "8GB", "1.5GiB", "-1", "8 GiB", "9223372036854775808", "9000000TiB"})
+    CHECK(parse_bytes(text) == std::nullopt);
+}
+
+TEST_CASE("the limit of memory is the environment's, or a part of the machine's") {
+  {
+    const test::Environment variable("DOVETAIL_MEMORY_LIMIT", "3MiB");
+    CHECK(memory_limit().value() == std::uint64_t{3} << 20);
+    CHECK(check_memory("cannot hold", "x", std::uint64_t{3} << 20).ok());
+    const auto refused = check_memory("cannot hold", "x.npz, member y", (std::uint64_t{3} << 20) + 1);
+    CHECK_THAT(to_string(refused.errors()),
+               ContainsSubstring("cannot hold (x.npz, member y): 3145729 bytes of memory > "
+                                 "limit 3145728") &&
+                   ContainsSubstring("raise DOVETAIL_MEMORY_LIMIT"));
+  }
+  {
+    const test::Environment variable("DOVETAIL_MEMORY_LIMIT", "much");
+    CHECK_THAT(to_string(memory_limit().errors()), ContainsSubstring("bad value of DOVETAIL_MEMORY_LIMIT (much)"));
+  }
+  CHECK(memory_limit().value() > std::uint64_t{1} << 27);
+}
+
+TEST_CASE("a file that is larger than the limit of memory is not read") {
+  const test::TemporaryFolder folder;
+  REQUIRE(write_file(folder / "f", std::vector<std::byte>(1000)).ok());
+  const test::Environment variable("DOVETAIL_MEMORY_LIMIT", "999");
+  CHECK_THAT(to_string(read_file(folder / "f").errors()), ContainsSubstring("1000 bytes of memory > limit 999"));
+}
+
+// Deflated zeros: a thousandth of their bytes in the file, which alone is bounded by what there is.
+TEST_CASE("an archive that inflates beyond the limit of memory is refused by its directory, naming the member") {
+  const auto deflated = read_file(std::filesystem::path(DOVETAIL_SOURCE_DIR) / "tests/unit/base/data/deflated.npz");
+  const auto arrays = parse_npz(*deflated, "deflated.npz");
+  REQUIRE(arrays.ok());
+  const test::Environment variable("DOVETAIL_MEMORY_LIMIT", "1000");
+  CHECK_THAT(to_string(parse_zip(*deflated, "deflated.npz").errors()),
+             ContainsSubstring("cannot read zip archive (deflated.npz, with all members up to ") &&
+                 ContainsSubstring(" bytes of memory > limit 1000"));
+}
+
+}  // namespace dovetail
