@@ -27,9 +27,10 @@ Result<Types> infer_pool(const Operands& operands) {
   return Types{{x.dtype, std::move(shape)}};
 }
 
-// Reduces each window of the padded input in block `block`.
-loops::Buffer reduce_windows(Naive& program, const Operands& operands, const Window& window, DType wide,
+// Reduces each window of the padded input in block `block`. The pads are the reducer's identity.
+loops::Buffer reduce_windows(Naive& program, const Operands& operands, const Window& whole, DType wide,
                              const tensor::Reducer& reducer) {
+  const Window window = whole.clipped();
   const loops::Buffer& x = program.in(0);
   const loops::Buffer padded = pad_spatial(program, x, window, reducer.identity({x->dtype})[0]);
   return program.reduce(

@@ -83,6 +83,22 @@ bool Window::pads_anything() const {
   return false;
 }
 
+Window Window::clipped() const {
+  Window window = *this;
+  for (std::size_t axis = 0; axis < rank(); ++axis) {
+    const std::int64_t dilation = dilations[axis], last_start = (output[axis] - 1) * strides[axis];
+    // The last window is the first to leave the front pads, the first window the last to reach the end pads.
+    const std::int64_t missing = std::max<std::int64_t>(pad_begin[axis] - last_start, 0);
+    const std::int64_t first =
+        std::min({(missing + dilation - 1) / dilation, pad_begin[axis] / dilation, kernel[axis] - 1});
+    const std::int64_t end = (pad_begin[axis] + input[axis] + dilation - 1) / dilation;
+    window.kernel[axis] = std::min(kernel[axis], end) - first;
+    window.pad_begin[axis] -= first * dilation;
+    window.pad_end[axis] = std::max<std::int64_t>(window.touched(axis) - input[axis] - window.pad_begin[axis], 0);
+  }
+  return window;
+}
+
 std::vector<AttributeRule> window_attributes(std::vector<AttributeRule> others) {
   for (const std::string_view name : {"dilations", "kernel_shape", "pads", "strides"})
     others.push_back({name, AttributeKind::integers});
@@ -130,6 +146,11 @@ Result<Window> make_window(const Operands& operands, const Shape& kernel) {
   if (auto_pad != "NOTSET" && std::ranges::any_of(pads, [](std::int64_t pad) { return pad != 0; }))
     errors.push_back(
         refuse(operands, fmt::format("auto_pad is {} and pads are [{}]", auto_pad, join(pads)), "give one of the two"));
+  std::int64_t taps = 1;
+  for (const std::int64_t extent : kernel)
+    if (errors.empty() && __builtin_mul_overflow(taps, extent, &taps))
+      errors.push_back(
+          refuse(operands, fmt::format("kernel {} has more than 2^63 taps", to_string(kernel)), "fix the exporter"));
   if (!errors.empty()) return errors;
 
   const bool ceil_mode = graph::int_attribute(operands.node, "ceil_mode", 0) != 0;

@@ -18,6 +18,9 @@ struct Window {
   // them.
   std::int64_t touched(std::size_t axis) const { return (output[axis] - 1) * strides[axis] + span(axis); }
   bool pads_anything() const;
+  // The same positions without the taps at both ends that meet padding alone, whatever the position. Where padding adds
+  // nothing, every result stays; and a kernel of 2^31 costs what it touches. At least one tap stays.
+  Window clipped() const;
 };
 
 // The attribute rules that every windowed operator lists.

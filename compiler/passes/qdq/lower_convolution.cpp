@@ -1,5 +1,6 @@
 // Convolutions, and what is one in disguise: scaling by constants (1x1, depthwise) and averaging (depthwise with
 // weights of 1).
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -132,6 +133,8 @@ Refusal sum_windows(Lowering& lowering, NodeId op, const Operand& x, const std::
 }
 
 // The mean of n elements.
+constexpr std::int64_t kMostAveragedTaps = std::int64_t{1} << 26;
+
 Refusal lower_average(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node pool = graph.node(op);
@@ -153,11 +156,18 @@ Refusal lower_average(Lowering& lowering, NodeId op, const Target& target) {
   for (std::size_t axis = 0; axis < window->rank(); ++axis)
     if (window->touched(axis) > window->pad_begin[axis] + window->input[axis] + window->pad_end[axis])
       return "its last window reaches over the edge (ceil_mode): the divisor varies";
+  // The sum is a convolution with a weight for each tap. Clipped, a dilated window may fit more often than it did.
+  const bool dilated = std::ranges::any_of(window->dilations, [](std::int64_t dilation) { return dilation != 1; });
+  const ops::Window summed = dilated ? *window : window->clipped();
+  if (element_count(summed.kernel) > kMostAveragedTaps / shape[1])
+    return fmt::format("its {} taps in {} channels, written as weights > {}", element_count(summed.kernel), shape[1],
+                       kMostAveragedTaps);
   Node node;
-  if (Refusal refusal = sum_windows(lowering, op, *x, kernel, static_cast<double>(element_count(kernel)), target, node);
+  if (Refusal refusal =
+          sum_windows(lowering, op, *x, summed.kernel, static_cast<double>(element_count(kernel)), target, node);
       !refusal.empty())
     return refusal;
-  set_window(node, *window, shape[1]);
+  set_window(node, summed, shape[1]);
   return lowering.place(std::move(node), op, target);
 }
 

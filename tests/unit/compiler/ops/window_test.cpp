@@ -57,5 +57,40 @@ TEST_CASE("windows that hold only padding are found as by a look at every tap") 
   CHECK(filled > 300);
 }
 
+// The elements of the input that the taps of each position meet, in order.
+std::vector<Ints> met(const Window& window) {
+  std::vector<Ints> elements;
+  for (std::int64_t p = 0; p < window.output[0]; ++p) {
+    elements.emplace_back();
+    for (std::int64_t k = 0; k < window.kernel[0]; ++k) {
+      const std::int64_t element = p * window.strides[0] + k * window.dilations[0] - window.pad_begin[0];
+      if (element >= 0 && element < window.input[0]) elements.back().push_back(element);
+    }
+  }
+  return elements;
+}
+
+TEST_CASE("a clipped window meets the same elements, with no tap at its ends that never meets one") {
+  std::mt19937 random(11);
+  int clipped = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const auto draw = [&](std::int64_t low, std::int64_t high) {
+      return low + static_cast<std::int64_t>(random() % static_cast<unsigned>(high - low + 1));
+    };
+    Window whole{{draw(1, 9)}, {draw(1, 30)}, {draw(1, 6)}, {draw(1, 6)}, {draw(0, 40)}, {0}, {draw(1, 6)}};
+    const Window window = whole.clipped();
+    INFO("input " << whole.input[0] << ", kernel " << whole.kernel[0] << ", stride " << whole.strides[0]
+                  << ", dilation " << whole.dilations[0] << ", pad " << whole.pad_begin[0] << ", output "
+                  << whole.output[0]);
+    REQUIRE(window.kernel[0] >= 1);
+    REQUIRE(window.pad_begin[0] >= 0);
+    CHECK(met(window) == met(whole));
+    // At most one more tap in front than is needed, so that no position begins behind the padding.
+    CHECK(window.kernel[0] <= (window.input[0] + (window.output[0] - 1) * window.strides[0]) / window.dilations[0] + 2);
+    clipped += window.kernel[0] < whole.kernel[0];
+  }
+  CHECK(clipped > 5000);
+}
+
 }  // namespace
 }  // namespace dovetail::ops
