@@ -11,6 +11,7 @@
 
 #include "base/ndarray.h"
 #include "base/result.h"
+#include "base/work.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
 
@@ -35,13 +36,19 @@ std::shared_ptr<const CompiledProgram> compile(const Program& program, const Cor
 // `arguments`: the input and constant parameters in parameter order. Returns the outputs in parameter order. Errors:
 // dtype or shape mismatch, an index out of bounds (block, buffer, index and extent named), integer division by zero, a
 // read of an element never written.
-Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const NdArray> arguments);
+//
+// `work` counts the run's steps (steps_of) and may stop it, which is an error too; null: nobody watches.
+Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const NdArray> arguments,
+                                 Work* work = nullptr);
 
 // The same on memory of the caller's: `arguments` the inputs and constants, `results` the outputs, in parameter order,
 // each as large as its buffer and none overlapping another. Nothing is copied. Preconditions: native precision, one
 // span per parameter, sizes right.
 Result<void> run(const CompiledProgram& program, std::span<const std::span<const std::byte>> arguments,
-                 std::span<const std::span<std::byte>> results);
+                 std::span<const std::span<std::byte>> results, Work* work = nullptr);
+
+// What one run takes, at most: operations on single values, and how long they take.
+WorkEstimate estimate_work(const CompiledProgram& program);
 
 // compile + run.
 Result<std::vector<NdArray>> evaluate(const Program& program, std::span<const NdArray> arguments,

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/work.h"
 #include "bundle/bundle.h"
 #include "simulator/simulator.h"
 
@@ -48,6 +49,8 @@ class DeviceKernel {
   // Arguments and results in the step's order, of the types and shapes that its tensors have. Arguments are only read;
   // results hold whatever, and all of them are to be written. Diagnostics need not name the step.
   virtual Result<void> run(std::span<const Operand> arguments, std::span<const Operand> results) = 0;
+  // What one run takes, as far as it is known.
+  virtual WorkEstimate estimate_work() const { return {}; }
   // Of the last run, where a simulator ran.
   virtual simulator::Counters counters() const { return {}; }
   // Of the launches of the last run, in order; empty where nothing has a clock.

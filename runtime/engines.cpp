@@ -29,9 +29,9 @@ struct EngineRow {
 constexpr std::array<EngineRow, 4> kEngines{{
     {"functional", "values only, no time; the specification that the others are held against",
      [](const isa::HardwareConfig& config,
-        const simulator::EngineOptions&) -> Result<std::unique_ptr<simulator::Simulator>> {
+        const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
        DOVETAIL_TRY(isa::validate(config));
-       return simulator::make_functional(config);
+       return simulator::make_functional(config, {.work = options.work});
      }},
     {"cycle", "values and the exact cycles of the hardware",
      [](const isa::HardwareConfig& config,

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "base/memory_limit.h"
 #include "base/thread_pool.h"
 #include "runtime/device/all.h"
 #include "runtime/memory.h"
@@ -33,6 +34,7 @@ struct Executor::State {
   bundle::Bundle bundle;
   Devices devices;        // those of the caller first
   std::size_t given = 0;  // of them, by the caller
+  Work* work = nullptr;
   // The bundle itself, then those for other shapes as they are asked for.
   std::vector<std::unique_ptr<ReadyProgram>> programs;
   ReadyProgram* last = nullptr;  // that has run
@@ -52,9 +54,28 @@ Result<Device*> find_device(const Devices& devices, std::size_t given, const bun
                     "or compile without that target"};
 }
 
+// What a program's spaces and the tensors without a place in them take, before any of it is allocated.
+Result<void> check_memory_of(const bundle::Bundle& bundle) {
+  std::uint64_t bytes = 0;
+  for (const bundle::MemorySpace& space : bundle.spaces)
+    if (__builtin_add_overflow(bytes, space.bytes, &bytes)) bytes = std::uint64_t{1} << 62;
+  const bundle::Tensor* largest = nullptr;
+  for (const bundle::Tensor& tensor : bundle.tensors) {
+    if (tensor.constant || tensor.view_of) continue;
+    if (!tensor.offset) bytes += bundle::size_bytes(tensor);
+    if (largest == nullptr || bundle::size_bytes(tensor) > bundle::size_bytes(*largest)) largest = &tensor;
+  }
+  if (largest == nullptr) return {};
+  return check_memory("cannot run " + bundle.name,
+                      fmt::format("all its tensors; the largest is {}, {} of {}", largest->name, name(largest->dtype),
+                                  to_string(largest->shape)),
+                      bytes);
+}
+
 // Each device with steps in the program makes it ready.
 Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, const Devices& devices,
                                                  std::size_t given) {
+  DOVETAIL_TRY(check_memory_of(bundle));
   std::map<Device*, std::vector<std::size_t>> steps_of;
   std::vector<Device*> used;  // in the order of their first steps
   for (std::size_t s = 0; s < bundle.steps.size(); ++s) {
@@ -124,7 +145,9 @@ Result<Executor> Executor::make(bundle::Bundle bundle, const MakeSimulator& make
   state->bundle = std::move(bundle);
   state->devices = options.devices;
   state->given = options.devices.size();
-  for (auto& device : built_in_devices({make_simulator, options.threads})) state->devices.push_back(std::move(device));
+  state->work = options.work;
+  for (auto& device : built_in_devices({make_simulator, options.threads, options.work}))
+    state->devices.push_back(std::move(device));
   for (const bundle::Bundle& other : state->bundle.other_shapes) DOVETAIL_TRY(check_code(other, state->devices));
   state->programs.resize(1 + state->bundle.other_shapes.size());
   DOVETAIL_ASSIGN(state->programs.front(), make_ready(state->bundle, state->devices, state->given));
@@ -160,6 +183,11 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
   ReadyProgram& program = *state_->programs[chosen];
   state_->last = &program;
   TensorMemory& memory = program.memory;
+  if (state_->work != nullptr) {
+    WorkEstimate estimate;
+    for (const ReadyStep& ready : program.steps) estimate += ready.kernel->estimate_work();
+    DOVETAIL_TRY(state_->work->expect(bundle.name, estimate));
+  }
   DOVETAIL_TRY(memory.begin(inputs));
 
   RunResult result;

@@ -54,6 +54,9 @@ struct RunOptions {
 int default_threads();  // one per processor that this process may use
 struct ExecutorOptions {
   int threads = 0;  // that run CPU kernels; 0: one per processor that this process may use
+  // What runs expect and count their steps for, and stop with (base/work.h); outlives the executor. Null: nobody
+  // watches. A simulator has its own, EngineOptions::work; a kernel of machine code goes on to its end.
+  Work* work = nullptr;
   // Of the caller, for the steps of its back ends; asked before those of the kit (runtime/device.h).
   std::vector<std::shared_ptr<Device>> devices = {};
 };

@@ -1,4 +1,4 @@
-// What an engine with a clock takes besides the hardware configuration. Engines without one take none of it.
+// What an engine takes besides the hardware configuration. Those without a clock take `work` alone.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/work.h"
 #include "isa/config.h"
 #include "simulator/memory/memory.h"
 
@@ -22,6 +23,8 @@ struct EngineOptions {
       std::nullopt;  // engine rtl: writes an FST file there; of a second power-up, beside it, as W-run2.fst
   // Engine rtl: builds the Verilated model that is not there, and calls this with each step; null: that is an error.
   std::function<void(std::string_view step)> build_missing = nullptr;
+  // What every engine counts its steps for, and stops with; outlives the simulator. Null: nobody watches.
+  Work* work = nullptr;
 };
 
 // Where the waveforms of the number-th simulator of one run go, from 0 on: W.fst, W-1.fst, W-2.fst. Each region of a

@@ -98,7 +98,13 @@ Result<Reference> Reference::make(graph::Graph graph) {
   return reference;
 }
 
-Result<std::map<std::string, NdArray>> Reference::run(const std::map<std::string, NdArray>& inputs) const {
+WorkEstimate Reference::estimate_work() const {
+  WorkEstimate sum;
+  for (const State::Step& step : state_->steps) sum += loops::estimate_work(*step.program);
+  return sum;
+}
+
+Result<std::map<std::string, NdArray>> Reference::run(const std::map<std::string, NdArray>& inputs, Work* work) const {
   const graph::Graph& graph = state_->graph;
   if (Diagnostics findings = check_inputs(graph, inputs); !findings.empty()) return findings;
 
@@ -112,7 +118,7 @@ Result<std::map<std::string, NdArray>> Reference::run(const std::map<std::string
     const graph::Node& node = graph.node(step.node);
     std::vector<NdArray> arguments;
     for (std::size_t position : step.operands) arguments.push_back(at(node.inputs[position]));
-    auto outputs = loops::run(*step.program, arguments);
+    auto outputs = loops::run(*step.program, arguments, work);
     if (!outputs) return located(outputs.errors(), node);
     DOVETAIL_CHECK(outputs->size() == node.outputs.size(),
                    fmt::format("{} yields {} outputs of {}", node.name, outputs->size(), node.outputs.size()));

@@ -8,6 +8,7 @@
 
 #include "base/ndarray.h"
 #include "base/result.h"
+#include "base/work.h"
 #include "compiler/graph/graph.h"
 #include "compiler/passes/pass.h"
 
@@ -19,7 +20,9 @@ namespace dovetail {
 class Reference {
  public:
   static Result<Reference> make(graph::Graph graph);
-  Result<std::map<std::string, NdArray>> run(const std::map<std::string, NdArray>& inputs) const;
+  // `work` counts its steps and may stop it; null: nobody watches.
+  Result<std::map<std::string, NdArray>> run(const std::map<std::string, NdArray>& inputs, Work* work = nullptr) const;
+  WorkEstimate estimate_work() const;
   const graph::Graph& graph() const;
 
  private:

@@ -268,8 +268,10 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
     }
     edge();
     if (finished) break;
-    if (quiet > kQuietCycles) {
-      result.outcome = DOVETAIL_RTL_DEADLOCK;
+    const bool stopped =
+        cycle % DOVETAIL_RTL_POLL_CYCLES == DOVETAIL_RTL_POLL_CYCLES - 1 && !host.goes_on(host.context);
+    if (quiet > kQuietCycles || stopped) {
+      result.outcome = stopped ? DOVETAIL_RTL_STOPPED : DOVETAIL_RTL_DEADLOCK;
       result.cycles = cycle;
       quiet_inputs();
       reset();

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/work.h"
 #include "loops/interpreter.h"
 #include "loops/ir.h"
 
@@ -54,6 +55,7 @@ struct LoopInfo {
   std::int64_t extent = 0;
   std::int64_t step = 1;  // lanes of one pass where the loop itself is run in lanes
   bool in_lanes = false;
+  std::uint64_t cost = 1;  // of a pass, without the loops in it: operations on single values
   std::vector<std::pair<std::int32_t, std::int32_t>> start;    // affine register := affine register
   std::vector<std::pair<std::int32_t, std::int64_t>> advance;  // affine register += constant, each pass
 };
@@ -82,7 +84,8 @@ struct Bytecode {
   std::vector<ConstantRegister> constants;
   std::vector<BufferInfo> buffers;
   int registers = 0;
-  std::int64_t lanes = 1;  // the most that any instruction uses
+  std::uint64_t steps = 0;  // of a run, as its loops' costs sum up; where conditions leave out code, at most
+  std::int64_t lanes = 1;   // the most that any instruction uses
 };
 
 // The state of one run.
@@ -96,6 +99,7 @@ struct Frame {
   std::byte** memory;      // by buffer
   std::uint8_t** defined;  // by buffer; null where not tracked
   const Bytecode* bytecode;
+  WorkMeter& meter;
   const Instr* failed = nullptr;
   std::int64_t failed_value = 0;
 

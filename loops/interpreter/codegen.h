@@ -52,7 +52,9 @@ class Codegen {
     const VarNode* var;
     std::int32_t index;  // into Bytecode::loops
     std::map<std::pair<std::int32_t, std::int64_t>, std::int32_t>
-        chained;  // (outer register, coefficient) -> register that follows this loop
+        chained;             // (outer register, coefficient) -> register that follows this loop
+    std::uint64_t runs;      // of the loop's body, in all: at most
+    std::uint64_t cost = 0;  // so far
   };
 
   // statements (codegen_statements.cpp)

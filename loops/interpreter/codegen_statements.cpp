@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <limits>
 
 #include "base/check.h"
 #include "base/ndarray.h"
@@ -20,6 +21,11 @@ void collect_stored(const Core& core, std::set<const BufferNode*>& stored) {
   }
 }
 
+std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t product;
+  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::uint64_t>::max() : product;
+}
+
 }  // namespace
 
 void Codegen::add_buffer(const Buffer& buffer, int parameter, bool tracked) {
@@ -35,6 +41,9 @@ void Codegen::generate() {
 }
 
 std::size_t Codegen::emit(Instr instr) {
+  if (!scopes_.empty())
+    scopes_.back().cost +=
+        instr.wide != 0 && in_lanes() ? static_cast<std::uint64_t>(std::min(space_->count, kLanesPerPass)) : 1;
   out_.code.push_back(instr);
   return out_.code.size() - 1;
 }
@@ -89,7 +98,9 @@ std::size_t Codegen::begin_loop(const CoreLoop& loop, std::int64_t step, bool in
   Instr begin;
   begin.kernel = loop_begin_kernel();
   begin.d = static_cast<std::int32_t>(out_.loops.size());
-  scopes_.push_back({loop.var.get(), begin.d, {}});
+  const auto passes = static_cast<std::uint64_t>((loop.extent + step - 1) / step);
+  scopes_.push_back(
+      {loop.var.get(), begin.d, {}, saturating_product(passes, scopes_.empty() ? 1 : scopes_.back().runs)});
   out_.loops.push_back(std::move(info));
   return emit(begin);
 }
@@ -100,6 +111,10 @@ void Codegen::end_loop(std::size_t begin) {
   end.d = scopes_.back().index;
   end.imm = static_cast<std::int64_t>(begin) + 1 - static_cast<std::int64_t>(out_.code.size());
   emit(end);
+  const LoopScope& scope = scopes_.back();
+  out_.loops[static_cast<std::size_t>(scope.index)].cost = scope.cost;
+  if (__builtin_add_overflow(out_.steps, saturating_product(scope.runs, scope.cost), &out_.steps))
+    out_.steps = std::numeric_limits<std::uint64_t>::max();
   scopes_.pop_back();
 }
 

@@ -62,6 +62,7 @@ const Instr* run_loop_begin(const Instr* i, Frame& f) {
 
 const Instr* run_loop_end(const Instr* i, Frame& f) {
   const LoopInfo& loop = f.bytecode->loops[static_cast<std::size_t>(i->d)];
+  if (!f.meter.advance(loop.cost)) return nullptr;
   const std::int64_t left = f.left[i->d] -= loop.step;
   if (left <= 0) return i + 1;
   for (const auto& [reg, increment] : loop.advance) f.affine[reg] += increment;

@@ -141,11 +141,12 @@ Diagnostics unwritten_outputs(const CompiledProgram& program, const Memory& memo
   return errors;
 }
 
-Result<void> run(const CompiledProgram& program, Memory& memory) {
+Result<void> run(const CompiledProgram& program, Memory& memory, Work* work) {
   const Bytecode& code = program.bytecode;
   Registers registers(code);
   std::vector<std::int64_t> affine = code.affine_roots;
   std::vector<std::int64_t> left(code.loops.size());
+  WorkMeter meter(work);
   Frame frame{.reg = registers.where.data(),
               .storage = registers.storage.data(),
               .register_bytes = registers.bytes_each,
@@ -153,15 +154,22 @@ Result<void> run(const CompiledProgram& program, Memory& memory) {
               .left = left.data(),
               .memory = memory.buffers.data(),
               .defined = memory.defined.data(),
-              .bytecode = &code};
+              .bytecode = &code,
+              .meter = meter};
   for (const Instr* instr = code.code.data(); instr != nullptr;) instr = instr->kernel(instr, frame);
   if (frame.failed != nullptr) return failure(program, frame);
+  if (meter.stopped()) return work->stopped_at("loop program " + program.name);
   return unwritten_outputs(program, memory);
 }
 
 }  // namespace
 
-Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const NdArray> arguments) {
+WorkEstimate estimate_work(const CompiledProgram& program) {
+  constexpr double kStepsPerSecond = 500e6;
+  return {program.bytecode.steps, static_cast<double>(program.bytecode.steps) / kStepsPerSecond};
+}
+
+Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const NdArray> arguments, Work* work) {
   if (Diagnostics errors = check_arguments(program, arguments); !errors.empty()) return errors;
   const std::vector<std::size_t> position = positions(program);
   std::vector<NdArray> wide(arguments.size()), outputs(program.parameters.size() - arguments.size());
@@ -172,12 +180,12 @@ Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const
     if (arguments[at].dtype() == info.storage) return const_cast<std::byte*>(arguments[at].bytes().data());
     return (wide[at] = widened(arguments[at])).bytes().data();
   });
-  DOVETAIL_TRY(run(program, memory));
+  DOVETAIL_TRY(run(program, memory, work));
   return outputs;
 }
 
 Result<void> run(const CompiledProgram& program, std::span<const std::span<const std::byte>> arguments,
-                 std::span<const std::span<std::byte>> results) {
+                 std::span<const std::span<std::byte>> results, Work* work) {
   DOVETAIL_CHECK(program.precision == Precision::native, "memory of the caller's holds the program's own types");
   DOVETAIL_CHECK(arguments.size() + results.size() == program.parameters.size(), "one span per parameter");
   const std::vector<std::size_t> position = positions(program);
@@ -189,7 +197,7 @@ Result<void> run(const CompiledProgram& program, std::span<const std::span<const
                    "the memory of " + info.buffer->name + " has the size of its buffer");
     return output ? results[at].data() : const_cast<std::byte*>(arguments[at].data());
   });
-  return run(program, memory);
+  return run(program, memory, work);
 }
 
 }  // namespace dovetail::loops

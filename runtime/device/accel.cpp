@@ -7,6 +7,7 @@
 
 #include "bundle/code/accel.h"
 #include "runtime/device/all.h"
+#include "simulator/work_estimate.h"
 
 namespace dovetail::runtime {
 
@@ -88,6 +89,13 @@ class AccelKernel : public DeviceKernel {
     return {};
   }
 
+  WorkEstimate estimate_work() const override {
+    WorkEstimate sum;
+    for (const isa::Launch& launch : step_.code.launches)
+      sum += simulator::estimate_work(simulator_->name(), step_.code.config,
+                                      std::span(step_.code.program).subspan(launch.begin, launch.count));
+    return sum;
+  }
   simulator::Counters counters() const override { return counters_; }
   std::vector<simulator::LaunchTrace> timing() const override { return timing_; }
 

@@ -12,15 +12,16 @@
 namespace dovetail::runtime {
 
 // Machine code on a pool of threads.
-std::shared_ptr<Device> make_cpu_device(int threads);
+std::shared_ptr<Device> make_cpu_device(int threads, Work* work = nullptr);
 // Instruction streams on a simulator.
 std::shared_ptr<Device> make_accel_device(MakeSimulator make_simulator);
 // Loop programs on the interpreter.
-std::shared_ptr<Device> make_host_device();
+std::shared_ptr<Device> make_host_device(Work* work = nullptr);
 
 struct DeviceOptions {
   MakeSimulator make_simulator = {};  // of the accelerator; without one nothing of it can be loaded
   int threads = 0;                    // of the CPU; 0: one per processor that this process may use
+  Work* work = nullptr;               // ExecutorOptions::work
 };
 std::vector<std::shared_ptr<Device>> built_in_devices(const DeviceOptions& options);
 

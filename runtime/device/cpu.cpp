@@ -43,20 +43,34 @@ class KernelLibrary {
 
 class CpuKernel : public DeviceKernel {
  public:
-  CpuKernel(std::shared_ptr<KernelLibrary> library, bundle::Kernel kernel, std::vector<std::string> failures)
-      : library_(std::move(library)), kernel_(kernel), failures_(std::move(failures)) {}
+  CpuKernel(std::shared_ptr<KernelLibrary> library, bundle::Kernel kernel, const bundle::CpuCode& code, Work* work)
+      : library_(std::move(library)),
+        kernel_(kernel),
+        failures_(code.failures),
+        operations_(code.operations),
+        work_(work) {}
 
   Result<void> run(std::span<const Operand> arguments, std::span<const Operand> results) override {
     buffers_.clear();
     for (const auto& operands : {arguments, results})
       for (const Operand& operand : operands) buffers_.push_back(operand.bytes.data());
-    return library_->host.run(kernel_, buffers_.data(), failures_, "");
+    if (work_ != nullptr && work_->stopped()) return work_->stopped_at("");
+    DOVETAIL_TRY(library_->host.run(kernel_, buffers_.data(), failures_, ""));
+    if (work_ != nullptr) work_->count(operations_);
+    return {};
+  }
+  WorkEstimate estimate_work() const override {
+    return {operations_, static_cast<double>(operations_) / kOperationsPerSecond / library_->host.threads()};
   }
 
  private:
+  static constexpr double kOperationsPerSecond = 10e9;  // of one thread: a slow kernel's
+
   std::shared_ptr<KernelLibrary> library_;
   bundle::Kernel kernel_;
   std::vector<std::string> failures_;
+  std::uint64_t operations_;
+  Work* work_;
   std::vector<void*> buffers_;
 };
 
@@ -66,7 +80,7 @@ Diagnostic cannot_load(const bundle::Bundle& bundle, std::string why, std::strin
 
 class CpuDevice : public Device {
  public:
-  explicit CpuDevice(int threads) : threads_(threads) {}
+  CpuDevice(int threads, Work* work) : threads_(threads), work_(work) {}
 
   std::string_view name() const override { return bundle::kCpuTarget; }
 
@@ -86,7 +100,7 @@ class CpuDevice : public Device {
         return Diagnostic{"cannot load the kernels", fmt::format("step {}", step.step->name),
                           fmt::format("the shared object has no kernel \"{}\"", step.code.symbol),
                           "make the bundle again with `dovetail compile`"};
-      program.kernels.push_back(std::make_unique<CpuKernel>(library, kernel, step.code.failures));
+      program.kernels.push_back(std::make_unique<CpuKernel>(library, kernel, step.code, work_));
     }
     return program;
   }
@@ -126,10 +140,11 @@ class CpuDevice : public Device {
   }
 
   int threads_;
+  Work* work_;
 };
 
 }  // namespace
 
-std::shared_ptr<Device> make_cpu_device(int threads) { return std::make_shared<CpuDevice>(threads); }
+std::shared_ptr<Device> make_cpu_device(int threads, Work* work) { return std::make_shared<CpuDevice>(threads, work); }
 
 }  // namespace dovetail::runtime

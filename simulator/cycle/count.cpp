@@ -1,5 +1,7 @@
 #include "simulator/cycle/count.h"
 
+#include "isa/semantics/uop_loop.h"
+
 namespace dovetail::simulator {
 
 namespace {
@@ -7,10 +9,6 @@ namespace {
 std::uint64_t bytes_of(const isa::HardwareConfig& config, const isa::Transfer& transfer) {
   return std::uint64_t{transfer.y_size} * transfer.x_size *
          static_cast<std::uint64_t>(config.element_bytes(transfer.memory));
-}
-std::uint64_t loop_steps(const isa::UopLoop& loop) {
-  return loop.uop_begin < loop.uop_end ? std::uint64_t{loop.iter_out} * loop.iter_in * (loop.uop_end - loop.uop_begin)
-                                       : 0;
 }
 
 }  // namespace
@@ -27,12 +25,12 @@ void count(const isa::HardwareConfig& config, const isa::Instruction& instructio
     if (store->x_size == 0) ++counters.nops;
     else counters.bytes_stored += bytes_of(config, *store);
   } else if (const auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) {
-    const std::uint64_t steps = loop_steps(*gemm);
+    const std::uint64_t steps = isa::semantics::step_count(*gemm);
     (gemm->reset ? counters.gemm_reset_uops : counters.gemm_uops) += steps;
     if (!gemm->reset) counters.macs += steps * static_cast<std::uint64_t>(config.macs_per_uop());
   } else if (const auto* alu = std::get_if<isa::Alu>(&instruction.body)) {
-    counters.alu_uops += loop_steps(*alu);
-    counters.alu_uops_by_op[static_cast<std::size_t>(alu->op)] += loop_steps(*alu);
+    counters.alu_uops += isa::semantics::step_count(*alu);
+    counters.alu_uops_by_op[static_cast<std::size_t>(alu->op)] += isa::semantics::step_count(*alu);
   }
 }
 

@@ -16,7 +16,7 @@ class CycleSimulator final : public Simulator {
         options_(options),
         memory_(make_memory(options.memory, config.bus_bytes)),
         machine_(config, *memory_),
-        execution_(config, values) {}
+        execution_(config, values, options.work) {}
 
   std::string_view name() const override { return "cycle"; }
   Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) override {
@@ -24,9 +24,10 @@ class CycleSimulator final : public Simulator {
     DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, first_index + program.size()));
     memory_->reset();
     machine_.begin(execution_.begin(program, first_index, dram, base, options_.trace));
-    while (machine_.next() != kUnknown) machine_.step();
+    bool goes_on = true;
+    while (machine_.next() != kUnknown && (goes_on = execution_.goes_on())) machine_.step();
     Result<Counters> counters = execution_.outcome(machine_);
-    if (!machine_.stopped()) timing_ = machine_.result();
+    if (goes_on && !machine_.stopped()) timing_ = machine_.result();
     if (!counters.ok()) return counters;
     counters->dram = memory_->finish(timing_->cycles);
     timing_->counters = *counters;

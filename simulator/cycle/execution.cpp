@@ -12,9 +12,9 @@
 
 namespace dovetail::simulator {
 
-Execution::Execution(const isa::HardwareConfig& config, Values values)
-    : config_(config), rules_(config), uops_(config) {
-  if (values == Values::computed) core_.emplace(config, FunctionalOptions{});
+Execution::Execution(const isa::HardwareConfig& config, Values values, Work* work)
+    : config_(config), rules_(config), uops_(config), meter_(work) {
+  if (values == Values::computed) core_.emplace(config, FunctionalOptions{.work = work});
 }
 
 void Execution::reset() {
@@ -30,6 +30,7 @@ Machine::Launch Execution::begin(std::span<const isa::Instruction> program, std:
   counters_ = values_ = {};
   errors_.clear();
   beyond_image_ = false;
+  started_ = 0;
   return {.program = program,
           .first_index = first_index,
           .program_address = program_base + first_index * static_cast<std::uint64_t>(config_.instruction_bytes()),
@@ -45,6 +46,10 @@ Machine::Launch Execution::begin(std::span<const isa::Instruction> program, std:
 }
 
 bool Execution::refuse(std::size_t instruction, const Fault& fault) {
+  if (meter_.stopped()) {
+    errors_ = {meter_.work()->stopped_at(fmt::format("instruction {}", first_index_ + instruction))};
+    return false;
+  }
   errors_ = {{.what = fmt::format("cannot execute `{}`", isa::format_instruction(program_[instruction])),
               .where = fmt::format("instruction {}", first_index_ + instruction),
               .why = fault.why,
@@ -55,6 +60,7 @@ bool Execution::refuse(std::size_t instruction, const Fault& fault) {
 
 bool Execution::execute(std::size_t index) {
   const isa::Instruction& instruction = program_[index];
+  ++started_;
   if (!rules_.is_legal(instruction)) [[unlikely]] {
     errors_ = rules_.check(instruction);
     for (Diagnostic& error : errors_) error.where = fmt::format("instruction {}", first_index_ + index);
@@ -84,6 +90,7 @@ bool Execution::execute(std::size_t index) {
 
 Result<Counters> Execution::outcome(const Machine& machine) const {
   if (machine.stopped()) return errors_;
+  if (meter_.stopped()) return meter_.work()->stopped_at(fmt::format("after {} instructions", started_));
   if (!machine.done() || machine.tokens_left()) {
     Diagnostics errors = token_errors(config_, program_, first_index_);
     DOVETAIL_CHECK(!errors.empty(), "the launch stops where its tokens let it go on");

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/result.h"
+#include "base/work.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
 #include "isa/legal.h"
@@ -26,7 +27,7 @@ enum class Values : std::uint8_t {
 
 class Execution {
  public:
-  Execution(const isa::HardwareConfig& config, Values values);
+  Execution(const isa::HardwareConfig& config, Values values, Work* work = nullptr);
 
   // As after power-up.
   void reset();
@@ -35,7 +36,10 @@ class Execution {
   // lies at `program_base`.
   Machine::Launch begin(std::span<const isa::Instruction> program, std::size_t first_index, Dram& dram,
                         std::uint64_t program_base, bool trace);
-  // After the machine's last event: the counters, or why the launch was stopped, came to a standstill, or left tokens.
+  // To be asked at each of the machine's events. False: the work was stopped, and outcome() says so.
+  bool goes_on() { return meter_.advance_uncounted(kStepsOfEvent); }
+  // After the machine's last event, or where it does not go on: the counters, or why the launch was stopped, came to a
+  // standstill, or left tokens.
   Result<Counters> outcome(const Machine& machine) const;
   // The instruction that stopped it, in the program. Precondition: machine.stopped().
   std::size_t failed_at() const { return failed_at_; }
@@ -43,6 +47,8 @@ class Execution {
   bool beyond_image() const { return beyond_image_; }
 
  private:
+  static constexpr std::uint64_t kStepsOfEvent = 64;  // as long as an event at the memory port takes, about
+
   bool execute(std::size_t instruction);
   bool refuse(std::size_t instruction, const Fault& fault);
 
@@ -57,8 +63,9 @@ class Execution {
   Dram* dram_ = nullptr;
   Counters counters_, values_;  // of instructions from their fields, and as core_ counts them
   Diagnostics errors_;
-  std::size_t failed_at_ = 0;
+  std::size_t failed_at_ = 0, started_ = 0;
   bool beyond_image_ = false;
+  WorkMeter meter_;
 };
 
 // Where instruction 0 lies: as `options` say, or as program_place() does. `instructions` counts from instruction 0 to

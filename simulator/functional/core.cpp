@@ -21,7 +21,8 @@ Core::Core(const isa::HardwareConfig& config, const FunctionalOptions& options)
       check_undefined_reads_(options.check_undefined_reads),
       macs_per_uop_(static_cast<std::uint64_t>(config.macs_per_uop())),
       kernels_(select_kernels(options.kernel_level.value_or(best_kernel_level()), tile_layout(config))),
-      sram_(config, kernels_) {
+      sram_(config, kernels_),
+      meter_(options.work) {
   for (std::size_t i = 0; i < depth_.size(); ++i) {
     depth_[i] = static_cast<std::uint64_t>(config.depth(static_cast<isa::Memory>(i)));
     element_bytes_[i] = static_cast<std::uint64_t>(config.element_bytes(static_cast<isa::Memory>(i)));
@@ -41,11 +42,11 @@ void Core::prepare_sram() {
                      .inp = sram_.inp(),
                      .compensation = sram_.compensation(),
                      .wgt = sram_.wgt()};
-  alu_arguments_ = {.vectors = sram_.layout().vectors(), .acc = sram_.acc()};
+  alu_arguments_ = {.vectors = sram_.layout().vectors(), .acc = sram_.acc(), .operands = sram_.acc()};
 }
 
 bool Core::execute(const isa::Instruction& instruction, Dram& dram, Counters& counters) {
-  return std::visit([&](const auto& body) { return run(body, dram, counters); }, instruction.body);
+  return meter_.advance(1) && std::visit([&](const auto& body) { return run(body, dram, counters); }, instruction.body);
 }
 
 bool Core::fail(std::string why, std::string hint) {

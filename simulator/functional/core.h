@@ -6,8 +6,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "base/work.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
 #include "isa/semantics/gemm.h"
@@ -26,10 +28,11 @@ class Core {
 
   void reset();
 
-  // Adds what the instruction did to `counters`, as complete() expects it. False: fault() says why; SRAM and DRAM are
-  // as before the instruction.
+  // Adds what the instruction did to `counters`, as complete() expects it. False: the work was stopped, and SRAM holds
+  // part of what the instruction does; or fault() says why, and SRAM and DRAM are as before the instruction.
   bool execute(const isa::Instruction& instruction, Dram& dram, Counters& counters);
   const Fault& fault() const { return fault_; }
+  bool stopped() const { return meter_.stopped(); }
 
  private:
   // An operand of a GEMM or ALU: where its indices lie.
@@ -63,6 +66,15 @@ class Core {
   bool check_holes(const isa::UopLoop& loop, const Operand& operand);
   void define_each(const isa::UopLoop& loop, const Operand& operand);
 
+  // The first step, in execution order, of whose index `stop` is true; of equal indices it is asked once, or more
+  // often. Nothing, too, where the work was stopped.
+  struct Step {
+    std::uint64_t y = 0, x = 0, uop = 0, index = 0;
+  };
+  template <typename Stop>
+  std::optional<Step> find_step(const isa::UopLoop& loop, const Operand& operand, Stop&& stop);
+  static std::string describe(const Step& step);
+
   bool fail(std::string why, std::string hint);
   void prepare_sram();
   std::uint64_t depth(isa::Memory memory) const { return depth_[static_cast<std::size_t>(memory)]; }
@@ -76,6 +88,7 @@ class Core {
   Sram sram_;
   GemmArguments gemm_arguments_;  // what does not change from one instruction to the next is set once
   AluArguments alu_arguments_;
+  WorkMeter meter_;
   std::array<std::uint64_t, 6> depth_{}, element_bytes_{};  // by isa::Memory
   Fault fault_;
 };

@@ -10,6 +10,7 @@
 #include "isa/spec/memories.h"
 #include "simulator/cycle/alu_steps.h"
 #include "simulator/functional/core.h"
+#include "simulator/functional/slices.h"
 
 namespace dovetail::simulator {
 
@@ -17,14 +18,10 @@ namespace {
 
 using isa::semantics::element_index;
 using isa::semantics::GemmMode;
+using isa::semantics::step_count;
 
 bool is_single_step(const isa::UopLoop& loop) {
   return loop.uop_begin + 1 == loop.uop_end && loop.iter_out == 1 && loop.iter_in == 1;
-}
-
-std::uint64_t steps_of(const isa::UopLoop& loop) {
-  return loop.uop_begin < loop.uop_end ? std::uint64_t{loop.iter_out} * loop.iter_in * (loop.uop_end - loop.uop_begin)
-                                       : 0;
 }
 
 UopRanges ranges_of(const Kernels& kernels, const UopView& uops) {
@@ -35,22 +32,6 @@ UopRanges ranges_of(const Kernels& kernels, const UopView& uops) {
 // The range of element_index over the loops, from that of the micro-ops.
 IndexRange over_loops(const isa::UopLoop& loop, IndexRange uops, LoopFactors factors) {
   return {uops.min, element_index(uops.max, loop.iter_out - 1, loop.iter_in - 1, factors.out, factors.in)};
-}
-
-// The first step, in execution order, that `stop` is true of; visit in uop_loop.h's order.
-struct Step {
-  std::uint64_t y = 0, x = 0, uop = 0, index = 0;
-};
-template <typename Stop>
-std::optional<Step> find_step(const isa::UopLoop& loop, const std::uint32_t* uop_indices, LoopFactors factors,
-                              Stop&& stop) {
-  for (std::uint64_t y = 0; y < loop.iter_out; ++y)
-    for (std::uint64_t x = 0; x < loop.iter_in; ++x)
-      for (std::uint64_t k = 0; k < loop.uop_end - loop.uop_begin; ++k) {
-        const std::uint64_t index = element_index(uop_indices[k], y, x, factors.out, factors.in);
-        if (stop(index)) return Step{y, x, loop.uop_begin + k, index};
-      }
-  return std::nullopt;
 }
 
 // Reads of ACC by the steps of a vector instruction beyond those of their destinations: none of a step that repeats the
@@ -75,11 +56,35 @@ std::uint64_t operand_reads(const isa::Alu& alu, const UopView& uops, IndexRange
   return alu_steps(from_first, copied).reads() - steps;
 }
 
-std::string describe(const Step& step) {
-  return fmt::format("micro-op {} at iteration (out {}, in {})", step.uop, step.y, step.x);
+}  // namespace
+
+// Iterations whose offset an earlier one had have its indices too, and are passed over: what is left is at most a
+// memory's depth of offsets, of however many iterations.
+template <typename Stop>
+std::optional<Core::Step> Core::find_step(const isa::UopLoop& loop, const Operand& operand, Stop&& stop) {
+  const std::uint64_t count = loop.uop_end - loop.uop_begin;
+  const LoopFactors factors = operand.factors;
+  const std::uint64_t outer = factors.out == 0 ? 1 : loop.iter_out, inner = factors.in == 0 ? 1 : loop.iter_in;
+  std::vector<bool> seen(outer * inner == 1 ? 0 : depth(operand.memory));
+  for (std::uint64_t y = 0; y < outer; ++y)
+    for (std::uint64_t x = 0; x < inner; ++x) {
+      if (!meter_.advance_uncounted(1)) return std::nullopt;
+      const std::uint64_t offset = element_index(0, y, x, factors.out, factors.in);
+      if (offset < seen.size()) {
+        if (seen[offset]) continue;
+        seen[offset] = true;
+      }
+      for (std::uint64_t k = 0; k < count; ++k)
+        if (const std::uint64_t index = operand.uop_indices[k] + offset; stop(index))
+          return Step{y, x, loop.uop_begin + k, index};
+      if (!meter_.advance_uncounted(count)) return std::nullopt;
+    }
+  return std::nullopt;
 }
 
-}  // namespace
+std::string Core::describe(const Step& step) {
+  return fmt::format("micro-op {} at iteration (out {}, in {})", step.uop, step.y, step.x);
+}
 
 inline bool Core::uops_defined(const isa::UopLoop& loop) {
   if (const auto hole = sram_.defined(isa::Memory::uop).find_undefined(loop.uop_begin, loop.uop_end - 1))
@@ -99,8 +104,8 @@ inline bool Core::in_range(const isa::UopLoop& loop, const Operand& operand) {
 
 bool Core::fail_range(const isa::UopLoop& loop, const Operand& operand) {
   const std::uint64_t limit = depth(operand.memory);
-  const auto step = find_step(loop, operand.uop_indices, operand.factors,
-                              [&](std::uint64_t index) { return index + operand.beyond >= limit; });
+  const auto step = find_step(loop, operand, [&](std::uint64_t index) { return index + operand.beyond >= limit; });
+  if (!step) return false;  // stopped
   return fail(fmt::format("{} has the index {} {}{}, but {} has {} elements", describe(*step), operand.index,
                           step->index, operand.beyond == 0 ? "" : " (and reads the element after it)",
                           isa::spec::info(operand.memory).name, limit),
@@ -115,9 +120,9 @@ inline bool Core::is_defined(const isa::UopLoop& loop, const Operand& operand) {
 
 bool Core::check_holes(const isa::UopLoop& loop, const Operand& operand) {
   const DefinedElements& defined = sram_.defined(operand.memory);
-  const auto step = find_step(loop, operand.uop_indices, operand.factors,
+  const auto step = find_step(loop, operand,
                               [&](std::uint64_t index) { return !defined[index] || !defined[index + operand.beyond]; });
-  if (!step) return true;
+  if (!step) return !stopped();
   return fail(fmt::format("{} reads element {} of {} ({}), but nothing has written it since reset", describe(*step),
                           defined[step->index] ? step->index + operand.beyond : step->index,
                           isa::spec::info(operand.memory).name, operand.index),
@@ -131,7 +136,7 @@ inline void Core::define(const isa::UopLoop& loop, const Operand& operand) {
 
 void Core::define_each(const isa::UopLoop& loop, const Operand& operand) {
   DefinedElements& defined = sram_.defined(operand.memory);
-  find_step(loop, operand.uop_indices, operand.factors, [&](std::uint64_t index) {
+  find_step(loop, operand, [&](std::uint64_t index) {
     defined.define(index);
     return false;
   });
@@ -170,7 +175,7 @@ bool Core::run(const isa::Gemm& gemm, Dram&, Counters& counters) {
 }
 
 bool Core::run_loops(const isa::Gemm& gemm, Counters& counters) {
-  const std::uint64_t steps = steps_of(gemm);
+  const std::uint64_t steps = step_count(gemm);
   const GemmMode mode = isa::semantics::gemm_mode(gemm);
   if (steps == 0) return true;
   if (!uops_defined(gemm)) return false;
@@ -182,13 +187,13 @@ bool Core::run_loops(const isa::Gemm& gemm, Counters& counters) {
   if (!in_range(gemm, dst)) return false;
   if (mode == GemmMode::reset) {
     const std::size_t words = sram_.layout().acc_words();
-    find_step(gemm, uops.dst, dst.factors, [&](std::uint64_t index) {
+    find_step(gemm, dst, [&](std::uint64_t index) {
       std::fill_n(sram_.acc() + index * words, words, 0);
       return false;
     });
     define(gemm, dst);
     counters.gemm_reset_uops += steps;
-    return true;
+    return !stopped() && meter_.advance(steps);
   }
 
   const LoopFactors src_factors{gemm.src_factor_out, gemm.src_factor_in},
@@ -205,10 +210,10 @@ bool Core::run_loops(const isa::Gemm& gemm, Counters& counters) {
   gemm_arguments_.src = src_factors;
   gemm_arguments_.wgt_factors = wgt_factors;
   if (mode == GemmMode::overwrite) {
-    kernels_.overwrite(gemm_arguments_);
     define(gemm, dst);
-  } else {
-    kernels_.accumulate(gemm_arguments_);
+    if (!run_in_slices(kernels_.overwrite, gemm_arguments_, meter_)) return false;
+  } else if (!run_in_slices(kernels_.accumulate, gemm_arguments_, meter_)) {
+    return false;
   }
   counters.gemm_uops += steps;
   counters.macs += steps * macs_per_uop_;
@@ -225,7 +230,7 @@ bool Core::run(const isa::Alu& alu, Dram&, Counters& counters) {
 }
 
 bool Core::run_loops(const isa::Alu& alu, Counters& counters) {
-  const std::uint64_t steps = steps_of(alu);
+  const std::uint64_t steps = step_count(alu);
   const auto op = static_cast<std::size_t>(alu.op);
   if (steps == 0) return true;
   if (!uops_defined(alu)) return false;
@@ -251,7 +256,8 @@ bool Core::run_loops(const isa::Alu& alu, Counters& counters) {
   alu_arguments_.dst = dst_factors;
   alu_arguments_.src = src_factors;
   alu_arguments_.imm = alu.imm;
-  (elements == 0 ? kernels_.alu_immediate : kernels_.alu_vector)[op](alu_arguments_);
+  if (!run_in_slices((elements == 0 ? kernels_.alu_immediate : kernels_.alu_vector)[op], alu_arguments_, meter_))
+    return false;
   counters.alu_uops += steps;
   counters.alu_uops_by_op[op] += steps;
   counters.sram_of(isa::Memory::acc).reads += reads;

@@ -30,6 +30,7 @@ class FunctionalSimulator final : public Simulator {
   FunctionalSimulator(const isa::HardwareConfig& config, const FunctionalOptions& options)
       : config_(config),
         order_(options.order),
+        work_(options.work),
         rules_(config),
         core_(config, options),
         queues_(isa::queue_depths(config)) {}
@@ -59,6 +60,7 @@ class FunctionalSimulator final : public Simulator {
 
   isa::HardwareConfig config_;
   ExecutionOrder order_;
+  Work* work_;
   isa::LegalityRules rules_;
   Routes routes_;
   Core core_;
@@ -72,6 +74,10 @@ bool FunctionalSimulator::execute(Launch& launch, std::size_t instruction, const
   launch.counters.tokens += route.tokens_pushed;
   if (core_.execute(what, launch.dram, launch.counters)) [[likely]]
     return true;
+  if (core_.stopped()) {
+    launch.errors = {work_->stopped_at(fmt::format("instruction {}", launch.first_index + instruction))};
+    return false;
+  }
   launch.errors = {{.what = fmt::format("cannot execute `{}`", isa::format_instruction(what)),
                     .where = fmt::format("instruction {}", launch.first_index + instruction),
                     .why = core_.fault().why + "; " + state(launch),

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/work.h"
 #include "isa/config.h"
 #include "simulator/functional/kernel_level.h"
 #include "simulator/simulator.h"
@@ -27,6 +28,8 @@ struct FunctionalOptions {
   ExecutionOrder order = ExecutionOrder::program;
   // For tests and measurements. Precondition: is_supported(*kernel_level). Default: best_kernel_level().
   std::optional<KernelLevel> kernel_level = std::nullopt;
+  // What it counts its steps for, and stops with; outlives the simulator. Null: nobody watches.
+  Work* work = nullptr;
 };
 
 // Precondition: validate(config).

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define DOVETAIL_RTL_API_VERSION 4u
+#define DOVETAIL_RTL_API_VERSION 5u
 
 extern "C" {
 
@@ -22,7 +22,11 @@ typedef struct {
   // What the memory port does in each cycle of the launch, after accept(): bits as simulator/rtl/port_watch.h names
   // them. `moved`: the instruction that each unit (isa::Queue) moves data for. Not called with a slave.
   void (*port)(void* context, uint64_t cycle, uint32_t signals, const uint32_t moved[3]);
+  // Called every DOVETAIL_RTL_POLL_CYCLES cycles of a launch. False ends it at once.
+  int (*goes_on)(void* context);
 } dovetail_rtl_host;
+
+enum { DOVETAIL_RTL_POLL_CYCLES = 4096 };
 
 // When a slave may take an address and its data: the dependencies that AXI4 allows.
 enum {
@@ -50,7 +54,13 @@ typedef struct {
   const dovetail_rtl_slave* slave;  // not null: in the place of accept(), to compare values
 } dovetail_rtl_launch;
 
-enum { DOVETAIL_RTL_DONE = 0, DOVETAIL_RTL_ERROR = 1, DOVETAIL_RTL_DEADLOCK = 2, DOVETAIL_RTL_ASSERTION = 3 };
+enum {
+  DOVETAIL_RTL_DONE = 0,
+  DOVETAIL_RTL_ERROR = 1,
+  DOVETAIL_RTL_DEADLOCK = 2,
+  DOVETAIL_RTL_ASSERTION = 3,
+  DOVETAIL_RTL_STOPPED = 4  // by goes_on(); the design is as after power-up but for its memories
+};
 
 // Cycles in which an enable of the design was high (docs/events.md).
 typedef struct {

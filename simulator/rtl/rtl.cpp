@@ -157,8 +157,8 @@ class VerilatedSimulator final : public RtlSimulator {
   int read(std::uint64_t address, std::uint8_t* beat);
   int write(std::uint64_t address, const std::uint8_t* beat, const std::uint8_t* strobes);
   void event(int kind, int unit, std::uint32_t instruction, std::uint64_t cycle, int cause);
+  bool goes_on();
   std::array<std::uint32_t, isa::kTokenFifos> tokens_left();
-  std::vector<TraceEvent> traced_events() const { return options_.engine.trace ? events_ : std::vector<TraceEvent>{}; }
   LaunchTrace time(const dovetail_rtl_result& result);
   void count_events(const dovetail_rtl_events& events, Counters& counters) const;
 
@@ -224,9 +224,10 @@ int VerilatedSimulator::write(std::uint64_t address, const std::uint8_t* beat, c
 
 void VerilatedSimulator::event(int kind, int unit, std::uint32_t instruction, std::uint64_t cycle, int cause) {
   const std::size_t at = instruction - first_index_;
-  if (at >= events_.size()) return;  // a faulty design may name any
-  TraceEvent& event = events_[at];
+  if (at >= progress_.size()) return;  // a faulty design may name any
   ++progress_[at];
+  if (!options_.engine.trace) return;
+  TraceEvent& event = events_[at];
   if (kind == 0) event.issue = cycle;
   if (kind == 1) event.start = cycle, event.cause = static_cast<StallCause>(cause);
   if (kind == 2) event.end = cycle;
@@ -235,11 +236,19 @@ void VerilatedSimulator::event(int kind, int unit, std::uint32_t instruction, st
 
 // Of a launch that has come to its end.
 LaunchTrace VerilatedSimulator::time(const dovetail_rtl_result& result) {
-  LaunchTrace timing{.cycles = result.cycles, .events = traced_events()};
+  LaunchTrace timing{.cycles = result.cycles, .events = std::move(events_)};
   for (std::size_t u = 0; u < timing.classes.size(); ++u)
     std::copy(std::begin(result.classes[u]), std::end(result.classes[u]), timing.classes[u].begin());
   if (options_.engine.trace && !options_.slave) timing.waits = watch_.finish(timing.cycles);
   return timing;
+}
+
+// A cycle is a step, about: a GEMM takes one for each micro-op.
+bool VerilatedSimulator::goes_on() {
+  Work* const work = options_.engine.work;
+  if (work == nullptr) return true;
+  work->count(DOVETAIL_RTL_POLL_CYCLES);
+  return !work->stopped();
 }
 
 // Everything that signals of the design can count is theirs; instructions, bytes and tokens follow from the program.
@@ -294,11 +303,11 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
   code_base_ = base + first_index * unit;
   dram_ = &dram;
   first_index_ = first_index;
-  events_.assign(program.size(), {});
+  events_.assign(options_.engine.trace ? program.size() : 0, {});
   progress_.assign(program.size(), 0);
-  for (std::size_t i = 0; i < program.size(); ++i) events_[i].instruction = first_index + i;
+  for (std::size_t i = 0; i < events_.size(); ++i) events_[i].instruction = first_index + i;
   memory_->reset();
-  watch_.begin(program.size(), first_index);
+  watch_.begin(events_.size(), first_index);
 
   DOVETAIL_TRY(open_waves());
 
@@ -320,7 +329,8 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
       .port =
           [](void* self, std::uint64_t cycle, std::uint32_t signals, const std::uint32_t moved[3]) {
             static_cast<VerilatedSimulator*>(self)->watch_.cycle(cycle, signals, moved);
-          }};
+          },
+      .goes_on = [](void* self) -> int { return static_cast<VerilatedSimulator*>(self)->goes_on(); }};
   dovetail_rtl_slave slave{};
   if (options_.slave) slave = to_model(*options_.slave);
   const dovetail_rtl_launch what{.program_base = base,
@@ -330,11 +340,15 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
                                  .slave = options_.slave ? &slave : nullptr};
   dovetail_rtl_result result;
   library_->api->launch(model_, &host, &what, &result);
+  if (result.outcome == DOVETAIL_RTL_STOPPED) {
+    reset();
+    return options_.engine.work->stopped_at(fmt::format("cycle {}", result.cycles));
+  }
   if (result.outcome != DOVETAIL_RTL_DONE) {
     RtlOutcome outcome{.result = result, .launch = program, .first_index = first_index, .progress = progress_};
     if (result.outcome == DOVETAIL_RTL_ERROR) outcome.tokens = tokens_left();
     if (result.outcome == DOVETAIL_RTL_ASSERTION) reset();
-    if (result.outcome == DOVETAIL_RTL_DEADLOCK) timing_ = {.events = traced_events()};
+    if (result.outcome == DOVETAIL_RTL_DEADLOCK) timing_ = {.events = std::move(events_)};
     if (result.error_code == static_cast<std::uint32_t>(isa::spec::ErrorCode::leftover_tokens)) timing_ = time(result);
     return explain(config_, outcome);
   }

@@ -286,7 +286,7 @@ void Accelerator::launch() {
     const sc_time when = static_cast<double>(origin_ + cycle) * options_.clock_period;
     if (when > sc_core::sc_time_stamp()) wait(when - sc_core::sc_time_stamp());
   };
-  while (machine_.next() != kUnknown) {
+  while (machine_.next() != kUnknown && execution_.goes_on()) {
     wait_until(machine_.next());
     machine_.step();
     if (const auto& failure = port_.failure())

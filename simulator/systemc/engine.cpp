@@ -5,8 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
 #include <systemc>
 
+#include "base/memory_limit.h"
 #include "isa/codec.h"
 #include "simulator/cycle/execution.h"
 #include "simulator/simulator.h"
@@ -26,7 +28,7 @@ namespace {
 class SystemcSimulator final : public Simulator {
  public:
   SystemcSimulator(const isa::HardwareConfig& config, const EngineOptions& options)
-      : config_(config), options_(options), codec_(config), execution_(config, Values::computed) {}
+      : config_(config), options_(options), codec_(config), execution_(config, Values::computed, options.work) {}
 
   std::string_view name() const override { return "systemc"; }
   const LaunchTrace* timing() const override { return timing_ ? &*timing_ : nullptr; }
@@ -44,6 +46,8 @@ class SystemcSimulator final : public Simulator {
     const std::uint64_t address = base + first_index * static_cast<std::uint64_t>(config_.instruction_bytes());
     const std::uint64_t begin = std::min(dram.base, address),
                         end = std::max(dram.base + dram.bytes.size(), address + code.size());
+    DOVETAIL_TRY(check_memory("cannot make the platform's memory",
+                              fmt::format("image and program in one, {:#x} to {:#x}", begin, end), end - begin));
     std::vector<std::byte> memory(end - begin);
     std::copy(dram.bytes.begin(), dram.bytes.end(), memory.begin() + static_cast<std::ptrdiff_t>(dram.base - begin));
     std::copy(code.begin(), code.end(), memory.begin() + static_cast<std::ptrdiff_t>(address - begin));

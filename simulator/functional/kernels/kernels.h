@@ -50,7 +50,8 @@ struct AluArguments {
   UopView uops = {};
   std::size_t iter_out = 0, iter_in = 0;
   LoopFactors dst = {}, src = {};
-  std::int32_t* acc = nullptr;
+  std::int32_t* acc = nullptr;             // dst counts from here
+  const std::int32_t* operands = nullptr;  // and src from here: the same memory
   std::int32_t imm = 0;
 };
 
