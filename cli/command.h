@@ -14,7 +14,7 @@ namespace dovetail::cli {
 // The process's exit code: part of the stable contract.
 enum class Exit : int {
   success = 0,
-  failed = 1,     // the work failed: a mismatch, a race, a deadlock
+  failed = 1,     // the work failed: a mismatch, a race, a deadlock, a limit that has passed
   bad_input = 2,  // bad usage, or a file that cannot be taken
 };
 

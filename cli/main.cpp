@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "cli/command.h"
+#include "cli/watched_work.h"
 
 namespace {
 
@@ -29,6 +30,7 @@ int main(int argument_count, char** arguments) {
     exit = fail(Exit::failed, {{"internal error", "", error.what(),
                                 "this is a defect of dovetail; please report it with the command and its files"}});
   }
+  dovetail::cli::end_by_signal();
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
     if (exit == Exit::success)
       exit = fail(Exit::failed, {{"cannot write the output", "stdout", "the write failed", "is the disk full?"}});

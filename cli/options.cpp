@@ -96,7 +96,7 @@ Exit run_command_line(int argument_count, const char* const* arguments) {
   app.set_version_flag("--version", fmt::format("dovetail {}", build_facts().version));
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 success, 1 the work failed (mismatch, race, deadlock), 2 bad usage or bad input.\n"
+      "Exit codes: 0 success, 1 the work failed (mismatch, race, deadlock, a limit), 2 bad usage or bad input.\n"
       "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check");
 
   struct Declared {

@@ -102,9 +102,10 @@ void add_logical_tensors(const bundle::Bundle& bundle, const graph::Graph& graph
 }
 
 Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
-                                               const runtime::RunResult& run, double float_tolerance) {
+                                               const runtime::RunResult& run, double float_tolerance, Work* work) {
   DOVETAIL_ASSIGN(const Reference reference, Reference::make(graph));
-  DOVETAIL_ASSIGN(const auto expected, reference.run(inputs));
+  if (work != nullptr) DOVETAIL_TRY(work->expect("the reference", reference.estimate_work()));
+  DOVETAIL_ASSIGN(const auto expected, reference.run(inputs, work));
 
   ReferenceCheck check;
   check.float_tolerance = float_tolerance;

@@ -24,9 +24,10 @@ struct ReferenceCheck {
 
 // Evaluates `graph` (the integer graph) node by node on naive loop programs and compares every tensor that `run` kept
 // under the same name, and all outputs, bit for bit; NaNs of a kind agree. Elements of a float tensor may differ by
-// `float_tolerance` of its largest magnitude. Error: the reference itself failed.
+// `float_tolerance` of its largest magnitude. Error: the reference itself failed, or `work` stopped it.
 Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
-                                               const runtime::RunResult& run, double float_tolerance = 0);
+                                               const runtime::RunResult& run, double float_tolerance = 0,
+                                               Work* work = nullptr);
 // Adds to the tensors that a run kept the values of those that lie in a layout of their own, under the names of the
 // values. Precondition: the run is of that bundle, and the bundle of that graph.
 void add_logical_tensors(const bundle::Bundle& bundle, const graph::Graph& graph, runtime::RunResult& run);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -27,7 +28,7 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? "-" : fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-simulator::Trace trace_of(const std::vector<TimedProgram>& programs) {
+simulator::Trace trace_of(std::span<const TimedProgram> programs) {
   simulator::Trace trace;
   std::map<std::string, std::uint32_t> known{{"", 0}};
   for (const TimedProgram& program : programs) {
@@ -142,7 +143,7 @@ std::uint64_t cycles_of(const TimedProgram& program) {
 }
 
 Result<void> write_traces(const ClockArguments& arguments, std::string_view title,
-                          const std::vector<TimedProgram>& programs, const simulator::MemorySpec& memory) {
+                          std::span<const TimedProgram> programs, const simulator::MemorySpec& memory) {
   if (!arguments.trace && !arguments.html) return {};
   if (arguments.html && programs.empty())
     return Diagnostic{"cannot write a page of the run", *arguments.html,
@@ -242,7 +243,7 @@ std::string layer_table(const simulator::Trace& trace) {
 
 std::string timing_text(const TimedProgram& program, const simulator::MemorySpec& memory) {
   const std::uint64_t cycles = cycles_of(program);
-  const simulator::Profile profile = profile_of(program, trace_of({program}), memory);
+  const simulator::Profile profile = profile_of(program, trace_of(std::span(&program, 1)), memory);
   const simulator::Bounds& bounds = profile.whole.bounds;
   std::string text = fmt::format("cycles        {}, memory {}\n\n{}\n", with_separators(cycles),
                                  simulator::to_string(memory), unit_table(profile.classes, cycles));
@@ -270,7 +271,7 @@ std::string timing_text(const TimedProgram& program, const simulator::MemorySpec
 }
 
 Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memory) {
-  const simulator::Trace trace = trace_of({program});
+  const simulator::Trace trace = trace_of(std::span(&program, 1));
   const simulator::Profile profile = profile_of(program, trace, memory);
   Json launches = Json::array(), launch_counters = Json::array(), units, waits, layers = Json::array();
   for (const simulator::LaunchTrace& launch : program.traces) {

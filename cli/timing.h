@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,7 +51,7 @@ Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, c
 std::uint64_t cycles_of(const TimedProgram& program);
 // The trace file and the page, as far as `arguments` ask for them. `title` is the title of the page.
 Result<void> write_traces(const ClockArguments& arguments, std::string_view title,
-                          const std::vector<TimedProgram>& programs, const simulator::MemorySpec& memory);
+                          std::span<const TimedProgram> programs, const simulator::MemorySpec& memory);
 
 // Cycles, what each unit did and waited for, bounds, layers and answers to «what if», for people and for machines.
 std::string timing_text(const TimedProgram& program, const simulator::MemorySpec& memory);

@@ -15,6 +15,7 @@
 #include "cli/text.h"
 #include "cli/timing.h"
 #include "cli/verify_bundle.h"
+#include "cli/watched_work.h"
 #include "runtime/executor.h"
 #include "runtime/peak.h"
 
@@ -39,6 +40,7 @@ class Profile : public Command {
     options.value("--engine", "ENGINE", engine_,
                   "what runs the accelerator's programs (default cycle, which reports where the cycles went)");
     clock_.declare(options);
+    limit_.declare(options);
     options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--repeat", "N", repeat_, "runs that count, after one that warms up (default 10)");
     options.values("--input", "NAME=FILE", inputs_,
@@ -54,11 +56,15 @@ class Profile : public Command {
   }
 
   Result<Exit> run() override {
-    DOVETAIL_ASSIGN(const simulator::EngineOptions engine_options, clock_.engine_options(engine_));
+    DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
+    WatchedWork watched(limit);
+    DOVETAIL_ASSIGN(simulator::EngineOptions engine_options, clock_.engine_options(engine_));
+    engine_options.work = watched.work();
     DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_, engine_options));
     DOVETAIL_ASSIGN(const std::uint64_t seed, parse_address("--seed", seed_));
     DOVETAIL_ASSIGN(const std::int64_t repeat, parse_count("--repeat", repeat_, 1, 100000));
     runtime::ExecutorOptions executor_options;
+    executor_options.work = watched.work();
     if (threads_) {
       DOVETAIL_ASSIGN(const std::int64_t threads, parse_count("--threads", *threads_, 1, 1024));
       executor_options.threads = static_cast<int>(threads);
@@ -82,12 +88,14 @@ class Profile : public Command {
     options.copy_outputs = false;
     std::vector<std::vector<double>> seconds;
     std::vector<Row> rows;
+    watched.begin();
     for (std::int64_t i = 0; i <= repeat; ++i) {
       const auto result = executor.run(inputs.tensors, options);
       if (!result.ok()) return fail(Exit::failed, result.errors());
       if (i == 0) {
-        DOVETAIL_ASSIGN(timed_, timed_programs(executor.program(), *result, engine_options, true));
-        DOVETAIL_TRY(write_traces(clock_, model_.model, timed_, engine_options.memory));
+        auto timed = timed_programs(executor.program(), *result, engine_options, true);
+        if (!timed.ok()) return fail(Exit::failed, timed.errors());
+        timed_ = *std::move(timed);
         seconds.resize(result->steps.size());
         for (const runtime::StepProfile& step : result->steps)
           rows.push_back({step.name, step.target, 0, step.counters});
@@ -95,6 +103,8 @@ class Profile : public Command {
       }
       for (std::size_t s = 0; s < result->steps.size(); ++s) seconds[s].push_back(result->steps[s].seconds);
     }
+    watched.finish();
+    DOVETAIL_TRY(write_traces(clock_, model_.model, timed_, engine_options.memory));
     for (std::size_t s = 0; s < rows.size(); ++s) {
       const auto middle = seconds[s].begin() + static_cast<std::ptrdiff_t>(seconds[s].size() / 2);
       std::nth_element(seconds[s].begin(), middle, seconds[s].end());
@@ -189,6 +199,7 @@ class Profile : public Command {
 
   ModelArguments model_;
   ClockArguments clock_;
+  LimitArguments limit_;
   std::vector<TimedProgram> timed_;
   std::string engine_ = "cycle", seed_ = "1", repeat_ = "10";
   std::vector<std::string> inputs_;

@@ -17,6 +17,7 @@
 #include "cli/text.h"
 #include "cli/timing.h"
 #include "cli/verify_bundle.h"
+#include "cli/watched_work.h"
 
 namespace dovetail::cli {
 
@@ -36,6 +37,7 @@ class Run : public Command {
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
     options.value("--output-dir", "DIR", output_dir_, "write every output as DIR/NAME.npy");
     clock_.declare(options);
+    limit_.declare(options);
     options.value("--report", "R.json", report_,
                   "write the report as JSON; of an engine with a clock also what other hardware would take",
                   File::written);
@@ -47,10 +49,14 @@ class Run : public Command {
   }
 
   Result<Exit> run() override {
-    DOVETAIL_ASSIGN(const simulator::EngineOptions engine_options, clock_.engine_options(engine_));
+    DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
+    WatchedWork watched(limit);
+    DOVETAIL_ASSIGN(simulator::EngineOptions engine_options, clock_.engine_options(engine_));
+    engine_options.work = watched.work();
     DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_, engine_options));
     DOVETAIL_ASSIGN(const std::uint64_t seed, parse_address("--seed", seed_));
     runtime::ExecutorOptions executor_options;
+    executor_options.work = watched.work();
     if (threads_) {
       DOVETAIL_ASSIGN(const std::int64_t threads, parse_count("--threads", *threads_, 1, 1024));
       executor_options.threads = static_cast<int>(threads);
@@ -83,6 +89,7 @@ class Run : public Command {
     DOVETAIL_ASSIGN(auto executor, runtime::Executor::make(std::move(loaded), make_simulator, executor_options));
     runtime::RunOptions options;
     options.keep_tensors = check_;
+    watched.begin();
     auto result = executor.run(inputs.tensors, options);
     if (!result.ok()) return fail(Exit::failed, result.errors());
     if (check_) add_logical_tensors(executor.bundle(), model->compiled.integer, *result);
@@ -90,17 +97,20 @@ class Run : public Command {
     RunFacts facts{model_.model, engine_, &executor.program(), model ? &*model : nullptr,
                    &*result,     {},      inputs.announcements};
     facts.memory = engine_options.memory;
-    DOVETAIL_ASSIGN(facts.timed, timed_programs(executor.program(), *result, engine_options,
-                                                report_.has_value() || clock_.html.has_value()));
-    DOVETAIL_TRY(write_traces(clock_, model_.model, facts.timed, engine_options.memory));
+    auto timed =
+        timed_programs(executor.program(), *result, engine_options, report_.has_value() || clock_.html.has_value());
+    if (!timed.ok()) return fail(Exit::failed, timed.errors());
+    facts.timed = *std::move(timed);
     if (check_) {
       const double tolerance =
           std::max(bundle::find_module(executor.bundle(), bundle::kCpuTarget) != nullptr ? kKernelTolerance : 0,
                    model->compiled.tolerance);
-      auto check = check_against_reference(model->compiled.integer, inputs.tensors, *result, tolerance);
+      auto check = check_against_reference(model->compiled.integer, inputs.tensors, *result, tolerance, watched.work());
       if (!check.ok()) return fail(Exit::failed, check.errors());
       facts.check = *std::move(check);
     }
+    watched.finish();
+    DOVETAIL_TRY(write_traces(clock_, model_.model, facts.timed, engine_options.memory));
     print("{}{}", run_text(facts), clock_.written(facts.timed.size()));
     if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(run_json(facts))));
     if (output_dir_) {
@@ -146,6 +156,7 @@ class Run : public Command {
 
   ModelArguments model_;
   ClockArguments clock_;
+  LimitArguments limit_;
   std::shared_ptr<const NamedFiles> files_;
   std::string engine_ = "functional", seed_ = "1";
   std::vector<std::string> inputs_;

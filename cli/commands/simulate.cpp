@@ -1,4 +1,5 @@
 #include <chrono>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -9,8 +10,10 @@
 #include "cli/program_file.h"
 #include "cli/text.h"
 #include "cli/timing.h"
+#include "cli/watched_work.h"
 #include "isa/codec.h"
 #include "runtime/executor.h"
+#include "simulator/work_estimate.h"
 
 namespace dovetail::cli {
 
@@ -34,6 +37,7 @@ class Simulate : public Command {
     options.value("--engine", "ENGINE", engine_, "functional, cycle, systemc or rtl (`dovetail doctor` lists them)",
                   Need::required);
     clock_.declare(options);
+    limit_.declare(options);
     options.value("--report", "R.json", report_, "write counters, and the cycles of an engine with a clock, as JSON",
                   File::written);
     options.footer(
@@ -47,22 +51,33 @@ class Simulate : public Command {
     DOVETAIL_ASSIGN(const auto config, isa::load_config(hardware_));
     simulator::Dram dram;
     DOVETAIL_ASSIGN(dram.base, parse_address("--dram-base", dram_base_));
-    DOVETAIL_ASSIGN(const auto program, read_program(program_, config));
-    DOVETAIL_ASSIGN(const auto launches, parse_launches(launches_, program.size()));
+    TimedProgram timed{.name = program_, .config = config, .program = {}, .launches = {}, .traces = {}, .counters = {}};
+    DOVETAIL_ASSIGN(timed.program, read_program(program_, config));
+    const std::vector<isa::Instruction>& program = timed.program;
+    DOVETAIL_ASSIGN(timed.launches, parse_launches(launches_, program.size()));
+    const std::vector<isa::Launch>& launches = timed.launches;
     DOVETAIL_ASSIGN(dram.bytes, read_image(dram_, dram.base, config));
     if (program_base_) {
       DOVETAIL_TRY(check_program_base(config, program, dram));
       DOVETAIL_ASSIGN(engine_options.program_base, parse_address("--program-base", *program_base_));
     }
+    DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
+    WatchedWork watched(limit);
+    engine_options.work = watched.work();
     DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_, engine_options));
     DOVETAIL_ASSIGN(const auto simulator, make_simulator(config));
 
+    watched.begin();
+    for (const isa::Launch& launch : launches) {
+      const auto estimate =
+          simulator::estimate_work(engine_, config, std::span(program).subspan(launch.begin, launch.count));
+      if (const auto fits = watched.work()->expect(program_, estimate); !fits.ok())
+        return fail(Exit::failed, fits.errors());
+    }
     const auto start = std::chrono::steady_clock::now();
     std::vector<simulator::Counters> counters;
     const bool ask_what_if = report_ || clock_.html;
     const simulator::Dram before = ask_what_if ? dram : simulator::Dram{};
-    TimedProgram timed{
-        .name = program_, .config = config, .program = program, .launches = launches, .traces = {}, .counters = {}};
     for (const isa::Launch& launch : launches) {
       const auto outcome =
           simulator->launch(std::span(program).subspan(launch.begin, launch.count), dram, launch.begin);
@@ -72,16 +87,19 @@ class Simulate : public Command {
     }
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
-    DOVETAIL_TRY(write_file(dram_out_, dram.bytes));
     simulator::Counters total;
     for (const simulator::Counters& launch : counters) total += launch;
     timed.counters = total;
     const bool has_clock = !timed.traces.empty();
     if (has_clock && ask_what_if) {
       simulator::Dram image = before;
-      DOVETAIL_ASSIGN(timed.what_if, simulator::what_if(config, engine_options, program, launches, image));
+      auto what_if = simulator::what_if(config, engine_options, program, launches, image);
+      if (!what_if.ok()) return fail(Exit::failed, what_if.errors());
+      timed.what_if = *std::move(what_if);
     }
-    DOVETAIL_TRY(write_traces(clock_, program_, {timed}, engine_options.memory));
+    watched.finish();
+    DOVETAIL_TRY(write_file(dram_out_, dram.bytes));
+    DOVETAIL_TRY(write_traces(clock_, program_, std::span(&timed, 1), engine_options.memory));
     print("simulated     {}, {} launch{}, engine {}, {}\n{}", program_, launches.size(),
           launches.size() == 1 ? "" : "es", engine_, seconds_text(seconds), counters_text(total));
     print("written       {}, {} bytes from {:#x}\n", dram_out_, dram.bytes.size(), dram.base);
@@ -135,6 +153,7 @@ class Simulate : public Command {
 
   std::string program_, hardware_, dram_, dram_base_ = "0", dram_out_, engine_;
   ClockArguments clock_;
+  LimitArguments limit_;
   std::optional<std::string> program_base_, report_;
   std::vector<std::string> launches_;
 };
