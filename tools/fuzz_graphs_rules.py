@@ -147,6 +147,8 @@ RULES = [
      lambda case: case.has("Cast", "CastLike", holds=lambda node: node.attributes.get("saturate", 1) != 1)),
     ("Clip without a bound of infinities, which stay here, as in ONNX's own reference; the largest finite number there, as the text of the standard says",
      lambda case: case.has("Clip", holds=lambda node: len([name for name in node.inputs if name]) < 3) and case.evil_inputs()),
+    ("Clip by a bound that is NaN: NaN here, no bound there",
+     lambda case: case.has("Clip") and any(array.size == 1 and array.dtype.kind == "f" and np.isnan(array).all() for array in case.inputs.values())),
     ("functions that ONNX Runtime approximates to a part in a million of their range, not of their value",
      lambda case: case.has(*APPROXIMATED) and case.apart() <= 1e-6),
     ("a power beyond the integer type, which the standard leaves open: here the nearest value that it holds",
