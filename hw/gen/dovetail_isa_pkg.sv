@@ -380,6 +380,31 @@ package dovetail_isa_pkg;
     logic [63:0] data;
   } beat_t;
 
+  // The head of a command queue.
+  typedef struct packed {
+    logic valid;
+    logic [31:0] index;  // of the instruction in its program
+    logic [127:0] instr;
+  } command_t;
+
+  // The token FIFOs between a unit and a neighbour: what the unit finds, and what it does.
+  typedef struct packed {
+    logic available;  // a token to pop
+    logic room;  // for a token to push
+  } tokens_t;
+
+  typedef struct packed {
+    logic pop;
+    logic push;
+  } token_use_t;
+
+  // What stops a launch.
+  typedef struct packed {
+    logic valid;
+    logic [3:0] code;
+    logic [31:0] index;  // of the instruction that it belongs to
+  } error_t;
+
   // Timing.
   localparam int unsigned TIMING_GEMM_CYCLES_PER_UOP = 1;  // cycles: one GEMM micro-op, reset and overwrite included
   localparam int unsigned TIMING_ALU_CYCLES_PER_UOP_IMM = 1;  // cycles: one ALU micro-op with an immediate

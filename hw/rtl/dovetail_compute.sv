@@ -1,7 +1,6 @@
 // Executes the compute queue: serial instructions one at a time (dovetail_serial), GEMM and ALU through the stages U and X (dovetail_steps), R
 // (dovetail_operands) and a fixed pipe. docs/timing.md, section 9.
 module dovetail_compute #(
-  localparam int unsigned InstrBits = dovetail_isa_pkg::INSTRUCTION_BITS,
   localparam int unsigned UopBits = dovetail_isa_pkg::UOP_BITS,
   localparam int unsigned Lanes = dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT,
   localparam int unsigned AccBits = 32 * Lanes,
@@ -12,47 +11,38 @@ module dovetail_compute #(
   localparam int unsigned WgtIndex = dovetail_isa_pkg::WGT_DEPTH_LOG2,
   localparam int unsigned AccIndex = dovetail_isa_pkg::ACC_DEPTH_LOG2
 ) (
-  input  logic                     clk_i,
-  input  logic                     rst_ni,
-  input  logic                     flush_i,
-  input  logic                     halt_i,
-  output logic                     idle_o,
-  output logic                     error_o,
-  output logic [3:0]               error_code_o,
-  output logic [31:0]              error_index_o,
-  // Command queue.
-  input  logic                     head_valid_i,
-  input  logic [InstrBits-1:0]     head_i,
-  input  logic [31:0]              head_index_i,
-  output logic                     head_pop_o,
-  // Tokens: prev is load, next is store.
-  input  logic                     prev_available_i,
-  output logic                     prev_pop_o,
-  input  logic                     prev_room_i,
-  output logic                     prev_push_o,
-  input  logic                     next_available_i,
-  output logic                     next_pop_o,
-  input  logic                     next_room_i,
-  output logic                     next_push_o,
+  input  logic                         clk_i,
+  input  logic                         rst_ni,
+  input  logic                         flush_i,
+  input  logic                         halt_i,
+  output logic                         idle_o,
+  output dovetail_isa_pkg::error_t     error_o,
+  // Command queue; its head leaves it when it starts.
+  input  dovetail_isa_pkg::command_t   command_i,
+  // Load, the previous queue, and store, the next.
+  input  dovetail_isa_pkg::tokens_t    prev_i,
+  output dovetail_isa_pkg::token_use_t prev_o,
+  input  dovetail_isa_pkg::tokens_t    next_i,
+  output dovetail_isa_pkg::token_use_t next_o,
   // Read port.
-  output dovetail_isa_pkg::burst_t request_o,
-  input  logic                     grant_i,
-  input  logic                     beat_valid_i,
-  input  dovetail_isa_pkg::beat_t  beat_i,
+  output dovetail_isa_pkg::burst_t     request_o,
+  input  logic                         grant_i,
+  input  logic                         beat_valid_i,
+  input  dovetail_isa_pkg::beat_t      beat_i,
   // INP and WGT.
-  output logic                     operand_re_o,
-  output logic [InpIndex-1:0]      inp_addr_o,
-  input  logic [InpBits-1:0]       inp_data_i,
-  output logic [WgtIndex-1:0]      wgt_addr_o,
-  input  logic [WgtBits-1:0]       wgt_data_i,
+  output logic                         operand_re_o,
+  output logic [InpIndex-1:0]          inp_addr_o,
+  input  logic [InpBits-1:0]           inp_data_i,
+  output logic [WgtIndex-1:0]          wgt_addr_o,
+  input  logic [WgtBits-1:0]           wgt_data_i,
   // Every write of ACC, for its shadow.
-  output logic                     acc_we_o,
-  output logic [AccIndex-1:0]      acc_waddr_o,
-  output logic [AccBits-1:0]       acc_wdata_o,
+  output logic                         acc_we_o,
+  output logic [AccIndex-1:0]          acc_waddr_o,
+  output logic [AccBits-1:0]           acc_wdata_o,
   // For probes.
-  output logic                     start_o,
-  output logic                     end_o,
-  output logic [31:0]              end_index_o
+  output logic                         start_o,
+  output logic                         end_o,
+  output logic [31:0]                  end_index_o
 );
   localparam int unsigned InFlight = dovetail_isa_pkg::TIMING_COMPUTE_IN_FLIGHT;
 
@@ -67,10 +57,10 @@ module dovetail_compute #(
   logic       head_pop_prev, head_pop_next;
   logic [1:0] head_kind;
 
-  assign head_opcode   = head_i[2:0];
-  assign head_alu_op   = head_i[dovetail_isa_pkg::ALU_ALU_OPCODE_LSB+:3];
-  assign head_pop_prev = head_i[dovetail_isa_pkg::GEMM_POP_PREV_LSB];
-  assign head_pop_next = head_i[dovetail_isa_pkg::GEMM_POP_NEXT_LSB];
+  assign head_opcode   = command_i.instr[2:0];
+  assign head_alu_op   = command_i.instr[dovetail_isa_pkg::ALU_ALU_OPCODE_LSB+:3];
+  assign head_pop_prev = command_i.instr[dovetail_isa_pkg::GEMM_POP_PREV_LSB];
+  assign head_pop_next = command_i.instr[dovetail_isa_pkg::GEMM_POP_NEXT_LSB];
   always_comb begin
     head_kind = KindSerial;
     if (head_opcode == dovetail_isa_pkg::OPCODE_GEMM) begin
@@ -84,13 +74,10 @@ module dovetail_compute #(
   logic       tokens_there, nothing_in_flight, may_overlap, flight_empty, flight_full, serial_busy, front_free;
   logic [1:0] kind_q;  // of those in flight
 
-  assign tokens_there      = (!head_pop_prev || prev_available_i) && (!head_pop_next || next_available_i);
+  assign tokens_there      = (!head_pop_prev || prev_i.available) && (!head_pop_next || next_i.available);
   assign nothing_in_flight = flight_empty && !serial_busy;
   assign may_overlap       = !serial_busy && head_kind != KindSerial && head_kind == kind_q && !flight_full && front_free;
-  assign start_o           = head_valid_i && !halt_i && tokens_there && (nothing_in_flight || may_overlap);
-  assign head_pop_o        = start_o;
-  assign prev_pop_o        = start_o && head_pop_prev;
-  assign next_pop_o        = start_o && head_pop_next;
+  assign start_o           = command_i.valid && !halt_i && tokens_there && (nothing_in_flight || may_overlap);
 
   always_ff @(posedge clk_i) begin
     if (start_o) kind_q <= head_kind;
@@ -110,16 +97,14 @@ module dovetail_compute #(
     .flush_i,
     .halt_i,
     .error_o,
-    .error_code_o,
     .start_i    (start_o && head_kind == KindSerial),
-    .head_i,
-    .head_index_i,
+    .command_i,
     .busy_o     (serial_busy),
     .end_o      (serial_end),
     .index_o    (serial_index),
-    .prev_room_i,
+    .prev_room_i(prev_i.room),
     .prev_push_o(serial_push_prev),
-    .next_room_i,
+    .next_room_i(next_i.room),
     .next_push_o(serial_push_next),
     .request_o,
     .grant_i,
@@ -132,7 +117,6 @@ module dovetail_compute #(
     .acc_waddr_o(load_waddr),
     .acc_wdata_o(load_wdata)
   );
-  assign error_index_o = serial_index;
 
   // ---- The steps of GEMM and ALU: stages U, X and R -----------------------------------------------------------------------------------
   logic                    x_take, x_valid, r_gemm, r_alu, pending, alu_re;
@@ -146,7 +130,7 @@ module dovetail_compute #(
     .flush_i,
     .start_i     (start_o && head_kind != KindSerial),
     .gemm_i      (head_kind == KindGemm),
-    .instr_i     (head_i),
+    .instr_i     (command_i.instr),
     .free_o      (front_free),
     .uop_we_i    (uop_we),
     .uop_waddr_i (uop_waddr),
@@ -257,13 +241,13 @@ module dovetail_compute #(
     .rst_ni,
     .flush_i,
     .push_i (start_o && head_kind != KindSerial),
-    .data_i ({head_index_i, head_i[dovetail_isa_pkg::GEMM_PUSH_PREV_LSB], head_i[dovetail_isa_pkg::GEMM_PUSH_NEXT_LSB]}),
+    .data_i ({command_i.index, command_i.instr[dovetail_isa_pkg::GEMM_PUSH_PREV_LSB], command_i.instr[dovetail_isa_pkg::GEMM_PUSH_NEXT_LSB]}),
     .pop_i  (flight_end),
     .data_o ({flight_index, flight_push_prev, flight_push_next}),
     .empty_o(flight_empty),
     .full_o (flight_full)
   );
-  assign flight_end = complete_q != '0 && !halt_i && (!flight_push_prev || prev_room_i) && (!flight_push_next || next_room_i);
+  assign flight_end = complete_q != '0 && !halt_i && (!flight_push_prev || prev_i.room) && (!flight_push_next || next_i.room);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) complete_q <= '0;
     else if (flush_i) complete_q <= '0;
@@ -272,7 +256,7 @@ module dovetail_compute #(
 
   assign end_o       = serial_end || flight_end;
   assign end_index_o = serial_end ? serial_index : flight_index;
-  assign prev_push_o = serial_push_prev || (flight_end && flight_push_prev);
-  assign next_push_o = serial_push_next || (flight_end && flight_push_next);
+  assign prev_o      = {start_o && head_pop_prev, serial_push_prev || (flight_end && flight_push_prev)};
+  assign next_o      = {start_o && head_pop_next, serial_push_next || (flight_end && flight_push_next)};
   assign idle_o      = nothing_in_flight;
 endmodule

@@ -9,9 +9,7 @@ module dovetail_fetch #(
   input  logic                     flush_i,
   input  logic                     halt_i,
   output logic                     idle_o,
-  output logic                     error_o,
-  output logic [3:0]               error_code_o,
-  output logic [31:0]              error_index_o,
+  output dovetail_isa_pkg::error_t error_o,
   // The launch.
   input  logic                     start_i,
   input  logic [63:0]              program_base_i,
@@ -45,7 +43,8 @@ module dovetail_fetch #(
   logic [LineBits-1:0]  line_q;
   logic [31:0]          left_q, index_q;
   logic                 bad_q;
-  logic                 bad_decode_q;
+  logic                 bad_decode_q, error;
+  logic [3:0]           error_code;
   logic [2:0]           queue;
 
   // ---- The launch's place -------------------------------------------------------------------------------------------------------------
@@ -135,17 +134,17 @@ module dovetail_fetch #(
   assign bad_resp   = buffer.resp[1] || bad_q;
   assign slot       = buffer_valid && left_q != '0 && !halt_i && (!complete || (queue & full_i) == 3'b000 || illegal || bad_resp);
   assign buffer_pop = slot && (lane_q == LaneWidth'(Lanes - 1) || left_q == 32'd1 || Beats > 1);
-  assign error_o    = refused_q || (slot && complete && (illegal || bad_resp));
-  assign push_o     = slot && complete && !error_o ? queue : 3'b000;
+  assign error      = refused_q || (slot && complete && (illegal || bad_resp));
+  assign push_o     = slot && complete && !error ? queue : 3'b000;
   assign index_o    = index_q;
   always_comb begin
-    error_code_o = dovetail_isa_pkg::ERROR_ILLEGAL;
-    if (refused_q) error_code_o = dovetail_isa_pkg::ERROR_ADDRESS_SPACE;
-    else if (buffer.resp[1]) error_code_o = buffer.resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
-    else if (bad_q) error_code_o = bad_decode_q ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
+    error_code = dovetail_isa_pkg::ERROR_ILLEGAL;
+    if (refused_q) error_code = dovetail_isa_pkg::ERROR_ADDRESS_SPACE;
+    else if (buffer.resp[1]) error_code = buffer.resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
+    else if (bad_q) error_code = bad_decode_q ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
   end
-  assign error_index_o = index_q;
-  assign idle_o        = left_q == '0;
+  assign error_o = {error, error_code, index_q};
+  assign idle_o  = left_q == '0;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) left_q <= '0;

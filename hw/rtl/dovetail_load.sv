@@ -11,19 +11,12 @@ module dovetail_load #(
   input  logic                                        flush_i,
   input  logic                                        halt_i,
   output logic                                        idle_o,
-  output logic                                        error_o,
-  output logic [3:0]                                  error_code_o,
-  output logic [31:0]                                 error_index_o,
-  // Command queue.
-  input  logic                                        head_valid_i,
-  input  logic [InstrBits-1:0]                        head_i,
-  input  logic [31:0]                                 head_index_i,
-  output logic                                        head_pop_o,
-  // Tokens to and from compute, the next queue.
-  input  logic                                        token_available_i,
-  output logic                                        token_pop_o,
-  input  logic                                        token_room_i,
-  output logic                                        token_push_o,
+  output dovetail_isa_pkg::error_t                    error_o,
+  // Command queue; its head leaves it when it starts.
+  input  dovetail_isa_pkg::command_t                  command_i,
+  // Compute, the next queue.
+  input  dovetail_isa_pkg::tokens_t                   tokens_i,
+  output dovetail_isa_pkg::token_use_t                tokens_o,
   // Read port.
   output dovetail_isa_pkg::burst_t                    request_o,
   input  logic                                        grant_i,
@@ -65,17 +58,15 @@ module dovetail_load #(
   logic                   head_wgt, head_pop_next, head_data;
   logic                   split_busy, waiting_full, waiting_empty;
 
-  assign head_wgt       = head_i[dovetail_isa_pkg::LOAD_MEMORY_LSB+:3] == dovetail_isa_pkg::MEMORY_WGT;
-  assign head_x_size    = head_i[dovetail_isa_pkg::LOAD_X_SIZE_LSB+:SizeWidth];
-  assign head_y_size    = head_i[dovetail_isa_pkg::LOAD_Y_SIZE_LSB+:SizeWidth];
-  assign head_dram_base = head_i[dovetail_isa_pkg::LOAD_DRAM_BASE_LSB+:DramWidth];
-  assign head_x_stride  = head_i[dovetail_isa_pkg::LOAD_X_STRIDE_LSB+:StrideWidth];
-  assign head_pop_next  = head_i[dovetail_isa_pkg::LOAD_POP_NEXT_LSB];
+  assign head_wgt       = command_i.instr[dovetail_isa_pkg::LOAD_MEMORY_LSB+:3] == dovetail_isa_pkg::MEMORY_WGT;
+  assign head_x_size    = command_i.instr[dovetail_isa_pkg::LOAD_X_SIZE_LSB+:SizeWidth];
+  assign head_y_size    = command_i.instr[dovetail_isa_pkg::LOAD_Y_SIZE_LSB+:SizeWidth];
+  assign head_dram_base = command_i.instr[dovetail_isa_pkg::LOAD_DRAM_BASE_LSB+:DramWidth];
+  assign head_x_stride  = command_i.instr[dovetail_isa_pkg::LOAD_X_STRIDE_LSB+:StrideWidth];
+  assign head_pop_next  = command_i.instr[dovetail_isa_pkg::LOAD_POP_NEXT_LSB];
   assign head_data      = head_x_size != '0 && head_y_size != '0;
 
-  assign start_o     = head_valid_i && !halt_i && !split_busy && !waiting_full && (!head_pop_next || token_available_i);
-  assign head_pop_o  = start_o;
-  assign token_pop_o = start_o && head_pop_next;
+  assign start_o = command_i.valid && !halt_i && !split_busy && !waiting_full && (!head_pop_next || tokens_i.available);
 
   logic                 buffer_valid, buffer_pop;
   logic [AddrWidth-1:0] head_addr, head_row_bytes, head_stride;
@@ -109,6 +100,7 @@ module dovetail_load #(
   // ---- Drain ----------------------------------------------------------------------------------------------------------------------
   logic [InstrBits-1:0] next;
   logic [31:0]          next_index, index_q;
+  logic [3:0]           error_code;
   logic                 take, next_wgt, next_empty, done_q, wgt_q, push_next_q;
   logic [SizeWidth-1:0] next_x_size, next_y_size;
   logic [PadWidth-1:0]  next_y_pad_0, next_y_pad_1;
@@ -121,7 +113,7 @@ module dovetail_load #(
     .rst_ni,
     .flush_i,
     .push_i (start_o),
-    .data_i ({head_index_i, head_i}),
+    .data_i ({command_i.index, command_i.instr}),
     .pop_i  (take),
     .data_o ({next_index, next}),
     .empty_o(waiting_empty),
@@ -139,10 +131,10 @@ module dovetail_load #(
   logic [LaneWidth-1:0] lane;
   logic [LineBits-1:0]  line;
 
-  assign end_o        = done_q && (!push_next_q || token_room_i) && !halt_i;
-  assign end_index_o  = index_q;
-  assign token_push_o = end_o && push_next_q;
-  assign take         = !waiting_empty && !active && (!done_q || end_o) && !halt_i;
+  assign end_o       = done_q && (!push_next_q || tokens_i.room) && !halt_i;
+  assign end_index_o = index_q;
+  assign tokens_o    = {start_o && head_pop_next, end_o && push_next_q};
+  assign take        = !waiting_empty && !active && (!done_q || end_o) && !halt_i;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) done_q <= 1'b0;
@@ -195,10 +187,9 @@ module dovetail_load #(
     .line_o      (line)
   );
 
-  assign error_o       = buffer_pop && buffer.resp[1];
-  assign error_code_o  = buffer.resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
-  assign error_index_o = index_q;
-  assign idle_o        = !active && !done_q && waiting_empty;
+  assign error_code = buffer.resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
+  assign error_o    = {buffer_pop && buffer.resp[1], error_code, index_q};
+  assign idle_o     = !active && !done_q && waiting_empty;
 
   // ---- SRAM -----------------------------------------------------------------------------------------------------------------------
   logic [InpBits-1:0] inp_element;

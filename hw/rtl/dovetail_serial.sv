@@ -2,44 +2,41 @@
 module dovetail_serial #(
   localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
   localparam int unsigned BusBits = 8 * dovetail_isa_pkg::BUS_BYTES,
-  localparam int unsigned InstrBits = dovetail_isa_pkg::INSTRUCTION_BITS,
   localparam int unsigned UopBits = dovetail_isa_pkg::UOP_BITS,
   localparam int unsigned Lanes = dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT,
   localparam int unsigned AccBits = 32 * Lanes,
   localparam int unsigned UopIndex = dovetail_isa_pkg::UOP_DEPTH_LOG2,
   localparam int unsigned AccIndex = dovetail_isa_pkg::ACC_DEPTH_LOG2
 ) (
-  input  logic                     clk_i,
-  input  logic                     rst_ni,
-  input  logic                     flush_i,
-  input  logic                     halt_i,
-  output logic                     error_o,
-  output logic [3:0]               error_code_o,
-  // The head of the queue, which starts.
-  input  logic                     start_i,
-  input  logic [InstrBits-1:0]     head_i,
-  input  logic [31:0]              head_index_i,
+  input  logic                       clk_i,
+  input  logic                       rst_ni,
+  input  logic                       flush_i,
+  input  logic                       halt_i,
+  output dovetail_isa_pkg::error_t   error_o,
+  // The head of the queue, and whether it starts.
+  input  logic                       start_i,
+  input  dovetail_isa_pkg::command_t command_i,
   // An instruction is in flight, up to and including the cycle in which it ends.
-  output logic                     busy_o,
-  output logic                     end_o,
-  output logic [31:0]              index_o,
+  output logic                       busy_o,
+  output logic                       end_o,
+  output logic [31:0]                index_o,
   // Tokens: prev is load, next is store.
-  input  logic                     prev_room_i,
-  output logic                     prev_push_o,
-  input  logic                     next_room_i,
-  output logic                     next_push_o,
+  input  logic                       prev_room_i,
+  output logic                       prev_push_o,
+  input  logic                       next_room_i,
+  output logic                       next_push_o,
   // Read port.
-  output dovetail_isa_pkg::burst_t request_o,
-  input  logic                     grant_i,
-  input  logic                     beat_valid_i,
-  input  dovetail_isa_pkg::beat_t  beat_i,
+  output dovetail_isa_pkg::burst_t   request_o,
+  input  logic                       grant_i,
+  input  logic                       beat_valid_i,
+  input  dovetail_isa_pkg::beat_t    beat_i,
   // What it writes.
-  output logic                     uop_we_o,
-  output logic [UopIndex-1:0]      uop_waddr_o,
-  output logic [UopBits-1:0]       uop_wdata_o,
-  output logic                     acc_we_o,
-  output logic [AccIndex-1:0]      acc_waddr_o,
-  output logic [AccBits-1:0]       acc_wdata_o
+  output logic                       uop_we_o,
+  output logic [UopIndex-1:0]        uop_waddr_o,
+  output logic [UopBits-1:0]         uop_wdata_o,
+  output logic                       acc_we_o,
+  output logic [AccIndex-1:0]        acc_waddr_o,
+  output logic [AccBits-1:0]         acc_wdata_o
 );
   localparam int unsigned BusLog2 = dovetail_isa_pkg::BUS_BYTES_LOG2;
   localparam int unsigned UopLog2 = dovetail_isa_pkg::UOP_ELEMENT_BYTES_LOG2;
@@ -67,12 +64,12 @@ module dovetail_serial #(
   logic [2:0]           head_opcode, head_memory;
   logic                 head_moves, head_data, head_uop, head_acc8;
 
-  assign head_opcode  = head_i[2:0];
-  assign head_memory  = head_i[dovetail_isa_pkg::LOAD_MEMORY_LSB+:3];
-  assign head_x_size  = head_i[dovetail_isa_pkg::LOAD_X_SIZE_LSB+:SizeWidth];
-  assign head_y_size  = head_i[dovetail_isa_pkg::LOAD_Y_SIZE_LSB+:SizeWidth];
-  assign head_y_pad_0 = head_i[dovetail_isa_pkg::LOAD_Y_PAD_0_LSB+:PadWidth];
-  assign head_y_pad_1 = head_i[dovetail_isa_pkg::LOAD_Y_PAD_1_LSB+:PadWidth];
+  assign head_opcode  = command_i.instr[2:0];
+  assign head_memory  = command_i.instr[dovetail_isa_pkg::LOAD_MEMORY_LSB+:3];
+  assign head_x_size  = command_i.instr[dovetail_isa_pkg::LOAD_X_SIZE_LSB+:SizeWidth];
+  assign head_y_size  = command_i.instr[dovetail_isa_pkg::LOAD_Y_SIZE_LSB+:SizeWidth];
+  assign head_y_pad_0 = command_i.instr[dovetail_isa_pkg::LOAD_Y_PAD_0_LSB+:PadWidth];
+  assign head_y_pad_1 = command_i.instr[dovetail_isa_pkg::LOAD_Y_PAD_1_LSB+:PadWidth];
   assign head_uop     = head_memory == dovetail_isa_pkg::MEMORY_UOP;
   assign head_acc8    = head_memory == dovetail_isa_pkg::MEMORY_ACC8;
   assign head_data    = head_opcode == dovetail_isa_pkg::OPCODE_LOAD && head_x_size != '0 && head_y_size != '0;
@@ -80,9 +77,9 @@ module dovetail_serial #(
                         (head_y_size != '0 || head_y_pad_0 != '0 || head_y_pad_1 != '0);
 
   logic [AddrWidth-1:0] head_base, head_row, head_stride, head_addr, head_row_bytes, head_stride_bytes;
-  assign head_base         = AddrWidth'(head_i[dovetail_isa_pkg::LOAD_DRAM_BASE_LSB+:DramWidth]);
+  assign head_base         = AddrWidth'(command_i.instr[dovetail_isa_pkg::LOAD_DRAM_BASE_LSB+:DramWidth]);
   assign head_row          = AddrWidth'(head_x_size);
-  assign head_stride       = AddrWidth'(head_i[dovetail_isa_pkg::LOAD_X_STRIDE_LSB+:StrideWidth]);
+  assign head_stride       = AddrWidth'(command_i.instr[dovetail_isa_pkg::LOAD_X_STRIDE_LSB+:StrideWidth]);
   assign head_addr         = head_uop ? head_base << UopLog2 : head_acc8 ? head_base << Acc8Log2 : head_base << AccLog2;
   assign head_row_bytes    = head_uop ? head_row << UopLog2 : head_acc8 ? head_row << Acc8Log2 : head_row << AccLog2;
   assign head_stride_bytes = head_uop ? head_stride << UopLog2 : head_acc8 ? head_stride << Acc8Log2 : head_stride << AccLog2;
@@ -131,15 +128,15 @@ module dovetail_serial #(
     .rst_ni,
     .flush_i,
     .take_i      (start_i && head_moves),
-    .sram_base_i (head_i[dovetail_isa_pkg::LOAD_SRAM_BASE_LSB+:SramWidth]),
-    .lane_i      (LaneWidth'(head_i[dovetail_isa_pkg::LOAD_DRAM_BASE_LSB+:DramWidth]) & head_lanes),
-    .lane_step_i (LaneWidth'(head_i[dovetail_isa_pkg::LOAD_X_STRIDE_LSB+:StrideWidth])),
+    .sram_base_i (command_i.instr[dovetail_isa_pkg::LOAD_SRAM_BASE_LSB+:SramWidth]),
+    .lane_i      (LaneWidth'(command_i.instr[dovetail_isa_pkg::LOAD_DRAM_BASE_LSB+:DramWidth]) & head_lanes),
+    .lane_step_i (LaneWidth'(command_i.instr[dovetail_isa_pkg::LOAD_X_STRIDE_LSB+:StrideWidth])),
     .lane_last_i (head_lanes),
     .beat_last_i (head_uop ? 10'(UopBeats - 1) : head_acc8 ? 10'(Acc8Beats - 1) : 10'(AccBeats - 1)),
     .x_size_i    (head_x_size),
     .y_size_i    (head_y_size),
-    .x_pad_0_i   (head_i[dovetail_isa_pkg::LOAD_X_PAD_0_LSB+:PadWidth]),
-    .x_pad_1_i   (head_i[dovetail_isa_pkg::LOAD_X_PAD_1_LSB+:PadWidth]),
+    .x_pad_0_i   (command_i.instr[dovetail_isa_pkg::LOAD_X_PAD_0_LSB+:PadWidth]),
+    .x_pad_1_i   (command_i.instr[dovetail_isa_pkg::LOAD_X_PAD_1_LSB+:PadWidth]),
     .y_pad_0_i   (head_y_pad_0),
     .y_pad_1_i   (head_y_pad_1),
     .active_o    (active),
@@ -159,6 +156,7 @@ module dovetail_serial #(
   logic        busy_q, done_q, push_prev_q, push_next_q;
   logic [31:0] index_q;
   logic [2:0]  memory_q;
+  logic [3:0]  error_code;
 
   assign busy_o      = busy_q;
   assign index_o     = index_q;
@@ -182,14 +180,14 @@ module dovetail_serial #(
   end
   always_ff @(posedge clk_i) begin
     if (start_i) begin
-      index_q     <= head_index_i;
-      push_prev_q <= head_i[dovetail_isa_pkg::GEMM_PUSH_PREV_LSB];
-      push_next_q <= head_i[dovetail_isa_pkg::GEMM_PUSH_NEXT_LSB];
+      index_q     <= command_i.index;
+      push_prev_q <= command_i.instr[dovetail_isa_pkg::GEMM_PUSH_PREV_LSB];
+      push_next_q <= command_i.instr[dovetail_isa_pkg::GEMM_PUSH_NEXT_LSB];
       memory_q    <= head_memory;
     end
   end
-  assign error_o      = buffer_pop && buffer.resp[1];
-  assign error_code_o = buffer.resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
+  assign error_code = buffer.resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
+  assign error_o    = {buffer_pop && buffer.resp[1], error_code, index_q};
 
   // ---- What is written --------------------------------------------------------------------------------------------------------------
   logic [UopBits-1:0]  uop_element;

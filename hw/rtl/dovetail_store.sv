@@ -3,50 +3,42 @@ module dovetail_store #(
   localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
   localparam int unsigned BusBytes = dovetail_isa_pkg::BUS_BYTES,
   localparam int unsigned BusBits = 8 * BusBytes,
-  localparam int unsigned InstrBits = dovetail_isa_pkg::INSTRUCTION_BITS,
   localparam int unsigned Lanes = dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT,
   localparam int unsigned AccIndex = dovetail_isa_pkg::ACC_DEPTH_LOG2
 ) (
-  input  logic                 clk_i,
-  input  logic                 rst_ni,
-  input  logic                 flush_i,
-  input  logic                 halt_i,
-  output logic                 idle_o,
-  output logic                 quiet_o,
-  output logic                 error_o,
-  output logic [3:0]           error_code_o,
-  output logic [31:0]          error_index_o,
-  // Command queue.
-  input  logic                 head_valid_i,
-  input  logic [InstrBits-1:0] head_i,
-  input  logic [31:0]          head_index_i,
-  output logic                 head_pop_o,
-  // Tokens to and from compute, the previous queue.
-  input  logic                 token_available_i,
-  output logic                 token_pop_o,
-  input  logic                 token_room_i,
-  output logic                 token_push_o,
+  input  logic                         clk_i,
+  input  logic                         rst_ni,
+  input  logic                         flush_i,
+  input  logic                         halt_i,
+  output logic                         idle_o,
+  output logic                         quiet_o,
+  output dovetail_isa_pkg::error_t     error_o,
+  // Command queue; its head leaves it when it starts.
+  input  dovetail_isa_pkg::command_t   command_i,
+  // Compute, the previous queue.
+  input  dovetail_isa_pkg::tokens_t    tokens_i,
+  output dovetail_isa_pkg::token_use_t tokens_o,
   // Every write of ACC.
-  input  logic                 acc_we_i,
-  input  logic [AccIndex-1:0]  acc_waddr_i,
-  input  logic [32*Lanes-1:0]  acc_wdata_i,
+  input  logic                         acc_we_i,
+  input  logic [AccIndex-1:0]          acc_waddr_i,
+  input  logic [32*Lanes-1:0]          acc_wdata_i,
   // AXI4
-  output logic                 awvalid_o,
-  input  logic                 awready_i,
-  output logic [AddrWidth-1:0] awaddr_o,
-  output logic [7:0]           awlen_o,
-  output logic                 wvalid_o,
-  input  logic                 wready_i,
-  output logic [BusBits-1:0]   wdata_o,
-  output logic [BusBytes-1:0]  wstrb_o,
-  output logic                 wlast_o,
-  input  logic                 bvalid_i,
-  output logic                 bready_o,
-  input  logic [1:0]           bresp_i,
+  output logic                         awvalid_o,
+  input  logic                         awready_i,
+  output logic [AddrWidth-1:0]         awaddr_o,
+  output logic [7:0]                   awlen_o,
+  output logic                         wvalid_o,
+  input  logic                         wready_i,
+  output logic [BusBits-1:0]           wdata_o,
+  output logic [BusBytes-1:0]          wstrb_o,
+  output logic                         wlast_o,
+  input  logic                         bvalid_i,
+  output logic                         bready_o,
+  input  logic [1:0]                   bresp_i,
   // For probes.
-  output logic                 start_o,
-  output logic                 end_o,
-  output logic [31:0]          end_index_o
+  output logic                         start_o,
+  output logic                         end_o,
+  output logic [31:0]                  end_index_o
 );
   localparam int unsigned BusLog2 = dovetail_isa_pkg::BUS_BYTES_LOG2;
   localparam int unsigned OutLog2 = dovetail_isa_pkg::OUT_ELEMENT_BYTES_LOG2;
@@ -71,16 +63,14 @@ module dovetail_store #(
   logic                 head_pop_prev, head_moves, busy_q, filling_q, push_prev_q, saturate_q, filled;
   logic [31:0]          index_q;
 
-  assign head_x_size   = head_i[dovetail_isa_pkg::STORE_X_SIZE_LSB+:SizeWidth];
-  assign head_y_size   = head_i[dovetail_isa_pkg::STORE_Y_SIZE_LSB+:SizeWidth];
-  assign head_base     = AddrWidth'(head_i[dovetail_isa_pkg::STORE_DRAM_BASE_LSB+:DramWidth]);
-  assign head_stride   = AddrWidth'(head_i[dovetail_isa_pkg::STORE_X_STRIDE_LSB+:StrideWidth]);
-  assign head_pop_prev = head_i[dovetail_isa_pkg::STORE_POP_PREV_LSB];
+  assign head_x_size   = command_i.instr[dovetail_isa_pkg::STORE_X_SIZE_LSB+:SizeWidth];
+  assign head_y_size   = command_i.instr[dovetail_isa_pkg::STORE_Y_SIZE_LSB+:SizeWidth];
+  assign head_base     = AddrWidth'(command_i.instr[dovetail_isa_pkg::STORE_DRAM_BASE_LSB+:DramWidth]);
+  assign head_stride   = AddrWidth'(command_i.instr[dovetail_isa_pkg::STORE_X_STRIDE_LSB+:StrideWidth]);
+  assign head_pop_prev = command_i.instr[dovetail_isa_pkg::STORE_POP_PREV_LSB];
   assign head_moves    = head_x_size != '0 && head_y_size != '0;
 
-  assign start_o     = head_valid_i && !halt_i && !busy_q && (!head_pop_prev || token_available_i);
-  assign head_pop_o  = start_o;
-  assign token_pop_o = start_o && head_pop_prev;
+  assign start_o = command_i.valid && !halt_i && !busy_q && (!head_pop_prev || tokens_i.available);
 
   // ---- Fill: one slot a cycle ---------------------------------------------------------------------------------------------------------
   logic                  burst_due, burst_done, slot, slot_beat_first, slot_beat_last, element_done, row_done, all_done;
@@ -141,7 +131,7 @@ module dovetail_store #(
   end
   always_ff @(posedge clk_i) begin
     if (start_o) begin
-      addr_q       <= head_i[dovetail_isa_pkg::STORE_SRAM_BASE_LSB+:SramWidth];
+      addr_q       <= command_i.instr[dovetail_isa_pkg::STORE_SRAM_BASE_LSB+:SramWidth];
       x_q          <= '0;
       y_q          <= '0;
       x_last_q     <= head_x_size - 1'b1;
@@ -252,7 +242,8 @@ module dovetail_store #(
     assign unused = ^{p_lane_q, p_first_q};
   end
 
-  logic writer_idle;
+  logic       writer_idle, error;
+  logic [3:0] error_code;
   dovetail_axi_write #(
     .AddrWidth (AddrWidth),
     .BusBytes  (BusBytes),
@@ -265,8 +256,8 @@ module dovetail_store #(
     .halt_i,
     .idle_o       (writer_idle),
     .quiet_o,
-    .error_o,
-    .error_code_o,
+    .error_o      (error),
+    .error_code_o (error_code),
     .beat_valid_i (p_valid_q && p_last_q),
     .beat_data_i  (beat_data),
     .beat_strobe_i(beat_strobe),
@@ -287,14 +278,14 @@ module dovetail_store #(
     .bready_o,
     .bresp_i
   );
-  assign error_index_o = index_q;
+  assign error_o = {error, error_code, index_q};
 
   // ---- End --------------------------------------------------------------------------------------------------------------------------
-  assign filled     = busy_q && !filling_q && !p_valid_q;
-  assign end_o        = filled && writer_idle && !halt_i && (!push_prev_q || token_room_i);
-  assign end_index_o  = index_q;
-  assign token_push_o = end_o && push_prev_q;
-  assign idle_o       = !busy_q;
+  assign filled      = busy_q && !filling_q && !p_valid_q;
+  assign end_o       = filled && writer_idle && !halt_i && (!push_prev_q || tokens_i.room);
+  assign end_index_o = index_q;
+  assign tokens_o    = {start_o && head_pop_prev, end_o && push_prev_q};
+  assign idle_o      = !busy_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) busy_q <= 1'b0;
@@ -304,9 +295,9 @@ module dovetail_store #(
   end
   always_ff @(posedge clk_i) begin
     if (start_o) begin
-      index_q     <= head_index_i;
-      push_prev_q <= head_i[dovetail_isa_pkg::STORE_PUSH_PREV_LSB];
-      saturate_q  <= Saturate && head_i[dovetail_isa_pkg::STORE_SATURATE_LSB];
+      index_q     <= command_i.index;
+      push_prev_q <= command_i.instr[dovetail_isa_pkg::STORE_PUSH_PREV_LSB];
+      saturate_q  <= Saturate && command_i.instr[dovetail_isa_pkg::STORE_SATURATE_LSB];
     end
   end
 endmodule

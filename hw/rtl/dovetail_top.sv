@@ -68,15 +68,18 @@ module dovetail_top #(
   logic [31:0]          instr_index;  // the next that fetch issues; behind the last one at the end
   logic [63:0]          cycle_q;
   logic                 fetch_idle, load_idle, compute_idle, store_idle, read_idle, write_quiet;
-  logic                 fetch_error, load_error, compute_error, store_error, any_error;
-  logic [3:0]           fetch_code, load_code, compute_code, store_code, error_code_q;
-  logic [31:0]          fetch_error_index, load_error_index, compute_error_index, store_error_index, error_index_q;
+  logic                 any_error;
+  logic [3:0]           error_code_q;
+  logic [31:0]          error_index_q;
   logic [2:0]           queue_empty, queue_full, queue_push;
   // Of the FIFOs 0 load to compute, 1 compute to load, 2 compute to store, 3 store to compute.
   logic [3:0]           token_push, token_pop, token_room, token_available;
   logic [63:0]          token_counts;
+  dovetail_isa_pkg::error_t fetch_error, load_error, compute_error, store_error, error;
 
-  assign any_error = fetch_error || load_error || compute_error || store_error;
+  assign any_error = fetch_error.valid || load_error.valid || compute_error.valid || store_error.valid;
+  // Of several in one cycle.
+  assign error     = fetch_error.valid ? fetch_error : compute_error.valid ? compute_error : load_error.valid ? load_error : store_error;
   assign finished  = busy_q && !halt_q && !any_error && fetch_idle && queue_empty == 3'b111 && load_idle && compute_idle && store_idle;
   // Every launch begins with empty FIFOs: what one leaves was meant for no one. It stays there to be read, until the next launch.
   assign left_over = finished && token_available != 4'b0000;
@@ -98,8 +101,8 @@ module dovetail_top #(
       if (start || stopped) halt_q <= 1'b0;
       else if (busy_q && any_error) halt_q <= 1'b1;
       if (busy_q && any_error && !halt_q) begin
-        error_code_q  <= fetch_error ? fetch_code : compute_error ? compute_code : load_error ? load_code : store_code;
-        error_index_q <= fetch_error ? fetch_error_index : compute_error ? compute_error_index : load_error ? load_error_index : store_error_index;
+        error_code_q  <= error.code;
+        error_index_q <= error.index;
       end
     end
   end
@@ -181,9 +184,8 @@ module dovetail_top #(
   assign mem_awburst_o = 2'b01;
 
   // ---- Fetch and command queues ---------------------------------------------------------------------------------------------------
-  logic [InstrBits-1:0] instr, load_head, compute_head, store_head;
-  logic [31:0]          load_head_index, compute_head_index, store_head_index;
-  logic                 load_pop, compute_pop, store_pop;
+  logic [InstrBits-1:0]       instr;
+  dovetail_isa_pkg::command_t load_head, compute_head, store_head;
 
   dovetail_fetch u_fetch (
     .clk_i,
@@ -192,8 +194,6 @@ module dovetail_top #(
     .halt_i        (halt_q),
     .idle_o        (fetch_idle),
     .error_o       (fetch_error),
-    .error_code_o  (fetch_code),
-    .error_index_o (fetch_error_index),
     .start_i       (start),
     .program_base_i(program_base),
     .begin_i       (launch_begin),
@@ -207,11 +207,12 @@ module dovetail_top #(
     .instr_o       (instr),
     .index_o       (instr_index)
   );
-  // 0 load, 1 compute, 2 store.
+  // By unit: 0 load, 1 compute, 2 store. The head of a queue leaves it when it starts.
+  logic [2:0]               starts, ends;
   logic [3*CommandBits-1:0] heads;
-  logic [2:0]               queue_pop;
-  assign {store_head_index, store_head, compute_head_index, compute_head, load_head_index, load_head} = heads;
-  assign queue_pop = {store_pop, compute_pop, load_pop};
+  assign load_head    = {!queue_empty[0], heads[0*CommandBits+:CommandBits]};
+  assign compute_head = {!queue_empty[1], heads[1*CommandBits+:CommandBits]};
+  assign store_head   = {!queue_empty[2], heads[2*CommandBits+:CommandBits]};
   for (genvar q = 0; q < 3; q++) begin : gen_queue
     dovetail_fifo #(
       .Width(CommandBits),
@@ -222,7 +223,7 @@ module dovetail_top #(
       .flush_i(flush),
       .push_i (queue_push[q]),
       .data_i ({instr_index, instr}),
-      .pop_i  (queue_pop[q]),
+      .pop_i  (starts[q]),
       .data_o (heads[q*CommandBits+:CommandBits]),
       .empty_o(queue_empty[q]),
       .full_o (queue_full[q])
@@ -253,7 +254,6 @@ module dovetail_top #(
   logic [InpBits-1:0]  inp_wdata, inp_rdata;
   logic [WgtBits-1:0]  wgt_wdata, wgt_rdata;
   logic [AccBits-1:0]  acc_wdata;
-  logic                load_start, load_end, compute_start, compute_end, store_start, store_end;
   logic [31:0]         load_end_index, compute_end_index, store_end_index;
 
   dovetail_load u_load (
@@ -263,16 +263,9 @@ module dovetail_top #(
     .halt_i           (halt_q),
     .idle_o           (load_idle),
     .error_o          (load_error),
-    .error_code_o     (load_code),
-    .error_index_o    (load_error_index),
-    .head_valid_i     (!queue_empty[0]),
-    .head_i           (load_head),
-    .head_index_i     (load_head_index),
-    .head_pop_o       (load_pop),
-    .token_available_i(token_available[1]),
-    .token_pop_o      (token_pop[1]),
-    .token_room_i     (token_room[0]),
-    .token_push_o     (token_push[0]),
+    .command_i        (load_head),
+    .tokens_i         ({token_available[1], token_room[0]}),
+    .tokens_o         ({token_pop[1], token_push[0]}),
     .request_o        (load_burst),
     .grant_i          (grant[2]),
     .beat_valid_i     (beat_valid[2]),
@@ -283,8 +276,8 @@ module dovetail_top #(
     .wgt_we_o         (wgt_we),
     .wgt_addr_o       (wgt_waddr),
     .wgt_data_o       (wgt_wdata),
-    .start_o          (load_start),
-    .end_o            (load_end),
+    .start_o          (starts[0]),
+    .end_o            (ends[0]),
     .end_index_o      (load_end_index)
   );
   dovetail_sram #(
@@ -318,20 +311,11 @@ module dovetail_top #(
     .halt_i          (halt_q),
     .idle_o          (compute_idle),
     .error_o         (compute_error),
-    .error_code_o    (compute_code),
-    .error_index_o   (compute_error_index),
-    .head_valid_i    (!queue_empty[1]),
-    .head_i          (compute_head),
-    .head_index_i    (compute_head_index),
-    .head_pop_o      (compute_pop),
-    .prev_available_i(token_available[0]),
-    .prev_pop_o      (token_pop[0]),
-    .prev_room_i     (token_room[1]),
-    .prev_push_o     (token_push[1]),
-    .next_available_i(token_available[3]),
-    .next_pop_o      (token_pop[3]),
-    .next_room_i     (token_room[2]),
-    .next_push_o     (token_push[2]),
+    .command_i       (compute_head),
+    .prev_i          ({token_available[0], token_room[1]}),
+    .prev_o          ({token_pop[0], token_push[1]}),
+    .next_i          ({token_available[3], token_room[2]}),
+    .next_o          ({token_pop[3], token_push[2]}),
     .request_o       (compute_burst),
     .grant_i         (grant[1]),
     .beat_valid_i    (beat_valid[1]),
@@ -344,8 +328,8 @@ module dovetail_top #(
     .acc_we_o        (acc_we),
     .acc_waddr_o     (acc_waddr),
     .acc_wdata_o     (acc_wdata),
-    .start_o         (compute_start),
-    .end_o           (compute_end),
+    .start_o         (starts[1]),
+    .end_o           (ends[1]),
     .end_index_o     (compute_end_index)
   );
   dovetail_store u_store (
@@ -356,16 +340,9 @@ module dovetail_top #(
     .idle_o           (store_idle),
     .quiet_o          (write_quiet),
     .error_o          (store_error),
-    .error_code_o     (store_code),
-    .error_index_o    (store_error_index),
-    .head_valid_i     (!queue_empty[2]),
-    .head_i           (store_head),
-    .head_index_i     (store_head_index),
-    .head_pop_o       (store_pop),
-    .token_available_i(token_available[2]),
-    .token_pop_o      (token_pop[2]),
-    .token_room_i     (token_room[3]),
-    .token_push_o     (token_push[3]),
+    .command_i        (store_head),
+    .tokens_i         ({token_available[2], token_room[3]}),
+    .tokens_o         ({token_pop[2], token_push[3]}),
     .acc_we_i         (acc_we),
     .acc_waddr_i      (acc_waddr),
     .acc_wdata_i      (acc_wdata),
@@ -381,8 +358,8 @@ module dovetail_top #(
     .bvalid_i         (mem_bvalid_i),
     .bready_o         (mem_bready_o),
     .bresp_i          (mem_bresp_i),
-    .start_o          (store_start),
-    .end_o            (store_end),
+    .start_o          (starts[2]),
+    .end_o            (ends[2]),
     .end_index_o      (store_end_index)
   );
 endmodule

@@ -88,7 +88,7 @@ bind dovetail_top dovetail_top_sva u_sva (
   .queue_push_i (queue_push),
   .queue_full_i (queue_full),
   .queue_empty_i(queue_empty),
-  .start_i      ({store_start, compute_start, load_start}),
+  .start_i      (starts),
   .token_push_i (token_push),
   .token_pop_i  (token_pop),
   .done_i       (finished)

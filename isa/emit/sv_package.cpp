@@ -138,8 +138,30 @@ std::string bundles(const HardwareConfig& config) {
       "  typedef struct packed {{\n"
       "    logic [1:0] resp;\n"
       "    logic [{}:0] data;\n"
-      "  }} beat_t;\n\n",
-      acc - 1, std::max(acc, inp) - 1, wgt - 1, config.address_bits - 1, 8 * config.bus_bytes - 1);
+      "  }} beat_t;\n\n"
+      "  // The head of a command queue.\n"
+      "  typedef struct packed {{\n"
+      "    logic valid;\n"
+      "    logic [31:0] index;  // of the instruction in its program\n"
+      "    logic [{}:0] instr;\n"
+      "  }} command_t;\n\n"
+      "  // The token FIFOs between a unit and a neighbour: what the unit finds, and what it does.\n"
+      "  typedef struct packed {{\n"
+      "    logic available;  // a token to pop\n"
+      "    logic room;  // for a token to push\n"
+      "  }} tokens_t;\n\n"
+      "  typedef struct packed {{\n"
+      "    logic pop;\n"
+      "    logic push;\n"
+      "  }} token_use_t;\n\n"
+      "  // What stops a launch.\n"
+      "  typedef struct packed {{\n"
+      "    logic valid;\n"
+      "    logic [3:0] code;\n"
+      "    logic [31:0] index;  // of the instruction that it belongs to\n"
+      "  }} error_t;\n\n",
+      acc - 1, std::max(acc, inp) - 1, wgt - 1, config.address_bits - 1, 8 * config.bus_bytes - 1,
+      8 * config.instruction_bytes() - 1);
 }
 
 std::string registers(const HardwareConfig& config) {
