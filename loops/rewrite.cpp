@@ -1,7 +1,9 @@
 #include "loops/rewrite.h"
 
+#include <optional>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "base/overloaded.h"
 #include "loops/sharing.h"
@@ -106,32 +108,53 @@ void each_inner_stmt(Node& node, const F& f) {
              node);
 }
 
-// The rebuilding forms share every node whose children did not change.
-bool map_own_exprs(decltype(StmtNode::node)& node, const ExprFn& around, const ExprFn& inside) {
-  bool changed = false;
-  each_own_expr(node, [&](Expr& expr, Scope scope) {
-    Expr mapped = scope == Scope::around ? around(expr) : inside(expr);
-    changed |= mapped != expr;
-    expr = std::move(mapped);
-  });
-  return changed;
-}
+// A statement on its way to another: it shares every node whose children do not change, and is copied only when one
+// does.
+class Rebuilding {
+ public:
+  explicit Rebuilding(const Stmt& original) : original_(original) {}
 
-// A removed (null) statement leaves a sequence or becomes an empty one where a body is required.
-bool map_inner_stmts(decltype(StmtNode::node)& node, const std::function<Stmt(const Stmt&)>& fn) {
-  bool changed = false;
-  each_inner_stmt(node, [&](Stmt& stmt, bool required) {
-    Stmt mapped = fn(stmt);
-    changed |= mapped != stmt;
-    stmt = mapped || !required ? std::move(mapped) : make_stmt(Sequence{});
-  });
-  if (auto* sequence = std::get_if<Sequence>(&node)) std::erase(sequence->body, nullptr);
-  return changed;
-}
+  void own_exprs(const ExprFn& around, const ExprFn& inside) {
+    replace<Expr>([](auto& node, const auto& visit) { each_own_expr(node, visit); },
+                  [&](const Expr& expr, Scope scope) { return scope == Scope::around ? around(expr) : inside(expr); });
+  }
 
-Stmt finish(const Stmt& original, decltype(StmtNode::node) node, bool changed) {
-  return changed ? make_stmt(std::move(node)) : original;
-}
+  // A removed (null) statement leaves a sequence or becomes an empty one where a body is required.
+  void inner_stmts(const std::function<Stmt(const Stmt&)>& fn) {
+    replace<Stmt>([](auto& node, const auto& visit) { each_inner_stmt(node, visit); },
+                  [&](const Stmt& stmt, bool required) {
+                    Stmt mapped = fn(stmt);
+                    return mapped || !required ? mapped : make_stmt(Sequence{});
+                  });
+    if (!copy_) return;
+    if (auto* sequence = std::get_if<Sequence>(&*copy_)) std::erase(sequence->body, nullptr);
+  }
+
+  const decltype(StmtNode::node)& node() const { return copy_ ? *copy_ : original_->node; }
+  decltype(StmtNode::node)& edit() {
+    if (!copy_) copy_ = original_->node;
+    return *copy_;
+  }
+  Stmt finish() { return copy_ ? make_stmt(*std::move(copy_)) : original_; }
+
+ private:
+  // Calls `map` on each part that `each` visits; the first that changes makes the copy.
+  template <typename Part, typename Each, typename Map>
+  void replace(const Each& each, const Map& map) {
+    std::vector<Part> mapped;
+    bool changed = false;
+    each(node(), [&](const Part& part, auto kind) {
+      mapped.push_back(map(part, kind));
+      changed |= mapped.back() != part;
+    });
+    if (!changed) return;
+    auto next = mapped.begin();
+    each(edit(), [&](Part& part, auto) { part = std::move(*next++); });
+  }
+
+  const Stmt& original_;
+  std::optional<decltype(StmtNode::node)> copy_;
+};
 
 VarMap without(const VarMap& vars, const VarNode* bound) {
   VarMap rest = vars;
@@ -227,20 +250,28 @@ Stmt substitute(const Stmt& stmt, const VarMap& vars) {
       inner = &inner_vars;
     }
   }
-  auto node = stmt->node;
+  Rebuilding rebuilt(stmt);
   Substitution around(vars), inside(*inner);
-  bool changed = map_own_exprs(node, std::ref(around), std::ref(inside));
-  changed |= map_inner_stmts(node, [&](const Stmt& s) { return substitute(s, *inner); });
-  return finish(stmt, std::move(node), changed);
+  rebuilt.own_exprs(std::ref(around), std::ref(inside));
+  rebuilt.inner_stmts([&](const Stmt& s) { return substitute(s, *inner); });
+  return rebuilt.finish();
 }
 
 Stmt replace_buffers(const Stmt& stmt, const BufferMap& buffers) {
   if (!stmt || buffers.empty()) return stmt;
-  const auto mapped = [&](Buffer& buffer) {
+  const auto replaced = [&](const Buffer& buffer) {
     const auto found = buffers.find(buffer.get());
-    if (found == buffers.end() || found->second == buffer) return false;
-    buffer = found->second;
-    return true;
+    return found != buffers.end() && found->second != buffer;
+  };
+  const auto each_buffer = [](auto& node, const auto& visit) {
+    if (auto* block = std::get_if<Block>(&node)) {
+      for (auto& region : block->reads) visit(region.buffer);
+      for (auto& region : block->writes) visit(region.buffer);
+    } else if (auto* store = std::get_if<Store>(&node)) {
+      for (auto& target : store->targets) visit(target.buffer);
+    } else if (auto* call = std::get_if<IntrinsicCall>(&node)) {
+      for (auto& operand : call->operands) visit(operand.buffer);
+    }
   };
   const ExprFn replace_load = [&](const Expr& e) -> Expr {
     const auto* n = std::get_if<LoadExpr>(&e->node);
@@ -249,18 +280,16 @@ Stmt replace_buffers(const Stmt& stmt, const BufferMap& buffers) {
     return found == buffers.end() ? e : load(found->second, n->indices);
   };
   Rewriting replace_loads(replace_load);
-  auto node = stmt->node;
-  bool changed = map_own_exprs(node, std::ref(replace_loads), std::ref(replace_loads));
-  if (auto* block = std::get_if<Block>(&node)) {
-    for (Region& region : block->reads) changed |= mapped(region.buffer);
-    for (Region& region : block->writes) changed |= mapped(region.buffer);
-  } else if (auto* store = std::get_if<Store>(&node)) {
-    for (StoreTarget& target : store->targets) changed |= mapped(target.buffer);
-  } else if (auto* call = std::get_if<IntrinsicCall>(&node)) {
-    for (IntrinsicOperand& operand : call->operands) changed |= mapped(operand.buffer);
-  }
-  changed |= map_inner_stmts(node, [&](const Stmt& s) { return replace_buffers(s, buffers); });
-  return finish(stmt, std::move(node), changed);
+  Rebuilding rebuilt(stmt);
+  rebuilt.own_exprs(std::ref(replace_loads), std::ref(replace_loads));
+  bool any = false;
+  each_buffer(rebuilt.node(), [&](const Buffer& buffer) { any |= replaced(buffer); });
+  if (any)
+    each_buffer(rebuilt.edit(), [&](Buffer& buffer) {
+      if (replaced(buffer)) buffer = buffers.at(buffer.get());
+    });
+  rebuilt.inner_stmts([&](const Stmt& s) { return replace_buffers(s, buffers); });
+  return rebuilt.finish();
 }
 
 Expr rewrite_expr(const Expr& expr, const std::function<Expr(const Expr&)>& rewrite) {
@@ -270,15 +299,14 @@ Expr rewrite_expr(const Expr& expr, const std::function<Expr(const Expr&)>& rewr
 Stmt rewrite_stmt(const Stmt& stmt, const std::function<Stmt(const Stmt&)>& rewrite,
                   const std::function<Expr(const Expr&)>& rewrite_exprs) {
   if (!stmt) return stmt;
-  auto node = stmt->node;
-  bool changed = false;
+  Rebuilding rebuilt(stmt);
   if (rewrite_exprs) {
     Rewriting rewritten(rewrite_exprs);
-    changed |= map_own_exprs(node, std::ref(rewritten), std::ref(rewritten));
+    rebuilt.own_exprs(std::ref(rewritten), std::ref(rewritten));
   }
-  changed |= map_inner_stmts(node, [&](const Stmt& s) { return rewrite_stmt(s, rewrite, rewrite_exprs); });
-  Stmt rebuilt = finish(stmt, std::move(node), changed);
-  return rewrite ? rewrite(rebuilt) : rebuilt;
+  rebuilt.inner_stmts([&](const Stmt& s) { return rewrite_stmt(s, rewrite, rewrite_exprs); });
+  const Stmt result = rebuilt.finish();
+  return rewrite ? rewrite(result) : result;
 }
 
 void visit_exprs(const Expr& expr, const std::function<void(const Expr&)>& visit) {
