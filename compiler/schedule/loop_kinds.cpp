@@ -176,6 +176,11 @@ std::optional<Conflict> broken_kind(const Program& program, const Path& path, co
 }
 
 std::optional<BrokenKind> first_broken_kind(const Program& program, const IntrinsicTable& intrinsics) {
+  bool serial = true;
+  visit_stmts(program.body, [&](const Stmt& stmt) {
+    if (const For* loop = as_for(stmt)) serial &= loop->kind == ForKind::serial;
+  });
+  if (serial) return std::nullopt;
   std::set<const For*> seen;
   for (const Path& path : blocks_below(program.body))
     for (std::size_t i = 0; i < path.size(); ++i)

@@ -213,16 +213,18 @@ const Block* irregular_block(const Stmt& root) {
     return found;
   };
   const auto is_block = [](const Stmt& stmt) { return as_block(stmt) != nullptr; };
-  for (const Path& path : blocks_below(root)) {
-    const Block& block = *as_block(path.back());
-    if (!holds(block.init, is_block) && !holds(block.body, is_block)) continue;
-    const Block* inner = inner_block(block);
-    const bool plain = inner && !block.init && !inner->init && !inner->predicate && !holds(inner->body, is_block);
+  const Block* irregular = nullptr;
+  find(root, [&](const Stmt& stmt) {
+    const Block* block = as_block(stmt);
+    if (!block || (!holds(block->init, is_block) && !holds(block->body, is_block))) return false;
+    const Block* inner = inner_block(*block);
+    const bool plain = inner && !block->init && !inner->init && !inner->predicate && !holds(inner->body, is_block);
     const bool kinds =
-        holds(block.body, [](const Stmt& stmt) { return as_for(stmt) && as_for(stmt)->kind != ForKind::serial; });
-    if (!plain || kinds) return &block;
-  }
-  return nullptr;
+        holds(block->body, [](const Stmt& below) { return as_for(below) && as_for(below)->kind != ForKind::serial; });
+    if (!plain || kinds) irregular = block;
+    return irregular != nullptr;
+  });
+  return irregular;
 }
 
 VarMap bindings_of(const Block& block) {
@@ -295,18 +297,18 @@ bool tensorized(const Stmt& stmt, const BufferNode* buffer) {
 
 namespace {
 
-std::set<std::string, std::less<>> names_in(const Program& program) {
-  std::set<std::string, std::less<>> names;
-  for (const Parameter& parameter : program.parameters) names.insert(parameter.buffer->name);
-  for (const Buffer& buffer : program.allocations) names.insert(buffer->name);
+// Whether something in the program has that name.
+bool is_taken(const Program& program, std::string_view name) {
+  if (find_buffer(program, name)) return true;
+  bool taken = false;
   visit_stmts(program.body, [&](const Stmt& stmt) {
-    if (const For* loop = as_for(stmt)) names.insert(loop->var->name);
+    if (const For* loop = as_for(stmt)) taken |= loop->var->name == name;
     if (const Block* block = as_block(stmt)) {
-      names.insert(block->name);
-      for (const Iterator& iterator : block->iterators) names.insert(iterator.var->name);
+      taken |= block->name == name;
+      for (const Iterator& iterator : block->iterators) taken |= iterator.var->name == name;
     }
   });
-  return names;
+  return taken;
 }
 
 // A word of the text form; what else the grammar may take for its own is reported when the text is read.
@@ -324,15 +326,14 @@ Result<void> require_new_name(const Program& program, std::string_view name, std
     return refuse(primitive, object, fmt::format("«{}» is no name", name),
                   "names are letters, digits, _ and ., and begin with a letter or _");
   if (std::find(freed.begin(), freed.end(), name) != freed.end()) return {};
-  if (names_in(program).count(name))
+  if (is_taken(program, name))
     return refuse(primitive, object, fmt::format("the name {} is taken", name), "choose another name");
   return {};
 }
 
 std::string free_name(const Program& program, const std::string& wanted, const std::vector<std::string>& taken) {
-  const auto names = names_in(program);
   const auto is_free = [&](const std::string& name) {
-    return !names.count(name) && std::find(taken.begin(), taken.end(), name) == taken.end();
+    return !is_taken(program, name) && std::find(taken.begin(), taken.end(), name) == taken.end();
   };
   if (is_free(wanted)) return wanted;
   for (int i = 1;; ++i)

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "compiler/schedule/decisions.h"
 #include "compiler/schedule/loop_kinds.h"
 #include "compiler/schedule/nest.h"
 
@@ -45,18 +44,21 @@ Result<void> Schedule::apply(Step step) {
     return Diagnostic{fmt::format("cannot apply `{}`", to_string(step)), "schedule",
                       fmt::format("block {} holds blocks in another form than blockize makes", irregular->name),
                       "let blocks hold blocks through serial loops alone, without init or inner predicate"};
-  DOVETAIL_ASSIGN(Step resolved, resolve(step, trace_));
+  DOVETAIL_ASSIGN(Step resolved, resolve(step, decisions_));
   DOVETAIL_ASSIGN(loops::Program result, primitive->apply(program_, resolved, *intrinsics_));
   // What was left to the step: names, and the arguments that a form allows to be left out.
   step.results = resolved.results;
   step.arguments.insert(step.arguments.end(),
                         resolved.arguments.begin() + static_cast<std::ptrdiff_t>(step.arguments.size()),
                         resolved.arguments.end());
-  if (auto broken = first_broken_kind(result, *intrinsics_); broken && !first_broken_kind(program_, *intrinsics_))
+  auto broken = first_broken_kind(result, *intrinsics_);
+  if (broken && (kinds_hold_ || !first_broken_kind(program_, *intrinsics_)))
     return refuse(step.primitive, step.arguments[0],
                   fmt::format("it would break {}: {}", broken->loop, broken->conflict.why),
                   fmt::format("take this step before, or {}", broken->conflict.hint));
+  kinds_hold_ = !broken;
   program_ = std::move(result);
+  if (auto decision = decision_of(resolved)) decisions_.push_back(*std::move(decision));
   trace_.push_back(std::move(step));
   return {};
 }
@@ -78,12 +80,8 @@ Schedule& Schedule::step(const Form& form, const std::vector<std::vector<std::st
   return *this;
 }
 
-std::int64_t Schedule::sample(const std::string& name, const std::vector<std::int64_t>& candidates) {
-  const std::string among = fmt::format("{}", fmt::join(candidates, ","));
-  if (const auto preset = presets_.find(name); preset != presets_.end())
-    sample(name, "among", among, "=", preset->second);
-  else sample(name, "among", among);
-  return errors_.empty() ? decisions_of(trace_).back().value : 1;
+void Schedule::fail(Diagnostics errors) {
+  if (errors_.empty()) errors_ = std::move(errors);
 }
 
 }  // namespace dovetail::schedule

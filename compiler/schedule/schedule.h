@@ -3,14 +3,13 @@
 // step creates. The tuner's record, a user's script and a test's input are the same thing.
 #pragma once
 
-#include <functional>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "compiler/schedule/decisions.h"
 #include "compiler/schedule/form.h"
 #include "compiler/schedule/primitives/list.h"
 #include "loops/intrinsic.h"
@@ -61,10 +60,11 @@ class Schedule {
   }
   DOVETAIL_PRIMITIVES(DOVETAIL_SHORTHAND)
 #undef DOVETAIL_SHORTHAND
-  // Decides NAME: as preset by decide(), else the first candidate. Later steps write "$NAME"; the value is returned as
-  // well, for what depends on it (1 where the step is refused).
-  std::int64_t sample(const std::string& name, const std::vector<std::int64_t>& candidates);
-  void decide(std::map<std::string, std::int64_t> decisions) { presets_ = std::move(decisions); }
+  // What the sample steps of the trace decided, in order.
+  std::span<const Decision> decisions() const { return decisions_; }
+
+  // Keeps an error as a refused step would.
+  void fail(Diagnostics errors);
   Result<void> status() const { return errors_; }
 
  private:
@@ -74,7 +74,8 @@ class Schedule {
   loops::Program program_;
   const loops::IntrinsicTable* intrinsics_;
   std::vector<Step> trace_;
-  std::map<std::string, std::int64_t> presets_;
+  std::vector<Decision> decisions_;
+  bool kinds_hold_ = false;  // no loop of program_ breaks its kind; checked once, then kept by every step
   Diagnostics errors_;
 };
 

@@ -18,11 +18,23 @@ bool commutes(BinaryOp op) {
 
 class Matcher {
  public:
-  Matcher(const Intrinsic& intrinsic, VarMap bindings, Bounds bounds, unsigned exchanges)
-      : intrinsic_(intrinsic), bindings_(std::move(bindings)), bounds_(std::move(bounds)), exchanges_(exchanges) {}
+  Matcher(const Intrinsic& intrinsic, const VarMap& bindings, const Bounds& bounds, unsigned exchanges)
+      : intrinsic_(intrinsic), bindings_(bindings), bounds_(bounds), exchanges_(exchanges) {}
 
   // Empty on success, else what did not match.
   std::string stores(const Stmt& pattern, const Stmt& target) {
+    std::string why = values(pattern, target);
+    // Most patterns do not match: indices are worked out for those that do.
+    if (why.empty())
+      for (Match::Access& found : match.accesses)
+        for (Expr& index : found.outside) index = simplify(substitute(index, bindings_), bounds_);
+    return why;
+  }
+
+  Match match;
+
+ private:
+  std::string values(const Stmt& pattern, const Stmt& target) {
     const auto* p = pattern ? std::get_if<Store>(&pattern->node) : nullptr;
     const auto* t = target ? std::get_if<Store>(&target->node) : nullptr;
     if (!p || !t || p->targets.size() != t->targets.size())
@@ -37,17 +49,12 @@ class Matcher {
     return {};
   }
 
-  Match match;
-
- private:
   std::string access(const Buffer& parameter, const std::vector<Expr>& inside, const Buffer& buffer,
                      const std::vector<Expr>& outside) {
     if (parameter->dtype != buffer->dtype)
       return fmt::format("operand {} is {}, buffer {} is {}", parameter->name, name(parameter->dtype), buffer->name,
                          name(buffer->dtype));
-    std::vector<Expr> loops_only;
-    for (const Expr& index : outside) loops_only.push_back(simplify(substitute(index, bindings_), bounds_));
-    match.accesses.push_back({parameter.get(), inside, std::move(loops_only), buffer});
+    match.accesses.push_back({parameter.get(), inside, outside, buffer});
     return {};
   }
 
@@ -107,8 +114,8 @@ class Matcher {
   }
 
   const Intrinsic& intrinsic_;
-  VarMap bindings_;
-  Bounds bounds_;
+  const VarMap& bindings_;
+  const Bounds& bounds_;
   unsigned exchanges_;
   unsigned commuting_ = 0;  // such nodes seen so far
 };

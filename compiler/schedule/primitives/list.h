@@ -23,7 +23,7 @@
   PRIMITIVE(reverse_compute_at, "reverse_compute_at BLOCK LOOP")           \
   PRIMITIVE(reverse_inline, "reverse_inline BLOCK")                        \
   PRIMITIVE(rfactor, "rfactor BLOCK LOOP -> PARTIAL")                      \
-  PRIMITIVE(sample, "sample NAME among CANDIDATES = VALUE")                \
+  PRIMITIVE(sample, "sample NAME RULE SPACE = VALUE")                      \
   PRIMITIVE(set_scope, "set_scope BUFFER SCOPE")                           \
   PRIMITIVE(split, "split LOOP FACTOR -> OUTER INNER")                     \
   PRIMITIVE(tensorize, "tensorize LOOP INTRINSIC")                         \

@@ -93,8 +93,8 @@ std::map<const BufferNode*, Buffer> in_place_sources(const Program& program, con
 
 }  // namespace
 
-Result<std::map<const BufferNode*, Placement>> place_buffers(const Program& program, const IntrinsicTable& intrinsics,
-                                                             const isa::HardwareConfig& config) {
+std::map<const BufferNode*, Placement> find_places(const Program& program, const IntrinsicTable& intrinsics,
+                                                   const isa::HardwareConfig& config) {
   std::map<const BufferNode*, Placement> placements;
   for (const Buffer& buffer : program.allocations) {
     const auto memory = memory_of(buffer->scope);
@@ -119,7 +119,17 @@ Result<std::map<const BufferNode*, Placement>> place_buffers(const Program& prog
     DOVETAIL_CHECK(own.strides == source.strides && own.elements == source.elements,
                    fmt::format("{} cannot lie in place of {}", buffer->name, root->name));
     own.base = source.base;
+    own.in_place = true;
   }
+  return placements;
+}
+
+Result<std::map<const BufferNode*, Placement>> place_buffers(const Program& program, const IntrinsicTable& intrinsics,
+                                                             const isa::HardwareConfig& config) {
+  auto placements = find_places(program, intrinsics, config);
+  std::map<isa::Memory, std::int64_t> used;
+  for (const auto& [buffer, placement] : placements)
+    if (!placement.in_place) used[placement.memory] += placement.elements;
   Diagnostics errors;
   for (const auto& [memory, elements] : used)
     if (elements > config.depth(memory))

@@ -21,10 +21,16 @@ struct Placement {
   std::vector<loops::Affine> min;
   std::vector<std::int64_t> strides;
   std::int64_t elements = 0;
+  bool in_place = false;  // it lies where an operand lies that is not needed any more
 };
 
-// Every allocation of the program gets a place; results of in-place intrinsics lie where their operand lies. Errors: an
-// SRAM overflows.
+// A place for every allocation of the program, from address 0 of each memory on, whether it fits or not; results of
+// in-place intrinsics lie where their operand lies.
+std::map<const loops::BufferNode*, Placement> find_places(const loops::Program& program,
+                                                          const loops::IntrinsicTable& intrinsics,
+                                                          const isa::HardwareConfig& config);
+
+// The same. Errors: an SRAM overflows.
 Result<std::map<const loops::BufferNode*, Placement>> place_buffers(const loops::Program& program,
                                                                     const loops::IntrinsicTable& intrinsics,
                                                                     const isa::HardwareConfig& config);

@@ -10,7 +10,7 @@
 #include "compiler/schedule/index_map.h"
 #include "compiler/target/accel/intrinsics.h"
 #include "compiler/target/accel/lower.h"
-#include "compiler/target/accel/schedules.h"
+#include "compiler/target/accel/sketches/sketches.h"
 #include "isa/codec.h"
 #include "isa/text.h"
 #include "isa/verify.h"
@@ -35,7 +35,7 @@ class Builder {
         addresses_(spec.addresses),
         config_(config),
         codec_(config),
-        intrinsics_(make_intrinsics(config)),
+        intrinsics_(std::make_shared<loops::IntrinsicTable>(make_intrinsics(config))),
         space_(space),
         dump_(dump) {
     code_.config = config;
@@ -124,8 +124,7 @@ class Builder {
                                                     {"Y", addresses_.at(operation.output)},
                                                     {"W", constant("weights of " + name, schedule::pack(weight, *map))},
                                                     {"K", constant("constants of " + name, pack_constants(constants))}};
-    return lower_scheduled(conv_program(conv.spec, config_), schedule_conv(conv.spec, config_, intrinsics_), dram,
-                           node);
+    return lower_program(kConvolution, conv_program(conv.spec, config_), dram, node);
   }
 
   Result<void> lower_operation(const Operation& operation, AddOperation add, int node) {
@@ -148,7 +147,7 @@ class Builder {
         {"KB",
          constant("constants of b of " + name, operand(add.b_zero_point, add.b_multiplier, add.spec.b_multiplier))},
         {"K", constant("constants of " + name, pack_constants(epilogue))}};
-    return lower_scheduled(add_program(add.spec, config_), schedule_add(add.spec, config_, intrinsics_), dram, node);
+    return lower_program(kAddition, add_program(add.spec, config_), dram, node);
   }
 
   Result<void> lower_operation(const Operation& operation, MaxPoolOperation pool, int node) {
@@ -156,19 +155,19 @@ class Builder {
     pool.spec.y = layouts_.at(operation.output);
     const std::map<std::string, std::uint64_t> dram{{"X", addresses_.at(operation.inputs[0])},
                                                     {"Y", addresses_.at(operation.output)}};
-    return lower_scheduled(max_pool_program(pool.spec, config_), schedule_max_pool(pool.spec, config_, intrinsics_),
-                           dram, node);
+    return lower_program(kMaxPooling, max_pool_program(pool.spec, config_), dram, node);
   }
 
-  Result<void> lower_scheduled(const loops::Program& naive, const Result<schedule::Schedule>& scheduled,
-                               const std::map<std::string, std::uint64_t>& dram, int node) {
-    if (dump_) dump_("loops", loops::to_string(naive));
-    if (!scheduled.ok()) return scheduled.errors();
+  Result<void> lower_program(const Kind& kind, loops::Program program, const std::map<std::string, std::uint64_t>& dram,
+                             int node) {
+    if (dump_) dump_("loops", loops::to_string(program));
+    const schedule::Task task = make_task(kind, std::move(program), config_, intrinsics_);
+    DOVETAIL_ASSIGN(const schedule::Scheduled scheduled, schedule::run(sketch_of(kind, config_), task));
     if (dump_) {
-      dump_("trace", fmt::format("# {}\n{}", naive.name, schedule::to_string(scheduled->trace())));
-      dump_("schedule", loops::to_string(scheduled->program()));
+      dump_("trace", fmt::format("# {}\n{}", task.program.name, schedule::to_string(scheduled.trace)));
+      dump_("schedule", loops::to_string(scheduled.program));
     }
-    return lower(scheduled->program(), intrinsics_, config_, dram, node, stream_);
+    return lower(scheduled.program, *intrinsics_, config_, dram, node, stream_);
   }
 
   // ---- The whole step
@@ -246,7 +245,7 @@ class Builder {
   std::map<ValueId, std::uint64_t> addresses_;
   const isa::HardwareConfig& config_;
   isa::Codec codec_;
-  loops::IntrinsicTable intrinsics_;
+  std::shared_ptr<const loops::IntrinsicTable> intrinsics_;
   DeviceSpace& space_;
   const Dump& dump_;
   bundle::AccelCode code_;

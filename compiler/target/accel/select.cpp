@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/target/accel/tiles.h"
+#include "compiler/target/accel/sketches/sketches.h"
 #include "isa/spec/range.h"
 
 namespace dovetail::accel {
@@ -272,16 +272,18 @@ TensorLayout layout_of(const Context& c, ValueId value) {
 }
 Result<void> fits_buffers(const Context& c, const Operation& operation, ConvOperation conv) {
   conv.spec.x = layout_of(c, operation.inputs[0]);
+  conv.spec.x.border = operation.borders[0].border;
   conv.spec.y = layout_of(c, operation.output);
-  return smallest_tile_fits(conv.spec.name, conv_needs(conv.spec, c.config, {}), c.config);
+  return smallest_tile_fits(kConvolution, conv_program(conv.spec, c.config), c.config);
 }
 Result<void> fits_buffers(const Context& c, const Operation& operation, AddOperation add) {
-  add.spec.y = layout_of(c, operation.output);
-  return smallest_tile_fits(add.spec.name, add_needs(add.spec, c.config, {}), c.config);
+  add.spec.a = add.spec.b = add.spec.y = layout_of(c, operation.output);
+  return smallest_tile_fits(kAddition, add_program(add.spec, c.config), c.config);
 }
 Result<void> fits_buffers(const Context& c, const Operation& operation, MaxPoolOperation pool) {
+  pool.spec.x = layout_of(c, operation.inputs[0]);
   pool.spec.y = layout_of(c, operation.output);
-  return smallest_tile_fits(pool.spec.name, max_pool_needs(pool.spec, c.config, {}), c.config);
+  return smallest_tile_fits(kMaxPooling, max_pool_program(pool.spec, c.config), c.config);
 }
 
 struct Row {

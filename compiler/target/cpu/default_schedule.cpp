@@ -1,45 +1,46 @@
 #include "compiler/target/cpu/default_schedule.h"
 
-#include <array>
-
-#include "compiler/target/cpu/schedules/schedules.h"
+#include "compiler/schedule/context.h"
+#include "compiler/target/cpu/sketches/sketches.h"
 
 namespace dovetail::cpu {
 
 namespace {
 
-struct Row {
-  std::string_view kind;
-  bool (*schedule)(Builder& builder);
-};
-// The first that knows the group.
-constexpr std::array<Row, 4> kSchedules{{
-    {"convolution", schedule_convolution},
-    {"window", schedule_window},
-    {"matmul", schedule_matmul},
-    {"generic", schedule_generic},
-}};
+ScheduledGroup scheduled_group(const FusedGroup& group, Preparation&& made, schedule::Scheduled&& scheduled) {
+  ScheduledGroup result{std::move(scheduled.program), std::move(scheduled.trace), {}, {}, made.task.kind,
+                        std::move(made.constants)};
+  std::vector<bool> results_follow;
+  for (const loops::Parameter& parameter : group.program.parameters) {
+    const std::string& name = parameter.buffer->name;
+    const auto layout = scheduled.layouts.find(name);
+    const bool output = parameter.role == loops::ParameterRole::output;
+    (output ? result.result_layouts : result.argument_layouts)
+        .push_back(layout == scheduled.layouts.end() ? "" : layout->second);
+    (output ? results_follow : result.follows).push_back(scheduled.follows.contains(name));
+  }
+  result.follows.insert(result.follows.end(), results_follow.begin(), results_follow.end());
+  return result;
+}
 
 }  // namespace
 
-Result<ScheduledGroup> default_schedule(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu,
-                                        std::vector<std::string>& notes) {
-  for (const Row& row : kSchedules) {
-    Builder builder(group, layouts, cpu);
-    if (!row.schedule(builder)) continue;
-    const Result<void> status = builder.s.status();
-    if (status.ok()) return builder.finish(std::string(row.kind));
-    notes.push_back("schedule " + std::string(row.kind) + " was refused: " + to_string(status.errors()) +
-                    "\n  after\n" + schedule::to_string(builder.s.trace()));
+ScheduledGroup default_schedule(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu,
+                                std::vector<std::string>& notes) {
+  for (const Kind& kind : kKinds) {
+    Preparation made(group, layouts, cpu, kind.name);
+    kind.prepare(made);
+    schedule::Context context(made.task);
+    if (!kind.write(context, cpu)) continue;
+    if (auto scheduled = context.finish(); scheduled.ok())
+      return scheduled_group(group, std::move(made), *std::move(scheduled));
+    notes.push_back("schedule " + std::string(kind.name) + " was refused: " + to_string(context.s.status().errors()) +
+                    "\n  after\n" + schedule::to_string(context.s.trace()));
   }
   // As the operator defines it; LLVM's own vectorizer does what it can.
-  return ScheduledGroup{group.program,
-                        {},
-                        std::vector<std::string>(group.arguments.size()),
-                        std::vector<std::string>(group.results.size()),
-                        "none",
-                        {},
-                        std::vector<bool>(group.arguments.size() + group.results.size(), false)};
+  const std::size_t arguments = group.arguments.size(), results = group.results.size();
+  return {group.program, {}, std::vector<std::string>(arguments),          std::vector<std::string>(results),
+          "none",        {}, std::vector<bool>(arguments + results, false)};
 }
 
 }  // namespace dovetail::cpu

@@ -1,4 +1,4 @@
-// The schedule that a fused group gets without tuning: a function of the group and the processor that writes a trace.
+// The schedule that a fused group gets without tuning: that of the first kind of sketch that takes it.
 #pragma once
 
 #include <map>
@@ -8,6 +8,7 @@
 #include "compiler/fuse/fuse.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/cpu/cpu.h"
+#include "compiler/target/cpu/prepare.h"
 
 namespace dovetail::cpu {
 
@@ -22,17 +23,9 @@ struct ScheduledGroup {
       {};  // arguments, then results: they lie as GroupLayouts said, and any layout would have done
 };
 
-// How a group's operands are to lie, as far as its schedule leaves that open. Constants may be had in any layout.
-struct GroupLayouts {
-  std::vector<std::string> arguments, results;
-};
-
-// Images lie channels-last where a kernel decides.
-inline constexpr const char* kChannelsLast = "i0,i2,i3,i1";
-
 // A schedule that a rule refuses half-way falls back to a simpler one; what was refused is in `notes`.
 // ScheduledGroup says how the operands lie in the end.
-Result<ScheduledGroup> default_schedule(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu,
-                                        std::vector<std::string>& notes);
+ScheduledGroup default_schedule(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu,
+                                std::vector<std::string>& notes);
 
 }  // namespace dovetail::cpu

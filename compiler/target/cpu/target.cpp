@@ -14,6 +14,7 @@
 #include "compiler/target/cpu/cost.h"
 #include "compiler/target/cpu/default_schedule.h"
 #include "compiler/target/cpu/library.h"
+#include "compiler/target/cpu/sketches/sketches.h"
 #include "compiler/target/host/cost.h"
 #include "loops/print.h"
 #include "loops/product_sum.h"
@@ -98,7 +99,7 @@ class CpuTarget : public Target {
       for (const ValueId argument : group.arguments)
         best.arguments.push_back(images ? image_layout(graph, argument) : "");
       for (const ValueId result : group.results) best.results.push_back(images ? image_layout(graph, result) : "");
-      DOVETAIL_ASSIGN(ScheduledGroup scheduled, schedule(graph, group, best, notes));
+      ScheduledGroup scheduled = schedule(graph, group, best, notes);
       offer.kernels.push_back(offer_of(graph, group, scheduled));
       prepared.push_back({std::move(group), std::move(scheduled), std::move(notes)});
     }
@@ -118,7 +119,7 @@ class CpuTarget : public Target {
       for (const ValueId result : group.results) layouts.results.push_back(chosen.write(result));
       if (differs(group, next.scheduled, layouts)) {
         next.notes.clear();
-        DOVETAIL_ASSIGN(next.scheduled, schedule(builder.graph(), group, layouts, next.notes));
+        next.scheduled = schedule(builder.graph(), group, layouts, next.notes);
       }
       emit(std::move(next), builder, dump);
     }
@@ -126,8 +127,8 @@ class CpuTarget : public Target {
   }
 
  private:
-  Result<ScheduledGroup> schedule(const Graph& graph, const FusedGroup& group, const GroupLayouts& layouts,
-                                  std::vector<std::string>& notes) const {
+  ScheduledGroup schedule(const Graph& graph, const FusedGroup& group, const GroupLayouts& layouts,
+                          std::vector<std::string>& notes) const {
     if (!is_view(graph, group) && processor_ && supported(group.program).ok())
       return default_schedule(group, layouts, *processor_, notes);
     const std::size_t arguments = group.arguments.size(), results = group.results.size();

@@ -1,4 +1,4 @@
-// Decisions in traces: recorded, referred to, varied.
+// Decisions in traces: recorded, and referred to by name, factor and expression.
 #include "compiler/schedule/decisions.h"
 #include "tests/text/compiler/schedule/schedule_case.h"
 
@@ -22,38 +22,64 @@ TEST_CASE("schedule: a sample decides a number that later steps name") {
         scheduled(kCopy, "transform_layout y i0/4,i0%4"));
 }
 
-TEST_CASE("schedule: a trace keeps names, and replays under another decision") {
+TEST_CASE("schedule: a trace keeps names, and replays to the same program") {
   Schedule schedule(parsed(kCopy), kNone);
-  CHECK(schedule.sample("tile", {4, 8, 16}) == 4);
-  schedule.split("i", "$tile", "o", "n");
+  schedule.sample("tile", "among", "4,8,16", "=", 8).split("i", "$tile", "o", "n");
   REQUIRE(schedule.status().ok());
-  CHECK(to_string(schedule.trace()) == "sample tile among 4,8,16 = 4\nsplit i $tile -> o n\n");
-  const auto other = with_decision(schedule.trace(), "tile", 16);
-  REQUIRE(other.ok());
-  CHECK(to_string(*other) == "sample tile among 4,8,16 = 16\nsplit i $tile -> o n\n");
+  CHECK(to_string(schedule.trace()) == "sample tile among 4,8,16 = 8\nsplit i $tile -> o n\n");
+  REQUIRE(schedule.decisions().size() == 1);
+  CHECK(schedule.decisions()[0].name == "tile");
+  CHECK(schedule.decisions()[0].value == "8");
+  CHECK(schedule.decisions()[0].space.values == std::vector<std::string>{"4", "8", "16"});
   Schedule replayed(parsed(kCopy), kNone);
-  REQUIRE(replayed.replay(*other).ok());
-  CHECK(dovetail::loops::to_string(replayed.program()) == scheduled(kCopy, "split i 16 -> o n"));
-  CHECK(to_string(with_decision(schedule.trace(), "tile", 5).errors()) ==
-        "error: cannot sample tile (schedule): 5 is not among its candidates. Hint: choose one of 4, 8, 16");
+  REQUIRE(replayed.replay(schedule.trace()).ok());
+  CHECK(dovetail::loops::to_string(replayed.program()) == scheduled(kCopy, "split i 8 -> o n"));
 }
 
-TEST_CASE("schedule: decide presets what a schedule function samples") {
+TEST_CASE("schedule: a sample without a value takes the first of its space, and records it") {
   Schedule schedule(parsed(kCopy), kNone);
-  schedule.decide({{"tile", 8}});
-  CHECK(schedule.sample("tile", {4, 8, 16}) == 8);
-  CHECK(schedule.sample("other", {2, 3}) == 2);
-  schedule.decide({{"third", 7}});
-  CHECK(schedule.sample("third", {2, 3}) == 1);
-  CHECK_THAT(dovetail::to_string(schedule.status().errors()),
-             Catch::Matchers::ContainsSubstring("7 is not among its candidates"));
+  schedule.sample("tile", "among", "4,8").sample("xs", "factors", "12:2").sample("order", "either", "a,b|b,a");
+  REQUIRE(schedule.status().ok());
+  CHECK(to_string(schedule.trace()) ==
+        "sample tile among 4,8 = 4\nsample xs factors 12:2 = 12,1\nsample order either a,b|b,a = a,b\n");
+}
+
+TEST_CASE("schedule: words, lists and factors are decided too") {
+  CHECK(scheduled(kCopy, "sample loop among i,j = i\nsplit $loop 4 -> o n") == scheduled(kCopy, "split i 4 -> o n"));
+  CHECK(scheduled(kCopy, "sample map either i0|i0/4,i0%4 = i0/4,i0%4\ntransform_layout y $map") ==
+        scheduled(kCopy, "transform_layout y i0/4,i0%4"));
+  CHECK(scheduled(kCopy, "sample xs factors 16:3 = 2,4,2\nsplit i $xs.2 -> o n\nsplit o $xs.1 -> a b") ==
+        scheduled(kCopy, "split i 2 -> o n\nsplit o 4 -> a b"));
+}
+
+TEST_CASE("schedule: the factors of a number are all those whose product it is") {
+  const Space twelve = Space::factors(12, 2);
+  CHECK(twelve.values == std::vector<std::string>{"12,1", "6,2", "4,3", "3,4", "2,6", "1,12"});
+  CHECK(Space::factors(16, 3).values.size() == 15);  // (4 + 2 choose 2)
+  CHECK(Space::parse("xs", "factors", "12:2")->values == twelve.values);
+}
+
+TEST_CASE("schedule: expressions of decisions") {
+  const auto factor_of = [](const std::string& expression) {
+    return scheduled(kCopy, "sample a among 4,2\nsample xs factors 6:2 = 3,2\nsplit i " + expression + " -> o n");
+  };
+  const auto plain = [](int factor) { return scheduled(kCopy, "split i " + std::to_string(factor) + " -> o n"); };
+  CHECK(factor_of("$(a*2)") == plain(8));
+  CHECK(factor_of("$(a+xs.0*2-(a/2))") == plain(8));
+  CHECK(factor_of("$(min(a,xs.1)*max(1,2))") == plain(4));
+  CHECK(factor_of("$(17%a+3)") == plain(4));
+  // In the candidates of another sample as well.
+  CHECK(scheduled(kCopy, "sample a among 4\nsample b among 1,$(a*2) = 8\nsplit i $b -> o n") == plain(8));
 }
 
 TEST_CASE("schedule refusals: samples") {
-  check_refused(kCopy, "sample tile of 4,8 = 8",
-                "`sample tile of 4,8 = 8` is not of its form. Hint: write `sample NAME among 4,8,16 = 8`");
-  check_refused(kCopy, "sample a.b among 4,8", "«a.b» is no name. Hint: names are letters, digits and _");
-  check_refused(kCopy, "sample tile among 4,x", "a candidate of tile must be an integer of at least 1");
+  check_refused(kCopy, "sample tile of 4,8 = 8", "«of» is no rule. Hint: the rules are among, either and factors");
+  check_refused(kCopy, "sample tile among 4,8 is 8",
+                "`sample tile among 4,8 is 8` is not of its form. Hint: write `sample NAME among 4,8,16 = 8`");
+  check_refused(kCopy, "sample a.b among 4,8",
+                "«a.b» is no name. Hint: names are letters, digits and _, and begin with no digit");
+  check_refused(kCopy, "sample 2 among 4,8", "«2» is no name");
+  check_refused(kCopy, "sample tile among 4,,8", "a candidate of «4,,8» is empty");
   check_refused(kCopy, "sample tile among 4,8 = 5", "5 is not among its candidates. Hint: choose one of 4, 8");
   check_refused(kCopy, "sample tile among 4\nsample tile among 8",
                 "cannot sample tile (schedule): it is decided already, as 4. Hint: choose another name");
@@ -62,4 +88,22 @@ TEST_CASE("schedule refusals: samples") {
       "cannot use $tile (schedule): no sample decided it before. Hint: write `sample NAME among 4,8,16` first");
   check_refused(kCopy, "sample tile among 4\nsplit i $tiles",
                 "cannot use $tiles (schedule): no sample decided it before. Hint: the decisions are tile");
+  check_refused(kCopy, "sample xs factors 12",
+                "«12» is no number and 2 to 6 factors of it. Hint: write `factors 48:3`");
+  check_refused(kCopy, "sample xs factors 12:2 = 5,2",
+                "5,2 is not among its candidates. Hint: choose one of 12,1, 6,2");
+  check_refused(kCopy, "sample xs factors 12:2\nsplit i $xs.2", "xs is decided as factors 12:2");
+  check_refused(kCopy, "sample xs factors 720720:6", "it has more than 65536 values");
+}
+
+TEST_CASE("schedule refusals: expressions of decisions") {
+  const std::string a = "sample a among 4\nsample w among x\nsplit i ";
+  check_refused(kCopy, a + "$(a*)", "a number or a decision is missing");
+  check_refused(kCopy, a + "$(a/0)", "it divides by 0");
+  check_refused(kCopy, a + "$(a", "its parenthesis is not closed");
+  check_refused(kCopy, a + "$(w+1)", "w is decided as the word x");
+  check_refused(kCopy, a + "$(b+1)", "no sample decided it before");
+  check_refused(kCopy, a + "$(9223372036854775807*a)", "it exceeds 64 bits");
+  check_refused(kCopy, a + "$(a$)", "«$» does not belong there");
+  check_refused(kCopy, a + "$(" + std::string(40, '(') + "a" + std::string(40, ')') + ")", "it is nested too deeply");
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "compiler/target/cpu/schedules/schedules.h"
+#include "compiler/target/cpu/sketches/sketches.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::cpu {
@@ -15,10 +15,10 @@ namespace {
 constexpr std::int64_t kParallelWork = 16 << 10;  // points below which threads cost more than they give
 
 // Readers of each buffer among the blocks.
-int readers(const Builder& b, const Buffer& buffer) {
+int readers(const schedule::Context& c, const Buffer& buffer) {
   int count = 0;
-  for (const std::string& name : b.blocks())
-    for (const Region& read : b.block(name)->reads) count += read.buffer == buffer;
+  for (const std::string& name : c.blocks())
+    for (const Region& read : c.block(name)->reads) count += read.buffer == buffer;
   return count;
 }
 
@@ -47,13 +47,14 @@ struct Nest {
   std::string innermost;          // runs along the innermost written dimension of more than one element; may be ""
   const VarNode* lane = nullptr;  // its iterator in the block
 };
-Nest nest_of(const Builder& b, const Block& block, const StoreTarget& target, const std::vector<std::string>& loops) {
+Nest nest_of(const schedule::Context& c, const Block& block, const StoreTarget& target,
+             const std::vector<std::string>& loops) {
   Nest nest;
   for (std::size_t i = 0; i < loops.size(); ++i) {
     (block.iterators[i].kind == IterKind::spatial ? nest.spatial : nest.reduce).push_back(loops[i]);
     for (std::size_t d = target.indices.size(); d-- > 0;) {
       const auto* index = std::get_if<VarRef>(&target.indices[d]->node);
-      if (b.buffer(target.buffer->name)->shape[d] == 1) continue;
+      if (c.buffer(target.buffer->name)->shape[d] == 1) continue;
       if (index != nullptr && index->var == block.iterators[i].var)
         nest.innermost = loops[i], nest.lane = index->var.get();
       break;
@@ -82,38 +83,38 @@ bool reduces_across(const Block& block, const StoreTarget& target, const VarNode
 }
 
 // Cuts the innermost loop into vectors; returns the loops around them. nullopt where a step was refused.
-std::optional<std::vector<std::string>> vectorize_nest(Builder& b, const std::string& name, const Nest& nest, int lanes,
-                                                       bool look_up) {
+std::optional<std::vector<std::string>> vectorize_nest(schedule::Context& c, const std::string& name, const Nest& nest,
+                                                       int lanes, bool look_up) {
   std::vector<std::string> outer = nest.spatial;
   std::erase(outer, nest.innermost);
-  if (b.extent(nest.innermost) < 4) return outer;
+  if (c.extent(nest.innermost) < 4) return outer;
   std::vector<std::string> order = outer;
   if (nest.reduce.empty()) {
     order.push_back(nest.innermost);
-    if (order.size() > 1 && !b.attempt("reorder", order)) return std::nullopt;
-    const auto [vector_outer, vector_inner] = b.tile(nest.innermost, lanes);
-    if (!look_up) b.attempt("vectorize", {vector_inner});
+    if (order.size() > 1 && !c.attempt("reorder", order)) return std::nullopt;
+    const auto [vector_outer, vector_inner] = c.tile(nest.innermost, lanes);
+    if (!look_up) c.attempt("vectorize", {vector_inner});
     if (!vector_outer.empty()) outer.push_back(vector_outer);
     return outer;
   }
   // Sums of one vector stay in a register while the reduction runs.
-  const auto [vector_outer, vector_inner] = b.tile(nest.innermost, lanes);
+  const auto [vector_outer, vector_inner] = c.tile(nest.innermost, lanes);
   if (!vector_outer.empty()) order.push_back(vector_outer);
   order.insert(order.end(), nest.reduce.begin(), nest.reduce.end());
   order.push_back(vector_inner);
-  if (!b.attempt("reorder", order)) return std::nullopt;
+  if (!c.attempt("reorder", order)) return std::nullopt;
   const std::string init = name + ".init";
-  if (b.attempt("decompose_reduction", {name, nest.reduce.front()}, {init})) {
-    b.attempt("vectorize", {vector_inner});
-    for (const std::string& loop : b.loops_of(init))
-      if (loop.starts_with(init)) b.attempt("vectorize", {loop});
+  if (c.attempt("decompose_reduction", {name, nest.reduce.front()}, {init})) {
+    c.attempt("vectorize", {vector_inner});
+    for (const std::string& loop : c.loops_of(init))
+      if (loop.starts_with(init)) c.attempt("vectorize", {loop});
   }
   if (!vector_outer.empty()) outer.push_back(vector_outer);
   return outer;
 }
 
 // As many of the outer loops as fuse run on all threads.
-void share_among_threads(Builder& b, const std::vector<std::string>& outer) {
+void share_among_threads(schedule::Context& c, const std::vector<std::string>& outer) {
   std::string fused;
   for (const std::string& loop : outer) {
     if (fused.empty()) {
@@ -121,41 +122,43 @@ void share_among_threads(Builder& b, const std::vector<std::string>& outer) {
       continue;
     }
     const std::string next = fused + "_" + loop.substr(loop.find_last_of('.') + 1);
-    if (!b.attempt("fuse", {fused, loop}, {next})) break;
+    if (!c.attempt("fuse", {fused, loop}, {next})) break;
     fused = next;
   }
-  if (!fused.empty() && b.extent(fused) > 1) b.attempt("parallel", {fused});
+  if (!fused.empty() && c.extent(fused) > 1) c.attempt("parallel", {fused});
 }
 
-void schedule_block(Builder& b, const std::string& name) {
-  const Block& block = *b.block(name);
+void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cpu) {
+  const Block& block = *c.block(name);
   const auto* store = std::get_if<Store>(&block.body->node);
-  const std::vector<std::string> loops = b.loops_of(name);
+  const std::vector<std::string> loops = c.loops_of(name);
   if (store == nullptr || loops.size() != block.iterators.size()) return;
   if (std::ranges::any_of(block.iterators, [](const Iterator& i) { return i.kind == IterKind::ordered; })) return;
   const StoreTarget& target = store->targets[0];
-  const Nest nest = nest_of(b, block, target, loops);
+  const Nest nest = nest_of(c, block, target, loops);
   std::int64_t points = 1;
   for (const Iterator& iterator : block.iterators) points *= iterator.extent;
   const bool in_lanes = !nest.innermost.empty() && (nest.reduce.empty() || reduces_across(block, target, nest.lane));
   // The first step replaces the block.
-  const int lanes = b.cpu.lanes(size_bytes(target.buffer->dtype));
+  const int lanes = cpu.lanes(size_bytes(target.buffer->dtype));
   const bool look_up = is_look_up(*store);
-  const auto outer = in_lanes ? vectorize_nest(b, name, nest, lanes, look_up) : nest.spatial;
-  if (outer && points >= kParallelWork) share_among_threads(b, *outer);
+  const auto outer = in_lanes ? vectorize_nest(c, name, nest, lanes, look_up) : nest.spatial;
+  if (outer && points >= kParallelWork) share_among_threads(c, *outer);
 }
 
 }  // namespace
 
-bool schedule_generic(Builder& b) {
-  b.follow_layouts();
+void prepare_generic(Preparation&) {}
+
+bool sketch_generic(schedule::Context& c, const Cpu& cpu) {
+  follow_layouts(c);
   // Elementwise chains become one block.
-  for (const std::string& name : b.blocks()) {
-    const Block& block = *b.block(name);
+  for (const std::string& name : c.blocks()) {
+    const Block& block = *c.block(name);
     if (block.init || block.writes.size() != 1) continue;
-    if (readers(b, block.writes.front().buffer) == 1 || !is_costly(block)) b.attempt("inline", {name});
+    if (readers(c, block.writes.front().buffer) == 1 || !is_costly(block)) c.attempt("inline", {name});
   }
-  for (const std::string& name : b.blocks()) schedule_block(b, name);
+  for (const std::string& name : c.blocks()) schedule_block(c, name, cpu);
   return true;
 }
 

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "compiler/target/cpu/intrinsics.h"
-#include "compiler/target/cpu/schedules/schedules.h"
+#include "compiler/target/cpu/sketches/sketches.h"
 #include "loops/product_sum.h"
 #include "loops/rewrite.h"
 
@@ -43,10 +43,21 @@ ConvOperands conv_operands(const Block& block) {
   return result;
 }
 
+// Four bytes a lane, in whole vectors of output channels; but for the type of the activations.
+bool suits_dot_products(std::int64_t channels_out, const Cpu& cpu) {
+  return cpu.vnni && channels_out % cpu.lanes(4) == 0;
+}
+
+bool is_dense(const Block* block) {
+  if (block == nullptr || block->iterators.size() != 7 || !block->init) return false;
+  const DType accumulator = block->writes.front().buffer->dtype;
+  return (accumulator == DType::float32 || accumulator == DType::int32) && conv_operands(*block).dense;
+}
+
 // One convolution on its way from the loops of its definition to register tiles.
 class Convolution {
  public:
-  explicit Convolution(Builder& b) : b_(b) {}
+  Convolution(schedule::Context& c, const Cpu& cpu) : c_(c), cpu_(cpu) {}
 
   bool schedule() {
     if (!recognise()) return false;
@@ -54,120 +65,120 @@ class Convolution {
     choose_rows_of_a_block();
     lay_out();
     cut_into_tiles();
-    if (!b_.s.status().ok()) return true;
+    if (!c_.s.status().ok()) return true;
     // The epilogue's loops n, o, y, x keep their names, and those of one iteration are gone.
-    schedule_sums(b_, kConv, xi_, oi_, tile_, dot_);
-    schedule_epilogue(b_, end_[3], end_[1], tile_.lanes);
+    schedule_sums(c_, kConv, xi_, oi_, tile_, dot_);
+    schedule_epilogue(c_, end_[3], end_[1], tile_.lanes);
     vectorize_copy();
-    b_.parallel({"conv.n", yo_, threads_});
+    c_.parallel({"conv.n", yo_, threads_});
     return true;
   }
 
  private:
   bool recognise() {
-    const Block* block = b_.block(kConv);
-    if (block == nullptr || block->iterators.size() != 7 || !block->init) return false;
-    const DType accumulator = block->writes.front().buffer->dtype;
-    if (accumulator != DType::float32 && accumulator != DType::int32) return false;
-    integer_ = accumulator == DType::int32;
+    const Block* block = c_.block(kConv);
+    if (!is_dense(block)) return false;
+    integer_ = block->writes.front().buffer->dtype == DType::int32;
     any_order_ = integer_ || is_product_sum(*block);
     operands_ = conv_operands(*block);
     channels_out_ = block->iterators[1].extent;
     height_ = block->iterators[2].extent;
     width_ = block->iterators[3].extent;
-    return operands_.dense;
+    return true;
   }
 
-  // Four bytes a lane: dot products need unsigned activations.
   void choose_products() {
-    const int lanes = b_.cpu.lanes(4);
-    if (integer_) b_.bound_accumulator(kConv, operands_.w->name);
-    tile_ = choose_tile(width_, channels_out_, lanes, b_.cpu);
-    dot_ = integer_ && b_.cpu.vnni && tile_.lanes == lanes && b_.shift_activations(kConv, kDotBytes);
-    operands_ = conv_operands(*b_.block(kConv));
+    dot_ = integer_ && suits_dot_products(channels_out_, cpu_) && operands_.x->dtype == DType::uint8 &&
+           operands_.x->shape[1] % kDotBytes == 0;
+    tile_ = sample_register_tile(c_, width_, channels_out_, dot_, cpu_);
     channels_in_ = operands_.x->shape[1];
     element_bytes_ = size_bytes(operands_.x->dtype);
-    staged_ = b_.block("pad") != nullptr ? "pad" : b_.block("shifted") != nullptr ? "shifted" : "";
+    staged_ = c_.block("pad") != nullptr ? "pad" : c_.block("shifted") != nullptr ? "shifted" : "";
   }
 
   // Enough work per pad, enough blocks for the threads, and the padded rows within half of the second level.
   void choose_rows_of_a_block() {
     const std::int64_t row_bytes = operands_.x->shape[3] * channels_in_ * element_bytes_;
     const std::int64_t stride = std::max<std::int64_t>(1, operands_.x->shape[2] / height_);
-    const std::int64_t fitting = std::max<std::int64_t>(1, b_.cpu.l2_bytes / 2 / row_bytes / stride);
-    rows_ = largest_divisor(height_, std::min(fitting, std::max<std::int64_t>(1, height_ / 4)));
+    const std::int64_t fitting = std::max<std::int64_t>(1, cpu_.l2_bytes / 2 / row_bytes / stride);
+    rows_ = c_.sample("block_rows", divisors(height_),
+                      largest_divisor(height_, std::min(fitting, std::max<std::int64_t>(1, height_ / 4))));
   }
 
   void lay_out() {
     const std::string x = operands_.x->name, w = operands_.w->name;
-    last_ = b_.gather_epilogue(kConv, "register");
-    const std::string result = b_.written_by(kConv)->name;
+    last_ = c_.gather_epilogue(kConv, "register");
+    const std::string result = c_.written_by(kConv)->name;
     // Residual operands have the result's shape and follow its layout.
-    const Shape result_shape = b_.buffer(result)->shape;
-    for (const Region& read : b_.reads_of(last_))
+    const Shape result_shape = c_.buffer(result)->shape;
+    for (const Region& read : c_.reads_of(last_))
       if (read.buffer->name != result && read.buffer->shape == result_shape)
-        b_.lay_out(read.buffer->name, kChannelsLast);
-    b_.lay_out(b_.written_by(last_)->name, kChannelsLast);
-    b_.lay_out(result, kChannelsLast);
-    b_.lay_out(w, dot_ ? fmt::format("i0/{0},i2,i3,i1/{1},i0%{0},i1%{1}", tile_.columns, kDotBytes)
+        c_.lay_out(read.buffer->name, kChannelsLast);
+    c_.lay_out(c_.written_by(last_)->name, kChannelsLast);
+    c_.lay_out(result, kChannelsLast);
+    c_.lay_out(w, dot_ ? fmt::format("i0/{0},i2,i3,i1/{1},i0%{0},i1%{1}", tile_.columns, kDotBytes)
                        : fmt::format("i0/{0},i2,i3,i1,i0%{0}", tile_.columns));
     if (!staged_.empty())
-      for (const Region& read : b_.reads_of(staged_)) b_.follow_layout(read.buffer->name);
-    b_.lay_out(x, kChannelsLast);
-    pack_ = staged_.empty() && crowds_sets(channels_in_ * element_bytes_, b_.cpu);
+      for (const Region& read : c_.reads_of(staged_)) c_.follow_layout(read.buffer->name);
+    c_.lay_out(x, kChannelsLast);
+    pack_ = staged_.empty() &&
+            c_.sample("pack", {"no", "yes"}, crowds_sets(channels_in_ * element_bytes_, cpu_) ? "yes" : "no") == "yes";
     if (pack_) {
       staged_ = "packed";
-      b_.s.cache_read(kConv, x, "global", staged_);
+      c_.s.cache_read(kConv, x, "global", staged_);
     }
   }
 
   void cut_into_tiles() {
-    const auto [oo, oi] = b_.tile("conv.o", tile_.columns);
-    const auto [yo, yi] = b_.tile("conv.y", rows_);
-    const auto [xo, xi] = b_.tile("conv.x", tile_.rows);
+    const auto [oo, oi] = c_.tile("conv.o", tile_.columns);
+    const auto [yo, yi] = c_.tile("conv.y", rows_);
+    const auto [xo, xi] = c_.tile("conv.x", tile_.rows);
     oi_ = oi, xi_ = xi, yo_ = yo;
     // Few rows of blocks: threads share the output channels instead, in pieces that are worth their own copy of the
     // input.
     std::string inner_o = oo;
-    if (height_ / rows_ < 4 && !oo.empty())
-      std::tie(threads_, inner_o) =
-          b_.tile(oo, largest_divisor(b_.extent(oo), std::max<std::int64_t>(1, b_.extent(oo) / 4)));
+    if (height_ / rows_ < 4 && !oo.empty()) {
+      const std::int64_t tiles = c_.extent(oo);
+      std::tie(threads_, inner_o) = c_.tile(
+          oo, c_.sample("thread_tiles", divisors(tiles), largest_divisor(tiles, std::max<std::int64_t>(1, tiles / 4))));
+    }
     if (dot_) {
-      const auto [co, ci] = b_.tile("conv.c", kDotBytes);
-      const auto [ov, ol] = b_.tile(oi, tile_.lanes);
-      b_.reorder({"conv.n", yo, threads_, inner_o, yi, xo, "conv.ky", "conv.kx", co, xi, ov, ol, ci});
+      const auto [co, ci] = c_.tile("conv.c", kDotBytes);
+      const auto [ov, ol] = c_.tile(oi, tile_.lanes);
+      c_.reorder({"conv.n", yo, threads_, inner_o, yi, xo, "conv.ky", "conv.kx", co, xi, ov, ol, ci});
     } else {
       std::vector<std::string> order{"conv.n", yo, threads_, inner_o, yi, xo};
       // Channels lie side by side; where rounding is fixed the products are added as the definition has them.
       if (any_order_) order.insert(order.end(), {"conv.ky", "conv.kx", "conv.c"});
       else order.insert(order.end(), {"conv.c", "conv.ky", "conv.kx"});
       order.insert(order.end(), {xi, oi});
-      b_.reorder(order);
+      c_.reorder(order);
     }
-    end_ = b_.own_loops(last_);
-    b_.s.reverse_compute_at(last_, !xo.empty() ? xo : yi);  // where a register tile is complete
-    if (!staged_.empty()) b_.s.compute_at(staged_, !threads_.empty() ? threads_ : !yo.empty() ? yo : "conv.n");
-    if (pack_) b_.lay_out(staged_, fmt::format("i3/{0},i0,i1,i2,i3%{0}", kPackedChannels));  // from [n, y, x, c]
-    b_.s.decompose_reduction(kConv, any_order_ ? "conv.ky" : "conv.c", "conv.init");
+    end_ = c_.own_loops(last_);
+    c_.s.reverse_compute_at(last_, !xo.empty() ? xo : yi);  // where a register tile is complete
+    if (!staged_.empty()) c_.s.compute_at(staged_, !threads_.empty() ? threads_ : !yo.empty() ? yo : "conv.n");
+    if (pack_) c_.lay_out(staged_, fmt::format("i3/{0},i0,i1,i2,i3%{0}", kPackedChannels));  // from [n, y, x, c]
+    c_.s.decompose_reduction(kConv, any_order_ ? "conv.ky" : "conv.c", "conv.init");
   }
 
   void vectorize_copy() {
     if (staged_.empty()) return;
-    const int lanes = b_.cpu.lanes(static_cast<int>(element_bytes_));
+    const int lanes = cpu_.lanes(static_cast<int>(element_bytes_));
     if (staged_ == "pad") {
-      b_.reorder({b_.existing("pad.y"), b_.existing("pad.x"), b_.existing("pad.c")});
-      b_.vectorize("pad.c", vector_lanes(channels_in_, lanes));
+      c_.reorder({c_.existing("pad.y"), c_.existing("pad.x"), c_.existing("pad.c")});
+      c_.vectorize("pad.c", vector_lanes(channels_in_, lanes));
       return;
     }
     std::vector<std::string> order;
-    for (const std::string& loop : b_.own_loops(staged_))  // n, y, x, c
+    for (const std::string& loop : c_.own_loops(staged_))  // n, y, x, c
       if (!loop.ends_with(".1") || pack_) order.push_back(loop);
-    if (!pack_ && b_.extent("shifted.1") > 1) order.push_back("shifted.1");
-    b_.reorder(order);
-    b_.vectorize(order.back(), vector_lanes(b_.extent(order.back()), pack_ ? kPackedChannels : lanes));
+    if (!pack_ && c_.extent("shifted.1") > 1) order.push_back("shifted.1");
+    c_.reorder(order);
+    c_.vectorize(order.back(), vector_lanes(c_.extent(order.back()), pack_ ? kPackedChannels : lanes));
   }
 
-  Builder& b_;
+  schedule::Context& c_;
+  const Cpu& cpu_;
   ConvOperands operands_;
   bool integer_ = false, any_order_ = false;
   std::int64_t channels_out_ = 0, height_ = 0, width_ = 0, channels_in_ = 0, element_bytes_ = 0;
@@ -184,6 +195,14 @@ class Convolution {
 
 }  // namespace
 
-bool schedule_convolution(Builder& b) { return Convolution(b).schedule(); }
+void prepare_convolution(Preparation& p) {
+  const Block* block = p.block(kConv);
+  if (!is_dense(block) || block->writes.front().buffer->dtype != DType::int32) return;
+  const std::int64_t channels_out = block->iterators[1].extent;
+  p.bound_accumulator(kConv, conv_operands(*block).w->name);
+  if (suits_dot_products(channels_out, p.cpu)) p.shift_activations(kConv, kDotBytes);
+}
+
+bool sketch_convolution(schedule::Context& c, const Cpu& cpu) { return Convolution(c, cpu).schedule(); }
 
 }  // namespace dovetail::cpu

@@ -1,0 +1,263 @@
+#include "compiler/schedule/context.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/check.h"
+#include "compiler/schedule/nest.h"
+
+namespace dovetail::schedule {
+
+using namespace loops;
+
+Context::Context(const Task& made_for, Decisions given)
+    : task(made_for), s(made_for.program, *made_for.intrinsics), given_(std::move(given)) {}
+
+// ---- Decisions
+
+const std::string* Context::given(const std::string& name) const {
+  const auto it = given_.find(name);
+  return it == given_.end() ? nullptr : &it->second;
+}
+
+std::string Context::record(const std::string& name, const Space& space, const std::string& analytic) {
+  DOVETAIL_CHECK(space.find(analytic), fmt::format("{}, the choice of {}, is one of {}", analytic, name, space.text));
+  const std::string* decided = given(name);
+  s.sample(name, space.rule, space.text, "=", decided ? *decided : analytic);
+  return s.status().ok() ? s.decisions().back().value : analytic;
+}
+
+std::int64_t Context::sample(const std::string& name, const std::vector<std::int64_t>& candidates,
+                             std::int64_t analytic) {
+  return std::stoll(record(name, Space::among(candidates), std::to_string(analytic)));
+}
+
+std::string Context::sample(const std::string& name, const std::vector<std::string>& candidates,
+                            const std::string& analytic) {
+  return record(name, Space::among(candidates), analytic);
+}
+
+std::vector<std::int64_t> Context::sample_factors(const std::string& name, std::int64_t extent,
+                                                  const std::vector<std::int64_t>& analytic) {
+  const std::string decided = record(name, Space::factors(extent, static_cast<int>(analytic.size())),
+                                     fmt::format("{}", fmt::join(analytic, ",")));
+  std::vector<std::int64_t> factors;
+  for (std::size_t begin = 0; factors.size() < analytic.size(); begin = decided.find(',', begin) + 1)
+    factors.push_back(std::stoll(decided.substr(begin)));
+  return factors;
+}
+
+std::vector<std::int64_t> Context::sample(std::span<const Choice> choices,
+                                          const std::function<Result<Cost>()>& make_cost) {
+  std::vector<std::int64_t> best, values;
+  const bool open = std::ranges::any_of(choices, [&](const Choice& choice) { return !given(choice.name); });
+  Cost cost = [](std::span<const std::int64_t>) { return std::optional(0.0); };
+  if (open && s.status().ok()) {
+    auto made = make_cost();
+    if (!made.ok()) {
+      s.fail(made.errors());
+      return {};
+    }
+    cost = *std::move(made);
+  }
+  std::optional<double> least;
+  std::optional<std::pair<std::size_t, Space>> unknown;  // a choice whose given value was no candidate
+  const std::function<void()> decide = [&] {
+    if (values.size() == choices.size()) {
+      if (const auto here = cost(values); here && (!least || *here < *least)) least = here, best = values;
+      return;
+    }
+    const Choice& choice = choices[values.size()];
+    const std::vector<std::int64_t> candidates = choice.candidates(values);
+    const std::string* decided = given(choice.name);
+    bool found = false;
+    for (const std::int64_t candidate : candidates) {
+      if (decided && *decided != std::to_string(candidate)) continue;
+      found = true;
+      values.push_back(candidate);
+      decide();
+      values.pop_back();
+    }
+    if (!found) unknown = {values.size(), Space::among(candidates)};
+  };
+  decide();
+  if (best.empty() && unknown)  // the step is refused
+    record(choices[unknown->first].name, unknown->second, unknown->second.values.front());
+  for (std::size_t i = 0; i < best.size(); ++i)
+    record(choices[i].name, Space::among(choices[i].candidates(std::span(best).first(i))), std::to_string(best[i]));
+  return s.status().ok() ? best : std::vector<std::int64_t>{};
+}
+
+// ---- Questions
+
+std::vector<std::string> Context::blocks() const {
+  std::vector<std::string> names;
+  for (const Path& path : blocks_below(s.program().body)) names.push_back(as_block(path.back())->name);
+  return names;
+}
+
+const Block* Context::block(const std::string& name) const {
+  const auto path = find_block(s.program().body, name);
+  return path ? as_block(path->back()) : nullptr;
+}
+
+std::vector<std::string> Context::loops_of(const std::string& name) const {
+  std::vector<std::string> names;
+  if (const auto path = find_block(s.program().body, name))
+    for (const For* loop : schedule::loops_of(*path)) names.push_back(loop->var->name);
+  return names;
+}
+
+std::vector<std::string> Context::own_loops(const std::string& name) const {
+  std::vector<std::string> names;
+  if (const auto path = find_block(s.program().body, name))
+    for (const Stmt& stmt : *path)
+      if (as_for(stmt) && only_block(stmt)) names.push_back(as_for(stmt)->var->name);
+  return names;
+}
+
+bool Context::has_loop(const std::string& name) const { return find_loop(s.program().body, name).has_value(); }
+
+std::int64_t Context::extent(const std::string& loop) const {
+  const auto path = find_loop(s.program().body, loop);
+  return path ? as_for(path->back())->extent : 1;
+}
+
+std::vector<std::string> Context::present(const std::vector<std::string>& loops) const {
+  std::vector<std::string> there;
+  std::ranges::copy_if(loops, std::back_inserter(there), [&](const std::string& loop) { return has_loop(loop); });
+  return there;
+}
+
+Buffer Context::buffer(const std::string& name) const { return find_buffer(s.program(), name); }
+
+Buffer Context::written_by(const std::string& name) const {
+  const Block* found = block(name);
+  return found && !found->writes.empty() ? found->writes.front().buffer : nullptr;
+}
+
+std::vector<Region> Context::reads_of(const std::string& name) const {
+  const Block* found = block(name);
+  return found ? found->reads : std::vector<Region>{};
+}
+
+// ---- Steps
+
+bool Context::attempt(const std::string& primitive, std::vector<std::string> arguments,
+                      std::vector<std::string> results) {
+  return s.status().ok() && s.apply({primitive, std::move(arguments), std::move(results)}).ok();
+}
+
+std::pair<std::string, std::string> Context::tile(const std::string& loop, std::int64_t factor) {
+  if (factor >= extent(loop)) return {"", loop};
+  const std::string outer = loop + "_o", inner = loop + "_i";
+  s.split(loop, factor, outer, inner);
+  return {outer, inner};
+}
+
+void Context::split(const std::string& loop, std::int64_t factor, const std::string& outer, const std::string& inner) {
+  if (has_loop(loop)) s.split(loop, factor, outer, inner);
+}
+
+std::string Context::vectorize(const std::string& loop, std::int64_t lanes) {
+  if (extent(loop) == 1) return "";
+  const auto [outer, inner] = tile(loop, lanes);
+  s.vectorize(inner);
+  return outer;
+}
+
+void Context::unroll(const std::string& loop) {
+  if (!loop.empty() && extent(loop) > 1) s.unroll(loop);
+}
+
+void Context::reorder(std::vector<std::string> loops) {
+  std::erase(loops, "");
+  if (loops.size() > 1) s.reorder(loops);
+}
+
+void Context::move_inside(const std::string& block, const std::vector<std::string>& innermost) {
+  const std::vector<std::string> last = present(innermost), nest = own_loops(block);
+  std::vector<std::string> order;
+  for (const std::string& loop : nest)
+    if (std::ranges::find(last, loop) == last.end()) order.push_back(loop);
+  order.insert(order.end(), last.begin(), last.end());
+  if (order != nest) s.reorder(order);
+}
+
+void Context::parallel(const std::vector<std::string>& loops) {
+  std::vector<std::string> several;
+  for (const std::string& loop : loops)
+    if (!loop.empty() && extent(loop) > 1) several.push_back(loop);
+  if (several.empty() || !s.status().ok()) return;
+  // All of them in one where that can be proven, else the longest alone.
+  const Schedule before = s;
+  std::string fused = several.front();
+  bool taken = true;
+  for (std::size_t i = 1; i < several.size() && taken; ++i) {
+    const std::string next = fused + "_" + several[i].substr(several[i].find_last_of('.') + 1);
+    taken = attempt("fuse", {fused, several[i]}, {next});
+    fused = next;
+  }
+  if (taken && attempt("parallel", {fused})) return;
+  s = before;
+  s.parallel(*std::ranges::max_element(
+      several, [&](const std::string& a, const std::string& b) { return extent(a) < extent(b); }));
+}
+
+void Context::tensorize(const std::string& at) {
+  if (!s.status().ok()) return;
+  Diagnostics last;
+  for (const Intrinsic& intrinsic : *task.intrinsics) {
+    auto status = s.apply({"tensorize", {at, intrinsic.name}, {}});
+    if (status.ok()) return;
+    last = status.errors();
+  }
+  if (last.empty()) last.push_back(refuse("tensorize", at, "the target has no intrinsics", "leave it to loops"));
+  s.fail(std::move(last));
+}
+
+std::string Context::gather_epilogue(const std::string& main, const std::string& scope) {
+  std::vector<std::string> behind = blocks();
+  behind.erase(behind.begin(), std::ranges::find(behind, main) + 1);
+  const std::string result = written_by(main)->name;
+  if (behind.empty()) {
+    const std::string copy = main + ".tile";
+    s.cache_write(main, result, scope, copy);
+    return copy;
+  }
+  for (std::size_t i = 0; i + 1 < behind.size(); ++i) s.inline_block(behind[i]);
+  s.set_scope(result, scope);
+  return behind.back();
+}
+
+// ---- Layouts
+
+void Context::lay_out(const std::string& name, const std::string& index_map) {
+  if (index_map.empty()) return;
+  if (const auto [it, added] = layouts_.emplace(name, index_map); !added) {
+    DOVETAIL_CHECK(it->second == index_map, "one layout for " + name);
+    return;
+  }
+  s.transform_layout(name, index_map);
+}
+
+void Context::follow_layout(const std::string& parameter) {
+  follows_.insert(parameter);
+  const auto asked = task.layouts.find(parameter);
+  if (asked != task.layouts.end()) lay_out(parameter, asked->second);
+}
+
+Result<Scheduled> Context::finish() const {
+  DOVETAIL_TRY(s.status());
+  for (const auto& [name, value] : given_) {
+    if (std::ranges::any_of(s.decisions(), [&, &decided = name](const Decision& d) { return d.name == decided; }))
+      continue;
+    return refuse("decide", name, fmt::format("the sketch of {} {} does not sample it here", task.target, task.kind),
+                  "leave it out");
+  }
+  return Scheduled{s.program(), s.trace(), {s.decisions().begin(), s.decisions().end()}, layouts_, follows_};
+}
+
+}  // namespace dovetail::schedule

@@ -1,0 +1,143 @@
+#include "compiler/schedule/footprint.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "compiler/schedule/nest.h"
+#include "loops/rewrite.h"
+#include "loops/simplify.h"
+
+namespace dovetail::schedule {
+
+using namespace loops;
+
+std::int64_t TileExtent::at(std::span<const std::int64_t> tile) const {
+  std::int64_t extent = constant;
+  for (std::size_t i = 0; i < coefficients.size(); ++i) extent += coefficients[i] * (tile[i] - 1);
+  return extent;
+}
+
+namespace {
+
+// The loop that an iterator of a naive nest is bound to; null where it is another expression.
+const VarNode* loop_of(const Iterator& iterator) {
+  const auto* bound = std::get_if<VarRef>(&iterator.binding->node);
+  return bound ? bound->var.get() : nullptr;
+}
+
+// By iterator, the dimension of the written buffer that it alone indexes.
+std::map<const VarNode*, std::size_t> written_dimensions(const Block& block) {
+  std::map<const VarNode*, std::size_t> dimensions;
+  visit_stmts(block.body, [&](const Stmt& stmt) {
+    const auto* assignment = std::get_if<Store>(&stmt->node);
+    if (!assignment) return;
+    for (std::size_t d = 0; d < assignment->targets[0].indices.size(); ++d)
+      if (const auto* index = std::get_if<VarRef>(&assignment->targets[0].indices[d]->node))
+        dimensions.emplace(index->var.get(), d);
+  });
+  return dimensions;
+}
+
+}  // namespace
+
+void Footprint::add_loop(const std::string& name, std::int64_t extent) {
+  loops_.push_back(name);
+  whole_.push_back(extent);
+}
+
+Footprint::Footprint(const Program& program) {
+  const std::vector<Path> paths = blocks_below(program.body);
+  const auto is_result = [&](const Block& block) {
+    return std::ranges::any_of(program.parameters, [&](const Parameter& parameter) {
+      return parameter.role == ParameterRole::output && parameter.buffer == block.writes.front().buffer;
+    });
+  };
+  for (const Path& path : paths) {
+    const Block& block = *as_block(path.back());
+    for (const Iterator& iterator : block.iterators)
+      if (const VarNode* loop = loop_of(iterator); loop && (iterator.kind != IterKind::spatial || is_result(block)))
+        add_loop(loop->name, iterator.extent);
+  }
+  // From the results to what they read. Iterators of a producer take what its readers touch of its result.
+  for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
+    const Block& block = *as_block(path->back());
+    const auto result = ranges_.find(block.writes.front().buffer->name);
+    const auto dimensions = written_dimensions(block);
+    std::map<const VarNode*, TileExtent> iterators;
+    for (const Iterator& iterator : block.iterators) {
+      TileExtent extent = fixed(iterator.extent);
+      const VarNode* loop = loop_of(iterator);
+      const auto free = loop ? find(loop->name) : std::nullopt;
+      const auto dimension = dimensions.find(iterator.var.get());
+      if (free) {
+        extent = fixed(1);
+        extent.coefficients[*free] = 1;
+      } else if (result != ranges_.end() && dimension != dimensions.end()) {
+        extent = result->second[dimension->second].extent;
+      }
+      iterators.emplace(iterator.var.get(), std::move(extent));
+    }
+    add_reads(block, iterators);
+  }
+  for (const auto& [buffer, ranges] : ranges_)
+    for (const Range& range : ranges) boxes_[buffer].push_back(range.extent);
+}
+
+void Footprint::add_reads(const Block& block, const std::map<const VarNode*, TileExtent>& iterators) {
+  Bounds bounds;
+  for (const Iterator& iterator : block.iterators) bounds[iterator.var.get()] = {0, iterator.extent - 1};
+  const auto range_of = [&](const Expr& index, std::int64_t whole) {
+    const Range all{0, fixed(whole)};
+    const auto form = affine(index, bounds);
+    if (!form) return all;
+    Range range{form->constant, fixed(1)};
+    for (const auto& [var, coefficient] : form->coefficients) {
+      const auto iterator = iterators.find(var);
+      if (iterator == iterators.end()) return all;
+      const TileExtent& extent = iterator->second;
+      if (coefficient < 0) range.low += coefficient * (bounds.at(var).max);
+      range.extent.constant += std::abs(coefficient) * (extent.constant - 1);
+      for (std::size_t i = 0; i < loops_.size(); ++i)
+        range.extent.coefficients[i] += std::abs(coefficient) * extent.coefficients[i];
+    }
+    return range;
+  };
+  visit_exprs(block.body, [&](const Expr& e) {
+    const auto* load = std::get_if<LoadExpr>(&e->node);
+    if (!load || load->buffer == block.writes.front().buffer) return;
+    std::vector<Range> ranges;
+    for (std::size_t d = 0; d < load->indices.size(); ++d)
+      ranges.push_back(range_of(load->indices[d], load->buffer->shape[d]));
+    const auto [known, added] = ranges_.emplace(load->buffer->name, ranges);
+    if (added) return;
+    for (std::size_t d = 0; d < ranges.size(); ++d) {
+      Range& range = known->second[d];
+      const std::int64_t low = std::min(range.low, ranges[d].low);
+      range.extent.constant =
+          std::max(range.low + range.extent.constant, ranges[d].low + ranges[d].extent.constant) - low;
+      range.low = low;
+      for (std::size_t i = 0; i < loops_.size(); ++i)
+        range.extent.coefficients[i] = std::max(range.extent.coefficients[i], ranges[d].extent.coefficients[i]);
+    }
+  });
+}
+
+std::optional<std::size_t> Footprint::find(std::string_view loop) const {
+  const auto found = std::ranges::find(loops_, loop);
+  return found == loops_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - loops_.begin()));
+}
+
+const std::vector<TileExtent>* Footprint::box(std::string_view buffer) const {
+  const auto found = boxes_.find(buffer);
+  return found == boxes_.end() ? nullptr : &found->second;
+}
+
+std::int64_t Footprint::elements(std::string_view buffer, std::span<const std::int64_t> tile) const {
+  const std::vector<TileExtent>* extents = box(buffer);
+  DOVETAIL_CHECK(extents, std::string(buffer) + " is read");
+  std::int64_t product = 1;
+  for (const TileExtent& extent : *extents) product *= extent.at(tile);
+  return product;
+}
+
+}  // namespace dovetail::schedule

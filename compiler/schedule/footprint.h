@@ -1,0 +1,60 @@
+// How much of each buffer one tile of a program touches, as a function of the tile's extents: what compute_at would
+// find, without scheduling a program for each tile. The basis of analytic choices.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loops/ir.h"
+
+namespace dovetail::schedule {
+
+// constant + sum of coefficient * (extent of the loop in the tile - 1).
+struct TileExtent {
+  std::int64_t constant = 1;
+  std::vector<std::int64_t> coefficients;  // by position in Footprint::loops(), none negative
+
+  std::int64_t at(std::span<const std::int64_t> tile) const;
+  bool operator==(const TileExtent&) const = default;
+};
+
+class Footprint {
+ public:
+  // `program` as an operator defines it: one nest for each block, one loop for each iterator. A dimension that is
+  // indexed in another than an affine way counts whole. Several readers of a buffer are bounded together, from above.
+  explicit Footprint(const loops::Program& program);
+
+  // The loops whose extents make a tile: those of blocks that write results, and those of reductions. Their names, and
+  // their whole extents.
+  const std::vector<std::string>& loops() const { return loops_; }
+  const std::vector<std::int64_t>& whole() const { return whole_; }
+  std::optional<std::size_t> find(std::string_view loop) const;
+
+  // The extent of each dimension of a buffer of the program that is read; null for others.
+  const std::vector<TileExtent>* box(std::string_view buffer) const;
+  // Their product. Precondition: the buffer is read.
+  std::int64_t elements(std::string_view buffer, std::span<const std::int64_t> tile) const;
+
+ private:
+  // What the readers of a dimension touch: from `low` on.
+  struct Range {
+    std::int64_t low = 0;
+    TileExtent extent;
+  };
+
+  void add_loop(const std::string& name, std::int64_t extent);
+  TileExtent fixed(std::int64_t extent) const { return {extent, std::vector<std::int64_t>(loops_.size(), 0)}; }
+  void add_reads(const loops::Block& block, const std::map<const loops::VarNode*, TileExtent>& iterators);
+
+  std::vector<std::string> loops_;
+  std::vector<std::int64_t> whole_;
+  std::map<std::string, std::vector<Range>, std::less<>> ranges_;
+  std::map<std::string, std::vector<TileExtent>, std::less<>> boxes_;
+};
+
+}  // namespace dovetail::schedule

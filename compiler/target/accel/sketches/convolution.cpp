@@ -1,0 +1,67 @@
+// Convolutions, and matrix products as 1x1 ones: channel tiles of the reduction outermost, then all that GEMM's two
+// loops and micro-ops run over, the element innermost.
+#include <fmt/format.h>
+
+#include "compiler/target/accel/intrinsics.h"
+#include "compiler/target/accel/sketches/steps.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+void write_convolution(schedule::Context& c, const isa::HardwareConfig& config) {
+  Steps steps(c, config);
+  const bool pads_in_load = c.block("pad") != nullptr;
+  const std::string image = pads_in_load ? "pad" : "X.inp", read = pads_in_load ? "pad" : "X";
+  const auto traffic = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
+    const std::int64_t outer = trips.n * trips.o * trips.y * trips.x;
+    const std::int64_t inp = elements(read, isa::Memory::inp), wgt = elements("W", isa::Memory::wgt);
+    // Weights stay for all pixels of an output tile where a whole reduction fits.
+    const std::int64_t weight_loads = trips.c == 1 ? trips.o : outer * trips.c;
+    const std::int64_t rows_of_weights = trips.c == 1 ? 1 : tile.o * steps.layout.block / config.block_out;
+    return Steps::Traffic{static_cast<double>(outer * trips.c * inp * config.element_bytes(isa::Memory::inp) +
+                                              weight_loads * wgt * config.element_bytes(isa::Memory::wgt)),
+                          static_cast<double>(outer * trips.c * tile.n * tile.c + weight_loads * rows_of_weights +
+                                              outer * tile.n * tile.o + trips.o)};
+  };
+  if (!steps.sample_tile(kConvolution, "conv.c", traffic)) return;
+  steps.tile_output();
+  steps.place_stages();
+
+  const std::int64_t block = steps.layout.block;
+  c.s.split("conv.c", steps.tile.c * block, "conv.c_t", "conv.c_i");
+  steps.split_channels("conv.c_i", block, config.block_in);
+  steps.block_elements("conv", "conv.n", "conv.o");
+  c.reorder(c.present({"conv.c_t", "conv.n", "conv.n_b", "conv.o_g", "conv.o_b", "conv.y", "conv.x", "conv.c_i_g",
+                       "conv.c_i_b", "conv.ky", "conv.kx", "conv.n_e", "conv.o_e", "conv.c_i_e"}));
+  c.s.decompose_reduction("conv", "conv.c_t", "conv.init");
+
+  // Operands.
+  if (pads_in_load) c.s.set_scope("pad", kInpScope);
+  else c.s.cache_read("conv", "X", kInpScope, image);
+  c.s.compute_at(image, "conv.c_t");
+  steps.split_channels(pads_in_load ? "pad.c" : "X.inp.1", block, config.block_in);
+  steps.split_batch(pads_in_load ? "pad.n" : "X.inp.0");
+  c.s.cache_read("conv", "W", kWgtScope, "W.wgt");
+  c.s.compute_at("W.wgt", steps.tile.c == steps.whole.c ? "out.o_t" : "conv.c_t");
+  c.split("W.wgt.0", config.block_out, "W.wgt.0_b", "W.wgt.0_e");
+  c.split("W.wgt.1", config.block_in, "W.wgt.1_b", "W.wgt.1_e");
+
+  const std::string weights = fmt::format("i0/{0},i1/{1},i2,i3,i0%{0},i1%{1}", config.block_out, config.block_in);
+  c.lay_out("X", steps.layout.index_map(config.block_in));
+  c.s.transform_layout(image, steps.layout.index_map(config.block_in));
+  c.lay_out("W", weights);
+  c.s.transform_layout("W.wgt", weights);
+  c.s.transform_layout("conv", steps.layout.index_map(config.block_out));
+  steps.finish_stages("conv");
+
+  steps.tensorize_stages("conv");
+  steps.tensorize("conv.init", {"conv.init.conv.n_e", "conv.init.conv.o_e"});
+  steps.tensorize("conv", {"conv.n_e", "conv.o_e", "conv.c_i_e"});
+}
+
+}  // namespace
+
+const Kind kConvolution{"convolution", 1, write_convolution};
+
+}  // namespace dovetail::accel

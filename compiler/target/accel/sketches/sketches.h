@@ -1,0 +1,33 @@
+// The accelerator's sketches: how its operations are tiled to the SRAMs, which loops become elements, and where stages,
+// constants and operands lie. Tiles are decided in blocks of the layout (TensorLayout); the analytic choice moves the
+// fewest bytes, with a price per transfer.
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "compiler/schedule/context.h"
+#include "compiler/schedule/sketch.h"
+#include "isa/config.h"
+#include "loops/ir.h"
+
+namespace dovetail::accel {
+
+// A kind of operation: the programs of programs.h, by name.
+struct Kind {
+  std::string_view name;
+  int version;  // of the sketch (compiler/schedule/sketch.h)
+  void (*write)(schedule::Context& context, const isa::HardwareConfig& config);
+};
+extern const Kind kConvolution, kAddition, kMaxPooling;
+
+schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,
+                         std::shared_ptr<const loops::IntrinsicTable> intrinsics);
+
+schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config);
+
+// Whether the smallest tile of an operation's program fits the buffers: no tile does otherwise. Errors: names the
+// buffer that is short of space, with both numbers, and the remedy.
+Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config);
+
+}  // namespace dovetail::accel

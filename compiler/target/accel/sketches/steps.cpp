@@ -1,0 +1,252 @@
+#include "compiler/target/accel/sketches/steps.h"
+
+#include <array>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/nest.h"
+#include "compiler/target/accel/intrinsics.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+// A transfer costs its start-up besides its bytes: about one memory latency's worth of an 8-byte bus.
+constexpr double kBytesPerTransfer = 256;
+
+constexpr std::array kTileNames{"tile_o", "tile_c", "tile_n", "tile_y", "tile_x"};
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+std::vector<std::int64_t> divisors(std::int64_t extent) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t d = 1; d <= extent; ++d)
+    if (extent % d == 0) all.push_back(d);
+  return all;
+}
+// Tile extents that give each possible number of tiles with the least imbalance.
+std::vector<std::int64_t> even_parts(std::int64_t extent) {
+  std::set<std::int64_t> all;
+  for (std::int64_t parts = 1; parts <= extent; ++parts) all.insert(ceil_div(extent, parts));
+  return {all.begin(), all.end()};
+}
+
+Tile tile_of(std::span<const std::int64_t> values) { return {values[0], values[1], values[2], values[3], values[4]}; }
+
+schedule::Decisions smallest_tile() {
+  schedule::Decisions decisions;
+  for (const char* name : kTileNames) decisions[name] = "1";
+  return decisions;
+}
+
+Result<TileModel> tile_model(const Kind& kind, const schedule::Task& task, const isa::HardwareConfig& config) {
+  DOVETAIL_ASSIGN(const schedule::Scheduled smallest, schedule::run(sketch_of(kind, config), task, smallest_tile()));
+  return TileModel(task, smallest, config);
+}
+
+// Extents of the footprint's loops.
+class LoopExtents {
+ public:
+  LoopExtents(const schedule::Footprint& footprint, const TensorLayout& layout, const std::string& channels)
+      : layout_(layout), extents_(footprint.whole()) {
+    for (const auto& [at, loop] :
+         {std::pair(&n_, std::string("out.n")), std::pair(&o_, std::string("out.o")),
+          std::pair(&y_, std::string("out.y")), std::pair(&x_, std::string("out.x")), std::pair(&c_, channels)})
+      *at = footprint.find(loop);
+  }
+  std::span<const std::int64_t> of(const Tile& tile) {
+    const auto set = [&](const std::optional<std::size_t>& at, std::int64_t extent) {
+      if (at) extents_[*at] = extent;
+    };
+    set(n_, tile.n * layout_.batch), set(o_, tile.o * layout_.block), set(c_, tile.c * layout_.block);
+    set(y_, tile.y), set(x_, tile.x);
+    return extents_;
+  }
+
+ private:
+  TensorLayout layout_;
+  std::vector<std::int64_t> extents_;
+  std::optional<std::size_t> n_, o_, y_, x_, c_;
+};
+
+// Elements of the memory with the smallest ones that all buffers together would take.
+std::int64_t most_needed(const schedule::Footprint& footprint, const loops::Program& program,
+                         std::span<const std::int64_t> tile, const isa::HardwareConfig& config) {
+  const std::int64_t smallest =
+      std::min({config.batch * config.block_in, config.batch * config.block_out, config.block_in * config.block_out});
+  std::int64_t elements = 0;
+  const auto add = [&](const loops::Buffer& buffer) {
+    if (footprint.box(buffer->name)) elements += ceil_div(footprint.elements(buffer->name, tile), smallest);
+  };
+  for (const loops::Parameter& parameter : program.parameters) add(parameter.buffer);
+  for (const loops::Buffer& buffer : program.allocations) add(buffer);
+  return elements;
+}
+
+bool is_constants(const std::string& block) {
+  return block == "constants" || block == "a.constants" || block == "b.constants";
+}
+bool is_transfer(const std::string& block) {
+  return block == "out" || block == "pad" || is_constants(block) || block == "load" || block == "a.load" ||
+         block == "b.load";
+}
+
+std::string constants_map(const isa::HardwareConfig& config) {
+  return fmt::format("i1/{0},i2,i0,i1%{0}", config.block_out);
+}
+
+}  // namespace
+
+Steps::Steps(schedule::Context& context, const isa::HardwareConfig& hardware)
+    : c(context), config(hardware), layout(make_layout(hardware, 1, 1, 1, 1)), blocks(context.blocks()) {}
+
+bool Steps::sample_tile(const Kind& kind, const std::string& channels, const CountTraffic& traffic) {
+  whole = {c.extent("out.o") / layout.block, channels.empty() ? 1 : c.extent(channels) / layout.block,
+           c.extent("out.n") / layout.batch, c.extent("out.y"), c.extent("out.x")};
+  const auto candidates = [](std::vector<std::int64_t> all) {
+    return [all = std::move(all)](std::span<const std::int64_t>) { return all; };
+  };
+  const std::array<schedule::Choice, 5> choices{{{kTileNames[0], candidates(divisors(whole.o))},
+                                                 {kTileNames[1], candidates(divisors(whole.c))},
+                                                 {kTileNames[2], candidates(divisors(whole.n))},
+                                                 {kTileNames[3], candidates(even_parts(whole.y))},
+                                                 {kTileNames[4], candidates(even_parts(whole.x))}}};
+  const auto cost = [&]() -> Result<schedule::Cost> {
+    DOVETAIL_ASSIGN(TileModel model, tile_model(kind, c.task, config));
+    LoopExtents extents(model.footprint(), layout, channels);
+    return schedule::Cost([this, &traffic, model = std::move(model),
+                           extents](std::span<const std::int64_t> values) mutable -> std::optional<double> {
+      const Tile at = tile_of(values);
+      const std::span<const std::int64_t> loops = extents.of(at);
+      if (!model.fits(loops)) return std::nullopt;
+      const Tile trips{ceil_div(whole.o, at.o), ceil_div(whole.c, at.c), ceil_div(whole.n, at.n),
+                       ceil_div(whole.y, at.y), ceil_div(whole.x, at.x)};
+      const Traffic moved = traffic(at, trips, [&](const std::string& buffer, isa::Memory memory) {
+        return model.elements(buffer, memory, loops);
+      });
+      return moved.bytes + moved.transfers * kBytesPerTransfer;
+    });
+  };
+  const std::vector<std::int64_t> decided = c.sample(choices, cost);
+  if (!decided.empty()) {
+    tile = tile_of(decided);
+    return true;
+  }
+  if (c.s.status().ok()) {
+    const auto fits = smallest_tile_fits(kind, c.task.program, config);
+    c.s.fail(fits.ok() ? Diagnostics{schedule::refuse("tile", c.task.program.name, "no tile of those decided fits",
+                                                      "decide smaller tiles")}
+                       : fits.errors());
+  }
+  return false;
+}
+
+void Steps::tile_output() {
+  const auto split_tile = [&](const std::string& axis, std::int64_t factor) {
+    c.split("out." + axis, factor, "out." + axis + "_t", "out." + axis + "_i");
+  };
+  split_tile("n", tile.n * layout.batch);
+  split_tile("o", tile.o * layout.block);
+  split_tile("y", tile.y);
+  split_tile("x", tile.x);
+  c.reorder(c.present({"out.o_t", "out.n_t", "out.y_t", "out.x_t", "out.n_i", "out.o_i", "out.y_i", "out.x_i"}));
+}
+
+void Steps::place_stages() {
+  for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
+    if (*block == "out" || *block == "pad") continue;
+    c.s.set_scope(*block, kAccScope);
+    if (!is_constants(*block)) c.s.compute_at(*block, "out.x_t");
+  }
+  for (const std::string& block : blocks)
+    if (is_constants(block)) c.s.compute_at(block, "out.o_t");
+}
+
+void Steps::split_channels(const std::string& loop, std::int64_t block, std::int64_t element) {
+  std::string rest = loop;
+  if (element != block) {
+    c.split(rest, block, loop + "_g", loop + "_s");
+    rest = loop + "_s";
+  }
+  c.split(rest, element, loop + "_b", loop + "_e");
+}
+
+void Steps::split_batch(const std::string& loop) {
+  if (config.batch > 1) c.split(loop, config.batch, loop + "_b", loop + "_e");
+}
+
+void Steps::block_elements(const std::string& block, const std::string& n, const std::string& o) {
+  split_batch(n);
+  split_channels(o, layout.block, config.block_out);
+  // Whatever else there is stays outside, in its order.
+  c.move_inside(block, {n + "_e", o + "_e"});
+}
+
+void Steps::finish_stages(const std::string& main) {
+  const std::string map = layout.index_map(config.block_out);
+  for (const std::string& block : blocks) {
+    if (block == main || block == "pad") continue;
+    if (is_constants(block)) {
+      split_channels(block + ".o", config.block_out, config.block_out);
+      c.s.transform_layout(block, constants_map(config));
+      continue;
+    }
+    if (block == "out") block_elements(block, "out.n_i", "out.o_i");
+    else block_elements(block, block + ".n", block + ".o");
+    if (block != "out") c.s.transform_layout(block, map);
+  }
+  c.lay_out("Y", map);
+  for (const auto& [parameter, block] :
+       {std::pair("K", "constants"), std::pair("KA", "a.constants"), std::pair("KB", "b.constants")})
+    if (c.block(block)) c.lay_out(parameter, constants_map(config));
+}
+
+void Steps::tensorize(const std::string& block, const std::vector<std::string>& element_loops) {
+  const std::vector<std::string> there = c.present(element_loops);
+  c.tensorize(there.empty() ? block : there.front());
+}
+
+void Steps::tensorize_stages(const std::string& main) {
+  for (const std::string& block : blocks)
+    if (block != main && !is_transfer(block)) tensorize(block, {block + ".n_e", block + ".o_e"});
+}
+
+schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,
+                         std::shared_ptr<const loops::IntrinsicTable> intrinsics) {
+  return {"accel", std::string(kind.name),      std::move(program),   {},
+          {},      isa::config_to_json(config), std::move(intrinsics)};
+}
+
+schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config) {
+  return {kind.name, kind.version, [&kind, &config](schedule::Context& context) {
+            kind.write(context, config);
+            return true;
+          }};
+}
+
+Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config) {
+  constexpr std::array memories{std::pair("inp_buffer_bytes", isa::Memory::inp),
+                                std::pair("wgt_buffer_bytes", isa::Memory::wgt),
+                                std::pair("acc_buffer_bytes", isa::Memory::acc)};
+  const schedule::Footprint footprint(program);
+  LoopExtents extents(footprint, make_layout(config, 1, 1, 1, 1), footprint.find("conv.c") ? "conv.c" : "");
+  const std::span<const std::int64_t> smallest = extents.of({});
+  // Nearly always there is room for all buffers of the program in each memory.
+  if (most_needed(footprint, program, smallest, config) <=
+      std::min({config.depth(isa::Memory::inp), config.depth(isa::Memory::wgt), config.depth(isa::Memory::acc)}))
+    return {};
+  const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
+  DOVETAIL_ASSIGN(const TileModel model, tile_model(kind, make_task(kind, program, config, intrinsics), config));
+  const std::string& name = program.name;
+  for (const auto& [parameter, memory] : memories)
+    if (const std::int64_t needs = model.needs(memory, smallest); needs > config.depth(memory))
+      return Diagnostic{
+          fmt::format("cannot tile {}", name), name,
+          fmt::format("its smallest tile needs {} elements, {} holds {}", needs, parameter, config.depth(memory)),
+          fmt::format("raise `{}`, or leave the node to the host with --place {}=cpu", parameter, name)};
+  return {};
+}
+
+}  // namespace dovetail::accel

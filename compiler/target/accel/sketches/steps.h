@@ -1,0 +1,61 @@
+// The steps that the accelerator's sketches share. Loops of extent 1 vanish in compute_at, so each step asks whether
+// its loop is there.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/context.h"
+#include "compiler/target/accel/layout.h"
+#include "compiler/target/accel/sketches/sketches.h"
+#include "compiler/target/accel/sketches/tile_model.h"
+#include "isa/config.h"
+
+namespace dovetail::accel {
+
+// Extents of a tile: n in batch blocks, o and c in channel blocks (TensorLayout::block), y and x in output pixels.
+struct Tile {
+  std::int64_t o = 1, c = 1, n = 1, y = 1, x = 1;
+};
+
+class Steps {
+ public:
+  Steps(schedule::Context& context, const isa::HardwareConfig& hardware);
+
+  schedule::Context& c;
+  const isa::HardwareConfig& config;
+  const TensorLayout layout;              // of all activations, but for extents and borders
+  const std::vector<std::string> blocks;  // of the operator's program
+
+  // ---- The tile
+
+  struct Traffic {
+    double bytes = 0, transfers = 0;  // from and to DRAM; LOAD and STORE instructions, about
+  };
+  // `trips`: how many tiles there are along each axis. `elements`: of a buffer in a memory, per tile.
+  using Elements = std::function<std::int64_t(const std::string& buffer, isa::Memory memory)>;
+  using CountTraffic = std::function<Traffic(const Tile& tile, const Tile& trips, const Elements& elements)>;
+  // Decides tile_o, tile_c, tile_n, tile_y and tile_x; `channels`: the loop of the reduction over channels, or "". The
+  // analytic choice fits the buffers and moves least. Whether there is one; else the schedule has the error.
+  bool sample_tile(const Kind& kind, const std::string& channels, const CountTraffic& traffic);
+  Tile tile, whole;
+  // Tiles the block "out" into loops out.{o,n,y,x}_t around out.{n,o,y,x}_i.
+  void tile_output();
+
+  // ---- Loops, elements and places
+
+  // ALU stages, constants and widening loads: on chip, computed per tile; constants once per channel tile.
+  void place_stages();
+  // Splits a channel loop into groups of a layout block, elements of `element` channels and the channels of an element.
+  void split_channels(const std::string& loop, std::int64_t block, std::int64_t element);
+  void split_batch(const std::string& loop);
+  // The innermost loops of `block` over batch `n` and channels `o` become one ACC element.
+  void block_elements(const std::string& block, const std::string& n, const std::string& o);
+  // Elements and layouts of everything but block `main`.
+  void finish_stages(const std::string& main);
+  // Replaces the nest of `block` at the outermost of these loops that is there by an intrinsic.
+  void tensorize(const std::string& block, const std::vector<std::string>& element_loops);
+  void tensorize_stages(const std::string& main);
+};
+
+}  // namespace dovetail::accel

@@ -1,0 +1,45 @@
+// What a tile needs on chip, as a function of its extents. Which buffers there are, in which memory, and which share a
+// place is read off the program that the sketch makes of the smallest tile, placed; how they grow is the footprint of
+// the operator's program.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "compiler/schedule/footprint.h"
+#include "compiler/schedule/sketch.h"
+#include "isa/config.h"
+
+namespace dovetail::accel {
+
+class TileModel {
+ public:
+  // `smallest`: the schedule of `task` with the smallest tile.
+  TileModel(const schedule::Task& task, const schedule::Scheduled& smallest, const isa::HardwareConfig& config);
+
+  const schedule::Footprint& footprint() const { return footprint_; }
+  // Elements of `memory`. `tile`: by position in footprint().loops().
+  std::int64_t needs(isa::Memory memory, std::span<const std::int64_t> tile) const;
+  bool fits(std::span<const std::int64_t> tile) const;
+  // Elements of `memory` that a buffer of the operator's program takes.
+  std::int64_t elements(const std::string& buffer, isa::Memory memory, std::span<const std::int64_t> tile) const;
+
+ private:
+  // Buffers of one form.
+  struct Term {
+    isa::Memory memory;
+    std::vector<schedule::TileExtent> box;
+    std::int64_t buffers = 1;
+    bool operator==(const Term&) const = default;
+  };
+
+  schedule::Footprint footprint_;
+  isa::HardwareConfig config_;
+  std::vector<Term> terms_;
+};
+
+}  // namespace dovetail::accel

@@ -1,0 +1,45 @@
+// What is done to a group's program before its first schedule step, and to constants with it: the task's prepare steps.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/ndarray.h"
+#include "compiler/fuse/fuse.h"
+#include "compiler/schedule/task.h"
+#include "compiler/target/cpu/cpu.h"
+
+namespace dovetail::cpu {
+
+// How a group's operands are to lie, as far as its schedule leaves that open. Constants may be had in any layout.
+struct GroupLayouts {
+  std::vector<std::string> arguments, results;
+};
+
+class Preparation {
+ public:
+  Preparation(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu, std::string_view kind);
+
+  const Cpu& cpu;
+  schedule::Task task;
+  std::map<std::size_t, NdArray> constants;  // arguments whose value is another than the group's
+
+  const loops::Block* block(const std::string& name) const;  // null where there is none
+
+  // Makes the activations of integer block `main` unsigned (shift_activations.h) and corrects the bias, which must be a
+  // constant added behind it. Nothing where that cannot be done.
+  void shift_activations(const std::string& main, std::int64_t channels = 1);
+  // Writes down that the accumulator of integer block `main` stays below kSmallAccumulator where its weights and bias
+  // say so, as a clamp that changes nothing: requantisation is then a few operations of binary64.
+  void bound_accumulator(const std::string& main, const std::string& weights);
+
+ private:
+  std::optional<std::size_t> argument(const std::string& name) const;  // position of a parameter
+  std::optional<std::size_t> bias_of(const std::string& main) const;  // of the constant that is added to its int32 sums
+
+  const FusedGroup& group_;
+};
+
+}  // namespace dovetail::cpu

@@ -1,0 +1,232 @@
+// Matrix products. A constant right operand is packed to [n / columns][k][columns]; a register tile holds `rows` x
+// `columns` sums over all of k. The columns' panel stays in the second level while a block of rows passes over it.
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/nest.h"
+#include "compiler/target/cpu/intrinsics.h"
+#include "compiler/target/cpu/sketches/sketches.h"
+#include "loops/rewrite.h"
+
+namespace dovetail::cpu {
+
+using namespace loops;
+
+namespace {
+
+constexpr const char* kGemm = "gemm";
+
+const VarNode* plain_index(const Expr& index) {
+  const auto* n = std::get_if<VarRef>(&index->node);
+  return n == nullptr ? nullptr : n->var.get();
+}
+
+// The operands of the product in the block's body: left with m and k, right with k and n.
+struct GemmOperands {
+  Buffer left, right;
+  bool k_last_left = false, n_last_right = false;
+};
+GemmOperands gemm_operands(const Block& block) {
+  const std::size_t axes = block.iterators.size();
+  const VarNode *m = block.iterators[axes - 3].var.get(), *n = block.iterators[axes - 2].var.get(),
+                *k = block.iterators[axes - 1].var.get();
+  GemmOperands result;
+  visit_exprs(block.body, [&](const Expr& e) {
+    const auto* load = std::get_if<LoadExpr>(&e->node);
+    if (load == nullptr || load->buffer == block.writes.front().buffer || load->indices.size() < 2) return;
+    const VarNode *last = plain_index(load->indices.back()),
+                  *before = plain_index(load->indices[load->indices.size() - 2]);
+    if ((last == m && before == k) || (last == k && before == m))
+      result.left = load->buffer, result.k_last_left = last == k;
+    if ((last == n && before == k) || (last == k && before == n))
+      result.right = load->buffer, result.n_last_right = last == n;
+  });
+  return result;
+}
+
+// What is to be multiplied, in the loops of its definition.
+struct MatrixProduct {
+  GemmOperands operands;
+  bool integer = false, left_is_matrix = false;
+  bool pack_right = false;         // a constant matrix
+  std::vector<std::string> batch;  // loops
+  std::string m, n, k;             // loops
+  std::int64_t rows = 0, columns = 0, depth = 0;
+
+  // Whether the processor's dot products of bytes can do it, but for the type of the left operand.
+  bool suits_dot_products(const Cpu& cpu) const {
+    return integer && cpu.vnni && depth % kDotBytes == 0 && columns % cpu.lanes(4) == 0 && pack_right &&
+           operands.k_last_left && operands.right->dtype == DType::int8;
+  }
+};
+
+// nullopt where block gemm is none that register tiles can take.
+std::optional<MatrixProduct> product_of(const Program& program) {
+  const auto path = schedule::find_block(program.body, kGemm);
+  const Block* block = path ? schedule::as_block(path->back()) : nullptr;
+  if (block == nullptr || !block->init) return std::nullopt;
+  const DType accumulator = block->writes.front().buffer->dtype;
+  if (accumulator != DType::float32 && accumulator != DType::int32) return std::nullopt;
+  MatrixProduct p;
+  p.integer = accumulator == DType::int32;
+  std::vector<std::string> loops;
+  for (const Stmt& stmt : *path)
+    if (schedule::as_for(stmt) && schedule::only_block(stmt)) loops.push_back(schedule::as_for(stmt)->var->name);
+  const std::size_t axes = loops.size();
+  if (axes != block->iterators.size() || axes < 3 || block->iterators.back().kind != IterKind::reduce)
+    return std::nullopt;
+  p.operands = gemm_operands(*block);
+  if (!p.operands.left || !p.operands.right) return std::nullopt;
+  p.batch = {loops.begin(), loops.end() - 3};
+  p.m = loops[axes - 3], p.n = loops[axes - 2], p.k = loops[axes - 1];
+  p.rows = block->iterators[axes - 3].extent;
+  p.columns = block->iterators[axes - 2].extent;
+  p.depth = block->iterators[axes - 1].extent;
+  p.left_is_matrix = p.operands.left->shape.size() == 2;
+  const bool constant = std::ranges::any_of(program.parameters, [&](const Parameter& parameter) {
+    return parameter.buffer == p.operands.right && parameter.role == ParameterRole::constant;
+  });
+  p.pack_right = constant && p.operands.right->shape.size() == 2;
+  if (!p.pack_right && !p.operands.n_last_right) return std::nullopt;
+  return p;
+}
+
+// One product on its way from the loops of its definition to register tiles.
+class Matmul {
+ public:
+  Matmul(schedule::Context& c, const Cpu& cpu) : c_(c), cpu_(cpu) {}
+
+  bool schedule() {
+    if (!recognise()) return false;
+    choose_products();
+    lay_out();
+    copy_left_by_blocks();
+    if (!cut_into_tiles()) return false;
+    if (!c_.s.status().ok()) return true;
+    schedule_sums(c_, kGemm, mi_, ni_, tile_, dot_);
+    schedule_epilogue(c_, end_[end_.size() - 2], end_.back(), tile_.lanes);
+    vectorize_copy();
+    share_among_threads();
+    return true;
+  }
+
+ private:
+  bool recognise() {
+    auto product = product_of(c_.task.program);
+    if (product) p_ = *std::move(product);
+    return !p_.m.empty();
+  }
+
+  // Four bytes a lane.
+  void choose_products() {
+    dot_ = p_.suits_dot_products(cpu_) && p_.operands.left->dtype == DType::uint8;
+    tile_ = sample_register_tile(c_, p_.rows, p_.columns, dot_, cpu_);
+    element_bytes_ = size_bytes(p_.operands.left->dtype);
+  }
+
+  void lay_out() {
+    follow_layouts(c_);
+    last_ = c_.gather_epilogue(kGemm, "register");
+    if (!p_.pack_right) return;
+    const char *n = p_.operands.n_last_right ? "i1" : "i0", *k = p_.operands.n_last_right ? "i0" : "i1";
+    c_.lay_out(p_.operands.right->name,
+               dot_ ? fmt::format("{0}/{2},{1}/{3},{0}%{2},{1}%{3}", n, k, tile_.columns, kDotBytes)
+                    : fmt::format("{0}/{2},{1},{0}%{2}", n, k, tile_.columns));
+  }
+
+  // Rows of a block: its part of the left operand within a quarter of the second level, and several blocks for the
+  // threads. Rows that would crowd the sets of the first level are packed.
+  void copy_left_by_blocks() {
+    const std::int64_t tiles = (p_.rows + tile_.rows - 1) / tile_.rows;
+    const std::int64_t fitting =
+        std::max<std::int64_t>(1, cpu_.l2_bytes / 4 / (p_.depth * element_bytes_ * tile_.rows));
+    const std::int64_t analytic = std::min(fitting, std::max<std::int64_t>(1, tiles / 4));
+    std::set<std::int64_t> candidates{analytic, tiles};
+    for (std::int64_t power = 1; power < tiles; power *= 2) candidates.insert(power);
+    std::tie(mo_, mb_) =
+        c_.tile(p_.m, tile_.rows * c_.sample("block_tiles", {candidates.begin(), candidates.end()}, analytic));
+    const bool shifted = c_.block("shifted") != nullptr;
+    pack_left_ = p_.operands.k_last_left && p_.left_is_matrix && !mo_.empty() && !shifted &&
+                 c_.sample("pack", {"no", "yes"},
+                           crowds_sets(p_.depth * element_bytes_, cpu_) && tile_.rows >= 6 ? "yes" : "no") == "yes";
+    staged_ = shifted ? "shifted" : "";
+    if (pack_left_) {
+      staged_ = p_.operands.left->name + ".packed";
+      c_.s.cache_read(kGemm, p_.operands.left->name, "global", staged_);
+    }
+  }
+
+  // False where there is one tile, and so no loop at which it could be completed.
+  bool cut_into_tiles() {
+    const auto [mt, mi] = c_.tile(mb_, tile_.rows);
+    const auto [no, ni] = c_.tile(p_.n, tile_.columns);
+    mi_ = mi, no_ = no, ni_ = ni;
+    std::string depth_loop = p_.k;
+    std::vector<std::string> order = p_.batch;
+    if (dot_) {
+      const auto [ko, ki] = c_.tile(p_.k, kDotBytes);
+      const auto [nv, nl] = c_.tile(ni, tile_.lanes);
+      order.insert(order.end(), {mo_, no, mt, ko, mi, nv, nl, ki});
+      if (!c_.existing(ko).empty()) depth_loop = ko;
+    } else {
+      order.insert(order.end(), {mo_, no, mt, p_.k, mi, ni});
+    }
+    c_.reorder(order);
+    end_ = c_.own_loops(last_);
+    const std::string at = !mt.empty()        ? mt
+                           : !no.empty()      ? no
+                           : !mo_.empty()     ? mo_
+                           : p_.batch.empty() ? ""
+                                              : p_.batch.back();
+    if (at.empty()) return false;
+    c_.s.reverse_compute_at(last_, at);
+    if (pack_left_ || (!staged_.empty() && !mo_.empty())) c_.s.compute_at(staged_, mo_);
+    if (pack_left_) c_.lay_out(staged_, fmt::format("i1/{0},i0,i1%{0}", cpu_.cache_line_bytes / element_bytes_));
+    c_.s.decompose_reduction(kGemm, depth_loop, "gemm.init");
+    return true;
+  }
+
+  void vectorize_copy() {
+    if (staged_.empty() || c_.own_loops(staged_).empty()) return;
+    const std::string innermost = c_.own_loops(staged_).back();
+    c_.vectorize(innermost, vector_lanes(c_.extent(innermost), cpu_.lanes(static_cast<int>(element_bytes_))));
+  }
+
+  void share_among_threads() {
+    std::vector<std::string> threads = p_.batch;
+    if (!mo_.empty()) threads.push_back(mo_);
+    // Few rows: threads share the columns.
+    if (mo_.empty() && !no_.empty() && (p_.batch.empty() || c_.extent(p_.batch.front()) == 1)) threads.push_back(no_);
+    c_.parallel(threads);
+  }
+
+  schedule::Context& c_;
+  const Cpu& cpu_;
+  MatrixProduct p_;
+  std::int64_t element_bytes_ = 0;
+  RegisterTile tile_{};
+  bool dot_ = false, pack_left_ = false;
+  std::string staged_;  // the producer that is written out a block at a time: the shifted or packed left operand
+  std::string last_;    // the block behind the sums
+  // Loops: blocks of rows and the rows of a block; what they are cut into; those of the epilogue.
+  std::string mo_, mb_, mi_, no_, ni_;
+  std::vector<std::string> end_;
+};
+
+}  // namespace
+
+void prepare_matmul(Preparation& p) {
+  const auto product = product_of(p.task.program);
+  if (!product || !product->integer) return;
+  p.bound_accumulator(kGemm, product->operands.right->name);
+  // Dot products need unsigned bytes on the left.
+  if (product->suits_dot_products(p.cpu) && product->operands.left->dtype == DType::int8) p.shift_activations(kGemm);
+}
+
+bool sketch_matmul(schedule::Context& c, const Cpu& cpu) { return Matmul(c, cpu).schedule(); }
+
+}  // namespace dovetail::cpu

@@ -1,0 +1,88 @@
+#include "compiler/target/cpu/sketches/register_tile.h"
+
+#include <algorithm>
+#include <array>
+
+namespace dovetail::cpu {
+
+std::int64_t vector_lanes(std::int64_t extent, int lanes) {
+  if (extent <= lanes) return extent;
+  for (std::int64_t width = lanes; width >= 4; width /= 2)
+    if (extent % width == 0) return width;
+  return lanes;
+}
+
+RegisterTile sample_register_tile(schedule::Context& c, std::int64_t rows, std::int64_t columns, bool whole,
+                                  const Cpu& cpu) {
+  const int lanes = cpu.lanes(4);
+  // Some registers stay free for the weights' vectors and the broadcast element.
+  const std::int64_t registers = cpu.vector_registers - 4;
+  const auto widths = [&](std::span<const std::int64_t>) {
+    std::vector<std::int64_t> all;
+    for (std::int64_t width = 1; width <= std::min<std::int64_t>(columns, 8 * lanes); ++width) {
+      const std::int64_t used = vector_lanes(width, lanes);
+      if (columns % width == 0 && width % used == 0 && (used == lanes || !whole)) all.push_back(width);
+    }
+    return all;
+  };
+  const auto heights = [&](std::span<const std::int64_t> width) {
+    std::vector<std::int64_t> all;
+    const std::int64_t vectors = width[0] / vector_lanes(width[0], lanes);
+    for (std::int64_t height = 1; height <= std::min(rows, registers / vectors); ++height) all.push_back(height);
+    return all;
+  };
+  const schedule::Cost cost = [&](std::span<const std::int64_t> tile) {
+    const std::int64_t used = vector_lanes(tile[0], lanes), vectors = tile[0] / used, height = tile[1];
+    const double filled = static_cast<double>(used) / lanes;
+    const double full = static_cast<double>(rows) / static_cast<double>((rows + height - 1) / height * height);
+    const double products = static_cast<double>(height * vectors);
+    const double loads = static_cast<double>(height + vectors);
+    const double busy = products / std::max(products, 0.9 * loads) * std::min(1.0, products / 10);
+    return std::optional(-(filled * full * busy + 1e-3 * products / loads));
+  };
+  const std::array<schedule::Choice, 2> choices{{{"tile_columns", widths}, {"tile_rows", heights}}};
+  const std::vector<std::int64_t> tile = c.sample(choices, [&] { return Result<schedule::Cost>(cost); });
+  if (tile.empty()) return {1, 1, 1, 1};
+  const std::int64_t used = vector_lanes(tile[0], lanes);
+  return {tile[1], tile[0] / used, used, tile[0]};
+}
+
+std::int64_t sample_rows(schedule::Context& c, std::int64_t extent, std::int64_t most) {
+  std::vector<std::int64_t> candidates;
+  std::int64_t best = 1;
+  double best_score = 0;
+  for (std::int64_t rows = 1; rows <= std::min(extent, most); ++rows) {
+    candidates.push_back(rows);
+    const double whole = static_cast<double>(extent) / static_cast<double>((extent + rows - 1) / rows * rows);
+    const double score = whole * static_cast<double>(rows) / static_cast<double>(rows + 2);
+    if (score > best_score) best_score = score, best = rows;
+  }
+  return c.sample("tile_rows", candidates, best);
+}
+
+void schedule_sums(schedule::Context& c, const std::string& main, const std::string& rows, const std::string& columns,
+                   const RegisterTile& tile, bool dot) {
+  c.unroll(rows);
+  if (dot) {
+    const std::vector<std::string> sum = c.loops_of(main);
+    if (tile.vectors > 1) c.unroll(sum[sum.size() - 3]);
+    c.s.tensorize(sum[sum.size() - 2], "x86.vpdpbusd");
+  } else {
+    c.unroll(c.vectorize(columns, tile.lanes));
+  }
+  const std::vector<std::string> start = c.own_loops(main + ".init");
+  for (std::size_t i = 0; i + 1 < start.size(); ++i) c.unroll(start[i]);
+  if (dot) {
+    c.s.vectorize(start.back());
+  } else {
+    c.unroll(c.vectorize(start.back(), tile.lanes));
+  }
+}
+
+void schedule_epilogue(schedule::Context& c, const std::string& rows, const std::string& columns, std::int64_t lanes) {
+  c.reorder({c.existing(rows), c.existing(columns)});
+  c.unroll(rows);
+  c.unroll(c.vectorize(columns, lanes));
+}
+
+}  // namespace dovetail::cpu

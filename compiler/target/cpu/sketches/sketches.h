@@ -1,0 +1,55 @@
+// The kinds of groups that the CPU knows, in the order in which they are tried; each with what prepares its tasks and
+// the sketch that writes their schedules.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "compiler/schedule/context.h"
+#include "compiler/target/cpu/cpu.h"
+#include "compiler/target/cpu/prepare.h"
+#include "compiler/target/cpu/sketches/register_tile.h"
+
+namespace dovetail::cpu {
+
+// Dense 2-D convolution, float32 and int8: register tiles over columns of one row and output channels.
+void prepare_convolution(Preparation& p);
+bool sketch_convolution(schedule::Context& c, const Cpu& cpu);
+// Depthwise convolution and pooling: channels in lanes.
+void prepare_window(Preparation& p);
+bool sketch_window(schedule::Context& c, const Cpu& cpu);
+// Matrix products, float32 and int8.
+void prepare_matmul(Preparation& p);
+bool sketch_matmul(schedule::Context& c, const Cpu& cpu);
+// Anything.
+void prepare_generic(Preparation& p);
+bool sketch_generic(schedule::Context& c, const Cpu& cpu);
+
+struct Kind {
+  std::string_view name;
+  int version;  // of the sketch (compiler/schedule/sketch.h)
+  void (*prepare)(Preparation& preparation);
+  bool (*write)(schedule::Context& context, const Cpu& cpu);
+};
+inline constexpr std::array<Kind, 4> kKinds{{
+    {"convolution", 1, prepare_convolution, sketch_convolution},
+    {"window", 1, prepare_window, sketch_window},
+    {"matmul", 1, prepare_matmul, sketch_matmul},
+    {"generic", 1, prepare_generic, sketch_generic},
+}};
+
+// Images lie channels-last where a kernel decides.
+inline constexpr const char* kChannelsLast = "i0,i2,i3,i1";
+
+// Arguments and results lie as the task asks, and all images between them channels-last where one of those does.
+void follow_layouts(schedule::Context& c);
+
+// Elements at multiples of that distance fall into one or two sets of the first level and evict each other.
+bool crowds_sets(std::int64_t distance_bytes, const Cpu& cpu);
+
+std::vector<std::int64_t> divisors(std::int64_t value);
+std::int64_t largest_divisor(std::int64_t value, std::int64_t at_most);
+
+}  // namespace dovetail::cpu

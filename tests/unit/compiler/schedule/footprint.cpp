@@ -1,0 +1,67 @@
+// What a tile touches, against boxes worked out by hand.
+#include "compiler/schedule/footprint.h"
+
+#include "loops/parse.h"
+#include "tests/catch.h"
+
+using namespace dovetail;
+using namespace dovetail::schedule;
+
+namespace {
+
+// Rows of a convolution by 3 with stride 2, behind a copy; two words of k at each channel; c in blocks of 4.
+constexpr const char* kConvolution = R"(program conv {
+  input x: int32[8, 21]
+  constant w: int32[6, 8, 3]
+  constant k: int32[6, 2]
+  constant t: int32[4]
+  output y: int32[6, 10]
+  alloc pad: int32[8, 21]
+  alloc sum: int32[6, 10]
+  for pad.c in 8 { for pad.x in 21 {
+    block pad { spatial vc in 8 = pad.c spatial vx in 21 = pad.x reads x[vc, vx] writes pad[vc, vx] pad[vc, vx] = x[vc, vx] }
+  } }
+  for sum.o in 6 { for sum.x in 10 { for sum.c in 8 { for sum.k in 3 {
+    block sum {
+      spatial vo in 6 = sum.o spatial vx in 10 = sum.x reduce vc in 8 = sum.c reduce vk in 3 = sum.k
+      reads pad[vc, vx * 2 + vk], w[vo, vc, vk], sum[vo, vx] writes sum[vo, vx]
+      init { sum[vo, vx] = 0 }
+      sum[vo, vx] = sum[vo, vx] + pad[vc, vx * 2 + vk] * w[vo, vc, vk]
+    }
+  } } } }
+  for o in 6 { for x in 10 {
+    block out {
+      spatial vo in 6 = o spatial vx in 10 = x
+      reads sum[vo, vx], k[vo, 0], k[vo, 1], t[vo % 4] writes y[vo, vx]
+      y[vo, vx] = sum[vo, vx] * k[vo, 0] + k[vo, 1] + t[vo % 4]
+    }
+  } }
+})";
+
+}  // namespace
+
+TEST_CASE("footprint: boxes of a tile") {
+  const auto program = loops::parse_program(kConvolution, "test");
+  INFO((program.ok() ? "" : to_string(program.errors())));
+  REQUIRE(program.ok());
+  const Footprint footprint(*program);
+  std::map<std::string, std::int64_t> extents;
+  for (std::size_t i = 0; i < footprint.loops().size(); ++i) extents[footprint.loops()[i]] = footprint.whole()[i];
+  CHECK(extents == std::map<std::string, std::int64_t>{{"o", 6}, {"x", 10}, {"sum.c", 8}, {"sum.k", 3}});
+  CHECK_FALSE(footprint.find("sum.o"));
+
+  std::vector<std::int64_t> tile = footprint.whole();
+  const auto cut = [&](const std::string& loop, std::int64_t extent) { tile[*footprint.find(loop)] = extent; };
+  CHECK(footprint.elements("x", tile) == 8 * 21);
+  CHECK(footprint.elements("w", tile) == 6 * 8 * 3);
+  cut("o", 2), cut("x", 4), cut("sum.c", 5);
+  CHECK(footprint.elements("sum", tile) == 2 * 4);
+  CHECK(footprint.elements("w", tile) == 2 * 5 * 3);
+  CHECK(footprint.elements("pad", tile) == 5 * (3 * 2 + 3));  // three strides of 2, and the window
+  CHECK(footprint.elements("x", tile) == 5 * (3 * 2 + 3));    // through the copy
+  CHECK(footprint.elements("k", tile) == 2 * 2);              // both words, of which each load takes one
+  CHECK(footprint.elements("t", tile) == 4);                  // not affine: whole
+  cut("sum.k", 1);
+  CHECK(footprint.elements("x", tile) == 5 * (3 * 2 + 1));
+  CHECK(footprint.box("y") == nullptr);
+}

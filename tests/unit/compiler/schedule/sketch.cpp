@@ -1,0 +1,117 @@
+// Sketches and tasks: what is decided, by whom, and that a trace and a task make the program again.
+#include "compiler/schedule/sketch.h"
+
+#include "compiler/schedule/context.h"
+#include "loops/parse.h"
+#include "loops/print.h"
+#include "tests/catch.h"
+
+using namespace dovetail;
+using namespace dovetail::schedule;
+
+namespace {
+
+Task copy_task(const std::string& name = "p") {
+  auto program = loops::parse_program(
+      "program " + name +
+          " { input x: int32[16] output y: int32[16] for i in 16 { block b { spatial v in 16 = i reads x[v] writes "
+          "y[v] y[v] = x[v] } } }",
+      "test");
+  REQUIRE(program.ok());
+  return {"test", "copy", *std::move(program)};
+}
+
+// Two factors of the loop, together: the second at most the first, the cost least where they are near 4 and 2.
+bool write_copy(Context& c) {
+  const std::array<Choice, 2> choices{{{"outer",
+                                        [](std::span<const std::int64_t>) {
+                                          return std::vector<std::int64_t>{8, 4, 2};
+                                        }},
+                                       {"inner", [](std::span<const std::int64_t> before) {
+                                          std::vector<std::int64_t> all;
+                                          for (std::int64_t i = 1; i <= before[0]; i *= 2) all.push_back(i);
+                                          return all;
+                                        }}}};
+  const Cost cost = [](std::span<const std::int64_t> values) -> std::optional<double> {
+    if (values[0] == 8) return std::nullopt;  // does not fit
+    return std::abs(static_cast<double>(values[0] - 4)) + std::abs(static_cast<double>(values[1] - 2));
+  };
+  const std::vector<std::int64_t> factors = c.sample(choices, [&] { return Result<Cost>(cost); });
+  if (factors.empty()) {
+    c.s.fail({{"nothing fits", "", "", ""}});
+    return true;
+  }
+  c.s.split("i", "$outer", "i_o", "i_i").split("i_i", "$inner", "i_m", "i_n");
+  if (c.sample("unroll", {"no", "yes"}, "no") == "yes") c.unroll("i_n");
+  return true;
+}
+const Sketch kCopy{"copy", 1, write_copy};
+
+std::string decided(const Result<Scheduled>& scheduled) {
+  if (!scheduled.ok()) return to_string(scheduled.errors());
+  std::string text;
+  for (const Decision& decision : scheduled->decisions) text += decision.name + "=" + decision.value + " ";
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("sketch: without decisions it takes the analytic choice") {
+  CHECK(decided(run(kCopy, copy_task())) == "outer=4 inner=2 unroll=no ");
+}
+
+TEST_CASE("sketch: what is given is kept, and the rest follows from it") {
+  CHECK(decided(run(kCopy, copy_task(), {{"outer", "2"}})) == "outer=2 inner=2 unroll=no ");
+  CHECK(decided(run(kCopy, copy_task(), {{"inner", "1"}})) == "outer=4 inner=1 unroll=no ");
+  CHECK(decided(run(kCopy, copy_task(), {{"unroll", "yes"}})) == "outer=4 inner=2 unroll=yes ");
+  // Where all is given the cost is not asked: whether it fits is for the target to say.
+  CHECK(decided(run(kCopy, copy_task(), {{"outer", "8"}, {"inner", "8"}})) == "outer=8 inner=8 unroll=no ");
+}
+
+TEST_CASE("sketch: decisions that it does not take are errors, with what it does take") {
+  using Catch::Matchers::ContainsSubstring;
+  CHECK_THAT(decided(run(kCopy, copy_task(), {{"outer", "3"}})),
+             ContainsSubstring("3 is not among its candidates. Hint: choose one of 8, 4, 2"));
+  CHECK_THAT(decided(run(kCopy, copy_task(), {{"outer", "2"}, {"inner", "4"}})),
+             ContainsSubstring("4 is not among its candidates. Hint: choose one of 1, 2"));
+  CHECK_THAT(decided(run(kCopy, copy_task(), {{"tile", "4"}})),
+             ContainsSubstring("the sketch of test copy does not sample it here"));
+  CHECK_THAT(decided(run(kCopy, copy_task(), {{"outer", "8"}})), ContainsSubstring("nothing fits"));
+  CHECK_THAT(decided(run({"copy", 1, [](Context&) { return false; }}, copy_task())),
+             ContainsSubstring("no program of kind copy"));
+}
+
+TEST_CASE("sketch: task and trace make the program again, whatever was decided") {
+  const Task task = copy_task();
+  for (const Decisions& given : {Decisions{}, Decisions{{"outer", "8"}, {"inner", "4"}, {"unroll", "yes"}}}) {
+    const auto scheduled = run(kCopy, task, given);
+    REQUIRE(scheduled.ok());
+    const auto trace = parse_trace(to_string(scheduled->trace), "trace");
+    REQUIRE(trace.ok());
+    const auto again = replay(task, *trace);
+    REQUIRE(again.ok());
+    CHECK(loops::to_string(*again) == loops::to_string(scheduled->program));
+  }
+}
+
+TEST_CASE("task: its key is of the content, not of the name") {
+  const Task task = copy_task();
+  CHECK(key(task) == key(copy_task("another")));
+  const auto changed = [&](const auto& change) {
+    Task other = copy_task();
+    change(other);
+    return key(other) != key(task);
+  };
+  CHECK(changed([](Task& t) { t.target = "other"; }));
+  CHECK(changed([](Task& t) { t.kind = "other"; }));
+  CHECK(changed([](Task& t) { t.prepared.push_back("bound b"); }));
+  CHECK(changed([](Task& t) { t.layouts["x"] = "i0/4,i0%4"; }));
+  CHECK(changed([](Task& t) { t.facts["lanes"] = 8; }));
+  CHECK(changed([](Task& t) { t.program.parameters[0].role = loops::ParameterRole::constant; }));
+  CHECK(changed([](Task& t) {
+    loops::Intrinsic row;
+    row.name = "move";
+    row.semantics = t.program;
+    t.intrinsics = std::make_shared<loops::IntrinsicTable>(loops::IntrinsicTable{row});
+  }));
+}
