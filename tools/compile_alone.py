@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compiles sources of a joint build alone, without a precompiled header: each must include what it uses itself.
+"""Compiles sources and headers of a joint build alone, without a precompiled header: each must include what it uses itself.
 
 usage: compile_alone.py [--jobs N] [--root ROOT] BUILD [SOURCE...]
 
@@ -19,10 +19,17 @@ import turn  # noqa: E402
 from build_units import read_units  # noqa: E402
 
 CHANGED_LAST = 8
+HEADER_CHECK = "/header_check/"  # below the build: a source for each header that has none of its own
 
 
 def is_joint(source, unit, root):
     return unit.file != root / source or any(word.endswith("cmake_pch.hxx") for word in unit.command)
+
+
+def header_of(source):
+    """The header that a source of header_check is about; None for others."""
+    place = source.find(HEADER_CHECK)
+    return None if place < 0 else source[place + len(HEADER_CHECK):].removesuffix(".cpp") + ".h"
 
 
 def command_alone(source, unit, root):
@@ -46,11 +53,13 @@ def main():
     parser.add_argument("sources", nargs="*")
     arguments = parser.parse_args()
     root = arguments.root.resolve()
-    joint = {source: unit for source, unit in read_units(arguments.build, root).items() if is_joint(source, unit, root)}
+    units = read_units(arguments.build, root)
+    joint = {source: unit for source, unit in units.items() if is_joint(source, unit, root)}
     chosen = arguments.sources
     if not joint:
         print("this build compiles every source alone")
         return 77
+    joint.update({header: unit for source, unit in units.items() if (header := header_of(source))})
     if not chosen and turn.number() is None:
         chosen = list(joint)
     elif not chosen:

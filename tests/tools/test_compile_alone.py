@@ -54,6 +54,18 @@ class CompileAlone(unittest.TestCase):
         self.unit(self.source("a.cpp", USES), "-Winvalid-pch", "-include", str(header))
         self.assertEqual(self.check()[0], 1)
 
+    def test_a_header_without_a_source_of_its_own(self):
+        self.joint(self.source("a.cpp", "int x;\n"))
+        self.source("h.h", USES)
+        (self.build / "header_check").mkdir()
+        check = self.build / "header_check" / "h.cpp"
+        check.write_text('#include "h.h"\n')
+        self.unit(check, f"-I{self.root}")
+        status, text = self.check()
+        self.assertEqual(status, 1)
+        self.assertIn("h.h does not compile alone", text)
+        self.assertIn("2 sources, 1 do not compile alone", text)
+
     def test_a_turn_looks_at_what_changed_last(self):
         files = [self.source(f"s{number}.cpp", "int x;\n") for number in range(30)]
         self.joint(*files)
