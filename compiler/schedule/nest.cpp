@@ -233,27 +233,32 @@ VarMap bindings_of(const Block& block) {
   return map;
 }
 
+namespace {
+
+bool any_region(const std::vector<Region>& regions, const BufferNode* buffer) {
+  return std::ranges::any_of(regions, [&](const Region& region) { return region.buffer.get() == buffer; });
+}
+
+}  // namespace
+
 bool reads(const Stmt& stmt, const BufferNode* buffer) {
-  if (!stmt) return false;
-  for (const Path& path : blocks_below(stmt))
-    for (const Region& region : as_block(path.back())->reads)
-      if (region.buffer.get() == buffer) return true;
+  const auto in_condition = [&](const Stmt& inner) {
+    bool found = false;
+    if (const auto* condition = std::get_if<If>(&inner->node))
+      visit_exprs(condition->condition, [&](const Expr& expr) {
+        const auto* access = std::get_if<LoadExpr>(&expr->node);
+        found |= access && access->buffer.get() == buffer;
+      });
+    return found;
+  };
+  if (find(stmt, [&](const Stmt& at) { return as_block(at) && any_region(as_block(at)->reads, buffer); })) return true;
   bool found = false;
-  visit_stmts(stmt, [&](const Stmt& inner) {
-    const auto* condition = std::get_if<If>(&inner->node);
-    if (!condition) return;
-    visit_exprs(condition->condition, [&](const Expr& expr) {
-      const auto* access = std::get_if<LoadExpr>(&expr->node);
-      found |= access && access->buffer.get() == buffer;
-    });
-  });
+  visit_stmts(stmt, [&](const Stmt& inner) { found |= in_condition(inner); });
   return found;
 }
 bool writes(const Stmt& stmt, const BufferNode* buffer) {
-  for (const Path& path : blocks_below(stmt))
-    for (const Region& region : as_block(path.back())->writes)
-      if (region.buffer.get() == buffer) return true;
-  return false;
+  return find(stmt, [&](const Stmt& at) { return as_block(at) && any_region(as_block(at)->writes, buffer); })
+      .has_value();
 }
 
 Block with_inferred_regions(Block block) {
@@ -348,15 +353,34 @@ std::set<std::string> block_names(const Stmt& root) {
 
 namespace {
 
+// What of `stmt` is around the blocks that `keep` holds for; null where there are none.
+Stmt around(const Stmt& stmt, const std::function<bool(const Block&)>& keep) {
+  if (const Block* block = as_block(stmt)) return keep(*block) ? stmt : nullptr;
+  if (const For* loop = as_for(stmt)) {
+    Stmt body = around(loop->body, keep);
+    if (!body || body == loop->body) return body ? stmt : nullptr;
+    For copy{loop->var, loop->extent, loop->kind, loop->thread_axis, loop->annotations, std::move(body)};
+    return make_stmt(std::move(copy));
+  }
+  if (const auto* condition = std::get_if<If>(&stmt->node)) {
+    Stmt then_body = condition->then_body ? around(condition->then_body, keep) : nullptr;
+    Stmt else_body = condition->else_body ? around(condition->else_body, keep) : nullptr;
+    if (!then_body && !else_body) return nullptr;
+    if (!then_body) then_body = make_stmt(Sequence{});
+    return make_stmt(If{condition->condition, std::move(then_body), std::move(else_body)});
+  }
+  const auto* siblings = std::get_if<Sequence>(&stmt->node);
+  if (!siblings) return stmt;
+  std::vector<Stmt> body;
+  for (const Stmt& sibling : siblings->body)
+    if (Stmt kept = around(sibling, keep)) body.push_back(std::move(kept));
+  return body.empty() ? nullptr : make_stmt(Sequence{std::move(body)});
+}
+
 // The program with those of its blocks that are named, and what is around and inside them.
-Program with_blocks(Program program, std::set<std::string> names) {
-  for (const Path& path : blocks_below(program.body))
-    if (const Block* block = as_block(path.back()); names.count(block->name))
-      if (const Block* inner = inner_block(*block)) names.insert(inner->name);
-  program.body = rewrite_stmt(program.body, [&](const Stmt& stmt) -> Stmt {
-    const Block* block = as_block(stmt);
-    return block && !names.count(block->name) ? nullptr : stmt;
-  });
+Program with_blocks(Program program, const std::set<std::string>& names) {
+  program.body = around(program.body, [&](const Block& block) { return names.contains(block.name); });
+  if (!program.body) program.body = make_stmt(Sequence{});
   return program;
 }
 
