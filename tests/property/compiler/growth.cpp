@@ -1,4 +1,4 @@
-// The compiler's work grows as the graph does. Work is counted in allocations, which no other job on the machine
+// The compiler's work grows as the graph does. Effort is counted in allocations, which no other job on the machine
 // changes; bench/compile measures time. Programs whose nodes read an operand twice, which would have 2^n nodes if they
 // were written out, run as the reference does.
 #include <atomic>
@@ -47,10 +47,10 @@ Compiled compiled(const graph::Graph& graph) {
   return *std::move(result);
 }
 
-struct Work {
+struct Effort {
   double allocations, bytes;
 };
-Work work_of(const graph::Graph& graph) {
+Effort work_of(const graph::Graph& graph) {
   const std::uint64_t before = allocations, bytes_before = allocated_bytes;
   compiled(graph);
   return {static_cast<double>(allocations - before), static_cast<double>(allocated_bytes - bytes_before)};
@@ -77,7 +77,7 @@ TEST_CASE("growth: four times the nodes are four times the work, in every family
   constexpr std::size_t kSmall = 100, kLarge = 400;
   constexpr double kMost = 5.3;  // 4 to the power of 1.2
   for (const zoo::Growth& family : zoo::growth_families()) {
-    const Work small = work_of(family.make(kSmall)), large = work_of(family.make(kLarge));
+    const Effort small = work_of(family.make(kSmall)), large = work_of(family.make(kLarge));
     INFO(family.name << ": " << small.allocations << " and " << large.allocations << " allocations, " << small.bytes
                      << " and " << large.bytes << " bytes");
     CHECK(large.allocations < kMost * small.allocations);
