@@ -1,6 +1,29 @@
 #include "base/diagnostic.h"
 
+#include <algorithm>
+#include <cerrno>
+
 namespace dovetail {
+
+Cause cause_of(int error_number) {
+  switch (error_number) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EIO:
+    case ENOMEM:
+    case EAGAIN:
+    case EMFILE:
+    case ENFILE: return Cause::resource;
+    default: return Cause::input;
+  }
+}
+
+Cause cause_of(const Diagnostics& diagnostics) {
+  const bool resource = std::ranges::any_of(
+      diagnostics, [](const Diagnostic& diagnostic) { return diagnostic.cause == Cause::resource; });
+  return resource ? Cause::resource : Cause::input;
+}
 
 std::string to_string(const Diagnostic& diagnostic, std::string_view severity) {
   std::string text(severity);

@@ -5,11 +5,15 @@
 #include <cstring>
 #include <memory>
 #include <system_error>
+#include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/memory_limit.h"
+#include "base/vanishing.h"
 
 namespace dovetail {
 
@@ -26,6 +30,12 @@ Diagnostic read_error(const fs::path& path, std::string why, std::string hint) {
   return {"cannot read file", path.string(), std::move(why), std::move(hint)};
 }
 
+Diagnostic read_failure(const fs::path& path, int error_number, std::string hint) {
+  Diagnostic problem = read_error(path, std::strerror(error_number), std::move(hint));
+  problem.cause = cause_of(error_number);
+  return problem;
+}
+
 // Sizes from the file system are not trusted: the file may grow, or be a pipe. But what is too large already is not
 // read.
 template <typename Container>
@@ -37,7 +47,7 @@ Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes) {
   if (fs::is_directory(status)) return read_error(path, "it is a directory", "name a file in it");
   errno = 0;
   const FilePointer file(std::fopen(path.c_str(), "rb"));
-  if (!file) return read_error(path, std::strerror(errno), "check the permissions");
+  if (!file) return read_failure(path, errno, "check the permissions");
 
   const auto too_large = [&](const std::string& size) {
     return read_error(path, fmt::format("{} bytes > limit {} bytes", size, limit_bytes), "is it the right file?");
@@ -61,22 +71,53 @@ Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes) {
     if (filled > limit_bytes) return too_large(fmt::format("at least {}", filled));
     if (got < wanted) break;
   }
-  if (std::ferror(file.get())) return read_error(path, std::strerror(errno), "check the medium");
+  if (std::ferror(file.get())) return read_failure(path, errno, "check the medium");
   content.resize(filled);
   return content;
 }
 
-Diagnostic write_error(const fs::path& path, std::string why, std::string hint) {
+// errno tells whose fault it is.
+Diagnostic write_error(const fs::path& path, int error_number) {
+  const Cause cause = cause_of(error_number);
+  return {"cannot write file", path.string(), std::strerror(error_number),
+          cause == Cause::resource ? "free some space, or choose another folder" : "check the path and the permissions",
+          cause};
+}
+Diagnostic write_refusal(const fs::path& path, std::string why, std::string hint) {
   return {"cannot write file", path.string(), std::move(why), std::move(hint)};
 }
 
-Result<void> write_in_place(const fs::path& path, std::span<const std::byte> bytes) {
-  errno = 0;
-  FilePointer file(std::fopen(path.c_str(), "wb"));
-  if (!file) return write_error(path, std::strerror(errno), "check the folder's permissions");
-  const bool written = bytes.empty() || std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
-  const bool closed = std::fclose(file.release()) == 0;  // flushes: a full disk may show only here
-  if (!written || !closed) return write_error(path, std::strerror(errno), "is the disk full?");
+// Closes what it holds. A full disk may show only then.
+class WrittenFile {
+ public:
+  WrittenFile(const fs::path& path, int flags)
+      : file_(refused_for_test(Refusable::write) ? -1
+                                                 : ::open(path.c_str(), flags | O_WRONLY | O_CREAT | O_CLOEXEC, 0666)),
+        error_(file_ < 0 ? errno : 0) {}
+  ~WrittenFile() { close(); }
+  WrittenFile(const WrittenFile&) = delete;
+  WrittenFile& operator=(const WrittenFile&) = delete;
+
+  void write(std::span<const std::byte> bytes) {
+    if (error_ == 0 && !write_all(file_, bytes)) error_ = errno;
+  }
+  // errno of the first failure; 0: there was none.
+  int close() {
+    if (file_ >= 0 && (refused_for_test(Refusable::write) || ::close(std::exchange(file_, -1)) != 0) && error_ == 0)
+      error_ = errno;
+    if (file_ >= 0) ::close(std::exchange(file_, -1));
+    return error_;
+  }
+
+ private:
+  int file_;
+  int error_;
+};
+
+Result<void> write_in_place(const fs::path& path, std::span<const std::byte> bytes, int flags) {
+  WrittenFile file(path, flags);
+  file.write(bytes);
+  if (const int error = file.close(); error != 0) return write_error(path, error);
   return {};
 }
 
@@ -90,33 +131,51 @@ Result<std::string> read_text_file(const fs::path& path, std::size_t limit_bytes
   return read_whole<std::string>(path, limit_bytes);
 }
 
+bool write_all(int file, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    if (refused_for_test(Refusable::write)) return false;
+    const ssize_t count = ::write(file, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count == 0) errno = ENOSPC;
+    if (count <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+  return true;
+}
+
 Result<void> write_file(const fs::path& path, std::span<const std::byte> bytes) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
-  if (fs::is_directory(status)) return write_error(path, "it is a directory", "name a file in it");
+  if (fs::is_directory(status)) return write_refusal(path, "it is a directory", "name a file in it");
   // Devices and pipes cannot be replaced by renaming.
-  if (fs::exists(status) && !fs::is_regular_file(status)) return write_in_place(path, bytes);
+  if (fs::exists(status) && !fs::is_regular_file(status)) return write_in_place(path, bytes, O_TRUNC);
 
   // A symbolic link stays; what it points to is replaced.
   const fs::path target = fs::is_symlink(fs::symlink_status(path, error)) ? fs::weakly_canonical(path, error) : path;
-  if (target.empty()) return write_error(path, "the path is empty or a broken link", "name a file");
+  if (target.empty()) return write_refusal(path, "the path is empty or a broken link", "name a file");
   if (target.has_parent_path()) {
     fs::create_directories(target.parent_path(), error);
-    if (error) return write_error(path, fmt::format("cannot create its folder: {}", error.message()), "check the path");
+    if (error)
+      return Diagnostic{"cannot write file", path.string(),
+                        fmt::format("cannot create its folder: {}", error.message()), "check the path",
+                        cause_of(error.value())};
   }
   fs::path temporary = target;
   temporary += fmt::format(".{}.tmp", ::getpid());
-  Result<void> written = write_in_place(temporary, bytes);
-  if (written.ok()) {
-    fs::rename(temporary, target, error);
-    if (error) written = write_error(path, error.message(), "check the folder's permissions");
-  }
-  if (!written.ok()) fs::remove(temporary, error);
-  return written;
+  const Vanishing file(temporary);
+  DOVETAIL_TRY(write_in_place(temporary, bytes, O_TRUNC));
+  if (refused_for_test(Refusable::write)) return write_error(path, errno);
+  fs::rename(temporary, target, error);
+  if (error) return write_error(path, error.value());
+  return {};
 }
 
 Result<void> write_text_file(const fs::path& path, std::string_view text) {
   return write_file(path, std::as_bytes(std::span(text.data(), text.size())));
+}
+
+Result<void> append_text_file(const fs::path& path, std::string_view text) {
+  return write_in_place(path, std::as_bytes(std::span(text.data(), text.size())), O_APPEND);
 }
 
 }  // namespace dovetail

@@ -20,5 +20,10 @@ Result<std::string> read_text_file(const std::filesystem::path& path, std::size_
 // Writes to a temporary beside `path` and renames it, so that a failure loses nothing. Creates missing parent folders.
 Result<void> write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 Result<void> write_text_file(const std::filesystem::path& path, std::string_view text);
+// At its end, in one piece where the disk has room for it.
+Result<void> append_text_file(const std::filesystem::path& path, std::string_view text);
+
+// All of it to an open file; false: errno says why not.
+bool write_all(int file, std::span<const std::byte> bytes);
 
 }  // namespace dovetail

@@ -8,6 +8,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/fault.h"
+
 namespace dovetail {
 
 namespace {
@@ -24,10 +26,11 @@ bool lock(int file, int operation) {
 
 Result<FileLock> FileLock::take(const std::filesystem::path& path, const std::function<void()>& on_wait) {
   const auto bad = [&] {
-    return Diagnostic{"cannot lock", path.string(), std::strerror(errno), "check the permissions of its folder"};
+    return Diagnostic{"cannot lock", path.string(), std::strerror(errno), "check the permissions of its folder",
+                      cause_of(errno)};
   };
   // Closed in programs that this one starts: they must not hold the lock when it is gone.
-  FileLock held(::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666));
+  FileLock held(refused_for_test(Refusable::write) ? -1 : ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666));
   if (held.file_ < 0) return bad();
   if (lock(held.file_, LOCK_EX | LOCK_NB)) return held;
   if (errno != EWOULDBLOCK) return bad();

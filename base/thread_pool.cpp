@@ -2,14 +2,22 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
+
+#include "base/fault.h"
+#include "base/resource_error.h"
 
 namespace dovetail {
 
@@ -58,13 +66,27 @@ struct ThreadPool::State {
   std::int64_t count = 0, piece = 1;
   std::atomic<std::int64_t> next{0};
   std::atomic<int> working{0};
+  std::atomic<bool> thrown{false};
+  std::exception_ptr exception;  // the first of the loop
 
   void work(int thread) {
-    for (;;) {
-      const std::int64_t begin = next.fetch_add(piece, std::memory_order_relaxed);
-      if (begin >= count) return;
-      (*body)(begin, std::min(begin + piece, count), thread);
+    try {
+      for (;;) {
+        const std::int64_t begin = next.fetch_add(piece, std::memory_order_relaxed);
+        if (begin >= count) return;
+        (*body)(begin, std::min(begin + piece, count), thread);
+      }
+    } catch (...) {
+      if (!thrown.exchange(true)) exception = std::current_exception();
+      next.store(count);  // nobody begins another piece
     }
+  }
+
+  void end() {
+    stop = true;
+    publish();
+    for (std::thread& worker : workers) worker.join();
+    workers.clear();
   }
 
   void serve(int thread) {
@@ -108,15 +130,20 @@ ThreadPool::ThreadPool(int threads, bool pin) : state_(std::make_unique<State>()
     stay(pthread_self(), 0);
   }
   for (int i = 1; i < state_->threads; ++i) {
-    state_->workers.emplace_back([state = state_.get(), i] { state->serve(i); });
+    try {
+      if (refused_for_test(Refusable::thread)) throw std::system_error(errno, std::generic_category());
+      state_->workers.emplace_back([state = state_.get(), i] { state->serve(i); });
+    } catch (const std::system_error& error) {
+      state_->end();
+      throw ResourceError({"cannot start a thread", fmt::format("thread {} of {}", i + 1, state_->threads),
+                           error.code().message(), "use fewer (--threads), or raise `ulimit -u`"});
+    }
     if (pin) stay(state_->workers.back().native_handle(), i);
   }
 }
 
 ThreadPool::~ThreadPool() {
-  state_->stop = true;
-  state_->publish();
-  for (std::thread& worker : state_->workers) worker.join();
+  state_->end();
   if (state_->owner) pthread_setaffinity_np(*state_->owner, sizeof state_->before, &state_->before);
 }
 
@@ -140,6 +167,7 @@ void ThreadPool::parallel_for(std::int64_t count, const std::function<void(std::
     if (spin < kSpins) pause();
     else std::this_thread::yield();
   }
+  if (state_->thrown.exchange(false)) std::rethrow_exception(std::exchange(state_->exception, nullptr));
 }
 
 int available_processors() { return static_cast<int>(allowed_processors().size()); }

@@ -12,7 +12,7 @@ class ThreadPool {
  public:
   // `threads` including the caller's; 1 makes none. `pin`: thread i stays on the i-th processor that the process may
   // use, thread 0 being the one that makes the pool, until the pool is gone. A caller that wanders would come to share
-  // a processor with a waiting thread.
+  // a processor with a waiting thread. Throws ResourceError: the system gives no more threads.
   explicit ThreadPool(int threads, bool pin = true);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -21,7 +21,8 @@ class ThreadPool {
   int threads() const;
 
   // Calls body(begin, end, thread) for disjoint ranges that cover 0 <= i < count, 0 <= thread < threads(), and returns
-  // when all have ended. One loop at a time; a body must not throw or start another loop of the same pool.
+  // when all have ended. One loop at a time; a body must not start another loop of the same pool. What the first body
+  // that fails throws is thrown here, when all have ended; pieces that nobody has begun are left out then.
   void parallel_for(std::int64_t count,
                     const std::function<void(std::int64_t begin, std::int64_t end, int thread)>& body);
 

@@ -14,7 +14,8 @@ namespace dovetail::cli {
 // The process's exit code: part of the stable contract.
 enum class Exit : int {
   success = 0,
-  failed = 1,     // the work failed: a mismatch, a race, a deadlock, a limit that has passed
+  // the work failed: a mismatch, a race, a deadlock, a limit that has passed; or the machine gave no more
+  failed = 1,
   bad_input = 2,  // bad usage, or a file that cannot be taken
 };
 
@@ -25,8 +26,8 @@ class Command {
   // Called once, before run(): binds the command's members to options. They keep their initial values where an option
   // is absent.
   virtual void declare(Options& options) = 0;
-  // Diagnostics mean bad_input; a command that took its input and failed prints with fail() and returns what that
-  // returns.
+  // Diagnostics mean bad_input, or failed where one of them is of Cause::resource; a command that took its input and
+  // failed prints with fail() and returns what that returns.
   virtual Result<Exit> run() = 0;
 };
 

@@ -1,11 +1,7 @@
 #include "cli/hardware_area.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -15,8 +11,10 @@
 
 #include <fmt/format.h>
 
+#include "base/child_process.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/vanishing.h"
 #include "isa/emit/emit.h"
 #include "simulator/rtl/find.h"
 
@@ -190,24 +188,6 @@ fs::path script_of(std::string_view flow) { return simulator::hardware_folder() 
 // ---- Running
 // --------------------------------------------------------------------------------------------------------------------------
 
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "dovetail-area-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
-  }
-  ~TemporaryFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) fs::remove_all(path_, ignored);
-  }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
-
 std::string tail(const fs::path& file) {
   const auto text = read_text_file(file);
   return !text.ok() ? std::string() : text->substr(text->size() - std::min<std::size_t>(text->size(), 1500));
@@ -320,7 +300,7 @@ Result<Area> run_area(const isa::HardwareConfig& config, std::string_view flow) 
     return Diagnostic{"cannot synthesise the design", fmt::format("{}, flow {}", config.name, flow), std::move(why),
                       std::move(hint)};
   };
-  if (std::system("command -v yosys >/dev/null 2>&1") != 0)
+  if (!is_on_path("yosys"))
     return bad("there is no yosys on the PATH", "sudo apt-get install --no-install-recommends yosys");
   const std::vector<fs::path> sources = design_sources();
   if (sources.empty())
@@ -328,20 +308,24 @@ Result<Area> run_area(const isa::HardwareConfig& config, std::string_view flow) 
                "set DOVETAIL_HW to the folder hw of the source tree");
   DOVETAIL_ASSIGN(const std::string script, read_text_file(script_of(flow)));
 
-  const TemporaryFolder folder;
+  DOVETAIL_ASSIGN(const Vanishing folder, make_temporary_folder("area"));
   std::error_code error;
   fs::create_directory(folder.path() / "rtl", error);
   for (const fs::path& source : sources)
     if (!error) fs::copy_file(source, folder.path() / "rtl" / source.filename(), error);
-  if (folder.path().empty() || error)
-    return bad(fmt::format("no temporary folder: {}", error.message()), "set TMPDIR to a folder that can be written");
+  if (error) {
+    Diagnostic problem = bad(fmt::format("cannot copy the design into {}: {}", folder.path().string(), error.message()),
+                             "set TMPDIR to a folder that can be written and has room");
+    problem.cause = cause_of(error.value());
+    return problem;
+  }
   DOVETAIL_TRY(write_text_file(folder.path() / "dovetail_isa_pkg.sv", isa::emit_sv_package(config)));
   DOVETAIL_TRY(write_text_file(folder.path() / "flow.ys", script));
-  const int status =
-      std::system(fmt::format("cd '{}' && yosys -V > version.txt 2>&1 && yosys -q -s flow.ys > log.txt 2>&1",
-                              folder.path().string())
-                      .c_str());
-  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+  DOVETAIL_ASSIGN(
+      const ChildEnd end,
+      run_child(
+          {"yosys -V > version.txt 2>&1 && exec yosys -q -s flow.ys", folder.path(), {}, folder.path() / "log.txt"}));
+  if (end.exit != 0)
     return bad(fmt::format("Yosys failed: {}", tail(folder.path() / "log.txt")),
                "this is a defect of the design or of the flow");
   std::array<std::string, 4> texts;

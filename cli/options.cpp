@@ -71,6 +71,10 @@ void Options::footer(std::string_view text) { app_.footer(std::string(text)); }
 
 namespace {
 
+Exit exit_of(const Diagnostics& problems) {
+  return cause_of(problems) == Cause::resource ? Exit::failed : Exit::bad_input;
+}
+
 Exit bad_usage(std::string_view command, std::string why) {
   const std::string line = command.empty() ? "dovetail" : fmt::format("dovetail {}", command);
   return fail(Exit::bad_input,
@@ -96,7 +100,8 @@ Exit run_command_line(int argument_count, const char* const* arguments) {
   app.set_version_flag("--version", fmt::format("dovetail {}", build_facts().version));
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 success, 1 the work failed (mismatch, race, deadlock, a limit), 2 bad usage or bad input.\n"
+      "Exit codes: 0 success, 1 the work failed (mismatch, race, deadlock, a limit) or the machine gave no more, 2 bad "
+      "usage or bad input.\n"
       "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check");
 
   struct Declared {
@@ -142,7 +147,7 @@ Exit run_command_line(int argument_count, const char* const* arguments) {
   if (!refusal.empty()) return bad_usage(entry->app->get_name(), refusal);
   if (const auto distinct = entry->files->check(); !distinct.ok()) return fail(Exit::bad_input, distinct.errors());
   const Result<Exit> result = entry->command->run();
-  return result.ok() ? *result : fail(Exit::bad_input, result.errors());
+  return result.ok() ? *result : fail(exit_of(result.errors()), result.errors());
 }
 
 }  // namespace dovetail::cli

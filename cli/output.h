@@ -11,6 +11,7 @@ namespace dovetail::cli {
 
 // To stdout. Whether all of it was written, main() asks at the end.
 void write_output(std::string_view text);
+bool flush_output();  // false: something was not written
 // To stderr, behind what stdout has got so far. Where that fails there is nobody left to report to.
 void write_message(std::string_view text);
 

@@ -1,9 +1,10 @@
 #include "simulator/systemc_engine.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <system_error>
+
+#include "base/shared_library.h"
+#include "base/user_folder.h"
 
 namespace dovetail::simulator {
 
@@ -17,10 +18,12 @@ constexpr const char* kFunction = "dovetail_make_systemc";
 std::optional<std::filesystem::path> find_systemc_engine() {
   std::error_code ignored;
   const std::filesystem::path executable = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  for (const std::filesystem::path& folder :
-       {executable.parent_path().parent_path() / "lib" / "dovetail", std::filesystem::path(DOVETAIL_MODULE_FOLDER)})
-    if (std::filesystem::exists(folder / kFile, ignored)) return folder / kFile;
-  return std::nullopt;
+  const std::filesystem::path installed = executable.parent_path().parent_path() / "lib" / "dovetail" / kFile;
+  if (std::filesystem::exists(installed, ignored)) return installed;
+  // The folder of the build may be gone, and be somebody else's by now.
+  const std::filesystem::path folder = DOVETAIL_MODULE_FOLDER, built = folder / kFile;
+  const bool is_ours = !other_hands(folder) && !other_hands(built);
+  return std::filesystem::exists(built, ignored) && is_ours ? std::optional(built) : std::nullopt;
 }
 
 Result<std::unique_ptr<Simulator>> make_systemc(const isa::HardwareConfig& config, const EngineOptions& options) {
@@ -28,14 +31,13 @@ Result<std::unique_ptr<Simulator>> make_systemc(const isa::HardwareConfig& confi
   if (!path)
     return Diagnostic{"cannot load engine systemc", kFile, "it is not here: this build found no SystemC",
                       "install libsystemc-dev and pkg-config, and build again"};
-  // Stays loaded: simulators that it made may be anywhere.
-  void* object = dlopen(path->c_str(), RTLD_NOW | RTLD_LOCAL);
-  void* function = object == nullptr ? nullptr : dlsym(object, kFunction);
-  if (function == nullptr) {
-    const char* why = dlerror();
+  auto library = SharedLibrary::open(*path);
+  void* const function = library.ok() ? library->find(kFunction) : nullptr;
+  if (function == nullptr)
     return Diagnostic{"cannot load engine systemc", path->string(),
-                      why == nullptr ? "it does not have what it should" : why, "build it again"};
-  }
+                      library.ok() ? "it does not have what it should" : library.errors().front().why, "build it again",
+                      library.ok() ? Cause::input : cause_of(library.errors())};
+  library->keep();  // simulators that it makes may be anywhere
   using Make = Simulator* (*)(const isa::HardwareConfig*, const EngineOptions*);
   return std::unique_ptr<Simulator>(reinterpret_cast<Make>(function)(&config, &options));
 }

@@ -1,19 +1,21 @@
 #include "simulator/rtl/build.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstdlib>
+#include <cerrno>
 #include <string>
 #include <system_error>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/child_process.h"
+#include "base/fault.h"
 #include "base/file.h"
 #include "base/file_lock.h"
+#include "base/user_folder.h"
+#include "base/vanishing.h"
 #include "simulator/rtl/find.h"
 #include "simulator/rtl/model_file.h"
 
@@ -27,12 +29,6 @@ Diagnostic refusal(const isa::HardwareConfig& config, std::string why, std::stri
   return {"cannot build the RTL model", config.name, std::move(why), std::move(hint)};
 }
 
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 // One build. Its folder has the process's number: what a killed builder started may still be writing into its own.
 class Build {
  public:
@@ -44,25 +40,21 @@ class Build {
         design_(std::move(design)),
         model_(std::move(model)),
         work_(fmt::format("{}.{}.work", model_.string(), getpid())) {}
-  ~Build() {
-    std::error_code ignored;
-    fs::remove_all(work_, ignored);
-  }
-  Build(const Build&) = delete;
-  Build& operator=(const Build&) = delete;
 
   // Precondition: this process holds the model's lock.
   Result<void> run() {
     remove_interrupted();
     std::error_code error;
-    fs::create_directories(work_, error);
-    if (error) return refusal(config_, fmt::format("{}: {}", work_.string(), error.message()), kChoose);
-    DOVETAIL_TRY(write_text_file(work_ / "dovetail_isa_pkg.sv", sources_.package));
+    if (refused_for_test(Refusable::write)) error.assign(errno, std::generic_category());
+    else fs::create_directories(work_.path(), error);
+    if (error) return refusal(config_, fmt::format("{}: {}", work_.path().string(), error.message()), kChoose);
+    DOVETAIL_TRY(write_text_file(work_.path() / "dovetail_isa_pkg.sv", sources_.package));
     DOVETAIL_TRY(step("verilating", sources_.recipe.verilate));
     DOVETAIL_TRY(make_run_time());
     DOVETAIL_TRY(step("compiling the model", sources_.recipe.compile_model));
-    DOVETAIL_TRY(seal_rtl_model(work_ / "model.so"));
-    fs::rename(work_ / "model.so", model_, error);
+    DOVETAIL_TRY(seal_rtl_model(work_.path() / "model.so"));
+    if (refused_for_test(Refusable::write)) error.assign(errno, std::generic_category());
+    else fs::rename(work_.path() / "model.so", model_, error);
     if (error) return refusal(config_, fmt::format("{}: {}", model_.string(), error.message()), kChoose);
     return {};
   }
@@ -95,15 +87,15 @@ class Build {
 
   Result<void> step(std::string_view what, const std::string& script) {
     report(what);
-    const fs::path log = work_ / "log";
-    const int status =
-        std::system(fmt::format("cd {} && design={} kit={} run_time={} sh -exc {} >> {} 2>&1", quoted(work_.string()),
-                                quoted(design_.string()), quoted(kit_folder().string()), quoted(run_time().string()),
-                                quoted(script), quoted(log.string()))
-                        .c_str());
-    if (status == 0) return {};
-    const bool interrupted = WIFSIGNALED(status) || (WIFEXITED(status) && WEXITSTATUS(status) == 128 + SIGINT);
-    if (interrupted) return refusal(config_, fmt::format("{} was interrupted", what), "start it again");
+    const fs::path log = work_.path() / "log";
+    DOVETAIL_ASSIGN(
+        const ChildEnd end,
+        run_child({"set -ex\n" + script,
+                   work_.path(),
+                   {{"design", design_.string()}, {"kit", kit_folder().string()}, {"run_time", run_time().string()}},
+                   log}));
+    if (end.exit == 0) return {};
+    if (end.signal != 0) return refusal(config_, fmt::format("{} was interrupted", what), "start it again");
     std::string said = read_text_file(log).ok() ? read_text_file(log).value() : "";
     said.erase(0, said.size() - std::min<std::size_t>(said.size(), 2000));
     const fs::path kept = model_.string() + ".log";
@@ -116,7 +108,8 @@ class Build {
   const isa::HardwareConfig& config_;
   const RtlBuild& build_;
   const RtlModelSources& sources_;
-  fs::path design_, model_, work_;
+  fs::path design_, model_;
+  Vanishing work_;
 };
 
 }  // namespace
@@ -124,7 +117,13 @@ class Build {
 Result<BuiltRtlModel> build_rtl_model(const isa::HardwareConfig& config, const RtlBuild& build) {
   if (!verilator_version()) return refusal(config, "there is no verilator on the PATH", "apt-get install verilator");
   const fs::path design = fs::absolute(build.design.empty() ? hardware_folder() : build.design);
-  const fs::path into = fs::absolute(build.into.empty() ? rtl_model_cache() : build.into);
+  const bool cached = build.into.empty();
+  fs::path into = build.into;
+  if (cached) {
+    DOVETAIL_ASSIGN(into, rtl_model_cache());
+    DOVETAIL_TRY(make_private_folder(into));
+  }
+  into = fs::absolute(into);
   const RtlModelSources sources = rtl_model_sources(config, build.kind, design, kit_folder());
   if (sources.design.empty())
     return refusal(config, fmt::format("no SystemVerilog below {}", design.string()),
@@ -138,7 +137,8 @@ Result<BuiltRtlModel> build_rtl_model(const isa::HardwareConfig& config, const R
                     if (build.report)
                       build.report(fmt::format("{}: waiting for another process, which builds it", config.name));
                   }));
-  if (fs::exists(model, error) && !rtl_model_damage(model)) return BuiltRtlModel{model, false};
+  const bool is_there = fs::exists(model, error) && !rtl_model_damage(model);
+  if (is_there && !(cached && other_hands(model))) return BuiltRtlModel{model, false};
   DOVETAIL_TRY(Build(config, build, sources, design, model).run());
   return BuiltRtlModel{model, true};
 }
@@ -146,9 +146,13 @@ Result<BuiltRtlModel> build_rtl_model(const isa::HardwareConfig& config, const R
 Result<fs::path> find_or_build_rtl_model(const isa::HardwareConfig& config, const RtlBuild& build) {
   DOVETAIL_CHECK(build.design.empty() && !build.kind.synthesised_dot, "a model that nobody looks for");
   if (auto found = find_rtl_model(config, build.kind.waves); found.ok()) return found;
+  fs::path into = build.into;
+  if (into.empty()) {
+    DOVETAIL_ASSIGN(into, rtl_model_cache());
+  }
   if (build.report)
-    build.report(fmt::format("{}: there is no RTL model of it yet; it is built once, into {}", config.name,
-                             (build.into.empty() ? rtl_model_cache() : build.into).string()));
+    build.report(
+        fmt::format("{}: there is no RTL model of it yet; it is built once, into {}", config.name, into.string()));
   DOVETAIL_ASSIGN(BuiltRtlModel built, build_rtl_model(config, build));
   return std::move(built.path);
 }

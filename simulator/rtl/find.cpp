@@ -1,7 +1,6 @@
 #include "simulator/rtl/find.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/user_folder.h"
 #include "simulator/rtl/model_file.h"
 
 namespace dovetail::simulator {
@@ -17,11 +17,6 @@ namespace dovetail::simulator {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::optional<std::string> environment(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
-}
 
 // The files of a folder that such a model may be: one of this Verilator, or where there is none, of any.
 std::vector<fs::path> candidates(const fs::path& folder, const RtlModelSources& sources) {
@@ -39,6 +34,29 @@ std::vector<fs::path> candidates(const fs::path& folder, const RtlModelSources& 
   return paths;
 }
 
+struct Folder {
+  fs::path path;
+  bool named = false;                 // by the user, who vouches for what is there
+  std::optional<fs::path> root = {};  // the folder above that the kit has made too
+};
+
+std::vector<Folder> model_folders() {
+  std::vector<Folder> folders;
+  if (const auto models = environment("DOVETAIL_RTL_MODELS")) folders.push_back({*models, true});
+  folders.push_back({DOVETAIL_RTL_MODEL_FOLDER});
+  if (const auto cache = rtl_model_cache(); cache.ok()) folders.push_back({*cache, false, cache->parent_path()});
+  return folders;
+}
+
+// Why this is no model to be loaded: it is damaged, or somebody else's.
+std::optional<std::string> why_not(const Folder& folder, const fs::path& model) {
+  if (auto damage = rtl_model_damage(model)) return damage;
+  if (folder.named) return std::nullopt;
+  for (const fs::path& path : {model, folder.path, folder.root.value_or(folder.path)})
+    if (auto why = other_hands(path)) return fmt::format("it is code, and {}", *why);
+  return std::nullopt;
+}
+
 // The line that builds the model. A configuration that came from a file does not know which.
 std::string remedy(const isa::HardwareConfig& config, bool waves) {
   const auto& named = isa::named_configs();
@@ -51,11 +69,9 @@ std::string remedy(const isa::HardwareConfig& config, bool waves) {
 
 }  // namespace
 
-fs::path rtl_model_cache() {
-  const fs::path cache = environment("XDG_CACHE_HOME") ? fs::path(*environment("XDG_CACHE_HOME"))
-                         : environment("HOME")         ? fs::path(*environment("HOME")) / ".cache"
-                                                       : fs::temp_directory_path();
-  return cache / "dovetail" / "rtl";
+Result<fs::path> rtl_model_cache() {
+  DOVETAIL_ASSIGN(const fs::path cache, user_folder(UserFolder::cache));
+  return cache / "rtl";
 }
 
 fs::path kit_folder() {
@@ -68,26 +84,25 @@ fs::path kit_folder() {
 fs::path hardware_folder() { return environment("DOVETAIL_HW").value_or(kit_folder() / "hw"); }
 
 Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, bool waves) {
-  std::vector<std::string> folders;
-  if (const auto models = environment("DOVETAIL_RTL_MODELS")) folders.push_back(*models);
-  folders.emplace_back(DOVETAIL_RTL_MODEL_FOLDER);
-  folders.push_back(rtl_model_cache().string());
-  std::string damaged, wanted;
+  const std::vector<Folder> folders = model_folders();
+  std::string refused, wanted;
   for (const bool optimise : {true, false}) {
     const RtlModelSources sources =
         rtl_model_sources(config, {.waves = waves, .optimise = optimise}, hardware_folder(), kit_folder());
     wanted += fmt::format("{}{}*.so", wanted.empty() ? "" : " or ", rtl_model_prefix(sources));
-    for (const std::string& folder : folders)
-      for (const fs::path& path : candidates(folder, sources)) {
-        const auto damage = rtl_model_damage(path);
-        if (!damage) return path;
-        damaged += fmt::format("; {}: {}", path.string(), *damage);
+    for (const Folder& folder : folders)
+      for (const fs::path& path : candidates(folder.path, sources)) {
+        const auto why = why_not(folder, path);
+        if (!why) return path;
+        refused += fmt::format("; {}: {}", path.string(), *why);
       }
   }
+  std::vector<std::string> names;
+  for (const Folder& folder : folders) names.push_back(folder.path.string());
   return Diagnostic{
       "there is no RTL model of this configuration", config.name,
       fmt::format("one is made for each configuration, design and version of Verilator, and none of {} holds {}{}",
-                  fmt::join(folders, ", "), wanted, damaged),
+                  fmt::join(names, ", "), wanted, refused),
       remedy(config, waves)};
 }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <span>
 #include <system_error>
 #include <vector>
 
@@ -14,7 +14,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/child_process.h"
+#include "base/file.h"
 #include "base/hash.h"
+#include "base/resource_error.h"
 #include "isa/emit/emit.h"
 
 namespace dovetail::simulator {
@@ -103,12 +106,12 @@ std::string rtl_run_time_file(const RtlModelSources& sources, const std::string&
 
 const std::optional<std::string>& verilator_version() {
   static const std::optional<std::string> version = []() -> std::optional<std::string> {
-    std::FILE* pipe = ::popen("verilator --version 2>/dev/null", "r");
-    if (pipe == nullptr) return std::nullopt;
-    std::string line;
-    for (int c = std::fgetc(pipe); c != EOF && c != '\n'; c = std::fgetc(pipe)) line += static_cast<char>(c);
-    const std::string name = as_file_name(line);
-    return ::pclose(pipe) == 0 && !name.empty() ? std::optional(name) : std::nullopt;
+    if (!is_on_path("verilator")) return std::nullopt;
+    const auto printed = output_of("exec verilator --version 2>/dev/null");
+    if (!printed.ok()) throw ResourceError(printed.errors().front());
+    if (!*printed) return std::nullopt;
+    const std::string name = as_file_name((*printed)->substr(0, (*printed)->find('\n')));
+    return name.empty() ? std::nullopt : std::optional(name);
   }();
   return version;
 }
@@ -116,16 +119,17 @@ const std::optional<std::string>& verilator_version() {
 Result<void> seal_rtl_model(const fs::path& path) {
   std::error_code error;
   const std::uintmax_t bytes = fs::file_size(path, error);
-  const auto bad = [&](std::string why) {
-    return Diagnostic{"cannot write the RTL model", path.string(), std::move(why), "is the disk full?"};
+  const auto bad = [&](int why) {
+    return Diagnostic{"cannot write the RTL model", path.string(), std::strerror(why), "is the disk full?",
+                      cause_of(why)};
   };
-  if (error) return bad(error.message());
+  if (error) return bad(error.value());
   const std::string end = seal(bytes + kSealBytes);
   const int file = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (file < 0) return bad(std::strerror(errno));
-  const bool written = ::write(file, end.data(), end.size()) == static_cast<ssize_t>(end.size()) && ::fsync(file) == 0;
+  if (file < 0) return bad(errno);
+  const bool written = write_all(file, std::as_bytes(std::span(end))) && ::fsync(file) == 0;
   const int why = errno;
-  if (::close(file) != 0 || !written) return bad(std::strerror(written ? errno : why));
+  if (::close(file) != 0 || !written) return bad(written ? errno : why);
   return {};
 }
 

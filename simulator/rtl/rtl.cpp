@@ -1,7 +1,5 @@
 #include "simulator/rtl/rtl.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -12,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/shared_library.h"
 #include "isa/legal.h"
 #include "isa/spec/registers.h"
 #include "isa/spec/timing.h"
@@ -32,24 +31,21 @@ namespace {
 
 // The shared object stays loaded as long as a model of it lives.
 struct Library {
-  void* handle = nullptr;
+  SharedLibrary object;
   const dovetail_rtl_api* api = nullptr;
-  ~Library() {
-    if (handle != nullptr) dlclose(handle);
-  }
 };
 
 Result<std::shared_ptr<Library>> open(const std::filesystem::path& path) {
-  const auto bad = [&](std::string why) {
+  const auto bad = [&](std::string why, Cause cause = Cause::input) {
     return Diagnostic{"cannot load the RTL model", path.string(), std::move(why),
-                      "build it again: dovetail rtl build --hw CONFIG"};
+                      "build it again: dovetail rtl build --hw CONFIG", cause};
   };
   // The loader would look beyond the end of a file that is cut short.
   if (auto damage = rtl_model_damage(path)) return bad(*std::move(damage));
-  auto library = std::make_shared<Library>();
-  library->handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library->handle == nullptr) return bad(dlerror());
-  const auto entry = reinterpret_cast<dovetail_rtl_entry>(dlsym(library->handle, DOVETAIL_RTL_ENTRY));
+  auto object = SharedLibrary::open(path);
+  if (!object.ok()) return bad(object.errors().front().why, cause_of(object.errors()));
+  const auto library = std::make_shared<Library>(*std::move(object));
+  const auto entry = reinterpret_cast<dovetail_rtl_entry>(library->object.find(DOVETAIL_RTL_ENTRY));
   if (entry == nullptr) return bad("it is no RTL model");
   library->api = entry();
   if (library->api->version != DOVETAIL_RTL_API_VERSION)

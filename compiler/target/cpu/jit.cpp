@@ -1,9 +1,14 @@
 #include "compiler/target/cpu/jit.h"
 
+#include <cerrno>
+#include <system_error>
+
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include "base/check.h"
+#include "base/fault.h"
 #include "bundle/code/kernel_host.h"
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/intrinsics.h"
@@ -29,14 +34,21 @@ Result<JitProgram> JitProgram::make(const Program& program, const IntrinsicTable
   auto state = std::make_shared<State>();
   state->parameters = program.parameters;
   DOVETAIL_ASSIGN(state->object, compile_kernel(program, intrinsics, kSymbol, cpu));
+  // The object is one of ours: what LLVM cannot do with it here, it has no memory for.
+  const auto no_memory = [](llvm::Error error) {
+    return Diagnostic{"cannot run machine code while compiling", "", llvm::toString(std::move(error)),
+                      "close other programs, or raise the limits (`ulimit -a`)", Cause::resource};
+  };
+  if (refused_for_test(Refusable::map))
+    return no_memory(llvm::errorCodeToError(std::error_code(errno, std::generic_category())));
   auto jit = llvm::orc::LLJITBuilder().create();
-  DOVETAIL_CHECK(static_cast<bool>(jit), "LLVM makes a JIT for this machine");
+  if (!jit) return no_memory(jit.takeError());
   state->jit = std::move(*jit);
   const llvm::StringRef bytes(reinterpret_cast<const char*>(state->object.object.data()), state->object.object.size());
-  llvm::Error error = state->jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, kSymbol));
-  DOVETAIL_CHECK(!error, "the JIT takes the object");
+  if (llvm::Error error = state->jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, kSymbol)))
+    return no_memory(std::move(error));
   auto symbol = state->jit->lookup(kSymbol);
-  DOVETAIL_CHECK(static_cast<bool>(symbol), "the object defines its kernel");
+  if (!symbol) return no_memory(symbol.takeError());
   state->kernel = symbol->toPtr<bundle::Kernel>();
   state->host = std::make_unique<bundle::KernelHost>(threads, static_cast<std::size_t>(state->object.shared_bytes),
                                                      static_cast<std::size_t>(state->object.local_bytes));

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include "base/file.h"
 #include "base/json.h"
 #include "isa/config.h"
@@ -117,6 +119,51 @@ TEST_CASE("a truncated model is reported, and built again") {
     CHECK(is_found());
   }
   CHECK(tools.verilations() == 4);
+}
+
+TEST_CASE("models are neither kept in nor taken from places that others write to") {
+  const Place place;
+  const FakeVerilator tools("9.1", "0", place.model);
+  REQUIRE(build().exit == 0);
+  const fs::path model = place.files(".so").front();
+  CHECK((fs::status(place.models).permissions() & fs::perms::mask) == fs::perms::owner_all);
+  const auto refused = [&](const fs::path& path, const std::string& why) {
+    const Finished found = test::dovetail({"rtl", "find", "--hw", "tiny"});
+    INFO(path << "\n" << found.error);
+    CHECK(found.exit == 2);
+    CHECK_THAT(found.error, ContainsSubstring("it is code, and " + path.string() + " " + why));
+  };
+  for (const fs::path& path : {model, place.models, place.models.parent_path()}) {
+    const fs::perms before = fs::status(path).permissions();
+    fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
+    refused(path, "can be written by everyone");
+    fs::permissions(path, before);
+    if (::geteuid() == 0) {
+      REQUIRE(::chown(path.c_str(), 4711, static_cast<gid_t>(-1)) == 0);
+      refused(path, "belongs to user 4711, this is user 0");
+      REQUIRE(::chown(path.c_str(), 0, static_cast<gid_t>(-1)) == 0);
+    }
+    CHECK(is_found());
+  }
+  // A model of other hands is built again, a folder of other hands gets none.
+  fs::permissions(model, fs::perms::others_write, fs::perm_options::add);
+  CHECK(build().exit == 0);
+  CHECK(tools.verilations() == 2);
+  fs::permissions(place.models, fs::perms::others_write, fs::perm_options::add);
+  const Finished shared = build();
+  CHECK(shared.exit == 1);
+  CHECK_THAT(shared.error, ContainsSubstring("can be written by everyone") && ContainsSubstring("chmod go-w"));
+
+  // Nobody's folder: no shared one takes its place.
+  const Environment cache("XDG_CACHE_HOME", ""), home("HOME", ""), temporary("TMPDIR", place.folder / "tmp");
+  fs::create_directory(place.folder / "tmp");
+  const Finished homeless = build();
+  CHECK(homeless.exit == 1);
+  CHECK_THAT(homeless.error, ContainsSubstring("set XDG_CACHE_HOME to a folder that nobody else writes to"));
+  CHECK(fs::is_empty(place.folder / "tmp"));
+  // A folder that the user names is the user's affair.
+  const Environment models("DOVETAIL_RTL_MODELS", place.models);
+  CHECK(is_found());
 }
 
 TEST_CASE("of two processes that need a model, one builds it and the other waits for that") {

@@ -1,5 +1,7 @@
 #include "base/diagnostic.h"
 
+#include <cerrno>
+
 #include "tests/catch.h"
 
 namespace dovetail {
@@ -18,6 +20,14 @@ TEST_CASE("a diagnostic leaves out what is empty") {
 TEST_CASE("diagnostics print one a line") {
   CHECK(to_string(Diagnostics{{"a", "", "", ""}, {"b", "", "", ""}}) == "error: a\nerror: b");
   CHECK(to_string(Diagnostics{}).empty());
+}
+
+TEST_CASE("what the machine cannot give is told from what the user got wrong") {
+  for (const int error : {ENOSPC, ENOMEM, EAGAIN, EMFILE, EIO}) CHECK(cause_of(error) == Cause::resource);
+  for (const int error : {EACCES, ENOENT, ENOTDIR, EROFS}) CHECK(cause_of(error) == Cause::input);
+  const Diagnostic input{"a", "", "", ""}, resource{"b", "", "", "", Cause::resource};
+  CHECK(cause_of(Diagnostics{input, input}) == Cause::input);
+  CHECK(cause_of(Diagnostics{input, resource}) == Cause::resource);
 }
 
 }  // namespace dovetail

@@ -1,16 +1,16 @@
 #include "compiler/target/cpu/codegen/link.h"
 
-#include <cstdlib>
-#include <filesystem>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <lld/Common/Driver.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include "base/check.h"
-#include "base/file.h"
+#include "base/collecting_pipe.h"
+#include "base/memory_file.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -18,38 +18,43 @@ namespace dovetail::cpu {
 
 namespace {
 
-// lld reads and writes files: they live in a folder of their own, removed at the end.
-class Folder {
- public:
-  Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "dovetail-link-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path = name;
+constexpr std::size_t kHeaderBytes = 60;
+
+// An archive as ar(5) describes it, without a table of symbols: one file for any number of objects.
+Result<MemoryFile> write_archive(std::span<const std::vector<std::byte>> objects) {
+  DOVETAIL_ASSIGN(MemoryFile file, MemoryFile::make("dovetail-objects"));
+  const auto write = [&](std::string_view text) { return file.write(std::as_bytes(std::span(text))); };
+  DOVETAIL_TRY(write("!<arch>\n"));
+  for (std::size_t i = 0; i < objects.size(); ++i) {
+    const std::string header =
+        fmt::format("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", fmt::format("{}.o/", i), 0, 0, 0, 644, objects[i].size());
+    DOVETAIL_CHECK(header.size() == kHeaderBytes, "an object is smaller than 10 GB");
+    DOVETAIL_TRY(write(header));
+    DOVETAIL_TRY(file.write(objects[i]));
+    if (objects[i].size() % 2 != 0) DOVETAIL_TRY(write("\n"));
   }
-  ~Folder() {
-    std::error_code ignored;
-    if (!path.empty()) std::filesystem::remove_all(path, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::filesystem::path path;
-};
+  return file;
+}
 
 }  // namespace
 
 Result<std::vector<std::byte>> link_shared(std::span<const std::vector<std::byte>> objects) {
-  const Folder folder;
-  if (folder.path.empty())
-    return Diagnostic{"cannot link the kernels", std::filesystem::temp_directory_path().string(),
-                      "no folder can be made there", "free some space, or set TMPDIR to a folder that can be written"};
-  const std::string output = (folder.path / "kernels.so").string();
-  std::vector<std::string> names;
-  for (const auto& object : objects) {
-    names.push_back((folder.path / fmt::format("{}.o", names.size())).string());
-    DOVETAIL_TRY(write_file(names.back(), object));
-  }
-  std::vector<const char*> arguments{"ld.lld",        "-shared", "-o",  output.c_str(),     "--no-undefined",
-                                     "--gc-sections", "-z",      "now", "--hash-style=gnu", "--threads=1"};
-  for (const std::string& name : names) arguments.push_back(name.c_str());
+  // lld reads and writes files; these lie in memory, so that no disk can be full.
+  DOVETAIL_ASSIGN(const MemoryFile archive, write_archive(objects));
+  DOVETAIL_ASSIGN(const auto output, CollectingPipe::make());
+  const std::string from = archive.path(), to = output->path();
+  const std::vector<const char*> arguments{"ld.lld",
+                                           "-shared",
+                                           "-o",
+                                           to.c_str(),
+                                           "-z",
+                                           "now",
+                                           "--gc-sections",
+                                           "--threads=1",
+                                           "--hash-style=gnu",
+                                           "--no-undefined",
+                                           "--whole-archive",
+                                           from.c_str()};
 
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
@@ -58,7 +63,7 @@ Result<std::vector<std::byte>> link_shared(std::span<const std::vector<std::byte
   const lld::DriverDef drivers[] = {{lld::Gnu, &lld::elf::link}};
   const lld::Result result = lld::lldMain(arguments, stream, stream, drivers);
   DOVETAIL_CHECK(result.retCode == 0 && result.canRunAgain, "the kernels' objects link: " + stream.str());
-  return read_file(output);
+  return output->finish();
 }
 
 }  // namespace dovetail::cpu

@@ -1,0 +1,108 @@
+#include "base/fault.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <string_view>
+
+namespace dovetail::fault {
+
+namespace {
+
+struct Kind {
+  std::string_view name;
+  int error;  // errno of a refusal
+};
+constexpr std::array<Kind, 6> kKinds{{{"write", ENOSPC},
+                                      {"map", ENOMEM},
+                                      {"thread", EAGAIN},
+                                      {"allocation", ENOMEM},
+                                      {"library", ENOMEM},
+                                      {"process", EAGAIN}}};
+
+struct Request {
+  const char* count_into = nullptr;  // file
+  std::optional<Refusable> kind;
+  std::uint64_t first = 0;
+  bool lasting = false;
+};
+
+// A request that nobody understands is none: this is a tool of tests, and they see that nothing was refused.
+Request parse(const char* text) {
+  Request request;
+  const std::string_view view = text == nullptr ? "" : text;
+  const std::size_t colon = view.find(':');
+  if (colon == view.npos) return request;
+  if (view.substr(0, colon) == "count") {
+    request.count_into = text + colon + 1;
+    return request;
+  }
+  for (std::size_t i = 0; i < kKinds.size(); ++i)
+    if (kKinds[i].name == view.substr(0, colon)) request.kind = static_cast<Refusable>(i);
+  const auto [end, error] = std::from_chars(view.data() + colon + 1, view.data() + view.size(), request.first);
+  if (error != std::errc()) request.kind.reset();
+  request.lasting = end != view.data() + view.size() && *end == '+';
+  return request;
+}
+
+const Request& request() {
+  static const Request kRequest = parse(std::getenv("DOVETAIL_TEST"));
+  return kRequest;
+}
+
+// A place of the sources. Nothing here allocates: heap memory is one of the things that are asked for.
+struct Place {
+  Refusable kind;
+  const char* file;
+  unsigned line;
+  std::uint64_t uses;
+};
+std::array<Place, 256> places;
+std::size_t place_count = 0;
+std::mutex mutex;  // of both
+std::array<std::atomic<std::uint64_t>, kKinds.size()> uses;
+
+void write_counts() {
+  std::FILE* file = std::fopen(request().count_into, "a");  // engines that are loaded have places of their own
+  if (file == nullptr) return;
+  for (std::size_t i = 0; i < place_count; ++i) {
+    const Place& place = places[i];
+    std::fprintf(file, "%s %s:%u %llu\n", kKinds[static_cast<std::size_t>(place.kind)].name.data(), place.file,
+                 place.line, static_cast<unsigned long long>(place.uses));
+  }
+  std::fclose(file);
+}
+
+void count(Refusable kind, const std::source_location& where) {
+  const std::lock_guard lock(mutex);
+  if (place_count == 0) std::atexit(write_counts);
+  for (std::size_t i = 0; i < place_count; ++i)
+    if (Place& place = places[i];
+        place.kind == kind && place.line == where.line() && std::strcmp(place.file, where.file_name()) == 0) {
+      ++place.uses;
+      return;
+    }
+  if (place_count < places.size()) places[place_count++] = {kind, where.file_name(), where.line(), 1};
+}
+
+}  // namespace
+
+const bool kAreRequested = std::getenv("DOVETAIL_TEST") != nullptr;
+
+bool is_refused(Refusable kind, const std::source_location& where) {
+  if (request().count_into != nullptr) count(kind, where);
+  if (request().kind != kind) return false;
+  const std::uint64_t use = uses[static_cast<std::size_t>(kind)].fetch_add(1) + 1;
+  if (use < request().first || (use > request().first && !request().lasting)) return false;
+  errno = kKinds[static_cast<std::size_t>(kind)].error;
+  return true;
+}
+
+}  // namespace dovetail::fault

@@ -1,0 +1,36 @@
+// Faults on request, for tests: every place where the system may refuse what is asked of it asks here first, so that a
+// test can count these places for a command, and then have each refused in turn (tests/faults). Without the variable
+// DOVETAIL_TEST a place costs one branch.
+//
+//   DOVETAIL_TEST=count:FILE   at the end FILE lists the places, in the order of their first use: KIND SOURCE:LINE USES
+//   DOVETAIL_TEST=KIND:N       the N-th use of that kind is refused, counted from 1
+//   DOVETAIL_TEST=KIND:N+      that one, and all that follow: a disk that is full remains full
+#pragma once
+
+#include <cstdint>
+#include <source_location>
+
+namespace dovetail {
+
+enum class Refusable : std::uint8_t {
+  write,       // to a file, and opening one to write
+  map,         // memory outside the heap
+  thread,      // a new thread
+  allocation,  // memory of the heap; `dovetail` alone asks
+  library,     // loading a shared object
+  process      // starting a program
+};
+
+namespace fault {
+
+extern const bool kAreRequested;  // the variable is set
+bool is_refused(Refusable kind, const std::source_location& where);
+
+}  // namespace fault
+
+// Whether to act as if the system had refused; errno then is what it would be.
+inline bool refused_for_test(Refusable kind, const std::source_location& where = std::source_location::current()) {
+  return fault::kAreRequested && fault::is_refused(kind, where);
+}
+
+}  // namespace dovetail

@@ -1,0 +1,80 @@
+#include "base/user_folder.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+
+namespace dovetail {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Place {
+  const char* variable;
+  const char* in_home;
+};
+constexpr Place place_of(UserFolder kind) {
+  return kind == UserFolder::cache ? Place{"XDG_CACHE_HOME", ".cache"} : Place{"XDG_STATE_HOME", ".local/state"};
+}
+
+// A relative path would be another folder in each working directory: the specification has it ignored.
+std::optional<fs::path> absolute_path(const char* variable) {
+  const auto value = environment(variable);
+  return value && fs::path(*value).is_absolute() ? std::optional<fs::path>(*value) : std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? std::optional<std::string>(value) : std::nullopt;
+}
+
+Result<fs::path> user_folder(UserFolder kind) {
+  const Place place = place_of(kind);
+  if (const auto given = absolute_path(place.variable)) return *given / "dovetail";
+  if (const auto home = absolute_path("HOME")) return *home / place.in_home / "dovetail";
+  return Diagnostic{"there is no folder of this user's", place.variable,
+                    "neither it nor HOME is set to an absolute path",
+                    fmt::format("set {} to a folder that nobody else writes to", place.variable)};
+}
+
+Result<void> make_private_folder(const fs::path& path) {
+  const auto bad = [&](const fs::path& where, std::string why, std::string hint, Cause cause = Cause::input) {
+    return Diagnostic{"cannot make the folder", where.string(), std::move(why), std::move(hint), cause};
+  };
+  fs::path made;
+  for (const fs::path& name : path) {
+    made /= name;
+    std::error_code error;
+    if (fs::is_directory(made, error)) continue;
+    if (!refused_for_test(Refusable::write) && (::mkdir(made.c_str(), 0700) == 0 || errno == EEXIST)) continue;
+    return bad(made, std::strerror(errno), "choose a folder that can be written and has room", cause_of(errno));
+  }
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return bad(path, "it is no folder", "choose another one, or remove it");
+  if (auto why = other_hands(path))
+    return bad(path, *std::move(why), "choose a folder of your own, or make this one yours: chown, chmod go-w");
+  return {};
+}
+
+std::optional<std::string> other_hands(const fs::path& path) {
+  struct ::stat status;
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  if (status.st_uid != ::geteuid() && status.st_uid != 0)
+    return fmt::format("{} belongs to user {}, this is user {}", path.string(), status.st_uid, ::geteuid());
+  if ((status.st_mode & S_IWOTH) != 0) return fmt::format("{} can be written by everyone", path.string());
+  if ((status.st_mode & S_IWGRP) != 0 && status.st_gid != ::geteuid())
+    return fmt::format("{} can be written by group {}", path.string(), status.st_gid);
+  return std::nullopt;
+}
+
+}  // namespace dovetail

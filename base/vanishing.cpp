@@ -1,0 +1,142 @@
+#include "base/vanishing.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+
+namespace dovetail {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// What the signal handler reads: no memory of the heap, and nothing that is half written when `used` is true.
+constexpr std::size_t kPathBytes = 4096;  // PATH_MAX
+struct Slot {
+  std::atomic<bool> taken{false}, used{false};
+  pid_t group = 0;  // of processes; 0: the path
+  std::array<char, kPathBytes> path{};
+};
+std::array<Slot, 64> slots;
+
+constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
+std::array<struct sigaction, kSignals.size()> former;
+
+// A signal handler may call little; another program may do all.
+void remove_by_program(char* path) {
+  const pid_t child = ::_Fork();  // fork() takes locks
+  if (child == 0) {
+    char* const arguments[] = {const_cast<char*>("rm"), const_cast<char*>("-rf"), const_cast<char*>("--"), path,
+                               nullptr};
+    ::execv("/bin/rm", arguments);
+    ::_exit(127);
+  }
+  if (child > 0)
+    while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+    }
+}
+
+void handle(int signal) {
+  const int before = errno;
+  const auto number = static_cast<std::size_t>(std::ranges::find(kSignals, signal) - kSignals.begin());
+  for (Slot& slot : slots)
+    if (slot.used.load() && slot.group > 0) ::kill(-slot.group, SIGKILL);
+  if (former[number].sa_handler != SIG_DFL) {  // somebody else's business what the signal means
+    former[number].sa_handler(signal);
+    errno = before;
+    return;
+  }
+  for (Slot& slot : slots)
+    if (slot.used.load() && slot.group == 0 && ::unlink(slot.path.data()) != 0 && errno != ENOENT)
+      remove_by_program(slot.path.data());
+  // The process ends by the signal, as its parent expects.
+  ::sigaction(signal, &former[number], nullptr);
+  ::raise(signal);
+}
+
+// Again each time: others take signals for a while, and give them back.
+void take_signals() {
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  struct sigaction action {};
+  action.sa_handler = handle;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : kSignals) sigaddset(&action.sa_mask, signal);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    struct sigaction now {};
+    ::sigaction(kSignals[i], nullptr, &now);
+    if (now.sa_handler == handle || now.sa_handler == SIG_IGN || (now.sa_flags & SA_SIGINFO) != 0) continue;
+    former[i] = now;
+    ::sigaction(kSignals[i], &action, nullptr);
+  }
+}
+
+// -1: none is free, and what it is for remains if a signal ends the process.
+int take_slot(const fs::path& path, pid_t group) {
+  take_signals();
+  if (path.native().size() + 1 > kPathBytes) return -1;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].taken.exchange(true)) continue;
+    std::memcpy(slots[i].path.data(), path.c_str(), path.native().size() + 1);
+    slots[i].group = group;
+    slots[i].used.store(true);
+    return static_cast<int>(i);
+  }
+  return -1;
+}
+
+void give_slot_back(int slot) {
+  if (slot < 0) return;
+  slots[static_cast<std::size_t>(slot)].used.store(false);
+  slots[static_cast<std::size_t>(slot)].taken.store(false);
+}
+
+}  // namespace
+
+Vanishing::Vanishing(fs::path path) : path_(std::move(path)), slot_(take_slot(path_, 0)) {}
+Vanishing::Vanishing(Vanishing&& other) noexcept
+    : path_(std::move(other.path_)), slot_(std::exchange(other.slot_, -1)) {
+  other.path_.clear();
+}
+
+Vanishing::~Vanishing() {
+  std::error_code ignored;
+  if (!path_.empty()) fs::remove_all(path_, ignored);
+  give_slot_back(slot_);
+}
+
+Result<Vanishing> make_temporary_folder(std::string_view purpose) {
+  std::error_code error;
+  const fs::path parent = fs::temp_directory_path(error);
+  const auto bad = [&](const fs::path& where, std::string why, Cause cause) {
+    return Diagnostic{"cannot make a temporary folder", where.string(), std::move(why),
+                      "set TMPDIR to a folder that can be written and has room", cause};
+  };
+  if (error)
+    return bad(std::getenv("TMPDIR") != nullptr ? std::getenv("TMPDIR") : "/tmp", error.message(), Cause::input);
+  std::string name = (parent / fmt::format("dovetail-{}-XXXXXX", purpose)).string();
+  if (refused_for_test(Refusable::write) || ::mkdtemp(name.data()) == nullptr)
+    return bad(parent, std::strerror(errno), cause_of(errno));
+  return Vanishing(name);
+}
+
+VanishingGroup::VanishingGroup(pid_t group) : group_(group), slot_(take_slot({}, group)) {}
+VanishingGroup::~VanishingGroup() {
+  ::kill(-group_, SIGKILL);
+  give_slot_back(slot_);
+}
+
+}  // namespace dovetail

@@ -1,0 +1,43 @@
+// Loops on several threads, and what becomes of one whose body fails.
+#include "base/thread_pool.h"
+
+#include <atomic>
+#include <new>
+#include <vector>
+
+#include "tests/catch.h"
+
+using namespace dovetail;
+
+TEST_CASE("every iteration of a parallel loop runs once") {
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads, false);
+    CHECK(pool.threads() == threads);
+    for (const std::int64_t count : {0, 1, 7, 1000}) {
+      std::vector<std::atomic<int>> runs(static_cast<std::size_t>(count));
+      std::atomic<int> highest{0};
+      pool.parallel_for(count, [&](std::int64_t begin, std::int64_t end, int thread) {
+        if (thread >= threads) highest = thread;
+        for (std::int64_t i = begin; i < end; ++i) ++runs[static_cast<std::size_t>(i)];
+      });
+      CHECK(highest == 0);
+      for (const auto& run : runs) CHECK(run == 1);
+    }
+  }
+}
+
+TEST_CASE("what a body throws reaches the caller, and the pool goes on") {
+  for (const int threads : {1, 4}) {
+    ThreadPool pool(threads, false);
+    for (int round = 0; round < 3; ++round) {
+      CHECK_THROWS_AS(pool.parallel_for(100,
+                                        [&](std::int64_t begin, std::int64_t end, int) {
+                                          if (begin <= 42 && 42 < end) throw std::bad_alloc();
+                                        }),
+                      std::bad_alloc);
+      std::atomic<std::int64_t> sum{0};
+      pool.parallel_for(100, [&](std::int64_t begin, std::int64_t end, int) { sum += end - begin; });
+      CHECK(sum == 100);
+    }
+  }
+}
