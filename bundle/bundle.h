@@ -69,6 +69,13 @@ struct Module {
   std::vector<std::byte> code;
 };
 
+// Whether machine code in a bundle may run: it can do all that the user can. What this process has compiled is trusted.
+// Of a file its reader decides, who knows where it comes from.
+enum class MachineCode {
+  untrusted,  // the bundle can be looked at, and run where no step of it is machine code
+  trusted     // it may be loaded
+};
+
 struct Bundle {
   std::string name;
   std::vector<Tensor> tensors;
@@ -80,12 +87,16 @@ struct Bundle {
   // The same model for other shapes of its inputs: the same names and types of inputs and outputs, and nothing of this
   // in turn. A run takes the program whose inputs have the shapes that it is given.
   std::vector<Bundle> other_shapes;
+  MachineCode machine_code = MachineCode::trusted;  // of all programs; no part of the file
 };
 
-// OUT.dvt (bundle/format.h). Reading checks everything but the steps' code, which their devices check.
+inline constexpr std::string_view kFileExtension = ".dvt";  // of every bundle that is to be run
+
+// OUT.dvt (bundle/format.h). Reading checks everything but the steps' code, which their devices check. Whether the code
+// that this user's compiler wrote is to be trusted: runtime/machine_code.h.
 std::vector<std::byte> serialize(const Bundle& bundle);
-Result<Bundle> parse(std::span<const std::byte> bytes, std::string_view where);
-Result<Bundle> read_bundle(const std::filesystem::path& path);
+Result<Bundle> parse(std::span<const std::byte> bytes, std::string_view where, MachineCode machine_code);
+Result<Bundle> read_bundle(const std::filesystem::path& path, MachineCode machine_code);
 Result<void> write_bundle(const std::filesystem::path& path, const Bundle& bundle);
 
 // Bytes of a tensor. Precondition: of a bundle that verifies, or one read from a file.

@@ -199,11 +199,15 @@ class Reader {
 
 }  // namespace
 
-Result<Bundle> parse(std::span<const std::byte> bytes, std::string_view where) { return Reader(bytes, where).read(); }
+Result<Bundle> parse(std::span<const std::byte> bytes, std::string_view where, MachineCode machine_code) {
+  DOVETAIL_ASSIGN(Bundle bundle, Reader(bytes, where).read());
+  bundle.machine_code = machine_code;
+  return bundle;
+}
 
-Result<Bundle> read_bundle(const std::filesystem::path& path) {
+Result<Bundle> read_bundle(const std::filesystem::path& path, MachineCode machine_code) {
   DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, std::size_t{1} << 32));
-  return parse(bytes, path.string());
+  return parse(bytes, path.string(), machine_code);
 }
 
 }  // namespace dovetail::bundle

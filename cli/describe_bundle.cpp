@@ -75,7 +75,7 @@ Steps steps_of(const bundle::Bundle& bundle) {
 }  // namespace
 
 Result<Description> describe_bundle(std::span<const std::byte> bytes, const std::string& path) {
-  DOVETAIL_ASSIGN(const bundle::Bundle bundle, bundle::parse(bytes, path));
+  DOVETAIL_ASSIGN(const bundle::Bundle bundle, bundle::parse(bytes, path, bundle::MachineCode::untrusted));
   DOVETAIL_TRY(check_code(bundle, path));
   const Steps steps = steps_of(bundle);
   std::string text =

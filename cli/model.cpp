@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <map>
 #include <span>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/file.h"
 #include "base/text_table.h"
 #include "bundle/code/program_summary.h"
 #include "bundle/format.h"
@@ -127,7 +127,7 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   std::vector<std::string> asked = model.targets;
   for (const auto& [node, target] : options.place) asked.push_back(target);
   DOVETAIL_ASSIGN(options.available, make_targets({model.hardware, static_cast<double>(clock), arguments.cpu}, asked));
-  if (const auto processor = cpu::find_cpu("native"); processor.ok())
+  if (const auto processor = cpu::find_cpu("native"); processor.ok() && arguments.cpu != kInterpreter)
     options.context.evaluate = cpu::jit_evaluate(*processor);
   auto compiled = compile(std::move(imported), options);
   if (compiled.ok()) model.compiled = *std::move(compiled);
@@ -141,9 +141,15 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
 }
 
 Result<bool> is_bundle_file(const std::string& path) {
-  DOVETAIL_ASSIGN(const auto bytes, read_file(path, std::size_t{1} << 34));
-  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  return text.starts_with(bundle::format::kMagic);
+  if (path.ends_with(bundle::kFileExtension)) return true;
+  std::string head(bundle::format::kMagic.size(), '\0');
+  std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+  if (head != bundle::format::kMagic) return false;
+  return Diagnostic{"cannot take it for a model", path,
+                    fmt::format("it is a bundle, and its name does not end in {}: only a file that is named so is "
+                                "loaded as code",
+                                bundle::kFileExtension),
+                    fmt::format("name it {}{}", path, bundle::kFileExtension)};
 }
 
 namespace {

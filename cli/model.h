@@ -43,7 +43,8 @@ struct CompileOutcome {
 // Targets, hardware and places of `options` come from the arguments. Error: bad input.
 Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOptions options);
 
-// The file is a bundle, by its first bytes; else it is taken for a model.
+// The file is a bundle, by its name; else it is taken for a model. Error: it has the first bytes of a bundle and
+// another name. Only what is named .dvt is loaded as code.
 Result<bool> is_bundle_file(const std::string& path);
 
 // The report that people read: import, placement, program, stages.

@@ -19,7 +19,7 @@ Result<TargetPointer> make_accel(const TargetArguments& arguments, bool) {
 }
 
 Result<TargetPointer> make_cpu(const TargetArguments& arguments, bool asked) {
-  if (arguments.cpu == "interpreter") return cpu::make_target(std::nullopt);
+  if (arguments.cpu == kInterpreter) return cpu::make_target(std::nullopt);
   // Where nobody asked for the CPU, its nodes may as well be interpreted.
   if (arguments.cpu == "native" && !asked) return cpu::make_native_target();
   DOVETAIL_ASSIGN(cpu::Cpu processor, cpu::find_cpu(arguments.cpu));

@@ -13,11 +13,14 @@
 
 namespace dovetail::cli {
 
+// The value of --cpu with which no machine code is made, nor run.
+inline constexpr std::string_view kInterpreter = "interpreter";
+
 // What the command line says of targets.
 struct TargetArguments {
   isa::HardwareConfig hardware = {};  // of the accelerator
   double clock_mhz = 1000;            // of the accelerator
-  std::string cpu = "native";         // processor class of the CPU's kernels, or "interpreter"
+  std::string cpu = "native";         // processor class of the CPU's kernels, or kInterpreter
 };
 
 struct TargetRow {

@@ -1,10 +1,13 @@
 #include "cli/verify_bundle.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "base/file.h"
 #include "bundle/code/accel.h"
 #include "isa/verify.h"
 #include "runtime/device/all.h"
+#include "runtime/machine_code.h"
 
 namespace dovetail::cli {
 
@@ -15,9 +18,21 @@ Result<void> check_code(const bundle::Bundle& bundle, std::string_view path) {
   return problems;
 }
 
-Result<bundle::Bundle> read_checked_bundle(const std::string& path) {
-  DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::read_bundle(path));
+Result<bundle::Bundle> read_bundle_to_run(const std::string& path, bool user_trusts) {
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, std::size_t{1} << 32));
+  DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::parse(bytes, path, bundle::MachineCode::untrusted));
   DOVETAIL_TRY(check_code(bundle, path));
+  const auto targets = runtime::machine_code_targets(bundle, runtime::built_in_devices({}));
+  if (targets.empty()) return bundle;
+  if (const auto why = user_trusts ? std::nullopt : runtime::not_recorded(bytes))
+    return Diagnostic{
+        "cannot run bundle", path,
+        fmt::format("it has machine code, in the steps of {}, and nothing shows that `dovetail compile` has "
+                    "written it for you: {}",
+                    fmt::join(targets, ", "), *why),
+        "compile the model again, or add --trust if you know who made the file: its code can do all that "
+        "you can"};
+  bundle.machine_code = bundle::MachineCode::trusted;
   return bundle;
 }
 

@@ -11,8 +11,14 @@ namespace dovetail::cli {
 
 // The code of the kit's own targets (runtime::check_code). `path` names the bundle in diagnostics.
 Result<void> check_code(const bundle::Bundle& bundle, std::string_view path);
-// bundle::read_bundle and the code too.
-Result<bundle::Bundle> read_checked_bundle(const std::string& path);
+// Of the commands that run bundles.
+inline constexpr std::string_view kTrustHelp =
+    "run the machine code of a bundle that `dovetail compile` did not write for you: it can do all that you can";
+
+// bundle::read_bundle and the code too; a bundle to run. Its machine code is trusted where the user says so
+// (--trust), or this user's compiler has written the file (runtime/machine_code.h). Error, among others: it has machine
+// code that is not trusted.
+Result<bundle::Bundle> read_bundle_to_run(const std::string& path, bool user_trusts);
 
 struct VerifiedBundle {
   Diagnostics problems;  // empty: every program is clean

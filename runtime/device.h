@@ -67,6 +67,10 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual std::string_view name() const = 0;  // bundle::Step::target
+  // Whether the code of its steps, or of their module, is run as it is by this process or another. The executor hands
+  // none of that over from a bundle that is not trusted. False is a promise: whatever the bytes say, the device does no
+  // more than compute the step's results.
+  virtual bool runs_machine_code() const { return true; }
   // Checks the code of its steps, which may come from a file of anyone's; load() does the same first.
   virtual Result<void> check(const bundle::Bundle&) { return {}; }
   // The bundle verifies, and outlives what is made of it.

@@ -9,8 +9,10 @@
 
 #include "base/check.h"
 #include "base/memory_limit.h"
+#include "base/resource_error.h"
 #include "base/thread_pool.h"
 #include "runtime/device/all.h"
+#include "runtime/machine_code.h"
 #include "runtime/memory.h"
 
 namespace dovetail::runtime {
@@ -72,6 +74,14 @@ Result<void> check_memory_of(const bundle::Bundle& bundle) {
                       bytes);
 }
 
+Result<DeviceProgram> load(Device& device, const bundle::Bundle& bundle) {
+  try {
+    return device.load(bundle);
+  } catch (const ResourceError& error) {
+    return error.diagnostic();
+  }
+}
+
 // Each device with steps in the program makes it ready.
 Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, const Devices& devices,
                                                  std::size_t given) {
@@ -86,7 +96,7 @@ Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, c
   std::vector<ReadyStep> steps(bundle.steps.size());
   std::vector<std::shared_ptr<DeviceMemory>> memories(bundle.spaces.size());
   for (Device* const device : used) {
-    DOVETAIL_ASSIGN(DeviceProgram program, device->load(bundle));
+    DOVETAIL_ASSIGN(DeviceProgram program, load(*device, bundle));
     DOVETAIL_CHECK(program.kernels.size() == steps_of[device].size(), "a device makes a kernel of each of its steps");
     for (std::size_t i = 0; i < program.kernels.size(); ++i) {
       const std::size_t s = steps_of[device][i];
@@ -132,6 +142,18 @@ Diagnostics located(Diagnostics problems, const bundle::Step& step) {
   return problems;
 }
 
+// Whoever reads a bundle from a file says whether its machine code is to be loaded.
+Result<void> check_trust(const bundle::Bundle& bundle, const Devices& devices) {
+  if (bundle.machine_code == bundle::MachineCode::trusted) return {};
+  const std::vector<std::string> targets = machine_code_targets(bundle, devices);
+  if (targets.empty()) return {};
+  return Diagnostic{
+      "cannot run bundle", bundle.name,
+      fmt::format("it has machine code, in the steps of {}, and comes from a file that nobody vouches for",
+                  fmt::join(targets, ", ")),
+      "read it as bundle::MachineCode::trusted if you know who made it"};
+}
+
 bool takes(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& inputs) {
   return check_inputs(bundle, inputs).ok();
 }
@@ -148,6 +170,7 @@ Result<Executor> Executor::make(bundle::Bundle bundle, const MakeSimulator& make
   state->work = options.work;
   for (auto& device : built_in_devices({make_simulator, options.threads, options.work}))
     state->devices.push_back(std::move(device));
+  DOVETAIL_TRY(check_trust(state->bundle, state->devices));
   for (const bundle::Bundle& other : state->bundle.other_shapes) DOVETAIL_TRY(check_code(other, state->devices));
   state->programs.resize(1 + state->bundle.other_shapes.size());
   DOVETAIL_ASSIGN(state->programs.front(), make_ready(state->bundle, state->devices, state->given));

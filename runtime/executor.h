@@ -66,7 +66,8 @@ Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::stri
 
 class Executor {
  public:
-  // Checks the bundle with all its code, and makes the devices ready for it.
+  // Checks the bundle with all its code, and makes the devices ready for it. Error, among others: it has machine code
+  // and is not trusted (bundle::MachineCode).
   static Result<Executor> make(bundle::Bundle bundle, const MakeSimulator& make_simulator,
                                const ExecutorOptions& options = {});
 

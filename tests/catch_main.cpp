@@ -9,10 +9,15 @@
 #endif
 
 #include <cstdio>
+#include <cstdlib>
 
 #include "tests/skip.h"
+#include "tests/temporary_folder.h"
 
 int main(int argument_count, char** arguments) {
+  // What the kit remembers for its user, it is not to remember of tests.
+  const dovetail::test::TemporaryFolder state;
+  ::setenv("XDG_STATE_HOME", state.path().c_str(), 1);
   const int status = Catch::Session().run(argument_count, arguments);
   if (status != 0 || dovetail::test::skip_reasons().empty()) return status;
   for (const std::string& reason : dovetail::test::skip_reasons()) std::printf("skipped: %s\n", reason.c_str());

@@ -6,7 +6,7 @@
 
 namespace dovetail::bundle {
 
-inline constexpr std::uint32_t kKernelAbiVersion = 1;
+inline constexpr std::uint32_t kKernelAbiVersion = 2;
 
 // Runs iterations [begin, end) of a parallel loop. `local`: this thread's workspace.
 using ParallelBody = void (*)(void* closure, std::int64_t begin, std::int64_t end, void* local);
@@ -27,7 +27,8 @@ struct KernelServices {
   void* context;  // the runtime's own
 };
 
-// `buffers`: the parameters in order, 64-byte aligned, none overlapping another.
+// `buffers`: the parameters in order, arguments before results, 64-byte aligned, none overlapping another; their types
+// and sizes are in the shared object too (bundle/code/kernel_signature.h).
 using Kernel = void (*)(const KernelServices* services, void* const* buffers);
 
 }  // namespace dovetail::bundle

@@ -8,6 +8,8 @@
 #include "cli/output.h"
 #include "cli/text.h"
 #include "cli/verify_bundle.h"
+#include "runtime/device/all.h"
+#include "runtime/machine_code.h"
 
 namespace dovetail::cli {
 
@@ -27,7 +29,11 @@ class Compile : public Command {
                     fmt::join(stage_names(), ", "), fmt::join(passes, ", ")));
     options.value("--stop-after", "STAGE", stop_after_, "compile no further than this stage");
     options.value("--report", "R.json", report_, "write the report as JSON", File::written);
-    options.value("-o", "OUT.dvt", output_, "write the bundle", File::written);
+    options.value(
+        "-o", "OUT.dvt", output_,
+        "write the bundle; where it holds machine code, its SHA-256 is recorded, so that `dovetail run` of the "
+        "same user takes it without --trust",
+        File::written);
     options.unavailable("--records", "there is no tuner yet");
     options.footer(
         "Example: dovetail compile examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --verify -o "
@@ -37,6 +43,7 @@ class Compile : public Command {
   Result<Exit> run() override {
     CompileOptions options;
     DOVETAIL_TRY(check_stages());
+    DOVETAIL_TRY(check_output());
     options.dump = dump_;
     options.stop_after = stop_after_;
     options.on_dump = [](std::string_view stage, std::string_view text) { print("---- {} ----\n{}\n", stage, text); };
@@ -50,16 +57,37 @@ class Compile : public Command {
       print("verified      {}\n", verified.summary);
     }
     if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report_json(model, model_.model))));
-    if (output_) {
-      DOVETAIL_TRY(bundle::write_bundle(*output_, model.compiled.bundle));
-      std::error_code not_a_file;
-      const std::uintmax_t bytes = std::filesystem::file_size(*output_, not_a_file);
-      print("bundle        {}{}\n", *output_, not_a_file ? "" : ", " + bytes_text(bytes));
-    }
+    if (output_) DOVETAIL_TRY(write_bundle(model.compiled.bundle));
     return Exit::success;
   }
 
  private:
+  Result<void> write_bundle(const bundle::Bundle& bundle) const {
+    DOVETAIL_TRY(bundle::verify(bundle));
+    const std::vector<std::byte> bytes = bundle::serialize(bundle);
+    DOVETAIL_TRY(write_file(*output_, bytes));
+    print("bundle        {}, {}\n", *output_, bytes_text(bytes.size()));
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(*output_, error)) return {};
+    if (runtime::machine_code_targets(bundle, runtime::built_in_devices({})).empty()) return {};
+    if (const auto recorded = runtime::record_bundle(bytes, *output_); !recorded.ok())
+      print("note          running it needs --trust, since it is not recorded: {}\n",
+            to_string(recorded.errors().front(), "the record"));
+    return {};
+  }
+
+  // Before anything is compiled.
+  Result<void> check_output() const {
+    if (!output_ || output_->ends_with(bundle::kFileExtension)) return {};
+    std::error_code error;
+    const auto status = std::filesystem::status(*output_, error);
+    if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return {};  // a device, a pipe
+    return Diagnostic{"bad usage of `dovetail compile`", "-o",
+                      fmt::format("{} does not end in {}, and `dovetail run` would take it for a model", *output_,
+                                  bundle::kFileExtension),
+                      fmt::format("name it {}{}", *output_, bundle::kFileExtension)};
+  }
+
   Result<void> check_stages() const {
     if (stop_after_.empty()) return {};
     if ((output_ || verify_) && stop_after_ != stage_names().back())

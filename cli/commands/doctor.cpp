@@ -84,9 +84,10 @@ class Doctor : public Command {
   };
   static std::vector<Fact> versions() {
     const BuildFacts& facts = build_facts();
-    return {{"dovetail", facts.version},  {"compiler", facts.compiler},  {"build type", facts.build_type},
-            {"fmt", facts.fmt},           {"nlohmann-json", facts.json}, {"zlib", facts.zlib},
-            {"protobuf", facts.protobuf}, {"CLI11", facts.cli11},        {"LLVM", facts.llvm}};
+    return {{"dovetail", facts.version}, {"compiler", facts.compiler},  {"build type", facts.build_type},
+            {"fmt", facts.fmt},          {"nlohmann-json", facts.json}, {"zlib", facts.zlib},
+            {"OpenSSL", facts.openssl},  {"protobuf", facts.protobuf},  {"CLI11", facts.cli11},
+            {"LLVM", facts.llvm}};
   }
   static std::vector<runtime::Engine> targets() {
     std::vector<runtime::Engine> list;

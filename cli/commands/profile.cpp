@@ -47,6 +47,7 @@ class Profile : public Command {
                    "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable");
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
     options.value("--report", "R.json", report_, "write the profile as JSON", File::written);
+    options.flag("--trust", trust_, kTrustHelp);
     options.footer(
         "Times are medians. GOP/s count a multiply-add as two operations; the share of the peak is of the processor's "
         "measured multiply-adds on\n"
@@ -75,7 +76,7 @@ class Profile : public Command {
       if (model_.targets || model_.hardware || !model_.compile_only_options().empty())
         return Diagnostic{"bad usage of `dovetail profile`", model_.model, "a bundle has its targets already",
                           "leave out the options of compiling, or profile the .onnx file"};
-      DOVETAIL_ASSIGN(loaded, read_checked_bundle(model_.model));
+      DOVETAIL_ASSIGN(loaded, read_bundle_to_run(model_.model, trust_));
     } else {
       CompileOptions options;
       DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
@@ -204,6 +205,7 @@ class Profile : public Command {
   std::string engine_ = "cycle", seed_ = "1", repeat_ = "10";
   std::vector<std::string> inputs_;
   std::optional<std::string> report_, threads_;
+  bool trust_ = false;
   int threads_used_ = 1;
   Peaks peaks_;
 };

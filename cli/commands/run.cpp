@@ -42,8 +42,13 @@ class Run : public Command {
                   "write the report as JSON; of an engine with a clock also what other hardware would take",
                   File::written);
     options.flag("--check", check_, "compare every tensor with the reference and name the first that differs");
+    options.flag("--trust", trust_, kTrustHelp);
     options.footer(
         "Names are matched, and output files named, after replacing every character outside A-Za-z0-9_.- by _.\n"
+        "Code is loaded only from files named .dvt. A bundle of accelerator and interpreter steps alone holds no "
+        "machine "
+        "code; one that does needs --trust,\n"
+        "unless `dovetail compile` of the same user wrote it (docs/trust-and-limits.md).\n"
         "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check --output-dir "
         "out");
   }
@@ -130,7 +135,7 @@ class Run : public Command {
       return Diagnostic{"bad usage of `dovetail run`", model_.model,
                         fmt::format("{} needs a model, this is a bundle", fmt::join(refused, ", ")),
                         "run the .onnx file it was made from"};
-    DOVETAIL_ASSIGN(bundle::Bundle loaded, read_checked_bundle(model_.model));
+    DOVETAIL_ASSIGN(bundle::Bundle loaded, read_bundle_to_run(model_.model, trust_));
     std::vector<std::string> targets;
     if (model_.targets) {
       DOVETAIL_ASSIGN(targets, parse_targets("--target", *model_.targets));
@@ -161,7 +166,7 @@ class Run : public Command {
   std::string engine_ = "functional", seed_ = "1";
   std::vector<std::string> inputs_;
   std::optional<std::string> output_dir_, report_, threads_;
-  bool check_ = false;
+  bool check_ = false, trust_ = false;
 };
 
 }  // namespace

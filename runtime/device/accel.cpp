@@ -113,6 +113,7 @@ class AccelDevice : public Device {
   explicit AccelDevice(MakeSimulator make_simulator) : make_simulator_(std::move(make_simulator)) {}
 
   std::string_view name() const override { return bundle::kAccelTarget; }
+  bool runs_machine_code() const override { return false; }
 
   Result<void> check(const bundle::Bundle& bundle) override {
     DOVETAIL_TRY(bundle::accel_steps(bundle));

@@ -1,44 +1,35 @@
 // Kernels of a bundle's shared object, on a pool of threads.
 #include <algorithm>
+#include <memory>
+#include <span>
+#include <string>
 #include <utility>
-
-#include <dlfcn.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <variant>
 
 #include <fmt/format.h>
 
 #include "base/processor.h"
+#include "base/shared_library.h"
 #include "bundle/code/cpu.h"
 #include "bundle/code/kernel_host.h"
+#include "bundle/code/kernel_signature.h"
 #include "runtime/device/all.h"
 
 namespace dovetail::runtime {
 
 namespace {
 
-// The shared object, loaded, with the threads that run its kernels.
-class KernelLibrary {
- public:
-  KernelLibrary(void* library, int file, int threads, std::size_t shared_bytes, std::size_t local_bytes)
-      : host(threads, shared_bytes, local_bytes), library_(library), file_(file) {}
-  ~KernelLibrary() {
-    dlclose(library_);
-    close(file_);
-  }
-  KernelLibrary(const KernelLibrary&) = delete;
-  KernelLibrary& operator=(const KernelLibrary&) = delete;
+// What the kernels of a program have in common: the object, and the threads that run them.
+struct KernelLibrary {
+  KernelLibrary(SharedLibrary loaded, int threads, std::size_t shared_bytes, std::size_t local_bytes)
+      : object(std::move(loaded)), host(threads, shared_bytes, local_bytes) {}
 
-  bundle::Kernel find(const std::string& symbol) const {
-    return reinterpret_cast<bundle::Kernel>(dlsym(library_, symbol.c_str()));
+  bundle::Kernel kernel(const std::string& symbol) const {
+    return reinterpret_cast<bundle::Kernel>(object.find(symbol));
   }
 
+  SharedLibrary object;
   bundle::KernelHost host;
-
- private:
-  void* library_;
-  int file_;  // open as long as the library is there: the loader knows libraries by path, and the path holds this
-              // number
 };
 
 class CpuKernel : public DeviceKernel {
@@ -93,50 +84,55 @@ class CpuDevice : public Device {
     DOVETAIL_ASSIGN(const auto steps, bundle::cpu_steps(bundle));
     DeviceProgram program;
     if (steps.empty()) return program;
-    DOVETAIL_ASSIGN(const auto library, load_library(bundle, steps));
+    const bundle::Module& module = *bundle::find_module(bundle, bundle::kCpuTarget);
+    DOVETAIL_ASSIGN(SharedLibrary object, load_object(bundle, module));
+    std::uint64_t shared = 0, local = 0;
     for (const auto& step : steps) {
-      const bundle::Kernel kernel = library->find(step.code.symbol);
-      if (kernel == nullptr)
-        return Diagnostic{"cannot load the kernels", fmt::format("step {}", step.step->name),
-                          fmt::format("the shared object has no kernel \"{}\"", step.code.symbol),
-                          "make the bundle again with `dovetail compile`"};
-      program.kernels.push_back(std::make_unique<CpuKernel>(library, kernel, step.code, work_));
+      DOVETAIL_ASSIGN(const bundle::KernelSignature signature, check_kernel(bundle, module, object, step));
+      shared = std::max(shared, signature.shared_bytes);
+      local = std::max(local, signature.local_bytes);
     }
+    const auto library = std::make_shared<KernelLibrary>(std::move(object), threads_, shared, local);
+    for (const auto& step : steps)
+      program.kernels.push_back(
+          std::make_unique<CpuKernel>(library, library->kernel(step.code.symbol), step.code, work_));
     return program;
   }
 
  private:
-  Result<std::shared_ptr<KernelLibrary>> load_library(
-      const bundle::Bundle& bundle, const std::vector<bundle::CodedStep<bundle::CpuCode>>& steps) const {
-    const bundle::Module& module = *bundle::find_module(bundle, bundle::kCpuTarget);
+  // The step calls a kernel that is there, with what it takes.
+  static Result<bundle::KernelSignature> check_kernel(const bundle::Bundle& bundle, const bundle::Module& module,
+                                                      const SharedLibrary& object,
+                                                      const bundle::CodedStep<bundle::CpuCode>& step) {
+    const auto bad = [&](std::string why) {
+      return Diagnostic{"cannot load the kernels", fmt::format("step {}", step.step->name), std::move(why),
+                        "make the bundle again with `dovetail compile`"};
+    };
+    if (object.find(step.code.symbol) == nullptr)
+      return bad(fmt::format("the shared object has no kernel \"{}\"", step.code.symbol));
+    const auto read =
+        bundle::read_signature(object.words(step.code.symbol + std::string(bundle::kSignatureSuffix)), module.made_for);
+    if (const auto* none = std::get_if<bundle::NoSignature>(&read)) return bad(none->why);
+    const auto& signature = std::get<bundle::KernelSignature>(read);
+    Diagnostics problems;
+    for (std::string& why : bundle::check_call(bundle, *step.step, step.code, signature))
+      problems.push_back(bad(std::move(why)));
+    if (!problems.empty()) return problems;
+    return signature;
+  }
+
+  static Result<SharedLibrary> load_object(const bundle::Bundle& bundle, const bundle::Module& module) {
     if (!runs_here(module.made_for))
       return cannot_load(bundle,
                          fmt::format("they are made for the processor class {}, which this machine does not belong to",
                                      module.made_for),
                          "compile with --cpu native on this machine, or with --cpu baseline");
-    // Loaded from memory: nothing is left on disk, and no folder need be writable.
-    const int file = memfd_create("dovetail-kernels", MFD_CLOEXEC);
-    if (file < 0) return cannot_load(bundle, "the system gives no memory file", "Linux 3.17 or later is needed");
-    std::size_t written = 0;
-    while (written < module.code.size()) {
-      const ssize_t count = write(file, module.code.data() + written, module.code.size() - written);
-      if (count <= 0) break;
-      written += static_cast<std::size_t>(count);
-    }
-    void* handle = written == module.code.size()
-                       ? dlopen(fmt::format("/proc/self/fd/{}", file).c_str(), RTLD_NOW | RTLD_LOCAL)
-                       : nullptr;
-    const char* error = handle ? nullptr : dlerror();
-    if (handle == nullptr) close(file);
-    if (handle == nullptr)
-      return cannot_load(bundle, error ? error : "the memory file cannot be written",
-                         "make the bundle again with `dovetail compile`");
-    std::uint64_t shared = 0, local = 0;
-    for (const auto& step : steps) {
-      shared = std::max(shared, step.code.shared_bytes);
-      local = std::max(local, step.code.local_bytes);
-    }
-    return std::make_shared<KernelLibrary>(handle, file, threads_, shared, local);
+    auto loaded = SharedLibrary::load(module.code, "dovetail-kernels");
+    if (loaded.ok()) return loaded;
+    Diagnostic problem =
+        cannot_load(bundle, loaded.errors().front().why, "make the bundle again with `dovetail compile`");
+    problem.cause = cause_of(loaded.errors());
+    return problem;
   }
 
   int threads_;

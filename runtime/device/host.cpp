@@ -35,6 +35,7 @@ class HostDevice : public Device {
   explicit HostDevice(Work* work) : work_(work) {}
 
   std::string_view name() const override { return bundle::kHostTarget; }
+  bool runs_machine_code() const override { return false; }
 
   Result<void> check(const bundle::Bundle& bundle) override {
     DOVETAIL_TRY(bundle::host_steps(bundle));

@@ -117,7 +117,7 @@ Result<Demonstration> demonstrate(const Variant& variant, const TestSet& test_se
   DOVETAIL_TRY(bundle::write_bundle(demo.files[0], compiled.bundle));
   DOVETAIL_TRY(write_disassembly(demo.files[1], compiled.bundle));
   demo.bundle_bytes = std::filesystem::file_size(demo.files[0]);
-  DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::read_bundle(demo.files[0]));
+  DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::read_bundle(demo.files[0], bundle::MachineCode::untrusted));
   stopwatch.lap("write and read");
 
   // 4. Run it on the functional simulator.
@@ -180,7 +180,7 @@ Result<OnDesign> run_on_design(const Demonstration& demo, const TestSet& test_se
   std::vector<Engine> engines{{"rtl"}, {"cycle"}, {"functional"}};
   for (Engine& engine : engines) {
     DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine.name, {.trace = true}));
-    DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::read_bundle(demo.files[0]));
+    DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::read_bundle(demo.files[0], bundle::MachineCode::untrusted));
     DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(std::move(bundle), make_simulator));
     const std::string input =
         executor.bundle().tensors[static_cast<std::size_t>(executor.bundle().inputs.front())].name;

@@ -39,11 +39,11 @@ std::string take(std::span<const std::byte> bytes) {
     append_little_endian(checksum, bundle::format::checksum(file));
     std::memcpy(file.data() + bundle::format::kChecksumOffset, checksum.data(), checksum.size());
   }
-  const auto read = bundle::parse(file, "fuzz.dvt");
+  const auto read = bundle::parse(file, "fuzz.dvt", bundle::MachineCode::untrusted);
   if (!read) return speechless(read.errors());
   if (!bundle::verify(*read)) return "what was read does not verify";
   const Bytes written = bundle::serialize(*read);
-  const auto again = bundle::parse(written, "written.dvt");
+  const auto again = bundle::parse(written, "written.dvt", bundle::MachineCode::untrusted);
   if (!again) return "written, it is refused: " + to_string(again.errors());
   if (bundle::serialize(*again) != written) return "written, it is another bundle";
   for (const std::string& broken :

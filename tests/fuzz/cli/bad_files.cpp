@@ -41,7 +41,7 @@ std::vector<Kind> kinds() {
       {"model",
        ".onnx",
        *model,
-       {{"compile", "FILE", "--target", "accel", "-o", "OUT"},
+       {{"compile", "FILE", "--target", "accel", "-o", "OUT.dvt"},
         {"run", "FILE", "--target", "accel", "--report", "OUT"},
         {"inspect", "FILE"}}},
       {"bundle", ".dvt", bundle::serialize(bundle), {{"run", "FILE", "--report", "OUT"}, {"inspect", "FILE"}}},
@@ -69,7 +69,7 @@ std::vector<Kind> kinds() {
         {"inspect", "FILE"},
         {"isa", "--format", "c", "--hw", "FILE", "-o", "OUT"},
         {"check", "GOOD", "--hw", "FILE"},
-        {"compile", "MODEL", "--target", "accel", "--hw", "FILE", "-o", "OUT"}}},
+        {"compile", "MODEL", "--target", "accel", "--hw", "FILE", "-o", "OUT.dvt"}}},
       {"assembly",
        ".s",
        text("load.inp sram=0 dram=0 size=1x1\nfinish\n"),
@@ -130,7 +130,7 @@ class Desk {
       CHECK(refused.error.starts_with("error: "));
       CHECK(refused.error.find("\n\n") == std::string::npos);
       CHECK(refused.error.size() < 100000);
-      CHECK_FALSE(std::filesystem::exists(folder_ / "out"));
+      for (const char* written : {"out", "out.dvt"}) CHECK_FALSE(std::filesystem::exists(folder_ / written));
     }
   }
   std::filesystem::path operator/(const std::string& name) const { return folder_ / name; }

@@ -50,7 +50,7 @@ std::string errors(const Result<bundle::Bundle>& result) { return result.ok() ? 
 std::string errors_of(const std::function<void(Json&)>& change) {
   Parts parts = take_apart(bundle::serialize(test::sample_bundle()));
   change(parts.manifest);
-  return errors(bundle::parse(put_together(parts), "f.dvt"));
+  return errors(bundle::parse(put_together(parts), "f.dvt", bundle::MachineCode::untrusted));
 }
 
 }  // namespace
@@ -64,16 +64,17 @@ TEST_CASE("every prefix of a bundle, and a longer one, is refused") {
   auto bytes = bundle::serialize(test::sample_bundle());
   for (std::size_t size = 0; size < bytes.size(); ++size) {
     INFO("size " << size);
-    REQUIRE_FALSE(bundle::parse(std::span(bytes).first(size), "test").ok());
+    REQUIRE_FALSE(bundle::parse(std::span(bytes).first(size), "test", bundle::MachineCode::untrusted).ok());
     if (size < bundle::format::kHeaderBytes) continue;
     std::vector<std::byte> cut(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size));
     seal(cut);
-    REQUIRE_FALSE(bundle::parse(cut, "test").ok());
+    REQUIRE_FALSE(bundle::parse(cut, "test", bundle::MachineCode::untrusted).ok());
   }
   bytes.push_back(std::byte{0});
-  CHECK_THAT(errors(bundle::parse(bytes, "f.dvt")), ContainsSubstring("checksum"));
+  CHECK_THAT(errors(bundle::parse(bytes, "f.dvt", bundle::MachineCode::untrusted)), ContainsSubstring("checksum"));
   seal(bytes);
-  CHECK_THAT(errors(bundle::parse(bytes, "f.dvt")), ContainsSubstring("the blobs end at byte"));
+  CHECK_THAT(errors(bundle::parse(bytes, "f.dvt", bundle::MachineCode::untrusted)),
+             ContainsSubstring("the blobs end at byte"));
 }
 
 TEST_CASE("a flipped byte is noticed") {
@@ -82,7 +83,7 @@ TEST_CASE("a flipped byte is noticed") {
     auto damaged = bytes;
     damaged[i] ^= std::byte{0x10};
     INFO("byte " << i);
-    REQUIRE_FALSE(bundle::parse(damaged, "test").ok());
+    REQUIRE_FALSE(bundle::parse(damaged, "test", bundle::MachineCode::untrusted).ok());
   }
 }
 
@@ -102,7 +103,7 @@ TEST_CASE("random changes behind a right checksum: refused, or a bundle that ver
       }
     }
     seal(damaged);
-    const auto parsed = bundle::parse(damaged, "test");
+    const auto parsed = bundle::parse(damaged, "test", bundle::MachineCode::untrusted);
     if (parsed.ok()) {
       ++accepted;
       REQUIRE(bundle::verify(*parsed).ok());
@@ -149,7 +150,7 @@ TEST_CASE("a file of another version says which") {
                                       std::pair{bundle::format::kVersion + 1, "it was made by a newer version"}}) {
     std::vector<std::byte> bytes = bundle::serialize(test::sample_bundle());
     bytes[bundle::format::kVersionOffset] = static_cast<std::byte>(version);
-    CHECK_THAT(errors(bundle::parse(bytes, "f.dvt")),
+    CHECK_THAT(errors(bundle::parse(bytes, "f.dvt", bundle::MachineCode::untrusted)),
                ContainsSubstring(said) && ContainsSubstring("compile the model again"));
   }
 }
@@ -162,5 +163,5 @@ TEST_CASE("a small file cannot demand a large memory") {
                                          {"shape", {parts.manifest["blobs"][1]}},
                                          {"constant", 1}});
   parts.rest.resize(parts.rest.size() - parts.manifest["blobs"].back().get<std::size_t>());
-  CHECK_FALSE(bundle::parse(put_together(parts), "f.dvt").ok());
+  CHECK_FALSE(bundle::parse(put_together(parts), "f.dvt", bundle::MachineCode::untrusted).ok());
 }

@@ -92,7 +92,7 @@ TEST_CASE("places, views and layouts survive the file") {
   bundle::Bundle bundle = chain();
   place(bundle, 0, 128, 0, 256);
   bundle.tensors.push_back({"view", DType::int8, {10, 10}, {}, "i0,i1", "one", {}, 3});
-  const auto read = bundle::parse(bundle::serialize(bundle), "chain");
+  const auto read = bundle::parse(bundle::serialize(bundle), "chain", bundle::MachineCode::untrusted);
   REQUIRE((read.ok() ? "" : to_string(read.errors())) == "");
   CHECK(read->spaces[0].bytes == 256);
   CHECK(read->tensors[2].offset == 128);
@@ -138,7 +138,7 @@ TEST_CASE("tensors lie in spaces that exist, and at an offset there") {
 }
 
 TEST_CASE("spaces survive the file") {
-  const auto read = bundle::parse(bundle::serialize(test::sample_bundle()), "sample");
+  const auto read = bundle::parse(bundle::serialize(test::sample_bundle()), "sample", bundle::MachineCode::untrusted);
   REQUIRE((read.ok() ? "" : to_string(read.errors())) == "");
   REQUIRE(read->spaces.size() == 2);
   CHECK(read->spaces[1].target == "accel");

@@ -9,7 +9,7 @@ TEST_CASE("a bundle is read back as it was written") {
   const bundle::Bundle original = test::sample_bundle();
   REQUIRE(bundle::verify(original).ok());
   const auto bytes = bundle::serialize(original);
-  const auto parsed = bundle::parse(bytes, "test");
+  const auto parsed = bundle::parse(bytes, "test", bundle::MachineCode::untrusted);
   REQUIRE((parsed.ok() ? "" : to_string(parsed.errors())) == "");
   CHECK(bundle::serialize(*parsed) == bytes);
 
@@ -36,7 +36,7 @@ TEST_CASE("code of a target that nobody knows, and modules, are carried as they 
   original.steps[2].code = {std::byte{7}, std::byte{0}};
   original.steps[2].data = {std::vector<std::byte>{std::byte{1}}, {}};
   original.modules = {{"abacus", "ten beads", {std::byte{3}}}};
-  const auto parsed = bundle::parse(bundle::serialize(original), "test");
+  const auto parsed = bundle::parse(bundle::serialize(original), "test", bundle::MachineCode::untrusted);
   REQUIRE((parsed.ok() ? "" : to_string(parsed.errors())) == "");
   CHECK(parsed->steps[2].target == "abacus");
   CHECK(parsed->steps[2].code == original.steps[2].code);
@@ -56,7 +56,7 @@ TEST_CASE("equal data is one piece, in the file and once it is read") {
   original.steps[2].data = {weights, weights};
   const auto bytes = bundle::serialize(original);
   CHECK(bytes.size() < without + weights.size() + 200);
-  const auto parsed = bundle::parse(bytes, "test");
+  const auto parsed = bundle::parse(bytes, "test", bundle::MachineCode::untrusted);
   REQUIRE((parsed.ok() ? "" : to_string(parsed.errors())) == "");
   CHECK(parsed->steps[0].data[0].is_same_as(parsed->steps[2].data[1]));
 }
@@ -70,7 +70,7 @@ TEST_CASE("constants of every type survive, scalars and empty ones too") {
       for (std::int64_t i = 0; i < array.count(); ++i) array.set_int64(i, row.dtype == DType::boolean ? i % 2 : i + 1);
       original.tensors.push_back({std::string(row.name) + to_string(shape), row.dtype, shape, array});
     }
-  const auto parsed = bundle::parse(bundle::serialize(original), "test");
+  const auto parsed = bundle::parse(bundle::serialize(original), "test", bundle::MachineCode::untrusted);
   REQUIRE((parsed.ok() ? "" : to_string(parsed.errors())) == "");
   for (std::size_t i = 0; i < original.tensors.size(); ++i)
     CHECK(parsed->tensors[i].constant == original.tensors[i].constant);
@@ -79,7 +79,7 @@ TEST_CASE("constants of every type survive, scalars and empty ones too") {
 TEST_CASE("a file is written whole, and a wrong bundle not at all") {
   const test::TemporaryFolder folder;
   REQUIRE(bundle::write_bundle(folder / "s.dvt", test::sample_bundle()).ok());
-  CHECK(bundle::read_bundle(folder / "s.dvt").ok());
+  CHECK(bundle::read_bundle(folder / "s.dvt", bundle::MachineCode::untrusted).ok());
   bundle::Bundle wrong = test::sample_bundle();
   wrong.outputs = {9};
   CHECK_FALSE(bundle::write_bundle(folder / "wrong.dvt", wrong).ok());

@@ -2,7 +2,9 @@
 
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
@@ -11,12 +13,15 @@
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/TargetParser/Host.h>
 
 #include "base/check.h"
+#include "base/resource_error.h"
+#include "bundle/code/kernel_signature.h"
 #include "compiler/target/cpu/codegen/emitter.h"
 #include "loops/core/compact.h"
 #include "loops/core/dissolve_blocks.h"
@@ -34,9 +39,20 @@ namespace {
 constexpr std::int64_t kStatementBytes = 16;  // of code, about
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
+// LLVM, which is made without exceptions, would abort the process. Its frames let them pass.
+void report_failures_as_exceptions() {
+  llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
+  llvm::install_fatal_error_handler([](void*, const char* reason, bool) {
+    if (std::string_view(reason).starts_with("IO failure"))
+      throw ResourceError({"cannot link the kernels", "", reason, "close other programs, or raise the limits"});
+    throw InternalError(fmt::format("LLVM: {}", reason));
+  });
+}
+
 std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu) {
   static std::once_flag once;
   std::call_once(once, [] {
+    report_failures_as_exceptions();
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });
@@ -105,6 +121,24 @@ struct Built {
   Workspace workspace;
 };
 
+// For the runtime, which checks by it what it calls the kernel with.
+void emit_signature(llvm::Module& module, const std::string& symbol, const Program& program, const Workspace& workspace,
+                    const Cpu& cpu) {
+  bundle::KernelSignature signature{
+      static_cast<std::uint64_t>(workspace.shared_bytes), static_cast<std::uint64_t>(workspace.local_bytes), {}};
+  for (const Parameter& parameter : program.parameters) {
+    const BufferNode& buffer = *parameter.buffer;
+    signature.operands.push_back(
+        {buffer.dtype,
+         static_cast<std::uint64_t>(element_count(buffer.shape)) * static_cast<std::uint64_t>(size_bytes(buffer.dtype)),
+         parameter.role == ParameterRole::output});
+  }
+  const auto words = bundle::signature_words(signature, cpu.name);
+  llvm::Constant* const value = llvm::ConstantDataArray::get(module.getContext(), llvm::ArrayRef(words));
+  new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::ExternalLinkage, value,
+                           symbol + std::string(bundle::kSignatureSuffix));
+}
+
 Built build(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol, const Cpu& cpu) {
   Built result;
   Lowered lowered = lower_to_core(program, intrinsics, cpu);
@@ -116,6 +150,7 @@ Built build(const Program& program, const IntrinsicTable& intrinsics, const std:
   result.module->setDataLayout(result.machine->createDataLayout());
   Emitter emitter(*result.module, cpu, lowered.core, program.parameters, result.workspace);
   emitter.emit_kernel(symbol);
+  emit_signature(*result.module, symbol, program, result.workspace, cpu);
   result.failures = std::move(emitter.failures);
   result.notes = std::move(lowered.notes);
   result.notes.insert(result.notes.end(), emitter.notes.begin(), emitter.notes.end());

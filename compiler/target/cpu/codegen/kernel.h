@@ -17,7 +17,7 @@
 namespace dovetail::cpu {
 
 struct KernelObject {
-  std::vector<std::byte> object;      // relocatable ELF with one global function, the symbol
+  std::vector<std::byte> object;      // relocatable ELF with one global function, the symbol, and its signature
   std::int64_t code_bytes = 0;        // machine instructions
   std::int64_t shared_bytes = 0;      // workspace of the kernel
   std::int64_t local_bytes = 0;       // workspace of each thread

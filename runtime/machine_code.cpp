@@ -1,0 +1,95 @@
+#include "runtime/machine_code.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include "base/check.h"
+#include "base/file.h"
+#include "base/file_lock.h"
+#include "base/printable.h"
+#include "base/user_folder.h"
+
+namespace dovetail::runtime {
+
+namespace {
+
+// Line by line: one that an interrupted writer left in part is none, and hides no other.
+bool holds(std::string_view record, std::string_view hash) {
+  for (std::size_t begin = 0; begin < record.size();) {
+    const std::size_t end = std::min(record.find('\n', begin), record.size());
+    if (record.substr(begin, end - begin).starts_with(fmt::format("{}  ", hash))) return true;
+    begin = end + 1;
+  }
+  return false;
+}
+
+Result<std::string> read_record(const std::filesystem::path& path) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::string();
+  return read_text_file(path);
+}
+
+}  // namespace
+
+std::vector<std::string> machine_code_targets(const bundle::Bundle& bundle,
+                                              const std::vector<std::shared_ptr<Device>>& devices) {
+  std::vector<std::string> targets;
+  const auto look = [&](const bundle::Bundle& program) {
+    for (const bundle::Step& step : program.steps) {
+      const auto device =
+          std::ranges::find(devices, step.target, [](const auto& candidate) { return candidate->name(); });
+      if (device != devices.end() && (*device)->runs_machine_code() &&
+          std::ranges::find(targets, step.target) == targets.end())
+        targets.push_back(step.target);
+    }
+  };
+  look(bundle);
+  for (const bundle::Bundle& other : bundle.other_shapes) look(other);
+  return targets;
+}
+
+std::string sha256(std::span<const std::byte> bytes) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
+  unsigned size = 0;
+  const bool done = EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1;
+  DOVETAIL_CHECK(done && size == 32, "OpenSSL computes SHA-256");
+  std::string text;
+  for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
+  return text;
+}
+
+Result<std::filesystem::path> bundle_record() {
+  DOVETAIL_ASSIGN(const std::filesystem::path folder, user_folder(UserFolder::state));
+  return folder / "compiled-bundles";
+}
+
+Result<void> record_bundle(std::span<const std::byte> bytes, const std::filesystem::path& path) {
+  DOVETAIL_ASSIGN(const std::filesystem::path record, bundle_record());
+  DOVETAIL_TRY(make_private_folder(record.parent_path()));
+  DOVETAIL_ASSIGN(const FileLock lock, FileLock::take(record.string() + ".lock"));
+  DOVETAIL_ASSIGN(const std::string before, read_record(record));
+  const std::string hash = sha256(bytes);
+  if (holds(before, hash)) return {};
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  const std::string line = fmt::format("{}  {}\n", hash, printable((error ? path : absolute).string()));
+  // Behind what an interrupted writer left of its line.
+  return append_text_file(record, before.empty() || before.ends_with('\n') ? line : "\n" + line);
+}
+
+std::optional<std::string> not_recorded(std::span<const std::byte> bytes) {
+  const auto record = bundle_record();
+  if (!record.ok()) return fmt::format("there is no record of compiled bundles: {}", record.errors().front().why);
+  for (const std::filesystem::path& path : {record->parent_path(), *record})
+    if (const auto why = other_hands(path)) return fmt::format("the record of compiled bundles is not used: {}", *why);
+  const auto text = read_record(*record);
+  if (!text.ok()) return to_string(text.errors().front(), "the record of compiled bundles");
+  const std::string hash = sha256(bytes);
+  if (holds(*text, hash)) return std::nullopt;
+  return fmt::format("its SHA-256, {}, is not in {}", hash, record->string());
+}
+
+}  // namespace dovetail::runtime

@@ -1,0 +1,209 @@
+// Machine code in files: which of it runs, and what keeps the rest from running (docs/trust-and-limits.md).
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "bundle/code/cpu.h"
+#include "bundle/format.h"
+#include "runtime/machine_code.h"
+#include "tests/catch.h"
+#include "tests/environment.h"
+#include "tests/process.h"
+#include "tests/unit/bundle/sample.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+using test::Environment;
+using test::Finished;
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string kModel = DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx";
+
+// A bundle with machine code, and the record of a user of its own.
+struct Shelf {
+  test::TemporaryFolder folder;
+  Environment state{"XDG_STATE_HOME", folder / "state"};
+  std::string bundle = folder / "d.dvt";
+
+  Shelf() {
+    const Finished compiled = test::dovetail({"compile", kModel, "--target", "cpu", "-o", bundle});
+    CHECK(compiled.error == "");
+    REQUIRE(compiled.exit == 0);
+  }
+  // Another file with the same bundle, changed.
+  std::string changed(const std::function<void(bundle::Bundle&)>& change) const {
+    bundle::Bundle copy = bundle::read_bundle(bundle, bundle::MachineCode::untrusted).value();
+    change(copy);
+    REQUIRE(write_file(folder / "changed.dvt", bundle::serialize(copy)).ok());
+    return folder / "changed.dvt";
+  }
+};
+
+Finished run(const std::string& bundle, std::vector<std::string> more = {}) {
+  more.insert(more.begin(), {"run", bundle, "--threads", "1"});
+  return test::dovetail(more);
+}
+
+void check_untrusted(const Finished& refused) {
+  INFO(refused.error);
+  CHECK(refused.exit == 2);
+  CHECK_THAT(refused.error, ContainsSubstring("it has machine code, in the steps of cpu") &&
+                                ContainsSubstring("add --trust if you know who made the file"));
+}
+
+// The shared objects that a command loads, as the loader reports them.
+bool loads_code(const std::vector<std::string>& line) {
+  const Environment debug("LD_DEBUG", "files");
+  return test::dovetail(line).error.find("/proc/self/fd/") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("what compile has written for a user runs, and no other machine code without --trust") {
+  const Shelf shelf;
+  CHECK(run(shelf.bundle).exit == 0);
+  CHECK(test::dovetail({"profile", shelf.bundle, "--repeat", "1"}).exit == 0);
+  const auto bytes = read_file(shelf.bundle).value();
+  CHECK_THAT(read_text_file(shelf.folder / "state/dovetail/compiled-bundles").value(),
+             ContainsSubstring(runtime::sha256(bytes) + "  " + shelf.bundle));
+  fs::copy(shelf.bundle, shelf.folder / "moved.dvt");  // the content counts, not the name
+  CHECK(run(shelf.folder / "moved.dvt").exit == 0);
+
+  // One weight is another, and the checksum is right.
+  const std::string other = shelf.changed([](bundle::Bundle& bundle) {
+    for (bundle::Tensor& tensor : bundle.tensors)
+      if (tensor.constant && tensor.dtype == DType::float32) {
+        NdArray values = *tensor.constant;
+        values.set_double(0, 4711);
+        tensor.constant = values;
+        return;
+      }
+  });
+  check_untrusted(run(other));
+  check_untrusted(test::dovetail({"profile", other, "--repeat", "1"}));
+  CHECK(run(other, {"--trust"}).exit == 0);
+  CHECK(test::dovetail({"profile", other, "--repeat", "1", "--trust"}).exit == 0);
+  CHECK(test::dovetail({"inspect", other}).exit == 0);
+
+  {
+    const Environment state("XDG_STATE_HOME", shelf.folder / "another user's");
+    check_untrusted(run(shelf.bundle));
+    CHECK(run(shelf.bundle, {"--trust"}).exit == 0);
+    check_untrusted(run(shelf.bundle));  // saying it once is not saying it for ever
+  }
+  // A record that others may write to vouches for nothing.
+  fs::permissions(shelf.folder / "state/dovetail", fs::perms::others_write, fs::perm_options::add);
+  const Finished shared = run(shelf.bundle);
+  check_untrusted(shared);
+  CHECK_THAT(shared.error, ContainsSubstring("can be written by everyone"));
+
+  // Without a place for the record the bundle is made all the same, and compile says what that means.
+  const Environment state("XDG_STATE_HOME", ""), home("HOME", "");
+  const Finished compiled = test::dovetail({"compile", kModel, "--target", "cpu", "-o", shelf.bundle});
+  CHECK(compiled.exit == 0);
+  CHECK_THAT(compiled.out, ContainsSubstring("running it needs --trust, since it is not recorded"));
+  check_untrusted(run(shelf.bundle));
+}
+
+TEST_CASE("bundles of accelerator and interpreter steps need no trust") {
+  const test::TemporaryFolder folder;
+  const Environment state("XDG_STATE_HOME", folder / "state");
+  REQUIRE(bundle::write_bundle(folder / "s.dvt", test::sample_bundle()).ok());
+  CHECK(run(folder / "s.dvt").exit == 0);
+  const std::string interpreted = folder / "i.dvt";
+  REQUIRE(test::dovetail({"compile", kModel, "--target", "cpu", "--cpu", "interpreter", "-o", interpreted}).exit == 0);
+  CHECK_FALSE(fs::exists(folder / "state"));  // nothing to record
+  CHECK(run(interpreted).exit == 0);
+  CHECK_FALSE(loads_code({"run", interpreted}));
+}
+
+TEST_CASE("code is loaded only from files named .dvt") {
+  const Shelf shelf;
+  const std::string named = shelf.folder / "model.onnx";
+  fs::copy(shelf.bundle, named);
+  for (const std::vector<std::string>& line : {std::vector<std::string>{"run", named, "--target", "cpu"},
+                                               {"run", named, "--target", "cpu", "--trust"},
+                                               {"run", named},
+                                               {"profile", named, "--target", "cpu"}}) {
+    const Finished refused = test::dovetail(line);
+    INFO(refused.error);
+    CHECK(refused.exit == 2);
+    CHECK_THAT(refused.error, ContainsSubstring("it is a bundle, and its name does not end in .dvt"));
+  }
+  fs::copy(kModel, shelf.folder / "model.dvt");
+  const Finished model = run(shelf.folder / "model.dvt");
+  CHECK(model.exit == 2);
+  CHECK_THAT(model.error, ContainsSubstring("it does not begin with \"DOVETAIL\""));
+  const Finished misnamed = test::dovetail({"compile", kModel, "--target", "cpu", "-o", shelf.folder / "d.bin"});
+  CHECK(misnamed.exit == 2);
+  CHECK_THAT(misnamed.error, ContainsSubstring("d.bin does not end in .dvt"));
+  CHECK_FALSE(fs::exists(shelf.folder / "d.bin"));
+
+  // Looking at a bundle and compiling load nothing; running it does, or this test would see nothing.
+  CHECK(loads_code({"run", shelf.bundle, "--threads", "1"}));
+  CHECK_FALSE(loads_code({"inspect", shelf.bundle}));
+  CHECK_FALSE(loads_code({"compile", kModel, "--target", "cpu", "-o", shelf.bundle}));
+  CHECK_FALSE(loads_code({"run", kModel, "--target", "cpu", "--cpu", "interpreter"}));
+  const Environment state("XDG_STATE_HOME", shelf.folder / "another user's");
+  CHECK_FALSE(loads_code({"run", shelf.bundle, "--threads", "1"}));
+}
+
+TEST_CASE("kernels are called with what they take, whatever a trusted bundle says") {
+  const Shelf shelf;
+  const auto forged = [&](const std::function<void(bundle::Bundle&, bundle::Step&, bundle::CpuCode&)>& change) {
+    const std::string file = shelf.changed([&](bundle::Bundle& bundle) {
+      bundle::Step* chosen = nullptr;
+      for (bundle::Step& step : bundle.steps)
+        if (step.target == "cpu" && step.arguments.size() >= 3) chosen = &step;
+      REQUIRE(chosen != nullptr);
+      bundle::CpuCode code = bundle::decode_cpu(*chosen).value();
+      change(bundle, *chosen, code);
+      bundle::encode(code, *chosen);
+    });
+    const Finished refused = run(file, {"--trust"});
+    CHECK(refused.exit == 2);
+    return refused.error;
+  };
+  CHECK_THAT(forged([](auto&, auto& step, auto&) { step.arguments.pop_back(); }),
+             ContainsSubstring("its kernel takes 4 operands"));
+  CHECK_THAT(forged([](auto&, auto& step, auto&) { step.arguments.push_back(step.arguments[0]); }),
+             ContainsSubstring("its kernel takes 4 operands"));
+  CHECK_THAT(forged([](auto&, auto& step, auto&) { std::swap(step.arguments[0], step.arguments[1]); }),
+             ContainsSubstring("operand 0 of its kernel is"));
+  CHECK_THAT(forged([](auto&, auto& step, auto&) { step.arguments[1] = step.arguments[2]; }),
+             ContainsSubstring("operand 1 of its kernel is"));
+  CHECK_THAT(forged([](auto& bundle, auto& step, auto&) {
+               bundle::Tensor tensor = bundle.tensors[static_cast<std::size_t>(step.arguments[2])];
+               tensor.name = "forged";
+               tensor.constant = NdArray(DType::int32, tensor.shape);
+               tensor.dtype = DType::int32;
+               bundle.tensors.push_back(tensor);
+               step.arguments[2] = static_cast<bundle::TensorIndex>(bundle.tensors.size() - 1);
+             }),
+             ContainsSubstring("bytes of int32, read, operand 2 of its kernel is"));
+  const auto another = [](const bundle::Bundle& bundle, const bundle::CpuCode& code) {
+    for (const bundle::Step& step : bundle.steps)
+      if (step.target == "cpu")
+        if (const std::string symbol = bundle::decode_cpu(step).value().symbol; symbol != code.symbol) return symbol;
+    return std::string();
+  };
+  CHECK_THAT(forged([&](auto& bundle, auto&, auto& code) { code.symbol = another(bundle, code); }),
+             ContainsSubstring("of its kernel is"));
+  CHECK_THAT(forged([](auto&, auto&, auto& code) { code.symbol += "_signature"; }),
+             ContainsSubstring("does not say what it takes"));
+  CHECK_THAT(forged([](auto&, auto&, auto& code) { code.symbol = "system"; }),
+             ContainsSubstring("no kernel \"system\""));
+  CHECK_THAT(forged([](auto&, auto&, auto& code) { code.shared_bytes += 64; }), ContainsSubstring("of workspace"));
+  CHECK_THAT(forged([](auto&, auto&, auto& code) { code.local_bytes = std::uint64_t{1} << 39; }),
+             ContainsSubstring("of workspace"));
+  CHECK_THAT(forged([](auto& bundle, auto&, auto&) {
+               std::string& made_for = bundle.modules[0].made_for;
+               made_for = made_for == "baseline" ? "avx2" : "baseline";
+             }),
+             ContainsSubstring("processor class"));
+}

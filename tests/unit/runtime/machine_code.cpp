@@ -1,0 +1,103 @@
+// Which code of a bundle is machine code, and the record of what was compiled.
+#include "runtime/machine_code.h"
+
+#include <filesystem>
+
+#include "base/file.h"
+#include "runtime/device/all.h"
+#include "runtime/executor.h"
+#include "tests/catch.h"
+#include "tests/environment.h"
+#include "tests/temporary_folder.h"
+#include "tests/unit/runtime/sample_scaler.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+using test::Environment;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Scaler : public runtime::Device {
+ public:
+  explicit Scaler(bool machine_code) : machine_code_(machine_code) {}
+  std::string_view name() const override { return "scaler"; }
+  bool runs_machine_code() const override { return machine_code_; }
+  Result<runtime::DeviceProgram> load(const bundle::Bundle&) override {
+    return Diagnostic{"it was loaded", "", "", ""};
+  }
+
+ private:
+  bool machine_code_;
+};
+
+std::string error_of(const bundle::Bundle& bundle, std::vector<std::shared_ptr<runtime::Device>> devices) {
+  const auto made = runtime::Executor::make(bundle, runtime::simulator_factory("functional").value(),
+                                            {.threads = 1, .devices = std::move(devices)});
+  return made.ok() ? "" : to_string(made.errors());
+}
+std::vector<std::byte> bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace
+
+TEST_CASE("SHA-256 is that of FIPS 180-4") {
+  CHECK(runtime::sha256({}) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(runtime::sha256(bytes_of("abc")) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  CHECK(runtime::sha256(bytes_of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")) ==
+        "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
+}
+
+TEST_CASE("an untrusted bundle runs on the accelerator and the interpreter, and gets no other code loaded") {
+  bundle::Bundle plain = test::sample_bundle(), scaled = test::sample_bundle_with_scaler();
+  plain.machine_code = scaled.machine_code = bundle::MachineCode::untrusted;
+  CHECK(error_of(plain, {}) == "");
+  const auto code = std::make_shared<Scaler>(true), data = std::make_shared<Scaler>(false);
+  CHECK_THAT(error_of(scaled, {code}), ContainsSubstring("it has machine code, in the steps of scaler"));
+  CHECK_THAT(error_of(scaled, {data}), ContainsSubstring("it was loaded"));
+  bundle::Bundle several = plain;
+  several.other_shapes = {scaled};
+  CHECK(runtime::machine_code_targets(several, {code}) == std::vector<std::string>{"scaler"});
+  CHECK(runtime::machine_code_targets(several, {data}).empty());
+  scaled.machine_code = bundle::MachineCode::trusted;
+  CHECK_THAT(error_of(scaled, {code}), ContainsSubstring("it was loaded"));
+
+  const auto devices = runtime::built_in_devices({});
+  CHECK(runtime::machine_code_targets(plain, devices).empty());
+  plain.steps[0].target = "cpu";
+  CHECK(runtime::machine_code_targets(plain, devices) == std::vector<std::string>{"cpu"});
+}
+
+TEST_CASE("the record vouches for what was recorded, as long as nobody else may write to it") {
+  const test::TemporaryFolder folder;
+  const Environment state("XDG_STATE_HOME", folder / "state");
+  const auto one = bytes_of("one"), two = bytes_of("two");
+  const fs::path record = runtime::bundle_record().value();
+  CHECK(record == folder / "state/dovetail/compiled-bundles");
+  CHECK_THAT(runtime::not_recorded(one).value_or(""), ContainsSubstring("is not in " + record.string()));
+  for (int i = 0; i < 3; ++i) REQUIRE(runtime::record_bundle(one, "a\nb.dvt").ok());
+  CHECK_FALSE(runtime::not_recorded(one).has_value());
+  CHECK(runtime::not_recorded(two).has_value());
+  const std::string text = read_text_file(record).value();
+  CHECK_THAT(text, ContainsSubstring(runtime::sha256(one) + "  ") && ContainsSubstring("a\\x0ab.dvt\n"));
+  CHECK(std::count(text.begin(), text.end(), '\n') == 1);
+
+  // What a killed writer left of its line hides no other.
+  REQUIRE(write_text_file(record, text + runtime::sha256(two).substr(0, 40)).ok());
+  CHECK(runtime::not_recorded(two).has_value());
+  REQUIRE(runtime::record_bundle(two, "two.dvt").ok());
+  CHECK_FALSE(runtime::not_recorded(one).has_value());
+  CHECK_FALSE(runtime::not_recorded(two).has_value());
+
+  for (const fs::path& path : {record, record.parent_path()}) {
+    fs::permissions(path, fs::perms::others_write, fs::perm_options::add);
+    CHECK_THAT(runtime::not_recorded(one).value_or(""), ContainsSubstring("can be written by everyone"));
+    fs::permissions(path, fs::perms::others_write, fs::perm_options::remove);
+  }
+  CHECK_FALSE(runtime::not_recorded(one).has_value());
+  const Environment nowhere("XDG_STATE_HOME", ""), homeless("HOME", "");
+  CHECK_FALSE(runtime::record_bundle(one, "one.dvt").ok());
+  CHECK_THAT(runtime::not_recorded(one).value_or(""), ContainsSubstring("there is no record of compiled bundles"));
+}
