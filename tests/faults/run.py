@@ -1,0 +1,313 @@
+"""Has the machine give no more, at every place of a command that asks it for something (base/fault.h).
+
+run.py --dovetail PROGRAM [--allocations N|all] [--list] [NAME...]
+
+Each command below first runs to its end, and counts its places: uses of writing, memory outside the heap, threads, shared
+objects and programs, and places that ask for heap memory. Then it runs once for each use, which is refused; and once more
+for each with all that follow refused too, as on a full disk. Of the heap's places --allocations evenly spread ones are
+refused (default 40). What must hold each time:
+
+  - the command ends, within a minute, by itself: no signal, no hang
+  - it reports the failure in a diagnostic that is no "internal error", with exit code 1; or it does its work without, says
+    so in a note, and its exit code is 0
+  - nothing is left behind: no temporary file or folder, no process, and no output that is only in part there
+
+The last lines print how often each kind was refused. Exit status 0: all held.
+"""
+
+import argparse
+import ctypes
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+DIGITS = ROOT / "examples" / "digits" / "digits_int8.onnx"
+KINDS = ["write", "map", "thread", "library", "process", "allocation"]
+LIMIT_S = 60
+
+# {d} is the command's fresh folder. Files that commands make are named out*; "prepare" makes what others read.
+PREPARE = [
+    ["compile", "{p}/model.onnx", "--target", "cpu", "-o", "{p}/cpu.dvt"],
+    ["compile", str(DIGITS), "--target", "accel", "--hw", "tiny", "-o", "{p}/accel.dvt"],
+    ["asm", "{p}/p.s", "-o", "{p}/p.bin"],
+]
+COMMANDS = {
+    "compile": ["compile", "{p}/model.onnx", "--target", "cpu", "-o", "{d}/out.dvt", "--report", "{d}/out.json"],
+    "compile for the accelerator": ["compile", str(DIGITS), "--target", "accel", "--hw", "tiny", "-o", "{d}/out.dvt"],
+    "run a bundle": ["run", "{p}/cpu.dvt", "--threads", "3", "--output-dir", "{d}/out", "--report", "{d}/out.json"],
+    "run a model": ["run", "{p}/model.onnx", "--target", "cpu", "--threads", "2", "--check"],
+    "run, cycle engine": ["run", "{p}/accel.dvt", "--engine", "cycle", "--trace", "{d}/out.json", "--html",
+                          "{d}/out.html"],
+    "run, systemc engine": ["run", "{p}/accel.dvt", "--engine", "systemc"],
+    "run, rtl engine": ["run", "{p}/accel.dvt", "--engine", "rtl", "--no-build"],
+    "build a model of the design": ["rtl", "build", "--hw", "tiny"],
+    "area": ["hw", "area", "tiny", "--run"],
+    "zoo": ["zoo", "ds_cnn", "-o", "{d}/out.onnx"],
+    "asm": ["asm", "{p}/p.s", "-o", "{d}/out.bin"],
+    "simulate": ["simulate", "{p}/p.bin", "--hw", "1x16x16", "--dram", "{p}/dram", "--dram-out", "{d}/out.bin",
+                 "--engine", "functional"],
+}
+STAND_INS = {  # what other tools do, in a moment
+    "verilator": """case $1 in
+  --version) echo 'Verilator 9.1 2030-01-01 rev fake'; exit ;;
+  --getenv) echo /nowhere; exit ;;
+esac
+while [ $# -gt 0 ]; do
+  [ "$1" = --Mdir ] && mkdir -p "$2" && echo > "$2/model.cpp"
+  shift
+done
+sleep "${STAND_IN_SECONDS:-0}" """,
+    "g++": """while [ $# -gt 0 ]; do
+  [ "$1" = -o ] && out=$2
+  shift
+done
+echo model > "$out" """,
+    "yosys": """[ "$1" = -V ] && echo 'Yosys 0.0' && exit
+sleep "${STAND_IN_SECONDS:-0}"
+exit 1""",
+}
+
+
+def small_model():
+    """y = Softmax(Exp(w)), so that most of a run is what surrounds the kernels."""
+
+    def field(number, value):
+        if isinstance(value, int):
+            return bytes([number << 3, value])
+        value = value.encode() if isinstance(value, str) else value
+        return bytes([number << 3 | 2, len(value)]) + value
+
+    def tensor(name):
+        shape = field(1, field(1, 2)) + field(1, field(1, 3))
+        return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
+
+    def node(op, source, target):
+        return field(1, field(1, source) + field(2, target) + field(3, op + "_node") + field(4, op))
+
+    graph = node("Exp", "w", "x") + node("Softmax", "x", "y") + field(2, "small")
+    graph += field(11, tensor("w")) + field(12, tensor("y"))
+    return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 13))
+
+
+class Place:
+    """A folder for all that commands may leave behind."""
+
+    def __init__(self, shelf):
+        self.path = pathlib.Path(tempfile.mkdtemp(prefix="place-", dir=shelf.root))
+        for name in ("d", "tmp", "state", "cache"):
+            (self.path / name).mkdir(mode=0o700)
+
+    def environment(self, shelf, name, more):
+        environment = dict(os.environ, TMPDIR=str(self.path / "tmp"), XDG_STATE_HOME=str(self.path / "state"),
+                           HOME=str(self.path), **more)
+        if name in ("build a model of the design", "area"):
+            environment["PATH"] = f"{shelf.root / 'bin'}:{environment['PATH']}"
+            environment["XDG_CACHE_HOME"] = str(self.path / "cache")
+        if name == "run a bundle" or name.endswith(" engine"):
+            environment["XDG_STATE_HOME"] = str(shelf.root / "state")
+        return environment
+
+    def left(self):
+        """Files that nobody asked for."""
+        left = [str(p.relative_to(self.path)) for p in (self.path / "tmp").rglob("*")]
+        for folder in ("d", "state", "cache"):
+            for path in (self.path / folder).rglob("*"):
+                if path.name.endswith(".tmp") or path.suffix == ".work":
+                    left.append(str(path.relative_to(self.path)))
+        return left
+
+    def outputs(self):
+        files = [p for p in (self.path / "d").rglob("*") if p.is_file()]
+        return {str(p.relative_to(self.path)): p.stat().st_size for p in files}
+
+    def remove(self):
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+class Shelf:
+    """What all commands read."""
+
+    def __init__(self, dovetail):
+        self.dovetail = dovetail
+        self.root = pathlib.Path(tempfile.mkdtemp(prefix="dovetail-faults-"))
+        (self.root / "bin").mkdir()
+        (self.root / "state").mkdir(mode=0o700)
+        for name, text in STAND_INS.items():
+            (self.root / "bin" / name).write_text("#!/bin/sh\n" + text + "\n")
+            (self.root / "bin" / name).chmod(0o755)
+        (self.root / "p.s").write_text("load.inp sram=0 dram=0 size=1x1\nfinish\n")
+        (self.root / "dram").write_bytes(bytes(8192))
+        (self.root / "model.onnx").write_bytes(small_model())
+        environment = dict(os.environ, XDG_STATE_HOME=str(self.root / "state"))
+        for line in PREPARE:
+            command = [dovetail] + [word.format(p=self.root) for word in line]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            if done.returncode != 0:
+                sys.exit(f"{' '.join(command)}: {done.stderr}")
+
+
+class Run:
+    """One run of a command, with what is left of it."""
+
+    def __init__(self, shelf, name, request, seconds=LIMIT_S, stop=None, more=None):
+        self.place = Place(shelf)
+        words = [w.format(p=shelf.root, d=self.place.path / "d") for w in COMMANDS[name]]
+        environment = self.place.environment(shelf, name, {**(more or {}), **({"DOVETAIL_TEST": request} if request else {})})
+        with open(self.place.path / "stdout", "wb") as out, open(self.place.path / "stderr", "wb") as error:
+            process = subprocess.Popen([shelf.dovetail] + words, stdin=subprocess.DEVNULL, stdout=out, stderr=error,
+                                       env=environment)
+            if stop:
+                time.sleep(1)
+                process.send_signal(stop)
+            try:
+                process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+                self.exit = "a hang"
+            else:
+                self.exit = process.returncode
+        self.out = (self.place.path / "stdout").read_text(errors="replace")
+        self.error = (self.place.path / "stderr").read_text(errors="replace")
+        self.orphans = wait_for_orphans()
+        self.left = self.place.left()
+        self.outputs = self.place.outputs()
+        self.broken = [name for name in self.outputs if name.endswith(".dvt") and subprocess.run(
+            [shelf.dovetail, "inspect", self.place.path / name], capture_output=True).returncode != 0]
+        self.place.remove()
+
+
+def wait_for_orphans():
+    """This process is the reaper of all that commands leave running: how many that were, after a second."""
+    end = time.monotonic() + 1
+    while True:
+        try:
+            number, _ = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return 0
+        if number == 0 and time.monotonic() > end:
+            break
+        if number == 0:
+            time.sleep(0.01)
+    children = pathlib.Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
+    for child in children:
+        os.kill(int(child), signal.SIGKILL)
+        os.waitpid(int(child), 0)
+    return len(children)
+
+
+def problems_of(run, sound, kind):
+    problems = []
+    if run.exit == 0:
+        # Sorting asks for a buffer, and does without where there is none.
+        if kind != "allocation" and "note " not in run.out and "note:" not in run.error:
+            problems.append("the refusal had no effect that anyone is told of")
+    elif run.exit == 1:
+        if not run.error.startswith(("error: ", "note: ")) and "\nerror: " not in run.error:
+            problems.append("there is no diagnostic")
+        if "internal error" in run.error:
+            problems.append("it is taken for a defect")
+    else:
+        problems.append(f"exit code {run.exit}")
+    if run.orphans:
+        problems.append(f"{run.orphans} processes are left")
+    problems += [f"{name} is left" for name in run.left]
+    problems += [f"{name} is in part there" for name in run.broken]
+    for name, size in run.outputs.items():
+        if sound.outputs.get(name) != size and not name.endswith((".json", ".html", ".dvt")):  # they hold times
+            problems.append(f"{name} has {size} bytes, whole it has {sound.outputs.get(name)}")
+    return problems
+
+
+def count_places(shelf, name):
+    file = shelf.root / "count"
+    file.unlink(missing_ok=True)
+    sound = Run(shelf, name, f"count:{file}", seconds=600)
+    uses, places = dict.fromkeys(KINDS, 0), {}
+    for line in file.read_text().splitlines() if file.exists() else []:
+        kind, place, number = line.split()
+        uses[kind] += int(number)
+        places[(kind, place.replace(str(ROOT) + "/", ""))] = places.get((kind, place), 0) + int(number)
+    return sound, uses, places
+
+
+def chosen(kind, uses, allocations):
+    if kind != "allocation" or allocations == "all":
+        return range(1, uses + 1)
+    number = min(int(allocations), uses)
+    return sorted({1 + i * uses // number for i in range(number)}) if number else []
+
+
+def check_command(shelf, name, allocations, refused, all_places):
+    sound, uses, places = count_places(shelf, name)
+    if sound.exit != 0 and name != "area":  # the stand-in for Yosys fails
+        print(f"{name}: skipped: {sound.error.strip()}")
+        return 0
+    for place, number in places.items():
+        all_places[place] = all_places.get(place, 0) + number
+    failures = 0
+    requests = [(kind, n, lasting) for kind in KINDS for n in chosen(kind, uses[kind], allocations)
+                for lasting in (["", "+"] if kind != "allocation" else [""])]
+    for kind, n, lasting in requests:
+        run = Run(shelf, name, f"{kind}:{n}{lasting}")
+        refused[kind] += 1
+        for problem in problems_of(run, sound, kind):
+            failures += 1
+            print(f"{name}, DOVETAIL_TEST={kind}:{n}{lasting}: {problem}\n    {run.error.strip()[-600:]}", flush=True)
+    counts = ", ".join(f"{uses[kind]} {kind}" for kind in KINDS if uses[kind])
+    print(f"{name}: {counts}; {len(requests)} runs, {failures} failures", flush=True)
+    return failures
+
+
+def check_signals(shelf):
+    """Commands that have started other programs, and are ended while those work."""
+    failures = 0
+    for name in ("build a model of the design", "area"):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+            run = Run(shelf, name, None, stop=number, more={"STAND_IN_SECONDS": "100"})
+            problems = [] if run.exit == -number else [f"exit code {run.exit}"]
+            problems += [f"{run.orphans} processes are left"] if run.orphans else []
+            if number != signal.SIGKILL:
+                problems += [f"{left} is left" for left in run.left]
+            failures += len(problems)
+            for problem in problems:
+                print(f"{name}, {number.name}: {problem}")
+    print(f"signals: 8 runs, {failures} failures")
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--dovetail", required=True)
+    parser.add_argument("--allocations", default="40")
+    parser.add_argument("--list", action="store_true", help="print the places too")
+    parser.add_argument("names", nargs="*", help="of the commands below, and signals; default: all")
+    arguments = parser.parse_args()
+    subreaper = 36  # PR_SET_CHILD_SUBREAPER
+    ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0)
+    shelf = Shelf(str(pathlib.Path(arguments.dovetail).resolve()))
+    refused, places, failures = dict.fromkeys(KINDS, 0), {}, 0
+    try:
+        for name in COMMANDS:
+            if not arguments.names or name in arguments.names:
+                failures += check_command(shelf, name, arguments.allocations, refused, places)
+        if not arguments.names or "signals" in arguments.names:
+            failures += check_signals(shelf)
+    finally:
+        shutil.rmtree(shelf.root, ignore_errors=True)
+    if arguments.list:
+        for (kind, place), number in sorted(places.items()):
+            print(f"  {kind:10} {place:45} {number} uses")
+    print("refused: " + ", ".join(f"{number} {kind}" for kind, number in refused.items()))
+    print(f"{failures} failures")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
