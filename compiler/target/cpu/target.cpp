@@ -141,8 +141,8 @@ class CpuTarget : public Target {
                           std::vector<bool>(arguments + results, false)};
   }
 
-  // A value that is two arguments is read in the layouts that the schedule wants: what is chosen for a kernel and a value
-  // could not say which of them it is for.
+  // A value that is two arguments is read in the layouts that the schedule wants: what is chosen for a kernel and a
+  // value could not say which of them it is for.
   static bool is_twice(const FusedGroup& group, std::size_t argument) {
     return std::ranges::count(group.arguments, group.arguments[argument]) > 1;
   }
