@@ -220,7 +220,7 @@ class Merger {
     return std::find(values.begin(), end, values[position]) != end;
   }
 
-  // A product of a value with itself may want it in two layouts, so that each operand is an argument `of_its_own`.
+  // A product of a value with itself may need it in two layouts, so that each operand is an argument `of_its_own`.
   Buffer argument(FusedGroup& group, ValueId value, const Parameter& parameter, bool of_its_own) {
     if (const auto it = known_.find(value); it != known_.end() && !(of_its_own && is_argument(it->second)))
       return it->second;

@@ -76,7 +76,7 @@ Diagnostic undecided(std::string_view name, std::span<const Decision> decisions)
                               : fmt::format("the decisions are {}", fmt::join(names, ", ")));
 }
 
-// The word that NAME or NAME.i stands for.
+// The word that NAME or NAME.i refers to.
 Result<std::string> value_of(std::string_view reference, std::span<const Decision> decisions) {
   const std::size_t dot = reference.find('.');
   const std::string_view name = reference.substr(0, dot);
