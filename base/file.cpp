@@ -76,7 +76,7 @@ Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes) {
   return content;
 }
 
-// errno tells whose fault it is.
+// errno says whose fault it is.
 Diagnostic write_error(const fs::path& path, int error_number) {
   const Cause cause = cause_of(error_number);
   return {"cannot write file", path.string(), std::strerror(error_number),

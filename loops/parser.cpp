@@ -222,7 +222,7 @@ Stmt Parser::body() {
   return alone ? statements.front() : make_stmt(Sequence{std::move(statements)});
 }
 
-// A name for an expression, which stands wherever the store that follows has the name: it computes nothing by itself.
+// A name for an expression, which takes the place of the name in the store that follows: it computes nothing by itself.
 void Parser::let_line() {
   take();
   const Token& at = peek();

@@ -1,5 +1,5 @@
 // Expressions are graphs: what two nodes hold may be one node. Traversals visit it once. Where an expression is written
-// out, as text or as code, such a node stands at every place that holds it, and along a chain of x*f(x) those places
+// out, as text or as code, such a node occurs at every place that holds it, and along a chain of x*f(x) those places
 // double with every link; then it is written once instead and referred to.
 #pragma once
 

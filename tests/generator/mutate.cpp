@@ -73,7 +73,7 @@ bool flip_bit(GeneratedProgram& program, Random& random) {
   const std::size_t at = random.below(program.program.size());
   std::vector<std::byte> bytes;
   if (!codec.encode(program.program[at], bytes).ok()) return false;
-  // Header, memory id and what stands beside it decide more than the rest.
+  // Header, memory id and their neighbours decide more than the rest.
   const std::uint64_t bit = random.below(random.chance(40) ? 16 : 8 * bytes.size());
   bytes[bit / 8] ^= std::byte{1} << bit % 8;
   if (const auto decoded = codec.decode(bytes); decoded.ok()) program.program[at] = *decoded;

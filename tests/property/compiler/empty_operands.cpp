@@ -118,7 +118,7 @@ TEST_CASE("every operator with operands that have no elements, on every target")
   }
   std::string names;
   for (const std::string_view op : without) names += fmt::format("{} ", op);
-  // Those that the draws miss, because they refuse such operands or want many that fit together.
+  // Those that the draws miss, because they refuse such operands or need many that fit together.
   INFO("without a case: " << names);
   CHECK(without.size() <= kMostWithout);
   WARN(compared << " runs compared, " << refused << " ended in a diagnostic");
