@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "base/file.h"
 #include "base/npy.h"
 #include "base/zip.h"
