@@ -10,8 +10,8 @@ namespace dovetail::test {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "dovetail-XXXXXX").string();
+  explicit TemporaryFolder(const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
+    std::string pattern = (in / "dovetail-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("cannot create " + pattern);
     path_ = pattern;
   }

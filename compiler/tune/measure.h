@@ -2,10 +2,12 @@
 // measures.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,8 +26,11 @@ enum class Outcome : std::uint8_t {
   crashed,    // it ended its process
   timed_out,  // it was stopped
 };
+inline constexpr std::array<Outcome, 5> kOutcomes{Outcome::measured, Outcome::refused, Outcome::wrong, Outcome::crashed,
+                                                  Outcome::timed_out};
 // As records have it: "measured", ...
 std::string_view to_string(Outcome outcome);
+std::optional<Outcome> outcome_named(std::string_view name);
 
 struct Measurement {
   Outcome outcome = Outcome::refused;

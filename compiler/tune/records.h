@@ -2,17 +2,21 @@
 // whenever one of them is killed.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <iosfwd>
+#include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json.h"
 #include "base/result.h"
 #include "compiler/schedule/sketch.h"
+#include "compiler/tune/features.h"
 #include "compiler/tune/measure.h"
 
 namespace dovetail::tune {
@@ -28,12 +32,21 @@ struct Record {
   std::string trace;  // of its schedule; empty where it has none
   std::string unit;   // of the costs
   Outcome outcome = Outcome::measured;
-  double cost = 0, default_cost = 0;  // of the candidate and of the default schedule; 0 where it was not measured
-  std::string why;                    // where it was not
-  std::vector<double> features;       // see features.h
-  std::string search;                 // which found it
+  // Of the candidate and of the default schedule; infinity where it was not measured.
+  double cost = std::numeric_limits<double>::infinity(), default_cost = std::numeric_limits<double>::infinity();
+  std::string why;  // where it was not
+  int feature_version = kFeatureVersion;
+  std::vector<double> features;  // see features.h; may be empty
+  std::string search;            // which found it
+  std::string time = {};         // when it was measured, as time_text() has it; empty where that is not known
+
+  bool operator==(const Record&) const = default;
 };
 
+// "2026-07-01T12:00:00Z": in UTC, so that later times are greater texts.
+std::string time_text(std::chrono::system_clock::time_point time);
+
+// Of one thread at a time. A process that forks must not use in its child what it opened before.
 class Records {
  public:
   // Makes the file where there is none, unless it is opened to be read only. Errors: it cannot be opened, is no
@@ -44,7 +57,8 @@ class Records {
   Records& operator=(Records&&) noexcept;
   ~Records();
 
-  // All of them, or none. Errors: of the disk, or another writer held the file for too long.
+  // All of them, or none. Errors: a record that contradicts itself; of the disk; or another writer held the file for
+  // too long.
   Result<void> add(const std::vector<Record>& records);
 
   // The record of the task, machine and sketch that costs least, and how many there are of other versions of the
@@ -54,11 +68,28 @@ class Records {
     std::int64_t of_other_sketches = 0;
   };
   Result<Best> best(const std::string& task, const std::string& machine, int sketch_version) const;
-  // Of one task (empty: of all), by task, machine and cost.
+  // Of one task (empty: of all), by task, machine and cost, those without a cost last.
   Result<std::vector<Record>> all(const std::string& task = "") const;
 
-  // The records of another database, those here that are the same left as they are. Returns how many were new.
-  Result<std::int64_t> merge(const Records& other);
+  // What there is of one task, machine and sketch version.
+  struct Summary {
+    std::string task, machine, target, kind, name, unit;  // the name that the best record has
+    int sketch_version = 1;
+    std::map<Outcome, std::int64_t> outcomes = {};  // how many of each
+    // Of the best record; infinity where none was measured.
+    double cost = std::numeric_limits<double>::infinity(), default_cost = std::numeric_limits<double>::infinity();
+    std::string time = {};  // of the last record
+  };
+  // By task, machine and sketch version. Reads neither features nor traces.
+  Result<std::vector<Summary>> summaries() const;
+
+  // Takes records from elsewhere, all or none. Where there is one of the same task, machine, sketch version and
+  // decisions, the later counts; of equal times, the one that is here.
+  struct Merged {
+    std::int64_t added = 0, replaced = 0;
+  };
+  Result<Merged> merge(const std::vector<Record>& records);
+  Result<Merged> merge(const Records& other);
 
  private:
   struct State;
@@ -68,7 +99,8 @@ class Records {
 
 // One JSON object a line, for `records export` and `import`.
 Json to_json(const Record& record);
-// Errors: names the key that is missing, of another type, or unknown.
-Result<Record> record_from_json(const Json& json);
+// `where` names the source in the diagnostics. Errors: each names the key that is missing, unknown, of another type, or
+// contradicts another one.
+Result<Record> record_from_json(const Json& json, std::string_view where = {});
 
 }  // namespace dovetail::tune

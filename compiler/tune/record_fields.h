@@ -1,0 +1,35 @@
+// The fields of a record: keys of its JSON line, and columns of its database.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "compiler/tune/records.h"
+
+namespace dovetail::tune {
+
+// How a field is written. JSON, column: text is a string, TEXT; count a number, INTEGER; cost a number or null, REAL;
+// words an object of strings and numbers an array, both JSON in TEXT.
+enum class FieldForm : std::uint8_t { text, count, cost, words, numbers };
+
+struct RecordField {
+  std::string_view name;
+  FieldForm form;
+  bool is_key;  // records with equal keys are one
+  Json (*get)(const Record& record);
+  bool (*set)(Record& record, const Json& value);  // false: of another type, or out of its range
+};
+// In the order of JSON and columns.
+std::span<const RecordField> record_fields();
+
+// "a text", for diagnostics.
+std::string_view expectation(FieldForm form);
+
+// Whether the fields agree with each other. `what` and `where` are the diagnostics'.
+Result<void> check_record(const Record& record, std::string_view what, std::string_view where);
+
+}  // namespace dovetail::tune

@@ -1,0 +1,252 @@
+#include "compiler/tune/sqlite.h"
+
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sqlite3.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+
+namespace dovetail::tune::sqlite {
+
+namespace fs = std::filesystem;
+
+struct Connection {
+  sqlite3* handle = nullptr;  // null: there was no memory for it
+  std::string path;
+  Access access = Access::read;
+
+  Connection(sqlite3* database, std::string file, Access purpose)
+      : handle(database), path(std::move(file)), access(purpose) {}
+  ~Connection() { sqlite3_close_v2(handle); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  // What the result code of a call means.
+  Diagnostic failure(int code) const;
+};
+
+namespace {
+
+constexpr int kPatienceSeconds = 30;         // for the lock of another process; a transaction takes milliseconds
+constexpr int kLongestTextBytes = 16 << 20;  // of a value; a record's traces and features take kilobytes
+
+// ---- Writing that fails on request (base/fault.h) ----
+
+using WriteCall = ssize_t (*)(int, const void*, std::size_t);
+using WriteAtCall = ssize_t (*)(int, const void*, std::size_t, off_t);
+WriteCall real_write = nullptr;
+WriteAtCall real_pwrite = nullptr;
+
+ssize_t refusable_write(int file, const void* bytes, std::size_t count) {
+  return refused_for_test(Refusable::write) ? -1 : real_write(file, bytes, count);
+}
+ssize_t refusable_pwrite(int file, const void* bytes, std::size_t count, off_t place) {
+  return refused_for_test(Refusable::write) ? -1 : real_pwrite(file, bytes, count, place);
+}
+
+void make_writes_refusable() {
+  sqlite3_vfs* files = sqlite3_vfs_find(nullptr);
+  real_write = reinterpret_cast<WriteCall>(files->xGetSystemCall(files, "write"));
+  files->xSetSystemCall(files, "write", reinterpret_cast<sqlite3_syscall_ptr>(refusable_write));
+  for (const char* name : {"pwrite", "pwrite64"}) {  // SQLite has one of the two
+    const sqlite3_syscall_ptr call = files->xGetSystemCall(files, name);
+    if (call == nullptr) continue;
+    real_pwrite = reinterpret_cast<WriteAtCall>(call);
+    files->xSetSystemCall(files, name, reinterpret_cast<sqlite3_syscall_ptr>(refusable_pwrite));
+  }
+}
+
+Diagnostic refusal(const fs::path& path, Access access, std::string why, std::string hint, Cause cause = Cause::input) {
+  return {access == Access::read ? "cannot read records" : "cannot write records", path.string(), std::move(why),
+          std::move(hint), cause};
+}
+
+// What SQLite would take for something else than a file, or would report without its reason.
+Result<void> check_path(const fs::path& path, Access access) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (path.empty()) return refusal(path, access, "the path is empty", "name a file");
+  if (fs::is_directory(status)) return refusal(path, access, "it is a directory", "name a file in it");
+  if (fs::exists(status) && !fs::is_regular_file(status))
+    return refusal(path, access, "it is a device or a pipe", "name a regular file");
+  if (access == Access::read) {
+    if (!fs::exists(status))
+      return refusal(path, access, "no such file", "check the path; it is relative to the current folder");
+    return {};
+  }
+  const fs::path folder = fs::absolute(path, error).parent_path();
+  fs::create_directories(folder, error);
+  if (error)
+    return refusal(path, access, fmt::format("cannot create its folder: {}", error.message()),
+                   "check the path and the permissions", cause_of(error.value()));
+  // The journal of a transaction lies beside the file: of a link, beside what it points to.
+  const fs::path home =
+      fs::is_symlink(fs::symlink_status(path, error)) ? fs::weakly_canonical(path, error).parent_path() : folder;
+  if (::faccessat(AT_FDCWD, home.c_str(), W_OK, AT_EACCESS) != 0)
+    return refusal(path, access, fmt::format("its folder may not be written: {}", std::strerror(errno)),
+                   "check the permissions of the folder, or name a file in another one");
+  return {};
+}
+
+}  // namespace
+
+Diagnostic Connection::failure(int code) const {
+  const auto problem = [&](std::string why, std::string hint, Cause cause = Cause::input) {
+    return refusal(path, access, std::move(why), std::move(hint), cause);
+  };
+  if (code == SQLITE_READONLY_ROLLBACK)
+    return problem("a writer was ended in the middle of a transaction, and undoing that needs permission to write",
+                   "run `dovetail records list` on it once as a user who may write the file and its folder");
+  switch (code & 0xff) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+      return problem(fmt::format("another process has held it locked for {} s", kPatienceSeconds),
+                     "wait until that one is done, or end it", Cause::resource);
+    case SQLITE_NOMEM: return problem("out of memory", "run it where there is more", Cause::resource);
+    case SQLITE_FULL: return problem("the disk is full", "free some space, or choose another folder", Cause::resource);
+    case SQLITE_NOTADB:
+      return problem("it is no database", "name one that `dovetail records import` has made, or a new file");
+    case SQLITE_CORRUPT:
+      return problem(fmt::format("it is damaged: {}", sqlite3_errmsg(handle)),
+                     "use a copy of it; `sqlite3 FILE .recover` may save a part");
+    case SQLITE_READONLY:
+    case SQLITE_PERM:
+    case SQLITE_AUTH: return problem("it may not be written", "check the permissions of the file and its folder");
+    case SQLITE_TOOBIG:
+      return problem(fmt::format("a text is longer than {} bytes", kLongestTextBytes), "is it the right file?");
+    case SQLITE_CANTOPEN:
+    case SQLITE_IOERR: {
+      const int reported = handle == nullptr ? 0 : sqlite3_system_errno(handle);
+      const int error = reported != 0 ? reported : EIO;  // without a number: the file has become shorter
+      const Cause cause = cause_of(error);
+      return problem(std::strerror(error),
+                     cause == Cause::resource ? "free some space, or check the medium" : "check the permissions",
+                     cause);
+    }
+    default: return problem(handle == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle), "is it the right file?");
+  }
+}
+
+// ---- Statements ----
+
+void Statement::Finalize::operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+
+void Statement::bind(int parameter, std::string_view text) {
+  const int status = sqlite3_bind_text64(statement_.get(), parameter, text.data() == nullptr ? "" : text.data(),
+                                         text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+  if (status_ == SQLITE_OK) status_ = status;
+}
+
+void Statement::bind(int parameter, std::int64_t number) {
+  const int status = sqlite3_bind_int64(statement_.get(), parameter, number);
+  if (status_ == SQLITE_OK) status_ = status;
+}
+
+void Statement::bind(int parameter, std::optional<double> number) {
+  const int status = number ? sqlite3_bind_double(statement_.get(), parameter, *number)
+                            : sqlite3_bind_null(statement_.get(), parameter);
+  if (status_ == SQLITE_OK) status_ = status;
+}
+
+Result<bool> Statement::step() {
+  const int status = status_ == SQLITE_OK ? sqlite3_step(statement_.get()) : status_;
+  if (status == SQLITE_ROW) return true;
+  if (status == SQLITE_DONE) return false;
+  const Diagnostic problem = connection_->failure(status);
+  reset();
+  return problem;
+}
+
+void Statement::reset() {
+  sqlite3_reset(statement_.get());  // repeats the error of the last step
+  status_ = SQLITE_OK;
+}
+
+std::string Statement::text(int column) const {
+  const unsigned char* text = sqlite3_column_text(statement_.get(), column);
+  const int bytes = sqlite3_column_bytes(statement_.get(), column);
+  return text == nullptr ? std::string()
+                         : std::string(reinterpret_cast<const char*>(text), static_cast<std::size_t>(bytes));
+}
+
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+
+std::optional<double> Statement::real(int column) const {
+  if (sqlite3_column_type(statement_.get(), column) == SQLITE_NULL) return std::nullopt;
+  return sqlite3_column_double(statement_.get(), column);
+}
+
+// ---- The file ----
+
+Result<Database> Database::open(const fs::path& path, Access access) {
+  [[maybe_unused]] static const bool kOnce = [] {
+    if (fault::kAreRequested) make_writes_refusable();
+    return true;
+  }();
+  DOVETAIL_TRY(check_path(path, access));
+  // An absolute path, for SQLite gives ":memory:" and "file:..." a meaning of their own. Also a reader asks to write:
+  // it has to undo what a killed writer left. Where it may not, SQLite opens the file to be read.
+  sqlite3* handle = nullptr;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE | (access == Access::write ? SQLITE_OPEN_CREATE : 0);
+  const int status = sqlite3_open_v2(fs::absolute(path).c_str(), &handle, flags, nullptr);
+  const auto connection = std::make_shared<const Connection>(handle, path.string(), access);
+  if (status != SQLITE_OK) return connection->failure(status);
+  if (access == Access::write && sqlite3_db_readonly(handle, "main") == 1) return connection->failure(SQLITE_READONLY);
+
+  // Databases come from anywhere. What a file may define is not run: triggers, views, functions of its schema.
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
+  sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kLongestTextBytes);
+  sqlite3_busy_timeout(handle, kPatienceSeconds * 1000);
+  Database database(connection);
+  // EXTRA: a transaction that was committed stays so when the power fails too.
+  DOVETAIL_TRY(database.run(access == Access::read ? "PRAGMA query_only = ON" : "PRAGMA synchronous = EXTRA"));
+  return database;
+}
+
+Result<void> Database::run(const std::string& sql) const {
+  const int status = sqlite3_exec(connection_->handle, sql.c_str(), nullptr, nullptr, nullptr);
+  if (status != SQLITE_OK) return connection_->failure(status);
+  return {};
+}
+
+Result<Statement> Database::prepare(const std::string& sql) const {
+  sqlite3_stmt* statement = nullptr;
+  const int status =
+      sqlite3_prepare_v2(connection_->handle, sql.c_str(), static_cast<int>(sql.size()), &statement, nullptr);
+  if (status != SQLITE_OK) return connection_->failure(status);
+  return Statement(connection_, statement);
+}
+
+std::int64_t Database::changes() const { return sqlite3_total_changes64(connection_->handle); }
+
+Diagnostic Database::problem(std::string why, std::string hint) const {
+  return refusal(connection_->path, connection_->access, std::move(why), std::move(hint));
+}
+
+Result<Transaction> Transaction::begin(const Database& database) {
+  DOVETAIL_TRY(database.run("BEGIN IMMEDIATE"));
+  return Transaction(database);
+}
+
+Transaction::~Transaction() {
+  // SQLite may have undone it already, as on a full disk; then there is nothing to do.
+  if (database_ != nullptr) (void)database_->run("ROLLBACK").ok();
+}
+
+Result<void> Transaction::commit() {
+  DOVETAIL_TRY(database_->run("COMMIT"));
+  database_ = nullptr;
+  return {};
+}
+
+}  // namespace dovetail::tune::sqlite

@@ -1,0 +1,33 @@
+// Tests of permissions, which root does not have to keep.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+
+#include <linux/capability.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace dovetail::test {
+
+// Permissions hold for root as well while this is there.
+class OrdinaryUser {
+ public:
+  OrdinaryUser() { set(false); }
+  ~OrdinaryUser() { set(true); }
+  OrdinaryUser(const OrdinaryUser&) = delete;
+  OrdinaryUser& operator=(const OrdinaryUser&) = delete;
+
+ private:
+  static void set(bool privileged) {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct rights[2] = {};
+    if (::syscall(SYS_capget, &header, rights) != 0) throw std::runtime_error("capget failed");
+    constexpr std::uint32_t kOverride = 1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH;
+    rights[0].effective =
+        privileged ? rights[0].effective | (rights[0].permitted & kOverride) : rights[0].effective & ~kOverride;
+    if (::syscall(SYS_capset, &header, rights) != 0) throw std::runtime_error("capset failed");
+  }
+};
+
+}  // namespace dovetail::test

@@ -1,0 +1,344 @@
+// The database: what is added is there, the best is found, and a file that is none of ours is left alone.
+#include "compiler/tune/records.h"
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+
+#include <sqlite3.h>
+#include <sys/resource.h>
+
+#include "base/file.h"
+#include "tests/catch.h"
+#include "tests/ordinary_user.h"
+#include "tests/temporary_folder.h"
+#include "tests/unit/compiler/tune/sample_record.h"
+
+using namespace dovetail;
+using namespace dovetail::tune;
+using Catch::Matchers::ContainsSubstring;
+using test::sample_failure;
+using test::sample_record;
+using test::TemporaryFolder;
+using Open = Records::Open;
+namespace fs = std::filesystem;
+
+namespace {
+
+Records opened(const fs::path& path, Open mode = Open::write) {
+  auto records = Records::open(path, mode);
+  INFO(path);
+  if (!records.ok()) FAIL(to_string(records.errors()));
+  return *std::move(records);
+}
+Diagnostic refused(const fs::path& path, Open mode) {
+  const auto records = Records::open(path, mode);
+  REQUIRE_FALSE(records.ok());
+  REQUIRE(records.errors().size() == 1);
+  CHECK(records.errors()[0].where == path.string());
+  CHECK(records.errors()[0].hint != "");
+  return records.errors()[0];
+}
+
+void run_sql(const fs::path& path, const std::string& sql) {
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(path.c_str(), &database) == SQLITE_OK);
+  const int status = sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr);
+  INFO(sql << ": " << sqlite3_errmsg(database));
+  CHECK(status == SQLITE_OK);
+  sqlite3_close(database);
+}
+
+}  // namespace
+
+TEST_CASE("records: what is added is there after the file was closed, by task, machine and cost") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "new/folder/r.db";
+  Record other_task = sample_record(9, 1);
+  other_task.task = "f";
+  Record slow = sample_record(1, 1.0 / 3);
+  slow.name = "a name\nof \"two\" lines, ü \xff";  // it may come from a model, and be anything
+  const std::vector<Record> added{sample_failure(3, Outcome::timed_out), sample_record(2, 0.25), slow, other_task};
+  REQUIRE(opened(path).add(added).ok());
+  REQUIRE(opened(path).add({}).ok());
+  const Records records = opened(path, Open::read);
+  CHECK(records.all().value() == std::vector<Record>{added[1], added[2], added[0], added[3]});
+  CHECK(records.all("f").value() == std::vector<Record>{other_task});
+  CHECK(records.all("0123").value().empty());
+  CHECK(fs::exists(path));
+  CHECK(std::distance(fs::directory_iterator(folder / "new/folder"), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE("records: measured again, the last counts") {
+  const TemporaryFolder folder;
+  Records records = opened(folder / "r.db");
+  REQUIRE(records.add({sample_record(1, 10), sample_record(2, 20)}).ok());
+  Record again = sample_record(1, 30);
+  again.search = "random";
+  again.time = "2020-01-01T00:00:00Z";
+  REQUIRE(records.add({again}).ok());
+  CHECK(records.all().value() == std::vector<Record>{sample_record(2, 20), again});
+
+  Record other_machine = again, other_sketch = again, other_decisions = again;
+  other_machine.machine = "another";
+  ++other_sketch.sketch_version;
+  other_decisions.decisions["more"] = "yes";
+  REQUIRE(records.add({other_machine, other_sketch, other_decisions}).ok());
+  CHECK(records.all().value().size() == 5);
+}
+
+TEST_CASE("records: the best of a task, machine and sketch, and how many other sketches have") {
+  const TemporaryFolder folder;
+  Records records = opened(folder / "r.db");
+  const Record best = sample_record(4, 10);
+  Record other_machine = sample_record(5, 1), old = sample_record(6, 2), older = sample_record(7, 3);
+  other_machine.machine = "another";
+  old.sketch_version = 1;
+  older.sketch_version = 0;
+  REQUIRE(records
+              .add({sample_record(1, 30), best, sample_record(5, 10), sample_failure(2, Outcome::wrong), other_machine,
+                    old, older})
+              .ok());
+  const auto found = records.best(best.task, best.machine, 2).value();
+  CHECK(found.record == best);  // tile=5 costs as much: the first by its decisions
+  CHECK(found.of_other_sketches == 2);
+  CHECK(records.best(best.task, best.machine, 1).value().record == old);
+  CHECK(records.best(best.task, "another", 2).value().of_other_sketches == 0);
+  const auto none = records.best(best.task, best.machine, 3).value();
+  CHECK_FALSE(none.record);
+  CHECK(none.of_other_sketches == 6);
+  CHECK_FALSE(records.best("none", best.machine, 2).value().record);
+}
+
+TEST_CASE("records: summaries count outcomes, and name the best") {
+  const TemporaryFolder folder;
+  Records records = opened(folder / "r.db");
+  Record best = sample_record(4, 10), late = sample_failure(5, Outcome::crashed),
+         old = sample_failure(6, Outcome::wrong);
+  best.default_cost = 77;
+  late.time = "2026-07-02T00:00:00Z";
+  old.sketch_version = 1;
+  REQUIRE(records.add({sample_record(1, 30), best, late, old}).ok());
+  const auto summaries = records.summaries().value();
+  REQUIRE(summaries.size() == 2);
+  CHECK(summaries[0].sketch_version == 1);
+  CHECK(std::isinf(summaries[0].cost));
+  CHECK(summaries[1].outcomes == std::map<Outcome, std::int64_t>{{Outcome::measured, 2}, {Outcome::crashed, 1}});
+  CHECK(summaries[1].cost == 10);
+  CHECK(summaries[1].default_cost == 77);
+  CHECK(summaries[1].time == late.time);
+  CHECK(summaries[1].name == "conv1");
+}
+
+TEST_CASE("records: merging takes what is new, and the later of two") {
+  const TemporaryFolder folder;
+  const auto at = [](Record record, const std::string& time) {
+    record.time = time;
+    return record;
+  };
+  const std::string early = "2026-07-01T00:00:00Z", late = "2026-07-02T00:00:00Z";
+  Records a = opened(folder / "a.db"), b = opened(folder / "b.db");
+  REQUIRE(a.add({at(sample_record(1, 10), early), at(sample_record(2, 20), late), at(sample_record(3, 30), early),
+                 at(sample_record(5, 50), "")})
+              .ok());
+  REQUIRE(b.add({at(sample_record(1, 11), late), at(sample_record(2, 21), early), at(sample_record(3, 31), early),
+                 at(sample_record(4, 41), ""), at(sample_record(5, 51), early)})
+              .ok());
+  const auto merged = a.merge(opened(folder / "b.db", Open::read)).value();
+  CHECK(merged.added == 1);
+  CHECK(merged.replaced == 2);
+  CHECK(a.all().value() == std::vector<Record>{at(sample_record(1, 11), late), at(sample_record(2, 20), late),
+                                               at(sample_record(3, 30), early), at(sample_record(4, 41), ""),
+                                               at(sample_record(5, 51), early)});
+  // Again, and with itself: nothing is new.
+  for (const Records& other : {std::ref(std::as_const(b)), std::ref(std::as_const(a))}) {
+    const auto again = a.merge(other).value();
+    CHECK(again.added + again.replaced == 0);
+  }
+  const auto self = a.merge(opened(folder / "a.db", Open::read)).value();
+  CHECK(self.added + self.replaced == 0);
+}
+
+TEST_CASE("records: a record that contradicts itself is refused, and those with it") {
+  const TemporaryFolder folder;
+  Records records = opened(folder / "r.db");
+  Record bad = sample_record(2);
+  SECTION("cost") { bad.cost = 0; }
+  SECTION("not a number") { bad.cost = std::nan(""); }
+  SECTION("feature") { bad.features.push_back(std::numeric_limits<double>::infinity()); }
+  SECTION("decision") { bad.decisions["tile"] = "\xff"; }
+  SECTION("time") { bad.time = "noon"; }
+  CHECK_FALSE(records.add({sample_record(1), bad}).ok());
+  CHECK_FALSE(records.merge(std::vector{sample_record(1), bad}).ok());
+  CHECK(records.all().value().empty());
+  CHECK(records.add({sample_record(1)}).ok());  // the refused one left no transaction open
+}
+
+TEST_CASE("records: a file that is no database of ours is refused, and stays as it is") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "r.db";
+  std::string why;
+  SECTION("another SQLite database") {
+    run_sql(path, "CREATE TABLE records (a)");
+    why = "it is a SQLite database, but not one of records";
+  }
+  SECTION("one that another program has marked") {
+    run_sql(path, "PRAGMA application_id = 7");
+    why = "it is a SQLite database, but not one of records";
+  }
+  SECTION("a later version") {
+    opened(path);
+    run_sql(path, "PRAGMA user_version = 2");
+    why = "its version is 2, this version of dovetail knows up to 1";
+  }
+  SECTION("another table") {
+    opened(path);
+    run_sql(path, "ALTER TABLE records ADD COLUMN more TEXT");
+    why = "it is damaged: its table is not that of version 1";
+  }
+  SECTION("a view in its place") {
+    opened(path);
+    run_sql(path, "DROP TABLE records; CREATE VIEW records AS SELECT 1 AS task");
+    why = "it is damaged: its table is not that of version 1";
+  }
+  SECTION("no database") {
+    REQUIRE(write_text_file(path, std::string(5000, 'x')).ok());
+    why = "it is no database";
+  }
+  SECTION("a short text") {
+    REQUIRE(write_text_file(path, "{}\n").ok());
+    why = "it is no database";
+  }
+  SECTION("cut short") {
+    REQUIRE(opened(path).add({sample_record(1), sample_record(2)}).ok());
+    fs::resize_file(path, fs::file_size(path) - 4096);
+    why = "it is damaged: database disk image is malformed";
+  }
+  SECTION("a page overwritten") {
+    opened(path);
+    std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(100) << std::string(200, '\xff');
+    why = "it is damaged: ";
+  }
+  const auto before = read_file(path).value();
+  for (const Open mode : {Open::read, Open::write}) {
+    CHECK_THAT(refused(path, mode).why, ContainsSubstring(why));
+    CHECK(read_file(path).value() == before);
+  }
+}
+
+TEST_CASE("records: a field that another program has changed is reported, with its name") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "r.db";
+  REQUIRE(opened(path).add({sample_record(1)}).ok());
+  std::string why;
+  SECTION("decisions") {
+    run_sql(path, "UPDATE records SET decisions = '{'");
+    why = "\"decisions\" is not an object of texts";
+  }
+  SECTION("outcome") {
+    run_sql(path, "UPDATE records SET outcome = 'odd'");
+    why = "\"outcome\" is not a text";
+    CHECK_THAT(to_string(opened(path).summaries().errors()), ContainsSubstring("there is no outcome \"odd\""));
+  }
+  SECTION("cost") {
+    run_sql(path, "UPDATE records SET cost = NULL");
+    why = "the outcome is measured, and the cost is inf";
+  }
+  SECTION("version") {
+    run_sql(path, "UPDATE records SET sketch_version = 1 << 40");
+    why = "\"sketch_version\" is not a whole number";
+  }
+  SECTION("a text that nobody needs") {
+    run_sql(path, "UPDATE records SET why = hex(zeroblob(9000000))");
+    why = "longer than 16777216 bytes";
+  }
+  CHECK_THAT(to_string(opened(path, Open::read).all().errors()), ContainsSubstring(why));
+  Records other = opened(folder / "other.db");
+  CHECK_FALSE(other.merge(opened(path, Open::read)).ok());
+  CHECK(other.all().value().empty());
+}
+
+TEST_CASE("records: triggers of a database do not run") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "r.db";
+  opened(path);
+  run_sql(path, "CREATE TRIGGER t AFTER INSERT ON records BEGIN DELETE FROM records; END");
+  REQUIRE(opened(path).add({sample_record(1)}).ok());
+  CHECK(opened(path).all().value().size() == 1);
+}
+
+TEST_CASE("records: an empty file holds nothing to read, and becomes a database when it is written") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "r.db";
+  REQUIRE(write_text_file(path, "").ok());
+  CHECK_THAT(refused(path, Open::read).why, ContainsSubstring("it is empty"));
+  CHECK(fs::file_size(path) == 0);
+  opened(path);
+  CHECK(opened(path, Open::read).all().value().empty());
+}
+
+TEST_CASE("records: paths that are no file are refused, and names that mean something to SQLite are names") {
+  const TemporaryFolder folder;
+  for (const Open mode : {Open::read, Open::write}) {
+    CHECK(refused(folder.path(), mode).why == "it is a directory");
+    CHECK(refused("", mode).why == "the path is empty");
+    CHECK(refused("/dev/null", mode).why == "it is a device or a pipe");
+  }
+  CHECK(refused(folder / "none", Open::read).why == "no such file");
+  CHECK_FALSE(fs::exists(folder / "none"));
+  REQUIRE(write_text_file(folder / "file", "").ok());
+  CHECK_THAT(refused(folder / "file/r.db", Open::write).why, ContainsSubstring("cannot create its folder"));
+
+  const fs::path before = fs::current_path();
+  fs::current_path(folder.path());
+  for (const fs::path name : {":memory:", "file:r.db?mode=memory", "%41 ?#"}) {
+    REQUIRE(opened(name).add({sample_record(1)}).ok());
+    CHECK(fs::exists(folder / name));
+    CHECK(opened(name, Open::read).all().value().size() == 1);
+  }
+  fs::current_path(before);
+}
+
+TEST_CASE("records: who may only read the file and its folder reads, and is told when writing") {
+  const TemporaryFolder folder;
+  fs::create_directory(folder / "d");
+  const fs::path path = folder / "d/r.db";
+  REQUIRE(opened(path).add({sample_record(1)}).ok());
+  const test::OrdinaryUser user;
+  fs::permissions(folder / "d", fs::perms(0555));
+  CHECK_THAT(refused(path, Open::write).why, ContainsSubstring("its folder may not be written: Permission denied"));
+  fs::permissions(path, fs::perms(0444));
+  CHECK(opened(path, Open::read).all().value() == std::vector{sample_record(1)});
+  CHECK(refused(folder / "d/new.db", Open::write).cause == Cause::input);
+  CHECK_FALSE(opened(path, Open::read).add({sample_record(2)}).ok());
+  fs::permissions(folder / "d", fs::perms(0755));
+  CHECK(refused(path, Open::write).why == "it may not be written");
+  fs::permissions(path, fs::perms(0));
+  CHECK_THAT(refused(path, Open::read).why, ContainsSubstring("Permission denied"));
+}
+
+TEST_CASE("records: a disk without room is the machine's fault, and loses nothing") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "r.db";
+  Records records = opened(path);
+  REQUIRE(records.add({sample_record(1)}).ok());
+  Record large = sample_record(2);
+  large.trace = std::string(1 << 20, 'x');
+  rlimit limit{};
+  REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit) == 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1 << 18, limit.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_FSIZE, &small) == 0);
+  const auto added = records.add({sample_record(3), large});
+  ::setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, handler);
+  REQUIRE_FALSE(added.ok());
+  INFO(to_string(added.errors()));
+  CHECK(cause_of(added.errors()) == Cause::resource);
+  CHECK(records.all().value() == std::vector{sample_record(1)});
+  CHECK(records.add({large}).ok());
+}
+
+TEST_CASE("records: times are texts in UTC") {
+  CHECK(time_text(std::chrono::system_clock::from_time_t(1782907200)) == "2026-07-01T12:00:00Z");
+}
