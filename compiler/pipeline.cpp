@@ -150,7 +150,8 @@ class Pipeline {
     DOVETAIL_TRY(timed("layouts", [&]() -> Result<void> {
       DOVETAIL_ASSIGN(offers, offer_layouts(graph, parts,
                                             {.fuse = options_.fuse && options_.context.level > Level::needed,
-                                             .free_sums = options_.context.level > Level::exact}));
+                                             .free_sums = options_.context.level > Level::exact,
+                                             .recorded = options_.recorded}));
       layouts = choose_layouts(graph, offers, {options_.free_borders, options_.choose_layouts});
       return {};
     }));
@@ -164,6 +165,7 @@ class Pipeline {
       groups_ = std::move(assembled.groups);
       add_kernels(result.placement, groups_);
       kernels_ = std::move(assembled.kernels);
+      result.schedules = std::move(assembled.schedules);
       memory_ = assembled.memory;
       return bundle::verify(result.bundle);
     }));
@@ -302,10 +304,19 @@ class Pipeline {
                          {"code_bytes", kernel.code_bytes},
                          {"compile_seconds", kernel.seconds},
                          {"notes", kernel.notes}});
+    Json schedules = Json::array();
+    for (const ScheduleReport& schedule : result.schedules)
+      schedules.push_back({{"name", schedule.name},
+                           {"target", schedule.target},
+                           {"kind", schedule.kind},
+                           {"task", schedule.origin.key},
+                           {"recorded", schedule.origin.recorded},
+                           {"from", schedule.origin.text}});
     const Json memory{{"bytes", memory_.bytes}, {"bound_bytes", memory_.bound_bytes}, {"sum_bytes", memory_.sum_bytes}};
     Json report{{"memory", memory},
                 {"relayouts", relayouts_},
                 {"groups", groups},
+                {"schedules", schedules},
                 {"kernels", kernels},
                 {"model", result.imported.name},
                 {"nodes", nodes},

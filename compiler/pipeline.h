@@ -35,6 +35,7 @@ struct CompileOptions {
   bool fuse = true;            // nodes to kernels
   bool choose_layouts = true;  // for the whole graph; else every kernel takes those that it likes best
   bool free_borders = false;   // the model's inputs and outputs lie as the kernels like them best, as their tensors say
+  schedule::FindRecorded recorded = nullptr;             // schedules that a tuner has found
   passes::PassContext context;                           // its level says which passes run
   std::vector<std::string> with_passes, without_passes;  // by name, whatever the level says; see pass_table()
   // Called with each stage's printed form when its name is in `dump` ("all" for every one), and with the graph before
@@ -57,6 +58,7 @@ struct Compiled {
   bundle::Bundle bundle;                 // empty when stopped early
   std::vector<NodePlacement> placement;  // of every imported node, in order
   PlacementSummary summary;
+  std::vector<ScheduleReport> schedules;  // of tasks, where CompileOptions::recorded was asked for them
   std::vector<StageTime> stages;
   Json report;  // everything above that a user may need, as JSON (also in the bundle)
 };

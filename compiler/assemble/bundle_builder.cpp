@@ -155,6 +155,7 @@ Result<Assembled> BundleBuilder::finish() {
   }
   result.bundle = std::move(bundle_);
   result.groups = std::move(groups_);
+  result.schedules = std::move(schedules_);
   return result;
 }
 

@@ -19,6 +19,7 @@
 #include "compiler/assemble/program_compiler.h"
 #include "compiler/graph/graph.h"
 #include "compiler/layout/offer.h"
+#include "compiler/schedule/recorded.h"
 #include "loops/ir.h"
 
 namespace dovetail {
@@ -31,9 +32,17 @@ struct GroupReport {
   std::vector<std::string> notes;
   std::vector<std::string> unfused;  // why results leave the kernel (FusedGroup::unfused)
 };
+// A task's schedule, where records were looked for.
+struct ScheduleReport {
+  std::string name;  // of what it runs
+  std::string_view target;
+  std::string kind;
+  schedule::Origin origin;
+};
 struct Assembled {
   bundle::Bundle bundle;
   std::vector<GroupReport> groups;
+  std::vector<ScheduleReport> schedules;
   std::vector<KernelReport> kernels;
   MemoryPlan memory;
 };
@@ -85,6 +94,7 @@ class BundleBuilder {
   // A loop program on the host, as a step of a target that runs such programs. Precondition: one of them takes it.
   void add_program(HostProgram program);
   void add_group(GroupReport report) { groups_.push_back(std::move(report)); }
+  void add_schedule(ScheduleReport report) { schedules_.push_back(std::move(report)); }
   // Imported nodes that these represent.
   std::vector<std::string> origins(const std::vector<graph::NodeId>& nodes) const;
 
@@ -103,6 +113,7 @@ class BundleBuilder {
   std::map<graph::ValueId, std::string> layouts_;  // in which a value was computed
   std::deque<DeviceSpace> spaces_;                 // of devices; a deque, so that references stay valid
   std::vector<GroupReport> groups_;
+  std::vector<ScheduleReport> schedules_;
 };
 
 }  // namespace dovetail

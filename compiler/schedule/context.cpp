@@ -12,20 +12,22 @@ namespace dovetail::schedule {
 
 using namespace loops;
 
-Context::Context(const Task& made_for, Decisions given)
-    : task(made_for), s(made_for.program, *made_for.intrinsics), given_(std::move(given)) {}
+Context::Context(const Task& made_for, Deciding deciding)
+    : task(made_for), s(made_for.program, *made_for.intrinsics), deciding_(std::move(deciding)) {}
 
 // ---- Decisions
 
-const std::string* Context::given(const std::string& name) const {
-  const auto it = given_.find(name);
-  return it == given_.end() ? nullptr : &it->second;
+const std::string* Context::given(const std::string& name, const Space& space) const {
+  const auto it = deciding_.given.find(name);
+  if (it == deciding_.given.end() || (deciding_.lenient && !space.find(it->second))) return nullptr;
+  return &it->second;
 }
 
 std::string Context::record(const std::string& name, const Space& space, const std::string& analytic) {
   DOVETAIL_CHECK(space.find(analytic), fmt::format("{}, the choice of {}, is one of {}", analytic, name, space.text));
-  const std::string* decided = given(name);
-  s.sample(name, space.rule, space.text, "=", decided ? *decided : analytic);
+  const std::string* decided = given(name, space);
+  const std::string open = decided || !deciding_.draw ? analytic : space.values[deciding_.draw(space.values.size())];
+  s.sample(name, space.rule, space.text, "=", decided ? *decided : open);
   return s.status().ok() ? s.decisions().back().value : analytic;
 }
 
@@ -51,10 +53,10 @@ std::vector<std::int64_t> Context::sample_factors(const std::string& name, std::
 
 std::vector<std::int64_t> Context::sample(std::span<const Choice> choices,
                                           const std::function<Result<Cost>()>& make_cost) {
-  std::vector<std::int64_t> best, values;
-  const bool open = std::ranges::any_of(choices, [&](const Choice& choice) { return !given(choice.name); });
+  const bool open =
+      std::ranges::any_of(choices, [&](const Choice& choice) { return !deciding_.given.contains(choice.name); });
   Cost cost = [](std::span<const std::int64_t>) { return std::optional(0.0); };
-  if (open && s.status().ok()) {
+  if ((open || deciding_.lenient) && s.status().ok()) {
     auto made = make_cost();
     if (!made.ok()) {
       s.fail(made.errors());
@@ -62,6 +64,15 @@ std::vector<std::int64_t> Context::sample(std::span<const Choice> choices,
     }
     cost = *std::move(made);
   }
+  const std::vector<std::int64_t> decided = deciding_.draw ? drawn(choices, cost) : least(choices, cost);
+  for (std::size_t i = 0; i < decided.size(); ++i)
+    s.sample(choices[i].name, "among", Space::among(choices[i].candidates(std::span(decided).first(i))).text, "=",
+             decided[i]);
+  return s.status().ok() ? decided : std::vector<std::int64_t>{};
+}
+
+std::vector<std::int64_t> Context::least(std::span<const Choice> choices, const Cost& cost) {
+  std::vector<std::int64_t> best, values;
   std::optional<double> least;
   std::optional<std::pair<std::size_t, Space>> unknown;  // a choice whose given value was no candidate
   const std::function<void()> decide = [&] {
@@ -70,24 +81,46 @@ std::vector<std::int64_t> Context::sample(std::span<const Choice> choices,
       return;
     }
     const Choice& choice = choices[values.size()];
-    const std::vector<std::int64_t> candidates = choice.candidates(values);
-    const std::string* decided = given(choice.name);
-    bool found = false;
+    std::vector<std::int64_t> candidates = choice.candidates(values);
+    if (deciding_.given.contains(choice.name)) {
+      const Space space = Space::among(candidates);
+      if (const std::string* decided = given(choice.name, space)) {
+        const auto at = space.find(*decided);
+        if (!at) unknown = {values.size(), space};
+        candidates = at ? std::vector{candidates[*at]} : std::vector<std::int64_t>{};
+      }
+    }
     for (const std::int64_t candidate : candidates) {
-      if (decided && *decided != std::to_string(candidate)) continue;
-      found = true;
       values.push_back(candidate);
       decide();
       values.pop_back();
     }
-    if (!found) unknown = {values.size(), Space::among(candidates)};
   };
   decide();
   if (best.empty() && unknown)  // the step is refused
     record(choices[unknown->first].name, unknown->second, unknown->second.values.front());
-  for (std::size_t i = 0; i < best.size(); ++i)
-    record(choices[i].name, Space::among(choices[i].candidates(std::span(best).first(i))), std::to_string(best[i]));
-  return s.status().ok() ? best : std::vector<std::int64_t>{};
+  return best;
+}
+
+std::vector<std::int64_t> Context::drawn(std::span<const Choice> choices, const Cost& cost) {
+  constexpr int kTries = 256;  // few values fit where buffers are small
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    std::vector<std::int64_t> values;
+    for (const Choice& choice : choices) {
+      const std::vector<std::int64_t> candidates = choice.candidates(values);
+      if (candidates.empty()) break;
+      const Space space = Space::among(candidates);
+      const std::string* decided = given(choice.name, space);
+      const auto at = decided ? space.find(*decided) : std::optional(deciding_.draw(candidates.size()));
+      if (!at) {
+        record(choice.name, space, space.values.front());  // the step is refused
+        return {};
+      }
+      values.push_back(candidates[*at]);
+    }
+    if (values.size() == choices.size() && cost(values)) return values;
+  }
+  return {};
 }
 
 // ---- Questions
@@ -251,7 +284,8 @@ void Context::follow_layout(const std::string& parameter) {
 
 Result<Scheduled> Context::finish() const {
   DOVETAIL_TRY(s.status());
-  for (const auto& [name, value] : given_) {
+  for (const auto& [name, value] : deciding_.given) {
+    if (deciding_.lenient) break;
     if (std::ranges::any_of(s.decisions(), [&, &decided = name](const Decision& d) { return d.name == decided; }))
       continue;
     return refuse("decide", name, fmt::format("the sketch of {} {} does not sample it here", task.target, task.kind),

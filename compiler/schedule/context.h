@@ -27,13 +27,13 @@ using Cost = std::function<std::optional<double>(std::span<const std::int64_t> v
 
 class Context {
  public:
-  explicit Context(const Task& task, Decisions given = {});
+  explicit Context(const Task& task, Deciding deciding = {});
 
   const Task& task;
   Schedule s;
 
-  // ---- Decisions. What the caller gave, else the analytic choice; it is recorded, and returned. After an error the
-  // analytic choice, or the first candidate, is returned.
+  // ---- Decisions. What the caller gave, else what is drawn or the analytic choice; it is recorded, and returned.
+  // After an error the analytic choice, or the first candidate, is returned.
 
   // Precondition: `analytic` is one of the candidates.
   std::int64_t sample(const std::string& name, const std::vector<std::int64_t>& candidates, std::int64_t analytic);
@@ -41,8 +41,9 @@ class Context {
   // Factors of `extent`, outermost first.
   std::vector<std::int64_t> sample_factors(const std::string& name, std::int64_t extent,
                                            const std::vector<std::int64_t>& analytic);
-  // Several together: those given as given, the others such that the cost is least, the first of equals. `cost` is made
-  // only where something is left open. Empty where nothing fits; the caller says why (Schedule::fail).
+  // Several together: those given as given, the others such that the cost is least, the first of equals, or drawn among
+  // values that fit. `cost` is made where something is left open, or it is not certain that what is given fits. Empty
+  // where nothing fits; the caller says why (Schedule::fail).
   std::vector<std::int64_t> sample(std::span<const Choice> choices, const std::function<Result<Cost>()>& cost);
 
   // ---- Questions
@@ -93,11 +94,13 @@ class Context {
   Result<Scheduled> finish() const;
 
  private:
-  // The word given for a sample.
-  const std::string* given(const std::string& name) const;
+  // The word given for a sample, null where it is left open.
+  const std::string* given(const std::string& name, const Space& space) const;
   std::string record(const std::string& name, const Space& space, const std::string& analytic);
+  std::vector<std::int64_t> least(std::span<const Choice> choices, const Cost& cost);
+  std::vector<std::int64_t> drawn(std::span<const Choice> choices, const Cost& cost);
 
-  Decisions given_;
+  Deciding deciding_;
   std::set<std::string> follows_;
   std::map<std::string, std::string> layouts_;
 };

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,6 +28,17 @@ struct Sketch {
 
 using Decisions = std::map<std::string, std::string>;  // by name of the sample
 
+// Who decides where a sketch samples.
+struct Deciding {
+  Decisions given = {};
+  // Whether a given decision is left out where the sketch does not sample it or its space does not hold it, because it
+  // was made beside others; else it is refused.
+  bool lenient = false;
+  // What is open is drawn: a number below the one that it is called with, all equally likely. Null: the analytic
+  // choice.
+  std::function<std::size_t(std::size_t)> draw = nullptr;
+};
+
 // A task's schedule.
 struct Scheduled {
   loops::Program program;
@@ -39,6 +51,9 @@ struct Scheduled {
 // Runs the sketch; what `given` leaves open is chosen analytically. Errors: the program is not known, a step is
 // refused, a decision that the sketch does not take or that its space does not hold (a record of another version, say).
 Result<Scheduled> run(const Sketch& sketch, const Task& task, const Decisions& given = {});
+// The same with whoever decides; nullopt where the sketch does not know the program. Errors also: what was drawn fits
+// nothing.
+Result<std::optional<Scheduled>> try_run(const Sketch& sketch, const Task& task, Deciding deciding);
 
 // The program that the trace makes of the task, without the sketch.
 Result<loops::Program> replay(const Task& task, std::span<const Step> trace);

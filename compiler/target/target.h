@@ -21,6 +21,7 @@
 #include "compiler/graph/graph.h"
 #include "compiler/layout/offer.h"
 #include "compiler/partition/pattern.h"
+#include "compiler/schedule/recorded.h"
 
 namespace dovetail {
 
@@ -65,6 +66,7 @@ struct OfferOptions {
   // Sums of products may be rounded once a term and added in any order (loops/product_sum.h); else every operation
   // rounds by itself, as the operators' definitions have it.
   bool free_sums = true;
+  schedule::FindRecorded recorded = nullptr;  // schedules that a tuner has found; null: none
 };
 
 // Dumps of a region's inner stages, one call per operation or region: "loops", "schedule", "trace", "stream".

@@ -8,12 +8,11 @@
 
 #include "compiler/assemble/plan_memory.h"
 #include "compiler/schedule/index_map.h"
+#include "compiler/target/accel/finish_code.h"
 #include "compiler/target/accel/intrinsics.h"
 #include "compiler/target/accel/lower.h"
 #include "compiler/target/accel/sketches/sketches.h"
-#include "isa/codec.h"
 #include "isa/text.h"
-#include "isa/verify.h"
 #include "loops/print.h"
 
 namespace dovetail::accel {
@@ -27,22 +26,19 @@ std::vector<std::byte> bytes_of(const NdArray& array) { return {array.bytes().be
 class Builder {
  public:
   Builder(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config, DeviceSpace& space,
-          const Dump& dump)
+          const schedule::FindRecorded& recorded, const Dump& dump)
       : graph_(graph),
         name_(spec.name),
         operations_(spec.operations),
         layouts_(spec.layouts),
         addresses_(spec.addresses),
         config_(config),
-        codec_(config),
         intrinsics_(std::make_shared<loops::IntrinsicTable>(make_intrinsics(config))),
         space_(space),
-        dump_(dump) {
-    code_.config = config;
-    code_.space = space.index;
-  }
+        recorded_(recorded),
+        dump_(dump) {}
 
-  Result<bundle::AccelCode> build() {
+  Result<RegionCode> build() {
     place_inner_values();
     // Borders of tensors made here: written once, into the image. What comes from outside brings its own.
     for (const Operation& operation : operations_)
@@ -60,7 +56,7 @@ class Builder {
         errors.insert(errors.end(), status.errors().begin(), status.errors().end());
     if (!errors.empty()) return errors;
     DOVETAIL_TRY(finish());
-    return std::move(code_);
+    return std::move(made_);
   }
 
  private:
@@ -162,7 +158,12 @@ class Builder {
                              int node) {
     if (dump_) dump_("loops", loops::to_string(program));
     const schedule::Task task = make_task(kind, std::move(program), config_, intrinsics_);
-    DOVETAIL_ASSIGN(const schedule::Scheduled scheduled, schedule::run(sketch_of(kind, config_), task));
+    schedule::Origin origin;
+    DOVETAIL_ASSIGN(const std::optional<schedule::Scheduled> found,
+                    schedule::try_run(sketch_of(kind, config_), task, recorded_, origin));
+    const schedule::Scheduled& scheduled = found.value();
+    if (!origin.key.empty())
+      made_.schedules.push_back({task.program.name, bundle::kAccelTarget, std::string(kind.name), std::move(origin)});
     if (dump_) {
       dump_("trace", fmt::format("# {}\n{}", task.program.name, schedule::to_string(scheduled.trace)));
       dump_("schedule", loops::to_string(scheduled.program));
@@ -174,31 +175,13 @@ class Builder {
   // -----------------------------------------------------------------------------------------------------------
 
   Result<void> finish() {
-    const std::uint64_t uop_address = space_.next;
-    const std::vector<isa::Uop> uops =
-        place_uops(stream_, config_, uop_address / static_cast<std::uint64_t>(config_.uop_bytes()));
-    insert_tokens(stream_, config_);
-    stream_.instructions.push_back({{{}, isa::Finish{}}, -1, static_cast<int>(operations_.size()) - 1});
-
-    std::vector<std::byte> uop_bytes;
-    for (const isa::Uop& uop : uops) DOVETAIL_TRY(codec_.encode(uop, uop_bytes));
-    space_.allocate(uop_bytes.size());
-    code_.uops = uops.size();
-    segment("micro-ops", uop_address, std::move(uop_bytes));
-    for (const StreamInstruction& item : stream_.instructions) code_.program.push_back(item.instruction);
-    DOVETAIL_ASSIGN(std::vector<std::byte> program, codec_.encode_program(code_.program));
-    code_.program_base = space_.allocate(program.size());
-    segment("program", code_.program_base, std::move(program));
-    if (const std::uint64_t top = space_.next;
-        config_.address_bits < 64 && top > std::uint64_t{1} << config_.address_bits)
-      return Diagnostic{fmt::format("cannot plan the memory of {}", name_), name_,
-                        fmt::format("it ends at {:#x}, {} address bits reach {:#x}", top, config_.address_bits,
-                                    std::uint64_t{1} << config_.address_bits),
-                        "raise `address_bits`"};
-    code_.launches = {{0, code_.program.size()}};
+    DOVETAIL_TRY(finish_code(stream_, name_, config_, space_, code_));
     add_ranges();
     if (dump_) dump_("stream", isa::format_assembly(config_, code_.program));
-    return verify_step();
+    // The generator's own claim is proven: any finding is our bug.
+    if (const std::string findings = findings_of(code_, space_); !findings.empty())
+      throw InternalError(fmt::format("the program of {} does not verify, {}", name_, findings));
+    return {};
   }
 
   void add_ranges() {
@@ -218,37 +201,18 @@ class Builder {
     }
   }
 
-  // The generator's own claim is proven: any finding is our bug.
-  Result<void> verify_step() const {
-    bundle::MemorySpace memory;
-    memory.base = space_.base;
-    memory.bytes = space_.next - space_.base;
-    const std::vector<std::byte> image = bundle::initial_image(memory, code_);
-    isa::VerifyOptions options;
-    options.launches = code_.launches;
-    options.dram = isa::DramImage{memory.base, image};
-    options.program_base = code_.program_base;
-    const isa::VerifyReport report = isa::verify(config_, code_.program, options);
-    if (!report.clean()) {
-      std::string text;
-      for (const isa::Finding& finding : report.findings) text += to_string(finding.diagnostic) + '\n';
-      throw InternalError(fmt::format("the program of {} does not verify ({} findings):\n{}", name_,
-                                      report.findings.size() + report.suppressed, text));
-    }
-    return {};
-  }
-
   const graph::Graph& graph_;
   const std::string& name_;
   const std::vector<Operation>& operations_;
   const std::map<ValueId, TensorLayout>& layouts_;
   std::map<ValueId, std::uint64_t> addresses_;
   const isa::HardwareConfig& config_;
-  isa::Codec codec_;
   std::shared_ptr<const loops::IntrinsicTable> intrinsics_;
   DeviceSpace& space_;
+  const schedule::FindRecorded& recorded_;
   const Dump& dump_;
-  bundle::AccelCode code_;
+  RegionCode made_;
+  bundle::AccelCode& code_ = made_.code;
   Stream stream_;
 };
 
@@ -287,9 +251,9 @@ Result<std::map<ValueId, TensorLayout>> region_layouts(const graph::Graph& graph
   return layouts;
 }
 
-Result<bundle::AccelCode> build_region(const graph::Graph& graph, const RegionSpec& spec,
-                                       const isa::HardwareConfig& config, DeviceSpace& space, const Dump& dump) {
-  return Builder(graph, spec, config, space, dump).build();
+Result<RegionCode> build_region(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config,
+                                const schedule::FindRecorded& recorded, DeviceSpace& space, const Dump& dump) {
+  return Builder(graph, spec, config, space, recorded, dump).build();
 }
 
 }  // namespace dovetail::accel

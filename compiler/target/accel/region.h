@@ -29,10 +29,14 @@ struct RegionSpec {
   const std::map<graph::ValueId, TensorLayout>& layouts;     // region_layouts of them
   const std::map<graph::ValueId, std::uint64_t>& addresses;  // of the values that cross the region's border
 };
+struct RegionCode {
+  bundle::AccelCode code;
+  std::vector<ScheduleReport> schedules;  // where records were looked for
+};
 // The code of the step, but for the addresses of its arguments and results, whose order the caller knows. Takes from
 // `space` what else it needs: values that do not cross the border (those that do not live at the same time share
 // memory), constants, micro-ops and the program.
-Result<bundle::AccelCode> build_region(const graph::Graph& graph, const RegionSpec& spec,
-                                       const isa::HardwareConfig& config, DeviceSpace& space, const Dump& dump);
+Result<RegionCode> build_region(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config,
+                                const schedule::FindRecorded& recorded, DeviceSpace& space, const Dump& dump);
 
 }  // namespace dovetail::accel

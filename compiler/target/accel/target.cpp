@@ -9,6 +9,7 @@
 
 #include "bundle/code/accel.h"
 #include "compiler/target/accel/cost.h"
+#include "compiler/target/accel/finish_code.h"
 #include "compiler/target/accel/region.h"
 #include "compiler/target/accel/select.h"
 #include "compiler/target/host/cost.h"
@@ -20,9 +21,6 @@ using graph::NodeId;
 using graph::ValueId;
 
 namespace {
-
-constexpr std::uint64_t kMemoryBase = 0x1000;  // page 0 stays unused, so that a null address is never right
-constexpr std::uint64_t kPage = 4096;          // an element of any memory has at most so many bytes
 
 class AccelTarget : public Target {
  public:
@@ -43,8 +41,10 @@ class AccelTarget : public Target {
 
   Json facts() const override { return {{"hardware", isa::config_to_json(hardware_)}}; }
 
-  Result<RegionOffer> offer_layouts(const Graph& graph, const GraphRegion& part, const OfferOptions&) const override {
+  Result<RegionOffer> offer_layouts(const Graph& graph, const GraphRegion& part,
+                                    const OfferOptions& options) const override {
     Prepared prepared;
+    prepared.recorded = options.recorded;
     for (const Match& match : part.matches) prepared.operations.push_back(operation_of(match));
     DOVETAIL_ASSIGN(prepared.layouts, region_layouts(graph, prepared.operations, hardware_));
     KernelOffer kernel{part.matches.back().nodes.back()};
@@ -73,9 +73,11 @@ class AccelTarget : public Target {
       addresses[input] = address(input);
     }
     for (const ValueId output : part.outputs) addresses[output] = address(output);
-    DOVETAIL_ASSIGN(bundle::AccelCode code,
+    DOVETAIL_ASSIGN(RegionCode made,
                     build_region(builder.graph(), {part.name, prepared.operations, prepared.layouts, addresses},
-                                 hardware_, space, dump));
+                                 hardware_, prepared.recorded, space, dump));
+    bundle::AccelCode& code = made.code;
+    for (ScheduleReport& schedule : made.schedules) builder.add_schedule(std::move(schedule));
     for (const ValueId output : part.outputs)
       step.results.push_back(builder.result(output, prepared.layouts.at(output).text()));
     for (const ValueId input : part.inputs) code.argument_addresses.push_back(addresses.at(input));
@@ -113,6 +115,7 @@ class AccelTarget : public Target {
   struct Prepared {
     std::vector<Operation> operations;
     std::map<ValueId, TensorLayout> layouts;
+    schedule::FindRecorded recorded;
   };
 
   isa::HardwareConfig hardware_;

@@ -12,8 +12,8 @@
 #include "compiler/ops/op.h"
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/cost.h"
-#include "compiler/target/cpu/default_schedule.h"
 #include "compiler/target/cpu/library.h"
+#include "compiler/target/cpu/schedule_group.h"
 #include "compiler/target/cpu/sketches/sketches.h"
 #include "compiler/target/host/cost.h"
 #include "loops/print.h"
@@ -33,6 +33,10 @@ struct Prepared {
   FusedGroup group;
   ScheduledGroup scheduled;  // for operands that lie as the kernel likes them best
   std::vector<std::string> notes;
+};
+struct PreparedRegion {
+  std::vector<Prepared> groups;
+  schedule::FindRecorded recorded;
 };
 
 // What reading or writing a tensor across its order costs a kernel, as a part of moving it.
@@ -90,7 +94,7 @@ class CpuTarget : public Target {
     DOVETAIL_ASSIGN(std::vector<FusedGroup> groups,
                     fuse_groups(graph, region.nodes(), processor_.has_value() && options.fuse));
     RegionOffer offer;
-    std::vector<Prepared> prepared;
+    PreparedRegion prepared{{}, options.recorded};
     for (FusedGroup& group : groups) {
       if (!options.free_sums) group.program = loops::with_fixed_rounding(std::move(group.program));
       std::vector<std::string> notes;
@@ -99,9 +103,9 @@ class CpuTarget : public Target {
       for (const ValueId argument : group.arguments)
         best.arguments.push_back(images ? image_layout(graph, argument) : "");
       for (const ValueId result : group.results) best.results.push_back(images ? image_layout(graph, result) : "");
-      ScheduledGroup scheduled = schedule(graph, group, best, notes);
+      ScheduledGroup scheduled = schedule(graph, group, best, options.recorded, notes);
       offer.kernels.push_back(offer_of(graph, group, scheduled));
-      prepared.push_back({std::move(group), std::move(scheduled), std::move(notes)});
+      prepared.groups.push_back({std::move(group), std::move(scheduled), std::move(notes)});
     }
     offer.prepared = std::move(prepared);
     return offer;
@@ -109,7 +113,8 @@ class CpuTarget : public Target {
 
   Result<void> generate(const GraphRegion&, const RegionOffer& offer, const ChosenLayouts& chosen,
                         BundleBuilder& builder, const Dump& dump) const override {
-    for (const Prepared& known : std::any_cast<const std::vector<Prepared>&>(offer.prepared)) {
+    const auto& prepared = std::any_cast<const PreparedRegion&>(offer.prepared);
+    for (const Prepared& known : prepared.groups) {
       Prepared next = known;
       const FusedGroup& group = next.group;
       GroupLayouts layouts;
@@ -119,7 +124,7 @@ class CpuTarget : public Target {
       for (const ValueId result : group.results) layouts.results.push_back(chosen.write(result));
       if (differs(group, next.scheduled, layouts)) {
         next.notes.clear();
-        next.scheduled = schedule(builder.graph(), group, layouts, next.notes);
+        next.scheduled = schedule(builder.graph(), group, layouts, prepared.recorded, next.notes);
       }
       emit(std::move(next), builder, dump);
     }
@@ -128,9 +133,9 @@ class CpuTarget : public Target {
 
  private:
   ScheduledGroup schedule(const Graph& graph, const FusedGroup& group, const GroupLayouts& layouts,
-                          std::vector<std::string>& notes) const {
+                          const schedule::FindRecorded& recorded, std::vector<std::string>& notes) const {
     if (!is_view(graph, group) && processor_ && supported(group.program).ok())
-      return default_schedule(group, layouts, *processor_, notes);
+      return schedule_group(group, layouts, *processor_, recorded, notes);
     const std::size_t arguments = group.arguments.size(), results = group.results.size();
     return ScheduledGroup{group.program,
                           {},
@@ -209,6 +214,8 @@ class CpuTarget : public Target {
       builder.add_group(std::move(report));
       return;
     }
+    if (!planned.scheduled.origin.key.empty())
+      builder.add_schedule({report.name, bundle::kCpuTarget, report.kind, planned.scheduled.origin});
     if (dump) {
       dump("trace", fmt::format("# {} ({})\n{}", report.name, report.kind, report.trace));
       dump("schedule", loops::to_string(planned.scheduled.program));

@@ -5,8 +5,8 @@ namespace dovetail::accel {
 
 namespace {
 
-void write_addition(schedule::Context& c, const isa::HardwareConfig& config) {
-  Steps steps(c, config);
+void write_addition(schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
+  Steps steps(c, config, models);
   const auto traffic = [](const Tile& tile, const Tile& trips, const Steps::Elements&) {
     const std::int64_t operands_and_result = 3;
     return Steps::Traffic{

@@ -9,8 +9,8 @@ namespace dovetail::accel {
 
 namespace {
 
-void write_convolution(schedule::Context& c, const isa::HardwareConfig& config) {
-  Steps steps(c, config);
+void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
+  Steps steps(c, config, models);
   const bool pads_in_load = c.block("pad") != nullptr;
   const std::string image = pads_in_load ? "pad" : "X.inp", read = pads_in_load ? "pad" : "X";
   const auto traffic = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {

@@ -5,8 +5,8 @@ namespace dovetail::accel {
 
 namespace {
 
-void write_max_pooling(schedule::Context& c, const isa::HardwareConfig& config) {
-  Steps steps(c, config);
+void write_max_pooling(schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
+  Steps steps(c, config, models);
   const auto traffic = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
     const std::int64_t outer = trips.n * trips.o * trips.y * trips.x;
     return Steps::Traffic{

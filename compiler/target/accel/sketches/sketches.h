@@ -14,16 +14,18 @@
 namespace dovetail::accel {
 
 // A kind of operation: the programs of programs.h, by name.
+class TileModels;
 struct Kind {
   std::string_view name;
   int version;  // of the sketch (compiler/schedule/sketch.h)
-  void (*write)(schedule::Context& context, const isa::HardwareConfig& config);
+  void (*write)(schedule::Context& context, const isa::HardwareConfig& config, TileModels& models);
 };
 extern const Kind kConvolution, kAddition, kMaxPooling;
 
 schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,
                          std::shared_ptr<const loops::IntrinsicTable> intrinsics);
 
+// Keeps what it needs to know of a task: worth keeping for as long as the task is scheduled again.
 schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config);
 
 // Whether the smallest tile of an operation's program fits the buffers: no tile does otherwise. Errors: names the

@@ -99,8 +99,12 @@ std::string constants_map(const isa::HardwareConfig& config) {
 
 }  // namespace
 
-Steps::Steps(schedule::Context& context, const isa::HardwareConfig& hardware)
-    : c(context), config(hardware), layout(make_layout(hardware, 1, 1, 1, 1)), blocks(context.blocks()) {}
+Steps::Steps(schedule::Context& context, const isa::HardwareConfig& hardware, TileModels& models)
+    : c(context),
+      config(hardware),
+      layout(make_layout(hardware, 1, 1, 1, 1)),
+      blocks(context.blocks()),
+      models_(models) {}
 
 bool Steps::sample_tile(const Kind& kind, const std::string& channels, const CountTraffic& traffic) {
   whole = {c.extent("out.o") / layout.block, channels.empty() ? 1 : c.extent(channels) / layout.block,
@@ -114,20 +118,21 @@ bool Steps::sample_tile(const Kind& kind, const std::string& channels, const Cou
                                                  {kTileNames[3], candidates(even_parts(whole.y))},
                                                  {kTileNames[4], candidates(even_parts(whole.x))}}};
   const auto cost = [&]() -> Result<schedule::Cost> {
-    DOVETAIL_ASSIGN(TileModel model, tile_model(kind, c.task, config));
-    LoopExtents extents(model.footprint(), layout, channels);
-    return schedule::Cost([this, &traffic, model = std::move(model),
-                           extents](std::span<const std::int64_t> values) mutable -> std::optional<double> {
-      const Tile at = tile_of(values);
-      const std::span<const std::int64_t> loops = extents.of(at);
-      if (!model.fits(loops)) return std::nullopt;
-      const Tile trips{ceil_div(whole.o, at.o), ceil_div(whole.c, at.c), ceil_div(whole.n, at.n),
-                       ceil_div(whole.y, at.y), ceil_div(whole.x, at.x)};
-      const Traffic moved = traffic(at, trips, [&](const std::string& buffer, isa::Memory memory) {
-        return model.elements(buffer, memory, loops);
-      });
-      return moved.bytes + moved.transfers * kBytesPerTransfer;
-    });
+    DOVETAIL_ASSIGN(const std::shared_ptr<const TileModel> model,
+                    models_.of(c.task, [&] { return tile_model(kind, c.task, config); }));
+    LoopExtents extents(model->footprint(), layout, channels);
+    return schedule::Cost(
+        [this, &traffic, model, extents](std::span<const std::int64_t> values) mutable -> std::optional<double> {
+          const Tile at = tile_of(values);
+          const std::span<const std::int64_t> loops = extents.of(at);
+          if (!model->fits(loops)) return std::nullopt;
+          const Tile trips{ceil_div(whole.o, at.o), ceil_div(whole.c, at.c), ceil_div(whole.n, at.n),
+                           ceil_div(whole.y, at.y), ceil_div(whole.x, at.x)};
+          const Traffic moved = traffic(at, trips, [&](const std::string& buffer, isa::Memory memory) {
+            return model->elements(buffer, memory, loops);
+          });
+          return moved.bytes + moved.transfers * kBytesPerTransfer;
+        });
   };
   const std::vector<std::int64_t> decided = c.sample(choices, cost);
   if (!decided.empty()) {
@@ -220,8 +225,9 @@ schedule::Task make_task(const Kind& kind, loops::Program program, const isa::Ha
 }
 
 schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config) {
-  return {kind.name, kind.version, [&kind, &config](schedule::Context& context) {
-            kind.write(context, config);
+  return {kind.name, kind.version,
+          [&kind, config, models = std::make_shared<TileModels>()](schedule::Context& context) {
+            kind.write(context, config, *models);
             return true;
           }};
 }

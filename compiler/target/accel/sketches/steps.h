@@ -20,7 +20,7 @@ struct Tile {
 
 class Steps {
  public:
-  Steps(schedule::Context& context, const isa::HardwareConfig& hardware);
+  Steps(schedule::Context& context, const isa::HardwareConfig& hardware, TileModels& models);
 
   schedule::Context& c;
   const isa::HardwareConfig& config;
@@ -56,6 +56,9 @@ class Steps {
   // Replaces the nest of `block` at the outermost of these loops that is there by an intrinsic.
   void tensorize(const std::string& block, const std::vector<std::string>& element_loops);
   void tensorize_stages(const std::string& main);
+
+ private:
+  TileModels& models_;
 };
 
 }  // namespace dovetail::accel

@@ -64,4 +64,15 @@ std::int64_t TileModel::elements(const std::string& buffer, isa::Memory memory,
   return footprint_.elements(buffer, tile) / element_size(memory, config_);
 }
 
+Result<std::shared_ptr<const TileModel>> TileModels::of(const schedule::Task& task, const Make& make) {
+  const std::string key = schedule::key(task);
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto known = models_.find(key); known != models_.end()) return known->second;
+  }
+  DOVETAIL_ASSIGN(TileModel model, make());
+  const std::lock_guard lock(mutex_);
+  return models_.emplace(key, std::make_shared<const TileModel>(std::move(model))).first->second;
+}
+
 }  // namespace dovetail::accel

@@ -4,7 +4,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -40,6 +43,17 @@ class TileModel {
   schedule::Footprint footprint_;
   isa::HardwareConfig config_;
   std::vector<Term> terms_;
+};
+
+// The models of tasks, each made once: a search runs a sketch many times. Several threads may ask at once.
+class TileModels {
+ public:
+  using Make = std::function<Result<TileModel>()>;
+  Result<std::shared_ptr<const TileModel>> of(const schedule::Task& task, const Make& make);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<const TileModel>> models_;  // by the task's key
 };
 
 }  // namespace dovetail::accel

@@ -6,6 +6,11 @@ namespace dovetail::cpu {
 
 using namespace loops;
 
+schedule::Sketch sketch_of(const Kind& kind, const Cpu& cpu) {
+  return {kind.name, kind.version,
+          [write = kind.write, cpu](schedule::Context& context) { return write(context, cpu); }};
+}
+
 void follow_layouts(schedule::Context& c) {
   const std::vector<Parameter>& parameters = c.task.program.parameters;
   bool channels_last = false;

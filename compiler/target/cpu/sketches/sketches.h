@@ -40,6 +40,8 @@ inline constexpr std::array<Kind, 4> kKinds{{
     {"generic", 1, prepare_generic, sketch_generic},
 }};
 
+schedule::Sketch sketch_of(const Kind& kind, const Cpu& cpu);
+
 // Images lie channels-last where a kernel decides.
 inline constexpr const char* kChannelsLast = "i0,i2,i3,i1";
 

@@ -1,7 +1,11 @@
 // Sketches and tasks: what is decided, by whom, and that a trace and a task make the program again.
 #include "compiler/schedule/sketch.h"
 
+#include <set>
+
+#include "base/random.h"
 #include "compiler/schedule/context.h"
+#include "compiler/schedule/recorded.h"
 #include "loops/parse.h"
 #include "loops/print.h"
 #include "tests/catch.h"
@@ -114,4 +118,61 @@ TEST_CASE("task: its key is of the content, not of the name") {
     row.semantics = t.program;
     t.intrinsics = std::make_shared<loops::IntrinsicTable>(loops::IntrinsicTable{row});
   }));
+}
+
+TEST_CASE("sketch: leniently, what does not suit the other decisions is left out") {
+  const auto lenient = [](Decisions given) {
+    auto scheduled = try_run(kCopy, copy_task(), Deciding{std::move(given), true});
+    REQUIRE(scheduled.ok());
+    return decided(**scheduled);
+  };
+  CHECK(lenient({{"outer", "2"}, {"inner", "4"}}) == "outer=2 inner=2 unroll=no ");
+  CHECK(lenient({{"outer", "3"}, {"tile", "4"}, {"unroll", "yes"}}) == "outer=4 inner=2 unroll=yes ");
+  // Whether all that is given fits is looked at, since it was not made together.
+  const auto misfit = try_run(kCopy, copy_task(), Deciding{{{"outer", "8"}, {"inner", "8"}}, true});
+  CHECK_FALSE(misfit.ok());
+}
+
+TEST_CASE("sketch: what is open may be drawn, among what fits") {
+  std::set<std::string> seen;
+  for (std::size_t seed = 0; seed < 200; ++seed) {
+    SplitMix64 random(seed);
+    const auto draw = [&](std::size_t count) { return static_cast<std::size_t>(random.next() % count); };
+    const auto scheduled = try_run(kCopy, copy_task(), Deciding{{}, true, draw});
+    REQUIRE(scheduled.ok());
+    seen.insert(decided(**scheduled));
+    const auto with = try_run(kCopy, copy_task(), Deciding{{{"inner", "2"}}, true, draw});
+    REQUIRE(with.ok());
+    CHECK_THAT(decided(**with), Catch::Matchers::ContainsSubstring("inner=2 "));
+  }
+  CHECK(seen.size() == 2 * (3 + 2));  // outer 4 with 1, 2, 4, or 2 with 1, 2; unrolled or not
+  for (const std::string& text : seen) CHECK(text.find("outer=8") == std::string::npos);
+}
+
+TEST_CASE("sketch: a drawn decision that nothing fits with is an error") {
+  SplitMix64 random(1);
+  const auto draw = [&](std::size_t count) { return static_cast<std::size_t>(random.next() % count); };
+  CHECK_FALSE(try_run(kCopy, copy_task(), Deciding{{{"outer", "8"}}, true, draw}).ok());
+}
+
+TEST_CASE("recorded schedules: they are used where the sketch takes them, and it is said where a schedule comes from") {
+  const auto from = [](std::optional<Decisions> decisions) {
+    Origin origin;
+    const auto scheduled = try_run(
+        kCopy, copy_task(),
+        [&](const Task&, const Sketch&) {
+          return Recorded{decisions, decisions ? "a record" : "no record"};
+        },
+        origin);
+    REQUIRE(scheduled.ok());
+    CHECK(origin.key == key(copy_task()));
+    return decided(**scheduled) + (origin.recorded ? "by " : "without ") + origin.text;
+  };
+  CHECK(from(Decisions{{"outer", "2"}, {"inner", "1"}, {"unroll", "no"}}) == "outer=2 inner=1 unroll=no by a record");
+  CHECK(from(std::nullopt) == "outer=4 inner=2 unroll=no without no record");
+  CHECK_THAT(from(Decisions{{"outer", "3"}}),
+             Catch::Matchers::StartsWith("outer=4 inner=2 unroll=no without default: what is recorded is refused"));
+  Origin nobody;
+  CHECK(try_run(kCopy, copy_task(), nullptr, nobody).ok());
+  CHECK(nobody.key.empty());
 }

@@ -1,4 +1,5 @@
-// The schedule that a fused group gets without tuning: that of the first kind of sketch that takes it.
+// The schedule that a fused group gets: that of the first kind of sketch that takes it, by recorded decisions or by its
+// own.
 #pragma once
 
 #include <map>
@@ -6,6 +7,7 @@
 #include <vector>
 
 #include "compiler/fuse/fuse.h"
+#include "compiler/schedule/recorded.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cpu/prepare.h"
@@ -21,11 +23,12 @@ struct ScheduledGroup {
   std::map<std::size_t, NdArray> constants = {};  // arguments that are to be another constant than the group's
   std::vector<bool> follows =
       {};  // arguments, then results: they lie as GroupLayouts said, and any layout would have done
+  schedule::Origin origin = {};
 };
 
 // A schedule that a rule refuses half-way falls back to a simpler one; what was refused is in `notes`.
 // ScheduledGroup says how the operands lie in the end.
-ScheduledGroup default_schedule(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu,
-                                std::vector<std::string>& notes);
+ScheduledGroup schedule_group(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu,
+                              const schedule::FindRecorded& recorded, std::vector<std::string>& notes);
 
 }  // namespace dovetail::cpu

@@ -1,6 +1,5 @@
-#include "compiler/target/cpu/default_schedule.h"
+#include "compiler/target/cpu/schedule_group.h"
 
-#include "compiler/schedule/context.h"
 #include "compiler/target/cpu/sketches/sketches.h"
 
 namespace dovetail::cpu {
@@ -25,17 +24,20 @@ ScheduledGroup scheduled_group(const FusedGroup& group, Preparation&& made, sche
 
 }  // namespace
 
-ScheduledGroup default_schedule(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu,
-                                std::vector<std::string>& notes) {
+ScheduledGroup schedule_group(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu,
+                              const schedule::FindRecorded& recorded, std::vector<std::string>& notes) {
   for (const Kind& kind : kKinds) {
     Preparation made(group, layouts, cpu, kind.name);
     kind.prepare(made);
-    schedule::Context context(made.task);
-    if (!kind.write(context, cpu)) continue;
-    if (auto scheduled = context.finish(); scheduled.ok())
-      return scheduled_group(group, std::move(made), *std::move(scheduled));
-    notes.push_back("schedule " + std::string(kind.name) + " was refused: " + to_string(context.s.status().errors()) +
-                    "\n  after\n" + schedule::to_string(context.s.trace()));
+    schedule::Origin origin;
+    auto scheduled = schedule::try_run(sketch_of(kind, cpu), made.task, recorded, origin);
+    if (scheduled.ok() && !*scheduled) continue;
+    if (scheduled.ok()) {
+      ScheduledGroup result = scheduled_group(group, std::move(made), **std::move(scheduled));
+      result.origin = std::move(origin);
+      return result;
+    }
+    notes.push_back("schedule " + std::string(kind.name) + " was refused: " + to_string(scheduled.errors()));
   }
   // As the operator defines it; LLVM's own vectorizer does what it can.
   const std::size_t arguments = group.arguments.size(), results = group.results.size();

@@ -1,0 +1,56 @@
+#include "compiler/target/accel/finish_code.h"
+
+#include <fmt/format.h>
+
+#include "isa/codec.h"
+#include "isa/verify.h"
+
+namespace dovetail::accel {
+
+Result<void> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config, DeviceSpace& space,
+                         bundle::AccelCode& code) {
+  const isa::Codec codec(config);
+  const std::uint64_t uop_address = space.next;
+  const std::vector<isa::Uop> uops =
+      place_uops(stream, config, uop_address / static_cast<std::uint64_t>(config.uop_bytes()));
+  insert_tokens(stream, config);
+  const int last = stream.instructions.empty() ? 0 : stream.instructions.back().node;
+  stream.instructions.push_back({{{}, isa::Finish{}}, -1, last});
+
+  std::vector<std::byte> uop_bytes;
+  for (const isa::Uop& uop : uops) DOVETAIL_TRY(codec.encode(uop, uop_bytes));
+  space.allocate(uop_bytes.size());
+  code.config = config;
+  code.space = space.index;
+  code.uops = uops.size();
+  if (!uop_bytes.empty()) code.segments.push_back({"micro-ops", uop_address, std::move(uop_bytes)});
+  for (const StreamInstruction& item : stream.instructions) code.program.push_back(item.instruction);
+  DOVETAIL_ASSIGN(std::vector<std::byte> program, codec.encode_program(code.program));
+  code.program_base = space.allocate(program.size());
+  code.segments.push_back({"program", code.program_base, std::move(program)});
+  code.launches = {{0, code.program.size()}};
+  if (const std::uint64_t top = space.next; config.address_bits < 64 && top > std::uint64_t{1} << config.address_bits)
+    return Diagnostic{fmt::format("cannot plan the memory of {}", name), name,
+                      fmt::format("it ends at {:#x}, {} address bits reach {:#x}", top, config.address_bits,
+                                  std::uint64_t{1} << config.address_bits),
+                      "raise `address_bits`"};
+  return {};
+}
+
+std::string findings_of(const bundle::AccelCode& code, const DeviceSpace& space) {
+  bundle::MemorySpace memory;
+  memory.base = space.base;
+  memory.bytes = space.next - space.base;
+  const std::vector<std::byte> image = bundle::initial_image(memory, code);
+  isa::VerifyOptions options;
+  options.launches = code.launches;
+  options.dram = isa::DramImage{memory.base, image};
+  options.program_base = code.program_base;
+  const isa::VerifyReport report = isa::verify(code.config, code.program, options);
+  if (report.clean()) return "";
+  std::string text = fmt::format("{} findings:\n", report.findings.size() + report.suppressed);
+  for (const isa::Finding& finding : report.findings) text += to_string(finding.diagnostic) + '\n';
+  return text;
+}
+
+}  // namespace dovetail::accel

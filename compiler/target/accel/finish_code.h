@@ -1,0 +1,28 @@
+// From a stream of instructions to a program in memory: micro-ops and tokens are placed, FINISH is added, and all of it
+// is encoded.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "bundle/code/accel.h"
+#include "compiler/assemble/bundle_builder.h"
+#include "compiler/target/accel/stream.h"
+#include "isa/config.h"
+
+namespace dovetail::accel {
+
+inline constexpr std::uint64_t kMemoryBase = 0x1000;  // page 0 stays unused, so that a null address is never right
+inline constexpr std::uint64_t kPage = 4096;          // an element of any memory has at most so many bytes
+
+// Takes memory for micro-ops and program from `space`, and fills in `code` but for ranges and the addresses of tensors:
+// its own segments are added. The FINISH belongs to the last instruction's node. Error: the memory ends beyond the
+// configuration's addresses; `name` is what is made.
+Result<void> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config, DeviceSpace& space,
+                         bundle::AccelCode& code);
+
+// What isa/verify finds in the finished program, a line each: always a defect of whoever made the stream. "": nothing.
+std::string findings_of(const bundle::AccelCode& code, const DeviceSpace& space);
+
+}  // namespace dovetail::accel
