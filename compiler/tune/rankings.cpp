@@ -1,0 +1,14 @@
+#include "compiler/tune/rankings.h"
+
+#include "compiler/tune/neighbour_ranking.h"
+#include "compiler/tune/xgboost.h"
+
+namespace dovetail::tune {
+
+ChosenRanking make_ranking() {
+  auto trees = XgboostRanking::make();
+  if (trees.ok()) return {*std::move(trees), ""};
+  return {std::make_unique<NeighbourRanking>(), to_string(trees.errors())};
+}
+
+}  // namespace dovetail::tune

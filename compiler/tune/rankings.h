@@ -1,0 +1,18 @@
+// Which ranking this machine has.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "compiler/tune/ranking.h"
+
+namespace dovetail::tune {
+
+struct ChosenRanking {
+  std::unique_ptr<Ranking> ranking;
+  std::string why;  // it is not XGBoost; empty where it is
+};
+// XGBoost where its library can be loaded, else nearest neighbours. Ranking::name says which.
+ChosenRanking make_ranking();
+
+}  // namespace dovetail::tune
