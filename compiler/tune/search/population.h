@@ -1,0 +1,36 @@
+// The best measured candidates, from which others are bred.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "compiler/tune/search/explorer.h"
+
+namespace dovetail::tune {
+
+class Population {
+ public:
+  explicit Population(std::size_t most) : most_(most) {}
+
+  void add(const Candidate& candidate, double cost);  // nothing where the cost is not finite
+  bool empty() const { return members_.empty(); }
+  std::size_t size() const { return members_.size(); }
+  const Point& best(std::size_t rank) const { return members_[rank].point; }
+
+  // The better of two members by chance.
+  const Point& parent(Explorer& explorer) const;
+  // A child of one parent, with one or two decisions changed, or of two. nullopt: it is nothing new.
+  std::optional<Candidate> breed(Explorer& explorer) const;
+
+ private:
+  struct Member {
+    Point point;
+    double cost;
+  };
+
+  std::size_t most_;
+  std::vector<Member> members_;  // the best first
+};
+
+}  // namespace dovetail::tune
