@@ -1,5 +1,8 @@
 #include "base/processor.h"
 
+#include <fstream>
+#include <sstream>
+
 namespace dovetail {
 
 bool runs_here(std::string_view processor) {
@@ -15,6 +18,18 @@ bool runs_here(std::string_view processor) {
   if (processor == "avx512-vnni") return avx512 && __builtin_cpu_supports("avx512vnni");
 #endif
   return false;
+}
+
+std::string processor_model() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    std::istringstream words(line.substr(line.find(':') + 1));  // some are padded with spaces
+    std::string model;
+    for (std::string word; words >> word;) model += (model.empty() ? "" : " ") + word;
+    if (!model.empty()) return model;
+  }
+  return "unknown processor";
 }
 
 }  // namespace dovetail

@@ -2,11 +2,15 @@
 // "avx512-vnni".
 #pragma once
 
+#include <string>
 #include <string_view>
 
 namespace dovetail {
 
 // This machine runs code made for the named class; false for unknown names.
 bool runs_here(std::string_view processor);
+
+// As the system calls it: "AMD EPYC 9R14". "unknown processor" where it does not say.
+std::string processor_model();
 
 }  // namespace dovetail

@@ -1,12 +1,11 @@
 #include "cli/reference_check.h"
 
-#include <algorithm>
-#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/difference.h"
 #include "cli/text.h"
 #include "compiler/layout/layout.h"
 #include "compiler/reference/reference.h"
@@ -14,45 +13,6 @@
 namespace dovetail::cli {
 
 namespace {
-
-bool equal_element(const NdArray& a, const NdArray& b, std::int64_t index) {
-  const auto size = static_cast<std::size_t>(size_bytes(a.dtype()));
-  const auto at = static_cast<std::size_t>(index) * size;
-  if (std::equal(a.bytes().begin() + static_cast<std::ptrdiff_t>(at),
-                 a.bytes().begin() + static_cast<std::ptrdiff_t>(at + size),
-                 b.bytes().begin() + static_cast<std::ptrdiff_t>(at)))
-    return true;
-  return is_floating(a.dtype()) && std::isnan(a.as_double(index)) && std::isnan(b.as_double(index));
-}
-
-// How much an element may differ.
-double tolerance(const NdArray& expected, double part) {
-  if (part == 0 || !is_floating(expected.dtype())) return 0;
-  double largest = 0;
-  for (std::int64_t i = 0; i < expected.count(); ++i)
-    if (const double value = std::abs(expected.as_double(i)); std::isfinite(value)) largest = std::max(largest, value);
-  return part * largest;
-}
-
-bool close_element(const NdArray& a, const NdArray& b, std::int64_t index, double tolerance) {
-  return equal_element(a, b, index) ||
-         (tolerance > 0 && std::abs(a.as_double(index) - b.as_double(index)) <= tolerance);
-}
-
-std::string element_text(const NdArray& array, std::int64_t index) {
-  return is_floating(array.dtype()) ? fmt::format("{:.9g}", array.as_double(index))
-                                    : fmt::format("{}", array.as_int64(index));
-}
-
-// [1, 16, 8, 8] at 1023 -> "[0, 15, 7, 7]"
-std::string position_text(const Shape& shape, std::int64_t index) {
-  Shape position(shape.size());
-  for (std::size_t axis = shape.size(); axis-- > 0;) {
-    position[axis] = index % shape[axis];
-    index /= shape[axis];
-  }
-  return to_string(position);
-}
 
 Diagnostic difference(const std::string& name, const graph::Node* producer, const NdArray& expected,
                       const NdArray& actual, double float_tolerance) {
@@ -68,28 +28,11 @@ Diagnostic difference(const std::string& name, const graph::Node* producer, cons
             fmt::format("it is {}, expected {}", type_text(actual.dtype(), actual.shape()),
                         type_text(expected.dtype(), expected.shape())),
             hint};
-  std::int64_t count = 0, first = -1;
-  const double allowed = tolerance(expected, float_tolerance);
-  for (std::int64_t i = 0; i < expected.count(); ++i)
-    if (!close_element(expected, actual, i, allowed)) {
-      if (first < 0) first = i;
-      ++count;
-    }
-  return {
-      "the run differs from the reference", where,
-      fmt::format("{} of {} elements; first at {}: {}, expected {}", count, expected.count(),
-                  position_text(expected.shape(), first), element_text(actual, first), element_text(expected, first)),
-      hint};
+  const auto differing = find_difference(expected, actual, {float_tolerance});
+  return {"the run differs from the reference", where, differing ? to_string(*differing, expected, actual) : "", hint};
 }
 
 }  // namespace
-
-std::optional<std::int64_t> first_difference(const NdArray& a, const NdArray& b, double float_tolerance) {
-  const double allowed = tolerance(a, float_tolerance);
-  for (std::int64_t i = 0; i < a.count(); ++i)
-    if (!close_element(a, b, i, allowed)) return i;
-  return std::nullopt;
-}
 
 void add_logical_tensors(const bundle::Bundle& bundle, const graph::Graph& graph, runtime::RunResult& run) {
   for (const bundle::Tensor& tensor : bundle.tensors) {
@@ -123,7 +66,7 @@ Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const 
     ++check.compared;
     check.elements += static_cast<std::size_t>(want->second.count());
     const bool same_type = want->second.dtype() == have->second.dtype() && want->second.shape() == have->second.shape();
-    if (same_type && !first_difference(want->second, have->second, float_tolerance)) return;
+    if (same_type && !find_difference(want->second, have->second, {float_tolerance})) return;
     ++check.different;
     if (check.first.empty())
       check.first.push_back(difference(name, producer, want->second, have->second, float_tolerance));

@@ -32,10 +32,4 @@ Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const 
 // values. Precondition: the run is of that bundle, and the bundle of that graph.
 void add_logical_tensors(const bundle::Bundle& bundle, const graph::Graph& graph, runtime::RunResult& run);
 
-// For CPU kernels: they use fused multiply-adds and sum in another order than the reference.
-inline constexpr double kKernelTolerance = 1e-4;
-
-// Position of the first element that differs; nullopt where none does. Precondition: equal dtype and shape.
-std::optional<std::int64_t> first_difference(const NdArray& a, const NdArray& b, double float_tolerance = 0);
-
 }  // namespace dovetail::cli

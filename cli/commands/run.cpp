@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/difference.h"
 #include "base/file.h"
 #include "bundle/code/accel.h"
 #include "bundle/code/cpu.h"
@@ -108,7 +109,7 @@ class Run : public Command {
     facts.timed = *std::move(timed);
     if (check_) {
       const double tolerance =
-          std::max(bundle::find_module(executor.bundle(), bundle::kCpuTarget) != nullptr ? kKernelTolerance : 0,
+          std::max(bundle::find_module(executor.bundle(), bundle::kCpuTarget) != nullptr ? kMachineCodeTolerance : 0,
                    model->compiled.tolerance);
       auto check = check_against_reference(model->compiled.integer, inputs.tensors, *result, tolerance, watched.work());
       if (!check.ok()) return fail(Exit::failed, check.errors());
