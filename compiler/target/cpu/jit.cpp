@@ -10,7 +10,6 @@
 #include "base/check.h"
 #include "base/fault.h"
 #include "bundle/code/kernel_host.h"
-#include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/intrinsics.h"
 #include "loops/interpreter.h"
 #include "loops/product_sum.h"
@@ -20,20 +19,13 @@ namespace dovetail::cpu {
 
 using namespace loops;
 
-struct JitProgram::State {
+struct LoadedKernel::State {
   std::unique_ptr<llvm::orc::LLJIT> jit;
-  std::vector<Parameter> parameters;
   KernelObject object;
   bundle::Kernel kernel = nullptr;
-  std::unique_ptr<bundle::KernelHost> host;
 };
 
-Result<JitProgram> JitProgram::make(const Program& program, const IntrinsicTable& intrinsics, const Cpu& cpu,
-                                    int threads) {
-  constexpr const char* kSymbol = "jit_kernel";
-  auto state = std::make_shared<State>();
-  state->parameters = program.parameters;
-  DOVETAIL_ASSIGN(state->object, compile_kernel(program, intrinsics, kSymbol, cpu));
+Result<LoadedKernel> LoadedKernel::load(KernelObject object, const std::string& symbol) {
   // The object is one of ours: what LLVM cannot do with it here, it has no memory for.
   const auto no_memory = [](llvm::Error error) {
     return Diagnostic{"cannot run machine code while compiling", "", llvm::toString(std::move(error)),
@@ -41,19 +33,41 @@ Result<JitProgram> JitProgram::make(const Program& program, const IntrinsicTable
   };
   if (refused_for_test(Refusable::map))
     return no_memory(llvm::errorCodeToError(std::error_code(errno, std::generic_category())));
+  auto state = std::make_shared<State>();
+  state->object = std::move(object);
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit) return no_memory(jit.takeError());
   state->jit = std::move(*jit);
   const llvm::StringRef bytes(reinterpret_cast<const char*>(state->object.object.data()), state->object.object.size());
-  if (llvm::Error error = state->jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, kSymbol)))
+  if (llvm::Error error = state->jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(bytes, symbol)))
     return no_memory(std::move(error));
-  auto symbol = state->jit->lookup(kSymbol);
-  if (!symbol) return no_memory(symbol.takeError());
-  state->kernel = symbol->toPtr<bundle::Kernel>();
-  state->host = std::make_unique<bundle::KernelHost>(threads, static_cast<std::size_t>(state->object.shared_bytes),
-                                                     static_cast<std::size_t>(state->object.local_bytes));
-  JitProgram result;
+  auto address = state->jit->lookup(symbol);
+  if (!address) return no_memory(address.takeError());
+  state->kernel = address->toPtr<bundle::Kernel>();
+  LoadedKernel result;
   result.state_ = std::move(state);
+  return result;
+}
+
+bundle::Kernel LoadedKernel::kernel() const { return state_->kernel; }
+const KernelObject& LoadedKernel::object() const { return state_->object; }
+
+struct JitProgram::State {
+  std::vector<Parameter> parameters;
+  LoadedKernel kernel;
+  std::unique_ptr<bundle::KernelHost> host;
+};
+
+Result<JitProgram> JitProgram::make(const Program& program, const IntrinsicTable& intrinsics, const Cpu& cpu,
+                                    int threads) {
+  constexpr const char* kSymbol = "jit_kernel";
+  DOVETAIL_ASSIGN(KernelObject compiled, compile_kernel(program, intrinsics, kSymbol, cpu));
+  DOVETAIL_ASSIGN(LoadedKernel kernel, LoadedKernel::load(std::move(compiled), kSymbol));
+  const KernelObject& object = kernel.object();
+  auto host = std::make_unique<bundle::KernelHost>(threads, static_cast<std::size_t>(object.shared_bytes),
+                                                   static_cast<std::size_t>(object.local_bytes));
+  JitProgram result;
+  result.state_ = std::make_shared<State>(State{program.parameters, std::move(kernel), std::move(host)});
   return result;
 }
 
@@ -73,11 +87,11 @@ Result<std::vector<NdArray>> JitProgram::run(std::span<const NdArray> arguments)
                    "arguments have the parameters' types");
     buffers.push_back(const_cast<std::byte*>(arguments[argument++].bytes().data()));  // kernels only read them
   }
-  DOVETAIL_TRY(state_->host->run(state_->kernel, buffers.data(), state_->object.failures, "JIT"));
+  DOVETAIL_TRY(state_->host->run(state_->kernel.kernel(), buffers.data(), state_->kernel.object().failures, "JIT"));
   return results;
 }
 
-const std::vector<std::string>& JitProgram::notes() const { return state_->object.notes; }
+const std::vector<std::string>& JitProgram::notes() const { return state_->kernel.object().notes; }
 
 passes::Evaluate jit_evaluate(const Cpu& cpu) {
   return [cpu](const Program& program, std::span<const NdArray> inputs) -> Result<std::vector<NdArray>> {

@@ -5,16 +5,33 @@
 
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/ndarray.h"
 #include "base/result.h"
+#include "bundle/code/kernel_abi.h"
 #include "compiler/passes/pass.h"
+#include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/cpu.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
 
 namespace dovetail::cpu {
+
+// A kernel in the memory of this process, and of those forked from it.
+class LoadedKernel {
+ public:
+  // `symbol`: that the object was compiled with. Error: the system has no memory for it.
+  static Result<LoadedKernel> load(KernelObject object, const std::string& symbol);
+
+  bundle::Kernel kernel() const;
+  const KernelObject& object() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
 
 class JitProgram {
  public:

@@ -6,6 +6,11 @@ namespace dovetail::cpu {
 
 using namespace loops;
 
+const Kind* find_kind(std::string_view name) {
+  const auto kind = std::ranges::find(kKinds, name, &Kind::name);
+  return kind == kKinds.end() ? nullptr : &*kind;
+}
+
 schedule::Sketch sketch_of(const Kind& kind, const Cpu& cpu) {
   return {kind.name, kind.version,
           [write = kind.write, cpu](schedule::Context& context) { return write(context, cpu); }};

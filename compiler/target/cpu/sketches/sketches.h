@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "compiler/schedule/context.h"
+#include "compiler/schedule/sketch.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cpu/prepare.h"
 #include "compiler/target/cpu/sketches/register_tile.h"
@@ -40,6 +41,8 @@ inline constexpr std::array<Kind, 4> kKinds{{
     {"generic", 1, prepare_generic, sketch_generic},
 }};
 
+// Null: there is none of that name.
+const Kind* find_kind(std::string_view name);
 schedule::Sketch sketch_of(const Kind& kind, const Cpu& cpu);
 
 // Images lie channels-last where a kernel decides.
