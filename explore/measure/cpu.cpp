@@ -1,0 +1,341 @@
+#include "explore/measure/cpu.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/difference.h"
+#include "base/file_lock.h"
+#include "base/memory_limit.h"
+#include "base/processor.h"
+#include "base/resource_error.h"
+#include "base/thread_pool.h"
+#include "base/user_folder.h"
+#include "bundle/code/cpu.h"
+#include "bundle/code/kernel_host.h"
+#include "compiler/layout/layout.h"
+#include "compiler/target/cpu/jit.h"
+#include "compiler/target/cpu/sketches/sketches.h"
+#include "explore/measure/child.h"
+#include "explore/measure/draw_arguments.h"
+#include "explore/measure/paired_times.h"
+#include "loops/product_sum.h"
+#include "loops/rewrite.h"
+
+namespace dovetail::explore {
+
+namespace {
+
+using tune::Measurement;
+using tune::Outcome;
+using Value = std::shared_ptr<const NdArray>;
+
+constexpr const char* kSymbol = "candidate";
+
+// The values of a task's parameters, results included, in the layouts that schedules ask for, each made once.
+class Values {
+ public:
+  explicit Values(std::vector<NdArray> by_parameter) : by_parameter_(std::move(by_parameter)) {}
+
+  // Error: it is no layout of the parameter.
+  Result<Value> in_layout(std::size_t parameter, const std::string& layout) {
+    constexpr std::size_t kMostBytes = std::size_t{1} << 29;
+    const auto key = std::pair(parameter, layout);
+    if (const auto known = made_.find(key); known != made_.end()) return known->second;
+    const NdArray& plain = by_parameter_[parameter];
+    DOVETAIL_ASSIGN(const Layout parsed, parse_layout(layout, plain.shape()));
+    if (bytes_ > kMostBytes) made_.clear(), bytes_ = 0;
+    bytes_ += plain.bytes().size();
+    return made_[key] = std::make_shared<const NdArray>(pack(plain, parsed));
+  }
+
+ private:
+  std::vector<NdArray> by_parameter_;
+  std::map<std::pair<std::size_t, std::string>, Value> made_;
+  std::size_t bytes_ = 0;
+};
+
+// A schedule's kernel, with arguments and expected results as they lie in memory.
+struct Kernel {
+  std::shared_ptr<const schedule::Scheduled> scheduled;
+  cpu::LoadedKernel code;
+  std::vector<Value> values;  // by parameter
+
+  const std::vector<loops::Parameter>& parameters() const { return scheduled->program.parameters; }
+};
+
+// How far results may be from the reference.
+Tolerance tolerance_of(const loops::Program& program) {
+  bool free_sums = false;
+  loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
+    const auto* block = std::get_if<loops::Block>(&stmt->node);
+    free_sums |= block != nullptr && loops::is_product_sum(*block) && is_floating(block->writes.front().buffer->dtype);
+  });
+  return {kMachineCodeTolerance, free_sums ? 1 : 0};
+}
+
+// ---- In the child
+
+// What it answers: this, then why the results are wrong; nothing where they are right.
+struct Timing {
+  double seconds = 0;  // of the default
+  double ratio = 0;
+};
+
+// A kernel that runs, on results of its own.
+class Running {
+ public:
+  Running(const Kernel& kernel, bundle::KernelHost& host, const CpuMeasureOptions::Run* hook)
+      : kernel_(kernel), host_(host), hook_(hook) {
+    for (const loops::Parameter& parameter : kernel.parameters())
+      if (parameter.role == loops::ParameterRole::output)
+        results_.emplace_back(parameter.buffer->dtype, parameter.buffer->shape);
+    std::size_t result = 0;
+    for (std::size_t i = 0; i < kernel.parameters().size(); ++i)
+      buffers_.push_back(kernel.parameters()[i].role == loops::ParameterRole::output
+                             ? results_[result++].bytes().data()
+                             : const_cast<std::byte*>(kernel.values[i]->bytes().data()));  // kernels only read them
+    call_ = [this] {
+      const auto ran = host_.run(kernel_.code.kernel(), buffers_.data(), kernel_.code.object().failures, "");
+      if (!ran.ok() && failure_.empty()) failure_ = ran.errors().front().why;
+    };
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  void run() {
+    if (hook_ != nullptr && *hook_) (*hook_)(*kernel_.scheduled, call_, results_);
+    else call_();
+  }
+
+  // After another run: why it is wrong; empty where it is right.
+  std::string check(const Tolerance& tolerance, std::byte rubbish) {
+    for (NdArray& result : results_) std::ranges::fill(result.bytes(), rubbish);
+    run();
+    if (!failure_.empty()) return failure_;
+    std::size_t result = 0;
+    for (std::size_t i = 0; i < kernel_.parameters().size(); ++i) {
+      if (kernel_.parameters()[i].role != loops::ParameterRole::output) continue;
+      const NdArray &expected = *kernel_.values[i], &actual = results_[result++];
+      if (const auto found = find_difference(expected, actual, tolerance))
+        return fmt::format("{} differs from the reference: {}", kernel_.parameters()[i].buffer->name,
+                           to_string(*found, expected, actual));
+    }
+    return "";
+  }
+
+ private:
+  const Kernel& kernel_;
+  bundle::KernelHost& host_;
+  const CpuMeasureOptions::Run* hook_;
+  std::vector<NdArray> results_;
+  std::vector<void*> buffers_;
+  std::function<void()> call_;
+  std::string failure_;
+};
+
+std::vector<std::byte> answer(const Timing& timing, const std::string& wrong) {
+  std::vector<std::byte> bytes(sizeof timing + wrong.size());
+  std::memcpy(bytes.data(), &timing, sizeof timing);
+  std::memcpy(bytes.data() + sizeof timing, wrong.data(), wrong.size());
+  return bytes;
+}
+
+std::vector<std::byte> check_and_time(const Kernel& beside, const Kernel& candidate, const Tolerance& tolerance,
+                                      const CpuMeasureOptions& options, const CpuMeasureOptions::Run* hook) {
+  const auto most = [&](auto field) {
+    return static_cast<std::size_t>(std::max(beside.code.object().*field, candidate.code.object().*field));
+  };
+  // One pool of threads for both: threads of another would still be spinning for a while.
+  bundle::KernelHost host(options.threads, most(&cpu::KernelObject::shared_bytes),
+                          most(&cpu::KernelObject::local_bytes));
+  Running first(beside, host, nullptr), second(candidate, host, hook);
+  if (const std::string wrong = second.check(tolerance, std::byte{0xcd}); !wrong.empty()) return answer({}, wrong);
+  first.run();
+  const PairedTimes times = time_in_pairs([&] { first.run(); }, [&] { second.run(); },
+                                          {.threads = options.threads, .seconds = options.timing_seconds});
+  return answer({times.seconds, times.ratio}, second.check(tolerance, std::byte{0x3a}));
+}
+
+// ---- In the parent
+
+Measurement measurement_of(const ChildEnd& end, const ChildLimits& limits, double default_seconds) {
+  Timing timing;
+  if (end.ending == ChildEnding::timed_out || end.ending == ChildEnding::stopped)
+    return {.outcome = Outcome::timed_out, .why = to_string(end, limits)};
+  if (end.ending != ChildEnding::returned || end.answer.size() < sizeof timing)
+    return {.outcome = Outcome::crashed, .why = to_string(end, limits)};
+  std::memcpy(&timing, end.answer.data(), sizeof timing);
+  const std::string wrong(reinterpret_cast<const char*>(end.answer.data()) + sizeof timing,
+                          end.answer.size() - sizeof timing);
+  if (!wrong.empty()) return {.outcome = Outcome::wrong, .why = wrong};
+  return {.outcome = Outcome::measured, .cost = timing.ratio * default_seconds * 1e9};
+}
+
+class CpuMeasurer : public tune::Measurer {
+ public:
+  static Result<std::unique_ptr<tune::Measurer>> make(const schedule::Task& task, const cpu::Cpu& cpu,
+                                                      const CpuMeasureOptions& options) {
+    const auto refuse = [&](std::string why, std::string hint) {
+      return Diagnostic{"cannot measure", task.program.name, std::move(why), std::move(hint)};
+    };
+    const cpu::Kind* kind = cpu::find_kind(task.kind);
+    if (task.target != bundle::kCpuTarget || kind == nullptr)
+      return refuse(fmt::format("it is a task of {}, kind {}", task.target, task.kind), "give a task of the CPU");
+    if (!runs_here(cpu.name))
+      return refuse(fmt::format("this machine does not run code for {}", cpu.name), "choose --cpu native");
+    DOVETAIL_ASSIGN(schedule::Scheduled scheduled, schedule::run(cpu::sketch_of(*kind, cpu), task));
+    std::vector<NdArray> arguments = draw_arguments(task.program, options.seed);
+    DOVETAIL_ASSIGN(std::vector<NdArray> results, cpu::jit_evaluate(cpu)(task.program, arguments));
+
+    std::vector<NdArray> by_parameter;
+    std::size_t argument = 0, result = 0;
+    for (const loops::Parameter& parameter : task.program.parameters)
+      by_parameter.push_back(
+          std::move(parameter.role == loops::ParameterRole::output ? results[result++] : arguments[argument++]));
+    DOVETAIL_ASSIGN(const std::filesystem::path folder, user_folder(UserFolder::state));
+    DOVETAIL_TRY(make_private_folder(folder));
+
+    std::unique_ptr<CpuMeasurer> made(
+        new CpuMeasurer(task, cpu, options, Values(std::move(by_parameter)), folder / "measure.lock"));
+    DOVETAIL_TRY(made->measure_default(std::make_shared<schedule::Scheduled>(std::move(scheduled))));
+    return std::unique_ptr<tune::Measurer>(std::move(made));
+  }
+
+  std::string_view unit() const override { return "ns"; }
+  std::string machine() const override {
+    return fmt::format("{}, {}, {} thread{}", processor_model(), cpu_.name, options_.threads,
+                       options_.threads == 1 ? "" : "s");
+  }
+
+  std::vector<Measurement> measure(std::span<const schedule::Scheduled* const> candidates) override {
+    std::vector<std::optional<Result<cpu::KernelObject>>> compiled(candidates.size());
+    ThreadPool(std::min(options_.workers, static_cast<int>(candidates.size())), false)
+        .parallel_for(static_cast<std::int64_t>(candidates.size()), [&](std::int64_t begin, std::int64_t end, int) {
+          for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+            if (!is_stopped()) compiled[i] = compile(*candidates[i]);
+        });
+    std::vector<Measurement> measurements;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (!compiled[i]) {
+        measurements.push_back({.outcome = Outcome::timed_out, .why = "measuring was stopped"});
+        continue;
+      }
+      // The caller keeps the candidate.
+      auto kernel = ready({std::shared_ptr<const void>(), candidates[i]}, *std::exchange(compiled[i], std::nullopt));
+      measurements.push_back(kernel.ok() ? measure_beside_default(*kernel)
+                                         : Measurement{.outcome = Outcome::refused, .why = to_string(kernel.errors())});
+    }
+    return measurements;
+  }
+
+ private:
+  CpuMeasurer(const schedule::Task& task, const cpu::Cpu& cpu, const CpuMeasureOptions& options, Values values,
+              std::filesystem::path lock)
+      : task_(task),
+        cpu_(cpu),
+        options_(options),
+        tolerance_(tolerance_of(task.program)),
+        values_(std::move(values)),
+        lock_(std::move(lock)) {
+    if (options_.threads <= 0) options_.threads = available_processors();
+    if (options_.workers <= 0) options_.workers = available_processors();
+    // Static variables that the child uses too: it must not find them half made by another thread.
+    const bundle::KernelHost host(1, 0, 0);
+  }
+
+  bool is_stopped() const { return options_.work != nullptr && options_.work->stopped(); }
+
+  Result<cpu::KernelObject> compile(const schedule::Scheduled& scheduled) const {
+    try {
+      return cpu::compile_kernel(scheduled.program, *task_.intrinsics, kSymbol, cpu_);
+    } catch (const InternalError& error) {  // it is the candidate's end, and nobody else's
+      return Diagnostic{"cannot compile", task_.program.name, error.what(), "report it"};
+    }
+  }
+
+  Result<Kernel> ready(std::shared_ptr<const schedule::Scheduled> scheduled, Result<cpu::KernelObject> compiled) {
+    DOVETAIL_ASSIGN(cpu::KernelObject object, std::move(compiled));
+    const std::int64_t workspace = object.shared_bytes + object.local_bytes * options_.threads;
+    DOVETAIL_TRY(check_memory("cannot measure a schedule", task_.program.name, static_cast<std::uint64_t>(workspace)));
+    Kernel kernel{std::move(scheduled), {}, {}};
+    const auto& parameters = kernel.parameters();
+    if (parameters.size() != task_.program.parameters.size())
+      return Diagnostic{
+          "cannot measure a schedule", task_.program.name,
+          fmt::format("it has {} parameters, its task {}", parameters.size(), task_.program.parameters.size()),
+          "give schedules of this task"};
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      const std::string& name = task_.program.parameters[i].buffer->name;
+      const auto layout = kernel.scheduled->layouts.find(name);
+      DOVETAIL_ASSIGN(Value value,
+                      values_.in_layout(i, layout == kernel.scheduled->layouts.end() ? "" : layout->second));
+      const loops::BufferNode& buffer = *parameters[i].buffer;
+      if (buffer.dtype != value->dtype() || buffer.shape != value->shape())
+        return Diagnostic{"cannot measure a schedule", task_.program.name,
+                          fmt::format("its {} is {}{}, in the layout of the schedule it is {}{}", name,
+                                      dovetail::name(buffer.dtype), dovetail::to_string(buffer.shape),
+                                      dovetail::name(value->dtype()), dovetail::to_string(value->shape())),
+                          "give schedules of this task"};
+      kernel.values.push_back(std::move(value));
+    }
+    DOVETAIL_ASSIGN(kernel.code, cpu::LoadedKernel::load(std::move(object), kSymbol));
+    return kernel;
+  }
+
+  ChildEnd run_beside(const Kernel& beside, const Kernel& candidate, const ChildLimits& limits,
+                      const CpuMeasureOptions::Run* hook) const {
+    const auto held = FileLock::take(lock_);
+    if (!held.ok()) throw ResourceError(held.errors().front());
+    const auto end =
+        call_in_child([&] { return check_and_time(beside, candidate, tolerance_, options_, hook); }, limits);
+    if (!end.ok()) throw ResourceError(end.errors().front());
+    return *end;
+  }
+
+  // Beside itself.
+  Result<void> measure_default(std::shared_ptr<const schedule::Scheduled> scheduled) {
+    DOVETAIL_ASSIGN(Kernel kernel, ready(scheduled, compile(*scheduled)));
+    default_ = std::make_unique<Kernel>(std::move(kernel));
+    const ChildLimits limits{.seconds = 10 * options_.limit_seconds, .work = options_.work};
+    const ChildEnd end = run_beside(*default_, *default_, limits, nullptr);
+    const Measurement measurement = measurement_of(end, limits, 0);
+    if (measurement.outcome != Outcome::measured)
+      return Diagnostic{"cannot measure", task_.program.name, fmt::format("its default schedule: {}", measurement.why),
+                        "nothing can be compared with it; report it"};
+    Timing timing;
+    std::memcpy(&timing, end.answer.data(), sizeof timing);
+    default_seconds_ = timing.seconds;
+    return {};
+  }
+
+  Measurement measure_beside_default(const Kernel& candidate) const {
+    // Longer for tasks that take long: a bad candidate of theirs is to be told from one that hangs.
+    constexpr double kMostRuns = 100;  // of the default
+    const ChildLimits limits{.seconds = options_.limit_seconds + kMostRuns * default_seconds_, .work = options_.work};
+    return measurement_of(run_beside(*default_, candidate, limits, &options_.run), limits, default_seconds_);
+  }
+
+  schedule::Task task_;
+  cpu::Cpu cpu_;
+  CpuMeasureOptions options_;
+  Tolerance tolerance_;
+  Values values_;
+  std::filesystem::path lock_;
+  std::unique_ptr<Kernel> default_;
+  double default_seconds_ = 0;
+};
+
+}  // namespace
+
+tune::MakeMeasurer make_cpu_measurer(const cpu::Cpu& cpu, const CpuMeasureOptions& options) {
+  return [cpu, options](const schedule::Task& task) { return CpuMeasurer::make(task, cpu, options); };
+}
+
+}  // namespace dovetail::explore

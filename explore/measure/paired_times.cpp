@@ -1,0 +1,104 @@
+#include "explore/measure/paired_times.h"
+
+#include <algorithm>
+#include <cmath>
+#include <ctime>
+#include <numeric>
+#include <span>
+#include <vector>
+
+namespace dovetail::explore {
+
+namespace {
+
+constexpr double kOwnWarmUpSeconds = 0.005;
+constexpr double kLostPart = 0.05, kLostSeconds = 10e-6;  // of a sample's wall time that the processor was another's
+constexpr int kMostAttempts = 3;                          // for each pair that is wanted
+
+double seconds_of(clockid_t clock) {
+  timespec time{};
+  ::clock_gettime(clock, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+struct Sample {
+  double seconds = 0;  // of one run
+  bool disturbed = false;
+};
+
+// One of the two kernels.
+class Timed {
+ public:
+  Timed(const std::function<void()>& run, const PairOptions& options) : run_(run), threads_(options.threads) {
+    const double once = sample_of(1).seconds;
+    runs_ = std::clamp(static_cast<int>(std::ceil(options.sample_seconds / std::max(once, 1e-7))), 1, 100'000);
+    warms_up_ = once * runs_ < kOwnWarmUpSeconds;
+    sample_seconds_ = once * (runs_ + (warms_up_ ? 1 : 0));
+  }
+
+  double sample_seconds() const { return sample_seconds_; }  // about
+  Sample sample() const {
+    if (warms_up_) run_();
+    return sample_of(runs_);
+  }
+
+ private:
+  Sample sample_of(int runs) const {
+    const double wall = seconds_of(CLOCK_MONOTONIC), processor = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < runs; ++i) run_();
+    const double busy = seconds_of(CLOCK_THREAD_CPUTIME_ID) - processor, passed = seconds_of(CLOCK_MONOTONIC) - wall;
+    if (threads_ > 1) return {passed / runs, false};
+    return {busy / runs, passed - busy > kLostPart * passed + kLostSeconds};
+  }
+
+  const std::function<void()>& run_;
+  int threads_, runs_ = 1;
+  bool warms_up_ = true;
+  double sample_seconds_ = 0;
+};
+
+struct Pair {
+  Sample first, second;
+  double ratio() const { return second.seconds / std::max(first.seconds, 1e-12); }
+  bool disturbed() const { return first.disturbed || second.disturbed; }
+};
+
+// The mean of the middle half: outliers do not count, and more of the others than a median takes.
+double typical_ratio(const std::vector<Pair>& pairs) {
+  std::vector<double> ratios;
+  for (const Pair& pair : pairs) ratios.push_back(pair.ratio());
+  std::ranges::sort(ratios);
+  const auto outside = static_cast<std::ptrdiff_t>((ratios.size() + 1) / 4);
+  const std::span middle(ratios.begin() + outside, ratios.end() - outside);
+  return std::accumulate(middle.begin(), middle.end(), 0.0) / static_cast<double>(middle.size());
+}
+
+}  // namespace
+
+PairedTimes time_in_pairs(const std::function<void()>& first, const std::function<void()>& second,
+                          const PairOptions& options) {
+  const Timed one(first, options), other(second, options);
+  const double pair_seconds = one.sample_seconds() + other.sample_seconds();
+  const int wanted =
+      static_cast<int>(std::clamp(options.seconds / std::max(pair_seconds, 1e-7),
+                                  static_cast<double>(options.least_pairs), static_cast<double>(options.most_pairs)));
+  std::vector<Pair> undisturbed, all;
+  const auto counted = [&]() -> const std::vector<Pair>& { return undisturbed.size() >= 2 ? undisturbed : all; };
+  const auto is_enough = [&] {
+    return static_cast<int>(undisturbed.size()) >= wanted || static_cast<int>(all.size()) >= kMostAttempts * wanted ||
+           (all.size() >= 2 && typical_ratio(counted()) > options.hopeless);
+  };
+  while (!is_enough()) {
+    Pair pair;
+    // In turns the one and the other begins: what drifts from the first sample to the second cancels as well.
+    if (all.size() % 2 == 0) pair.first = one.sample();
+    pair.second = other.sample();
+    if (all.size() % 2 == 1) pair.first = one.sample();
+    all.push_back(pair);
+    if (!pair.disturbed()) undisturbed.push_back(pair);
+  }
+  const auto best = std::ranges::min_element(counted(), {}, [](const Pair& pair) { return pair.first.seconds; });
+  return {best->first.seconds, typical_ratio(counted()), static_cast<int>(counted().size())};
+}
+
+}  // namespace dovetail::explore

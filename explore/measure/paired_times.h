@@ -1,0 +1,38 @@
+// How long one kernel takes beside another. Their samples alternate, in pairs, so that what the machine does meanwhile
+// (its clock, other jobs) meets both, and cancels in their ratio.
+//
+// What is compared is the processor time of the calling thread where one thread runs the kernels: it does not count
+// while another job has the processor. A sample during which that happened, by more than a twentieth of its time on the
+// wall, is dropped with its pair all the same, as the caches are then the other job's; where fewer than two pairs
+// remain of three times as many as were wanted, the machine is never ours, and all pairs count. Short samples are
+// disturbed less often, and many of them say more than a few long ones. Kernels of several threads are compared by wall
+// time, as the system does not always book the time of all threads before the next sample.
+//
+// Every sample begins with a run that is not timed, so that memory is in the caches as far as it fits: both kernels are
+// measured warm. (Samples of more than a few milliseconds are their own warm-up.)
+#pragma once
+
+#include <functional>
+
+namespace dovetail::explore {
+
+struct PairOptions {
+  int threads = 1;
+  double sample_seconds = 0.0002;  // a sample lasts that long at least, or one run
+  double seconds = 0.1;            // of all pairs together, about
+  int least_pairs = 3, most_pairs = 25;
+  // Where the second is that much slower than the first after two pairs or more, there are no further ones.
+  double hopeless = 1.5;
+};
+
+struct PairedTimes {
+  double seconds = 0;  // of one run of the first: its best sample
+  double ratio = 1;    // of the second's time to the first's: the mean of the middle half of the pairs
+  int pairs = 0;       // that count
+};
+
+// Precondition: both have been run once.
+PairedTimes time_in_pairs(const std::function<void()>& first, const std::function<void()>& second,
+                          const PairOptions& options);
+
+}  // namespace dovetail::explore

@@ -1,0 +1,284 @@
+// Schedules of CPU tasks measured: right ones have a cost, and what is wrong with the others is found out, whatever
+// they do.
+#include "explore/measure/cpu.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <stdexcept>
+#include <thread>
+
+#include <unistd.h>
+
+#include "base/file_lock.h"
+#include "compiler/schedule/index_map.h"
+#include "loops/rewrite.h"
+#include "tests/environment.h"
+#include "tests/skip.h"
+#include "tests/temporary_folder.h"
+#include "tests/unit/explore/measure/cpu_task.h"
+
+using namespace dovetail;
+using namespace dovetail::explore;
+using namespace dovetail::test;
+using Catch::Matchers::ContainsSubstring;
+using schedule::Scheduled;
+using tune::Measurement;
+using tune::Outcome;
+
+namespace {
+
+// Short timings: their quality is not what is tested.
+CpuMeasureOptions quick() { return {.limit_seconds = 20, .timing_seconds = 0.01}; }
+
+struct Machine {
+  TemporaryFolder folder;
+  Environment state{"XDG_STATE_HOME", folder.path()};
+  cpu::Cpu cpu = cpu::find_cpu("native").value();
+
+  std::unique_ptr<tune::Measurer> measurer(const schedule::Task& task, const CpuMeasureOptions& options = quick()) {
+    auto made = make_cpu_measurer(cpu, options)(task);
+    if (!made) FAIL(to_string(made.errors()));
+    return *std::move(made);
+  }
+  schedule::Task task(const CpuTaskText& text) const { return cpu_task(text.text, text.kind, cpu); }
+};
+
+#define REQUIRE_A_PROCESSOR() \
+  if (!cpu::find_cpu("native").ok()) return skip("this machine is of no class that code is generated for")
+
+std::vector<Measurement> measure(tune::Measurer& measurer, const std::vector<Scheduled>& candidates) {
+  std::vector<const Scheduled*> pointers;
+  for (const Scheduled& candidate : candidates) pointers.push_back(&candidate);
+  return measurer.measure(pointers);
+}
+Measurement measure(tune::Measurer& measurer, const Scheduled& candidate) {
+  return measure(measurer, std::vector<Scheduled>{candidate}).front();
+}
+
+void check_measured(const Measurement& measurement) {
+  CAPTURE(measurement.why);
+  CHECK(measurement.outcome == Outcome::measured);
+  CHECK(measurement.cost > 0);
+  CHECK(measurement.cost < 1e9);
+  CHECK(measurement.why.empty());
+}
+void check_failed(const Measurement& measurement, Outcome outcome, const std::string& why) {
+  CHECK(measurement.outcome == outcome);
+  CHECK(measurement.cost == std::numeric_limits<double>::infinity());
+  CHECK_THAT(measurement.why, ContainsSubstring(why));
+}
+
+// The default, and `most` more that differ from it in one decision each.
+std::vector<Scheduled> varied(const schedule::Task& task, const cpu::Cpu& cpu, std::size_t most) {
+  std::vector<Scheduled> all{scheduled_as(task, cpu)};
+  const std::vector<schedule::Decision> decisions = all.front().decisions;
+  for (const schedule::Decision& decision : decisions)
+    for (const std::string& value : decision.space.values) {
+      if (value == decision.value || all.size() > most) continue;
+      auto scheduled = schedule::run(cpu::sketch_of(*cpu::find_kind(task.kind), cpu), task, {{decision.name, value}});
+      if (scheduled.ok()) all.push_back(*std::move(scheduled));
+      break;
+    }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("measure cpu: the default of every kind of tasks is right, and so are others") {
+  REQUIRE_A_PROCESSOR();
+  Machine machine;
+  for (const CpuTaskText* text : {&kConvolutionTask, &kInt8ConvolutionTask, &kWindowTask, &kMatmulTask,
+                                  &kInt8MatmulTask, &kGatherTask, &kSoftmaxTask}) {
+    CAPTURE(text->text);
+    const schedule::Task task = machine.task(*text);
+    const std::vector<Scheduled> candidates = varied(task, machine.cpu, 2);
+    if (text->kind == "convolution" || text->kind == "matmul") CHECK(candidates.size() == 3);
+    const auto measurer = machine.measurer(task);
+    for (const Measurement& measurement : measure(*measurer, candidates)) check_measured(measurement);
+  }
+}
+
+TEST_CASE("measure cpu: with several threads") {
+  REQUIRE_A_PROCESSOR();
+  Machine machine;
+  CpuMeasureOptions options = quick();
+  options.threads = 2;
+  for (const CpuTaskText* text : {&kConvolutionTask, &kInt8MatmulTask}) {
+    const schedule::Task task = machine.task(*text);
+    const auto measurer = machine.measurer(task, options);
+    CHECK_THAT(measurer->machine(), ContainsSubstring(machine.cpu.name + ", 2 threads"));
+    for (const Measurement& measurement : measure(*measurer, varied(task, machine.cpu, 1))) check_measured(measurement);
+  }
+}
+
+TEST_CASE("measure cpu: what it costs is in nanoseconds of this machine") {
+  REQUIRE_A_PROCESSOR();
+  Machine machine;
+  const schedule::Task task = machine.task(kSoftmaxTask);
+  const auto measurer = machine.measurer(task);
+  CHECK(measurer->unit() == "ns");
+  CHECK_THAT(measurer->machine(), ContainsSubstring(", " + machine.cpu.name + ", 1 thread"));
+  const Measurement measurement = measure(*measurer, scheduled_as(task, machine.cpu));
+  CHECK(measurement.cost > 1e3);
+  CHECK(measurement.cost < 1e8);
+}
+
+TEST_CASE("measure cpu: a kernel that computes something else is wrong") {
+  REQUIRE_A_PROCESSOR();
+  Machine machine;
+  const auto with = [&](const CpuTaskText& text, const std::string& from, const std::string& to) {
+    CpuTaskText changed = text;
+    REQUIRE(changed.text.find(from) != std::string::npos);
+    changed.text.replace(changed.text.find(from), from.size(), to);
+    return scheduled_as(machine.task(changed), machine.cpu);
+  };
+  const schedule::Task task = machine.task(kConvolutionTask);
+  const auto measurer = machine.measurer(task);
+  check_failed(measure(*measurer, with(kConvolutionTask, "= Relu(%c)", "= Abs(%c)")), Outcome::wrong,
+               "out0 differs from the reference: ");
+  const auto bytes = machine.measurer(machine.task(kInt8ConvolutionTask));
+  check_failed(measure(*bytes, with(kInt8ConvolutionTask, "x_zero_point=3", "x_zero_point=4")), Outcome::wrong,
+               "out0 differs from the reference: ");
+}
+
+TEST_CASE("measure cpu: a program that the code generator does not take is refused, and so is one of another task") {
+  REQUIRE_A_PROCESSOR();
+  Machine machine;
+  const schedule::Task task = machine.task(kConvolutionTask);
+  const auto measurer = machine.measurer(task);
+  Scheduled odd = scheduled_as(task, machine.cpu);
+  odd.program.body = loops::rewrite_stmt(odd.program.body, [](const loops::Stmt& stmt) {
+    const auto* loop = std::get_if<loops::For>(&stmt->node);
+    if (loop == nullptr || loop->kind != loops::ForKind::serial) return stmt;
+    loops::For other = *loop;
+    other.kind = loops::ForKind::vthread;
+    return loops::make_stmt(std::move(other));
+  });
+  check_failed(measure(*measurer, odd), Outcome::refused, "vthread");
+  check_failed(measure(*measurer, scheduled_as(machine.task(kMatmulTask), machine.cpu)), Outcome::refused,
+               "it has 3 parameters, its task 4");
+  Scheduled elsewhere = scheduled_as(task, machine.cpu);
+  elsewhere.layouts.erase("in0");
+  check_failed(measure(*measurer, elsewhere), Outcome::refused, "its in0 is float32[1, 14, 14, 16]");
+}
+
+TEST_CASE("measure cpu: whatever candidates do, each is classified, and those after it are measured") {
+  REQUIRE_A_PROCESSOR();
+  Machine machine;
+  const schedule::Task task = machine.task(kConvolutionTask);
+  CpuMeasureOptions options = quick();
+  options.limit_seconds = 0.5;
+  // What a candidate does is in its trace.
+  options.run = [](const Scheduled& candidate, const std::function<void()>& kernel, std::span<NdArray> results) {
+    const std::string& deed = candidate.trace.back().primitive;
+    static int runs = 0;
+    ++runs;
+    if (deed == "crash") ::raise(SIGSEGV);
+    if (deed == "exit") ::_exit(0);
+    if (deed == "throw") throw std::runtime_error("thrown");
+    if (deed == "hang")
+      for (;;) ::pause();
+    kernel();
+    if (deed == "wrong" || (deed == "wrong later" && runs > 3)) results[0].data<float>()[77] += 0.5F;
+  };
+  const auto measurer = machine.measurer(task, options);
+  std::vector<Scheduled> candidates;
+  for (const char* deed : {"none", "crash", "none", "exit", "throw", "hang", "none", "wrong", "wrong later", "none"}) {
+    candidates.push_back(scheduled_as(task, machine.cpu));
+    candidates.back().trace.push_back({deed, {}, {}});
+  }
+  const std::vector<Measurement> measured = measure(*measurer, candidates);
+  REQUIRE(measured.size() == 10);
+  for (const std::size_t i : {0, 2, 6, 9}) check_measured(measured[i]);
+  check_failed(measured[1], Outcome::crashed, "signal 11 ended it: Segmentation fault");
+  check_failed(measured[3], Outcome::crashed, "it ended its process with status 0");
+  check_failed(measured[4], Outcome::crashed, "it failed: thrown");
+  check_failed(measured[5], Outcome::timed_out, "it ran for more than 0.5");
+  check_failed(measured[7], Outcome::wrong, "out0 differs from the reference: 1 of 6272 elements; first at ");
+  check_failed(measured[8], Outcome::wrong, "out0 differs from the reference: 1 of 6272 elements; first at ");
+}
+
+TEST_CASE("measure cpu: where the work is stopped, nothing is measured any more") {
+  REQUIRE_A_PROCESSOR();
+  Machine machine;
+  const schedule::Task task = machine.task(kConvolutionTask);
+  Work work;
+  CpuMeasureOptions options = quick();
+  options.work = &work;
+  options.run = [](const Scheduled&, const std::function<void()>&, std::span<NdArray>) {
+    for (;;) ::pause();
+  };
+  const auto measurer = machine.measurer(task, options);
+  std::thread stopping([&] {
+    ::usleep(300'000);
+    work.stop("enough", "");
+  });
+  const Scheduled scheduled = scheduled_as(task, machine.cpu);
+  const auto start = std::chrono::steady_clock::now();
+  for (const Measurement& measurement : measure(*measurer, {scheduled, scheduled, scheduled}))
+    check_failed(measurement, Outcome::timed_out, "stopped");
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(10));
+  stopping.join();
+}
+
+TEST_CASE("measure cpu: repeated, a kernel costs about the same") {
+  REQUIRE_A_PROCESSOR();
+  Machine machine;
+  const schedule::Task task = machine.task(kConvolutionTask);
+  const auto measurer = machine.measurer(task);
+  const std::vector<Measurement> measured =
+      measure(*measurer, std::vector<Scheduled>(7, scheduled_as(task, machine.cpu)));
+  std::vector<double> costs;
+  for (const Measurement& measurement : measured) costs.push_back(measurement.cost);
+  std::ranges::sort(costs);
+  CAPTURE(costs);
+  CHECK(costs[5] < 1.3 * costs[1]);
+}
+
+TEST_CASE("measure cpu: two measurers take turns") {
+  REQUIRE_A_PROCESSOR();
+  Machine machine;
+  const schedule::Task task = machine.task(kSoftmaxTask);
+  const Scheduled scheduled = scheduled_as(task, machine.cpu);
+  const auto first = machine.measurer(task), second = machine.measurer(task);
+  std::atomic<int> done{0};
+  std::vector<Measurement> one, other;
+  std::thread running, beside;
+  {
+    const auto held = FileLock::take(machine.folder / "dovetail" / "measure.lock");
+    REQUIRE(held.ok());
+    running = std::thread([&] { one = measure(*first, {scheduled, scheduled}), ++done; });
+    beside = std::thread([&] { other = measure(*second, {scheduled, scheduled}), ++done; });
+    ::usleep(300'000);
+    CHECK(done == 0);
+  }
+  running.join(), beside.join();
+  for (const Measurement& measurement : one) check_measured(measurement);
+  for (const Measurement& measurement : other) check_measured(measurement);
+}
+
+TEST_CASE("measure cpu: tasks that it cannot measure are errors") {
+  REQUIRE_A_PROCESSOR();
+  Machine machine;
+  const auto error = [&](const schedule::Task& task, const cpu::Cpu& cpu) {
+    const auto made = make_cpu_measurer(cpu)(task);
+    return made.ok() ? "" : to_string(made.errors());
+  };
+  schedule::Task task = machine.task(kSoftmaxTask);
+  cpu::Cpu other = machine.cpu;
+  other.name = "avx1024";
+  CHECK_THAT(error(task, other), ContainsSubstring("this machine does not run code for avx1024"));
+  task.kind = "matmul";
+  CHECK_THAT(error(task, machine.cpu), ContainsSubstring("it is no program of kind matmul"));
+  task.target = "accel";
+  CHECK_THAT(error(task, machine.cpu), ContainsSubstring("it is a task of accel, kind matmul"));
+  // Divides by zero: by what it was given, less itself.
+  schedule::Task dividing = cpu_task(R"(graph g(%x: int32[8]) -> (%y)
+  %z: int32[8] = Sub(%x, %x)
+  %y: int32[8] = Div(%x, %z)
+)",
+                                     "generic", machine.cpu);
+  CHECK_THAT(error(dividing, machine.cpu), ContainsSubstring("integer division by 0"));
+}
