@@ -25,6 +25,10 @@ void Options::positional(std::string_view placeholder, std::string& target, std:
   files_->add(placeholder, file, [&target] { return given(target); });
 }
 
+void Options::positionals(std::string_view placeholder, std::vector<std::string>& target, std::string_view help) {
+  app_.add_option(std::string(placeholder), target, std::string(help))->type_name("");
+}
+
 void Options::value(std::string_view name, std::string_view placeholder, std::string& target, std::string_view help,
                     Need need, File file) {
   app_.add_option(std::string(name), target, std::string(help))

@@ -5,7 +5,7 @@
 namespace dovetail::cli {
 
 std::span<const CommandRow> all_commands() {
-  static constexpr std::array<CommandRow, 14> kCommands{{
+  static constexpr std::array<CommandRow, 15> kCommands{{
       {"compile", "compile an ONNX model into a bundle, and report what runs where", make_compile},
       {"run", "run an ONNX model or a bundle", make_run},
       {"profile", "time a model step by step, against the processor's peak", make_profile},
@@ -17,6 +17,7 @@ std::span<const CommandRow> all_commands() {
       {"isa", "print the instruction set as documentation or as constants", make_isa},
       {"hw", "list and show hardware configurations, and what they take of a chip", make_hw},
       {"rtl", "build the Verilated model of a hardware configuration", make_rtl},
+      {"records", "list, show, merge, export and import what tuning has found", make_records},
       {"zoo", "write a known topology with pseudo-random weights as an ONNX model", make_zoo},
       {"inspect", "report what a file holds: bundle, model, array, configuration, report, program", make_inspect},
       {"doctor", "report which engines and targets work here, and what is missing", make_doctor},

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -83,13 +84,13 @@ class Records {
   // By task, machine and sketch version. Reads neither features nor traces.
   Result<std::vector<Summary>> summaries() const;
 
-  // Takes records from elsewhere, all or none. Where there is one of the same task, machine, sketch version and
+  // Takes records from elsewhere, all of all or none. Where there is one of the same task, machine, sketch version and
   // decisions, the later counts; of equal times, the one that is here.
   struct Merged {
     std::int64_t added = 0, replaced = 0;
   };
   Result<Merged> merge(const std::vector<Record>& records);
-  Result<Merged> merge(const Records& other);
+  Result<Merged> merge(std::span<const Records> others);
 
  private:
   struct State;

@@ -227,6 +227,9 @@ Result<Statement> Database::prepare(const std::string& sql) const {
   return Statement(connection_, statement);
 }
 
+// Fails where SQLite has undone it already, as on a full disk.
+void Database::roll_back() const noexcept { sqlite3_exec(connection_->handle, "ROLLBACK", nullptr, nullptr, nullptr); }
+
 std::int64_t Database::changes() const { return sqlite3_total_changes64(connection_->handle); }
 
 Diagnostic Database::problem(std::string why, std::string hint) const {
@@ -239,8 +242,7 @@ Result<Transaction> Transaction::begin(const Database& database) {
 }
 
 Transaction::~Transaction() {
-  // SQLite may have undone it already, as on a full disk; then there is nothing to do.
-  if (database_ != nullptr) (void)database_->run("ROLLBACK").ok();
+  if (database_ != nullptr) database_->roll_back();
 }
 
 Result<void> Transaction::commit() {

@@ -62,7 +62,9 @@ class Database {
   Diagnostic problem(std::string why, std::string hint) const;
 
  private:
+  friend class Transaction;
   explicit Database(std::shared_ptr<const Connection> connection) : connection_(std::move(connection)) {}
+  void roll_back() const noexcept;
   std::shared_ptr<const Connection> connection_;
 };
 

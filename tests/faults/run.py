@@ -17,6 +17,7 @@ The last lines print how often each kind was refused. Exit status 0: all held.
 
 import argparse
 import ctypes
+import json
 import os
 import pathlib
 import shutil
@@ -49,6 +50,7 @@ COMMANDS = {
     "build a model of the design": ["rtl", "build", "--hw", "tiny"],
     "area": ["hw", "area", "tiny", "--run"],
     "zoo": ["zoo", "ds_cnn", "-o", "{d}/out.onnx"],
+    "records": ["records", "import", "{d}/out.db", "{p}/records.jsonl"],
     "asm": ["asm", "{p}/p.s", "-o", "{d}/out.bin"],
     "simulate": ["simulate", "{p}/p.bin", "--hw", "1x16x16", "--dram", "{p}/dram", "--dram-out", "{d}/out.bin",
                  "--engine", "functional"],
@@ -93,6 +95,14 @@ def small_model():
     graph = node("Exp", "w", "x") + node("Softmax", "x", "y") + field(2, "small")
     graph += field(11, tensor("w")) + field(12, tensor("y"))
     return field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 13))
+
+
+def record_line(number):
+    """A record of tuning: some kilobytes, so that several take several writes."""
+    texts = dict.fromkeys(("kind", "name", "unit", "why", "search", "time"), "")
+    return json.dumps({"version": 1, "task": "t", "machine": "m", "target": "cpu", "sketch_version": 1, "outcome": "measured",
+                       "cost": 1, "default_cost": 2, "feature_version": 1, "features": [], "trace": "x" * 2000,
+                       "decisions": {"tile": str(number)}} | texts) + "\n"
 
 
 class Place:
@@ -142,6 +152,7 @@ class Shelf:
             (self.root / "bin" / name).write_text("#!/bin/sh\n" + text + "\n")
             (self.root / "bin" / name).chmod(0o755)
         (self.root / "p.s").write_text("load.inp sram=0 dram=0 size=1x1\nfinish\n")
+        (self.root / "records.jsonl").write_text("".join(record_line(n) for n in range(20)))
         (self.root / "dram").write_bytes(bytes(8192))
         (self.root / "model.onnx").write_bytes(small_model())
         environment = dict(os.environ, XDG_STATE_HOME=str(self.root / "state"))
@@ -180,7 +191,13 @@ class Run:
         self.outputs = self.place.outputs()
         self.broken = [name for name in self.outputs if name.endswith(".dvt") and subprocess.run(
             [shelf.dovetail, "inspect", self.place.path / name], capture_output=True).returncode != 0]
+        self.broken += [name for name in self.outputs if name.endswith(".db") and not self.is_whole(shelf, name)]
         self.place.remove()
+
+    def is_whole(self, shelf, name):
+        """A database that holds all records or none; SQLite's journal beside it undoes what was done in part."""
+        export = subprocess.run([shelf.dovetail, "records", "export", self.place.path / name], capture_output=True, text=True)
+        return export.stdout.count("\n") in (0, 20) if export.returncode == 0 else "it is empty" in export.stderr
 
 
 def wait_for_orphans():
@@ -220,7 +237,8 @@ def problems_of(run, sound, kind):
     problems += [f"{name} is left" for name in run.left]
     problems += [f"{name} is in part there" for name in run.broken]
     for name, size in run.outputs.items():
-        if sound.outputs.get(name) != size and not name.endswith((".json", ".html", ".dvt")):  # they hold times
+        if sound.outputs.get(name) != size and not name.endswith((".json", ".html", ".dvt", ".db", ".db-journal")):
+            # the others hold times, or are looked at above
             problems.append(f"{name} has {size} bytes, whole it has {sound.outputs.get(name)}")
     return problems
 

@@ -11,8 +11,8 @@ using Catch::Matchers::ContainsSubstring;
 using test::Finished;
 
 namespace {
-const std::vector<std::string> kCommands{"compile", "run", "simulate", "check",  "asm",     "disasm", "isa",
-                                         "hw",      "zoo", "inspect",  "doctor", "profile", "trace",  "rtl"};
+const std::vector<std::string> kCommands{"compile", "run",     "simulate", "check",   "asm",   "disasm", "isa",    "hw",
+                                         "zoo",     "inspect", "doctor",   "profile", "trace", "rtl",    "records"};
 }
 
 TEST_CASE("every command's help ends with an example and exit code 0") {
@@ -58,6 +58,16 @@ TEST_CASE("bad usage is exit code 2 and one paragraph") {
       {"zoo", "resnet8", "-o", "m.onnx", "--samples", "4"},
       {"zoo", "resnet8", "-o", "m.onnx", "--int8", "--samples", "0"},
       {"zoo", "resnet8", "-o", "m.onnx", "--int8", "--calibration", "best"},
+      {"records"},
+      {"records", "list"},
+      {"records", "drop", "r.db"},
+      {"records", "list", "r.db", "more"},
+      {"records", "list", "r.db", "-o", "out"},
+      {"records", "show", "r.db"},
+      {"records", "show", "r.db", "a", "b"},
+      {"records", "show", "r.db", "a", "--task", "a"},
+      {"records", "merge", "r.db"},
+      {"records", "import", "r.db", "missing.jsonl"},
       {"simulate", "p.bin"},
       {"disasm", "a", "b"},
       {"disasm", "--hw"},
@@ -147,6 +157,7 @@ TEST_CASE("doctor reports engines, targets and versions") {
   const Json json = parse_json(test::dovetail({"doctor", "--json"}).out, "doctor").value();
   CHECK(json["engines"][0]["available"] == true);
   CHECK(json["versions"]["LLVM"].get<std::string>().starts_with("19."));
+  CHECK(json["versions"]["SQLite"].get<std::string>().starts_with("3."));
   CHECK(json["cpu"] != "");  // what code for this machine is made for
   CHECK_THAT(text.out, ContainsSubstring(json["cpu"].get<std::string>()));
 }

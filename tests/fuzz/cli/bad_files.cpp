@@ -9,6 +9,7 @@
 #include "tests/catch.h"
 #include "tests/process.h"
 #include "tests/unit/bundle/sample.h"
+#include "tests/unit/compiler/tune/sample_record.h"
 
 using namespace dovetail;
 
@@ -22,7 +23,8 @@ struct Kind {
   std::string name, extension;
   Bytes good;
   std::vector<std::vector<std::string>> commands;
-  bool text = false;  // a prefix of a text may be a text
+  bool text = false;            // a prefix of a text may be a text
+  bool end_is_ignored = false;  // bytes behind it are
 };
 
 std::vector<Kind> kinds() {
@@ -36,6 +38,7 @@ std::vector<Kind> kinds() {
   const auto model = read_file(std::filesystem::path(DOVETAIL_SOURCE_DIR) / "examples/digits/digits_int8.onnx");
   REQUIRE(model.ok());
   const test::TemporaryFolder folder;
+  REQUIRE(tune::Records::open(folder / "r.db", tune::Records::Open::write).value().add({test::sample_record(1)}).ok());
   REQUIRE(write_npz(folder / "a.npz", {{"x", NdArray(DType::int8, {1, 16})}}).ok());
   return {
       {"model",
@@ -75,6 +78,19 @@ std::vector<Kind> kinds() {
        text("load.inp sram=0 dram=0 size=1x1\nfinish\n"),
        {{"asm", "FILE", "-o", "OUT"}, {"inspect", "FILE"}},
        true},
+      {"records",
+       ".db",
+       read_file(folder / "r.db").value(),
+       {{"records", "list", "FILE"},
+        {"records", "show", "FILE", "0"},
+        {"records", "export", "FILE", "-o", "OUT"},
+        {"records", "merge", "OUT", "FILE"}},
+       false,
+       true},
+      {"lines of records",
+       ".jsonl",
+       text(to_json(test::sample_record(1)).dump()),
+       {{"records", "import", "OUT", "FILE"}}},
   };
 }
 
@@ -94,7 +110,7 @@ std::vector<Bad> damaged(const Kind& kind, std::mt19937& random) {
     list.push_back({"a byte short", cut(kind.good.size() - 1)});
     Bytes longer = kind.good;
     for (int i = 0; i < 7; ++i) longer.push_back(std::byte{0xff});
-    list.push_back({"longer", longer});
+    if (!kind.end_is_ignored) list.push_back({"longer", longer});
   }
   for (const std::size_t size : {1u, 15u, 16u, 100u, 4096u}) {
     Bytes noise(size);

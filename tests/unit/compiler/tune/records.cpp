@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 
 #include "base/file.h"
+#include "base/random.h"
 #include "tests/catch.h"
 #include "tests/ordinary_user.h"
 #include "tests/temporary_folder.h"
@@ -30,6 +31,11 @@ Records opened(const fs::path& path, Open mode = Open::write) {
   INFO(path);
   if (!records.ok()) FAIL(to_string(records.errors()));
   return *std::move(records);
+}
+std::vector<Records> only(Records records) {
+  std::vector<Records> list;
+  list.push_back(std::move(records));
+  return list;
 }
 Diagnostic refused(const fs::path& path, Open mode) {
   const auto records = Records::open(path, mode);
@@ -144,19 +150,52 @@ TEST_CASE("records: merging takes what is new, and the later of two") {
   REQUIRE(b.add({at(sample_record(1, 11), late), at(sample_record(2, 21), early), at(sample_record(3, 31), early),
                  at(sample_record(4, 41), ""), at(sample_record(5, 51), early)})
               .ok());
-  const auto merged = a.merge(opened(folder / "b.db", Open::read)).value();
+  const auto merged = a.merge(only(opened(folder / "b.db", Open::read))).value();
   CHECK(merged.added == 1);
   CHECK(merged.replaced == 2);
   CHECK(a.all().value() == std::vector<Record>{at(sample_record(1, 11), late), at(sample_record(2, 20), late),
                                                at(sample_record(3, 30), early), at(sample_record(4, 41), ""),
                                                at(sample_record(5, 51), early)});
   // Again, and with itself: nothing is new.
-  for (const Records& other : {std::ref(std::as_const(b)), std::ref(std::as_const(a))}) {
-    const auto again = a.merge(other).value();
+  for (const Records* other : {&b, &a}) {
+    const auto again = a.merge(std::span(other, 1)).value();
     CHECK(again.added + again.replaced == 0);
   }
-  const auto self = a.merge(opened(folder / "a.db", Open::read)).value();
+  const auto self = a.merge(only(opened(folder / "a.db", Open::read))).value();
   CHECK(self.added + self.replaced == 0);
+}
+
+TEST_CASE("records: of several databases all are merged, or none") {
+  const TemporaryFolder folder;
+  std::vector<Records> others;
+  for (int i = 1; i <= 3; ++i) {
+    others.push_back(opened(folder / (std::to_string(i) + ".db")));
+    REQUIRE(others.back().add({sample_record(i), sample_record(i + 1)}).ok());
+  }
+  Records records = opened(folder / "r.db");
+  run_sql(folder / "3.db", "UPDATE records SET features = '-'");
+  CHECK_THAT(to_string(records.merge(others).errors()), ContainsSubstring("3.db): it is damaged: in a record"));
+  CHECK(records.all().value().empty());
+  run_sql(folder / "3.db", "UPDATE records SET features = '[]'");
+  const auto merged = records.merge(others).value();
+  CHECK(merged.added == 4);
+  CHECK(merged.replaced == 0);
+}
+
+TEST_CASE("records: the table of version 1") {
+  // A database of another table needs another version, and a way to read this one.
+  const TemporaryFolder folder;
+  opened(folder / "r.db");
+  const std::vector<std::byte> bytes = read_file(folder / "r.db").value();
+  const std::string_view content(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  CHECK_THAT(
+      std::string(content),
+      ContainsSubstring(
+          "CREATE TABLE records (task TEXT NOT NULL, machine TEXT NOT NULL, target TEXT NOT NULL, kind TEXT NOT "
+          "NULL, name TEXT NOT NULL, sketch_version INTEGER NOT NULL, decisions TEXT NOT NULL, unit TEXT NOT NULL, "
+          "outcome TEXT NOT NULL, cost REAL, default_cost REAL, why TEXT NOT NULL, search TEXT NOT NULL, time TEXT "
+          "NOT NULL, feature_version INTEGER NOT NULL, features TEXT NOT NULL, trace TEXT NOT NULL, PRIMARY KEY "
+          "(task, machine, sketch_version, decisions)) STRICT"));
 }
 
 TEST_CASE("records: a record that contradicts itself is refused, and those with it") {
@@ -214,6 +253,11 @@ TEST_CASE("records: a file that is no database of ours is refused, and stays as 
     fs::resize_file(path, fs::file_size(path) - 4096);
     why = "it is damaged: database disk image is malformed";
   }
+  SECTION("cut short within its last page") {
+    REQUIRE(opened(path).add({sample_record(1)}).ok());
+    fs::resize_file(path, fs::file_size(path) - 1);
+    why = "it is damaged: it has 12287 bytes of 12288";
+  }
   SECTION("a page overwritten") {
     opened(path);
     std::fstream(path, std::ios::in | std::ios::out | std::ios::binary).seekp(100) << std::string(200, '\xff');
@@ -254,8 +298,29 @@ TEST_CASE("records: a field that another program has changed is reported, with i
   }
   CHECK_THAT(to_string(opened(path, Open::read).all().errors()), ContainsSubstring(why));
   Records other = opened(folder / "other.db");
-  CHECK_FALSE(other.merge(opened(path, Open::read)).ok());
+  CHECK_FALSE(other.merge(only(opened(path, Open::read))).ok());
   CHECK(other.all().value().empty());
+}
+
+TEST_CASE("records: bytes changed at random are taken or reported, and end nothing") {
+  const TemporaryFolder folder;
+  const fs::path path = folder / "r.db", changed = folder / "changed.db";
+  for (int i = 0; i < 10; ++i) REQUIRE(opened(path).add({sample_record(i, i + 1)}).ok());
+  const std::vector<std::byte> sound = read_file(path).value();
+  SplitMix64 random(1);
+  int taken = 0, reported = 0;
+  for (int i = 0; i < 300; ++i) {
+    std::vector<std::byte> bytes = sound;
+    for (int change = 0; change < 3; ++change)
+      bytes[random.next() % bytes.size()] = static_cast<std::byte>(random.next());
+    REQUIRE(write_file(changed, bytes).ok());
+    const auto records = Records::open(changed, Open::read);
+    const bool whole = records.ok() && records->all().ok() && records->summaries().ok() &&
+                       records->best(sample_record(1).task, sample_record(1).machine, 2).ok();
+    ++(whole ? taken : reported);
+  }
+  CHECK(taken > 10);
+  CHECK(reported > 10);
 }
 
 TEST_CASE("records: triggers of a database do not run") {

@@ -1,0 +1,286 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/file.h"
+#include "base/printable.h"
+#include "base/text_table.h"
+#include "cli/commands/all.h"
+#include "cli/output.h"
+#include "cli/text.h"
+#include "compiler/tune/records.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+using tune::Outcome;
+using tune::Record;
+using Summary = tune::Records::Summary;
+using Open = tune::Records::Open;
+
+class RecordsCommand : public Command {
+ public:
+  void declare(Options& options) override {
+    options.positional(
+        "ACTION", action_,
+        "list: the tasks, and the best of each; show: all candidates of a task; merge: take the records of "
+        "other databases; export and import: as lines of JSON");
+    options.positional("DB", database_, "the database; merge and import make it where there is none", Need::required,
+                       File::read);
+    options.positionals(
+        "MORE", more_,
+        "for show: the TASK's key, or its beginning; for merge: the databases to take FROM; for import: "
+        "the FILE");
+    options.value("--task", "KEY", task_, "for list and export: this task alone; its key, or the beginning");
+    options.value("-o", "FILE", output_, "for export: write it there instead of printing it", File::written);
+    options.flag("--json", json_, "print JSON");
+    options.footer(
+        "Of two records of one task, machine, sketch version and decisions the later counts.\n"
+        "Example: dovetail records list tuned.db\n"
+        "Example: dovetail records merge tuned.db a.db b.db\n"
+        "Example: dovetail records export tuned.db -o tuned.jsonl");
+  }
+
+  Result<Exit> run() override {
+    struct Action {
+      std::string_view name, arguments;
+      std::size_t least, most;  // in MORE
+      bool one_task, writes_file;
+      Result<Exit> (RecordsCommand::*run)();
+    };
+    constexpr auto kAny = static_cast<std::size_t>(-1);
+    constexpr std::array<Action, 5> kActions{{{"list", "DB", 0, 0, true, false, &RecordsCommand::list},
+                                              {"show", "DB TASK", 1, 1, false, false, &RecordsCommand::show},
+                                              {"merge", "INTO FROM...", 1, kAny, false, false, &RecordsCommand::merge},
+                                              {"export", "DB", 0, 0, true, true, &RecordsCommand::write_lines},
+                                              {"import", "DB FILE", 1, 1, false, false, &RecordsCommand::read_lines}}};
+    std::vector<std::string> usages;
+    for (const Action& action : kActions) {
+      usages.push_back(fmt::format("{} {}", action.name, action.arguments));
+      if (action.name != action_) continue;
+      if (more_.size() < action.least || more_.size() > action.most)
+        return bad_usage(action_, fmt::format("it takes {}", action.arguments));
+      if (task_ && !action.one_task) return bad_usage("--task", "it concerns list and export");
+      if (output_ && !action.writes_file) return bad_usage("-o", "it concerns export");
+      return (this->*action.run)();
+    }
+    return bad_usage(action_, fmt::format("the actions are {}", fmt::join(usages, ", ")));
+  }
+
+ private:
+  static Diagnostic bad_usage(std::string where, std::string why) {
+    return {"bad usage of `dovetail records`", std::move(where), std::move(why), "see `dovetail records --help`"};
+  }
+
+  // The summaries of the only task whose key begins like that; of all tasks where `key` is absent.
+  Result<std::vector<Summary>> summaries_of(const tune::Records& records, const std::optional<std::string>& key) const {
+    DOVETAIL_ASSIGN(std::vector<Summary> summaries, records.summaries());
+    if (!key) return summaries;
+    std::erase_if(summaries, [&](const Summary& summary) { return !summary.task.starts_with(*key); });
+    if (summaries.empty())
+      return Diagnostic{"cannot find the task", *key, fmt::format("{} has no record of it", database_),
+                        fmt::format("`dovetail records list {}` lists the tasks", database_)};
+    if (summaries.front().task != *key && summaries.front().task != summaries.back().task)
+      return Diagnostic{"cannot find the task", *key,
+                        fmt::format("it may mean {} or {}", summaries.front().task, summaries.back().task),
+                        "write more of the key"};
+    std::erase_if(summaries, [&](const Summary& s) { return s.task != summaries.front().task; });
+    return summaries;
+  }
+
+  Result<Exit> list() {
+    DOVETAIL_ASSIGN(const tune::Records records, tune::Records::open(database_, Open::read));
+    DOVETAIL_ASSIGN(const std::vector<Summary> summaries, summaries_of(records, task_));
+    if (json_) {
+      Json rows = Json::array();
+      for (const Summary& summary : summaries) rows.push_back(json_of(summary));
+      print("{}", json_text(rows));
+      return Exit::success;
+    }
+    TextTable table({"task", "target", "kind", "name", "machine", ">sketch", ">records", ">measured", ">default",
+                     ">best", "unit", ">gain"});
+    for (const Summary& summary : summaries)
+      table.add({printable(summary.task), printable(summary.target), printable(summary.kind), printable(summary.name),
+                 printable(summary.machine), fmt::format("{}", summary.sketch_version), count_text(count(summary)),
+                 count_text(count(summary, Outcome::measured)), cost_text(summary.default_cost),
+                 cost_text(summary.cost), printable(summary.unit), gain_text(summary.default_cost, summary.cost)});
+    print("{}", table.to_string(0));
+    return Exit::success;
+  }
+
+  Result<Exit> show() {
+    DOVETAIL_ASSIGN(const tune::Records records, tune::Records::open(database_, Open::read));
+    DOVETAIL_ASSIGN(const std::vector<Summary> summaries, summaries_of(records, more_.front()));
+    DOVETAIL_ASSIGN(const std::vector<Record> all, records.all(summaries.front().task));
+    Json groups = Json::array();
+    for (const Summary& summary : summaries) {
+      std::vector<const Record*> candidates;
+      for (const Record& record : all)
+        if (record.machine == summary.machine && record.sketch_version == summary.sketch_version)
+          candidates.push_back(&record);
+      if (candidates.empty()) continue;  // another process has replaced what was summed up
+      if (json_) {
+        Json group = json_of(summary);
+        for (const Record* candidate : candidates) group["candidates"].push_back(to_json(*candidate));
+        groups.push_back(std::move(group));
+      } else {
+        print("{}{}", &summary == &summaries.front() ? "" : "\n", text_of(summary, candidates));
+      }
+    }
+    if (json_) print("{}", json_text(groups));
+    return Exit::success;
+  }
+
+  Result<Exit> merge() {
+    std::vector<tune::Records> from;
+    for (const std::string& path : more_) {
+      DOVETAIL_ASSIGN(tune::Records records, tune::Records::open(path, Open::read));
+      from.push_back(std::move(records));
+    }
+    DOVETAIL_ASSIGN(tune::Records into, tune::Records::open(database_, Open::write));
+    DOVETAIL_ASSIGN(const tune::Records::Merged merged, into.merge(from));
+    return report(merged, "merge");
+  }
+
+  Result<Exit> write_lines() {
+    DOVETAIL_ASSIGN(const tune::Records records, tune::Records::open(database_, Open::read));
+    std::string task;
+    if (task_) {
+      DOVETAIL_ASSIGN(const std::vector<Summary> summaries, summaries_of(records, task_));
+      task = summaries.front().task;
+    }
+    DOVETAIL_ASSIGN(const std::vector<Record> all, records.all(task));
+    std::string text;
+    for (const Record& record : all)
+      text += escape_unprintable(to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
+    if (output_) DOVETAIL_TRY(write_text_file(*output_, text));
+    else print("{}", text);
+    return Exit::success;
+  }
+
+  // The database is opened when all lines are known to be good.
+  Result<Exit> read_lines() {
+    constexpr std::size_t kMostProblems = 100;
+    DOVETAIL_ASSIGN(const std::string text, read_text_file(more_.front()));
+    std::vector<Record> records;
+    Diagnostics problems;
+    std::size_t number = 0;
+    for (std::size_t begin = 0, end = 0; begin < text.size() && problems.size() < kMostProblems; begin = end + 1) {
+      end = std::min(text.find('\n', begin), text.size());
+      ++number;
+      if (end == begin) continue;
+      auto record =
+          record_of(std::string_view(text).substr(begin, end - begin), fmt::format("{}:{}", more_.front(), number));
+      if (record.ok()) records.push_back(*std::move(record));
+      else problems.insert(problems.end(), record.errors().begin(), record.errors().end());
+    }
+    if (!problems.empty()) return problems;
+    if (records.empty())
+      return Diagnostic{"cannot import records", more_.front(), "there is none in it",
+                        "name a file that `dovetail records export` has written"};
+    DOVETAIL_ASSIGN(tune::Records into, tune::Records::open(database_, Open::write));
+    DOVETAIL_ASSIGN(const tune::Records::Merged merged, into.merge(records));
+    return report(merged, "import");
+  }
+
+  static Result<Record> record_of(std::string_view line, const std::string& where) {
+    DOVETAIL_ASSIGN(const Json json, parse_json(line, where));
+    return tune::record_from_json(json, where);
+  }
+
+  Exit report(const tune::Records::Merged& merged, std::string_view action) const {
+    if (json_)
+      print("{}", json_text({{"kind", "records"},
+                             {"action", action},
+                             {"database", database_},
+                             {"added", merged.added},
+                             {"replaced", merged.replaced}}));
+    else
+      print("records       {}: {} added, {} replaced by later ones\n", database_, count_text(merged.added),
+            count_text(merged.replaced));
+    return Exit::success;
+  }
+
+  // ---- Words ----
+
+  static std::string text_of(const Summary& summary, const std::vector<const Record*>& candidates) {
+    const Record& best = *candidates.front();
+    std::vector<std::string> outcomes;
+    for (const auto& [outcome, number] : summary.outcomes)
+      outcomes.push_back(fmt::format("{} {}", count_text(number), to_string(outcome)));
+    std::string text = fmt::format(
+        "task          {}: {} {}, {}\nmachine       {}; sketch version {}\nrecords       {}: {}\n",
+        printable(summary.task), printable(summary.target), printable(summary.kind), printable(summary.name),
+        printable(summary.machine), summary.sketch_version, count_text(count(summary)), fmt::join(outcomes, ", "));
+    if (std::isfinite(best.default_cost))
+      text += fmt::format("default       {} {}\n", cost_text(best.default_cost), printable(best.unit));
+    if (best.outcome == Outcome::measured) {
+      text += fmt::format("best          {} {}, gain {}\n              {}\n", cost_text(best.cost),
+                          printable(best.unit), gain_text(best.default_cost, best.cost), decisions_text(best));
+      if (!best.trace.empty()) text += fmt::format("\ntrace of the best\n{}", indented(best.trace));
+    }
+    TextTable table({">cost", ">gain", "outcome", "search", "time", "decisions", "why"});
+    for (const Record* candidate : candidates)
+      table.add({cost_text(candidate->cost), gain_text(candidate->default_cost, candidate->cost),
+                 std::string(to_string(candidate->outcome)), printable(candidate->search), printable(candidate->time),
+                 decisions_text(*candidate), printable(candidate->why)});
+    return text + "\n" + table.to_string(2);
+  }
+
+  static Json json_of(const Summary& summary) {
+    const auto or_null = [](double cost) { return std::isfinite(cost) ? Json(cost) : Json(); };
+    Json outcomes = Json::object();
+    for (const Outcome outcome : tune::kOutcomes) outcomes[std::string(to_string(outcome))] = count(summary, outcome);
+    return {{"task", summary.task},          {"target", summary.target},
+            {"kind", summary.kind},          {"name", summary.name},
+            {"machine", summary.machine},    {"sketch_version", summary.sketch_version},
+            {"unit", summary.unit},          {"default_cost", or_null(summary.default_cost)},
+            {"cost", or_null(summary.cost)}, {"outcomes", outcomes},
+            {"time", summary.time}};
+  }
+
+  static std::int64_t count(const Summary& summary, std::optional<Outcome> wanted = std::nullopt) {
+    std::int64_t sum = 0;
+    for (const auto& [outcome, number] : summary.outcomes)
+      if (!wanted || outcome == *wanted) sum += number;
+    return sum;
+  }
+  static std::string count_text(std::int64_t number) { return with_separators(static_cast<std::uint64_t>(number)); }
+  static std::string cost_text(double cost) {
+    if (!std::isfinite(cost)) return "-";
+    const bool whole = cost == std::floor(cost) && cost < 1e15;
+    return whole ? count_text(static_cast<std::int64_t>(cost)) : fmt::format("{:.6g}", cost);
+  }
+  // How many times the cost of the default is that of the candidate.
+  static std::string gain_text(double default_cost, double cost) {
+    return std::isfinite(default_cost) && std::isfinite(cost) ? fmt::format("{:.3f}", default_cost / cost) : "-";
+  }
+  static std::string decisions_text(const Record& record) {
+    std::vector<std::string> texts;
+    for (const auto& [name, value] : record.decisions) texts.push_back(printable(name + "=" + value));
+    return fmt::format("{}", fmt::join(texts, " "));
+  }
+  static std::string indented(const std::string& lines) {
+    std::string text = "  ";
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      text += lines[i];
+      if (lines[i] == '\n' && i + 1 < lines.size()) text += "  ";
+    }
+    return text.ends_with('\n') ? text : text + "\n";
+  }
+
+  std::string action_, database_;
+  std::vector<std::string> more_;
+  std::optional<std::string> task_, output_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_records() { return std::make_unique<RecordsCommand>(); }
+
+}  // namespace dovetail::cli
