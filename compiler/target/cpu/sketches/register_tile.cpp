@@ -71,6 +71,7 @@ void schedule_sums(schedule::Context& c, const std::string& main, const std::str
     c.unroll(c.vectorize(columns, tile.lanes));
   }
   const std::vector<std::string> start = c.own_loops(main + ".init");
+  if (start.empty()) return;  // a tile of one result
   for (std::size_t i = 0; i + 1 < start.size(); ++i) c.unroll(start[i]);
   if (dot) {
     c.s.vectorize(start.back());

@@ -7,7 +7,7 @@
 
 #include "loops/interpreter.h"
 #include "loops/parse.h"
-#include "tests/unit/explore/measure/cpu_task.h"
+#include "tests/cpu_task.h"
 
 using namespace dovetail;
 using namespace dovetail::explore;
