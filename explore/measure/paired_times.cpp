@@ -86,7 +86,7 @@ PairedTimes time_in_pairs(const std::function<void()>& first, const std::functio
   const auto counted = [&]() -> const std::vector<Pair>& { return undisturbed.size() >= 2 ? undisturbed : all; };
   const auto is_enough = [&] {
     return static_cast<int>(undisturbed.size()) >= wanted || static_cast<int>(all.size()) >= kMostAttempts * wanted ||
-           (all.size() >= 2 && typical_ratio(counted()) > options.hopeless);
+           (all.size() >= 2 && std::ranges::min(counted(), {}, &Pair::ratio).ratio() > options.hopeless);
   };
   while (!is_enough()) {
     Pair pair;

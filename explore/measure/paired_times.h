@@ -21,7 +21,7 @@ struct PairOptions {
   double sample_seconds = 0.0002;  // a sample lasts that long at least, or one run
   double seconds = 0.1;            // of all pairs together, about
   int least_pairs = 3, most_pairs = 25;
-  // Where the second is that much slower than the first after two pairs or more, there are no further ones.
+  // Where the second was that much slower than the first in every pair, of two or more, there are no further ones.
   double hopeless = 1.5;
 };
 
