@@ -108,6 +108,19 @@ std::optional<Candidate> Explorer::vary(const Point& from, std::size_t changes) 
   return std::nullopt;
 }
 
+std::optional<Candidate> Explorer::redecide(const Point& from, std::size_t which) {
+  const std::vector<std::size_t> open = open_decisions(from);
+  for (std::size_t turn = 0; turn < open.size(); ++turn) {
+    const auto& [name, space, value] = from.sampled[open[(which + turn) % open.size()]];
+    std::vector<std::string> others = space.values;
+    std::erase(others, value);
+    shuffle(others);
+    for (const std::string& other : others)
+      if (auto candidate = take({{name, other}})) return candidate;
+  }
+  return std::nullopt;
+}
+
 std::optional<Candidate> Explorer::cross(const Point& a, const Point& b) {
   schedule::Decisions wanted = decisions_before(a, a.sampled.size());
   for (const schedule::Decision& decision : b.sampled)

@@ -52,6 +52,9 @@ class Explorer {
   std::optional<Candidate> draw();
   // `changes` decisions of `from` are others. A few tries.
   std::optional<Candidate> vary(const Point& from, std::size_t changes);
+  // One decision is another than in `from`, and all others are what the analytic choice makes of that: the `which`-th
+  // of those that leave a choice, counted in a circle; the next one where that gives nothing new.
+  std::optional<Candidate> redecide(const Point& from, std::size_t which);
   // Each decision from one of the two.
   std::optional<Candidate> cross(const Point& a, const Point& b);
 

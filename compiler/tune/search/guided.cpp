@@ -3,6 +3,7 @@
 // ranking likes. The pool is fed with variations of the best measured and of the best of the pool itself, and with
 // draws. What is not proposed stays in it, since to complete a candidate costs more than to rank it.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "compiler/tune/search/all.h"
@@ -14,11 +15,13 @@ namespace {
 
 constexpr std::size_t kParents = 16;
 constexpr std::size_t kPool = 256;                      // candidates that stay from batch to batch
-constexpr std::size_t kFewestNew = 48, kMostNew = 128;  // completed for one batch
+constexpr std::size_t kFewestNew = 32, kMostNew = 128;  // completed for one batch
 constexpr std::size_t kNewPerProposal = 4;
-constexpr double kDrawn = 0.25, kFromPool = 0.5;  // shares of the new ones: at random; variations of the pool's best
+constexpr double kDrawn =
+    0.25;  // of the new ones; the others are variations, of the best measured and of the pool's best
 constexpr std::size_t kPoolParents = 16;
-constexpr double kEpsilon = 0.05;  // of the proposals are any of the pool
+constexpr double kEpsilon = 0.05;            // of the proposals are any of the pool
+constexpr double kOpeningNeighbours = 0.75;  // of the first proposals, before anything is learnt, are the default's
 
 class Guided final : public Search {
  public:
@@ -28,14 +31,16 @@ class Guided final : public Search {
   std::vector<Candidate> propose(std::size_t most) override {
     if (most == 0 || !explorer_.start()) return {};
     const std::size_t wanted = std::clamp(kNewPerProposal * most, kFewestNew, kMostNew);
-    const auto from_pool = static_cast<std::size_t>(kFromPool * static_cast<double>(wanted));
-    feed(wanted - from_pool, 0);
-    bool informed = rank();
-    if (informed) {
-      feed(from_pool, std::min(kPoolParents, pool_.size()));
-      informed = rank();
-    }
-    return informed ? best_of_pool(most) : opening(most);
+    const auto drawn = static_cast<std::size_t>(kDrawn * static_cast<double>(wanted));
+    feed(drawn, [&] { return explorer_.draw(); });
+    if (!rank()) return opening(most);
+    feed((wanted - drawn) / 2, [&] { return measured_.breed(explorer_); });
+    rank();
+    const std::size_t parents = std::min(kPoolParents, pool_.size());
+    if (parents > 0)
+      feed((wanted - drawn) / 2, [&] { return explorer_.vary(Point(pool_[explorer_.below(parents)]), 1); });
+    rank();
+    return best_of_pool(most);
   }
 
   void learn(const Candidate& candidate, double cost) override {
@@ -45,15 +50,11 @@ class Guided final : public Search {
   }
 
  private:
-  // New candidates into the pool: variations of its first `parents`, or, without those, of what was measured, and
-  // draws.
-  void feed(std::size_t count, std::size_t parents) {
+  // New candidates into the pool; draws where `make` has none.
+  template <typename Make>
+  void feed(std::size_t count, const Make& make) {
     for (std::size_t i = 0; i < count; ++i) {
-      std::optional<Candidate> candidate;
-      if (explorer_.fraction() >= kDrawn) {
-        if (parents > 0) candidate = explorer_.vary(Point(pool_[explorer_.below(parents)]), 1);
-        else candidate = measured_.breed(explorer_);
-      }
+      std::optional<Candidate> candidate = make();
       if (!candidate) candidate = explorer_.draw();
       if (!candidate) candidate = restored();
       if (!candidate) return;
@@ -96,12 +97,13 @@ class Guided final : public Search {
     return proposed;
   }
 
-  // Nothing is learnt yet: neighbours of the default, and candidates that lie far apart.
+  // Nothing is learnt yet: the default with one decision after the other changed, and candidates that lie far apart.
   std::vector<Candidate> opening(std::size_t most) {
     std::vector<Candidate> proposed;
     const Point start = *explorer_.start();
-    while (proposed.size() < (most + 1) / 2) {
-      auto neighbour = explorer_.vary(start, 1);
+    const auto neighbours = static_cast<std::size_t>(std::ceil(kOpeningNeighbours * static_cast<double>(most)));
+    while (proposed.size() < neighbours) {
+      auto neighbour = explorer_.redecide(start, varied_++);
       if (!neighbour) break;
       proposed.push_back(*std::move(neighbour));
     }
@@ -138,6 +140,7 @@ class Guided final : public Search {
   Explorer explorer_;
   Ranking& ranking_;
   Population measured_;
+  std::size_t varied_ = 0;  // decisions of the default, in turn
   std::vector<Candidate> pool_;
   std::vector<schedule::Decisions> dropped_;
 };
