@@ -16,9 +16,9 @@ namespace dovetail::tune {
 class XgboostRanking final : public Ranking {
  public:
   // Of `library`, or of the first of the usual names that the loader finds. Errors: there is none, it lacks a function,
-  // or its version is none that is known to behave.
+  // or its version is another.
   static Result<std::unique_ptr<Ranking>> make(const std::filesystem::path& library = {});
-  // From 1.4, the first with all functions, to 3.
+  // From 1.4, the first with all functions, to 3: of later ones the functions may have changed.
   static bool takes_version(int major, int minor);
 
   ~XgboostRanking() override;
