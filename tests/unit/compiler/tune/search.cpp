@@ -223,6 +223,28 @@ TEST_CASE("search: guided finds in 64 trials what random finds in 512") {
   CHECK(guided <= random);
 }
 
+TEST_CASE("search: what a ranking knows before helps guided from its first trials on") {
+  const auto first_best = [](std::size_t known) {
+    std::vector<double> best;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      SyntheticSpace space = tiled_product();
+      const auto chosen = tune::make_ranking();
+      SplitMix64 random(seed + 100);
+      const double unit = space.cost(*space.default_candidate());
+      for (std::size_t i = 0; i < known; ++i) {  // as of another task, of which the search learns nothing
+        const auto candidate = space.complete({}, tune::Rest::random, random);
+        chosen.ranking->add(candidate->features, space.cost(*candidate) / unit);
+      }
+      best.push_back(search_space(space, *(*tune::find_search("guided"))->make(space, *chosen.ranking, seed), 16).best);
+    }
+    std::ranges::sort(best);
+    return best[best.size() / 2];
+  };
+  const double with = first_best(200), without = first_best(0);
+  INFO(fmt::format("with {:.4f}, without {:.4f}", with, without));
+  CHECK(with < 0.8 * without);
+}
+
 TEST_CASE("search: the others beat random draws in 128 trials") {
   const double random = median_best("random", 128);
   for (const char* name : {"annealing", "evolutionary", "guided"}) {
