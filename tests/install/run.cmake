@@ -10,6 +10,7 @@ run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/consumer -B ${work}/build -G $
   -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_FLAGS=${CXX_FLAGS} -DCMAKE_PREFIX_PATH=${work}/prefix)
 run(${CMAKE_COMMAND} --build ${work}/build)
 run(${work}/build/consumer ${work}/array.npy)
+run(${work}/build/records ${work}/records.db)
 run(${work}/build/no_llvm)
 
 # The installed kit knows the areas of the named configurations.
