@@ -5,8 +5,11 @@
 // while another job has the processor. A sample during which that happened, by more than a twentieth of its time on the
 // wall, is dropped with its pair all the same, as the caches are then the other job's; where fewer than two pairs
 // remain of three times as many as were wanted, the machine is never ours, and all pairs count. Short samples are
-// disturbed less often, and many of them say more than a few long ones. Kernels of several threads are compared by wall
-// time, as the system does not always book the time of all threads before the next sample.
+// disturbed less often, and many of them say more than a few long ones.
+//
+// Kernels of several threads are compared by wall time, as the system does not always book the time of all threads
+// before the next sample. A sample is dropped where any of them has lost its processor to another job. On a busy
+// machine little remains: costs of several threads need a machine that is otherwise idle.
 //
 // Every sample begins with a run that is not timed, so that memory is in the caches as far as it fits: both kernels are
 // measured warm. (Samples of more than a few milliseconds are their own warm-up.)
