@@ -10,15 +10,21 @@
 #include <fmt/ranges.h>
 
 #include "base/text_table.h"
+#include "bundle/code/accel.h"
+#include "bundle/code/cpu.h"
 #include "bundle/code/program_summary.h"
 #include "bundle/format.h"
 #include "cli/arguments.h"
 #include "cli/program_file.h"
+#include "cli/recorded_schedules.h"
 #include "cli/targets.h"
 #include "cli/text.h"
 #include "compiler/assemble/combine_shapes.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cpu/jit.h"
+#include "explore/measure/accel.h"
+#include "explore/measure/cpu.h"
+#include "runtime/executor.h"
 
 namespace dovetail::cli {
 
@@ -45,6 +51,9 @@ void ModelArguments::declare(Options& options) {
                 "3 what trades accuracy or special values for speed");
   options.values("--pass", "NAME", with_passes, "run this graph pass whatever the level says; repeatable");
   options.values("--no-pass", "NAME", without_passes, "leave out this graph pass; repeatable");
+  options.value("--records", "DB", records,
+                "take the best schedules that `dovetail tune` has recorded there, and the default ones for the rest",
+                File::read);
   options.flag("--strict", strict, "refuse nodes that no listed target takes, instead of running them on the host");
 }
 
@@ -58,6 +67,7 @@ std::vector<std::string> ModelArguments::compile_only_options() const {
   if (!without_passes.empty()) given.emplace_back("--no-pass");
   if (cpu != "native") given.emplace_back("--cpu");
   if (offload != "possible") given.emplace_back("--offload");
+  if (records) given.emplace_back("--records");
   return given;
 }
 
@@ -80,6 +90,19 @@ Result<void> add_shapes(const std::string& path, std::span<const std::map<std::s
   }
   DOVETAIL_ASSIGN(bundle, combine_shapes(std::move(programs)));
   return {};
+}
+
+// Whose measurements count for each target, the first ones most.
+std::map<std::string, std::vector<std::string>> machines_of(const ModelArguments& arguments) {
+  std::map<std::string, std::vector<std::string>> machines;
+  machines[std::string(bundle::kAccelTarget)] = {explore::accel_machine(arguments.memory)};
+  if (const auto processor = cpu::find_cpu(arguments.cpu); processor.ok()) {
+    auto& all = machines[std::string(bundle::kCpuTarget)];
+    all.push_back(
+        explore::cpu_machine(*processor, arguments.threads > 0 ? arguments.threads : runtime::default_threads()));
+    if (const std::string one = explore::cpu_machine(*processor, 1); one != all.front()) all.push_back(one);
+  }
+  return machines;
 }
 
 }  // namespace
@@ -127,6 +150,9 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   std::vector<std::string> asked = model.targets;
   for (const auto& [node, target] : options.place) asked.push_back(target);
   DOVETAIL_ASSIGN(options.available, make_targets({model.hardware, static_cast<double>(clock), arguments.cpu}, asked));
+  if (arguments.records) {
+    DOVETAIL_ASSIGN(options.recorded, recorded_schedules(*arguments.records, machines_of(arguments)));
+  }
   if (const auto processor = cpu::find_cpu("native"); processor.ok() && arguments.cpu != kInterpreter)
     options.context.evaluate = cpu::jit_evaluate(*processor);
   auto compiled = compile(std::move(imported), options);
@@ -212,6 +238,17 @@ std::string kernels_text(const Json& report) {
   return text;
 }
 
+// Which schedules come from records; nothing where nobody looked for them.
+std::string schedules_text(const std::vector<ScheduleReport>& schedules) {
+  if (schedules.empty()) return {};
+  TextTable table({"kernel", "target", "kind", "task", "schedule"});
+  for (const ScheduleReport& row : schedules)
+    table.add({row.name, std::string(row.target), row.kind, row.origin.key, row.origin.text});
+  return fmt::format("schedules     {} of {} by records\n\n{}\n",
+                     std::ranges::count_if(schedules, [](const auto& row) { return row.origin.recorded; }),
+                     schedules.size(), table.to_string());
+}
+
 }  // namespace
 
 std::string report_text(const CompiledModel& model, const std::string& path) {
@@ -227,6 +264,7 @@ std::string report_text(const CompiledModel& model, const std::string& path) {
 
   text += placement_text(model.compiled);
   text += kernels_text(model.compiled.report);
+  text += schedules_text(model.compiled.schedules);
   const bundle::ProgramSummary summary = bundle::summarize(model.compiled.bundle);
   if (summary.instructions > 0) text += program_text(summary);
   std::string stages = fmt::format("import {}", seconds_text(model.import_seconds));

@@ -11,6 +11,7 @@
 #include "compiler/import/onnx.h"
 #include "compiler/pipeline.h"
 #include "isa/config.h"
+#include "simulator/memory/memory.h"
 
 namespace dovetail::cli {
 
@@ -22,8 +23,12 @@ struct ModelArguments {
   std::string level = "2";
   bool strict = false;
   std::string offload = "possible", clock = "1000";
+  std::optional<std::string> records;
+  // Set by the command: what tuned schedules are to have been measured with.
+  simulator::MemorySpec memory = simulator::IdealMemory{};
+  int threads = 0;  // 0: one per processor
 
-  // --target, --hw, --cpu, --place, --shape, -O, --pass, --no-pass, --strict.
+  // --target, --hw, --cpu, --place, --shape, -O, --pass, --no-pass, --strict, --records.
   void declare(Options& options);
   // The options that were given, of those that only a model understands.
   std::vector<std::string> compile_only_options() const;

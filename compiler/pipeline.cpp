@@ -313,16 +313,11 @@ class Pipeline {
                            {"recorded", schedule.origin.recorded},
                            {"from", schedule.origin.text}});
     const Json memory{{"bytes", memory_.bytes}, {"bound_bytes", memory_.bound_bytes}, {"sum_bytes", memory_.sum_bytes}};
-    Json report{{"memory", memory},
-                {"relayouts", relayouts_},
-                {"groups", groups},
-                {"schedules", schedules},
-                {"kernels", kernels},
-                {"model", result.imported.name},
-                {"nodes", nodes},
-                {"summary", to_json(result.summary)},
-                {"passes", passes_},
-                {"stages", stages}};
+    Json report{{"memory", memory},   {"relayouts", relayouts_},
+                {"groups", groups},   {"schedules", schedules},
+                {"kernels", kernels}, {"model", result.imported.name},
+                {"nodes", nodes},     {"summary", to_json(result.summary)},
+                {"passes", passes_},  {"stages", stages}};
     for (const TargetPointer& target : options_.available) report.update(target->facts());
     return report;
   }

@@ -5,10 +5,11 @@
 namespace dovetail::cli {
 
 std::span<const CommandRow> all_commands() {
-  static constexpr std::array<CommandRow, 15> kCommands{{
+  static constexpr std::array<CommandRow, 16> kCommands{{
       {"compile", "compile an ONNX model into a bundle, and report what runs where", make_compile},
       {"run", "run an ONNX model or a bundle", make_run},
       {"profile", "time a model step by step, against the processor's peak", make_profile},
+      {"tune", "search the schedules of a model's kernels for faster ones, and record them", make_tune},
       {"simulate", "run a raw accelerator program on a memory image", make_simulate},
       {"trace", "sum up a trace of an engine with a clock, or compare two", make_trace},
       {"check", "verify a raw accelerator program: races, deadlock, illegal instructions", make_check},

@@ -34,7 +34,8 @@ class Compile : public Command {
         "write the bundle; where it holds machine code, its SHA-256 is recorded, so that `dovetail run` of the "
         "same user takes it without --trust",
         File::written);
-    options.unavailable("--records", "there is no tuner yet");
+    options.value("--memory", "MEMORY", memory_,
+                  "the memory that --records is to have been measured with (default ideal; docs/memory-models.md)");
     options.footer(
         "Example: dovetail compile examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --verify -o "
         "digits.dvt");
@@ -42,6 +43,7 @@ class Compile : public Command {
 
   Result<Exit> run() override {
     CompileOptions options;
+    DOVETAIL_ASSIGN(model_.memory, simulator::parse_memory(memory_));
     DOVETAIL_TRY(check_stages());
     DOVETAIL_TRY(check_output());
     options.dump = dump_;
@@ -97,6 +99,7 @@ class Compile : public Command {
   }
 
   ModelArguments model_;
+  std::string memory_ = "ideal";
   bool verify_ = false;
   std::vector<std::string> dump_;
   std::string stop_after_;

@@ -79,6 +79,8 @@ class Profile : public Command {
       DOVETAIL_ASSIGN(loaded, read_bundle_to_run(model_.model, trust_));
     } else {
       CompileOptions options;
+      model_.memory = engine_options.memory;
+      model_.threads = executor_options.threads;
       DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
       if (!outcome.model) return fail(Exit::failed, outcome.failure);
       loaded = std::move(outcome.model->compiled.bundle);

@@ -75,6 +75,8 @@ class Run : public Command {
     } else {
       CompileOptions options;
       options.expose_all = check_;
+      model_.memory = engine_options.memory;
+      model_.threads = executor_options.threads;
       DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
       if (!outcome.model) return fail(Exit::failed, outcome.failure);
       model = std::move(outcome.model);

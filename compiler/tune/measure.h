@@ -46,6 +46,8 @@ class Measurer {
   // What costs depend on beside the task: "cycle simulator, ideal memory", "Xeon ..., 1 thread". Costs of two machines
   // are not compared.
   virtual std::string machine() const = 0;
+  // Whether a candidate costs the same at every time; else the best are measured again at the end.
+  virtual bool deterministic() const { return false; }
   // One for each candidate, in their order. May run on several threads; no candidate is able to end or hold up the
   // process.
   virtual std::vector<Measurement> measure(std::span<const schedule::Scheduled* const> candidates) = 0;

@@ -209,10 +209,7 @@ class CpuMeasurer : public tune::Measurer {
   }
 
   std::string_view unit() const override { return "ns"; }
-  std::string machine() const override {
-    return fmt::format("{}, {}, {} thread{}", processor_model(), cpu_.name, options_.threads,
-                       options_.threads == 1 ? "" : "s");
-  }
+  std::string machine() const override { return cpu_machine(cpu_, options_.threads); }
 
   std::vector<Measurement> measure(std::span<const schedule::Scheduled* const> candidates) override {
     std::vector<std::optional<Result<cpu::KernelObject>>> compiled(candidates.size());
@@ -333,6 +330,10 @@ class CpuMeasurer : public tune::Measurer {
 };
 
 }  // namespace
+
+std::string cpu_machine(const cpu::Cpu& cpu, int threads) {
+  return fmt::format("{}, {}, {} thread{}", processor_model(), cpu.name, threads, threads == 1 ? "" : "s");
+}
 
 tune::MakeMeasurer make_cpu_measurer(const cpu::Cpu& cpu, const CpuMeasureOptions& options) {
   return [cpu, options](const schedule::Task& task) { return CpuMeasurer::make(task, cpu, options); };

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 
 #include "base/ndarray.h"
 #include "base/work.h"
@@ -41,6 +42,8 @@ struct CpuMeasureOptions {
                                  std::span<NdArray> results)>;
   Run run = nullptr;
 };
+
+std::string cpu_machine(const cpu::Cpu& cpu, int threads);  // Measurer::machine
 
 // Errors of what it makes: the task is none of the CPU's, the processor class is not this machine's, the program cannot
 // be run on random arguments, the default schedule fails.

@@ -131,7 +131,8 @@ class Emitter {
     const Leaf::Transfer& t = *leaf_.transfer;
     std::vector<std::int64_t> bases = bases_;
     std::vector<Axis> axes = axes_of(ranges, {&t.on_chip, &t.dram}, bases);
-    // Pads: each condition concerns one loop, and leaves zeros before or after.
+    // Pads: each condition concerns one loop, and leaves zeros before or after; or none, and leaves all or nothing.
+    bool zeros = false;
     for (std::size_t p = 0; p < t.pad.size(); ++p) {
       std::int64_t base = pad_origins_[p];
       std::optional<std::size_t> open;
@@ -142,8 +143,10 @@ class Emitter {
                        fmt::format("a pad of {} depends on two loops", leaf_.block));
         if (!open || axes[*open].extent == 1) open = l;
       }
-      DOVETAIL_CHECK(open || base >= 0, fmt::format("a part of {} lies wholly in its pad", leaf_.block));
-      if (!open) continue;
+      if (!open) {
+        zeros |= base < 0;
+        continue;
+      }
       Range inside{0, axes[*open].extent};
       clip(inside, base, t.pad[p].inner[*open]);
       inside.begin = std::min(inside.begin, axes[*open].extent);
@@ -159,6 +162,7 @@ class Emitter {
       columns = axes.front();
       axes.erase(axes.begin());
     }
+    if (zeros) columns.pad_before = columns.extent, columns.pad_after = 0;
     // A mask at the edge may leave rows shorter than their place on chip. A LOAD fills the gap with zeros, which
     // nothing reads.
     const std::int64_t gap = axes.empty() ? 0 : axes.front().steps[0] - columns.extent;
@@ -194,12 +198,18 @@ class Emitter {
     }
   }
 
-  void transfer_2d(Axis columns, Axis rows, const std::vector<std::int64_t>& bases) {
+  void transfer_2d(Axis columns, Axis rows, std::vector<std::int64_t> bases) {
     const Leaf::Transfer& t = *leaf_.transfer;
     std::int64_t x_size = columns.extent - columns.pad_before - columns.pad_after,
                  y_size = rows.extent - rows.pad_before - rows.pad_after;
     if (x_size <= 0 || y_size <= 0) {
-      // Nothing but zeros: rows of padding (x_size 0 would be a NOP).
+      // Nothing but zeros: rows of padding (x_size 0 would be a NOP), as many at once as two pads hold.
+      for (const std::int64_t most = 2 * context_.limits.pad; rows.extent > most; rows.extent -= most) {
+        Axis first = rows;
+        first.extent = most, first.pad_before = most, first.pad_after = 0;
+        transfer_2d(columns, first, bases);
+        for (std::size_t s = 0; s < bases.size(); ++s) bases[s] += most * rows.steps[s];
+      }
       x_size = columns.extent;
       columns.pad_before = columns.pad_after = 0;
       y_size = 0;

@@ -5,81 +5,18 @@
 #include "base/random.h"
 #include "compiler/schedule/sketch.h"
 #include "compiler/target/accel/intrinsics.h"
+#include "compiler/target/accel/layout.h"
 #include "compiler/target/accel/on_chip.h"
-#include "compiler/target/accel/programs.h"
 #include "compiler/target/accel/sketches/sketches.h"
 #include "compiler/target/accel/sketches/tile_model.h"
 #include "loops/print.h"
 #include "tests/catch.h"
+#include "tests/property/compiler/accel/random_operation.h"
 
 using namespace dovetail;
 using namespace dovetail::accel;
 
 namespace {
-
-struct Operation {
-  const Kind* kind;
-  loops::Program program;
-};
-
-Epilogue draw_epilogue(SplitMix64& random, const isa::HardwareConfig& config) {
-  Epilogue epilogue;
-  epilogue.saturate = config.saturate;
-  if (!config.requant)
-    epilogue.form = std::array{Epilogue::Form::unscaled, Epilogue::Form::shift,
-                               Epilogue::Form::multiply}[static_cast<std::size_t>((random.next() % 3))];
-  return epilogue;
-}
-
-Operation draw(SplitMix64& random, const isa::HardwareConfig& config) {
-  const auto between = [&](std::int64_t low, std::int64_t high) {
-    return low + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(high - low + 1));
-  };
-  const std::int64_t n = between(1, 3), c = between(1, 40), o = between(1, 40), kernel = between(1, 3),
-                     stride = between(1, 2), dilation = between(1, 2), pad = between(0, 1);
-  const std::int64_t h = between(5, 12), w = between(5, 12);
-  const auto output = [&](std::int64_t extent) {
-    return (extent + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
-  };
-  const TensorLayout x = make_layout(config, n, c, h, w);
-  switch ((random.next() % 3)) {
-    case 0: {
-      ConvSpec spec;
-      spec.name = "conv";
-      spec.x = x;
-      spec.y = make_layout(config, n, o, output(h), output(w));
-      spec.kernel_h = spec.kernel_w = kernel;
-      spec.stride_h = spec.stride_w = stride;
-      spec.dilation_h = spec.dilation_w = dilation;
-      spec.pad_top = spec.pad_left = pad;
-      spec.pads_in_load = pad > 0 && (random.next() % 2) == 0;
-      if (pad > 0 && !spec.pads_in_load) spec.x.border = {pad, pad, pad, pad};
-      spec.epilogue = draw_epilogue(random, config);
-      return {&kConvolution, conv_program(spec, config)};
-    }
-    case 1: {
-      AddSpec spec;
-      spec.name = "add";
-      spec.a = spec.b = spec.y = x;
-      spec.a_multiplier = {1, 5, 4};
-      spec.epilogue = draw_epilogue(random, config);
-      if (spec.epilogue.form == Epilogue::Form::multiply) spec.epilogue.form = Epilogue::Form::shift;
-      return {&kAddition, add_program(spec, config)};
-    }
-    default: {
-      MaxPoolSpec spec;
-      spec.name = "pool";
-      spec.x = x;
-      spec.y = make_layout(config, n, c, output(h), output(w));
-      spec.kernel_h = 2, spec.kernel_w = kernel;
-      spec.y.h = (h - 1 - dilation + 2 * pad) / stride + 1;
-      spec.stride_h = spec.stride_w = stride;
-      spec.dilation_h = spec.dilation_w = dilation;
-      spec.pad_top = spec.pad_left = pad;
-      return {&kMaxPooling, max_pool_program(spec, config)};
-    }
-  }
-}
 
 std::string decided(const schedule::Decisions& decisions) {
   std::string text;
@@ -124,7 +61,7 @@ TEST_CASE("accelerator: a tile takes what the model says, and task and trace mak
       int tiles = 0;
       for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         SplitMix64 random(seed);
-        const Operation operation = draw(random, config);
+        const Operation operation = random_operation(random, config);
         INFO("seed " << seed << "\n" << loops::to_string(operation.program));
         if (!smallest_tile_fits(*operation.kind, operation.program, config).ok()) continue;
         const schedule::Task task = make_task(*operation.kind, operation.program, config, intrinsics);

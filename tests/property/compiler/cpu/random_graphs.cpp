@@ -2,6 +2,7 @@
 // Floats hold small integers, so that no order of summation can be distinguished from another. On every class of
 // processor that this machine belongs to, with one and two threads.
 #include <cstdlib>
+#include <optional>
 #include <set>
 
 #include "base/processor.h"
@@ -10,6 +11,7 @@
 #include "compiler/target/cpu/cpu.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"
+#include "tests/property/compiler/drawn_schedules.h"
 #include "tests/property/compiler/random_int8_graph.h"
 #include "tests/targets.h"
 
@@ -143,9 +145,12 @@ struct RandomFloatGraph {
 struct Tally {
   std::map<std::string, int> kinds;
   std::vector<std::string> refusals;
+  int drawn = 0;
 };
 
-void check(const graph::Graph& graph, const NdArray& input, Tally& tally) {
+// `drawn`: the seed of its schedules; those of the compiler where there is none.
+void check(const graph::Graph& graph, const NdArray& input, Tally& tally,
+           std::optional<std::uint64_t> drawn = std::nullopt) {
   const std::string name = graph.value(graph.inputs[0]).name;
   auto reference = Reference::make(graph);
   REQUIRE(reference.ok());
@@ -157,11 +162,16 @@ void check(const graph::Graph& graph, const NdArray& input, Tally& tally) {
     CompileOptions options;
     options.available = {cpu::make_target(processor), host::make_target()};
     options.targets = {"cpu"};
+    if (drawn) options.recorded = test::drawn_schedules(*drawn);
     auto compiled = compile({graph, {}}, options);
     REQUIRE((compiled.ok() ? "" : to_string(compiled.errors())) == "");
     for (const auto& group : compiled->report["groups"]) {
       ++tally.kinds[group["schedule"].get<std::string>()];
       for (const auto& note : group["notes"]) tally.refusals.push_back(note.get<std::string>());
+    }
+    for (const ScheduleReport& schedule : compiled->schedules) {
+      UNSCOPED_INFO(schedule.kind << " " << schedule.origin.text);
+      tally.drawn += schedule.origin.recorded;
     }
     for (const int threads : {1, 2}) {
       INFO(threads << " threads");
@@ -219,6 +229,21 @@ TEST_CASE("random graphs of every integer form run on the CPU as the reference d
   CHECK(tally.kinds["generic"] >= more_than(20));
   for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
   CHECK(tally.refusals.empty());
+}
+
+TEST_CASE("random graphs run on the CPU as the reference does, whatever their schedules are") {
+  Tally tally;
+  for (int seed = 0; seed < scaled(15); ++seed) {
+    INFO("seed " << seed);
+    const auto number = static_cast<std::uint64_t>(9000 + seed);
+    RandomFloatGraph floats(number);
+    floats.build(4);
+    check(floats.graph, floats.integers(floats.graph.value(floats.graph.inputs[0]).type.shape, -3, 3), tally, number);
+    RandomInt8Graph integers(number, false);
+    integers.build(4);
+    check(integers.graph, integers.draw.int8(integers.graph.value(integers.graph.inputs[0]).type.shape), tally, number);
+  }
+  CHECK(tally.drawn >= more_than(100));
 }
 
 TEST_CASE("kernels of several models are loaded side by side") {

@@ -1,0 +1,204 @@
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/file.h"
+#include "base/text_table.h"
+#include "bundle/code/accel.h"
+#include "bundle/code/cpu.h"
+#include "cli/arguments.h"
+#include "cli/commands/all.h"
+#include "cli/model.h"
+#include "cli/output.h"
+#include "cli/text.h"
+#include "cli/tune_progress.h"
+#include "cli/tune_report.h"
+#include "cli/watched_work.h"
+#include "compiler/target/cpu/cpu.h"
+#include "compiler/tune/rankings.h"
+#include "compiler/tune/search.h"
+#include "compiler/tune/tune.h"
+#include "explore/measure/accel.h"
+#include "explore/measure/cpu.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+class Tune : public Command {
+ public:
+  void declare(Options& options) override {
+    options.positional("MODEL.onnx", model_.model, "the model whose kernels are tuned", Need::required, File::read);
+    model_.declare(options);
+    options.values("--task", "TASK", only_,
+                   "a kernel's name, or the first digits of its key; repeatable (default: all)");
+    options.flag("--list", list_, "print the tasks, and tune nothing");
+    options.value("--trials", "N", trials_, "candidates for each task, on average (default 64)");
+    options.value("--early-stop", "N", early_stop_,
+                  "leave a kernel that has gained nothing in so many trials; 0: never (default 128)");
+    options.value("--search", "SEARCH", search_, searches_text());
+    options.value("--batch", "N", batch_, "candidates that are measured before the search learns of them (default 8)");
+    options.value("--seed", "N", seed_, "of all that is random (default 1)");
+    options.value("--memory", "MEMORY", memory_, "behind the accelerator (default ideal; docs/memory-models.md)");
+    options.value("--threads", "N", threads_, "that run CPU kernels (default 1)");
+    options.value("--time", "TIME", time_, "end after the batch during which this has passed: 90s, 10min, 2h");
+    options.value("--report", "R.json", report_, "write what was found as JSON", File::written);
+    options.value("--html", "PAGE.html", html_, "write a page with a curve for each task", File::written);
+    options.footer(
+        "What is found is recorded in the database after every batch; Ctrl-C loses nothing of it. `dovetail "
+        "compile` and `run` take\n"
+        "the best with the same --records. docs/tuning.md has the searches and how candidates are measured.\n"
+        "Example: dovetail tune examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --trials 32 --records "
+        "digits.db");
+  }
+
+  Result<Exit> run() override {
+    DOVETAIL_ASSIGN(model_.memory, simulator::parse_memory(memory_));
+    DOVETAIL_ASSIGN(const std::int64_t threads, parse_count("--threads", threads_, 1, 1024));
+    model_.threads = static_cast<int>(threads);
+    DOVETAIL_TRY(read_options());
+    if (!list_ && !model_.records)
+      return Diagnostic{"bad usage of `dovetail tune`", "--records", "there is no database for what is found",
+                        "add --records FILE.db, which is made where it does not exist; or --list"};
+    // The compiler asks for records of every task that it schedules: that is how tasks are found.
+    const std::optional<std::string> records = std::exchange(model_.records, std::nullopt);
+    CompileOptions options;
+    options.recorded = [this](const schedule::Task& task, const schedule::Sketch& sketch) {
+      asked_.try_emplace(schedule::key(task), task, sketch);
+      return schedule::Recorded{};
+    };
+    DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
+    if (!outcome.model) return fail(Exit::failed, outcome.failure);
+    compiled_ = std::move(outcome.model);
+    DOVETAIL_ASSIGN(const auto tasks, chosen_tasks());
+    if (list_) {
+      print("{}", task_table(tasks));
+      return Exit::success;
+    }
+    WatchedWork watched({});
+    tune_options_.work = watched.work();
+    DOVETAIL_ASSIGN(tune::Records database, tune::Records::open(*records, tune::Records::Open::write));
+    tune_options_.records = &database;
+    const tune::ChosenRanking ranking = tune::make_ranking();
+    tune_options_.ranking = ranking.ranking.get();
+    if (!ranking.why.empty()) print_message("note          {}\n", ranking.why);
+    watched.begin();
+    TuneReport report{model_.model, *records, tune_options_.search, std::string(ranking.ranking->name()), {}};
+    TuneProgress progress;
+    for (const auto& [target, of_target] : tasks) {
+      DOVETAIL_ASSIGN(tune_options_.measurer, measurer_of(target, watched.work()));
+      tune_options_.on_progress = [&](const tune::Progress& now) { progress.show(target, now); };
+      auto results = tune::tune(of_target, tune_options_);
+      progress.end();
+      if (!results.ok()) return fail(Exit::failed, results.errors());
+      for (tune::TaskResult& result : *results) report.tasks.push_back(std::move(result));
+    }
+    watched.finish();
+    print("{}", report.text());
+    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report.json())));
+    if (html_) DOVETAIL_TRY(write_text_file(*html_, report.page()));
+    return Exit::success;
+  }
+
+ private:
+  using Tasks = std::map<std::string, std::vector<tune::TuningTask>>;  // by target
+
+  static std::string searches_text() {
+    std::string text = "how candidates are chosen (default guided)";
+    for (const tune::SearchRow& row : tune::searches()) text += fmt::format("\n{}: {}", row.name, row.summary);
+    return text;
+  }
+
+  Result<void> read_options() {
+    DOVETAIL_ASSIGN(tune_options_.trials, parse_count("--trials", trials_, 1, 1'000'000));
+    DOVETAIL_ASSIGN(tune_options_.early_stop, parse_count("--early-stop", early_stop_, 0, 1'000'000));
+    DOVETAIL_ASSIGN(tune_options_.batch, parse_count("--batch", batch_, 1, 1024));
+    DOVETAIL_ASSIGN(tune_options_.seed, parse_address("--seed", seed_));
+    if (time_) {
+      DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit({*time_}));
+      if (!limit.seconds) return Diagnostic{"bad value of --time", *time_, "it is no time", "write 90s, 10min or 2h"};
+      tune_options_.seconds = limit.seconds;
+    }
+    DOVETAIL_TRY(tune::find_search(search_));
+    tune_options_.search = search_;
+    return {};
+  }
+
+  // Those of the compiled bundle on the targets that were asked for, as far as --task names them; a kernel that the
+  // model has several times is one task.
+  Result<Tasks> chosen_tasks() const {
+    Tasks tasks;
+    std::map<std::string, std::pair<std::string, std::size_t>> known;  // by key: target, position
+    std::vector<bool> used(only_.size(), false);
+    for (const ScheduleReport& row : compiled_->compiled.schedules) {
+      if (std::ranges::find(compiled_->targets, row.target) == compiled_->targets.end()) continue;
+      bool wanted = only_.empty();
+      for (std::size_t i = 0; i < only_.size(); ++i) {
+        const bool named =
+            row.name == only_[i] || plain_name(row.name) == only_[i] || row.origin.key.starts_with(only_[i]);
+        if (named) wanted = used[i] = true;
+      }
+      if (!wanted) continue;
+      const std::string target(row.target);
+      auto& of_target = tasks[target];
+      const auto [at, added] = known.try_emplace(row.origin.key, target, of_target.size());
+      if (!added) {
+        ++of_target[at->second.second].uses;
+        continue;
+      }
+      const auto& [task, sketch] = asked_.at(row.origin.key);
+      of_target.push_back({task, sketch, row.name, 1});
+    }
+    for (std::size_t i = 0; i < only_.size(); ++i)
+      if (!used[i])
+        return Diagnostic{fmt::format("no task \"{}\"", only_[i]), "--task",
+                          "the compiled model has no kernel of that name and no task whose key begins so",
+                          "--list prints them"};
+    if (tasks.empty())
+      return Diagnostic{"nothing to tune", model_.model, "none of its kernels has a schedule that could be varied",
+                        "see what `dovetail compile` makes of it"};
+    return tasks;
+  }
+
+  Result<tune::MakeMeasurer> measurer_of(const std::string& target, Work* work) const {
+    if (target == bundle::kAccelTarget) {
+      explore::AccelMeasureOptions options;
+      options.memory = model_.memory;
+      options.work = work;
+      return explore::make_accel_measurer(compiled_->hardware, options);
+    }
+    DOVETAIL_ASSIGN(const cpu::Cpu processor, cpu::find_cpu(model_.cpu));
+    explore::CpuMeasureOptions options;
+    options.threads = model_.threads;
+    options.work = work;
+    return explore::make_cpu_measurer(processor, options);
+  }
+
+  static std::string task_table(const Tasks& tasks) {
+    TextTable table({"task", "target", "kind", "kernel", ">uses"});
+    for (const auto& [target, of_target] : tasks)
+      for (const tune::TuningTask& task : of_target)
+        table.add({schedule::key(task.task), target, task.task.kind, task.name, std::to_string(task.uses)});
+    return table.to_string();
+  }
+
+  ModelArguments model_;
+  std::vector<std::string> only_;
+  bool list_ = false;
+  std::string trials_ = "64", early_stop_ = "128", search_ = "guided", batch_ = "8", seed_ = "1", memory_ = "ideal",
+              threads_ = "1";
+  std::optional<std::string> time_, report_, html_;
+  tune::TuneOptions tune_options_;
+  std::optional<CompiledModel> compiled_;  // the sketches refer to its targets
+  std::map<std::string, std::pair<schedule::Task, schedule::Sketch>> asked_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_tune() { return std::make_unique<Tune>(); }
+
+}  // namespace dovetail::cli

@@ -1,0 +1,25 @@
+// How far tuning has come, on stderr: a line that is written over on a terminal, else lines at growing intervals.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string_view>
+
+#include "compiler/tune/tune.h"
+
+namespace dovetail::cli {
+
+class TuneProgress {
+ public:
+  void show(std::string_view target, const tune::Progress& progress);
+  void end();  // clears the line
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  Clock::time_point start_ = Clock::now();
+  std::optional<Clock::time_point> next_;  // nothing was shown yet
+  bool line_shown_ = false;
+};
+
+}  // namespace dovetail::cli

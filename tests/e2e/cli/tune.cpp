@@ -1,0 +1,100 @@
+// From a model to a database of schedules, and back to a compiler that uses them.
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "tests/catch.h"
+#include "tests/process.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+using test::Finished;
+
+namespace {
+
+const std::string kDigits = DOVETAIL_SOURCE_DIR "/examples/digits/digits_int8.onnx";
+
+std::uint64_t cycles_of(const std::vector<std::string>& more) {
+  const test::TemporaryFolder folder;
+  std::vector<std::string> arguments{"run",      kDigits, "--target", "accel",    "--hw",           "tiny",
+                                     "--engine", "cycle", "--check",  "--report", folder / "r.json"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  const Finished run = test::dovetail(arguments);
+  INFO(run.error << run.out);
+  REQUIRE(run.exit == 0);
+  CHECK_THAT(run.out, ContainsSubstring("all equal"));
+  std::uint64_t cycles = 0;
+  const Json report = read_json_file(folder / "r.json").value();
+  for (const Json& program : report["timing"]) cycles += program["cycles"].get<std::uint64_t>();
+  return cycles;
+}
+
+}  // namespace
+
+TEST_CASE("tune: what it finds is recorded, compiled and faster, and computes the same") {
+  const test::TemporaryFolder folder;
+  const std::string records = folder / "r.db";
+  const std::vector<std::string> model{kDigits, "--target", "accel", "--hw", "tiny"};
+  const auto with = [&](std::string command, const std::vector<std::string>& more) {
+    std::vector<std::string> arguments{std::move(command)};
+    arguments.insert(arguments.end(), model.begin(), model.end());
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return test::dovetail(arguments);
+  };
+  const Finished tuned = with(
+      "tune", {"--trials", "12", "--records", records, "--report", folder / "t.json", "--html", folder / "t.html"});
+  INFO(tuned.error << tuned.out);
+  REQUIRE(tuned.exit == 0);
+  CHECK_THAT(tuned.out, ContainsSubstring("in the geometric mean of the tasks"));
+  const Json report = read_json_file(folder / "t.json").value();
+  CHECK(report["kind"] == "tune");
+  CHECK(report["gains"]["accel"]["network"].get<double>() >= 1);
+  std::size_t trials = 0;
+  for (const Json& task : report["tasks"]) {
+    trials += task["trials"].size();
+    CHECK(task["best_cost"].get<double>() <= task["default_cost"].get<double>());
+    CHECK(task["unit"] == "cycles");
+  }
+  CHECK(trials > report["tasks"].size());  // some have few schedules on hardware that small
+  CHECK(trials <= 12 * report["tasks"].size());
+  const std::string page = read_text_file(folder / "t.html").value();
+  CHECK_THAT(page, ContainsSubstring("<svg") && ContainsSubstring("dense1") && !ContainsSubstring("<script"));
+
+  const Finished compiled = with("compile", {"--records", records});
+  INFO(compiled.error);
+  REQUIRE(compiled.exit == 0);
+  CHECK_THAT(compiled.out, ContainsSubstring(fmt::format("schedules     {} of ", report["tasks"].size())) &&
+                               ContainsSubstring("record: "));
+  CHECK(cycles_of({"--records", records}) <= cycles_of({}));
+  // Of another memory there are none.
+  CHECK_THAT(with("compile", {"--records", records, "--memory", "ideal:latency=100"}).out,
+             ContainsSubstring("schedules     0 of ") && ContainsSubstring("for lack of a record"));
+
+  // The same again measures what is new, of one kernel.
+  const Finished again = with("tune", {"--trials", "2", "--task", "pool1", "--search", "random", "--records", records,
+                                       "--report", folder / "u.json"});
+  INFO(again.error << again.out);
+  REQUIRE(again.exit == 0);
+  const Json more = read_json_file(folder / "u.json").value();
+  REQUIRE(more["tasks"].size() == 1);
+  CHECK(more["tasks"][0]["known"].get<int>() > 0);
+}
+
+TEST_CASE("tune: --list prints the tasks, and bad usage says what is missing") {
+  const Finished list = test::dovetail({"tune", kDigits, "--target", "accel", "--hw", "tiny", "--list"});
+  REQUIRE(list.exit == 0);
+  CHECK_THAT(list.out, ContainsSubstring("convolution") && ContainsSubstring("accel"));
+  CHECK_THAT(test::dovetail({"tune", kDigits, "--target", "accel"}).error, ContainsSubstring("--records"));
+  const auto refused = [](const std::vector<std::string>& more) {
+    const test::TemporaryFolder folder;
+    std::vector<std::string> arguments{"tune", kDigits, "--target", "accel", "--records", folder / "r.db"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const Finished run = test::dovetail(arguments);
+    CHECK(run.exit == 2);
+    return run.error;
+  };
+  CHECK_THAT(refused({"--search", "tabu"}), ContainsSubstring("random") && ContainsSubstring("guided"));
+  CHECK_THAT(refused({"--task", "nothing"}), ContainsSubstring("no task \"nothing\""));
+  CHECK_THAT(refused({"--trials", "0"}), ContainsSubstring("--trials"));
+  CHECK_THAT(refused({"--time", "5steps"}), ContainsSubstring("it is no time"));
+}

@@ -1,0 +1,17 @@
+// Operations of the accelerator at random: convolutions, additions and poolings of a few blocks.
+#pragma once
+
+#include "base/random.h"
+#include "compiler/target/accel/sketches/sketches.h"
+#include "isa/config.h"
+#include "loops/ir.h"
+
+namespace dovetail::accel {
+
+struct Operation {
+  const Kind* kind;
+  loops::Program program;
+};
+Operation random_operation(SplitMix64& random, const isa::HardwareConfig& config);
+
+}  // namespace dovetail::accel
