@@ -1,4 +1,7 @@
 // From a model to a database of schedules, and back to a compiler that uses them.
+#include <set>
+#include <sstream>
+
 #include <fmt/format.h>
 
 #include "base/file.h"
@@ -16,7 +19,7 @@ const std::string kDigits = DOVETAIL_SOURCE_DIR "/examples/digits/digits_int8.on
 
 std::uint64_t cycles_of(const std::vector<std::string>& more) {
   const test::TemporaryFolder folder;
-  std::vector<std::string> arguments{"run",      kDigits, "--target", "accel",    "--hw",           "tiny",
+  std::vector<std::string> arguments{"run",      kDigits, "--target", "accel",    "--hw",           "1x16x16-ext",
                                      "--engine", "cycle", "--check",  "--report", folder / "r.json"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const Finished run = test::dovetail(arguments);
@@ -34,15 +37,15 @@ std::uint64_t cycles_of(const std::vector<std::string>& more) {
 TEST_CASE("tune: what it finds is recorded, compiled and faster, and computes the same") {
   const test::TemporaryFolder folder;
   const std::string records = folder / "r.db";
-  const std::vector<std::string> model{kDigits, "--target", "accel", "--hw", "tiny"};
+  const std::vector<std::string> model{kDigits, "--target", "accel", "--hw", "1x16x16-ext"};
   const auto with = [&](std::string command, const std::vector<std::string>& more) {
     std::vector<std::string> arguments{std::move(command)};
     arguments.insert(arguments.end(), model.begin(), model.end());
     arguments.insert(arguments.end(), more.begin(), more.end());
     return test::dovetail(arguments);
   };
-  const Finished tuned = with(
-      "tune", {"--trials", "12", "--records", records, "--report", folder / "t.json", "--html", folder / "t.html"});
+  const Finished tuned =
+      with("tune", {"--trials", "6", "--records", records, "--report", folder / "t.json", "--html", folder / "t.html"});
   INFO(tuned.error << tuned.out);
   REQUIRE(tuned.exit == 0);
   CHECK_THAT(tuned.out, ContainsSubstring("in the geometric mean of the tasks"));
@@ -56,7 +59,7 @@ TEST_CASE("tune: what it finds is recorded, compiled and faster, and computes th
     CHECK(task["unit"] == "cycles");
   }
   CHECK(trials > report["tasks"].size());  // some have few schedules on hardware that small
-  CHECK(trials <= 12 * report["tasks"].size());
+  CHECK(trials <= 6 * report["tasks"].size());
   const std::string page = read_text_file(folder / "t.html").value();
   CHECK_THAT(page, ContainsSubstring("<svg") && ContainsSubstring("dense1") && !ContainsSubstring("<script"));
 
@@ -78,6 +81,62 @@ TEST_CASE("tune: what it finds is recorded, compiled and faster, and computes th
   const Json more = read_json_file(folder / "u.json").value();
   REQUIRE(more["tasks"].size() == 1);
   CHECK(more["tasks"][0]["known"].get<int>() > 0);
+}
+
+TEST_CASE("tune: of two at one database one is killed; nothing is lost, and nothing there twice") {
+  const test::TemporaryFolder folder;
+  const auto tune = [&](int trials, int seed, const std::string& report) {
+    return fmt::format(
+        "{} tune {} --target accel --hw 1x16x16-ext --search random --early-stop 0 --batch 2 --task conv2 --task "
+        "res1_conv1 --records {} --trials {} --seed {} --report {} > /dev/null 2>&1",
+        DOVETAIL_CLI, kDigits, (folder / "r.db").string(), trials, seed, report);
+  };
+  const std::string report = folder / "survivor.json";
+  // The first would take minutes.
+  const Finished both = test::run_process(
+      {"/bin/sh", "-c",
+       fmt::format(
+           "{} & first=$!; {} & second=$!; sleep 1.5; pkill -9 -P $first; kill -9 $first; wait $second; echo $?",
+           tune(100000, 1, folder / "killed.json"), tune(40, 2, report))});
+  INFO(both.out << both.error);
+  CHECK(both.out == "0\n");
+  const Finished exported = test::dovetail({"records", "export", folder / "r.db"});
+  REQUIRE(exported.exit == 0);
+  std::set<std::pair<std::string, std::string>> keys;
+  std::size_t lines = 0;
+  std::istringstream text(exported.out);
+  for (std::string line; std::getline(text, line); ++lines) {
+    const Json record = Json::parse(line);
+    keys.insert({record["task"], record["decisions"].dump()});
+  }
+  CHECK(keys.size() == lines);
+  const Json survivor = read_json_file(report).value();
+  std::size_t found = 0;
+  for (const Json& task : survivor["tasks"])
+    for (const Json& trial : task["trials"]) {
+      ++found;
+      Json decisions = Json::object();
+      std::istringstream words(trial["decisions"].get<std::string>());
+      for (std::string word; words >> word;)
+        decisions[word.substr(0, word.find('='))] = word.substr(word.find('=') + 1);
+      CHECK(keys.contains({task["task"], decisions.dump()}));
+    }
+  CHECK(found >= 40);
+}
+
+TEST_CASE("tune: Ctrl-C ends it with what it has found, which stays recorded") {
+  const test::TemporaryFolder folder;
+  const Finished interrupted = test::run_process(
+      {"/bin/sh", "-c",
+       fmt::format(
+           "{} tune {} --target accel --hw 1x16x16-ext --search random --early-stop 0 --trials 100000 --batch 1 "
+           "--records {} & tuner=$!; sleep 0.7; kill -INT $tuner; wait $tuner; echo ended by $?",
+           DOVETAIL_CLI, kDigits, (folder / "r.db").string())});
+  INFO(interrupted.error);
+  CHECK_THAT(interrupted.out, ContainsSubstring("stopped") && ContainsSubstring("ended by 130"));
+  const Finished list = test::dovetail({"records", "list", folder / "r.db"});
+  CHECK(list.exit == 0);
+  CHECK_THAT(list.out, ContainsSubstring("conv"));
 }
 
 TEST_CASE("tune: --list prints the tasks, and bad usage says what is missing") {
