@@ -13,19 +13,37 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
   Steps steps(c, config, models);
   const bool pads_in_load = c.block("pad") != nullptr;
   const std::string image = pads_in_load ? "pad" : "X.inp", read = pads_in_load ? "pad" : "X";
-  const auto traffic = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
-    const std::int64_t outer = trips.n * trips.o * trips.y * trips.x;
+  // Where a whole reduction fits, an operand may stay while tiles of the other go by: weights for all pixels, or the
+  // pixels of a tile for all weights.
+  const auto traffic_with = [&](bool inputs_stay, const Tile& tile, const Tile& trips,
+                                const Steps::Elements& elements) {
+    const std::int64_t pixels = trips.n * trips.y * trips.x, outer = trips.o * pixels;
     const std::int64_t inp = elements(read, isa::Memory::inp), wgt = elements("W", isa::Memory::wgt);
-    // Weights stay for all pixels of an output tile where a whole reduction fits.
-    const std::int64_t weight_loads = trips.c == 1 ? trips.o : outer * trips.c;
+    const std::int64_t weight_loads = trips.c > 1 || inputs_stay ? outer * trips.c : trips.o;
+    const std::int64_t input_loads = inputs_stay ? pixels : outer * trips.c;
     const std::int64_t rows_of_weights = trips.c == 1 ? 1 : tile.o * steps.layout.block / config.block_out;
-    return Steps::Traffic{static_cast<double>(outer * trips.c * inp * config.element_bytes(isa::Memory::inp) +
+    const std::int64_t constants = inputs_stay ? outer : trips.o;
+    return Steps::Traffic{static_cast<double>(input_loads * inp * config.element_bytes(isa::Memory::inp) +
                                               weight_loads * wgt * config.element_bytes(isa::Memory::wgt)),
-                          static_cast<double>(outer * trips.c * tile.n * tile.c + weight_loads * rows_of_weights +
-                                              outer * tile.n * tile.o + trips.o)};
+                          static_cast<double>(input_loads * tile.n * tile.c + weight_loads * rows_of_weights +
+                                              outer * tile.n * tile.o + constants)};
+  };
+  const auto both = [](const Tile& trips) { return trips.c == 1 && trips.o > 1 && trips.n * trips.y * trips.x > 1; };
+  const auto traffic = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
+    const Steps::Traffic weights = traffic_with(false, tile, trips, elements);
+    if (!both(trips)) return weights;
+    const Steps::Traffic inputs = traffic_with(true, tile, trips, elements);
+    return inputs.cost() < weights.cost() ? inputs : weights;
   };
   if (!steps.sample_tile(kConvolution, "conv.c", traffic)) return;
-  steps.tile_output();
+  bool inputs_stay = false;
+  if (const Tile trips = steps.trips(); both(trips)) {
+    const auto elements = [&](const std::string& buffer, isa::Memory memory) { return steps.elements(buffer, memory); };
+    const bool analytic = traffic_with(true, steps.tile, trips, elements).cost() <
+                          traffic_with(false, steps.tile, trips, elements).cost();
+    inputs_stay = c.sample("stays", {"weights", "inputs"}, analytic ? "inputs" : "weights") == "inputs";
+  }
+  steps.tile_output(inputs_stay);
   steps.place_stages();
 
   const std::int64_t block = steps.layout.block;
@@ -39,7 +57,7 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
   // Operands.
   if (pads_in_load) c.s.set_scope("pad", kInpScope);
   else c.s.cache_read("conv", "X", kInpScope, image);
-  c.s.compute_at(image, "conv.c_t");
+  c.s.compute_at(image, inputs_stay ? "out.x_t" : "conv.c_t");
   steps.split_channels(pads_in_load ? "pad.c" : "X.inp.1", block, config.block_in);
   steps.split_batch(pads_in_load ? "pad.n" : "X.inp.0");
   c.s.cache_read("conv", "W", kWgtScope, "W.wgt");
@@ -62,6 +80,6 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
 
 }  // namespace
 
-const Kind kConvolution{"convolution", 1, write_convolution};
+const Kind kConvolution{"convolution", 2, write_convolution};
 
 }  // namespace dovetail::accel

@@ -106,7 +106,20 @@ Steps::Steps(schedule::Context& context, const isa::HardwareConfig& hardware, Ti
       blocks(context.blocks()),
       models_(models) {}
 
+double Steps::Traffic::cost() const { return bytes + transfers * kBytesPerTransfer; }
+
+Tile Steps::trips_of(const Tile& at) const {
+  return {ceil_div(whole.o, at.o), ceil_div(whole.c, at.c), ceil_div(whole.n, at.n), ceil_div(whole.y, at.y),
+          ceil_div(whole.x, at.x)};
+}
+
+std::int64_t Steps::elements(const std::string& buffer, isa::Memory memory) const {
+  const schedule::Footprint footprint(c.task.program);
+  return footprint.elements(buffer, LoopExtents(footprint, layout, channels_).of(tile)) / element_size(memory, config);
+}
+
 bool Steps::sample_tile(const Kind& kind, const std::string& channels, const CountTraffic& traffic) {
+  channels_ = channels;
   whole = {c.extent("out.o") / layout.block, channels.empty() ? 1 : c.extent(channels) / layout.block,
            c.extent("out.n") / layout.batch, c.extent("out.y"), c.extent("out.x")};
   const auto candidates = [](std::vector<std::int64_t> all) {
@@ -126,12 +139,10 @@ bool Steps::sample_tile(const Kind& kind, const std::string& channels, const Cou
           const Tile at = tile_of(values);
           const std::span<const std::int64_t> loops = extents.of(at);
           if (!model->fits(loops)) return std::nullopt;
-          const Tile trips{ceil_div(whole.o, at.o), ceil_div(whole.c, at.c), ceil_div(whole.n, at.n),
-                           ceil_div(whole.y, at.y), ceil_div(whole.x, at.x)};
-          const Traffic moved = traffic(at, trips, [&](const std::string& buffer, isa::Memory memory) {
+          const auto elements = [&](const std::string& buffer, isa::Memory memory) {
             return model->elements(buffer, memory, loops);
-          });
-          return moved.bytes + moved.transfers * kBytesPerTransfer;
+          };
+          return traffic(at, trips_of(at), elements).cost();
         });
   };
   const std::vector<std::int64_t> decided = c.sample(choices, cost);
@@ -148,7 +159,7 @@ bool Steps::sample_tile(const Kind& kind, const std::string& channels, const Cou
   return false;
 }
 
-void Steps::tile_output() {
+void Steps::tile_output(bool channels_innermost) {
   const auto split_tile = [&](const std::string& axis, std::int64_t factor) {
     c.split("out." + axis, factor, "out." + axis + "_t", "out." + axis + "_i");
   };
@@ -156,14 +167,20 @@ void Steps::tile_output() {
   split_tile("o", tile.o * layout.block);
   split_tile("y", tile.y);
   split_tile("x", tile.x);
-  c.reorder(c.present({"out.o_t", "out.n_t", "out.y_t", "out.x_t", "out.n_i", "out.o_i", "out.y_i", "out.x_i"}));
+  const std::vector<std::string> tiles = channels_innermost
+                                             ? std::vector<std::string>{"out.n_t", "out.y_t", "out.x_t", "out.o_t"}
+                                             : std::vector<std::string>{"out.o_t", "out.n_t", "out.y_t", "out.x_t"};
+  innermost_tile_ = tiles.back();
+  std::vector<std::string> order = tiles;
+  order.insert(order.end(), {"out.n_i", "out.o_i", "out.y_i", "out.x_i"});
+  c.reorder(c.present(order));
 }
 
 void Steps::place_stages() {
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     if (*block == "out" || *block == "pad") continue;
     c.s.set_scope(*block, kAccScope);
-    if (!is_constants(*block)) c.s.compute_at(*block, "out.x_t");
+    if (!is_constants(*block)) c.s.compute_at(*block, innermost_tile_);
   }
   for (const std::string& block : blocks)
     if (is_constants(block)) c.s.compute_at(block, "out.o_t");

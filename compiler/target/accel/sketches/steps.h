@@ -31,6 +31,7 @@ class Steps {
 
   struct Traffic {
     double bytes = 0, transfers = 0;  // from and to DRAM; LOAD and STORE instructions, about
+    double cost() const;              // in bytes: a transfer costs its start-up besides
   };
   // `trips`: how many tiles there are along each axis. `elements`: of a buffer in a memory, per tile.
   using Elements = std::function<std::int64_t(const std::string& buffer, isa::Memory memory)>;
@@ -39,8 +40,12 @@ class Steps {
   // analytic choice fits the buffers and moves least. Whether there is one; else the schedule has the error.
   bool sample_tile(const Kind& kind, const std::string& channels, const CountTraffic& traffic);
   Tile tile, whole;
-  // Tiles the block "out" into loops out.{o,n,y,x}_t around out.{n,o,y,x}_i.
-  void tile_output();
+  Tile trips() const { return trips_of(tile); }
+  // Of that tile.
+  std::int64_t elements(const std::string& buffer, isa::Memory memory) const;
+  // Tiles the block "out" into loops out.{o,n,y,x}_t around out.{n,o,y,x}_i; with `channels_innermost`
+  // out.{n,y,x,o}_t.
+  void tile_output(bool channels_innermost = false);
 
   // ---- Loops, elements and places
 
@@ -58,7 +63,11 @@ class Steps {
   void tensorize_stages(const std::string& main);
 
  private:
+  Tile trips_of(const Tile& tile) const;
+
   TileModels& models_;
+  std::string channels_;        // loop of the reduction over channels
+  std::string innermost_tile_;  // loop
 };
 
 }  // namespace dovetail::accel

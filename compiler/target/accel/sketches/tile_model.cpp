@@ -10,12 +10,6 @@ namespace dovetail::accel {
 
 namespace {
 
-std::int64_t element_size(isa::Memory memory, const isa::HardwareConfig& config) {
-  if (memory == isa::Memory::inp) return config.batch * config.block_in;
-  if (memory == isa::Memory::wgt) return config.block_out * config.block_in;
-  return config.batch * config.block_out;
-}
-
 // The buffer that `cached`, which the schedule made, is a copy of.
 std::string origin(const loops::Program& program, const std::string& cached) {
   for (const schedule::Path& path : schedule::blocks_below(program.body))
@@ -26,6 +20,12 @@ std::string origin(const loops::Program& program, const std::string& cached) {
 }
 
 }  // namespace
+
+std::int64_t element_size(isa::Memory memory, const isa::HardwareConfig& config) {
+  if (memory == isa::Memory::inp) return config.batch * config.block_in;
+  if (memory == isa::Memory::wgt) return config.block_out * config.block_in;
+  return config.batch * config.block_out;
+}
 
 TileModel::TileModel(const schedule::Task& task, const schedule::Scheduled& smallest, const isa::HardwareConfig& config)
     : footprint_(task.program), config_(config) {

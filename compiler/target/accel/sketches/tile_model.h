@@ -19,6 +19,9 @@
 
 namespace dovetail::accel {
 
+// Numbers that an element of the memory holds.
+std::int64_t element_size(isa::Memory memory, const isa::HardwareConfig& config);
+
 class TileModel {
  public:
   // `smallest`: the schedule of `task` with the smallest tile.
