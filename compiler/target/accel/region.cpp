@@ -160,7 +160,7 @@ class Builder {
     const schedule::Task task = make_task(kind, std::move(program), config_, intrinsics_);
     schedule::Origin origin;
     DOVETAIL_ASSIGN(const std::optional<schedule::Scheduled> found,
-                    schedule::try_run(sketch_of(kind, config_), task, recorded_, origin));
+                    schedule::try_run(sketch_of(kind, config_, models_), task, recorded_, origin));
     const schedule::Scheduled& scheduled = found.value();
     if (!origin.key.empty())
       made_.schedules.push_back({task.program.name, bundle::kAccelTarget, std::string(kind.name), std::move(origin)});
@@ -208,6 +208,7 @@ class Builder {
   std::map<ValueId, std::uint64_t> addresses_;
   const isa::HardwareConfig& config_;
   std::shared_ptr<const loops::IntrinsicTable> intrinsics_;
+  std::shared_ptr<TileModels> models_ = make_tile_models();
   DeviceSpace& space_;
   const schedule::FindRecorded& recorded_;
   const Dump& dump_;

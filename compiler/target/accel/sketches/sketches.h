@@ -3,6 +3,7 @@
 // fewest bytes, with a price per transfer.
 #pragma once
 
+#include <memory>
 #include <string_view>
 
 #include "base/result.h"
@@ -25,8 +26,10 @@ extern const Kind kConvolution, kAddition, kMaxPooling;
 schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,
                          std::shared_ptr<const loops::IntrinsicTable> intrinsics);
 
-// Keeps what it needs to know of a task: worth keeping for as long as the task is scheduled again.
-schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config);
+std::shared_ptr<TileModels> make_tile_models();
+// `models`: what is known of tasks on this hardware, of all sketches that share it; null: of this sketch alone.
+schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config,
+                           std::shared_ptr<TileModels> models = nullptr);
 
 // Whether the smallest tile of an operation's program fits the buffers: no tile does otherwise. Errors: names the
 // buffer that is short of space, with both numbers, and the remedy.

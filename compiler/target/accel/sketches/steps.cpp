@@ -41,9 +41,9 @@ schedule::Decisions smallest_tile() {
   return decisions;
 }
 
-Result<TileModel> tile_model(const Kind& kind, const schedule::Task& task, const isa::HardwareConfig& config) {
+Result<std::vector<OnChip>> places_of(const Kind& kind, const schedule::Task& task, const isa::HardwareConfig& config) {
   DOVETAIL_ASSIGN(const schedule::Scheduled smallest, schedule::run(sketch_of(kind, config), task, smallest_tile()));
-  return TileModel(task, smallest, config);
+  return on_chip_places(task, smallest, config);
 }
 
 // Extents of the footprint's loops.
@@ -132,7 +132,7 @@ bool Steps::sample_tile(const Kind& kind, const std::string& channels, const Cou
                                                  {kTileNames[4], candidates(even_parts(whole.x))}}};
   const auto cost = [&]() -> Result<schedule::Cost> {
     DOVETAIL_ASSIGN(const std::shared_ptr<const TileModel> model,
-                    models_.of(c.task, [&] { return tile_model(kind, c.task, config); }));
+                    models_.of(c.task, config, [&] { return places_of(kind, c.task, config); }));
     LoopExtents extents(model->footprint(), layout, channels);
     return schedule::Cost(
         [this, &traffic, model, extents](std::span<const std::int64_t> values) mutable -> std::optional<double> {
@@ -241,9 +241,11 @@ schedule::Task make_task(const Kind& kind, loops::Program program, const isa::Ha
           {},      isa::config_to_json(config), std::move(intrinsics)};
 }
 
-schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config) {
-  return {kind.name, kind.version,
-          [&kind, config, models = std::make_shared<TileModels>()](schedule::Context& context) {
+std::shared_ptr<TileModels> make_tile_models() { return std::make_shared<TileModels>(); }
+
+schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config, std::shared_ptr<TileModels> models) {
+  if (!models) models = make_tile_models();
+  return {kind.name, kind.version, [&kind, config, models = std::move(models)](schedule::Context& context) {
             kind.write(context, config, *models);
             return true;
           }};
@@ -261,7 +263,9 @@ Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program,
       std::min({config.depth(isa::Memory::inp), config.depth(isa::Memory::wgt), config.depth(isa::Memory::acc)}))
     return {};
   const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
-  DOVETAIL_ASSIGN(const TileModel model, tile_model(kind, make_task(kind, program, config, intrinsics), config));
+  DOVETAIL_ASSIGN(const std::vector<OnChip> places,
+                  places_of(kind, make_task(kind, program, config, intrinsics), config));
+  const TileModel model(program, places, config);
   const std::string& name = program.name;
   for (const auto& [parameter, memory] : memories)
     if (const std::int64_t needs = model.needs(memory, smallest); needs > config.depth(memory))

@@ -1,6 +1,8 @@
 #include "compiler/target/accel/sketches/tile_model.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "base/check.h"
 #include "compiler/schedule/nest.h"
@@ -19,6 +21,16 @@ std::string origin(const loops::Program& program, const std::string& cached) {
   throw InternalError(cached + " is a copy of one buffer");
 }
 
+// Equal for programs of the same blocks and buffers.
+std::string form_of(const schedule::Task& task) {
+  std::string text = task.kind;
+  for (const schedule::Path& path : schedule::blocks_below(task.program.body))
+    text += " " + schedule::as_block(path.back())->name;
+  for (const loops::Parameter& parameter : task.program.parameters) text += " " + parameter.buffer->name;
+  for (const loops::Buffer& buffer : task.program.allocations) text += " " + buffer->name;
+  return text;
+}
+
 }  // namespace
 
 std::int64_t element_size(isa::Memory memory, const isa::HardwareConfig& config) {
@@ -27,14 +39,23 @@ std::int64_t element_size(isa::Memory memory, const isa::HardwareConfig& config)
   return config.batch * config.block_out;
 }
 
-TileModel::TileModel(const schedule::Task& task, const schedule::Scheduled& smallest, const isa::HardwareConfig& config)
-    : footprint_(task.program), config_(config) {
-  for (const auto& [buffer, placement] : find_places(smallest.program, *task.intrinsics, config)) {
-    if (placement.in_place) continue;
-    const auto* box = footprint_.box(buffer->name);
-    if (!box) box = footprint_.box(origin(smallest.program, buffer->name));
-    DOVETAIL_CHECK(box, buffer->name + " is read");
-    const Term term{placement.memory, *box};
+std::vector<OnChip> on_chip_places(const schedule::Task& task, const schedule::Scheduled& smallest,
+                                   const isa::HardwareConfig& config) {
+  const schedule::Footprint footprint(task.program);
+  std::vector<OnChip> places;
+  for (const auto& [buffer, placement] : find_places(smallest.program, *task.intrinsics, config))
+    if (!placement.in_place)
+      places.push_back(
+          {footprint.box(buffer->name) ? buffer->name : origin(smallest.program, buffer->name), placement.memory});
+  return places;
+}
+
+TileModel::TileModel(const loops::Program& program, std::span<const OnChip> places, const isa::HardwareConfig& config)
+    : footprint_(program), config_(config) {
+  for (const OnChip& place : places) {
+    const auto* box = footprint_.box(place.buffer);
+    DOVETAIL_CHECK(box, place.buffer + " is read");
+    const Term term{place.memory, *box};
     const auto same = std::ranges::find_if(
         terms_, [&](const Term& other) { return other.memory == term.memory && other.box == term.box; });
     if (same == terms_.end()) terms_.push_back(term);
@@ -64,15 +85,22 @@ std::int64_t TileModel::elements(const std::string& buffer, isa::Memory memory,
   return footprint_.elements(buffer, tile) / element_size(memory, config_);
 }
 
-Result<std::shared_ptr<const TileModel>> TileModels::of(const schedule::Task& task, const Make& make) {
-  const std::string key = schedule::key(task);
+Result<std::shared_ptr<const TileModel>> TileModels::of(const schedule::Task& task, const isa::HardwareConfig& config,
+                                                        const FindPlaces& find_places) {
+  const std::string form = form_of(task);
+  std::optional<std::vector<OnChip>> places;
   {
     const std::lock_guard lock(mutex_);
-    if (const auto known = models_.find(key); known != models_.end()) return known->second;
+    if (const auto known = models_.find(task.program.body); known != models_.end()) return known->second;
+    if (const auto known = places_.find(form); known != places_.end()) places = known->second;
   }
-  DOVETAIL_ASSIGN(TileModel model, make());
+  if (!places) {
+    DOVETAIL_ASSIGN(places, find_places());
+  }
+  auto model = std::make_shared<const TileModel>(task.program, *places, config);
   const std::lock_guard lock(mutex_);
-  return models_.emplace(key, std::make_shared<const TileModel>(std::move(model))).first->second;
+  places_.emplace(form, *std::move(places));
+  return models_.emplace(task.program.body, std::move(model)).first->second;
 }
 
 }  // namespace dovetail::accel

@@ -16,16 +16,26 @@
 #include "compiler/schedule/footprint.h"
 #include "compiler/schedule/sketch.h"
 #include "isa/config.h"
+#include "loops/ir.h"
 
 namespace dovetail::accel {
 
 // Numbers that an element of the memory holds.
 std::int64_t element_size(isa::Memory memory, const isa::HardwareConfig& config);
 
+// A place of its own on chip.
+struct OnChip {
+  std::string buffer;  // of the operator's program, which lies there or is copied there
+  isa::Memory memory;
+};
+// The places that the schedule of `task` with the smallest tile takes. They are those of every program with the same
+// blocks and buffers, whatever the extents.
+std::vector<OnChip> on_chip_places(const schedule::Task& task, const schedule::Scheduled& smallest,
+                                   const isa::HardwareConfig& config);
+
 class TileModel {
  public:
-  // `smallest`: the schedule of `task` with the smallest tile.
-  TileModel(const schedule::Task& task, const schedule::Scheduled& smallest, const isa::HardwareConfig& config);
+  TileModel(const loops::Program& program, std::span<const OnChip> places, const isa::HardwareConfig& config);
 
   const schedule::Footprint& footprint() const { return footprint_; }
   // Elements of `memory`. `tile`: by position in footprint().loops().
@@ -48,15 +58,18 @@ class TileModel {
   std::vector<Term> terms_;
 };
 
-// The models of tasks, each made once: a search runs a sketch many times. Several threads may ask at once.
+// What is known of places and models, each found once: a model has several operations with the same blocks, and a
+// search runs a sketch many times. Several threads may ask at once.
 class TileModels {
  public:
-  using Make = std::function<Result<TileModel>()>;
-  Result<std::shared_ptr<const TileModel>> of(const schedule::Task& task, const Make& make);
+  using FindPlaces = std::function<Result<std::vector<OnChip>>()>;
+  Result<std::shared_ptr<const TileModel>> of(const schedule::Task& task, const isa::HardwareConfig& config,
+                                              const FindPlaces& find_places);
 
  private:
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<const TileModel>> models_;  // by the task's key
+  std::map<std::string, std::vector<OnChip>> places_;               // by kind, blocks and buffers
+  std::map<loops::Stmt, std::shared_ptr<const TileModel>> models_;  // by the body of the task's program
 };
 
 }  // namespace dovetail::accel

@@ -35,8 +35,7 @@ TEST_CASE("accelerator: drawn schedules are right, or refused with a reason") {
         for (std::size_t i = 0; i < candidates.size(); ++i) {
           INFO("seed " << seed << ", " << candidates[i].text() << ": " << results[i].why);
           // One instruction for each pixel may not fit a small address space.
-          CHECK((results[i].outcome == tune::Outcome::measured ||
-                 results[i].outcome == tune::Outcome::refused));
+          CHECK((results[i].outcome == tune::Outcome::measured || results[i].outcome == tune::Outcome::refused));
           CHECK(results[i].outcome == again[i].outcome);
           CHECK(results[i].cost == again[i].cost);
           measured += results[i].outcome == tune::Outcome::measured;

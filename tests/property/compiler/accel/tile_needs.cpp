@@ -69,7 +69,7 @@ TEST_CASE("accelerator: a tile takes what the model says, and task and trace mak
         for (const char* name : {"tile_o", "tile_c", "tile_n", "tile_y", "tile_x"}) given[name] = "1";
         const auto smallest = schedule::run(sketch_of(*operation.kind, config), task, given);
         REQUIRE(smallest.ok());
-        const TileModel model(task, *smallest, config);
+        const TileModel model(task.program, on_chip_places(task, *smallest, config), config);
         const schedule::Scheduled chosen = check(operation, task, model, config, {});
         ++tiles;
         for (int varied = 0; varied < 3; ++varied) {
