@@ -44,11 +44,13 @@ std::string escaped(std::string_view text) {
 
 // Costs as multiples of the default's over trials: each candidate, and the best so far.
 std::string curve(const tune::TaskResult& task) {
-  constexpr double kWidth = 340, kHeight = 150, kLeft = 34, kRight = 6, kTop = 8, kBottom = 20, kWorst = 2;
+  constexpr double kWidth = 340, kHeight = 150, kLeft = 34, kRight = 6, kTop = 8, kBottom = 20;
   double least = 1;
   for (const tune::Trial& trial : task.trials)
     if (trial.outcome == tune::Outcome::measured) least = std::min(least, trial.cost / task.default_cost);
-  const double low = std::max(0.0, least - 0.1), high = kWorst;
+  // What is gained fills a quarter of the height, where it is not too little to be seen; what costs more lies at the
+  // top.
+  const double high = std::clamp(1 + 3 * (1 - least), 1.2, 2.0), low = std::max(0.0, least - 0.1 * (high - least));
   const double count = std::max<double>(1, static_cast<double>(task.trials.size()));
   const auto x = [&](double trial) { return kLeft + (kWidth - kLeft - kRight) * trial / count; };
   const auto y = [&](double cost) {

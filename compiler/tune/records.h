@@ -62,8 +62,8 @@ class Records {
   // too long.
   Result<void> add(const std::vector<Record>& records);
 
-  // The record of the task, machine and sketch that costs least, and how many there are of other versions of the
-  // sketch.
+  // The record of the task, machine and sketch that costs least, times as a part of the default's; and how many there
+  // are of other versions of the sketch.
   struct Best {
     std::optional<Record> record;
     std::int64_t of_other_sketches = 0;

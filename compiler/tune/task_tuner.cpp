@@ -66,7 +66,9 @@ Result<void> TaskTuner::learn_records() {
     const auto candidate = space_.complete(record.decisions, Rest::analytic, random);
     if (!candidate || candidate->decisions() != record.decisions) continue;  // of another build, or a defect of it
     ++result_.known;
-    const double cost = record.outcome == Outcome::measured ? record.cost : kNever;
+    // A machine may be faster today than it was then; beside its default a schedule costs the same.
+    const double then = measurer_->deterministic() ? result_.default_cost : record.default_cost;
+    const double cost = record.outcome == Outcome::measured ? record.cost / then * result_.default_cost : kNever;
     search_->learn(*candidate, cost / result_.default_cost);
     keep_best(*candidate, cost);
   }

@@ -57,6 +57,23 @@ void run_sql(const fs::path& path, const std::string& sql) {
 
 }  // namespace
 
+TEST_CASE("records: of times the least part of the default's is the best, of cycles the least") {
+  const TemporaryFolder folder;
+  auto records = Records::open(folder / "r.db", Records::Open::write);
+  REQUIRE(records.ok());
+  for (const std::string unit : {"ns", "cycles"}) {
+    Record on_a_slow_day = sample_record(1, 150), on_a_fast_one = sample_record(2, 100);
+    on_a_slow_day.task = on_a_fast_one.task = unit;
+    on_a_slow_day.unit = on_a_fast_one.unit = unit;
+    on_a_fast_one.default_cost = 100;
+    REQUIRE(records->add({on_a_slow_day, on_a_fast_one}).ok());
+    const auto best = records->best(unit, on_a_slow_day.machine, on_a_slow_day.sketch_version);
+    REQUIRE(best.ok());
+    REQUIRE(best->record);
+    CHECK(best->record->decisions == (unit == "ns" ? on_a_slow_day : on_a_fast_one).decisions);
+  }
+}
+
 TEST_CASE("records: what is added is there after the file was closed, by task, machine and cost") {
   const TemporaryFolder folder;
   const fs::path path = folder / "new/folder/r.db";
