@@ -1,0 +1,195 @@
+// The searches of the tuner, compared by replay (docs/tuning.md).
+//
+//   search_replay tables [FILTER] [--most N]     measures N candidates of each task (4096) into bench/tuning/tables
+//   search_replay replay [FILTER] [--seeds N] [--trials N] [--json CURVES.json] [--svg PLOT.svg]
+//
+// FILTER: the beginning of tasks' names, as accel.conv. Run in the root of the tree.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/thread_pool.h"
+#include "bench/tuning/comparison.h"
+#include "bench/tuning/plot.h"
+#include "bundle/code/accel.h"
+#include "bundle/code/cpu.h"
+#include "compiler/target/cpu/cpu.h"
+#include "compiler/tune/rankings.h"
+#include "compiler/tune/search.h"
+#include "explore/measure/accel.h"
+#include "explore/measure/cpu.h"
+#include "explore/replay/make_table.h"
+#include "explore/replay/tasks.h"
+
+namespace dovetail::bench {
+
+namespace {
+
+struct Settings {
+  std::string action, filter, json, svg;
+  std::size_t seeds = 10, trials = 512, most = 4096;
+
+  std::vector<const explore::ReplayTask*> tasks(std::string_view target = "") const {
+    std::vector<const explore::ReplayTask*> chosen;
+    for (const explore::ReplayTask& row : explore::replay_tasks())
+      if (row.name.starts_with(filter) && (target.empty() || row.target == target)) chosen.push_back(&row);
+    return chosen;
+  }
+};
+
+std::filesystem::path table_path(const explore::ReplayTask& row) {
+  return std::filesystem::path("bench/tuning/tables") / fmt::format("{}.txt", row.name);
+}
+
+// ---- tables
+
+Result<std::unique_ptr<tune::Measurer>> measurer_of(const explore::ReplayTask& row, const schedule::Task& task) {
+  if (row.target == bundle::kAccelTarget) {
+    DOVETAIL_ASSIGN(const isa::HardwareConfig hardware, isa::load_config(explore::kReplayHardware));
+    return explore::make_accel_measurer(hardware, {})(task);
+  }
+  DOVETAIL_ASSIGN(const cpu::Cpu processor, cpu::find_cpu(explore::kReplayProcessor));
+  explore::CpuMeasureOptions options;
+  options.timing_seconds = 0.02;  // thousands of candidates, each beside the default
+  return explore::make_cpu_measurer(processor, options)(task);
+}
+
+Result<void> measure_table(const explore::ReplayTask& row, std::size_t most) {
+  const auto start = std::chrono::steady_clock::now();
+  DOVETAIL_ASSIGN(const explore::FoundTask found, explore::find_task(row));
+  DOVETAIL_ASSIGN(const std::unique_ptr<tune::Measurer> measurer, measurer_of(row, found.task));
+  explore::TableOptions options;
+  options.most = most;
+  options.on_progress = [&](std::size_t measured) { fmt::print(stderr, "\r{}: {} candidates", row.name, measured); };
+  DOVETAIL_ASSIGN(explore::Table table, explore::make_table(found.task, found.sketch, *measurer, options));
+  table.name = row.name;
+  DOVETAIL_TRY(write_text_file(table_path(row), explore::to_string(table)));
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const auto failed = std::ranges::count_if(
+      table.rows, [](const explore::TableRow& candidate) { return candidate.outcome != tune::Outcome::measured; });
+  fmt::print(stderr, "\r{}: {} candidates, {}, {} of them not measured, {:.0f} s\n", row.name, table.rows.size(),
+             table.whole ? "all that there are" : "a sample", failed, seconds);
+  return {};
+}
+
+// ---- replay
+
+Result<explore::TaskCurves> curves_of(const explore::ReplayTask& row, const Settings& settings, std::size_t batch) {
+  const std::string path = table_path(row).string();
+  DOVETAIL_ASSIGN(const std::string text, read_text_file(path));
+  DOVETAIL_ASSIGN(const explore::Table table, explore::parse_table(text, path));
+  DOVETAIL_ASSIGN(const explore::FoundTask found, explore::find_task(row));
+  DOVETAIL_ASSIGN(explore::TableSpace space, explore::TableSpace::make(found.task, found.sketch, table));
+  explore::TaskCurves curves;
+  curves.name = row.name;
+  curves.default_cost = table.rows.front().cost;
+  curves.best_cost = std::ranges::min_element(table.rows, {}, &explore::TableRow::cost)->cost;
+  curves.candidates = table.rows.size();
+  curves.whole = table.whole;
+  for (const tune::SearchRow& search : tune::searches()) {
+    std::vector<explore::Curve>& seeds = curves.searches.emplace_back();
+    for (std::uint64_t seed = 1; seed <= settings.seeds; ++seed)
+      seeds.push_back(explore::replay(space, search, *tune::make_ranking().ranking, seed, settings.trials, batch));
+  }
+  fmt::print(stderr, "{}: replayed\n", row.name);
+  return curves;
+}
+
+Result<TargetComparison> compare(std::string_view target, std::string title, const Settings& settings,
+                                 std::size_t batch) {
+  const auto tasks = settings.tasks(target);
+  std::vector<std::optional<Result<explore::TaskCurves>>> results(tasks.size());
+  ThreadPool pool(available_processors(), /*pin=*/false);
+  pool.parallel_for(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t begin, std::int64_t end, int) {
+    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
+      results[i] = curves_of(*tasks[i], settings, batch);
+  });
+  TargetComparison comparison{std::move(title), {}};
+  for (auto& result : results) {
+    DOVETAIL_ASSIGN(explore::TaskCurves curves, *std::move(result));
+    comparison.tasks.push_back(std::move(curves));
+  }
+  return comparison;
+}
+
+Result<void> replay(const Settings& settings) {
+  Comparison comparison;
+  for (const tune::SearchRow& search : tune::searches()) comparison.searches.push_back(search.name);
+  comparison.seeds = settings.seeds;
+  comparison.trials = settings.trials;
+  const tune::ChosenRanking ranking = tune::make_ranking();
+  comparison.ranking = ranking.ranking->name();
+  if (!ranking.why.empty()) fmt::print(stderr, "{}\n", ranking.why);
+  const std::pair<std::string_view, std::string> targets[] = {{bundle::kAccelTarget, "accelerator"},
+                                                              {bundle::kCpuTarget, "CPU"}};
+  for (const auto& [target, title] : targets) {
+    if (settings.tasks(target).empty()) continue;
+    DOVETAIL_ASSIGN(TargetComparison of_target, compare(target, title, settings, comparison.batch));
+    comparison.targets.push_back(std::move(of_target));
+  }
+  fmt::print("{}", to_string(comparison));
+  if (!settings.json.empty()) DOVETAIL_TRY(write_text_file(settings.json, to_json(comparison).dump() + "\n"));
+  if (!settings.svg.empty()) DOVETAIL_TRY(write_text_file(settings.svg, svg_of(comparison)));
+  return {};
+}
+
+// ---- The command line
+
+std::optional<Settings> settings_of(int argc, char** argv) {
+  Settings settings;
+  if (argc < 2) return std::nullopt;
+  settings.action = argv[1];
+  for (int i = 2; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (!word.starts_with("--")) {
+      settings.filter = word;
+      continue;
+    }
+    if (++i == argc) return std::nullopt;
+    const std::string value = argv[i];
+    const std::size_t count = std::max<std::size_t>(1, std::strtoul(value.c_str(), nullptr, 10));
+    if (word == "--json") settings.json = value;
+    else if (word == "--svg") settings.svg = value;
+    else if (word == "--seeds") settings.seeds = count;
+    else if (word == "--most") settings.most = count;
+    else if (word == "--trials") settings.trials = count;
+    else return std::nullopt;
+  }
+  const bool known = settings.action == "tables" || settings.action == "replay";
+  return known && !settings.tasks().empty() ? std::optional(settings) : std::nullopt;
+}
+
+Result<void> run(const Settings& settings) {
+  if (settings.action == "replay") return replay(settings);
+  for (const explore::ReplayTask* row : settings.tasks()) DOVETAIL_TRY(measure_table(*row, settings.most));
+  return {};
+}
+
+}  // namespace
+
+}  // namespace dovetail::bench
+
+int main(int argc, char** argv) {
+  using namespace dovetail;
+  const auto settings = bench::settings_of(argc, argv);
+  if (!settings) {
+    fmt::print(stderr,
+               "usage: search_replay tables [FILTER] [--most N]\n       search_replay replay [FILTER] [--seeds N] "
+               "[--trials N] "
+               "[--json CURVES.json] [--svg PLOT.svg]\n");
+    return 2;
+  }
+  const auto done = bench::run(*settings);
+  if (!done.ok()) fmt::print(stderr, "{}\n", to_string(done.errors()));
+  return done.ok() ? 0 : 1;
+}

@@ -1,0 +1,83 @@
+#include "explore/replay/table_space.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "compiler/tune/features.h"
+#include "compiler/tune/search/explorer.h"
+
+namespace dovetail::explore {
+
+Result<TableSpace> TableSpace::make(const schedule::Task& task, const schedule::Sketch& sketch, const Table& table) {
+  const auto stale = [&](std::string why) {
+    return Diagnostic{"cannot replay a tuning table", table.name, std::move(why),
+                      "measure it again: ./dev tuning tables " + table.name};
+  };
+  if (const std::string key = schedule::key(task); key != table.task)
+    return stale(fmt::format("it is of task {}, which is {} now", table.task, key));
+  if (sketch.version != table.sketch_version)
+    return stale(
+        fmt::format("it is of version {} of the sketch, which is {} now", table.sketch_version, sketch.version));
+  TableSpace space(task, sketch, table);
+  for (const TableRow& row : table.rows) {
+    const auto scheduled = schedule::run(sketch, task, row.decisions);
+    const std::string text = tune::text_of(row.decisions);
+    if (!scheduled.ok()) return stale(fmt::format("the sketch refuses {}: {}", text, scheduled.errors().front().why));
+    tune::Candidate candidate;
+    candidate.sampled = scheduled->decisions;
+    candidate.features = tune::features(task, *scheduled);
+    if (candidate.text() != text)
+      return stale(fmt::format("the sketch decides {} where the table has {}", candidate.text(), text));
+    if (!space.rows_.emplace(text, space.candidates_.size()).second) return stale(text + " is there twice");
+    space.candidates_.push_back(std::move(candidate));
+  }
+  return space;
+}
+
+double TableSpace::cost(const tune::Candidate& candidate) const {
+  return table_->rows[rows_.at(candidate.text())].cost;
+}
+
+std::optional<tune::Candidate> TableSpace::complete(const schedule::Decisions& wanted, tune::Rest rest,
+                                                    SplitMix64& random) {
+  std::string text = tune::text_of(wanted);
+  if (const auto row = rows_.find(text); row != rows_.end()) return candidates_[row->second];
+  if (rest == tune::Rest::random) {
+    const std::vector<std::size_t> rows = agreeing(wanted);
+    return candidates_[rows[static_cast<std::size_t>(random.next() % rows.size())]];
+  }
+  // To run the sketch takes milliseconds, and searches want the same again and again.
+  const auto [known, added] = analytic_.try_emplace(std::move(text));
+  if (added) known->second = analytic_row(wanted);
+  return known->second ? std::optional(candidates_[*known->second]) : std::nullopt;
+}
+
+std::optional<std::size_t> TableSpace::analytic_row(const schedule::Decisions& wanted) const {
+  const auto scheduled = schedule::try_run(*sketch_, *task_, {wanted, /*lenient=*/true});
+  if (!scheduled.ok() || !*scheduled) return std::nullopt;
+  schedule::Decisions decisions;
+  for (const schedule::Decision& decision : (*scheduled)->decisions) decisions.emplace(decision.name, decision.value);
+  const auto row = rows_.find(tune::text_of(decisions));
+  return row != rows_.end() ? row->second : agreeing(decisions).front();
+}
+
+std::vector<std::size_t> TableSpace::agreeing(const schedule::Decisions& wanted) const {
+  std::vector<std::size_t> rows(candidates_.size());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  for (const std::string& name : table_->decisions) {
+    const auto value = wanted.find(name);
+    if (value == wanted.end()) continue;
+    std::vector<std::size_t> closer;
+    std::ranges::copy_if(rows, std::back_inserter(closer), [&](std::size_t row) {
+      const auto there = table_->rows[row].decisions.find(name);
+      return there != table_->rows[row].decisions.end() && there->second == value->second;
+    });
+    if (!closer.empty()) rows = std::move(closer);
+  }
+  return rows;
+}
+
+}  // namespace dovetail::explore

@@ -1,0 +1,49 @@
+// A task's schedules as far as a table has them: a search on it sees costs without measuring, and completes within
+// what was measured.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/schedule/task.h"
+#include "compiler/tune/candidate.h"
+#include "explore/replay/table.h"
+
+namespace dovetail::explore {
+
+// Without state that a search could see: one serves any number of searches, one after the other.
+class TableSpace final : public tune::SearchSpace {
+ public:
+  // Runs the sketch once for each row, for features and for what each decision was chosen from. Task, sketch and table
+  // outlive the space. Error: the table is of another task or sketch version, or the sketch no longer makes a candidate
+  // of it.
+  static Result<TableSpace> make(const schedule::Task& task, const schedule::Sketch& sketch, const Table& table);
+
+  Result<tune::Candidate> default_candidate() override { return candidates_.front(); }
+  // Analytic: what the sketch makes of `wanted`, or where the table does not have that, the row that agrees with it
+  // for the most decisions. Random: any of the rows that agree with `wanted`. A decision with which no row agrees that
+  // agrees with those before it is left out, as where a sketch does not take it.
+  std::optional<tune::Candidate> complete(const schedule::Decisions& wanted, tune::Rest rest,
+                                          SplitMix64& random) override;
+
+  double cost(const tune::Candidate& candidate) const;  // precondition: of this space
+
+ private:
+  TableSpace(const schedule::Task& task, const schedule::Sketch& sketch, const Table& table)
+      : task_(&task), sketch_(&sketch), table_(&table) {}
+
+  std::optional<std::size_t> analytic_row(const schedule::Decisions& wanted) const;
+  std::vector<std::size_t> agreeing(const schedule::Decisions& wanted) const;
+
+  const schedule::Task* task_;
+  const schedule::Sketch* sketch_;
+  const Table* table_;
+  std::vector<tune::Candidate> candidates_;                               // of the table's rows
+  std::unordered_map<std::string, std::size_t> rows_;                     // by Candidate::text
+  std::unordered_map<std::string, std::optional<std::size_t>> analytic_;  // by text of what was wanted; as asked
+};
+
+}  // namespace dovetail::explore

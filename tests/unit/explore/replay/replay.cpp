@@ -1,0 +1,139 @@
+// Searches on tables: a table is made, is complete, and a search on it does what it would do on the task itself. The
+// smallest table of the tree is replayed.
+#include "explore/replay/replay.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "compiler/tune/neighbour_ranking.h"
+#include "compiler/tune/sketch_space.h"
+#include "explore/measure/accel.h"
+#include "explore/replay/make_table.h"
+#include "explore/replay/tasks.h"
+#include "isa/config.h"
+#include "tests/catch.h"
+
+using namespace dovetail;
+using namespace dovetail::explore;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+constexpr std::string_view kSmallest = "accel.conv3x3_small";
+
+struct Replayable {
+  FoundTask found;
+  Table table;
+
+  TableSpace space() const {
+    auto made = TableSpace::make(found.task, found.sketch, table);
+    if (!made) FAIL(to_string(made.errors()));
+    return *std::move(made);
+  }
+};
+
+Replayable smallest() {
+  const ReplayTask& row = **find_replay_task(kSmallest);
+  const std::string path = DOVETAIL_SOURCE_DIR "/bench/tuning/tables/" + std::string(row.name) + ".txt";
+  return {find_task(row).value(), parse_table(read_text_file(path).value(), path).value()};
+}
+
+}  // namespace
+
+TEST_CASE("replay: a table of few candidates says what the committed one says") {
+  const Replayable committed = smallest();
+  const auto measurer =
+      make_accel_measurer(isa::load_config(kReplayHardware).value(), {})(committed.found.task).value();
+  const auto made = make_table(committed.found.task, committed.found.sketch, *measurer, {.most = 12});
+  REQUIRE(made.ok());
+  CHECK_FALSE(made->whole);
+  CHECK(made->task == committed.table.task);
+  CHECK(made->machine == committed.table.machine);
+  REQUIRE(made->rows.size() == 12);
+  // The same draws, and cycles are the same at every time.
+  for (std::size_t i = 0; i < made->rows.size(); ++i) {
+    CHECK(made->rows[i].decisions == committed.table.rows[i].decisions);
+    CHECK(made->rows[i].cost == committed.table.rows[i].cost);
+  }
+}
+
+TEST_CASE("replay: a table completes as the task's own space does") {
+  const Replayable committed = smallest();
+  TableSpace table = committed.space();
+  tune::SketchSpace own(committed.found.task, committed.found.sketch);
+  SplitMix64 random(3);
+  CHECK(table.default_candidate()->text() == own.default_candidate()->text());
+  for (int i = 0; i < 20; ++i) {
+    // Two decisions of a draw, the rest analytic.
+    const tune::Candidate drawn = *table.complete({}, tune::Rest::random, random);
+    schedule::Decisions wanted;
+    for (const std::size_t at : {random.next() % drawn.sampled.size(), random.next() % drawn.sampled.size()})
+      wanted.emplace(drawn.sampled[at].name, drawn.sampled[at].value);
+    const auto there = table.complete(wanted, tune::Rest::analytic, random);
+    const auto expected = own.complete(wanted, tune::Rest::analytic, random);
+    REQUIRE(there.has_value() == expected.has_value());
+    if (there) CHECK(there->text() == expected->text());
+    if (there) CHECK(there->features == expected->features);
+    const auto agreeing = table.complete(wanted, tune::Rest::random, random);
+    REQUIRE(agreeing);
+    for (const auto& [name, value] : wanted) CHECK(agreeing->decisions().at(name) == value);
+  }
+  // What no row has is left to the sketch.
+  const auto left_out = table.complete({{"tile_y", "77"}}, tune::Rest::analytic, random);
+  REQUIRE(left_out);
+  CHECK(left_out->text() == table.default_candidate()->text());
+}
+
+TEST_CASE("replay: in as many trials as there are candidates, every search finds the table's best") {
+  const Replayable committed = smallest();
+  TableSpace space = committed.space();
+  const double best = std::ranges::min_element(committed.table.rows, {}, &TableRow::cost)->cost;
+  for (const tune::SearchRow& search : tune::searches()) {
+    INFO(search.name);
+    tune::NeighbourRanking ranking;
+    const Curve curve = replay(space, search, ranking, 1, committed.table.rows.size(), 8);
+    CHECK(curve.size() == committed.table.rows.size() + 1);
+    CHECK(curve.front() == committed.table.rows.front().cost);
+    CHECK(std::ranges::is_sorted(curve, std::ranges::greater()));
+    CHECK(curve.back() == best);
+    tune::NeighbourRanking again;
+    CHECK(replay(space, search, again, 1, 24, 8) == Curve(curve.begin(), curve.begin() + 25));
+  }
+}
+
+TEST_CASE("replay: a table of something else is refused, with the command that makes it again") {
+  const Replayable committed = smallest();
+  const auto refused = [&](const std::function<void(Table&)>& change) {
+    Table table = committed.table;
+    change(table);
+    const auto space = TableSpace::make(committed.found.task, committed.found.sketch, table);
+    return to_string(space.errors());
+  };
+  CHECK_THAT(refused([](Table& table) { table.task = "0000000000000000"; }),
+             ContainsSubstring("it is of task 0000000000000000") &&
+                 ContainsSubstring("./dev tuning tables accel.conv3x3_small"));
+  CHECK_THAT(refused([](Table& table) { ++table.sketch_version; }), ContainsSubstring("version"));
+  CHECK_THAT(refused([](Table& table) { table.rows[3].decisions["tile_o"] = "17"; }), ContainsSubstring("refuses"));
+  CHECK_THAT(refused([](Table& table) { table.rows[3].decisions.erase("tile_o"); }),
+             ContainsSubstring("where the table"));
+  CHECK_THAT(refused([](Table& table) { table.rows[3] = table.rows[2]; }), ContainsSubstring("twice"));
+}
+
+TEST_CASE("replay: medians, means, and trials to a cost") {
+  CHECK(median({5, 1, 3}) == 3);
+  const std::vector<Curve> seeds{{8, 4, 4}, {8, 8, 2}, {8, 6, 1}};
+  CHECK(median_curve(seeds) == Curve{8, 6, 2});
+  TaskCurves one{.name = "one", .best_cost = 1, .searches = {seeds}};
+  TaskCurves other{.name = "other", .best_cost = 4, .searches = {{{8, 6, 2}}}};
+  const std::vector<TaskCurves> tasks{one, other};
+  const Curve mean = mean_curve(tasks, 0);
+  REQUIRE(mean.size() == 3);
+  CHECK(mean[0] == Approx(4));  // 8 and 2
+  CHECK(mean[1] == Approx(3));  // 6 and 1.5
+  CHECK(trials_to(seeds[0], 4) == 1);
+  CHECK(trials_to(seeds[0], 8) == 0);
+  CHECK_FALSE(trials_to(seeds[0], 3).has_value());
+}
