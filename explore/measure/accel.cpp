@@ -119,9 +119,10 @@ class AccelMeasurer : public tune::Measurer {
     auto made = accel::task_code(task_, candidate, config_);
     if (!made.ok()) return refused(made.errors());
     const accel::TaskCode& program = *made;
-    simulator::Dram dram{
-        program.memory_base,
-        bundle::initial_image({.base = program.memory_base, .bytes = program.memory_bytes}, program.code)};
+    bundle::MemorySpace space;
+    space.base = program.memory_base;
+    space.bytes = program.memory_bytes;
+    simulator::Dram dram{space.base, bundle::initial_image(space, program.code)};
     const auto place = [&](const std::string& parameter) {
       return dram.bytes.data() + (program.addresses.at(parameter) - dram.base);
     };
