@@ -4,6 +4,7 @@
 // rows at a time, where it stays in the cache while all output channels use it.
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -63,6 +64,7 @@ class Convolution {
     if (!recognise()) return false;
     choose_products();
     choose_rows_of_a_block();
+    cut_reduction();
     lay_out();
     cut_into_tiles();
     if (!c_.s.status().ok()) return true;
@@ -84,6 +86,7 @@ class Convolution {
     channels_out_ = block->iterators[1].extent;
     height_ = block->iterators[2].extent;
     width_ = block->iterators[3].extent;
+    window_ = block->iterators[5].extent * block->iterators[6].extent;
     return true;
   }
 
@@ -96,13 +99,27 @@ class Convolution {
     staged_ = c_.block("pad") != nullptr ? "pad" : c_.block("shifted") != nullptr ? "shifted" : "";
   }
 
-  // Enough work per pad, enough blocks for the threads, and the padded rows within half of the second level.
+  // Enough work per pad, enough blocks for the threads, and the padded rows within half of the second level. Weights
+  // that the second level does not hold are fetched anew for every block: then blocks are as large as may be.
   void choose_rows_of_a_block() {
     const std::int64_t row_bytes = operands_.x->shape[3] * channels_in_ * element_bytes_;
     const std::int64_t stride = std::max<std::int64_t>(1, operands_.x->shape[2] / height_);
     const std::int64_t fitting = std::max<std::int64_t>(1, cpu_.l2_bytes / 2 / row_bytes / stride);
-    rows_ = c_.sample("block_rows", divisors(height_),
-                      largest_divisor(height_, std::min(fitting, std::max<std::int64_t>(1, height_ / 4))));
+    const bool weights_stay = size_bytes(operands_.w->dtype) * element_count(operands_.w->shape) <= cpu_.l2_bytes;
+    const std::int64_t most = weights_stay ? std::max<std::int64_t>(1, height_ / 4) : height_;
+    rows_ = c_.sample("block_rows", divisors(height_), largest_divisor(height_, std::min(fitting, most)));
+  }
+
+  // How the reduction is cut: channels that are summed over the whole window before the next ones are, and steps of
+  // it that are written out one after another.
+  void cut_reduction() {
+    channel_block_ = channels_in_;
+    if (!any_order_) return;
+    std::vector<std::int64_t> blocks;
+    for (const std::int64_t block : divisors(channels_in_))
+      if (block == channels_in_ || (block % kPackedChannels == 0 && window_ > 1)) blocks.push_back(block);
+    channel_block_ = c_.sample("channel_block", blocks, channels_in_);
+    steps_ = sample_steps(c_, dot_ ? channel_block_ / kDotBytes : channel_block_);
   }
 
   void lay_out() {
@@ -116,17 +133,26 @@ class Convolution {
         c_.lay_out(read.buffer->name, kChannelsLast);
     c_.lay_out(c_.written_by(last_)->name, kChannelsLast);
     c_.lay_out(result, kChannelsLast);
-    c_.lay_out(w, dot_ ? fmt::format("i0/{0},i2,i3,i1/{1},i0%{0},i1%{1}", tile_.columns, kDotBytes)
-                       : fmt::format("i0/{0},i2,i3,i1,i0%{0}", tile_.columns));
+    c_.lay_out(w, weight_layout());
     if (!staged_.empty())
       for (const Region& read : c_.reads_of(staged_)) c_.follow_layout(read.buffer->name);
-    c_.lay_out(x, kChannelsLast);
-    pack_ = staged_.empty() &&
-            c_.sample("pack", {"no", "yes"}, crowds_sets(channels_in_ * element_bytes_, cpu_) ? "yes" : "no") == "yes";
-    if (pack_) {
+    // Packed: of every pixel a cache line or a part of one, pixels side by side.
+    const bool packable = channels_in_ % kPackedChannels == 0 && staged_ != "shifted";
+    const bool crowded = staged_.empty() && crowds_sets(channels_in_ * element_bytes_, cpu_);
+    pack_ = packable && c_.sample("pack", {"no", "yes"}, crowded ? "yes" : "no") == "yes";
+    c_.lay_out(x, pack_ && !staged_.empty() ? fmt::format("i1/{0},i0,i2,i3,i1%{0}", kPackedChannels) : kChannelsLast);
+    if (pack_ && staged_.empty()) {
       staged_ = "packed";
       c_.s.cache_read(kConv, x, "global", staged_);
     }
+  }
+
+  // In the order in which the register tile reads them.
+  std::string weight_layout() const {
+    const std::string block = channel_block_ == channels_in_ ? "" : fmt::format("i1/{},", channel_block_);
+    const std::string channel = block.empty() ? "i1" : fmt::format("i1%{}", channel_block_);
+    return dot_ ? fmt::format("i0/{0},{2}i2,i3,{3}/{1},i0%{0},i1%{1}", tile_.columns, kDotBytes, block, channel)
+                : fmt::format("i0/{0},{1}i2,i3,{2},i0%{0}", tile_.columns, block, channel);
   }
 
   void cut_into_tiles() {
@@ -142,23 +168,58 @@ class Convolution {
       std::tie(threads_, inner_o) = c_.tile(
           oo, c_.sample("thread_tiles", divisors(tiles), largest_divisor(tiles, std::max<std::int64_t>(1, tiles / 4))));
     }
+    const std::vector<std::string> tiles = order_tiles(inner_o, yi, xo);
+    std::vector<std::string> order{"conv.n", yo, threads_};
+    order.insert(order.end(), tiles.begin(), tiles.end());
     if (dot_) {
       const auto [co, ci] = c_.tile("conv.c", kDotBytes);
       const auto [ov, ol] = c_.tile(oi, tile_.lanes);
-      c_.reorder({"conv.n", yo, threads_, inner_o, yi, xo, "conv.ky", "conv.kx", co, xi, ov, ol, ci});
+      const auto [blocks, block] = c_.tile(co, channel_block_ / kDotBytes);
+      const auto [serial, steps] = unrolled_steps(block);
+      order.insert(order.end(), {blocks, "conv.ky", "conv.kx", serial, steps, xi, ov, ol, ci});
+      reduction_ = blocks;
+    } else if (any_order_) {
+      const auto [blocks, block] = c_.tile("conv.c", channel_block_);
+      const auto [serial, steps] = unrolled_steps(block);
+      order.insert(order.end(), {blocks, "conv.ky", "conv.kx", serial, steps, xi, oi});
+      reduction_ = blocks;
     } else {
-      std::vector<std::string> order{"conv.n", yo, threads_, inner_o, yi, xo};
-      // Channels lie side by side; where rounding is fixed the products are added as the definition has them.
-      if (any_order_) order.insert(order.end(), {"conv.ky", "conv.kx", "conv.c"});
-      else order.insert(order.end(), {"conv.c", "conv.ky", "conv.kx"});
-      order.insert(order.end(), {xi, oi});
-      c_.reorder(order);
+      // Where rounding is fixed the products are added as the definition has them.
+      order.insert(order.end(), {"conv.c", "conv.ky", "conv.kx", xi, oi});
+      reduction_ = "conv.c";
     }
+    if (reduction_.empty()) reduction_ = "conv.ky";
+    c_.reorder(order);
     end_ = c_.own_loops(last_);
-    c_.s.reverse_compute_at(last_, !xo.empty() ? xo : yi);  // where a register tile is complete
+    c_.s.reverse_compute_at(last_, tiles.back());  // where a register tile is complete
     if (!staged_.empty()) c_.s.compute_at(staged_, !threads_.empty() ? threads_ : !yo.empty() ? yo : "conv.n");
-    if (pack_) c_.lay_out(staged_, fmt::format("i3/{0},i0,i1,i2,i3%{0}", kPackedChannels));  // from [n, y, x, c]
-    c_.s.decompose_reduction(kConv, any_order_ ? "conv.ky" : "conv.c", "conv.init");
+    if (staged_ == "packed")  // from [n, y, x, c]
+      c_.lay_out(staged_, fmt::format("i3/{0},i0,i1,i2,i3%{0}", kPackedChannels));
+    c_.s.decompose_reduction(kConv, reduction_, "conv.init");
+    c_.unroll(steps_loop_);
+  }
+
+  // The loops over register tiles, outermost first. Channels outermost: the weights of a tile stay while the block's
+  // pixels pass over them. Innermost: the pixels stay, and the weights of all channels pass.
+  std::vector<std::string> order_tiles(const std::string& o, const std::string& y, const std::string& x) {
+    std::string order = "oyx";
+    if (c_.extent(o) > 1 && c_.extent(y) * c_.extent(x) > 1) {
+      std::vector<std::string> orders{"oyx", "yxo"};
+      if (c_.extent(y) > 1 && c_.extent(x) > 1) orders.push_back("yox");
+      order = c_.sample("tile_order", orders, "oyx");
+    }
+    std::vector<std::string> loops;
+    for (const char loop : order) loops.push_back(loop == 'o' ? o : loop == 'y' ? y : x);
+    std::erase(loops, "");
+    return loops;
+  }
+
+  // The loop over a block of channels as {serial or "", written out or the whole}.
+  std::pair<std::string, std::string> unrolled_steps(const std::string& block) {
+    if (steps_ == 1) return {block, ""};
+    const auto cut = c_.tile(block, steps_);
+    steps_loop_ = cut.second;
+    return cut;
   }
 
   void vectorize_copy() {
@@ -166,7 +227,7 @@ class Convolution {
     const int lanes = cpu_.lanes(static_cast<int>(element_bytes_));
     if (staged_ == "pad") {
       c_.reorder({c_.existing("pad.y"), c_.existing("pad.x"), c_.existing("pad.c")});
-      c_.vectorize("pad.c", vector_lanes(channels_in_, lanes));
+      c_.vectorize("pad.c", vector_lanes(channels_in_, pack_ ? kPackedChannels : lanes));
       return;
     }
     std::vector<std::string> order;
@@ -184,12 +245,14 @@ class Convolution {
   std::int64_t channels_out_ = 0, height_ = 0, width_ = 0, channels_in_ = 0, element_bytes_ = 0;
   RegisterTile tile_{};
   bool dot_ = false;
-  std::int64_t rows_ = 1;  // of the image in a block
-  std::string staged_;     // the producer that is written out a block at a time: the padded, shifted or packed input
-  bool pack_ = false;      // a packed copy, because pixels would crowd the sets of the first level
-  std::string last_;       // the block behind the sums
-  // Loops: columns and pixels of the tile, blocks of rows, pieces of the output channels; those of the epilogue.
-  std::string oi_, xi_, yo_, threads_;
+  std::int64_t rows_ = 1;                                    // of the image in a block
+  std::int64_t window_ = 1, channel_block_ = 1, steps_ = 1;  // see cut_reduction
+  std::string staged_;  // the producer that is written out a block at a time: the padded, shifted or packed input
+  bool pack_ = false;   // the copy is packed: pixels would crowd the sets of the first level
+  std::string last_;    // the block behind the sums
+  // Loops: columns and pixels of the tile, blocks of rows, pieces of the output channels; the outermost one of the
+  // reduction, and its steps that are written out; those of the epilogue.
+  std::string oi_, xi_, yo_, threads_, reduction_, steps_loop_;
   std::vector<std::string> end_;
 };
 

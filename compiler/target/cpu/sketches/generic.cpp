@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "compiler/target/cpu/sketches/sketches.h"
 #include "loops/rewrite.h"
 
@@ -13,6 +15,8 @@ using namespace loops;
 namespace {
 
 constexpr std::int64_t kParallelWork = 16 << 10;  // points below which threads cost more than they give
+constexpr std::int64_t kFewestLanes = 4;          // iterations below which a loop is left serial
+constexpr const char* kNone = "none";
 
 // Readers of each buffer among the blocks.
 int readers(const schedule::Context& c, const Buffer& buffer) {
@@ -82,34 +86,52 @@ bool reduces_across(const Block& block, const StoreTarget& target, const VarNode
   return across;
 }
 
-// Cuts the innermost loop into vectors; returns the loops around them. nullopt where a step was refused.
+// The loop in lanes, cut into pieces of one or more vectors.
+struct Lanes {
+  std::string pieces, vectors, lane;  // "" where there is one iteration
+};
+Lanes cut_into_lanes(schedule::Context& c, const std::string& loop, std::int64_t lanes, std::int64_t vectors) {
+  const auto [pieces, piece] = c.tile(loop, lanes * vectors);
+  if (vectors == 1) return {pieces, "", piece};
+  const auto [several, lane] = c.tile(piece, lanes);
+  return {pieces, several, lane};
+}
+
+void write_out(schedule::Context& c, const Lanes& cut) {
+  if (c.attempt("vectorize", {cut.lane}) && !cut.vectors.empty()) c.attempt("unroll", {cut.vectors});
+}
+
+// Cuts the innermost loop into vectors, so many of them a piece; returns the loops around them. nullopt where a step
+// was refused.
 std::optional<std::vector<std::string>> vectorize_nest(schedule::Context& c, const std::string& name, const Nest& nest,
-                                                       int lanes, bool look_up) {
+                                                       std::int64_t lanes, std::int64_t vectors, bool look_up) {
   std::vector<std::string> outer = nest.spatial;
   std::erase(outer, nest.innermost);
-  if (c.extent(nest.innermost) < 4) return outer;
+  if (c.extent(nest.innermost) < kFewestLanes) return outer;
   std::vector<std::string> order = outer;
   if (nest.reduce.empty()) {
     order.push_back(nest.innermost);
     if (order.size() > 1 && !c.attempt("reorder", order)) return std::nullopt;
-    const auto [vector_outer, vector_inner] = c.tile(nest.innermost, lanes);
-    if (!look_up) c.attempt("vectorize", {vector_inner});
-    if (!vector_outer.empty()) outer.push_back(vector_outer);
+    const Lanes cut = cut_into_lanes(c, nest.innermost, lanes, vectors);
+    if (!look_up) write_out(c, cut);
+    if (!cut.pieces.empty()) outer.push_back(cut.pieces);
     return outer;
   }
-  // Sums of one vector stay in a register while the reduction runs.
-  const auto [vector_outer, vector_inner] = c.tile(nest.innermost, lanes);
-  if (!vector_outer.empty()) order.push_back(vector_outer);
+  // Sums of the vectors stay in registers while the reduction runs.
+  const Lanes cut = cut_into_lanes(c, nest.innermost, lanes, vectors);
+  if (!cut.pieces.empty()) order.push_back(cut.pieces);
   order.insert(order.end(), nest.reduce.begin(), nest.reduce.end());
-  order.push_back(vector_inner);
+  if (!cut.vectors.empty()) order.push_back(cut.vectors);
+  order.push_back(cut.lane);
   if (!c.attempt("reorder", order)) return std::nullopt;
   const std::string init = name + ".init";
   if (c.attempt("decompose_reduction", {name, nest.reduce.front()}, {init})) {
-    c.attempt("vectorize", {vector_inner});
+    write_out(c, cut);
+    const std::string of_init = init + ".";
     for (const std::string& loop : c.loops_of(init))
-      if (loop.starts_with(init)) c.attempt("vectorize", {loop});
+      if (loop.starts_with(init)) c.attempt(loop == of_init + cut.vectors ? "unroll" : "vectorize", {loop});
   }
-  if (!vector_outer.empty()) outer.push_back(vector_outer);
+  if (!cut.pieces.empty()) outer.push_back(cut.pieces);
   return outer;
 }
 
@@ -128,21 +150,40 @@ void share_among_threads(schedule::Context& c, const std::vector<std::string>& o
   if (!fused.empty() && c.extent(fused) > 1) c.attempt("parallel", {fused});
 }
 
-void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cpu) {
+// The loop that becomes lanes, or kNone: by the analytic choice the innermost one in memory.
+std::string sample_lane_loop(schedule::Context& c, const Nest& nest, bool innermost, int number) {
+  std::vector<std::string> loops{kNone};
+  for (const std::string& loop : nest.spatial)
+    if (c.extent(loop) >= kFewestLanes) loops.push_back(loop);
+  const std::string analytic = innermost && c.extent(nest.innermost) >= kFewestLanes ? nest.innermost : kNone;
+  return loops.size() == 1 ? analytic : c.sample(fmt::format("lanes{}", number), loops, analytic);
+}
+
+// `number`: of the block; its decisions are named by it.
+void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cpu, int number) {
   const Block& block = *c.block(name);
   const auto* store = std::get_if<Store>(&block.body->node);
   const std::vector<std::string> loops = c.loops_of(name);
   if (store == nullptr || loops.size() != block.iterators.size()) return;
   if (std::ranges::any_of(block.iterators, [](const Iterator& i) { return i.kind == IterKind::ordered; })) return;
   const StoreTarget& target = store->targets[0];
-  const Nest nest = nest_of(c, block, target, loops);
+  Nest nest = nest_of(c, block, target, loops);
   std::int64_t points = 1;
   for (const Iterator& iterator : block.iterators) points *= iterator.extent;
-  const bool in_lanes = !nest.innermost.empty() && (nest.reduce.empty() || reduces_across(block, target, nest.lane));
-  // The first step replaces the block.
+  bool in_lanes = !nest.innermost.empty() && (nest.reduce.empty() || reduces_across(block, target, nest.lane));
   const int lanes = cpu.lanes(size_bytes(target.buffer->dtype));
   const bool look_up = is_look_up(*store);
-  const auto outer = in_lanes ? vectorize_nest(c, name, nest, lanes, look_up) : nest.spatial;
+  std::int64_t vectors = 1;
+  // The first step replaces the block.
+  if (!look_up) {
+    if (const std::string loop = sample_lane_loop(c, nest, in_lanes, number); loop != kNone) {
+      in_lanes = true, nest.innermost = loop;
+      if (c.extent(loop) >= 2 * lanes) vectors = c.sample(fmt::format("vectors{}", number), {1, 2, 4}, 1);
+    } else {
+      in_lanes &= c.extent(nest.innermost) < kFewestLanes;
+    }
+  }
+  const auto outer = in_lanes ? vectorize_nest(c, name, nest, lanes, vectors, look_up) : nest.spatial;
   if (outer && points >= kParallelWork) share_among_threads(c, *outer);
 }
 
@@ -158,7 +199,8 @@ bool sketch_generic(schedule::Context& c, const Cpu& cpu) {
     if (block.init || block.writes.size() != 1) continue;
     if (readers(c, block.writes.front().buffer) == 1 || !is_costly(block)) c.attempt("inline", {name});
   }
-  for (const std::string& name : c.blocks()) schedule_block(c, name, cpu);
+  int number = 0;
+  for (const std::string& name : c.blocks()) schedule_block(c, name, cpu, number++);
   return true;
 }
 

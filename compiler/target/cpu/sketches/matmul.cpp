@@ -126,6 +126,7 @@ class Matmul {
     dot_ = p_.suits_dot_products(cpu_) && p_.operands.left->dtype == DType::uint8;
     tile_ = sample_register_tile(c_, p_.rows, p_.columns, dot_, cpu_);
     element_bytes_ = size_bytes(p_.operands.left->dtype);
+    steps_ = sample_steps(c_, dot_ ? p_.depth / kDotBytes : p_.depth);
   }
 
   void lay_out() {
@@ -165,19 +166,24 @@ class Matmul {
     const auto [mt, mi] = c_.tile(mb_, tile_.rows);
     const auto [no, ni] = c_.tile(p_.n, tile_.columns);
     mi_ = mi, no_ = no, ni_ = ni;
-    std::string depth_loop = p_.k;
-    std::vector<std::string> order = p_.batch;
+    // Columns first: their panel stays in the second level while the rows pass. Rows first: the rows stay.
+    const bool rows_first = !no.empty() && !mt.empty() && c_.sample("tile_order", {"nm", "mn"}, "nm") == "mn";
+    std::string serial = p_.k;
+    std::vector<std::string> inside{mi, ni};
     if (dot_) {
       const auto [ko, ki] = c_.tile(p_.k, kDotBytes);
       const auto [nv, nl] = c_.tile(ni, tile_.lanes);
-      order.insert(order.end(), {mo_, no, mt, ko, mi, nv, nl, ki});
-      if (!c_.existing(ko).empty()) depth_loop = ko;
-    } else {
-      order.insert(order.end(), {mo_, no, mt, p_.k, mi, ni});
+      serial = ko;
+      inside = {mi, nv, nl, ki};
     }
+    if (steps_ > 1) std::tie(serial, steps_loop_) = c_.tile(serial, steps_);
+    std::vector<std::string> order = p_.batch;
+    order.insert(order.end(), {mo_, rows_first ? mt : no, rows_first ? no : mt, serial, steps_loop_});
+    order.insert(order.end(), inside.begin(), inside.end());
     c_.reorder(order);
     end_ = c_.own_loops(last_);
-    const std::string at = !mt.empty()        ? mt
+    const std::string at = rows_first         ? no
+                           : !mt.empty()      ? mt
                            : !no.empty()      ? no
                            : !mo_.empty()     ? mo_
                            : p_.batch.empty() ? ""
@@ -186,7 +192,8 @@ class Matmul {
     c_.s.reverse_compute_at(last_, at);
     if (pack_left_ || (!staged_.empty() && !mo_.empty())) c_.s.compute_at(staged_, mo_);
     if (pack_left_) c_.lay_out(staged_, fmt::format("i1/{0},i0,i1%{0}", cpu_.cache_line_bytes / element_bytes_));
-    c_.s.decompose_reduction(kGemm, depth_loop, "gemm.init");
+    c_.s.decompose_reduction(kGemm, !serial.empty() ? serial : !steps_loop_.empty() ? steps_loop_ : p_.k, "gemm.init");
+    c_.unroll(steps_loop_);
     return true;
   }
 
@@ -207,13 +214,13 @@ class Matmul {
   schedule::Context& c_;
   const Cpu& cpu_;
   MatrixProduct p_;
-  std::int64_t element_bytes_ = 0;
+  std::int64_t element_bytes_ = 0, steps_ = 1;  // steps: of the reduction, written out
   RegisterTile tile_{};
   bool dot_ = false, pack_left_ = false;
   std::string staged_;  // the producer that is written out a block at a time: the shifted or packed left operand
   std::string last_;    // the block behind the sums
   // Loops: blocks of rows and the rows of a block; what they are cut into; those of the epilogue.
-  std::string mo_, mb_, mi_, no_, ni_;
+  std::string mo_, mb_, mi_, no_, ni_, steps_loop_;
   std::vector<std::string> end_;
 };
 

@@ -15,7 +15,8 @@ std::int64_t vector_lanes(std::int64_t extent, int lanes) {
 RegisterTile sample_register_tile(schedule::Context& c, std::int64_t rows, std::int64_t columns, bool whole,
                                   const Cpu& cpu) {
   const int lanes = cpu.lanes(4);
-  // Some registers stay free for the weights' vectors and the broadcast element.
+  // Some registers stay free for the weights' vectors and the broadcast element. A search may leave fewer: the code
+  // generator may read these from memory instead.
   const std::int64_t registers = cpu.vector_registers - 4;
   const auto widths = [&](std::span<const std::int64_t>) {
     std::vector<std::int64_t> all;
@@ -28,13 +29,15 @@ RegisterTile sample_register_tile(schedule::Context& c, std::int64_t rows, std::
   const auto heights = [&](std::span<const std::int64_t> width) {
     std::vector<std::int64_t> all;
     const std::int64_t vectors = width[0] / vector_lanes(width[0], lanes);
-    for (std::int64_t height = 1; height <= std::min(rows, registers / vectors); ++height) all.push_back(height);
+    for (std::int64_t height = 1; height <= std::min(rows, cpu.vector_registers / vectors); ++height)
+      all.push_back(height);
     return all;
   };
   const schedule::Cost cost = [&](std::span<const std::int64_t> tile) {
     const std::int64_t used = vector_lanes(tile[0], lanes), vectors = tile[0] / used, height = tile[1];
     const double filled = static_cast<double>(used) / lanes;
     const double full = static_cast<double>(rows) / static_cast<double>((rows + height - 1) / height * height);
+    if (height * vectors > registers) return std::optional(1.0);  // behind all others
     const double products = static_cast<double>(height * vectors);
     const double loads = static_cast<double>(height + vectors);
     const double busy = products / std::max(products, 0.9 * loads) * std::min(1.0, products / 10);
@@ -47,7 +50,7 @@ RegisterTile sample_register_tile(schedule::Context& c, std::int64_t rows, std::
   return {tile[1], tile[0] / used, used, tile[0]};
 }
 
-std::int64_t sample_rows(schedule::Context& c, std::int64_t extent, std::int64_t most) {
+std::int64_t sample_rows(schedule::Context& c, std::int64_t extent, std::int64_t fitting, std::int64_t most) {
   std::vector<std::int64_t> candidates;
   std::int64_t best = 1;
   double best_score = 0;
@@ -55,9 +58,16 @@ std::int64_t sample_rows(schedule::Context& c, std::int64_t extent, std::int64_t
     candidates.push_back(rows);
     const double whole = static_cast<double>(extent) / static_cast<double>((extent + rows - 1) / rows * rows);
     const double score = whole * static_cast<double>(rows) / static_cast<double>(rows + 2);
-    if (score > best_score) best_score = score, best = rows;
+    if (rows <= fitting && score > best_score) best_score = score, best = rows;
   }
   return c.sample("tile_rows", candidates, best);
+}
+
+std::int64_t sample_steps(schedule::Context& c, std::int64_t extent) {
+  std::vector<std::int64_t> candidates;
+  for (const std::int64_t steps : {1, 2, 4, 8})
+    if (extent % steps == 0) candidates.push_back(steps);
+  return candidates.size() == 1 ? 1 : c.sample("reduction_steps", candidates, 1);
 }
 
 void schedule_sums(schedule::Context& c, const std::string& main, const std::string& rows, const std::string& columns,

@@ -22,8 +22,10 @@ std::int64_t vector_lanes(std::int64_t extent, int lanes);
 RegisterTile sample_register_tile(schedule::Context& c, std::int64_t rows, std::int64_t columns, bool whole,
                                   const Cpu& cpu);
 // Decides how many of `extent` neighbours a tile takes, `most` at most: few idle ones in the last tile, else as many as
-// possible.
-std::int64_t sample_rows(schedule::Context& c, std::int64_t extent, std::int64_t most);
+// possible. The analytic choice is at most `fitting`.
+std::int64_t sample_rows(schedule::Context& c, std::int64_t extent, std::int64_t fitting, std::int64_t most);
+// Decides how many steps of a reduction over `extent` are written out; one, says the analytic choice.
+std::int64_t sample_steps(schedule::Context& c, std::int64_t extent);
 
 // The loops inside the tile, of the sums of block `main` and of their start in `main`.init: `rows` are written out, and
 // `columns` become lanes. With `dot` the innermost loops of `main` are [vectors], lanes and bytes instead, which become

@@ -35,10 +35,10 @@ struct Kind {
   bool (*write)(schedule::Context& context, const Cpu& cpu);
 };
 inline constexpr std::array<Kind, 4> kKinds{{
-    {"convolution", 1, prepare_convolution, sketch_convolution},
-    {"window", 1, prepare_window, sketch_window},
-    {"matmul", 1, prepare_matmul, sketch_matmul},
-    {"generic", 1, prepare_generic, sketch_generic},
+    {"convolution", 2, prepare_convolution, sketch_convolution},
+    {"window", 2, prepare_window, sketch_window},
+    {"matmul", 2, prepare_matmul, sketch_matmul},
+    {"generic", 2, prepare_generic, sketch_generic},
 }};
 
 // Null: there is none of that name.

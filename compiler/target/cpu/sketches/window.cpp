@@ -85,22 +85,28 @@ bool sketch_window(schedule::Context& c, const Cpu& cpu) {
   }
 
   // Rows of the tile: as many as leave registers for the window's elements.
-  const std::int64_t rows = sample_rows(c, width, cpu.vector_registers / 3);
-  const auto [co, ci] = c.tile(loops[1], lanes);
+  const std::int64_t rows = sample_rows(c, width, cpu.vector_registers / 3, cpu.vector_registers - 4);
+  std::vector<std::int64_t> columns;  // whole vectors
+  for (std::int64_t vectors = 1; vectors <= 4; vectors *= 2)
+    if (channels % (vectors * lanes) == 0) columns.push_back(vectors * lanes);
+  if (columns.empty()) columns.push_back(lanes);
+  const auto [co, ci] = c.tile(loops[1], columns.size() == 1 ? lanes : c.sample("tile_columns", columns, lanes));
   const auto [xo, xi] = c.tile(loops[3], rows);
-  std::vector<std::string> order{loops[0], loops[2], co, xo};
+  // Channels or pixels first.
+  const bool pixels_first = !co.empty() && !xo.empty() && c.sample("tile_order", {"cx", "xc"}, "cx") == "xc";
+  std::vector<std::string> order{loops[0], loops[2], pixels_first ? xo : co, pixels_first ? co : xo};
   order.insert(order.end(), window.begin(), window.end());
   order.push_back(xi), order.push_back(ci);
   c.reorder(order);
   const std::vector<std::string> end = c.own_loops(last);
-  c.s.reverse_compute_at(last, !xo.empty() ? xo : !co.empty() ? co : loops[2]);
+  c.s.reverse_compute_at(last, pixels_first ? co : !xo.empty() ? xo : !co.empty() ? co : loops[2]);
   c.s.decompose_reduction(main, window.front(), main + ".init");
   if (!c.s.status().ok()) return true;
   for (const std::string& loop : window) c.unroll(loop);
-  c.unroll(c.existing(xi)), c.vectorize(ci, lanes);
+  c.unroll(c.existing(xi)), c.unroll(c.vectorize(ci, lanes));
   const std::vector<std::string> init = c.own_loops(main + ".init");
   for (std::size_t i = 0; i + 1 < init.size(); ++i) c.unroll(init[i]);
-  c.vectorize(init.back(), lanes);
+  c.unroll(c.vectorize(init.back(), lanes));
   schedule_epilogue(c, end[3], end[1], lanes);
   c.parallel({loops[0], loops[2]});
   return true;
