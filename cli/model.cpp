@@ -16,12 +16,12 @@
 #include "bundle/format.h"
 #include "cli/arguments.h"
 #include "cli/program_file.h"
-#include "cli/recorded_schedules.h"
 #include "cli/targets.h"
 #include "cli/text.h"
 #include "compiler/assemble/combine_shapes.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cpu/jit.h"
+#include "compiler/tune/recorded_schedules.h"
 #include "explore/measure/accel.h"
 #include "explore/measure/cpu.h"
 #include "runtime/executor.h"
@@ -151,7 +151,7 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   for (const auto& [node, target] : options.place) asked.push_back(target);
   DOVETAIL_ASSIGN(options.available, make_targets({model.hardware, static_cast<double>(clock), arguments.cpu}, asked));
   if (arguments.records) {
-    DOVETAIL_ASSIGN(options.recorded, recorded_schedules(*arguments.records, machines_of(arguments)));
+    DOVETAIL_ASSIGN(options.recorded, tune::recorded_schedules(*arguments.records, machines_of(arguments)));
   }
   if (const auto processor = cpu::find_cpu("native"); processor.ok() && arguments.cpu != kInterpreter)
     options.context.evaluate = cpu::jit_evaluate(*processor);

@@ -1,5 +1,7 @@
 // Our CPU back end beside oneDNN and OpenBLAS: layers and whole networks, float32 and int8, one thread and two.
-// docs/benchmarks.md has the method. Usage: bench_cpu [SAMPLES [FILTER]], FILTER a part of the names to measure.
+// docs/benchmarks.md has the method. Usage: bench_cpu [SAMPLES [FILTER]] [--records DB [--trials N]].
+// FILTER: a part of the names to measure. --records: layers by the schedules recorded there, too; --trials: after a
+// search for them.
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,6 +34,7 @@ constexpr double kTrustedShare =
 struct Settings {
   int threads = 1, samples = 15;
   std::string filter;
+  Tuning tuning;
   bool selects(const std::string& name) const { return name.find(filter) != std::string::npos; }
 };
 
@@ -42,7 +45,7 @@ double rounded(double value) { return std::round(value * 1000) / 1000; }
 Json measure(std::span<const Candidate> candidates, double operations, const Settings& settings) {
   const std::vector<Times> times = measure_alternating(candidates, settings.samples, settings.threads);
   Json rows = Json::object();
-  double ours = 0, peer = 1e9, ours_plain = 0, peer_plain = 1e9;
+  double ours = 0, tuned = 0, peer = 1e9, ours_plain = 0, peer_plain = 1e9;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     const double processor = times[i].processor_seconds, wall = times[i].wall_seconds,
                  compared = times[i].compared_seconds(settings.threads);
@@ -52,11 +55,14 @@ Json measure(std::span<const Candidate> candidates, double operations, const Set
                                 {"gop_per_s_wall", rounded(operations / wall * 1e-9)}};
     const std::string& name = candidates[i].name;
     if (name == "ours") ours = compared;
+    else if (name == "ours tuned") tuned = compared;
     else if (name == "ours plain") ours_plain = compared;
     else if (name.ends_with("plain")) peer_plain = std::min(peer_plain, compared);
     else peer = std::min(peer, compared);
   }
   if (ours > 0 && peer < 1e9) rows["ours_against_best_peer"] = rounded(peer / ours);
+  if (tuned > 0 && peer < 1e9) rows["tuned_against_best_peer"] = rounded(peer / tuned);
+  if (tuned > 0 && ours > 0) rows["tuned_against_ours"] = rounded(ours / tuned);
   if (ours_plain > 0 && peer_plain < 1e9) rows["ours_against_best_peer_plain"] = rounded(peer_plain / ours_plain);
   return rows;
 }
@@ -73,7 +79,7 @@ Json measure_layers(const Settings& settings, const runtime::Peak& float32, cons
     if (!settings.selects(spec.name)) continue;
     const Problem problem = make_problem(spec);
     std::vector<Candidate> candidates;
-    if (auto ours = make_ours(problem, settings.threads)) candidates = *std::move(ours);
+    if (auto ours = make_ours(problem, settings.threads, settings.tuning)) candidates = *std::move(ours);
     else complain(ours.errors(), failed);
     auto peers = peer_candidates(problem);
     if (!peers) complain(peers.errors(), failed);
@@ -244,15 +250,26 @@ std::vector<int> thread_counts() {
   return {1, 2};
 }
 
+Settings settings_of(const std::vector<std::string>& arguments) {
+  Settings settings;
+  int position = 0;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const bool has_value = i + 1 < arguments.size();
+    if (arguments[i] == "--records" && has_value) settings.tuning.records = arguments[++i];
+    else if (arguments[i] == "--trials" && has_value) settings.tuning.trials = std::atoi(arguments[++i].c_str());
+    else if (position++ == 0) settings.samples = std::max(1, std::atoi(arguments[i].c_str()));
+    else settings.filter = arguments[i];
+  }
+  return settings;
+}
+
 }  // namespace
 }  // namespace dovetail::bench
 
 int main(int argc, char** argv) {
   using namespace dovetail;
   using namespace dovetail::bench;
-  Settings settings;
-  if (argc > 1) settings.samples = std::max(1, std::atoi(argv[1]));
-  if (argc > 2) settings.filter = argv[2];
+  Settings settings = settings_of({argv + 1, argv + argc});
   bool failed = false;
   if (const char* threads = std::getenv(kThreadsVariable)) {
     settings.threads = std::max(1, std::atoi(threads));

@@ -78,12 +78,16 @@ NdArray unpacked(const NdArray& array, const std::string& layout, const Shape& s
   return result;
 }
 
-Result<Candidate> candidate(std::string name, const graph::Graph& graph, const NdArray& input, int threads,
-                            bool free_borders) {
+CompileOptions compile_options(bool free_borders) {
   CompileOptions options;
   options.available = {cpu::make_native_target(), host::make_target()};
   options.targets = {"cpu"};
   options.free_borders = free_borders;
+  return options;
+}
+
+Result<Candidate> candidate(std::string name, const graph::Graph& graph, const NdArray& input, int threads,
+                            const CompileOptions& options) {
   DOVETAIL_ASSIGN(Compiled compiled, compile({graph, {}}, options));
   DOVETAIL_ASSIGN(const auto simulators, runtime::simulator_factory("functional"));
   const bundle::Tensor input_tensor = compiled.bundle.tensors[static_cast<std::size_t>(compiled.bundle.inputs[0])];
@@ -105,19 +109,31 @@ Result<Candidate> candidate(std::string name, const graph::Graph& graph, const N
 Result<std::vector<Candidate>> candidates(const graph::Graph& graph, const NdArray& input, int threads) {
   std::vector<Candidate> result;
   for (const bool free_borders : {true, false}) {
-    DOVETAIL_ASSIGN(Candidate one,
-                    candidate(free_borders ? "ours" : "ours plain", graph, input, threads, free_borders));
+    DOVETAIL_ASSIGN(Candidate one, candidate(free_borders ? "ours" : "ours plain", graph, input, threads,
+                                             compile_options(free_borders)));
     result.push_back(std::move(one));
   }
   return result;
 }
 
+Result<Candidate> tuned_candidate(const graph::Graph& graph, const NdArray& input, int threads, const Tuning& tuning) {
+  CompileOptions options = compile_options(true);
+  if (tuning.trials > 0) DOVETAIL_TRY(tune_layer(graph, options, tuning, threads));
+  DOVETAIL_ASSIGN(options.recorded, tuned_schedules(tuning, threads));
+  return candidate("ours tuned", graph, input, threads, options);
+}
+
 }  // namespace
 
-Result<std::vector<Candidate>> make_ours(const Problem& problem, int threads) {
+Result<std::vector<Candidate>> make_ours(const Problem& problem, int threads, const Tuning& tuning) {
   const bool bytes = problem.spec.number == Number::int8 && std::holds_alternative<Convolution>(problem.spec.shape);
-  DOVETAIL_ASSIGN(std::vector<Candidate> result,
-                  candidates(graph_of(problem), bytes ? recentred(problem.x) : problem.x, threads));
+  const graph::Graph graph = graph_of(problem);
+  const NdArray input = bytes ? recentred(problem.x) : problem.x;
+  DOVETAIL_ASSIGN(std::vector<Candidate> result, candidates(graph, input, threads));
+  if (!tuning.records.empty()) {
+    DOVETAIL_ASSIGN(Candidate tuned, tuned_candidate(graph, input, threads, tuning));
+    result.push_back(std::move(tuned));
+  }
   if (bytes)
     for (Candidate& one : result)
       one.result = [inner = one.result] {

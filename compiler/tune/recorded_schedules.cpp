@@ -1,21 +1,21 @@
-#include "cli/recorded_schedules.h"
+#include "compiler/tune/recorded_schedules.h"
 
 #include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 
-namespace dovetail::cli {
+namespace dovetail::tune {
 
 namespace {
 
 struct Source {
-  tune::Records records;
+  Records records;
   std::map<std::string, std::vector<std::string>> machines;
   std::mutex mutex = {};
 };
 
-std::string origin_of(const tune::Record& record) {
+std::string origin_of(const Record& record) {
   return fmt::format("record: {:.4g} {}, {:.3f} of the default", record.cost, record.unit,
                      record.cost / record.default_cost);
 }
@@ -24,7 +24,7 @@ std::string origin_of(const tune::Record& record) {
 
 Result<schedule::FindRecorded> recorded_schedules(const std::string& path,
                                                   std::map<std::string, std::vector<std::string>> machines) {
-  DOVETAIL_ASSIGN(tune::Records records, tune::Records::open(path, tune::Records::Open::read));
+  DOVETAIL_ASSIGN(Records records, Records::open(path, Records::Open::read));
   auto source = std::make_shared<Source>(std::move(records), std::move(machines));
   return schedule::FindRecorded([source](const schedule::Task& task, const schedule::Sketch& sketch) {
     const std::lock_guard lock(source->mutex);
@@ -43,4 +43,4 @@ Result<schedule::FindRecorded> recorded_schedules(const std::string& path,
   });
 }
 
-}  // namespace dovetail::cli
+}  // namespace dovetail::tune

@@ -11,11 +11,11 @@
 #include "compiler/schedule/recorded.h"
 #include "compiler/tune/records.h"
 
-namespace dovetail::cli {
+namespace dovetail::tune {
 
 // Opens the database and answers from it. `machines`: of each target, whose measurements count, the first that has one
-// of a task (tune::Measurer::machine).
+// of a task (Measurer::machine).
 Result<schedule::FindRecorded> recorded_schedules(const std::string& path,
                                                   std::map<std::string, std::vector<std::string>> machines);
 
-}  // namespace dovetail::cli
+}  // namespace dovetail::tune

@@ -1,0 +1,42 @@
+#include "bench/cpu/tuned.h"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "compiler/target/cpu/cpu.h"
+#include "compiler/tune/recorded_schedules.h"
+#include "compiler/tune/records.h"
+#include "compiler/tune/tune.h"
+#include "explore/measure/cpu.h"
+
+namespace dovetail::bench {
+
+Result<void> tune_layer(const graph::Graph& graph, CompileOptions options, const Tuning& tuning, int threads) {
+  DOVETAIL_ASSIGN(const cpu::Cpu cpu, cpu::find_cpu("native"));
+  std::map<std::string, tune::TuningTask> tasks;  // by key
+  options.recorded = [&](const schedule::Task& task, const schedule::Sketch& sketch) {
+    tasks.try_emplace(schedule::key(task), tune::TuningTask{task, sketch, graph.name});
+    return schedule::Recorded{};
+  };
+  DOVETAIL_TRY(compile({graph, {}}, options));
+  std::vector<tune::TuningTask> list;
+  for (auto& [key, task] : tasks) list.push_back(std::move(task));
+  DOVETAIL_ASSIGN(tune::Records records, tune::Records::open(tuning.records, tune::Records::Open::write));
+  explore::CpuMeasureOptions measuring;
+  measuring.threads = threads;
+  tune::TuneOptions tuner;
+  tuner.measurer = explore::make_cpu_measurer(cpu, measuring);
+  tuner.trials = tuning.trials;
+  tuner.early_stop = 0;
+  tuner.records = &records;
+  DOVETAIL_TRY(tune::tune(list, tuner));
+  return {};
+}
+
+Result<schedule::FindRecorded> tuned_schedules(const Tuning& tuning, int threads) {
+  DOVETAIL_ASSIGN(const cpu::Cpu cpu, cpu::find_cpu("native"));
+  return tune::recorded_schedules(tuning.records, {{"cpu", {explore::cpu_machine(cpu, threads)}}});
+}
+
+}  // namespace dovetail::bench
