@@ -60,7 +60,7 @@ Result<std::unique_ptr<tune::Measurer>> measurer_of(const explore::ReplayTask& r
   }
   DOVETAIL_ASSIGN(const cpu::Cpu processor, cpu::find_cpu(explore::kReplayProcessor));
   explore::CpuMeasureOptions options;
-  options.timing_seconds = 0.02;  // thousands of candidates, each beside the default
+  options.timing_seconds = 0.03;  // thousands of candidates, each beside the default
   return explore::make_cpu_measurer(processor, options)(task);
 }
 
@@ -105,8 +105,9 @@ Result<explore::TaskCurves> curves_of(const explore::ReplayTask& row, const Sett
   return curves;
 }
 
-Result<TargetComparison> compare(std::string_view target, std::string title, const Settings& settings,
-                                 std::size_t batch) {
+// Tasks that cannot be replayed are left out, and said to be: `failed`.
+TargetComparison compare(std::string_view target, std::string title, const Settings& settings, std::size_t batch,
+                         bool& failed) {
   const auto tasks = settings.tasks(target);
   std::vector<std::optional<Result<explore::TaskCurves>>> results(tasks.size());
   ThreadPool pool(available_processors(), /*pin=*/false);
@@ -116,13 +117,18 @@ Result<TargetComparison> compare(std::string_view target, std::string title, con
   });
   TargetComparison comparison{std::move(title), {}};
   for (auto& result : results) {
-    DOVETAIL_ASSIGN(explore::TaskCurves curves, *std::move(result));
-    comparison.tasks.push_back(std::move(curves));
+    if (result->ok()) {
+      comparison.tasks.push_back(**std::move(result));
+      continue;
+    }
+    fmt::print(stderr, "{}\n", to_string(result->errors()));
+    failed = true;
   }
   return comparison;
 }
 
 Result<void> replay(const Settings& settings) {
+  bool failed = false;
   Comparison comparison;
   for (const tune::SearchRow& search : tune::searches()) comparison.searches.push_back(search.name);
   comparison.seeds = settings.seeds;
@@ -134,10 +140,13 @@ Result<void> replay(const Settings& settings) {
                                                               {bundle::kCpuTarget, "CPU"}};
   for (const auto& [target, title] : targets) {
     if (settings.tasks(target).empty()) continue;
-    DOVETAIL_ASSIGN(TargetComparison of_target, compare(target, title, settings, comparison.batch));
-    comparison.targets.push_back(std::move(of_target));
+    TargetComparison of_target = compare(target, title, settings, comparison.batch, failed);
+    if (!of_target.tasks.empty()) comparison.targets.push_back(std::move(of_target));
   }
   fmt::print("{}", to_string(comparison));
+  if (failed)
+    return Diagnostic{"not all tasks were compared", "bench/tuning/tables", "see above",
+                      "neither JSON nor plot is written"};
   if (!settings.json.empty()) DOVETAIL_TRY(write_text_file(settings.json, to_json(comparison).dump() + "\n"));
   if (!settings.svg.empty()) DOVETAIL_TRY(write_text_file(settings.svg, svg_of(comparison)));
   return {};
