@@ -14,14 +14,17 @@ namespace dovetail::bench {
 
 Result<void> tune_layer(const graph::Graph& graph, CompileOptions options, const Tuning& tuning, int threads) {
   DOVETAIL_ASSIGN(const cpu::Cpu cpu, cpu::find_cpu("native"));
-  std::map<std::string, tune::TuningTask> tasks;  // by key
+  std::map<std::string, tune::TuningTask> asked;  // by key; of each kind of sketch that was tried
   options.recorded = [&](const schedule::Task& task, const schedule::Sketch& sketch) {
-    tasks.try_emplace(schedule::key(task), tune::TuningTask{task, sketch, graph.name});
+    asked.try_emplace(schedule::key(task), tune::TuningTask{task, sketch, graph.name});
     return schedule::Recorded{};
   };
-  DOVETAIL_TRY(compile({graph, {}}, options));
+  DOVETAIL_ASSIGN(const Compiled compiled, compile({graph, {}}, options));
+  std::map<std::string, tune::TuningTask> taken;
+  for (const ScheduleReport& row : compiled.schedules)
+    if (const auto task = asked.find(row.origin.key); task != asked.end()) taken.insert(*task);
   std::vector<tune::TuningTask> list;
-  for (auto& [key, task] : tasks) list.push_back(std::move(task));
+  for (auto& [key, task] : taken) list.push_back(std::move(task));
   DOVETAIL_ASSIGN(tune::Records records, tune::Records::open(tuning.records, tune::Records::Open::write));
   explore::CpuMeasureOptions measuring;
   measuring.threads = threads;
