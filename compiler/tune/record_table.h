@@ -21,8 +21,8 @@ void bind_record(sqlite::Statement& insert, const Record& record);
 
 // `rest`: conditions and order.
 std::string select_records_sql(std::string_view rest);
-// Cycles are what they are. A machine is not always as fast: times are compared by what they are of the default's, which
-// was measured beside them.
+// Cycles are what they are. A machine is not always as fast: times are compared by what they are of the default's,
+// which was measured beside them.
 inline constexpr std::string_view kBestRecordFirst =
     "cost IS NULL, CASE WHEN unit = 'cycles' THEN cost ELSE cost / default_cost END, decisions";
 // A row of it. Errors: another program has written it.
