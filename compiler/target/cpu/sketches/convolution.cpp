@@ -137,7 +137,9 @@ class Convolution {
     if (!staged_.empty())
       for (const Region& read : c_.reads_of(staged_)) c_.follow_layout(read.buffer->name);
     // Packed: of every pixel a cache line or a part of one, pixels side by side.
-    const bool packable = channels_in_ % kPackedChannels == 0 && staged_ != "shifted";
+    // A padded copy of one pack of channels is packed as it is.
+    const bool packable = channels_in_ % kPackedChannels == 0 && staged_ != "shifted" &&
+                          (staged_.empty() || channels_in_ > kPackedChannels);
     const bool crowded = staged_.empty() && crowds_sets(channels_in_ * element_bytes_, cpu_);
     pack_ = packable && c_.sample("pack", {"no", "yes"}, crowded ? "yes" : "no") == "yes";
     c_.lay_out(x, pack_ && !staged_.empty() ? fmt::format("i1/{0},i0,i2,i3,i1%{0}", kPackedChannels) : kChannelsLast);
