@@ -39,7 +39,8 @@ void add_logical_tensors(const bundle::Bundle& bundle, const graph::Graph& graph
     const auto kept = run.tensors.find(tensor.name);
     const auto value = graph.find_value(tensor.logical);
     if (tensor.layout.empty() || kept == run.tensors.end() || !value || run.tensors.count(tensor.logical)) continue;
-    if (const auto layout = parse_layout(tensor.layout, graph.value(*value).type.shape); layout.ok())
+    if (const auto layout = parse_layout(tensor.layout, graph.value(*value).type.shape);
+        layout.ok() && layout->folds.empty())
       run.tensors.emplace(tensor.logical, unpack(kept->second, *layout));
   }
 }

@@ -30,7 +30,8 @@ std::vector<std::array<std::int64_t, 3>> order_of(const Layout& layout) {
   return order;
 }
 bool same_bytes(const Layout& a, const Layout& b) {
-  return a.view == b.view && a.framed() == a.view && b.framed() == b.view && order_of(a) == order_of(b);
+  return a.folds.empty() && b.folds.empty() && a.view == b.view && a.framed() == a.view && b.framed() == b.view &&
+         order_of(a) == order_of(b);
 }
 
 }  // namespace

@@ -74,7 +74,7 @@ class Chooser {
       if (!options_.free_borders) return layouts;
       for (const std::string& layout : known)
         if (const auto parsed = parse_layout(layout, graph_.value(value).type.shape);
-            !layout.empty() && parsed.ok() && parsed->view == parsed->framed())
+            !layout.empty() && parsed.ok() && parsed->folds.empty() && parsed->view == parsed->framed())
           layouts.push_back(layout);
       return layouts;
     };

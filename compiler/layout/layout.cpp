@@ -65,6 +65,28 @@ Layout checked(std::string_view text, const Shape& logical) {
   return *std::move(layout);
 }
 
+// The row-major offset within the view of an element of the framed view; -1 in the frame.
+std::int64_t offset_in_view(const Layout& layout, std::vector<std::int64_t> index) {
+  const auto inside = [&](const Shape& shape) {
+    for (std::size_t d = 0; d < shape.size(); ++d)
+      if (index[d] < 0 || index[d] >= shape[d]) return false;
+    return true;
+  };
+  for (std::size_t d = 0; d < index.size(); ++d) index[d] -= layout.pads[d].before;
+  if (!inside(layout.folded())) return -1;
+  for (std::size_t f = layout.folds.size(); f-- > 0;) {
+    const Layout::Fold& fold = layout.folds[f];
+    const Shape before = layout.folded(f);
+    const std::int64_t tap = index[fold.into] / before[fold.into];
+    index[fold.into] %= before[fold.into];
+    index[fold.dimension] = index[fold.dimension] * fold.stride + tap * fold.dilation - fold.before;
+    if (!inside(before)) return -1;
+  }
+  std::int64_t offset = 0;
+  for (std::size_t d = 0; d < index.size(); ++d) offset = offset * layout.view[d] + index[d];
+  return offset;
+}
+
 // Row-major offsets of the elements in the order of `layout`'s physical form; -1 in the frame.
 void for_each_place(const Layout& layout,
                     const std::function<void(std::int64_t physical, std::int64_t logical)>& visit) {
@@ -72,13 +94,7 @@ void for_each_place(const Layout& layout,
   NdArray order(DType::int64, framed);
   std::vector<std::int64_t> index(framed.size(), 0);
   for (std::int64_t i = 0; i < order.count(); ++i) {
-    std::int64_t offset = 0;
-    for (std::size_t d = 0; d < framed.size(); ++d) {
-      const std::int64_t inner = index[d] - layout.pads[d].before;
-      if (inner < 0 || inner >= layout.view[d]) offset = -1;
-      if (offset >= 0) offset = offset * layout.view[d] + inner;
-    }
-    order.data<std::int64_t>()[static_cast<std::size_t>(i)] = offset;
+    order.data<std::int64_t>()[static_cast<std::size_t>(i)] = offset_in_view(layout, index);
     for (std::size_t d = framed.size(); d-- > 0 && ++index[d] == framed[d];) index[d] = 0;
   }
   const NdArray physical = schedule::pack(order, layout.map);
@@ -87,8 +103,17 @@ void for_each_place(const Layout& layout,
 
 }  // namespace
 
-Shape Layout::framed() const {
+Shape Layout::folded(std::size_t count) const {
   Shape shape = view;
+  for (std::size_t f = 0; f < count; ++f) {
+    shape[folds[f].into] *= folds[f].taps;
+    shape[folds[f].dimension] = folds[f].windows;
+  }
+  return shape;
+}
+
+Shape Layout::framed() const {
+  Shape shape = folded();
   for (std::size_t d = 0; d < shape.size(); ++d) shape[d] += pads[d].before + pads[d].after;
   return shape;
 }
@@ -98,7 +123,8 @@ Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
     return Diagnostic{fmt::format("cannot use layout {}", text), "", std::move(why),
                       "write e.g. i0,i2,i3,i1 or [1,10,6,6] pad 0+0,0+6,1+1,1+1 = 0 : i0,i1/16,i2,i3,i1%16"};
   };
-  Layout layout{logical, logical, std::vector<Layout::Pad>(logical.size()), 0, {logical, {}}, text.empty()};
+  constexpr std::int64_t kMost = std::int64_t{1} << 20;
+  Layout layout{logical, logical, {}, std::vector<Layout::Pad>(logical.size()), 0, {logical, {}}, text.empty()};
   LayoutReader reader(text);
   if (reader.take("[")) {
     layout.view.clear();
@@ -118,8 +144,29 @@ Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
     if (count != element_count(logical))
       return fail(fmt::format("the view {} has {} elements, {} has {}", to_string(layout.view), count,
                               to_string(logical), element_count(logical)));
+    while (reader.take("fold")) {
+      const auto rank = static_cast<std::int64_t>(layout.view.size());
+      std::int64_t dimension = -1, into = -1;
+      Layout::Fold fold;
+      if (!reader.take("i") || !reader.number(dimension) || !reader.take("into") || !reader.take("i") ||
+          !reader.number(into) || std::min(dimension, into) < 0 || std::max(dimension, into) >= rank ||
+          dimension == into)
+        return fail(fmt::format("expected «iA into iB», two of {} dimensions, at «{}»", rank, reader.rest()));
+      fold.dimension = static_cast<std::size_t>(dimension);
+      fold.into = static_cast<std::size_t>(into);
+      for (const auto& [name, least, field] :
+           {std::tuple("taps", 1, &fold.taps), std::tuple("windows", 1, &fold.windows),
+            std::tuple("stride", 1, &fold.stride), std::tuple("dilation", 1, &fold.dilation),
+            std::tuple("before", 0, &fold.before)})
+        if (!reader.take(name) || !reader.number(*field) || *field < least || *field > kMost)
+          return fail(
+              fmt::format("expected «{}» and a number from {} to {} at «{}»", name, least, kMost, reader.rest()));
+      layout.folds.push_back(fold);
+      if (const std::int64_t extent = layout.folded()[fold.into]; extent > Layout::kMostFolded)
+        return fail(fmt::format("dimension {} has {} elements with its folds, the most are {}", into, extent,
+                                Layout::kMostFolded));
+    }
     if (!reader.take("pad")) return fail(fmt::format("expected «pad» at «{}»", reader.rest()));
-    constexpr std::int64_t kMost = std::int64_t{1} << 20;
     for (std::size_t d = 0; d < layout.view.size(); ++d) {
       Layout::Pad pad;
       if ((d > 0 && !reader.take(",")) || !reader.number(pad.before) || !reader.take("+") ||
@@ -139,8 +186,12 @@ Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
 }
 
 std::string framed_layout(const Shape& view, const std::vector<Layout::Pad>& pads, std::int64_t fill,
-                          std::string_view index_map) {
-  std::string text = fmt::format("[{}] pad ", fmt::join(view, ","));
+                          std::string_view index_map, const std::vector<Layout::Fold>& folds) {
+  std::string text = fmt::format("[{}] ", fmt::join(view, ","));
+  for (const Layout::Fold& fold : folds)
+    text += fmt::format("fold i{} into i{} taps {} windows {} stride {} dilation {} before {} ", fold.dimension,
+                        fold.into, fold.taps, fold.windows, fold.stride, fold.dilation, fold.before);
+  text += "pad ";
   for (std::size_t d = 0; d < pads.size(); ++d)
     text += fmt::format("{}{}+{}", d == 0 ? "" : ",", pads[d].before, pads[d].after);
   return fmt::format("{} = {} : {}", text, fill, index_map);
@@ -167,6 +218,7 @@ NdArray pack(const NdArray& logical, const Layout& layout) {
 
 NdArray unpack(const NdArray& physical, const Layout& layout) {
   if (layout.plain) return physical;
+  DOVETAIL_CHECK(layout.folds.empty(), "a folded layout need not hold every element");
   NdArray logical(physical.dtype(), layout.logical);
   const auto bytes = static_cast<std::size_t>(size_bytes(physical.dtype()));
   for_each_place(layout, [&](std::int64_t from, std::int64_t to) {
@@ -179,6 +231,7 @@ NdArray unpack(const NdArray& physical, const Layout& layout) {
 
 Program relayout_program(const graph::TensorType& type, const std::string& from_text, const std::string& to_text) {
   const Layout from = checked(from_text, type.shape), to = checked(to_text, type.shape);
+  DOVETAIL_CHECK(from.folds.empty(), "a folded layout need not hold every element");
   tensor::Definition definition("relayout");
   const Buffer in = definition.input("in0", type.dtype, from.framed());
   tensor::Axes axes;
@@ -187,14 +240,29 @@ Program relayout_program(const graph::TensorType& type, const std::string& from_
   const Buffer out = definition.compute("copy", type.dtype, axes, [&](tensor::Indices index) {
     Expr inside;
     const auto require = [&](const Expr& condition) { inside = inside ? logical_and(inside, condition) : condition; };
+    // An index that may lie so far before and after a dimension of `extent` elements.
+    const auto bound = [&](Expr& at, std::int64_t before, std::int64_t after, std::int64_t extent) {
+      if (before > 0) require(binary(BinaryOp::ge, at, int_imm(0)));
+      if (after > 0) require(binary(BinaryOp::lt, at, int_imm(extent)));
+      // Splitting a dimension of the source needs its index in bounds, in the frame as well, where nothing is read.
+      if (splits(from) && before > 0) at = binary(BinaryOp::max, at, int_imm(0));
+      if (splits(from) && after > 0) at = binary(BinaryOp::min, at, int_imm(extent - 1));
+    };
+    const Shape folded = to.folded();
     for (std::size_t d = 0; d < index.size(); ++d) {
       const auto [before, after] = to.pads[d];
       if (before > 0) index[d] = index[d] - before;
-      if (before > 0) require(binary(BinaryOp::ge, index[d], int_imm(0)));
-      if (after > 0) require(binary(BinaryOp::lt, index[d], int_imm(to.view[d])));
-      // Splitting a dimension of the source needs its index in bounds, in the frame as well, where nothing is read.
-      if (splits(from) && before > 0) index[d] = binary(BinaryOp::max, index[d], int_imm(0));
-      if (splits(from) && after > 0) index[d] = binary(BinaryOp::min, index[d], int_imm(to.view[d] - 1));
+      bound(index[d], before, after, folded[d]);
+    }
+    for (std::size_t f = to.folds.size(); f-- > 0;) {
+      const Layout::Fold& fold = to.folds[f];
+      const Shape view = to.folded(f);
+      const Expr tap = floor_div(index[fold.into], view[fold.into]);
+      index[fold.into] = floor_mod(index[fold.into], view[fold.into]);
+      Expr& at = index[fold.dimension];
+      at = at * fold.stride + tap * fold.dilation - fold.before;
+      const std::int64_t last = (fold.windows - 1) * fold.stride + (fold.taps - 1) * fold.dilation - fold.before;
+      bound(at, fold.before, last - view[fold.dimension] + 1, view[fold.dimension]);
     }
     tensor::Indices place = ops::reshape_indices(to.view, index, from.view);
     for (std::size_t d = 0; d < place.size(); ++d)

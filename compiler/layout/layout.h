@@ -5,6 +5,11 @@
 //                                                          of one value around them (before + after by dimension),
 //                                                          then an index map of the whole. What the accelerator
 //                                                          reads.
+//   "[1,3,9,9] fold i3 into i1 taps 3 windows 4 stride 2 dilation 1 before 0 pad ..."
+//                                                          windows of one dimension side by side in another one,
+//                                                          before the frame: what a convolution of few channels
+//                                                          reads. Elements may occur several times or not at all, so
+//                                                          that values are copied into such a layout, never out of it.
 #pragma once
 
 #include <cstdint>
@@ -28,32 +33,44 @@ struct Layout {
     std::int64_t before = 0, after = 0;
     bool operator==(const Pad&) const = default;
   };
-  Shape logical;           // of the value
-  Shape view;              // as many elements; the logical shape where there is no frame
-  std::vector<Pad> pads;   // by dimension of the view
-  std::int64_t fill = 0;   // what the frame holds
-  schedule::IndexMap map;  // of the framed view
-  bool plain = true;       // row-major, without a frame: ""
+  // [.., tap * C + c, .., window] is element [.., c, .., window * stride + tap * dilation - before] of the view, C its
+  // extent along `into`; the value of the frame where the view has no such element.
+  struct Fold {
+    std::size_t dimension = 0, into = 0;
+    std::int64_t taps = 1, windows = 1, stride = 1, dilation = 1, before = 0;
+    bool operator==(const Fold&) const = default;
+  };
+  static constexpr std::int64_t kMostFolded = std::int64_t{1} << 20;  // elements of a dimension into which is folded
 
-  Shape framed() const;  // the view with its frame
+  Shape logical;            // of the value
+  Shape view;               // as many elements; the logical shape where there is no frame
+  std::vector<Fold> folds;  // one after the other
+  std::vector<Pad> pads;    // by dimension of the folded view
+  std::int64_t fill = 0;    // what the frame holds
+  schedule::IndexMap map;   // of the framed view
+  bool plain = true;        // row-major, without a frame: ""
+
+  Shape folded(std::size_t folds) const;  // the view after the first of them
+  Shape folded() const { return folded(folds.size()); }
+  Shape framed() const;  // the folded view with its frame
   Shape physical_shape() const { return map.physical_shape(); }
 };
 
-// Errors: syntax, a view of another size, a map that does not fit.
+// Errors: syntax, a view of another size, a fold or a map that does not fit.
 Result<Layout> parse_layout(std::string_view text, const Shape& logical);
 std::string framed_layout(const Shape& view, const std::vector<Layout::Pad>& pads, std::int64_t fill,
-                          std::string_view index_map);
+                          std::string_view index_map, const std::vector<Layout::Fold>& folds = {});
 
 // Bytes of a value in that layout, its frame included. Precondition: a layout of its shape.
 std::uint64_t layout_bytes(const graph::TensorType& type, std::string_view layout);
 
 // A constant in that layout. Precondition: a layout of its shape.
 NdArray pack(const NdArray& logical, const Layout& layout);
-// And back, for comparing what a kernel left.
+// And back, for comparing what a kernel left. Precondition: no folds.
 NdArray unpack(const NdArray& physical, const Layout& layout);
 
 // A copy between layouts of one value: parameters "in0" in layout `from` and "out0" in layout `to`, frame included.
-// Precondition: layouts of its shape.
+// Precondition: layouts of its shape, `from` without folds.
 loops::Program relayout_program(const graph::TensorType& type, const std::string& from, const std::string& to);
 
 }  // namespace dovetail

@@ -22,7 +22,7 @@ loops::Program program_of(const graph::Graph& graph, const Operation& operation,
     const ImageShape shape = image_shape(graph.value(value).type.shape);
     return make_layout(config, shape.n, shape.c, shape.h, shape.w);
   };
-  const TensorLayout x = layout(operation.inputs[0]), y = layout(operation.output);
+  const TensorLayout x = input_layout(graph, operation, 0, config), y = layout(operation.output);
   if (const auto* conv = std::get_if<ConvOperation>(&operation.body)) {
     ConvSpec spec = conv->spec;
     spec.x = x;

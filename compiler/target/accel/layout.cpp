@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "compiler/layout/layout.h"
-
 namespace dovetail::accel {
 
 std::string TensorLayout::index_map(std::int64_t element_block) const {
@@ -16,9 +14,9 @@ std::string TensorLayout::index_map(std::int64_t element_block) const {
 
 std::string TensorLayout::text() const {
   return framed_layout(
-      {n, c, h, w},
+      folds.empty() ? Shape{n, c, h, w} : unfolded,
       {{0, padded_n() - n}, {0, padded_c() - c}, {border.top, border.bottom}, {border.left, border.right}},
-      border_value, index_map(block));
+      border_value, index_map(block), folds);
 }
 
 TensorLayout make_layout(const isa::HardwareConfig& config, std::int64_t n, std::int64_t c, std::int64_t h,
@@ -30,6 +28,17 @@ TensorLayout make_layout(const isa::HardwareConfig& config, std::int64_t n, std:
   layout.w = w;
   layout.batch = config.batch;
   layout.block = std::max(config.block_in, config.block_out);
+  return layout;
+}
+
+TensorLayout fold_layout(TensorLayout layout, const std::vector<Layout::Fold>& folds) {
+  Layout folded;
+  folded.view = layout.unfolded = {layout.n, layout.c, layout.h, layout.w};
+  folded.folds = layout.folds = folds;
+  const Shape shape = folded.folded();
+  layout.c = shape[1];
+  layout.h = shape[2];
+  layout.w = shape[3];
   return layout;
 }
 

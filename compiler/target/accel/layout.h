@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/ndarray.h"
+#include "compiler/layout/layout.h"
 #include "isa/config.h"
 
 namespace dovetail::accel {
@@ -25,11 +27,15 @@ struct Border {
 // Physical form: [n / batch][c / block][border + h][border + w][batch][block], block = max(block_in, block_out), bytes
 // in that order. An INP or OUT element is then a contiguous piece of it; where block_in and block_out differ, batch
 // must be 1 for that to hold.
+//
+// Where kernel rows or columns are folded into channels (fold_window.h), c, h and w are those of the folded tensor.
 struct TensorLayout {
   std::int64_t n = 1, c = 1, h = 1, w = 1;  // logical extents
   std::int64_t batch = 1, block = 16;       // block extents
   Border border;
   std::int8_t border_value = 0;
+  Shape unfolded;                   // [n, c, h, w] before the folds; empty without
+  std::vector<Layout::Fold> folds;  // pixels that they read beyond the image are border_value
 
   std::int64_t padded_n() const { return round_up(n, batch); }
   std::int64_t padded_c() const { return round_up(c, block); }
@@ -51,5 +57,7 @@ struct TensorLayout {
 
 TensorLayout make_layout(const isa::HardwareConfig& config, std::int64_t n, std::int64_t c, std::int64_t h,
                          std::int64_t w);
+// The layout of the tensor when those windows are folded. Precondition: no border and no folds yet.
+TensorLayout fold_layout(TensorLayout layout, const std::vector<Layout::Fold>& folds);
 
 }  // namespace dovetail::accel

@@ -224,20 +224,17 @@ Result<std::map<ValueId, TensorLayout>> region_layouts(const graph::Graph& graph
                                                        const isa::HardwareConfig& config) {
   Diagnostics errors;
   std::map<ValueId, TensorLayout> layouts;
-  const auto add = [&](ValueId value) {
-    if (layouts.count(value)) return;
-    const ImageShape shape = image_shape(graph.value(value).type.shape);
-    layouts[value] = make_layout(config, shape.n, shape.c, shape.h, shape.w);
-  };
   std::set<ValueId> has_border;
   for (const Operation& operation : operations) {
-    add(operation.output);
+    const ImageShape y = image_shape(graph.value(operation.output).type.shape);
+    layouts.try_emplace(operation.output, make_layout(config, y.n, y.c, y.h, y.w));
     for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
       const ValueId value = operation.inputs[i];
-      add(value);
+      const auto [at, added] = layouts.try_emplace(value, input_layout(graph, operation, i, config));
+      TensorLayout& layout = at->second;
       const BorderNeed& need = operation.borders[i];
+      if (!layout.folds.empty()) layout.border_value = need.value;  // nobody else reads it
       if (need.border.empty()) continue;
-      TensorLayout& layout = layouts[value];
       if (!has_border.insert(value).second && layout.border_value != need.value)
         errors.push_back({fmt::format("cannot lay out {}", graph.value(value).name), "",
                           fmt::format("its consumers need borders of {} and {}", layout.border_value, need.value),

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/target/accel/fold_window.h"
 #include "compiler/target/accel/sketches/sketches.h"
 #include "isa/spec/range.h"
 
@@ -271,7 +272,7 @@ TensorLayout layout_of(const Context& c, ValueId value) {
   return make_layout(c.config, shape.n, shape.c, shape.h, shape.w);
 }
 Result<void> fits_buffers(const Context& c, const Operation& operation, ConvOperation conv) {
-  conv.spec.x = layout_of(c, operation.inputs[0]);
+  conv.spec.x = input_layout(c.graph, operation, 0, c.config);
   conv.spec.x.border = operation.borders[0].border;
   conv.spec.y = layout_of(c, operation.output);
   return smallest_tile_fits(kConvolution, conv_program(conv.spec, c.config), c.config);
@@ -301,6 +302,15 @@ constexpr Row kRows[] = {
 };
 // clang-format on
 
+// Whether the host lays the value out, and for this operation alone: no row takes the node that computes it.
+bool comes_from_host(const Graph& graph, ValueId value) {
+  const NodeId producer = graph.value(value).producer;
+  const auto takes = [&](const Row& row) {
+    return pattern::may_end_in(*pattern::parse(row.pattern), graph.node(producer).op);
+  };
+  return graph.count_reads(value, 2) == 1 && (!producer.valid() || std::ranges::none_of(kRows, takes));
+}
+
 Result<Operation> take(const Context& context, const Row& row) {
   const isa::HardwareConfig& config = context.config;
   if (config.batch > 1 && config.block_in != config.block_out)
@@ -313,6 +323,8 @@ Result<Operation> take(const Context& context, const Row& row) {
   if (y.size() < 2 || element_count(y) == 0)
     return context.refuse(fmt::format("its result has the shape {}", to_string(y)));
   DOVETAIL_ASSIGN(Operation operation, row.make(context));
+  if (comes_from_host(context.graph, operation.inputs[0]))
+    if (auto folded = fold_window(context.graph, operation, config)) operation = *std::move(folded);
   if (const auto fits =
           std::visit([&](const auto& body) { return fits_buffers(context, operation, body); }, operation.body);
       !fits.ok())
@@ -326,6 +338,14 @@ ImageShape image_shape(const Shape& shape) {
   if (shape.size() == 4) return {shape[0], shape[1], shape[2], shape[3]};
   const std::int64_t columns = shape.empty() ? 1 : shape.back();
   return {columns == 0 ? 0 : element_count(shape) / columns, columns, 1, 1};
+}
+
+TensorLayout input_layout(const Graph& graph, const Operation& operation, std::size_t input,
+                          const isa::HardwareConfig& config) {
+  const ImageShape shape = image_shape(graph.value(operation.inputs[input]).type.shape);
+  const TensorLayout layout = make_layout(config, shape.n, shape.c, shape.h, shape.w);
+  const auto* conv = std::get_if<ConvOperation>(&operation.body);
+  return conv && !conv->folds.empty() ? fold_layout(layout, conv->folds) : layout;
 }
 
 std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config) {

@@ -35,6 +35,7 @@ struct ConvOperation {
   NdArray weight;                  // int8 [o, c, ky, kx], not padded
   std::vector<std::int32_t> bias;  // zero point folded in
   std::vector<float> scale;
+  std::vector<Layout::Fold> folds;  // of its input (fold_window.h)
 };
 struct AddOperation {
   AddSpec spec;
@@ -52,6 +53,10 @@ struct Operation {
   std::vector<BorderNeed> borders;  // one per input
   std::variant<ConvOperation, AddOperation, MaxPoolOperation> body;
 };
+
+// How an input lies for an operation by itself, without a border.
+TensorLayout input_layout(const graph::Graph& graph, const Operation& operation, std::size_t input,
+                          const isa::HardwareConfig& config);
 
 // The table for that hardware; a match's body is a std::shared_ptr<const Operation>.
 std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config);

@@ -2,11 +2,8 @@
 #include <fmt/format.h>
 
 #include "compiler/ops/op.h"
-#include "compiler/pipeline.h"
-#include "compiler/reference/reference.h"
-#include "runtime/executor.h"
 #include "tests/catch.h"
-#include "tests/targets.h"
+#include "tests/differential/compiler/accel/on_accelerator.h"
 
 using namespace dovetail;
 
@@ -42,28 +39,6 @@ struct Maker {
   }
 };
 
-// Compiles, demands that every node runs on the accelerator, and compares.
-void check(const Maker& maker, const isa::HardwareConfig& config, const NdArray& x) {
-  INFO(config.name << "\n" << graph::to_string(maker.graph));
-  CompileOptions options;
-  options.available = test::kit_targets(config);
-  options.targets = {"accel"};
-  auto compiled = compile({maker.graph, {}}, options);
-  INFO((compiled.ok() ? "" : to_string(compiled.errors())));
-  REQUIRE(compiled.ok());
-  for (const NodePlacement& row : compiled->placement) CHECK(row.target != "host");
-  auto reference = Reference::make(maker.graph);
-  auto executor = runtime::Executor::make(compiled->bundle, *runtime::simulator_factory("functional"));
-  REQUIRE(reference.ok());
-  REQUIRE(executor.ok());
-  const auto expected = reference->run({{"x", x}});
-  const auto result = executor->run({{"x", x}});
-  REQUIRE(expected.ok());
-  INFO((result.ok() ? "" : to_string(result.errors())));
-  REQUIRE(result.ok());
-  for (const auto& [name, array] : result->outputs) CHECK((array == expected->at(name)));
-}
-
 }  // namespace
 
 TEST_CASE("accumulators far beyond the output's range saturate") {
@@ -79,7 +54,7 @@ TEST_CASE("accumulators far beyond the output's range saturate") {
     Maker maker;
     maker.weighted("dovetail.qgemm", "gemm", maker.input(x.shape()), {5, kTerms}, -36000, 0.3f,
                    {{"y_zero_point", std::int64_t{3}}});
-    check(maker, config, x);
+    test::run_on_accelerator(maker.graph, config, {{"x", x}});
   }
 }
 
@@ -94,6 +69,6 @@ TEST_CASE("a border of zero points may have rows without columns, and columns wi
       const std::int64_t top = rows ? 1 : 0, left = 1 - top;
       maker.weighted("dovetail.qconv", "second", middle, {3, 8, 1 + 2 * top, 1 + 2 * left}, -10, 0.001953125f,
                      {{"x_zero_point", std::int64_t{5}}, {"pads", std::vector<std::int64_t>{top, left, top, left}}});
-      check(maker, config, x);
+      test::run_on_accelerator(maker.graph, config, {{"x", x}});
     }
 }

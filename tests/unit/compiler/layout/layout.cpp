@@ -45,6 +45,15 @@ const std::vector<std::string> kLayouts{"",
                                         "[12,12] pad 0+4,0+4 = 3 : i0/16,i1/16,i0%16,i1%16",
                                         "[144] pad 0+0 = 0 : i0"};
 
+// Folded ones: windows with and without overlap, gaps, and reach beyond the view; two folds, one behind the other.
+const std::vector<std::string> kFolded{
+    "[2,6,4,3] fold i3 into i1 taps 2 windows 2 stride 1 dilation 1 before 0 pad 0+0,0+0,0+0,0+0 = 0 : i0,i1,i2,i3",
+    "[2,6,4,3] fold i2 into i1 taps 3 windows 2 stride 3 dilation 2 before 1 pad 0+0,1+3,0+1,0+0 = -7 : "
+    "i0,i1/2,i2,i3,i1%2",
+    "[2,6,4,3] fold i3 into i1 taps 3 windows 3 stride 1 dilation 1 before 1 "
+    "fold i2 into i1 taps 2 windows 1 stride 4 dilation 1 before 0 pad 0+0,0+12,0+0,0+0 = 5 : i0,i1/16,i2,i3,i1%16",
+    "[12,12] fold i0 into i1 taps 2 windows 5 stride 2 dilation 3 before 0 pad 0+0,0+0 = 1 : i1,i0"};
+
 }  // namespace
 
 TEST_CASE("a layout says how many bytes it takes and what it refuses") {
@@ -84,6 +93,43 @@ TEST_CASE("copies between any two layouts hold the value and the frame") {
     }
 }
 
+TEST_CASE("a fold lays the windows of one dimension side by side in another") {
+  const Shape shape{1, 2, 1, 5};
+  const Layout folded = *parse_layout(
+      "[1,2,1,5] fold i3 into i1 taps 3 windows 2 stride 2 dilation 2 before 1 pad 0+0,0+1,0+0,0+0 = 9 : i0,i1,i2,i3",
+      shape);
+  CHECK(folded.folded() == Shape{1, 6, 1, 2});
+  CHECK(folded.physical_shape() == Shape{1, 7, 1, 2});
+  NdArray value(DType::int8, shape);
+  for (std::int64_t i = 0; i < 10; ++i) value.set_int64(i, i < 5 ? i : 15 + i);  // 0 to 4, 20 to 24
+  // Tap by tap, both channels: columns -1, 1 and 3 for the first window, 1, 3 and 5 for the second.
+  const NdArray packed = pack(value, folded);
+  std::vector<int> got;
+  for (const std::int8_t element : packed.data<std::int8_t>()) got.push_back(element);
+  CHECK(got == std::vector<int>{9, 1, 9, 21, 1, 3, 21, 23, 3, 9, 23, 9, 9, 9});
+
+  CHECK_THAT(errors_of("[1,2,1,5] fold i1 into i1 taps 1 windows 1 stride 1 dilation 1 before 0 pad = 0 : i0", shape),
+             ContainsSubstring("expected «iA into iB», two of 4 dimensions, at «taps"));
+  CHECK_THAT(errors_of("[1,2,1,5] fold i3 into i4 taps", shape), ContainsSubstring("two of 4 dimensions"));
+  CHECK_THAT(errors_of("[1,2,1,5] fold i3 into i1 taps 0 windows 1", shape),
+             ContainsSubstring("expected «taps» and a number from 1 to 1048576"));
+  CHECK_THAT(errors_of("[1,2,1,5] fold i3 into i1 taps 1 windows 2 before", shape),
+             ContainsSubstring("expected «stride»"));
+  CHECK_THAT(errors_of("[1,2,1,5] fold i3 into i1 taps 1000000 windows 1 stride 1 dilation 1 before 0 pad", shape),
+             ContainsSubstring("dimension 1 has 2000000 elements with its folds, the most are 1048576"));
+}
+
+TEST_CASE("copies into folded layouts hold what the folds say") {
+  const graph::TensorType type{DType::int8, kShape};
+  const NdArray value = ramp(kShape);
+  for (const std::string& from : kLayouts)
+    for (const std::string& to : kFolded) {
+      CAPTURE(from, to);
+      const NdArray packed = pack(value, *parse_layout(from, kShape));
+      CHECK(copied(packed, type, from, to) == pack(value, *parse_layout(to, kShape)));
+    }
+}
+
 TEST_CASE("random layouts: pack, copy and unpack agree") {
   const auto seed = GENERATE(range(1u, 120u));
   CAPTURE(seed);
@@ -93,15 +139,22 @@ TEST_CASE("random layouts: pack, copy and unpack agree") {
   };
   Shape shape;
   for (std::int64_t d = any(4) + 1; d > 0; --d) shape.push_back(any(5) + 1);
-  const auto layout = [&] {
+  const auto layout = [&](bool with_folds) {
     Shape view = shape;
     if (any(3) == 0) view = {element_count(shape)};
+    Layout folded;
+    folded.view = view;
+    for (std::int64_t left = with_folds && view.size() > 1 ? any(3) : 0; left > 0; --left) {
+      const auto dimension = static_cast<std::size_t>(any(static_cast<std::int64_t>(view.size())));
+      const auto into = (dimension + 1) % view.size();
+      folded.folds.push_back({dimension, into, any(3) + 1, any(4) + 1, any(3) + 1, any(3) + 1, any(3)});
+    }
     std::vector<Layout::Pad> pads;
     std::vector<std::string> parts;
     for (std::size_t d = 0; d < view.size(); ++d) {
       const std::int64_t block = std::int64_t{1} << any(3), before = any(3);
       std::int64_t after = any(3);
-      while ((view[d] + before + after) % block != 0) ++after;
+      while ((folded.folded()[d] + before + after) % block != 0) ++after;
       pads.push_back({before, after});
       parts.push_back(fmt::format("i{}/{}", d, block));
       parts.push_back(fmt::format("i{}%{}", d, block));
@@ -109,9 +162,9 @@ TEST_CASE("random layouts: pack, copy and unpack agree") {
     std::shuffle(parts.begin(), parts.end(), random);
     std::string map;
     for (const std::string& part : parts) map += (map.empty() ? "" : ",") + part;
-    return framed_layout(view, pads, any(256) - 128, map);
+    return framed_layout(view, pads, any(256) - 128, map, folded.folds);
   };
-  const std::string from = layout(), to = layout();
+  const std::string from = layout(false), to = layout(true);
   CAPTURE(from, to);
   const NdArray value = ramp(shape);
   const NdArray packed = pack(value, *parse_layout(from, shape));

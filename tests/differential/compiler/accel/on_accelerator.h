@@ -1,0 +1,58 @@
+// An integer graph through compiler and simulators, against the reference.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "compiler/pipeline.h"
+#include "compiler/reference/reference.h"
+#include "runtime/executor.h"
+#include "tests/catch.h"
+#include "tests/targets.h"
+
+namespace dovetail::test {
+
+struct Ran {
+  Json report;                                  // of the compiler
+  std::map<std::string, std::uint64_t> by_row;  // nodes with code of their own, by row of the accelerator's table
+  std::uint64_t cycles = 0;
+};
+
+enum class Demand { all_on_accelerator, none };  // a random node may be one that the hardware cannot do
+
+// Demands that each engine computes what the reference does, bit for bit.
+inline Ran run_on_accelerator(const graph::Graph& graph, const isa::HardwareConfig& config,
+                              const std::map<std::string, NdArray>& inputs,
+                              Demand demand = Demand::all_on_accelerator) {
+  INFO(config.name << "\n" << graph::to_string(graph));
+  CompileOptions options;
+  options.available = kit_targets(config);
+  options.targets = {"accel"};
+  auto compiled = compile({graph, {}}, options);
+  INFO((compiled.ok() ? "" : to_string(compiled.errors())));
+  REQUIRE(compiled.ok());
+  Ran ran{compiled->report, {}};
+  for (const NodePlacement& node : compiled->placement) {
+    if (demand == Demand::all_on_accelerator) CHECK(node.target != "host");
+    if (!node.row.empty()) ++ran.by_row[node.row];
+  }
+  auto reference = Reference::make(graph);
+  REQUIRE(reference.ok());
+  const auto expected = reference->run(inputs);
+  REQUIRE(expected.ok());
+  for (const char* engine : {"functional", "cycle"}) {
+    INFO(engine);
+    auto executor = runtime::Executor::make(compiled->bundle, *runtime::simulator_factory(engine));
+    REQUIRE(executor.ok());
+    const auto result = executor->run(inputs);
+    INFO((result.ok() ? "" : to_string(result.errors())));
+    REQUIRE(result.ok());
+    for (const auto& [name, array] : result->outputs) CHECK((array == expected->at(name)));
+    for (const runtime::StepProfile& step : result->steps)
+      for (const simulator::LaunchTrace& launch : step.launches) ran.cycles += launch.cycles;
+  }
+  return ran;
+}
+
+}  // namespace dovetail::test
