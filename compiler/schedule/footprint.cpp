@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "compiler/schedule/nest.h"
+#include "loops/linear.h"
 #include "loops/rewrite.h"
 #include "loops/simplify.h"
 
@@ -13,7 +14,7 @@ using namespace loops;
 
 std::int64_t TileExtent::at(std::span<const std::int64_t> tile) const {
   std::int64_t extent = constant;
-  for (std::size_t i = 0; i < coefficients.size(); ++i) extent += coefficients[i] * (tile[i] - 1);
+  for (std::size_t i = 0; i < coefficients.size(); ++i) extent += coefficients[i] * ((tile[i] - 1) / divisors[i]);
   return extent;
 }
 
@@ -36,6 +37,47 @@ std::map<const VarNode*, std::size_t> written_dimensions(const Block& block) {
         dimensions.emplace(index->var.get(), d);
   });
   return dimensions;
+}
+
+// An atom of an index: an iterator, or its quotient by a constant.
+struct DividedIterator {
+  const VarNode* iterator;
+  std::int64_t divisor;
+};
+std::optional<DividedIterator> divided_iterator(const Expr& atom) {
+  if (const auto* whole = std::get_if<VarRef>(&atom->node)) return DividedIterator{whole->var.get(), 1};
+  const auto* division = std::get_if<Binary>(&atom->node);
+  if (!division || division->op != BinaryOp::floor_div) return std::nullopt;
+  const auto* iterator = std::get_if<VarRef>(&division->a->node);
+  const auto* divisor = std::get_if<IntImm>(&division->b->node);
+  if (!iterator || !divisor || divisor->value <= 0) return std::nullopt;
+  return DividedIterator{iterator->var.get(), divisor->value};
+}
+
+// How many quotients a range of values has; nullopt where that is no TileExtent.
+std::optional<TileExtent> quotients(TileExtent extent, std::int64_t divisor) {
+  if (divisor == 1) return extent;
+  const auto terms = std::ranges::count_if(extent.coefficients, [](std::int64_t c) { return c != 0; });
+  if (terms == 0) {
+    extent.constant = (extent.constant - 1) / divisor + 1;
+    return extent;
+  }
+  const auto only = std::ranges::find_if(extent.coefficients, [](std::int64_t c) { return c != 0; });
+  if (terms > 1 || extent.constant != 1 || *only != 1) return std::nullopt;
+  extent.divisors[static_cast<std::size_t>(only - extent.coefficients.begin())] *= divisor;
+  return extent;
+}
+
+// sum += factor * (range - 1); false where both divide a loop, each in its way.
+bool add_range(TileExtent& sum, const TileExtent& range, std::int64_t factor) {
+  sum.constant += factor * (range.constant - 1);
+  for (std::size_t i = 0; i < sum.coefficients.size(); ++i) {
+    if (range.coefficients[i] == 0) continue;
+    if (sum.coefficients[i] != 0 && sum.divisors[i] != range.divisors[i]) return false;
+    sum.coefficients[i] += factor * range.coefficients[i];
+    sum.divisors[i] = range.divisors[i];
+  }
+  return true;
 }
 
 }  // namespace
@@ -88,17 +130,17 @@ void Footprint::add_reads(const Block& block, const std::map<const VarNode*, Til
   for (const Iterator& iterator : block.iterators) bounds[iterator.var.get()] = {0, iterator.extent - 1};
   const auto range_of = [&](const Expr& index, std::int64_t whole) {
     const Range all{0, fixed(whole)};
-    const auto form = affine(index, bounds);
-    if (!form) return all;
-    Range range{form->constant, fixed(1)};
-    for (const auto& [var, coefficient] : form->coefficients) {
-      const auto iterator = iterators.find(var);
+    const Expr simple = simplify(index, bounds);
+    if (simple->dtype != DType::int64) return all;
+    const Linear form = linear_form(simple);
+    Range range{form.constant, fixed(1)};
+    for (const LinearTerm& term : form.terms) {
+      const auto quotient = divided_iterator(term.atom);
+      const auto iterator = quotient ? iterators.find(quotient->iterator) : iterators.end();
       if (iterator == iterators.end()) return all;
-      const TileExtent& extent = iterator->second;
-      if (coefficient < 0) range.low += coefficient * (bounds.at(var).max);
-      range.extent.constant += std::abs(coefficient) * (extent.constant - 1);
-      for (std::size_t i = 0; i < loops_.size(); ++i)
-        range.extent.coefficients[i] += std::abs(coefficient) * extent.coefficients[i];
+      const auto extent = quotients(iterator->second, quotient->divisor);
+      if (!extent || !add_range(range.extent, *extent, std::abs(term.coefficient))) return all;
+      if (term.coefficient < 0) range.low += term.coefficient * (bounds.at(quotient->iterator).max / quotient->divisor);
     }
     return range;
   };
@@ -116,8 +158,14 @@ void Footprint::add_reads(const Block& block, const std::map<const VarNode*, Til
       range.extent.constant =
           std::max(range.low + range.extent.constant, ranges[d].low + ranges[d].extent.constant) - low;
       range.low = low;
-      for (std::size_t i = 0; i < loops_.size(); ++i)
-        range.extent.coefficients[i] = std::max(range.extent.coefficients[i], ranges[d].extent.coefficients[i]);
+      for (std::size_t i = 0; i < loops_.size(); ++i) {
+        const TileExtent& other = ranges[d].extent;
+        if (other.coefficients[i] == 0) continue;
+        range.extent.divisors[i] = range.extent.coefficients[i] == 0
+                                       ? other.divisors[i]
+                                       : std::min(range.extent.divisors[i], other.divisors[i]);
+        range.extent.coefficients[i] = std::max(range.extent.coefficients[i], other.coefficients[i]);
+      }
     }
   });
 }

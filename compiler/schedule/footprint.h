@@ -14,10 +14,11 @@
 
 namespace dovetail::schedule {
 
-// constant + sum of coefficient * (extent of the loop in the tile - 1).
+// constant + sum of coefficient * floor((extent of the loop in the tile - 1) / divisor).
 struct TileExtent {
   std::int64_t constant = 1;
   std::vector<std::int64_t> coefficients;  // by position in Footprint::loops(), none negative
+  std::vector<std::int64_t> divisors;      // likewise; 1 where the coefficient is 0
 
   std::int64_t at(std::span<const std::int64_t> tile) const;
   bool operator==(const TileExtent&) const = default;
@@ -26,7 +27,9 @@ struct TileExtent {
 class Footprint {
  public:
   // `program` as an operator defines it: one nest for each block, one loop for each iterator. A dimension that is
-  // indexed in another than an affine way counts whole. Several readers of a buffer are bounded together, from above.
+  // indexed by anything but a sum of multiples of iterators and of their quotients by constants counts whole. A
+  // quotient supposes that tiles are aligned: they divide the divisor, or are multiples of it. Several readers of a
+  // buffer are bounded together, from above.
   explicit Footprint(const loops::Program& program);
 
   // The loops whose extents make a tile: those of blocks that write results, and those of reductions. Their names, and
@@ -48,7 +51,9 @@ class Footprint {
   };
 
   void add_loop(const std::string& name, std::int64_t extent);
-  TileExtent fixed(std::int64_t extent) const { return {extent, std::vector<std::int64_t>(loops_.size(), 0)}; }
+  TileExtent fixed(std::int64_t extent) const {
+    return {extent, std::vector<std::int64_t>(loops_.size(), 0), std::vector<std::int64_t>(loops_.size(), 1)};
+  }
   void add_reads(const loops::Block& block, const std::map<const loops::VarNode*, TileExtent>& iterators);
 
   std::vector<std::string> loops_;

@@ -65,3 +65,40 @@ TEST_CASE("footprint: boxes of a tile") {
   CHECK(footprint.elements("x", tile) == 5 * (3 * 2 + 1));
   CHECK(footprint.box("y") == nullptr);
 }
+
+// Groups of three outputs, each of two channels; the sum of a quotient and its dividend counts whole.
+constexpr const char* kGroups = R"(program groups {
+  input x: int32[8]
+  input z: int32[24]
+  output y: int32[12]
+  alloc sum: int32[12]
+  for sum.o in 12 { for sum.c in 2 {
+    block sum {
+      spatial vo in 12 = sum.o reduce vc in 2 = sum.c
+      reads x[vo // 3 * 2 + vc], z[vo + vo // 3], sum[vo] writes sum[vo]
+      init { sum[vo] = 0 }
+      sum[vo] = sum[vo] + x[vo // 3 * 2 + vc] * z[vo + vo // 3]
+    }
+  } }
+  for o in 12 {
+    block out { spatial vo in 12 = o reads sum[vo] writes y[vo] y[vo] = sum[vo] }
+  }
+})";
+
+TEST_CASE("footprint: a quotient counts the groups that an aligned tile touches") {
+  const auto program = loops::parse_program(kGroups, "test");
+  INFO((program.ok() ? "" : to_string(program.errors())));
+  REQUIRE(program.ok());
+  const Footprint footprint(*program);
+  std::vector<std::int64_t> tile = footprint.whole();
+  const auto channels = [&](std::int64_t outputs, std::int64_t terms) {
+    tile[*footprint.find("o")] = outputs, tile[*footprint.find("sum.c")] = terms;
+    return footprint.elements("x", tile);
+  };
+  CHECK(channels(12, 2) == 8);
+  CHECK(channels(6, 2) == 4);
+  CHECK(channels(6, 1) == 3);  // what lies between is loaded too
+  CHECK(channels(3, 2) == 2);
+  CHECK(channels(1, 2) == 2);
+  CHECK(footprint.elements("z", tile) == 24);
+}
