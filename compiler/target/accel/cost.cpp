@@ -1,9 +1,8 @@
 #include "compiler/target/accel/cost.h"
 
 #include <algorithm>
-#include <variant>
 
-#include "compiler/target/accel/programs.h"
+#include "compiler/target/accel/operation_program.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::accel {
@@ -17,36 +16,11 @@ std::uint64_t parts(std::uint64_t whole, std::int64_t part) {
   return (whole + static_cast<std::uint64_t>(part) - 1) / static_cast<std::uint64_t>(part);
 }
 
-loops::Program program_of(const graph::Graph& graph, const Operation& operation, const isa::HardwareConfig& config) {
-  const auto layout = [&](graph::ValueId value) {
-    const ImageShape shape = image_shape(graph.value(value).type.shape);
-    return make_layout(config, shape.n, shape.c, shape.h, shape.w);
-  };
-  const TensorLayout x = input_layout(graph, operation, 0, config), y = layout(operation.output);
-  if (const auto* conv = std::get_if<ConvOperation>(&operation.body)) {
-    ConvSpec spec = conv->spec;
-    spec.x = x;
-    spec.y = y;
-    spec.x.border = operation.borders[0].border;
-    return conv_program(spec, config);
-  }
-  if (const auto* add = std::get_if<AddOperation>(&operation.body)) {
-    AddSpec spec = add->spec;
-    spec.a = spec.b = x;
-    spec.y = y;
-    return add_program(spec, config);
-  }
-  MaxPoolSpec spec = std::get<MaxPoolOperation>(operation.body).spec;
-  spec.x = x;
-  spec.y = y;
-  return max_pool_program(spec, config);
-}
-
 }  // namespace
 
 CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operation,
                               const isa::HardwareConfig& config) {
-  const loops::Program program = program_of(graph, operation, config);
+  const loops::Program program = operation_program(graph, operation, config);
   CycleEstimate estimate;
   loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
     const auto* block = std::get_if<loops::Block>(&stmt->node);
@@ -60,7 +34,7 @@ CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operat
     const std::uint64_t elements = parts(points, config.batch * config.block_out);
     // What LOAD and STORE do costs bytes, not cycles of the compute unit.
     if (name == "pad" || name == "out" || name.ends_with("load") || name.ends_with("constants")) return;
-    if (name == "conv")
+    if (name == "conv" || name.ends_with("widen"))
       estimate.gemm += parts(points, config.batch * config.block_in * config.block_out) +
                        parts(results, config.batch * config.block_out);
     else estimate.alu += elements;

@@ -1,7 +1,11 @@
 #include "compiler/target/accel/programs.h"
 
+#include <algorithm>
+#include <functional>
+
 #include "compiler/target/accel/stages.h"
 #include "compiler/tensor/tensor.h"
+#include "isa/spec/timing.h"
 #include "loops/verify.h"
 
 namespace dovetail::accel {
@@ -60,9 +64,75 @@ Expr within(const Expr& e, std::int64_t extent) {
   return logical_and(binary(BinaryOp::ge, e, int_imm(0)), binary(BinaryOp::lt, e, int_imm(extent)));
 }
 
+// Makes int8 operands int32: blocks "<prefix>load", or "<prefix>widen", the product with the identity.
+class Widener {
+ public:
+  Widener(Definition& d, Widening widening, const isa::HardwareConfig& config) : d_(d), block_(config.block_in) {
+    if (widening == Widening::gemm) identity_ = d.constant("I", DType::int8, {config.block_out, config.block_in});
+  }
+
+  Buffer operator()(const std::string& prefix, const Buffer& x, const Border& border, const Axes& axes) const {
+    const auto element = [&](const Indices& i, const Expr& channel) {
+      return cast(DType::int32, load(x, {i[0], channel, i[2] + border.top, i[3] + border.left}));
+    };
+    if (!identity_)
+      return d_.compute(prefix + "load", DType::int32, axes, [&](const Indices& i) { return element(i, i[1]); });
+    return d_.reduce(prefix + "widen", DType::int32, axes, {{"c", block_}}, tensor::sum_reducer(),
+                     [&](const Indices& i, const Indices& r) {
+                       return element(i, floor_div(i[1], block_) * block_ + r[0]) *
+                              cast(DType::int32, load(identity_, {floor_mod(i[1], block_), r[0]}));
+                     });
+  }
+
+ private:
+  Definition& d_;
+  std::int64_t block_;
+  Buffer identity_;
+};
+
+enum class Side { a, b };
+
+// round_half_even((operand - its zero point) * its multiplier). `make_operand` defines the operand's own blocks, behind
+// those of the constants.
+Buffer scaled(Definition& d, const AddSpec& spec, const isa::HardwareConfig& config, Side side, const Axes& axes,
+              const std::function<Buffer()>& make_operand) {
+  const bool requant = spec.epilogue.form == Epilogue::Form::requant;
+  const std::string prefix = side == Side::a ? "a." : "b.";
+  const Buffer constants =
+      d.constant(side == Side::a ? "KA" : "KB", DType::int32, {config.batch, config.block_out, requant ? 2 : 4});
+  const Buffer k = on_chip(d, prefix + "constants", constants);
+  const Buffer operand = make_operand();
+  Stages stages(d, axes, prefix);
+  if (requant) return stages.requant("requant", operand, k, 0);
+  return stages.multiplied(side == Side::a ? spec.a_multiplier : spec.b_multiplier,
+                           stages.with_constant("centre", BinaryOp::add, operand, k, 0), k);
+}
+
+Program finish_sum(Definition& d, const AddSpec& spec, const isa::HardwareConfig& config, const std::string& prefix,
+                   const std::string& constants, const Buffer& a, const Buffer& b) {
+  const Buffer k = d.constant(constants, DType::int32, {config.batch, config.block_out, spec.epilogue.words()});
+  Stages stages(d, pixel_axes(spec.y), prefix);
+  const Buffer sum = stages.combine("sum", BinaryOp::add, a, b);
+  return finish(d, stages.epilogue(spec.epilogue, sum, on_chip(d, prefix + "constants", k)), spec.y,
+                spec.epilogue.saturate);
+}
+
 }  // namespace
 
-Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config) {
+Widening cheapest_widening(const isa::HardwareConfig& config) {
+  if (config.block_in != config.block_out) return Widening::load;
+  const std::int64_t steps = config.overwrite ? 1 : 2;  // and a reset
+  const std::int64_t slots = std::max<std::int64_t>(1, config.element_bytes(isa::Memory::acc8) / config.bus_bytes);
+  return steps * isa::spec::kGemmCyclesPerUop.value <= slots ? Widening::gemm : Widening::load;
+}
+
+NdArray identity_weights(const isa::HardwareConfig& config) {
+  NdArray identity(DType::int8, {config.block_out, config.block_in});
+  for (std::int64_t i = 0; i < config.block_in; ++i) identity.set_int64(i * config.block_in + i, 1);
+  return identity;
+}
+
+Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition) {
   Definition d(spec.name);
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
   const Buffer w = d.constant("W", DType::int8, {spec.y.padded_c(), spec.x.padded_c(), spec.kernel_h, spec.kernel_w});
@@ -93,46 +163,35 @@ Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config) {
                         cast(DType::int32, load(w, {i[1], r[0], r[1], r[2]}));
                });
   Stages stages(d, axes, "");
-  return finish(d, stages.epilogue(spec.epilogue, acc, on_chip(d, "constants", k)), spec.y, spec.epilogue.saturate);
+  if (!addition)
+    return finish(d, stages.epilogue(spec.epilogue, acc, on_chip(d, "constants", k)), spec.y, spec.epilogue.saturate);
+  // What the store would have clamped, had the result gone to memory.
+  Epilogue clamped = spec.epilogue;
+  clamped.saturate = false;
+  const Buffer a = stages.epilogue(clamped, acc, on_chip(d, "constants", k));
+  const Buffer scaled_a = scaled(d, *addition, config, Side::a, axes, [&] { return a; });
+  const Widener widen(d, addition->widening, config);
+  const Buffer b = d.input("B", DType::int8, addition->b.program_shape());
+  const Buffer scaled_b =
+      scaled(d, *addition, config, Side::b, axes, [&] { return widen("b.", b, addition->b.border, axes); });
+  return finish_sum(d, *addition, config, "sum.", "KS", scaled_a, scaled_b);
 }
 
 Program add_program(const AddSpec& spec, const isa::HardwareConfig& config) {
   Definition d(spec.name);
   const Axes axes = pixel_axes(spec.y);
-  const Buffer inputs[2] = {d.input("A", DType::int8, spec.a.program_shape()),
-                            d.input("B", DType::int8, spec.b.program_shape())};
-  const bool requant = spec.epilogue.form == Epilogue::Form::requant;
-  const Shape constants{config.batch, config.block_out, requant ? 2 : 4};
-  const Buffer operand_constants[2] = {d.constant("KA", DType::int32, constants),
-                                       d.constant("KB", DType::int32, constants)};
-  const Buffer k = d.constant("K", DType::int32, {config.batch, config.block_out, spec.epilogue.words()});
-  Buffer scaled[2];
-  for (int side = 0; side < 2; ++side) {
-    const Border& border = (side == 0 ? spec.a : spec.b).border;
-    Stages stages(d, axes, side == 0 ? "a." : "b.");
-    const Buffer on_chip_constants = on_chip(d, side == 0 ? "a.constants" : "b.constants", operand_constants[side]);
-    const Buffer value = stages.stage("load", [&](const Indices& i) {
-      return cast(DType::int32, load(inputs[side], {i[0], i[1], i[2] + border.top, i[3] + border.left}));
-    });
-    if (requant) scaled[side] = stages.requant("requant", value, on_chip_constants, 0);
-    else
-      scaled[side] = stages.multiplied(side == 0 ? spec.a_multiplier : spec.b_multiplier,
-                                       stages.with_constant("centre", BinaryOp::add, value, on_chip_constants, 0),
-                                       on_chip_constants);
-  }
-  Stages stages(d, axes, "");
-  const Buffer sum = stages.stage("sum", [&](const Indices& i) { return load(scaled[0], i) + load(scaled[1], i); });
-  return finish(d, stages.epilogue(spec.epilogue, sum, on_chip(d, "constants", k)), spec.y, spec.epilogue.saturate);
+  const Buffer a = d.input("A", DType::int8, spec.a.program_shape()),
+               b = d.input("B", DType::int8, spec.b.program_shape());
+  const Widener widen(d, spec.widening, config);
+  const Buffer scaled_a = scaled(d, spec, config, Side::a, axes, [&] { return widen("a.", a, spec.a.border, axes); });
+  const Buffer scaled_b = scaled(d, spec, config, Side::b, axes, [&] { return widen("b.", b, spec.b.border, axes); });
+  return finish_sum(d, spec, config, "", "K", scaled_a, scaled_b);
 }
 
-Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig&) {
+Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config) {
   Definition d(spec.name);
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
-  const Buffer wide = d.compute(
-      "load", DType::int32, {{"n", spec.x.padded_n()}, {"o", spec.x.padded_c()}, {"y", spec.x.h}, {"x", spec.x.w}},
-      [&](const Indices& i) {
-        return cast(DType::int32, load(x, {i[0], i[1], i[2] + spec.x.border.top, i[3] + spec.x.border.left}));
-      });
+  const Buffer wide = Widener(d, spec.widening, config)("", x, spec.x.border, pixel_axes(spec.x));
   // int8 has no smaller value, so the reduction may start at -128 instead of int32's minimum, and fits the ALU's
   // immediate.
   const tensor::Reducer max_of_int8{"max_int8",

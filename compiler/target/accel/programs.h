@@ -61,13 +61,20 @@ struct ConvSpec {
   bool pads_in_load = false;  // zero pads made by LOAD; else the border of x holds them
   Epilogue epilogue;
 };
-// Parameters X int8 [n, c, h, w] (program shape), W int8 [o, c, ky, kx] (padded), K int32 [batch, o, words], Y int8
-// (program shape; only the interior is written). Blocks: [pad], conv, epilogue stages, out.
-loops::Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config);
+// How an int8 operand becomes int32 in ACC.
+enum class Widening : std::uint8_t {
+  load,  // LOAD ACC8: needs nothing else, but runs in the compute queue, its latency included
+  gemm,  // LOAD INP, in the load queue, and a product with the identity: one step an element. Blocks of equal sizes
+};
+// The one that takes the compute queue for fewer cycles an element.
+Widening cheapest_widening(const isa::HardwareConfig& config);
+// int8 [block_out, block_in]: the operand I of programs with Widening::gemm.
+NdArray identity_weights(const isa::HardwareConfig& config);
 
 struct AddSpec {
   std::string name;
-  TensorLayout a, b, y;                        // equal logical extents
+  TensorLayout a, b, y;  // equal logical extents
+  Widening widening = Widening::load;
   SplitMultiplier a_multiplier, b_multiplier;  // used without `requant`
   Epilogue epilogue;                           // of the sum: scale 2^-k
 
@@ -77,16 +84,23 @@ struct AddSpec {
 // -zero_point and the parts.
 NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config, std::int32_t zero_point,
                           float multiplier, const SplitMultiplier& split);
-// Parameters A, B, KA, KB, K, Y.
+// Parameters A, B, [I,] KA, KB, K, Y.
 loops::Program add_program(const AddSpec& spec, const isa::HardwareConfig& config);
+
+// Parameters X int8 [n, c, h, w] (program shape), W int8 [o, c, ky, kx] (padded), K int32 [batch, o, words], Y int8
+// (program shape; only the interior is written). Blocks: [pad], conv, epilogue stages, out.
+// With `addition`, its operand a is the convolution's result, which is clamped to int8 and stays in ACC, and b is
+// parameter B: [I,] B, KA, KB and KS, the constants of the sum, are parameters besides.
+loops::Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition = nullptr);
 
 struct MaxPoolSpec {
   std::string name;
   TensorLayout x, y;
   std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   std::int64_t pad_top = 0, pad_left = 0;
+  Widening widening = Widening::load;
 };
-// Parameters X, Y. Taps outside of the image are left out.
+// Parameters X, [I,] Y. Taps outside of the image are left out.
 loops::Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config);
 
 }  // namespace dovetail::accel

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -11,7 +12,7 @@
 #include "compiler/target/accel/finish_code.h"
 #include "compiler/target/accel/intrinsics.h"
 #include "compiler/target/accel/lower.h"
-#include "compiler/target/accel/sketches/sketches.h"
+#include "compiler/target/accel/operation_program.h"
 #include "isa/text.h"
 #include "loops/print.h"
 
@@ -49,10 +50,7 @@ class Builder {
 
     Diagnostics errors;
     for (std::size_t i = 0; i < operations_.size(); ++i)
-      if (auto status =
-              std::visit([&](const auto& body) { return lower_operation(operations_[i], body, static_cast<int>(i)); },
-                         operations_[i].body);
-          !status.ok())
+      if (auto status = lower_operation(operations_[i], static_cast<int>(i)); !status.ok())
         errors.insert(errors.end(), status.errors().begin(), status.errors().end());
     if (!errors.empty()) return errors;
     DOVETAIL_TRY(finish());
@@ -70,6 +68,12 @@ class Builder {
     const std::uint64_t address = space_.allocate(array.bytes().size());
     segment(name, address, bytes_of(array));
     return address;
+  }
+
+  // One for all operations.
+  std::uint64_t identity() {
+    if (!identity_) identity_ = constant("identity", identity_weights(config_));
+    return *identity_;
   }
 
   // Values that do not leave the region share memory as they come and go. A border is part of the image: it must be
@@ -101,10 +105,11 @@ class Builder {
     return schedule::pack(constants, *map);
   }
 
-  Result<void> lower_operation(const Operation& operation, ConvOperation conv, int node) {
-    conv.spec.x = layouts_.at(operation.inputs[0]);
-    conv.spec.y = layouts_.at(operation.output);
-    const std::int64_t outputs = conv.spec.y.padded_c(), inputs = conv.spec.x.padded_c();
+  using Places = std::map<std::string, std::uint64_t>;  // parameters of a program, in DRAM
+
+  Places places_of(const Operation& operation, const ConvOperation& conv) {
+    const std::int64_t outputs = layouts_.at(operation.output).padded_c(),
+                       inputs = layouts_.at(operation.inputs[0]).padded_c();
     // Channels beyond the model's get zero weights: what the padded inputs hold does not matter.
     NdArray weight(DType::int8, {outputs, inputs, conv.spec.kernel_h, conv.spec.kernel_w});
     const std::int64_t taps = conv.spec.kernel_h * conv.spec.kernel_w;
@@ -116,46 +121,55 @@ class Builder {
         fmt::format("i0/{0},i1/{1},i2,i3,i0%{0},i1%{1}", config_.block_out, config_.block_in), weight.shape());
     const std::string& name = conv.spec.name;
     const NdArray constants = epilogue_constants(conv.spec.epilogue, config_.batch, outputs, conv.bias, conv.scale);
-    const std::map<std::string, std::uint64_t> dram{{"X", addresses_.at(operation.inputs[0])},
-                                                    {"Y", addresses_.at(operation.output)},
-                                                    {"W", constant("weights of " + name, schedule::pack(weight, *map))},
-                                                    {"K", constant("constants of " + name, pack_constants(constants))}};
-    return lower_program(kConvolution, conv_program(conv.spec, config_), dram, node);
+    Places places{{"X", addresses_.at(operation.inputs[0])},
+                  {"W", constant("weights of " + name, schedule::pack(weight, *map))},
+                  {"K", constant("constants of " + name, pack_constants(constants))}};
+    if (conv.addition) {
+      places["B"] = addresses_.at(operation.inputs[1]);
+      places.merge(sum_constants(*conv.addition, "KS"));
+    }
+    return places;
   }
 
-  Result<void> lower_operation(const Operation& operation, AddOperation add, int node) {
-    add.spec.a = layouts_.at(operation.inputs[0]);
-    add.spec.b = layouts_.at(operation.inputs[1]);
-    add.spec.y = layouts_.at(operation.output);
+  Places places_of(const Operation& operation, const AddOperation& add) {
+    Places places{{"A", addresses_.at(operation.inputs[0])}, {"B", addresses_.at(operation.inputs[1])}};
+    places.merge(sum_constants(add, "K"));
+    return places;
+  }
+
+  Places places_of(const Operation& operation, const MaxPoolOperation& pool) {
+    Places places{{"X", addresses_.at(operation.inputs[0])}};
+    if (pool.spec.widening == Widening::gemm) places["I"] = identity();
+    return places;
+  }
+
+  Places sum_constants(const AddOperation& add, const std::string& epilogue) {
     const std::string& name = add.spec.name;
     const auto operand = [&](std::int32_t zero_point, float multiplier, const SplitMultiplier& split) {
       return pack_constants(operand_constants(add.spec, config_, zero_point, multiplier, split));
     };
     const std::vector<std::int32_t> bias(static_cast<std::size_t>(config_.block_out), 0);
     const std::vector<float> scale(static_cast<std::size_t>(config_.block_out), add.y_multiplier);
-    const NdArray epilogue = epilogue_constants(add.spec.epilogue, config_.batch, config_.block_out, bias, scale);
-    const std::map<std::string, std::uint64_t> dram{
-        {"A", addresses_.at(operation.inputs[0])},
-        {"B", addresses_.at(operation.inputs[1])},
-        {"Y", addresses_.at(operation.output)},
-        {"KA",
-         constant("constants of a of " + name, operand(add.a_zero_point, add.a_multiplier, add.spec.a_multiplier))},
-        {"KB",
-         constant("constants of b of " + name, operand(add.b_zero_point, add.b_multiplier, add.spec.b_multiplier))},
-        {"K", constant("constants of " + name, pack_constants(epilogue))}};
-    return lower_program(kAddition, add_program(add.spec, config_), dram, node);
+    const NdArray sum = epilogue_constants(add.spec.epilogue, config_.batch, config_.block_out, bias, scale);
+    Places places{{"KA", constant("constants of a of " + name,
+                                  operand(add.a_zero_point, add.a_multiplier, add.spec.a_multiplier))},
+                  {"KB", constant("constants of b of " + name,
+                                  operand(add.b_zero_point, add.b_multiplier, add.spec.b_multiplier))},
+                  {epilogue, constant("constants of " + name, pack_constants(sum))}};
+    if (add.spec.widening == Widening::gemm) places["I"] = identity();
+    return places;
   }
 
-  Result<void> lower_operation(const Operation& operation, MaxPoolOperation pool, int node) {
-    pool.spec.x = layouts_.at(operation.inputs[0]);
-    pool.spec.y = layouts_.at(operation.output);
-    const std::map<std::string, std::uint64_t> dram{{"X", addresses_.at(operation.inputs[0])},
-                                                    {"Y", addresses_.at(operation.output)}};
-    return lower_program(kMaxPooling, max_pool_program(pool.spec, config_), dram, node);
+  Result<void> lower_operation(const Operation& operation, int node) {
+    Places places = std::visit([&](const auto& body) { return places_of(operation, body); }, operation.body);
+    places["Y"] = addresses_.at(operation.output);
+    std::vector<TensorLayout> inputs;
+    for (const ValueId input : operation.inputs) inputs.push_back(layouts_.at(input));
+    return lower_program(kind_of(operation),
+                         operation_program(operation, inputs, layouts_.at(operation.output), config_), places, node);
   }
 
-  Result<void> lower_program(const Kind& kind, loops::Program program, const std::map<std::string, std::uint64_t>& dram,
-                             int node) {
+  Result<void> lower_program(const Kind& kind, loops::Program program, const Places& dram, int node) {
     if (dump_) dump_("loops", loops::to_string(program));
     const schedule::Task task = make_task(kind, std::move(program), config_, intrinsics_);
     schedule::Origin origin;
@@ -215,6 +229,7 @@ class Builder {
   RegionCode made_;
   bundle::AccelCode& code_ = made_.code;
   Stream stream_;
+  std::optional<std::uint64_t> identity_;  // address
 };
 
 }  // namespace

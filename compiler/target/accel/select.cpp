@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "compiler/target/accel/fold_window.h"
-#include "compiler/target/accel/sketches/sketches.h"
+#include "compiler/target/accel/operation_program.h"
 #include "isa/spec/range.h"
 
 namespace dovetail::accel {
@@ -210,13 +210,14 @@ Result<Operation> select_gemm_of_image(const Context& c) {
   return operation;
 }
 
-Result<Operation> select_add(const Context& c) {
+Result<AddOperation> make_addition(const Context& c) {
   if (c.type(0).shape != c.type(1).shape)
     return c.refuse(fmt::format("its operands have the shapes {} and {}, the accelerator adds equal ones",
                                 to_string(c.type(0).shape), to_string(c.type(1).shape)));
   if (c.graph.is_constant(c.node().inputs[0]) || c.graph.is_constant(c.node().inputs[1]))
     return c.refuse("one of its operands is constant");
   AddOperation operation;
+  operation.spec.widening = cheapest_widening(c.config);
   operation.spec.name = c.node().name;
   operation.a_zero_point = c.attribute("a_zero_point", 0);
   operation.b_zero_point = c.attribute("b_zero_point", 0);
@@ -239,8 +240,35 @@ Result<Operation> select_add(const Context& c) {
     operation.spec.a_multiplier = *a;
     operation.spec.b_multiplier = *b;
   }
+  return operation;
+}
+
+Result<Operation> select_add(const Context& c) {
+  DOVETAIL_ASSIGN(AddOperation operation, make_addition(c));
   return Operation{{c.id}, c.node().inputs, c.node().outputs[0], {{}, {}}, std::move(operation)};
 }
+
+// A sum that reads a product's result is made of its accumulators.
+Result<Operation> add_to(const Context& c, Result<Operation> (*select_product)(const Context& c)) {
+  const NodeId product = c.found.nodes.front();
+  DOVETAIL_ASSIGN(Operation operation, select_product({c.graph, c.config, c.found, product}));
+  DOVETAIL_ASSIGN(AddOperation addition, make_addition(c));
+  if (c.node().inputs[0] == c.node().inputs[1]) return c.refuse("it adds a product's result to itself");
+  const bool first = c.node().inputs[0] == c.graph.node(product).outputs[0];
+  if (!first) {
+    std::swap(addition.a_zero_point, addition.b_zero_point);
+    std::swap(addition.a_multiplier, addition.b_multiplier);
+    std::swap(addition.spec.a_multiplier, addition.spec.b_multiplier);
+  }
+  operation.nodes = {product, c.id};
+  operation.inputs.push_back(c.node().inputs[first ? 1 : 0]);
+  operation.borders.emplace_back();
+  operation.output = c.node().outputs[0];
+  std::get<ConvOperation>(operation.body).addition = std::move(addition);
+  return operation;
+}
+Result<Operation> select_conv_and_add(const Context& c) { return add_to(c, select_conv); }
+Result<Operation> select_gemm_and_add(const Context& c) { return add_to(c, select_gemm); }
 
 Result<Operation> select_max_pool(const Context& c) {
   const graph::TensorType& x = c.type(0);
@@ -250,6 +278,7 @@ Result<Operation> select_max_pool(const Context& c) {
   MaxPoolOperation operation;
   MaxPoolSpec& spec = operation.spec;
   spec.name = c.node().name;
+  spec.widening = cheapest_widening(c.config);
   const auto kernel = graph::ints_attribute(c.node(), "kernel_shape", {1, 1}),
              strides = graph::ints_attribute(c.node(), "strides", {1, 1}),
              dilations = graph::ints_attribute(c.node(), "dilations", {1, 1}),
@@ -267,26 +296,6 @@ Result<Operation> select_max_pool(const Context& c) {
   return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {{}}, std::move(operation)};
 }
 
-TensorLayout layout_of(const Context& c, ValueId value) {
-  const ImageShape shape = image_shape(c.graph.value(value).type.shape);
-  return make_layout(c.config, shape.n, shape.c, shape.h, shape.w);
-}
-Result<void> fits_buffers(const Context& c, const Operation& operation, ConvOperation conv) {
-  conv.spec.x = input_layout(c.graph, operation, 0, c.config);
-  conv.spec.x.border = operation.borders[0].border;
-  conv.spec.y = layout_of(c, operation.output);
-  return smallest_tile_fits(kConvolution, conv_program(conv.spec, c.config), c.config);
-}
-Result<void> fits_buffers(const Context& c, const Operation& operation, AddOperation add) {
-  add.spec.a = add.spec.b = add.spec.y = layout_of(c, operation.output);
-  return smallest_tile_fits(kAddition, add_program(add.spec, c.config), c.config);
-}
-Result<void> fits_buffers(const Context& c, const Operation& operation, MaxPoolOperation pool) {
-  pool.spec.x = layout_of(c, operation.inputs[0]);
-  pool.spec.y = layout_of(c, operation.output);
-  return smallest_tile_fits(kMaxPooling, max_pool_program(pool.spec, c.config), c.config);
-}
-
 struct Row {
   std::string_view name, pattern;
   Result<Operation> (*make)(const Context& context);
@@ -295,6 +304,8 @@ struct Row {
 // clang-format off
 constexpr Row kRows[] = {
     {"max pooling", "MaxPool(x=_)", select_max_pool},
+    {"convolution and addition", "dovetail.qadd~(dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...), b=_)", select_conv_and_add},
+    {"dense layer and addition", "dovetail.qadd~(dovetail.qgemm(x=_, weights=#, bias=#, scale=#, ...), b=_)", select_gemm_and_add},
     {"addition", "dovetail.qadd(a=_, b=_)", select_add},
     {"convolution", "dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...)", select_conv},
     {"dense layer of an image", "dovetail.qgemm(Flatten|Reshape(image=_, ...), weights=#, bias=#, scale=#, ...)", select_gemm_of_image},
@@ -326,7 +337,7 @@ Result<Operation> take(const Context& context, const Row& row) {
   if (comes_from_host(context.graph, operation.inputs[0]))
     if (auto folded = fold_window(context.graph, operation, config)) operation = *std::move(folded);
   if (const auto fits =
-          std::visit([&](const auto& body) { return fits_buffers(context, operation, body); }, operation.body);
+          smallest_tile_fits(kind_of(operation), operation_program(context.graph, operation, config), config);
       !fits.ok())
     return context.refuse(fits.errors().front().why, fits.errors().front().hint);
   return operation;
@@ -345,7 +356,7 @@ TensorLayout input_layout(const Graph& graph, const Operation& operation, std::s
   const ImageShape shape = image_shape(graph.value(operation.inputs[input]).type.shape);
   const TensorLayout layout = make_layout(config, shape.n, shape.c, shape.h, shape.w);
   const auto* conv = std::get_if<ConvOperation>(&operation.body);
-  return conv && !conv->folds.empty() ? fold_layout(layout, conv->folds) : layout;
+  return conv && input == 0 && !conv->folds.empty() ? fold_layout(layout, conv->folds) : layout;
 }
 
 std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config) {

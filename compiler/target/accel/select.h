@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -30,17 +31,18 @@ struct BorderNeed {
   std::int8_t value = 0;
 };
 
+struct AddOperation {
+  AddSpec spec;
+  std::int32_t a_zero_point = 0, b_zero_point = 0;
+  float a_multiplier = 1, b_multiplier = 1, y_multiplier = 1;
+};
 struct ConvOperation {
   ConvSpec spec;                   // layouts still open
   NdArray weight;                  // int8 [o, c, ky, kx], not padded
   std::vector<std::int32_t> bias;  // zero point folded in
   std::vector<float> scale;
-  std::vector<Layout::Fold> folds;  // of its input (fold_window.h)
-};
-struct AddOperation {
-  AddSpec spec;
-  std::int32_t a_zero_point = 0, b_zero_point = 0;
-  float a_multiplier = 1, b_multiplier = 1, y_multiplier = 1;
+  std::vector<Layout::Fold> folds;       // of its input (fold_window.h)
+  std::optional<AddOperation> addition;  // of its result, operand a, and the operation's second input
 };
 struct MaxPoolOperation {
   MaxPoolSpec spec;

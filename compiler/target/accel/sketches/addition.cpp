@@ -16,13 +16,13 @@ void write_addition(schedule::Context& c, const isa::HardwareConfig& config, Til
   steps.tile_output();
   steps.place_stages();
   steps.finish_stages("");
-  c.lay_out("A", steps.layout.index_map(config.block_out));
-  c.lay_out("B", steps.layout.index_map(config.block_out));
+  steps.widen("a.", "A");
+  steps.widen("b.", "B");
   steps.tensorize_stages("");
 }
 
 }  // namespace
 
-const Kind kAddition{"addition", 1, write_addition};
+const Kind kAddition{"addition", 2, write_addition};
 
 }  // namespace dovetail::accel

@@ -1,5 +1,5 @@
-// Convolutions, and matrix products as 1x1 ones: channel tiles of the reduction outermost, then all that GEMM's two
-// loops and micro-ops run over, the element innermost.
+// Convolutions, and matrix products as 1x1 ones, with the addition behind them: channel tiles of the reduction
+// outermost, then all that GEMM's two loops and micro-ops run over, the element innermost.
 #include <fmt/format.h>
 
 #include "compiler/target/accel/intrinsics.h"
@@ -11,7 +11,7 @@ namespace {
 
 void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
   Steps steps(c, config, models);
-  const bool pads_in_load = c.block("pad") != nullptr;
+  const bool pads_in_load = c.block("pad") != nullptr, adds = c.block("b.constants") != nullptr;
   const std::string image = pads_in_load ? "pad" : "X.inp", read = pads_in_load ? "pad" : "X";
   // Where a whole reduction fits, an operand may stay while tiles of the other go by: weights for all pixels, or the
   // pixels of a tile for all weights.
@@ -26,7 +26,7 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     return Steps::Traffic{static_cast<double>(input_loads * inp * config.element_bytes(isa::Memory::inp) +
                                               weight_loads * wgt * config.element_bytes(isa::Memory::wgt)),
                           static_cast<double>(input_loads * tile.n * tile.c + weight_loads * rows_of_weights +
-                                              outer * tile.n * tile.o + constants)};
+                                              outer * tile.n * tile.o * (adds ? 2 : 1) + constants)};
   };
   const auto both = [](const Tile& trips) { return trips.c == 1 && trips.o > 1 && trips.n * trips.y * trips.x > 1; };
   const auto traffic = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
@@ -72,6 +72,7 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
   c.s.transform_layout("W.wgt", weights);
   c.s.transform_layout("conv", steps.layout.index_map(config.block_out));
   steps.finish_stages("conv");
+  if (adds) steps.widen("b.", "B");
 
   steps.tensorize_stages("conv");
   steps.tensorize("conv.init", {"conv.init.conv.n_e", "conv.init.conv.o_e"});
@@ -80,6 +81,6 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
 
 }  // namespace
 
-const Kind kConvolution{"convolution", 2, write_convolution};
+const Kind kConvolution{"convolution", 3, write_convolution};
 
 }  // namespace dovetail::accel

@@ -10,7 +10,7 @@ void write_max_pooling(schedule::Context& c, const isa::HardwareConfig& config, 
   const auto traffic = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
     const std::int64_t outer = trips.n * trips.o * trips.y * trips.x;
     return Steps::Traffic{
-        static_cast<double>(outer * elements("load", isa::Memory::acc) * config.element_bytes(isa::Memory::acc8)),
+        static_cast<double>(outer * elements("X", isa::Memory::acc) * config.element_bytes(isa::Memory::acc8)),
         static_cast<double>(outer * tile.n * tile.o * 2)};
   };
   if (!steps.sample_tile(kMaxPooling, "", traffic)) return;
@@ -23,7 +23,7 @@ void write_max_pooling(schedule::Context& c, const isa::HardwareConfig& config, 
   c.s.decompose_reduction("pool", c.has_loop("pool.ky") ? "pool.ky" : "pool.kx", "pool.init");
   c.s.transform_layout("pool", steps.layout.index_map(config.block_out));
   steps.finish_stages("pool");
-  c.lay_out("X", steps.layout.index_map(config.block_out));
+  steps.widen("", "X");
   steps.tensorize_stages("pool");
   steps.tensorize("pool.init", {"pool.init.pool.n_e", "pool.init.pool.o_e"});
   steps.tensorize("pool", {"pool.n_e", "pool.o_e"});
@@ -31,6 +31,6 @@ void write_max_pooling(schedule::Context& c, const isa::HardwareConfig& config, 
 
 }  // namespace
 
-const Kind kMaxPooling{"max_pooling", 1, write_max_pooling};
+const Kind kMaxPooling{"max_pooling", 2, write_max_pooling};
 
 }  // namespace dovetail::accel

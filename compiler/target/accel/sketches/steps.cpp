@@ -85,13 +85,11 @@ std::int64_t most_needed(const schedule::Footprint& footprint, const loops::Prog
   return elements;
 }
 
-bool is_constants(const std::string& block) {
-  return block == "constants" || block == "a.constants" || block == "b.constants";
-}
+bool is_constants(const std::string& block) { return block.ends_with("constants"); }
 bool is_transfer(const std::string& block) {
-  return block == "out" || block == "pad" || is_constants(block) || block == "load" || block == "a.load" ||
-         block == "b.load";
+  return block == "out" || block == "pad" || is_constants(block) || block.ends_with("load");
 }
+bool is_product(const std::string& block) { return block.ends_with("widen"); }
 
 std::string constants_map(const isa::HardwareConfig& config) {
   return fmt::format("i1/{0},i2,i0,i1%{0}", config.block_out);
@@ -206,10 +204,32 @@ void Steps::block_elements(const std::string& block, const std::string& n, const
   c.move_inside(block, {n + "_e", o + "_e"});
 }
 
+void Steps::widen(const std::string& prefix, const std::string& parameter) {
+  const std::string block = prefix + "widen", operand = parameter + ".inp", identity = block + ".identity";
+  if (!c.block(block)) return c.lay_out(parameter, layout.index_map(config.block_out));
+  const auto loop = [&](const char* name) { return block + "." + name; };
+  c.s.split(loop("c"), config.block_in, loop("c_t"), loop("c_e"));
+  block_elements(block, loop("n"), loop("o"));
+  c.reorder(c.present({loop("c_t"), loop("n"), loop("n_b"), loop("o_g"), loop("o_b"), loop("y"), loop("x"), loop("n_e"),
+                       loop("o_e"), loop("c_e")}));
+  const std::string init = block + ".init";
+  c.s.decompose_reduction(block, loop("c_t"), init);
+  c.s.cache_read(block, parameter, kInpScope, operand);
+  c.s.compute_at(operand, loop("c_t"));
+  split_channels(operand + ".1", layout.block, config.block_in);
+  split_batch(operand + ".0");
+  c.s.cache_read(block, "I", kWgtScope, identity);
+  c.lay_out(parameter, layout.index_map(config.block_in));
+  c.s.transform_layout(operand, layout.index_map(config.block_in));
+  c.s.transform_layout(block, layout.index_map(config.block_out));
+  tensorize(init, {init + "." + loop("n_e"), init + "." + loop("o_e")});
+  tensorize(block, {loop("n_e"), loop("o_e"), loop("c_e")});
+}
+
 void Steps::finish_stages(const std::string& main) {
   const std::string map = layout.index_map(config.block_out);
   for (const std::string& block : blocks) {
-    if (block == main || block == "pad") continue;
+    if (block == main || block == "pad" || is_product(block)) continue;
     if (is_constants(block)) {
       split_channels(block + ".o", config.block_out, config.block_out);
       c.s.transform_layout(block, constants_map(config));
@@ -220,8 +240,8 @@ void Steps::finish_stages(const std::string& main) {
     if (block != "out") c.s.transform_layout(block, map);
   }
   c.lay_out("Y", map);
-  for (const auto& [parameter, block] :
-       {std::pair("K", "constants"), std::pair("KA", "a.constants"), std::pair("KB", "b.constants")})
+  for (const auto& [parameter, block] : {std::pair("K", "constants"), std::pair("KA", "a.constants"),
+                                         std::pair("KB", "b.constants"), std::pair("KS", "sum.constants")})
     if (c.block(block)) c.lay_out(parameter, constants_map(config));
 }
 
@@ -232,7 +252,7 @@ void Steps::tensorize(const std::string& block, const std::vector<std::string>& 
 
 void Steps::tensorize_stages(const std::string& main) {
   for (const std::string& block : blocks)
-    if (block != main && !is_transfer(block)) tensorize(block, {block + ".n_e", block + ".o_e"});
+    if (block != main && !is_transfer(block) && !is_product(block)) tensorize(block, {block + ".n_e", block + ".o_e"});
 }
 
 schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,

@@ -56,6 +56,9 @@ class Steps {
   void split_batch(const std::string& loop);
   // The innermost loops of `block` over batch `n` and channels `o` become one ACC element.
   void block_elements(const std::string& block, const std::string& n, const std::string& o);
+  // Where the operand `parameter` is widened by GEMM, in block "<prefix>widen": it goes through INP, the identity lies
+  // in WGT throughout. Nothing where LOAD widens it.
+  void widen(const std::string& prefix, const std::string& parameter);
   // Elements and layouts of everything but block `main`.
   void finish_stages(const std::string& main);
   // Replaces the nest of `block` at the outermost of these loops that is there by an intrinsic.

@@ -30,6 +30,18 @@ Operation random_operation(SplitMix64& random, const isa::HardwareConfig& config
     return (extent + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
   };
   const TensorLayout x = make_layout(config, n, c, h, w);
+  const Widening widening =
+      config.block_in == config.block_out && random.next() % 2 == 0 ? Widening::gemm : Widening::load;
+  const auto add_spec = [&](const TensorLayout& layout) {
+    AddSpec spec;
+    spec.name = "add";
+    spec.widening = widening;
+    spec.a = spec.b = spec.y = layout;
+    spec.a_multiplier = {1, 5, 4};
+    spec.epilogue = draw_epilogue(random, config);
+    if (spec.epilogue.form == Epilogue::Form::multiply) spec.epilogue.form = Epilogue::Form::shift;
+    return spec;
+  };
   switch ((random.next() % 3)) {
     case 0: {
       ConvSpec spec;
@@ -43,20 +55,15 @@ Operation random_operation(SplitMix64& random, const isa::HardwareConfig& config
       spec.pads_in_load = pad > 0 && (random.next() % 2) == 0;
       if (pad > 0 && !spec.pads_in_load) spec.x.border = {pad, pad, pad, pad};
       spec.epilogue = draw_epilogue(random, config);
-      return {&kConvolution, conv_program(spec, config)};
+      if (random.next() % 2 == 0) return {&kConvolution, conv_program(spec, config)};
+      const AddSpec addition = add_spec(spec.y);
+      return {&kConvolution, conv_program(spec, config, &addition)};
     }
-    case 1: {
-      AddSpec spec;
-      spec.name = "add";
-      spec.a = spec.b = spec.y = x;
-      spec.a_multiplier = {1, 5, 4};
-      spec.epilogue = draw_epilogue(random, config);
-      if (spec.epilogue.form == Epilogue::Form::multiply) spec.epilogue.form = Epilogue::Form::shift;
-      return {&kAddition, add_program(spec, config)};
-    }
+    case 1: return {&kAddition, add_program(add_spec(x), config)};
     default: {
       MaxPoolSpec spec;
       spec.name = "pool";
+      spec.widening = widening;
       spec.x = x;
       spec.y = make_layout(config, n, c, output(h), output(w));
       spec.kernel_h = 2, spec.kernel_w = kernel;

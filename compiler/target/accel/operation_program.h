@@ -1,0 +1,23 @@
+// Operations as loop programs (programs.h), and as what the sketches call them.
+#pragma once
+
+#include <span>
+
+#include "compiler/graph/graph.h"
+#include "compiler/target/accel/programs.h"
+#include "compiler/target/accel/select.h"
+#include "compiler/target/accel/sketches/sketches.h"
+#include "isa/config.h"
+#include "loops/ir.h"
+
+namespace dovetail::accel {
+
+const Kind& kind_of(const Operation& operation);
+// `inputs`: how they lie, in the operation's order.
+loops::Program operation_program(const Operation& operation, std::span<const TensorLayout> inputs,
+                                 const TensorLayout& output, const isa::HardwareConfig& config);
+// Of the operation by itself: each input has the border that this operation needs.
+loops::Program operation_program(const graph::Graph& graph, const Operation& operation,
+                                 const isa::HardwareConfig& config);
+
+}  // namespace dovetail::accel
