@@ -83,6 +83,9 @@ std::optional<Operation> fold_window(const graph::Graph& graph, const Operation&
                                      const isa::HardwareConfig& config) {
   const auto* conv = std::get_if<ConvOperation>(&operation.body);
   if (!conv) return std::nullopt;
+  const bool has_groups =
+      conv->weight.shape()[kChannelAxis] != image_shape(graph.value(operation.inputs[0]).type.shape).c;
+  if (has_groups) return std::nullopt;
   const ImageShape y = image_shape(graph.value(operation.output).type.shape);
   std::optional<Operation> best;
   Price least = price_of(graph, operation, config);

@@ -13,7 +13,8 @@
 namespace dovetail::accel {
 
 // The same operation with the folds that need the fewest cycles: GEMM steps, or loading the folded input and the
-// weights, whichever takes longer. Nothing where none beats the operation as it is, or it is no convolution.
+// weights, whichever takes longer. Nothing where none beats the operation as it is, or it is no convolution, or has
+// groups.
 // Precondition: it has no folds.
 std::optional<Operation> fold_window(const graph::Graph& graph, const Operation& operation,
                                      const isa::HardwareConfig& config);

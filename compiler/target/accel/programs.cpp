@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/stages.h"
 #include "compiler/tensor/tensor.h"
 #include "isa/spec/timing.h"
@@ -135,7 +136,7 @@ NdArray identity_weights(const isa::HardwareConfig& config) {
 Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition) {
   Definition d(spec.name);
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
-  const Buffer w = d.constant("W", DType::int8, {spec.y.padded_c(), spec.x.padded_c(), spec.kernel_h, spec.kernel_w});
+  const Buffer w = d.constant("W", DType::int8, weight_shape(spec));
   const Buffer k = d.constant("K", DType::int32, {config.batch, spec.y.padded_c(), spec.epilogue.words()});
 
   Buffer image = x;
@@ -154,14 +155,17 @@ Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, co
     row0 = column0 = 0;
   }
   const Axes axes = pixel_axes(spec.y);
-  const Buffer acc =
-      d.reduce("conv", DType::int32, axes, {{"c", spec.x.padded_c()}, {"ky", spec.kernel_h}, {"kx", spec.kernel_w}},
-               tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
-                 const Expr row = tap(i[2], spec.stride_h, r[1], spec.dilation_h) + row0;
-                 const Expr column = tap(i[3], spec.stride_w, r[2], spec.dilation_w) + column0;
-                 return cast(DType::int32, load(image, {i[0], r[0], row, column})) *
-                        cast(DType::int32, load(w, {i[1], r[0], r[1], r[2]}));
-               });
+  const std::int64_t inputs = spec.x.padded_c() / spec.groups, outputs = spec.y.padded_c() / spec.groups;
+  const Buffer acc = d.reduce(
+      "conv", DType::int32, axes, {{"c", inputs}, {"ky", spec.kernel_h}, {"kx", spec.kernel_w}}, tensor::sum_reducer(),
+      [&](const Indices& i, const Indices& r) {
+        const Expr channel = spec.groups == 1 ? r[0] : floor_div(i[1], outputs) * inputs + r[0];
+        const Expr row = tap(i[2], spec.stride_h, r[1], spec.dilation_h) + row0;
+        const Expr column = tap(i[3], spec.stride_w, r[2], spec.dilation_w) + column0;
+        const Indices weight = spec.uniform_weights ? Indices{floor_mod(i[1], outputs), r[0], int_imm(0), int_imm(0)}
+                                                    : Indices{i[1], r[0], r[1], r[2]};
+        return cast(DType::int32, load(image, {i[0], channel, row, column})) * cast(DType::int32, load(w, weight));
+      });
   Stages stages(d, axes, "");
   if (!addition)
     return finish(d, stages.epilogue(spec.epilogue, acc, on_chip(d, "constants", k)), spec.y, spec.epilogue.saturate);

@@ -58,7 +58,9 @@ struct ConvSpec {
   TensorLayout x, y;
   std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   std::int64_t pad_top = 0, pad_left = 0;
-  bool pads_in_load = false;  // zero pads made by LOAD; else the border of x holds them
+  bool pads_in_load = false;     // zero pads made by LOAD; else the border of x holds them
+  std::int64_t groups = 1;       // block groups (block_groups.h)
+  bool uniform_weights = false;  // one weight for all channels and taps of a depthwise convolution
   Epilogue epilogue;
 };
 // How an int8 operand becomes int32 in ACC.
@@ -87,8 +89,8 @@ NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config
 // Parameters A, B, [I,] KA, KB, K, Y.
 loops::Program add_program(const AddSpec& spec, const isa::HardwareConfig& config);
 
-// Parameters X int8 [n, c, h, w] (program shape), W int8 [o, c, ky, kx] (padded), K int32 [batch, o, words], Y int8
-// (program shape; only the interior is written). Blocks: [pad], conv, epilogue stages, out.
+// Parameters X int8 [n, c, h, w] (program shape), W int8 (weight_shape of block_groups.h), K int32 [batch, o, words], Y
+// int8 (program shape; only the interior is written). Blocks: [pad], conv, epilogue stages, out.
 // With `addition`, its operand a is the convolution's result, which is clamped to int8 and stays in ACC, and b is
 // parameter B: [I,] B, KA, KB and KS, the constants of the sum, are parameters besides.
 loops::Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition = nullptr);

@@ -9,6 +9,7 @@
 
 #include "compiler/assemble/plan_memory.h"
 #include "compiler/schedule/index_map.h"
+#include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/finish_code.h"
 #include "compiler/target/accel/intrinsics.h"
 #include "compiler/target/accel/lower.h"
@@ -108,19 +109,15 @@ class Builder {
   using Places = std::map<std::string, std::uint64_t>;  // parameters of a program, in DRAM
 
   Places places_of(const Operation& operation, const ConvOperation& conv) {
-    const std::int64_t outputs = layouts_.at(operation.output).padded_c(),
-                       inputs = layouts_.at(operation.inputs[0]).padded_c();
-    // Channels beyond the model's get zero weights: what the padded inputs hold does not matter.
-    NdArray weight(DType::int8, {outputs, inputs, conv.spec.kernel_h, conv.spec.kernel_w});
-    const std::int64_t taps = conv.spec.kernel_h * conv.spec.kernel_w;
-    const Shape& own = conv.weight.shape();
-    for (std::int64_t o = 0; o < own[0]; ++o)
-      std::memcpy(weight.bytes().data() + o * inputs * taps, conv.weight.bytes().data() + o * own[1] * taps,
-                  static_cast<std::size_t>(own[1] * taps));
+    ConvSpec spec = conv.spec;
+    spec.x = layouts_.at(operation.inputs[0]);
+    spec.y = layouts_.at(operation.output);
+    const NdArray weight = block_weights(spec, conv.weight);
     const auto map = schedule::parse_index_map(
         fmt::format("i0/{0},i1/{1},i2,i3,i0%{0},i1%{1}", config_.block_out, config_.block_in), weight.shape());
     const std::string& name = conv.spec.name;
-    const NdArray constants = epilogue_constants(conv.spec.epilogue, config_.batch, outputs, conv.bias, conv.scale);
+    const NdArray constants =
+        epilogue_constants(spec.epilogue, config_.batch, spec.y.padded_c(), conv.bias, conv.scale);
     Places places{{"X", addresses_.at(operation.inputs[0])},
                   {"W", constant("weights of " + name, schedule::pack(weight, *map))},
                   {"K", constant("constants of " + name, pack_constants(constants))}};

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/fold_window.h"
 #include "compiler/target/accel/operation_program.h"
 #include "isa/spec/range.h"
@@ -39,6 +40,10 @@ struct Context {
     return static_cast<std::int32_t>(graph::int_attribute(node(), name, fallback));
   }
 };
+
+TensorLayout layout_of(const Context& c, const ImageShape& shape) {
+  return make_layout(c.config, shape.n, shape.c, shape.h, shape.w);
+}
 
 // Fills in how accumulators become int8, for the hardware at hand. `bound`: largest |acc + bias|.
 Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, std::int64_t bound) {
@@ -124,7 +129,7 @@ struct Window {
   std::vector<std::int64_t> strides, dilations, pads;
 };
 
-// Common to convolution and its matrix form: weights [o, c, ky, kx], constants, epilogue.
+// Common to convolution and its matrix form: weights [o, c of a group, ky, kx], constants, epilogue.
 Result<Operation> make_conv(const Context& c, const NdArray& weight, const Window& window, const ImageShape& x,
                             const ImageShape& y) {
   const NdArray *bias = c.constant(2), *scale = c.constant(3);
@@ -148,6 +153,9 @@ Result<Operation> make_conv(const Context& c, const NdArray& weight, const Windo
 
   ConvSpec& spec = operation.spec;
   spec.name = c.node().name;
+  const std::int64_t groups = x.c / weight.shape()[1];
+  spec.groups = block_groups(groups, layout_of(c, x), layout_of(c, y));
+  spec.uniform_weights = is_uniform(operation.weight, groups);
   spec.kernel_h = window.kernel_h;
   spec.kernel_w = window.kernel_w;
   spec.stride_h = window.strides[0];
@@ -176,8 +184,6 @@ Result<Operation> select_conv(const Context& c) {
   const NdArray* weight = c.constant(1);
   if (x.size() != 4)
     return c.refuse(fmt::format("it convolves over {} spatial dimensions, the accelerator over 2", x.size() - 2));
-  if (const std::int64_t group = graph::int_attribute(c.node(), "group", 1); group != 1)
-    return c.refuse(fmt::format("it has {} groups, the accelerator takes 1", group));
   const Window window{weight->shape()[2], weight->shape()[3], graph::ints_attribute(c.node(), "strides", {1, 1}),
                       graph::ints_attribute(c.node(), "dilations", {1, 1}),
                       graph::ints_attribute(c.node(), "pads", {0, 0, 0, 0})};

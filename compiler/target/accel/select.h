@@ -38,7 +38,7 @@ struct AddOperation {
 };
 struct ConvOperation {
   ConvSpec spec;                   // layouts still open
-  NdArray weight;                  // int8 [o, c, ky, kx], not padded
+  NdArray weight;                  // int8 [o, c of a group, ky, kx], not padded
   std::vector<std::int32_t> bias;  // zero point folded in
   std::vector<float> scale;
   std::vector<Layout::Fold> folds;       // of its input (fold_window.h)

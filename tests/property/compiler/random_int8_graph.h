@@ -1,5 +1,5 @@
 // Random chains of int8 operators with one graph input, as quantised models have them: those that the accelerator takes
-// (dovetail.qconv, qgemm, qadd and MaxPool), or every form that lower_qdq makes.
+// (dovetail.qconv, averages among them, qgemm, qadd and MaxPool), or every form that lower_qdq makes.
 #pragma once
 
 #include <cmath>
@@ -90,8 +90,12 @@ struct RandomInt8Graph {
     attributes["dilations"] = std::vector<std::int64_t>{dh, 1};
     attributes["pads"] = std::vector<std::int64_t>{draw.between(0, kh - 1), draw.between(0, kw - 1),
                                                    draw.between(0, kh - 1), draw.between(0, kw - 1)};
+    // One in three has groups.
+    std::int64_t group = draw.one_in(3) ? draw.between(2, shape[1] + 1) : 1;
+    while (shape[1] % group != 0) --group;
+    attributes["group"] = group;
     std::vector<graph::ValueId> inputs{x};
-    weights(inputs, {draw.between(1, 40), shape[1], kh, kw});
+    weights(inputs, {group * draw.between(1, std::max<std::int64_t>(1, 40 / group)), shape[1] / group, kh, kw});
     const graph::ValueId y = add("dovetail.qconv", std::move(inputs), attributes);
     remember(y, attributes);
     return y;
@@ -271,7 +275,7 @@ struct RandomInt8Graph {
         live.push_back(other_form(x, other));
         continue;
       }
-      switch (image ? draw.between(0, 5) : draw.between(4, 5)) {
+      switch (image ? draw.between(0, 6) : draw.between(4, 5)) {
         case 0:
         case 1:
         case 2: y = conv(x); break;
@@ -283,7 +287,8 @@ struct RandomInt8Graph {
           y = residual(x, other);
           break;
         }
-        default: y = gemm(x);
+        case 5: y = gemm(x); break;
+        default: y = average(x, draw.coin());
       }
       live.push_back(y);
     }

@@ -12,32 +12,40 @@ namespace {
 void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
   Steps steps(c, config, models);
   const bool pads_in_load = c.block("pad") != nullptr, adds = c.block("b.constants") != nullptr;
+  steps.groups = c.buffer("X")->shape[1] / c.extent("conv.c");
   const std::string image = pads_in_load ? "pad" : "X.inp", read = pads_in_load ? "pad" : "X";
+  // How many tiles there are of input channels that share none: each group's, or those of several groups.
+  const auto images = [&](const Tile& tile, const Tile& trips) {
+    return tile.o < steps.group_blocks() ? steps.groups : trips.o;
+  };
   // Where a whole reduction fits, an operand may stay while tiles of the other go by: weights for all pixels, or the
   // pixels of a tile for all weights.
   const auto traffic_with = [&](bool inputs_stay, const Tile& tile, const Tile& trips,
                                 const Steps::Elements& elements) {
     const std::int64_t pixels = trips.n * trips.y * trips.x, outer = trips.o * pixels;
+    const std::int64_t image_blocks = tile.c * std::max<std::int64_t>(1, tile.o / steps.group_blocks());
     const std::int64_t inp = elements(read, isa::Memory::inp), wgt = elements("W", isa::Memory::wgt);
     const std::int64_t weight_loads = trips.c > 1 || inputs_stay ? outer * trips.c : trips.o;
-    const std::int64_t input_loads = inputs_stay ? pixels : outer * trips.c;
+    const std::int64_t input_loads = inputs_stay ? pixels * images(tile, trips) : outer * trips.c;
     const std::int64_t rows_of_weights = trips.c == 1 ? 1 : tile.o * steps.layout.block / config.block_out;
     const std::int64_t constants = inputs_stay ? outer : trips.o;
     return Steps::Traffic{static_cast<double>(input_loads * inp * config.element_bytes(isa::Memory::inp) +
                                               weight_loads * wgt * config.element_bytes(isa::Memory::wgt)),
-                          static_cast<double>(input_loads * tile.n * tile.c + weight_loads * rows_of_weights +
+                          static_cast<double>(input_loads * tile.n * image_blocks + weight_loads * rows_of_weights +
                                               outer * tile.n * tile.o * (adds ? 2 : 1) + constants)};
   };
-  const auto both = [](const Tile& trips) { return trips.c == 1 && trips.o > 1 && trips.n * trips.y * trips.x > 1; };
+  const auto both = [&](const Tile& tile, const Tile& trips) {
+    return trips.c == 1 && trips.o > images(tile, trips) && trips.n * trips.y * trips.x > 1;
+  };
   const auto traffic = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
     const Steps::Traffic weights = traffic_with(false, tile, trips, elements);
-    if (!both(trips)) return weights;
+    if (!both(tile, trips)) return weights;
     const Steps::Traffic inputs = traffic_with(true, tile, trips, elements);
     return inputs.cost() < weights.cost() ? inputs : weights;
   };
   if (!steps.sample_tile(kConvolution, "conv.c", traffic)) return;
   bool inputs_stay = false;
-  if (const Tile trips = steps.trips(); both(trips)) {
+  if (const Tile trips = steps.trips(); both(steps.tile, trips)) {
     const auto elements = [&](const std::string& buffer, isa::Memory memory) { return steps.elements(buffer, memory); };
     const bool analytic = traffic_with(true, steps.tile, trips, elements).cost() <
                           traffic_with(false, steps.tile, trips, elements).cost();
@@ -49,9 +57,10 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
   const std::int64_t block = steps.layout.block;
   c.s.split("conv.c", steps.tile.c * block, "conv.c_t", "conv.c_i");
   steps.split_channels("conv.c_i", block, config.block_in);
+  if (steps.tile.o > steps.group_blocks()) c.split("conv.o", steps.group_blocks() * block, "conv.g", "conv.o");
   steps.block_elements("conv", "conv.n", "conv.o");
-  c.reorder(c.present({"conv.c_t", "conv.n", "conv.n_b", "conv.o_g", "conv.o_b", "conv.y", "conv.x", "conv.c_i_g",
-                       "conv.c_i_b", "conv.ky", "conv.kx", "conv.n_e", "conv.o_e", "conv.c_i_e"}));
+  c.reorder(c.present({"conv.c_t", "conv.n", "conv.n_b", "conv.g", "conv.o_g", "conv.o_b", "conv.y", "conv.x",
+                       "conv.c_i_g", "conv.c_i_b", "conv.ky", "conv.kx", "conv.n_e", "conv.o_e", "conv.c_i_e"}));
   c.s.decompose_reduction("conv", "conv.c_t", "conv.init");
 
   // Operands.

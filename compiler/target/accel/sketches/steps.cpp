@@ -123,7 +123,10 @@ bool Steps::sample_tile(const Kind& kind, const std::string& channels, const Cou
   const auto candidates = [](std::vector<std::int64_t> all) {
     return [all = std::move(all)](std::span<const std::int64_t>) { return all; };
   };
-  const std::array<schedule::Choice, 5> choices{{{kTileNames[0], candidates(divisors(whole.o))},
+  std::vector<std::int64_t> channel_tiles = divisors(whole.o);
+  std::erase_if(channel_tiles,
+                [&](std::int64_t blocks) { return blocks % group_blocks() != 0 && group_blocks() % blocks != 0; });
+  const std::array<schedule::Choice, 5> choices{{{kTileNames[0], candidates(channel_tiles)},
                                                  {kTileNames[1], candidates(divisors(whole.c))},
                                                  {kTileNames[2], candidates(divisors(whole.n))},
                                                  {kTileNames[3], candidates(even_parts(whole.y))},
@@ -162,6 +165,7 @@ void Steps::tile_output(bool channels_innermost) {
     c.split("out." + axis, factor, "out." + axis + "_t", "out." + axis + "_i");
   };
   split_tile("n", tile.n * layout.batch);
+  if (groups > 1 && tile.o < group_blocks()) c.split("out.o", group_blocks() * layout.block, "out.g_t", "out.o");
   split_tile("o", tile.o * layout.block);
   split_tile("y", tile.y);
   split_tile("x", tile.x);
@@ -169,7 +173,8 @@ void Steps::tile_output(bool channels_innermost) {
                                              ? std::vector<std::string>{"out.n_t", "out.y_t", "out.x_t", "out.o_t"}
                                              : std::vector<std::string>{"out.o_t", "out.n_t", "out.y_t", "out.x_t"};
   innermost_tile_ = tiles.back();
-  std::vector<std::string> order = tiles;
+  std::vector<std::string> order{"out.g_t"};
+  order.insert(order.end(), tiles.begin(), tiles.end());
   order.insert(order.end(), {"out.n_i", "out.o_i", "out.y_i", "out.x_i"});
   c.reorder(c.present(order));
 }

@@ -39,12 +39,15 @@ class Steps {
   // Decides tile_o, tile_c, tile_n, tile_y and tile_x; `channels`: the loop of the reduction over channels, or "". The
   // analytic choice fits the buffers and moves least. Whether there is one; else the schedule has the error.
   bool sample_tile(const Kind& kind, const std::string& channels, const CountTraffic& traffic);
+  // Convolutions: block groups (block_groups.h). A tile lies in one, or covers whole ones.
+  std::int64_t groups = 1;
+  std::int64_t group_blocks() const { return whole.o / groups; }
   Tile tile, whole;
   Tile trips() const { return trips_of(tile); }
   // Of that tile.
   std::int64_t elements(const std::string& buffer, isa::Memory memory) const;
   // Tiles the block "out" into loops out.{o,n,y,x}_t around out.{n,o,y,x}_i; with `channels_innermost`
-  // out.{n,y,x,o}_t.
+  // out.{n,y,x,o}_t. Outside of all, out.g_t over groups of several tiles.
   void tile_output(bool channels_innermost = false);
 
   // ---- Loops, elements and places

@@ -1,22 +1,16 @@
 // Operators whose numbers random ones seldom meet, through compiler and functional simulator, against the reference.
 #include <fmt/format.h>
 
-#include "compiler/ops/op.h"
 #include "tests/catch.h"
+#include "tests/differential/compiler/accel/int8_graph_maker.h"
 #include "tests/differential/compiler/accel/on_accelerator.h"
 
 using namespace dovetail;
 
 namespace {
 
-struct Maker {
-  graph::Graph graph;
-
-  graph::ValueId input(Shape shape) {
-    graph.inputs = {graph.add_value("x", {DType::int8, std::move(shape)})};
-    return graph.inputs[0];
-  }
-  // Weights 18, 36, ..., 126 over and over; one bias and scale for all channels.
+// Weights 18, 36, ..., 126 over and over; one bias and scale for all channels.
+struct Maker : test::Int8GraphMaker {
   graph::ValueId weighted(const std::string& op, const std::string& name, graph::ValueId x, Shape weights,
                           std::int32_t bias, float scale, graph::Attributes attributes) {
     const std::int64_t channels = weights[0];
@@ -24,18 +18,7 @@ struct Maker {
     for (std::int64_t i = 0; i < w.count(); ++i) w.set_int64(i, 18 * (1 + i % 7));
     for (auto& value : b.data<std::int32_t>()) value = bias;
     for (auto& value : s.data<float>()) value = scale;
-    graph::Node node;
-    node.name = name;
-    node.op = op;
-    node.inputs = {x, graph.add_constant("w", std::move(w)), graph.add_constant("bias", std::move(b)),
-                   graph.add_constant("scale", std::move(s))};
-    node.attributes = std::move(attributes);
-    node.origins = {name};
-    const graph::ValueId y = graph.add_value(name + "_out", {});
-    node.outputs = {y};
-    REQUIRE(ops::infer(graph, graph.add_node(std::move(node))).ok());
-    graph.outputs = {y};
-    return y;
+    return Int8GraphMaker::weighted(op, name, x, std::move(w), std::move(b), std::move(s), std::move(attributes));
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/programs.h"
 
 namespace dovetail::accel {
@@ -23,8 +24,10 @@ Operation random_operation(SplitMix64& random, const isa::HardwareConfig& config
   const auto between = [&](std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(high - low + 1));
   };
-  const std::int64_t n = between(1, 3), c = between(1, 40), o = between(1, 40), kernel = between(1, 3),
-                     stride = between(1, 2), dilation = between(1, 2), pad = between(0, 1);
+  const std::int64_t groups = between(0, 1) == 0 ? 1 : between(2, 20);
+  const std::int64_t n = between(1, 3), c = groups * between(1, groups == 1 ? 40 : 9),
+                     o = groups * between(1, groups == 1 ? 40 : 9), kernel = between(1, 3), stride = between(1, 2),
+                     dilation = between(1, 2), pad = between(0, 1);
   const std::int64_t h = between(5, 12), w = between(5, 12);
   const auto output = [&](std::int64_t extent) {
     return (extent + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
@@ -52,6 +55,8 @@ Operation random_operation(SplitMix64& random, const isa::HardwareConfig& config
       spec.stride_h = spec.stride_w = stride;
       spec.dilation_h = spec.dilation_w = dilation;
       spec.pad_top = spec.pad_left = pad;
+      spec.groups = block_groups(groups, spec.x, spec.y);
+      spec.uniform_weights = groups > 1 && c == groups && o == groups && between(0, 1) == 0;
       spec.pads_in_load = pad > 0 && (random.next() % 2) == 0;
       if (pad > 0 && !spec.pads_in_load) spec.x.border = {pad, pad, pad, pad};
       spec.epilogue = draw_epilogue(random, config);
