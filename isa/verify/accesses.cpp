@@ -92,7 +92,8 @@ IndexSet& AccessFinder::set_of(Memory memory) {
   return memory == Memory::inp ? inp_ : memory == Memory::wgt ? wgt_ : acc_;
 }
 
-std::span<const SramAccess> AccessFinder::find(const Instruction& instruction, const UopBuffer& uops) {
+std::span<const SramAccess> AccessFinder::find(const Instruction& instruction,
+                                               std::optional<std::span<const Uop>> kernel) {
   count_ = 0;
   const auto transfer = [&](Memory memory, AccessKind kind, std::uint64_t begin, std::uint64_t elements) {
     const std::uint64_t limit = depth(config_, memory);
@@ -110,15 +111,13 @@ std::span<const SramAccess> AccessFinder::find(const Instruction& instruction, c
     const IndexUses uses = index_uses(instruction);
     for (const IndexUse& use : uses.all()) {
       SramAccess& access = append(use.memory, use.kind);
-      if (!uops.contents_known()) {
+      if (!kernel) {
         access.anywhere = true;
         continue;
       }
       IndexSet& set = set_of(use.memory);
       set.clear();
-      const std::size_t end = std::min<std::size_t>(loop->uop_end, uops.size());
-      for (std::size_t k = loop->uop_begin; k < end; ++k)
-        if (uops.known(k)) set.insert(uops[k].*use.field);
+      for (const Uop& uop : *kernel) set.insert(uop.*use.field);
       set.repeat(1, use.span);
       set.repeat(use.factor_in, loop->iter_in);
       set.repeat(use.factor_out, loop->iter_out);

@@ -1,9 +1,11 @@
-// What one instruction touches, exactly: elements of SRAM and byte ranges of DRAM.
+// What one instruction touches, exactly: elements of SRAM and byte ranges of DRAM. The verifier judges by it, and the
+// compiler places tokens by it.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,7 +13,6 @@
 #include "isa/instruction.h"
 #include "isa/verify.h"
 #include "isa/verify/index_set.h"
-#include "isa/verify/uop_buffer.h"
 
 namespace dovetail::isa {
 
@@ -61,8 +62,8 @@ bool zero_trip(const UopLoop& loop);
 class AccessFinder {
  public:
   explicit AccessFinder(const HardwareConfig& config);
-  // Valid until the next call. For GEMM and ALU, `uops` holds what the compute queue has loaded so far.
-  std::span<const SramAccess> find(const Instruction& instruction, const UopBuffer& uops);
+  // Valid until the next call. `kernel`: the micro-ops of a GEMM or ALU; without it they may name anything.
+  std::span<const SramAccess> find(const Instruction& instruction, std::optional<std::span<const Uop>> kernel);
 
  private:
   SramAccess& append(Memory memory, AccessKind kind);

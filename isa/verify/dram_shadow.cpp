@@ -1,49 +1,19 @@
 #include "isa/verify/dram_shadow.h"
 
-#include <algorithm>
-
 namespace dovetail::isa {
-namespace {
-
-void unite(std::vector<Extent>& extents) {
-  std::sort(extents.begin(), extents.end());
-  std::vector<Extent> united;
-  for (const Extent& extent : extents) {
-    if (!united.empty() && united.back().end >= extent.begin)
-      united.back().end = std::max(united.back().end, extent.end);
-    else united.push_back(extent);
-  }
-  extents = std::move(united);
-}
-
-// Precondition: sorted, disjoint.
-bool meets(const std::vector<Extent>& extents, const Extent& extent) {
-  const auto after =
-      std::partition_point(extents.begin(), extents.end(), [&](const Extent& e) { return e.end <= extent.begin; });
-  return after != extents.end() && after->begin < extent.end;
-}
-
-}  // namespace
 
 void DramShadow::begin_launch(const HardwareConfig& config, std::span<const Instruction> launch) {
   bytes_.clear();
-  stored_.clear();
-  loaded_.clear();
-  for (const Instruction& instruction : launch) {
-    const DramAccess access = dram_access(config, instruction);
-    if (access.empty()) continue;
-    (access.write ? stored_ : loaded_).push_back(access.hull());
-  }
-  unite(stored_);
-  unite(loaded_);
+  shared_.clear();
+  for (const Instruction& instruction : launch) shared_.add(dram_access(config, instruction));
+  shared_.close();
 }
 
 void DramShadow::access(const DramAccess& access, const Event& event, ConflictList& conflicts) {
-  const std::vector<Extent>& others = access.write ? loaded_ : stored_;
-  if (access.empty() || !meets(others, access.hull())) return;
+  if (access.empty() || !shared_.meets(access.write, access.hull())) return;
   for (std::uint64_t y = 0; y < access.rows; ++y) {
     const Extent row = access.row(y);
-    if (!meets(others, row)) continue;
+    if (!shared_.meets(access.write, row)) continue;
     if (access.write) write(row, event, conflicts);
     else read(row, event, conflicts);
   }

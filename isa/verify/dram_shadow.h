@@ -5,20 +5,19 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "isa/config.h"
 #include "isa/instruction.h"
 #include "isa/verify/accesses.h"
 #include "isa/verify/clock.h"
 #include "isa/verify/interval_map.h"
+#include "isa/verify/shared_bytes.h"
 
 namespace dovetail::isa {
 
 class DramShadow {
  public:
-  // Forgets everything; looks ahead at the launch for the places that are both stored to and loaded from, which are
-  // few: the rest, such as weights, costs a look-up per instruction.
+  // Forgets everything, and looks ahead at the launch for the places that matter.
   void begin_launch(const HardwareConfig& config, std::span<const Instruction> launch);
 
   void access(const DramAccess& access, const Event& event, ConflictList& conflicts);
@@ -32,8 +31,7 @@ class DramShadow {
   void write(Extent row, const Event& event, ConflictList& conflicts);
 
   IntervalMap<State> bytes_;
-  // Hulls of accesses, united: sorted and disjoint.
-  std::vector<Extent> stored_, loaded_;
+  SharedBytes shared_;
 };
 
 }  // namespace dovetail::isa

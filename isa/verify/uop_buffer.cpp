@@ -35,6 +35,20 @@ void UopBuffer::load(const Load& load) {
       });
 }
 
+std::optional<std::span<const Uop>> UopBuffer::kernel(std::uint64_t begin, std::uint64_t end) {
+  if (!image_) return std::nullopt;
+  end = std::min<std::uint64_t>(end, uops_.size());
+  begin = std::min(begin, end);
+  const auto first = states_.begin() + static_cast<std::ptrdiff_t>(begin);
+  const auto last = states_.begin() + static_cast<std::ptrdiff_t>(end);
+  const bool all = std::all_of(first, last, [](State state) { return state == State::known; });
+  if (all) return std::span(uops_).subspan(begin, end - begin);
+  known_.clear();
+  for (std::uint64_t i = begin; i < end; ++i)
+    if (known(i)) known_.push_back(uops_[i]);
+  return known_;
+}
+
 std::vector<Extent> UopBuffer::undefined(std::uint64_t begin, std::uint64_t end) const {
   std::vector<Extent> holes;
   for (std::uint64_t i = begin; i < std::min<std::uint64_t>(end, states_.size()); ++i) {

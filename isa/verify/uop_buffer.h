@@ -30,6 +30,8 @@ class UopBuffer {
   // already.
   bool known(std::size_t element) const { return states_[element] == State::known; }
   const Uop& operator[](std::size_t element) const { return uops_[element]; }
+  // The elements of [begin, end) whose contents are known; valid until the next call. Nothing where there is no image.
+  std::optional<std::span<const Uop>> kernel(std::uint64_t begin, std::uint64_t end);
   std::size_t size() const { return uops_.size(); }
 
  private:
@@ -38,7 +40,7 @@ class UopBuffer {
   Codec codec_;
   std::optional<DramImage> image_;
   std::uint64_t uop_bytes_;
-  std::vector<Uop> uops_;
+  std::vector<Uop> uops_, known_;
   std::vector<State> states_;
 };
 

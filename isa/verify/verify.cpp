@@ -162,7 +162,9 @@ void Verifier::start(std::size_t local, std::span<const std::size_t> pushers) {
 void Verifier::touch(const Instruction& instruction, const Event& event) {
   const auto* load = std::get_if<Load>(&instruction.body);
   if (load != nullptr && load->memory == Memory::uop) return uops_.load(*load);
-  for (const SramAccess& access : accesses_.find(instruction, uops_)) {
+  const UopLoop* loop = uop_loop(instruction);
+  const auto kernel = loop == nullptr ? std::nullopt : uops_.kernel(loop->uop_begin, loop->uop_end);
+  for (const SramAccess& access : accesses_.find(instruction, kernel)) {
     shadow(access.memory).access(access, event, conflicts_);
     if (!conflicts_.empty()) report(event, access.memory, conflicts_);
   }
