@@ -1,87 +1,37 @@
 // Tokens from the stream: for each instruction, the latest conflicting instruction of every other queue; a token only
-// where what the queue has already waited for does not imply the order. Vector clocks say what is implied: clock[q][p]
-// is the index of the last instruction of queue p that is known to be done when the next one of queue q starts.
+// where what the queue has already waited for does not imply the order. Vector clocks say what is implied.
 //
-// Why FIFOs match: tokens from p to q are pushed by instructions of growing index (a push is needed only beyond
-// clock[q][p]) and popped in the order of q, so the k-th pop meets the k-th push.
+// Why FIFOs match: tokens from p to q are popped in the order of q, and pushed by instructions of growing index, as an
+// instruction waits only for what is beyond all that its queue has waited for. So the k-th pop meets the k-th push.
+// A relay takes a token that a compute instruction in the middle of its queue pops. It comes behind the last one there
+// that pops from the same FIFO, and what it waits for is beyond all that the queue has waited for: the order holds.
+//
+// Why it ends: the stream's order is an execution in which every token is there when it is popped. Only full FIFOs can
+// be in the way. Where they are, a second pass keeps to the depth: then each FIFO has room in the stream's order too.
 #include <algorithm>
 #include <array>
+#include <numeric>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "compiler/target/accel/instruction_cycles.h"
+#include "compiler/target/accel/last_accesses.h"
 #include "compiler/target/accel/stream.h"
-#include "isa/spec/alu_ops.h"
+#include "compiler/target/accel/stream_accesses.h"
+#include "isa/verify/token_machine.h"
 
 namespace dovetail::accel {
 
 namespace {
 
-using Clock = std::array<int, 3>;  // per queue: index of the last instruction known to be done, -1 for none
+using isa::index;
+using isa::Queue;
+using isa::TokenFifo;
 
-// Half-open ranges of what an instruction touches. On-chip units are elements, DRAM units bytes. Hulls: a wider range
-// costs at most a token.
-struct TouchedRange {
-  int space;  // isa::Memory for SRAM (out and acc8 count as acc), 16 for DRAM
-  std::uint64_t begin, end;
-  bool write;
-};
-constexpr int kDram = 16;
-
-std::vector<TouchedRange> ranges_of(const StreamInstruction& item, const Stream& stream,
-                                    const isa::HardwareConfig& config) {
-  std::vector<TouchedRange> ranges;
-  const auto transfer = [&](const isa::Transfer& t, bool store) {
-    if (t.x_size == 0) return;
-    const isa::Memory sram =
-        t.memory == isa::Memory::acc8 || t.memory == isa::Memory::out ? isa::Memory::acc : t.memory;
-    const std::uint64_t elements = std::uint64_t{t.y_pad_0 + t.y_size + t.y_pad_1} * (t.x_pad_0 + t.x_size + t.x_pad_1);
-    ranges.push_back({static_cast<int>(sram), t.sram_base, t.sram_base + elements, !store});
-    if (t.y_size == 0) return;
-    const auto bytes = static_cast<std::uint64_t>(config.element_bytes(t.memory));
-    ranges.push_back({kDram, t.dram_base * bytes,
-                      (t.dram_base + std::uint64_t{t.y_size - 1} * t.x_stride + t.x_size) * bytes, store});
-  };
-  const auto loop = [&](const isa::UopLoop& l, auto index, std::uint64_t factor_out, std::uint64_t factor_in, int space,
-                        bool write, std::uint64_t width = 1) {
-    if (l.iter_out == 0 || l.iter_in == 0) return;
-    std::uint64_t low = ~std::uint64_t{0}, high = 0;
-    for (const isa::Uop& uop : stream.kernels[static_cast<std::size_t>(item.kernel)]) {
-      low = std::min<std::uint64_t>(low, index(uop));
-      high = std::max<std::uint64_t>(high, index(uop));
-    }
-    ranges.push_back({space, low, high + (l.iter_out - 1) * factor_out + (l.iter_in - 1) * factor_in + width, write});
-  };
-  const auto dst = [](const isa::Uop& u) { return u.dst; };
-  const auto src = [](const isa::Uop& u) { return u.src; };
-  const auto wgt = [](const isa::Uop& u) { return u.wgt; };
-  const auto& body = item.instruction.body;
-  if (const auto* load = std::get_if<isa::Load>(&body)) transfer(*load, false);
-  if (const auto* store = std::get_if<isa::Store>(&body)) transfer(*store, true);
-  if (const auto* gemm = std::get_if<isa::Gemm>(&body)) {
-    loop(*gemm, dst, gemm->dst_factor_out, gemm->dst_factor_in, static_cast<int>(isa::Memory::acc), true);
-    if (!gemm->reset) {
-      loop(*gemm, src, gemm->src_factor_out, gemm->src_factor_in, static_cast<int>(isa::Memory::inp), false);
-      loop(*gemm, wgt, gemm->wgt_factor_out, gemm->wgt_factor_in, static_cast<int>(isa::Memory::wgt), false);
-    }
-  }
-  if (const auto* alu = std::get_if<isa::Alu>(&body)) {
-    loop(*alu, dst, alu->dst_factor_out, alu->dst_factor_in, static_cast<int>(isa::Memory::acc), true);
-    if (const std::uint32_t elements = isa::spec::source_elements(*alu); elements != 0)
-      loop(*alu, src, alu->src_factor_out, alu->src_factor_in, static_cast<int>(isa::Memory::acc), false, elements);
-  }
-  return ranges;
-}
-
-bool conflict(const std::vector<TouchedRange>& a, const std::vector<TouchedRange>& b) {
-  for (const TouchedRange& x : a)
-    for (const TouchedRange& y : b)
-      if (x.space == y.space && (x.write || y.write) && x.begin < y.end && y.begin < x.end) return true;
-  return false;
-}
-
-constexpr int index_of(isa::Queue queue) { return static_cast<int>(queue); }
-constexpr int kLoad = index_of(isa::Queue::load), kCompute = index_of(isa::Queue::compute),
-              kStore = index_of(isa::Queue::store);
+// What a NOP in the compute queue costs besides waiting: it starts when the pipe is empty.
+constexpr std::uint64_t kDrainCycles = 8;
 
 isa::Instruction compute_nop() {
   isa::Load nop;
@@ -89,102 +39,258 @@ isa::Instruction compute_nop() {
   return {{}, nop};
 }
 
+// Precondition: one of the two is compute.
+TokenFifo fifo_between(Queue from, Queue to) {
+  DOVETAIL_CHECK(from != to && (from == Queue::compute || to == Queue::compute),
+                 "load and store queues share no token FIFO");
+  if (from == Queue::compute) return to == Queue::load ? TokenFifo::compute_to_load : TokenFifo::compute_to_store;
+  return from == Queue::load ? TokenFifo::load_to_compute : TokenFifo::store_to_compute;
+}
+bool& push_flag(isa::DependencyFlags& flags, TokenFifo fifo) {
+  return isa::producer(fifo) < isa::consumer(fifo) ? flags.push_next : flags.push_prev;
+}
+bool& pop_flag(isa::DependencyFlags& flags, TokenFifo fifo) {
+  return isa::producer(fifo) < isa::consumer(fifo) ? flags.pop_prev : flags.pop_next;
+}
+
+void join(Clock& clock, const Clock& other) {
+  for (std::size_t q = 0; q < clock.size(); ++q) clock[q] = std::max(clock[q], other[q]);
+}
+
 class Inserter {
  public:
-  Inserter(Stream& stream, const isa::HardwareConfig& config) : stream_(stream), config_(config) {
-    for (Clock& clock : clock_) clock.fill(-1);
+  // `keeps_to_depth`: no FIFO ever holds more than its depth in the stream's order.
+  Inserter(const Stream& stream, const isa::HardwareConfig& config, bool keeps_to_depth)
+      : stream_(stream),
+        config_(config),
+        depth_(static_cast<std::size_t>(config.token_queue_depth)),
+        keeps_to_depth_(keeps_to_depth),
+        find_(config, stream),
+        last_(config, stream) {
+    statistics_.limited_by_depth = keeps_to_depth;
   }
 
   void run() {
+    made_.reserve(stream_.instructions.size());
     for (const StreamInstruction& item : stream_.instructions) add(item);
-    stream_.instructions = std::move(out_);
+    for (std::size_t f = 0; f < tokens_.size(); ++f) statistics_.tokens[f] = tokens_[f].size();
   }
+
+  // All instructions can end, with FIFOs as deep as they are.
+  bool ends() const {
+    if (!beyond_depth_) return true;
+    std::vector<isa::Instruction> program;
+    program.reserve(made_.size());
+    for (const Made& made : made_) program.push_back(made.item.instruction);
+    isa::TokenMachine machine(program, isa::queue_depths(config_));
+    return machine.run();
+  }
+
+  std::vector<StreamInstruction> take() {
+    std::vector<StreamInstruction> result;
+    result.reserve(made_.size());
+    for (Made& made : made_) result.push_back(std::move(made.item));
+    return result;
+  }
+  TokenStatistics statistics() const { return statistics_; }
 
  private:
+  struct Made {
+    StreamInstruction item;
+    Queue queue = Queue::compute;
+    Clock before = kNothing;           // what is done before it starts
+    std::uint64_t start = 0, end = 0;  // estimated
+  };
+  struct Token {
+    int pusher, popper;
+  };
+
   void add(const StreamInstruction& item) {
-    const int q = index_of(item.instruction.queue());
-    std::vector<TouchedRange> ranges = ranges_of(item, stream_, config_);
-    Clock need;
-    need.fill(-1);
-    for (int p = 0; p < 3; ++p)
-      if (p != q)
-        need[static_cast<std::size_t>(p)] = latest_conflict(ranges, p, clock_[q][static_cast<std::size_t>(p)]);
-
-    // Load and store queues are no neighbours: a compute instruction that already waited for the other one, or a NOP
-    // that does, relays the order.
-    const int other = q == kLoad ? kStore : kLoad;
-    if (q != kCompute && need[static_cast<std::size_t>(other)] >= 0) {
-      int relay = earliest_compute_after(other, need[static_cast<std::size_t>(other)]);
-      if (relay < 0)
-        relay = append({compute_nop(), -1, item.node}, {}, waits_for(other, need[static_cast<std::size_t>(other)]));
-      need[kCompute] = std::max(need[kCompute], relay > clock_[q][kCompute] ? relay : -1);
-      need[static_cast<std::size_t>(other)] = -1;
+    const Queue queue = item.instruction.queue();
+    const Accesses& accesses = find_.of(item);
+    Clock need = last_.conflicts(queue, accesses, known_[index(queue)]);
+    int relayed = kNone;
+    if (queue == Queue::compute) {
+      drop_implied(need);
+    } else {
+      const Queue other = queue == Queue::load ? Queue::store : Queue::load;
+      if (const int far = std::exchange(need[index(other)], kNone); far != kNone) relayed = relay(item, other, far);
+      need[index(Queue::compute)] = std::max(need[index(Queue::compute)], relayed);
     }
-    append(item, std::move(ranges), need);
+    const int made = append(item, queue);
+    for (const Queue other : isa::kAllQueues)
+      if (need[index(other)] > at(made).before[index(other)]) wait(made, need[index(other)]);
+    // Its queue may know the relay already, but not what was made to wait for since.
+    if (relayed != kNone) learn(made, relayed);
+    schedule(made);
+    last_.record(queue, accesses, made);
   }
 
-  static Clock waits_for(int queue, int instruction) {
-    Clock need;
-    need.fill(-1);
-    need[static_cast<std::size_t>(queue)] = instruction;
-    return need;
+  // Of two needs, one that the other's instruction has waited for itself.
+  void drop_implied(Clock& need) const {
+    int& load = need[index(Queue::load)];
+    int& store = need[index(Queue::store)];
+    if (load == kNone || store == kNone) return;
+    if (at(load).before[index(Queue::store)] >= store) store = kNone;
+    else if (at(store).before[index(Queue::load)] >= load) load = kNone;
   }
 
-  // The last instruction of queue p, beyond `known`, that conflicts; -1 if none.
-  int latest_conflict(const std::vector<TouchedRange>& ranges, int p, int known) const {
-    const std::vector<int>& members = queue_[static_cast<std::size_t>(p)];
-    for (auto it = members.rbegin(); it != members.rend() && *it > known; ++it)
-      if (conflict(ranges, ranges_[static_cast<std::size_t>(*it)])) return *it;
-    return -1;
-  }
-
-  // The first compute instruction that starts after instruction `j` of queue p is done.
-  int earliest_compute_after(int p, int j) const {
-    const std::vector<int>& members = queue_[kCompute];
-    const auto it = std::partition_point(members.begin(), members.end(), [&](int c) {
-      return at_[static_cast<std::size_t>(c)][static_cast<std::size_t>(p)] < j;
-    });
-    return it == members.end() ? -1 : *it;
-  }
-
-  // Appends an instruction that starts after need[p] of each neighbour queue p; returns its index.
-  int append(StreamInstruction item, std::vector<TouchedRange> ranges, const Clock& need) {
-    const int q = index_of(item.instruction.queue());
-    Clock& clock = clock_[q];
-    for (int p = 0; p < 3; ++p) {
-      const int j = need[static_cast<std::size_t>(p)];
-      if (p == q || j <= clock[static_cast<std::size_t>(p)]) continue;
-      DOVETAIL_CHECK(std::abs(p - q) == 1, "load and store queues share no token FIFO");
-      isa::DependencyFlags& pusher = out_[static_cast<std::size_t>(j)].instruction.flags;
-      (q > p ? pusher.push_next : pusher.push_prev) = true;
-      (q > p ? item.instruction.flags.pop_prev : item.instruction.flags.pop_next) = true;
+  // A compute instruction that ends after `far`, an instruction of the queue `other`: what a load waits for in place of
+  // a store, and a store in place of a load.
+  int relay(const StreamInstruction& item, Queue other, int far) {
+    const std::vector<int>& compute = queue_[index(Queue::compute)];
+    const auto waiting =
+        std::partition_point(compute.begin(), compute.end(), [&](int c) { return at(c).before[index(other)] < far; });
+    if (waiting != compute.end()) {
+      ++statistics_.relays_by_waiting;
+      return *waiting;
     }
-    for (int p = 0; p < 3; ++p) {
-      const int j = need[static_cast<std::size_t>(p)];
-      if (p == q || j <= clock[static_cast<std::size_t>(p)]) continue;
-      for (std::size_t r = 0; r < 3; ++r) clock[r] = std::max(clock[r], at_[static_cast<std::size_t>(j)][r]);
-      clock[static_cast<std::size_t>(p)] = std::max(clock[static_cast<std::size_t>(p)], j);
+    if (const std::optional<int> chosen = made_to_wait(item, other, far)) {
+      ++statistics_.relays_by_made_to_wait;
+      wait(*chosen, far);
+      return *chosen;
     }
-    const int index = static_cast<int>(out_.size());
-    at_.push_back(clock);
-    clock[static_cast<std::size_t>(q)] = index;
-    out_.push_back(std::move(item));
-    ranges_.push_back(std::move(ranges));
-    queue_[static_cast<std::size_t>(q)].push_back(index);
-    return index;
+    ++statistics_.relays_by_nop;
+    const int nop = append({compute_nop(), -1, item.node}, Queue::compute);
+    wait(nop, far);
+    schedule(nop);
+    return nop;
   }
 
-  Stream& stream_;
+  // The compute instruction that is made to wait for `far` so that `item` can wait for it: the one that delays least
+  // whatever comes behind both. In question are the first that starts after the end of `far`, and the one before it,
+  // which waits for that end. Nothing where there is none, or a NOP behind them all delays less. Precondition: none
+  // waits for `far` yet.
+  std::optional<int> made_to_wait(const StreamInstruction& item, Queue other, int far) const {
+    const std::vector<int>& compute = queue_[index(Queue::compute)];
+    const std::vector<Token>& tokens = tokens_[index(fifo_between(other, Queue::compute))];
+    const auto first =
+        std::upper_bound(compute.begin(), compute.end(), std::max(far, tokens.empty() ? kNone : tokens.back().popper));
+    if (first == compute.end()) return std::nullopt;
+
+    const std::uint64_t far_end = at(far).end, compute_end = at(compute.back()).end;
+    const std::vector<int>& own = queue_[index(item.instruction.queue())];
+    const std::uint64_t own_end = own.empty() ? 0 : at(own.back()).end;
+    const std::uint64_t own_cycles = instruction_cycles(config_, stream_, item);
+    // When both the compute instructions so far and `item` are done.
+    const auto done = [&](std::uint64_t token, std::uint64_t compute_waits) {
+      return std::max(compute_end + compute_waits, std::max(own_end, token) + own_cycles);
+    };
+    std::uint64_t least = done(std::max(far_end, compute_end) + kDrainCycles, 0);
+    std::optional<int> best;
+    const auto in_time = std::partition_point(first, compute.end(), [&](int c) { return at(c).start < far_end; });
+    for (auto c = in_time == first ? first : in_time - 1; c != compute.end() && c <= in_time; ++c) {
+      const std::uint64_t waits = far_end > at(*c).start ? far_end - at(*c).start : 0;
+      const std::uint64_t time = done(at(*c).end + waits, waits);
+      if (time > least) continue;
+      least = time;
+      best = *c;
+    }
+    return best;
+  }
+
+  int append(const StreamInstruction& item, Queue queue) {
+    const int made = static_cast<int>(made_.size());
+    made_.push_back({item, queue, known_[index(queue)]});
+    queue_[index(queue)].push_back(made);
+    known_[index(queue)][index(queue)] = made;
+    return made;
+  }
+
+  // Instruction `popper` waits for `pusher`, of a neighbour queue. Precondition: it does not do so yet.
+  void wait(int popper, int pusher) {
+    const TokenFifo fifo = fifo_between(at(pusher).queue, at(popper).queue);
+    std::vector<Token>& tokens = tokens_[index(fifo)];
+    DOVETAIL_CHECK(tokens.empty() || (tokens.back().pusher < pusher && tokens.back().popper < popper),
+                   "tokens of a FIFO are pushed and popped in one order");
+    // Its FIFO is full in the stream's order when this token is pushed: the last that pops from it waits for this token
+    // in place of its own, which the pusher's queue has pushed earlier.
+    if (tokens.size() >= depth_ && tokens[tokens.size() - depth_].popper > pusher) {
+      beyond_depth_ = true;
+      if (keeps_to_depth_) {
+        push_flag(at(tokens.back().pusher).item.instruction.flags, fifo) = false;
+        push_flag(at(pusher).item.instruction.flags, fifo) = true;
+        tokens.back().pusher = pusher;
+        learn(tokens.back().popper, pusher);
+        return;
+      }
+    }
+    push_flag(at(pusher).item.instruction.flags, fifo) = true;
+    pop_flag(at(popper).item.instruction.flags, fifo) = true;
+    tokens.push_back({pusher, popper});
+    learn(popper, pusher);
+  }
+
+  // What is done when `pusher` is done, is done before `from` and all behind it in its queue start.
+  void learn(int from, int pusher) {
+    const Queue queue = at(from).queue;
+    Clock done = at(pusher).before;
+    done[index(at(pusher).queue)] = pusher;
+    std::uint64_t start = at(pusher).end;
+    const std::vector<int>& members = queue_[index(queue)];
+    for (auto m = std::lower_bound(members.begin(), members.end(), from); m != members.end(); ++m) {
+      Made& made = at(*m);
+      join(made.before, done);
+      if (made.start >= start) continue;
+      made.end += start - made.start;
+      made.start = start;
+      start = made.end;
+    }
+    join(known_[index(queue)], done);
+  }
+
+  // The estimate of when the last instruction of its queue starts and ends: behind the one before it, and what it waits
+  // for.
+  void schedule(int last) {
+    Made& made = at(last);
+    const std::vector<int>& members = queue_[index(made.queue)];
+    if (members.size() > 1) made.start = std::max(made.start, at(members[members.size() - 2]).end);
+    made.end = made.start + instruction_cycles(config_, stream_, made.item);
+  }
+
+  Made& at(int made) { return made_[static_cast<std::size_t>(made)]; }
+  const Made& at(int made) const { return made_[static_cast<std::size_t>(made)]; }
+
+  const Stream& stream_;
   const isa::HardwareConfig& config_;
-  std::vector<StreamInstruction> out_;
-  std::vector<std::vector<TouchedRange>> ranges_;
-  std::vector<Clock> at_;                  // what is known when each instruction starts
-  std::array<Clock, 3> clock_;             // what is known at the end of each queue
-  std::array<std::vector<int>, 3> queue_;  // members by queue
+  const std::size_t depth_;
+  const bool keeps_to_depth_;
+  StreamAccesses find_;
+  LastAccesses last_;
+  std::vector<Made> made_;
+  std::array<Clock, isa::kQueues> known_{kNothing, kNothing, kNothing};  // when the next of each queue starts
+  std::array<std::vector<int>, isa::kQueues> queue_;                     // members by queue
+  std::array<std::vector<Token>, isa::kTokenFifos> tokens_;
+  bool beyond_depth_ = false;
+  TokenStatistics statistics_;
 };
+
+std::uint64_t stage_order_tokens(const Stream& stream) {
+  std::uint64_t tokens = 0;
+  for (std::size_t i = 1; i < stream.instructions.size(); ++i) {
+    const auto from = index(stream.instructions[i - 1].instruction.queue());
+    const auto to = index(stream.instructions[i].instruction.queue());
+    tokens += from > to ? from - to : to - from;  // load and store: through compute
+  }
+  return tokens;
+}
 
 }  // namespace
 
-void insert_tokens(Stream& stream, const isa::HardwareConfig& config) { Inserter(stream, config).run(); }
+std::uint64_t TokenStatistics::all_tokens() const {
+  return std::accumulate(tokens.begin(), tokens.end(), std::uint64_t{0});
+}
+
+TokenStatistics insert_tokens(Stream& stream, const isa::HardwareConfig& config) {
+  std::optional<Inserter> inserter;
+  for (const bool keeps_to_depth : {false, true}) {
+    inserter.emplace(stream, config, keeps_to_depth).run();
+    if (inserter->ends()) break;
+  }
+  TokenStatistics statistics = inserter->statistics();
+  statistics.stage_order_tokens = stage_order_tokens(stream);
+  stream.instructions = inserter->take();
+  return statistics;
+}
 
 }  // namespace dovetail::accel

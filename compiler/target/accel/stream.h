@@ -2,6 +2,7 @@
 // placed yet and which carry no tokens. place_uops and insert_tokens complete it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -10,6 +11,7 @@
 #include "base/result.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
+#include "isa/verify/token_use.h"
 
 namespace dovetail::accel {
 
@@ -35,9 +37,23 @@ struct Stream {
 // order; `dram_base` is the element address of the first. Precondition: no kernel is larger than the buffer.
 std::vector<isa::Uop> place_uops(Stream& stream, const isa::HardwareConfig& config, std::uint64_t dram_base);
 
-// Sets the dependency flags so that every two conflicting accesses of different queues are ordered, with as few tokens
-// as the serial order allows; load and store queues are ordered through compute instructions, by inserted NOPs where
-// none suits.
-void insert_tokens(Stream& stream, const isa::HardwareConfig& config);
+// What insert_tokens has inserted.
+struct TokenStatistics {
+  std::array<std::uint64_t, isa::kTokenFifos> tokens{};  // by isa::TokenFifo
+  // Orders between the load and the store queue, which share no FIFO: relayed by compute instructions that wait for the
+  // one anyway, by others that were made to wait for it, and by NOPs.
+  std::uint64_t relays_by_waiting = 0, relays_by_made_to_wait = 0, relays_by_nop = 0;
+  // Of a planner that lets each queue wait for the one before wherever the serial stream changes queues.
+  std::uint64_t stage_order_tokens = 0;
+  // The depth of the FIFOs made tokens necessary that wait for more than they need to.
+  bool limited_by_depth = false;
+
+  std::uint64_t all_tokens() const;
+};
+
+// Sets the dependency flags so that every two conflicting accesses of different queues are ordered, as docs/verify.md
+// has it, with a token only where no other one implies the order. The program ends with FIFOs of the configuration's
+// depth. Near-linear in the instructions and the elements and DRAM rows that they touch. Precondition: no flag is set.
+TokenStatistics insert_tokens(Stream& stream, const isa::HardwareConfig& config);
 
 }  // namespace dovetail::accel
