@@ -12,7 +12,7 @@ Result<void> finish_code(Stream& stream, const std::string& name, const isa::Har
   const isa::Codec codec(config);
   const std::uint64_t uop_address = space.next;
   const std::vector<isa::Uop> uops =
-      place_uops(stream, config, uop_address / static_cast<std::uint64_t>(config.uop_bytes()));
+      place_uops(stream, config, uop_address / static_cast<std::uint64_t>(config.uop_bytes())).uops;
   insert_tokens(stream, config);
   const int last = stream.instructions.empty() ? 0 : stream.instructions.back().node;
   stream.instructions.push_back({{{}, isa::Finish{}}, -1, last});

@@ -1,9 +1,10 @@
 #include "compiler/target/accel/stream.h"
 
 #include <algorithm>
+#include <optional>
 
-#include <fmt/format.h>
-
+#include "compiler/target/accel/share_kernels.h"
+#include "compiler/target/accel/uop_buffer_plan.h"
 #include "isa/spec/range.h"
 
 namespace dovetail::accel {
@@ -19,7 +20,7 @@ int Stream::kernel(std::vector<isa::Uop> uops) {
 
 namespace {
 
-isa::UopLoop* uop_loop(isa::Instruction& instruction) {
+isa::UopLoop* loop_of(isa::Instruction& instruction) {
   if (auto* gemm = std::get_if<isa::Gemm>(&instruction.body)) return gemm;
   if (auto* alu = std::get_if<isa::Alu>(&instruction.body)) return alu;
   return nullptr;
@@ -35,66 +36,73 @@ isa::Instruction load_uops(std::uint64_t sram, std::uint64_t dram, std::uint64_t
   return {{}, load};
 }
 
+// The kernels that are part of no other one, in the order in which the stream first uses any part of them: those of an
+// operation lie together.
+struct Area {
+  std::vector<KernelPart> parts;             // of each kernel of the stream
+  std::vector<std::optional<int>> position;  // of each kernel of the stream in `wholes`
+  std::vector<int> wholes;
+  std::vector<std::uint64_t> sizes;  // of `wholes`
+};
+Area lay_out(const Stream& stream) {
+  Area area{share_kernels(stream.kernels), {}, {}, {}};
+  area.position.resize(stream.kernels.size());
+  for (const StreamInstruction& item : stream.instructions) {
+    if (item.kernel < 0) continue;
+    const int whole = area.parts[static_cast<std::size_t>(item.kernel)].whole;
+    std::optional<int>& position = area.position[static_cast<std::size_t>(whole)];
+    if (position) continue;
+    position = static_cast<int>(area.wholes.size());
+    area.wholes.push_back(whole);
+    area.sizes.push_back(stream.kernels[static_cast<std::size_t>(whole)].size());
+  }
+  return area;
+}
+
 }  // namespace
 
-std::vector<isa::Uop> place_uops(Stream& stream, const isa::HardwareConfig& config, std::uint64_t dram_base) {
+PlacedUops place_uops(Stream& stream, const isa::HardwareConfig& config, std::uint64_t dram_base) {
   const auto most_loaded = static_cast<std::uint64_t>(isa::spec::range_of<isa::Load, &isa::Load::x_size>(config).most);
-  const auto depth = static_cast<std::uint64_t>(config.depth(isa::Memory::uop));
-  std::vector<isa::Uop> area;
-  std::vector<std::uint64_t> offset;  // of each kernel in the area
-  for (const auto& kernel : stream.kernels) {
-    DOVETAIL_CHECK(kernel.size() <= depth,
-                   fmt::format("a kernel of {} micro-ops for a buffer of {}", kernel.size(), depth));
-    offset.push_back(area.size());
-    area.insert(area.end(), kernel.begin(), kernel.end());
+  const Area area = lay_out(stream);
+  std::vector<KernelUse> uses;
+  for (std::size_t i = 0; i < stream.instructions.size(); ++i) {
+    const StreamInstruction& item = stream.instructions[i];
+    if (item.kernel < 0) continue;
+    const int whole = area.parts[static_cast<std::size_t>(item.kernel)].whole;
+    uses.push_back({i, *area.position[static_cast<std::size_t>(whole)], item.node});
   }
+  const UopBufferPlan plan =
+      plan_uop_buffer(area.sizes, uses, static_cast<std::uint64_t>(config.depth(isa::Memory::uop)));
 
+  PlacedUops placed;
+  for (const int whole : area.wholes) {
+    const auto& kernel = stream.kernels[static_cast<std::size_t>(whole)];
+    placed.uops.insert(placed.uops.end(), kernel.begin(), kernel.end());
+  }
+  placed.statistics = {.kernels = stream.kernels.size(), .wholes = area.wholes.size()};
   std::vector<StreamInstruction> out;
-  if (area.size() <= depth) {
-    for (std::uint64_t begin = 0; begin < area.size(); begin += most_loaded)
-      out.push_back({load_uops(begin, dram_base + begin, std::min<std::uint64_t>(most_loaded, area.size() - begin)), -1,
-                     stream.instructions.empty() ? -1 : stream.instructions.front().node});
-    for (StreamInstruction& item : stream.instructions) {
-      if (item.kernel >= 0) {
-        isa::UopLoop& loop = *uop_loop(item.instruction);
-        loop.uop_begin = static_cast<std::uint32_t>(offset[static_cast<std::size_t>(item.kernel)]);
-        loop.uop_end =
-            loop.uop_begin + static_cast<std::uint32_t>(stream.kernels[static_cast<std::size_t>(item.kernel)].size());
+  out.reserve(stream.instructions.size() + plan.loads.size());
+  auto load = plan.loads.begin();
+  auto place = plan.places.begin();
+  for (std::size_t i = 0; i < stream.instructions.size(); ++i) {
+    StreamInstruction& item = stream.instructions[i];
+    for (; load != plan.loads.end() && load->at == i; ++load)
+      for (std::uint64_t done = 0; done < load->count; done += most_loaded) {
+        const std::uint64_t count = std::min(most_loaded, load->count - done);
+        out.push_back({load_uops(load->to + done, dram_base + load->from + done, count), -1, item.node});
+        ++placed.statistics.loads;
+        placed.statistics.loaded_uops += count;
       }
-      out.push_back(item);
+    if (item.kernel >= 0) {
+      isa::UopLoop& loop = *loop_of(item.instruction);
+      const auto k = static_cast<std::size_t>(item.kernel);
+      loop.uop_begin = static_cast<std::uint32_t>(*place++ + area.parts[k].offset);
+      loop.uop_end = loop.uop_begin + static_cast<std::uint32_t>(stream.kernels[k].size());
     }
-  } else {
-    struct Resident {
-      int kernel;
-      std::uint64_t begin, end;
-    };
-    std::vector<Resident> resident;  // oldest first
-    std::uint64_t next = 0;
-    for (StreamInstruction& item : stream.instructions) {
-      if (item.kernel >= 0) {
-        auto found =
-            std::find_if(resident.begin(), resident.end(), [&](const Resident& r) { return r.kernel == item.kernel; });
-        if (found == resident.end()) {
-          const std::uint64_t size = stream.kernels[static_cast<std::size_t>(item.kernel)].size();
-          if (next + size > depth) next = 0;
-          std::erase_if(resident, [&](const Resident& r) { return r.begin < next + size && next < r.end; });
-          resident.push_back({item.kernel, next, next + size});
-          const std::uint64_t from = offset[static_cast<std::size_t>(item.kernel)];
-          for (std::uint64_t done = 0; done < size; done += most_loaded)
-            out.push_back(
-                {load_uops(next + done, dram_base + from + done, std::min(most_loaded, size - done)), -1, item.node});
-          next += size;
-          found = resident.end() - 1;
-        }
-        isa::UopLoop& loop = *uop_loop(item.instruction);
-        loop.uop_begin = static_cast<std::uint32_t>(found->begin);
-        loop.uop_end = static_cast<std::uint32_t>(found->end);
-      }
-      out.push_back(item);
-    }
+    out.push_back(std::move(item));
   }
   stream.instructions = std::move(out);
-  return area;
+  return placed;
 }
 
 }  // namespace dovetail::accel

@@ -32,10 +32,21 @@ struct Stream {
   std::map<std::vector<std::uint32_t>, int> index_;
 };
 
+// What place_uops has placed.
+struct UopStatistics {
+  std::size_t kernels = 0, wholes = 0;  // of different contents; of these, part of no other one
+  std::size_t loads = 0;                // LOAD UOPs
+  std::uint64_t loaded_uops = 0;        // by them
+};
+struct PlacedUops {
+  std::vector<isa::Uop> uops;  // in DRAM
+  UopStatistics statistics;
+};
 // Places kernels in the micro-op buffer and sets uop_begin and uop_end: all of them by one transfer at the start where
-// they fit, else by LOADs inserted before first use, in a ring that evicts the oldest. Returns the micro-ops in DRAM
-// order; `dram_base` is the element address of the first. Precondition: no kernel is larger than the buffer.
-std::vector<isa::Uop> place_uops(Stream& stream, const isa::HardwareConfig& config, std::uint64_t dram_base);
+// they fit, else by LOADs inserted where they are missed (uop_buffer_plan.h). A kernel that is part of another one
+// takes no place of its own. `dram_base` is the element address of the first micro-op. Precondition: no kernel is
+// larger than the buffer.
+PlacedUops place_uops(Stream& stream, const isa::HardwareConfig& config, std::uint64_t dram_base);
 
 // What insert_tokens has inserted.
 struct TokenStatistics {
