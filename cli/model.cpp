@@ -278,6 +278,8 @@ Json report_json(const CompiledModel& model, const std::string& path) {
   Json stages = Json::array();
   stages.push_back({{"name", "import"}, {"seconds", model.import_seconds}});
   for (const StageTime& stage : model.compiled.stages)
+  for (const CodeReport& code : model.compiled.codes)
+    text += fmt::format("code          {}: {}\n", code.region, code.text);
     stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
   Json placement = Json::array();
   for (const NodePlacement& row : model.compiled.placement) placement.push_back(to_json(row));

@@ -166,6 +166,7 @@ class Pipeline {
       add_kernels(result.placement, groups_);
       kernels_ = std::move(assembled.kernels);
       result.schedules = std::move(assembled.schedules);
+      result.codes = std::move(assembled.codes);
       memory_ = assembled.memory;
       return bundle::verify(result.bundle);
     }));
@@ -312,12 +313,23 @@ class Pipeline {
                            {"task", schedule.origin.key},
                            {"recorded", schedule.origin.recorded},
                            {"from", schedule.origin.text}});
+    Json codes = Json::array();
+    for (const CodeReport& code : result.codes) {
+      codes.push_back({{"region", code.region}, {"target", code.target}});
+      codes.back().update(code.facts);
+    }
     const Json memory{{"bytes", memory_.bytes}, {"bound_bytes", memory_.bound_bytes}, {"sum_bytes", memory_.sum_bytes}};
-    Json report{{"memory", memory},   {"relayouts", relayouts_},
-                {"groups", groups},   {"schedules", schedules},
-                {"kernels", kernels}, {"model", result.imported.name},
-                {"nodes", nodes},     {"summary", to_json(result.summary)},
-                {"passes", passes_},  {"stages", stages}};
+    Json report{{"memory", memory},
+                {"relayouts", relayouts_},
+                {"groups", groups},
+                {"schedules", schedules},
+                {"codes", codes},
+                {"kernels", kernels},
+                {"model", result.imported.name},
+                {"nodes", nodes},
+                {"summary", to_json(result.summary)},
+                {"passes", passes_},
+                {"stages", stages}};
     for (const TargetPointer& target : options_.available) report.update(target->facts());
     return report;
   }

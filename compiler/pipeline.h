@@ -59,6 +59,7 @@ struct Compiled {
   std::vector<NodePlacement> placement;  // of every imported node, in order
   PlacementSummary summary;
   std::vector<ScheduleReport> schedules;  // of tasks, where CompileOptions::recorded was asked for them
+  std::vector<CodeReport> codes;          // of regions whose targets report some
   std::vector<StageTime> stages;
   Json report;  // everything above that a user may need, as JSON (also in the bundle)
 };

@@ -157,6 +157,7 @@ Result<Assembled> BundleBuilder::finish() {
   result.bundle = std::move(bundle_);
   result.groups = std::move(groups_);
   result.schedules = std::move(schedules_);
+  result.codes = std::move(codes_);
   return result;
 }
 

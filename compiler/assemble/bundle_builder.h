@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "compiler/assemble/plan_memory.h"
@@ -39,10 +40,18 @@ struct ScheduleReport {
   std::string kind;
   schedule::Origin origin;
 };
+// What a target reports of the code that it made for a region.
+struct CodeReport {
+  std::string region;
+  std::string_view target;
+  std::string text;  // a line for a terminal
+  Json facts;
+};
 struct Assembled {
   bundle::Bundle bundle;
   std::vector<GroupReport> groups;
   std::vector<ScheduleReport> schedules;
+  std::vector<CodeReport> codes;
   std::vector<KernelReport> kernels;
   MemoryPlan memory;
 };
@@ -95,6 +104,7 @@ class BundleBuilder {
   void add_program(HostProgram program);
   void add_group(GroupReport report) { groups_.push_back(std::move(report)); }
   void add_schedule(ScheduleReport report) { schedules_.push_back(std::move(report)); }
+  void add_code(CodeReport report) { codes_.push_back(std::move(report)); }
   // Imported nodes that these represent.
   std::vector<std::string> origins(const std::vector<graph::NodeId>& nodes) const;
 
@@ -114,6 +124,7 @@ class BundleBuilder {
   std::deque<DeviceSpace> spaces_;                 // of devices; a deque, so that references stay valid
   std::vector<GroupReport> groups_;
   std::vector<ScheduleReport> schedules_;
+  std::vector<CodeReport> codes_;
 };
 
 }  // namespace dovetail

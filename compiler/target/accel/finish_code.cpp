@@ -7,13 +7,13 @@
 
 namespace dovetail::accel {
 
-Result<void> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config, DeviceSpace& space,
-                         bundle::AccelCode& code) {
+Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config,
+                                     DeviceSpace& space, bundle::AccelCode& code) {
   const isa::Codec codec(config);
   const std::uint64_t uop_address = space.next;
-  const std::vector<isa::Uop> uops =
-      place_uops(stream, config, uop_address / static_cast<std::uint64_t>(config.uop_bytes())).uops;
-  insert_tokens(stream, config);
+  const auto [uops, uop_statistics] =
+      place_uops(stream, config, uop_address / static_cast<std::uint64_t>(config.uop_bytes()));
+  const StreamStatistics statistics{uop_statistics, uops.size(), insert_tokens(stream, config)};
   const int last = stream.instructions.empty() ? 0 : stream.instructions.back().node;
   stream.instructions.push_back({{{}, isa::Finish{}}, -1, last});
 
@@ -34,7 +34,7 @@ Result<void> finish_code(Stream& stream, const std::string& name, const isa::Har
                       fmt::format("it ends at {:#x}, {} address bits reach {:#x}", top, config.address_bits,
                                   std::uint64_t{1} << config.address_bits),
                       "raise `address_bits`"};
-  return {};
+  return statistics;
 }
 
 std::string findings_of(const bundle::AccelCode& code, const DeviceSpace& space) {

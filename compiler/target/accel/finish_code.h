@@ -9,6 +9,7 @@
 #include "bundle/code/accel.h"
 #include "compiler/assemble/bundle_builder.h"
 #include "compiler/target/accel/stream.h"
+#include "compiler/target/accel/stream_report.h"
 #include "isa/config.h"
 
 namespace dovetail::accel {
@@ -19,8 +20,8 @@ inline constexpr std::uint64_t kPage = 4096;          // an element of any memor
 // Takes memory for micro-ops and program from `space`, and fills in `code` but for ranges and the addresses of tensors:
 // its own segments are added. The FINISH belongs to the last instruction's node. Error: the memory ends beyond the
 // configuration's addresses; `name` is what is made.
-Result<void> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config, DeviceSpace& space,
-                         bundle::AccelCode& code);
+Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config,
+                                     DeviceSpace& space, bundle::AccelCode& code);
 
 // What isa/verify finds in the finished program, a line each: always a defect of whoever made the stream. "": nothing.
 std::string findings_of(const bundle::AccelCode& code, const DeviceSpace& space);

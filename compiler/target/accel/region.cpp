@@ -186,7 +186,7 @@ class Builder {
   // -----------------------------------------------------------------------------------------------------------
 
   Result<void> finish() {
-    DOVETAIL_TRY(finish_code(stream_, name_, config_, space_, code_));
+    DOVETAIL_ASSIGN(made_.statistics, finish_code(stream_, name_, config_, space_, code_));
     add_ranges();
     if (dump_) dump_("stream", isa::format_assembly(config_, code_.program));
     // The generator's own claim is proven: any finding is our bug.

@@ -12,6 +12,7 @@
 #include "compiler/assemble/bundle_builder.h"
 #include "compiler/graph/graph.h"
 #include "compiler/target/accel/select.h"
+#include "compiler/target/accel/stream_report.h"
 #include "compiler/target/target.h"
 
 namespace dovetail::accel {
@@ -33,6 +34,7 @@ struct RegionCode {
   bundle::AccelCode code;
   std::vector<ScheduleReport> schedules;  // where records were looked for
 };
+  StreamStatistics statistics;
 // The code of the step, but for the addresses of its arguments and results, whose order the caller knows. Takes from
 // `space` what else it needs: values that do not cross the border (those that do not live at the same time share
 // memory), constants, micro-ops and the program.

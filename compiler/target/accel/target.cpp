@@ -82,6 +82,7 @@ class AccelTarget : public Target {
       step.results.push_back(builder.result(output, prepared.layouts.at(output).text()));
     for (const ValueId input : part.inputs) code.argument_addresses.push_back(addresses.at(input));
     for (const ValueId output : part.outputs) code.result_addresses.push_back(addresses.at(output));
+    builder.add_code({part.name, name(), line_of(made.statistics, hardware_), to_json(made.statistics, hardware_)});
     for (std::size_t i = 0; i < step.arguments.size(); ++i)
       builder.place(step.arguments[i], space, code.argument_addresses[i]);
     for (std::size_t i = 0; i < step.results.size(); ++i)

@@ -1,0 +1,24 @@
+// What is reported of a region's stream: micro-op kernels and tokens.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "compiler/target/accel/stream.h"
+#include "isa/config.h"
+
+namespace dovetail::accel {
+
+struct StreamStatistics {
+  UopStatistics uops;
+  std::uint64_t uops_in_memory = 0;
+  TokenStatistics tokens;
+};
+
+// {"uops": {"kernels", "wholes", "in_memory", "loads", "loaded", "loaded_bytes"}, "tokens": {"all", "stage_order",
+// FIFO: its tokens, ...}, "relays": {"by_waiting", "made_to_wait", "by_nop"}, "tokens_limited_by_depth"}
+Json to_json(const StreamStatistics& statistics, const isa::HardwareConfig& config);
+// A line for a terminal.
+std::string line_of(const StreamStatistics& statistics, const isa::HardwareConfig& config);
+
+}  // namespace dovetail::accel
