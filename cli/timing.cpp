@@ -48,11 +48,22 @@ simulator::Trace trace_of(std::span<const TimedProgram> programs) {
 }
 
 simulator::TracedProgram traced(const TimedProgram& program) {
-  return {.name = program.name,
-          .config = program.config,
-          .program = program.program,
-          .launches = program.launches,
-          .what_if = program.what_if};
+  simulator::TracedProgram traced{.name = program.name,
+                                  .config = program.config,
+                                  .program = program.program,
+                                  .launches = program.launches,
+                                  .what_if = program.what_if};
+  for (const bundle::InstructionRange& range : program.ranges)
+    if (range.macs) traced.useful_macs[range.name] += *range.macs;
+  return traced;
+}
+
+// The model's multiplications per cycle, and their share of what the hardware can do.
+std::string useful_rate(const simulator::ProfilePart& part) {
+  return part.useful_macs ? fmt::format("{:.1f}", part.useful_macs_per_cycle()) : "-";
+}
+std::string efficiency(const simulator::ProfilePart& part, double peak) {
+  return part.useful_macs ? fmt::format("{:.1f} %", 100 * part.useful_macs_per_cycle() / peak) : "-";
 }
 
 simulator::Profile profile_of(const TimedProgram& program, const simulator::Trace& trace,
@@ -203,7 +214,7 @@ std::string wait_table(const std::array<simulator::MemorySplit, 3>& units, const
 std::string layer_table(const simulator::Profile& profile) {
   if (profile.layers.size() < 2) return {};
   TextTable table({"layer, on compute", ">cycles", ">share", ">busy", ">of it memory", ">load token", ">store token",
-                   ">drain", ">unit", ">fetch", "bound", ">of it", ">MACs/cycle"});
+                   ">drain", ">unit", ">fetch", "bound", ">of it", ">MACs/cycle", ">useful", ">of peak"});
   for (const simulator::ProfilePart& part : profile.layers) {
     const simulator::UnitTime& time = part.units[isa::index(Queue::compute)];
     const auto waiting = [&](simulator::StallCause cause) {
@@ -215,7 +226,8 @@ std::string layer_table(const simulator::Profile& profile) {
                profile.knows_waits ? percent(part.waits[isa::index(Queue::compute)].total(), time.total()) : "?",
                waiting(token_prev), waiting(token_next), waiting(drain), waiting(unit), waiting(fetch),
                std::string(part.bounds.tightest_name()), percent(part.bounds.tightest(), part.cycles),
-               fmt::format("{:.1f}", part.macs_per_cycle())});
+               fmt::format("{:.1f}", part.macs_per_cycle()), useful_rate(part),
+               efficiency(part, profile.peak_macs_per_cycle)});
   }
   return table.to_string();
 }
@@ -248,6 +260,13 @@ std::string timing_text(const TimedProgram& program, const simulator::MemorySpec
   std::string text = fmt::format("cycles        {}, memory {}\n\n{}\n", with_separators(cycles),
                                  simulator::to_string(memory), unit_table(profile.classes, cycles));
   if (profile.knows_waits) text += wait_table(profile.waits, profile.fetch, cycles) + "\n";
+  if (profile.whole.useful_macs)
+    text += fmt::format(
+        "efficiency    {} of the peak: {} multiplications of the model, {:.1f} a cycle of {:.0f}; executed, with "
+        "padding, {}\n",
+        efficiency(profile.whole, profile.peak_macs_per_cycle), with_separators(*profile.whole.useful_macs),
+        profile.whole.useful_macs_per_cycle(), profile.peak_macs_per_cycle,
+        with_separators(profile.whole.counters.macs));
   text += fmt::format(
       "roofline      {:.2f} multiplications per byte, {:.1f} a cycle; the hardware has {:.0f} a cycle, and {:.2f} "
       "bytes each way\n",
@@ -304,22 +323,25 @@ Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memor
       waits[std::string(isa::name(unit))] = simulator::to_json(profile.waits[isa::index(unit)]);
     waits["fetch"] = simulator::to_json(profile.fetch);
   }
-  return {{"cycles", cycles_of(program)},
-          {"memory", simulator::to_string(memory)},
-          {"launches", launches},
-          {"launch_counters", launch_counters},
-          {"units", units},
-          {"waits", waits},  // null: the engine does not know
-          {"program", row(profile.whole)},
-          {"layers", layers},
-          {"bounds", simulator::to_json(profile.whole.bounds)},
-          {"of_tightest_bound", profile.whole.of_bound()},
-          {"roofline",
-           {{"macs_per_byte", profile.whole.intensity()},
-            {"macs_per_cycle", profile.whole.macs_per_cycle()},
-            {"peak_macs_per_cycle", profile.peak_macs_per_cycle},
-            {"peak_bytes_per_cycle", profile.peak_bytes_per_cycle}}},
-          {"what_if", simulator::to_json(program.what_if)}};
+  return {
+      {"cycles", cycles_of(program)},
+      {"memory", simulator::to_string(memory)},
+      {"launches", launches},
+      {"launch_counters", launch_counters},
+      {"units", units},
+      {"waits", waits},  // null: the engine does not know
+      {"program", row(profile.whole)},
+      {"layers", layers},
+      {"bounds", simulator::to_json(profile.whole.bounds)},
+      {"of_tightest_bound", profile.whole.of_bound()},
+      {"efficiency",
+       profile.whole.useful_macs ? Json(profile.whole.useful_macs_per_cycle() / profile.peak_macs_per_cycle) : Json()},
+      {"roofline",
+       {{"macs_per_byte", profile.whole.intensity()},
+        {"macs_per_cycle", profile.whole.macs_per_cycle()},
+        {"peak_macs_per_cycle", profile.peak_macs_per_cycle},
+        {"peak_bytes_per_cycle", profile.peak_bytes_per_cycle}}},
+      {"what_if", simulator::to_json(program.what_if)}};
 }
 
 }  // namespace dovetail::cli

@@ -46,7 +46,7 @@ std::string refusals_text(const std::vector<Refusal>& refusals) {
 }
 
 Json to_json(const Cost& cost) {
-  Json json{{"seconds", cost.seconds}, {"operations", cost.operations}, {"bytes", cost.bytes}};
+  Json json{{"seconds", cost.seconds}, {"operations", cost.operations}, {"macs", cost.macs}, {"bytes", cost.bytes}};
   if (cost.cycles != 0) json["cycles"] = cost.cycles;
   return json;
 }
@@ -131,7 +131,10 @@ void add_kernels(std::vector<NodePlacement>& rows, const std::vector<GroupReport
 
 PlacementSummary summarize(const Graph& graph, const Partition& parts, const std::vector<NodePlacement>& rows) {
   PlacementSummary summary;
-  for (const NodePlacement& row : rows) ++summary.nodes[row.target];
+  for (const NodePlacement& row : rows) {
+    ++summary.nodes[row.target];
+    if (row.cost) summary.macs[row.target] += row.cost->macs;
+  }
   std::map<NodeId, std::string_view> target_of;
   for (const PartitionRegion& part : parts.regions)
     for (const NodeId node : part.region.nodes()) target_of[node] = part.target->name();
@@ -188,6 +191,7 @@ Json to_json(const PlacementSummary& summary) {
                        {"read_bytes", region.read_bytes},
                        {"given_bytes", region.given_bytes}});
   return {{"nodes", summary.nodes},
+          {"macs", summary.macs},
           {"regions", regions},
           {"moved_bytes", summary.moved_bytes},
           {"moved_tensors", summary.moved_tensors},

@@ -61,7 +61,8 @@ struct RegionSummary {
   std::uint64_t read_bytes = 0, given_bytes = 0;  // over its border
 };
 struct PlacementSummary {
-  std::map<std::string, int> nodes;  // imported nodes by target
+  std::map<std::string, int> nodes;           // imported nodes by target
+  std::map<std::string, std::uint64_t> macs;  // Cost::macs by target, of nodes with code of their own
   std::vector<RegionSummary> regions;
   std::uint64_t moved_bytes = 0;  // from a region to one of another target, each tensor once for each reader
   int moved_tensors = 0;

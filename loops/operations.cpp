@@ -31,6 +31,17 @@ class Counter {
   SharedResults<Operations> counts_;
 };
 
+// `x + a * b`, in any order.
+bool adds_product(const Expr& value) {
+  const auto* sum = std::get_if<Binary>(&value->node);
+  if (sum == nullptr || sum->op != BinaryOp::add) return false;
+  const auto is_product = [](const Expr& operand) {
+    const auto* product = std::get_if<Binary>(&operand->node);
+    return product != nullptr && product->op == BinaryOp::mul;
+  };
+  return is_product(sum->a) || is_product(sum->b);
+}
+
 }  // namespace
 
 Operations count_operations(const Program& program) {
@@ -40,17 +51,23 @@ Operations count_operations(const Program& program) {
     if (block == nullptr) return;
     std::uint64_t points = 1;
     Operations each;
-    for (const Iterator& iterator : block->iterators) points *= static_cast<std::uint64_t>(iterator.extent);
+    bool reduces = false;
+    for (const Iterator& iterator : block->iterators) {
+      points *= static_cast<std::uint64_t>(iterator.extent);
+      reduces = reduces || iterator.kind == IterKind::reduce;
+    }
     visit_stmts(block->body, [&](const Stmt& inner) {
       if (const auto* store = std::get_if<Store>(&inner->node))
         for (const StoreTarget& target : store->targets) {
           const Operations of_value = Counter().count(target.value);
           each.floating += of_value.floating;
           each.integer += of_value.integer;
+          if (reduces && adds_product(target.value)) ++each.macs;
         }
     });
     total.floating += points * each.floating;
     total.integer += points * each.integer;
+    total.macs += points * each.macs;
   });
   return total;
 }

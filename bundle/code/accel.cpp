@@ -32,8 +32,10 @@ void encode(const AccelCode& code, Step& step) {
   }
   for (const isa::Launch& launch : code.launches)
     launches.push_back({{"begin", launch.begin}, {"count", launch.count}});
-  for (const InstructionRange& range : code.ranges)
+  for (const InstructionRange& range : code.ranges) {
     ranges.push_back({{"begin", range.begin}, {"end", range.end}, {"name", range.name}, {"origins", range.origins}});
+    if (range.macs) ranges.back()["macs"] = *range.macs;
+  }
   step.code = json_bytes({{"config", isa::config_to_json(code.config)},
                           {"space", code.space},
                           {"segments", segments},
@@ -68,9 +70,11 @@ Result<AccelCode> decode_accel(const Step& step) {
     code.launches.push_back({launch.at("begin").natural(), launch.at("count").natural()});
   code.argument_addresses = head.at("arguments").naturals();
   code.result_addresses = head.at("results").naturals();
-  for (const CheckedJson& range : head.at("ranges").items())
+  for (const CheckedJson& range : head.at("ranges").items()) {
     code.ranges.push_back(
         {range.at("begin").natural(), range.at("end").natural(), range.at("name").text(), range.at("origins").texts()});
+    if (const auto macs = range.find("macs")) code.ranges.back().macs = macs->natural();
+  }
   code.uops = head.at("uops").natural();
   const Blob program = piece(head.at("program"));
   if (!errors.empty()) return errors;

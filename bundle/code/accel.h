@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,9 @@ struct InstructionRange {
   std::size_t begin = 0, end = 0;
   std::string name;
   std::vector<std::string> origins;
+  // The model's own multiplications, without those of padding, if they are known; of several ranges of one name, the
+  // first has them all.
+  std::optional<std::uint64_t> macs = std::nullopt;
 };
 
 // One region of the graph: the launches run on a memory in which the segments and the arguments lie. Several steps may

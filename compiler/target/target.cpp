@@ -64,6 +64,7 @@ Result<Match> select(const Target& target, const Graph& graph, NodeId id) {
 Cost& Cost::operator+=(const Cost& other) {
   seconds += other.seconds;
   operations += other.operations;
+  macs += other.macs;
   bytes += other.bytes;
   cycles += other.cycles;
   return *this;
@@ -83,6 +84,7 @@ Cost count_work(const Graph& graph, const std::vector<NodeId>& nodes) {
     if (const auto program = ops::define(graph, id); program.ok()) {
       const loops::Operations operations = loops::count_operations(*program);
       work.operations += operations.floating + operations.integer;
+      work.macs += operations.macs;
     }
     for (const graph::ValueId input : node.inputs)
       if (input.valid() && !own.count(graph.value(input).producer)) move(input);

@@ -29,6 +29,7 @@ namespace dovetail {
 struct Cost {
   double seconds = 0;
   std::uint64_t operations = 0;  // arithmetic, a multiply-add counted as two
+  std::uint64_t macs = 0;        // among them, the products that sums of products add up, each with its addition one
   std::uint64_t bytes = 0;       // of operands, constants and results, each once
   std::uint64_t cycles = 0;      // behind the seconds, where the target counts them
   Cost& operator+=(const Cost& other);

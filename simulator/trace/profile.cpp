@@ -71,6 +71,11 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
     part.units = times[s];
     part.cycles = part.units[isa::index(isa::Queue::compute)].total();
     finish(part, program.config, memory);
+    if (!program.useful_macs.empty()) {
+      const auto useful = program.useful_macs.find(part.name);
+      part.useful_macs = useful == program.useful_macs.end() ? 0 : useful->second;
+      profile.whole.useful_macs = profile.whole.useful_macs.value_or(0) + *part.useful_macs;
+    }
     profile.whole.counters += part.counters;
     for (std::size_t u = 0; u < 3; ++u) profile.whole.units[u] += part.units[u];
     if (std::any_of(part.units.begin(), part.units.end(), [](const UnitTime& time) { return time.total() != 0; }))
@@ -98,6 +103,8 @@ Json to_json(const ProfilePart& part, bool knows_waits) {
           {"of_tightest_bound", part.of_bound()},
           {"macs", part.counters.macs},
           {"macs_per_cycle", part.macs_per_cycle()},
+          {"useful_macs", part.useful_macs ? Json(*part.useful_macs) : Json()},
+          {"useful_macs_per_cycle", part.useful_macs ? Json(part.useful_macs_per_cycle()) : Json()},
           {"bytes_read", part.bytes_read},
           {"bytes_written", part.bytes_written},
           {"macs_per_byte", part.intensity()},

@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,6 +32,7 @@ struct TracedProgram {
   std::vector<isa::Instruction> program;
   std::vector<isa::Launch> launches;
   std::vector<WhatIf> what_if;
+  std::map<std::string, std::uint64_t> useful_macs = {};  // of the model, by source; empty: not known
 };
 
 // A part of a run: what it had to do, the least time for it, and the time it took. `cycles` are those that the compute
@@ -51,6 +54,12 @@ struct ProfilePart {
   double macs_per_cycle() const {
     return cycles == 0 ? 0 : static_cast<double>(counters.macs) / static_cast<double>(cycles);
   }
+  // The model's own multiplications: those executed, without what pads its channels and batch to the hardware's
+  // blocks. Efficiency is theirs per cycle, by the hardware's peak.
+  std::optional<std::uint64_t> useful_macs;
+  double useful_macs_per_cycle() const {
+    return cycles == 0 ? 0 : static_cast<double>(useful_macs.value_or(0)) / static_cast<double>(cycles);
+  }
   std::uint64_t bytes_read = 0;  // instructions included
   std::uint64_t bytes_written = 0;
   // Multiplications per byte of the busier direction: the two do not share a path.
@@ -70,9 +79,9 @@ struct Profile {
 // Of the launches [first_launch, first_launch + program.launches.size()) of the trace, which are the program's.
 Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgram& program, const MemorySpec& memory);
 
-// {"cycles", "bounds", "of_tightest_bound", "macs", "macs_per_cycle", "bytes_read", "bytes_written", "macs_per_byte",
-// "units": {"load": {"cycles", "busy", "waiting": {...}, "memory":
-// {...}}, ...}}; "memory" only where waits are known
+// {"cycles", "bounds", "of_tightest_bound", "macs", "macs_per_cycle", "useful_macs", "useful_macs_per_cycle",
+// "bytes_read", "bytes_written", "macs_per_byte", "units": {"load": {"cycles", "busy", "waiting": {...}, "memory":
+// {...}}, ...}}; "memory" only where waits are known; what is useful is null where it is not known
 Json to_json(const ProfilePart& part, bool knows_waits);
 
 }  // namespace dovetail::simulator

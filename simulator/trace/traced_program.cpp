@@ -17,7 +17,8 @@ Result<Json> to_json(const std::vector<TracedProgram>& programs) {
                     {"hardware", isa::config_to_json(program.config)},
                     {"instructions", to_base64(bytes)},
                     {"launches", launches},
-                    {"what_if", to_json(program.what_if)}});
+                    {"what_if", to_json(program.what_if)},
+                    {"useful_macs", program.useful_macs}});
   }
   return list;
 }
@@ -44,6 +45,7 @@ Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, c
                       isa::Codec(program.config).decode_program(*bytes, fmt::format("{}, {}", where, place)));
       for (const Json& answer : from.at("what_if"))
         program.what_if.push_back({answer.at("change").get<std::string>(), answer.at("cycles").get<std::uint64_t>()});
+      program.useful_macs = from.at("useful_macs").get<std::map<std::string, std::uint64_t>>();
       for (const Json& range : from.at("launches")) {
         const isa::Launch at{.begin = range.at(0).get<std::size_t>(), .count = range.at(1).get<std::size_t>()};
         if (at.begin > program.program.size() || at.count > program.program.size() - at.begin)

@@ -12,7 +12,7 @@
 namespace dovetail::simulator {
 
 // [{"name", "hardware": a configuration, "instructions": base64 of the program, "launches": [[begin, count], ...],
-// "what_if": [...]}]. Error: what cannot be encoded.
+// "what_if": [...], "useful_macs": {source: number, ...}}]. Error: what cannot be encoded.
 Result<Json> to_json(const std::vector<TracedProgram>& programs);
 // Errors: what is missing or malformed; launches and events that are not those of the trace.
 Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, const Trace& trace,

@@ -32,6 +32,7 @@ class Builder {
       : graph_(graph),
         name_(spec.name),
         operations_(spec.operations),
+        macs_(spec.macs),
         layouts_(spec.layouts),
         addresses_(spec.addresses),
         config_(config),
@@ -196,12 +197,16 @@ class Builder {
   }
 
   void add_ranges() {
+    std::vector<bool> named(operations_.size());
     for (std::size_t i = 0; i < stream_.instructions.size(); ++i) {
       const int node = stream_.instructions[i].node;
       auto& ranges = code_.ranges;
       if (i == 0 || stream_.instructions[i - 1].node != node) {
         const Operation& operation = operations_[static_cast<std::size_t>(node)];
+        const auto o = static_cast<std::size_t>(node);
         bundle::InstructionRange range{i, i, graph_.node(operation.nodes.back()).name, {}};
+        if (!named[o]) range.macs = macs_[o];
+        named[o] = true;
         for (const graph::NodeId id : operation.nodes) {
           const auto& origins = graph_.node(id).origins;
           range.origins.insert(range.origins.end(), origins.begin(), origins.end());
@@ -215,6 +220,7 @@ class Builder {
   const graph::Graph& graph_;
   const std::string& name_;
   const std::vector<Operation>& operations_;
+  const std::vector<std::uint64_t>& macs_;
   const std::map<ValueId, TensorLayout>& layouts_;
   std::map<ValueId, std::uint64_t> addresses_;
   const isa::HardwareConfig& config_;

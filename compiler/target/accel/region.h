@@ -27,14 +27,15 @@ Result<std::map<graph::ValueId, TensorLayout>> region_layouts(const graph::Graph
 struct RegionSpec {
   std::string name;
   const std::vector<Operation>& operations;                  // in execution order
+  const std::vector<std::uint64_t>& macs;                    // of each: Cost::macs
   const std::map<graph::ValueId, TensorLayout>& layouts;     // region_layouts of them
   const std::map<graph::ValueId, std::uint64_t>& addresses;  // of the values that cross the region's border
 };
 struct RegionCode {
   bundle::AccelCode code;
   std::vector<ScheduleReport> schedules;  // where records were looked for
-};
   StreamStatistics statistics;
+};
 // The code of the step, but for the addresses of its arguments and results, whose order the caller knows. Takes from
 // `space` what else it needs: values that do not cross the border (those that do not live at the same time share
 // memory), constants, micro-ops and the program.

@@ -45,7 +45,10 @@ class AccelTarget : public Target {
                                     const OfferOptions& options) const override {
     Prepared prepared;
     prepared.recorded = options.recorded;
-    for (const Match& match : part.matches) prepared.operations.push_back(operation_of(match));
+    for (const Match& match : part.matches) {
+      prepared.operations.push_back(operation_of(match));
+      prepared.macs.push_back(match.cost.macs);
+    }
     DOVETAIL_ASSIGN(prepared.layouts, region_layouts(graph, prepared.operations, hardware_));
     KernelOffer kernel{part.matches.back().nodes.back()};
     for (const ValueId input : part.inputs)
@@ -73,16 +76,17 @@ class AccelTarget : public Target {
       addresses[input] = address(input);
     }
     for (const ValueId output : part.outputs) addresses[output] = address(output);
-    DOVETAIL_ASSIGN(RegionCode made,
-                    build_region(builder.graph(), {part.name, prepared.operations, prepared.layouts, addresses},
-                                 hardware_, prepared.recorded, space, dump));
+    DOVETAIL_ASSIGN(
+        RegionCode made,
+        build_region(builder.graph(), {part.name, prepared.operations, prepared.macs, prepared.layouts, addresses},
+                     hardware_, prepared.recorded, space, dump));
     bundle::AccelCode& code = made.code;
     for (ScheduleReport& schedule : made.schedules) builder.add_schedule(std::move(schedule));
+    builder.add_code({part.name, name(), line_of(made.statistics, hardware_), to_json(made.statistics, hardware_)});
     for (const ValueId output : part.outputs)
       step.results.push_back(builder.result(output, prepared.layouts.at(output).text()));
     for (const ValueId input : part.inputs) code.argument_addresses.push_back(addresses.at(input));
     for (const ValueId output : part.outputs) code.result_addresses.push_back(addresses.at(output));
-    builder.add_code({part.name, name(), line_of(made.statistics, hardware_), to_json(made.statistics, hardware_)});
     for (std::size_t i = 0; i < step.arguments.size(); ++i)
       builder.place(step.arguments[i], space, code.argument_addresses[i]);
     for (std::size_t i = 0; i < step.results.size(); ++i)
@@ -115,6 +119,7 @@ class AccelTarget : public Target {
 
   struct Prepared {
     std::vector<Operation> operations;
+    std::vector<std::uint64_t> macs;  // of each
     std::map<ValueId, TensorLayout> layouts;
     schedule::FindRecorded recorded;
   };

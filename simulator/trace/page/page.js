@@ -137,7 +137,7 @@ const arrows = [];
 
 // ---- Small helpers. ----
 
-const LAYER_COLUMNS = ['layer', 'cycles', 'share', 'what the compute unit did', 'MACs', 'MACs a cycle', 'bound', 'of the bound'];
+const LAYER_COLUMNS = ['layer', 'cycles', 'share', 'what the compute unit did', 'MACs', 'MACs a cycle', 'bound', 'of the bound', 'the model\'s a cycle', 'of the peak'];
 const grouped = value => Math.round(value).toLocaleString('en-US');
 const percent = (part, whole) => whole ? (100 * part / whole).toFixed(1) + ' %' : '–';
 const compact = value => value >= 1e9 ? (value / 1e9).toFixed(2) + ' G' : value >= 1e6 ? (value / 1e6).toFixed(2) + ' M' : value >= 1e4 ? (value / 1e3).toFixed(1) + ' k' : grouped(value);
@@ -611,9 +611,13 @@ function showRoofline(program) {
     const radius = whole ? 7 : 3 + 9 * Math.sqrt(part.cycles / program.whole.cycles);
     const mark = drawn('circle', {cx: x(part.macs_per_byte), cy: y(part.macs_per_cycle), r: radius, fill: whole ? 'var(--store)' : 'var(--accent)', 'fill-opacity': whole ? 1 : .55, stroke: 'var(--panel)'});
     mark.onpointermove = event => showTip(event, element('b', {}, whole ? 'the whole program' : part.name), list([['per byte', part.macs_per_byte.toFixed(2)], ['per cycle', part.macs_per_cycle.toFixed(1)],
-      ['of the roof', percent(part.macs_per_cycle, Math.min(peak, part.macs_per_byte * slope))], ['cycles', grouped(part.cycles)], ['tightest bound', part.bounds.tightest + ', ' + percent(part.of_tightest_bound, 1)]]));
+      ['of the model', usefulTexts(part, program).join(', ')], ['of the roof', percent(part.macs_per_cycle, Math.min(peak, part.macs_per_byte * slope))], ['cycles', grouped(part.cycles)], ['tightest bound', part.bounds.tightest + ', ' + percent(part.of_tightest_bound, 1)]]));
     mark.onpointerleave = hideTip;
     svg.append(mark);
+    // Below it the model's own, as far as it lies in the picture.
+    const useful = part.useful_macs_per_cycle;
+    if (useful > y0 && useful < part.macs_per_cycle)
+      svg.append(drawn('circle', {cx: x(part.macs_per_byte), cy: y(useful), r: radius / 2, fill: 'none', stroke: whole ? 'var(--store)' : 'var(--accent)'}));
     const at = [x(part.macs_per_byte) + radius + 4, y(part.macs_per_cycle) + 4], name = whole ? 'all' : part.name;
     if ((whole || biggest.includes(part)) && !taken.some(other => Math.abs(other[0] - at[0]) < 70 && Math.abs(other[1] - at[1]) < 13)) {
       taken.push(at);
@@ -621,6 +625,11 @@ function showRoofline(program) {
       svg.append(drawn('text', {x: flip ? at[0] - 2 * radius - 8 : at[0], y: at[1], class: 'name', 'text-anchor': flip ? 'end' : 'start'}, name.length > 24 ? name.slice(0, 23) + '…' : name));
     }
   }
+}
+
+// The model's own multiplications, without those of padding: per cycle, and of what the hardware can do.
+function usefulTexts(part, program) {
+  return part.useful_macs === null ? ['–', '–'] : [part.useful_macs_per_cycle.toFixed(1), percent(part.useful_macs_per_cycle, program.peak_macs_per_cycle)];
 }
 
 function layerParts(part, unit) {
@@ -641,7 +650,7 @@ function showLayers(program) {
   for (const part of program.layers) {
     const cell = element('td', {class: 'wide'}, bar(layerParts(part, 'compute'), Math.max(1, part.cycles)));
     const row = element('tr', {}, element('td', {}, part.name || '(none)'), ...[grouped(part.cycles), percent(part.cycles, program.whole.cycles)].map(text => element('td', {}, text)), cell,
-      ...[compact(part.macs), part.macs_per_cycle.toFixed(1), part.bounds.tightest, percent(part.of_tightest_bound, 1)].map(text => element('td', {}, text)));
+      ...[compact(part.macs), part.macs_per_cycle.toFixed(1), part.bounds.tightest, percent(part.of_tightest_bound, 1), ...usefulTexts(part, program)].map(text => element('td', {}, text)));
     row.onclick = () => {
       const source = data.sources.indexOf(part.name), runs = ribbons.filter(ribbon => ribbon.source === source);
       if (!runs.length) return;
@@ -669,7 +678,8 @@ function showProgram(program) {
   const whole = program.whole, bounds = whole.bounds;
   const card = (value, text, more) => element('div', {class: 'card'}, element('b', {}, value), element('span', {class: 'muted', title: more || ''}, text));
   $('cards').replaceChildren(card(grouped(whole.cycles), 'cycles'), card(percent(whole.of_tightest_bound, 1), 'of the tightest bound, ' + bounds.tightest),
-    card(percent(whole.macs_per_cycle, program.peak_macs_per_cycle), 'of the multipliers, ' + compact(whole.macs) + ' MACs'),
+    ...(whole.useful_macs === null ? [] : [card(usefulTexts(whole, program)[1], 'of the peak, ' + compact(whole.useful_macs) + ' MACs of the model', 'multiplications of the model, without those of padding')]),
+    card(percent(whole.macs_per_cycle, program.peak_macs_per_cycle), 'of the multipliers, ' + compact(whole.macs) + ' MACs executed'),
     card(bytesText(whole.bytes_read), 'read, ' + bytesText(whole.bytes_written) + ' written'),
     card(grouped(program.instructions), 'instructions'));
   showUnits(program);

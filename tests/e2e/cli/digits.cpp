@@ -20,6 +20,8 @@ constexpr std::uint64_t kPaddedMacs = 64 * 16 * 9 * 16        // conv1: 1 input 
                                       + 64 * 32 * 9 * 16      // conv2
                                       + 2 * 16 * 32 * 9 * 32  // res1_conv1, res1_conv2
                                       + 64 * 128 + 16 * 64;   // dense1, dense2: 10 outputs, padded to 16
+// The model's own: 1 input channel, 10 outputs.
+constexpr std::uint64_t kOwnMacs = kPaddedMacs - 64 * 16 * 9 * 15 - 6 * 64;
 
 }  // namespace
 
@@ -226,6 +228,15 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
         CHECK(by_layer == classes["memory"]);
         CHECK((timing["waits"][unit]["row_miss"].get<std::uint64_t>() > 0) == (std::string(memory) != "ideal"));
       }
+      CHECK(timing["program"]["macs"] == kPaddedMacs);
+      CHECK(timing["program"]["useful_macs"] == kOwnMacs);
+      std::uint64_t useful = 0;
+      for (const Json& layer : timing["layers"])
+        if (!layer["useful_macs"].is_null()) useful += layer["useful_macs"].get<std::uint64_t>();
+      CHECK(useful == kOwnMacs);
+      CHECK_THAT(
+          timing["efficiency"].get<double>(),
+          Catch::Matchers::WithinRel(static_cast<double>(kOwnMacs) / (256.0 * static_cast<double>(cycles)), 1e-9));
       const Json& roofline = timing["roofline"];
       CHECK(roofline["macs_per_cycle"].get<double>() <=
             std::min(roofline["peak_macs_per_cycle"].get<double>(),
@@ -256,6 +267,7 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
   CHECK(profile.error == "");
   REQUIRE(profile.exit == 0);
   CHECK_THAT(profile.out, ContainsSubstring("waits for memory") && ContainsSubstring("roofline") &&
+                              ContainsSubstring("multiplications of the model") && ContainsSubstring("of peak") &&
                               ContainsSubstring("res1_conv1") && ContainsSubstring("DRAM read"));
   CHECK(std::filesystem::file_size(folder / "p.html") > 10'000);
   CHECK_THAT(test::dovetail({"inspect", folder / "p.html"}).out,

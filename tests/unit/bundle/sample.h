@@ -65,7 +65,7 @@ inline bundle::AccelCode sample_accel_code() {
   code.launches = {{0, 5}};
   code.argument_addresses = {kSampleInput};
   code.result_addresses = {kSampleOutput};
-  code.ranges = {{0, 3, "add", {"Add_1"}}, {3, 5, "store", {}}};
+  code.ranges = {{0, 3, "add", {"Add_1"}, 12}, {3, 5, "store", {}}};
   code.uops = 1;
   return code;
 }

@@ -85,6 +85,8 @@ TEST_CASE("report: nodes with code say where, as what, with whom, at what cost, 
   // 3 x 16 results of 2 products each, and the bias that the normalisation left.
   CHECK(conv.cost->operations >= 2 * 2 * 3 * 16);
   CHECK(conv.cost->operations <= 2 * 2 * 3 * 16 + 3 * 16);
+  CHECK(conv.cost->macs == 2 * 3 * 16);
+  CHECK(compiled.summary.macs.at("cpu") == 2 * 3 * 16);
   CHECK(conv.cost->bytes == 4 * (2 * 16 + 3 * 2 + 3 + 3 * 16));
   CHECK(conv.cost->seconds > 0);
   CHECK(conv.cost->cycles == 0);
@@ -93,6 +95,7 @@ TEST_CASE("report: nodes with code say where, as what, with whom, at what cost, 
   CHECK(json["refused"][0]["target"] == "accel");
   CHECK(json["kernel"].size() == 3);
   CHECK(json["cost"]["operations"] == conv.cost->operations);
+  CHECK(json["cost"]["macs"] == conv.cost->macs);
   CHECK(to_json(find(compiled, "product"))["into"].is_null());
 }
 

@@ -58,6 +58,8 @@ TEST_CASE("an accelerator step's code is read back as it was written") {
   CHECK(code.result_addresses == expected.result_addresses);
   REQUIRE(code.ranges.size() == 2);
   CHECK(code.ranges[0].origins == std::vector<std::string>{"Add_1"});
+  CHECK(code.ranges[0].macs == 12);
+  CHECK_FALSE(code.ranges[1].macs);
   CHECK(code.uops == 1);
   // The program and the segment that holds it are one piece.
   CHECK(bundle.steps[1].data.size() == 2);
@@ -72,6 +74,7 @@ TEST_CASE("code that lies is reported with the place") {
   CHECK_THAT(read([](Json& m) { m["segments"][0]["data"] = 2; }),
              ContainsSubstring("(code of step region): in its head, segments[0].data: 2 > 1"));
   CHECK_THAT(read([](Json& m) { m["config"]["block_in"] = 15; }), ContainsSubstring("block_in"));
+  CHECK_THAT(read([](Json& m) { m["ranges"][0]["macs"] = -1; }), ContainsSubstring("ranges[0].macs"));
   CHECK_THAT(read([](Json& m) { m["program"] = 0; }), ContainsSubstring("code of step region, program"));
   CHECK_THAT(read([](Json& m) { m["space"] = 0; }),
              ContainsSubstring("memory space 0, of 2, is none of the accelerator's"));

@@ -29,7 +29,8 @@ Ran run(std::uint64_t seed, const std::string& memory) {
                       .config = made.config,
                       .program = made.program,
                       .launches = made.launches,
-                      .what_if = {{"more", 7}}},
+                      .what_if = {{"more", 7}},
+                      .useful_macs = {{"a", 5}, {"b", 8}}},
           .counters = {}};
   ran.trace.sources = {"", "a", "b"};
   for (const isa::Launch& launch : made.launches) {
@@ -80,6 +81,12 @@ TEST_CASE("the parts of a profile sum to the run") {
       // What a layer waited for memory is part of what it was busy.
       for (const ProfilePart& part : profile.layers) CHECK(part.waits[unit].total() <= part.units[unit].busy);
     }
+    CHECK(profile.whole.useful_macs == 13);
+    for (const ProfilePart& part : profile.layers)
+      CHECK(part.useful_macs == (part.name == "a" ? 5 : part.name == "b" ? 8 : 0));
+    TracedProgram unknown = ran.program;
+    unknown.useful_macs.clear();
+    CHECK_FALSE(simulator::profile(ran.trace, 0, unknown, parse_memory(memory).value()).whole.useful_macs);
     // No program beats its bounds, nor the roof.
     CHECK(profile.whole.bounds.tightest() <= cycles);
     if (profile.whole.intensity() > 0)
@@ -112,6 +119,7 @@ TEST_CASE("a trace's programs are read back, and must be its own") {
   CHECK(read->front().program == ran.program.program);
   CHECK(read->front().config == ran.program.config);
   CHECK(read->front().what_if == ran.program.what_if);
+  CHECK(read->front().useful_macs == ran.program.useful_macs);
   CHECK(read->front().launches.size() == ran.program.launches.size());
 
   Trace other = ran.trace;
