@@ -14,14 +14,9 @@ namespace {
 
 std::string model(const char* name) { return std::string(DOVETAIL_SOURCE_DIR "/examples/digits/") + name; }
 
-// Multiply-accumulates with channels padded to blocks of 16: five kinds of layers, output elements x kernel x input
-// channels.
-constexpr std::uint64_t kPaddedMacs = 64 * 16 * 9 * 16        // conv1: 1 input channel, padded to 16
-                                      + 64 * 32 * 9 * 16      // conv2
-                                      + 2 * 16 * 32 * 9 * 32  // res1_conv1, res1_conv2
-                                      + 64 * 128 + 16 * 64;   // dense1, dense2: 10 outputs, padded to 16
-// The model's own: 1 input channel, 10 outputs.
-constexpr std::uint64_t kOwnMacs = kPaddedMacs - 64 * 16 * 9 * 15 - 6 * 64;
+// The model's multiplications: output elements x kernel x input channels of conv1, conv2, res1_conv1 and res1_conv2,
+// dense1 and dense2.
+constexpr std::uint64_t kMacs = 64 * 16 * 9 * 1 + 64 * 32 * 9 * 16 + 2 * 16 * 32 * 9 * 32 + 64 * 128 + 10 * 64;
 
 }  // namespace
 
@@ -39,10 +34,10 @@ TEST_CASE("run --check: every tensor of the integer graph, and the work is the a
     const Json report = read_json_file(folder / "r.json").value();
     const bool complete = report["check"]["tensors"] == 12;
     CHECK(complete != (run.out.find("(the rest never leaves a kernel)") != std::string::npos));
-    // input, six layers, the sum and two poolings at least, and the output
-    CHECK(report["check"]["tensors"].get<int>() >= 11);
+    // input, six layers, of which one holds the sum, and two poolings at least, and the output
+    CHECK(report["check"]["tensors"].get<int>() >= 10);
     CHECK(report["check"]["different"] == 0);
-    if (std::string_view(hardware).starts_with("1x16x16")) CHECK(report["counters"]["macs"] == kPaddedMacs);
+    CHECK(report["counters"]["macs"].get<std::uint64_t>() >= kMacs);
     // The host converts between float and int8 and rearranges; it computes nothing else.
     for (const Json& step : report["steps"]) {
       const std::string step_name = step["name"];
@@ -100,7 +95,7 @@ TEST_CASE("compile --report reports every node's fate, its reasons and its cost"
     operations += row["cost"]["operations"].get<std::uint64_t>();
   }
   const Json& summary = report["summary"];
-  CHECK(nodes["folded"] == 38);
+  CHECK(nodes["folded"] == 39);
   CHECK(summary["nodes"] == Json(nodes));
   for (const Json& region : summary["regions"]) region_operations += region["cost"]["operations"].get<std::uint64_t>();
   CHECK(operations == region_operations);
@@ -228,15 +223,14 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
         CHECK(by_layer == classes["memory"]);
         CHECK((timing["waits"][unit]["row_miss"].get<std::uint64_t>() > 0) == (std::string(memory) != "ideal"));
       }
-      CHECK(timing["program"]["macs"] == kPaddedMacs);
-      CHECK(timing["program"]["useful_macs"] == kOwnMacs);
+      CHECK(timing["program"]["macs"].get<std::uint64_t>() > kMacs);  // channels are padded
+      CHECK(timing["program"]["useful_macs"] == kMacs);
       std::uint64_t useful = 0;
       for (const Json& layer : timing["layers"])
         if (!layer["useful_macs"].is_null()) useful += layer["useful_macs"].get<std::uint64_t>();
-      CHECK(useful == kOwnMacs);
-      CHECK_THAT(
-          timing["efficiency"].get<double>(),
-          Catch::Matchers::WithinRel(static_cast<double>(kOwnMacs) / (256.0 * static_cast<double>(cycles)), 1e-9));
+      CHECK(useful == kMacs);
+      CHECK_THAT(timing["efficiency"].get<double>(),
+                 Catch::Matchers::WithinRel(static_cast<double>(kMacs) / (256.0 * static_cast<double>(cycles)), 1e-9));
       const Json& roofline = timing["roofline"];
       CHECK(roofline["macs_per_cycle"].get<double>() <=
             std::min(roofline["peak_macs_per_cycle"].get<double>(),
