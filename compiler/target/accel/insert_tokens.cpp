@@ -53,6 +53,8 @@ bool& pop_flag(isa::DependencyFlags& flags, TokenFifo fifo) {
   return isa::producer(fifo) < isa::consumer(fifo) ? flags.pop_prev : flags.pop_next;
 }
 
+std::uint64_t cycles_until(std::uint64_t time, std::uint64_t now) { return time > now ? time - now : 0; }
+
 void join(Clock& clock, const Clock& other) {
   for (std::size_t q = 0; q < clock.size(); ++q) clock[q] = std::max(clock[q], other[q]);
 }
@@ -145,12 +147,16 @@ class Inserter {
       ++statistics_.relays_by_waiting;
       return *waiting;
     }
+    const std::uint64_t far_end = at(far).end;
     if (const std::optional<int> chosen = made_to_wait(item, other, far)) {
       ++statistics_.relays_by_made_to_wait;
+      statistics_.relay_wait_cycles += cycles_until(far_end, at(*chosen).start);
       wait(*chosen, far);
       return *chosen;
     }
     ++statistics_.relays_by_nop;
+    statistics_.relay_wait_cycles +=
+        kDrainCycles + (compute.empty() ? 0 : cycles_until(far_end, at(compute.back()).end));
     const int nop = append({compute_nop(), -1, item.node}, Queue::compute);
     wait(nop, far);
     schedule(nop);
@@ -180,7 +186,7 @@ class Inserter {
     std::optional<int> best;
     const auto in_time = std::partition_point(first, compute.end(), [&](int c) { return at(c).start < far_end; });
     for (auto c = in_time == first ? first : in_time - 1; c != compute.end() && c <= in_time; ++c) {
-      const std::uint64_t waits = far_end > at(*c).start ? far_end - at(*c).start : 0;
+      const std::uint64_t waits = cycles_until(far_end, at(*c).start);
       const std::uint64_t time = done(at(*c).end + waits, waits);
       if (time > least) continue;
       least = time;

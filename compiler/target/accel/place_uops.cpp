@@ -36,43 +36,69 @@ isa::Instruction load_uops(std::uint64_t sram, std::uint64_t dram, std::uint64_t
   return {{}, load};
 }
 
+// From a LOAD UOP's start to its first micro-op, with DRAM's latency, and what draining the pipe costs before it:
+// about.
+constexpr std::uint64_t kLoadCycles = 80;
+
 // The kernels that are part of no other one, in the order in which the stream first uses any part of them: those of an
 // operation lie together.
 struct Area {
-  std::vector<KernelPart> parts;             // of each kernel of the stream
-  std::vector<std::optional<int>> position;  // of each kernel of the stream in `wholes`
+  std::vector<KernelPart> parts;  // of each kernel of the stream
   std::vector<int> wholes;
   std::vector<std::uint64_t> sizes;  // of `wholes`
+  std::vector<KernelUse> uses;       // of `wholes`
 };
-Area lay_out(const Stream& stream) {
-  Area area{share_kernels(stream.kernels), {}, {}, {}};
-  area.position.resize(stream.kernels.size());
-  for (const StreamInstruction& item : stream.instructions) {
+Area lay_out(const Stream& stream, std::vector<KernelPart> parts) {
+  Area area{std::move(parts), {}, {}, {}};
+  std::vector<std::optional<int>> positions(stream.kernels.size());  // in `wholes`
+  for (std::size_t i = 0; i < stream.instructions.size(); ++i) {
+    const StreamInstruction& item = stream.instructions[i];
     if (item.kernel < 0) continue;
     const int whole = area.parts[static_cast<std::size_t>(item.kernel)].whole;
-    std::optional<int>& position = area.position[static_cast<std::size_t>(whole)];
-    if (position) continue;
-    position = static_cast<int>(area.wholes.size());
-    area.wholes.push_back(whole);
-    area.sizes.push_back(stream.kernels[static_cast<std::size_t>(whole)].size());
+    std::optional<int>& position = positions[static_cast<std::size_t>(whole)];
+    if (!position) {
+      position = static_cast<int>(area.wholes.size());
+      area.wholes.push_back(whole);
+      area.sizes.push_back(stream.kernels[static_cast<std::size_t>(whole)].size());
+    }
+    area.uses.push_back({i, *position, item.node});
   }
   return area;
+}
+
+struct UopPlacement {
+  Area area;
+  UopBufferPlan plan;
+
+  std::uint64_t cycles(const isa::HardwareConfig& config) const {
+    std::uint64_t uops = 0;
+    for (const UopLoad& load : plan.loads) uops += load.count;
+    return plan.loads.size() * kLoadCycles +
+           uops * static_cast<std::uint64_t>(config.uop_bytes()) / static_cast<std::uint64_t>(config.bus_bytes);
+  }
+};
+UopPlacement place(const Stream& stream, std::vector<KernelPart> parts, const isa::HardwareConfig& config) {
+  UopPlacement placement{lay_out(stream, std::move(parts)), {}};
+  placement.plan = plan_uop_buffer(placement.area.sizes, placement.area.uses,
+                                   static_cast<std::uint64_t>(config.depth(isa::Memory::uop)));
+  return placement;
+}
+
+// Shared kernels take less room. Where they do not fit all the same, a part may bring a whole before its time.
+UopPlacement best_placement(const Stream& stream, const isa::HardwareConfig& config) {
+  UopPlacement shared = place(stream, share_kernels(stream.kernels), config);
+  if (shared.plan.loads.size() <= 1) return shared;
+  std::vector<KernelPart> apart;
+  for (std::size_t k = 0; k < stream.kernels.size(); ++k) apart.push_back({static_cast<int>(k), 0});
+  UopPlacement own = place(stream, std::move(apart), config);
+  return own.cycles(config) < shared.cycles(config) ? own : shared;
 }
 
 }  // namespace
 
 PlacedUops place_uops(Stream& stream, const isa::HardwareConfig& config, std::uint64_t dram_base) {
   const auto most_loaded = static_cast<std::uint64_t>(isa::spec::range_of<isa::Load, &isa::Load::x_size>(config).most);
-  const Area area = lay_out(stream);
-  std::vector<KernelUse> uses;
-  for (std::size_t i = 0; i < stream.instructions.size(); ++i) {
-    const StreamInstruction& item = stream.instructions[i];
-    if (item.kernel < 0) continue;
-    const int whole = area.parts[static_cast<std::size_t>(item.kernel)].whole;
-    uses.push_back({i, *area.position[static_cast<std::size_t>(whole)], item.node});
-  }
-  const UopBufferPlan plan =
-      plan_uop_buffer(area.sizes, uses, static_cast<std::uint64_t>(config.depth(isa::Memory::uop)));
+  const auto [area, plan] = best_placement(stream, config);
 
   PlacedUops placed;
   for (const int whole : area.wholes) {

@@ -54,6 +54,7 @@ struct TokenStatistics {
   // Orders between the load and the store queue, which share no FIFO: relayed by compute instructions that wait for the
   // one anyway, by others that were made to wait for it, and by NOPs.
   std::uint64_t relays_by_waiting = 0, relays_by_made_to_wait = 0, relays_by_nop = 0;
+  std::uint64_t relay_wait_cycles = 0;  // of the compute unit, as estimated, for the latter two
   // Of a planner that lets each queue wait for the one before wherever the serial stream changes queues.
   std::uint64_t stage_order_tokens = 0;
   // The depth of the FIFOs made tokens necessary that wait for more than they need to.

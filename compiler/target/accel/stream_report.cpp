@@ -29,17 +29,18 @@ Json to_json(const StreamStatistics& statistics, const isa::HardwareConfig& conf
           {"relays",
            {{"by_waiting", counts.relays_by_waiting},
             {"made_to_wait", counts.relays_by_made_to_wait},
-            {"by_nop", counts.relays_by_nop}}},
+            {"by_nop", counts.relays_by_nop},
+            {"wait_cycles", counts.relay_wait_cycles}}},
           {"tokens_limited_by_depth", counts.limited_by_depth}};
 }
 
 std::string line_of(const StreamStatistics& statistics, const isa::HardwareConfig& config) {
   const TokenStatistics& tokens = statistics.tokens;
   return fmt::format(
-      "{} tokens (one at every change of queues: {}), relays: {} waiting anyway, {} made to wait, {} NOPs; {} LOAD UOP "
-      "of {} bytes{}",
+      "{} tokens (one at every change of queues: {}), relays: {} waiting anyway, {} made to wait, {} NOPs, which wait "
+      "for about {} cycles; {} LOAD UOP of {} bytes{}",
       tokens.all_tokens(), tokens.stage_order_tokens, tokens.relays_by_waiting, tokens.relays_by_made_to_wait,
-      tokens.relays_by_nop, statistics.uops.loads, loaded_bytes(statistics, config),
+      tokens.relays_by_nop, tokens.relay_wait_cycles, statistics.uops.loads, loaded_bytes(statistics, config),
       tokens.limited_by_depth ? "; tokens limited by the depth of their FIFOs" : "");
 }
 

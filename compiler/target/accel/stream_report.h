@@ -16,7 +16,7 @@ struct StreamStatistics {
 };
 
 // {"uops": {"kernels", "wholes", "in_memory", "loads", "loaded", "loaded_bytes"}, "tokens": {"all", "stage_order",
-// FIFO: its tokens, ...}, "relays": {"by_waiting", "made_to_wait", "by_nop"}, "tokens_limited_by_depth"}
+// FIFO: its tokens, ...}, "relays": {"by_waiting", "made_to_wait", "by_nop", "wait_cycles"}, "tokens_limited_by_depth"}
 Json to_json(const StreamStatistics& statistics, const isa::HardwareConfig& config);
 // A line for a terminal.
 std::string line_of(const StreamStatistics& statistics, const isa::HardwareConfig& config);
