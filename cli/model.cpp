@@ -54,6 +54,10 @@ void ModelArguments::declare(Options& options) {
   options.value("--records", "DB", records,
                 "take the best schedules that `dovetail tune` has recorded there, and the default ones for the rest",
                 File::read);
+  options.values(
+      "--decide", "NAME=VALUE", decide,
+      "take this value wherever a schedule decides NAME and may take it, as in slots_inp=1 (docs/tuning.md); "
+      "repeatable");
   options.flag("--strict", strict, "refuse nodes that no listed target takes, instead of running them on the host");
 }
 
@@ -68,6 +72,7 @@ std::vector<std::string> ModelArguments::compile_only_options() const {
   if (cpu != "native") given.emplace_back("--cpu");
   if (offload != "possible") given.emplace_back("--offload");
   if (records) given.emplace_back("--records");
+  if (!decide.empty()) given.emplace_back("--decide");
   return given;
 }
 
@@ -89,6 +94,28 @@ Result<void> add_shapes(const std::string& path, std::span<const std::map<std::s
     programs.push_back(std::move(compiled->bundle));
   }
   DOVETAIL_ASSIGN(bundle, combine_shapes(std::move(programs)));
+  return {};
+}
+
+// What `find` finds, where it is given, and these decisions in any case.
+schedule::FindRecorded with_decisions(const schedule::Decisions& decided, schedule::FindRecorded find) {
+  return [decided, find = std::move(find)](const schedule::Task& task, const schedule::Sketch& sketch) {
+    schedule::Recorded recorded = find ? find(task, sketch) : schedule::Recorded{};
+    schedule::Decisions all = decided;
+    if (recorded.decisions) all.insert(recorded.decisions->begin(), recorded.decisions->end());
+    recorded.origin = recorded.decisions ? recorded.origin + ", and --decide" : "--decide";
+    recorded.decisions = std::move(all);
+    recorded.lenient = true;
+    return recorded;
+  };
+}
+
+// Error: a decision that no schedule has taken.
+Result<void> check_taken(const schedule::Decisions& decided, const std::vector<ScheduleReport>& schedules) {
+  for (const auto& [name, value] : decided)
+    if (std::ranges::none_of(schedules, [&, name = name](const auto& row) { return row.origin.taken.contains(name); }))
+      return Diagnostic{"bad value of --decide", name + "=" + value, "no schedule of the model decides that, or may",
+                        "`--dump trace` shows what each decides, and among which values"};
   return {};
 }
 
@@ -153,9 +180,12 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   if (arguments.records) {
     DOVETAIL_ASSIGN(options.recorded, tune::recorded_schedules(*arguments.records, machines_of(arguments)));
   }
+  DOVETAIL_ASSIGN(const auto decided, parse_assignments("--decide", arguments.decide));
+  if (!decided.empty()) options.recorded = with_decisions(decided, std::move(options.recorded));
   if (const auto processor = cpu::find_cpu("native"); processor.ok() && arguments.cpu != kInterpreter)
     options.context.evaluate = cpu::jit_evaluate(*processor);
   auto compiled = compile(std::move(imported), options);
+  if (compiled.ok() && options.stop_after.empty()) DOVETAIL_TRY(check_taken(decided, compiled->schedules));
   if (compiled.ok()) model.compiled = *std::move(compiled);
   else outcome.failure = compiled.errors();
   if (compiled.ok() && shapes.size() > 1 && options.stop_after.empty()) {

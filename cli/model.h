@@ -19,7 +19,7 @@ struct ModelArguments {
   std::string model;
   std::optional<std::string> targets, hardware;
   std::string cpu = "native";
-  std::vector<std::string> place, shapes, with_passes, without_passes;
+  std::vector<std::string> place, shapes, with_passes, without_passes, decide;
   std::string level = "2";
   bool strict = false;
   std::string offload = "possible", clock = "1000";
@@ -28,7 +28,7 @@ struct ModelArguments {
   simulator::MemorySpec memory = simulator::IdealMemory{};
   int threads = 0;  // 0: one per processor
 
-  // --target, --hw, --cpu, --place, --shape, -O, --pass, --no-pass, --strict, --records.
+  // --target, --hw, --cpu, --place, --shape, -O, --pass, --no-pass, --strict, --records, --decide.
   void declare(Options& options);
   // The options that were given, of those that only a model understands.
   std::vector<std::string> compile_only_options() const;

@@ -175,12 +175,29 @@ std::optional<Conflict> broken_kind(const Program& program, const Path& path, co
   return std::nullopt;
 }
 
+std::optional<Conflict> broken_slots(const Program& program, const Buffer& buffer, const IntrinsicTable& intrinsics) {
+  const Path home = home_of(program.body, buffer.get());
+  if (home.empty())
+    return Conflict{"no loop lies around all its uses", "compute_at what writes it into a loop of what reads it"};
+  if (const std::string why = not_private(program, home, buffer, intrinsics); !why.empty())
+    return Conflict{fmt::format("iterations of {} cannot have copies of it: {}", as_for(home.back())->var->name, why),
+                    "compute_at all uses into one iteration"};
+  return std::nullopt;
+}
+
 std::optional<BrokenKind> first_broken_kind(const Program& program, const IntrinsicTable& intrinsics) {
-  bool serial = true;
+  bool promises = false;
+  std::vector<const Block*> with_slots;
   visit_stmts(program.body, [&](const Stmt& stmt) {
-    if (const For* loop = as_for(stmt)) serial &= loop->kind == ForKind::serial;
+    if (const For* loop = as_for(stmt)) promises |= loop->kind != ForKind::serial;
+    if (const Block* block = as_block(stmt); block && block->annotations.contains(kSlots)) with_slots.push_back(block);
   });
-  if (serial) return std::nullopt;
+  for (const Block* block : with_slots) {
+    const Buffer& buffer = block->writes.front().buffer;
+    if (auto conflict = broken_slots(program, buffer, intrinsics))
+      return BrokenKind{fmt::format("the slots of {}", buffer->name), *std::move(conflict)};
+  }
+  if (!promises) return std::nullopt;
   std::set<const For*> seen;
   for (const Path& path : blocks_below(program.body))
     for (std::size_t i = 0; i < path.size(); ++i)

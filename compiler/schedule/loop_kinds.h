@@ -26,11 +26,18 @@ std::optional<Conflict> broken_kind(const loops::Program& program, const Path& p
 
 constexpr const char* kStages = "stages";  // the annotation of a pipelined loop: how many iterations are under way
 
+constexpr const char* kSlots = "slots";  // the annotation of a block: how many iterations have a place for its result
+
+// Why iterations of the innermost loop around all uses of the buffer cannot have places of their own; nullopt where
+// they can.
+std::optional<Conflict> broken_slots(const loops::Program& program, const loops::Buffer& buffer,
+                                     const loops::IntrinsicTable& intrinsics);
+
 struct BrokenKind {
-  std::string loop;  // "vectorized loop x"
+  std::string loop;  // "vectorized loop x", "the slots of x"
   Conflict conflict;
 };
-// The first loop whose kind is broken.
+// The first loop whose kind is broken, or buffer that cannot have its slots.
 std::optional<BrokenKind> first_broken_kind(const loops::Program& program, const loops::IntrinsicTable& intrinsics);
 
 // `program` with the serial loop of that name changed, or refused where the new kind is broken.

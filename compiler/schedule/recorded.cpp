@@ -12,8 +12,13 @@ Result<std::optional<Scheduled>> try_run(const Sketch& sketch, const Task& task,
     const Recorded recorded = find(task, sketch);
     origin.text = recorded.origin;
     if (recorded.decisions) {
-      auto scheduled = try_run(sketch, task, Deciding{*recorded.decisions});
+      auto scheduled = try_run(sketch, task, Deciding{.given = *recorded.decisions, .lenient = recorded.lenient});
       origin.recorded = scheduled.ok();
+      if (scheduled.ok() && *scheduled)
+        for (const Decision& made : (*scheduled)->decisions)
+          if (const auto found = recorded.decisions->find(made.name);
+              found != recorded.decisions->end() && found->second == made.value)
+            origin.taken.insert(made.name);
       if (scheduled.ok()) return scheduled;
       origin.text = "default: what is recorded is refused, " + scheduled.errors().front().why;
     }

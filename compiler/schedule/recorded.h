@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "base/result.h"
@@ -14,6 +15,7 @@ namespace dovetail::schedule {
 struct Recorded {
   std::optional<Decisions> decisions;  // nullopt: nothing is recorded
   std::string origin;                  // in words: "record: 4711 cycles, 0.81 of the default", or why there is none
+  bool lenient = false;                // those that the sketch does not take, or not here, are left out (Deciding)
 };
 // What is recorded for a task; asked once for each schedule that a compiler makes.
 using FindRecorded = std::function<Recorded(const Task& task, const Sketch& sketch)>;
@@ -22,7 +24,8 @@ using FindRecorded = std::function<Recorded(const Task& task, const Sketch& sket
 struct Origin {
   std::string key;  // of the task; empty where nobody looked for records
   bool recorded = false;
-  std::string text = "default";  // or Recorded::origin, or why what was recorded is not used
+  std::string text = "default";      // or Recorded::origin, or why what was recorded is not used
+  std::set<std::string> taken = {};  // names of those that were found and taken
 };
 
 // The task's schedule: by what `find` has recorded, else, and where the sketch refuses that, the default. `find` may be

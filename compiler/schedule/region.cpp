@@ -1,6 +1,7 @@
 #include "compiler/schedule/region.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace dovetail::schedule {
@@ -71,6 +72,21 @@ std::vector<AccessBox> accesses(const Stmt& root, const BufferNode* buffer, cons
   std::vector<AccessBox> out;
   collect(root, buffer, nullptr, {}, outside, out);
   return out;
+}
+
+Path home_of(const Stmt& root, const BufferNode* buffer) {
+  std::optional<Path> home;
+  for (const Path& path : blocks_below(root)) {
+    if (!reads(path.back(), buffer) && !writes(path.back(), buffer)) continue;
+    if (!home) {
+      home = path;
+      continue;
+    }
+    home->erase(std::mismatch(home->begin(), home->end(), path.begin(), path.end()).first, home->end());
+  }
+  if (!home) return {};
+  while (!home->empty() && !as_for(home->back())) home->pop_back();
+  return *std::move(home);
 }
 
 Box touched_box(const std::vector<AccessBox>& accesses, const BufferNode& buffer,

@@ -27,6 +27,9 @@ struct AccessBox {
 std::vector<AccessBox> accesses(const loops::Stmt& root, const loops::BufferNode* buffer,
                                 const std::vector<const loops::For*>& outside);
 
+// The innermost loop around all blocks that touch the buffer, as a path; empty where there is none.
+Path home_of(const loops::Stmt& root, const loops::BufferNode* buffer);
+
 // min + [0, extent) per dimension; min is affine in the variables of `outside`.
 using Box = std::vector<loops::RangeExpr>;
 

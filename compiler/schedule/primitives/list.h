@@ -25,6 +25,7 @@
   PRIMITIVE(rfactor, "rfactor BLOCK LOOP -> PARTIAL")                      \
   PRIMITIVE(sample, "sample NAME RULE SPACE = VALUE")                      \
   PRIMITIVE(set_scope, "set_scope BUFFER SCOPE")                           \
+  PRIMITIVE(slots, "slots BUFFER COUNT")                                   \
   PRIMITIVE(split, "split LOOP FACTOR -> OUTER INNER")                     \
   PRIMITIVE(tensorize, "tensorize LOOP INTRINSIC")                         \
   PRIMITIVE(transform_layout, "transform_layout BUFFER INDEX_MAP")         \

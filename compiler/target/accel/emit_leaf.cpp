@@ -15,7 +15,7 @@ std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - (a 
 std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) { return -floor_quotient(-a, b); }
 
 std::int64_t origin(const LeafForm& form, const LoopValues& outer) {
-  std::int64_t value = form.constant;
+  std::int64_t value = form.constant + (form.place ? form.place->begin(outer) : 0);
   for (const auto& [var, coefficient] : form.outer) value += coefficient * outer.at(var);
   return value;
 }
@@ -36,6 +36,13 @@ struct Axis {
   std::int64_t extent;
   std::vector<std::int64_t> steps;             // compute: dst, src, wgt; transfer: on chip, DRAM
   std::int64_t pad_before = 0, pad_after = 0;  // transfers: part of the extent that is zero
+};
+
+// Elements of ACC that one nest of an instruction reaches: from `base` on, by (step, extent) of each loop.
+struct ResultBox {
+  std::int64_t base;
+  std::vector<std::pair<std::int64_t, std::int64_t>> axes;
+  bool operator==(const ResultBox&) const = default;
 };
 
 // Joins loops that act as one: the outer step is the inner step times the inner extent, for every operand.
@@ -62,8 +69,16 @@ constexpr std::int64_t kMostFilled = 15;
 
 class Emitter {
  public:
-  Emitter(const Leaf& leaf, const LeafContext& context, int node, Stream& stream)
-      : leaf_(leaf), context_(context), node_(node), stream_(stream) {}
+  Emitter(const Leaf& leaf, const LeafContext& context, int node, Stream& stream, bool starts_sums)
+      : leaf_(leaf), context_(context), node_(node), stream_(stream), starts_sums_(starts_sums) {}
+
+  // Instead of instructions, what they would write.
+  std::vector<ResultBox> results(const LoopValues& outer) {
+    std::vector<ResultBox> boxes;
+    results_ = &boxes;
+    run(outer);
+    return boxes;
+  }
 
   void run(const LoopValues& outer) {
     std::vector<Range> ranges;
@@ -248,35 +263,123 @@ class Emitter {
     std::vector<std::int64_t> bases = bases_;
     std::vector<Axis> axes = axes_of(ranges, {&c.dst, c.src ? &*c.src : nullptr, c.wgt ? &*c.wgt : nullptr}, bases);
     merge(axes);
-    // The two longest loops become the instruction's, the others micro-ops, as far as the buffer holds them (half of
-    // it, so that kernels can stay resident beside each other); what remains is walked.
-    std::stable_sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.extent > b.extent; });
+    if (results_) return results_->push_back(results_of(axes, bases[0]));
+    if (starts_sums_) return start_sums(axes, bases);
+    nest(axes, bases, false);
+  }
+
+  // Which elements the axes reach, in one form.
+  static ResultBox results_of(const std::vector<Axis>& axes, std::int64_t base) {
+    std::vector<Axis> results;
+    for (const Axis& axis : axes)
+      if (axis.steps[0] != 0) results.push_back({axis.extent, {axis.steps[0]}});
+    merge(results);
+    ResultBox box{base, {}};
+    for (const Axis& axis : results) box.axes.emplace_back(axis.steps[0], axis.extent);
+    std::sort(box.axes.begin(), box.axes.end());
+    return box;
+  }
+
+  // Products of which the first of each sum overwrites. Either the instruction's own loops run over results alone: the
+  // first products then are a kernel of their own; or the sums are cut where their first loop begins to move, where the
+  // second does, and so on. Whichever takes fewer micro-ops.
+  void start_sums(const std::vector<Axis>& axes, const std::vector<std::int64_t>& bases) {
+    std::vector<Axis> results, sums;
+    for (const Axis& axis : axes) (axis.steps[0] != 0 ? results : sums).push_back(axis);
+    std::vector<Piece> pieces{{results, bases, true}};
+    for (std::size_t moving = 0; moving < sums.size(); ++moving) {
+      Piece piece{results, bases, false};
+      piece.axes.insert(piece.axes.end(), sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(moving) + 1);
+      Axis& rest = piece.axes.back();
+      rest.extent -= 1;
+      for (std::size_t s = 0; s < piece.bases.size(); ++s) piece.bases[s] += rest.steps[s];
+      pieces.push_back(std::move(piece));
+    }
+    std::int64_t in_pieces = 0;
+    for (const Piece& piece : pieces) in_pieces += Nest(piece.axes, context_.limits.trips).uops();
+    Nest whole(results, context_.limits.trips);
+    const std::int64_t first = whole.uops();
+    whole.kernel.insert(whole.kernel.begin(), sums.begin(), sums.end());
+    if (whole.uops() > std::min(in_pieces, most_uops())) {
+      for (const Piece& piece : pieces) nest(piece.axes, piece.bases, piece.overwrites);
+      return;
+    }
+    std::vector<isa::Uop> uops = uops_of(whole.kernel, bases);
+    const auto rest = uops.begin() + static_cast<std::ptrdiff_t>(first);
+    instruction(stream_.kernel({uops.begin(), rest}), whole.outer, whole.inner, true);
+    if (rest != uops.end()) instruction(stream_.kernel({rest, uops.end()}), whole.outer, whole.inner, false);
+  }
+
+  struct Piece {
+    std::vector<Axis> axes;
+    std::vector<std::int64_t> bases;
+    bool overwrites;
+  };
+
+  // Half of the buffer, so that kernels can stay resident beside each other.
+  std::int64_t most_uops() const { return std::max<std::int64_t>(1, context_.config.depth(isa::Memory::uop) / 2); }
+
+  // The instruction's two loops, and what is left to micro-ops, outermost first.
+  struct Nest {
     Axis outer{1, {0, 0, 0}}, inner{1, {0, 0, 0}};
-    const auto take = [&](Axis& into) {
-      const auto fits = std::find_if(axes.begin(), axes.end(),
-                                     [&](const Axis& axis) { return axis.extent <= context_.limits.trips; });
-      if (fits == axes.end()) return;
-      into = *fits;
-      axes.erase(fits);
-    };
-    take(outer);
-    take(inner);
-    const std::int64_t room = std::max<std::int64_t>(1, context_.config.depth(isa::Memory::uop) / 2);
+    std::vector<Axis> kernel;
+
+    // The longest loops become the instruction's. A step that reads what the step before read is cheaper (timing.md,
+    // «repeated»): loops along which the source of an ALU operation stays are the inner ones.
+    Nest(std::vector<Axis> axes, std::int64_t most_trips) : kernel(std::move(axes)) {
+      std::stable_sort(kernel.begin(), kernel.end(), [](const Axis& a, const Axis& b) { return a.extent > b.extent; });
+      const auto moves = [](const Axis& axis) { return axis.steps[1] != 0; };
+      const bool source_stays = std::ranges::any_of(kernel, moves) && !std::ranges::all_of(kernel, moves);
+      const bool repeats =
+          source_stays && std::ranges::all_of(kernel, [](const Axis& axis) { return axis.steps[2] == 0; });
+      const auto take = [&](Axis& into, const auto& suits) {
+        const auto fits =
+            std::ranges::find_if(kernel, [&](const Axis& axis) { return axis.extent <= most_trips && suits(axis); });
+        if (fits == kernel.end()) return;
+        into = *fits;
+        kernel.erase(fits);
+      };
+      const auto any = [](const Axis&) { return true; };
+      if (repeats) {
+        take(outer, moves);
+        take(inner, [&](const Axis& axis) { return !moves(axis); });
+        std::ranges::stable_partition(kernel, moves);
+      } else {
+        take(outer, any);
+        take(inner, any);
+        std::ranges::reverse(kernel);
+      }
+    }
+
+    std::int64_t uops() const {
+      std::int64_t count = 1;
+      for (const Axis& axis : kernel) count *= axis.extent;
+      return count;
+    }
+  };
+
+  // Axes that exceed the micro-ops there may be are walked.
+  void nest(const std::vector<Axis>& axes, const std::vector<std::int64_t>& bases, bool overwrites) {
+    Nest loops(axes, context_.limits.trips);
     std::vector<Axis> kernel, walked;
     std::int64_t count = 1;
-    for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
-      const bool fits = count * axis->extent <= room;
-      if (fits) count *= axis->extent;
-      (fits ? kernel : walked).push_back(*axis);
+    for (const Axis& axis : loops.kernel) {
+      const bool fits = count * axis.extent <= most_uops();
+      if (fits) count *= axis.extent;
+      (fits ? kernel : walked).push_back(axis);
     }
     each(walked, 0, bases, [&](const std::vector<std::int64_t>& at) {
-      std::vector<isa::Uop> uops;
-      each(kernel, 0, at, [&](const std::vector<std::int64_t>& uop) {
-        uops.push_back({static_cast<std::uint32_t>(uop[0]), static_cast<std::uint32_t>(uop[1]),
-                        static_cast<std::uint32_t>(uop[2])});
-      });
-      instruction(stream_.kernel(std::move(uops)), outer, inner);
+      instruction(stream_.kernel(uops_of(kernel, at)), loops.outer, loops.inner, overwrites);
     });
+  }
+
+  static std::vector<isa::Uop> uops_of(const std::vector<Axis>& kernel, const std::vector<std::int64_t>& bases) {
+    std::vector<isa::Uop> uops;
+    each(kernel, 0, bases, [&](const std::vector<std::int64_t>& uop) {
+      uops.push_back(
+          {static_cast<std::uint32_t>(uop[0]), static_cast<std::uint32_t>(uop[1]), static_cast<std::uint32_t>(uop[2])});
+    });
+    return uops;
   }
 
   static void set_loop(isa::UopLoop& loop, const Axis& outer, const Axis& inner) {
@@ -288,7 +391,7 @@ class Emitter {
     loop.src_factor_in = static_cast<std::uint32_t>(inner.steps[1]);
   }
 
-  void instruction(int kernel, const Axis& outer, const Axis& inner) {
+  void instruction(int kernel, const Axis& outer, const Axis& inner, bool overwrites) {
     const Leaf::Compute& c = *leaf_.compute;
     const std::string_view op = std::string_view(c.intrinsic).substr(std::string_view("accel.").size());
     if (op == "gemm" || op == "fill") {
@@ -297,6 +400,7 @@ class Emitter {
       gemm.wgt_factor_out = static_cast<std::uint32_t>(outer.steps[2]);
       gemm.wgt_factor_in = static_cast<std::uint32_t>(inner.steps[2]);
       gemm.reset = op == "fill";
+      gemm.overwrite = overwrites;
       push({{}, gemm}, kernel);
       if (gemm.reset && *c.immediate != 0) alu(isa::AluOp::add, c.immediate, kernel, outer, inner);
       return;
@@ -337,6 +441,8 @@ class Emitter {
   const LeafContext& context_;
   int node_;
   Stream& stream_;
+  bool starts_sums_;
+  std::vector<ResultBox>* results_ = nullptr;
   std::vector<std::int64_t> bases_, mask_origins_, pad_origins_;
 };
 
@@ -347,8 +453,15 @@ InstructionLimits::InstructionLimits(const isa::HardwareConfig& config)
       trips(isa::spec::range_of<isa::Gemm, &isa::Gemm::iter_out>(config).most),
       immediate(isa::spec::range_of<isa::Alu, &isa::Alu::imm>(config)) {}
 
-void emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream) {
-  Emitter(leaf, context, node, stream).run(outer);
+void emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream,
+               bool starts_sums) {
+  Emitter(leaf, context, node, stream, starts_sums).run(outer);
+}
+
+bool write_the_same(const Leaf& a, const LoopValues& a_outer, const Leaf& b, const LoopValues& b_outer,
+                    const LeafContext& context) {
+  Stream none;
+  return Emitter(a, context, -1, none, false).results(a_outer) == Emitter(b, context, -1, none, false).results(b_outer);
 }
 
 }  // namespace dovetail::accel

@@ -32,16 +32,16 @@ struct LeafContext {
   const isa::HardwareConfig& config;
   const InstructionLimits& limits;
   const std::map<std::string, std::uint64_t>& dram;  // physical byte addresses of the parameters
-  const std::map<const loops::BufferNode*, Placement>& placements;
+  const Placements& placements;
 };
 
-using LoopValues = std::map<const loops::VarNode*, std::int64_t>;
-
-// constant + sum of outer coefficients * outer values + sum of inner coefficients * the leaf's own loops.
+// constant + sum of outer coefficients * outer values + sum of inner coefficients * the leaf's own loops, and where its
+// place begins.
 struct LeafForm {
   std::int64_t constant = 0;
   std::vector<std::pair<const loops::VarNode*, std::int64_t>> outer;
-  std::vector<std::int64_t> inner;  // one per loop of the leaf
+  std::vector<std::int64_t> inner;   // one per loop of the leaf
+  const Placement* place = nullptr;  // of what lies on chip
 };
 
 struct Leaf {
@@ -71,7 +71,13 @@ struct Leaf {
 // `outside`: loops around `stmt`. Throws InternalError where the schedule left something that no instruction does.
 Leaf make_leaf(const loops::Stmt& stmt, const std::vector<const loops::For*>& outside, const LeafContext& context);
 
-// Appends the instructions of one iteration of the outer loops.
-void emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream);
+// Appends the instructions of one iteration of the outer loops. `starts_sums`: of a GEMM's leaf, which runs where its
+// results hold nothing yet; the first product of each overwrites (extension `overwrite`).
+void emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream,
+               bool starts_sums);
+
+// Whether one iteration of two leaves of computations writes the same elements.
+bool write_the_same(const Leaf& a, const LoopValues& a_outer, const Leaf& b, const LoopValues& b_outer,
+                    const LeafContext& context);
 
 }  // namespace dovetail::accel

@@ -3,11 +3,13 @@
 // LOAD and STORE), else several.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
 
 #include "base/result.h"
+#include "compiler/target/accel/on_chip.h"
 #include "compiler/target/accel/stream.h"
 #include "compiler/target/loop_support.h"
 #include "isa/config.h"
@@ -16,14 +18,16 @@
 
 namespace dovetail::accel {
 
-// Loops become loops of instructions or are walked, by their extents alone: nothing makes use of another kind yet.
-inline constexpr LoopSupport kLoopSupport{"the accelerator back end", {}};
+// Loops become loops of instructions or are walked, by their extents alone. Virtual threads take turns, a statement
+// each, with places of their own on chip; a pipelined loop has as many slots as stages (on_chip.h).
+inline constexpr std::array kLoopKinds{loops::ForKind::vthread, loops::ForKind::pipelined};
+inline constexpr LoopSupport kLoopSupport{"the accelerator back end", kLoopKinds};
 
 // Appends the instructions of `program` to `stream`, marked with `node`. `dram`: physical byte address of each
-// parameter, by name. The SRAMs are free for the program from address 0. Errors: on-chip buffers that do not fit (what,
-// where, both numbers), loops that kLoopSupport does not hold.
+// parameter, by name. `history`: of the SRAMs by the stream so far, and then by the program too. Errors: on-chip
+// buffers that do not fit (what, where, both numbers), loops that kLoopSupport does not hold.
 Result<void> lower(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
                    const isa::HardwareConfig& config, const std::map<std::string, std::uint64_t>& dram, int node,
-                   Stream& stream);
+                   SramHistory& history, Stream& stream);
 
 }  // namespace dovetail::accel

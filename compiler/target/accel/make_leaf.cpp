@@ -51,7 +51,7 @@ class LeafBuilder {
   }
 
   LeafForm leaf_form(const Affine& affine_form) const {
-    LeafForm result{affine_form.constant, {}, std::vector<std::int64_t>(inside_.size(), 0)};
+    LeafForm result{affine_form.constant, {}, std::vector<std::int64_t>(inside_.size(), 0), nullptr};
     for (const auto& [var, coefficient] : affine_form.coefficients) {
       const auto loop =
           std::find_if(inside_.begin(), inside_.end(), [&, v = var](const For* l) { return l->var.get() == v; });
@@ -67,12 +67,11 @@ class LeafBuilder {
       if ((sum.coefficients[var] += coefficient * factor) == 0) sum.coefficients.erase(var);
   }
 
-  // Element index of an access; `memory` of a DRAM buffer is the transfer's.
+  // Element index of an access, on chip from where its place begins; `memory` of a DRAM buffer is the transfer's.
   Affine element_index(const Buffer& buffer, const std::vector<Expr>& indices, isa::Memory memory) const {
     Affine sum;
     if (const auto it = context_.placements.find(buffer.get()); it != context_.placements.end()) {
       const Placement& placement = it->second;
-      sum.constant = placement.base;
       for (std::size_t d = 0; d + 2 < indices.size(); ++d) {
         accumulate(sum, form(indices[d]), placement.strides[d]);
         accumulate(sum, placement.min[d], -placement.strides[d]);
@@ -101,7 +100,8 @@ class LeafBuilder {
     for (std::size_t i = 0; i < call.operands.size(); ++i) {
       const IntrinsicOperand& operand = call.operands[i];
       if (!on_chip(operand.buffer)) fail(fmt::format("operand {} is not on chip", operand.buffer->name));
-      const LeafForm index = leaf_form(element_index(operand.buffer, operand.indices, isa::Memory::acc));
+      LeafForm index = leaf_form(element_index(operand.buffer, operand.indices, isa::Memory::acc));
+      index.place = &context_.placements.at(operand.buffer.get());
       check_element_steps(call, i);
       if (i == 0) {
         result.dst = index;
@@ -109,7 +109,8 @@ class LeafBuilder {
         (i == 1 ? result.src : result.wgt) = index;
       } else if (i == 1) {
         // ALU operations are in place: operand 1 must be operand 0.
-        if (index.constant != result.dst.constant || index.inner != result.dst.inner || index.outer != result.dst.outer)
+        if (index.constant != result.dst.constant || index.inner != result.dst.inner ||
+            index.outer != result.dst.outer || index.place->base != result.dst.place->base)
           fail(fmt::format("{} and {} do not share their place", call.operands[0].buffer->name, operand.buffer->name));
       } else {
         result.src = index;
@@ -170,6 +171,7 @@ class LeafBuilder {
     const Affine to = element_index(target.buffer, target.indices, result.memory),
                  from = element_index(source->buffer, source->indices, result.memory);
     result.on_chip = leaf_form(result.store ? from : to);
+    result.on_chip.place = &context_.placements.at((result.store ? source->buffer : target.buffer).get());
     result.dram = leaf_form(result.store ? to : from);
     if (padded) masks(padded, result.pad);
     leaf_.transfer = std::move(result);

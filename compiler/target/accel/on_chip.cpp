@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/schedule/loop_kinds.h"
 #include "compiler/schedule/region.h"
 #include "compiler/target/accel/intrinsics.h"
 
@@ -29,23 +30,23 @@ std::array<std::int64_t, 2> element_shape(isa::Memory memory, const isa::Hardwar
   return {config.batch, config.block_out};
 }
 
+std::int64_t slots_of(const Program& program, const Buffer& buffer) {
+  for (const schedule::Path& path : schedule::blocks_below(program.body)) {
+    const Block& block = *schedule::as_block(path.back());
+    const auto slots = block.annotations.find(schedule::kSlots);
+    if (slots != block.annotations.end() && block.writes.front().buffer == buffer) return std::stoll(slots->second);
+  }
+  return 1;
+}
+
 // The part of `buffer` alive within one iteration of the innermost loop around all its accesses.
 Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory memory,
                    const isa::HardwareConfig& config) {
-  std::optional<schedule::Path> home;
-  for (const schedule::Path& path : schedule::blocks_below(program.body)) {
-    if (!schedule::reads(path.back(), buffer.get()) && !schedule::writes(path.back(), buffer.get())) continue;
-    if (!home) {
-      home = path;
-      continue;
-    }
-    const auto fork = std::mismatch(home->begin(), home->end(), path.begin(), path.end());
-    home->erase(fork.first, home->end());
-  }
-  DOVETAIL_CHECK(home && !home->empty(), fmt::format("nothing touches {}", buffer->name));
-  const std::vector<const For*> outside = schedule::loops_of(*home);
-  const schedule::Box box =
-      schedule::touched_box(schedule::accesses(home->back(), buffer.get(), outside), *buffer, outside);
+  const schedule::Path home = schedule::home_of(program.body, buffer.get());
+  const std::vector<const For*> outside = schedule::loops_of(home);
+  const schedule::Box box = schedule::touched_box(
+      schedule::accesses(home.empty() ? program.body : schedule::as_for(home.back())->body, buffer.get(), outside),
+      *buffer, outside);
 
   const std::size_t dimensions = buffer->shape.size();
   DOVETAIL_CHECK(dimensions >= 2, fmt::format("{} has no element dimensions", buffer->name));
@@ -67,6 +68,14 @@ Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory mem
     stride *= box[d].extent;
   }
   placement.elements = stride;
+  placement.home = outside;
+  for (const For* loop : outside)
+    if (loop->kind == ForKind::vthread) placement.contexts *= loop->extent;
+  placement.slots = slots_of(program, buffer);
+  // Statements of a pipelined loop run ahead of the last one by what they write.
+  if (!outside.empty() && outside.back()->kind == ForKind::pipelined)
+    placement.slots =
+        std::max<std::int64_t>(placement.slots, std::stoll(outside.back()->annotations.at(schedule::kStages)));
   return placement;
 }
 
@@ -91,11 +100,50 @@ std::map<const BufferNode*, Buffer> in_place_sources(const Program& program, con
   return sources;
 }
 
+// Places of their own in a memory: one behind the other, from `at` on.
+void line_up(Placements& placements, const std::vector<Buffer>& buffers, isa::Memory memory, std::int64_t at) {
+  for (const Buffer& buffer : buffers) {
+    Placement& placement = placements.at(buffer.get());
+    if (placement.memory != memory || placement.in_place_of) continue;
+    placement.base = at;
+    at += placement.all_elements();
+  }
+}
+
+// The slot that can be filled first becomes the first; when its last touch was.
+std::int64_t choose_first(Placement& placement, const SramHistory& history) {
+  std::int64_t earliest = INT64_MAX;
+  for (std::int64_t slot = 0; slot < placement.slots; ++slot) {
+    const std::int64_t begin = placement.base + slot * placement.elements;
+    const std::int64_t touched = history.last_touch(placement.memory, begin, begin + placement.elements);
+    if (touched < earliest) earliest = touched, placement.first = slot;
+  }
+  return earliest;
+}
+
+void follow_operands(Placements& placements) {
+  for (auto& [buffer, placement] : placements) {
+    if (!placement.in_place_of) continue;
+    const Placement& operand = placements.at(placement.in_place_of);
+    placement.base = operand.base;
+    placement.first = operand.first;
+  }
+}
+
 }  // namespace
 
-std::map<const BufferNode*, Placement> find_places(const Program& program, const IntrinsicTable& intrinsics,
-                                                   const isa::HardwareConfig& config) {
-  std::map<const BufferNode*, Placement> placements;
+std::int64_t Placement::begin(const LoopValues& values) const {
+  if (slots * contexts == 1) return base;
+  std::int64_t iteration = 0, context = 0;
+  for (const For* loop : home) {
+    std::int64_t& index = loop->kind == ForKind::vthread ? context : iteration;
+    index = index * loop->extent + values.at(loop->var.get());
+  }
+  return base + (context * slots + (first + iteration) % slots) * elements;
+}
+
+Placements find_places(const Program& program, const IntrinsicTable& intrinsics, const isa::HardwareConfig& config) {
+  Placements placements;
   for (const Buffer& buffer : program.allocations) {
     const auto memory = memory_of(buffer->scope);
     DOVETAIL_CHECK(memory, fmt::format("intermediate buffer {} of {} lies in scope {}, not on chip", buffer->name,
@@ -103,13 +151,6 @@ std::map<const BufferNode*, Placement> find_places(const Program& program, const
     placements[buffer.get()] = shape_of(program, buffer, *memory, config);
   }
   const auto sources = in_place_sources(program, intrinsics);
-  std::map<isa::Memory, std::int64_t> used;
-  for (const Buffer& buffer : program.allocations) {
-    if (sources.count(buffer.get())) continue;
-    Placement& placement = placements[buffer.get()];
-    placement.base = used[placement.memory];
-    used[placement.memory] += placement.elements;
-  }
   for (const Buffer& buffer : program.allocations) {
     const BufferNode* root = buffer.get();
     while (sources.count(root)) root = sources.at(root).get();
@@ -118,25 +159,60 @@ std::map<const BufferNode*, Placement> find_places(const Program& program, const
     const Placement& source = placements[root];
     DOVETAIL_CHECK(own.strides == source.strides && own.elements == source.elements,
                    fmt::format("{} cannot lie in place of {}", buffer->name, root->name));
-    own.base = source.base;
-    own.in_place = true;
+    own.in_place_of = root;
+    own.slots = source.slots;
+    own.contexts = source.contexts;
+    own.home = source.home;
   }
+  for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc})
+    line_up(placements, program.allocations, memory, 0);
+  follow_operands(placements);
   return placements;
 }
 
-Result<std::map<const BufferNode*, Placement>> place_buffers(const Program& program, const IntrinsicTable& intrinsics,
-                                                             const isa::HardwareConfig& config) {
-  auto placements = find_places(program, intrinsics, config);
-  std::map<isa::Memory, std::int64_t> used;
-  for (const auto& [buffer, placement] : placements)
-    if (!placement.in_place) used[placement.memory] += placement.elements;
+void SramHistory::touch(isa::Memory memory, std::int64_t begin, std::int64_t end, std::int64_t at) {
+  std::vector<Touch>& touches = touches_[memory];
+  std::erase_if(touches, [&](const Touch& touch) { return begin <= touch.begin && touch.end <= end; });
+  touches.push_back({begin, end, at});
+}
+
+std::int64_t SramHistory::last_touch(isa::Memory memory, std::int64_t begin, std::int64_t end) const {
+  std::int64_t last = -1;
+  const auto touches = touches_.find(memory);
+  if (touches == touches_.end()) return last;
+  for (const Touch& touch : touches->second)
+    if (touch.begin < end && begin < touch.end) last = std::max(last, touch.at);
+  return last;
+}
+
+Result<Placements> place_buffers(const Program& program, const IntrinsicTable& intrinsics,
+                                 const isa::HardwareConfig& config, const SramHistory& history) {
+  Placements placements = find_places(program, intrinsics, config);
   Diagnostics errors;
-  for (const auto& [memory, elements] : used)
-    if (elements > config.depth(memory))
+  for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc}) {
+    std::int64_t used = 0;
+    for (const auto& [buffer, placement] : placements)
+      if (placement.memory == memory && !placement.in_place_of) used += placement.all_elements();
+    const std::int64_t free = config.depth(memory) - used;
+    if (free < 0) {
       errors.push_back({fmt::format("cannot place the tiles of {}", program.name), program.name,
-                        fmt::format("they need {} elements of a buffer that holds {}", elements, config.depth(memory)),
-                        "use smaller tiles or a larger buffer"});
+                        fmt::format("they need {} elements of a buffer that holds {}", used, config.depth(memory)),
+                        "use smaller tiles, fewer slots or a larger buffer"});
+      continue;
+    }
+    const auto blocked_until = [&](std::int64_t at) {
+      line_up(placements, program.allocations, memory, at);
+      std::int64_t last = -1;
+      for (auto& [buffer, placement] : placements)
+        if (placement.memory == memory && !placement.in_place_of)
+          last = std::max(last, choose_first(placement, history));
+      return last;
+    };
+    const std::int64_t bottom = blocked_until(0), top = blocked_until(free);
+    if (bottom <= top) blocked_until(0);
+  }
   if (!errors.empty()) return errors;
+  follow_operands(placements);
   return placements;
 }
 

@@ -180,7 +180,7 @@ class Builder {
       dump_("trace", fmt::format("# {}\n{}", task.program.name, schedule::to_string(scheduled.trace)));
       dump_("schedule", loops::to_string(scheduled.program));
     }
-    return lower(scheduled.program, *intrinsics_, config_, dram, node, stream_);
+    return lower(scheduled.program, *intrinsics_, config_, dram, node, history_, stream_);
   }
 
   // ---- The whole step
@@ -231,6 +231,7 @@ class Builder {
   const Dump& dump_;
   RegionCode made_;
   bundle::AccelCode& code_ = made_.code;
+  SramHistory history_;
   Stream stream_;
   std::optional<std::uint64_t> identity_;  // address
 };

@@ -16,8 +16,9 @@ Result<TaskCode> task_code(const schedule::Task& task, const schedule::Scheduled
     result.addresses[buffer.name] =
         space.allocate(static_cast<std::uint64_t>(element_count(buffer.shape) * size_bytes(buffer.dtype)));
   }
+  SramHistory history;
   Stream stream;
-  DOVETAIL_TRY(lower(scheduled.program, *task.intrinsics, config, result.addresses, 0, stream));
+  DOVETAIL_TRY(lower(scheduled.program, *task.intrinsics, config, result.addresses, 0, history, stream));
   DOVETAIL_TRY(finish_code(stream, task.program.name, config, space, result.code));
   if (const std::string findings = findings_of(result.code, space); !findings.empty())
     return Diagnostic{"cannot run " + task.program.name, task.program.name, findings,

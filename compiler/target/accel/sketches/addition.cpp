@@ -1,4 +1,4 @@
-// Additions: every byte moves once, whatever the tile; few transfers are the aim.
+// Additions: both operands are widened, scaled and added in ACC.
 #include "compiler/target/accel/sketches/steps.h"
 
 namespace dovetail::accel {
@@ -7,22 +7,30 @@ namespace {
 
 void write_addition(schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
   Steps steps(c, config, models);
-  const auto traffic = [](const Tile& tile, const Tile& trips, const Steps::Elements&) {
-    const std::int64_t operands_and_result = 3;
-    return Steps::Traffic{
-        0, static_cast<double>(trips.n * trips.o * trips.y * trips.x * tile.n * tile.o * operands_and_result)};
+  const Steps::Operand a = steps.operand("a.", "A"), b = steps.operand("b.", "B");
+  const double stages = steps.stage_cycles();
+  const auto pace = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
+    const std::int64_t results = elements("A", isa::Memory::acc);
+    Steps::Pace cycles;
+    for (const Steps::Operand& operand : {a, b}) steps.add_operand(cycles, operand, 1, tile, elements);
+    cycles.finish += stages * static_cast<double>(results);
+    cycles.store = steps.streamed(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
+    cycles.loads_inputs = a.by_gemm && trips.o * trips.n * trips.y * trips.x > 1;
+    cycles.loads_weights = false;
+    return cycles;
   };
-  if (!steps.sample_tile(kAddition, "", traffic)) return;
+  if (!steps.sample_tile(kAddition, "", pace)) return;
   steps.tile_output();
   steps.place_stages();
   steps.finish_stages("");
-  steps.widen("a.", "A");
-  steps.widen("b.", "B");
+  steps.widen(a);
+  steps.widen(b);
   steps.tensorize_stages("");
+  steps.take_slots(kAddition, a.by_gemm ? std::vector{a.copy(), b.copy()} : std::vector<std::string>{}, "");
 }
 
 }  // namespace
 
-const Kind kAddition{"addition", 2, write_addition};
+const Kind kAddition{"addition", 3, write_addition};
 
 }  // namespace dovetail::accel

@@ -1,5 +1,8 @@
 // Convolutions, and matrix products as 1x1 ones, with the addition behind them: channel tiles of the reduction
 // outermost, then all that GEMM's two loops and micro-ops run over, the element innermost.
+#include <algorithm>
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "compiler/target/accel/intrinsics.h"
@@ -11,44 +14,59 @@ namespace {
 
 void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
   Steps steps(c, config, models);
-  const bool pads_in_load = c.block("pad") != nullptr, adds = c.block("b.constants") != nullptr;
+  const bool pads_in_load = c.block("pad") != nullptr;
+  const std::optional<Steps::Operand> added =
+      c.block("b.constants") ? std::optional(steps.operand("b.", "B")) : std::nullopt;
   steps.groups = c.buffer("X")->shape[1] / c.extent("conv.c");
   const std::string image = pads_in_load ? "pad" : "X.inp", read = pads_in_load ? "pad" : "X";
+  const auto taps = static_cast<double>(c.extent("conv.ky") * c.extent("conv.kx"));
+  const double passes = steps.stage_cycles() + (config.overwrite ? 0 : 1);
+  const auto bytes = [&](std::int64_t elements, isa::Memory memory) {
+    return static_cast<double>(elements * config.element_bytes(memory));
+  };
   // How many tiles there are of input channels that share none: each group's, or those of several groups.
   const auto images = [&](const Tile& tile, const Tile& trips) {
     return tile.o < steps.group_blocks() ? steps.groups : trips.o;
   };
   // Where a whole reduction fits, an operand may stay while tiles of the other go by: weights for all pixels, or the
   // pixels of a tile for all weights.
-  const auto traffic_with = [&](bool inputs_stay, const Tile& tile, const Tile& trips,
-                                const Steps::Elements& elements) {
-    const std::int64_t pixels = trips.n * trips.y * trips.x, outer = trips.o * pixels;
+  const auto pace_with = [&](bool inputs_stay, const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
+    const std::int64_t pixels = trips.n * trips.y * trips.x, sums = trips.o * pixels * trips.c;
+    const std::int64_t weight_loads = trips.c > 1 || inputs_stay ? sums : trips.o;
+    const std::int64_t input_loads = inputs_stay ? pixels * images(tile, trips) : sums;
     const std::int64_t image_blocks = tile.c * std::max<std::int64_t>(1, tile.o / steps.group_blocks());
-    const std::int64_t inp = elements(read, isa::Memory::inp), wgt = elements("W", isa::Memory::wgt);
-    const std::int64_t weight_loads = trips.c > 1 || inputs_stay ? outer * trips.c : trips.o;
-    const std::int64_t input_loads = inputs_stay ? pixels * images(tile, trips) : outer * trips.c;
     const std::int64_t rows_of_weights = trips.c == 1 ? 1 : tile.o * steps.layout.block / config.block_out;
-    const std::int64_t constants = inputs_stay ? outer : trips.o;
-    return Steps::Traffic{static_cast<double>(input_loads * inp * config.element_bytes(isa::Memory::inp) +
-                                              weight_loads * wgt * config.element_bytes(isa::Memory::wgt)),
-                          static_cast<double>(input_loads * tile.n * image_blocks + weight_loads * rows_of_weights +
-                                              outer * tile.n * tile.o * (adds ? 2 : 1) + constants)};
+    const double inputs = steps.streamed(bytes(elements(read, isa::Memory::inp), isa::Memory::inp), tile.n * image_blocks),
+                 weights = steps.streamed(bytes(elements("W", isa::Memory::wgt), isa::Memory::wgt), rows_of_weights);
+    const std::int64_t results = elements("conv", isa::Memory::acc);
+    const double constants = steps.constants_cycles(tile) / static_cast<double>(inputs_stay ? 1 : pixels);
+    Steps::Pace pace;
+    pace.load = (inputs * static_cast<double>(input_loads) + weights * static_cast<double>(weight_loads)) /
+                static_cast<double>(sums);
+    pace.compute = static_cast<double>(results * tile.c * steps.layout.block / config.block_in) * taps;
+    pace.first_load = inputs + weights;
+    pace.finish = static_cast<double>(results) * passes + constants;
+    if (added) steps.add_operand(pace, *added, static_cast<double>(trips.c), tile, elements);
+    pace.store = steps.streamed(bytes(results, isa::Memory::out), tile.n * tile.o);
+    pace.loads_inputs = input_loads > 1;
+    pace.loads_weights = weight_loads > 1;
+    return pace;
   };
-  const auto both = [&](const Tile& tile, const Tile& trips) {
+  const auto may_stay = [&](const Tile& tile, const Tile& trips) {
     return trips.c == 1 && trips.o > images(tile, trips) && trips.n * trips.y * trips.x > 1;
   };
-  const auto traffic = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
-    const Steps::Traffic weights = traffic_with(false, tile, trips, elements);
-    if (!both(tile, trips)) return weights;
-    const Steps::Traffic inputs = traffic_with(true, tile, trips, elements);
-    return inputs.cost() < weights.cost() ? inputs : weights;
+  const auto pace = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
+    const Steps::Pace weights = pace_with(false, tile, trips, elements);
+    if (!may_stay(tile, trips)) return weights;
+    const Steps::Pace inputs = pace_with(true, tile, trips, elements);
+    return inputs.load < weights.load ? inputs : weights;
   };
-  if (!steps.sample_tile(kConvolution, "conv.c", traffic)) return;
+  if (!steps.sample_tile(kConvolution, "conv.c", pace)) return;
   bool inputs_stay = false;
-  if (const Tile trips = steps.trips(); both(steps.tile, trips)) {
+  if (const Tile trips = steps.trips(); may_stay(steps.tile, trips)) {
     const auto elements = [&](const std::string& buffer, isa::Memory memory) { return steps.elements(buffer, memory); };
-    const bool analytic = traffic_with(true, steps.tile, trips, elements).cost() <
-                          traffic_with(false, steps.tile, trips, elements).cost();
+    const bool analytic =
+        pace_with(true, steps.tile, trips, elements).load < pace_with(false, steps.tile, trips, elements).load;
     inputs_stay = c.sample("stays", {"weights", "inputs"}, analytic ? "inputs" : "weights") == "inputs";
   }
   steps.tile_output(inputs_stay);
@@ -81,11 +99,14 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
   c.s.transform_layout("W.wgt", weights);
   c.s.transform_layout("conv", steps.layout.index_map(config.block_out));
   steps.finish_stages("conv");
-  if (adds) steps.widen("b.", "B");
+  if (added) steps.widen(*added);
 
   steps.tensorize_stages("conv");
   steps.tensorize("conv.init", {"conv.init.conv.n_e", "conv.init.conv.o_e"});
   steps.tensorize("conv", {"conv.n_e", "conv.o_e", "conv.c_i_e"});
+  std::vector<std::string> inputs{image};
+  if (added && added->by_gemm) inputs.push_back(added->copy());
+  steps.take_slots(kConvolution, inputs, "W.wgt");
 }
 
 }  // namespace

@@ -7,13 +7,20 @@ namespace {
 
 void write_max_pooling(schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
   Steps steps(c, config, models);
-  const auto traffic = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
-    const std::int64_t outer = trips.n * trips.o * trips.y * trips.x;
-    return Steps::Traffic{
-        static_cast<double>(outer * elements("X", isa::Memory::acc) * config.element_bytes(isa::Memory::acc8)),
-        static_cast<double>(outer * tile.n * tile.o * 2)};
+  const auto taps = static_cast<double>(c.extent("pool.ky") * c.extent("pool.kx"));
+  const Steps::Operand image = steps.operand("", "X");
+  const auto pace = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
+    const std::int64_t results = elements("pool", isa::Memory::acc);
+    const double reads_both = 2;
+    Steps::Pace cycles;
+    steps.add_operand(cycles, image, 1, tile, elements);
+    cycles.finish += (1 + reads_both * taps) * static_cast<double>(results);
+    cycles.store = steps.streamed(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
+    cycles.loads_inputs = image.by_gemm && trips.o * trips.n * trips.y * trips.x > 1;
+    cycles.loads_weights = false;
+    return cycles;
   };
-  if (!steps.sample_tile(kMaxPooling, "", traffic)) return;
+  if (!steps.sample_tile(kMaxPooling, "", pace)) return;
   steps.tile_output();
   steps.place_stages();
 
@@ -23,14 +30,15 @@ void write_max_pooling(schedule::Context& c, const isa::HardwareConfig& config, 
   c.s.decompose_reduction("pool", c.has_loop("pool.ky") ? "pool.ky" : "pool.kx", "pool.init");
   c.s.transform_layout("pool", steps.layout.index_map(config.block_out));
   steps.finish_stages("pool");
-  steps.widen("", "X");
+  steps.widen(image);
   steps.tensorize_stages("pool");
   steps.tensorize("pool.init", {"pool.init.pool.n_e", "pool.init.pool.o_e"});
   steps.tensorize("pool", {"pool.n_e", "pool.o_e"});
+  steps.take_slots(kMaxPooling, image.by_gemm ? std::vector{image.copy()} : std::vector<std::string>{}, "");
 }
 
 }  // namespace
 
-const Kind kMaxPooling{"max_pooling", 2, write_max_pooling};
+const Kind kMaxPooling{"max_pooling", 3, write_max_pooling};
 
 }  // namespace dovetail::accel

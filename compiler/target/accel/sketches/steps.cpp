@@ -13,10 +13,15 @@ namespace dovetail::accel {
 
 namespace {
 
-// A transfer costs its start-up besides its bytes: about one memory latency's worth of an 8-byte bus.
-constexpr double kBytesPerTransfer = 256;
+// A memory that answers as soon as many do; what an instruction of load or store costs the queue besides its bytes; and
+// what the compute queue loses when the kind of its instructions changes (timing.md).
+constexpr double kLatency = 64, kCyclesPerTransfer = 4, kCyclesPerChange = 10;
+
+// All that the analytic choice of a tile asks for.
+constexpr std::array<Slots, 7> kTwoSlots{{{2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {2, 2, 1}, {2, 1, 2}, {1, 2, 2}, {2, 2, 2}}};
 
 constexpr std::array kTileNames{"tile_o", "tile_c", "tile_n", "tile_y", "tile_x"};
+constexpr std::array kSlotNames{"slots_inp", "slots_wgt", "slots_acc"};
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -38,6 +43,7 @@ Tile tile_of(std::span<const std::int64_t> values) { return {values[0], values[1
 schedule::Decisions smallest_tile() {
   schedule::Decisions decisions;
   for (const char* name : kTileNames) decisions[name] = "1";
+  for (const char* name : kSlotNames) decisions[name] = "1";
   return decisions;
 }
 
@@ -85,7 +91,6 @@ std::int64_t most_needed(const schedule::Footprint& footprint, const loops::Prog
   return elements;
 }
 
-bool is_constants(const std::string& block) { return block.ends_with("constants"); }
 bool is_transfer(const std::string& block) {
   return block == "out" || block == "pad" || is_constants(block) || block.ends_with("load");
 }
@@ -104,7 +109,47 @@ Steps::Steps(schedule::Context& context, const isa::HardwareConfig& hardware, Ti
       blocks(context.blocks()),
       models_(models) {}
 
-double Steps::Traffic::cost() const { return bytes + transfers * kBytesPerTransfer; }
+double Steps::streamed(double bytes, std::int64_t transfers) const {
+  return bytes / static_cast<double>(config.bus_bytes) + static_cast<double>(transfers) * kCyclesPerTransfer;
+}
+
+double Steps::exposed(double bytes, std::int64_t transfers) const {
+  return streamed(bytes, transfers) + static_cast<double>(transfers) * (kLatency + kCyclesPerChange);
+}
+
+double Steps::constants_cycles(const Tile& at) const {
+  if (constants_stay(c.task.program, config)) return 0;
+  double cycles = 0;
+  for (const std::string& block : blocks)
+    if (is_constants(block)) {
+      const Shape& shape = c.written_by(block)->shape;
+      const std::int64_t channels = std::min(shape[1], at.o * layout.block);
+      cycles += exposed(static_cast<double>(shape[0] * channels * shape[2] * size_bytes(DType::int32)), 1);
+    }
+  return cycles;
+}
+
+double Steps::stage_cycles() const {
+  double cycles = 0;
+  for (const std::string& block : blocks) {
+    if (is_transfer(block) || is_product(block) || block == "conv" || block == "pool") continue;
+    std::int64_t operands = 0;
+    for (const loops::Region& region : c.reads_of(block)) operands += is_constants(region.buffer->name) ? 0 : 1;
+    cycles += operands > 1 ? 2 : 1;
+  }
+  return cycles;
+}
+
+// Loads run beside products where both operands have a second place, stores beside the next tile's products where the
+// results have one. What comes first and last overlaps with nothing of the operation.
+double Steps::total(const Pace& pace, const Tile& trips, const Slots& slots) const {
+  const auto tiles = static_cast<double>(trips.o * trips.n * trips.y * trips.x), sums = static_cast<double>(trips.c);
+  const bool overlaps = (slots.inp > 1 || !pace.loads_inputs) && (slots.wgt > 1 || !pace.loads_weights);
+  const double load = sums * pace.load, compute = sums * pace.compute + pace.finish + 2 * kCyclesPerChange;
+  double each = overlaps ? std::max(load, compute) : load + compute + sums * kLatency;
+  each = slots.acc > 1 ? std::max(each, pace.store) : each + pace.store + kLatency;
+  return pace.first_load + (tiles - 1) * each + compute + pace.store + 2 * kLatency;
+}
 
 Tile Steps::trips_of(const Tile& at) const {
   return {ceil_div(whole.o, at.o), ceil_div(whole.c, at.c), ceil_div(whole.n, at.n), ceil_div(whole.y, at.y),
@@ -112,11 +157,12 @@ Tile Steps::trips_of(const Tile& at) const {
 }
 
 std::int64_t Steps::elements(const std::string& buffer, isa::Memory memory) const {
-  const schedule::Footprint footprint(c.task.program);
-  return footprint.elements(buffer, LoopExtents(footprint, layout, channels_).of(tile)) / element_size(memory, config);
+  if (!footprint_) footprint_.emplace(c.task.program);
+  return footprint_->elements(buffer, LoopExtents(*footprint_, layout, channels_).of(tile)) /
+         element_size(memory, config);
 }
 
-bool Steps::sample_tile(const Kind& kind, const std::string& channels, const CountTraffic& traffic) {
+bool Steps::sample_tile(const Kind& kind, const std::string& channels, const CountPace& pace) {
   channels_ = channels;
   whole = {c.extent("out.o") / layout.block, channels.empty() ? 1 : c.extent(channels) / layout.block,
            c.extent("out.n") / layout.batch, c.extent("out.y"), c.extent("out.x")};
@@ -132,24 +178,28 @@ bool Steps::sample_tile(const Kind& kind, const std::string& channels, const Cou
                                                  {kTileNames[3], candidates(even_parts(whole.y))},
                                                  {kTileNames[4], candidates(even_parts(whole.x))}}};
   const auto cost = [&]() -> Result<schedule::Cost> {
-    DOVETAIL_ASSIGN(const std::shared_ptr<const TileModel> model,
-                    models_.of(c.task, config, [&] { return places_of(kind, c.task, config); }));
+    DOVETAIL_ASSIGN(const std::shared_ptr<const TileModel> model, model_of(kind));
     LoopExtents extents(model->footprint(), layout, channels);
     return schedule::Cost(
-        [this, &traffic, model, extents](std::span<const std::int64_t> values) mutable -> std::optional<double> {
-          const Tile at = tile_of(values);
+        [this, &pace, model, extents](std::span<const std::int64_t> values) mutable -> std::optional<double> {
+          const Tile at = tile_of(values), trips = trips_of(at);
           const std::span<const std::int64_t> loops = extents.of(at);
-          if (!model->fits(loops)) return std::nullopt;
-          const auto elements = [&](const std::string& buffer, isa::Memory memory) {
+          if (!model->fits(loops, {})) return std::nullopt;
+          const Pace here = pace(at, trips, [&](const std::string& buffer, isa::Memory memory) {
             return model->elements(buffer, memory, loops);
-          };
-          return traffic(at, trips_of(at), elements).cost();
+          });
+          double least = total(here, trips, {});
+          for (const Slots& slots : kTwoSlots)
+            if (const double cycles = total(here, trips, slots); cycles < least && model->fits(loops, slots))
+              least = cycles;
+          return least;
         });
   };
   const std::vector<std::int64_t> decided = c.sample(choices, cost);
   if (!decided.empty()) {
     tile = tile_of(decided);
-    return true;
+    sample_slots(kind, pace);
+    return c.s.status().ok();
   }
   if (c.s.status().ok()) {
     const auto fits = smallest_tile_fits(kind, c.task.program, config);
@@ -158,6 +208,51 @@ bool Steps::sample_tile(const Kind& kind, const std::string& channels, const Cou
                        : fits.errors());
   }
   return false;
+}
+
+Result<std::shared_ptr<const TileModel>> Steps::model_of(const Kind& kind) {
+  return models_.of(c.task, config, [&] { return places_of(kind, c.task, config); });
+}
+
+void Steps::sample_slots(const Kind& kind, const CountPace& pace) {
+  const Tile trips = trips_of(tile);
+  const Pace here =
+      pace(tile, trips, [&](const std::string& buffer, isa::Memory memory) { return elements(buffer, memory); });
+  const auto candidates = [](bool several) {
+    return [several](std::span<const std::int64_t>) {
+      return several ? std::vector<std::int64_t>{1, 2, 3, 4} : std::vector<std::int64_t>{1};
+    };
+  };
+  const bool tiles = trips.o * trips.n * trips.y * trips.x > 1;
+  const std::array<schedule::Choice, 3> choices{{{kSlotNames[0], candidates(here.loads_inputs)},
+                                                 {kSlotNames[1], candidates(here.loads_weights)},
+                                                 {kSlotNames[2], candidates(tiles)}}};
+  const auto cost = [&]() -> Result<schedule::Cost> {
+    DOVETAIL_ASSIGN(const std::shared_ptr<const TileModel> model, model_of(kind));
+    LoopExtents extents(model->footprint(), layout, channels_);
+    return schedule::Cost(
+        [this, &here, trips, model, extents](std::span<const std::int64_t> values) mutable -> std::optional<double> {
+          const Slots slots{values[0], values[1], values[2]};
+          if (!model->fits(extents.of(tile), slots)) return std::nullopt;
+          return total(here, trips, slots);
+        });
+  };
+  const std::vector<std::int64_t> decided = c.sample(choices, cost);
+  if (!decided.empty()) slots_ = {decided[0], decided[1], decided[2]};
+  else if (c.s.status().ok())
+    c.s.fail({schedule::refuse("slots", c.task.program.name, "the slots decided do not fit", "decide fewer")});
+}
+
+void Steps::take_slots(const Kind& kind, const std::vector<std::string>& inputs, const std::string& weights) {
+  const auto give = [&](const std::string& buffer, std::int64_t slots) {
+    if (slots > 1) c.s.slots(buffer, slots);
+  };
+  for (const std::string& input : inputs) give(input, slots_.inp);
+  if (!weights.empty()) give(weights, slots_.wgt);
+  if (slots_.acc == 1) return;
+  const auto model = model_of(kind);
+  if (model.ok()) give((*model)->stored(), slots_.acc);
+  else c.s.fail(model.errors());
 }
 
 void Steps::tile_output(bool channels_innermost) {
@@ -185,6 +280,7 @@ void Steps::place_stages() {
     c.s.set_scope(*block, kAccScope);
     if (!is_constants(*block)) c.s.compute_at(*block, innermost_tile_);
   }
+  if (constants_stay(c.task.program, config)) return;
   for (const std::string& block : blocks)
     if (is_constants(block)) c.s.compute_at(block, "out.o_t");
 }
@@ -209,9 +305,27 @@ void Steps::block_elements(const std::string& block, const std::string& n, const
   c.move_inside(block, {n + "_e", o + "_e"});
 }
 
-void Steps::widen(const std::string& prefix, const std::string& parameter) {
-  const std::string block = prefix + "widen", operand = parameter + ".inp", identity = block + ".identity";
-  if (!c.block(block)) return c.lay_out(parameter, layout.index_map(config.block_out));
+Steps::Operand Steps::operand(const std::string& prefix, const std::string& parameter) const {
+  return {prefix, parameter, c.block(prefix + "widen") != nullptr};
+}
+
+void Steps::add_operand(Pace& pace, const Operand& operand, double sums, const Tile& at,
+                        const Elements& elements) const {
+  const std::int64_t count = elements(operand.parameter, isa::Memory::acc), rows = at.n * at.o;
+  const auto bytes = static_cast<double>(count * config.element_bytes(isa::Memory::acc8));
+  if (!operand.by_gemm) {
+    pace.finish += exposed(bytes, rows);
+    return;
+  }
+  pace.load += streamed(bytes, rows) / sums;
+  pace.first_load += streamed(bytes, rows);
+  pace.finish += static_cast<double>(config.overwrite ? count : 2 * count);
+}
+
+void Steps::widen(const Operand& widened) {
+  const std::string block = widened.prefix + "widen", parameter = widened.parameter, operand = widened.copy(),
+                    identity = block + ".identity";
+  if (!widened.by_gemm) return c.lay_out(parameter, layout.index_map(config.block_out));
   const auto loop = [&](const char* name) { return block + "." + name; };
   c.s.split(loop("c"), config.block_in, loop("c_t"), loop("c_e"));
   block_elements(block, loop("n"), loop("o"));
@@ -293,7 +407,7 @@ Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program,
   const TileModel model(program, places, config);
   const std::string& name = program.name;
   for (const auto& [parameter, memory] : memories)
-    if (const std::int64_t needs = model.needs(memory, smallest); needs > config.depth(memory))
+    if (const std::int64_t needs = model.needs(memory, smallest, {}); needs > config.depth(memory))
       return Diagnostic{
           fmt::format("cannot tile {}", name), name,
           fmt::format("its smallest tile needs {} elements, {} holds {}", needs, parameter, config.depth(memory)),

@@ -2,6 +2,8 @@
 // its loop is there.
 #pragma once
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,16 +31,42 @@ class Steps {
 
   // ---- The tile
 
-  struct Traffic {
-    double bytes = 0, transfers = 0;  // from and to DRAM; LOAD and STORE instructions, about
-    double cost() const;              // in bytes: a transfer costs its start-up besides
+  // What a tile costs, in cycles of each queue while nothing holds it up.
+  struct Pace {
+    double load = 0, compute = 0;  // for a tile of the reduction over channels
+    double first_load = 0;         // what must be there before anything is computed
+    double finish = 0;             // of the compute queue when a sum is complete: its epilogue, loads of ACC
+    double store = 0;
+    bool loads_inputs = true, loads_weights = true;  // more than once: several slots make sense
   };
   // `trips`: how many tiles there are along each axis. `elements`: of a buffer in a memory, per tile.
   using Elements = std::function<std::int64_t(const std::string& buffer, isa::Memory memory)>;
-  using CountTraffic = std::function<Traffic(const Tile& tile, const Tile& trips, const Elements& elements)>;
-  // Decides tile_o, tile_c, tile_n, tile_y and tile_x; `channels`: the loop of the reduction over channels, or "". The
-  // analytic choice fits the buffers and moves least. Whether there is one; else the schedule has the error.
-  bool sample_tile(const Kind& kind, const std::string& channels, const CountTraffic& traffic);
+  using CountPace = std::function<Pace(const Tile& tile, const Tile& trips, const Elements& elements)>;
+  // Decides tile_o, tile_c, tile_n, tile_y and tile_x, then slots_inp, slots_wgt and slots_acc; `channels`: the loop of
+  // the reduction over channels, or "". The analytic choice fits the buffers and is through first. Whether there is
+  // one; else the schedule has the error.
+  bool sample_tile(const Kind& kind, const std::string& channels, const CountPace& pace);
+  // Gives slots to the copies of operands, and to what is stored. At the end of the sketch.
+  void take_slots(const Kind& kind, const std::vector<std::string>& inputs, const std::string& weights);
+
+  // Cycles of a transfer between DRAM and a memory, `bytes` in `transfers` instructions of a queue that other
+  // instructions are ahead in; of one that nothing overlaps with.
+  double streamed(double bytes, std::int64_t transfers) const;
+  double exposed(double bytes, std::int64_t transfers) const;
+  // Cycles of loading the constants of a tile's channels, where they do not stay on chip.
+  double constants_cycles(const Tile& tile) const;
+  // An int8 operand that is made int32 in ACC.
+  struct Operand {
+    std::string prefix, parameter;
+    bool by_gemm;                                                 // else by LOAD, in the compute queue
+    std::string copy() const { return parameter + ".inp"; }  // in INP
+  };
+  Operand operand(const std::string& prefix, const std::string& parameter) const;
+  // Adds what bringing it takes, to a tile of so many sums.
+  void add_operand(Pace& pace, const Operand& operand, double sums, const Tile& tile, const Elements& elements) const;
+  // Cycles of the ALU's stages for each element of ACC.
+  double stage_cycles() const;
+
   // Convolutions: block groups (block_groups.h). A tile lies in one, or covers whole ones.
   std::int64_t groups = 1;
   std::int64_t group_blocks() const { return whole.o / groups; }
@@ -59,9 +87,9 @@ class Steps {
   void split_batch(const std::string& loop);
   // The innermost loops of `block` over batch `n` and channels `o` become one ACC element.
   void block_elements(const std::string& block, const std::string& n, const std::string& o);
-  // Where the operand `parameter` is widened by GEMM, in block "<prefix>widen": it goes through INP, the identity lies
-  // in WGT throughout. Nothing where LOAD widens it.
-  void widen(const std::string& prefix, const std::string& parameter);
+  // Where an operand is widened by GEMM, in block "<prefix>widen", it goes through INP, the identity lies in WGT
+  // throughout. Nothing where LOAD widens it.
+  void widen(const Operand& operand);
   // Elements and layouts of everything but block `main`.
   void finish_stages(const std::string& main);
   // Replaces the nest of `block` at the outermost of these loops that is there by an intrinsic.
@@ -70,8 +98,13 @@ class Steps {
 
  private:
   Tile trips_of(const Tile& tile) const;
+  Result<std::shared_ptr<const TileModel>> model_of(const Kind& kind);
+  void sample_slots(const Kind& kind, const CountPace& pace);
+  double total(const Pace& pace, const Tile& trips, const Slots& slots) const;
 
   TileModels& models_;
+  mutable std::optional<schedule::Footprint> footprint_;
+  Slots slots_;
   std::string channels_;        // loop of the reduction over channels
   std::string innermost_tile_;  // loop
 };

@@ -33,6 +33,19 @@ std::string form_of(const schedule::Task& task) {
 
 }  // namespace
 
+bool is_constants(std::string_view block) {
+  return block.ends_with("constants");
+}
+
+bool constants_stay(const loops::Program& program, const isa::HardwareConfig& config) {
+  constexpr std::int64_t kLeastShare = 8;  // of ACC, in parts
+  std::int64_t numbers = 0;
+  for (const schedule::Path& path : schedule::blocks_below(program.body))
+    if (const loops::Block& block = *schedule::as_block(path.back()); is_constants(block.name))
+      numbers += element_count(block.writes.front().buffer->shape);
+  return numbers * kLeastShare <= config.depth(isa::Memory::acc) * element_size(isa::Memory::acc, config);
+}
+
 std::int64_t element_size(isa::Memory memory, const isa::HardwareConfig& config) {
   if (memory == isa::Memory::inp) return config.batch * config.block_in;
   if (memory == isa::Memory::wgt) return config.block_out * config.block_in;
@@ -43,10 +56,19 @@ std::vector<OnChip> on_chip_places(const schedule::Task& task, const schedule::S
                                    const isa::HardwareConfig& config) {
   const schedule::Footprint footprint(task.program);
   std::vector<OnChip> places;
-  for (const auto& [buffer, placement] : find_places(smallest.program, *task.intrinsics, config))
-    if (!placement.in_place)
-      places.push_back(
-          {footprint.box(buffer->name) ? buffer->name : origin(smallest.program, buffer->name), placement.memory});
+  const Placements found = find_places(smallest.program, *task.intrinsics, config);
+  const loops::BufferNode* stored = nullptr;
+  for (const schedule::Path& path : schedule::blocks_below(smallest.program.body))
+    if (const loops::Block& block = *schedule::as_block(path.back()); block.name == "out")
+      stored = block.reads.front().buffer.get();
+  if (const Placement& placement = found.at(stored); placement.in_place_of) stored = placement.in_place_of;
+  for (const auto& [buffer, placement] : found) {
+    if (placement.in_place_of) continue;
+    const std::string name = footprint.box(buffer->name) ? buffer->name : origin(smallest.program, buffer->name);
+    places.push_back(
+        {name, placement.memory, placement.memory == isa::Memory::acc ? buffer == stored : name != "I",
+                      is_constants(name)});
+  }
   return places;
 }
 
@@ -55,28 +77,38 @@ TileModel::TileModel(const loops::Program& program, std::span<const OnChip> plac
   for (const OnChip& place : places) {
     const auto* box = footprint_.box(place.buffer);
     DOVETAIL_CHECK(box, place.buffer + " is read");
-    const Term term{place.memory, *box};
-    const auto same = std::ranges::find_if(
-        terms_, [&](const Term& other) { return other.memory == term.memory && other.box == term.box; });
+    Term term{place.memory, *box, place.has_slots};
+    if (place.constants && constants_stay(program, config)) {
+      const auto buffer =
+          std::ranges::find(program.allocations, place.buffer, [](const loops::Buffer& b) { return b->name; });
+      for (std::size_t d = 0; d < term.box.size(); ++d)
+        term.box[d] = {(*buffer)->shape[d], std::vector<std::int64_t>(footprint_.loops().size(), 0)};
+    }
+    const auto same = std::ranges::find_if(terms_, [&](const Term& other) {
+      return other.memory == term.memory && other.box == term.box && other.has_slots == term.has_slots;
+    });
     if (same == terms_.end()) terms_.push_back(term);
     else ++same->buffers;
+    if (place.has_slots && place.memory == isa::Memory::acc) stored_ = place.buffer;
   }
 }
 
-std::int64_t TileModel::needs(isa::Memory memory, std::span<const std::int64_t> tile) const {
+std::int64_t TileModel::elements_of(const Term& term, std::span<const std::int64_t> tile) {
+  std::int64_t elements = term.buffers;
+  for (const schedule::TileExtent& extent : term.box) elements *= extent.at(tile);
+  return elements;
+}
+
+std::int64_t TileModel::needs(isa::Memory memory, std::span<const std::int64_t> tile, const Slots& slots) const {
   std::int64_t elements = 0;
-  for (const Term& term : terms_) {
-    if (term.memory != memory) continue;
-    std::int64_t box = term.buffers;
-    for (const schedule::TileExtent& extent : term.box) box *= extent.at(tile);
-    elements += box;
-  }
+  for (const Term& term : terms_)
+    if (term.memory == memory) elements += elements_of(term, tile) * (term.has_slots ? slots.of(memory) : 1);
   return elements / element_size(memory, config_);
 }
 
-bool TileModel::fits(std::span<const std::int64_t> tile) const {
+bool TileModel::fits(std::span<const std::int64_t> tile, const Slots& slots) const {
   for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc})
-    if (needs(memory, tile) > config_.depth(memory)) return false;
+    if (needs(memory, tile, slots) > config_.depth(memory)) return false;
   return true;
 }
 

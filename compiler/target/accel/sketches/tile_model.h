@@ -10,6 +10,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -23,10 +24,26 @@ namespace dovetail::accel {
 // Numbers that an element of the memory holds.
 std::int64_t element_size(isa::Memory memory, const isa::HardwareConfig& config);
 
+// Blocks that copy constants of the epilogue into ACC, and what they write.
+bool is_constants(std::string_view block);
+
+// Whether the constants of all channels are loaded at once: they take little room.
+bool constants_stay(const loops::Program& program, const isa::HardwareConfig& config);
+
 // A place of its own on chip.
 struct OnChip {
   std::string buffer;  // of the operator's program, which lies there or is copied there
   isa::Memory memory;
+  bool has_slots;  // what a queue fills or drains beside the compute queue: operands of GEMM, and what is stored
+  bool constants;
+};
+
+// How many places a buffer has that takes slots, in each memory.
+struct Slots {
+  std::int64_t inp = 1, wgt = 1, acc = 1;
+  std::int64_t of(isa::Memory memory) const {
+    return memory == isa::Memory::inp ? inp : memory == isa::Memory::wgt ? wgt : acc;
+  }
 };
 // The places that the schedule of `task` with the smallest tile takes. They are those of every program with the same
 // blocks and buffers, whatever the extents.
@@ -39,8 +56,10 @@ class TileModel {
 
   const schedule::Footprint& footprint() const { return footprint_; }
   // Elements of `memory`. `tile`: by position in footprint().loops().
-  std::int64_t needs(isa::Memory memory, std::span<const std::int64_t> tile) const;
-  bool fits(std::span<const std::int64_t> tile) const;
+  std::int64_t needs(isa::Memory memory, std::span<const std::int64_t> tile, const Slots& slots) const;
+  bool fits(std::span<const std::int64_t> tile, const Slots& slots) const;
+  // The buffer of the operator's program in ACC from which is stored.
+  const std::string& stored() const { return stored_; }
   // Elements of `memory` that a buffer of the operator's program takes.
   std::int64_t elements(const std::string& buffer, isa::Memory memory, std::span<const std::int64_t> tile) const;
 
@@ -49,13 +68,17 @@ class TileModel {
   struct Term {
     isa::Memory memory;
     std::vector<schedule::TileExtent> box;
+    bool has_slots;
     std::int64_t buffers = 1;
     bool operator==(const Term&) const = default;
   };
 
+  static std::int64_t elements_of(const Term& term, std::span<const std::int64_t> tile);
+
   schedule::Footprint footprint_;
   isa::HardwareConfig config_;
   std::vector<Term> terms_;
+  std::string stored_;
 };
 
 // What is known of places and models, each found once: a model has several operations with the same blocks, and a

@@ -39,12 +39,17 @@ schedule::Scheduled check(const Operation& operation, const schedule::Task& task
     for (const schedule::Decision& made : scheduled->decisions)
       if (const auto at = model.footprint().find(loop); at && made.name == decision)
         tile[*at] = std::stoll(made.value) * unit;
+  Slots slots;
+  for (const auto& [decision, count] :
+       {std::pair("slots_inp", &slots.inp), std::pair("slots_wgt", &slots.wgt), std::pair("slots_acc", &slots.acc)})
+    for (const schedule::Decision& made : scheduled->decisions)
+      if (made.name == decision) *count = std::stoll(made.value);
   std::map<isa::Memory, std::int64_t> used;
   for (const auto& [buffer, place] : find_places(scheduled->program, *task.intrinsics, config))
-    if (!place.in_place) used[place.memory] += place.elements;
+    if (!place.in_place_of) used[place.memory] += place.all_elements();
   for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc}) {
     INFO("memory " << static_cast<int>(memory) << "\n" << loops::to_string(scheduled->program));
-    CHECK(model.needs(memory, tile) == used[memory]);
+    CHECK(model.needs(memory, tile, slots) == used[memory]);
   }
   const auto again = schedule::replay(task, scheduled->trace);
   REQUIRE(again.ok());
@@ -73,8 +78,11 @@ TEST_CASE("accelerator: a tile takes what the model says, and task and trace mak
         const schedule::Scheduled chosen = check(operation, task, model, config, {});
         ++tiles;
         for (int varied = 0; varied < 3; ++varied) {
+          // What there is to decide besides depends on the tile.
           for (const schedule::Decision& decision : chosen.decisions)
-            given[decision.name] = decision.space.values[random.next() % decision.space.values.size()];
+            if (decision.name.starts_with("tile_"))
+              given[decision.name] = decision.space.values[random.next() % decision.space.values.size()];
+          for (const char* name : {"slots_inp", "slots_wgt", "slots_acc"}) given[name] = "1";
           check(operation, task, model, config, given);
           ++tiles;
         }

@@ -41,6 +41,28 @@ TEST_CASE("schedule: pipeline lets the loads of a reduction run ahead") {
       Catch::Matchers::ContainsSubstring("for ko in 2 pipelined @stages(\"2\")"));
 }
 
+TEST_CASE("schedule: slots are noted where the buffer is written") {
+  const std::string steps =
+      "cache_read b x shared -> xs\nsplit k 4 -> ko ki\nreorder ko i ki\ncompute_at xs ko\nslots xs 3";
+  CHECK_THAT(scheduled(kProduct, steps), Catch::Matchers::ContainsSubstring("@slots(\"3\")"));
+  CHECK_THAT(scheduled(kProduct, steps + "\nslots xs 2"), Catch::Matchers::ContainsSubstring("@slots(\"2\")"));
+}
+
+TEST_CASE("schedule refusals: slots") {
+  check_refused(kProduct, "slots x 0", "the number of slots must be an integer of at least 1");
+  check_refused(kProduct, "slots x 2", "iterations of ");
+  check_refused(kProduct, "cache_read b x shared -> xs\nslots xs 2",
+                "no loop lies around all its uses. Hint: compute_at what writes it into a loop of what reads it");
+  // A running sum: each iteration reads what the one before wrote.
+  const std::string running =
+      "program p { input x: int32[4] output y: int32[4] alloc t: int32[1] for i in 4 { block a { ordered v in 4 = i "
+      "reads x[v], t[0] writes t[0] t[0] = t[0] + x[v] } block b { spatial w in 4 = i reads t[0] writes y[w] y[w] = "
+      "t[0] } } }";
+  check_refused(running, "slots t 2",
+                "iterations of i cannot have copies of it: block a reads elements of t that the same iteration is not "
+                "shown to write before");
+}
+
 TEST_CASE("schedule refusals: bind") {
   check_refused(kGrid, "bind i warp.x",
                 "cannot bind i (schedule): there is no thread axis warp.x. Hint: the axes are block.x, block.y, "

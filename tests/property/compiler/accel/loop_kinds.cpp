@@ -1,0 +1,67 @@
+// Virtual threads and pipelined loops on the accelerator: they compute what the task's program does. Random operations
+// on every named configuration.
+#include <fmt/format.h>
+
+#include "compiler/schedule/schedule.h"
+#include "compiler/schedule/sketch.h"
+#include "compiler/target/accel/intrinsics.h"
+#include "explore/measure/accel.h"
+#include "loops/print.h"
+#include "tests/catch.h"
+#include "tests/property/compiler/accel/random_operation.h"
+
+using namespace dovetail;
+using namespace dovetail::accel;
+
+namespace {
+
+// The schedule with these steps behind its own; nullopt where one of them is refused.
+std::optional<schedule::Scheduled> with(const schedule::Scheduled& base, const schedule::Task& task,
+                                        const std::vector<schedule::Step>& steps) {
+  schedule::Schedule schedule(task.program, *task.intrinsics);
+  REQUIRE(schedule.replay(base.trace).ok());
+  for (const schedule::Step& step : steps)
+    if (!schedule.apply(step).ok()) return std::nullopt;
+  schedule::Scheduled result = base;
+  result.program = schedule.program();
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("accelerator: virtual threads and pipelined loops keep what is computed") {
+  for (const isa::HardwareConfig& config : isa::named_configs()) {
+    DYNAMIC_SECTION(config.name) {
+      const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
+      int measured = 0;
+      for (std::uint64_t seed = 31; seed <= 36; ++seed) {
+        SplitMix64 random(seed);
+        const Operation operation = random_operation(random, config);
+        if (!smallest_tile_fits(*operation.kind, operation.program, config).ok()) continue;
+        const schedule::Task task = make_task(*operation.kind, operation.program, config, intrinsics);
+        schedule::Decisions small;
+        for (const char* name : {"tile_o", "tile_c", "tile_n", "tile_y", "tile_x"}) small[name] = "1";
+        const auto base = schedule::run(sketch_of(*operation.kind, config), task, small);
+        REQUIRE(base.ok());
+        std::vector<schedule::Scheduled> candidates;
+        for (const std::string loop : {"out.o_t", "out.y_t", "out.x_t"}) {
+          const std::string halves = loop + ".v";
+          for (const std::vector<schedule::Step>& steps :
+               {std::vector<schedule::Step>{{"split", {loop, "2"}, {loop + ".r", halves}}, {"vthread", {halves}, {}}},
+                std::vector<schedule::Step>{{"pipeline", {loop, "2"}, {}}}})
+            if (auto candidate = with(*base, task, steps)) candidates.push_back(*std::move(candidate));
+        }
+        const auto measurer = explore::make_accel_measurer(config, {.workers = 1})(task);
+        REQUIRE(measurer.ok());
+        for (const schedule::Scheduled& candidate : candidates) {
+          const schedule::Scheduled* one[] = {&candidate};
+          const tune::Measurement result = (*measurer)->measure(one).front();
+          INFO("seed " << seed << ": " << result.why << "\n" << loops::to_string(candidate.program));
+          CHECK((result.outcome == tune::Outcome::measured || result.outcome == tune::Outcome::refused));
+          measured += result.outcome == tune::Outcome::measured;
+        }
+      }
+      CHECK(measured > 0);
+    }
+  }
+}
