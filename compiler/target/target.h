@@ -70,7 +70,7 @@ struct OfferOptions {
   schedule::FindRecorded recorded = nullptr;  // schedules that a tuner has found; null: none
 };
 
-// Dumps of a region's inner stages, one call per operation or region: "loops", "schedule", "trace", "stream".
+// Dumps of a region's inner stages, one call per operation or region: "loops", "schedule", "trace", "places", "stream".
 using Dump = std::function<void(std::string_view stage, std::string_view text)>;
 
 class Target {

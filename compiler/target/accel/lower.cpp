@@ -29,19 +29,20 @@ class Lowering {
 
  public:
   Lowering(const Program& program, const IntrinsicTable& intrinsics, const isa::HardwareConfig& config,
-           const std::map<std::string, std::uint64_t>& dram, int node, SramHistory& history, Stream& stream)
+           const std::map<std::string, std::uint64_t>& dram, const Placements& placements, int node,
+           SramHistory& history, Stream& stream)
       : program_(program),
         intrinsics_(intrinsics),
         config_(config),
         limits_(config),
         dram_(dram),
+        placements_(placements),
         node_(node),
         history_(history),
         stream_(stream) {}
 
   Result<void> run() {
     DOVETAIL_TRY(check_loops(program_, kLoopSupport));
-    DOVETAIL_ASSIGN(placements_, place_buffers(program_, intrinsics_, config_, history_));
     walk(program_.body, {});
     emit_reset(threads_.front());
     return {};
@@ -130,10 +131,10 @@ class Lowering {
   const isa::HardwareConfig& config_;
   const InstructionLimits limits_;
   const std::map<std::string, std::uint64_t>& dram_;
+  const Placements& placements_;
   int node_;
   SramHistory& history_;
   Stream& stream_;
-  Placements placements_;
   std::map<const StmtNode*, Leaf> leaves_;
   std::vector<Thread> threads_{{}};
 };
@@ -141,8 +142,9 @@ class Lowering {
 }  // namespace
 
 Result<void> lower(const Program& program, const IntrinsicTable& intrinsics, const isa::HardwareConfig& config,
-                   const std::map<std::string, std::uint64_t>& dram, int node, SramHistory& history, Stream& stream) {
-  return Lowering(program, intrinsics, config, dram, node, history, stream).run();
+                   const std::map<std::string, std::uint64_t>& dram, const Placements& placements, int node,
+                   SramHistory& history, Stream& stream) {
+  return Lowering(program, intrinsics, config, dram, placements, node, history, stream).run();
 }
 
 }  // namespace dovetail::accel

@@ -24,10 +24,10 @@ inline constexpr std::array kLoopKinds{loops::ForKind::vthread, loops::ForKind::
 inline constexpr LoopSupport kLoopSupport{"the accelerator back end", kLoopKinds};
 
 // Appends the instructions of `program` to `stream`, marked with `node`. `dram`: physical byte address of each
-// parameter, by name. `history`: of the SRAMs by the stream so far, and then by the program too. Errors: on-chip
-// buffers that do not fit (what, where, both numbers), loops that kLoopSupport does not hold.
+// parameter, by name. `placements`: of its buffers on chip (on_chip.h); `history`: of the SRAMs by the stream so far,
+// and then by the program too. Errors: loops that kLoopSupport does not hold.
 Result<void> lower(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
-                   const isa::HardwareConfig& config, const std::map<std::string, std::uint64_t>& dram, int node,
-                   SramHistory& history, Stream& stream);
+                   const isa::HardwareConfig& config, const std::map<std::string, std::uint64_t>& dram,
+                   const Placements& placements, int node, SramHistory& history, Stream& stream);
 
 }  // namespace dovetail::accel

@@ -10,6 +10,7 @@
 #include "compiler/schedule/loop_kinds.h"
 #include "compiler/schedule/region.h"
 #include "compiler/target/accel/intrinsics.h"
+#include "isa/spec/memories.h"
 
 namespace dovetail::accel {
 
@@ -214,6 +215,19 @@ Result<Placements> place_buffers(const Program& program, const IntrinsicTable& i
   if (!errors.empty()) return errors;
   follow_operands(placements);
   return placements;
+}
+
+std::string to_string(const Program& program, const Placements& placements) {
+  std::string text;
+  for (const Buffer& buffer : program.allocations) {
+    const Placement& place = placements.at(buffer.get());
+    text += fmt::format("{:24} {} {:5} + {:5}", buffer->name, isa::info(place.memory).name, place.base, place.elements);
+    if (place.slots > 1) text += fmt::format(" x {} slots, from slot {} on", place.slots, place.first);
+    if (place.contexts > 1) text += fmt::format(", of each of {} virtual threads", place.contexts);
+    if (place.in_place_of) text += fmt::format(", in place of {}", place.in_place_of->name);
+    text += '\n';
+  }
+  return text;
 }
 
 }  // namespace dovetail::accel

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -62,5 +63,9 @@ class SramHistory {
 // the top of each memory, beginning with the slot that was touched the longest time ago. Errors: an SRAM overflows.
 Result<Placements> place_buffers(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
                                  const isa::HardwareConfig& config, const SramHistory& history);
+
+// A line for each buffer, in the order of the program: memory, first element, elements of a slot, slots, and which is
+// the first.
+std::string to_string(const loops::Program& program, const Placements& placements);
 
 }  // namespace dovetail::accel

@@ -180,7 +180,9 @@ class Builder {
       dump_("trace", fmt::format("# {}\n{}", task.program.name, schedule::to_string(scheduled.trace)));
       dump_("schedule", loops::to_string(scheduled.program));
     }
-    return lower(scheduled.program, *intrinsics_, config_, dram, node, history_, stream_);
+    DOVETAIL_ASSIGN(const Placements placements, place_buffers(scheduled.program, *intrinsics_, config_, history_));
+    if (dump_) dump_("places", fmt::format("# {}\n{}", task.program.name, to_string(scheduled.program, placements)));
+    return lower(scheduled.program, *intrinsics_, config_, dram, placements, node, history_, stream_);
   }
 
   // ---- The whole step

@@ -214,6 +214,7 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
       CHECK(timing["of_tightest_bound"].get<double>() <= 1);
       CHECK(timing["what_if"].size() == 8);
       // Waits for memory are divided without a rest, and a DRAM has causes that an ideal memory does not.
+      std::uint64_t row_misses = 0;
       for (const auto& [unit, classes] : timing["units"].items()) {
         std::uint64_t divided = 0, by_layer = 0;
         for (const Json& part : timing["waits"][unit]) divided += part.get<std::uint64_t>();
@@ -221,8 +222,9 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
           for (const Json& part : layer[unit]["memory"]) by_layer += part.get<std::uint64_t>();
         CHECK(divided == classes["memory"]);
         CHECK(by_layer == classes["memory"]);
-        CHECK((timing["waits"][unit]["row_miss"].get<std::uint64_t>() > 0) == (std::string(memory) != "ideal"));
+        row_misses += timing["waits"][unit]["row_miss"].get<std::uint64_t>();
       }
+      CHECK((row_misses > 0) == (std::string(memory) != "ideal"));
       CHECK(timing["program"]["macs"].get<std::uint64_t>() > kMacs);  // channels are padded
       CHECK(timing["program"]["useful_macs"] == kMacs);
       std::uint64_t useful = 0;

@@ -27,7 +27,7 @@ std::string on_cpu(const loops::Program& program) {
 std::string on_accelerator(const loops::Program& program) {
   accel::SramHistory history;
   accel::Stream stream;
-  const auto status = accel::lower(program, {}, isa::HardwareConfig{}, {}, 0, history, stream);
+  const auto status = accel::lower(program, {}, isa::HardwareConfig{}, {}, {}, 0, history, stream);
   return status.ok() ? "lowered" : to_string(status.errors());
 }
 

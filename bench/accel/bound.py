@@ -1,0 +1,129 @@
+"""Lower bounds of a layer's cycles on the accelerator, from its shape alone: no program is looked at.
+
+docs/accelerator-bound.md has the definitions. Shapes are those of the model; n, c, h and w of activations.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What of a configuration decides bounds: elements of a GEMM step, bytes of the memory port each way, extensions."""
+    batch: int
+    block_in: int
+    block_out: int
+    bus_bytes: int
+    requant: bool
+    saturate: bool
+
+
+@dataclass(frozen=True)
+class Layer:
+    """kind: conv, add or max_pool. relu: the result is clamped at its zero point."""
+    name: str
+    kind: str
+    n: int
+    c: int  # channels of the input
+    h: int
+    w: int
+    o: int  # channels of the result
+    kernel: int = 1
+    stride: int = 1
+    pad: int = 0
+    groups: int = 1
+    relu: bool = False
+    scales: str = "any"  # any, or powers of two
+    from_host: bool = False  # its input is laid out by the host, which may fold windows into channels
+
+    @property
+    def out_h(self):
+        return (self.h + 2 * self.pad - self.kernel) // self.stride + 1
+
+    @property
+    def out_w(self):
+        return (self.w + 2 * self.pad - self.kernel) // self.stride + 1
+
+    @property
+    def macs(self):
+        """The model's own multiplications."""
+        if self.kind != "conv":
+            return 0
+        return self.n * self.out_h * self.out_w * self.o * (self.c // self.groups) * self.kernel ** 2
+
+
+@dataclass(frozen=True)
+class Bound:
+    gemm: int  # steps of GEMM
+    alu: int  # cycles of the ALU
+    read: int  # bytes
+    written: int
+
+    def compute(self):
+        return self.gemm + self.alu
+
+    def dram(self, bytes_per_cycle, both_ways):
+        """both_ways: reads and writes have a port each (memory `ideal`); else they share the peak (`bank`)."""
+        traffic = max(self.read, self.written) if both_ways else self.read + self.written
+        return traffic / bytes_per_cycle
+
+    def cycles(self, bytes_per_cycle, both_ways):
+        return max(self.compute(), self.dram(bytes_per_cycle, both_ways))
+
+    def __add__(self, other):
+        return Bound(self.gemm + other.gemm, self.alu + other.alu, self.read + other.read, self.written + other.written)
+
+
+def parts(whole, part):
+    return -(-whole // part)
+
+
+def epilogue_cycles(layer, machine):
+    """ALU cycles an element takes from its sum to what is stored: docs/accelerator-bound.md lists the passes."""
+    if machine.requant:
+        clamps = 0 if machine.saturate else 2
+        return 1 + max(clamps, 1 if layer.relu else 0)
+    clamps = 2
+    return (8 if layer.scales == "powers of two" else 36) + clamps
+
+
+def conv_steps(layer, machine):
+    """GEMM steps for a block of results: products after padding to blocks, in the cheapest form there is."""
+    ins = lambda channels: parts(channels, machine.block_in)
+    k = layer.kernel
+    if layer.groups > 1:
+        # Groups side by side in a block: one block of channels in for each block of channels out.
+        per_group = layer.c // layer.groups
+        return k * k * max(1, parts(per_group, machine.block_in))
+    forms = [ins(layer.c) * k * k]
+    if layer.from_host:
+        forms += [ins(layer.c * k) * k, ins(layer.c * k * k)]  # columns, or the window, folded into channels
+    return min(forms)
+
+
+def bound(layer, machine):
+    """The layer alone: everything it reads comes from DRAM once, everything it makes goes there once."""
+    pixels = parts(layer.n, machine.batch) * layer.out_h * layer.out_w
+    results = pixels * parts(layer.o, machine.block_out)
+    block = max(machine.block_in, machine.block_out)
+    channels = lambda c: parts(c, block) * block
+    image = lambda c, h, w: parts(layer.n, machine.batch) * machine.batch * channels(c) * h * w
+    written = image(layer.o, layer.out_h, layer.out_w)
+    if layer.kind == "conv":
+        steps = conv_steps(layer, machine)
+        weights = parts(layer.o, machine.block_out) * steps * machine.block_in * machine.block_out
+        words = 2 if machine.requant else 10
+        constants = channels(layer.o) * machine.batch * words * 4
+        return Bound(results * steps, round(results * epilogue_cycles(layer, machine)),
+                     image(layer.c, layer.h, layer.w) + weights + constants, written)
+    if layer.kind == "max_pool":
+        # Widened through GEMM by an identity block, an element a step; then a maximum for each tap but the first of
+        # each direction, of two operands.
+        widened = parts(layer.n, machine.batch) * layer.h * layer.w * parts(layer.c, machine.block_out)
+        rows = parts(layer.n, machine.batch) * layer.h * layer.out_w * parts(layer.c, machine.block_out)
+        return Bound(widened, 2 * (layer.kernel - 1) * (rows + results), image(layer.c, layer.h, layer.w), written)
+    if layer.kind == "add":
+        # The other operand through GEMM; both scaled; their sum, of two operands; its rounding.
+        scaled = 1 if machine.requant else 16
+        return Bound(results, results * (2 * scaled + 2 + epilogue_cycles(layer, machine)),
+                     image(layer.c, layer.h, layer.w), written)
+    raise ValueError(layer.kind)

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Cycles of whole networks on the accelerator against the bounds of their layers (docs/accelerator-bound.md).
+
+usage: run.py DOVETAIL FOLDER [--only TEXT] [--model FILE] [--check] [-o OUT.json]
+
+Models come from `dovetail zoo --int8` and stay in FOLDER. Each network runs on the cycle simulator, its values compared
+with the reference where --check is given, on 1x16x16-ext and 1x16x16, with memories of four kinds, with the slots that the
+schedules choose and with one. Prints a table for each network, machine and memory.
+"""
+
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+
+import bound
+import networks
+
+NETWORKS = {"resnet18": networks.resnet18, "mobilenet_v2": networks.mobilenet_v2}
+MACHINES = ("1x16x16-ext", "1x16x16")
+# name, --memory, bytes a cycle (None: the port's), whether reads and writes each have them
+DDR4_BYTES_PER_SECOND = 19.2e9
+MEMORIES = (("ideal, latency 64", "ideal:latency=64", None, True), ("ideal, latency 1", "ideal:latency=1", None, True),
+            ("DDR4-2400, 100 MHz", "bank:ddr4-2400,clock-ps=10000", DDR4_BYTES_PER_SECOND / 100e6, False),
+            ("DDR4-2400, 333 MHz", "bank:ddr4-2400,clock-ps=3003", DDR4_BYTES_PER_SECOND / 333e6, False))
+ONE_SLOT = [word for name in ("inp", "wgt", "acc") for word in ("--decide", f"slots_{name}=1")]
+
+
+def call(words, **options):
+    ended = subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    if ended.returncode != 0:
+        sys.exit(f"{' '.join(map(str, words))}\n{ended.stdout[-2000:]}{ended.stderr}")
+    return ended.stdout
+
+
+def machine_of(dovetail, name):
+    facts = json.loads(call([dovetail, "hw", "show", name, "--json"]))
+    return bound.Machine(*(facts[key] for key in ("batch", "block_in", "block_out", "bus_bytes", "requant", "saturate")))
+
+
+def measure(dovetail, model, machine, memory, extra, report):
+    call([dovetail, "run", model, "--target", "accel,cpu", "--hw", machine, "--engine", "cycle", "--memory", memory, "--report",
+          report, *extra])
+    run = json.loads(report.read_text())
+    steps = [step for step in run["steps"] if step["target"] == "accel"]
+    rows = [row for step in steps for row in step["timing"]["layers"]]
+    return rows, steps
+
+
+def compare(layers, rows, machine, bytes_per_cycle, both_ways):
+    """Each row of the run with the bound of its layers: one that has no row of its own is fused with the next that has."""
+    names = {row["name"]: row for row in rows}
+    result, waiting = [], None
+    for layer in layers:
+        here = bound.bound(layer, machine)
+        waiting = (waiting[0] + here, waiting[1] + layer.macs) if waiting else (here, layer.macs)
+        row = next((names[name] for name in (layer.name, layer.name + ".relu", layer.name + ".norm") if name in names), None)
+        if row is None:
+            continue
+        limit = waiting[0].cycles(bytes_per_cycle, both_ways)
+        result.append({"layer": layer.name, "cycles": row["cycles"], "bound": round(limit), "of_bound": limit / row["cycles"],
+                       "macs": waiting[1], "macs_per_cycle": waiting[1] / row["cycles"]})
+        waiting = None
+    if waiting:
+        result.append({"layer": "not on the accelerator", "cycles": None, "bound": round(waiting[0].compute()), "macs": waiting[1]})
+    return result
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("dovetail", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--only", default="", help="part of NETWORK, MACHINE, MEMORY")
+    parser.add_argument("--check", action="store_true", help="compare every tensor with the reference")
+    parser.add_argument("-o", dest="output", type=pathlib.Path)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    runs = []
+    for network, layers_of in NETWORKS.items():
+        model = options.folder / f"{network}.onnx"
+        for machine_name in MACHINES:
+            for memory, spec, bytes_per_cycle, both_ways in MEMORIES:
+                if options.only not in f"{network}, {machine_name}, {memory}":
+                    continue
+                if not model.exists():
+                    call([options.dovetail, "zoo", network, "--int8", "-o", model])
+                machine = machine_of(options.dovetail, machine_name)
+                report = options.folder / "report.json"
+                rows, steps = measure(options.dovetail, model, machine_name, spec, ["--check"] if options.check else [], report)
+                alone, _ = measure(options.dovetail, model, machine_name, spec, ONE_SLOT, report)
+                port = machine.bus_bytes if bytes_per_cycle is None else min(bytes_per_cycle, 2 * machine.bus_bytes)
+                table = compare(layers_of(), rows, machine, port, both_ways)
+                total = sum(step["timing"]["cycles"] for step in steps)
+                one_slot = {row["name"]: row["cycles"] for row in alone}
+                macs = sum(layer.macs for layer in layers_of())
+                tokens = sum(step["counters"]["tokens"] for step in steps)
+                print(f"\n{network} on {machine_name}, {memory}: {total:,} cycles in {len(steps)} regions, bound "
+                      f"{sum(row['bound'] for row in table):,}, {macs / total / (machine.batch * machine.block_in * machine.block_out):.3f} "
+                      f"of the peak useful, {tokens:,} tokens, with one slot {sum(one_slot.values()):,} cycles\n")
+                print("| layer | cycles | bound | of it | with one slot | own MACs a cycle |\n|---|---|---|---|---|---|")
+                for row in table:
+                    if row["cycles"] is None:
+                        print(f"| {row['layer']} | | {row['bound']:,} | | | |")
+                        continue
+                    single = next((one_slot[name] for name in one_slot if name.startswith(row["layer"])), None)
+                    print(f"| {row['layer']} | {row['cycles']:,} | {row['bound']:,} | {row['of_bound']:.3f} | "
+                          f"{single if single is None else format(single, ',')} | {row['macs_per_cycle']:.1f} |")
+                runs.append({"network": network, "machine": machine_name, "memory": memory, "cycles": total,
+                             "regions": len(steps), "tokens": tokens, "layers": table})
+                if options.output:
+                    options.output.write_text(json.dumps(runs, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
