@@ -43,6 +43,11 @@ class Footprint {
   // Their product. Precondition: the buffer is read.
   std::int64_t elements(std::string_view buffer, std::span<const std::int64_t> tile) const;
 
+  // An extent whatever the tile.
+  TileExtent fixed(std::int64_t extent) const {
+    return {extent, std::vector<std::int64_t>(loops_.size(), 0), std::vector<std::int64_t>(loops_.size(), 1)};
+  }
+
  private:
   // What the readers of a dimension touch: from `low` on.
   struct Range {
@@ -51,9 +56,6 @@ class Footprint {
   };
 
   void add_loop(const std::string& name, std::int64_t extent);
-  TileExtent fixed(std::int64_t extent) const {
-    return {extent, std::vector<std::int64_t>(loops_.size(), 0), std::vector<std::int64_t>(loops_.size(), 1)};
-  }
   void add_reads(const loops::Block& block, const std::map<const loops::VarNode*, TileExtent>& iterators);
 
   std::vector<std::string> loops_;

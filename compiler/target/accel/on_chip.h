@@ -66,6 +66,6 @@ Result<Placements> place_buffers(const loops::Program& program, const loops::Int
 
 // A line for each buffer, in the order of the program: memory, first element, elements of a slot, slots, and which is
 // the first.
-std::string to_string(const loops::Program& program, const Placements& placements);
+std::string places_text(const loops::Program& program, const Placements& placements);
 
 }  // namespace dovetail::accel

@@ -181,7 +181,7 @@ class Builder {
       dump_("schedule", loops::to_string(scheduled.program));
     }
     DOVETAIL_ASSIGN(const Placements placements, place_buffers(scheduled.program, *intrinsics_, config_, history_));
-    if (dump_) dump_("places", fmt::format("# {}\n{}", task.program.name, to_string(scheduled.program, placements)));
+    if (dump_) dump_("places", fmt::format("# {}\n{}", task.program.name, places_text(scheduled.program, placements)));
     return lower(scheduled.program, *intrinsics_, config_, dram, placements, node, history_, stream_);
   }
 

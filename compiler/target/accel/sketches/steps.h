@@ -58,7 +58,7 @@ class Steps {
   // An int8 operand that is made int32 in ACC.
   struct Operand {
     std::string prefix, parameter;
-    bool by_gemm;                                                 // else by LOAD, in the compute queue
+    bool by_gemm;                                            // else by LOAD, in the compute queue
     std::string copy() const { return parameter + ".inp"; }  // in INP
   };
   Operand operand(const std::string& prefix, const std::string& parameter) const;

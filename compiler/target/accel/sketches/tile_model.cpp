@@ -33,9 +33,7 @@ std::string form_of(const schedule::Task& task) {
 
 }  // namespace
 
-bool is_constants(std::string_view block) {
-  return block.ends_with("constants");
-}
+bool is_constants(std::string_view block) { return block.ends_with("constants"); }
 
 bool constants_stay(const loops::Program& program, const isa::HardwareConfig& config) {
   constexpr std::int64_t kLeastShare = 8;  // of ACC, in parts
@@ -65,8 +63,7 @@ std::vector<OnChip> on_chip_places(const schedule::Task& task, const schedule::S
   for (const auto& [buffer, placement] : found) {
     if (placement.in_place_of) continue;
     const std::string name = footprint.box(buffer->name) ? buffer->name : origin(smallest.program, buffer->name);
-    places.push_back(
-        {name, placement.memory, placement.memory == isa::Memory::acc ? buffer == stored : name != "I",
+    places.push_back({name, placement.memory, placement.memory == isa::Memory::acc ? buffer == stored : name != "I",
                       is_constants(name)});
   }
   return places;
@@ -82,7 +79,7 @@ TileModel::TileModel(const loops::Program& program, std::span<const OnChip> plac
       const auto buffer =
           std::ranges::find(program.allocations, place.buffer, [](const loops::Buffer& b) { return b->name; });
       for (std::size_t d = 0; d < term.box.size(); ++d)
-        term.box[d] = {(*buffer)->shape[d], std::vector<std::int64_t>(footprint_.loops().size(), 0)};
+        term.box[d] = footprint_.fixed((*buffer)->shape[d]);
     }
     const auto same = std::ranges::find_if(terms_, [&](const Term& other) {
       return other.memory == term.memory && other.box == term.box && other.has_slots == term.has_slots;
