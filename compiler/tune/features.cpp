@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/schedule/loop_kinds.h"
 #include "compiler/tune/features/program_facts.h"
 #include "compiler/tune/features/traffic.h"
 
@@ -265,23 +266,35 @@ void add_transfers(FeatureSheet& sheet, const ProgramFacts& facts) {
   }
 }
 
-void add_allocations(FeatureSheet& sheet, const loops::Program& program) {
+void add_allocations(FeatureSheet& sheet, const loops::Program& program, const ProgramFacts& facts) {
+  struct Scope {
+    double bytes = 0, slots = 1;  // slots: most of a buffer
+  };
   double temporaries = 0, registers = 0;
-  std::map<std::string, double> on_chip;
+  std::map<std::string, Scope> on_chip;
   for (const loops::Buffer& buffer : program.allocations) {
     auto bytes = static_cast<double>(size_bytes(buffer->dtype));
     for (const std::int64_t extent : buffer->shape) bytes *= static_cast<double>(extent);
     (buffer->scope == "global"     ? temporaries
      : buffer->scope == "register" ? registers
-                                   : on_chip[buffer->scope]) += bytes;
+                                   : on_chip[buffer->scope].bytes) += bytes;
   }
-  std::vector<double> scopes;
+  for (const BlockFact& fact : facts.blocks) {
+    const auto slots = fact.block->annotations.find(schedule::kSlots);
+    if (slots == fact.block->annotations.end()) continue;
+    double& most = on_chip[fact.block->writes.front().buffer->scope].slots;
+    most = std::max(most, std::stod(slots->second));
+  }
+  std::vector<Scope> scopes;
   for (const auto& scope : on_chip) scopes.push_back(scope.second);
-  std::ranges::sort(scopes, std::greater<>());
+  std::ranges::stable_sort(scopes, std::greater<>(), &Scope::bytes);
   scopes.resize(3);
   sheet.count("allocated.temporary_bytes", temporaries);
   sheet.count("allocated.register_bytes", registers);
-  for (std::size_t i = 0; i < scopes.size(); ++i) sheet.count(fmt::format("allocated.scope{}_bytes", i), scopes[i]);
+  for (std::size_t i = 0; i < scopes.size(); ++i) {
+    sheet.count(fmt::format("allocated.scope{}_bytes", i), scopes[i].bytes);
+    sheet.count(fmt::format("allocated.scope{}_slots", i), scopes[i].slots);
+  }
 }
 
 FeatureSheet sheet_of(const loops::Program& program, const loops::IntrinsicTable& intrinsics) {
@@ -294,7 +307,7 @@ FeatureSheet sheet_of(const loops::Program& program, const loops::IntrinsicTable
   add_loop_kinds(sheet, facts);
   add_intrinsics(sheet, facts);
   add_transfers(sheet, facts);
-  add_allocations(sheet, program);
+  add_allocations(sheet, program, facts);
   return sheet;
 }
 

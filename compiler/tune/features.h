@@ -12,7 +12,7 @@
 namespace dovetail::tune {
 
 // Raised with every change of what the numbers mean: records of another version are not learnt from.
-inline constexpr int kFeatureVersion = 1;
+inline constexpr int kFeatureVersion = 2;
 
 // As many as feature_names() has, each finite; large counts as logarithms.
 std::vector<double> features(const schedule::Task& task, const schedule::Scheduled& scheduled);
