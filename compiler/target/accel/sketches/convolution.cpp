@@ -111,6 +111,6 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
 
 }  // namespace
 
-const Kind kConvolution{"convolution", 3, write_convolution};
+const Kind kConvolution{"convolution", 4, write_convolution};
 
 }  // namespace dovetail::accel

@@ -171,7 +171,7 @@ bool Steps::sample_tile(const Kind& kind, const std::string& channels, const Cou
   };
   std::vector<std::int64_t> channel_tiles = divisors(whole.o);
   std::erase_if(channel_tiles,
-                [&](std::int64_t blocks) { return blocks % group_blocks() != 0 && group_blocks() % blocks != 0; });
+                [&](std::int64_t part) { return part % group_blocks() != 0 && group_blocks() % part != 0; });
   const std::array<schedule::Choice, 5> choices{{{kTileNames[0], candidates(channel_tiles)},
                                                  {kTileNames[1], candidates(divisors(whole.c))},
                                                  {kTileNames[2], candidates(divisors(whole.n))},
