@@ -71,6 +71,19 @@ simulator::Profile profile_of(const TimedProgram& program, const simulator::Trac
   return simulator::profile(trace, 0, traced(program), memory);
 }
 
+// Shares of a program's cycles that are no multiplication of the model: those that multiply padding, borders and the
+// tails of tiles, or add by multiplying with 1; resets and steps of the ALU; cycles without a step.
+struct Losses {
+  double padding, other_steps, no_step;
+};
+Losses losses_of(const simulator::ProfilePart& whole, double peak) {
+  const auto cycles = static_cast<double>(std::max<std::uint64_t>(1, whole.cycles));
+  const double executed = static_cast<double>(whole.counters.macs) / peak;
+  const double useful = static_cast<double>(whole.useful_macs.value_or(0)) / peak;
+  const auto steps = static_cast<double>(whole.bounds.compute());
+  return {std::max(0.0, executed - useful) / cycles, (steps - executed) / cycles, (cycles - steps) / cycles};
+}
+
 }  // namespace
 
 void ClockArguments::declare(Options& options) {
@@ -260,13 +273,17 @@ std::string timing_text(const TimedProgram& program, const simulator::MemorySpec
   std::string text = fmt::format("cycles        {}, memory {}\n\n{}\n", with_separators(cycles),
                                  simulator::to_string(memory), unit_table(profile.classes, cycles));
   if (profile.knows_waits) text += wait_table(profile.waits, profile.fetch, cycles) + "\n";
-  if (profile.whole.useful_macs)
+  if (profile.whole.useful_macs) {
+    const Losses losses = losses_of(profile.whole, profile.peak_macs_per_cycle);
     text += fmt::format(
-        "efficiency    {} of the peak: {} multiplications of the model, {:.1f} a cycle of {:.0f}; executed, with "
-        "padding, {}\n",
+        "efficiency    {} of the peak: {} multiplications of the model, {:.1f} a cycle of {:.0f}; {} are executed\n"
+        "lost          {:.1f} % to other products (padding, borders, tails of tiles, sums), {:.1f} % to resets and the "
+        "ALU, {:.1f} % in cycles without a step\n",
         efficiency(profile.whole, profile.peak_macs_per_cycle), with_separators(*profile.whole.useful_macs),
         profile.whole.useful_macs_per_cycle(), profile.peak_macs_per_cycle,
-        with_separators(profile.whole.counters.macs));
+        with_separators(profile.whole.counters.macs), 100 * losses.padding, 100 * losses.other_steps,
+        100 * losses.no_step);
+  }
   text += fmt::format(
       "roofline      {:.2f} multiplications per byte, {:.1f} a cycle; the hardware has {:.0f} a cycle, and {:.2f} "
       "bytes each way\n",
@@ -310,6 +327,12 @@ Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memor
     json.update(of_units);
     return json;
   };
+  Json efficiency, lost;
+  if (profile.whole.useful_macs) {
+    const Losses losses = losses_of(profile.whole, profile.peak_macs_per_cycle);
+    efficiency = profile.whole.useful_macs_per_cycle() / profile.peak_macs_per_cycle;
+    lost = {{"padding", losses.padding}, {"other_steps", losses.other_steps}, {"no_step", losses.no_step}};
+  }
   simulator::ProfilePart after;
   after.name = "after the last instruction";
   after.units = simulator::attribute(trace).back();
@@ -323,25 +346,24 @@ Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memor
       waits[std::string(isa::name(unit))] = simulator::to_json(profile.waits[isa::index(unit)]);
     waits["fetch"] = simulator::to_json(profile.fetch);
   }
-  return {
-      {"cycles", cycles_of(program)},
-      {"memory", simulator::to_string(memory)},
-      {"launches", launches},
-      {"launch_counters", launch_counters},
-      {"units", units},
-      {"waits", waits},  // null: the engine does not know
-      {"program", row(profile.whole)},
-      {"layers", layers},
-      {"bounds", simulator::to_json(profile.whole.bounds)},
-      {"of_tightest_bound", profile.whole.of_bound()},
-      {"efficiency",
-       profile.whole.useful_macs ? Json(profile.whole.useful_macs_per_cycle() / profile.peak_macs_per_cycle) : Json()},
-      {"roofline",
-       {{"macs_per_byte", profile.whole.intensity()},
-        {"macs_per_cycle", profile.whole.macs_per_cycle()},
-        {"peak_macs_per_cycle", profile.peak_macs_per_cycle},
-        {"peak_bytes_per_cycle", profile.peak_bytes_per_cycle}}},
-      {"what_if", simulator::to_json(program.what_if)}};
+  return {{"cycles", cycles_of(program)},
+          {"memory", simulator::to_string(memory)},
+          {"launches", launches},
+          {"launch_counters", launch_counters},
+          {"units", units},
+          {"waits", waits},  // null: the engine does not know
+          {"program", row(profile.whole)},
+          {"layers", layers},
+          {"bounds", simulator::to_json(profile.whole.bounds)},
+          {"of_tightest_bound", profile.whole.of_bound()},
+          {"efficiency", efficiency},  // null: the program is of no model
+          {"lost", lost},
+          {"roofline",
+           {{"macs_per_byte", profile.whole.intensity()},
+            {"macs_per_cycle", profile.whole.macs_per_cycle()},
+            {"peak_macs_per_cycle", profile.peak_macs_per_cycle},
+            {"peak_bytes_per_cycle", profile.peak_bytes_per_cycle}}},
+          {"what_if", simulator::to_json(program.what_if)}};
 }
 
 }  // namespace dovetail::cli

@@ -233,6 +233,12 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
       CHECK(useful == kMacs);
       CHECK_THAT(timing["efficiency"].get<double>(),
                  Catch::Matchers::WithinRel(static_cast<double>(kMacs) / (256.0 * static_cast<double>(cycles)), 1e-9));
+      double peak = timing["efficiency"];
+      for (const Json& share : timing["lost"]) {
+        CHECK(share.get<double>() > 0);
+        peak += share.get<double>();
+      }
+      CHECK_THAT(peak, Catch::Matchers::WithinRel(1.0, 1e-9));
       const Json& roofline = timing["roofline"];
       CHECK(roofline["macs_per_cycle"].get<double>() <=
             std::min(roofline["peak_macs_per_cycle"].get<double>(),
