@@ -82,8 +82,8 @@ def epilogue_cycles(layer, machine):
     if machine.requant:
         clamps = 0 if machine.saturate else 2
         return 1 + max(clamps, 1 if layer.relu else 0)
-    clamps = 2
-    return (8 if layer.scales == "powers of two" else 36) + clamps
+    # The clamp is part of both: 9 passes, or 11 with two limbs, and a cycle more for each other vector than constants.
+    return 11 if layer.scales == "powers of two" else 13
 
 
 def conv_steps(layer, machine):
@@ -111,7 +111,7 @@ def bound(layer, machine):
     if layer.kind == "conv":
         steps = conv_steps(layer, machine)
         weights = parts(layer.o, machine.block_out) * steps * machine.block_in * machine.block_out
-        words = 2 if machine.requant else 10
+        words = 2 if machine.requant else 8
         constants = channels(layer.o) * machine.batch * words * 4
         return Bound(results * steps, round(results * epilogue_cycles(layer, machine)),
                      image(layer.c, layer.h, layer.w) + weights + constants, written)
@@ -123,7 +123,7 @@ def bound(layer, machine):
         return Bound(widened, 2 * (layer.kernel - 1) * (rows + results), image(layer.c, layer.h, layer.w), written)
     if layer.kind == "add":
         # The other operand through GEMM; both scaled; their sum, of two operands; its rounding.
-        scaled = 1 if machine.requant else 16
+        scaled = 1 if machine.requant else 18
         return Bound(results, results * (2 * scaled + 2 + epilogue_cycles(layer, machine)),
                      image(layer.c, layer.h, layer.w), written)
     raise ValueError(layer.kind)

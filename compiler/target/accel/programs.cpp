@@ -100,7 +100,7 @@ Buffer scaled(Definition& d, const AddSpec& spec, const isa::HardwareConfig& con
   const bool requant = spec.epilogue.form == Epilogue::Form::requant;
   const std::string prefix = side == Side::a ? "a." : "b.";
   const Buffer constants =
-      d.constant(side == Side::a ? "KA" : "KB", DType::int32, {config.batch, config.block_out, requant ? 2 : 4});
+      d.constant(side == Side::a ? "KA" : "KB", DType::int32, {config.batch, config.block_out, operand_words(spec)});
   const Buffer k = on_chip(d, prefix + "constants", constants);
   const Buffer operand = make_operand();
   Stages stages(d, axes, prefix);

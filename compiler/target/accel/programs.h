@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/ndarray.h"
+#include "compiler/target/accel/fixed_point.h"
 #include "compiler/target/accel/layout.h"
 #include "isa/config.h"
 #include "loops/ir.h"
@@ -21,34 +22,33 @@ inline loops::Expr int32(std::int64_t value) { return loops::int_imm(value, DTyp
 // How an int32 accumulator becomes int8: y = clamp(round_half_even((acc + bias) * scale) + zero_point, y_min, y_max),
 // exactly, whatever the hardware.
 struct Epilogue {
-  // Chosen by make_epilogue (select.cpp) from hardware and scales; docs/accelerator-backend.md derives the last two.
+  // Chosen by make_epilogue (select.cpp) from hardware and scales.
   enum class Form : std::uint8_t {
-    requant,   // the extension: one ALU pass, any scale
-    unscaled,  // every scale is 1
-    shift,     // every scale is 2^-s, 1 <= s <= 30
-    multiply,  // scales from 2^-14 to 2^7: three 8-bit limbs of the significand, a sticky bit, one rounding
+    requant,      // the extension: one ALU pass, any scale
+    fixed_point,  // base hardware: wrapping passes (fixed_point.h)
   };
   Form form = Form::requant;
-  std::int32_t zero_point = 0;
-  std::int32_t y_min = -128, y_max = 127;
+  OutputRange range;
+  FixedPoint fixed_point;
   bool saturate = false;  // the store clamps to [-128, 127] itself
 
-  std::int64_t words() const;         // constants per channel
-  std::int64_t accumulators() const;  // ACC elements per result while it runs, the result included
+  std::int64_t words() const;  // constants per channel
 };
 
 // The constants of an epilogue, int32 [batch, channels, words]. Precondition: the form takes every scale.
 NdArray epilogue_constants(const Epilogue& epilogue, std::int64_t batch, std::int64_t channels,
                            std::span<const std::int32_t> bias, std::span<const float> scale);
-// s where scale == 2^-s exactly, 0 <= s <= 30.
-std::optional<int> shift_of_scale(float scale);
-bool multiply_takes(float scale);
 
 // An operand of an addition on hardware without `requant`: round_half_even(a * multiplier) by an integer part and a
-// fraction of `fraction_bits` bits, multiplier = integer + fraction / 2^fraction_bits, both of its sign.
+// fraction of `fraction_bits` bits, multiplier = integer + fraction / 2^fraction_bits, both of its sign, the fraction
+// odd.
 struct SplitMultiplier {
   std::int32_t integer = 1, fraction = 0;
   int fraction_bits = 0;
+
+  std::int64_t significand() const { return (std::int64_t{integer} << fraction_bits) + fraction; }
+  bool has_ties() const;  // a product may lie halfway between two integers
+  bool in_one() const;    // a * significand fits int32
 };
 // nullopt where |a| <= 255 times one of the parts would not fit.
 std::optional<SplitMultiplier> split_multiplier(float multiplier);
@@ -79,11 +79,10 @@ struct AddSpec {
   Widening widening = Widening::load;
   SplitMultiplier a_multiplier, b_multiplier;  // used without `requant`
   Epilogue epilogue;                           // of the sum: scale 2^-k
-
-  std::int64_t accumulators() const;  // ACC elements per result
 };
-// Constants of one operand, int32 [batch, block_out, words]: with `requant` the multiplier's bits and -zero_point; else
-// -zero_point and the parts.
+// Constants of one operand, int32 [batch, block_out, operand_words]: with `requant` the multiplier's bits and
+// -zero_point; else -zero_point and those of Stages::multiplied.
+std::int64_t operand_words(const AddSpec& spec);
 NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config, std::int32_t zero_point,
                           float multiplier, const SplitMultiplier& split);
 // Parameters A, B, [I,] KA, KB, K, Y.

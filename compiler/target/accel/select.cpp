@@ -48,28 +48,20 @@ TensorLayout layout_of(const Context& c, const ImageShape& shape) {
 // Fills in how accumulators become int8, for the hardware at hand. `bound`: largest |acc + bias|.
 Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, std::int64_t bound) {
   Epilogue e;
-  e.zero_point = c.attribute("y_zero_point", 0);
-  e.y_min = c.attribute("y_min", -128);
-  e.y_max = c.attribute("y_max", 127);
+  e.range = {c.attribute("y_zero_point", 0), c.attribute("y_min", -128), c.attribute("y_max", 127)};
   e.saturate = c.config.saturate;
   if (c.config.requant) return e;
-  const auto all = [&](const auto& holds) { return std::all_of(scales.begin(), scales.end(), holds); };
-  std::int64_t constant = 0;  // what the passes add to an accumulator at most
-  if (all([](float scale) { return scale == 1.0f; })) {
-    e.form = Epilogue::Form::unscaled;
-  } else if (all([](float scale) { return shift_of_scale(scale).value_or(0) >= 1; })) {
-    e.form = Epilogue::Form::shift;
-    for (const float scale : scales) constant = std::max(constant, std::int64_t{1} << *shift_of_scale(scale));
-  } else if (all(multiply_takes)) {
-    e.form = Epilogue::Form::multiply;
-  } else {
-    const float scale = *std::find_if_not(scales.begin(), scales.end(), multiply_takes);
+  e.form = Epilogue::Form::fixed_point;
+  if (const auto beyond = std::ranges::find_if_not(scales, fixed_point_takes); beyond != scales.end())
     return c.refuse(
         fmt::format("its scale {} lies outside of [2^-14, 2^7), where {} can multiply without the extension `requant`",
-                    scale, c.config.name),
+                    *beyond, c.config.name),
         "choose hardware with `requant`, or another target for it");
-  }
-  if (bound + constant > INT32_MAX)
+  e.fixed_point = plan_fixed_point(scales, e.range);
+  std::int64_t constant = 0;  // what is added to an accumulator at most
+  for (const float scale : scales)
+    constant = std::max(constant, std::abs(fixed_point_channel(scale, e.fixed_point, e.range).centre));
+  if (bound + constant >= INT32_MAX)
     return c.refuse(
         fmt::format("its accumulators reach {}, which with the rounding constant {} exceeds int32", bound, constant));
   return e;
@@ -113,7 +105,7 @@ void fix_constant_channels(ConvOperation& operation) {
   const std::size_t terms = static_cast<std::size_t>(operation.weight.count()) / operation.bias.size();
   for (std::size_t o = 0; o < operation.bias.size(); ++o) {
     const float scale = operation.scale[o];
-    if (multiply_takes(scale) || shift_of_scale(scale)) continue;
+    if (fixed_point_takes(scale)) continue;
     const double bias = operation.bias[o], bound = static_cast<double>(product_bound(operation, o)), s = scale;
     // The product is rounded once here too, to binary64: a step away from every tie, so that this cannot matter.
     const double low = (bias - bound) * s, high = (bias + bound) * s;

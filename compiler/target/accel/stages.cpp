@@ -43,74 +43,60 @@ Buffer Stages::requant(const std::string& step, const Buffer& a, const Buffer& k
   });
 }
 
-// Words: s - 31, -2^(s-1), s. `a` holds the value plus 2^s, s >= 1.
-//   t = (a << (31 - s)) >> 31        0 or -1: minus bit s of a, the inverse of the quotient's lowest bit
-//   y = (a + t - 2^(s-1)) >> s       a tie goes to the even neighbour
-Buffer Stages::shifted_half_even(Buffer a, const Buffer& k, std::int64_t word) {
-  Buffer t = copy("tie", a);
-  t = shift_right("tie_left", t, k, word);
-  t = shift_right("tie_sign", t, 31);
-  a = combine("to_even", BinaryOp::add, a, t);
-  a = with_constant("half", BinaryOp::add, a, k, word + 1);
-  return shift_right("shift", a, k, word + 2);
-}
-
-// a * m for a 24-bit significand m = m2 m1 m0 in 8-bit limbs, divided by 2^15 with everything below kept as a sticky
-// bit. Words: m0, m1, m2. Low bytes are read as signed ((v << 24) >> 24) and squared: only whether they are zero
-// matters.
-Buffer Stages::multiplied_significand(Buffer a, const Buffer& k, std::int64_t word) {
-  Buffer low = with_constant("low_product", BinaryOp::mul, copy("low", a), k, word);
-  Buffer sticky = shift_right("sticky_sign", shift_right("sticky_left", copy("sticky", low), -24), 24);
-  sticky = combine("sticky_square", BinaryOp::mul, sticky, sticky);
-  low = shift_right("low_carry", low, 8);
-  Buffer middle = with_constant("middle_product", BinaryOp::mul, copy("middle", a), k, word + 1);
-  middle = combine("middle_sum", BinaryOp::add, middle, low);
-  Buffer rest = shift_right("rest_sign", shift_right("rest_left", copy("rest", middle), -24), 24);
-  rest = combine("rest_square", BinaryOp::mul, rest, rest);
-  sticky = with_immediate("sticky_bit", BinaryOp::min, combine("sticky_sum", BinaryOp::add, sticky, rest), 1);
-  middle = shift_right("middle_carry", middle, 8);
-  a = with_constant("high_product", BinaryOp::mul, a, k, word + 2);
-  a = shift_right("double", combine("product", BinaryOp::add, a, middle), -1);
-  return combine("product_sticky", BinaryOp::add, a, sticky);
+// The words are those of FixedPointChannel::words, in order.
+Buffer Stages::fixed_point(const FixedPoint& plan, Buffer a, const Buffer& k) {
+  std::int64_t word = 0;
+  a = with_constant("centre", BinaryOp::add, a, k, word++);
+  a = with_constant("floor", BinaryOp::max, a, k, word++);
+  a = with_constant("ceiling", BinaryOp::min, a, k, word++);
+  Buffer carried;
+  for (int limb = 0; limb < plan.limbs; ++limb) {
+    const bool last = limb + 1 == plan.limbs;
+    const std::string number = std::to_string(limb);
+    Buffer x = with_constant("product" + number, BinaryOp::mul, last ? a : copy("limb" + number, a), k, word++);
+    x = carried ? combine("carry" + number, BinaryOp::add, x, carried)
+                : with_constant("rounding", BinaryOp::add, x, k, word++);
+    if (last) a = x;
+    else carried = shift_right("limb_shift" + number, x, k, word++);
+  }
+  if (plan.ties) {
+    // A product that is a multiple of 2^e here was halfway, and was rounded up: back, where that made the result odd.
+    Buffer odd = with_constant("parity", BinaryOp::mul, copy("tie", a), k, word++);
+    a = combine("to_even", BinaryOp::add, a, shift_right("odd", odd, 31));  // -1 where it is
+  }
+  if (plan.shifts) a = shift_right("quotient", a, k, word++);
+  return plan.zero_point == 0 ? a : with_immediate("zero_point", BinaryOp::add, a, plan.zero_point);
 }
 
 Buffer Stages::epilogue(const Epilogue& e, Buffer a, const Buffer& k) {
-  if (e.form == Epilogue::Form::requant) {
-    a = requant("requant", a, k, e.zero_point);
-  } else {
-    a = with_constant("bias", BinaryOp::add, a, k, 0);
-    if (e.form == Epilogue::Form::shift) a = shifted_half_even(a, k, 1);
-    if (e.form == Epilogue::Form::multiply) {
-      a = with_constant("floor", BinaryOp::max, a, k, 1);
-      a = with_constant("ceiling", BinaryOp::min, a, k, 2);
-      a = multiplied_significand(a, k, 3);
-      a = with_constant("quotient", BinaryOp::add, a, k, 6);
-      a = shifted_half_even(a, k, 7);
-    }
-    if (e.zero_point != 0) a = with_immediate("zero_point", BinaryOp::add, a, e.zero_point);
-  }
-  if (!e.saturate || e.y_min > -128) a = with_immediate("max", BinaryOp::max, a, e.y_min);
-  if (!e.saturate || e.y_max < 127) a = with_immediate("min", BinaryOp::min, a, e.y_max);
+  const bool requants = e.form == Epilogue::Form::requant;
+  a = requants ? requant("requant", a, k, e.range.zero_point) : fixed_point(e.fixed_point, a, k);
+  const bool clamps = requants || e.fixed_point.clamps;
+  if (clamps && (!e.saturate || e.range.y_min > -128)) a = with_immediate("max", BinaryOp::max, a, e.range.y_min);
+  if (clamps && (!e.saturate || e.range.y_max < 127)) a = with_immediate("min", BinaryOp::min, a, e.range.y_max);
   return a;
 }
 
-// Words after -zero_point: integer, fraction, 2^(bits-1) - 1. With f = a * fraction, q = f >> bits, base = a * integer
-// + q and the rest r = f - (q << bits):
-//   y = base + ((r + 2^(bits-1) - 1 + (base & 1)) >> bits)
+// Words after -zero_point: the integer part or all of m, fraction, half, parity, 2^30. With x = a * m + half:
+//   y = (x - (x >> bits & 1)) >> bits
+// which subtracts where a tie was rounded up to an odd number, and else changes nothing. Only the fraction's part of x
+// is computed where x would not fit.
 Buffer Stages::multiplied(const SplitMultiplier& multiplier, Buffer a, const Buffer& k) {
-  if (multiplier.fraction_bits == 0) return with_constant("scale", BinaryOp::mul, a, k, 1);
   const int bits = multiplier.fraction_bits;
-  Buffer rest = with_constant("fraction_product", BinaryOp::mul, copy("fraction", a), k, 2);
-  a = with_constant("scale", BinaryOp::mul, a, k, 1);
-  Buffer quotient = shift_right("quotient", copy("quotient_copy", rest), bits);
-  a = combine("base", BinaryOp::add, a, quotient);
-  quotient = with_immediate("whole", BinaryOp::mul, shift_right("whole_left", quotient, -bits), -1);
-  rest = combine("rest", BinaryOp::add, rest, quotient);
-  rest = with_constant("half", BinaryOp::add, rest, k, 3);
-  Buffer odd = shift_right("odd_sign", shift_right("odd_left", copy("odd", a), -31), 31);  // -1 where base is odd
-  odd = with_immediate("odd_bit", BinaryOp::mul, odd, -1);
-  rest = combine("to_even", BinaryOp::add, rest, odd);
-  return combine("scaled", BinaryOp::add, a, shift_right("carry", rest, bits));
+  if (bits == 0) return with_constant("scale", BinaryOp::mul, a, k, 1);
+  Buffer odd;
+  if (multiplier.has_ties()) {
+    odd = with_constant("parity", BinaryOp::mul, copy("tie", a), k, 4);
+    odd = shift_right("odd", with_constant("parity_half", BinaryOp::add, odd, k, 5), 31);  // -1 where it is
+  }
+  const auto rounded = [&](Buffer x) {
+    x = with_constant("half", BinaryOp::add, x, k, 3);
+    if (odd) x = combine("to_even", BinaryOp::add, x, odd);
+    return shift_right("quotient", x, bits);
+  };
+  if (multiplier.in_one()) return rounded(with_constant("scale", BinaryOp::mul, a, k, 1));
+  const Buffer fraction = rounded(with_constant("fraction_product", BinaryOp::mul, copy("fraction", a), k, 2));
+  return combine("scaled", BinaryOp::add, with_constant("scale", BinaryOp::mul, a, k, 1), fraction);
 }
 
 }  // namespace dovetail::accel

@@ -36,8 +36,7 @@ class Stages {
   loops::Buffer multiplied(const SplitMultiplier& multiplier, loops::Buffer a, const loops::Buffer& k);
 
  private:
-  loops::Buffer multiplied_significand(loops::Buffer a, const loops::Buffer& k, std::int64_t word);
-  loops::Buffer shifted_half_even(loops::Buffer a, const loops::Buffer& k, std::int64_t word);
+  loops::Buffer fixed_point(const FixedPoint& plan, loops::Buffer acc, const loops::Buffer& k);
 
   tensor::Definition& definition_;
   tensor::Axes axes_;

@@ -14,7 +14,8 @@ TEST_CASE("accelerator: drawn schedules are right, or refused with a reason") {
     DYNAMIC_SECTION(config.name) {
       const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
       int measured = 0;
-      for (std::uint64_t seed = 11; seed <= 14; ++seed) {
+      // Small hardware cannot do most of them.
+      for (std::uint64_t seed = 11; seed <= 14 || (measured == 0 && seed <= 40); ++seed) {
         SplitMix64 random(seed);
         const Operation operation = random_operation(random, config);
         if (!smallest_tile_fits(*operation.kind, operation.program, config).ok()) continue;

@@ -1,7 +1,5 @@
 #include "tests/property/compiler/accel/random_operation.h"
 
-#include <array>
-
 #include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/programs.h"
 
@@ -12,9 +10,13 @@ namespace {
 Epilogue draw_epilogue(SplitMix64& random, const isa::HardwareConfig& config) {
   Epilogue epilogue;
   epilogue.saturate = config.saturate;
-  if (!config.requant)
-    epilogue.form = std::array{Epilogue::Form::unscaled, Epilogue::Form::shift,
-                               Epilogue::Form::multiply}[static_cast<std::size_t>((random.next() % 3))];
+  if (config.requant) return epilogue;
+  epilogue.form = Epilogue::Form::fixed_point;
+  epilogue.fixed_point = {.limbs = static_cast<int>(random.next() % 4),
+                          .ties = random.next() % 2 == 0,
+                          .shifts = random.next() % 4 != 0,
+                          .clamps = random.next() % 4 == 0,
+                          .zero_point = static_cast<std::int32_t>(random.next() % 2)};
   return epilogue;
 }
 
@@ -42,7 +44,6 @@ Operation random_operation(SplitMix64& random, const isa::HardwareConfig& config
     spec.a = spec.b = spec.y = layout;
     spec.a_multiplier = {1, 5, 4};
     spec.epilogue = draw_epilogue(random, config);
-    if (spec.epilogue.form == Epilogue::Form::multiply) spec.epilogue.form = Epilogue::Form::shift;
     return spec;
   };
   switch ((random.next() % 3)) {

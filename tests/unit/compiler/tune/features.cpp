@@ -137,7 +137,7 @@ TEST_CASE("features: accelerator schedules differ where their decisions do") {
   spec.pad_top = spec.pad_left = 1;
   spec.x.border = {1, 1, 1, 1};
   spec.epilogue.saturate = config.saturate;
-  if (!config.requant) spec.epilogue.form = accel::Epilogue::Form::shift;
+  if (!config.requant) spec.epilogue.form = accel::Epilogue::Form::fixed_point;
   const schedule::Task task =
       accel::make_task(accel::kConvolution, accel::conv_program(spec, config), config, intrinsics);
   const auto run = [&](const schedule::Decisions& given) {

@@ -1,0 +1,190 @@
+#include "compiler/target/accel/fixed_point.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/check.h"
+#include "loops/integer.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+constexpr int kMostLimbs = 3;
+// A zero point that makes the constant larger is added behind the shift: it would take the room of accumulators.
+constexpr std::int64_t kMostZeroPoint = std::int64_t{1} << 24;
+// No accumulator, with what is added to it, is larger: selection sees to that.
+constexpr std::int64_t kMostAccumulator = INT32_MAX - 1;
+
+int exponent_bits(float value) {
+  return static_cast<int>(std::bit_cast<std::uint32_t>(value) >> 23);
+}  // 256 and more: negative
+
+std::int64_t floor_shift(std::int64_t value, int places) { return value >> places; }
+std::int64_t ceil_division(std::int64_t a, std::int64_t b) { return -loops::floor_div(-a, b); }
+bool fits(std::int64_t value) { return value >= INT32_MIN && value <= INT32_MAX; }
+
+// m * 2^-e with m odd, or e = 0.
+struct Scale {
+  explicit Scale(float scale)
+      : m((std::bit_cast<std::uint32_t>(scale) & 0x7fffff) | 0x800000), e(150 - exponent_bits(scale)) {
+    for (; e > 0 && m % 2 == 0; --e) m /= 2;
+    for (; e < 0; ++e) m *= 2;
+  }
+  std::int64_t m;
+  int e;
+
+  std::int64_t half() const { return e > 0 ? std::int64_t{1} << (e - 1) : 0; }
+  std::int64_t rounded(std::int64_t value) const {  // half to even
+    const std::int64_t x = value * m + half(), quotient = floor_shift(x, e);
+    const bool tie = e > 0 && x == quotient << e;
+    return tie ? quotient - (quotient & 1) : quotient;
+  }
+  bool beyond_1() const { return m > std::int64_t{1} << e; }
+};
+
+// The accumulators, bias included, whose results lie in range: all others have the result of the nearer bound.
+struct Span {
+  Span(const Scale& scale, const OutputRange& range) {
+    const std::int64_t least = range.y_min - range.zero_point, most = range.y_max - range.zero_point;
+    low = ceil_division((least << scale.e) - scale.half(), scale.m);
+    high = loops::floor_div(((most + 1) << scale.e) - scale.half() - 1, scale.m);
+    if (scale.rounded(low) < least) ++low;
+    if (scale.rounded(high + 1) <= most) ++high;
+    // Where results skip integers, the next ones outside are what the clamp behind makes the bound of.
+    if (scale.beyond_1()) --low, ++high;
+  }
+  std::int64_t low, high;
+  std::int64_t largest() const { return std::max(std::abs(low), std::abs(high)); }
+};
+
+bool has_ties(const Scale& scale, const Span& span) {
+  // m is odd: value * m is halfway where value is an odd multiple of 2^(e-1).
+  return scale.e > 0 && std::int64_t{1} << (scale.e - 1) <= span.largest();
+}
+
+// The signed remainder modulo 2^places, nearest to 0.
+std::int64_t centred(std::int64_t value, int places) {
+  const std::int64_t half = places > 0 ? std::int64_t{1} << (places - 1) : 0;
+  return value - (floor_shift(value + half, places) << places);
+}
+
+// Cuts m into `limbs` such that every sum fits 32 bits for both bounds of w; whether there is a way.
+bool cut(FixedPointChannel& channel, const Scale& scale, int limbs) {
+  const auto sums_fit = [&] {
+    for (const std::int64_t w : {channel.low, channel.high}) {
+      std::int64_t x = channel.rounding;
+      for (int i = kMostLimbs - limbs; i < kMostLimbs; ++i) {
+        x += w * channel.limbs[static_cast<std::size_t>(i)];
+        // Between the bounds sums lie between theirs, but for the floor of what is carried.
+        if (!fits(x - 1) || !fits(x + 1)) return false;
+        x = floor_shift(x, channel.shifts[static_cast<std::size_t>(i)]);
+      }
+    }
+    return true;
+  };
+  for (int places = 0; places * (limbs - 1) <= scale.e; ++places) {
+    std::int64_t rest = scale.m;
+    channel.limbs = {};
+    channel.shifts = {};
+    for (int i = kMostLimbs - limbs; i < kMostLimbs - 1; ++i) {
+      const auto at = static_cast<std::size_t>(i);
+      channel.limbs[at] = centred(rest, places);
+      channel.shifts[at] = places;
+      rest = floor_shift(rest - channel.limbs[at], places);
+    }
+    channel.limbs[kMostLimbs - 1] = rest;
+    channel.shifts[kMostLimbs - 1] = scale.e - places * (limbs - 1);
+    if (channel.shifts[kMostLimbs - 1] <= 31 && sums_fit()) return true;
+    if (limbs == 1) return false;
+  }
+  return false;
+}
+
+// The part of the zero point that is added before the shift: what the passes for ties look at must stay the lowest bit
+// of the result without it.
+std::int32_t before_shift(const OutputRange& range, const FixedPoint& plan) {
+  return range.zero_point - plan.zero_point;
+}
+
+std::optional<FixedPointChannel> channel_of(const Scale& scale, const Span& span, int limbs, std::int32_t zero_point) {
+  FixedPointChannel channel;
+  const std::int64_t constant = scale.half() + (std::int64_t{zero_point} << scale.e);
+  channel.centre = loops::floor_div(constant, scale.m);
+  channel.rounding = constant - channel.centre * scale.m;
+  // Bounds beyond those of accumulators do not bound.
+  channel.low = std::max(span.low + channel.centre, -kMostAccumulator);
+  channel.high = std::min(span.high + channel.centre, kMostAccumulator);
+  channel.parity = has_ties(scale, span) ? std::int64_t{1} << (31 - scale.e) : 0;
+  if (zero_point != 0 && std::abs(channel.centre) > kMostZeroPoint) return std::nullopt;
+  if (limbs == 0) {
+    channel.shifts[kMostLimbs - 1] = scale.e;
+    return scale.m == 1 ? std::optional(channel) : std::nullopt;
+  }
+  // With fewer limbs than the others the lower ones are 0. Ties need the whole of x in one word.
+  for (int own = 1; own <= (channel.parity != 0 ? 1 : limbs); ++own)
+    if (cut(channel, scale, own)) return channel;
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::int64_t FixedPoint::words() const { return 3 + 2 * limbs + (ties ? 1 : 0) + (shifts ? 1 : 0); }
+
+bool fixed_point_takes(float scale) {
+  const int exponent = exponent_bits(scale);
+  const bool power_of_2 = (std::bit_cast<std::uint32_t>(scale) & 0x7fffff) == 0;
+  return exponent < 127 + 7 && exponent >= 127 - (power_of_2 ? 30 : 14);
+}
+
+FixedPoint plan_fixed_point(std::span<const float> scales, const OutputRange& range) {
+  FixedPoint plan;
+  for (const float value : scales) {
+    const Scale scale(value);
+    plan.ties = plan.ties || has_ties(scale, Span(scale, range));
+    plan.shifts = plan.shifts || scale.e > 0;
+    plan.clamps = plan.clamps || scale.beyond_1();
+  }
+  // The zero point is part of `rounding`, but for a lowest bit of 1 beside ties, and where it is too large.
+  const auto fewest_limbs = [&](std::int32_t at_end) -> std::optional<int> {
+    plan.zero_point = at_end;
+    int limbs = 0;
+    for (const float value : scales) {
+      const Scale scale(value);
+      const Span span(scale, range);
+      while (limbs <= kMostLimbs && !channel_of(scale, span, limbs, before_shift(range, plan))) ++limbs;
+    }
+    return limbs <= kMostLimbs ? std::optional(limbs) : std::nullopt;
+  };
+  const std::int32_t odd = plan.ties ? range.zero_point & 1 : 0;
+  for (const std::int32_t at_end : {odd, range.zero_point})
+    if (const auto limbs = fewest_limbs(at_end)) {
+      plan.limbs = *limbs;
+      return plan;
+    }
+  throw InternalError("a scale has no form of 32-bit passes");
+}
+
+FixedPointChannel fixed_point_channel(float value, const FixedPoint& plan, const OutputRange& range) {
+  const Scale scale(value);
+  const auto channel = channel_of(scale, Span(scale, range), plan.limbs, before_shift(range, plan));
+  DOVETAIL_CHECK(channel, "the plan was made for this scale");
+  return *channel;
+}
+
+std::vector<std::int32_t> FixedPointChannel::words(const FixedPoint& plan, std::int32_t bias) const {
+  std::vector<std::int64_t> words{bias + centre, low, high};
+  for (int i = kMostLimbs - plan.limbs; i < kMostLimbs; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    words.push_back(limbs[at]);
+    if (i == kMostLimbs - plan.limbs) words.push_back(rounding);
+    if (i + 1 < kMostLimbs) words.push_back(shifts[at]);
+  }
+  if (plan.ties) words.push_back(parity);
+  if (plan.shifts) words.push_back(shifts.back());
+  std::vector<std::int32_t> narrow;
+  for (const std::int64_t word : words) narrow.push_back(static_cast<std::int32_t>(word));
+  return narrow;
+}
+
+}  // namespace dovetail::accel

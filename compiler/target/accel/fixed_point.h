@@ -1,0 +1,48 @@
+// Scaling int32 accumulators to int8 by wrapping 32-bit passes, exactly, on hardware without `requant`.
+// docs/accelerator-backend.md derives it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace dovetail::accel {
+
+// The range that a result is clamped to, and the zero point that is added before.
+struct OutputRange {
+  std::int32_t zero_point = 0, y_min = -128, y_max = 127;
+};
+
+// Which passes there are. Per channel, with w the accumulator plus a constant, clamped to where results are in range:
+//   x = w * m + rounding, result = x >> e, m * 2^-e the scale
+struct FixedPoint {
+  int limbs = 0;                // of m; 0: every scale is 2^-s, and m = 1
+  bool ties = false;            // a result may lie halfway between two integers, and goes to the even one
+  bool shifts = false;          // e > 0 for a channel
+  bool clamps = false;          // a channel's scale is beyond 1: its results skip integers, the bounds perhaps
+  std::int32_t zero_point = 0;  // what is added at the end: the part that `rounding` cannot hold
+
+  std::int64_t words() const;  // constants per channel, in the order of FixedPointChannel::words
+};
+
+// Scales from 2^-14 to 2^7, and 2^-s for s up to 30.
+bool fixed_point_takes(float scale);
+// Precondition: takes every scale.
+FixedPoint plan_fixed_point(std::span<const float> scales, const OutputRange& range);
+
+struct FixedPointChannel {
+  std::int64_t centre = 0;              // added to the accumulator, besides the bias
+  std::int64_t low = 0, high = 0;       // bounds of w
+  std::array<std::int64_t, 3> limbs{};  // signed, lowest first; the last `FixedPoint::limbs` count
+  std::array<int, 3> shifts{};          // after each
+  std::int64_t rounding = 0;            // of x
+  std::int64_t parity = 0;              // x * parity has the result's lowest bit as its sign; 0 without ties
+
+  std::vector<std::int32_t> words(const FixedPoint& plan, std::int32_t bias) const;
+};
+// Precondition: fixed_point_takes(scale), `plan` is one for it.
+FixedPointChannel fixed_point_channel(float scale, const FixedPoint& plan, const OutputRange& range);
+
+}  // namespace dovetail::accel

@@ -1,0 +1,183 @@
+// Fixed-point passes against REQUANT's own semantics, on every accumulator next to a bound between two results: between
+// these both are constant, so that they agree everywhere.
+#include "compiler/target/accel/fixed_point.h"
+
+#include <bit>
+#include <cmath>
+#include <random>
+
+#include "compiler/target/accel/stages.h"
+#include "isa/semantics/requant.h"
+#include "loops/interpreter.h"
+#include "tests/catch.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+// The results of all channels, int32 [channel][value].
+NdArray scaled(const Epilogue& epilogue, const NdArray& acc, const std::vector<std::int32_t>& bias,
+               const std::vector<float>& scales) {
+  const std::int64_t channels = acc.shape()[1];
+  tensor::Definition definition("scaled");
+  const loops::Buffer a = definition.input("ACC", DType::int32, acc.shape());
+  const loops::Buffer k = definition.constant("K", DType::int32, {1, channels, epilogue.words()});
+  Stages stages(definition, {{"n", 1}, {"o", channels}, {"y", 1}, {"x", acc.shape()[3]}}, "");
+  const loops::Buffer y = stages.epilogue(epilogue, a, k);
+  const auto result =
+      loops::evaluate(definition.build({y}), std::vector{acc, epilogue_constants(epilogue, 1, channels, bias, scales)});
+  REQUIRE(result.ok());
+  return result->front();
+}
+
+std::int32_t expected(std::int32_t acc, std::int32_t bias, float scale, const OutputRange& range) {
+  const std::int32_t y = isa::semantics::requant(acc, bias, std::bit_cast<std::uint32_t>(scale), range.zero_point);
+  return std::clamp(y, range.y_min, range.y_max);
+}
+
+// Accumulators around each bound, as many for all channels.
+std::vector<std::int32_t> bounds(float scale, std::int32_t bias, const OutputRange& range) {
+  constexpr double kMost = 1 << 29;
+  std::vector<std::int32_t> values;
+  for (std::int32_t y = range.y_min - 1; y <= range.y_max + 1; ++y)
+    for (int step = -1; step <= 2; ++step) {
+      const double at = std::floor((y - range.zero_point - 0.5) / static_cast<double>(scale)) + step - bias;
+      values.push_back(static_cast<std::int32_t>(std::clamp(at, -kMost, kMost)));
+    }
+  for (const std::int32_t far : {-1, 0, 1, 1 << 20, -(1 << 20), 1 << 28, -(1 << 28)}) values.push_back(far);
+  return values;
+}
+
+FixedPoint check(const std::vector<float>& scales, const OutputRange& range, std::mt19937& random) {
+  Epilogue epilogue;
+  epilogue.form = Epilogue::Form::fixed_point;
+  epilogue.range = range;
+  epilogue.fixed_point = plan_fixed_point(scales, range);
+  const auto channels = static_cast<std::int64_t>(scales.size());
+  std::vector<std::int32_t> bias;
+  std::vector<std::vector<std::int32_t>> values;
+  for (const float scale : scales) {
+    bias.push_back(static_cast<std::int32_t>(random() % 200000) - 100000);
+    values.push_back(bounds(scale, bias.back(), range));
+  }
+  NdArray acc(DType::int32, {1, channels, 1, static_cast<std::int64_t>(values[0].size())});
+  std::int64_t at = 0;
+  for (const auto& of_channel : values)
+    for (const std::int32_t value : of_channel) acc.set_int64(at++, value);
+  const NdArray got = scaled(epilogue, acc, bias, scales);
+  at = 0;
+  for (std::size_t o = 0; o < scales.size(); ++o)
+    for (const std::int32_t value : values[o]) {
+      const std::int32_t wanted = expected(value, bias[o], scales[o], range);
+      if (got.as_int64(at) != wanted) {
+        CAPTURE(scales[o], bias[o], value, range.zero_point, range.y_min, range.y_max);
+        CHECK(got.as_int64(at) == wanted);
+        return epilogue.fixed_point;
+      }
+      ++at;
+    }
+  return epilogue.fixed_point;
+}
+
+const std::vector<OutputRange> kRanges{{0, -128, 127}, {-128, -128, 127}, {3, 3, 127}, {-7, -128, 100}, {127, -5, 127}};
+
+}  // namespace
+
+TEST_CASE("fixed point: powers of two take no product") {
+  std::mt19937 random(1);
+  std::vector<float> scales;
+  for (int s = 1; s <= 16; ++s) scales.push_back(std::ldexp(1.0f, -s));
+  for (const OutputRange& range : kRanges) {
+    const FixedPoint plan = check(scales, range, random);
+    CHECK(plan.limbs == 0);
+    CHECK(plan.ties);
+    CHECK(plan.zero_point == (range.zero_point & 1));
+  }
+  // 128 * 2^18 would take the room of accumulators, 128 * 2^30 is no int32: the zero point is added behind the shift.
+  for (int s = 18; s <= 30; ++s) CHECK(check({std::ldexp(1.0f, -s)}, {-128, -128, 127}, random).zero_point == -128);
+  const FixedPoint copy = check({1.0f, 1.0f}, {5, -128, 127}, random);
+  CHECK((copy.limbs == 0 && !copy.ties && !copy.shifts && !copy.clamps));
+}
+
+TEST_CASE("fixed point: usual scales take two limbs and meet no tie") {
+  std::mt19937 random(2);
+  std::vector<float> scales;
+  for (int i = 0; i < 40; ++i)
+    scales.push_back(std::exp2(-12.0f + 11.0f * static_cast<float>(random() % 100000) / 100000.0f));
+  for (const OutputRange& range : kRanges) {
+    const FixedPoint plan = check(scales, range, random);
+    CHECK(plan.limbs == 2);
+    CHECK_FALSE(plan.ties);
+    CHECK_FALSE(plan.clamps);
+    CHECK(plan.zero_point == 0);
+  }
+}
+
+TEST_CASE("fixed point: every scale from 2^-14 to 2^7") {
+  std::mt19937 random(3);
+  std::vector<float> scales{std::ldexp(1.0f, -14),
+                            std::nextafter(128.0f, 0.0f),
+                            1.0f,
+                            2.0f,
+                            64.0f,
+                            0.5f,
+                            1.5f,
+                            0.75f,
+                            std::nextafter(1.0f, 0.0f),
+                            std::nextafter(1.0f, 2.0f),
+                            std::ldexp(513.0f, -23),
+                            std::ldexp(255.0f, -20),
+                            std::nextafter(std::ldexp(1.0f, -13), 0.0f)};
+  for (int i = 0; i < 30; ++i)
+    scales.push_back(std::exp2(-14.0f + 20.9f * static_cast<float>(random() % 100000) / 100000.0f));
+  for (const float scale : scales) REQUIRE(fixed_point_takes(scale));
+  for (const OutputRange& range : kRanges) {
+    const FixedPoint plan = check(scales, range, random);
+    CHECK(plan.limbs == 3);
+    CHECK((plan.ties && plan.clamps));
+    // Each by itself, with its own passes.
+    for (const float scale : scales) check({scale}, range, random);
+  }
+  CHECK_FALSE(fixed_point_takes(128.0f));
+  CHECK_FALSE(fixed_point_takes(std::ldexp(1.5f, -15)));
+  CHECK_FALSE(fixed_point_takes(std::ldexp(1.0f, -31)));
+  CHECK_FALSE(fixed_point_takes(-0.5f));
+  CHECK_FALSE(fixed_point_takes(0.0f));
+}
+
+TEST_CASE("fixed point: operands of sums are scaled exactly") {
+  std::mt19937 random(4);
+  AddSpec spec;
+  spec.epilogue.form = Epilogue::Form::fixed_point;
+  const isa::HardwareConfig config;
+  NdArray a(DType::int32, {1, config.block_out, 1, 256});
+  for (std::int64_t i = 0; i < a.count(); ++i) a.set_int64(i, i % 256 - 128);
+  std::vector<float> multipliers{1,        -3,         0.5f,   0.75f,  1.5f, 65536,
+                                 52428.8f, 12345.678f, 0.013f, -77.7f, 1e6f, 2097151.5f};
+  for (int i = 0; i < 60; ++i)
+    multipliers.push_back(std::exp2(-3.0f + 22.0f * static_cast<float>(random() % 100000) / 100000.0f));
+  for (const float multiplier : multipliers) {
+    const auto split = split_multiplier(multiplier);
+    if (!split) continue;
+    for (const std::int32_t zero_point : {0, -128, 127, 5}) {
+      tensor::Definition definition("operand");
+      const loops::Buffer x = definition.input("A", DType::int32, a.shape());
+      const loops::Buffer k = definition.constant("K", DType::int32, {1, config.block_out, operand_words(spec)});
+      Stages stages(definition, {{"n", 1}, {"o", config.block_out}, {"y", 1}, {"x", 256}}, "");
+      const loops::Buffer y =
+          stages.multiplied(*split, stages.with_constant("centre", loops::BinaryOp::add, x, k, 0), k);
+      const auto result = loops::evaluate(
+          definition.build({y}), std::vector{a, operand_constants(spec, config, zero_point, multiplier, *split)});
+      REQUIRE(result.ok());
+      std::int64_t different = 0;
+      for (std::int64_t i = 0; i < a.count(); ++i)
+        different += result->front().as_int64(i) !=
+                     isa::semantics::requant(static_cast<std::int32_t>(a.as_int64(i)), -zero_point,
+                                             std::bit_cast<std::uint32_t>(multiplier), 0);
+      CAPTURE(multiplier, zero_point);
+      CHECK(different == 0);
+    }
+  }
+}
+
+}  // namespace dovetail::accel
