@@ -224,6 +224,25 @@ std::string wait_table(const std::array<simulator::MemorySplit, 3>& units, const
   return text;
 }
 
+// What the compute unit ran, and what that waited for; kinds that it did not run are left out.
+std::string compute_table(const simulator::Profile& profile) {
+  TextTable table({"on compute", ">instructions", ">cycles", ">share", ">busy", ">load token", ">store token", ">drain",
+                   ">unit", ">fetch"});
+  for (std::size_t k = 0; k < profile.compute_kinds.size(); ++k) {
+    const simulator::KindTime& kind = profile.compute_kinds[k];
+    if (kind.instructions == 0) continue;
+    const std::uint64_t cycles = kind.time.total();
+    const auto waiting = [&](simulator::StallCause cause) {
+      return percent(kind.time.waiting[static_cast<std::size_t>(cause)], cycles);
+    };
+    using enum simulator::StallCause;
+    table.add({std::string(simulator::kComputeKindNames[k]), with_separators(kind.instructions),
+               with_separators(cycles), percent(cycles, profile.whole.cycles), percent(kind.time.busy, cycles),
+               waiting(token_prev), waiting(token_next), waiting(drain), waiting(unit), waiting(fetch)});
+  }
+  return table.to_string();
+}
+
 std::string layer_table(const simulator::Profile& profile) {
   if (profile.layers.size() < 2) return {};
   TextTable table({"layer, on compute", ">cycles", ">share", ">busy", ">of it memory", ">load token", ">store token",
@@ -273,6 +292,7 @@ std::string timing_text(const TimedProgram& program, const simulator::MemorySpec
   std::string text = fmt::format("cycles        {}, memory {}\n\n{}\n", with_separators(cycles),
                                  simulator::to_string(memory), unit_table(profile.classes, cycles));
   if (profile.knows_waits) text += wait_table(profile.waits, profile.fetch, cycles) + "\n";
+  text += compute_table(profile) + "\n";
   if (profile.whole.useful_macs) {
     const Losses losses = losses_of(profile.whole, profile.peak_macs_per_cycle);
     text += fmt::format(
@@ -358,6 +378,7 @@ Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memor
           {"of_tightest_bound", profile.whole.of_bound()},
           {"efficiency", efficiency},  // null: the program is of no model
           {"lost", lost},
+          {"compute_kinds", simulator::to_json(profile.compute_kinds)},
           {"roofline",
            {{"macs_per_byte", profile.whole.intensity()},
             {"macs_per_cycle", profile.whole.macs_per_cycle()},

@@ -63,6 +63,8 @@ std::string unit_table(const std::array<std::array<std::uint64_t, simulator::kUn
 // What the waits for memory were for, unit by unit, and what fetch did, in per cent of `cycles`.
 std::string wait_table(const std::array<simulator::MemorySplit, 3>& units, const simulator::FetchTime& fetch,
                        std::uint64_t cycles);
+// What the compute unit ran: products, ALU, and the loads that nothing hides.
+std::string compute_table(const simulator::Profile& profile);
 // By source of the trace, where it has more than one: cycles of each unit.
 std::string layer_table(const simulator::Trace& trace);
 // The same with bounds, and what the busy cycles waited for memory.

@@ -15,13 +15,13 @@ UnitTime& UnitTime::operator+=(const UnitTime& other) {
   return *this;
 }
 
-std::vector<std::array<UnitTime, 3>> attribute(const Trace& trace) {
-  std::vector<std::array<UnitTime, 3>> times(trace.sources.size() + 1);
+std::vector<std::array<UnitTime, 3>> attribute(const Trace& trace, std::size_t groups, const EventGroup& group_of) {
+  std::vector<std::array<UnitTime, 3>> times(groups + 1);
   for (const LaunchTrace& launch : trace.launches) {
     std::array<std::uint64_t, 3> next{};  // the first cycle that is not given away
     for (const TraceEvent& event : launch.events) {
       const std::size_t unit = isa::index(event.unit);
-      UnitTime& time = times[event.source][unit];
+      UnitTime& time = times[group_of(event)][unit];
       const std::uint64_t begin = std::max(next[unit], event.start);
       time.waiting[static_cast<std::size_t>(event.cause)] += begin - next[unit];
       time.busy += event.end + 1 - begin;
@@ -31,6 +31,10 @@ std::vector<std::array<UnitTime, 3>> attribute(const Trace& trace) {
       times.back()[unit].waiting[static_cast<std::size_t>(StallCause::fetch)] += launch.cycles - next[unit];
   }
   return times;
+}
+
+std::vector<std::array<UnitTime, 3>> attribute(const Trace& trace) {
+  return attribute(trace, trace.sources.size(), [](const TraceEvent& event) { return event.source; });
 }
 
 }  // namespace dovetail::simulator

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "simulator/trace/trace.h"
@@ -19,9 +20,12 @@ struct UnitTime {
   bool operator==(const UnitTime&) const = default;
 };
 
-// By source, as Trace::sources numbers them, then by unit; the last row holds the cycles after a unit's last
-// instruction, as busy 0 and waiting for `fetch`. Over all rows a unit's cycles sum to those of the launches.
-// Precondition: the launches have events.
+// By the group of each event, a number below `groups`, then by unit; the last row, one more, holds the cycles after a
+// unit's last instruction, as busy 0 and waiting for `fetch`. Over all rows a unit's cycles sum to those of the
+// launches. Precondition: the launches have events.
+using EventGroup = std::function<std::size_t(const TraceEvent& event)>;
+std::vector<std::array<UnitTime, 3>> attribute(const Trace& trace, std::size_t groups, const EventGroup& group_of);
+// By source, as Trace::sources numbers them, then by unit.
 std::vector<std::array<UnitTime, 3>> attribute(const Trace& trace);
 
 }  // namespace dovetail::simulator

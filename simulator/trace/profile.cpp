@@ -20,6 +20,15 @@ void finish(ProfilePart& part, const isa::HardwareConfig& config, const MemorySp
   part.bytes_written = part.counters.bytes_stored;
 }
 
+// Index into kComputeKindNames.
+std::size_t kind_of(const isa::Instruction& instruction) {
+  if (std::holds_alternative<isa::Gemm>(instruction.body)) return 0;
+  if (std::holds_alternative<isa::Alu>(instruction.body)) return 1;
+  const auto* load = std::get_if<isa::Load>(&instruction.body);
+  if (load == nullptr || load->x_size == 0) return 4;
+  return load->memory == isa::Memory::uop ? 3 : 2;
+}
+
 Json to_json(const UnitTime& time) {
   Json waiting;
   for (std::size_t c = 0; c < time.waiting.size(); ++c) waiting[std::string(kStallCauseNames[c])] = time.waiting[c];
@@ -45,6 +54,10 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
   profile.knows_waits = std::all_of(own.launches.begin(), own.launches.end(),
                                     [](const LaunchTrace& launch) { return launch.waits.has_value(); });
 
+  const auto kinds = attribute(own, kComputeKindNames.size(),
+                               [&](const TraceEvent& event) { return kind_of(program.program[event.instruction]); });
+  for (std::size_t k = 0; k < kComputeKindNames.size(); ++k)
+    profile.compute_kinds[k].time = kinds[k][isa::index(isa::Queue::compute)];
   const auto times = attribute(own);
   std::vector<ProfilePart> parts(trace.sources.size());
   profile.whole.name = program.name;
@@ -58,6 +71,7 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
       const TraceEvent& event = launch.events[i];
       const isa::Instruction& instruction = program.program[event.instruction];
       ProfilePart& part = parts[event.source];
+      if (event.unit == isa::Queue::compute) ++profile.compute_kinds[kind_of(instruction)].instructions;
       count(program.config, instruction, routes.of(instruction), part.counters);
       if (profile.knows_waits) part.waits[isa::index(event.unit)] += launch.waits->instructions[i];
     }
@@ -89,6 +103,15 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
   profile.whole.waits = profile.waits;
   finish(profile.whole, program.config, memory);
   return profile;
+}
+
+Json to_json(const std::array<KindTime, kComputeKindNames.size()>& kinds) {
+  Json json;
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    Json& row = json[std::string(kComputeKindNames[k])] = to_json(kinds[k].time);
+    row["instructions"] = kinds[k].instructions;
+  }
+  return json;
 }
 
 Json to_json(const ProfilePart& part, bool knows_waits) {

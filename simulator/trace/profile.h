@@ -66,10 +66,20 @@ struct ProfilePart {
   double intensity() const;
 };
 
+// What the compute unit runs. Its loads are serial: nothing else runs beside them there, so that all of their cycles
+// are exposed; those of inputs and weights are the load unit's.
+inline constexpr std::array<std::string_view, 5> kComputeKindNames{"gemm", "alu", "load acc", "load uop", "other"};
+struct KindTime {
+  std::uint64_t instructions = 0;
+  UnitTime time;
+};
+
 struct Profile {
   ProfilePart whole;
   std::vector<ProfilePart> layers;  // of the trace's sources, in its order; those without instructions are left out
   std::array<std::array<std::uint64_t, kUnitClassNames.size()>, 3> classes{};
+  std::array<KindTime, kComputeKindNames.size()> compute_kinds;  // of the compute unit's time, but for what is left
+                                                                 // behind its last instruction
   bool knows_waits = false;
   std::array<MemorySplit, 3> waits;  // of class memory
   FetchTime fetch;
@@ -83,5 +93,7 @@ Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgra
 // "bytes_read", "bytes_written", "macs_per_byte", "units": {"load": {"cycles", "busy", "waiting": {...}, "memory":
 // {...}}, ...}}; "memory" only where waits are known; what is useful is null where it is not known
 Json to_json(const ProfilePart& part, bool knows_waits);
+// {"gemm": {"instructions", "cycles", "busy", "waiting": {...}}, ...}, by kComputeKindNames
+Json to_json(const std::array<KindTime, kComputeKindNames.size()>& kinds);
 
 }  // namespace dovetail::simulator

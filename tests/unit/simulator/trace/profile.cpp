@@ -81,6 +81,14 @@ TEST_CASE("the parts of a profile sum to the run") {
       // What a layer waited for memory is part of what it was busy.
       for (const ProfilePart& part : profile.layers) CHECK(part.waits[unit].total() <= part.units[unit].busy);
     }
+    std::uint64_t by_kind = 0, by_layer = 0, of_kinds = 0;
+    for (const KindTime& kind : profile.compute_kinds) {
+      by_kind += kind.time.total();
+      of_kinds += kind.instructions;
+    }
+    for (const ProfilePart& part : profile.layers) by_layer += part.cycles;
+    CHECK(by_kind == by_layer);
+    CHECK(of_kinds == ran.counters.queue_instructions[isa::index(isa::Queue::compute)]);
     CHECK(profile.whole.useful_macs == 13);
     for (const ProfilePart& part : profile.layers)
       CHECK(part.useful_macs == (part.name == "a" ? 5 : part.name == "b" ? 8 : 0));
