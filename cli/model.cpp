@@ -210,18 +210,6 @@ Result<bool> is_bundle_file(const std::string& path) {
 
 namespace {
 
-// The share of each target in the multiplications of the graph; nothing where it has none.
-std::string macs_text(const std::map<std::string, std::uint64_t>& macs) {
-  std::uint64_t all = 0;
-  for (const auto& [target, count] : macs) all += count;
-  if (all == 0) return {};
-  std::string text = fmt::format("MACs          {} of the compiled graph", with_separators(all));
-  for (const auto& [target, count] : macs)
-    if (count != 0)
-      text += fmt::format(", {:.2f} % {}", 100.0 * static_cast<double>(count) / static_cast<double>(all), target);
-  return text + "\n";
-}
-
 // What became of every imported node, and what the regions cost and move.
 std::string placement_text(const Compiled& compiled) {
   if (compiled.placement.empty()) return {};
@@ -249,7 +237,7 @@ std::string placement_text(const Compiled& compiled) {
     regions.add({region.name, region.target, fmt::format("{}", region.operations), seconds_text(region.cost.seconds),
                  region.elsewhere ? seconds_text(region.elsewhere->seconds) : "-", seconds_text(region.border_seconds),
                  bytes_text(region.read_bytes), bytes_text(region.given_bytes)});
-  text += macs_text(summary.macs);
+  text += macs_text(compiled.summary);
   return text + fmt::format("regions       {}; {} in {} tensors between targets, {} from the caller, {} to it\n\n{}\n",
                             summary.regions.size(), bytes_text(summary.moved_bytes), summary.moved_tensors,
                             bytes_text(summary.input_bytes), bytes_text(summary.output_bytes), regions.to_string());
@@ -293,6 +281,17 @@ std::string schedules_text(const std::vector<ScheduleReport>& schedules) {
 }
 
 }  // namespace
+
+std::string macs_text(const PlacementSummary& summary) {
+  std::uint64_t all = 0;
+  for (const auto& [target, count] : summary.macs) all += count;
+  if (all == 0) return {};
+  std::string text = fmt::format("MACs          {} of the compiled graph", with_separators(all));
+  for (const auto& [target, count] : summary.macs)
+    if (count != 0)
+      text += fmt::format(", {:.2f} % {}", 100.0 * static_cast<double>(count) / static_cast<double>(all), target);
+  return text + "\n";
+}
 
 std::string report_text(const CompiledModel& model, const std::string& path) {
   std::string operators;

@@ -52,6 +52,8 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
 // another name. Only what is named .dvt is loaded as code.
 Result<bool> is_bundle_file(const std::string& path);
 
+// The share of each target in the multiplications of the graph; nothing where it has none.
+std::string macs_text(const PlacementSummary& summary);
 // The report that people read: import, placement, program, stages.
 std::string report_text(const CompiledModel& model, const std::string& path);
 // And the one for machines: "kind": "compile".

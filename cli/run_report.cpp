@@ -38,7 +38,7 @@ std::string check_text(const ReferenceCheck& check) {
 std::string run_text(const RunFacts& facts) {
   std::string text = fmt::format("ran           {} with engine {}\n", facts.path, facts.engine);
   for (const std::string& input : facts.inputs) text += fmt::format("input         {}\n", input);
-  if (facts.model != nullptr) text += host_text(*facts.model);
+  if (facts.model != nullptr) text += host_text(*facts.model) + macs_text(facts.model->compiled.summary);
   TextTable table({"step", "target", ">time", ">instructions", ">loaded", ">stored", ">MACs"});
   for (const runtime::StepProfile& step : facts.run->steps) {
     const simulator::Counters& counters = step.counters;

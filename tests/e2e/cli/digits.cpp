@@ -30,7 +30,8 @@ TEST_CASE("run --check: every tensor of the integer graph, and the work is the a
         {"run", model(name), "--target", "accel", "--hw", hardware, "--check", "--report", folder / "r.json"});
     CHECK(run.error == "");
     REQUIRE(run.exit == 0);
-    CHECK_THAT(run.out, ContainsSubstring(" of 12 tensors of the integer graph") && ContainsSubstring("all equal"));
+    CHECK_THAT(run.out, ContainsSubstring(" of 12 tensors of the integer graph") && ContainsSubstring("all equal") &&
+                            ContainsSubstring("607,872 of the compiled graph, 100.00 % accel"));
     const Json report = read_json_file(folder / "r.json").value();
     const bool complete = report["check"]["tensors"] == 12;
     CHECK(complete != (run.out.find("(the rest never leaves a kernel)") != std::string::npos));
