@@ -16,12 +16,8 @@ std::uint64_t parts(std::uint64_t whole, std::int64_t part) {
   return (whole + static_cast<std::uint64_t>(part) - 1) / static_cast<std::uint64_t>(part);
 }
 
-}  // namespace
-
-CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operation,
-                              const isa::HardwareConfig& config) {
-  const loops::Program program = operation_program(graph, operation, config);
-  CycleEstimate estimate;
+// What a program does but for its stores.
+void add_work(const loops::Program& program, const isa::HardwareConfig& config, CycleEstimate& estimate) {
   loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
     const auto* block = std::get_if<loops::Block>(&stmt->node);
     if (block == nullptr) return;
@@ -39,10 +35,23 @@ CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operat
                        parts(results, config.batch * config.block_out);
     else estimate.alu += elements;
   });
-  for (const loops::Parameter& parameter : program.parameters) {
-    const auto bytes =
-        static_cast<std::uint64_t>(element_count(parameter.buffer->shape) * size_bytes(parameter.buffer->dtype));
-    (parameter.role == loops::ParameterRole::output ? estimate.stored : estimate.loaded) += bytes;
+}
+
+}  // namespace
+
+CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operation,
+                              const isa::HardwareConfig& config) {
+  const std::vector<loops::Program> programs = operation_programs(graph, operation, config);
+  CycleEstimate estimate;
+  for (std::size_t i = 0; i < programs.size(); ++i) {
+    add_work(programs[i], config, estimate);
+    for (const loops::Parameter& parameter : programs[i].parameters) {
+      const auto bytes =
+          static_cast<std::uint64_t>(element_count(parameter.buffer->shape) * size_bytes(parameter.buffer->dtype));
+      // All parts write one result.
+      if (parameter.role != loops::ParameterRole::output) estimate.loaded += bytes;
+      else if (i == 0) estimate.stored += bytes;
+    }
   }
   estimate.cycles = kLatencyCycles + std::max({estimate.gemm + estimate.alu, parts(estimate.loaded, config.bus_bytes),
                                                parts(estimate.stored, config.bus_bytes)});

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "compiler/graph/graph.h"
 #include "compiler/target/accel/programs.h"
@@ -13,11 +14,11 @@
 namespace dovetail::accel {
 
 const Kind& kind_of(const Operation& operation);
-// `inputs`: how they lie, in the operation's order.
-loops::Program operation_program(const Operation& operation, std::span<const TensorLayout> inputs,
-                                 const TensorLayout& output, const isa::HardwareConfig& config);
+// One program, or one for each part of a copy. `inputs`: how they lie, in the operation's order.
+std::vector<loops::Program> operation_programs(const Operation& operation, std::span<const TensorLayout> inputs,
+                                               const TensorLayout& output, const isa::HardwareConfig& config);
 // Of the operation by itself: each input has the border that this operation needs.
-loops::Program operation_program(const graph::Graph& graph, const Operation& operation,
-                                 const isa::HardwareConfig& config);
+std::vector<loops::Program> operation_programs(const graph::Graph& graph, const Operation& operation,
+                                               const isa::HardwareConfig& config);
 
 }  // namespace dovetail::accel

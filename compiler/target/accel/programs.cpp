@@ -26,15 +26,16 @@ Buffer on_chip(Definition& d, const std::string& name, const Buffer& k) {
                    [&](const Indices& i) { return load(k, i); });
 }
 
-// The last block: narrows to int8 into the interior of Y. `saturate`: the cast clamps, as STORE does with the
-// extension.
-Program finish(Definition& definition, const Buffer& a, const TensorLayout& layout, bool saturate) {
+// The last block: narrows `a` to int8 into the interior of Y, from `first_channel` on. `saturate`: the cast clamps, as
+// STORE does with the extension.
+Program finish(Definition& definition, const Buffer& a, const TensorLayout& layout, bool saturate,
+               std::int64_t first_channel = 0) {
   const Buffer y = make_buffer("Y", DType::int8, layout.program_shape());
   Block block;
   block.name = "out";
   Indices i;
   std::vector<Var> loop_vars;
-  const Axes axes = pixel_axes(layout);
+  const Axes axes{{"n", a->shape[0]}, {"o", a->shape[1]}, {"y", a->shape[2]}, {"x", a->shape[3]}};
   for (const tensor::Axis& axis : axes) {
     loop_vars.push_back(make_var("out." + axis.name));
     const Var iterator = make_var("v" + axis.name);
@@ -44,8 +45,9 @@ Program finish(Definition& definition, const Buffer& a, const TensorLayout& layo
   Expr value = load(a, i);
   if (saturate) value = binary(BinaryOp::min, binary(BinaryOp::max, value, int32(-128)), int32(127));
   const auto shifted = [](const Expr& e, std::int64_t by) { return by == 0 ? e : e + by; };
-  block.body = store(y, {i[0], i[1], shifted(i[2], layout.border.top), shifted(i[3], layout.border.left)},
-                     cast(DType::int8, value));
+  block.body = store(
+      y, {i[0], shifted(i[1], first_channel), shifted(i[2], layout.border.top), shifted(i[3], layout.border.left)},
+      cast(DType::int8, value));
   BlockRegions regions = infer_regions(block);
   block.reads = std::move(regions.reads);
   block.writes = std::move(regions.writes);
@@ -109,11 +111,13 @@ Buffer scaled(Definition& d, const AddSpec& spec, const isa::HardwareConfig& con
                            stages.with_constant("centre", BinaryOp::add, operand, k, 0), k);
 }
 
+// b: null where it is constant.
 Program finish_sum(Definition& d, const AddSpec& spec, const isa::HardwareConfig& config, const std::string& prefix,
                    const std::string& constants, const Buffer& a, const Buffer& b) {
-  const Buffer k = d.constant(constants, DType::int32, {config.batch, config.block_out, spec.epilogue.words()});
+  const std::int64_t channels = b ? config.block_out : spec.y.padded_c();
+  const Buffer k = d.constant(constants, DType::int32, {config.batch, channels, spec.epilogue.words()});
   Stages stages(d, pixel_axes(spec.y), prefix);
-  const Buffer sum = stages.combine("sum", BinaryOp::add, a, b);
+  const Buffer sum = b ? stages.combine("sum", BinaryOp::add, a, b) : a;
   return finish(d, stages.epilogue(spec.epilogue, sum, on_chip(d, prefix + "constants", k)), spec.y,
                 spec.epilogue.saturate);
 }
@@ -174,6 +178,7 @@ Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, co
   clamped.saturate = false;
   const Buffer a = stages.epilogue(clamped, acc, on_chip(d, "constants", k));
   const Buffer scaled_a = scaled(d, *addition, config, Side::a, axes, [&] { return a; });
+  if (addition->constant_b) return finish_sum(d, *addition, config, "sum.", "KS", scaled_a, nullptr);
   const Widener widen(d, addition->widening, config);
   const Buffer b = d.input("B", DType::int8, addition->b.program_shape());
   const Buffer scaled_b =
@@ -184,10 +189,11 @@ Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, co
 Program add_program(const AddSpec& spec, const isa::HardwareConfig& config) {
   Definition d(spec.name);
   const Axes axes = pixel_axes(spec.y);
-  const Buffer a = d.input("A", DType::int8, spec.a.program_shape()),
-               b = d.input("B", DType::int8, spec.b.program_shape());
+  const Buffer a = d.input("A", DType::int8, spec.a.program_shape());
+  const Buffer b = spec.constant_b ? nullptr : d.input("B", DType::int8, spec.b.program_shape());
   const Widener widen(d, spec.widening, config);
   const Buffer scaled_a = scaled(d, spec, config, Side::a, axes, [&] { return widen("a.", a, spec.a.border, axes); });
+  if (!b) return finish_sum(d, spec, config, "", "K", scaled_a, nullptr);
   const Buffer scaled_b = scaled(d, spec, config, Side::b, axes, [&] { return widen("b.", b, spec.b.border, axes); });
   return finish_sum(d, spec, config, "", "K", scaled_a, scaled_b);
 }
@@ -218,6 +224,17 @@ Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& con
                  return select(logical_and(within(row, spec.x.h), within(column, spec.x.w)), value, int32(-128));
                });
   return finish(d, pooled, spec.y, false);
+}
+
+Program copy_program(const CopySpec& spec, const isa::HardwareConfig& config) {
+  Definition d(spec.name);
+  const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
+  const Axes axes = pixel_axes(spec.x);
+  Buffer value = Widener(d, spec.widening, config)("", x, spec.x.border, axes);
+  Stages stages(d, axes, "");
+  if (spec.y_min > -128) value = stages.with_immediate("max", BinaryOp::max, value, spec.y_min);
+  if (spec.y_max < 127) value = stages.with_immediate("min", BinaryOp::min, value, spec.y_max);
+  return finish(d, value, spec.y, false, spec.first_channel);
 }
 
 }  // namespace dovetail::accel

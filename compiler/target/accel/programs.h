@@ -75,7 +75,8 @@ NdArray identity_weights(const isa::HardwareConfig& config);
 
 struct AddSpec {
   std::string name;
-  TensorLayout a, b, y;  // equal logical extents
+  TensorLayout a, b, y;     // equal logical extents
+  bool constant_b = false;  // b is a constant of each channel: the bias of the epilogue
   Widening widening = Widening::load;
   SplitMultiplier a_multiplier, b_multiplier;  // used without `requant`
   Epilogue epilogue;                           // of the sum: scale 2^-k
@@ -85,13 +86,13 @@ struct AddSpec {
 std::int64_t operand_words(const AddSpec& spec);
 NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config, std::int32_t zero_point,
                           float multiplier, const SplitMultiplier& split);
-// Parameters A, B, [I,] KA, KB, K, Y.
+// Parameters A, B, [I,] KA, KB, K, Y; without B and KB where b is constant, and K has words for each channel.
 loops::Program add_program(const AddSpec& spec, const isa::HardwareConfig& config);
 
 // Parameters X int8 [n, c, h, w] (program shape), W int8 (weight_shape of block_groups.h), K int32 [batch, o, words], Y
 // int8 (program shape; only the interior is written). Blocks: [pad], conv, epilogue stages, out.
 // With `addition`, its operand a is the convolution's result, which is clamped to int8 and stays in ACC, and b is
-// parameter B: [I,] B, KA, KB and KS, the constants of the sum, are parameters besides.
+// parameter B: [I,] B, KA, KB and KS, the constants of the sum, are parameters besides; KA and KS where b is constant.
 loops::Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition = nullptr);
 
 struct MaxPoolSpec {
@@ -103,5 +104,15 @@ struct MaxPoolSpec {
 };
 // Parameters X, [I,] Y. Taps outside of the image are left out.
 loops::Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config);
+
+struct CopySpec {
+  std::string name;
+  TensorLayout x, y;               // y may have more channels
+  std::int64_t first_channel = 0;  // of y that is written; where a block begins
+  std::int32_t y_min = -128, y_max = 127;
+  Widening widening = Widening::load;
+};
+// Parameters X, [I,] Y. Through ACC: Clip, and the parts of Concat.
+loops::Program copy_program(const CopySpec& spec, const isa::HardwareConfig& config);
 
 }  // namespace dovetail::accel

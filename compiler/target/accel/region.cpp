@@ -1,6 +1,7 @@
 #include "compiler/target/accel/region.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
 #include <set>
@@ -123,15 +124,16 @@ class Builder {
                   {"W", constant("weights of " + name, schedule::pack(weight, *map))},
                   {"K", constant("constants of " + name, pack_constants(constants))}};
     if (conv.addition) {
-      places["B"] = addresses_.at(operation.inputs[1]);
-      places.merge(sum_constants(*conv.addition, "KS"));
+      if (!conv.addition->spec.constant_b) places["B"] = addresses_.at(operation.inputs[1]);
+      places.merge(sum_constants(operation, *conv.addition, "KS"));
     }
     return places;
   }
 
   Places places_of(const Operation& operation, const AddOperation& add) {
-    Places places{{"A", addresses_.at(operation.inputs[0])}, {"B", addresses_.at(operation.inputs[1])}};
-    places.merge(sum_constants(add, "K"));
+    Places places{{"A", addresses_.at(operation.inputs[0])}};
+    if (!add.spec.constant_b) places["B"] = addresses_.at(operation.inputs[1]);
+    places.merge(sum_constants(operation, add, "K"));
     return places;
   }
 
@@ -141,19 +143,28 @@ class Builder {
     return places;
   }
 
-  Places sum_constants(const AddOperation& add, const std::string& epilogue) {
+  Places places_of(const Operation&, const CopyOperation& copy) {
+    Places places;
+    if (copy.parts.front().widening == Widening::gemm) places["I"] = identity();
+    return places;
+  }
+
+  Places sum_constants(const Operation& operation, const AddOperation& add, const std::string& epilogue) {
     const std::string& name = add.spec.name;
     const auto operand = [&](std::int32_t zero_point, float multiplier, const SplitMultiplier& split) {
       return pack_constants(operand_constants(add.spec, config_, zero_point, multiplier, split));
     };
-    const std::vector<std::int32_t> bias(static_cast<std::size_t>(config_.block_out), 0);
-    const std::vector<float> scale(static_cast<std::size_t>(config_.block_out), add.y_multiplier);
-    const NdArray sum = epilogue_constants(add.spec.epilogue, config_.batch, config_.block_out, bias, scale);
+    // The addends of all channels, or those of one block for all.
+    const bool constant_b = add.spec.constant_b;
+    const std::int64_t channels = constant_b ? layouts_.at(operation.output).padded_c() : config_.block_out;
+    const std::array scale{add.y_multiplier};
+    const NdArray sum = epilogue_constants(add.spec.epilogue, config_.batch, channels, add.constant, scale);
     Places places{{"KA", constant("constants of a of " + name,
-                                  operand(add.a_zero_point, add.a_multiplier, add.spec.a_multiplier))},
-                  {"KB", constant("constants of b of " + name,
-                                  operand(add.b_zero_point, add.b_multiplier, add.spec.b_multiplier))},
-                  {epilogue, constant("constants of " + name, pack_constants(sum))}};
+                                  operand(add.a_zero_point, add.a_multiplier, add.spec.a_multiplier))}};
+    if (!constant_b)
+      places["KB"] =
+          constant("constants of b of " + name, operand(add.b_zero_point, add.b_multiplier, add.spec.b_multiplier));
+    places[epilogue] = constant("constants of " + name, pack_constants(sum));
     if (add.spec.widening == Widening::gemm) places["I"] = identity();
     return places;
   }
@@ -163,8 +174,13 @@ class Builder {
     places["Y"] = addresses_.at(operation.output);
     std::vector<TensorLayout> inputs;
     for (const ValueId input : operation.inputs) inputs.push_back(layouts_.at(input));
-    return lower_program(kind_of(operation),
-                         operation_program(operation, inputs, layouts_.at(operation.output), config_), places, node);
+    const std::vector<loops::Program> programs =
+        operation_programs(operation, inputs, layouts_.at(operation.output), config_);
+    for (std::size_t part = 0; part < programs.size(); ++part) {
+      if (std::holds_alternative<CopyOperation>(operation.body)) places["X"] = addresses_.at(operation.inputs[part]);
+      DOVETAIL_TRY(lower_program(kind_of(operation), programs[part], places, node));
+    }
+    return {};
   }
 
   Result<void> lower_program(const Kind& kind, loops::Program program, const Places& dram, int node) {

@@ -4,12 +4,14 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/fold_window.h"
 #include "compiler/target/accel/operation_program.h"
+#include "isa/semantics/requant.h"
 #include "isa/spec/range.h"
 
 namespace dovetail::accel {
@@ -208,19 +210,42 @@ Result<Operation> select_gemm_of_image(const Context& c) {
   return operation;
 }
 
+// A constant operand's value for each channel of `shape`; nullopt where it varies in another way.
+std::optional<std::vector<std::int8_t>> by_channel(const NdArray& constant, const Shape& shape) {
+  const auto values = constant.data<std::int8_t>();
+  const auto channels = static_cast<std::size_t>(image_shape(shape).c);
+  if (values.size() == 1) return std::vector<std::int8_t>(channels, values[0]);
+  const std::size_t rank = constant.shape().size(), from_end = shape.size() == 4 ? 3 : 1;
+  const bool along_channels = rank >= from_end && constant.shape()[rank - from_end] == image_shape(shape).c;
+  if (!along_channels || values.size() != channels) return std::nullopt;
+  return std::vector<std::int8_t>(values.begin(), values.end());
+}
+
+// Operand a is the node's first, or the one that is no constant.
 Result<AddOperation> make_addition(const Context& c) {
-  if (c.type(0).shape != c.type(1).shape)
-    return c.refuse(fmt::format("its operands have the shapes {} and {}, the accelerator adds equal ones",
-                                to_string(c.type(0).shape), to_string(c.type(1).shape)));
-  if (c.graph.is_constant(c.node().inputs[0]) || c.graph.is_constant(c.node().inputs[1]))
-    return c.refuse("one of its operands is constant");
+  const NdArray* constants[] = {c.constant(0), c.constant(1)};
+  if (constants[0] && constants[1]) return c.refuse("both of its operands are constant");
   AddOperation operation;
-  operation.spec.widening = cheapest_widening(c.config);
   operation.spec.name = c.node().name;
-  operation.a_zero_point = c.attribute("a_zero_point", 0);
-  operation.b_zero_point = c.attribute("b_zero_point", 0);
-  operation.a_multiplier = static_cast<float>(graph::float_attribute(c.node(), "a_multiplier", 1));
-  operation.b_multiplier = static_cast<float>(graph::float_attribute(c.node(), "b_multiplier", 1));
+  operation.spec.widening = cheapest_widening(c.config);
+  operation.spec.constant_b = constants[0] || constants[1];
+  const std::size_t a = constants[0] ? 1 : 0, b = 1 - a;
+  const Shape& shape = c.graph.value(c.node().outputs[0]).type.shape;
+  std::optional<std::vector<std::int8_t>> addend;
+  if (constants[b]) addend = by_channel(*constants[b], shape);
+  if (c.type(a).shape != shape || (constants[b] ? !addend : c.type(b).shape != shape))
+    return c.refuse(fmt::format(
+        "its operands have the shapes {} and {}, the accelerator adds equal ones, or a constant of each channel",
+        to_string(c.type(0).shape), to_string(c.type(1).shape)));
+  constexpr const char* kZeroPoints[] = {"a_zero_point", "b_zero_point"};
+  constexpr const char* kMultipliers[] = {"a_multiplier", "b_multiplier"};
+  const auto multiplier = [&](std::size_t side) {
+    return static_cast<float>(graph::float_attribute(c.node(), kMultipliers[side], 1));
+  };
+  operation.a_zero_point = c.attribute(kZeroPoints[a], 0);
+  operation.b_zero_point = c.attribute(kZeroPoints[b], 0);
+  operation.a_multiplier = multiplier(a);
+  operation.b_multiplier = multiplier(b);
   operation.y_multiplier = std::ldexp(1.0f, -c.attribute("shift", 0));
   const std::array scales{operation.y_multiplier};
   const auto bound =
@@ -229,21 +254,29 @@ Result<AddOperation> make_addition(const Context& c) {
       2;
   DOVETAIL_ASSIGN(operation.spec.epilogue, make_epilogue(c, scales, bound));
   if (operation.spec.epilogue.form != Epilogue::Form::requant) {
-    const auto a = split_multiplier(operation.a_multiplier), b = split_multiplier(operation.b_multiplier);
-    if (!a || !b)
+    const auto split_a = split_multiplier(operation.a_multiplier), split_b = split_multiplier(operation.b_multiplier);
+    if (!split_a || (!addend && !split_b))
       return c.refuse(
           fmt::format("the products with its multipliers {} and {} do not fit int32 without the extension `requant`",
-                      operation.a_multiplier, operation.b_multiplier),
+                      multiplier(0), multiplier(1)),
           "choose hardware with `requant`, or another target for it");
-    operation.spec.a_multiplier = *a;
-    operation.spec.b_multiplier = *b;
+    operation.spec.a_multiplier = *split_a;
+    if (!addend) operation.spec.b_multiplier = *split_b;
+  }
+  if (addend) {
+    const auto scale_bits = std::bit_cast<std::uint32_t>(operation.b_multiplier);
+    for (const std::int8_t value : *addend)
+      operation.constant.push_back(isa::semantics::requant(value, -operation.b_zero_point, scale_bits, 0));
   }
   return operation;
 }
 
 Result<Operation> select_add(const Context& c) {
   DOVETAIL_ASSIGN(AddOperation operation, make_addition(c));
-  return Operation{{c.id}, c.node().inputs, c.node().outputs[0], {{}, {}}, std::move(operation)};
+  std::vector<ValueId> inputs = c.node().inputs;
+  if (operation.spec.constant_b) std::erase_if(inputs, [&](ValueId input) { return c.graph.is_constant(input); });
+  std::vector<BorderNeed> borders(inputs.size());
+  return Operation{{c.id}, std::move(inputs), c.node().outputs[0], std::move(borders), std::move(operation)};
 }
 
 // A sum that reads a product's result is made of its accumulators.
@@ -253,14 +286,16 @@ Result<Operation> add_to(const Context& c, Result<Operation> (*select_product)(c
   DOVETAIL_ASSIGN(AddOperation addition, make_addition(c));
   if (c.node().inputs[0] == c.node().inputs[1]) return c.refuse("it adds a product's result to itself");
   const bool first = c.node().inputs[0] == c.graph.node(product).outputs[0];
-  if (!first) {
+  if (!first && !addition.spec.constant_b) {
     std::swap(addition.a_zero_point, addition.b_zero_point);
     std::swap(addition.a_multiplier, addition.b_multiplier);
     std::swap(addition.spec.a_multiplier, addition.spec.b_multiplier);
   }
   operation.nodes = {product, c.id};
-  operation.inputs.push_back(c.node().inputs[first ? 1 : 0]);
-  operation.borders.emplace_back();
+  if (!addition.spec.constant_b) {
+    operation.inputs.push_back(c.node().inputs[first ? 1 : 0]);
+    operation.borders.emplace_back();
+  }
   operation.output = c.node().outputs[0];
   std::get<ConvOperation>(operation.body).addition = std::move(addition);
   return operation;
@@ -294,6 +329,41 @@ Result<Operation> select_max_pool(const Context& c) {
   return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {{}}, std::move(operation)};
 }
 
+Result<Operation> select_clip(const Context& c) {
+  CopySpec spec;
+  spec.name = c.node().name;
+  spec.widening = cheapest_widening(c.config);
+  spec.y_min = c.attribute("y_min", -128);
+  spec.y_max = c.attribute("y_max", 127);
+  return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {{}}, CopyOperation{{spec}}};
+}
+
+Result<Operation> select_concat(const Context& c) {
+  const std::vector<ValueId>& inputs = c.node().inputs;
+  const Shape& y = c.graph.value(c.node().outputs[0]).type.shape;
+  if (c.type(0).dtype != DType::int8)
+    return c.refuse(fmt::format("it concatenates {}, the accelerator int8", name(c.type(0).dtype)));
+  const auto rank = static_cast<std::int64_t>(y.size());
+  const std::int64_t axis = graph::int_attribute(c.node(), "axis", 0), channels = rank == 4 ? 1 : rank - 1;
+  if (axis != channels && axis + rank != channels)
+    return c.refuse(fmt::format("it concatenates along axis {}, the accelerator along channels", axis));
+  const std::int64_t block = layout_of(c, image_shape(y)).block;
+  CopyOperation operation;
+  std::int64_t first = 0;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (c.constant(i)) return c.refuse("one of its operands is constant");
+    if (first % block != 0)
+      return c.refuse(fmt::format("its part {} begins at channel {}, blocks have {}", i, first, block));
+    CopySpec part;
+    part.name = c.node().name;
+    part.widening = cheapest_widening(c.config);
+    part.first_channel = first;
+    operation.parts.push_back(part);
+    first += image_shape(c.type(i).shape).c;
+  }
+  return Operation{{c.id}, inputs, c.node().outputs[0], std::vector<BorderNeed>(inputs.size()), std::move(operation)};
+}
+
 struct Row {
   std::string_view name, pattern;
   Result<Operation> (*make)(const Context& context);
@@ -305,8 +375,10 @@ constexpr Row kRows[] = {
     {"convolution and addition", "dovetail.qadd~(dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...), b=_)", select_conv_and_add},
     {"dense layer and addition", "dovetail.qadd~(dovetail.qgemm(x=_, weights=#, bias=#, scale=#, ...), b=_)", select_gemm_and_add},
     {"addition", "dovetail.qadd(a=_, b=_)", select_add},
+    {"clip", "dovetail.qclip(x=_)", select_clip},
+    {"concatenation", "Concat", select_concat},
     {"convolution", "dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...)", select_conv},
-    {"dense layer of an image", "dovetail.qgemm(Flatten|Reshape(image=_, ...), weights=#, bias=#, scale=#, ...)", select_gemm_of_image},
+    {"dense layer of an image", "dovetail.qgemm(Flatten|Reshape|Squeeze(image=_, ...), weights=#, bias=#, scale=#, ...)", select_gemm_of_image},
     {"dense layer", "dovetail.qgemm(x=_, weights=#, bias=#, scale=#, ...)", select_gemm},
 };
 // clang-format on
@@ -334,10 +406,9 @@ Result<Operation> take(const Context& context, const Row& row) {
   DOVETAIL_ASSIGN(Operation operation, row.make(context));
   if (comes_from_host(context.graph, operation.inputs[0]))
     if (auto folded = fold_window(context.graph, operation, config)) operation = *std::move(folded);
-  if (const auto fits =
-          smallest_tile_fits(kind_of(operation), operation_program(context.graph, operation, config), config);
-      !fits.ok())
-    return context.refuse(fits.errors().front().why, fits.errors().front().hint);
+  for (const loops::Program& program : operation_programs(context.graph, operation, config))
+    if (const auto fits = smallest_tile_fits(kind_of(operation), program, config); !fits.ok())
+      return context.refuse(fits.errors().front().why, fits.errors().front().hint);
   return operation;
 }
 

@@ -35,6 +35,7 @@ struct AddOperation {
   AddSpec spec;
   std::int32_t a_zero_point = 0, b_zero_point = 0;
   float a_multiplier = 1, b_multiplier = 1, y_multiplier = 1;
+  std::vector<std::int32_t> constant;  // where b is one: its part of the sum, for each channel
 };
 struct ConvOperation {
   ConvSpec spec;                   // layouts still open
@@ -42,10 +43,13 @@ struct ConvOperation {
   std::vector<std::int32_t> bias;  // zero point folded in
   std::vector<float> scale;
   std::vector<Layout::Fold> folds;       // of its input (fold_window.h)
-  std::optional<AddOperation> addition;  // of its result, operand a, and the operation's second input
+  std::optional<AddOperation> addition;  // of its result, operand a, and the operation's second input or a constant
 };
 struct MaxPoolOperation {
   MaxPoolSpec spec;
+};
+struct CopyOperation {
+  std::vector<CopySpec> parts;  // one for each input
 };
 
 struct Operation {
@@ -53,7 +57,7 @@ struct Operation {
   std::vector<graph::ValueId> inputs;  // int8 tensors
   graph::ValueId output;
   std::vector<BorderNeed> borders;  // one per input
-  std::variant<ConvOperation, AddOperation, MaxPoolOperation> body;
+  std::variant<ConvOperation, AddOperation, MaxPoolOperation, CopyOperation> body;
 };
 
 // How an input lies for an operation by itself, without a border.

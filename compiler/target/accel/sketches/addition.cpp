@@ -1,4 +1,4 @@
-// Additions: both operands are widened, scaled and added in ACC.
+// Additions: the operands are widened, scaled and added in ACC; or one, to which a constant of each channel is added.
 #include "compiler/target/accel/sketches/steps.h"
 
 namespace dovetail::accel {
@@ -7,16 +7,18 @@ namespace {
 
 void write_addition(schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
   Steps steps(c, config, models);
-  const Steps::Operand a = steps.operand("a.", "A"), b = steps.operand("b.", "B");
+  std::vector<Steps::Operand> operands{steps.operand("a.", "A")};
+  if (c.buffer("B")) operands.push_back(steps.operand("b.", "B"));
+  const bool by_gemm = operands.front().by_gemm;
   const double stages = steps.stage_cycles();
   const auto pace = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
     const std::int64_t results = elements("A", isa::Memory::acc);
     Steps::Pace cycles;
-    for (const Steps::Operand& operand : {a, b}) steps.add_operand(cycles, operand, 1, tile, elements);
+    for (const Steps::Operand& operand : operands) steps.add_operand(cycles, operand, 1, tile, elements);
     cycles.finish += stages * static_cast<double>(results);
     cycles.store =
         steps.streamed(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
-    cycles.loads_inputs = a.by_gemm && trips.o * trips.n * trips.y * trips.x > 1;
+    cycles.loads_inputs = by_gemm && trips.o * trips.n * trips.y * trips.x > 1;
     cycles.loads_weights = false;
     return cycles;
   };
@@ -24,10 +26,13 @@ void write_addition(schedule::Context& c, const isa::HardwareConfig& config, Til
   steps.tile_output();
   steps.place_stages();
   steps.finish_stages("");
-  steps.widen(a);
-  steps.widen(b);
+  std::vector<std::string> copies;
+  for (const Steps::Operand& operand : operands) {
+    steps.widen(operand);
+    if (by_gemm) copies.push_back(operand.copy());
+  }
   steps.tensorize_stages("");
-  steps.take_slots(kAddition, a.by_gemm ? std::vector{a.copy(), b.copy()} : std::vector<std::string>{}, "");
+  steps.take_slots(kAddition, copies, "");
 }
 
 }  // namespace
