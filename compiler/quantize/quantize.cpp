@@ -10,6 +10,7 @@
 #include "compiler/passes/eliminate_identities.h"
 #include "compiler/passes/fold_batch_norm.h"
 #include "compiler/passes/fold_constants.h"
+#include "compiler/passes/rewriting.h"
 #include "compiler/reference/reference.h"
 
 namespace dovetail::quantize {
@@ -51,6 +52,17 @@ Graph with_outputs(Graph graph, const std::vector<ValueId>& outputs) {
   return graph;
 }
 
+// What a Clip leaves of its operand.
+Limits bounds_of(const Graph& graph, ValueId value) {
+  Limits bounds;
+  const NodeId producer = graph.value(value).producer;
+  if (!producer.valid() || graph.node(producer).op != "Clip") return bounds;
+  const std::vector<ValueId>& inputs = graph.node(producer).inputs;
+  if (inputs.size() > 1 && inputs[1].valid()) bounds.low = passes::uniform(graph, inputs[1]).value_or(bounds.low);
+  if (inputs.size() > 2 && inputs[2].valid()) bounds.high = passes::uniform(graph, inputs[2]).value_or(bounds.high);
+  return bounds;
+}
+
 // What one tensor's steps hold, and how far their reals are from the float graph's.
 struct Tally {
   std::array<std::int64_t, 256> steps{};
@@ -69,11 +81,15 @@ struct Tally {
     }
     count += static_cast<std::int64_t>(bytes.size());
   }
-  TensorReport report(std::string value, const Quantisation& q) const {
+  TensorReport report(std::string value, const Quantisation& q, const Limits& bounds) const {
     const auto share = [&](std::int64_t part) {
       return count == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(count);
     };
-    const std::int64_t ends = (q.zero_point == -128 ? 0 : steps[0]) + (q.zero_point == 127 ? 0 : steps[255]);
+    // Nothing is cut where the end is the zero point, or a bound.
+    const double scale = q.scale, half = scale / 2;
+    const bool cuts_low = q.zero_point != -128 && (-128 - q.zero_point) * scale > bounds.low + half,
+               cuts_high = q.zero_point != 127 && (127 - q.zero_point) * scale < bounds.high - half;
+    const std::int64_t ends = (cuts_low ? steps[0] : 0) + (cuts_high ? steps[255] : 0);
     constexpr double kExact = 200;
     const double db = noise == 0    ? kExact
                       : signal == 0 ? -kExact
@@ -114,7 +130,7 @@ Result<Quantised> quantize(Graph model, std::span<const Values> samples, const O
   }
   std::map<ValueId, Quantisation> ranges;
   for (const auto& [value, observation] : observations)
-    ranges[value] = choose(observation, options.method, options.tail);
+    ranges[value] = choose(observation, options.method, options.tail, bounds_of(model, value));
   for (const auto& each : places.same_as) {
     ValueId source = each.second;
     while (places.same_as.count(source)) source = places.same_as.at(source);
@@ -132,6 +148,7 @@ Result<Quantised> quantize(Graph model, std::span<const Values> samples, const O
   struct Place {
     std::string value, steps;
     Quantisation q;
+    Limits bounds;
     Tally tally;
   };
   std::vector<Place> order;
@@ -139,7 +156,9 @@ Result<Quantised> quantize(Graph model, std::span<const Values> samples, const O
   const auto take = [&](ValueId value) {
     if (!ranges.count(value)) return;
     const std::string& name = model.value(value).name;
-    order.push_back({name, steps_name(name), ranges.at(value), {}});
+    ValueId source = value;
+    while (places.same_as.count(source)) source = places.same_as.at(source);
+    order.push_back({name, steps_name(name), ranges.at(value), bounds_of(model, source), {}});
     reals.push_back(value);
     steps.push_back(*result.graph.find_value(steps_name(name)));
   };
@@ -159,7 +178,7 @@ Result<Quantised> quantize(Graph model, std::span<const Values> samples, const O
     for (Place& place : order) place.tally.add(got.at(place.steps), want.at(place.value), place.q);
     result.same_choice += arg_max(want.at(choice)) == arg_max(got.at(choice));
   }
-  for (const Place& place : order) result.tensors.push_back(place.tally.report(place.value, place.q));
+  for (const Place& place : order) result.tensors.push_back(place.tally.report(place.value, place.q, place.bounds));
   return result;
 }
 

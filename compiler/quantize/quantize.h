@@ -38,7 +38,7 @@ struct Options {
 struct TensorReport {
   std::string value;  // its name in the float graph
   passes::qdq::Quantisation q;
-  double saturated = 0;  // share at an end of int8 that is not the zero point
+  double saturated = 0;  // share at an end of int8 that is neither the zero point nor the bound of a Clip
   double commonest = 0;  // share of the value that occurs most
   double signal_to_noise_db =
       0;  // of the dequantised value against the float graph's, errors of all layers before included

@@ -23,10 +23,6 @@ constexpr std::array<Row, 4> kRows{{{"min-max", Method::min_max},
 
 constexpr int kCandidates = 64;  // ranges that entropy and mse try: magnitudes up to 1/64 to 64/64 of what was observed
 
-struct Limits {
-  double low, high;
-};
-
 // More at ends other than 0: the plateau of a function (GELU's minimum), or probabilities that are all alike and carry
 // the errors of the layers before, would lie at an end of int8 otherwise, and could not be distinguished from what is
 // cut.
@@ -167,7 +163,7 @@ Quantisation asymmetric(double low, double high) {
   return {scale, static_cast<int>(std::clamp(std::nearbyint(-128 - low / static_cast<double>(scale)), -128.0, 127.0))};
 }
 
-Quantisation choose(const Observation& observed, Method method, double tail) {
+Quantisation choose(const Observation& observed, Method method, double tail, const Limits& bounds) {
   Limits limits{observed.least(), observed.greatest()};
   if (observed.count() > 0) {
     switch (method) {
@@ -177,7 +173,7 @@ Quantisation choose(const Observation& observed, Method method, double tail) {
       case Method::mse: limits = search(observed, square_error); break;
     }
   }
-  return asymmetric(limits.low, limits.high);
+  return asymmetric(std::max(limits.low, bounds.low), std::min(limits.high, bounds.high));
 }
 
 }  // namespace dovetail::quantize

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -46,8 +47,14 @@ class Observation {
   std::vector<std::int64_t> bins_;
 };
 
-// int8 with 0 among its steps. `tail`: the share left out at each end by `percentile`. A tensor of zeros has scale 1.
-passes::qdq::Quantisation choose(const Observation& observed, Method method, double tail = 1e-4);
+struct Limits {
+  double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
+};
+
+// int8 with 0 among its steps. `tail`: the share left out at each end by `percentile`. `bounds`: what no value exceeds,
+// whatever the samples. A tensor of zeros has scale 1.
+passes::qdq::Quantisation choose(const Observation& observed, Method method, double tail = 1e-4,
+                                 const Limits& bounds = {});
 
 // Steps of [low, high] widened to hold 0: scale = (high - low) / 255, zero point = round(-128 - low / scale).
 passes::qdq::Quantisation asymmetric(double low, double high);

@@ -50,6 +50,21 @@ Quantised quantised(const Options& options = {}) {
 
 }  // namespace
 
+TEST_CASE("quantize: the range of a Clip ends at its bounds, which cut nothing") {
+  test::GraphMaker make;
+  const ValueId x = make.input("x", DType::float32, {1, 4, 6, 6});
+  const ValueId conv = make.node("Conv", "conv", {x, make.constant("w", random({4, 4, 1, 1}, "w", 9))});
+  const auto bound = [&](const char* name, float value) { return make.constant(name, NdArray::scalar(value)); };
+  make.output(make.node("Clip", "relu6", {conv, bound("least", 0), bound("most", 6)}));
+  const auto result = quantize(make.graph, samples(2), {}, reference_forward());
+  REQUIRE(result.ok());
+  const TensorReport& clipped = result->tensors[1];
+  CHECK(clipped.value == "relu6");
+  CHECK(clipped.q == passes::qdq::Quantisation{6.0f / 255, -128});
+  CHECK(clipped.commonest > 0.3);
+  CHECK(clipped.saturated == 0);
+}
+
 TEST_CASE("quantize: places, shared steps, what stays float") {
   const Quantised result = quantised();
   std::vector<std::string> names;
