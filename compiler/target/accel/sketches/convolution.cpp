@@ -44,7 +44,7 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     pace.load = (inputs * static_cast<double>(input_loads) + weights * static_cast<double>(weight_loads)) /
                 static_cast<double>(sums);
     pace.compute = static_cast<double>(results * tile.c * steps.layout.block / config.block_in) * taps;
-    pace.first_load = inputs + weights;
+    pace.first_load = inputs;  // weights come under the layer before
     pace.finish = static_cast<double>(results) * passes + constants;
     if (added) steps.add_operand(pace, *added, static_cast<double>(trips.c), tile, elements);
     pace.store = steps.streamed(bytes(results, isa::Memory::out), tile.n * tile.o);
