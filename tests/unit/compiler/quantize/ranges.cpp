@@ -47,6 +47,15 @@ TEST_CASE("ranges: min-max leaves a reserve at ends other than 0") {
   CHECK(std::nearbyint(32 / q.scale) + q.zero_point == Approx(102).margin(1));
 }
 
+TEST_CASE("ranges: none reaches beyond what the tensor cannot exceed") {
+  Observation observed;
+  observed.add(reals({0, 6}));
+  const Quantisation q = choose(observed, Method::min_max, 1e-4, {0, 6});
+  CHECK(q.zero_point == -128);
+  CHECK(q.scale == Approx(6.0 / 255));
+  CHECK(choose(observed, Method::min_max, 1e-4, {-1, 100}).scale == Approx(6.75 / 255));
+}
+
 TEST_CASE("ranges: a histogram keeps every value as its range grows") {
   Observation observed;
   observed.add(reals({0, 0, 0}));
