@@ -221,7 +221,8 @@ std::string places_text(const Program& program, const Placements& placements) {
   std::string text;
   for (const Buffer& buffer : program.allocations) {
     const Placement& place = placements.at(buffer.get());
-    text += fmt::format("{:24} {} {:5} + {:5}", buffer->name, isa::spec::info(place.memory).name, place.base, place.elements);
+    text += fmt::format("{:24} {} {:5} + {:5}", buffer->name, isa::spec::info(place.memory).name, place.base,
+                        place.elements);
     if (place.slots > 1) text += fmt::format(" x {} slots, from slot {} on", place.slots, place.first);
     if (place.contexts > 1) text += fmt::format(", of each of {} virtual threads", place.contexts);
     if (place.in_place_of) text += fmt::format(", in place of {}", place.in_place_of->name);

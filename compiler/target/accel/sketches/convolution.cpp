@@ -36,7 +36,8 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     const std::int64_t input_loads = inputs_stay ? pixels * images(tile, trips) : sums;
     const std::int64_t image_blocks = tile.c * std::max<std::int64_t>(1, tile.o / steps.group_blocks());
     const std::int64_t rows_of_weights = trips.c == 1 ? 1 : tile.o * steps.layout.block / config.block_out;
-    const double inputs = steps.streamed(bytes(elements(read, isa::Memory::inp), isa::Memory::inp), tile.n * image_blocks),
+    const double inputs =
+                     steps.streamed(bytes(elements(read, isa::Memory::inp), isa::Memory::inp), tile.n * image_blocks),
                  weights = steps.streamed(bytes(elements("W", isa::Memory::wgt), isa::Memory::wgt), rows_of_weights);
     const std::int64_t results = elements("conv", isa::Memory::acc);
     const double constants = steps.constants_cycles(tile) / static_cast<double>(inputs_stay ? 1 : pixels);
@@ -47,7 +48,7 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     pace.first_load = inputs;  // weights come under the layer before
     pace.finish = static_cast<double>(results) * passes + constants;
     if (added) steps.add_operand(pace, *added, static_cast<double>(trips.c), tile, elements);
-    pace.store = steps.streamed(bytes(results, isa::Memory::out), tile.n * tile.o);
+    pace.store = steps.stored(bytes(results, isa::Memory::out), tile.n * tile.o);
     pace.loads_inputs = input_loads > 1;
     pace.loads_weights = weight_loads > 1;
     return pace;

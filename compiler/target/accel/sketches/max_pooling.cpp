@@ -15,8 +15,7 @@ void write_max_pooling(schedule::Context& c, const isa::HardwareConfig& config, 
     Steps::Pace cycles;
     steps.add_operand(cycles, image, 1, tile, elements);
     cycles.finish += (1 + reads_both * taps) * static_cast<double>(results);
-    cycles.store =
-        steps.streamed(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
+    cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
     cycles.loads_inputs = image.by_gemm && trips.o * trips.n * trips.y * trips.x > 1;
     cycles.loads_weights = false;
     return cycles;

@@ -117,6 +117,12 @@ double Steps::exposed(double bytes, std::int64_t transfers) const {
   return streamed(bytes, transfers) + static_cast<double>(transfers) * (kLatency + kCyclesPerChange);
 }
 
+double Steps::stored(double bytes, std::int64_t transfers) const {
+  const double beats = bytes / static_cast<double>(config.bus_bytes);
+  return beats + beats / static_cast<double>(config.longest_burst_beats()) +
+         static_cast<double>(transfers) * (kLatency + kCyclesPerChange);
+}
+
 double Steps::constants_cycles(const Tile& at) const {
   if (constants_stay(c.task.program, config)) return 0;
   double cycles = 0;
@@ -144,7 +150,7 @@ double Steps::stage_cycles() const {
 // results have one. What comes first and last overlaps with nothing of the operation.
 double Steps::total(const Pace& pace, const Tile& trips, const Slots& slots) const {
   // Of what runs beside something longer, this part is felt: queues are not always full.
-  constexpr double kFelt = 0.1;
+  constexpr double kFelt = 0.2;
   const auto beside = [](double a, double b) { return std::max(a, b) + kFelt * std::min(a, b); };
   const auto tiles = static_cast<double>(trips.o * trips.n * trips.y * trips.x);
   const double sums = tiles * static_cast<double>(trips.c);

@@ -53,6 +53,8 @@ class Steps {
   // instructions are ahead in; of one that nothing overlaps with.
   double streamed(double bytes, std::int64_t transfers) const;
   double exposed(double bytes, std::int64_t transfers) const;
+  // Of stores: one at a time, to its last response, and a cycle between bursts (timing.md).
+  double stored(double bytes, std::int64_t transfers) const;
   // Cycles of loading the constants of a tile's channels, where they do not stay on chip.
   double constants_cycles(const Tile& tile) const;
   // An int8 operand that is made int32 in ACC.

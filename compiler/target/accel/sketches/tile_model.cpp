@@ -78,8 +78,7 @@ TileModel::TileModel(const loops::Program& program, std::span<const OnChip> plac
     if (place.constants && constants_stay(program, config)) {
       const auto buffer =
           std::ranges::find(program.allocations, place.buffer, [](const loops::Buffer& b) { return b->name; });
-      for (std::size_t d = 0; d < term.box.size(); ++d)
-        term.box[d] = footprint_.fixed((*buffer)->shape[d]);
+      for (std::size_t d = 0; d < term.box.size(); ++d) term.box[d] = footprint_.fixed((*buffer)->shape[d]);
     }
     const auto same = std::ranges::find_if(terms_, [&](const Term& other) {
       return other.memory == term.memory && other.box == term.box && other.has_slots == term.has_slots;
