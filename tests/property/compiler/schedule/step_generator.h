@@ -44,6 +44,7 @@ class StepGenerator {
         {"rfactor", 5, &StepGenerator::rfactor},
         {"sample", 1, &StepGenerator::sample},
         {"set_scope", 3, &StepGenerator::set_scope},
+        {"slots", 5, &StepGenerator::slots},
         {"split", 3, &StepGenerator::split},
         {"tensorize", 2, &StepGenerator::tensorize},
         {"transform_layout", 2, &StepGenerator::transform_layout},
@@ -256,6 +257,16 @@ class StepGenerator {
     return {"sample", {name, "among", "2,3,4", "=", std::to_string(2 + pick(4))}, {}};
   }
   Step set_scope() { return {"set_scope", {buffer(), chance(50) ? "local" : "shared"}, {}}; }
+  // Mostly of what is computed and read within one loop.
+  Step slots() {
+    std::vector<std::string> within;
+    for (const Edge& edge : edges_) {
+      const auto fork = std::ranges::mismatch(edge.producer, edge.consumer).in1;
+      if (std::any_of(edge.producer.begin(), fork, [](const loops::Stmt& stmt) { return as_for(stmt) != nullptr; }))
+        within.push_back(as_block(edge.producer.back())->writes.front().buffer->name);
+    }
+    return {"slots", {within.empty() || chance(10) ? buffer() : one_of(within), std::to_string(pick(4))}, {}};
+  }
   Step split() {
     const std::string factor = decisions_.empty() || chance(50) ? std::to_string(pick(5)) : "$" + one_of(decisions_);
     return {"split", {loop(), factor}, {fresh(), fresh()}};
