@@ -1,5 +1,4 @@
-// Searches on tables: a table is made, is complete, and a search on it does what it would do on the task itself. The
-// smallest table of the tree is replayed.
+// Searches on tables: a table is made, is complete, and a search on it does what it would do on the task itself.
 #include "explore/replay/replay.h"
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "bundle/code/accel.h"
 #include "compiler/tune/neighbour_ranking.h"
 #include "compiler/tune/sketch_space.h"
 #include "explore/measure/accel.h"
@@ -22,7 +22,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-constexpr std::string_view kSmallest = "accel.conv3x3_small";
+constexpr std::string_view kCommitted = "accel.conv3x3_small";
 
 struct Replayable {
   FoundTask found;
@@ -35,16 +35,36 @@ struct Replayable {
   }
 };
 
-Replayable smallest() {
-  const ReplayTask& row = **find_replay_task(kSmallest);
+// A table of the tree, its first rows.
+Replayable committed_table() {
+  const ReplayTask& row = **find_replay_task(kCommitted);
   const std::string path = DOVETAIL_SOURCE_DIR "/bench/tuning/tables/" + std::string(row.name) + ".txt";
-  return {find_task(row).value(), parse_table(read_text_file(path).value(), path).value()};
+  Replayable found{find_task(row).value(), parse_table(read_text_file(path).value(), path).value()};
+  found.table.rows.resize(16);
+  return found;
+}
+
+// One that holds every candidate of its task.
+Replayable whole_table() {
+  const ReplayTask row{"accel.conv1x1_tiny", bundle::kAccelTarget, "convolution",
+                       R"(graph tiny(%x: int8[1, 16, 4, 4]) -> (%y)
+  constant %w: int8[32, 16, 1, 1]
+  constant %b: int32[32]
+  constant %s: float32[32]
+  %y: int8[1, 32, 4, 4] = dovetail.qconv(%x, %w, %b, %s) {x_zero_point=-128, y_zero_point=3}
+)"};
+  FoundTask found = find_task(row).value();
+  const auto measurer = make_accel_measurer(isa::load_config(kReplayHardware).value(), {})(found.task).value();
+  Table table = make_table(found.task, found.sketch, *measurer, {}).value();
+  REQUIRE(table.whole);
+  table.name = row.name;
+  return {std::move(found), std::move(table)};
 }
 
 }  // namespace
 
 TEST_CASE("replay: a table of few candidates says what the committed one says") {
-  const Replayable committed = smallest();
+  const Replayable committed = committed_table();
   const auto measurer =
       make_accel_measurer(isa::load_config(kReplayHardware).value(), {})(committed.found.task).value();
   const auto made = make_table(committed.found.task, committed.found.sketch, *measurer, {.most = 12});
@@ -61,9 +81,9 @@ TEST_CASE("replay: a table of few candidates says what the committed one says") 
 }
 
 TEST_CASE("replay: a table completes as the task's own space does") {
-  const Replayable committed = smallest();
-  TableSpace table = committed.space();
-  tune::SketchSpace own(committed.found.task, committed.found.sketch);
+  const Replayable whole = whole_table();
+  TableSpace table = whole.space();
+  tune::SketchSpace own(whole.found.task, whole.found.sketch);
   SplitMix64 random(3);
   CHECK(table.default_candidate()->text() == own.default_candidate()->text());
   for (int i = 0; i < 20; ++i) {
@@ -88,15 +108,15 @@ TEST_CASE("replay: a table completes as the task's own space does") {
 }
 
 TEST_CASE("replay: in as many trials as there are candidates, every search finds the table's best") {
-  const Replayable committed = smallest();
-  TableSpace space = committed.space();
-  const double best = std::ranges::min_element(committed.table.rows, {}, &TableRow::cost)->cost;
+  const Replayable whole = whole_table();
+  TableSpace space = whole.space();
+  const double best = std::ranges::min_element(whole.table.rows, {}, &TableRow::cost)->cost;
   for (const tune::SearchRow& search : tune::searches()) {
     INFO(search.name);
     tune::NeighbourRanking ranking;
-    const Curve curve = replay(space, search, ranking, 1, committed.table.rows.size(), 8);
-    CHECK(curve.size() == committed.table.rows.size() + 1);
-    CHECK(curve.front() == committed.table.rows.front().cost);
+    const Curve curve = replay(space, search, ranking, 1, whole.table.rows.size(), 8);
+    CHECK(curve.size() == whole.table.rows.size() + 1);
+    CHECK(curve.front() == whole.table.rows.front().cost);
     CHECK(std::ranges::is_sorted(curve, std::ranges::greater()));
     CHECK(curve.back() == best);
     tune::NeighbourRanking again;
@@ -105,7 +125,7 @@ TEST_CASE("replay: in as many trials as there are candidates, every search finds
 }
 
 TEST_CASE("replay: a table of something else is refused, with the command that makes it again") {
-  const Replayable committed = smallest();
+  const Replayable committed = committed_table();
   const auto refused = [&](const std::function<void(Table&)>& change) {
     Table table = committed.table;
     change(table);
