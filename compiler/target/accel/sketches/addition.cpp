@@ -16,8 +16,7 @@ void write_addition(schedule::Context& c, const isa::HardwareConfig& config, Til
     Steps::Pace cycles;
     for (const Steps::Operand& operand : operands) steps.add_operand(cycles, operand, 1, tile, elements);
     cycles.finish += stages * static_cast<double>(results);
-    cycles.store =
-        steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
+    cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
     cycles.loads_inputs = by_gemm && trips.o * trips.n * trips.y * trips.x > 1;
     cycles.loads_weights = false;
     return cycles;

@@ -14,8 +14,7 @@ void write_copy(schedule::Context& c, const isa::HardwareConfig& config, TileMod
     Steps::Pace cycles;
     steps.add_operand(cycles, image, 1, tile, elements);
     cycles.finish += stages * static_cast<double>(results);
-    cycles.store =
-        steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
+    cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
     cycles.loads_inputs = image.by_gemm && trips.o * trips.n * trips.y * trips.x > 1;
     cycles.loads_weights = false;
     return cycles;
