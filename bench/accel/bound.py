@@ -19,7 +19,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Layer:
-    """kind: conv, add or max_pool. relu: the result is clamped at its zero point."""
+    """kind: conv, average (a depthwise conv with one weight), add or max_pool."""
     name: str
     kind: str
     n: int
@@ -31,7 +31,6 @@ class Layer:
     stride: int = 1
     pad: int = 0
     groups: int = 1
-    relu: bool = False
     scales: str = "any"  # any, or powers of two
     from_host: bool = False  # its input is laid out by the host, which may fold windows into channels
 
@@ -46,7 +45,7 @@ class Layer:
     @property
     def macs(self):
         """The model's own multiplications."""
-        if self.kind != "conv":
+        if self.kind not in ("conv", "average"):
             return 0
         return self.n * self.out_h * self.out_w * self.o * (self.c // self.groups) * self.kernel ** 2
 
@@ -80,8 +79,7 @@ def parts(whole, part):
 def epilogue_cycles(layer, machine):
     """ALU cycles an element takes from its sum to what is stored: docs/accelerator-bound.md lists the passes."""
     if machine.requant:
-        clamps = 0 if machine.saturate else 2
-        return 1 + max(clamps, 1 if layer.relu else 0)
+        return 1 if machine.saturate else 3
     # The clamp is part of both: 9 passes, or 11 with two limbs, and a cycle more for each other vector than constants.
     return 11 if layer.scales == "powers of two" else 13
 
@@ -108,9 +106,10 @@ def bound(layer, machine):
     channels = lambda c: parts(c, block) * block
     image = lambda c, h, w: parts(layer.n, machine.batch) * machine.batch * channels(c) * h * w
     written = image(layer.o, layer.out_h, layer.out_w)
-    if layer.kind == "conv":
+    if layer.kind in ("conv", "average"):
         steps = conv_steps(layer, machine)
-        weights = parts(layer.o, machine.block_out) * steps * machine.block_in * machine.block_out
+        blocks = 1 if layer.kind == "average" else parts(layer.o, machine.block_out) * steps
+        weights = blocks * machine.block_in * machine.block_out
         words = 2 if machine.requant else 8
         constants = channels(layer.o) * machine.batch * words * 4
         return Bound(results * steps, round(results * epilogue_cycles(layer, machine)),

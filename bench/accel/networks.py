@@ -5,7 +5,7 @@ from bound import Layer
 
 def resnet18(n=1):
     """He et al., Deep Residual Learning for Image Recognition, 2016, table 1."""
-    layers = [Layer("conv1", "conv", n, 3, 224, 224, 64, 7, 2, 3, relu=True, from_host=True),
+    layers = [Layer("conv1", "conv", n, 3, 224, 224, 64, 7, 2, 3, from_host=True),
               Layer("pool1", "max_pool", n, 64, 112, 112, 64, 3, 2, 1)]
     channels, size = 64, 56
     for stage, width in enumerate((64, 128, 256, 512), start=1):
@@ -13,20 +13,20 @@ def resnet18(n=1):
             name = f"stage{stage}.block{block}"
             stride = 2 if stage > 1 and block == 1 else 1
             out = size // stride
-            layers.append(Layer(f"{name}.conv1", "conv", n, channels, size, size, width, 3, stride, 1, relu=True))
+            layers.append(Layer(f"{name}.conv1", "conv", n, channels, size, size, width, 3, stride, 1))
             layers.append(Layer(f"{name}.conv2", "conv", n, width, out, out, width, 3, 1, 1))
             if stride == 2:
                 layers.append(Layer(f"{name}.shortcut", "conv", n, channels, size, size, width, 1, 2))
-            layers.append(Layer(f"{name}.add", "add", n, width, out, out, width, relu=True))
+            layers.append(Layer(f"{name}.add", "add", n, width, out, out, width))
             channels, size = width, out
-    layers.append(Layer("pool5", "conv", n, 512, 7, 7, 512, 7, groups=512))
+    layers.append(Layer("pool5", "average", n, 512, 7, 7, 512, 7, groups=512))
     layers.append(Layer("logits", "conv", n, 512, 1, 1, 1000))
     return layers
 
 
 def mobilenet_v2(n=1):
     """Sandler et al., MobileNetV2: Inverted Residuals and Linear Bottlenecks, 2018, table 2; 224x224, width 1."""
-    layers = [Layer("conv1", "conv", n, 3, 224, 224, 32, 3, 2, 1, relu=True, from_host=True)]
+    layers = [Layer("conv1", "conv", n, 3, 224, 224, 32, 3, 2, 1, from_host=True)]
     channels, size, index = 32, 112, 0
     for expand, width, repeats, first_stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1),
                                                  (6, 160, 3, 2), (6, 320, 1, 1)):
@@ -36,14 +36,14 @@ def mobilenet_v2(n=1):
             stride = first_stride if repeat == 0 else 1
             wide = channels * expand
             if expand > 1:
-                layers.append(Layer(f"{name}.expand", "conv", n, channels, size, size, wide, relu=True))
-            layers.append(Layer(f"{name}.depthwise", "conv", n, wide, size, size, wide, 3, stride, 1, wide, relu=True))
+                layers.append(Layer(f"{name}.expand", "conv", n, channels, size, size, wide))
+            layers.append(Layer(f"{name}.depthwise", "conv", n, wide, size, size, wide, 3, stride, 1, wide))
             size //= stride
             layers.append(Layer(f"{name}.project", "conv", n, wide, size, size, width))
             if stride == 1 and channels == width:
                 layers.append(Layer(f"{name}.add", "add", n, width, size, size, width))
             channels = width
-    layers.append(Layer("conv_last", "conv", n, 320, 7, 7, 1280, relu=True))
-    layers.append(Layer("pool", "conv", n, 1280, 7, 7, 1280, 7, groups=1280))
+    layers.append(Layer("conv_last", "conv", n, 320, 7, 7, 1280))
+    layers.append(Layer("pool", "average", n, 1280, 7, 7, 1280, 7, groups=1280))
     layers.append(Layer("logits", "conv", n, 1280, 1, 1, 1000))
     return layers

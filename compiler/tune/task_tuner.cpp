@@ -108,6 +108,7 @@ void TaskTuner::keep_best(const Candidate& candidate, double cost) {
 }
 
 Result<void> TaskTuner::confirm() {
+  if (!measurer_) return {};  // stopped before the first measurement
   if (measurer_->deterministic() || result_.best_decisions == result_.default_decisions || stopped()) return {};
   const std::vector<Measured> luckiest = std::exchange(best_, {});
   DOVETAIL_ASSIGN(const Candidate first, space_.default_candidate());

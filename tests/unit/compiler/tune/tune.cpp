@@ -201,6 +201,18 @@ TEST_CASE("tune: a stopped search keeps what it had recorded") {
   CHECK(records->all()->size() == 17);
 }
 
+TEST_CASE("tune: one that is stopped before its first measurement ends too") {
+  Machine machine;
+  Work work;
+  work.stop("interrupted", "");
+  TuneOptions options = options_for(machine);
+  options.work = &work;
+  const auto results = tune::tune({task_of(4)}, options);
+  REQUIRE(results.ok());
+  CHECK(results->front().trials.empty());
+  CHECK(machine.measured == 0);
+}
+
 TEST_CASE("tune: a small space ends by itself") {
   Machine machine;
   TuneOptions options = options_for(machine);
