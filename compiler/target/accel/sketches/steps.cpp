@@ -198,10 +198,14 @@ bool Steps::sample_tile(const Kind& kind, const std::string& channels, const Cou
           const Pace here = pace(at, trips, [&](const std::string& buffer, isa::Memory memory) {
             return model->elements(buffer, memory, loops);
           });
+          const auto slots = [&](isa::Memory memory) {
+            return model->needs(memory, loops, {2, 2, 2}) <= config.depth(memory) ? 2 : 1;
+          };
+          const Slots most{slots(isa::Memory::inp), slots(isa::Memory::wgt), slots(isa::Memory::acc)};
           double least = total(here, trips, {});
-          for (const Slots& slots : kTwoSlots)
-            if (const double cycles = total(here, trips, slots); cycles < least && model->fits(loops, slots))
-              least = cycles;
+          for (const Slots& each : kTwoSlots)
+            if (each.inp <= most.inp && each.wgt <= most.wgt && each.acc <= most.acc)
+              least = std::min(least, total(here, trips, each));
           return least;
         });
   };
