@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "base/check.h"
 #include "loops/integer.h"
@@ -10,24 +11,24 @@ namespace dovetail::accel {
 
 namespace {
 
-constexpr int kMostLimbs = 3;
 // A zero point that makes the constant larger is added behind the shift: it would take the room of accumulators.
 constexpr std::int64_t kMostZeroPoint = std::int64_t{1} << 24;
 // No accumulator, with what is added to it, is larger: selection sees to that.
 constexpr std::int64_t kMostAccumulator = INT32_MAX - 1;
 
-int exponent_bits(float value) {
-  return static_cast<int>(std::bit_cast<std::uint32_t>(value) >> 23);
-}  // 256 and more: negative
+// So that neither bounds nor products of m and accumulators exceed 63 bits.
+constexpr int kMostExponent = 50;
+constexpr float kScalesEnd = 128;
 
 std::int64_t floor_shift(std::int64_t value, int places) { return value >> places; }
 std::int64_t ceil_division(std::int64_t a, std::int64_t b) { return -loops::floor_div(-a, b); }
 bool fits(std::int64_t value) { return value >= INT32_MIN && value <= INT32_MAX; }
 
-// m * 2^-e with m odd, or e = 0.
+// m * 2^-e with m odd, or e = 0. Precondition: positive and normal.
 struct Scale {
   explicit Scale(float scale)
-      : m((std::bit_cast<std::uint32_t>(scale) & 0x7fffff) | 0x800000), e(150 - exponent_bits(scale)) {
+      : m((std::bit_cast<std::uint32_t>(scale) & 0x7fffff) | 0x800000),
+        e(150 - static_cast<int>(std::bit_cast<std::uint32_t>(scale) >> 23)) {
     for (; e > 0 && m % 2 == 0; --e) m /= 2;
     for (; e < 0; ++e) m *= 2;
   }
@@ -43,9 +44,10 @@ struct Scale {
   bool beyond_1() const { return m > std::int64_t{1} << e; }
 };
 
-// The accumulators, bias included, whose results lie in range: all others have the result of the nearer bound.
+// The accumulators, bias included, whose results lie in range, as far as there are such: all others have the result of
+// the nearer bound.
 struct Span {
-  Span(const Scale& scale, const OutputRange& range) {
+  Span(const Scale& scale, const OutputRange& range, std::int64_t bound) {
     const std::int64_t least = range.y_min - range.zero_point, most = range.y_max - range.zero_point;
     low = ceil_division((least << scale.e) - scale.half(), scale.m);
     high = loops::floor_div(((most + 1) << scale.e) - scale.half() - 1, scale.m);
@@ -53,6 +55,9 @@ struct Span {
     if (scale.rounded(high + 1) <= most) ++high;
     // Where results skip integers, the next ones outside are what the clamp behind makes the bound of.
     if (scale.beyond_1()) --low, ++high;
+    const std::int64_t least_wanted = low, most_wanted = high;
+    low = std::max(least_wanted, std::min(-bound, most_wanted));
+    high = std::min(most_wanted, std::max(bound, least_wanted));
   }
   std::int64_t low, high;
   std::int64_t largest() const { return std::max(std::abs(low), std::abs(high)); }
@@ -131,17 +136,15 @@ std::optional<FixedPointChannel> channel_of(const Scale& scale, const Span& span
 
 std::int64_t FixedPoint::words() const { return 3 + 2 * limbs + (ties ? 1 : 0) + (shifts ? 1 : 0); }
 
-bool fixed_point_takes(float scale) {
-  const int exponent = exponent_bits(scale);
-  const bool power_of_2 = (std::bit_cast<std::uint32_t>(scale) & 0x7fffff) == 0;
-  return exponent < 127 + 7 && exponent >= 127 - (power_of_2 ? 30 : 14);
-}
-
-FixedPoint plan_fixed_point(std::span<const float> scales, const OutputRange& range) {
+std::optional<FixedPoint> plan_fixed_point(std::span<const float> scales, const OutputRange& range,
+                                           std::int64_t bound) {
   FixedPoint plan;
+  plan.bound = bound;
   for (const float value : scales) {
+    if (!(value >= std::numeric_limits<float>::min() && value < kScalesEnd)) return std::nullopt;
     const Scale scale(value);
-    plan.ties = plan.ties || has_ties(scale, Span(scale, range));
+    if (scale.e > kMostExponent) return std::nullopt;
+    plan.ties = plan.ties || has_ties(scale, Span(scale, range, bound));
     plan.shifts = plan.shifts || scale.e > 0;
     plan.clamps = plan.clamps || scale.beyond_1();
   }
@@ -151,7 +154,7 @@ FixedPoint plan_fixed_point(std::span<const float> scales, const OutputRange& ra
     int limbs = 0;
     for (const float value : scales) {
       const Scale scale(value);
-      const Span span(scale, range);
+      const Span span(scale, range, bound);
       while (limbs <= kMostLimbs && !channel_of(scale, span, limbs, before_shift(range, plan))) ++limbs;
     }
     return limbs <= kMostLimbs ? std::optional(limbs) : std::nullopt;
@@ -162,12 +165,12 @@ FixedPoint plan_fixed_point(std::span<const float> scales, const OutputRange& ra
       plan.limbs = *limbs;
       return plan;
     }
-  throw InternalError("a scale has no form of 32-bit passes");
+  return std::nullopt;
 }
 
 FixedPointChannel fixed_point_channel(float value, const FixedPoint& plan, const OutputRange& range) {
   const Scale scale(value);
-  const auto channel = channel_of(scale, Span(scale, range), plan.limbs, before_shift(range, plan));
+  const auto channel = channel_of(scale, Span(scale, range, plan.bound), plan.limbs, before_shift(range, plan));
   DOVETAIL_CHECK(channel, "the plan was made for this scale");
   return *channel;
 }

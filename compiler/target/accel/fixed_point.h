@@ -15,6 +15,9 @@ struct OutputRange {
   std::int32_t zero_point = 0, y_min = -128, y_max = 127;
 };
 
+// The most pieces into which a product is cut: a pass each, and five for what carries it to the next.
+inline constexpr int kMostLimbs = 4;
+
 // Which passes there are. Per channel, with w the accumulator plus a constant, clamped to where results are in range:
 //   x = w * m + rounding, result = x >> e, m * 2^-e the scale
 struct FixedPoint {
@@ -23,26 +26,27 @@ struct FixedPoint {
   bool shifts = false;          // e > 0 for a channel
   bool clamps = false;          // a channel's scale is beyond 1: its results skip integers, the bounds perhaps
   std::int32_t zero_point = 0;  // what is added at the end: the part that `rounding` cannot hold
+  std::int64_t bound = 0;       // of |accumulator|, bias included
 
   std::int64_t words() const;  // constants per channel, in the order of FixedPointChannel::words
 };
 
-// Scales from 2^-14 to 2^7, and 2^-s for s up to 30.
-bool fixed_point_takes(float scale);
-// Precondition: takes every scale.
-FixedPoint plan_fixed_point(std::span<const float> scales, const OutputRange& range);
+// For accumulators that are at most `bound` with their biases. Nothing where a scale has no form of 32-bit passes:
+// accumulators of 31 bits can have scales from 2^-18 to 2^7, and 2^-s for s up to 30; smaller accumulators smaller
+// ones.
+std::optional<FixedPoint> plan_fixed_point(std::span<const float> scales, const OutputRange& range, std::int64_t bound);
 
 struct FixedPointChannel {
-  std::int64_t centre = 0;              // added to the accumulator, besides the bias
-  std::int64_t low = 0, high = 0;       // bounds of w
-  std::array<std::int64_t, 3> limbs{};  // signed, lowest first; the last `FixedPoint::limbs` count
-  std::array<int, 3> shifts{};          // after each
-  std::int64_t rounding = 0;            // of x
-  std::int64_t parity = 0;              // x * parity has the result's lowest bit as its sign; 0 without ties
+  std::int64_t centre = 0;                       // added to the accumulator, besides the bias
+  std::int64_t low = 0, high = 0;                // bounds of w
+  std::array<std::int64_t, kMostLimbs> limbs{};  // signed, lowest first; the last `FixedPoint::limbs` count
+  std::array<int, kMostLimbs> shifts{};          // after each
+  std::int64_t rounding = 0;                     // of x
+  std::int64_t parity = 0;                       // x * parity has the result's lowest bit as its sign; 0 without ties
 
   std::vector<std::int32_t> words(const FixedPoint& plan, std::int32_t bias) const;
 };
-// Precondition: fixed_point_takes(scale), `plan` is one for it.
+// Precondition: `plan` is one for this scale and range.
 FixedPointChannel fixed_point_channel(float scale, const FixedPoint& plan, const OutputRange& range);
 
 }  // namespace dovetail::accel

@@ -54,12 +54,15 @@ Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, 
   e.saturate = c.config.saturate;
   if (c.config.requant) return e;
   e.form = Epilogue::Form::fixed_point;
-  if (const auto beyond = std::ranges::find_if_not(scales, fixed_point_takes); beyond != scales.end())
-    return c.refuse(
-        fmt::format("its scale {} lies outside of [2^-14, 2^7), where {} can multiply without the extension `requant`",
-                    *beyond, c.config.name),
-        "choose hardware with `requant`, or another target for it");
-  e.fixed_point = plan_fixed_point(scales, e.range);
+  const auto plan = plan_fixed_point(scales, e.range, bound);
+  if (!plan) {
+    const auto has_no_plan = [&](const float& scale) { return !plan_fixed_point({&scale, 1}, e.range, bound); };
+    return c.refuse(fmt::format("{} has no form of its scale {} for accumulators up to {} without the extension "
+                                "`requant`",
+                                c.config.name, *std::ranges::find_if(scales, has_no_plan), bound),
+                    "choose hardware with `requant`, or another target for it");
+  }
+  e.fixed_point = *plan;
   std::int64_t constant = 0;  // what is added to an accumulator at most
   for (const float scale : scales)
     constant = std::max(constant, std::abs(fixed_point_channel(scale, e.fixed_point, e.range).centre));
@@ -106,9 +109,8 @@ std::int64_t accumulator_bound(const ConvOperation& operation) {
 void fix_constant_channels(ConvOperation& operation) {
   const std::size_t terms = static_cast<std::size_t>(operation.weight.count()) / operation.bias.size();
   for (std::size_t o = 0; o < operation.bias.size(); ++o) {
-    const float scale = operation.scale[o];
-    if (fixed_point_takes(scale)) continue;
-    const double bias = operation.bias[o], bound = static_cast<double>(product_bound(operation, o)), s = scale;
+    const double bias = operation.bias[o], bound = static_cast<double>(product_bound(operation, o)),
+                 s = operation.scale[o];
     // The product is rounded once here too, to binary64: a step away from every tie, so that this cannot matter.
     const double low = (bias - bound) * s, high = (bias + bound) * s;
     if (std::nearbyint(low - 1e-6) != std::nearbyint(high + 1e-6) || std::fabs(low) > 1024) continue;

@@ -2,8 +2,10 @@
 // these both are constant, so that they agree everywhere.
 #include "compiler/target/accel/fixed_point.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "compiler/target/accel/stages.h"
@@ -35,30 +37,38 @@ std::int32_t expected(std::int32_t acc, std::int32_t bias, float scale, const Ou
   return std::clamp(y, range.y_min, range.y_max);
 }
 
-// Accumulators around each bound, as many for all channels.
-std::vector<std::int32_t> bounds(float scale, std::int32_t bias, const OutputRange& range) {
-  constexpr double kMost = 1 << 29;
+constexpr std::int64_t kMost = 1 << 29;
+
+// Accumulators around each bound between two results, as many for all channels.
+std::vector<std::int32_t> bounds(float scale, std::int32_t bias, const OutputRange& range, std::int64_t most) {
+  const auto within = [&](double at) {
+    const auto bound = static_cast<double>(most);
+    return static_cast<std::int32_t>(std::clamp(at, -bound - bias, bound - bias));
+  };
   std::vector<std::int32_t> values;
   for (std::int32_t y = range.y_min - 1; y <= range.y_max + 1; ++y)
     for (int step = -1; step <= 2; ++step) {
       const double at = std::floor((y - range.zero_point - 0.5) / static_cast<double>(scale)) + step - bias;
-      values.push_back(static_cast<std::int32_t>(std::clamp(at, -kMost, kMost)));
+      values.push_back(within(at));
     }
-  for (const std::int32_t far : {-1, 0, 1, 1 << 20, -(1 << 20), 1 << 28, -(1 << 28)}) values.push_back(far);
+  for (const std::int32_t far : {-1, 0, 1, 1 << 20, -(1 << 20), 1 << 28, -(1 << 28)}) values.push_back(within(far));
   return values;
 }
 
-FixedPoint check(const std::vector<float>& scales, const OutputRange& range, std::mt19937& random) {
+FixedPoint check(const std::vector<float>& scales, const OutputRange& range, std::mt19937& random,
+                 std::int64_t most = kMost) {
   Epilogue epilogue;
   epilogue.form = Epilogue::Form::fixed_point;
   epilogue.range = range;
-  epilogue.fixed_point = plan_fixed_point(scales, range);
+  const auto plan = plan_fixed_point(scales, range, most);
+  REQUIRE(plan);
+  epilogue.fixed_point = *plan;
   const auto channels = static_cast<std::int64_t>(scales.size());
   std::vector<std::int32_t> bias;
   std::vector<std::vector<std::int32_t>> values;
   for (const float scale : scales) {
     bias.push_back(static_cast<std::int32_t>(random() % 200000) - 100000);
-    values.push_back(bounds(scale, bias.back(), range));
+    values.push_back(bounds(scale, bias.back(), range, most));
   }
   NdArray acc(DType::int32, {1, channels, 1, static_cast<std::int64_t>(values[0].size())});
   std::int64_t at = 0;
@@ -130,7 +140,6 @@ TEST_CASE("fixed point: every scale from 2^-14 to 2^7") {
                             std::nextafter(std::ldexp(1.0f, -13), 0.0f)};
   for (int i = 0; i < 30; ++i)
     scales.push_back(std::exp2(-14.0f + 20.9f * static_cast<float>(random() % 100000) / 100000.0f));
-  for (const float scale : scales) REQUIRE(fixed_point_takes(scale));
   for (const OutputRange& range : kRanges) {
     const FixedPoint plan = check(scales, range, random);
     CHECK(plan.limbs == 3);
@@ -138,11 +147,36 @@ TEST_CASE("fixed point: every scale from 2^-14 to 2^7") {
     // Each by itself, with its own passes.
     for (const float scale : scales) check({scale}, range, random);
   }
-  CHECK_FALSE(fixed_point_takes(128.0f));
-  CHECK_FALSE(fixed_point_takes(std::ldexp(1.5f, -15)));
-  CHECK_FALSE(fixed_point_takes(std::ldexp(1.0f, -31)));
-  CHECK_FALSE(fixed_point_takes(-0.5f));
-  CHECK_FALSE(fixed_point_takes(0.0f));
+}
+
+TEST_CASE("fixed point: the smaller the accumulators, the smaller the scales") {
+  std::mt19937 random(5);
+  const auto scale_from = [&](int exponent) {
+    return std::ldexp(1.0f + static_cast<float>(random() % 100000) / 100000.0f, exponent);
+  };
+  for (const OutputRange& range : kRanges) {
+    std::vector<float> scales;
+    for (int i = 0; i < 20; ++i) scales.push_back(scale_from(-18));
+    CHECK(check(scales, range, random).limbs == 4);
+    CHECK(check(scales, range, random, 1 << 22).limbs < 4);
+    for (int exponent = -26; exponent <= 6; ++exponent) check({scale_from(exponent)}, range, random, 1 << 22);
+  }
+  // No accumulator's result lies in range.
+  check({0.125f}, {100, -128, -100}, random, 1000);
+}
+
+TEST_CASE("fixed point: scales without a form") {
+  const auto takes = [](float scale, std::int64_t bound) {
+    return plan_fixed_point(std::array{0.25f, scale}, {}, bound).has_value();
+  };
+  CHECK(takes(std::nextafter(128.0f, 0.0f), kMost));
+  CHECK_FALSE(takes(128.0f, kMost));
+  CHECK_FALSE(takes(std::ldexp(1.3f, -22), kMost));
+  CHECK(takes(std::ldexp(1.3f, -22), 1 << 22));
+  CHECK(takes(std::ldexp(1.0f, -30), kMost));
+  for (const float scale : {-0.5f, 0.0f, 1e-44f, std::ldexp(1.0f, -51), std::numeric_limits<float>::infinity(),
+                            std::numeric_limits<float>::quiet_NaN()})
+    CHECK_FALSE(takes(scale, 100));
 }
 
 TEST_CASE("fixed point: operands of sums are scaled exactly") {
