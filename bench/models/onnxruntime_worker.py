@@ -1,0 +1,99 @@
+"""ONNX Runtime's side of run.py, in a Python that has it: loads a model and times runs of it on demand, as runner.cpp does.
+
+usage: onnxruntime_worker.py MODEL.onnx --threads N [--input NAME=FILE.npy]...
+       onnxruntime_worker.py MODEL.onnx --quantise OUT.onnx    the model quantised by ONNX Runtime's own tool, and no more
+"""
+
+import argparse
+import json
+import re
+import sys
+import time
+
+import numpy
+import onnxruntime
+
+
+def plain(name):
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", name)
+
+
+def status_kib(key):
+    with open("/proc/self/status", encoding="ascii") as status:
+        return int(next(line for line in status if line.startswith(key)).split()[1])
+
+
+def random_array(tensor, random):
+    shape = [extent if isinstance(extent, int) else 1 for extent in tensor.shape]
+    if "float" in tensor.type:
+        return random.uniform(-1, 1, shape).astype(numpy.float32)
+    return random.integers(-128 if "(int" in tensor.type else 0, 127, shape).astype(re.search(r"\((\w+)\)", tensor.type)[1])
+
+
+def inputs_of(session, assignments):
+    files = dict(assignment.split("=", 1) for assignment in assignments)
+    random = numpy.random.default_rng(1)
+    return {tensor.name: numpy.load(files[plain(tensor.name)]) if plain(tensor.name) in files else random_array(tensor, random)
+            for tensor in session.get_inputs()}
+
+
+def make_session(model, threads):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def quantise(model, output):
+    from onnxruntime import quantization
+
+    class Samples(quantization.CalibrationDataReader):
+        def __init__(self):
+            self.left = [inputs_of(make_session(model, 1), []) for _ in range(1)]
+
+        def get_next(self):
+            return self.left.pop() if self.left else None
+
+    quantization.quantize_static(model, output, Samples(), quant_format=quantization.QuantFormat.QDQ, per_channel=True)
+
+
+def say(line):
+    print(json.dumps(line), flush=True)
+
+
+def serve(model, threads, assignments):
+    before = status_kib("VmRSS")
+    start = time.perf_counter()
+    session = make_session(model, threads)
+    binding = session.io_binding()
+    for name, array in inputs_of(session, assignments).items():
+        binding.bind_cpu_input(name, array)
+    for tensor in session.get_outputs():
+        binding.bind_output(tensor.name)
+    session.run_with_iobinding(binding)
+    say({"ready": True, "load_seconds": time.perf_counter() - start, "version": onnxruntime.__version__})
+    for line in sys.stdin:
+        runs = int(line)
+        session.run_with_iobinding(binding)
+        wall, processor = time.perf_counter(), time.process_time()
+        for _ in range(runs):
+            session.run_with_iobinding(binding)
+        say({"wall": (time.perf_counter() - wall) / runs, "processor": (time.process_time() - processor) / runs,
+             "memory_kib": status_kib("VmHWM") - before})
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("model")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--input", action="append", default=[])
+    parser.add_argument("--quantise", metavar="OUT")
+    options = parser.parse_args()
+    if options.quantise:
+        quantise(options.model, options.quantise)
+    else:
+        serve(options.model, options.threads, options.input)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+"""Whole models on the CPU, ours beside ONNX Runtime (docs/benchmarks.md).
+
+usage: run.py BIN FOLDER [--ort PYTHON] [--threads 1,2] [--rounds N] [--only REGEX] [--number float32|int8] [--quantised]
+              [--shared DIR] [--compile-option WORD]... [-o OUT.json]
+
+BIN has `dovetail` and `model_runner`; models are made in FOLDER and stay there. The models are those of list.json: of the
+folder `--shared` (filled with weights by its fill_light.py where they have none), and of `dovetail zoo`. ONNX Runtime is
+what PYTHON imports; without --ort ours is timed alone. Both are processes that live for all rounds of a model and take
+turns; one thread counts by processor time, several by wall time, each with its best round. Prints a row for each model.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+SAMPLE_SECONDS = 0.1  # of a round, for each contender
+PAUSE_SECONDS = 0.02  # after it: threads of several spin on for a moment
+
+
+class Failure(Exception):
+    pass
+
+
+def call(words):
+    """Runs a program to its end; its wall and processor seconds, and the most memory that it had."""
+    start = time.perf_counter()
+    with subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        errors = process.stderr.read().decode()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise Failure(f"{pathlib.Path(str(words[0])).name} {words[1]}: {errors.strip()[-600:]}")
+    return {"wall": time.perf_counter() - start, "processor": usage.ru_utime + usage.ru_stime, "memory_kib": usage.ru_maxrss}
+
+
+class Contender:
+    """A process that runs a model on demand."""
+
+    def __init__(self, words, processors):
+        self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, processors))
+        self.ready = self.answer()
+        self.samples = []
+
+    def answer(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise Failure(self.process.stderr.read().strip()[-600:])
+        return json.loads(line)
+
+    def runs(self, count):
+        self.process.stdin.write(f"{count}\n")
+        self.process.stdin.flush()
+        return self.answer()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def model_file(entry, options):
+    """The model's file and its inputs, made where it is not there yet."""
+    if "shared" in entry:
+        folder = options.shared / entry["shared"]
+        sample = min(path for path in folder.iterdir() if path.is_dir())
+        inputs = [f"{file.stem[len('in_'):]}={file}" for file in sorted(sample.glob("in_*.npy"))]
+        if not entry.get("fill"):
+            return folder / "model.onnx", inputs
+        file = options.folder / f"{entry['name']}.onnx"
+        if not file.exists():
+            call([options.ort or sys.executable, options.shared / "fill_light.py", folder / "model.onnx", file])
+        return file, inputs
+    file = options.folder / f"{entry['name']}.onnx"
+    if not file.exists():
+        call([options.bin / "dovetail", "zoo", entry["zoo"], *(["--int8", "--samples", "1"] if entry["number"] == "int8" else []),
+              "-o", file])
+    return file, []
+
+
+def quantised_file(entry, options):
+    """The float model that an int8 one of the zoo is made from, quantised by ONNX Runtime's own tool."""
+    file = options.folder / f"{entry['name']}.ort.onnx"
+    if not file.exists():
+        plain = options.folder / f"zoo_{entry['zoo']}.onnx"
+        if not plain.exists():
+            call([options.bin / "dovetail", "zoo", entry["zoo"], "-o", plain])
+        call([options.ort, HERE / "onnxruntime_worker.py", plain, "--quantise", file])
+    return file
+
+
+def alternate(contenders, rounds):
+    for contender in contenders.values():
+        once = contender.runs(1)["wall"]
+        contender.count = max(1, min(10000, math.ceil(SAMPLE_SECONDS / max(once, 1e-6))))
+    for number in range(rounds):
+        order = list(contenders.values())
+        for contender in order if number % 2 == 0 else reversed(order):
+            contender.samples.append(contender.runs(contender.count))
+            time.sleep(PAUSE_SECONDS)
+
+
+def measure(entry, threads, bundle, model, inputs, options):
+    processors = sorted(os.sched_getaffinity(0))[:threads]
+    given = [word for each in inputs for word in ("--input", each)]
+    contenders = {}
+    try:
+        contenders["ours"] = Contender([options.bin / "model_runner", bundle, "--threads", threads, *given], processors)
+        if options.ort:
+            worker = [options.ort, HERE / "onnxruntime_worker.py"]
+            contenders["ort"] = Contender([*worker, model, "--threads", threads, *given], processors)
+            if options.quantised and "zoo" in entry and entry["number"] == "int8":
+                contenders["ort_quantised"] = Contender([*worker, quantised_file(entry, options), "--threads", threads], processors)
+        alternate(contenders, options.rounds)
+    finally:
+        for contender in contenders.values():
+            contender.close()
+    key = "processor" if threads == 1 else "wall"
+    row = {}
+    for name, contender in contenders.items():
+        times = [sample[key] for sample in contender.samples]
+        row[name] = {"best_ms": 1e3 * min(times), "median_ms": 1e3 * statistics.median(times), "judged_by": key,
+                     "best_wall_ms": 1e3 * min(sample["wall"] for sample in contender.samples),
+                     "memory_mib": contender.samples[-1]["memory_kib"] / 1024, "load_seconds": contender.ready["load_seconds"]}
+    for name in ("ort", "ort_quantised"):
+        if name in row:
+            row[f"{name}_ratio"] = row[name]["best_ms"] / row["ours"]["best_ms"]
+            row[f"{name}_median_ratio"] = row[name]["median_ms"] / row["ours"]["median_ms"]
+    return row
+
+
+def figure(row, *keys):
+    for key in keys:
+        row = row.get(key) if row else None
+    return "–" if row is None else f"{row:.2f}" if row < 100 else f"{row:.0f}"
+
+
+def print_row(result, threads):
+    cells = [result["name"]]
+    for count in threads:
+        row = result["threads"].get(str(count))
+        cells += [figure(row, "ours", "best_ms"), figure(row, "ort", "best_ms"), f"**{figure(row, 'ort_ratio')}**"]
+    first = result["threads"].get(str(threads[0]))
+    cells += [figure(first, "ort_quantised_ratio"), figure(result, "compile", "processor"), figure(result, "compile", "memory_mib"),
+              figure(first, "ours", "memory_mib"), figure(first, "ort", "memory_mib")]
+    print("| " + " | ".join(cells) + " |", flush=True)
+
+
+def print_head(threads):
+    cells = ["model"]
+    for count in threads:
+        cells += [f"ours, {count} thread{'s' if count > 1 else ''}, ms", "ORT ms", "ratio"]
+    cells += ["ratio, ORT's own int8", "compile, s", "MiB", "run, MiB", "ORT MiB"]
+    print("| " + " | ".join(cells) + " |\n|" + "---|" * len(cells), flush=True)
+
+
+def geomean(values):
+    return math.exp(sum(map(math.log, values)) / len(values)) if values else float("nan")
+
+
+def processor_name():
+    with open("/proc/cpuinfo", encoding="utf-8") as lines:
+        facts = dict(line.strip().split("\t: ", 1) for line in lines if "\t: " in line)
+    return {key: facts.get(key, "") for key in ("model name", "cpu family", "model", "cache size")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("bin", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--ort", help="a Python that imports onnxruntime, and onnx for models without weights")
+    parser.add_argument("--threads", default="1,2", type=lambda text: [int(word) for word in text.split(",")])
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--only", default="", type=re.compile, help="models in whose name this is found")
+    parser.add_argument("--number", choices=("float32", "int8"))
+    parser.add_argument("--quantised", action="store_true", help="int8 models of the zoo as ONNX Runtime's tool quantises them, too")
+    parser.add_argument("--shared", type=pathlib.Path, default=HERE.parents[2] / "shared" / "models")
+    parser.add_argument("--compile-option", action="append", default=[], help="a word for `dovetail compile`, as in --cpu=avx2")
+    parser.add_argument("-o", dest="output", type=pathlib.Path)
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    results = {"time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), "processor": processor_name(),
+               "load_average": os.getloadavg(), "models": []}
+    print_head(options.threads)
+    for entry in json.loads((HERE / "list.json").read_text()):
+        if not options.only.search(entry["name"]) or options.number not in (None, entry["number"]):
+            continue
+        result = {"name": entry["name"], "number": entry["number"], "threads": {}}
+        results["models"].append(result)
+        try:
+            model, inputs = model_file(entry, options)
+            bundle = options.folder / f"{entry['name']}.dvt"
+            cost = call([options.bin / "dovetail", "compile", model, "--target", "cpu", *options.compile_option, "-o", bundle])
+            result["compile"] = {**cost, "memory_mib": cost["memory_kib"] / 1024}
+            for threads in options.threads:
+                result["threads"][str(threads)] = measure(entry, threads, bundle, model, inputs, options)
+        except Failure as failure:
+            result["failure"] = str(failure)
+            print(f"{entry['name']}: {failure}", file=sys.stderr, flush=True)
+        print_row(result, options.threads)
+        if options.output:
+            options.output.write_text(json.dumps(results, indent=1))
+    for threads in options.threads:
+        ratios = [row["threads"][str(threads)]["ort_ratio"] for row in results["models"]
+                  if "ort_ratio" in row["threads"].get(str(threads), {})]
+        print(f"\n{threads} thread{'s' if threads > 1 else ''}: geometric mean {geomean(ratios):.2f} over {len(ratios)} models, "
+              f"{sum(ratio < 1 for ratio in ratios)} below 1")
+    return 1 if any("failure" in row for row in results["models"]) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
