@@ -147,7 +147,7 @@ Result<Description> describe(std::span<const std::byte> bytes, const std::string
                        {{"kind", "tensor"}, {"array", array_json(array)}}};
   }
   if (extension == ".onnx") {
-    DOVETAIL_ASSIGN(const auto model, import::import_onnx(bytes, path, {{}, import::external_data_folder(path)}));
+    DOVETAIL_ASSIGN(const auto model, import::import_onnx(bytes, path, {{}, import::external_data_folder(path), {}}));
     return describe_model(model);
   }
   return Diagnostic{

@@ -28,13 +28,22 @@
 
 namespace dovetail::cli {
 
-void ModelArguments::declare(Options& options) {
+void ModelArguments::declare_target(Options& options) {
   options.value("--target", "LIST", targets, "targets in order of preference, as in accel,cpu");
   options.value("--hw", "CONFIG", hardware, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware),
                 File::read);
   options.value(
       "--cpu", "NAME", cpu,
       "make code for baseline, avx2, avx512, avx512-vnni or native (default), or leave the loops to the interpreter");
+  options.value("-O", "N", level,
+                "how far to optimise: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' "
+                "tolerance (default), "
+                "3 what trades accuracy or special values for speed");
+  options.flag("--strict", strict, "refuse nodes that no listed target takes, instead of running them on the host");
+}
+
+void ModelArguments::declare(Options& options) {
+  declare_target(options);
   options.values("--place", "NODE=TARGET", place, "put this node on this target; repeatable");
   options.values("--shape", "NAME=SHAPE", shapes,
                  "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable, and with "
@@ -45,10 +54,6 @@ void ModelArguments::declare(Options& options) {
                 "than its borders cost)");
   options.value("--clock", "MHZ", clock,
                 "clock of the accelerator, where its cycles are compared with seconds (default 1000)");
-  options.value("-O", "N", level,
-                "how far to optimise: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' "
-                "tolerance (default), "
-                "3 what trades accuracy or special values for speed");
   options.values("--pass", "NAME", with_passes, "run this graph pass whatever the level says; repeatable");
   options.values("--no-pass", "NAME", without_passes, "leave out this graph pass; repeatable");
   options.value("--records", "DB", records,
@@ -58,7 +63,6 @@ void ModelArguments::declare(Options& options) {
       "--decide", "NAME=VALUE", decide,
       "take this value wherever a schedule decides NAME and may take it, as in slots_inp=1 (docs/tuning.md); "
       "repeatable");
-  options.flag("--strict", strict, "refuse nodes that no listed target takes, instead of running them on the host");
 }
 
 std::vector<std::string> ModelArguments::compile_only_options() const {
@@ -132,7 +136,21 @@ std::map<std::string, std::vector<std::string>> machines_of(const ModelArguments
   return machines;
 }
 
+Result<passes::Level> parse_level(const std::string& level) {
+  if (level.size() != 1 || level[0] < '0' || level[0] > '3')
+    return Diagnostic{"bad value of -O", level, "the levels are 0, 1, 2 and 3", "leave it out for 2"};
+  return static_cast<passes::Level>(level[0] - '0');
+}
+
 }  // namespace
+
+Result<void> ModelArguments::check_target() const {
+  DOVETAIL_ASSIGN(const std::vector<std::string> asked, parse_targets("--target", targets.value_or("")));
+  DOVETAIL_ASSIGN(isa::HardwareConfig config, isa::load_config(hardware.value_or(kDefaultHardware)));
+  if (const auto parsed = parse_level(level); !parsed) return parsed.errors();
+  if (const auto made = make_targets({config, 1000, cpu}, asked); !made) return made.errors();
+  return {};
+}
 
 Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOptions options) {
   CompileOutcome outcome;
@@ -144,6 +162,7 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   import::ImportOptions import_options;
   DOVETAIL_ASSIGN(const auto shapes, parse_shapes(arguments.shapes));
   import_options.shapes = shapes.front();
+  import_options.values = arguments.values;
   DOVETAIL_ASSIGN(const auto places, parse_assignments("--place", arguments.place));
 
   const auto start = std::chrono::steady_clock::now();
@@ -160,9 +179,7 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
       return Diagnostic{"bad value of --place", given + "=" + target, "it names several targets", "name one"};
     options.place[node] = target;
   }
-  if (arguments.level.size() != 1 || arguments.level[0] < '0' || arguments.level[0] > '3')
-    return Diagnostic{"bad value of -O", arguments.level, "the levels are 0, 1, 2 and 3", "leave it out for 2"};
-  options.context.level = static_cast<passes::Level>(arguments.level[0] - '0');
+  DOVETAIL_ASSIGN(options.context.level, parse_level(arguments.level));
   options.with_passes = arguments.with_passes;
   options.without_passes = arguments.without_passes;
   DOVETAIL_TRY(check_names(options));

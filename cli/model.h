@@ -1,6 +1,7 @@
 // A model on the command line, from its arguments to a bundle: shared by the commands that take MODEL.onnx.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,10 +27,15 @@ struct ModelArguments {
   std::optional<std::string> records;
   // Set by the command: what tuned schedules are to have been measured with.
   simulator::MemorySpec memory = simulator::IdealMemory{};
-  int threads = 0;  // 0: one per processor
+  int threads = 0;                             // 0: one per processor
+  std::map<std::string, NdArray> values = {};  // of inputs, known at compile time (import::ImportOptions)
 
   // --target, --hw, --cpu, --place, --shape, -O, --pass, --no-pass, --strict, --records, --decide.
   void declare(Options& options);
+  // Those of them that choose targets: --target, --hw, --cpu, -O, --strict.
+  void declare_target(Options& options);
+  // Error: bad values of these.
+  Result<void> check_target() const;
   // The options that were given, of those that only a model understands.
   std::vector<std::string> compile_only_options() const;
 };

@@ -22,6 +22,7 @@ std::unique_ptr<Command> make_rtl();
 std::unique_ptr<Command> make_records();
 std::unique_ptr<Command> make_zoo();
 std::unique_ptr<Command> make_inspect();
+std::unique_ptr<Command> make_onnx_test();
 std::unique_ptr<Command> make_doctor();
 
 }  // namespace dovetail::cli

@@ -27,8 +27,14 @@ constexpr double kAllCompileTimeSteps = 1e9;
 
 class TypeInference {
  public:
-  TypeInference(graph::Graph& graph, std::int64_t opset, const std::string& where, const passes::Evaluate& evaluate)
-      : graph_(graph), opset_(opset), where_(where), evaluate_(evaluate) {}
+  TypeInference(Imported& imported, const ImportOptions& options, const std::string& where,
+                const passes::Evaluate& evaluate)
+      : graph_(imported.graph),
+        opset_(imported.report.opset),
+        values_(options.values),
+        notes_(imported.report.notes),
+        where_(where),
+        evaluate_(evaluate) {}
 
   Diagnostics run() {
     for (NodeId imported : graph_.topological_order()) {
@@ -110,6 +116,19 @@ class TypeInference {
             "fix the extents it depends on (--shape), or fold constants before export"}});
   }
 
+  // Makes a graph input the constant that the options give for it; false where they give none of its type.
+  bool fix_input(ValueId input) {
+    graph::Value& value = graph_.value(input);
+    const auto given = values_.find(value.name);
+    if (given == values_.end() || value.type != graph::TensorType{given->second.dtype(), given->second.shape()})
+      return false;
+    value.constant = given->second;
+    std::erase(graph_.inputs, input);
+    notes_.push_back(
+        fmt::format("input {}: its value must be known at compile time; the one given is a constant", value.name));
+    return true;
+  }
+
   // Makes the value a constant by evaluating all that it depends on; else says why not. Everything on the way has its
   // type already.
   std::string materialise(ValueId wanted) {
@@ -121,7 +140,10 @@ class TypeInference {
       open.pop_back();
       if (!value.valid() || graph_.is_constant(value)) continue;
       const NodeId producer = graph_.value(value).producer;
-      if (!producer.valid()) return fmt::format("it depends on graph input %{}", graph_.value(value).name);
+      if (!producer.valid()) {
+        if (!fix_input(value)) return fmt::format("it depends on graph input %{}", graph_.value(value).name);
+        continue;
+      }
       if (!seen.insert(producer).second) continue;
       needed.push_back(producer);
       if (!passes::needs_types_only(graph_.node(producer)))
@@ -154,6 +176,8 @@ class TypeInference {
 
   graph::Graph& graph_;
   const std::int64_t opset_;
+  const std::map<std::string, NdArray>& values_;  // of graph inputs
+  std::vector<std::string>& notes_;
   const std::string& where_;
   const passes::Evaluate& evaluate_;
   std::set<ValueId> untyped_;
@@ -165,9 +189,9 @@ class TypeInference {
 
 }  // namespace
 
-Result<void> infer_types(graph::Graph& graph, std::int64_t opset, const std::string& where,
+Result<void> infer_types(Imported& imported, const ImportOptions& options, const std::string& where,
                          const passes::Evaluate& evaluate) {
-  return TypeInference(graph, opset, where, evaluate).run();
+  return TypeInference(imported, options, where, evaluate).run();
 }
 
 }  // namespace dovetail::import

@@ -5,15 +5,16 @@
 #include <string>
 
 #include "base/result.h"
-#include "compiler/graph/graph.h"
+#include "compiler/import/onnx.h"
 #include "compiler/passes/pass.h"
 
 namespace dovetail::import {
 
 // Normalises each node (normalise.h), then infers its types, in execution order. Constant subgraphs are evaluated only
-// where an operator must know their value (the shape of a Reshape, say). Nodes behind one that fails are skipped;
+// where an operator must know their value (the shape of a Reshape, say); graph inputs on the way become constants where
+// the options give their values. Nodes behind one that fails are skipped;
 // everything else that is wrong is listed. Precondition: the graph verifies.
-Result<void> infer_types(graph::Graph& graph, std::int64_t opset, const std::string& where,
+Result<void> infer_types(Imported& imported, const ImportOptions& options, const std::string& where,
                          const passes::Evaluate& evaluate);
 
 }  // namespace dovetail::import

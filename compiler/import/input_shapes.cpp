@@ -73,11 +73,15 @@ class Binder {
       }
   }
 
+  // As --shape or the value that is given for the input has it.
   const Shape* whole_shape(const onnx::ValueInfo& input) {
-    const auto entry = options_.shapes.find(printable(input.name()));
-    if (entry == options_.shapes.end()) return nullptr;
-    used_.insert(entry->first);
-    return &entry->second;
+    const std::string name = printable(input.name());
+    if (const auto entry = options_.shapes.find(name); entry != options_.shapes.end()) {
+      used_.insert(entry->first);
+      return &entry->second;
+    }
+    const auto value = options_.values.find(name);
+    return value == options_.values.end() ? nullptr : &value->second.shape();
   }
 
   // A symbolic first extent is the batch: 1 unless the options say otherwise. Bound before the other extents, which may
@@ -135,8 +139,7 @@ class Binder {
     if (!declared.has_shape()) return;
     const int rank = declared.shape().dim_size();
     if (rank != static_cast<int>(given.size())) {
-      report(name,
-             fmt::format("--shape {} has {} extents, the model declares {}", to_string(given), given.size(), rank),
+      report(name, fmt::format("shape {} has {} extents, the model declares {}", to_string(given), given.size(), rank),
              "give as many extents as the model");
       return;
     }

@@ -9,6 +9,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include "base/file.h"
+#include "base/printable.h"
 #include "compiler/import/infer_types.h"
 #include "compiler/import/onnx.pb.h"
 #include "compiler/import/read_graph.h"
@@ -73,7 +74,7 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
   onnx::Model model;
   DOVETAIL_TRY(parse(bytes, where, model));
   DOVETAIL_ASSIGN(Imported imported, read_graph(model, where, options));
-  DOVETAIL_TRY(infer_types(imported.graph, imported.report.opset, where, passes::interpreter_evaluate()));
+  DOVETAIL_TRY(infer_types(imported, options, where, passes::interpreter_evaluate()));
   Diagnostics findings;
   check_outputs(model.graph(), where, imported, findings);
   if (!findings.empty()) return findings;
@@ -83,12 +84,31 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
   return imported;
 }
 
-Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options) {
+namespace {
+
+Result<std::vector<std::byte>> read_model(const std::filesystem::path& path) {
   // Before it is read: of a pipe the size is not known, and reading ends at the limit.
   std::error_code unknown;
   if (const auto size = std::filesystem::file_size(path, unknown); !unknown)
     DOVETAIL_TRY(check_size(size, path.string()));
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, INT_MAX));
+  return read_file(path, INT_MAX);
+}
+
+}  // namespace
+
+Result<OnnxNames> onnx_names(const std::filesystem::path& path) {
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_model(path));
+  onnx::Model model;
+  DOVETAIL_TRY(parse(bytes, path.string(), model));
+  OnnxNames names;
+  for (const onnx::ValueInfo& input : model.graph().input()) names.inputs.push_back(printable(input.name()));
+  for (const onnx::ValueInfo& output : model.graph().output()) names.outputs.push_back(printable(output.name()));
+  for (const onnx::Node& node : model.graph().node()) names.operators.insert(printable(node.op_type()));
+  return names;
+}
+
+Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options) {
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_model(path));
   if (options.external_data_folder.empty()) options.external_data_folder = external_data_folder(path);
   return import_onnx(bytes, path.string(), options);
 }

@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/ndarray.h"
 #include "base/result.h"
@@ -21,6 +23,9 @@ struct ImportOptions {
   // so.
   std::map<std::string, Shape> shapes;
   std::filesystem::path external_data_folder;  // where external tensors may lie; they never leave it
+  // Values of inputs, by name. They fix open extents of their shapes. An input whose value must be known at compile
+  // time becomes a constant with this value, which the report notes.
+  std::map<std::string, NdArray> values;
 };
 
 struct ImportReport {
@@ -38,6 +43,14 @@ struct Imported {
 Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view where,
                              const ImportOptions& options = {});
 Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options = {});
+
+// What a file calls its inputs (older ones list initialisers among them) and outputs, in its order, and the operators
+// of its nodes.
+struct OnnxNames {
+  std::vector<std::string> inputs, outputs;
+  std::set<std::string> operators;
+};
+Result<OnnxNames> onnx_names(const std::filesystem::path& path);
 
 // Where the external tensors of a model file may lie: its own folder.
 std::filesystem::path external_data_folder(const std::filesystem::path& path);

@@ -1,0 +1,133 @@
+#include "cli/onnx_test.h"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/file.h"
+#include "base/text_table.h"
+#include "cli/arguments.h"
+#include "cli/commands/all.h"
+#include "cli/output.h"
+#include "cli/text.h"
+
+namespace dovetail::cli {
+namespace {
+
+constexpr OnnxVerdict kVerdicts[] = {OnnxVerdict::passed, OnnxVerdict::refused, OnnxVerdict::wrong,
+                                     OnnxVerdict::failed};
+using Counts = std::map<OnnxVerdict, int>;
+
+Json to_json(const Counts& counts) {
+  Json json = Json::object();
+  for (const OnnxVerdict verdict : kVerdicts) {
+    const auto found = counts.find(verdict);
+    json[std::string(name(verdict))] = found == counts.end() ? 0 : found->second;
+  }
+  return json;
+}
+
+class OnnxTest : public Command {
+ public:
+  void declare(Options& options) override {
+    options.positionals("DIR", folders_, "folders with a model.onnx, or folders of those");
+    model_.declare_target(options);
+    options.value("--list", "FILE", list_, "run only the tests whose names this file holds (test_ may be left out)",
+                  File::read);
+    options.value("--timeout", "SECONDS", timeout_, "of each test (default 60)");
+    options.flag("--failures", failures_, "do not print the tests that pass");
+    options.flag("--json", json_, "print JSON: each test, and totals by operator");
+    options.footer(
+        "Runs tests in the form of the ONNX backend's (model.onnx, test_data_set_*/input_*.pb and output_*.pb) with "
+        "its runner's tolerances:\n"
+        "relative 1e-3, absolute 1e-7, or those of the test's data.json. refused: import or compilation say why; "
+        "wrong: an output differs;\n"
+        "failed: anything else. Inputs whose values are needed at compile time are constants. Exit code 1 unless all "
+        "pass.\n"
+        "--list takes names separated by spaces or lines, each line perhaps behind \"GROUP (N):\"; # begins a "
+        "comment.\n"
+        "Example: dovetail onnx-test onnx/backend/test/data/node --target cpu");
+  }
+
+  Result<Exit> run() override {
+    if (folders_.empty())
+      return Diagnostic{"bad usage of `dovetail onnx-test`", "", "no folder is given", "name one or more folders"};
+    if (!model_.targets)
+      return Diagnostic{"bad usage of `dovetail onnx-test`", folders_.front(), "no target is given",
+                        "add --target host, or cpu, or accel,cpu"};
+    DOVETAIL_TRY(model_.check_target());
+    DOVETAIL_ASSIGN(const std::int64_t timeout, parse_count("--timeout", timeout_, 1, 86'400));
+    DOVETAIL_ASSIGN(std::vector<std::filesystem::path> tests, find_onnx_tests(folders_));
+    if (list_) DOVETAIL_TRY(keep_listed(tests));
+    model_.threads = 1;  // the tests are small
+    for (const std::filesystem::path& test : tests) {
+      add(run_onnx_test_apart(test, model_, static_cast<int>(timeout)));
+    }
+    print("{}", json_ ? json_text(report()) : totals());
+    return counts_[OnnxVerdict::passed] == static_cast<int>(tests.size()) ? Exit::success : Exit::failed;
+  }
+
+ private:
+  Result<void> keep_listed(std::vector<std::filesystem::path>& tests) {
+    DOVETAIL_ASSIGN(const std::string text, read_text_file(*list_));
+    const std::set<std::string> names = parse_test_names(text);
+    std::erase_if(tests, [&](const auto& test) { return !holds_test(names, test.filename().string()); });
+    listed_ = names.size();
+    if (tests.empty())
+      return Diagnostic{"cannot find tests", *list_, fmt::format("the folders hold none of its {} names", names.size()),
+                        "give names of folders, one a line"};
+    return {};
+  }
+
+  void add(OnnxTestResult result) {
+    ++counts_[result.verdict];
+    for (const std::string& op : result.operators) ++by_operator_[op][result.verdict];
+    if (!json_ && !(failures_ && result.verdict == OnnxVerdict::passed))
+      print("{:8} {}{}{}\n", name(result.verdict), result.test, result.reason.empty() ? "" : ": ", result.reason);
+    results_.push_back(std::move(result));
+  }
+
+  std::string totals() {
+    const auto count = [&](OnnxVerdict verdict) { return counts_[verdict]; };
+    std::string text = fmt::format("total    {} tests: {} passed, {} refused, {} wrong, {} failed\n", results_.size(),
+                                   count(OnnxVerdict::passed), count(OnnxVerdict::refused), count(OnnxVerdict::wrong),
+                                   count(OnnxVerdict::failed));
+    if (listed_ > results_.size())
+      text += fmt::format("note     the list has {} names; the folders hold {} of them\n", listed_, results_.size());
+    return text;
+  }
+
+  Json report() const {
+    Json tests = Json::array(), operators = Json::object();
+    for (const OnnxTestResult& result : results_)
+      tests.push_back({{"test", result.test},
+                       {"verdict", name(result.verdict)},
+                       {"reason", result.reason},
+                       {"operators", result.operators},
+                       {"ran_on", result.ran_on}});
+    for (const auto& [op, counts] : by_operator_) operators[op] = to_json(counts);
+    return {{"kind", "onnx-test"},
+            {"targets", *model_.targets},
+            {"totals", to_json(counts_)},
+            {"operators", operators},
+            {"tests", tests}};
+  }
+
+  ModelArguments model_;
+  std::vector<std::string> folders_;
+  std::optional<std::string> list_;
+  std::string timeout_ = "60";
+  bool failures_ = false, json_ = false;
+  std::vector<OnnxTestResult> results_;
+  Counts counts_;
+  std::map<std::string, Counts> by_operator_;
+  std::size_t listed_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_onnx_test() { return std::make_unique<OnnxTest>(); }
+
+}  // namespace dovetail::cli

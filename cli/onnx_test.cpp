@@ -1,0 +1,286 @@
+#include "cli/onnx_test.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/printable.h"
+#include "cli/output.h"
+#include "cli/tensor_files.h"
+#include "compiler/import/onnx.h"
+#include "runtime/executor.h"
+
+namespace dovetail::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 4> kVerdicts{"passed", "refused", "wrong", "failed"};
+
+struct Tolerance {
+  double relative = 1e-3, absolute = 1e-7;  // those of the standard's own runner
+};
+
+Result<Tolerance> read_tolerance(const fs::path& folder) {
+  Tolerance tolerance;
+  const fs::path file = folder / "data.json";
+  if (!fs::exists(file)) return tolerance;
+  DOVETAIL_ASSIGN(const std::string text, read_text_file(file));
+  const Json json = Json::parse(text, nullptr, false);
+  for (const auto& [key, value] : {std::pair{"rtol", &tolerance.relative}, std::pair{"atol", &tolerance.absolute}})
+    if (json.is_object() && json.contains(key) && json.at(key).is_number()) *value = json.at(key).get<double>();
+  return tolerance;
+}
+
+// Empty: equal within the tolerance.
+std::string difference(const NdArray& actual, const NdArray& expected, const Tolerance& tolerance) {
+  const auto type = [](const NdArray& array) {
+    return fmt::format("{}{}", name(array.dtype()), to_string(array.shape()));
+  };
+  if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape())
+    return fmt::format("{}, expected {}", type(actual), type(expected));
+  std::int64_t different = 0, first = 0;
+  for (std::int64_t i = actual.count(); i-- > 0;) {
+    const double a = actual.as_double(i), e = expected.as_double(i);
+    if (a == e || (std::isnan(a) && std::isnan(e)) ||
+        std::abs(a - e) <= tolerance.absolute + tolerance.relative * std::abs(e))
+      continue;
+    ++different;
+    first = i;
+  }
+  if (different == 0) return {};
+  return fmt::format("{} of {} elements; element {} is {}, expected {}", different, actual.count(), first,
+                     actual.as_double(first), expected.as_double(first));
+}
+
+std::string text_of(const Diagnostics& diagnostics) {
+  const Diagnostic& first = diagnostics.front();
+  std::string text = fmt::format("{}: {}", first.what, first.why);
+  if (diagnostics.size() > 1) text += fmt::format(" (and {} more)", diagnostics.size() - 1);
+  return printable(text);
+}
+
+fs::path tensor_file(const fs::path& data_set, const char* kind, std::size_t position) {
+  return data_set / fmt::format("{}_{}.pb", kind, position);
+}
+
+class Test {
+ public:
+  Test(fs::path folder, const ModelArguments& arguments) : folder_(std::move(folder)), arguments_(arguments) {
+    arguments_.model = (folder_ / "model.onnx").string();
+    result_.test = folder_.filename().string();
+  }
+
+  OnnxTestResult run() {
+    const auto names = import::onnx_names(arguments_.model);
+    if (!names) return end(OnnxVerdict::refused, text_of(names.errors()));
+    names_ = *names;
+    result_.operators = names_.operators;
+    const auto tolerance = read_tolerance(folder_);
+    if (!tolerance) return end(OnnxVerdict::failed, text_of(tolerance.errors()));
+    tolerance_ = *tolerance;
+    std::vector<fs::path> data_sets;
+    for (const auto& entry : fs::directory_iterator(folder_))
+      if (entry.is_directory() && entry.path().filename().string().starts_with("test_data_set_"))
+        data_sets.push_back(entry.path());
+    std::ranges::sort(data_sets);
+    if (data_sets.empty()) return end(OnnxVerdict::failed, "it has no test_data_set_*");
+    for (const fs::path& data_set : data_sets)
+      if (OnnxTestResult result = run(data_set); result.verdict != OnnxVerdict::passed) return result;
+    return end(OnnxVerdict::passed, "");
+  }
+
+ private:
+  OnnxTestResult end(OnnxVerdict verdict, std::string reason) {
+    result_.verdict = verdict;
+    result_.reason = std::move(reason);
+    return result_;
+  }
+
+  OnnxTestResult run(const fs::path& data_set) {
+    // What cannot be read is reported behind what the importer says: often it refuses the same thing in better words.
+    Diagnostics unread;
+    arguments_.values.clear();
+    for (std::size_t i = 0; i < names_.inputs.size(); ++i) {
+      const fs::path file = tensor_file(data_set, "input", i);
+      if (!fs::exists(file)) continue;
+      if (auto value = read_tensor(file)) arguments_.values[names_.inputs[i]] = *std::move(value);
+      else unread.insert(unread.end(), value.errors().begin(), value.errors().end());
+    }
+    auto outcome = compile_model(arguments_, {});
+    if (!outcome) return end(OnnxVerdict::refused, text_of(outcome.errors()));
+    if (!outcome->model) return end(OnnxVerdict::refused, text_of(outcome->failure));
+    if (!unread.empty()) return end(OnnxVerdict::failed, text_of(unread));
+
+    const auto make_simulator = runtime::simulator_factory("functional");
+    if (!make_simulator) return end(OnnxVerdict::failed, text_of(make_simulator.errors()));
+    bundle::Bundle bundle = std::move(outcome->model->compiled.bundle);
+    std::map<std::string, NdArray> inputs;
+    for (const bundle::TensorIndex index : bundle.inputs) {
+      const std::string& input = bundle.tensors[static_cast<std::size_t>(index)].name;
+      if (const auto value = arguments_.values.find(input); value != arguments_.values.end()) inputs.insert(*value);
+    }
+    runtime::ExecutorOptions options;
+    options.threads = arguments_.threads;
+    auto executor = runtime::Executor::make(std::move(bundle), *make_simulator, options);
+    if (!executor) return end(OnnxVerdict::failed, text_of(executor.errors()));
+    const auto results = executor->run(inputs);
+    if (!results) return end(OnnxVerdict::failed, text_of(results.errors()));
+    for (const runtime::StepProfile& step : results->steps) result_.ran_on.insert(step.target);
+    return compare(data_set, results->outputs);
+  }
+
+  OnnxTestResult compare(const fs::path& data_set, const std::map<std::string, NdArray>& outputs) {
+    for (std::size_t i = 0; i < names_.outputs.size(); ++i) {
+      const std::string where = fmt::format("output {} ({})", i, printable(names_.outputs[i]));
+      const auto expected = read_tensor(tensor_file(data_set, "output", i));
+      if (!expected) return end(OnnxVerdict::failed, text_of(expected.errors()));
+      const auto actual = outputs.find(names_.outputs[i]);
+      if (actual == outputs.end()) return end(OnnxVerdict::wrong, where + " was not computed");
+      if (const std::string text = difference(actual->second, *expected, tolerance_); !text.empty())
+        return end(OnnxVerdict::wrong, fmt::format("{}: {}", where, text));
+    }
+    return end(OnnxVerdict::passed, "");
+  }
+
+  fs::path folder_;
+  ModelArguments arguments_;
+  import::OnnxNames names_;
+  Tolerance tolerance_;
+  OnnxTestResult result_;
+};
+
+Json to_json(const OnnxTestResult& result) {
+  return {{"verdict", static_cast<int>(result.verdict)},
+          {"reason", result.reason},
+          {"operators", result.operators},
+          {"ran_on", result.ran_on}};
+}
+
+// What the child has written until it closed the pipe, by ending at the latest.
+std::string read_all(int descriptor) {
+  std::string text;
+  std::array<char, 4096> buffer;
+  for (ssize_t got = 0; (got = ::read(descriptor, buffer.data(), buffer.size())) > 0;)
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  return text;
+}
+
+[[noreturn]] void run_as_child(const fs::path& folder, const ModelArguments& arguments, int seconds, int descriptor) {
+  ::alarm(static_cast<unsigned>(seconds));
+  const std::string text =
+      to_json(run_onnx_test(folder, arguments)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  for (std::size_t begin = 0; begin < text.size();) {
+    const ssize_t written = ::write(descriptor, text.data() + begin, text.size() - begin);
+    if (written <= 0) ::_exit(1);
+    begin += static_cast<std::size_t>(written);
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+std::string_view name(OnnxVerdict verdict) { return kVerdicts[static_cast<std::size_t>(verdict)]; }
+
+Result<std::vector<fs::path>> find_onnx_tests(const std::vector<std::string>& folders) {
+  std::vector<fs::path> tests;
+  for (const std::string& folder : folders) {
+    const std::size_t before = tests.size();
+    std::error_code error;
+    if (fs::exists(fs::path(folder) / "model.onnx", error)) tests.emplace_back(folder);
+    for (fs::recursive_directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
+      if (entry->is_directory() && fs::exists(entry->path() / "model.onnx")) tests.push_back(entry->path());
+    if (error)
+      return Diagnostic{"cannot read the folder", folder, error.message(), "give a folder of ONNX backend tests"};
+    if (tests.size() == before)
+      return Diagnostic{"cannot find tests", folder, "no folder below it holds a model.onnx",
+                        "give a folder of ONNX backend tests, such as node of the onnx package's backend/test/data"};
+  }
+  std::ranges::sort(tests);
+  tests.erase(std::unique(tests.begin(), tests.end()), tests.end());
+  return tests;
+}
+
+std::set<std::string> parse_test_names(std::string_view text) {
+  std::set<std::string> names;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    line = line.substr(0, line.find('#'));
+    if (const std::size_t group = line.find(')'); group != std::string_view::npos) line.remove_prefix(group + 1);
+    if (line.starts_with(':')) line.remove_prefix(1);
+    constexpr std::string_view kSpaces = " \t\r";
+    for (std::size_t begin = 0; (begin = line.find_first_not_of(kSpaces)) != std::string_view::npos;) {
+      line.remove_prefix(begin);
+      const std::size_t end = std::min(line.find_first_of(kSpaces), line.size());
+      names.emplace(line.substr(0, end));
+      line.remove_prefix(end);
+    }
+  }
+  return names;
+}
+
+bool holds_test(const std::set<std::string>& names, const std::string& test) {
+  constexpr std::string_view kPrefix = "test_";
+  return names.contains(test) || (test.starts_with(kPrefix) && names.contains(test.substr(kPrefix.size())));
+}
+
+OnnxTestResult run_onnx_test(const fs::path& folder, const ModelArguments& arguments) {
+  try {
+    return Test(folder, arguments).run();
+  } catch (const std::exception& error) {
+    OnnxTestResult result;
+    result.test = folder.filename().string();
+    const std::string_view text = error.what();
+    result.reason = printable(fmt::format("internal error: {}", text.substr(0, text.find('\n'))));
+    return result;
+  }
+}
+
+OnnxTestResult run_onnx_test_apart(const fs::path& folder, const ModelArguments& arguments, int seconds) {
+  OnnxTestResult result;
+  result.test = folder.filename().string();
+  int ends[2] = {};
+  flush_output();  // else the child would hold it as well
+  if (::pipe(ends) != 0) {
+    result.reason = "the system has no pipe left";
+    return result;
+  }
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(ends[0]);
+    run_as_child(folder, arguments, seconds, ends[1]);
+  }
+  ::close(ends[1]);
+  const std::string text = child < 0 ? "" : read_all(ends[0]);
+  ::close(ends[0]);
+  int status = 0;
+  if (child < 0 || ::waitpid(child, &status, 0) != child) {
+    result.reason = "the system has no process left";
+    return result;
+  }
+  if (WIFSIGNALED(status)) {
+    result.reason = WTERMSIG(status) == SIGALRM ? fmt::format("no result within {} s", seconds)
+                                                : fmt::format("it crashed (signal {})", WTERMSIG(status));
+    return result;
+  }
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) {
+    result.reason = fmt::format("its process ended with status {}", WEXITSTATUS(status));
+    return result;
+  }
+  result.verdict = static_cast<OnnxVerdict>(json.at("verdict").get<int>());
+  result.reason = json.at("reason").get<std::string>();
+  result.operators = json.at("operators").get<std::set<std::string>>();
+  result.ran_on = json.at("ran_on").get<std::set<std::string>>();
+  return result;
+}
+
+}  // namespace dovetail::cli

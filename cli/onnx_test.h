@@ -1,0 +1,47 @@
+// Tests in the form of the ONNX backend's: a folder with model.onnx and test_data_set_*/{input,output}_*.pb, and where
+// it has other tolerances, data.json.
+#pragma once
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "cli/model.h"
+
+namespace dovetail::cli {
+
+enum class OnnxVerdict {
+  passed,
+  refused,  // by import or compilation, with their reason
+  wrong,    // it ran, and an output is not what the test expects
+  failed,   // anything else: a file that cannot be read, an error of running, a crash
+};
+std::string_view name(OnnxVerdict verdict);
+
+struct OnnxTestResult {
+  std::string test;  // its folder's name
+  OnnxVerdict verdict = OnnxVerdict::failed;
+  std::string reason;               // empty where it passed
+  std::set<std::string> operators;  // of its model, as far as it can be read
+  std::set<std::string> ran_on;     // targets of the program's steps
+};
+
+// The folders below these, they themselves among them, that hold a model.onnx; sorted. Error: a folder without any.
+Result<std::vector<std::filesystem::path>> find_onnx_tests(const std::vector<std::string>& folders);
+
+// Names in a text: words, what follows # left out, and what precedes "(N)" or "(N):" on its line, which names a group.
+std::set<std::string> parse_test_names(std::string_view text);
+// The name is there, with or without the backend's prefix "test_".
+bool holds_test(const std::set<std::string>& names, const std::string& test);
+
+// Compiles the model for the arguments' targets and runs it on each data set. Inputs fix open extents, and those whose
+// value must be known at compile time are constants.
+OnnxTestResult run_onnx_test(const std::filesystem::path& folder, const ModelArguments& arguments);
+// The same in a process of its own: a crash is a failure, and so is a test that takes longer than `seconds`.
+OnnxTestResult run_onnx_test_apart(const std::filesystem::path& folder, const ModelArguments& arguments, int seconds);
+
+}  // namespace dovetail::cli
