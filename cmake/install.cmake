@@ -13,6 +13,8 @@ if(TARGET dovetail)
 endif()
 # The design, for `dovetail rtl build` and `dovetail hw area`; its test bench includes the header.
 install(DIRECTORY hw/rtl hw/sva hw/syn hw/tb DESTINATION ${CMAKE_INSTALL_DATADIR}/dovetail/hw)
+# What `--energy FILE.json` replaces rows of.
+install(FILES explore/energy/cmos45.json DESTINATION ${CMAKE_INSTALL_DATADIR}/dovetail/energy)
 install(FILES simulator/rtl/model_api.h DESTINATION ${CMAKE_INSTALL_DATADIR}/dovetail/simulator/rtl)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/dovetail)
 

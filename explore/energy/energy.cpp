@@ -1,0 +1,195 @@
+#include "explore/energy/energy.h"
+
+#include <algorithm>
+#include <cstddef>
+
+#include <fmt/format.h>
+
+#include "isa/spec/memories.h"
+#include "isa/verify/token_machine.h"
+
+namespace dovetail::explore {
+
+namespace {
+
+constexpr double kPico = 1e-12;
+
+double as_double(std::uint64_t number) { return static_cast<double>(number); }
+double as_double(std::int64_t number) { return static_cast<double>(number); }
+
+// A memory on chip, with one read and one write port.
+struct ChipMemory {
+  double words = 0, word_bits = 0;
+  double bits() const { return words * word_bits; }
+};
+
+// docs/events.md, «Memories on chip».
+ChipMemory sram_shape(const isa::HardwareConfig& config, isa::Memory memory) {
+  const auto elements = as_double(config.depth(memory));
+  switch (memory) {
+    case isa::Memory::uop: return {elements, as_double(8 * config.uop_bytes())};
+    case isa::Memory::wgt: return {elements, as_double(8 * config.block_out * config.block_in)};
+    case isa::Memory::inp: return {elements, as_double(8 * config.batch * config.block_in)};
+    case isa::Memory::acc:
+    case isa::Memory::acc8: return {elements, as_double(32 * config.batch * config.block_out)};
+    case isa::Memory::out: return {elements, as_double((config.saturate ? 16 : 8) * config.batch * config.block_out)};
+  }
+  return {};
+}
+ChipMemory command_queue(const isa::HardwareConfig& config) {
+  return {as_double(config.command_queue_depth), as_double(8 * config.instruction_bytes() + 32)};
+}
+ChipMemory read_buffer(const isa::HardwareConfig& config) {
+  return {as_double(config.outstanding_beats), as_double(8 * config.bus_bytes + 2)};
+}
+ChipMemory store_buffer(const isa::HardwareConfig& config) {
+  return {as_double(config.outstanding_beats), as_double(9 * config.bus_bytes)};
+}
+
+// Picojoules by component, and the leakage of the memories that were asked for.
+class Sum {
+ public:
+  explicit Sum(const EnergyTable& table) : table_(table) {}
+
+  void add(std::string component, bool on_chip, double picojoules) {
+    energy_.parts.push_back({std::move(component), on_chip, picojoules * kPico});
+  }
+  double accesses(const ChipMemory& memory, const simulator::Accesses& accesses) {
+    leakage_mw_ += table_.sram.leakage_mw(memory.bits(), memory.word_bits);
+    return as_double(accesses.reads) * table_.sram.read_pj(memory.bits(), memory.word_bits) +
+           as_double(accesses.writes) * table_.sram.write_pj(memory.bits(), memory.word_bits);
+  }
+  void missing(std::string what) { energy_.missing.push_back(std::move(what)); }
+  double memory_leakage_mw() const { return leakage_mw_; }
+
+  Energy take() {
+    for (const Energy::Part& part : energy_.parts) energy_.joules += part.joules;
+    energy_.statement = table_.statement();
+    return std::move(energy_);
+  }
+
+ private:
+  const EnergyTable& table_;
+  Energy energy_;
+  double leakage_mw_ = 0;
+};
+
+void add_work(Sum& sum, const simulator::Counters& counters, const isa::HardwareConfig& config,
+              const EnergyCosts& costs) {
+  sum.add("MAC", true, as_double(counters.macs) * costs.mac);
+  double alu = 0;
+  for (std::size_t op = 0; op < costs.alu.size(); ++op) alu += as_double(counters.alu_uops_by_op[op]) * costs.alu[op];
+  sum.add("ALU", true, alu * as_double(config.batch * config.block_out));
+}
+
+void add_memories(Sum& sum, const simulator::Counters& counters, const isa::HardwareConfig& config) {
+  for (std::size_t m = 0; m < simulator::kSrams; ++m)
+    sum.add(fmt::format("SRAM {}", isa::spec::kMemories[m].name), true,
+            sum.accesses(sram_shape(config, isa::spec::kMemories[m].id), counters.sram[m]));
+  double queues = 0, buffers = 0;
+  for (const std::uint64_t instructions : counters.queue_instructions)
+    queues += sum.accesses(command_queue(config), {.reads = instructions, .writes = instructions});
+  for (const isa::Queue unit : {isa::Queue::load, isa::Queue::compute, isa::Queue::store})
+    buffers += sum.accesses(unit == isa::Queue::store ? store_buffer(config) : read_buffer(config),
+                            counters.port[isa::index(unit)].buffer);
+  buffers += sum.accesses(read_buffer(config), counters.fetch ? counters.fetch->buffer : simulator::Accesses{});
+  sum.add("command queues", true, queues);
+  sum.add("beat buffers", true, buffers);
+}
+
+void add_time(Sum& sum, const std::optional<RunTime>& time, const EnergyCosts& costs,
+              const std::optional<LogicSize>& logic) {
+  if (!time) {
+    sum.missing("the clock, leakage and standby: the engine has no clock; --engine cycle has");
+    return;
+  }
+  const double mw_to_pj = time->seconds() * 1e9;  // 1 mW for a second: 1e9 pJ
+  sum.add("leakage of SRAM", true, sum.memory_leakage_mw() * mw_to_pj);
+  if (!logic) {
+    sum.missing("the clock of the flip-flops and the leakage of the logic: the size of the logic is not known");
+    return;
+  }
+  sum.add("clock", true, as_double(time->cycles) * logic->flip_flops * costs.flip_flop_cycle);
+  sum.add("leakage of logic", true,
+          (logic->gates * costs.gate_nw + logic->flip_flops * costs.flip_flop_nw) * 1e-6 * mw_to_pj);
+}
+
+std::size_t index_of(const simulator::DramStandard& standard) {
+  for (std::size_t i = 0; i < simulator::kDramStandards.size(); ++i)
+    if (simulator::kDramStandards[i].name == standard.name) return i;
+  return simulator::kDramStandards.size();
+}
+
+void add_commands(Sum& sum, const simulator::DramCommands& commands, const simulator::BankMemory& bank,
+                  const std::optional<RunTime>& time, const DramCosts& costs) {
+  using Kind = simulator::DramCommand::Kind;
+  const double bits = as_double(8 * bank.standard.access_bytes);
+  const double reads = as_double(commands[Kind::read]) * bits, writes = as_double(commands[Kind::write]) * bits;
+  sum.add(
+      "DRAM rows", false,
+      as_double(commands[Kind::activate]) * costs.activate + as_double(commands[Kind::precharge]) * costs.precharge);
+  sum.add("DRAM data", false, reads * costs.read_bit + writes * costs.write_bit);
+  sum.add("DRAM I/O", false, reads * costs.io_read_bit + writes * costs.io_write_bit);
+  sum.add("DRAM refresh", false, as_double(commands[Kind::refresh]) * costs.refresh);
+  if (time) sum.add("DRAM standby", false, costs.standby_mw * time->seconds() * 1e9);
+}
+
+void add_dram(Sum& sum, const simulator::Counters& counters, const isa::HardwareConfig& config,
+              const simulator::MemorySpec& memory, const std::optional<RunTime>& time, const EnergyCosts& costs) {
+  if (!counters.fetch) sum.missing("reading the instructions: the engine does not fetch them");
+  if (const auto* bank = std::get_if<simulator::BankMemory>(&memory); bank != nullptr && counters.dram) {
+    if (const std::size_t standard = index_of(bank->standard); standard < costs.dram.size())
+      return add_commands(sum, *counters.dram, *bank, time, costs.dram[standard]);
+    sum.missing(fmt::format("commands of the DRAM: the table has no rows of {}", bank->standard.name));
+  }
+  // No DRAM is behind the port: what would be read and written is all that is known.
+  std::uint64_t beats = counters.fetch ? counters.fetch->beats : 0;
+  for (const simulator::PortEvents& port : counters.port) beats += port.beats;
+  sum.add("DRAM by bytes", false, as_double(beats) * as_double(config.bus_bytes) * costs.ideal_byte);
+  sum.missing("rows, refresh and standby of a DRAM: the memory has none; its bytes cost what the table says of them");
+}
+
+}  // namespace
+
+double Energy::chip_joules() const {
+  double sum = 0;
+  for (const Part& part : parts)
+    if (part.on_chip) sum += part.joules;
+  return sum;
+}
+
+Energy& Energy::operator+=(const Energy& other) {
+  for (const Part& part : other.parts) {
+    const auto same =
+        std::find_if(parts.begin(), parts.end(), [&](const Part& known) { return known.component == part.component; });
+    if (same == parts.end()) parts.push_back(part);
+    else same->joules += part.joules;
+  }
+  for (const std::string& what : other.missing)
+    if (std::find(missing.begin(), missing.end(), what) == missing.end()) missing.push_back(what);
+  joules += other.joules;
+  if (statement.empty()) statement = other.statement;
+  return *this;
+}
+
+Energy energy_of(const simulator::Counters& counters, const isa::HardwareConfig& config,
+                 const simulator::MemorySpec& memory, const std::optional<RunTime>& time, const EnergyTable& table,
+                 const std::optional<LogicSize>& logic) {
+  Sum sum(table);
+  add_work(sum, counters, config, table.costs);
+  add_memories(sum, counters, config);
+  add_time(sum, time, table.costs, logic);
+  add_dram(sum, counters, config, memory, time, table.costs);
+  return sum.take();
+}
+
+Json to_json(const Energy& energy) {
+  Json parts = Json::array();
+  for (const Energy::Part& part : energy.parts)
+    parts.push_back(
+        {{"component", part.component}, {"place", part.on_chip ? "chip" : "dram"}, {"joules", part.joules}});
+  return {{"joules", energy.joules}, {"chip_joules", energy.chip_joules()}, {"dram_joules", energy.dram_joules()},
+          {"parts", parts},          {"missing", energy.missing},           {"statement", energy.statement}};
+}
+
+}  // namespace dovetail::explore

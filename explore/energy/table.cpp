@@ -1,0 +1,267 @@
+#include "explore/energy/table.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/json.h"
+#include "explore/energy/table_source.h"
+#include "isa/nearest.h"
+
+namespace dovetail::explore {
+
+namespace {
+
+constexpr std::array<std::string_view, 8> kDramKeys{"activate", "precharge", "refresh",  "read",
+                                                    "write",    "io_read",   "io_write", "standby"};
+constexpr std::size_t kLeastPoints = 8;  // of a fit of four coefficients
+
+// Collects what is wrong with one table.
+class TableReader {
+ public:
+  TableReader(std::string_view where, std::string_view what) : where_(where), what_(what) {}
+
+  void wrong(const std::string& place, std::string why, std::string hint) {
+    problems_.push_back({std::string(what_), fmt::format("{}{}{}", where_, place.empty() ? "" : ", ", place),
+                         std::move(why), std::move(hint)});
+  }
+  Result<void> end() const { return problems_; }
+
+  std::optional<double> number(const Json& json, std::string_view key, const std::string& place) {
+    if (json.is_object() && json.contains(key) && json[key].is_number()) return json[key].get<double>();
+    wrong(place, fmt::format("\"{}\" is missing or no number", key), "give one, in the unit of the row");
+    return std::nullopt;
+  }
+  std::string text(const Json& json, std::string_view key, const std::string& place, std::string_view hint) {
+    if (json.is_object() && json.contains(key) && json[key].is_string() && !json[key].get<std::string>().empty())
+      return json[key].get<std::string>();
+    wrong(place, fmt::format("\"{}\" is missing or no text", key), std::string(hint));
+    return {};
+  }
+  // Members that are none of `known`.
+  void check_keys(const Json& json, std::span<const std::string_view> known, const std::string& place) {
+    if (!json.is_object()) return wrong(place, "it is no object", "see docs/energy.md");
+    for (const auto& [key, value] : json.items())
+      if (std::find(known.begin(), known.end(), key) == known.end())
+        wrong(place, fmt::format("there is no \"{}\"", key), isa::suggestion(key, known));
+  }
+
+ private:
+  std::string_view where_, what_;
+  Diagnostics problems_;
+};
+
+constexpr std::string_view kSourceHint = "say where the number is from: a data sheet, a synthesis run, a paper";
+
+void check_value(TableReader& reader, const EnergyRow& row) {
+  if (!(row.value >= row.least && row.value <= row.most))
+    reader.wrong(row.key,
+                 fmt::format("{:g} {} is out of {:g} to {:g}, what such an event can cost", row.value, row.unit,
+                             row.least, row.most),
+                 fmt::format("check the unit: values are in {}", row.unit));
+}
+
+// What an overlay may say of a row, and a whole table must.
+void read_row(TableReader& reader, const Json& json, EnergyRow& row) {
+  if (!json.is_object()) return reader.wrong(row.key, "it is no object", "give value, unit and source");
+  if (const auto value = reader.number(json, "value", row.key)) row.value = *value;
+  row.source = reader.text(json, "source", row.key, kSourceHint);
+  if (json.contains("node")) row.node = reader.text(json, "node", row.key, "such as \"28 nm\"");
+  if (json.contains("voltage")) row.voltage = reader.number(json, "voltage", row.key);
+  row.scaling = json.contains("scaling") ? reader.text(json, "scaling", row.key, "or leave it out") : "";
+}
+
+std::optional<SramPoint> read_point(TableReader& reader, const Json& json, std::size_t index) {
+  const std::string place = fmt::format("sram, point {}", index);
+  constexpr std::string_view kHint = "give [bytes, bits of a word, read in pJ, write in pJ, leakage in mW]";
+  const bool numbers = json.is_array() && json.size() == 5 &&
+                       std::all_of(json.begin(), json.end(), [](const Json& value) { return value.is_number(); });
+  if (!numbers) {
+    reader.wrong(place, "it is no list of five numbers", std::string(kHint));
+    return std::nullopt;
+  }
+  const SramPoint point{json[0].get<double>(), json[1].get<double>(), json[2].get<double>(), json[3].get<double>(),
+                        json[4].get<double>()};
+  const double bits = 8 * point.bytes;
+  if (!(point.word_bits >= 1 && bits >= point.word_bits && bits <= 1e12)) {
+    reader.wrong(place, fmt::format("{:g} bytes in words of {:g} bits are no memory", point.bytes, point.word_bits),
+                 std::string(kHint));
+    return std::nullopt;
+  }
+  // Per bit of the word, from a latch at 2 nm to a megabyte at 180 nm; per bit of the memory.
+  const auto per_bit = [&](double value) { return value / point.word_bits >= 1e-4 && value / point.word_bits <= 100; };
+  if (!per_bit(point.read_pj) || !per_bit(point.write_pj) ||
+      !(point.leakage_mw > 0 && point.leakage_mw / bits <= 1e-3)) {
+    reader.wrong(place,
+                 fmt::format("{:g} and {:g} pJ for words of {:g} bits, {:g} mW for {:g} bits: out of 0.0001 to 100 pJ "
+                             "per bit of a word, or of 1 uW per bit",
+                             point.read_pj, point.write_pj, point.word_bits, point.leakage_mw, bits),
+                 std::string(kHint));
+    return std::nullopt;
+  }
+  return point;
+}
+
+void read_sram(TableReader& reader, const Json& json, EnergyTable& table, std::string_view from) {
+  constexpr std::array<std::string_view, 8> kKeys{"unit",    "leakage_unit", "macro_bits", "node",
+                                                  "voltage", "source",       "scaling",    "points"};
+  reader.check_keys(json, kKeys, "sram");
+  if (!json.is_object()) return;
+  for (const auto& [key, unit] : {std::pair{"unit", "pJ"}, std::pair{"leakage_unit", "mW"}})
+    if (json.value(key, "") != unit)
+      reader.wrong("sram", fmt::format("\"{}\" is not \"{}\"", key, unit), "convert the points, and state the unit");
+  table.sram_source = reader.text(json, "source", "sram", kSourceHint);
+  table.sram_table = from;
+  if (json.contains("macro_bits")) {
+    const auto bits = reader.number(json, "macro_bits", "sram");
+    if (bits && !(*bits >= 8 && *bits <= 65536))
+      reader.wrong("sram", fmt::format("\"macro_bits\" {:g} is out of 8 to 65536", *bits),
+                   "a usual macro has 64 to 512");
+    else if (bits) table.sram.macro_bits = *bits;
+  }
+  std::vector<SramPoint> points;
+  if (json.contains("points") && json["points"].is_array())
+    for (const Json& point : json["points"])
+      if (const auto read = read_point(reader, point, points.size())) points.push_back(*read);
+  if (points.size() < kLeastPoints)
+    return reader.wrong("sram", fmt::format("{} points are fewer than {}", points.size(), kLeastPoints),
+                        "give sizes and widths around those of the design's memories");
+  table.sram.points = std::move(points);
+  fit(table.sram);
+  for (const SramFit* fit : {&table.sram.read, &table.sram.write, &table.sram.leakage})
+    if (!std::isfinite(fit->worst_error) || fit->worst_error > 2)
+      return reader.wrong("sram", "no formula goes through the points: it is wrong by more than twice a value",
+                          "give several sizes with several widths each, of one technology");
+}
+
+void bind(EnergyTable& table) {
+  const auto value = [&](const std::string& key) {
+    for (const EnergyRow& row : table.rows)
+      if (row.key == key) return row.value;
+    DOVETAIL_CHECK(false, "no row " + key);
+    return 0.0;
+  };
+  EnergyCosts& costs = table.costs;
+  costs.mac = value("mac.int8");
+  for (const isa::spec::AluOpInfo& op : isa::spec::kAluOps)
+    costs.alu[static_cast<std::size_t>(op.op)] = value(fmt::format("alu.{}", op.name));
+  costs.flip_flop_cycle = value("clock.flip_flop");
+  costs.gate_nw = value("leakage.gate");
+  costs.flip_flop_nw = value("leakage.flip_flop");
+  costs.ideal_byte = value("dram.ideal.byte");
+  for (std::size_t i = 0; i < costs.dram.size(); ++i) {
+    const auto of = [&](std::string_view what) {
+      return value(fmt::format("dram.{}.{}", simulator::kDramStandards[i].name, what));
+    };
+    costs.dram[i] = {of("activate"), of("precharge"), of("refresh"),  of("read"),
+                     of("write"),    of("io_read"),   of("io_write"), of("standby")};
+  }
+}
+
+}  // namespace
+
+std::string EnergyTable::statement() const {
+  return fmt::format("a model at {:g} nm (table {}), not a measurement", node_nm, name);
+}
+
+std::vector<std::string> energy_keys() {
+  std::vector<std::string> keys{"mac.int8"};
+  for (const isa::spec::AluOpInfo& op : isa::spec::kAluOps) keys.push_back(fmt::format("alu.{}", op.name));
+  for (const std::string_view key : {"clock.flip_flop", "leakage.gate", "leakage.flip_flop", "dram.ideal.byte"})
+    keys.emplace_back(key);
+  for (const simulator::DramStandard& standard : simulator::kDramStandards)
+    for (const std::string_view what : kDramKeys) keys.push_back(fmt::format("dram.{}.{}", standard.name, what));
+  return keys;
+}
+
+Result<EnergyTable> parse_energy_table(std::string_view json, std::string_view where) {
+  DOVETAIL_ASSIGN(const Json parsed, parse_json(json, where));
+  TableReader reader(where, "cannot read an energy table");
+  constexpr std::array<std::string_view, 5> kKeys{"name", "about", "node_nm", "rows", "sram"};
+  reader.check_keys(parsed, kKeys, "");
+  if (!parsed.is_object()) return *reader.end().errors().begin();
+  EnergyTable table;
+  table.name = reader.text(parsed, "name", "", "name the table");
+  table.node_nm = reader.number(parsed, "node_nm", "").value_or(0);
+  const Json rows = parsed.value("rows", Json::object());
+  for (const std::string& key : energy_keys()) {
+    EnergyRow row;
+    row.key = key;
+    row.table = table.name;
+    if (!rows.contains(key)) {
+      reader.wrong(key, "the row is missing", "a whole table has all rows; an overlay has what differs");
+      continue;
+    }
+    const Json& json_row = rows[key];
+    read_row(reader, json_row, row);
+    row.unit = reader.text(json_row, "unit", key, "such as \"pJ\"");
+    const Json bounds = json_row.is_object() ? json_row.value("bounds", Json()) : Json();
+    if (bounds.is_array() && bounds.size() == 2 && bounds[0].is_number() && bounds[1].is_number()) {
+      row.least = bounds[0].get<double>();
+      row.most = bounds[1].get<double>();
+      check_value(reader, row);
+    } else {
+      reader.wrong(key, "\"bounds\" are missing", "give the least and the most that is sane");
+    }
+    table.rows.push_back(std::move(row));
+  }
+  if (parsed.contains("sram")) read_sram(reader, parsed["sram"], table, table.name);
+  else reader.wrong("sram", "it is missing", "give the points that the formula is fitted to");
+  DOVETAIL_TRY(reader.end());
+  bind(table);
+  return table;
+}
+
+Result<EnergyTable> default_energy_table() {
+  static const EnergyTable table = [] {
+    auto parsed = parse_energy_table(kEnergyTable, "explore/energy/cmos45.json");
+    DOVETAIL_CHECK(parsed.ok(), to_string(parsed.errors()));
+    return *std::move(parsed);
+  }();
+  return table;
+}
+
+Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::string_view name) {
+  DOVETAIL_ASSIGN(const Json parsed, parse_json(json, name));
+  TableReader reader(name, "cannot take an energy overlay");
+  constexpr std::array<std::string_view, 4> kKeys{"about", "node_nm", "rows", "sram"};
+  reader.check_keys(parsed, kKeys, "");
+  if (!parsed.is_object()) return *reader.end().errors().begin();
+  if (parsed.contains("node_nm"))
+    if (const auto node = reader.number(parsed, "node_nm", "")) {
+      if (*node >= 1 && *node <= 350) table.node_nm = *node;
+      else reader.wrong("node_nm", fmt::format("{:g} is out of 1 to 350", *node), "give it in nanometres");
+    }
+  const std::vector<std::string> names = energy_keys();
+  const std::vector<std::string_view> keys(names.begin(), names.end());
+  const Json rows = parsed.value("rows", Json::object());
+  if (!rows.is_object()) reader.wrong("rows", "it is no object", "give {\"mac.int8\": {\"value\": 0.1, ...}}");
+  else
+    for (const auto& [key, json_row] : rows.items()) {
+      const auto row = std::find_if(table.rows.begin(), table.rows.end(),
+                                    [&, wanted = &key](const EnergyRow& known) { return known.key == *wanted; });
+      if (row == table.rows.end()) {
+        reader.wrong(key, "there is no such row", isa::suggestion(key, keys));
+        continue;
+      }
+      constexpr std::array<std::string_view, 6> kRowKeys{"value", "unit", "source", "node", "voltage", "scaling"};
+      reader.check_keys(json_row, kRowKeys, key);
+      if (!json_row.is_object()) continue;
+      const std::string unit = reader.text(json_row, "unit", key, fmt::format("it is \"{}\"", row->unit));
+      if (!unit.empty() && unit != row->unit)
+        reader.wrong(key, fmt::format("its unit is \"{}\", the table's \"{}\"", unit, row->unit), "convert the value");
+      read_row(reader, json_row, *row);
+      if (unit == row->unit) check_value(reader, *row);
+      row->table = name;
+    }
+  if (parsed.contains("sram")) read_sram(reader, parsed["sram"], table, name);
+  DOVETAIL_TRY(reader.end());
+  table.name = fmt::format("{} with {}", table.name, name);
+  bind(table);
+  return table;
+}
+
+}  // namespace dovetail::explore

@@ -1,0 +1,179 @@
+// Energy is a sum of products: it grows with each event, scales with the run, and its parts are all of it.
+#include "explore/energy/energy.h"
+
+#include <string>
+#include <vector>
+
+#include "isa/config.h"
+#include "tests/catch.h"
+
+using namespace dovetail;
+using namespace dovetail::explore;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+const EnergyTable& table() {
+  static const EnergyTable made = default_energy_table().value();
+  return made;
+}
+
+simulator::MemorySpec memory(const std::string& text) { return simulator::parse_memory(text).value(); }
+
+// A run with some of every event.
+simulator::Counters some_counters() {
+  simulator::Counters counters;
+  counters.queue_instructions = {10, 20, 5};
+  counters.alu_uops_by_op = {1, 2, 3, 4, 5, 6};
+  counters.alu_uops = 21;
+  counters.gemm_uops = 100;
+  counters.macs = 25600;
+  for (simulator::Accesses& accesses : counters.sram) accesses = {.reads = 50, .writes = 40};
+  for (simulator::PortEvents& port : counters.port)
+    port = {.bursts = 2, .beats = 60, .buffer = {.reads = 60, .writes = 60}};
+  counters.fetch = simulator::PortEvents{.bursts = 1, .beats = 70, .buffer = {.reads = 70, .writes = 70}};
+  counters.dram = simulator::DramCommands{{7, 6, 50, 20, 1}};
+  return counters;
+}
+
+constexpr RunTime kTime{.cycles = 1000, .clock_hz = 500e6};
+constexpr LogicSize kLogic{.gates = 400'000, .flip_flops = 12'000};
+
+Energy energy(const simulator::Counters& counters, const std::string& spec = "bank:ddr4-2400",
+              std::optional<RunTime> time = kTime, std::optional<LogicSize> logic = kLogic,
+              const std::string& config = "1x16x16-ext") {
+  return energy_of(counters, isa::load_config(config).value(), memory(spec), time, table(), logic);
+}
+
+double part(const Energy& energy, std::string_view component) {
+  for (const Energy::Part& part : energy.parts)
+    if (part.component == component) return part.joules;
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("energy: its parts are all of it") {
+  for (const std::string spec : {"ideal", "bank:ddr4-2400", "bank:lpddr4", "bank:hbm2", "perturbed:seed=1"}) {
+    CAPTURE(spec);
+    const Energy whole = energy(some_counters(), spec);
+    double sum = 0;
+    for (const Energy::Part& part : whole.parts) {
+      CAPTURE(part.component);
+      CHECK(part.joules > 0);
+      sum += part.joules;
+    }
+    CHECK(whole.joules == Approx(sum));
+    CHECK(whole.chip_joules() + whole.dram_joules() == Approx(sum));
+    CHECK(whole.chip_joules() > 0);
+    CHECK(whole.dram_joules() > 0);
+  }
+}
+
+TEST_CASE("energy: products of the table, by hand") {
+  simulator::Counters counters;
+  counters.macs = 1000;
+  counters.alu_uops_by_op[static_cast<std::size_t>(isa::AluOp::requant)] = 10;
+  counters.dram = simulator::DramCommands{{2, 1, 10, 5, 1}};
+  counters.fetch.emplace();
+  const Energy whole = energy(counters);
+  CHECK(part(whole, "MAC") == Approx(1000 * 0.3e-12));
+  CHECK(part(whole, "ALU") == Approx(10 * 16 * 2.82e-12));  // 16 lanes
+  CHECK(part(whole, "clock") == Approx(1000 * 12'000 * 0.009e-12));
+  CHECK(part(whole, "leakage of logic") == Approx((400'000 * 17.39336 + 12'000 * 79.112308) * 1e-9 * 2e-6));
+  CHECK(part(whole, "DRAM rows") == Approx((2 * 1560 + 1903) * 1e-12));
+  CHECK(part(whole, "DRAM data") == Approx((10 * 5.75 + 5 * 5.0) * 512 * 1e-12));
+  CHECK(part(whole, "DRAM I/O") == Approx(15 * 4.57 * 512 * 1e-12));
+  CHECK(part(whole, "DRAM refresh") == Approx(695'000e-12));
+  CHECK(part(whole, "DRAM standby") == Approx(0.413 * 2e-6));
+}
+
+TEST_CASE("energy: more of any event costs more") {
+  const simulator::Counters before = some_counters();
+  const double base = energy(before).joules;
+  const auto grows = [&](auto change) {
+    simulator::Counters more = before;
+    change(more);
+    CHECK(energy(more).joules > base);
+  };
+  grows([](auto& c) { ++c.macs; });
+  for (std::size_t op = 0; op < before.alu_uops_by_op.size(); ++op) grows([&](auto& c) { ++c.alu_uops_by_op[op]; });
+  for (std::size_t m = 0; m < simulator::kSrams; ++m) {
+    grows([&](auto& c) { ++c.sram[m].reads; });
+    grows([&](auto& c) { ++c.sram[m].writes; });
+  }
+  for (std::size_t q = 0; q < 3; ++q) {
+    grows([&](auto& c) { ++c.queue_instructions[q]; });
+    grows([&](auto& c) { ++c.port[q].buffer.reads; });
+    grows([&](auto& c) { ++c.port[q].buffer.writes; });
+  }
+  grows([](auto& c) { ++c.fetch->buffer.reads; });
+  for (std::size_t k = 0; k < before.dram->counts.size(); ++k) grows([&](auto& c) { ++c.dram->counts[k]; });
+  CHECK(energy(before, "bank:ddr4-2400", RunTime{1001, 500e6}).joules > base);
+  CHECK(energy(before, "bank:ddr4-2400", RunTime{1000, 400e6}).joules > base);  // leaks longer
+  CHECK(energy(before, "bank:ddr4-2400", kTime, LogicSize{400'001, 12'000}).joules > base);
+  CHECK(energy(before, "bank:ddr4-2400", kTime, LogicSize{400'000, 12'001}).joules > base);
+  simulator::Counters more = before;
+  ++more.port[0].beats;  // of a memory without commands
+  CHECK(energy(more, "ideal").joules > energy(before, "ideal").joules);
+}
+
+TEST_CASE("energy: two launches cost what both cost alone") {
+  const simulator::Counters one = some_counters();
+  simulator::Counters two = one;
+  two += one;
+  for (const std::string spec : {"ideal", "bank:lpddr4"}) {
+    const Energy alone = energy(one, spec);
+    Energy sum = alone;
+    sum += alone;
+    const Energy both = energy(two, spec, RunTime{2000, 500e6});
+    CHECK(both.joules == Approx(2 * alone.joules));
+    CHECK(sum.joules == Approx(both.joules));
+    REQUIRE(sum.parts.size() == both.parts.size());
+    for (std::size_t i = 0; i < sum.parts.size(); ++i) {
+      CHECK(sum.parts[i].component == both.parts[i].component);
+      CHECK(sum.parts[i].joules == Approx(both.parts[i].joules));
+    }
+    CHECK(sum.missing == both.missing);
+  }
+}
+
+TEST_CASE("energy: what is not known is not in it, and said") {
+  simulator::Counters counters = simulator::without_time(some_counters());
+  const Energy functional = energy(counters, "bank:ddr4-2400", std::nullopt, std::nullopt);
+  CHECK(part(functional, "clock") == -1);
+  CHECK(part(functional, "leakage of SRAM") == -1);
+  CHECK(part(functional, "DRAM standby") == -1);
+  CHECK(part(functional, "DRAM by bytes") > 0);
+  std::string missing;
+  for (const std::string& what : functional.missing) missing += what + "\n";
+  CHECK_THAT(missing, ContainsSubstring("the engine has no clock; --engine cycle has"));
+  CHECK_THAT(missing, ContainsSubstring("the engine does not fetch"));
+  CHECK_THAT(missing, ContainsSubstring("rows, refresh and standby"));
+
+  const Energy without_logic = energy(some_counters(), "bank:ddr4-2400", kTime, std::nullopt);
+  CHECK(part(without_logic, "leakage of SRAM") > 0);
+  CHECK(part(without_logic, "clock") == -1);
+  REQUIRE(without_logic.missing.size() == 1);
+  CHECK_THAT(without_logic.missing[0], ContainsSubstring("the size of the logic is not known"));
+  CHECK(energy(some_counters()).missing.empty());
+}
+
+TEST_CASE("energy: larger memories cost more for the same events") {
+  const simulator::Counters counters = some_counters();
+  CHECK(part(energy(counters, "ideal", kTime, kLogic, "1x16x16-ext"), "SRAM wgt") >
+        part(energy(counters, "ideal", kTime, kLogic, "1x8x8"), "SRAM wgt"));
+  // The shadow of ACC is twice as wide with `saturate`.
+  CHECK(part(energy(counters, "ideal", kTime, kLogic, "1x16x16-ext"), "SRAM out") >
+        part(energy(counters, "ideal", kTime, kLogic, "1x16x16"), "SRAM out"));
+}
+
+TEST_CASE("energy: as JSON") {
+  const Json json = to_json(energy(some_counters()));
+  double chip = 0;
+  for (const Json& part : json["parts"])
+    if (part["place"] == "chip") chip += part["joules"].get<double>();
+  CHECK(json["chip_joules"].get<double>() == Approx(chip));
+  CHECK(json["statement"] == "a model at 45 nm (table cmos45), not a measurement");
+  CHECK(json["missing"].empty());
+}
