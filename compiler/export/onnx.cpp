@@ -1,5 +1,6 @@
 #include "compiler/export/onnx.h"
 
+#include <algorithm>
 #include <climits>
 #include <map>
 #include <set>
@@ -8,7 +9,7 @@
 
 #include "compiler/import/attributes.h"
 #include "compiler/import/onnx.pb.h"
-#include "compiler/import/read_graph.h"
+#include "compiler/import/operator_versions.h"
 #include "compiler/ops/op.h"
 
 namespace dovetail {
@@ -81,11 +82,10 @@ Diagnostics foreign_operators(const graph::Graph& graph, const std::string& wher
   }
   Diagnostics findings;
   for (const auto& [op, use] : foreign)
-    findings.push_back(
-        {"cannot export to ONNX", fmt::format("{}, node {}", where, use.first),
-         fmt::format("ONNX operator set {} has no operator {}, which {} node{} need{}", import::kNewestOpset, op,
-                     use.count, use.count == 1 ? "" : "s", use.count == 1 ? "s" : ""),
-         "export the graph as it was imported, before lower_qdq"});
+    findings.push_back({"cannot export to ONNX", fmt::format("{}, node {}", where, use.first),
+                        fmt::format("ONNX has no operator {}, which {} node{} need{}", op, use.count,
+                                    use.count == 1 ? "" : "s", use.count == 1 ? "s" : ""),
+                        "export the graph as it was imported, before lower_qdq"});
   return findings;
 }
 
@@ -107,6 +107,14 @@ constexpr std::size_t kOverheadBytes = 4096;
 
 }  // namespace
 
+std::int64_t exported_opset(const graph::Graph& graph) {
+  std::int64_t opset = 21;
+  for (graph::NodeId id : graph.live_nodes())
+    if (const import::OperatorVersions* row = import::find_versions(graph.node(id).op))
+      opset = std::max(opset, row->versions.front());
+  return opset;
+}
+
 Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std::string& where) {
   if (Diagnostics findings = foreign_operators(graph, where); !findings.empty()) return findings;
   const std::set<ValueId> constants = used_constants(graph);
@@ -120,7 +128,7 @@ Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std:
   onnx::Model model;
   model.set_ir_version(kExportedIrVersion);
   model.set_producer_name("dovetail");
-  model.add_opset_import()->set_version(import::kNewestOpset);
+  model.add_opset_import()->set_version(exported_opset(graph));
   onnx::Graph& to = *model.mutable_graph();
   to.set_name(graph.name.empty() ? "graph" : graph.name);
   for (graph::NodeId id : graph.topological_order()) write_node(graph, graph.node(id), *to.add_node());

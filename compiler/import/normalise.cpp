@@ -5,69 +5,15 @@
 
 #include <fmt/format.h>
 
+#include "compiler/import/rewrite.h"
+
 namespace dovetail::import {
 namespace {
 
 using graph::Graph;
 using graph::Node;
 using graph::NodeId;
-using graph::TensorType;
 using graph::ValueId;
-
-struct Rewrite {
-  Graph& graph;
-  NodeId id;
-  std::int64_t opset;
-  std::vector<NodeId> before, after;  // nodes that a rule adds
-
-  const Node& node() const { return graph.node(id); }
-  graph::NodeEdit edit() { return graph.edit(id); }
-  const TensorType& type(std::size_t input) { return graph.value(node().inputs[input]).type; }
-  bool has(std::size_t input) { return input < node().inputs.size() && node().inputs[input].valid(); }
-
-  Diagnostic refused(std::string why, std::string hint) {
-    return {fmt::format("cannot import {} of opset {}", node().op, opset), node().name, std::move(why),
-            std::move(hint)};
-  }
-
-  // An integer attribute; nothing where it has another kind, which infer will refuse.
-  std::optional<std::int64_t> integer(const char* name, std::int64_t fallback) {
-    const auto found = node().attributes.find(name);
-    if (found == node().attributes.end()) return fallback;
-    const auto* value = std::get_if<std::int64_t>(&found->second);
-    return value ? std::optional(*value) : std::nullopt;
-  }
-
-  void set_input(std::size_t position, ValueId value) {
-    const graph::NodeEdit changed = edit();
-    if (changed->inputs.size() <= position) changed->inputs.resize(position + 1);
-    changed->inputs[position] = value;
-  }
-  void set_constant_input(std::size_t position, std::string_view stem, NdArray array) {
-    const ValueId value = graph.add_constant(fmt::format("{}/{}", node().name, stem), std::move(array));
-    set_input(position, value);
-  }
-  NodeId add(std::string op, std::string_view stem, std::vector<ValueId> inputs, std::vector<ValueId> outputs) {
-    Node added;
-    added.name = graph.unique_node_name(fmt::format("{}/{}", node().name, stem));
-    added.op = std::move(op);
-    added.inputs = std::move(inputs);
-    added.outputs = std::move(outputs);
-    added.origins = node().origins;
-    return graph.add_node(std::move(added));
-  }
-};
-using Rule = Result<void> (*)(Rewrite&);
-
-NdArray int64_list(const std::vector<std::int64_t>& values) {
-  return NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);
-}
-
-NdArray scalar_of(DType dtype, double value) {
-  NdArray array(dtype, {});
-  array.set_double(0, value);
-  return array;
-}
 
 // The attribute `name` (a list of integers) becomes input `position`; nothing happens where it is absent.
 Result<void> move_ints(Rewrite& rewrite, const char* name, std::size_t position) {
@@ -263,13 +209,6 @@ Result<void> roi_align(Rewrite& rewrite) {
   return {};
 }
 
-// A rule applies to models of an opset before `before`, the one that brought the new form. Several rules of one
-// operator apply in this order.
-struct Row {
-  std::string_view op;
-  std::int64_t before;
-  Rule rule;
-};
 constexpr std::int64_t kAlways = 1'000;  // the operator itself is gone, or the old form stays legal
 constexpr Row kRules[] = {
     {"BatchNormalization", 14, batch_normalisation},
@@ -312,8 +251,10 @@ bool is_normalised_away(std::string_view op) {
 }
 
 Result<std::vector<NodeId>> normalise(Graph& graph, NodeId node, std::int64_t opset) {
-  Rewrite rewrite{graph, node, opset, {}, {}};
+  Rewrite rewrite{graph, node, opset};
   const std::string op = graph.node(node).op;
+  for (const Row& row : old_rules())
+    if (row.op == op && opset < row.before) DOVETAIL_TRY(row.rule(rewrite));
   for (const Row& row : kRules)
     if (row.op == op && opset < row.before) DOVETAIL_TRY(row.rule(rewrite));
   std::vector<NodeId> nodes = std::move(rewrite.before);

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/printable.h"
 #include "compiler/import/infer_types.h"
+#include "compiler/import/inline_functions.h"
 #include "compiler/import/onnx.pb.h"
 #include "compiler/import/read_graph.h"
 #include "compiler/import/tensor_proto.h"
@@ -73,6 +74,7 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
   const std::string where(source);
   onnx::Model model;
   DOVETAIL_TRY(parse(bytes, where, model));
+  DOVETAIL_TRY(inline_functions(model, where));
   DOVETAIL_ASSIGN(Imported imported, read_graph(model, where, options));
   DOVETAIL_TRY(infer_types(imported, options, where, passes::interpreter_evaluate()));
   Diagnostics findings;

@@ -1,5 +1,5 @@
-// ONNX protobuf to Graph. Opsets 7 to 21, any IR version. Everything that cannot be taken is listed at once, with node
-// names and what to do.
+// ONNX protobuf to Graph. Any IR version, any operator set whose operators are known (operator_versions.h). Everything
+// that cannot be taken is listed at once, with node names and what to do.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct ImportOptions {
   std::filesystem::path external_data_folder;  // where external tensors may lie; they never leave it
   // Values of inputs, by name. They fix open extents of their shapes. An input whose value must be known at compile
   // time becomes a constant with this value, which the report notes.
-  std::map<std::string, NdArray> values;
+  std::map<std::string, NdArray> values = {};
 };
 
 struct ImportReport {

@@ -1,6 +1,8 @@
 #include "compiler/import/read_graph.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -12,6 +14,8 @@
 #include "compiler/import/input_shapes.h"
 #include "compiler/import/normalise.h"
 #include "compiler/import/onnx.pb.h"
+#include "compiler/import/operator_versions.h"
+#include "compiler/import/refused_operators.h"
 #include "compiler/import/tensor_proto.h"
 #include "compiler/ops/op.h"
 
@@ -91,9 +95,9 @@ class Reader {
       if (is_default_domain(set.domain())) imported_.report.opset = set.version();
     if (const std::int64_t opset = imported_.report.opset; opset < kOldestOpset || opset > kNewestOpset)
       report("",
-             opset == 0
-                 ? std::string("the model names no ONNX operator set")
-                 : fmt::format("ONNX operator set {}; supported are {} to {}", opset, kOldestOpset, kNewestOpset),
+             opset == 0 ? std::string("the model names no ONNX operator set")
+                        : fmt::format("ONNX operator set {}; what {} to {} changed is known", opset, kOldestOpset,
+                                      kNewestOpset),
              "convert the model with onnx.version_converter, or export it with another opset");
     if (!model_.has_graph()) report("", "the file holds no graph", "check that this is an ONNX model");
   }
@@ -188,6 +192,7 @@ class Reader {
     node.attributes = *std::move(attributes);
     if (node.op == "Constant") return add_constant_node(proto, node, what);
     if (!is_known(node.op)) unknown_[node.op].push_back(node.name);
+    else check_version(node, what);
     node.outputs = declare_outputs(proto, what);
     if (node.outputs.empty()) report(what, "it has no outputs", "remove the node");
     Link link;
@@ -231,6 +236,20 @@ class Reader {
            "strings are not supported");
   }
 
+  // Reported once for each operator.
+  void check_version(const Node& node, const std::string& what) {
+    const OperatorVersions* row = find_versions(node.op);
+    if (row == nullptr) return;
+    const std::int64_t version = version_at(*row, imported_.report.opset);
+    if ((version >= row->oldest_known && version <= row->newest_known) || !refused_versions_.insert(node.op).second)
+      return;
+    report(what,
+           fmt::format("version {} of {} is not supported; the model is of operator set {}", version, node.op,
+                       imported_.report.opset),
+           fmt::format("convert the model with onnx.version_converter; known are versions {} to {}", row->oldest_known,
+                       std::min(row->newest_known, row->versions.back())));
+  }
+
   static bool is_known(const std::string& op) { return ops::find(op) || is_normalised_away(op) || is_qoperator(op); }
 
   ValueId lookup(const std::string& name, const std::string& what) {
@@ -269,13 +288,18 @@ class Reader {
     for (const auto& [op, nodes] : unknown_) {
       std::vector<std::string> named(nodes.begin(),
                                      nodes.begin() + static_cast<std::ptrdiff_t>(std::min(nodes.size(), kNamedNodes)));
+      const RefusedOperators* refused = find_refused(op);
+      const std::string_view hint =
+          refused != nullptr ? refused->hint
+          : op.find('.') != std::string::npos
+              ? "operators of other domains are not supported; export with ONNX operators only"
+              : "add it in compiler/ops, or rewrite the model without it";
       report("",
-             fmt::format("operator {} is not supported; {} node{}: {}{}", op, nodes.size(),
-                         nodes.size() == 1 ? "" : "s", fmt::join(named, ", "),
+             fmt::format("operator {} is not supported{}{}; {} node{}: {}{}", op, refused != nullptr ? ": " : "",
+                         refused != nullptr ? refused->why : "", nodes.size(), nodes.size() == 1 ? "" : "s",
+                         fmt::join(named, ", "),
                          nodes.size() > named.size() ? fmt::format(" and {} more", nodes.size() - named.size()) : ""),
-             op.find('.') != std::string::npos
-                 ? "operators of other domains are not supported; export with ONNX operators only"
-                 : "add it in compiler/ops, or rewrite the model without it");
+             std::string(hint));
     }
   }
 
@@ -291,6 +315,7 @@ class Reader {
   std::unordered_map<std::string, ValueId> by_name_, by_identity_;
   std::unordered_set<std::string> broken_;  // names whose definition was reported already
   std::map<std::string, std::vector<std::string>> unknown_;
+  std::set<std::string> refused_versions_;  // operators
 };
 
 }  // namespace

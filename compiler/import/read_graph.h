@@ -12,9 +12,6 @@ class Model;
 
 namespace dovetail::import {
 
-// Opsets of the domain "" (also spelled "ai.onnx") that the operators' definitions cover.
-inline constexpr std::int64_t kOldestOpset = 7, kNewestOpset = 21;
-
 // Inputs carry the shapes of the file with symbolic extents bound (input_shapes.h); values that nodes produce have no
 // meaningful type yet.
 Result<Imported> read_graph(const onnx::Model& model, const std::string& where, const ImportOptions& options);

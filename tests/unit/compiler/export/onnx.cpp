@@ -117,7 +117,7 @@ TEST_CASE("export: what ONNX cannot say is refused, all at once") {
   REQUIRE_FALSE(refused.ok());
   REQUIRE(refused.errors().size() == 2);
   CHECK_THAT(to_string(refused.errors()),
-             ContainsSubstring("(g, node a): ONNX operator set 21 has no operator dovetail.qclip, which 2 nodes need"));
+             ContainsSubstring("(g, node a): ONNX has no operator dovetail.qclip, which 2 nodes need"));
   CHECK_THAT(to_string(refused.errors()), ContainsSubstring("no operator Mystery, which 1 node needs"));
 }
 

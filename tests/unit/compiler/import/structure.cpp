@@ -1,4 +1,9 @@
 // What a model file may be wrong in, and what the importer says.
+#include <algorithm>
+
+#include "compiler/import/operator_versions.h"
+#include "compiler/import/refused_operators.h"
+#include "compiler/ops/op.h"
 #include "compiler/passes/evaluate_node.h"
 #include "tests/catch.h"
 #include "tests/unit/compiler/import/onnx_writer.h"
@@ -46,16 +51,46 @@ TEST_CASE("import: an output that is listed twice is given once") {
   CHECK(imported->report.notes == std::vector<std::string>{"output y is listed more than once; it is given once"});
 }
 
-TEST_CASE("import: operator sets 7 to 21") {
+TEST_CASE("import: operator sets by the versions of the operators") {
   Model model = relu();
-  for (std::int64_t opset : {7, 21}) {
+  for (std::int64_t opset : {1, 7, 21, 27}) {
     model.opset = opset;
     CHECK(errors(model).empty());
   }
-  model.opset = 6;
-  CHECK_THAT(errors(model), ContainsSubstring("ONNX operator set 6; supported are 7 to 21"));
-  model.opset = 22;
-  CHECK_THAT(errors(model), ContainsSubstring("ONNX operator set 22; supported are 7 to 21"));
+  for (std::int64_t opset : {-1, 0, 28}) {
+    model.opset = opset;
+    CHECK_THAT(errors(model), ContainsSubstring("operator set"));
+  }
+  model.opset = 28;
+  CHECK_THAT(errors(model), ContainsSubstring("ONNX operator set 28; what 1 to 27 changed is known"));
+  model.opset = 5;
+  model.nodes = {node("Tile", {"x", "tiles", "axis"}, {"y"})};
+  CHECK(errors(model) != "");
+  model.opset = 1;
+  CHECK_THAT(errors(model), ContainsSubstring("version 1 of Tile is not supported; the model is of operator set 1"));
+}
+
+TEST_CASE("import: the versions of every operator of ONNX that there is a row for") {
+  using namespace import;
+  for (const ops::OpDef& def : ops::all()) {
+    if (def.op.find('.') != std::string_view::npos) continue;
+    INFO(def.op);
+    const OperatorVersions* row = find_versions(def.op);
+    REQUIRE(row != nullptr);
+    CHECK(std::ranges::is_sorted(row->versions));
+    CHECK(row->versions.back() <= kNewestOpset);
+    CHECK(version_at(*row, kNewestOpset) == row->versions.back());
+    CHECK(version_at(*row, row->versions.front()) == row->versions.front());
+  }
+  CHECK(std::ranges::is_sorted(operator_versions(), {}, &OperatorVersions::op));
+}
+
+TEST_CASE("import: operators that are refused say why") {
+  Model model = relu();
+  model.nodes = {node("Bernoulli", {"x"}, {"y"})};
+  CHECK_THAT(errors(model), ContainsSubstring("operator Bernoulli is not supported: its results are random"));
+  for (const import::RefusedOperators& row : import::refused_operators())
+    for (const std::string_view op : row.ops) CHECK(ops::find(op) == nullptr);
 }
 
 TEST_CASE("import: all unknown operators at once, with their nodes") {

@@ -1,0 +1,40 @@
+#include "compiler/import/refused_operators.h"
+
+#include <algorithm>
+
+namespace dovetail::import {
+
+std::span<const RefusedOperators> refused_operators() {
+  static const std::vector<RefusedOperators> rows{
+      {{"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"},
+       "its results are random, so that no run can be compared with another",
+       "export the model for inference, or make the random tensor an input"},
+      {{"RegexFullMatch", "StringConcat", "StringNormalizer", "StringSplit", "TfIdfVectorizer"},
+       "it works on strings, and tensors hold numbers here",
+       "do the text processing in front of the model"},
+      {{"ConcatFromSequence", "SequenceAt", "SequenceConstruct", "SequenceEmpty", "SequenceErase", "SequenceInsert",
+        "SequenceLength", "SequenceMap", "SplitToSequence"},
+       "sequences have no type and extent that are known at compile time",
+       "use Split and Concat, or several outputs"},
+      {{"Optional", "OptionalGetElement", "OptionalHasElement"},
+       "whether an optional value is there is not known at compile time",
+       "export the model with the value, or without it"},
+      {{"NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"},
+       "it is the loss of a training step",
+       "export the model for inference"},
+      {{"BlackmanWindow", "DFT", "HammingWindow", "HannWindow", "MelWeightMatrix", "STFT"},
+       "signal processing is not supported",
+       "compute the spectrogram in front of the model"},
+      {{"ImageDecoder"}, "it decodes image files", "decode the image in front of the model"},
+  };
+  return rows;
+}
+
+const RefusedOperators* find_refused(std::string_view op) {
+  const auto row = std::ranges::find_if(refused_operators(), [&](const RefusedOperators& refused) {
+    return std::ranges::find(refused.ops, op) != refused.ops.end();
+  });
+  return row == refused_operators().end() ? nullptr : &*row;
+}
+
+}  // namespace dovetail::import
