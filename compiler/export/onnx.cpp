@@ -109,9 +109,13 @@ constexpr std::size_t kOverheadBytes = 4096;
 
 std::int64_t exported_opset(const graph::Graph& graph) {
   std::int64_t opset = 21;
-  for (graph::NodeId id : graph.live_nodes())
-    if (const import::OperatorVersions* row = import::find_versions(graph.node(id).op))
+  for (graph::NodeId id : graph.live_nodes()) {
+    const graph::Node& node = graph.node(id);
+    if (const import::OperatorVersions* row = import::find_versions(node.op))
       opset = std::max(opset, row->versions.front());
+    if (node.op == "DequantizeLinear" && node.attributes.contains("output_dtype"))
+      opset = std::max<std::int64_t>(opset, 23);
+  }
   return opset;
 }
 

@@ -347,6 +347,13 @@ bool is_qoperator(std::string_view op) {
          std::find(kOthers.begin(), kOthers.end(), op) != kOthers.end();
 }
 
+std::vector<std::string_view> qoperators() {
+  std::vector<std::string_view> ops(kOthers.begin(), kOthers.end());
+  for (const Form& form : forms()) ops.push_back(form.op);
+  std::ranges::sort(ops);
+  return ops;
+}
+
 Result<std::vector<NodeId>> expand_qoperator(Graph& graph, NodeId node) { return Expansion(graph, node).run(); }
 
 }  // namespace dovetail::import

@@ -12,6 +12,7 @@
 namespace dovetail::import {
 
 bool is_qoperator(std::string_view op);
+std::vector<std::string_view> qoperators();  // all of them, sorted
 
 // Returns the nodes that now represent it, in execution order; the float operator keeps the node's name and attributes.
 // Preconditions: is_qoperator(node's op); the types of the inputs are known.

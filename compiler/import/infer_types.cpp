@@ -43,6 +43,9 @@ class TypeInference {
         continue;
       }
       drop_unused_outputs(imported);
+      for (const std::size_t position : inputs_of_rules(graph_.node(imported).op))
+        if (const auto& inputs = graph_.node(imported).inputs; position < inputs.size() && inputs[position].valid())
+          materialise(inputs[position]);  // the rule reports what it misses
       const std::vector<ValueId> outputs = graph_.node(imported).outputs;
       const auto nodes = is_qoperator(graph_.node(imported).op) ? expand_qoperator(graph_, imported)
                                                                 : normalise(graph_, imported, opset_);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/onnx_types.h"
 #include "base/printable.h"
 #include "compiler/import/onnx.pb.h"
 #include "compiler/import/tensor_proto.h"
@@ -106,7 +107,7 @@ class Binder {
     }
     const auto dtype = dtype_from_onnx(declared.elem_type());
     if (!dtype) {
-      report(name, fmt::format("element type {} is not supported", onnx_dtype_name(declared.elem_type())),
+      report(name, fmt::format("element type {} is not supported", onnx_type_name(declared.elem_type())),
              "cast the input before the model");
       return {};
     }

@@ -70,9 +70,29 @@ Result<void> split_count(Rewrite& rewrite) {
 
 Result<void> top_k(Rewrite& rewrite) { return move_ints(rewrite, "k", 1); }
 
-// Inference ignores the ratio.
+// Inference ignores the ratio, and so does training with the ratio 0; everything passes the mask then.
 Result<void> dropout(Rewrite& rewrite) {
+  const auto input = [&](std::size_t position) -> const NdArray* {
+    if (!rewrite.has(position)) return nullptr;
+    const auto& constant = rewrite.graph.value(rewrite.node().inputs[position]).constant;
+    return constant && constant->count() == 1 ? &*constant : nullptr;
+  };
+  const bool in_training = rewrite.has(2) && (input(2) == nullptr || input(2)->as_int64(0) != 0);
+  const bool drops = !rewrite.has(1) || input(1) == nullptr || input(1)->as_double(0) != 0;
+  if (in_training && drops)
+    return rewrite.refused("it drops elements at random (training_mode)", "export the model for inference");
   rewrite.edit()->attributes.erase("ratio");
+  if (!rewrite.has(0)) return {};
+  rewrite.edit()->inputs.resize(1);
+  if (rewrite.node().outputs.size() != 2) return {};
+  const ValueId mask = rewrite.node().outputs[1];
+  rewrite.edit()->outputs.resize(1);
+  rewrite.graph.value(mask).producer = {};
+  NdArray all(DType::boolean, {1});
+  all.set_int64(0, 1);
+  const ValueId shape =
+      rewrite.graph.add_constant(rewrite.node().name + "/mask_shape", int64_list(rewrite.type(0).shape));
+  rewrite.after.push_back(rewrite.add("ConstantOfShape", "mask", {shape}, {mask}, {{"value", std::move(all)}}));
   return {};
 }
 
@@ -195,6 +215,13 @@ Result<void> group_normalisation(Rewrite& rewrite) {
   return {};
 }
 
+// Attributes that say what happens here anyway: rounding to types that are refused, and sums and quotients in float32,
+// the least that there is.
+Result<void> without_effect(Rewrite& rewrite) {
+  for (const char* name : {"precision", "round_mode", "stash_type"}) rewrite.edit()->attributes.erase(name);
+  return {};
+}
+
 Result<void> grid_sample(Rewrite& rewrite) {
   const graph::NodeEdit edit = rewrite.edit();
   const auto mode = edit->attributes.find("mode");
@@ -211,14 +238,20 @@ Result<void> roi_align(Rewrite& rewrite) {
 
 constexpr std::int64_t kAlways = 1'000;  // the operator itself is gone, or the old form stays legal
 constexpr Row kRules[] = {
-    {"BatchNormalization", 14, batch_normalisation},
+    {"Attention", kAlways, expand_attention},
+    {"BatchNormalization", kAlways, batch_normalisation},
+    {"Cast", kAlways, without_effect},
+    {"CastLike", kAlways, without_effect},
     {"Clip", 11, clip},
-    {"Dropout", 12, dropout},
+    {"Dropout", kAlways, dropout},
+    {"Einsum", kAlways, einsum_as_product},
     {"GridSample", 20, grid_sample},
     {"GroupNormalization", 21, group_normalisation},
     {"Hardmax", 13, matrix_softmax},
     {"LogSoftmax", 13, matrix_softmax},
     {"Pad", 11, pad},
+    {"QuantizeLinear", kAlways, without_effect},
+    {"Range", kAlways, without_effect},
     {"ReduceL1", 18, axes_to_input},
     {"ReduceL2", 18, axes_to_input},
     {"ReduceLogSum", 18, axes_to_input},
@@ -242,12 +275,17 @@ constexpr Row kRules[] = {
     {"Unsqueeze", 13, axes_to_input},
     {"Upsample", kAlways, upsample},
 };
-constexpr std::string_view kNormalisedAway[] = {"Constant", "Scatter", "Upsample"};
+constexpr std::string_view kNormalisedAway[] = {"Attention", "Constant", "Scatter", "Upsample"};
 
 }  // namespace
 
 bool is_normalised_away(std::string_view op) {
   return std::find(std::begin(kNormalisedAway), std::end(kNormalisedAway), op) != std::end(kNormalisedAway);
+}
+
+std::span<const std::size_t> inputs_of_rules(std::string_view op) {
+  static constexpr std::size_t kDropout[] = {1, 2};  // ratio, training_mode
+  return op == "Dropout" ? std::span(kDropout) : std::span<const std::size_t>();
 }
 
 Result<std::vector<NodeId>> normalise(Graph& graph, NodeId node, std::int64_t opset) {

@@ -1,7 +1,9 @@
-// Older forms of ONNX operators, rewritten to that of opset 21, so that compiler/ops knows one form of each.
+// Older forms of ONNX operators, rewritten to the newest, so that compiler/ops knows one form of each.
 // docs/import.md lists the rules.
 #pragma once
 
+#include <cstddef>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +14,9 @@ namespace dovetail::import {
 
 // True for operators that later opsets dropped: normalise() replaces them, compiler/ops has no row for them.
 bool is_normalised_away(std::string_view op);
+
+// Positions of inputs on whose values the rules depend; where they can be known, they are constants before.
+std::span<const std::size_t> inputs_of_rules(std::string_view op);
 
 // Rewrites the node from the form of `opset`. Returns the nodes that now represent it, in execution order; their
 // outputs have no types yet. Precondition: the types of the node's inputs are known (some rules need the rank).

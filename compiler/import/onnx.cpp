@@ -9,6 +9,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include "base/file.h"
+#include "base/onnx_types.h"
 #include "base/printable.h"
 #include "compiler/import/infer_types.h"
 #include "compiler/import/inline_functions.h"
@@ -52,7 +53,7 @@ void check_outputs(const onnx::Graph& proto, const std::string& where, Imported&
     if (declared.elem_type() != 0 && dtype != value.type.dtype)
       findings.push_back({"cannot import the model", where + ", output " + value.name,
                           fmt::format("the file declares {}, its operators yield {}",
-                                      onnx_dtype_name(declared.elem_type()), name(value.type.dtype)),
+                                      onnx_type_name(declared.elem_type()), name(value.type.dtype)),
                           "export the model again"});
     if (!declared.has_shape()) continue;
     bool differs = declared.shape().dim_size() != static_cast<int>(value.type.shape.size());

@@ -50,12 +50,13 @@ struct Rewrite {
     set_input(position, value);
   }
   graph::NodeId add(std::string op, std::string_view stem, std::vector<graph::ValueId> inputs,
-                    std::vector<graph::ValueId> outputs) {
+                    std::vector<graph::ValueId> outputs, graph::Attributes attributes = {}) {
     graph::Node added;
     added.name = graph.unique_node_name(fmt::format("{}/{}", node().name, stem));
     added.op = std::move(op);
     added.inputs = std::move(inputs);
     added.outputs = std::move(outputs);
+    added.attributes = std::move(attributes);
     added.origins = node().origins;
     return graph.add_node(std::move(added));
   }
@@ -71,6 +72,11 @@ struct Row {
 };
 // Those of operator sets before 7.
 std::span<const Row> old_rules();
+
+// Attention, as MatMul, Softmax and operators that move data.
+Result<void> expand_attention(Rewrite& rewrite);
+// Einsum of two tensors as MatMul, where it is a matrix product.
+Result<void> einsum_as_product(Rewrite& rewrite);
 
 inline NdArray int64_list(const std::vector<std::int64_t>& values) {
   return NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values);

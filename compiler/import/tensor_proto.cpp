@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/memory_limit.h"
+#include "base/onnx_types.h"
 #include "compiler/import/external_data.h"
 #include "compiler/import/onnx.h"
 #include "compiler/import/onnx.pb.h"
@@ -94,7 +95,7 @@ Result<std::int64_t> tensor_bytes(DType dtype, const Shape& shape, const std::st
 Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where, ExternalData& external) {
   const std::optional<DType> dtype = dtype_from_onnx(tensor.data_type());
   if (!dtype)
-    return tensor_refused(where, fmt::format("element type {} is not supported", onnx_dtype_name(tensor.data_type())),
+    return tensor_refused(where, fmt::format("element type {} is not supported", onnx_type_name(tensor.data_type())),
                           "supported are 8- to 64-bit integers, float16, bfloat16, float32, float64 and bool");
   Shape shape(tensor.dims().begin(), tensor.dims().end());
   DOVETAIL_ASSIGN(const std::int64_t bytes, tensor_bytes(*dtype, shape, where));
@@ -139,7 +140,7 @@ std::optional<std::string> external_identity(const onnx::Tensor& tensor, const E
   return fmt::format("{} {} {} {}", name(*dtype), to_string(shape), range->offset, range->file.string());
 }
 
-std::string onnx_dtype_name(int number) {
+std::string onnx_type_name(int number) {
   constexpr std::pair<int, std::string_view> kNames[] = {
       {0, "undefined"},     {kString, "string"},    {14, "complex64"},  {15, "complex128"},
       {17, "float8e4m3fn"}, {18, "float8e4m3fnuz"}, {19, "float8e5m2"}, {20, "float8e5m2fnuz"},

@@ -29,7 +29,4 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
 // or where it cannot be read.
 std::optional<std::string> external_identity(const onnx::Tensor& tensor, const ExternalData& external);
 
-// "float8e4m3fn (17)" for numbers of the format that we do not hold.
-std::string onnx_dtype_name(int number);
-
 }  // namespace dovetail::import

@@ -54,6 +54,7 @@ Expr bit_shift(const Operands& operands, const Expr& a, const Expr& b) {
 }
 
 Expr prelu(const Operands&, const Expr& x, const Expr& slope) {
+  if (contains(kUnsigned, x->dtype)) return x;
   return loops::select(tensor::less(x, like(0, x)), slope * x, x);
 }
 
@@ -74,7 +75,7 @@ const std::vector<BinaryRow>& binary_rows() {
       {"Mod", kNumber, {{"fmod", AttributeKind::integer}}, mod},
       {"Mul", kNumber, {}, apply<BinaryOp::mul>},
       {"Or", kBool, {}, apply<BinaryOp::logical_or>},
-      {"PRelu", kFloat | kSigned, {}, prelu},
+      {"PRelu", kNumber, {}, prelu},
       {"Pow", kFloat | kIndex, {}, pow, Yields::first, kNumber},
       {"Sub", kNumber, {}, apply<BinaryOp::sub>},
       {"Xor", kBool, {}, apply<BinaryOp::ne>},

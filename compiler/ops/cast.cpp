@@ -1,6 +1,7 @@
 // Cast: value conversion. Reals become integers by truncation and saturate; anything non-zero becomes true.
 #include <fmt/format.h>
 
+#include "base/onnx_types.h"
 #include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"
 #include "compiler/tensor/expr.h"
@@ -12,8 +13,8 @@ Result<Types> infer_cast(const Operands& operands) {
   const std::int64_t to = graph::int_attribute(operands.node, "to", 0);
   const std::optional<DType> dtype = dtype_from_onnx(static_cast<int>(to));
   if (!dtype)
-    return refuse(operands, fmt::format("element type {} is none of the {} supported", to, kDTypes.size()),
-                  "cast to a type of base/dtype.h");
+    return refuse(operands, fmt::format("element type {} is not supported", onnx_type_name(to)),
+                  "supported are 8- to 64-bit integers, float16, bfloat16, float32, float64 and bool");
   return Types{{*dtype, operands.type(0).shape}};
 }
 
@@ -26,6 +27,27 @@ Result<loops::Program> define_cast(const Operands& operands) {
   });
 }
 
+// BitCast: the same bits as another type of the same size.
+Result<Types> infer_bit_cast(const Operands& operands) {
+  DOVETAIL_ASSIGN(Types types, infer_cast(operands));
+  const DType from = operands.type(0).dtype, to = types[0].dtype;
+  if (size_bytes(from) != size_bytes(to) || to == DType::boolean)
+    return refuse(operands,
+                  fmt::format("{} of {} bytes as {} of {}", name(from), size_bytes(from), name(to), size_bytes(to)),
+                  "choose a type of the same size, but not bool");
+  return types;
+}
+
+Result<loops::Program> define_bit_cast(const Operands& operands) {
+  Naive program(operands);
+  return program.map([&](const Indices& i) {
+    const loops::Expr x = loops::load(program.in(0), i);
+    const DType to = operands.output(0).dtype;
+    if (x->dtype == to) return x;
+    return x->dtype == DType::boolean ? loops::cast(to, x) : loops::bitcast(to, x);
+  });
+}
+
 Result<Types> infer_like(const Operands& operands) { return Types{{operands.type(1).dtype, operands.type(0).shape}}; }
 
 }  // namespace
@@ -34,6 +56,12 @@ std::vector<OpDef> cast_ops() {
   // `saturate` concerns the 8-bit floats only, which are not supported.
   const AttributeRule saturate{"saturate", AttributeKind::integer};
   return {
+      {"BitCast",
+       Category::injective,
+       infer_bit_cast,
+       define_bit_cast,
+       {},
+       {{{"input"}}, {{"to", AttributeKind::integer, Presence::required}}}},
       {"Cast",
        Category::injective,
        infer_cast,

@@ -93,9 +93,11 @@ Result<Types> infer_range(const Operands& operands) {
 
 Result<loops::Program> define_range(const Operands& operands) {
   Naive program(operands);
-  const DType dtype = operands.type(0).dtype;
+  const DType dtype = operands.type(0).dtype, wide = accumulator(dtype);
   return program.map([&](const Indices& i) {
-    return immediate(*operands.constant(0), 0) + loops::cast(dtype, i[0]) * immediate(*operands.constant(2), 0);
+    const loops::Expr start = loops::cast(wide, immediate(*operands.constant(0), 0)),
+                      delta = loops::cast(wide, immediate(*operands.constant(2), 0));
+    return loops::cast(dtype, start + loops::cast(wide, i[0]) * delta);
   });
 }
 
@@ -130,7 +132,7 @@ Result<loops::Program> define_eye(const Operands& operands) {
 
 std::vector<OpDef> fill_ops() {
   constexpr auto integer = AttributeKind::integer, tensor = AttributeKind::tensor;
-  constexpr DTypeSet kRange = only(DType::float32) | only(DType::float64) | only(DType::int16) | kIndex;
+  constexpr DTypeSet kRange = kFloat | only(DType::int16) | kIndex;
   return {
       {"Constant",
        Category::injective,

@@ -66,7 +66,7 @@ Result<loops::Program> define_gemm(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> gemm_ops() {
-  constexpr DTypeSet kTypes = kFloat | kIndex;
+  constexpr DTypeSet kTypes = kFloat | kIndex | only(DType::uint32) | only(DType::uint64);
   return {{"Gemm",
            Category::complex_out_fusable,
            infer_gemm,

@@ -15,15 +15,21 @@
   ROWS(cast_ops)                      \
   ROWS(concat_ops)                    \
   ROWS(conv_ops)                      \
+  ROWS(cumulative_ops)                \
   ROWS(depth_to_space_ops)            \
+  ROWS(det_ops)                       \
+  ROWS(einsum_ops)                    \
   ROWS(expand_ops)                    \
   ROWS(fill_ops)                      \
   ROWS(gather_ops)                    \
   ROWS(gemm_ops)                      \
   ROWS(global_pool_ops)               \
+  ROWS(hardmax_ops)                   \
   ROWS(layer_normalization_ops)       \
+  ROWS(lp_normalization_ops)          \
   ROWS(lrn_ops)                       \
   ROWS(matmul_ops)                    \
+  ROWS(one_hot_ops)                   \
   ROWS(pad_ops)                       \
   ROWS(pool_ops)                      \
   ROWS(qadd_ops)                      \
@@ -38,11 +44,13 @@
   ROWS(reduce_ops)                    \
   ROWS(reshape_ops)                   \
   ROWS(resize_ops)                    \
+  ROWS(rotary_embedding_ops)          \
   ROWS(shape_ops)                     \
   ROWS(slice_ops)                     \
   ROWS(softmax_ops)                   \
   ROWS(split_ops)                     \
   ROWS(transpose_ops)                 \
+  ROWS(trilu_ops)                     \
   ROWS(unary_ops)                     \
   ROWS(variadic_ops)                  \
   ROWS(weight_only_ops)               \

@@ -65,7 +65,7 @@ Result<loops::Program> define_integer_matmul(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> matmul_ops() {
-  constexpr DTypeSet kTypes = kFloat | kIndex;
+  constexpr DTypeSet kTypes = kFloat | kIndex | only(DType::uint32) | only(DType::uint64);
   return {{"MatMulInteger",
            Category::complex_out_fusable,
            infer_integer_matmul,

@@ -1,5 +1,5 @@
-// QuantizeLinear and DequantizeLinear, per tensor or per axis; DynamicQuantizeLinear. y = saturate(round_half_even(x /
-// scale) + zero point), division in float32; x = (y - zero point) * scale.
+// QuantizeLinear and DequantizeLinear, per tensor, per axis or per block of an axis; DynamicQuantizeLinear. y =
+// saturate(round_half_even(x / scale) + zero point), division in float32; x = (y - zero point) * scale.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
@@ -13,13 +13,31 @@ namespace {
 
 using loops::Expr;
 
-// Scale and zero point: one element for the tensor, or one per position along an axis.
+// Scale and zero point: one element for the tensor, one per position along an axis, or a tensor in which each stands
+// for `block` positions along the axis.
 struct Parameters {
   std::optional<std::size_t> axis;  // none: per tensor
+  std::int64_t block = 0;           // 0: one per position
   Expr at(const Naive& program, std::size_t input, const Indices& i) const {
-    return axis ? loops::load(program.in(input), {i[*axis]}) : program.scalar(input);
+    if (!axis) return program.scalar(input);
+    if (block == 0) return loops::load(program.in(input), {i[*axis]});
+    return loops::load(program.in(input), with_index(i, *axis, loops::floor_div(i[*axis], block)));
   }
 };
+
+Result<Parameters> block_parameters_of(const Operands& operands, std::int64_t block) {
+  const Shape &x = operands.type(0).shape, &scale = operands.type(1).shape;
+  DOVETAIL_ASSIGN(const std::size_t axis,
+                  normalise_axis(operands, graph::int_attribute(operands.node, "axis", 1), x.size()));
+  Shape blocks = x;
+  if (block > 0) blocks[axis] = (x[axis] + block - 1) / block;
+  if (block < 0 || scale != blocks)
+    return refuse(operands,
+                  fmt::format("scale has shape {} for blocks of {} along axis {} of {}", to_string(scale), block, axis,
+                              to_string(x)),
+                  fmt::format("expected {}", to_string(blocks)));
+  return Parameters{axis, block};
+}
 
 Result<Parameters> parameters_of(const Operands& operands) {
   const Shape &x = operands.type(0).shape, &scale = operands.type(1).shape;
@@ -29,8 +47,7 @@ Result<Parameters> parameters_of(const Operands& operands) {
         fmt::format("zero point has shape {}, scale has {}", to_string(operands.type(2).shape), to_string(scale)),
         "make them equal");
   if (const std::int64_t block = graph::int_attribute(operands.node, "block_size", 0); block != 0)
-    return refuse(operands, fmt::format("block_size is {}, only 0 (per tensor or per axis) is supported", block),
-                  "quantise per axis");
+    return block_parameters_of(operands, block);
   if (scale.empty() || (scale == Shape{1} && x.empty())) return Parameters{};
   if (scale.size() != 1)
     return refuse(operands,
@@ -79,7 +96,13 @@ Result<loops::Program> define_quantize(const Operands& operands) {
 
 Result<Types> infer_dequantize(const Operands& operands) {
   DOVETAIL_ASSIGN([[maybe_unused]] const Parameters parameters, parameters_of(operands));
-  return Types{{operands.type(1).dtype, operands.type(0).shape}};
+  const std::int64_t wanted = graph::int_attribute(operands.node, "output_dtype", 0);
+  const DType dtype =
+      wanted == 0 ? operands.type(1).dtype : dtype_from_onnx(static_cast<int>(wanted)).value_or(DType::boolean);
+  if (!is_floating(dtype))
+    return refuse(operands, fmt::format("output_dtype is {}, which is no supported floating-point type", wanted),
+                  "use float32, float16 or bfloat16");
+  return Types{{dtype, operands.type(0).shape}};
 }
 
 Result<loops::Program> define_dequantize(const Operands& operands) {
@@ -150,7 +173,7 @@ std::vector<OpDef> quantize_linear_ops() {
        .signature = {{{"x", kNarrow | kInt32, 'Q'},
                       {"x_scale", kReal},
                       {"x_zero_point", kNarrow | kInt32, 'Q', Presence::optional}},
-                     {{"axis", integer}, {"block_size", integer}}},
+                     {{"axis", integer}, {"block_size", integer}, {"output_dtype", integer}}},
        .quantizes = true},
       {"DynamicQuantizeLinear", Category::opaque, infer_dynamic, define_dynamic, {}, {{{"x", kFloat32}}, {}, 3}},
       {.op = "QuantizeLinear",

@@ -138,10 +138,12 @@ class RandomNode {
     static const std::vector<std::string> kTexts{
         "SAME_UPPER", "SAME_LOWER", "VALID", "linear", "nearest",       "cubic", "constant", "edge", "none",
         "asymmetric", "floor",      "DCR",   "CRD",    "align_corners", "tanh",  "LEFT",     "RIGHT"};
+    static const std::vector<std::string> kEquations{"...",     "...,...", "ij->ji",         "ij,jk",
+                                                     "i,ij->j", "ii->i",   "...i,...i->...", "a,b,c->abc"};
     switch (rule.kind) {
       case ops::AttributeKind::integer: return draw_.between(-1, 3);
       case ops::AttributeKind::real: return 0.5;
-      case ops::AttributeKind::text: return draw_.one_of(kTexts);
+      case ops::AttributeKind::text: return draw_.one_of(rule.name == "equation" ? kEquations : kTexts);
       case ops::AttributeKind::integers: return ints(common);
       case ops::AttributeKind::reals: return std::vector<double>{0.5, 2};
       case ops::AttributeKind::texts: return std::vector<std::string>{"Tanh"};

@@ -47,6 +47,34 @@ TEST_CASE("QuantizeLinear and DequantizeLinear per axis") {
         "per position of the axis");
 }
 
+TEST_CASE("QuantizeLinear and DequantizeLinear per block of an axis, and types of their results") {
+  std::mt19937 rng(8);
+  const NdArray x = random_whole(rng, DType::float32, {2, 5, 3}, -90, 90),
+                zero = random_whole(rng, DType::int8, {2, 3, 3}, -9, 9);
+  NdArray scale(DType::float32, {2, 3, 3});  // the last block holds one position
+  for (std::int64_t i = 0; i < scale.count(); ++i) scale.set_double(i, i % 3 == 0 ? 0.5 : 2);
+  NdArray steps(DType::int8, x.shape()), real(DType::float32, x.shape());
+  for_each_index(x.shape(), [&](const Shape& p) {
+    const std::int64_t i = flat(x.shape(), p), block = flat(scale.shape(), {p[0], p[1] / 2, p[2]});
+    const double step = std::nearbyint(x.as_double(i) / scale.as_double(block)) + zero.as_double(block);
+    steps.set_double(i, std::min(127.0, std::max(-128.0, step)));
+    real.set_double(i, (steps.as_double(i) - zero.as_double(block)) * scale.as_double(block));
+  });
+  require_close(Case("QuantizeLinear").input(x).constant(scale).constant(zero).integer("block_size", 2).run1(), steps,
+                0);
+  require_close(Case("DequantizeLinear").input(steps).constant(scale).constant(zero).integer("block_size", 2).run1(),
+                real, 0);
+  CHECK_THAT(Case("QuantizeLinear").input(x).constant(scale).constant(zero).integer("block_size", 3).refusal(),
+             Catch::Matchers::ContainsSubstring("scale has shape [2, 3, 3] for blocks of 3 along axis 1 of [2, 5, 3]"));
+  const auto half = std::int64_t{info(DType::float16).onnx};
+  CHECK(Case("DequantizeLinear")
+            .input(steps)
+            .constant(NdArray::scalar(0.5f))
+            .integer("output_dtype", half)
+            .run1()
+            .dtype() == DType::float16);
+}
+
 TEST_CASE("dovetail.qadd follows its definition step by step, sums and differences") {
   std::mt19937 rng(7);
   const NdArray a = random_whole(rng, DType::int8, {4, 5, 6}, -128, 127),

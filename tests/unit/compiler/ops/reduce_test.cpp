@@ -116,6 +116,64 @@ TEST_CASE("Normalisations have mean and variance as stated") {
              Catch::Matchers::ContainsSubstring("scale has shape [3], expected [4]"));
 }
 
+// Rows of `size` consecutive elements, each replaced by f(row).
+template <typename F>
+NdArray by_rows(const NdArray& x, std::int64_t size, F f) {
+  NdArray y(x.dtype(), x.shape());
+  for (std::int64_t row = 0; row < x.count() / size; ++row) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < size; ++i) values.push_back(x.as_double(row * size + i));
+    for (std::int64_t i = 0; i < size; ++i) y.set_double(row * size + i, f(values, i));
+  }
+  return y;
+}
+
+TEST_CASE("RMSNormalization divides by the root of the mean square of the last axes") {
+  std::mt19937 rng(12);
+  const NdArray x = random_whole(rng, DType::float32, {2, 3, 4, 5}), scale = random_whole(rng, DType::float32, {4, 5}),
+                row_scale = random_whole(rng, DType::float32, {5});
+  const auto rms = [](const std::vector<double>& row, std::int64_t i, double epsilon) {
+    double squares = 0;
+    for (const double value : row) squares += value * value;
+    return row[static_cast<std::size_t>(i)] / std::sqrt(squares / static_cast<double>(row.size()) + epsilon);
+  };
+  require_close(Case("RMSNormalization").input(x).constant(scale).integer("axis", 2).real("epsilon", 0.5).run1(),
+                by_rows(x, 20, [&](const std::vector<double>& row, std::int64_t i) {
+                  return rms(row, i, 0.5) * scale.as_double(i);
+                }));
+  require_close(Case("RMSNormalization").input(x).constant(row_scale).run1(),
+                by_rows(x, 5, [&](const std::vector<double>& row, std::int64_t i) {
+                  return rms(row, i, 1e-5) * row_scale.as_double(i);
+                }));
+  CHECK_THAT(Case("RMSNormalization").input(x).constant(row_scale).integer("stash_type", 11).refusal(),
+             Catch::Matchers::ContainsSubstring("stash_type is 11, only 1 (float32) is supported"));
+}
+
+TEST_CASE("LpNormalization and MeanVarianceNormalization") {
+  std::mt19937 rng(13);
+  const NdArray x = random_whole(rng, DType::float32, {2, 3, 4});
+  for (const std::int64_t p : {1, 2})
+    require_close(Case("LpNormalization").input(x).integer("p", p).run1(),
+                  by_rows(x, 4, [&](const std::vector<double>& row, std::int64_t i) {
+                    double norm = 0;
+                    for (const double value : row) norm += p == 1 ? std::abs(value) : value * value;
+                    if (p == 2) norm = std::sqrt(norm);
+                    return norm == 0 ? 0 : row[static_cast<std::size_t>(i)] / norm;
+                  }));
+  require_close(Case("LpNormalization").input(floats({2, 2}, {3, 0, 4, 0})).integer("axis", 0).run1(),
+                floats({2, 2}, {0.6F, 0, 0.8F, 0}));
+  CHECK_THAT(Case("LpNormalization").input(x).integer("p", 3).refusal(),
+             Catch::Matchers::ContainsSubstring("p is 3, allowed are 1 and 2"));
+
+  require_close(Case("MeanVarianceNormalization").input(x).ints("axes", {-1, 1}).run1(),
+                by_rows(x, 12, [&](const std::vector<double>& row, std::int64_t i) {
+                  double sum = 0, squares = 0;
+                  for (const double value : row) sum += value;
+                  for (const double value : row) squares += std::pow(value - sum / 12, 2);
+                  return (row[static_cast<std::size_t>(i)] - sum / 12) / (std::sqrt(squares / 12) + 1e-9);
+                }));
+}
+
 TEST_CASE("LRN sums squares over neighbouring channels") {
   std::mt19937 rng(11);
   const NdArray x = random_whole(rng, DType::float32, {2, 7, 2, 2});
