@@ -5,7 +5,7 @@
 namespace dovetail::cli {
 
 std::span<const CommandRow> all_commands() {
-  static constexpr std::array<CommandRow, 17> kCommands{{
+  static constexpr std::array<CommandRow, 18> kCommands{{
       {"compile", "compile an ONNX model into a bundle, and report what runs where", make_compile},
       {"run", "run an ONNX model or a bundle", make_run},
       {"profile", "time a model step by step, against the processor's peak", make_profile},
@@ -21,6 +21,7 @@ std::span<const CommandRow> all_commands() {
       {"records", "list, show, merge, export and import what tuning has found", make_records},
       {"zoo", "write a known topology with pseudo-random weights as an ONNX model", make_zoo},
       {"inspect", "report what a file holds: bundle, model, array, configuration, report, program", make_inspect},
+      {"operators", "print the operators: versions, types, attributes, and rows of targets", make_operators},
       {"onnx-test", "run tests in the form of the ONNX backend's, and report which pass", make_onnx_test},
       {"doctor", "report which engines and targets work here, and what is missing", make_doctor},
   }};

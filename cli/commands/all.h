@@ -23,6 +23,7 @@ std::unique_ptr<Command> make_records();
 std::unique_ptr<Command> make_zoo();
 std::unique_ptr<Command> make_inspect();
 std::unique_ptr<Command> make_onnx_test();
+std::unique_ptr<Command> make_operators();
 std::unique_ptr<Command> make_doctor();
 
 }  // namespace dovetail::cli

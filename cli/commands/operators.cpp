@@ -1,0 +1,39 @@
+#include "cli/commands/all.h"
+#include "cli/operators_text.h"
+#include "cli/output.h"
+#include "cli/text.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+class Operators : public Command {
+ public:
+  void declare(Options& options) override {
+    options.value("--format", "FORMAT", format_, "markdown (default): the reference docs/gen/operators.md; json");
+    options.footer("Example: dovetail operators --format json");
+  }
+
+  Result<Exit> run() override {
+    if (format_ == "markdown") {
+      DOVETAIL_ASSIGN(const std::string text, operators_markdown());
+      print("{}", text);
+      return Exit::success;
+    }
+    if (format_ == "json") {
+      DOVETAIL_ASSIGN(const Json json, operators_json());
+      print("{}", json_text(json));
+      return Exit::success;
+    }
+    return Diagnostic{"bad value of --format", format_, "there is no format of that name", "formats: markdown, json"};
+  }
+
+ private:
+  std::string format_ = "markdown";
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_operators() { return std::make_unique<Operators>(); }
+
+}  // namespace dovetail::cli
