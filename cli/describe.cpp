@@ -10,10 +10,13 @@
 #include "bundle/code/program_summary.h"
 #include "bundle/format.h"
 #include "cli/describe_bundle.h"
+#include "cli/latency.h"
+#include "cli/system.h"
 #include "cli/text.h"
 #include "compiler/import/onnx.h"
 #include "isa/codec.h"
 #include "isa/text.h"
+#include "simulator/trace/page.h"
 
 namespace dovetail::cli {
 
@@ -46,9 +49,10 @@ Result<Description> describe_json(std::string_view content, const std::string& p
     return Diagnostic{"cannot inspect", path, fmt::format("it is JSON, but {} instead of an object", json.type_name()),
                       "hardware configurations and reports are objects"};
   if (!json.contains("kind")) {
-    DOVETAIL_ASSIGN(const isa::HardwareConfig config, isa::config_from_json(json, path));
-    return Description{fmt::format("hardware      {}\n", config_text(config)),
-                       {{"kind", "hardware"}, {"config", isa::config_to_json(config)}}};
+    DOVETAIL_ASSIGN(const isa::Machine machine, isa::machine_from_json(json, path));
+    DOVETAIL_ASSIGN(const System system, resolve_system(machine.system, path, {}));
+    return Description{fmt::format("hardware      {}\n{}", config_text(machine.hardware), system_text(system)),
+                       {{"kind", "hardware"}, {"config", isa::machine_to_json(machine)}}};
   }
   std::string text = fmt::format("report        {}\n\n",
                                  json["kind"].is_string() ? json["kind"].get<std::string>() : json["kind"].dump());
@@ -102,13 +106,18 @@ Result<Description> describe_page(std::string_view text, const std::string& path
   DOVETAIL_ASSIGN(const Json data, parse_json(text.substr(begin + kBegin.size(), end - begin - kBegin.size()), path));
   try {
     Json programs = Json::array();
-    TextTable table({"program", "hardware", ">instructions", ">cycles"});
+    TextTable table({"program", "hardware", ">instructions", ">cycles", ">time"});
+    DOVETAIL_ASSIGN(const simulator::RunTime time,
+                    simulator::run_time_from_json(data.contains("time") ? data["time"] : Json(nullptr), path));
     for (const Json& program : data.at("programs")) {
       const auto name = program.at("name").get<std::string>(), hardware = program.at("hardware").get<std::string>();
       const auto instructions = program.at("instructions").get<std::uint64_t>(),
                  cycles = program.at("whole").at("cycles").get<std::uint64_t>();
-      table.add({name, hardware, with_separators(instructions), with_separators(cycles)});
+      const double seconds = time.clock_mhz ? static_cast<double>(cycles) / (*time.clock_mhz * 1e6) : 0;
+      table.add({name, hardware, with_separators(instructions), with_separators(cycles),
+                 time.clock_mhz ? milliseconds_text(seconds) : "-"});
       programs.push_back({{"name", name}, {"hardware", hardware}, {"instructions", instructions}, {"cycles", cycles}});
+      if (time.clock_mhz) programs.back()["ms"] = seconds * 1e3;
     }
     const auto title = data.at("title").get<std::string>(), memory = data.at("memory").get<std::string>();
     return Description{fmt::format("page          of {}, memory {}\n\n{}", title, memory, table.to_string()),

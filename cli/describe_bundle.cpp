@@ -10,6 +10,7 @@
 #include "bundle/code/cpu.h"
 #include "bundle/code/host.h"
 #include "bundle/code/program_summary.h"
+#include "cli/model.h"
 #include "cli/text.h"
 #include "cli/verify_bundle.h"
 
@@ -82,6 +83,12 @@ Result<Description> describe_bundle(std::span<const std::byte> bytes, const std:
       fmt::format("bundle        {}, {} tensors, {} steps\n", bundle.name, bundle.tensors.size(), bundle.steps.size());
   text += interface_text(bundle);
   for (const auto& [name, line] : steps.configs) text += fmt::format("hardware      {}\n", line);
+  if (!steps.configs.empty()) {
+    ModelArguments arguments;
+    arguments.model = path;
+    DOVETAIL_ASSIGN(const System system, system_of(arguments, bundle));
+    text += system_text(system);
+  }
   for (const bundle::Module& module : bundle.modules)
     text += fmt::format("processor     {}, {} of kernels\n", module.made_for, bytes_text(module.code.size()));
   if (!steps.table.empty()) text += fmt::format("\n{}\n", steps.table.to_string());

@@ -15,9 +15,11 @@
 #include "bundle/code/program_summary.h"
 #include "bundle/format.h"
 #include "cli/arguments.h"
+#include "cli/latency.h"
 #include "cli/program_file.h"
 #include "cli/targets.h"
 #include "cli/text.h"
+#include "cli/work_shares.h"
 #include "compiler/assemble/combine_shapes.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cpu/jit.h"
@@ -52,8 +54,7 @@ void ModelArguments::declare(Options& options) {
                 "when a region leaves a target listed later: always, possible (default: unless its borders alone cost "
                 "more than it costs there), cost (only if it saves more "
                 "than its borders cost)");
-  options.value("--clock", "MHZ", clock,
-                "clock of the accelerator, where its cycles are compared with seconds (default 1000)");
+  system.declare(options);
   options.values("--pass", "NAME", with_passes, "run this graph pass whatever the level says; repeatable");
   options.values("--no-pass", "NAME", without_passes, "leave out this graph pass; repeatable");
   options.value("--records", "DB", records,
@@ -81,6 +82,9 @@ std::vector<std::string> ModelArguments::compile_only_options() const {
 }
 
 namespace {
+
+// Of a bundle's report: what it was compiled for.
+constexpr const char* kSystemEntry = "system";
 
 // Compiles the model again for each of the other shapes. Error: bad input; `failure`: what compiling says.
 Result<void> add_shapes(const std::string& path, std::span<const std::map<std::string, Shape>> shapes,
@@ -124,9 +128,10 @@ Result<void> check_taken(const schedule::Decisions& decided, const std::vector<S
 }
 
 // Whose measurements count for each target, the first ones most.
-std::map<std::string, std::vector<std::string>> machines_of(const ModelArguments& arguments) {
+std::map<std::string, std::vector<std::string>> machines_of(const ModelArguments& arguments,
+                                                            const simulator::MemorySpec& memory) {
   std::map<std::string, std::vector<std::string>> machines;
-  machines[std::string(bundle::kAccelTarget)] = {explore::accel_machine(arguments.memory)};
+  machines[std::string(bundle::kAccelTarget)] = {explore::accel_machine(memory)};
   if (const auto processor = cpu::find_cpu(arguments.cpu); processor.ok()) {
     auto& all = machines[std::string(bundle::kCpuTarget)];
     all.push_back(
@@ -146,10 +151,32 @@ Result<passes::Level> parse_level(const std::string& level) {
 
 Result<void> ModelArguments::check_target() const {
   DOVETAIL_ASSIGN(const std::vector<std::string> asked, parse_targets("--target", targets.value_or("")));
-  DOVETAIL_ASSIGN(isa::HardwareConfig config, isa::load_config(hardware.value_or(kDefaultHardware)));
+  DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(*this));
   if (const auto parsed = parse_level(level); !parsed) return parsed.errors();
-  if (const auto made = make_targets({config, 1000, cpu}, asked); !made) return made.errors();
+  if (const auto made = make_targets({machine.hardware, machine.system.clock_mhz, cpu}, asked); !made)
+    return made.errors();
   return {};
+}
+
+Result<isa::Machine> machine_of(const ModelArguments& arguments) {
+  return isa::load_machine(arguments.hardware.value_or(kDefaultHardware));
+}
+
+Result<System> system_of(const ModelArguments& arguments) {
+  DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(arguments));
+  return resolve_system(machine.system, arguments.hardware.value_or(kDefaultHardware), arguments.system);
+}
+
+Result<System> system_of(const ModelArguments& arguments, const bundle::Bundle& bundle) {
+  if (arguments.hardware) return system_of(arguments);
+  isa::SystemConfig config;
+  std::string from = "default";
+  if (bundle.report.is_object() && bundle.report.contains(kSystemEntry)) {
+    from = "the bundle";
+    DOVETAIL_ASSIGN(config, isa::system_from_json(bundle.report[kSystemEntry],
+                                                  fmt::format("{}, \"{}\"", arguments.model, kSystemEntry)));
+  }
+  return resolve_system(config, from, arguments.system);
 }
 
 Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOptions options) {
@@ -158,7 +185,9 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   if (!arguments.targets)
     return Diagnostic{"cannot compile", arguments.model, "no target is given", "add --target accel"};
   DOVETAIL_ASSIGN(model.targets, parse_targets("--target", *arguments.targets));
-  DOVETAIL_ASSIGN(model.hardware, isa::load_config(arguments.hardware.value_or(kDefaultHardware)));
+  DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(arguments));
+  model.hardware = machine.hardware;
+  DOVETAIL_ASSIGN(model.system, system_of(arguments));
   import::ImportOptions import_options;
   DOVETAIL_ASSIGN(const auto shapes, parse_shapes(arguments.shapes));
   import_options.shapes = shapes.front();
@@ -189,13 +218,13 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
     return Diagnostic{"bad value of --offload", arguments.offload, "there is no such rule",
                       "rules: always, possible, cost"};
   options.offload = *offload;
-  DOVETAIL_ASSIGN(const std::int64_t clock, parse_count("--clock", arguments.clock, 1, 100'000));
   options.targets = model.targets;
   std::vector<std::string> asked = model.targets;
   for (const auto& [node, target] : options.place) asked.push_back(target);
-  DOVETAIL_ASSIGN(options.available, make_targets({model.hardware, static_cast<double>(clock), arguments.cpu}, asked));
+  DOVETAIL_ASSIGN(options.available, make_targets({model.hardware, model.system.clock_mhz, arguments.cpu}, asked));
   if (arguments.records) {
-    DOVETAIL_ASSIGN(options.recorded, tune::recorded_schedules(*arguments.records, machines_of(arguments)));
+    DOVETAIL_ASSIGN(options.recorded,
+                    tune::recorded_schedules(*arguments.records, machines_of(arguments, model.system.memory)));
   }
   DOVETAIL_ASSIGN(const auto decided, parse_assignments("--decide", arguments.decide));
   if (!decided.empty()) options.recorded = with_decisions(decided, std::move(options.recorded));
@@ -210,6 +239,7 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
         add_shapes(arguments.model, std::span(shapes).subspan(1), options, model.compiled.bundle, outcome.failure));
   }
   if (!outcome.failure.empty()) outcome.model.reset();
+  else model.compiled.bundle.report[kSystemEntry] = isa::system_to_json(config_of(model.system));
   return outcome;
 }
 
@@ -249,9 +279,11 @@ std::string placement_text(const Compiled& compiled) {
   for (const auto& [target, count] : summary.nodes)
     totals += fmt::format("{}{} {}", totals.empty() ? "" : ", ", target, count);
   std::string text = fmt::format("nodes         {}\n\n{}\n", totals, nodes.to_string());
-  TextTable regions({"region", "target", ">operations", ">estimate", ">elsewhere", ">borders", ">reads", ">gives"});
+  TextTable regions(
+      {"region", "target", ">operations", ">cycles", ">estimate", ">elsewhere", ">borders", ">reads", ">gives"});
   for (const RegionSummary& region : summary.regions)
-    regions.add({region.name, region.target, fmt::format("{}", region.operations), seconds_text(region.cost.seconds),
+    regions.add({region.name, region.target, fmt::format("{}", region.operations),
+                 region.cost.cycles > 0 ? with_separators(region.cost.cycles) : "-", seconds_text(region.cost.seconds),
                  region.elsewhere ? seconds_text(region.elsewhere->seconds) : "-", seconds_text(region.border_seconds),
                  bytes_text(region.read_bytes), bytes_text(region.given_bytes)});
   text += macs_text(compiled.summary);
@@ -299,17 +331,6 @@ std::string schedules_text(const std::vector<ScheduleReport>& schedules) {
 
 }  // namespace
 
-std::string macs_text(const PlacementSummary& summary) {
-  std::uint64_t all = 0;
-  for (const auto& [target, count] : summary.macs) all += count;
-  if (all == 0) return {};
-  std::string text = fmt::format("MACs          {} of the compiled graph", with_separators(all));
-  for (const auto& [target, count] : summary.macs)
-    if (count != 0)
-      text += fmt::format(", {:.2f} % {}", 100.0 * static_cast<double>(count) / static_cast<double>(all), target);
-  return text + "\n";
-}
-
 std::string report_text(const CompiledModel& model, const std::string& path) {
   std::string operators;
   for (const auto& [name, count] : model.import.operators)
@@ -319,9 +340,11 @@ std::string report_text(const CompiledModel& model, const std::string& path) {
   for (const std::string& note : model.import.notes) text += fmt::format("note          {}\n", note);
   text += fmt::format("targets       {}\n", fmt::join(model.targets, ", "));
   if (std::ranges::find(model.targets, "accel") != model.targets.end())
-    text += fmt::format("hardware      {}\n", config_text(model.hardware));
+    text += fmt::format("hardware      {}\n", config_text(model.hardware)) + system_text(model.system);
 
   text += placement_text(model.compiled);
+  text += left_text(left_accelerator(model.compiled.placement, model.compiled.summary, model.targets));
+  text += estimate_text(model.compiled.summary, model.system);
   text += kernels_text(model.compiled.report);
   text += schedules_text(model.compiled.schedules);
   for (const CodeReport& code : model.compiled.codes)
@@ -352,6 +375,10 @@ Json report_json(const CompiledModel& model, const std::string& path) {
             {"notes", model.import.notes}}},
           {"targets", model.targets},
           {"hardware", isa::config_to_json(model.hardware)},
+          {"system", to_json(model.system)},
+          {"estimate", estimate_json(model.compiled.summary, model.system)},
+          {"left_accelerator",
+           left_json(left_accelerator(model.compiled.placement, model.compiled.summary, model.targets))},
           {"placement", placement},
           {"summary", to_json(model.compiled.summary)},
           {"program", bundle::to_json(bundle::summarize(model.compiled.bundle))},

@@ -9,10 +9,10 @@
 #include "base/result.h"
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/system.h"
 #include "compiler/import/onnx.h"
 #include "compiler/pipeline.h"
 #include "isa/config.h"
-#include "simulator/memory/memory.h"
 
 namespace dovetail::cli {
 
@@ -23,14 +23,14 @@ struct ModelArguments {
   std::vector<std::string> place, shapes, with_passes, without_passes, decide;
   std::string level = "2";
   bool strict = false;
-  std::string offload = "possible", clock = "1000";
+  std::string offload = "possible";
   std::optional<std::string> records;
-  // Set by the command: what tuned schedules are to have been measured with.
-  simulator::MemorySpec memory = simulator::IdealMemory{};
-  int threads = 0;                             // 0: one per processor
+  // The memory is also the one that tuned schedules are to have been measured with.
+  SystemArguments system;
+  int threads = 0;                             // set by the command; 0: one per processor
   std::map<std::string, NdArray> values = {};  // of inputs, known at compile time (import::ImportOptions)
 
-  // --target, --hw, --cpu, --place, --shape, -O, --pass, --no-pass, --strict, --records, --decide.
+  // --target, --hw, --cpu, --place, --shape, -O, --pass, --no-pass, --strict, --records, --decide, --clock, --memory.
   void declare(Options& options);
   // Those of them that choose targets: --target, --hw, --cpu, -O, --strict.
   void declare_target(Options& options);
@@ -44,6 +44,7 @@ struct CompiledModel {
   import::ImportReport import;
   std::vector<std::string> targets;
   isa::HardwareConfig hardware;
+  System system;
   Compiled compiled;
   double import_seconds = 0;
 };
@@ -51,6 +52,12 @@ struct CompileOutcome {
   std::optional<CompiledModel> model;  // absent where compiling failed, with the reason in `failure`
   Diagnostics failure;
 };
+// The accelerator that the arguments name, and what it runs with. Error: bad input.
+Result<isa::Machine> machine_of(const ModelArguments& arguments);
+Result<System> system_of(const ModelArguments& arguments);
+// Of a compiled bundle: what --hw says, else what it was compiled for, which is in its report. Error: bad input.
+Result<System> system_of(const ModelArguments& arguments, const bundle::Bundle& bundle);
+
 // Targets, hardware and places of `options` come from the arguments. Error: bad input.
 Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOptions options);
 
@@ -58,8 +65,6 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
 // another name. Only what is named .dvt is loaded as code.
 Result<bool> is_bundle_file(const std::string& path);
 
-// The share of each target in the multiplications of the graph; nothing where it has none.
-std::string macs_text(const PlacementSummary& summary);
 // The report that people read: import, placement, program, stages.
 std::string report_text(const CompiledModel& model, const std::string& path);
 // And the one for machines: "kind": "compile".

@@ -12,7 +12,8 @@ namespace dovetail::cli {
 
 // The --hw of commands that work on raw programs.
 inline constexpr const char* kDefaultHardware = "1x16x16";
-inline constexpr const char* kHardwareHelp = "a named configuration (`dovetail hw list`) or a JSON file, ours or VTA's";
+inline constexpr const char* kHardwareHelp =
+    "a named configuration (`dovetail hw list`) or a JSON file, ours or VTA's, and changes: NAME,key=value,...";
 
 Result<std::vector<isa::Instruction>> read_program(const std::string& path, const isa::HardwareConfig& config);
 

@@ -6,6 +6,7 @@
 
 #include "base/text_table.h"
 #include "cli/text.h"
+#include "cli/work_shares.h"
 
 namespace dovetail::cli {
 
@@ -20,6 +21,10 @@ std::string host_text(const CompiledModel& model) {
     if (placement.target == "host")
       text += fmt::format("on the host   {} ({}): {}\n", placement.node, placement.op, placement.why);
   return text;
+}
+
+std::optional<LeftAccelerator> left_of(const CompiledModel& model) {
+  return left_accelerator(model.compiled.placement, model.compiled.summary, model.targets);
 }
 
 std::string check_text(const ReferenceCheck& check) {
@@ -38,22 +43,33 @@ std::string check_text(const ReferenceCheck& check) {
 std::string run_text(const RunFacts& facts) {
   std::string text = fmt::format("ran           {} with engine {}\n", facts.path, facts.engine);
   for (const std::string& input : facts.inputs) text += fmt::format("input         {}\n", input);
-  if (facts.model != nullptr) text += host_text(*facts.model) + macs_text(facts.model->compiled.summary);
-  TextTable table({"step", "target", ">time", ">instructions", ">loaded", ">stored", ">MACs"});
-  for (const runtime::StepProfile& step : facts.run->steps) {
-    const simulator::Counters& counters = step.counters;
-    const bool accel = step.target == "accel";
+  const std::vector<StepTime> times = step_times(*facts.run, facts.system);
+  const Latency latency = latency_of(times);
+  if (latency.regions > 0 && latency.complete) text += system_text(facts.system);
+  if (facts.model != nullptr)
+    text += host_text(*facts.model) + macs_text(facts.model->compiled.summary) + left_text(left_of(*facts.model));
+  TextTable table(
+      {"step", "target", ">cycles", ">time", ">simulated in", ">instructions", ">loaded", ">stored", ">MACs"});
+  for (std::size_t s = 0; s < times.size(); ++s) {
+    const StepTime& time = times[s];
+    const simulator::Counters& counters = facts.run->steps[s].counters;
+    const bool accel = time.simulating.has_value();
     const auto cell = [&](std::string filled) { return accel ? filled : std::string("-"); };
-    table.add({step.name, step.target, seconds_text(step.seconds), cell(with_separators(total(counters.instructions))),
+    table.add({time.name, time.target, time.cycles ? with_separators(*time.cycles) : "-",
+               accel && !time.cycles ? "-" : seconds_text(time.seconds),
+               cell(seconds_text(time.simulating.value_or(0))), cell(with_separators(total(counters.instructions))),
                cell(bytes_text(total(counters.bytes_loaded))), cell(bytes_text(counters.bytes_stored)),
                cell(with_separators(counters.macs))});
   }
   text += fmt::format("\n{}\n", table.to_string());
+  text += latency_text(latency, facts.system, "measured once");
+  if (facts.check && latency.complete && latency.regions > 0)
+    text += "note          for --check every tensor leaves its kernel: without it the latency is less\n";
   if (const auto summary = bundle::summarize(*facts.bundle); summary.instructions > 0)
     text += program_text(summary) + counters_text(facts.run->counters);
   for (const TimedProgram& program : facts.timed) {
     if (facts.timed.size() > 1) text += fmt::format("\nstep          {}\n", program.name);
-    text += timing_text(program, facts.memory);
+    text += timing_text(program, facts.system);
   }
   if (facts.check) text += check_text(*facts.check);
   for (const auto& [name, array] : facts.run->outputs)
@@ -62,9 +78,11 @@ std::string run_text(const RunFacts& facts) {
 }
 
 Json run_json(const RunFacts& facts) {
+  const std::vector<StepTime> times = step_times(*facts.run, facts.system);
   Json steps = Json::array(), outputs = Json::array();
   for (const runtime::StepProfile& step : facts.run->steps) {
     Json row{{"name", step.name}, {"target", step.target}, {"seconds", step.seconds}};
+    add_time(row, times[steps.size()]);
     if (step.target == "accel") row["counters"] = to_json(step.counters);
     steps.push_back(std::move(row));
   }
@@ -74,6 +92,8 @@ Json run_json(const RunFacts& facts) {
             {"file", facts.path},
             {"engine", facts.engine},
             {"inputs", facts.inputs},
+            {"system", to_json(facts.system)},
+            {"latency", latency_json(latency_of(times), facts.system)},
             {"steps", steps},
             {"program", bundle::to_json(bundle::summarize(*facts.bundle))},
             {"counters", to_json(facts.run->counters)},
@@ -83,7 +103,7 @@ Json run_json(const RunFacts& facts) {
     for (const TimedProgram& program : facts.timed) {
       cycles += cycles_of(program);
       for (Json& step : json["steps"])
-        if (step["name"] == program.name) step["timing"] = timing_json(program, facts.memory);
+        if (step["name"] == program.name) step["timing"] = timing_json(program, facts.system);
     }
     json["cycles"] = cycles;
   }

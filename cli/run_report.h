@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "cli/latency.h"
 #include "cli/model.h"
 #include "cli/reference_check.h"
 #include "cli/timing.h"
@@ -19,7 +20,7 @@ struct RunFacts {
   const runtime::RunResult* run = nullptr;
   std::optional<ReferenceCheck> check;
   std::vector<std::string> inputs;  // announcements
-  simulator::MemorySpec memory = {};
+  System system = {};
   std::vector<TimedProgram> timed = {};  // of an engine with a clock: the accelerator steps
 };
 

@@ -87,10 +87,6 @@ Losses losses_of(const simulator::ProfilePart& whole, double peak) {
 }  // namespace
 
 void ClockArguments::declare(Options& options) {
-  options.value(
-      "--memory", "MODEL", memory,
-      "the DRAM behind an engine with a clock: ideal:latency=64,bytes=8,outstanding=16 (the default, bytes 0: a\n"
-      "beat), bank:ddr4-2400|lpddr4|hbm2,clock-ps=2000, perturbed:seed=7 (docs/memory-models.md)");
   options.value("--trace", "T.json", trace,
                 "write every instruction's cycles, for `dovetail trace` and for ui.perfetto.dev", File::written);
   options.value(
@@ -105,15 +101,12 @@ void ClockArguments::declare(Options& options) {
                "building it");
 }
 
-Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view engine) const {
+Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view engine, const System& system) const {
   simulator::EngineOptions options;
   for (const runtime::Engine& row : runtime::engines())
-    if (row.name == engine && !row.has_clock && (memory || trace || html))
-      return Diagnostic{"bad usage",
-                        memory  ? "--memory"
-                        : trace ? "--trace"
-                                : "--html",
-                        fmt::format("engine {} has no clock", engine), "add --engine cycle"};
+    if (row.name == engine && !row.has_clock && (trace || html))
+      return Diagnostic{"bad usage", trace ? "--trace" : "--html", fmt::format("engine {} has no clock", engine),
+                        "add --engine cycle"};
   if (waves && engine != "rtl")
     return Diagnostic{"bad usage", "--waves", fmt::format("engine {} has no waveforms", engine), "add --engine rtl"};
   if (no_build && engine != "rtl")
@@ -121,9 +114,7 @@ Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view
                       "leave it out, or add --engine rtl"};
   if (waves) options.waves = *waves;
   if (!no_build) options.build_missing = print_progress;
-  if (memory) {
-    DOVETAIL_ASSIGN(options.memory, simulator::parse_memory(*memory));
-  }
+  options.memory = system.memory;
   options.trace = true;
   return options;
 }
@@ -167,7 +158,8 @@ std::uint64_t cycles_of(const TimedProgram& program) {
 }
 
 Result<void> write_traces(const ClockArguments& arguments, std::string_view title,
-                          std::span<const TimedProgram> programs, const simulator::MemorySpec& memory) {
+                          std::span<const TimedProgram> programs, const System& system,
+                          const std::optional<Latency>& latency) {
   if (!arguments.trace && !arguments.html) return {};
   if (arguments.html && programs.empty())
     return Diagnostic{"cannot write a page of the run", *arguments.html,
@@ -176,17 +168,23 @@ Result<void> write_traces(const ClockArguments& arguments, std::string_view titl
   const simulator::Trace trace = trace_of(programs);
   std::vector<simulator::TracedProgram> traced_programs;
   for (const TimedProgram& program : programs) traced_programs.push_back(traced(program));
+  simulator::RunTime time{.clock_mhz = system.clock_mhz};
+  if (latency) time.other_ms = latency->other_seconds * 1e3;
   if (arguments.trace) {
     std::vector<std::span<const isa::Instruction>> launched;
     for (const TimedProgram& program : programs)
       for (const isa::Launch& launch : program.launches)
         launched.push_back(std::span(program.program).subspan(launch.begin, launch.count));
     DOVETAIL_ASSIGN(const Json list, simulator::to_json(traced_programs));
-    const Json more{{"title", title}, {"memory", simulator::to_string(memory)}, {"programs", list}};
+    const Json more{{"title", title},
+                    {"memory", simulator::to_string(system.memory)},
+                    {"time", simulator::to_json(time)},
+                    {"programs", list}};
     DOVETAIL_TRY(write_text_file(*arguments.trace, simulator::perfetto_text(trace, launched, more)));
   }
   if (arguments.html)
-    DOVETAIL_TRY(write_text_file(*arguments.html, simulator::page_text(title, trace, traced_programs, memory)));
+    DOVETAIL_TRY(
+        write_text_file(*arguments.html, simulator::page_text(title, trace, traced_programs, system.memory, time)));
   return {};
 }
 
@@ -285,12 +283,12 @@ std::string layer_table(const simulator::Trace& trace) {
   return table.to_string();
 }
 
-std::string timing_text(const TimedProgram& program, const simulator::MemorySpec& memory) {
+std::string timing_text(const TimedProgram& program, const System& system) {
   const std::uint64_t cycles = cycles_of(program);
-  const simulator::Profile profile = profile_of(program, trace_of(std::span(&program, 1)), memory);
+  const simulator::Profile profile = profile_of(program, trace_of(std::span(&program, 1)), system.memory);
   const simulator::Bounds& bounds = profile.whole.bounds;
-  std::string text = fmt::format("cycles        {}, memory {}\n\n{}\n", with_separators(cycles),
-                                 simulator::to_string(memory), unit_table(profile.classes, cycles));
+  std::string text = fmt::format("time          {}\n\n{}\n", cycles_text(cycles, system.clock_mhz),
+                                 unit_table(profile.classes, cycles));
   if (profile.knows_waits) text += wait_table(profile.waits, profile.fetch, cycles) + "\n";
   text += compute_table(profile) + "\n";
   if (profile.whole.useful_macs) {
@@ -326,9 +324,9 @@ std::string timing_text(const TimedProgram& program, const simulator::MemorySpec
   return text + "\n";
 }
 
-Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memory) {
+Json timing_json(const TimedProgram& program, const System& system) {
   const simulator::Trace trace = trace_of(std::span(&program, 1));
-  const simulator::Profile profile = profile_of(program, trace, memory);
+  const simulator::Profile profile = profile_of(program, trace, system.memory);
   Json launches = Json::array(), launch_counters = Json::array(), units, waits, layers = Json::array();
   for (const simulator::LaunchTrace& launch : program.traces) {
     launches.push_back(launch.cycles);
@@ -366,8 +364,12 @@ Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memor
       waits[std::string(isa::name(unit))] = simulator::to_json(profile.waits[isa::index(unit)]);
     waits["fetch"] = simulator::to_json(profile.fetch);
   }
+  const double seconds = system.seconds(cycles_of(program));
   return {{"cycles", cycles_of(program)},
-          {"memory", simulator::to_string(memory)},
+          {"clock_mhz", system.clock_mhz},
+          {"ms", seconds * 1e3},
+          {"per_second", seconds > 0 ? Json(1 / seconds) : Json(nullptr)},
+          {"memory", simulator::to_string(system.memory)},
           {"launches", launches},
           {"launch_counters", launch_counters},
           {"units", units},

@@ -8,7 +8,9 @@
 
 #include "base/json.h"
 #include "bundle/code/accel.h"
+#include "cli/latency.h"
 #include "cli/options.h"
+#include "cli/system.h"
 #include "isa/verify.h"
 #include "runtime/executor.h"
 #include "simulator/cycle/bounds.h"
@@ -19,15 +21,14 @@
 
 namespace dovetail::cli {
 
-// --memory, --trace, --html, --waves and --no-build.
+// --trace, --html, --waves and --no-build.
 struct ClockArguments {
-  std::optional<std::string> memory, trace, html, waves;
+  std::optional<std::string> trace, html, waves;
   bool no_build = false;
 
   void declare(Options& options);
-  // Error: one of them was given that `engine`, for lack of a clock or of a design, would ignore; or the memory cannot
-  // be read.
-  Result<simulator::EngineOptions> engine_options(std::string_view engine) const;
+  // Error: one of them was given that `engine`, for lack of a clock or of a design, would ignore.
+  Result<simulator::EngineOptions> engine_options(std::string_view engine, const System& system) const;
   // A line that names the waveforms of so many programs; empty where none were asked for.
   std::string written(std::size_t programs) const;
 };
@@ -49,13 +50,15 @@ Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, c
                                                  const simulator::EngineOptions& options, bool ask_what_if);
 
 std::uint64_t cycles_of(const TimedProgram& program);
-// The trace file and the page, as far as `arguments` ask for them. `title` is the title of the page.
+// The trace file and the page, as far as `arguments` ask for them. `title` is the title of the page; `latency`: of the
+// model whose steps the programs are, if they are of one.
 Result<void> write_traces(const ClockArguments& arguments, std::string_view title,
-                          std::span<const TimedProgram> programs, const simulator::MemorySpec& memory);
+                          std::span<const TimedProgram> programs, const System& system,
+                          const std::optional<Latency>& latency);
 
 // Cycles, what each unit did and waited for, bounds, layers and answers to «what if», for people and for machines.
-std::string timing_text(const TimedProgram& program, const simulator::MemorySpec& memory);
-Json timing_json(const TimedProgram& program, const simulator::MemorySpec& memory);
+std::string timing_text(const TimedProgram& program, const System& system);
+Json timing_json(const TimedProgram& program, const System& system);
 
 // The table of what each unit did, in per cent of `cycles`.
 std::string unit_table(const std::array<std::array<std::uint64_t, simulator::kUnitClassNames.size()>, 3>& classes,

@@ -1,5 +1,7 @@
-// Configurations from and to JSON: our keys (spec::kParameters, spec::kExtensions) and VTA's (spec::kVtaKeys).
+// Configurations from and to JSON: our keys (spec::kParameters, spec::kExtensions) and VTA's (spec::kVtaKeys), and the
+// changes of a configuration on the command line.
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,18 +11,24 @@
 #include "isa/config.h"
 #include "isa/nearest.h"
 #include "isa/spec/config.h"
+#include "isa/system.h"
 
 namespace dovetail::isa {
 
 namespace {
 
+// VTA's name of the system's clock.
+constexpr std::string_view kVtaClock = "HW_FREQ";
+
 // Collects the values that keys ask for, so that two keys for one parameter are found.
 class Reader {
  public:
-  Reader(HardwareConfig& config, std::string_view where) : config_(config), where_(where) {}
+  Reader(Machine& machine, std::string_view where) : machine_(machine), config_(machine.hardware), where_(where) {}
 
   void read(const std::string& key, const Json& value) {
     if (key == "name") return read_name(value);
+    if (key == "system") return read_system(value);
+    if (key == kVtaClock) vta_clock_ = value;
     for (const spec::Parameter& row : spec::kParameters)
       if (row.key == key) {
         if (const auto number = integer(key, value)) set(key, row.member, *number);
@@ -31,6 +39,19 @@ class Reader {
     for (const spec::VtaKey& row : spec::kVtaKeys)
       if (row.key == key) return read_vta(row, value);
     error(key, "no parameter has this name", suggestion(key, known_keys()));
+  }
+
+  // When all keys are read: VTA's clock, where there is no other.
+  void finish() {
+    if (!vta_clock_) return;
+    Result<SystemConfig> vta = system_from_json({{"clock_mhz", *vta_clock_}}, where_);
+    if (!vta.ok())
+      return error(std::string(kVtaClock), vta.errors().front().why, "write the clock in MHz, or leave it out");
+    if (has_system_ && machine_.system.clock_mhz != vta->clock_mhz)
+      return error(std::string(kVtaClock),
+                   fmt::format("it asks for {} MHz, and \"system\" for {}", vta->clock_mhz, machine_.system.clock_mhz),
+                   "keep one of the two");
+    machine_.system.clock_mhz = vta->clock_mhz;
   }
 
   Diagnostics& errors() { return errors_; }
@@ -67,6 +88,13 @@ class Reader {
     else error("name", fmt::format("{} is no string", value.dump()), "write the name in quotes");
   }
 
+  void read_system(const Json& value) {
+    Result<SystemConfig> system = system_from_json(value, fmt::format("{}, \"system\"", where_));
+    has_system_ = true;
+    if (system.ok()) machine_.system = *std::move(system);
+    else errors_.insert(errors_.end(), system.errors().begin(), system.errors().end());
+  }
+
   void read_extension(const spec::Extension& row, const Json& value) {
     if (value.is_boolean()) config_.*row.member = value.get<bool>();
     else
@@ -94,35 +122,107 @@ class Reader {
   }
 
   static std::vector<std::string_view> known_keys() {
-    std::vector<std::string_view> keys{"name"};
+    std::vector<std::string_view> keys{"name", "system"};
     for (const spec::Parameter& row : spec::kParameters) keys.push_back(row.key);
     for (const spec::Extension& row : spec::kExtensions) keys.push_back(row.key);
     for (const spec::VtaKey& row : spec::kVtaKeys) keys.push_back(row.key);
     return keys;
   }
 
+  Machine& machine_;
   HardwareConfig& config_;
   std::string where_;
   std::vector<Setting> settings_;
+  bool has_system_ = false;
+  std::optional<Json> vta_clock_;
   Diagnostics errors_;
 };
 
+Result<Machine> load_unchanged(std::string_view name_or_path) {
+  std::vector<std::string_view> names;
+  for (const Machine& machine : named_machines()) {
+    if (machine.hardware.name == name_or_path) return machine;
+    names.push_back(machine.hardware.name);
+  }
+  const std::filesystem::path path(name_or_path);
+  // A bare word without a file of that name was meant as a name.
+  if (!name_or_path.ends_with(".json") && name_or_path.find('/') == std::string_view::npos &&
+      !std::filesystem::exists(path))
+    return Diagnostic{"cannot load the hardware configuration", std::string(name_or_path),
+                      "it is neither a named configuration nor a file",
+                      suggestion(name_or_path, names) + " (`dovetail hw list` shows all)"};
+  DOVETAIL_ASSIGN(const Json json, read_json_file(path));
+  return machine_from_json(json, name_or_path);
+}
+
+// The comma before the first "key=value"; npos: there are no changes. A path may have commas too.
+std::size_t find_changes(std::string_view text) {
+  for (std::size_t comma = text.find(','); comma != std::string_view::npos; comma = text.find(',', comma + 1)) {
+    const std::string_view item = text.substr(comma + 1, text.find(',', comma + 1) - comma - 1);
+    if (item.find('=') != std::string_view::npos && item.find('/') == std::string_view::npos) return comma;
+  }
+  return std::string_view::npos;
+}
+
+// The value of a change as JSON has it; a word is a text.
+Json change_value(std::string_view text) {
+  const Result<Json> json = parse_json(text, "");
+  return json.ok() && (json->is_number() || json->is_boolean()) ? *json : Json(text);
+}
+
+// Puts the changes into the JSON of a machine.
+Result<Machine> change(const Machine& from, std::string_view text, std::string_view changes) {
+  constexpr std::array<std::string_view, 3> kOfSystem{"clock_mhz", "memory", "memory_clock_mhz"};
+  Json json = machine_to_json(from);
+  std::vector<std::string_view> keys(kOfSystem.begin(), kOfSystem.end()), given;
+  for (const spec::Parameter& row : spec::kParameters) keys.push_back(row.key);
+  for (const spec::Extension& row : spec::kExtensions) keys.push_back(row.key);
+  std::string name = from.hardware.name;
+  while (!changes.empty()) {
+    const std::string_view item = changes.substr(0, changes.find(','));
+    changes.remove_prefix(std::min(changes.size(), item.size() + 1));
+    const std::size_t equals = item.find('=');
+    const std::string_view key = item.substr(0, equals);
+    const auto bad = [&](std::string why, std::string hint) {
+      return Diagnostic{"cannot change the hardware configuration", fmt::format("{}, \"{}\"", text, key),
+                        std::move(why), std::move(hint)};
+    };
+    if (equals == std::string_view::npos || equals + 1 == item.size())
+      return bad("it is no key=value", "write NAME,key=value,key=value without spaces");
+    if (std::find(keys.begin(), keys.end(), key) == keys.end())
+      return bad("no parameter has this name", suggestion(key, keys));
+    if (std::find(given.begin(), given.end(), key) != given.end()) return bad("it is given twice", "give it once");
+    given.push_back(key);
+    const bool of_system = std::find(kOfSystem.begin(), kOfSystem.end(), key) != kOfSystem.end();
+    (of_system ? json["system"] : json)[std::string(key)] = change_value(item.substr(equals + 1));
+    if (!of_system) name += fmt::format(",{}", item);
+  }
+  json["name"] = name;
+  return machine_from_json(json, text);
+}
+
 }  // namespace
 
-Result<HardwareConfig> config_from_json(const Json& json, std::string_view where) {
+Result<Machine> machine_from_json(const Json& json, std::string_view where) {
   if (!json.is_object())
     return Diagnostic{"cannot read the hardware configuration", std::string(where),
                       fmt::format("a JSON {} where an object is expected", json.type_name()),
                       "write {\"batch\": 1, \"block_in\": 16, ...}"};
-  HardwareConfig config;
-  config.name = std::filesystem::path(where).stem().string();
-  if (config.name.empty()) config.name = "unnamed";
-  Reader reader(config, where);
+  Machine machine;
+  machine.hardware.name = std::filesystem::path(where).stem().string();
+  if (machine.hardware.name.empty()) machine.hardware.name = "unnamed";
+  Reader reader(machine, where);
   for (const auto& [key, value] : json.items()) reader.read(key, value);
+  reader.finish();
   Diagnostics errors = std::move(reader.errors());
-  if (errors.empty()) errors = validate(config).errors();
+  if (errors.empty()) errors = validate(machine.hardware).errors();
   if (!errors.empty()) return errors;
-  return config;
+  return machine;
+}
+
+Result<HardwareConfig> config_from_json(const Json& json, std::string_view where) {
+  DOVETAIL_ASSIGN(Machine machine, machine_from_json(json, where));
+  return std::move(machine.hardware);
 }
 
 Json config_to_json(const HardwareConfig& config) {
@@ -133,21 +233,18 @@ Json config_to_json(const HardwareConfig& config) {
   return json;
 }
 
+Result<Machine> load_machine(std::string_view text) {
+  const std::size_t comma = find_changes(text);
+  std::error_code error;
+  if (comma == std::string_view::npos || std::filesystem::exists(std::filesystem::path(text), error))
+    return load_unchanged(text);
+  DOVETAIL_ASSIGN(const Machine from, load_unchanged(text.substr(0, comma)));
+  return change(from, text, text.substr(comma + 1));
+}
+
 Result<HardwareConfig> load_config(std::string_view name_or_path) {
-  std::vector<std::string_view> names;
-  for (const HardwareConfig& config : named_configs()) {
-    if (config.name == name_or_path) return config;
-    names.push_back(config.name);
-  }
-  const std::filesystem::path path(name_or_path);
-  // A bare word without a file of that name was meant as a name.
-  if (!name_or_path.ends_with(".json") && name_or_path.find('/') == std::string_view::npos &&
-      !std::filesystem::exists(path))
-    return Diagnostic{"cannot load the hardware configuration", std::string(name_or_path),
-                      "it is neither a named configuration nor a file",
-                      suggestion(name_or_path, names) + " (`dovetail hw list` shows all)"};
-  DOVETAIL_ASSIGN(const Json json, read_json_file(path));
-  return config_from_json(json, name_or_path);
+  DOVETAIL_ASSIGN(Machine machine, load_machine(name_or_path));
+  return std::move(machine.hardware);
 }
 
 }  // namespace dovetail::isa

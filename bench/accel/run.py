@@ -19,11 +19,11 @@ import networks
 
 NETWORKS = {"resnet18": networks.resnet18, "mobilenet_v2": networks.mobilenet_v2}
 MACHINES = ("1x16x16-ext", "1x16x16")
-# name, --memory, bytes a cycle (None: the port's), whether reads and writes each have them
+# name, --memory and --clock, bytes a cycle (None: the port's), whether reads and writes each have them
 DDR4_BYTES_PER_SECOND = 19.2e9
-MEMORIES = (("ideal, latency 64", "ideal:latency=64", None, True), ("ideal, latency 1", "ideal:latency=1", None, True),
-            ("DDR4-2400, 100 MHz", "bank:ddr4-2400,clock-ps=10000", DDR4_BYTES_PER_SECOND / 100e6, False),
-            ("DDR4-2400, 333 MHz", "bank:ddr4-2400,clock-ps=3003", DDR4_BYTES_PER_SECOND / 333e6, False))
+MEMORIES = (("ideal, latency 64", ("ideal:latency=64",), None, True), ("ideal, latency 1", ("ideal:latency=1",), None, True),
+            ("DDR4-2400, 100 MHz", ("bank:ddr4-2400", "--clock", 100), DDR4_BYTES_PER_SECOND / 100e6, False),
+            ("DDR4-2400, 333 MHz", ("bank:ddr4-2400", "--clock", 333), DDR4_BYTES_PER_SECOND / 333e6, False))
 ONE_SLOT = [word for name in ("inp", "wgt", "acc") for word in ("--decide", f"slots_{name}=1")]
 
 
@@ -40,7 +40,7 @@ def machine_of(dovetail, name):
 
 
 def measure(dovetail, model, machine, memory, extra, report):
-    call([dovetail, "run", model, "--target", "accel,cpu", "--hw", machine, "--engine", "cycle", "--memory", memory, "--report",
+    call([dovetail, "run", model, "--target", "accel,cpu", "--hw", machine, "--engine", "cycle", "--memory", *memory, "--report",
           report, *extra])
     run = json.loads(report.read_text())
     steps = [step for step in run["steps"] if step["target"] == "accel"]

@@ -34,8 +34,6 @@ class Compile : public Command {
         "write the bundle; where it holds machine code, its SHA-256 is recorded, so that `dovetail run` of the "
         "same user takes it without --trust",
         File::written);
-    options.value("--memory", "MEMORY", memory_,
-                  "the memory that --records is to have been measured with (default ideal; docs/memory-models.md)");
     options.footer(
         "Example: dovetail compile examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --verify -o "
         "digits.dvt");
@@ -43,7 +41,6 @@ class Compile : public Command {
 
   Result<Exit> run() override {
     CompileOptions options;
-    DOVETAIL_ASSIGN(model_.memory, simulator::parse_memory(memory_));
     DOVETAIL_TRY(check_stages());
     DOVETAIL_TRY(check_output());
     options.dump = dump_;
@@ -99,7 +96,6 @@ class Compile : public Command {
   }
 
   ModelArguments model_;
-  std::string memory_ = "ideal";
   bool verify_ = false;
   std::vector<std::string> dump_;
   std::string stop_after_;

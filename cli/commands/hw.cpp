@@ -8,9 +8,11 @@
 #include "cli/hardware_area.h"
 #include "cli/output.h"
 #include "cli/program_file.h"
+#include "cli/system.h"
 #include "cli/text.h"
 #include "isa/config.h"
 #include "isa/spec/memories.h"
+#include "simulator/cycle/bounds.h"
 
 namespace dovetail::cli {
 
@@ -36,7 +38,8 @@ class Hw : public Command {
     options.flag("--json", json_, "print JSON; of show: a file that --hw takes");
     options.footer(
         "A configuration of your own: dovetail hw show 1x16x16 --json > mine.json, change a number, give --hw "
-        "mine.json.\n"
+        "mine.json;\n"
+        "or --hw 1x16x16,inp_buffer_bytes=65536,clock_mhz=200.\n"
         "Area comes from the results that the kit keeps of the named configurations, and from Yosys for all others.\n"
         "Example: dovetail hw show 1x16x16-ext\n"
         "Example: dovetail hw area 1x16x16 --flow xc7");
@@ -99,7 +102,7 @@ class Hw : public Command {
   Exit list() const {
     if (json_) {
       Json configs = Json::array();
-      for (const isa::HardwareConfig& config : isa::named_configs()) configs.push_back(isa::config_to_json(config));
+      for (const isa::Machine& machine : isa::named_machines()) configs.push_back(isa::machine_to_json(machine));
       print("{}", json_text(configs));
       return Exit::success;
     }
@@ -117,13 +120,16 @@ class Hw : public Command {
   }
 
   Result<Exit> show() const {
-    DOVETAIL_ASSIGN(const auto config, isa::load_config(config_.empty() ? kDefaultHardware : config_));
-    const Json parameters = isa::config_to_json(config);
+    const std::string name = config_.empty() ? kDefaultHardware : config_;
+    DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(name));
+    DOVETAIL_ASSIGN(const System system, resolve_system(machine.system, name, {}));
     if (json_) {
-      print("{}", json_text(parameters));
+      print("{}", json_text(isa::machine_to_json(machine)));
       return Exit::success;
     }
+    const isa::HardwareConfig& config = machine.hardware;
     TextTable table({"parameter", ">value"});
+    const Json parameters = isa::config_to_json(config);
     for (const auto& [key, value] : parameters.items())
       table.add({key, value.is_string() ? value.get<std::string>() : value.dump()});
     print("{}\n", table.to_string(0));
@@ -133,8 +139,21 @@ class Hw : public Command {
     for (const isa::spec::MemoryInfo& memory : isa::spec::kMemories)
       memories.add({std::string(memory.name), fmt::format("{}", config.element_bytes(memory.id)),
                     fmt::format("{}", config.depth(memory.id))});
-    print("{}", memories.to_string(0));
+    print("{}\n{}", memories.to_string(0), times_text(config, system));
     return Exit::success;
+  }
+
+  // What the system makes of the hardware.
+  static std::string times_text(const isa::HardwareConfig& config, const System& system) {
+    const double cycles_per_second = system.clock_mhz * 1e6;
+    const double bytes = simulator::peak_bytes_per_cycle(system.memory, config.bus_bytes);
+    std::string text = fmt::format("system: {:.6g} MHz, memory {}; {:.4g} GMAC/s, {:.4g} GB/s each way\n",
+                                   system.clock_mhz, simulator::to_string(system.memory),
+                                   static_cast<double>(config.macs_per_uop()) * cycles_per_second * 1e-9,
+                                   bytes * cycles_per_second * 1e-9);
+    if (const auto* bank = std::get_if<simulator::BankMemory>(&system.memory))
+      text += fmt::format("the memory's clock: {:.6g} MHz\n", 1e6 / static_cast<double>(bank->standard.clock_ps));
+    return text;
   }
 
   std::string action_, config_, flow_ = "xcup";

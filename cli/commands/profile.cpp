@@ -8,6 +8,7 @@
 #include "bundle/code/cpu.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
+#include "cli/latency.h"
 #include "cli/model.h"
 #include "cli/output.h"
 #include "cli/program_file.h"
@@ -16,6 +17,7 @@
 #include "cli/timing.h"
 #include "cli/verify_bundle.h"
 #include "cli/watched_work.h"
+#include "cli/work_shares.h"
 #include "runtime/executor.h"
 #include "runtime/peak.h"
 
@@ -24,8 +26,7 @@ namespace dovetail::cli {
 namespace {
 
 struct Row {
-  std::string name, target;
-  double seconds = 0;  // median
+  StepTime time;  // medians
   simulator::Counters counters;
   std::vector<std::string> origins = {};
   std::optional<bundle::CpuCode> kernel = {};  // of CPU steps
@@ -51,17 +52,14 @@ class Profile : public Command {
     options.footer(
         "Times are medians. GOP/s count a multiply-add as two operations; the share of the peak is of the processor's "
         "measured multiply-adds on\n"
-        "as many threads, in float32 or int8 as the kernel has them. The accelerator's time is the simulator's own; "
-        "its cycles are listed below, and what they went into.\n"
+        "as many threads, in float32 or int8 as the kernel has them. The accelerator's time is its cycles by the "
+        "clock; what the simulator itself took is shown beside.\n"
         "Example: dovetail profile examples/digits/digits_float.onnx --target cpu --threads 1");
   }
 
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
     WatchedWork watched(limit);
-    DOVETAIL_ASSIGN(simulator::EngineOptions engine_options, clock_.engine_options(engine_));
-    engine_options.work = watched.work();
-    DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_, engine_options));
     DOVETAIL_ASSIGN(const std::uint64_t seed, parse_address("--seed", seed_));
     DOVETAIL_ASSIGN(const std::int64_t repeat, parse_count("--repeat", repeat_, 1, 100000));
     runtime::ExecutorOptions executor_options;
@@ -71,18 +69,26 @@ class Profile : public Command {
       executor_options.threads = static_cast<int>(threads);
     }
     DOVETAIL_ASSIGN(const bool is_bundle, is_bundle_file(model_.model));
+    DOVETAIL_TRY(model_.system.check_engine(engine_, !is_bundle));
     bundle::Bundle loaded;
     if (is_bundle) {
       if (model_.targets || model_.hardware || !model_.compile_only_options().empty())
         return Diagnostic{"bad usage of `dovetail profile`", model_.model, "a bundle has its targets already",
                           "leave out the options of compiling, or profile the .onnx file"};
       DOVETAIL_ASSIGN(loaded, read_bundle_to_run(model_.model, trust_));
-    } else {
+    }
+    DOVETAIL_ASSIGN(const System system, is_bundle ? system_of(model_, loaded) : system_of(model_));
+    DOVETAIL_ASSIGN(simulator::EngineOptions engine_options, clock_.engine_options(engine_, system));
+    engine_options.work = watched.work();
+    DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_, engine_options));
+    if (!is_bundle) {
       CompileOptions options;
-      model_.memory = engine_options.memory;
       model_.threads = executor_options.threads;
       DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
       if (!outcome.model) return fail(Exit::failed, outcome.failure);
+      work_text_ = macs_text(outcome.model->compiled.summary) +
+                   left_text(left_accelerator(outcome.model->compiled.placement, outcome.model->compiled.summary,
+                                              outcome.model->targets));
       loaded = std::move(outcome.model->compiled.bundle);
     }
     DOVETAIL_ASSIGN(const RunInputs inputs, gather_inputs(loaded, inputs_, seed));
@@ -90,7 +96,7 @@ class Profile : public Command {
     runtime::RunOptions options;
     options.copy_outputs = false;
     std::vector<std::vector<double>> seconds;
-    std::vector<Row> rows;
+    std::vector<runtime::StepProfile> steps;
     watched.begin();
     for (std::int64_t i = 0; i <= repeat; ++i) {
       const auto result = executor.run(inputs.tensors, options);
@@ -100,28 +106,31 @@ class Profile : public Command {
         if (!timed.ok()) return fail(Exit::failed, timed.errors());
         timed_ = *std::move(timed);
         seconds.resize(result->steps.size());
-        for (const runtime::StepProfile& step : result->steps)
-          rows.push_back({step.name, step.target, 0, step.counters});
+        steps = result->steps;
         continue;
       }
       for (std::size_t s = 0; s < result->steps.size(); ++s) seconds[s].push_back(result->steps[s].seconds);
     }
     watched.finish();
-    DOVETAIL_TRY(write_traces(clock_, model_.model, timed_, engine_options.memory));
-    for (std::size_t s = 0; s < rows.size(); ++s) {
-      const auto middle = seconds[s].begin() + static_cast<std::ptrdiff_t>(seconds[s].size() / 2);
-      std::nth_element(seconds[s].begin(), middle, seconds[s].end());
-      rows[s].seconds = *middle;
-      rows[s].origins = executor.program().steps[s].origins;
+    std::vector<double> medians;
+    for (std::vector<double>& all : seconds) {
+      const auto middle = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+      std::nth_element(all.begin(), middle, all.end());
+      medians.push_back(*middle);
     }
+    const std::vector<StepTime> times = step_times(steps, medians, system);
+    DOVETAIL_TRY(write_traces(clock_, model_.model, timed_, system, latency_of(times)));
+    std::vector<Row> rows;
+    for (std::size_t s = 0; s < times.size(); ++s)
+      rows.push_back({times[s], steps[s].counters, executor.program().steps[s].origins});
     DOVETAIL_ASSIGN(auto kernels, bundle::cpu_steps(executor.program()));
     for (auto& [index, step, code] : kernels) rows[index].kernel = std::move(code);
     threads_used_ = executor_options.threads > 0 ? executor_options.threads : runtime::default_threads();
     peaks_ = {runtime::measure_float32_peak(), runtime::measure_int8_peak()};
-    print("{}", text(rows, repeat));
+    print("{}", text(rows, repeat, system, latency_of(times)));
     for (const TimedProgram& program : timed_)
-      print("\nstep          {}\n{}", program.name, timing_text(program, engine_options.memory));
-    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(json(rows, repeat, engine_options.memory))));
+      print("\nstep          {}\n{}", program.name, timing_text(program, system));
+    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(json(rows, repeat, system, latency_of(times)))));
     return Exit::success;
   }
 
@@ -132,50 +141,67 @@ class Profile : public Command {
   // Of the peak on all threads; 0 where that is unknown.
   double share_of_peak(const Row& row) const {
     const double peak = (row.kernel->integer ? peaks_.int8 : peaks_.float32).giga_operations * threads_used_;
-    return peak > 0 && row.seconds > 0 ? static_cast<double>(row.kernel->operations) / row.seconds * 1e-9 / peak : 0;
+    return peak > 0 ? rate(row) / peak : 0;
   }
   static double rate(const Row& row) {
-    return row.seconds > 0 ? static_cast<double>(row.kernel->operations) / row.seconds * 1e-9 : 0;
+    const double seconds = row.time.seconds;
+    return seconds > 0 ? static_cast<double>(row.kernel->operations) / seconds * 1e-9 : 0;
   }
 
-  std::string text(const std::vector<Row>& rows, std::int64_t repeat) const {
-    double total = 0, operations = 0;
-    for (const Row& row : rows) {
-      total += row.seconds;
+  std::string text(const std::vector<Row>& rows, std::int64_t repeat, const System& system,
+                   const Latency& latency) const {
+    const double total = latency.seconds();
+    double operations = 0;
+    for (const Row& row : rows)
       if (row.kernel) operations += static_cast<double>(row.kernel->operations);
-    }
     std::string out = fmt::format("profiled      {}, {} runs, {} threads\n", model_.model, repeat, threads_used_);
+    if (latency.regions > 0 && latency.complete) out += system_text(system);
+    out += work_text_;
     out += fmt::format("peak          {:.0f} GFLOP/s float32 ({}), {:.0f} GOP/s int8 ({}), one core\n\n",
                        peaks_.float32.giga_operations, peaks_.float32.instruction, peaks_.int8.giga_operations,
                        peaks_.int8.instruction);
-    TextTable table({"step", "target", ">time", ">share", ">Mop", "kind", ">GOP/s", ">of peak", ">code"});
+    std::vector<std::string> headers{"step", "target", ">time", ">share"};
+    if (latency.regions > 0) headers.insert(headers.end(), {">cycles", ">simulated in"});
+    headers.insert(headers.end(), {">Mop", "kind", ">GOP/s", ">of peak", ">code"});
+    TextTable table(headers);
     for (const Row& row : rows) {
-      const std::string share = fmt::format("{:.1f} %", total > 0 ? 100 * row.seconds / total : 0);
+      const StepTime& time = row.time;
+      const bool unknown = time.simulating && !time.cycles;
+      std::vector<std::string> cells{
+          time.name, time.target, unknown ? "-" : seconds_text(time.seconds),
+          unknown || !latency.complete ? "-" : fmt::format("{:.1f} %", total > 0 ? 100 * time.seconds / total : 0)};
+      if (latency.regions > 0)
+        cells.insert(cells.end(), {time.cycles ? with_separators(*time.cycles) : "-",
+                                   time.simulating ? seconds_text(*time.simulating) : "-"});
       if (!row.kernel || row.kernel->operations == 0) {
-        table.add({row.name, row.target, seconds_text(row.seconds), share, "-",
-                   row.target == "accel" ? "see below" : "moves", "-", "-",
-                   row.kernel ? bytes_text(row.kernel->code_bytes) : "-"});
+        cells.insert(cells.end(), {"-", time.simulating ? "see below" : "moves", "-", "-",
+                                   row.kernel ? bytes_text(row.kernel->code_bytes) : "-"});
+        table.add(cells);
         continue;
       }
-      table.add({row.name, row.target, seconds_text(row.seconds), share,
-                 fmt::format("{:.2f}", static_cast<double>(row.kernel->operations) * 1e-6),
-                 row.kernel->integer ? "int" : "float", fmt::format("{:.1f}", rate(row)),
-                 fmt::format("{:.0f} %", 100 * share_of_peak(row)), bytes_text(row.kernel->code_bytes)});
+      cells.insert(cells.end(),
+                   {fmt::format("{:.2f}", static_cast<double>(row.kernel->operations) * 1e-6),
+                    row.kernel->integer ? "int" : "float", fmt::format("{:.1f}", rate(row)),
+                    fmt::format("{:.0f} %", 100 * share_of_peak(row)), bytes_text(row.kernel->code_bytes)});
+      table.add(cells);
     }
     out += table.to_string() + "\n";
-    out += fmt::format("total         {}, {:.2f} Mop on the CPU, {:.1f} GOP/s\n", seconds_text(total),
-                       operations * 1e-6, total > 0 ? operations / total * 1e-9 : 0);
+    out += latency_text(latency, system, fmt::format("medians of {} runs", repeat));
+    if (operations > 0 && latency.other_seconds > 0)
+      out += fmt::format("on the CPU    {:.2f} Mop, {:.1f} GOP/s\n", operations * 1e-6,
+                         operations / latency.other_seconds * 1e-9);
     simulator::Counters counters;
     bool accelerated = false;
     for (const Row& row : rows)
-      if (row.target == "accel") counters += row.counters, accelerated = true;
+      if (row.time.simulating) counters += row.counters, accelerated = true;
     return accelerated ? out + counters_text(counters) : out;
   }
 
-  Json json(const std::vector<Row>& rows, std::int64_t repeat, const simulator::MemorySpec& memory) const {
+  Json json(const std::vector<Row>& rows, std::int64_t repeat, const System& system, const Latency& latency) const {
     Json steps = Json::array();
     for (const Row& row : rows) {
-      Json step{{"name", row.name}, {"target", row.target}, {"seconds", row.seconds}};
+      Json step{{"name", row.time.name}, {"target", row.time.target}, {"seconds", row.time.seconds}};
+      add_time(step, row.time);
       if (row.kernel)
         step.update({{"operations", row.kernel->operations},
                      {"integer", row.kernel->integer},
@@ -184,9 +210,9 @@ class Profile : public Command {
                      {"code_bytes", row.kernel->code_bytes},
                      {"kernel", row.kernel->symbol},
                      {"origins", row.origins}});
-      if (row.target == "accel") step["counters"] = to_json(row.counters);
+      if (row.time.simulating) step["counters"] = to_json(row.counters);
       for (const TimedProgram& program : timed_)
-        if (program.name == row.name) step["timing"] = timing_json(program, memory);
+        if (program.name == row.time.name) step["timing"] = timing_json(program, system);
       steps.push_back(std::move(step));
     }
     const auto peak = [](const runtime::Peak& value) {
@@ -195,6 +221,8 @@ class Profile : public Command {
     return {{"kind", "profile"},
             {"file", model_.model},
             {"repeat", repeat},
+            {"system", to_json(system)},
+            {"latency", latency_json(latency, system)},
             {"threads", threads_used_},
             {"peak_of_one_core", {{"float32", peak(peaks_.float32)}, {"int8", peak(peaks_.int8)}}},
             {"steps", steps}};
@@ -203,6 +231,7 @@ class Profile : public Command {
   ModelArguments model_;
   ClockArguments clock_;
   LimitArguments limit_;
+  std::string work_text_;  // where the multiplications are
   std::vector<TimedProgram> timed_;
   std::string engine_ = "cycle", seed_ = "1", repeat_ = "10";
   std::vector<std::string> inputs_;

@@ -57,9 +57,6 @@ class Run : public Command {
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
     WatchedWork watched(limit);
-    DOVETAIL_ASSIGN(simulator::EngineOptions engine_options, clock_.engine_options(engine_));
-    engine_options.work = watched.work();
-    DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_, engine_options));
     DOVETAIL_ASSIGN(const std::uint64_t seed, parse_address("--seed", seed_));
     runtime::ExecutorOptions executor_options;
     executor_options.work = watched.work();
@@ -70,12 +67,17 @@ class Run : public Command {
     bundle::Bundle loaded;
     std::optional<CompiledModel> model;
     DOVETAIL_ASSIGN(const bool is_bundle, is_bundle_file(model_.model));
+    DOVETAIL_TRY(model_.system.check_engine(engine_, !is_bundle));
     if (is_bundle) {
       DOVETAIL_ASSIGN(loaded, load_bundle());
-    } else {
+    }
+    DOVETAIL_ASSIGN(const System system, is_bundle ? system_of(model_, loaded) : system_of(model_));
+    DOVETAIL_ASSIGN(simulator::EngineOptions engine_options, clock_.engine_options(engine_, system));
+    engine_options.work = watched.work();
+    DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_, engine_options));
+    if (!is_bundle) {
       CompileOptions options;
       options.expose_all = check_;
-      model_.memory = engine_options.memory;
       model_.threads = executor_options.threads;
       DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
       if (!outcome.model) return fail(Exit::failed, outcome.failure);
@@ -104,7 +106,7 @@ class Run : public Command {
 
     RunFacts facts{model_.model, engine_, &executor.program(), model ? &*model : nullptr,
                    &*result,     {},      inputs.announcements};
-    facts.memory = engine_options.memory;
+    facts.system = system;
     auto timed =
         timed_programs(executor.program(), *result, engine_options, report_.has_value() || clock_.html.has_value());
     if (!timed.ok()) return fail(Exit::failed, timed.errors());
@@ -118,7 +120,7 @@ class Run : public Command {
       facts.check = *std::move(check);
     }
     watched.finish();
-    DOVETAIL_TRY(write_traces(clock_, model_.model, facts.timed, engine_options.memory));
+    DOVETAIL_TRY(write_traces(clock_, model_.model, facts.timed, system, latency_of(step_times(*result, system))));
     print("{}{}", run_text(facts), clock_.written(facts.timed.size()));
     if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(run_json(facts))));
     if (output_dir_) {

@@ -8,6 +8,7 @@
 #include "cli/commands/all.h"
 #include "cli/output.h"
 #include "cli/program_file.h"
+#include "cli/system.h"
 #include "cli/text.h"
 #include "cli/timing.h"
 #include "cli/watched_work.h"
@@ -36,6 +37,7 @@ class Simulate : public Command {
                   Need::required, File::written);
     options.value("--engine", "ENGINE", engine_, "functional, cycle, systemc or rtl (`dovetail doctor` lists them)",
                   Need::required);
+    system_.declare(options);
     clock_.declare(options);
     limit_.declare(options);
     options.value("--report", "R.json", report_, "write counters, and the cycles of an engine with a clock, as JSON",
@@ -47,8 +49,11 @@ class Simulate : public Command {
   }
 
   Result<Exit> run() override {
-    DOVETAIL_ASSIGN(simulator::EngineOptions engine_options, clock_.engine_options(engine_));
-    DOVETAIL_ASSIGN(const auto config, isa::load_config(hardware_));
+    DOVETAIL_TRY(system_.check_engine(engine_, false));
+    DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(hardware_));
+    const isa::HardwareConfig& config = machine.hardware;
+    DOVETAIL_ASSIGN(const System system, resolve_system(machine.system, hardware_, system_));
+    DOVETAIL_ASSIGN(simulator::EngineOptions engine_options, clock_.engine_options(engine_, system));
     simulator::Dram dram;
     DOVETAIL_ASSIGN(dram.base, parse_address("--dram-base", dram_base_));
     TimedProgram timed{.name = program_, .config = config, .program = {}, .launches = {}, .traces = {}, .counters = {}};
@@ -99,16 +104,15 @@ class Simulate : public Command {
     }
     watched.finish();
     DOVETAIL_TRY(write_file(dram_out_, dram.bytes));
-    DOVETAIL_TRY(write_traces(clock_, program_, std::span(&timed, 1), engine_options.memory));
+    DOVETAIL_TRY(write_traces(clock_, program_, std::span(&timed, 1), system, std::nullopt));
     print("simulated     {}, {} launch{}, engine {}, {}\n{}", program_, launches.size(),
           launches.size() == 1 ? "" : "es", engine_, seconds_text(seconds), counters_text(total));
     print("written       {}, {} bytes from {:#x}\n", dram_out_, dram.bytes.size(), dram.base);
     print("{}", clock_.written(1));
-    if (has_clock) print("{}", timing_text(timed, engine_options.memory));
+    if (has_clock) print("{}{}", system_text(system), timing_text(timed, system));
     if (program_base_ && !has_clock)
       print("note          engine {} does not fetch: --program-base was checked, and has no other effect\n", engine_);
-    if (report_)
-      DOVETAIL_TRY(write_text_file(*report_, json_text(report(timed, counters, engine_options.memory, seconds))));
+    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report(timed, counters, system, seconds))));
     return Exit::success;
   }
 
@@ -137,8 +141,8 @@ class Simulate : public Command {
     return {};
   }
 
-  Json report(const TimedProgram& timed, const std::vector<simulator::Counters>& counters,
-              const simulator::MemorySpec& memory, double seconds) const {
+  Json report(const TimedProgram& timed, const std::vector<simulator::Counters>& counters, const System& system,
+              double seconds) const {
     Json list = Json::array();
     for (std::size_t i = 0; i < timed.launches.size(); ++i)
       list.push_back(
@@ -147,11 +151,15 @@ class Simulate : public Command {
               {"engine", engine_},  {"hardware", isa::config_to_json(timed.config)},
               {"launches", list},   {"counters", to_json(timed.counters)},
               {"seconds", seconds}, {"compared_with", nullptr}};
-    if (!timed.traces.empty()) json["timing"] = timing_json(timed, memory);
+    if (!timed.traces.empty()) {
+      json["system"] = to_json(system);
+      json["timing"] = timing_json(timed, system);
+    }
     return json;
   }
 
   std::string program_, hardware_, dram_, dram_base_ = "0", dram_out_, engine_;
+  SystemArguments system_;
   ClockArguments clock_;
   LimitArguments limit_;
   std::optional<std::string> program_base_, report_;

@@ -7,6 +7,7 @@
 #include "base/text_table.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
+#include "cli/latency.h"
 #include "cli/output.h"
 #include "cli/text.h"
 #include "cli/timing.h"
@@ -81,13 +82,27 @@ class Trace : public Command {
       for (std::size_t u = 0; u < waits.size(); ++u) waits[u] += launch.waits->units[u];
       fetch += launch.waits->fetch;
     }
-    print("trace         {}: {} launch{}, {} instructions, {} cycles\n\n{}", first_, trace.launches.size(),
-          trace.launches.size() == 1 ? "" : "es", with_separators(instructions), with_separators(cycles),
-          unit_table(classes, cycles));
+    DOVETAIL_ASSIGN(const simulator::RunTime time, run_time(json));
+    print("trace         {}: {} launch{}, {} instructions, {}\n{}\n{}", first_, trace.launches.size(),
+          trace.launches.size() == 1 ? "" : "es", with_separators(instructions),
+          time.clock_mhz ? cycles_text(cycles, *time.clock_mhz) : with_separators(cycles) + " cycles",
+          latency_line(cycles, time), unit_table(classes, cycles));
     if (knows_waits) print("\n{}", wait_table(waits, fetch, cycles));
     if (knows_counters) print("\n{}", counters_text(counters));
     if (const std::string layers = layer_table(trace); !layers.empty()) print("\n{}", layers);
     return Exit::success;
+  }
+
+  Result<simulator::RunTime> run_time(const Json& json) const {
+    return simulator::run_time_from_json(json.contains("time") ? json["time"] : Json(nullptr), first_);
+  }
+
+  // Of a model's run: with the steps that ran elsewhere.
+  static std::string latency_line(std::uint64_t cycles, const simulator::RunTime& time) {
+    if (!time.clock_mhz || !time.other_ms) return {};
+    const double seconds = static_cast<double>(cycles) / (*time.clock_mhz * 1e6) + *time.other_ms * 1e-3;
+    return fmt::format("latency       {}, {} inferences a second, {} of it in other steps\n",
+                       milliseconds_text(seconds), rate_text(seconds), milliseconds_text(*time.other_ms * 1e-3));
   }
 
   Result<void> write_page(const Json& json, const simulator::Trace& trace) const {
@@ -101,8 +116,9 @@ class Trace : public Command {
     if (programs.empty())
       return Diagnostic{"cannot make a page of the trace", first_, "it has no launches",
                         "trace a program that runs on the accelerator"};
+    DOVETAIL_ASSIGN(const simulator::RunTime time, run_time(json));
     DOVETAIL_ASSIGN(const simulator::MemorySpec memory, simulator::parse_memory(text("memory")));
-    return write_text_file(*html_, simulator::page_text(text("title"), trace, programs, memory));
+    return write_text_file(*html_, simulator::page_text(text("title"), trace, programs, memory, time));
   }
 
   Result<Exit> diff() {

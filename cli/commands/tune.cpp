@@ -43,7 +43,6 @@ class Tune : public Command {
     options.value("--search", "SEARCH", search_, searches_text());
     options.value("--batch", "N", batch_, "candidates that are measured before the search learns of them (default 8)");
     options.value("--seed", "N", seed_, "of all that is random (default 1)");
-    options.value("--memory", "MEMORY", memory_, "behind the accelerator (default ideal; docs/memory-models.md)");
     options.value("--threads", "N", threads_, "that run CPU kernels (default 1)");
     options.value("--time", "TIME", time_, "end after the batch during which this has passed: 90s, 10min, 2h");
     options.value("--report", "R.json", report_, "write what was found as JSON", File::written);
@@ -57,7 +56,6 @@ class Tune : public Command {
   }
 
   Result<Exit> run() override {
-    DOVETAIL_ASSIGN(model_.memory, simulator::parse_memory(memory_));
     DOVETAIL_ASSIGN(const std::int64_t threads, parse_count("--threads", threads_, 1, 1024));
     model_.threads = static_cast<int>(threads);
     DOVETAIL_TRY(read_options());
@@ -167,7 +165,7 @@ class Tune : public Command {
   Result<tune::MakeMeasurer> measurer_of(const std::string& target, Work* work) const {
     if (target == bundle::kAccelTarget) {
       explore::AccelMeasureOptions options;
-      options.memory = model_.memory;
+      options.memory = compiled_->system.memory;
       options.work = work;
       return explore::make_accel_measurer(compiled_->hardware, options);
     }
@@ -189,8 +187,7 @@ class Tune : public Command {
   ModelArguments model_;
   std::vector<std::string> only_;
   bool list_ = false;
-  std::string trials_ = "64", early_stop_ = "128", search_ = "guided", batch_ = "8", seed_ = "1", memory_ = "ideal",
-              threads_ = "1";
+  std::string trials_ = "64", early_stop_ = "128", search_ = "guided", batch_ = "8", seed_ = "1", threads_ = "1";
   std::optional<std::string> time_, report_, html_;
   tune::TuneOptions tune_options_;
   std::optional<CompiledModel> compiled_;  // the sketches refer to its targets

@@ -105,7 +105,7 @@ inline constexpr std::array kVtaKeys{
     VtaKey{"LOG_OUT_WIDTH", VtaKey::Kind::fixed, nullptr, nullptr, 3, "outputs have 8 bits"},
     VtaKey{"TARGET", VtaKey::Kind::ignored, nullptr, nullptr, 0, "VTA's board or simulator; Dovetail's engine is chosen on the command line"},
     VtaKey{"HW_VER", VtaKey::Kind::ignored, nullptr, nullptr, 0, "VTA's hardware revision"},
-    VtaKey{"HW_FREQ", VtaKey::Kind::ignored, nullptr, nullptr, 0, "VTA's FPGA clock in MHz; Dovetail counts cycles"},
+    VtaKey{"HW_FREQ", VtaKey::Kind::ignored, nullptr, nullptr, 0, "VTA's FPGA clock in MHz: the system's `clock_mhz`"},
     VtaKey{"HW_CLK_TARGET", VtaKey::Kind::ignored, nullptr, nullptr, 0, "VTA's clock constraint for synthesis"},
 };
 // clang-format on

@@ -53,6 +53,13 @@ Result<void> read_keys(std::string_view text, std::string_view list, const std::
   return {};
 }
 
+// Empty: the clock that the standard has.
+std::string dram_clock_text(const DramStandard& standard) {
+  for (const DramStandard& row : kDramStandards)
+    if (row.name == standard.name && row.clock_ps == standard.clock_ps) return {};
+  return fmt::format("dram-ps={},", standard.clock_ps);
+}
+
 constexpr std::int64_t kMostCycles = 1'000'000;
 constexpr std::int64_t kMostBursts = 65536;
 
@@ -97,6 +104,7 @@ Result<MemorySpec> parse_memory(std::string_view text) {
       BankMemory memory{.standard = standard};
       DOVETAIL_TRY(read_keys(text, rest,
                              {{"clock-ps", &memory.clock_ps, 1, 1'000'000},
+                              {"dram-ps", &memory.standard.clock_ps, 1, 1'000'000},
                               {"controller", &memory.controller_cycles, 0, kMostCycles},
                               {"outstanding", &memory.outstanding, 1, kMostBursts}}));
       return MemorySpec(memory);
@@ -113,8 +121,8 @@ std::string to_string(const MemorySpec& spec) {
     return fmt::format("ideal:latency={},bytes={},outstanding={}", ideal->latency, ideal->bytes_per_cycle,
                        ideal->outstanding);
   if (const auto* bank = std::get_if<BankMemory>(&spec))
-    return fmt::format("bank:{},clock-ps={},controller={},outstanding={}", bank->standard.name, bank->clock_ps,
-                       bank->controller_cycles, bank->outstanding);
+    return fmt::format("bank:{},clock-ps={},{}controller={},outstanding={}", bank->standard.name, bank->clock_ps,
+                       dram_clock_text(bank->standard), bank->controller_cycles, bank->outstanding);
   const auto& perturbed = std::get<PerturbedMemory>(spec);
   return fmt::format("perturbed:seed={},latency={},refusal={},base-latency={},bytes={},outstanding={}", perturbed.seed,
                      perturbed.most_latency, perturbed.most_refusal, perturbed.base.latency,

@@ -57,10 +57,11 @@ std::optional<std::string> why_not(const Folder& folder, const fs::path& model) 
   return std::nullopt;
 }
 
-// The line that builds the model. A configuration that came from a file does not know which.
+// The line that builds the model. A configuration that came from a file does not know which; one that was changed on
+// the command line has it as its name.
 std::string remedy(const isa::HardwareConfig& config, bool waves) {
-  const auto& named = isa::named_configs();
-  const bool is_named = std::find(named.begin(), named.end(), config) != named.end();
+  const auto named = isa::load_config(config.name);
+  const bool is_named = named.ok() && *named == config;
   return fmt::format("{}dovetail rtl build --hw {}{}",
                      verilator_version() ? "" : "install verilator, then: ", is_named ? config.name : "FILE",
                      waves ? " --waves" : "") +

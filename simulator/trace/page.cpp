@@ -3,7 +3,10 @@
 #include <map>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
+#include "isa/system.h"
 #include "isa/text.h"
 #include "isa/verify/token_machine.h"
 #include "simulator/trace/base64.h"
@@ -138,8 +141,30 @@ std::string filled(std::string_view page, const std::map<std::string_view, std::
 
 }  // namespace
 
+Json to_json(const RunTime& time) {
+  return {{"clock_mhz", time.clock_mhz ? Json(*time.clock_mhz) : Json(nullptr)},
+          {"other_ms", time.other_ms ? Json(*time.other_ms) : Json(nullptr)}};
+}
+
+Result<RunTime> run_time_from_json(const Json& json, std::string_view where) {
+  RunTime time;
+  if (json.is_null()) return time;
+  const auto read = [&](const char* key, double least, std::optional<double>& value) -> Result<void> {
+    if (!json.is_object() || !json.contains(key) || json[key].is_null()) return {};
+    if (!json[key].is_number() || !(json[key].get<double>() >= least))
+      return Diagnostic{"cannot read the time of the trace", fmt::format("{}, \"{}\"", where, key),
+                        fmt::format("{} is no number from {} on", json[key].dump(), least),
+                        "write it again with --trace"};
+    value = json[key].get<double>();
+    return {};
+  };
+  DOVETAIL_TRY(read("clock_mhz", isa::kLeastClockMhz, time.clock_mhz));
+  DOVETAIL_TRY(read("other_ms", 0, time.other_ms));
+  return time;
+}
+
 std::string page_text(std::string_view title, const Trace& trace, const std::vector<TracedProgram>& programs,
-                      const MemorySpec& memory) {
+                      const MemorySpec& memory, const RunTime& time) {
   Column unit, tokens, instruction, issue, start, length, source, word, number, wait;
   std::map<std::string, std::size_t> known;
   std::vector<std::string> words;
@@ -200,6 +225,7 @@ std::string page_text(std::string_view title, const Trace& trace, const std::vec
   }
   const Json data{{"title", title},
                   {"memory", to_string(memory)},
+                  {"time", to_json(time)},
                   {"bus_bytes", programs.empty() ? 1 : programs.front().config.bus_bytes},
                   {"events", events},
                   {"sources", trace.sources},

@@ -674,10 +674,21 @@ function showWhatIf(program) {
     element('tbody', {}, row('this hardware', program.whole.cycles), ...program.what_if.map(answer => row(answer.change, answer.cycles))));
 }
 
+// Cycles in milliseconds, of this program; and of the model with all of its programs and what runs elsewhere.
+const milliseconds = cycles => cycles / (data.time.clock_mhz * 1e3);
+const shortNumber = value => value >= 1000 ? grouped(Math.round(value)) : String(Number(value.toPrecision(4)));
+function timeCards(cycles, card) {
+  if (!data.time.clock_mhz || !cycles) return [];
+  const own = milliseconds(cycles), all = milliseconds(total) + (data.time.other_ms || 0);
+  return [card(shortNumber(own) + ' ms', 'at ' + shortNumber(data.time.clock_mhz) + ' MHz, ' + shortNumber(1e3 / own) + ' a second'),
+    ...(data.time.other_ms === null ? [] : [card(shortNumber(1e3 / all), 'inferences a second: ' + shortNumber(milliseconds(total)) + ' ms here, ' + shortNumber(data.time.other_ms) + ' ms in other steps',
+      'all programs of the accelerator, and the steps of the model that run elsewhere, measured')])];
+}
+
 function showProgram(program) {
   const whole = program.whole, bounds = whole.bounds;
   const card = (value, text, more) => element('div', {class: 'card'}, element('b', {}, value), element('span', {class: 'muted', title: more || ''}, text));
-  $('cards').replaceChildren(card(grouped(whole.cycles), 'cycles'), card(percent(whole.of_tightest_bound, 1), 'of the tightest bound, ' + bounds.tightest),
+  $('cards').replaceChildren(card(grouped(whole.cycles), 'cycles'), ...timeCards(whole.cycles, card), card(percent(whole.of_tightest_bound, 1), 'of the tightest bound, ' + bounds.tightest),
     ...(whole.useful_macs === null ? [] : [card(usefulTexts(whole, program)[1], 'of the peak, ' + compact(whole.useful_macs) + ' MACs of the model', 'multiplications of the model, without those of padding')]),
     card(percent(whole.macs_per_cycle, program.peak_macs_per_cycle), 'of the multipliers, ' + compact(whole.macs) + ' MACs executed'),
     card(bytesText(whole.bytes_read), 'read, ' + bytesText(whole.bytes_written) + ' written'),
@@ -690,7 +701,7 @@ function showProgram(program) {
 }
 
 $('title').textContent = data.title;
-$('subtitle').textContent = [...new Set(data.programs.map(program => program.hardware))].join(', ') + ' · memory ' + data.memory;
+$('subtitle').textContent = [...new Set(data.programs.map(program => program.hardware))].join(', ') + (data.time.clock_mhz ? ' · ' + shortNumber(data.time.clock_mhz) + ' MHz' : '') + ' · memory ' + data.memory;
 legend('kinds', KINDS.filter((name, k) => E.kind.includes(k)).map(name => [name, KIND_TEXT[name]]));
 legend('causes', [['token_prev', 'waits for a token of the unit above'], ['token_next', 'of the unit below'], ['fetch', 'to be fetched'], ['unit', 'for its unit'], ['drain', 'for the pipe to drain'],
   ...(waits.size ? MEMORY.map(name => [name, CLASS_TEXT[name]]) : [])]);

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "isa/emit/emit.h"
+#include "isa/system.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 
@@ -55,6 +56,10 @@ TEST_CASE("the name of a model's file changes with everything that it is made fr
   isa::HardwareConfig wider = config;
   wider.bus_bytes *= 2;
   CHECK(is_new(rtl_model_file(sources_of(wider), "verilator-5.006")));
+
+  // What a machine runs with is no part of its design.
+  const auto machine = isa::load_machine("1x16x16,clock_mhz=100,memory=bank:ddr4-2400").value();
+  CHECK(rtl_model_file(sources_of(machine.hardware), "verilator-5.006") == rtl_model_file(sources, "verilator-5.006"));
 
   isa::HardwareConfig renamed = config;
   renamed.name = "other";

@@ -1,0 +1,61 @@
+// How long a model takes from its input to its output: steps of the accelerator by their cycles and the clock, all
+// others by the time that they took on this machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "cli/system.h"
+#include "compiler/report.h"
+#include "runtime/executor.h"
+
+namespace dovetail::cli {
+
+struct StepTime {
+  std::string name, target;
+  std::optional<std::uint64_t> cycles;  // of the accelerator, where the engine counts them
+  double seconds = 0;                   // on the accelerator or on this machine; of a step without cycles: of neither
+  std::optional<double> simulating = std::nullopt;  // of an accelerator step: what the engine itself took
+};
+
+// `measured`: the time of each step on this machine, in the order of the steps.
+std::vector<StepTime> step_times(std::span<const runtime::StepProfile> steps, std::span<const double> measured,
+                                 const System& system);
+std::vector<StepTime> step_times(const runtime::RunResult& run, const System& system);
+
+struct Latency {
+  std::uint64_t cycles = 0;
+  double accelerator_seconds = 0, other_seconds = 0, simulating_seconds = 0;
+  std::size_t regions = 0, others = 0;  // steps of the accelerator, and the rest
+  bool complete = true;                 // all steps of the accelerator have cycles
+
+  double seconds() const { return accelerator_seconds + other_seconds; }
+};
+Latency latency_of(std::span<const StepTime> steps);
+
+std::string milliseconds_text(double seconds);  // "0.01612 ms"
+std::string rate_text(double seconds);          // how often a second, "62,035"
+// "8,060 cycles = 0.01612 ms, 62,035 a second"
+std::string cycles_text(std::uint64_t cycles, double clock_mhz);
+
+// The latency, and below it what it consists of, and what it leaves out. `how`: how the steps of this machine were
+// measured.
+std::string latency_text(const Latency& latency, const System& system, std::string_view how);
+// {"cycles", "clock_mhz", "accelerator_ms", "other_ms", "ms", "inferences_per_second", "regions", "other_steps",
+// "simulating_ms"}; null: no latency, the engine counts no cycles
+Json latency_json(const Latency& latency, const System& system);
+// A step's {"cycles", "ms", "simulating_ms"}, as far as they are known.
+void add_time(Json& step, const StepTime& time);
+
+// What compiling expects: cycles of the accelerator's regions by the clock, the seconds of the others, and those of the
+// borders.
+std::string estimate_text(const PlacementSummary& summary, const System& system);
+Json estimate_json(const PlacementSummary& summary, const System& system);
+
+}  // namespace dovetail::cli

@@ -1,0 +1,97 @@
+#include "cli/work_shares.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/text_table.h"
+#include "bundle/code/accel.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+// What is to be done about a refusal in which these words are (compiler/target/accel, compiler/partition).
+struct Remedy {
+  std::string_view words, text;
+};
+constexpr std::array kRemedies{
+    Remedy{"computes in floating point", "quantise the model; of a model of the zoo: `dovetail zoo NAME --int8`"},
+    Remedy{"over the border costs", "--offload always"},
+    Remedy{"is listed before it", "put accel first in --target"},
+    Remedy{"was placed elsewhere", "leave out --place"},
+};
+
+const Remedy* remedy_of(std::string_view why) {
+  const auto row =
+      std::ranges::find_if(kRemedies, [&](const Remedy& remedy) { return why.find(remedy.words) != why.npos; });
+  return row == kRemedies.end() ? nullptr : &*row;
+}
+
+// Of a node that multiplies elsewhere.
+std::string refusal_of(const NodePlacement& row) {
+  for (const Refusal& refusal : row.refused)
+    if (refusal.target == bundle::kAccelTarget) return refusal.why;
+  return {};
+}
+
+}  // namespace
+
+std::string macs_text(const PlacementSummary& summary) {
+  std::uint64_t all = 0;
+  for (const auto& [target, count] : summary.macs) all += count;
+  if (all == 0) return {};
+  std::string text = fmt::format("MACs          {} of the compiled graph", with_separators(all));
+  for (const auto& [target, count] : summary.macs)
+    if (count != 0)
+      text += fmt::format(", {:.2f} % {}", 100.0 * static_cast<double>(count) / static_cast<double>(all), target);
+  return text + "\n";
+}
+
+std::optional<LeftAccelerator> left_accelerator(std::span<const NodePlacement> placement,
+                                                const PlacementSummary& summary, std::span<const std::string> targets) {
+  const std::string accel(bundle::kAccelTarget);
+  if (std::ranges::find(targets, accel) == targets.end()) return std::nullopt;
+  if (const auto own = summary.macs.find(accel); own != summary.macs.end() && own->second > 0) return std::nullopt;
+  std::map<std::string, std::map<std::string, std::size_t>> refusals;  // by cause: how often in which words
+  LeftAccelerator left;
+  for (const NodePlacement& row : placement) {
+    if (!row.cost || row.cost->macs == 0) continue;
+    ++left.of;
+    std::string why = refusal_of(row);
+    // It was not asked: another one came first, or the user has decided.
+    if (why.empty())
+      why = targets.front() == accel ? "it was placed elsewhere" : targets.front() + " is listed before it";
+    const Remedy* remedy = remedy_of(why);
+    ++refusals[remedy != nullptr ? std::string(remedy->words) : why][why];
+  }
+  for (const auto& [cause, words] : refusals) {
+    std::size_t nodes = 0;
+    for (const auto& [why, count] : words) nodes += count;
+    if (nodes <= left.nodes) continue;
+    left.nodes = nodes;
+    left.why = std::ranges::max_element(words, {}, [](const auto& entry) { return entry.second; })->first;
+  }
+  if (left.nodes == 0) return std::nullopt;
+  const Remedy* remedy = remedy_of(left.why);
+  left.remedy = remedy != nullptr ? std::string(remedy->text)
+                                  : "another --hw may take them; `dovetail compile --report R.json` has every refusal";
+  return left;
+}
+
+std::string left_text(const std::optional<LeftAccelerator>& left) {
+  if (!left) return {};
+  return fmt::format("not on accel  {} of {} nodes that multiply: {}\nremedy        {}\n", left->nodes, left->of,
+                     left->why, left->remedy);
+}
+
+Json left_json(const std::optional<LeftAccelerator>& left) {
+  if (!left) return nullptr;
+  return {{"why", left->why}, {"nodes", left->nodes}, {"of", left->of}, {"remedy", left->remedy}};
+}
+
+}  // namespace dovetail::cli

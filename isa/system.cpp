@@ -1,0 +1,75 @@
+#include "isa/system.h"
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "isa/nearest.h"
+
+namespace dovetail::isa {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> kSystemKeys{"clock_mhz", "memory", "memory_clock_mhz"};
+
+// A whole number is written without a point.
+Json number(double value) {
+  if (value == std::floor(value)) return static_cast<std::int64_t>(value);
+  return value;
+}
+
+}  // namespace
+
+Json system_to_json(const SystemConfig& system) {
+  Json json{{"clock_mhz", number(system.clock_mhz)}, {"memory", system.memory}};
+  if (system.memory_clock_mhz) json["memory_clock_mhz"] = number(*system.memory_clock_mhz);
+  return json;
+}
+
+Json machine_to_json(const Machine& machine) {
+  Json json = config_to_json(machine.hardware);
+  json["system"] = system_to_json(machine.system);
+  return json;
+}
+
+Result<SystemConfig> system_from_json(const Json& json, std::string_view where) {
+  const auto bad = [&](std::string_view key, std::string why, std::string hint) {
+    return Diagnostic{"cannot read the system of the hardware configuration",
+                      key.empty() ? std::string(where) : fmt::format("{}, \"{}\"", where, key), std::move(why),
+                      std::move(hint)};
+  };
+  if (!json.is_object())
+    return bad("", fmt::format("a JSON {} where an object is expected", json.type_name()),
+               R"(write {"clock_mhz": 500, "memory": "bank:ddr4-2400"})");
+  SystemConfig system;
+  Diagnostics errors;
+  const auto read_clock = [&](const std::string& key, const Json& value, auto& clock) {
+    if (!value.is_number())
+      errors.push_back(bad(key, fmt::format("{} is no number", value.dump()), "write MHz without quotes"));
+    else if (const auto mhz = value.get<double>(); !(mhz >= kLeastClockMhz && mhz <= kMostClockMhz))
+      errors.push_back(bad(key, fmt::format("{} MHz is not from {} to {}", value.dump(), kLeastClockMhz, kMostClockMhz),
+                           fmt::format("choose {} from {} to {}", key, kLeastClockMhz, kMostClockMhz)));
+    else clock = mhz;
+  };
+  for (const auto& [key, value] : json.items()) {
+    if (key == "clock_mhz") {
+      read_clock(key, value, system.clock_mhz);
+    } else if (key == "memory_clock_mhz") {
+      read_clock(key, value, system.memory_clock_mhz);
+    } else if (key == "memory") {
+      if (value.is_string() && !value.get_ref<const std::string&>().empty()) system.memory = value.get<std::string>();
+      else
+        errors.push_back(
+            bad(key, fmt::format("{} is no memory model", value.dump()), R"(write "ideal" or "bank:ddr4-2400")"));
+    } else {
+      errors.push_back(bad(key, "the system has no member of this name", suggestion(key, kSystemKeys)));
+    }
+  }
+  if (!errors.empty()) return errors;
+  return system;
+}
+
+}  // namespace dovetail::isa

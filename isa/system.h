@@ -1,0 +1,49 @@
+// What an accelerator runs with: its clock, and the memory behind its port. It turns cycles into seconds. No part of
+// the hardware: it enters no generated package, no key of a model and no program. docs/memory-models.md, «The system»,
+// gives the reasons of the defaults.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "isa/config.h"
+
+namespace dovetail::isa {
+
+inline constexpr double kLeastClockMhz = 1, kMostClockMhz = 1'000'000;
+
+struct SystemConfig {
+  double clock_mhz = 500;
+  // A memory model in the words of --memory (simulator/memory/memory.h), which is read where it is used.
+  std::string memory = "ideal";
+  std::optional<double> memory_clock_mhz = std::nullopt;  // of a DRAM; absent: that of its standard
+
+  bool operator==(const SystemConfig&) const = default;
+};
+
+// A configuration and what it runs with: all that a hardware JSON says.
+struct Machine {
+  HardwareConfig hardware;
+  SystemConfig system = {};
+};
+
+// The named configurations (isa/configs/*.json), in listing order.
+const std::vector<Machine>& named_machines();
+
+// As load_config(), with the "system" section. Both take changes behind the name or path, as in
+// "1x16x16,inp_buffer_bytes=512,clock_mhz=200": they are validated like all else, and the name of a configuration whose
+// hardware is changed ends in the changes, so that it is again what --hw takes.
+Result<Machine> load_machine(std::string_view text);
+Result<Machine> machine_from_json(const Json& json, std::string_view where);
+// config_to_json()'s members, then "system".
+Json machine_to_json(const Machine& machine);
+
+// {"clock_mhz", "memory", "memory_clock_mhz" where it is given}.
+Json system_to_json(const SystemConfig& system);
+Result<SystemConfig> system_from_json(const Json& json, std::string_view where);
+
+}  // namespace dovetail::isa

@@ -1,0 +1,60 @@
+#include "cli/work_shares.h"
+
+#include "tests/catch.h"
+
+using namespace dovetail;
+using namespace dovetail::cli;
+
+namespace {
+
+NodePlacement node(const char* target, const char* why) {
+  NodePlacement row{"n", "Conv", target, why};
+  if (*why != '\0') row.refused = {{"accel", why}};
+  row.cost = Cost{.macs = 100};
+  return row;
+}
+
+const std::vector<std::string> kAccelFirst{"accel", "cpu"};
+
+PlacementSummary macs(std::uint64_t accel, std::uint64_t cpu) {
+  PlacementSummary summary;
+  summary.macs = {{"accel", accel}, {"cpu", cpu}};
+  return summary;
+}
+
+}  // namespace
+
+TEST_CASE("shares of the multiplications") {
+  CHECK(macs_text(macs(1500, 500)) == "MACs          2,000 of the compiled graph, 75.00 % accel, 25.00 % cpu\n");
+  CHECK(macs_text(macs(0, 0)).empty());
+}
+
+TEST_CASE("why nothing is on the accelerator: the most frequent refusal, and what changes it") {
+  const std::vector<NodePlacement> rows{
+      node("cpu", "Conv computes in floating point, the accelerator in int8"),
+      node("cpu", "Gemm computes in floating point, the accelerator in int8"),
+      node("cpu", "Conv computes in floating point, the accelerator in int8"),
+      node("cpu", "it multiplies two activations, the accelerator by constant weights"),
+  };
+  const auto left = left_accelerator(rows, macs(0, 400), kAccelFirst);
+  REQUIRE(left);
+  CHECK(left_text(left).starts_with("not on accel  3 of 4 nodes that multiply: Conv computes in floating point"));
+  CHECK(left->remedy.find("--int8") != std::string::npos);
+  CHECK(left_json(left)["nodes"] == 3);
+
+  CHECK_FALSE(left_accelerator(rows, macs(1, 399), kAccelFirst));                      // not all of it left
+  CHECK_FALSE(left_accelerator(rows, macs(0, 400), std::vector<std::string>{"cpu"}));  // nobody asked
+  CHECK(left_json(std::nullopt).is_null());
+  CHECK(left_text(std::nullopt).empty());
+}
+
+TEST_CASE("what changes each refusal") {
+  const auto remedy = [](const char* why, std::vector<std::string> targets) {
+    return left_accelerator(std::vector{node("cpu", why)}, macs(0, 100), targets).value().remedy;
+  };
+  CHECK(remedy("to bring its region of 1 operation over the border costs 5 us, all of it on cpu costs 1 us",
+               kAccelFirst) == "--offload always");
+  CHECK(remedy("", kAccelFirst) == "leave out --place");
+  CHECK(remedy("", {"cpu", "accel"}) == "put accel first in --target");
+  CHECK(remedy("it has 7 spatial axes", kAccelFirst).starts_with("another --hw may take them"));
+}

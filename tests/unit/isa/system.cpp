@@ -1,0 +1,106 @@
+#include "isa/system.h"
+
+#include "base/file.h"
+#include "isa/emit/emit.h"
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+
+using namespace dovetail;
+using namespace dovetail::isa;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+Result<Machine> read(std::string_view text) { return machine_from_json(*parse_json(text, "hw.json"), "hw.json"); }
+
+template <typename T>
+std::string errors(const Result<T>& result) {
+  return result.ok() ? "" : to_string(result.errors());
+}
+
+}  // namespace
+
+TEST_CASE("the system of a configuration survives JSON, and is no part of the hardware") {
+  const auto machine =
+      read(R"({"batch": 2, "system": {"clock_mhz": 333.5, "memory": "bank:ddr4-2400", "memory_clock_mhz": 1066}})");
+  REQUIRE(machine.ok());
+  CHECK(machine->system == SystemConfig{333.5, "bank:ddr4-2400", 1066});
+  const auto again = machine_from_json(machine_to_json(*machine), "again.json");
+  CHECK(again->system == machine->system);
+  CHECK(again->hardware == machine->hardware);
+
+  const auto other = read(R"({"batch": 2, "system": {"clock_mhz": 100}})");
+  REQUIRE(other.ok());
+  CHECK(other->hardware == machine->hardware);
+  CHECK(config_to_json(other->hardware) == config_to_json(machine->hardware));
+  CHECK_FALSE(config_to_json(machine->hardware).contains("system"));
+  for (const auto emit : {emit_markdown, emit_sv_package, emit_c_header, emit_json})
+    CHECK(emit(other->hardware) == emit(machine->hardware));
+}
+
+TEST_CASE("the default clock and memory, also of the named configurations") {
+  CHECK(read("{}")->system == SystemConfig{});
+  CHECK(SystemConfig{}.clock_mhz == 500);
+  CHECK(named_machines().size() == named_configs().size());
+  for (const Machine& machine : named_machines()) CHECK(machine.system == SystemConfig{});
+  CHECK(machine_to_json(named_machines().front())["system"].dump() == R"({"clock_mhz":500,"memory":"ideal"})");
+}
+
+TEST_CASE("VTA's clock is the system's") {
+  CHECK(read(R"({"HW_FREQ": 142})")->system.clock_mhz == 142);
+  CHECK(read(R"({"HW_FREQ": 142, "system": {"clock_mhz": 142}})")->system.clock_mhz == 142);
+  CHECK_THAT(errors(read(R"({"HW_FREQ": 142, "system": {"clock_mhz": 100}})")),
+             ContainsSubstring("it asks for 142 MHz, and \"system\" for 100"));
+  CHECK_THAT(errors(read(R"({"HW_FREQ": 0})")), ContainsSubstring("0 MHz is not from 1 to 1000000"));
+}
+
+TEST_CASE("a wrong system is named with its place and a remedy") {
+  CHECK(errors(read(R"({"system": {"clock_mhz": 0}})")) ==
+        "error: cannot read the system of the hardware configuration (hw.json, \"system\", \"clock_mhz\"): 0 MHz is "
+        "not from "
+        "1 to 1000000. Hint: choose clock_mhz from 1 to 1000000");
+  CHECK_THAT(errors(read(R"({"system": {"clock_mhz": -3}})")), ContainsSubstring("-3 MHz is not from 1"));
+  CHECK_THAT(errors(read(R"({"system": {"clock_mhz": "fast"}})")), ContainsSubstring("\"fast\" is no number"));
+  CHECK_THAT(errors(read(R"({"system": {"memory": 3}})")), ContainsSubstring("3 is no memory model"));
+  CHECK_THAT(errors(read(R"({"system": {"clok_mhz": 3}})")), ContainsSubstring("did you mean `clock_mhz`?"));
+  CHECK_THAT(errors(read(R"({"system": 3})")), ContainsSubstring("a JSON number where an object is expected"));
+  CHECK_THAT(errors(read(R"({"sistem": {}})")), ContainsSubstring("did you mean `system`?"));
+  // All of them at once.
+  CHECK(read(R"({"system": {"clock_mhz": 0, "memory": ""}, "batch": "x"})").errors().size() == 3);
+}
+
+TEST_CASE("a configuration is changed behind its name, and says so in it") {
+  const auto changed = load_machine("1x16x16,inp_buffer_bytes=512,requant=true,clock_mhz=200,memory=bank:hbm2");
+  REQUIRE(changed.ok());
+  HardwareConfig expected = *load_config("1x16x16");
+  expected.inp_buffer_bytes = 512;
+  expected.requant = true;
+  expected.name = "1x16x16,inp_buffer_bytes=512,requant=true";
+  CHECK(changed->hardware == expected);
+  CHECK(changed->system == SystemConfig{200, "bank:hbm2"});
+  // The name is again what --hw takes.
+  CHECK(*load_config(changed->hardware.name) == expected);
+  // Other hardware it is not.
+  CHECK(load_machine("1x16x16,clock_mhz=200")->hardware == *load_config("1x16x16"));
+
+  const test::TemporaryFolder folder;
+  REQUIRE(write_text_file(folder / "my,own.json", R"({"name": "own", "batch": 2})").ok());
+  const auto own = load_machine((folder / "my,own.json").string() + ",batch=4");
+  REQUIRE(own.ok());
+  CHECK(own->hardware.name == "own,batch=4");
+  CHECK(own->hardware.batch == 4);
+}
+
+TEST_CASE("changes obey the rules of configurations") {
+  CHECK_THAT(errors(load_config("1x16x16,inp_buffer_bytes=500")),
+             ContainsSubstring("the hardware configuration 1x16x16,inp_buffer_bytes=500 is invalid") &&
+                 ContainsSubstring("use 256 or 512"));
+  CHECK_THAT(errors(load_config("1x16x16,inp_bufer_bytes=512")), ContainsSubstring("did you mean `inp_buffer_bytes`?"));
+  CHECK_THAT(errors(load_config("1x16x16,batch=2,batch=4")), ContainsSubstring("it is given twice"));
+  CHECK_THAT(errors(load_config("1x16x16,batch=two")), ContainsSubstring("\"two\" is no integer"));
+  CHECK_THAT(errors(load_config("1x16x16,batch=2,requant")), ContainsSubstring("it is no key=value"));
+  CHECK_THAT(errors(load_config("1x16x16,batch=")), ContainsSubstring("it is no key=value"));
+  CHECK_THAT(errors(load_config("1x16x61,batch=2")), ContainsSubstring("did you mean `1x16x16`?"));
+  CHECK_THAT(errors(load_config("1x16x16,name=x")), ContainsSubstring("no parameter has this name"));
+  CHECK_THAT(errors(load_config("1x16x16,clock_mhz=0")), ContainsSubstring("0 MHz is not from 1"));
+}
