@@ -14,7 +14,10 @@ using namespace loops;
 
 std::int64_t TileExtent::at(std::span<const std::int64_t> tile) const {
   std::int64_t extent = constant;
-  for (std::size_t i = 0; i < coefficients.size(); ++i) extent += coefficients[i] * ((tile[i] - 1) / divisors[i]);
+  // Asked for every candidate of a search: most loops move nothing, and few are divided.
+  for (std::size_t i = 0; i < coefficients.size(); ++i)
+    if (coefficients[i] != 0)
+      extent += coefficients[i] * (divisors[i] == 1 ? tile[i] - 1 : (tile[i] - 1) / divisors[i]);
   return extent;
 }
 

@@ -15,25 +15,28 @@ struct Layouts {
   const isa::HardwareConfig& config;
 };
 
-std::vector<loops::Program> programs_of(ConvOperation conv, const Layouts& layouts) {
-  conv.spec.x = layouts.inputs[0];
-  conv.spec.y = layouts.output;
-  if (!conv.addition) return {conv_program(conv.spec, layouts.config)};
+std::vector<loops::Program> programs_of(const ConvOperation& conv, const Layouts& layouts) {
+  ConvSpec spec = conv.spec;
+  spec.x = layouts.inputs[0];
+  spec.y = layouts.output;
+  if (!conv.addition) return {conv_program(spec, layouts.config)};
   AddSpec addition = conv.addition->spec;
   if (!addition.constant_b) addition.b = layouts.inputs[1];
   addition.y = layouts.output;
-  return {conv_program(conv.spec, layouts.config, &addition)};
+  return {conv_program(spec, layouts.config, &addition)};
 }
-std::vector<loops::Program> programs_of(AddOperation add, const Layouts& layouts) {
-  add.spec.a = layouts.inputs[0];
-  if (!add.spec.constant_b) add.spec.b = layouts.inputs[1];
-  add.spec.y = layouts.output;
-  return {add_program(add.spec, layouts.config)};
+std::vector<loops::Program> programs_of(const AddOperation& add, const Layouts& layouts) {
+  AddSpec spec = add.spec;
+  spec.a = layouts.inputs[0];
+  if (!spec.constant_b) spec.b = layouts.inputs[1];
+  spec.y = layouts.output;
+  return {add_program(spec, layouts.config)};
 }
-std::vector<loops::Program> programs_of(MaxPoolOperation pool, const Layouts& layouts) {
-  pool.spec.x = layouts.inputs[0];
-  pool.spec.y = layouts.output;
-  return {max_pool_program(pool.spec, layouts.config)};
+std::vector<loops::Program> programs_of(const MaxPoolOperation& pool, const Layouts& layouts) {
+  MaxPoolSpec spec = pool.spec;
+  spec.x = layouts.inputs[0];
+  spec.y = layouts.output;
+  return {max_pool_program(spec, layouts.config)};
 }
 std::vector<loops::Program> programs_of(const CopyOperation& copy, const Layouts& layouts) {
   std::vector<loops::Program> parts;

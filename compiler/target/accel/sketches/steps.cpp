@@ -107,7 +107,11 @@ Steps::Steps(schedule::Context& context, const isa::HardwareConfig& hardware, Ti
       config(hardware),
       layout(make_layout(hardware, 1, 1, 1, 1)),
       blocks(context.blocks()),
-      models_(models) {}
+      models_(models),
+      constants_stay_(constants_stay(context.task.program, hardware)) {
+  for (const std::string& block : blocks)
+    if (is_constants(block)) constants_.push_back(c.written_by(block)->shape);
+}
 
 double Steps::streamed(double bytes, std::int64_t transfers) const {
   return bytes / static_cast<double>(config.bus_bytes) + static_cast<double>(transfers) * kCyclesPerTransfer;
@@ -124,14 +128,12 @@ double Steps::stored(double bytes, std::int64_t transfers) const {
 }
 
 double Steps::constants_cycles(const Tile& at) const {
-  if (constants_stay(c.task.program, config)) return 0;
+  if (constants_stay_) return 0;
   double cycles = 0;
-  for (const std::string& block : blocks)
-    if (is_constants(block)) {
-      const Shape& shape = c.written_by(block)->shape;
-      const std::int64_t channels = std::min(shape[1], at.o * layout.block);
-      cycles += exposed(static_cast<double>(shape[0] * channels * shape[2] * size_bytes(DType::int32)), 1);
-    }
+  for (const Shape& shape : constants_) {
+    const std::int64_t channels = std::min(shape[1], at.o * layout.block);
+    cycles += exposed(static_cast<double>(shape[0] * channels * shape[2] * size_bytes(DType::int32)), 1);
+  }
   return cycles;
 }
 
@@ -294,7 +296,7 @@ void Steps::place_stages() {
     c.s.set_scope(*block, kAccScope);
     if (!is_constants(*block)) c.s.compute_at(*block, innermost_tile_);
   }
-  if (constants_stay(c.task.program, config)) return;
+  if (constants_stay_) return;
   for (const std::string& block : blocks)
     if (is_constants(block)) c.s.compute_at(block, "out.o_t");
 }
