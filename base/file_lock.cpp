@@ -22,20 +22,32 @@ bool lock(int file, int operation) {
   return result == 0;
 }
 
+Diagnostic failure(const std::filesystem::path& path) {
+  return {"cannot lock", path.string(), std::strerror(errno), "check the permissions of its folder", cause_of(errno)};
+}
+
+// Closed in programs that this one starts: they must not hold the lock when it is gone.
+int open_lock(const std::filesystem::path& path) {
+  return refused_for_test(Refusable::write) ? -1 : ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
+}
+
 }  // namespace
 
+Result<std::optional<FileLock>> FileLock::try_take(const std::filesystem::path& path) {
+  FileLock held(open_lock(path));
+  if (held.file_ < 0) return failure(path);
+  if (lock(held.file_, LOCK_EX | LOCK_NB)) return std::optional<FileLock>(std::move(held));
+  if (errno != EWOULDBLOCK) return failure(path);
+  return std::optional<FileLock>();
+}
+
 Result<FileLock> FileLock::take(const std::filesystem::path& path, const std::function<void()>& on_wait) {
-  const auto bad = [&] {
-    return Diagnostic{"cannot lock", path.string(), std::strerror(errno), "check the permissions of its folder",
-                      cause_of(errno)};
-  };
-  // Closed in programs that this one starts: they must not hold the lock when it is gone.
-  FileLock held(refused_for_test(Refusable::write) ? -1 : ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666));
-  if (held.file_ < 0) return bad();
+  FileLock held(open_lock(path));
+  if (held.file_ < 0) return failure(path);
   if (lock(held.file_, LOCK_EX | LOCK_NB)) return held;
-  if (errno != EWOULDBLOCK) return bad();
+  if (errno != EWOULDBLOCK) return failure(path);
   if (on_wait) on_wait();
-  if (!lock(held.file_, LOCK_EX)) return bad();
+  if (!lock(held.file_, LOCK_EX)) return failure(path);
   return held;
 }
 

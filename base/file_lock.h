@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 
 #include "base/result.h"
 
@@ -13,6 +14,8 @@ class FileLock {
   // Waits until nobody else holds it; `on_wait` is called once before that, if somebody does. The file is created where
   // there is none, and stays. Error: it cannot be created, or its file system knows no locks.
   static Result<FileLock> take(const std::filesystem::path& path, const std::function<void()>& on_wait = nullptr);
+  // Nothing where somebody else holds it.
+  static Result<std::optional<FileLock>> try_take(const std::filesystem::path& path);
 
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&&) = delete;

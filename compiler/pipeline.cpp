@@ -114,13 +114,17 @@ class Pipeline {
     dump("import", [&] { return graph::to_string(graph); });
     if (stop("import")) return finish(std::move(result));
 
-    DOVETAIL_TRY(timed("integer", [&] { return run_passes(kIntegerPasses, 1, graph); }));
+    DOVETAIL_TRY(timed("integer", [&]() -> Result<void> {
+      if (!options_.graph_passes) return {};
+      return run_passes(kIntegerPasses, 1, graph);
+    }));
     tolerance_ = 0;  // the integer graph is what runs are held against
     result.integer = graph;
     dump("integer", [&] { return graph::to_string(graph); });
     if (stop("integer")) return finish(std::move(result));
 
     DOVETAIL_TRY(timed("graph", [&]() -> Result<void> {
+      if (!options_.graph_passes) return {};
       DOVETAIL_TRY(run_passes(kGraphPasses, kMostRounds, graph));
       return run_passes(kLatePasses, 1, graph);
     }));

@@ -32,6 +32,7 @@ struct CompileOptions {
   // Every accelerator operation's result becomes a tensor of the bundle, so that a run can be compared operation by
   // operation. The instructions stay the same; each tensor costs a host step that unpacks it.
   bool expose_all = false;
+  bool graph_passes = true;    // false: the graph has been through them
   bool fuse = true;            // nodes to kernels
   bool choose_layouts = true;  // for the whole graph; else every kernel takes those that it likes best
   bool free_borders = false;   // the model's inputs and outputs lie as the kernels like them best, as their tensors say

@@ -5,11 +5,12 @@
 namespace dovetail::cli {
 
 std::span<const CommandRow> all_commands() {
-  static constexpr std::array<CommandRow, 18> kCommands{{
+  static constexpr auto kCommands = std::to_array<CommandRow>({
       {"compile", "compile an ONNX model into a bundle, and report what runs where", make_compile},
       {"run", "run an ONNX model or a bundle", make_run},
       {"profile", "time a model step by step, against the processor's peak", make_profile},
       {"tune", "search the schedules of a model's kernels for faster ones, and record them", make_tune},
+      {"explore", "measure a space of design points for models: latency, area, energy, and the front", make_explore},
       {"simulate", "run a raw accelerator program on a memory image", make_simulate},
       {"trace", "sum up a trace of an engine with a clock, or compare two", make_trace},
       {"check", "verify a raw accelerator program: races, deadlock, illegal instructions", make_check},
@@ -24,7 +25,7 @@ std::span<const CommandRow> all_commands() {
       {"operators", "print the operators: versions, types, attributes, and rows of targets", make_operators},
       {"onnx-test", "run tests in the form of the ONNX backend's, and report which pass", make_onnx_test},
       {"doctor", "report which engines and targets work here, and what is missing", make_doctor},
-  }};
+  });
   return kCommands;
 }
 

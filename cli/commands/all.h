@@ -11,6 +11,7 @@ std::unique_ptr<Command> make_compile();
 std::unique_ptr<Command> make_run();
 std::unique_ptr<Command> make_profile();
 std::unique_ptr<Command> make_tune();
+std::unique_ptr<Command> make_explore();
 std::unique_ptr<Command> make_simulate();
 std::unique_ptr<Command> make_trace();
 std::unique_ptr<Command> make_check();

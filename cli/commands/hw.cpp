@@ -10,6 +10,7 @@
 #include "cli/program_file.h"
 #include "cli/system.h"
 #include "cli/text.h"
+#include "explore/area/area_model.h"
 #include "isa/config.h"
 #include "isa/spec/memories.h"
 #include "simulator/cycle/bounds.h"
@@ -34,6 +35,8 @@ class Hw : public Command {
     options.value("--flow", "FLOW", flow_,
                   "for area: generic (gates), xc7 (Xilinx 7 series) or xcup (UltraScale+); default xcup");
     options.flag("--run", run_, "for area: run Yosys, also where the kit keeps a result");
+    options.flag("--estimate", estimate_,
+                 "for area: do not run Yosys, but ask the model fitted to its runs (docs/exploring.md)");
     options.flag("--all", all_, "for area: every block, not the larger ones alone");
     options.flag("--json", json_, "print JSON; of show: a file that --hw takes");
     options.footer(
@@ -54,11 +57,50 @@ class Hw : public Command {
   }
 
  private:
+  Result<Exit> estimate(const isa::HardwareConfig& config) const {
+    if (run_)
+      return Diagnostic{"bad usage of `dovetail hw area`", "--estimate",
+                        "--run asks for Yosys, --estimate for the model", "leave one out"};
+    DOVETAIL_ASSIGN(const explore::AreaModel model, explore::AreaModel::of_kit());
+    const explore::AreaEstimate area = model.estimate(config);
+    const explore::AreaError error = model.error(true);
+    if (json_) {
+      print(
+          "{}",
+          json_text(Json{
+              {"config", config.name},
+              {"technology", model.technology().name},
+              {"gates", area.gates},
+              {"flip_flops", area.flip_flops},
+              {"memory_bits", area.memory_bits},
+              {"logic_mm2", area.logic_mm2},
+              {"sram_mm2", area.sram_mm2},
+              {"area_mm2", area.mm2()},
+              {"logic_levels", area.logic_levels},
+              {"clock_mhz", area.clock_mhz},
+              {"error", {{"runs", error.runs}, {"gates_mean", error.gates_mean}, {"gates_most", error.gates_most}}}}));
+      return Exit::success;
+    }
+    print("estimated     {}, {}\n", config.name, model.technology().name);
+    print("logic         {:.0f} gates of two inputs, {:.0f} flip-flops: {:.3f} mm²\n", area.gates, area.flip_flops,
+          area.logic_mm2);
+    print("memories      {:.0f} bits: {:.3f} mm²\n", area.memory_bits, area.sram_mm2);
+    print("area          {:.3f} mm²\n", area.mm2());
+    print("logic         {:.0f} levels between registers: about {:.0f} MHz before placement\n", area.logic_levels,
+          area.clock_mhz);
+    print(
+        "error         gates off by {:.1f} % on average, {:.1f} % at most, on {} runs of Yosys that it was not fitted "
+        "to\n",
+        100 * error.gates_mean, 100 * error.gates_most, error.runs);
+    return Exit::success;
+  }
+
   Result<Exit> area() const {
     DOVETAIL_ASSIGN(const auto config, isa::load_config(config_.empty() ? kDefaultHardware : config_));
     if (std::ranges::none_of(kAreaFlows, [&](const AreaFlow& flow) { return flow.name == flow_; }))
       return Diagnostic{"bad usage of `dovetail hw area`", flow_, "the flows are generic, xc7 and xcup",
                         "see `dovetail hw --help`"};
+    if (estimate_) return estimate(config);
     std::optional<CommittedArea> known;
     if (!run_) {
       DOVETAIL_ASSIGN(known, committed_area(config, flow_));
@@ -157,7 +199,7 @@ class Hw : public Command {
   }
 
   std::string action_, config_, flow_ = "xcup";
-  bool json_ = false, run_ = false, all_ = false;
+  bool json_ = false, run_ = false, all_ = false, estimate_ = false;
 };
 
 }  // namespace

@@ -105,7 +105,7 @@ class Steps {
   double total(const Pace& pace, const Tile& trips, const Slots& slots) const;
 
   TileModels& models_;
-  const bool constants_stay_;      // on chip, for the whole operation
+  const bool constants_stay_;     // on chip, for the whole operation
   std::vector<Shape> constants_;  // [batch, channels, words] each
   mutable std::optional<schedule::Footprint> footprint_;
   Slots slots_;

@@ -1,0 +1,162 @@
+#include "explore/sweep/evaluate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "isa/spec/memories.h"
+
+namespace dovetail::explore {
+
+namespace {
+
+constexpr double kMilli = 1e3;
+
+struct MetricRow {
+  std::string_view key;
+  double Metrics::*member;
+};
+constexpr MetricRow kMetrics[] = {
+    {"latency_ms", &Metrics::latency_ms}, {"energy_mj", &Metrics::energy_mj},   {"area_mm2", &Metrics::area_mm2},
+    {"power_w", &Metrics::power_w},       {"sram_bytes", &Metrics::sram_bytes}, {"gates", &Metrics::gates},
+};
+
+}  // namespace
+
+Result<simulator::MemorySpec> memory_of(const isa::SystemConfig& system) {
+  DOVETAIL_ASSIGN(simulator::MemorySpec memory, simulator::parse_memory(system.memory));
+  const auto picoseconds = [](double mhz) { return std::llround(1e6 / mhz); };
+  if (auto* bank = std::get_if<simulator::BankMemory>(&memory)) {
+    bank->clock_ps = picoseconds(system.clock_mhz);
+    if (system.memory_clock_mhz) bank->standard.clock_ps = picoseconds(*system.memory_clock_mhz);
+  }
+  return memory;
+}
+
+double Metrics::of(std::string_view key) const {
+  const auto row = std::ranges::find(kMetrics, key, &MetricRow::key);
+  DOVETAIL_CHECK(row != std::end(kMetrics), std::string(key));
+  return this->*row->member;
+}
+
+Json to_json(const Metrics& metrics) {
+  Json json = Json::object();
+  for (const MetricRow& row : kMetrics) json[std::string(row.key)] = metrics.*row.member;
+  return json;
+}
+
+Metrics metrics_from_json(const Json& json) {
+  Metrics metrics;
+  for (const MetricRow& row : kMetrics) metrics.*row.member = json.at(std::string(row.key)).get<double>();
+  return metrics;
+}
+
+Costs costs(const Metrics& metrics, std::span<const Objective> objectives) {
+  Costs all;
+  for (const Objective objective : objectives)
+    all.push_back(metrics.of(kObjectiveTable[static_cast<std::size_t>(objective)].key));
+  return all;
+}
+
+std::string broken_constraint(const Metrics& metrics, std::span<const Constraint> constraints) {
+  for (const Constraint& constraint : constraints)
+    if (const double value = metrics.of(constraint.key); value > constraint.at_most)
+      return fmt::format("{} {:.6g} > {:.6g}, the most allowed", constraint.key, value, constraint.at_most);
+  return {};
+}
+
+Result<Evaluator> Evaluator::make(const Workload& workload, const AreaModel& area, const EnergyTable& energy,
+                                  const isa::Machine& base) {
+  Evaluator evaluator;
+  evaluator.workload_ = &workload;
+  evaluator.area_ = &area;
+  evaluator.energy_ = &energy;
+  DOVETAIL_ASSIGN(const Programs programs, workload.compile(base.hardware));
+  for (std::size_t i = 0; i < programs.models.size(); ++i) {
+    const Programs::Model& model = programs.models[i];
+    if (model.accel_macs == 0)
+      return Diagnostic{"nothing to explore", workload.models()[i].path,
+                        fmt::format("none of its multiplications runs on the accelerator {}{}{}", base.hardware.name,
+                                    model.left_out.empty() ? "" : ": ", model.left_out),
+                        "quantise the model first; `dovetail compile` says why for every node"};
+    evaluator.accel_macs_.push_back(model.accel_macs);
+  }
+  return evaluator;
+}
+
+Result<Programs> Evaluator::compile(const isa::HardwareConfig& hardware) const {
+  DOVETAIL_ASSIGN(Programs programs, workload_->compile(hardware));
+  for (std::size_t i = 0; i < programs.models.size(); ++i)
+    if (const Programs::Model& model = programs.models[i]; model.accel_macs < accel_macs_[i])
+      return Diagnostic{
+          "the point does other work", hardware.name,
+          fmt::format("{} of {} multiplications of {} are left to the host ({})", accel_macs_[i] - model.accel_macs,
+                      accel_macs_[i], workload_->models()[i].name, model.left_out),
+          "larger buffers, or other blocks"};
+  return programs;
+}
+
+Metrics Evaluator::without_time(const isa::HardwareConfig& hardware) const {
+  const AreaEstimate area = area_->estimate(hardware);
+  Metrics metrics;
+  metrics.area_mm2 = area.mm2();
+  metrics.gates = area.gates;
+  for (const isa::spec::MemoryInfo& memory : isa::spec::kMemories)
+    if (memory.buffer == memory.id) metrics.sram_bytes += static_cast<double>(hardware.*memory.buffer_bytes);
+  return metrics;
+}
+
+Result<Evaluator::Point> Evaluator::measure(const Programs& programs, const isa::SystemConfig& system,
+                                            Work* work) const {
+  DOVETAIL_ASSIGN(const simulator::MemorySpec memory, memory_of(system));
+  DOVETAIL_ASSIGN(const std::vector<ModelTime> times, workload_->time(programs, memory, work));
+  const AreaEstimate area = area_->estimate(programs.hardware);
+  Point point{without_time(programs.hardware), Json::array()};
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const Workload::Model& model = workload_->models()[i];
+    const RunTime time{times[i].cycles, system.clock_mhz * 1e6};
+    const Energy energy =
+        energy_of(times[i].counters, programs.hardware, memory, time, *energy_, LogicSize{area.gates, area.flip_flops});
+    const double milliseconds = time.seconds() * kMilli, millijoules = energy.joules * kMilli;
+    point.metrics.latency_ms += model.weight * milliseconds;
+    point.metrics.energy_mj += model.weight * millijoules;
+    const simulator::Counters& counters = times[i].counters;
+    point.models.push_back({{"model", model.name},
+                            {"cycles", times[i].cycles},
+                            {"milliseconds", milliseconds},
+                            {"energy_mj", millijoules},
+                            {"chip_mj", energy.chip_joules() * kMilli},
+                            {"macs", programs.models[i].accel_macs},
+                            {"executed_macs", counters.macs},
+                            {"bytes_loaded", std::accumulate(counters.bytes_loaded.begin(), counters.bytes_loaded.end(),
+                                                             std::uint64_t{0})},
+                            {"bytes_stored", counters.bytes_stored}});
+  }
+  point.metrics.power_w = point.metrics.latency_ms > 0 ? point.metrics.energy_mj / point.metrics.latency_ms : 0;
+  return point;
+}
+
+Metrics Evaluator::lower_bound(const isa::Machine& machine) const {
+  Metrics metrics = without_time(machine.hardware);
+  const AreaEstimate area = area_->estimate(machine.hardware);
+  for (std::size_t i = 0; i < accel_macs_.size(); ++i) {
+    const double weight = workload_->models()[i].weight;
+    const std::uint64_t macs = accel_macs_[i];
+    const auto peak = static_cast<std::uint64_t>(machine.hardware.macs_per_uop());
+    const RunTime time{(macs + peak - 1) / peak, machine.system.clock_mhz * 1e6};
+    metrics.latency_ms += weight * time.seconds() * kMilli;
+    // The multiplications, and what passes with time; no memory is counted.
+    simulator::Counters counters;
+    counters.macs = macs;
+    const Energy energy = energy_of(counters, machine.hardware, simulator::IdealMemory{}, time, *energy_,
+                                    LogicSize{area.gates, area.flip_flops});
+    metrics.energy_mj += weight * energy.joules * kMilli;
+  }
+  return metrics;
+}
+
+}  // namespace dovetail::explore

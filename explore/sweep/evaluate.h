@@ -1,0 +1,69 @@
+// What a design point costs: exact time of every model, area, energy.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "base/work.h"
+#include "explore/area/area_model.h"
+#include "explore/energy/energy.h"
+#include "explore/sweep/front.h"
+#include "explore/sweep/space.h"
+#include "explore/sweep/workload.h"
+#include "isa/system.h"
+
+namespace dovetail::explore {
+
+// The memory behind the port of a machine, at its clock. Errors: as parse_memory().
+Result<simulator::MemorySpec> memory_of(const isa::SystemConfig& system);
+
+struct Metrics {
+  double latency_ms = 0, energy_mj = 0, area_mm2 = 0;  // latency and energy: the models', by weight
+  double power_w = 0;                                  // energy by latency
+  double sram_bytes = 0, gates = 0;
+
+  // Of a constraint's or objective's key. Precondition: it is one.
+  double of(std::string_view key) const;
+};
+Json to_json(const Metrics& metrics);
+Metrics metrics_from_json(const Json& json);
+Costs costs(const Metrics& metrics, std::span<const Objective> objectives);
+// Empty: it keeps to all of them.
+std::string broken_constraint(const Metrics& metrics, std::span<const Constraint> constraints);
+
+// What is the same for all points of a sweep. Everything it refers to outlives it. May be used by several threads at
+// once.
+class Evaluator {
+ public:
+  // Compiles for the space's own machine: what the accelerator does there it has to do at every point, as latencies of
+  // different work cannot be compared. Error: that does not compile, or nothing of a model runs on the accelerator.
+  static Result<Evaluator> make(const Workload& workload, const AreaModel& area, const EnergyTable& energy,
+                                const isa::Machine& base);
+
+  struct Point {
+    Metrics metrics;
+    Json models;  // [{"model", "cycles", "milliseconds", "energy_mj", "macs", "bytes_loaded", "bytes_stored"}]
+  };
+  // Errors: what does not compile, or leaves work to the host that the space's own machine does.
+  Result<Programs> compile(const isa::HardwareConfig& hardware) const;
+  Result<Point> measure(const Programs& programs, const isa::SystemConfig& system, Work* work = nullptr) const;
+
+  // What no program can beat on that machine: all multiplications at the peak, and nothing else.
+  Metrics lower_bound(const isa::Machine& machine) const;
+
+  const Workload& workload() const { return *workload_; }
+
+ private:
+  Metrics without_time(const isa::HardwareConfig& hardware) const;
+
+  const Workload* workload_ = nullptr;
+  const AreaModel* area_ = nullptr;
+  const EnergyTable* energy_ = nullptr;
+  std::vector<std::uint64_t> accel_macs_;  // of each model, on the space's own machine
+};
+
+}  // namespace dovetail::explore

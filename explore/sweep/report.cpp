@@ -1,0 +1,259 @@
+#include "explore/sweep/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text_table.h"
+#include "explore/sweep/evaluate.h"
+#include "explore/sweep/page_source.h"
+
+namespace dovetail::explore {
+
+namespace {
+
+constexpr std::size_t kMostRows = 40;  // of the front, in the terminal
+
+std::string number(double value) { return fmt::format("{:.4g}", value); }
+
+// A cell of a spreadsheet: what holds a comma or quote is quoted.
+std::string cell(const std::string& text) {
+  if (text.find_first_of(",\"\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string plain(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
+
+std::vector<std::string> parameters_of(const Space& space) {
+  std::vector<std::string> names;
+  for (const Axis& axis : space.axes())
+    for (const auto& [parameter, value] : axis.choices.front()) names.push_back(parameter);
+  return names;
+}
+
+// What one step along an axis changes on average, all else equal, as a factor: the geometric mean over pairs of
+// measured points that differ in this axis alone, by one choice.
+struct Sensitivity {
+  std::string axis, from, to;
+  std::size_t pairs = 0;
+  std::vector<double> factors;  // of the objectives
+};
+std::vector<Sensitivity> sensitivities(const Space& space, const std::vector<PointRecord>& points) {
+  std::vector<Sensitivity> rows;
+  const auto text_of = [](const Json& chosen) { return chosen.dump(); };
+  std::map<std::string, const PointRecord*> measured;
+  for (const PointRecord& point : points)
+    if (point.state == PointState::measured) measured.emplace(text_of(point.chosen), &point);
+  const auto with = [](Json chosen, const Assignment& choice) {
+    for (const auto& [parameter, value] : choice) chosen[parameter] = value;
+    return chosen;
+  };
+  const auto matches = [](const Json& chosen, const Assignment& choice) {
+    return std::ranges::all_of(choice, [&](const auto& set) { return chosen.at(set.first) == set.second; });
+  };
+  const auto words = [](const Assignment& choice) {
+    std::vector<std::string> values;
+    for (const auto& [parameter, value] : choice) values.push_back(plain(value));
+    return fmt::format("{}", fmt::join(values, "+"));
+  };
+  for (const Axis& axis : space.axes())
+    for (std::size_t step = 0; step + 1 < axis.choices.size(); ++step) {
+      Sensitivity row{axis.name, words(axis.choices[step]), words(axis.choices[step + 1]), 0,
+                      std::vector<double>(space.objectives().size(), 0)};
+      for (const auto& [text, point] : measured) {
+        if (!matches(point->chosen, axis.choices[step])) continue;
+        const auto other = measured.find(text_of(with(point->chosen, axis.choices[step + 1])));
+        if (other == measured.end()) continue;
+        const Costs before = costs(metrics_from_json(point->values), space.objectives()),
+                    after = costs(metrics_from_json(other->second->values), space.objectives());
+        for (std::size_t i = 0; i < before.size(); ++i) row.factors[i] += std::log(after[i] / before[i]);
+        ++row.pairs;
+      }
+      for (double& factor : row.factors)
+        factor = row.pairs == 0 ? 1 : std::exp(factor / static_cast<double>(row.pairs));
+      rows.push_back(std::move(row));
+    }
+  return rows;
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  const std::size_t at = text.find(what);
+  return at == std::string::npos ? text : text.replace(at, what.size(), by);
+}
+
+}  // namespace
+
+std::string SweepReport::command(const PointRecord& point) const {
+  std::string machine = point.machine, memory;
+  if (point.chosen.contains("memory")) {
+    // Its commas would end --hw.
+    const std::string text = point.chosen.at("memory").get<std::string>();
+    if (text.find(',') != std::string::npos) {
+      machine = replaced(machine, fmt::format(",memory={}", text), "");
+      memory = fmt::format(" --memory {}", text);
+    }
+  }
+  std::vector<std::string> commands;
+  for (const std::string& model : models)
+    commands.push_back(fmt::format("dovetail run {} --target accel --engine cycle --hw {}{}", model, machine, memory));
+  return fmt::format("{}", fmt::join(commands, " && "));
+}
+
+std::string SweepReport::text() const {
+  std::map<PointState, std::size_t> states;
+  for (const PointRecord& point : points) ++states[point.state];
+  std::string out =
+      fmt::format("explored      {} with {}, {}: {} of {} points: {} measured, {} pruned by bounds, {} infeasible\n",
+                  space_path, fmt::join(models, " "), strategy, with_separators(points.size()),
+                  with_separators(space->size()), with_separators(states[PointState::measured]),
+                  with_separators(states[PointState::pruned]), with_separators(states[PointState::infeasible]));
+  if (finished > 0 && seconds > 0)
+    out += fmt::format("speed         {} points in {:.1f} s, {:.0f} a minute\n", with_separators(finished), seconds,
+                       static_cast<double>(finished) / seconds * 60);
+  out += fmt::format(
+      "latency       exact cycles of the cycle simulator at the point's clock, operations on the host left out\n");
+  out += fmt::format(
+      "area          model of {} runs of Yosys, {}; gates off by {:.1f} % on average on {} runs that it was not fitted "
+      "to\n",
+      area_fitted.runs, technology, 100 * area_held_back.gates_mean, area_held_back.runs);
+  out += fmt::format("energy        {}\n", energy);
+  if (front.empty()) return out + "front         empty: no point was measured\n";
+  const std::vector<std::string> names = parameters_of(*space);
+  std::vector<std::string> head(names.begin(), names.end());
+  for (const Objective objective : space->objectives())
+    head.push_back(fmt::format(">{}", kObjectiveTable[static_cast<std::size_t>(objective)].key));
+  head.emplace_back(">power_w");
+  TextTable table(head);
+  for (std::size_t i = 0; i < std::min(front.size(), kMostRows); ++i) {
+    const PointRecord& point = points[front[i]];
+    std::vector<std::string> cells;
+    for (const std::string& name : names) cells.push_back(plain(point.chosen.at(name)));
+    const Metrics metrics = metrics_from_json(point.values);
+    for (const double value : costs(metrics, space->objectives())) cells.push_back(number(value));
+    cells.push_back(number(metrics.power_w));
+    table.add(cells);
+  }
+  out += fmt::format("front         {} points that no other one beats\n\n{}", front.size(), table.to_string());
+  if (front.size() > kMostRows) out += fmt::format("  ... and {} more\n", front.size() - kMostRows);
+  TextTable steps([&] {
+    std::vector<std::string> columns{"parameter", ">from", ">to", ">pairs"};
+    for (const Objective objective : space->objectives())
+      columns.push_back(fmt::format(">{}", kObjectiveTable[static_cast<std::size_t>(objective)].key));
+    return columns;
+  }());
+  for (const Sensitivity& row : sensitivities(*space, points)) {
+    if (row.pairs == 0) continue;
+    std::vector<std::string> cells{row.axis, row.from, row.to, std::to_string(row.pairs)};
+    for (const double factor : row.factors) cells.push_back(fmt::format("{:.3f}x", factor));
+    steps.add(cells);
+  }
+  if (!steps.empty())
+    out += fmt::format("\nwhat a step changes, all else equal (geometric mean over pairs of measured points)\n\n{}",
+                       steps.to_string());
+  return out;
+}
+
+std::string SweepReport::csv() const {
+  const std::vector<std::string> names = parameters_of(*space);
+  const Json metrics = to_json(Metrics{});
+  std::string out = "key,machine,state,on_front";
+  for (const std::string& name : names) out += "," + cell(name);
+  for (const auto& [name, value] : metrics.items()) out += "," + name;
+  out += ",why\n";
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const PointRecord& point = points[i];
+    out += fmt::format("{},{},{},{}", point.key, cell(point.machine), name(point.state),
+                       std::ranges::find(front, i) != front.end() ? 1 : 0);
+    for (const std::string& name : names) out += "," + cell(plain(point.chosen.at(name)));
+    // Of what was not measured the file has lower bounds, which a table would take for measurements.
+    for (const auto& [name, value] : metrics.items())
+      out += point.state == PointState::measured ? fmt::format(",{}", point.values.at(name).get<double>()) : ",";
+    out += "," + cell(point.why) + "\n";
+  }
+  return out;
+}
+
+Json SweepReport::json() const {
+  Json axes = Json::array(), objectives = Json::array(), all = Json::array(), steps = Json::array();
+  for (const Axis& axis : space->axes()) {
+    Json choices = Json::array();
+    for (const Assignment& choice : axis.choices) {
+      Json values = Json::object();
+      for (const auto& [parameter, value] : choice) values[parameter] = value;
+      choices.push_back(std::move(values));
+    }
+    axes.push_back({{"name", axis.name}, {"choices", choices}});
+  }
+  for (const Objective objective : space->objectives()) {
+    const ObjectiveRow& row = kObjectiveTable[static_cast<std::size_t>(objective)];
+    objectives.push_back({{"key", row.key}, {"title", row.title}});
+  }
+  for (const PointRecord& point : points) {
+    Json row{{"key", point.key}, {"machine", point.machine}, {"state", name(point.state)}, {"chosen", point.chosen}};
+    if (point.state == PointState::measured) {
+      row["values"] = point.values;
+      row["models"] = point.models;
+    } else {
+      row["why"] = point.why;
+    }
+    all.push_back(std::move(row));
+  }
+  for (const Sensitivity& row : sensitivities(*space, points))
+    if (row.pairs > 0)
+      steps.push_back(
+          {{"axis", row.axis}, {"from", row.from}, {"to", row.to}, {"pairs", row.pairs}, {"factors", row.factors}});
+  Json front_rows = Json::array();
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    Json of_models = Json::array();
+    if (i < layers.size())
+      for (const auto& of_model : layers[i]) {
+        Json rows = Json::array();
+        for (const LayerTime& layer : of_model)
+          rows.push_back({{"layer", layer.name},
+                          {"cycles", layer.cycles},
+                          {"bound", layer.bound},
+                          {"useful_macs", layer.useful_macs}});
+        of_models.push_back(std::move(rows));
+      }
+    front_rows.push_back({{"point", front[i]}, {"command", command(points[front[i]])}, {"layers", of_models}});
+  }
+  return {{"kind", "explore"},
+          {"models", models},
+          {"names", names},
+          {"space", space_path},
+          {"strategy", strategy},
+          {"size", space->size()},
+          {"axes", axes},
+          {"objectives", objectives},
+          {"technology", technology},
+          {"energy", energy},
+          {"area_error",
+           {{"fitted_runs", area_fitted.runs},
+            {"held_back_runs", area_held_back.runs},
+            {"gates_mean", area_held_back.gates_mean},
+            {"gates_most", area_held_back.gates_most},
+            {"flip_flops_mean", area_held_back.flip_flops_mean}}},
+          {"seconds", seconds},
+          {"finished", finished},
+          {"points", all},
+          {"front", front_rows},
+          {"steps", steps}};
+}
+
+std::string SweepReport::page() const {
+  // "</" would end the script that holds the data.
+  std::string data = json().dump();
+  for (std::size_t at = data.find("</"); at != std::string::npos; at = data.find("</", at + 3))
+    data.replace(at, 2, "<\\/");
+  std::string html = replaced(std::string(kSweepHtml), "@STYLE@", kSweepStyle);
+  html = replaced(std::move(html), "@DATA@", data);
+  return replaced(std::move(html), "@SCRIPT@", kSweepScript);
+}
+
+}  // namespace dovetail::explore

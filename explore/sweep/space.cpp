@@ -1,0 +1,294 @@
+#include "explore/sweep/space.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/hash.h"
+#include "isa/nearest.h"
+#include "isa/spec/config.h"
+#include "simulator/memory/memory.h"
+
+namespace dovetail::explore {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> kOfSystem{"memory", "memory_clock_mhz", "clock_mhz"};
+constexpr std::array<std::string_view, 6> kConstraints{"latency_ms", "area_mm2",   "energy_mj",
+                                                       "power_w",    "sram_bytes", "gates"};
+// More points than anybody measures; counting them must not overflow.
+constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 62;
+constexpr std::size_t kMostChoices = 4096;
+
+std::vector<std::string_view> parameters() {
+  std::vector<std::string_view> all(kOfSystem.begin(), kOfSystem.end());
+  for (const isa::spec::Parameter& row : isa::spec::kParameters) all.push_back(row.key);
+  for (const isa::spec::Extension& row : isa::spec::kExtensions) all.push_back(row.key);
+  return all;
+}
+
+void put(Json& machine, const std::string& parameter, const Json& value) {
+  (is_of_system(parameter) ? machine["system"] : machine)[parameter] = value;
+}
+
+// Reads one file, and collects what is wrong with it.
+class Reader {
+ public:
+  Reader(Json& base, std::string_view where) : base_(base), where_(where) {}
+
+  void error(const std::string& key, std::string why, std::string hint) {
+    errors.push_back(
+        {"cannot read the space", fmt::format("{}, \"{}\"", where_, key), std::move(why), std::move(hint)});
+  }
+
+  void axes(const Json& json) {
+    if (!json.is_object()) return error("axes", "it is no object", R"(write {"block_in": [8, 16, 32], ...})");
+    for (const auto& [parameter, values] : json.items()) {
+      if (!claim(parameter, "axes")) continue;
+      Axis axis{parameter, {}};
+      for (const Json& value : choices(parameter, values)) axis.choices.push_back({{parameter, value}});
+      add(std::move(axis));
+    }
+  }
+
+  // Lists of objects: values that are chosen together.
+  void together(const Json& json) {
+    const std::string hint = R"(write [[{"block_in": 16, "block_out": 16}, {"block_in": 32, "block_out": 32}]])";
+    if (!json.is_array()) return error("together", "it is no list of lists", hint);
+    for (const Json& list : json) {
+      if (!list.is_array() || list.empty() || !list.front().is_object() || list.front().empty()) {
+        error("together", fmt::format("{} is no list of objects", list.dump()), hint);
+        continue;
+      }
+      std::vector<std::string> names;
+      bool claimed = true;
+      for (const auto& [parameter, value] : list.front().items()) {
+        names.push_back(parameter);
+        claimed = claim(parameter, "together") && claimed;
+      }
+      if (!claimed) continue;
+      Axis axis{fmt::format("{}", fmt::join(names, "+")), {}};
+      for (const Json& choice : list) {
+        Assignment assignment;
+        if (choice.is_object())
+          for (const std::string& name : names)
+            if (choice.contains(name)) assignment.emplace_back(name, choice.at(name));
+        if (assignment.size() != names.size() || choice.size() != names.size())
+          error("together", fmt::format("{} does not set {}, as the first one does", choice.dump(), axis.name), hint);
+        else axis.choices.push_back(std::move(assignment));
+      }
+      add(std::move(axis));
+    }
+  }
+
+  void objectives(const Json& json, std::vector<Objective>& out) {
+    std::vector<std::string_view> keys;
+    for (const ObjectiveRow& row : kObjectiveTable) keys.push_back(row.key);
+    if (!json.is_array() || json.empty())
+      return error("objectives", "it is no list", fmt::format("list some of {}", fmt::join(keys, ", ")));
+    for (const Json& item : json) {
+      const std::string key = item.is_string() ? item.get<std::string>() : item.dump();
+      const auto row = std::ranges::find(kObjectiveTable, key, &ObjectiveRow::key);
+      if (row == std::end(kObjectiveTable))
+        error("objectives", fmt::format("there is no objective {}", key), isa::suggestion(key, keys));
+      else if (std::ranges::find(out, row->objective) != out.end())
+        error("objectives", key + " is listed twice", "list it once");
+      else out.push_back(row->objective);
+    }
+  }
+
+  void constraints(const Json& json, std::vector<Constraint>& out) {
+    if (!json.is_object()) return error("constraints", "it is no object", R"(write {"area_mm2": 4})");
+    for (const auto& [key, value] : json.items()) {
+      if (std::ranges::find(kConstraints, key) == kConstraints.end())
+        error(key, "nothing of this name is measured", isa::suggestion(key, constraint_keys()));
+      else if (!value.is_number() || !(value.get<double>() > 0))
+        error(key, fmt::format("{} is no bound above 0", value.dump()), "write the most that a point may have");
+      else out.push_back({key, value.get<double>()});
+    }
+  }
+
+  std::vector<Axis> read;
+  Diagnostics errors;
+
+ private:
+  bool claim(const std::string& parameter, const std::string& key) {
+    const auto known = parameters();
+    if (std::ranges::find(known, parameter) == known.end()) {
+      error(parameter, "no parameter has this name", isa::suggestion(parameter, known));
+      return false;
+    }
+    if (claimed_.insert(parameter).second) return true;
+    error(key, parameter + " is on two axes", "name each parameter once");
+    return false;
+  }
+
+  // A list, or {"from": A, "to": B, "times": F} or {"from": A, "to": B, "plus": S}.
+  std::vector<Json> choices(const std::string& parameter, const Json& json) {
+    if (json.is_array()) {
+      if (json.empty()) error(parameter, "its list is empty", "list the values, or leave the parameter out");
+      return {json.begin(), json.end()};
+    }
+    const auto number = [&](const char* key) -> std::optional<std::int64_t> {
+      if (!json.is_object() || !json.contains(key) || !json.at(key).is_number_integer()) return std::nullopt;
+      return json.at(key).get<std::int64_t>();
+    };
+    const auto from = number("from"), to = number("to"), times = number("times"), plus = number("plus");
+    const bool grows = (times && *times > 1 && from && *from > 0) || (plus && *plus > 0);
+    if (!from || !to || *from > *to || times.has_value() == plus.has_value() || !grows || json.size() != 3) {
+      error(parameter, fmt::format("{} is neither a list nor a range", json.dump()),
+            R"(write [8, 16, 32], {"from": 8, "to": 32, "times": 2} or {"from": 1, "to": 4, "plus": 1})");
+      return {};
+    }
+    std::vector<Json> values;
+    for (std::int64_t value = *from; value <= *to && values.size() < kMostChoices;) {
+      values.emplace_back(value);
+      if (__builtin_mul_overflow(value, times.value_or(1), &value) ||
+          __builtin_add_overflow(value, plus.value_or(0), &value))
+        break;
+    }
+    return values;
+  }
+
+  // Each choice by itself must be one that some configuration may have: of what only the combination shows, points say
+  // it.
+  void add(Axis axis) {
+    std::set<std::string> seen;
+    for (const Assignment& choice : axis.choices) {
+      Json text = Json::object(), machine = base_;
+      for (const auto& [parameter, value] : choice) {
+        text[parameter] = value;
+        put(machine, parameter, value);
+        if (parameter == "memory" && value.is_string()) {
+          const auto memory = simulator::parse_memory(value.get<std::string>());
+          if (!memory.ok()) error(parameter, memory.errors().front().why, memory.errors().front().hint);
+        }
+      }
+      if (!seen.insert(text.dump()).second)
+        error(axis.name, fmt::format("{} is listed twice", text.dump()), "list each choice once");
+      const auto read_machine = isa::machine_from_json(machine, where_);
+      if (!read_machine.ok() && choice.size() == 1 && !is_combination(read_machine.errors(), axis.name))
+        errors.insert(errors.end(), read_machine.errors().begin(), read_machine.errors().end());
+    }
+    if (!axis.choices.empty()) read.push_back(std::move(axis));
+  }
+
+  // validate() names the parameter whose own range is broken; anything else comes of several parameters.
+  static bool is_combination(const Diagnostics& found, const std::string& parameter) {
+    return std::ranges::none_of(
+        found, [&](const Diagnostic& each) { return each.where.find(parameter) != std::string::npos; });
+  }
+
+  Json& base_;
+  std::string where_;
+  std::set<std::string> claimed_;
+};
+
+}  // namespace
+
+std::span<const std::string_view> constraint_keys() { return kConstraints; }
+
+bool is_of_system(std::string_view parameter) { return std::ranges::find(kOfSystem, parameter) != kOfSystem.end(); }
+
+Result<Space> Space::parse(const Json& json, std::string_view where) {
+  constexpr std::array<std::string_view, 5> kKeys{"hardware", "axes", "together", "objectives", "constraints"};
+  if (!json.is_object())
+    return Diagnostic{"cannot read the space", std::string(where), "it is no JSON object",
+                      R"(write {"hardware": "1x16x16-ext", "axes": {"block_in": [8, 16, 32]}})"};
+  Space space;
+  space.json_ = json;
+  space.base_name_ = "1x16x16";
+  if (json.contains("hardware")) {
+    if (!json.at("hardware").is_string())
+      return Diagnostic{"cannot read the space", fmt::format("{}, \"hardware\"", where), "it is no string",
+                        "name a configuration or its JSON file, as --hw does"};
+    space.base_name_ = json.at("hardware").get<std::string>();
+  }
+  DOVETAIL_ASSIGN(space.base_, isa::load_machine(space.base_name_));
+  space.base_json_ = isa::machine_to_json(space.base_);
+  Reader reader(space.base_json_, where);
+  for (const auto& [key, value] : json.items())
+    if (std::ranges::find(kKeys, key) == kKeys.end())
+      reader.error(key, "a space has no such key", isa::suggestion(key, kKeys));
+  if (json.contains("axes")) reader.axes(json.at("axes"));
+  if (json.contains("together")) reader.together(json.at("together"));
+  if (json.contains("objectives")) reader.objectives(json.at("objectives"), space.objectives_);
+  else
+    for (const ObjectiveRow& row : kObjectiveTable) space.objectives_.push_back(row.objective);
+  if (json.contains("constraints")) reader.constraints(json.at("constraints"), space.constraints_);
+  if (reader.read.empty() && reader.errors.empty())
+    reader.error("axes", "there is no axis, so no point but one", R"(add "axes": {"block_in": [8, 16, 32]})");
+  if (!reader.errors.empty()) return reader.errors;
+  space.axes_ = std::move(reader.read);
+  std::ranges::stable_partition(space.axes_, [](const Axis& axis) {
+    return std::ranges::any_of(axis.choices.front(), [](const auto& set) { return !is_of_system(set.first); });
+  });
+  return space;
+}
+
+std::uint64_t Space::size() const {
+  std::uint64_t product = 1;
+  for (const Axis& axis : axes_)
+    if (__builtin_mul_overflow(product, axis.choices.size(), &product) || product > kMostPoints) return kMostPoints;
+  return product;
+}
+
+Genes Space::genes(std::uint64_t index) const {
+  Genes genes(axes_.size());
+  for (std::size_t axis = axes_.size(); axis-- > 0;) {
+    genes[axis] = static_cast<std::int32_t>(index % axes_[axis].choices.size());
+    index /= axes_[axis].choices.size();
+  }
+  return genes;
+}
+
+Result<isa::Machine> Space::machine(const Genes& genes) const {
+  Json json = base_json_;
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+    for (const auto& [parameter, value] : axes_[axis].choices[static_cast<std::size_t>(genes[axis])])
+      put(json, parameter, value);
+  DOVETAIL_ASSIGN(isa::Machine machine, isa::machine_from_json(json, base_name_));
+  const std::string changed = changes({base_.hardware, machine.system}, machine);
+  machine.hardware.name = base_name_ + (changed.empty() ? "" : "," + changed);
+  return machine;
+}
+
+std::string Space::name_of(const isa::Machine& machine) const {
+  const std::string changed = changes(base_, machine);
+  return base_name_ + (changed.empty() ? "" : "," + changed);
+}
+
+Json Space::chosen(const Genes& genes) const {
+  Json json = Json::object();
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+    for (const auto& [parameter, value] : axes_[axis].choices[static_cast<std::size_t>(genes[axis])])
+      json[parameter] = value;
+  return json;
+}
+
+std::string changes(const isa::Machine& from, const isa::Machine& to) {
+  std::vector<std::string> changed;
+  const Json a = isa::machine_to_json(from), b = isa::machine_to_json(to);
+  const auto compare = [&](const Json& before, const Json& after) {
+    for (const auto& [key, value] : after.items())
+      if (key != "name" && !value.is_object() && (!before.contains(key) || before.at(key) != value))
+        changed.push_back(fmt::format("{}={}", key, value.is_string() ? value.get<std::string>() : value.dump()));
+  };
+  compare(a, b);
+  compare(a.at("system"), b.at("system"));
+  return fmt::format("{}", fmt::join(changed, ","));
+}
+
+std::string key_of(const isa::Machine& machine) {
+  Json json = isa::machine_to_json(machine);
+  json.erase("name");
+  Hash hash;
+  hash.add(json.dump());
+  return hash.text();
+}
+
+}  // namespace dovetail::explore

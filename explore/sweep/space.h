@@ -1,0 +1,93 @@
+// A space of design points: values for parameters of the hardware and of the system it runs in, as a JSON file says
+// them. docs/exploring.md describes the file.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "isa/system.h"
+
+namespace dovetail::explore {
+
+// What a point is judged by. All of them are to be small.
+enum class Objective : std::uint8_t { latency, area, energy };
+inline constexpr std::size_t kObjectives = 3;
+struct ObjectiveRow {
+  Objective objective;
+  std::string_view key;    // in files: "latency_ms"
+  std::string_view title;  // for people: "latency, ms"
+};
+// clang-format off
+inline constexpr ObjectiveRow kObjectiveTable[kObjectives] = {
+    {Objective::latency, "latency_ms", "latency, ms"},
+    {Objective::area, "area_mm2", "area, mm²"},
+    {Objective::energy, "energy_mj", "energy, mJ"},
+};
+// clang-format on
+
+// What is measured of a point, by key, and may be bounded: the objectives, and `power_w`, `sram_bytes`, `gates`.
+struct Constraint {
+  std::string key;
+  double at_most = 0;
+};
+std::span<const std::string_view> constraint_keys();
+
+// One choice: values of parameters that are set together.
+using Assignment = std::vector<std::pair<std::string, Json>>;
+struct Axis {
+  std::string name;  // of its parameter, or of several, joined by '+'
+  std::vector<Assignment> choices;
+};
+// Which choice of each axis.
+using Genes = std::vector<std::int32_t>;
+
+class Space {
+ public:
+  // Errors, all of them: keys that are unknown, parameters that are none or are on two axes, values that no
+  // configuration may have, empty axes.
+  static Result<Space> parse(const Json& json, std::string_view where);
+
+  const isa::Machine& base() const { return base_; }
+  // Those that change no program come last, so that neighbours in counting order share theirs.
+  const std::vector<Axis>& axes() const { return axes_; }
+  const std::vector<Objective>& objectives() const { return objectives_; }
+  const std::vector<Constraint>& constraints() const { return constraints_; }
+
+  std::uint64_t size() const;  // points, the impossible ones included; saturates
+  // In counting order, the last axis first. Precondition: index < size().
+  Genes genes(std::uint64_t index) const;
+  // Errors: what validate() says of the combination.
+  Result<isa::Machine> machine(const Genes& genes) const;
+  // All that differs from the space's own machine, as `--hw` takes it: "1x16x16-ext,bus_bytes=16,clock_mhz=400".
+  std::string name_of(const isa::Machine& machine) const;
+  // The parameters that have several values, as chosen, for reports.
+  Json chosen(const Genes& genes) const;
+  // Of the file without its layout: equal spaces have equal texts.
+  std::string text() const { return json_.dump(); }
+
+ private:
+  Json json_;
+  Json base_json_;
+  isa::Machine base_;
+  std::string base_name_;
+  std::vector<Axis> axes_;
+  std::vector<Objective> objectives_;
+  std::vector<Constraint> constraints_;
+};
+
+// Whether a parameter belongs to the system around the hardware: programs do not depend on it.
+bool is_of_system(std::string_view parameter);
+
+// The parameters in which two machines differ, as `--hw` takes them: "block_in=32,clock_mhz=200".
+std::string changes(const isa::Machine& from, const isa::Machine& to);
+// Sixteen hexadecimal digits of everything but names.
+std::string key_of(const isa::Machine& machine);
+
+}  // namespace dovetail::explore

@@ -1,0 +1,233 @@
+#include "explore/sweep/workload.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/random.h"
+#include "bundle/code/accel.h"
+#include "compiler/import/onnx.h"
+#include "compiler/pipeline.h"
+#include "compiler/target/accel/target.h"
+#include "compiler/target/cpu/jit.h"
+#include "compiler/target/cpu/target.h"
+#include "compiler/target/host/target.h"
+#include "simulator/cycle/cycle.h"
+#include "simulator/trace/profile.h"
+
+namespace dovetail::explore {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kSeed = 1;
+// Of floats behind the last int8 tensor, of its largest: far below a step of int8.
+constexpr double kTolerance = 1e-4;
+
+NdArray random_array(const graph::Value& value) {
+  SplitMix64 random(kSeed ^ fnv1a(value.name));
+  NdArray array(value.type.dtype, value.type.shape);
+  for (std::int64_t i = 0; i < array.count(); ++i) {
+    const std::uint64_t bits = random.next() >> 32;
+    if (is_floating(value.type.dtype)) array.set_double(i, static_cast<double>(bits) * 0x1p-31 - 1);
+    else if (value.type.dtype == DType::boolean) array.set_int64(i, static_cast<std::int64_t>(bits & 1));
+    else array.set_int64(i, static_cast<std::int64_t>(bits & 255) - (is_signed_integer(value.type.dtype) ? 128 : 0));
+  }
+  return array;
+}
+
+// Machine code where this machine has any, else interpreted.
+TargetPointer host_processor() { return cpu::make_native_target(); }
+
+// Empty: they agree.
+std::string difference(const NdArray& actual, const NdArray& expected) {
+  if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape()) return "another type or shape";
+  double largest = 0;
+  for (std::int64_t i = 0; i < expected.count(); ++i) largest = std::max(largest, std::abs(expected.as_double(i)));
+  const double allowed = is_floating(expected.dtype()) ? kTolerance * largest : 0;
+  for (std::int64_t i = 0; i < expected.count(); ++i)
+    if (!(std::abs(actual.as_double(i) - expected.as_double(i)) <= allowed))
+      return fmt::format("element {} is {}, not {}", i, actual.as_double(i), expected.as_double(i));
+  return {};
+}
+
+simulator::Dram image_of(const bundle::Bundle& bundle, const bundle::AccelCode& code) {
+  const bundle::MemorySpace& space = bundle.spaces[static_cast<std::size_t>(code.space)];
+  return {space.base, bundle::initial_image(space, code)};
+}
+
+}  // namespace
+
+struct Workload::Expected {
+  std::once_flag once;
+  std::map<std::string, NdArray> inputs, outputs;
+  Diagnostics errors;
+};
+
+Result<Workload> Workload::make(std::span<const ModelFile> files) {
+  Workload workload;
+  Hash hash;
+  workload.expected_ = std::make_shared<std::vector<std::unique_ptr<Expected>>>();
+  for (const ModelFile& file : files) {
+    DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(file.path));
+    hash.add(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+    hash.add(fmt::format("{}", file.weight));
+    DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(file.path));
+    CompileOptions options;
+    options.available = {host::make_target()};
+    options.stop_after = "graph";
+    if (const auto processor = cpu::find_cpu("native"); processor.ok())
+      options.context.evaluate = cpu::jit_evaluate(*processor);
+    DOVETAIL_ASSIGN(Compiled compiled, dovetail::compile(std::move(imported), options));
+    const std::string name = fs::path(file.path).stem().string();
+    // Models often are MODEL/model.onnx.
+    const std::string folder = fs::path(file.path).parent_path().filename().string();
+    workload.models_.push_back(
+        {name == "model" && !folder.empty() ? folder : name, file.path, file.weight, std::move(compiled.optimised)});
+    workload.expected_->push_back(std::make_unique<Expected>());
+  }
+  workload.key_ = hash.text();
+  return workload;
+}
+
+Result<Programs> Workload::compile(const isa::HardwareConfig& hardware) const {
+  Programs programs{hardware, {}};
+  for (const Model& model : models_) {
+    CompileOptions options;
+    options.available = {accel::make_target(hardware, isa::SystemConfig{}.clock_mhz), host::make_target()};
+    options.targets = {std::string(bundle::kAccelTarget)};
+    options.graph_passes = false;
+    DOVETAIL_ASSIGN(Compiled compiled, dovetail::compile({model.graph, {}}, options));
+    Programs::Model made{std::move(compiled.bundle), 0, 0, {}};
+    for (const auto& [target, macs] : compiled.summary.macs) {
+      made.macs += macs;
+      if (target == bundle::kAccelTarget) made.accel_macs += macs;
+    }
+    for (const NodePlacement& row : compiled.placement)
+      if (row.cost && row.cost->macs > 0 && row.target != bundle::kAccelTarget && made.left_out.empty())
+        made.left_out = fmt::format("{}: {}", row.node, row.refused.empty() ? row.why : row.refused.front().why);
+    programs.models.push_back(std::move(made));
+  }
+  return programs;
+}
+
+Result<std::vector<ModelTime>> Workload::time(const Programs& programs, const simulator::MemorySpec& memory,
+                                              Work* work) const {
+  std::vector<ModelTime> times;
+  for (const Programs::Model& model : programs.models) {
+    ModelTime time;
+    DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(model.bundle));
+    for (const auto& step : steps) {
+      simulator::EngineOptions options;
+      options.memory = memory;
+      options.program_base = step.code.program_base;
+      options.work = work;
+      const auto simulator = simulator::make_cycle_timing(programs.hardware, options);
+      simulator::Dram dram = image_of(model.bundle, step.code);
+      for (const isa::Launch& launch : step.code.launches) {
+        DOVETAIL_ASSIGN(
+            const simulator::Counters counters,
+            simulator->launch(std::span(step.code.program).subspan(launch.begin, launch.count), dram, launch.begin));
+        time.counters += counters;
+        time.cycles += simulator->timing()->cycles;
+      }
+    }
+    times.push_back(std::move(time));
+  }
+  return times;
+}
+
+Result<const Workload::Expected*> Workload::expected(std::size_t index) const {
+  Expected& expected = *(*expected_)[index];
+  const graph::Graph& graph = models_[index].graph;
+  std::call_once(expected.once, [&] {
+    for (const graph::ValueId input : graph.inputs)
+      expected.inputs.emplace(graph.value(input).name, random_array(graph.value(input)));
+    CompileOptions options;
+    options.available = {host_processor()};
+    options.graph_passes = false;
+    const auto compute = [&]() -> Result<void> {
+      DOVETAIL_ASSIGN(Compiled compiled, dovetail::compile({graph, {}}, options));
+      DOVETAIL_ASSIGN(const runtime::MakeSimulator none, runtime::simulator_factory("functional"));
+      DOVETAIL_ASSIGN(runtime::Executor executor,
+                      runtime::Executor::make(std::move(compiled.bundle), none, {.threads = 1}));
+      DOVETAIL_ASSIGN(runtime::RunResult result, executor.run(expected.inputs));
+      expected.outputs = std::move(result.outputs);
+      return {};
+    };
+    expected.errors = compute().errors();
+  });
+  if (!expected.errors.empty()) return expected.errors;
+  return &expected;
+}
+
+Result<std::vector<ModelTime>> Workload::run(const Programs& programs, const runtime::MakeSimulator& make) const {
+  std::vector<ModelTime> times;
+  for (std::size_t i = 0; i < models_.size(); ++i) {
+    DOVETAIL_ASSIGN(const Expected* wanted, expected(i));
+    DOVETAIL_ASSIGN(runtime::Executor executor,
+                    runtime::Executor::make(programs.models[i].bundle, make, {.threads = 1}));
+    DOVETAIL_ASSIGN(const runtime::RunResult result, executor.run(wanted->inputs));
+    for (const auto& [name, output] : wanted->outputs)
+      if (const std::string text = difference(result.outputs.at(name), output); !text.empty())
+        return Diagnostic{"the accelerator computes another result",
+                          fmt::format("{}, output {}", models_[i].name, name), text,
+                          "this is a bug of the kit; `dovetail run --check` names the tensor where it begins"};
+    ModelTime time;
+    for (const runtime::StepProfile& step : result.steps)
+      for (const simulator::LaunchTrace& launch : step.launches) time.cycles += launch.cycles;
+    time.counters = result.counters;
+    times.push_back(std::move(time));
+  }
+  return times;
+}
+
+Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::size_t model,
+                                                const simulator::MemorySpec& memory) const {
+  std::vector<LayerTime> layers;
+  const bundle::Bundle& bundle = programs.models[model].bundle;
+  DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
+  for (const auto& step : steps) {
+    simulator::EngineOptions options;
+    options.memory = memory;
+    options.trace = true;
+    options.program_base = step.code.program_base;
+    const auto simulator = simulator::make_cycle_timing(programs.hardware, options);
+    simulator::Dram dram = image_of(bundle, step.code);
+    simulator::Trace trace;
+    std::map<std::string, std::uint32_t> known{{"", 0}};
+    simulator::TracedProgram traced{.name = step.step->name,
+                                    .config = programs.hardware,
+                                    .program = step.code.program,
+                                    .launches = step.code.launches,
+                                    .what_if = {}};
+    std::vector<std::uint32_t> sources(step.code.program.size(), 0);
+    for (const bundle::InstructionRange& range : step.code.ranges) {
+      const auto [at, is_new] = known.try_emplace(range.name, static_cast<std::uint32_t>(trace.sources.size()));
+      if (is_new) trace.sources.push_back(range.name);
+      std::fill(sources.begin() + static_cast<std::ptrdiff_t>(range.begin),
+                sources.begin() + static_cast<std::ptrdiff_t>(range.end), at->second);
+      if (range.macs) traced.useful_macs[range.name] += *range.macs;
+    }
+    for (const isa::Launch& launch : step.code.launches) {
+      DOVETAIL_TRY(
+          simulator->launch(std::span(step.code.program).subspan(launch.begin, launch.count), dram, launch.begin));
+      trace.launches.push_back(*simulator->timing());
+      for (simulator::TraceEvent& event : trace.launches.back().events) event.source = sources[event.instruction];
+    }
+    for (const simulator::ProfilePart& part : simulator::profile(trace, 0, traced, memory).layers)
+      layers.push_back({part.name, part.cycles, part.bounds.tightest(), part.useful_macs.value_or(0),
+                        std::string(part.bounds.tightest_name())});
+  }
+  return layers;
+}
+
+}  // namespace dovetail::explore

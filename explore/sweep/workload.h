@@ -1,0 +1,90 @@
+// The models that a sweep is about: imported and optimised once, then compiled for each hardware and timed exactly.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "base/work.h"
+#include "bundle/bundle.h"
+#include "compiler/graph/graph.h"
+#include "isa/config.h"
+#include "runtime/executor.h"
+#include "simulator/counters.h"
+#include "simulator/memory/memory.h"
+
+namespace dovetail::explore {
+
+struct ModelFile {
+  std::string path;
+  double weight = 1;  // of its latency and energy in those of a point
+};
+
+// What one inference of a model takes on a machine.
+struct ModelTime {
+  std::uint64_t cycles = 0;        // of all launches
+  simulator::Counters counters{};  // of all launches
+};
+// Of a layer, in cycles of the compute unit.
+struct LayerTime {
+  std::string name;
+  std::uint64_t cycles = 0, bound = 0, useful_macs = 0;
+  std::string bound_by;  // "compute", "DRAM read", "DRAM write"
+};
+
+// The models' programs for one hardware.
+struct Programs {
+  struct Model {
+    bundle::Bundle bundle;
+    std::uint64_t macs = 0, accel_macs = 0;  // of the graph, and those of them that the accelerator does
+    std::string left_out;                    // the first node with multiplications that it does not take, and why
+  };
+  isa::HardwareConfig hardware;
+  std::vector<Model> models;  // in the workload's order
+};
+
+class Workload {
+ public:
+  // Imports and optimises. Errors: of each model, what import or passes say of it.
+  static Result<Workload> make(std::span<const ModelFile> files);
+
+  struct Model {
+    std::string name;  // the file's, without folders and extension
+    std::string path;
+    double weight = 1;
+    graph::Graph graph;  // after all passes of the graph
+  };
+  std::span<const Model> models() const { return models_; }
+  // Sixteen hexadecimal digits of the files' bytes and weights.
+  const std::string& key() const { return key_; }
+
+  // The rest of what follows may be called from several threads at once.
+
+  // Errors: what no target takes for this hardware.
+  Result<Programs> compile(const isa::HardwareConfig& hardware) const;
+  // Exact; the values are not computed.
+  Result<std::vector<ModelTime>> time(const Programs& programs, const simulator::MemorySpec& memory,
+                                      Work* work = nullptr) const;
+  // The same program by the engine that `make` makes, on seeded inputs: its cycles, 0 where it has no clock, once the
+  // outputs are those of the CPU. Error: they differ.
+  Result<std::vector<ModelTime>> run(const Programs& programs, const runtime::MakeSimulator& make) const;
+  Result<std::vector<LayerTime>> layers(const Programs& programs, std::size_t model,
+                                        const simulator::MemorySpec& memory) const;
+
+ private:
+  // Seeded inputs of a model, and what the CPU makes of them: computed when they are asked for first.
+  struct Expected;
+  Result<const Expected*> expected(std::size_t model) const;
+
+  std::vector<Model> models_;
+  std::string key_;
+  std::shared_ptr<std::vector<std::unique_ptr<Expected>>> expected_;
+};
+
+}  // namespace dovetail::explore

@@ -1,0 +1,114 @@
+// From models and a space to points, a front and a page; and back to a point by hand.
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "tests/catch.h"
+#include "tests/process.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+using test::Finished;
+
+namespace {
+
+const std::string kDigits = DOVETAIL_SOURCE_DIR "/examples/digits/digits_int8.onnx";
+
+constexpr const char* kSpace = R"({"hardware": "1x16x16-ext",
+  "axes": {"acc_buffer_bytes": [16384, 131072], "bus_bytes": [8, 16], "memory": ["ideal", "ideal:latency=8,bytes=0,outstanding=4"]},
+  "together": [[{"block_in": 8, "block_out": 8}, {"block_in": 16, "block_out": 16}]]})";
+
+std::string words_of(const std::string& command, std::vector<std::string>& words) {
+  std::istringstream text(command);
+  std::string program, word;
+  text >> program;
+  while (text >> word) words.push_back(word);
+  return program;
+}
+
+}  // namespace
+
+TEST_CASE("explore: every point, the front, and each of its points again by hand") {
+  const test::TemporaryFolder folder;
+  REQUIRE(write_text_file(folder / "space.json", kSpace).ok());
+  const std::string out = folder / "out";
+  const Finished explored = test::dovetail({"explore", kDigits, folder / "space.json", "-o", out});
+  INFO(explored.error << explored.out);
+  REQUIRE(explored.exit == 0);
+  CHECK_THAT(explored.out, ContainsSubstring("16 of 16 points") && ContainsSubstring("not a measurement"));
+  const std::string csv = read_text_file(std::filesystem::path(out) / "points.csv").value();
+  CHECK(std::ranges::count(csv, '\n') == 17);
+  const std::string page = read_text_file(std::filesystem::path(out) / "report.html").value();
+  CHECK_THAT(page, ContainsSubstring("digits_int8") && !ContainsSubstring("http://") &&
+                       !ContainsSubstring("https://") && !ContainsSubstring("@DATA@"));
+  const Json front = read_json_file(std::filesystem::path(out) / "front.json").value();
+  REQUIRE_FALSE(front["front"].empty());
+  for (const Json& point : front["front"]) {
+    std::vector<std::string> words;
+    CHECK(words_of(point["command"].get<std::string>(), words) == "dovetail");
+    words.insert(words.end(), {"--report", folder / "r.json"});
+    const Finished run = test::dovetail(words);
+    INFO(point["command"] << run.error);
+    REQUIRE(run.exit == 0);
+    const Json latency = read_json_file(folder / "r.json").value().at("latency");
+    CHECK(latency.at("cycles") == point["models"][0]["cycles"]);
+    CHECK(latency.at("accelerator_ms").get<double>() == Approx(point["values"]["latency_ms"].get<double>()));
+
+    const Finished alone =
+        test::dovetail({"explore", kDigits, folder / "space.json", "--point", point["key"].get<std::string>()});
+    REQUIRE(alone.exit == 0);
+    CHECK(parse_json(alone.out, "point").value()["values"] == point["values"]);
+  }
+
+  // Again: nothing is left to do, and the result is the same.
+  const Finished again = test::dovetail({"explore", kDigits, folder / "space.json", "-o", out, "--json"});
+  REQUIRE(again.exit == 0);
+  const Json second = parse_json(again.out, "again").value();
+  CHECK(second["finished"] == 0);
+  CHECK(second["front"].size() == front["front"].size());
+  CHECK(read_text_file(std::filesystem::path(out) / "points.csv").value() == csv);
+
+  // Another space does not mix with it.
+  REQUIRE(write_text_file(folder / "other.json", R"({"axes": {"bus_bytes": [8, 16]}})").ok());
+  const Finished other = test::dovetail({"explore", kDigits, folder / "other.json", "-o", out});
+  CHECK(other.exit == 2);
+  CHECK_THAT(other.error, ContainsSubstring("another sweep") && ContainsSubstring("space"));
+}
+
+TEST_CASE("explore: what one step more of a resource gives") {
+  const Finished table = test::dovetail({"explore", kDigits, "--what-if", "1x16x16-ext"});
+  INFO(table.error);
+  REQUIRE(table.exit == 0);
+  CHECK_THAT(table.out,
+             ContainsSubstring("(as it is)") && ContainsSubstring("block_out=32") && ContainsSubstring("bound by"));
+  const Finished json = test::dovetail({"explore", kDigits, "--what-if", "1x16x16-ext", "--json"});
+  CHECK(parse_json(json.out, "json").value()["kind"] == "what-if");
+}
+
+TEST_CASE("explore: what it cannot take is refused with a remedy") {
+  const test::TemporaryFolder folder;
+  REQUIRE(write_text_file(folder / "space.json", kSpace).ok());
+  const auto refused = [&](std::vector<std::string> arguments, const std::string& text) {
+    arguments.insert(arguments.begin(), "explore");
+    const Finished run = test::dovetail(arguments);
+    INFO(run.error);
+    CHECK(run.exit == 2);
+    CHECK_THAT(run.error, ContainsSubstring(text));
+    CHECK_FALSE(std::filesystem::exists(std::filesystem::path(folder / "none")));
+  };
+  const std::string space = folder / "space.json", none = folder / "none";
+  refused({kDigits}, "no model or no space");
+  refused({kDigits, space}, "add -o DIR");
+  refused({kDigits, space, "-o", none, "--strategy", "evolutoin"}, "evolution");
+  refused({kDigits, space, "-o", none, "--weights", "1,2"}, "2 weights for 1 models");
+  refused({kDigits, space, "-o", none, "--weights", "0"}, "above 0");
+  refused({kDigits, space, "-o", none, "--confirm", "silicon"}, "rtl or area");
+  refused({kDigits, space, "--point", "0123"}, "points.csv lists the keys");
+  refused({DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx", space, "-o", none}, "quantise the model first");
+  REQUIRE(write_text_file(folder / "bad.json", R"({"axes": {"buss_bytes": [8]}})").ok());
+  refused({kDigits, folder / "bad.json", "-o", none}, "bus_bytes");
+}

@@ -1,0 +1,65 @@
+// The area model: its error on runs that it has not seen, exact memories, and that it grows with what it is made of.
+#include "explore/area/area_model.h"
+
+#include <fstream>
+
+#include "tests/catch.h"
+
+namespace dovetail::explore {
+
+namespace {
+
+const AreaModel& model() {
+  static const AreaModel made = *AreaModel::of_kit();
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("area model: off by less than a tenth on runs that were held back") {
+  const AreaError fitted = model().error(false), held_back = model().error(true);
+  CHECK(fitted.runs >= 25);
+  REQUIRE(held_back.runs >= 12);
+  CHECK(held_back.gates_mean < 0.05);
+  CHECK(held_back.gates_most < 0.10);
+  CHECK(held_back.flip_flops_most < 0.10);
+  CHECK(held_back.levels_mean < 0.15);
+}
+
+TEST_CASE("area model: memories have the bits that Yosys counts") {
+  const auto json = read_json_file(std::string(DOVETAIL_SOURCE_DIR) + "/hw/syn/sweep.json");
+  REQUIRE(json.ok());
+  const auto runs = synthesis_runs_from_json(*json, "sweep.json");
+  REQUIRE(runs.ok());
+  for (const SynthesisRun& run : *runs) {
+    std::int64_t bits = 0;
+    for (const MemoryMacro& memory : memories_of(run.hardware)) bits += memory.size();
+    // A few small ones are counted as memory there: what waits in the load unit, orders of reads, bursts of stores.
+    CHECK(run.memory_bits >= bits);
+    CHECK(static_cast<double>(run.memory_bits - bits) <= 0.06 * static_cast<double>(bits) + 3000);
+  }
+}
+
+TEST_CASE("area model: more of anything is no smaller") {
+  const isa::HardwareConfig base;
+  const AreaEstimate small = model().estimate(base);
+  CHECK(small.mm2() > 0);
+  CHECK(small.clock_mhz > 50);
+  const auto larger = [&](auto change) {
+    isa::HardwareConfig config = base;
+    change(config);
+    return model().estimate(config);
+  };
+  CHECK(larger([](auto& c) { c.block_out = 32; }).gates > 1.5 * small.gates);
+  CHECK(larger([](auto& c) { c.wgt_buffer_bytes *= 2; }).sram_mm2 > small.sram_mm2);
+  CHECK(larger([](auto& c) { c.requant = true; }).gates > small.gates);
+  CHECK(larger([](auto& c) { c.bus_bytes = 32; }).mm2() > small.mm2());
+}
+
+TEST_CASE("area model: data that is none is refused") {
+  CHECK_FALSE(synthesis_runs_from_json(Json{{"runs", {{{"held_back", true}}}}}, "x").ok());
+  CHECK_FALSE(technology_from_json(Json{{"name", "none"}}, "x").ok());
+  CHECK_FALSE(AreaModel::fit({}, Technology{}).ok());
+}
+
+}  // namespace dovetail::explore

@@ -1,0 +1,76 @@
+// The database of points: claims, what outlives its explorer, and other sweeps' files.
+#include "explore/sweep/points_file.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+
+namespace dovetail::explore {
+
+namespace {
+
+const Json kIdentity{{"models", "m"}, {"space", "s"}};
+
+PointRecord record(const std::string& key) {
+  PointRecord record;
+  record.key = key;
+  record.machine = "1x16x16,bus_bytes=16";
+  record.chosen = {{"bus_bytes", 16}};
+  record.values = {{"latency_ms", 1.5}};
+  record.models = Json::array({{{"model", "a, \"b\""}, {"cycles", 12}}});
+  return record;
+}
+
+PointsFile open(const std::filesystem::path& path) {
+  auto file = PointsFile::open(path, kIdentity);
+  REQUIRE(file.ok());
+  return *std::move(file);
+}
+
+}  // namespace
+
+TEST_CASE("points file: a point is measured by one explorer") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "points.db";
+  PointsFile a = open(path), b = open(path);
+  CHECK(*a.claim("1") == PointsFile::Claim::ours);
+  CHECK(*b.claim("1") == PointsFile::Claim::others);
+  CHECK_FALSE(b.find("1")->has_value());
+  REQUIRE(a.finish(record("1")).ok());
+  CHECK(*b.claim("1") == PointsFile::Claim::done);
+  CHECK(**b.find("1") == record("1"));
+  CHECK(*b.claim("2") == PointsFile::Claim::ours);
+  CHECK(a.all()->size() == 1);
+}
+
+TEST_CASE("points file: what an explorer leaves behind is taken over") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "points.db";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Killed with a claim: nothing is cleaned up.
+    auto file = PointsFile::open(path, kIdentity);
+    const bool claimed = file.ok() && file->claim("1").ok() && file->claim("2").ok() && file->finish(record("2")).ok();
+    if (claimed) ::kill(::getpid(), SIGKILL);
+    ::_exit(1);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  REQUIRE(WIFSIGNALED(status));
+  PointsFile file = open(path);
+  CHECK(*file.claim("1") == PointsFile::Claim::ours);
+  CHECK(*file.claim("2") == PointsFile::Claim::done);
+}
+
+TEST_CASE("points file: another sweep's file is refused") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "points.db";
+  { const PointsFile file = open(path); }
+  const auto other = PointsFile::open(path, Json{{"models", "other"}, {"space", "s"}});
+  REQUIRE_FALSE(other.ok());
+  CHECK(to_string(other.errors()).find("models differ") != std::string::npos);
+}
+
+}  // namespace dovetail::explore

@@ -1,0 +1,72 @@
+// Spaces of design points: what a file says, how points are counted, and what is wrong with a file.
+#include "explore/sweep/space.h"
+
+#include <set>
+
+#include "tests/catch.h"
+
+namespace dovetail::explore {
+
+namespace {
+
+Result<Space> parse(const std::string& text) { return Space::parse(*parse_json(text, "space.json"), "space.json"); }
+
+std::string errors_of(const std::string& text) {
+  const auto space = parse(text);
+  return space.ok() ? "" : to_string(space.errors());
+}
+
+}  // namespace
+
+TEST_CASE("space: points are counted with the system's parameters last") {
+  const auto space = parse(R"({"hardware": "1x16x16-ext",
+    "axes": {"clock_mhz": [100, 200], "bus_bytes": [8, 16], "wgt_buffer_bytes": {"from": 65536, "to": 262144, "times": 2}},
+    "together": [[{"block_in": 8, "block_out": 8}, {"block_in": 16, "block_out": 16}]]})");
+  REQUIRE(space.ok());
+  REQUIRE(space->size() == 2 * 2 * 3 * 2);
+  CHECK(space->axes().back().name == "clock_mhz");
+  std::set<std::string> keys;
+  for (std::uint64_t i = 0; i < space->size(); ++i) {
+    const auto machine = space->machine(space->genes(i));
+    REQUIRE(machine.ok());
+    keys.insert(key_of(*machine));
+    // Neighbours share their hardware.
+    if (i % 2 == 1) CHECK(space->machine(space->genes(i - 1))->hardware == machine->hardware);
+  }
+  CHECK(keys.size() == space->size());
+  const auto machine = space->machine(space->genes(1));
+  CHECK(machine->system.clock_mhz == 200);
+  CHECK(machine->hardware.block_in == 8);
+  CHECK(machine->hardware.requant);
+  CHECK(space->name_of(*machine) == "1x16x16-ext,block_in=8,block_out=8,wgt_buffer_bytes=65536,clock_mhz=200");
+  // What it is called is what --hw takes.
+  const auto again = isa::load_machine(space->name_of(*machine));
+  REQUIRE(again.ok());
+  CHECK(key_of(*again) == key_of(*machine));
+}
+
+TEST_CASE("space: a combination that no configuration may have is a point's fault, not the file's") {
+  const auto space = parse(R"({"axes": {"block_in": [16, 4096], "block_out": [16, 1024]}})");
+  REQUIRE(space.ok());
+  CHECK(space->machine({0, 0}).ok());
+  CHECK_FALSE(space->machine({1, 1}).ok());
+}
+
+TEST_CASE("space: everything that is wrong is listed") {
+  const std::string all = errors_of(R"({"axes": {"block_inn": [16], "bus_bytes": [], "batch": {"from": 1, "to": 4},
+    "memory": ["idael"], "acc_buffer_bytes": [65536, 65536]}, "objectives": ["speed"], "constraints": {"area_mm2": -1}, "axis": {}})");
+  for (const char* part : {"block_inn", "its list is empty", "neither a list nor a range", "idael", "listed twice",
+                           "speed", "no bound above 0", "\"axis\""}) {
+    CAPTURE(part, all);
+    CHECK(all.find(part) != std::string::npos);
+  }
+  CHECK(errors_of(R"({"axes": {"batch": [1, 3]}})").find("power of two") != std::string::npos);
+  CHECK(errors_of(R"({"axes": {"batch": [1]}, "together": [[{"batch": 1}]]})").find("two axes") != std::string::npos);
+  CHECK(errors_of(R"({"together": [[{"batch": 1, "block_in": 8}, {"batch": 2}]]})").find("as the first one does") !=
+        std::string::npos);
+  CHECK(errors_of("{}").find("no axis") != std::string::npos);
+  CHECK(errors_of("[]").find("no JSON object") != std::string::npos);
+  CHECK(errors_of(R"({"hardware": "1x16", "axes": {"batch": [1]}})").find("1x16") != std::string::npos);
+}
+
+}  // namespace dovetail::explore

@@ -1,0 +1,254 @@
+// Sweeps of the digits network: pruning against exhaustion, resuming, two explorers on one file, strategies, and points
+// against compiling and running them by hand.
+#include "explore/sweep/sweep.h"
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "explore/sweep/what_if.h"
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+
+namespace dovetail::explore {
+
+namespace {
+
+const std::string kModel = std::string(DOVETAIL_SOURCE_DIR) + "/examples/digits/digits_int8.onnx";
+
+struct Fixture {
+  explicit Fixture(const std::string& json)
+      : space(*Space::parse(*parse_json(json, "space.json"), "space.json")),
+        workload(*Workload::make(std::vector<ModelFile>{{kModel, 1}})),
+        area(*AreaModel::of_kit()),
+        energy(*default_energy_table()),
+        evaluator(*Evaluator::make(workload, area, energy, space.base())) {}
+
+  Space space;
+  Workload workload;
+  AreaModel area;
+  EnergyTable energy;
+  Evaluator evaluator;
+};
+
+constexpr const char* kSpace = R"({"hardware": "1x16x16-ext",
+  "axes": {"wgt_buffer_bytes": [16384, 65536], "acc_buffer_bytes": [4096, 32768], "bus_bytes": [8, 16], "requant": [false, true],
+           "memory": ["ideal", "bank:ddr4-2400"], "clock_mhz": [100, 400]},
+  "together": [[{"block_in": 4, "block_out": 4}, {"block_in": 16, "block_out": 16}]]})";
+
+PointsFile open(const std::filesystem::path& path) {
+  auto file = PointsFile::open(path, Json::object());
+  REQUIRE(file.ok());
+  return *std::move(file);
+}
+
+std::vector<Costs> front_costs(const PointsFile& file, const Space& space) {
+  const auto points = *file.all();
+  std::vector<Costs> front;
+  for (const std::size_t i : front_of(points, space.objectives()))
+    front.push_back(costs(metrics_from_json(points[i].values), space.objectives()));
+  return front;
+}
+
+}  // namespace
+
+TEST_CASE("sweep: pruning loses no point of the front, and lower bounds are lower") {
+  const Fixture fixture(kSpace);
+  const test::TemporaryFolder folder;
+  PointsFile all = open(folder.path() / "all.db"), pruned = open(folder.path() / "pruned.db");
+  SweepOptions options;
+  options.jobs = 2;
+  options.prune = false;
+  const auto whole = sweep(fixture.space, fixture.evaluator, all, options);
+  REQUIRE(whole.ok());
+  CHECK(whole->done == fixture.space.size());
+  CHECK(whole->pruned == 0);
+  options.prune = true;
+  options.check = false;
+  const auto fewer = sweep(fixture.space, fixture.evaluator, pruned, options);
+  REQUIRE(fewer.ok());
+  CHECK(fewer->done == fixture.space.size());
+  CHECK(front_costs(all, fixture.space) == front_costs(pruned, fixture.space));
+  REQUIRE_FALSE(front_costs(all, fixture.space).empty());
+  const auto points = *all.all();
+  for (std::uint64_t i = 0; i < fixture.space.size(); ++i) {
+    const auto machine = fixture.space.machine(fixture.space.genes(i));
+    REQUIRE(machine.ok());
+    const Metrics least = fixture.evaluator.lower_bound(*machine);
+    const auto point = std::ranges::find(points, key_of(*machine), &PointRecord::key);
+    REQUIRE(point != points.end());
+    if (point->state != PointState::measured) continue;
+    const Metrics metrics = metrics_from_json(point->values);
+    CHECK(least.latency_ms <= metrics.latency_ms);
+    CHECK(least.energy_mj <= metrics.energy_mj);
+    CHECK(least.area_mm2 == metrics.area_mm2);
+  }
+}
+
+TEST_CASE("sweep: what was stopped goes on where it was, by other explorers too") {
+  const Fixture fixture(kSpace);
+  const test::TemporaryFolder folder;
+  SweepOptions options;
+  options.check = false;
+  options.jobs = 1;
+  options.prune = false;
+  PointsFile whole = open(folder.path() / "whole.db");
+  REQUIRE(sweep(fixture.space, fixture.evaluator, whole, options).ok());
+
+  Work work;
+  PointsFile parts = open(folder.path() / "parts.db");
+  options.work = &work;
+  options.on_progress = [&](const SweepProgress& progress) {
+    if (progress.done == 20) work.stop("enough", "go on");
+  };
+  CHECK_FALSE(sweep(fixture.space, fixture.evaluator, parts, options).ok());
+  const std::size_t before = parts.all()->size();
+  CHECK(before == 20);
+  options.work = nullptr;
+  options.on_progress = nullptr;
+  // Two at once.
+  PointsFile others = open(folder.path() / "parts.db");
+  SweepProgress a, b;
+  std::thread other([&] { b = *sweep(fixture.space, fixture.evaluator, others, options); });
+  a = *sweep(fixture.space, fixture.evaluator, parts, options);
+  other.join();
+  CHECK(a.done == fixture.space.size());
+  CHECK(b.done == fixture.space.size());
+  // Nothing was done twice: each point is new to one of them.
+  CHECK((a.done - a.known) + (b.done - b.known) == fixture.space.size() - before);
+  CHECK(*parts.all() == *whole.all());
+}
+
+TEST_CASE("sweep: strategies propose each point once") {
+  const Fixture fixture(kSpace);
+  for (const StrategyRow& row : strategies()) {
+    const auto strategy = row.make(fixture.space, 3);
+    std::set<Genes> seen;
+    while (true) {
+      const auto proposed = strategy->propose(24);
+      if (proposed.empty()) break;
+      std::vector<Trial> trials;
+      for (const Genes& genes : proposed) {
+        CHECK(seen.insert(genes).second);
+        trials.push_back({genes, Costs{static_cast<double>(genes[0]), static_cast<double>(-genes[0])}});
+      }
+      strategy->tell(trials);
+    }
+    CHECK(seen.size() == fixture.space.size());
+  }
+}
+
+TEST_CASE("sweep: evolution comes nearer to the front than random points") {
+  // Resources that cost area and give speed, each in its own measure and less and less.
+  Json axes = Json::object();
+  for (const char* name :
+       {"uop_buffer_bytes", "inp_buffer_bytes", "wgt_buffer_bytes", "acc_buffer_bytes", "token_queue_depth"})
+    axes[name] = {64, 128, 256, 512};
+  axes["outstanding_beats"] = {8, 16, 32, 64, 128, 256, 512, 1024};
+  axes["command_queue_depth"] = {1, 2, 4, 8, 16, 32, 64, 128};
+  Json file{{"hardware", "tiny"}, {"axes", axes}};
+  const auto space = Space::parse(file, "space.json");
+  REQUIRE(space.ok());
+  const auto cost = [](const Genes& genes) {
+    double area = 0, latency = 1;
+    for (std::size_t i = 0; i < genes.size(); ++i) {
+      const double step = genes[i];
+      area += step * static_cast<double>(1 + i % 3);
+      latency += 10.0 / (1 + step * static_cast<double>(1 + i % 2)) + (i % 4 == 3 ? step : 0);
+    }
+    return Costs{latency, area};
+  };
+  const auto front_by = [&](const char* name, std::uint64_t seed) {
+    const auto strategy = (*find_strategy(name))->make(*space, seed);
+    std::vector<Costs> all;
+    while (all.size() < 512) {
+      std::vector<Trial> trials;
+      for (const Genes& genes : strategy->propose(32)) {
+        trials.push_back({genes, cost(genes)});
+        all.push_back(*trials.back().costs);
+      }
+      strategy->tell(trials);
+    }
+    std::vector<Costs> front;
+    for (const std::size_t i : front_of(all)) front.push_back(all[i]);
+    return front;
+  };
+  const auto beaten = [](const std::vector<Costs>& points, const std::vector<Costs>& by) {
+    const auto count = std::ranges::count_if(points, [&](const Costs& point) {
+      return std::ranges::any_of(by, [&](const Costs& other) { return dominates(other, point); });
+    });
+    return static_cast<double>(count) / static_cast<double>(points.size());
+  };
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    const auto evolved = front_by("evolution", seed), random = front_by("random", seed);
+    CAPTURE(seed, evolved.size(), random.size());
+    CHECK(beaten(random, evolved) > 0.5);
+    CHECK(beaten(evolved, random) < 0.1);
+  }
+}
+
+TEST_CASE("sweep: an evolution is the same however many processors work on it") {
+  const Fixture fixture(kSpace);
+  const test::TemporaryFolder folder;
+  PointsFile some = open(folder.path() / "some.db"), again = open(folder.path() / "again.db");
+  SweepOptions options;
+  options.check = false;
+  options.strategy = "evolution";
+  options.points = fixture.space.size() / 2;
+  options.jobs = 3;
+  REQUIRE(sweep(fixture.space, fixture.evaluator, some, options).ok());
+  options.jobs = 1;
+  REQUIRE(sweep(fixture.space, fixture.evaluator, again, options).ok());
+  CHECK(*again.all() == *some.all());
+}
+
+TEST_CASE("sweep: the cycles of a point are those of a run with values") {
+  const Fixture fixture(kSpace);
+  for (const std::uint64_t index : {0U, 37U, 100U}) {
+    const auto machine = *fixture.space.machine(fixture.space.genes(index));
+    const auto programs = *fixture.evaluator.compile(machine.hardware);
+    const auto point = *fixture.evaluator.measure(programs, machine.system);
+    simulator::EngineOptions engine;
+    engine.memory = *memory_of(machine.system);
+    const auto run = fixture.workload.run(programs, *runtime::simulator_factory("cycle", engine));
+    REQUIRE(run.ok());
+    CHECK(run->front().cycles == point.models.front().at("cycles").get<std::uint64_t>());
+    CHECK(point.metrics.latency_ms ==
+          Approx(static_cast<double>(run->front().cycles) / (machine.system.clock_mhz * 1e3)));
+  }
+}
+
+TEST_CASE("sweep: points beyond a constraint, or without a program, are infeasible with the reason") {
+  const Fixture fixture(
+      R"({"hardware": "1x16x16-ext", "axes": {"acc_buffer_bytes": [1024, 131072], "wgt_buffer_bytes": [1024, 524288]},
+    "constraints": {"sram_bytes": 600000}})");
+  const test::TemporaryFolder folder;
+  PointsFile file = open(folder.path() / "points.db");
+  const auto swept = sweep(fixture.space, fixture.evaluator, file, {});
+  REQUIRE(swept.ok());
+  CHECK(swept->measured >= 1);
+  CHECK(swept->infeasible >= 1);
+  const auto points = *file.all();
+  for (const PointRecord& point : points) {
+    CAPTURE(point.machine, point.why);
+    if (point.state == PointState::infeasible) CHECK_FALSE(point.why.empty());
+    else CHECK(point.values.at("sram_bytes").get<double>() <= 600000);
+  }
+}
+
+TEST_CASE("sweep: one step more of each resource") {
+  const Fixture fixture(kSpace);
+  const auto table = what_if(fixture.evaluator, fixture.space.base(), 1);
+  REQUIRE(table.ok());
+  const auto step = [&](const std::string& change) {
+    const auto found = std::ranges::find(table->steps, change, &WhatIfStep::change);
+    REQUIRE(found != table->steps.end());
+    return *found;
+  };
+  // More multipliers are larger; a memory that answers at once is no slower, and no larger.
+  CHECK(step("block_out=32").metrics.area_mm2 > table->base.area_mm2);
+  CHECK(step("memory=ideal:latency=1,bytes=0,outstanding=65536").metrics.latency_ms < table->base.latency_ms);
+  CHECK(step("memory=ideal:latency=1,bytes=0,outstanding=65536").metrics.area_mm2 == table->base.area_mm2);
+}
+
+}  // namespace dovetail::explore

@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+"""Synthesises the design points that the area model is fitted to, and those that its error is measured on (hw/syn/sweep.json).
+
+usage: sweep_areas.py --cli DOVETAIL [--jobs N] [--from FOLDER]
+
+Around a small base, one parameter at a time and some together: what a block takes then shows what it grows with. The held-back points are drawn, and larger:
+they are what the model has not seen. All of them take half an hour to an hour. --from takes what `dovetail hw area FILE --flow generic --run --json` has written for a point into FOLDER/POINT.json, with its "parameters".
+"""
+
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[1]
+SWEEP = SOURCE / "hw/syn/sweep.json"
+FLOW = "generic"
+# Blocks that have models of their own (explore/area/area_model.cpp).
+BLOCKS = ("", "u_compute", "u_compute/u_gemm", "u_compute/u_alu", "u_load", "u_store", "u_fetch")
+
+BASE = {"block_in": 4, "block_out": 4, "uop_buffer_bytes": 8192, "inp_buffer_bytes": 8192, "wgt_buffer_bytes": 32768, "acc_buffer_bytes": 32768}
+FACTORS = [
+    {}, {"batch": 2}, {"batch": 4}, {"block_in": 8}, {"block_in": 16}, {"block_out": 8}, {"block_out": 16}, {"block_in": 8, "block_out": 8},
+    {"requant": True}, {"saturate": True}, {"overwrite": True}, {"requant": True, "saturate": True, "overwrite": True, "block_out": 8},
+    {"bus_bytes": 4}, {"bus_bytes": 16}, {"bus_bytes": 32}, {"burst_beats": 4}, {"burst_beats": 64}, {"outstanding_beats": 32},
+    {"outstanding_beats": 512}, {"address_bits": 24}, {"address_bits": 44}, {"command_queue_depth": 8}, {"command_queue_depth": 512},
+    {"token_queue_depth": 512},
+    {"uop_buffer_bytes": 65536, "inp_buffer_bytes": 65536, "wgt_buffer_bytes": 262144, "acc_buffer_bytes": 262144},
+    {"acc_buffer_bytes": 524288}, {"wgt_buffer_bytes": 1048576, "inp_buffer_bytes": 131072}, {"batch": 2, "requant": True},
+    {"block_in": 16, "block_out": 16, "bus_bytes": 16}, {"bus_bytes": 16, "outstanding_beats": 32, "burst_beats": 16},
+]
+HELD_BACK = 13
+# Larger ones take many minutes each.
+MOST_MULTIPLIERS, MOST_SCALERS = 256, 16
+
+
+def held_back():
+    draw = random.Random(21)
+    points = []
+    while len(points) < HELD_BACK:
+        point = {"batch": draw.choice([1, 1, 1, 2, 4]), "block_in": draw.choice([4, 8, 8, 16, 16, 32]), "block_out": draw.choice([4, 8, 8, 16, 16, 32]),
+                 "uop_buffer_bytes": draw.choice([4096, 16384, 32768]), "inp_buffer_bytes": draw.choice([8192, 16384, 32768, 65536]),
+                 "wgt_buffer_bytes": draw.choice([32768, 65536, 131072, 262144, 524288]), "acc_buffer_bytes": draw.choice([32768, 65536, 131072, 262144]),
+                 "command_queue_depth": draw.choice([16, 64, 128, 256]), "token_queue_depth": draw.choice([16, 64, 128]),
+                 "address_bits": draw.choice([32, 36, 40]), "bus_bytes": draw.choice([8, 16, 32]), "burst_beats": draw.choice([8, 16, 32]),
+                 "outstanding_beats": draw.choice([64, 128, 256]), "requant": draw.random() < .5, "saturate": draw.random() < .5,
+                 "overwrite": draw.random() < .5}
+        if point["batch"] * point["block_in"] * point["block_out"] > MOST_MULTIPLIERS:
+            continue
+        if point["requant"] and point["batch"] * point["block_out"] > MOST_SCALERS:
+            continue
+        points.append(point)
+    return points
+
+
+def run_of(area, parameters, is_held_back):
+    blocks = {block["path"]: block for block in area["blocks"]}
+    return {"parameters": parameters, "held_back": is_held_back, "inputs": area["inputs"], "logic_levels": area["logic_levels"],
+            "memory_bits": blocks[""]["memory_bits"], "blocks": {path: [blocks[path]["gates"], blocks[path]["ff"]] for path in BLOCKS}}
+
+
+def synthesise(cli, parameters):
+    with tempfile.TemporaryDirectory() as folder:
+        config = pathlib.Path(folder) / "point.json"
+        config.write_text(json.dumps({"name": "point", **parameters}))
+        made = subprocess.run([cli, "hw", "area", config, "--flow", FLOW, "--run", "--json"], capture_output=True, text=True, check=False,
+                              env={**os.environ, "DOVETAIL_HW": str(SOURCE / "hw")})
+    if made.returncode != 0:
+        raise RuntimeError(made.stderr)
+    return json.loads(made.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cli", required=True)
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--from", dest="folder", type=pathlib.Path)
+    arguments = parser.parse_args()
+    points = [({**BASE, **factors}, False) for factors in FACTORS] + [(point, True) for point in held_back()]
+    runs = []
+    if arguments.folder:
+        areas = [json.loads(path.read_text()) for path in sorted(arguments.folder.glob("*.json"))]
+        areas = [area for area in areas if "parameters" in area]
+        for parameters, is_held_back in points:
+            found = [area for area in areas if area["parameters"] == parameters]
+            if found:
+                runs.append(run_of(found[0], parameters, is_held_back))
+            else:
+                print(f"no run of {parameters}")
+    else:
+        with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+            for (parameters, is_held_back), area in zip(points, pool.map(lambda point: synthesise(arguments.cli, point[0]), points)):
+                runs.append(run_of(area, parameters, is_held_back))
+                print(f"{len(runs)} of {len(points)}: {parameters}", flush=True)
+    lines = ",\n".join("  " + json.dumps(run) for run in runs)
+    SWEEP.write_text(f'{{"flow": "{FLOW}", "tool": "Yosys", "runs": [\n{lines}\n]}}\n')
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
