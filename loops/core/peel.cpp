@@ -95,6 +95,16 @@ struct Part {
   std::int64_t length() const { return end - begin; }
 };
 
+bool holds_parallel(const Core& core) {
+  if (!core) return false;
+  if (const auto* loop = std::get_if<CoreLoop>(&core->node))
+    return loop->kind == ForKind::parallel || holds_parallel(loop->body);
+  if (const auto* condition = std::get_if<CoreIf>(&core->node))
+    return holds_parallel(condition->then_body) || holds_parallel(condition->else_body);
+  const auto* sequence = std::get_if<CoreSequence>(&core->node);
+  return sequence != nullptr && std::ranges::any_of(sequence->body, holds_parallel);
+}
+
 class Peeler {
  public:
   Peeler(const CoreProgram& program, const PeelOptions& options) : bounds_(program.bounds), options_(options) {}
@@ -238,6 +248,8 @@ class Peeler {
   std::optional<std::vector<Part>> split(const CoreLoop& n, const Part& range, const Core& body) {
     if (n.kind == ForKind::thread || n.kind == ForKind::vthread || n.kind == ForKind::pipelined || range.length() < 2)
       return std::nullopt;
+    // What is private to a parallel loop would be shared by several.
+    if (holds_parallel(body)) return std::nullopt;
     Conditions conditions(n.var);
     conditions.collect(body);
     std::vector<Decided> ends;

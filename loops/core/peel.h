@@ -12,7 +12,7 @@
 // indices. Outer loops are split first. Each split makes at most a head, an interior and a tail, which may be split
 // again; they run in the order of the loop, so every value keeps its bits. A parallel loop stays one loop, and its body
 // gets a version for each part. Vectorized and unrolled loops are split only where that decides all their conditions.
-// Threads, virtual threads and pipelines are left whole.
+// Threads, virtual threads and pipelines are left whole, and so are loops around a parallel one.
 #pragma once
 
 #include <cstdint>

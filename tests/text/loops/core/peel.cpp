@@ -73,6 +73,19 @@ for o in 4 parallel {
 )");
 }
 
+// Two loops would share what is private to the iterations of one.
+TEST_CASE("a loop around a parallel one stays whole") {
+  CHECK(peeled(tiles("", "parallel")) == R"(
+for o in 4 {
+  for i in 16 parallel {
+    if o * 16 + i < 50 {
+      y[o * 16 + i] = x[o * 16 + i]
+    }
+  }
+}
+)");
+}
+
 TEST_CASE("a parallel loop of which only a part does anything becomes shorter") {
   CHECK(
       peeled(
