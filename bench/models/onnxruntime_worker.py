@@ -38,10 +38,18 @@ def inputs_of(session, assignments):
 
 
 def make_session(model, threads):
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    """With all of ONNX Runtime's optimisations; with fewer where its own passes break the model."""
+    levels = onnxruntime.GraphOptimizationLevel
+    for level in (levels.ORT_ENABLE_ALL, levels.ORT_ENABLE_BASIC, levels.ORT_DISABLE_ALL):
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.graph_optimization_level = level
+        options.log_severity_level = 4
+        try:
+            return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        except Exception as failure:  # of classes that onnxruntime does not export
+            last = failure
+    raise last
 
 
 def quantise(model, output):
