@@ -16,13 +16,33 @@ namespace {
 
 constexpr std::int64_t kLargestReach = std::int64_t{1} << 40;  // keeps sums of spans within int64
 
+// What a block's predicate says of a sum: form <= most.
+struct Limit {
+  Linear form;  // constant 0
+  std::int64_t most;
+};
+std::vector<Limit> limits_of(const Block& block, const Bounds& bounds) {
+  std::vector<Limit> limits;
+  for (const Expr& term : conjuncts(block.predicate)) {
+    const Expr whole = simplify(substitute(term, bindings_of(block)), bounds);
+    const auto* n = std::get_if<Binary>(&whole->node);
+    if (!n || (n->op != BinaryOp::lt && n->op != BinaryOp::le) || n->a->dtype != DType::int64) continue;
+    Linear form = linear_form(n->a - n->b);
+    if (std::abs(form.constant) > kLargestReach) continue;
+    const std::int64_t most = (n->op == BinaryOp::lt ? -1 : 0) - form.constant;
+    form.constant = 0;
+    limits.push_back({std::move(form), most});
+  }
+  return limits;
+}
+
 std::optional<Span> span_of(const Expr& index, std::int64_t extent, const std::set<const VarNode*>& fixed,
-                            const Bounds& bounds) {
+                            const Bounds& bounds, const std::vector<Limit>& limits = {}) {
   if (index->dtype != DType::int64) return std::nullopt;
   const Linear form = linear_form(simplify(index, bounds));
   Span span{{}, form.constant, form.constant};
   if (std::abs(form.constant) > kLargestReach || extent > kLargestReach) return std::nullopt;
-  span.high += extent - 1;
+  Linear moving;
   for (const LinearTerm& term : form.terms) {
     bool is_fixed = true, loads = false;
     visit_exprs(term.atom, [&](const Expr& e) {
@@ -39,7 +59,14 @@ std::optional<Span> span_of(const Expr& index, std::int64_t extent, const std::s
       return std::nullopt;
     span.low += std::min(term.coefficient * range->min, term.coefficient * range->max);
     span.high += std::max(term.coefficient * range->min, term.coefficient * range->max);
+    moving.add(term.atom, term.coefficient);
   }
+  for (const Limit& limit : limits) {
+    Linear difference = limit.form;
+    difference.add(moving, -1);
+    if (difference.terms.empty()) span.high = std::min(span.high, form.constant + limit.most);
+  }
+  span.high += extent - 1;
   return span;
 }
 
@@ -170,13 +197,15 @@ std::optional<Hull> surely_written(const Path& path, const BufferNode& buffer, c
              });
     });
   }
+  // Where a predicate ends what moves (in v * 16 + l < 17 of an index g * 17 + v * 16 + l), the hull ends there.
+  const std::vector<Limit> limits = block.init ? std::vector<Limit>() : limits_of(block, bounds);
   Hull hull;
   std::vector<Expr> values;
   std::vector<std::int64_t> extents;
   for (Expr& index : indices) {
     index = block.init ? at_start(block, index, all_inside, bounds)
                        : simplify(substitute(index, bindings_of(block)), bounds);
-    hull.push_back(span_of(index, 1, fixed, bounds));
+    hull.push_back(span_of(index, 1, fixed, bounds, limits));
     if (!hull.back()) return std::nullopt;
     Linear moving = linear_form(index);
     moving.add(hull.back()->base, -1);
@@ -184,8 +213,11 @@ std::optional<Hull> surely_written(const Path& path, const BufferNode& buffer, c
     extents.push_back(hull.back()->high - hull.back()->low + 1);
   }
   if (!covers(values, extents, inside)) return std::nullopt;
-  for (const Expr& term : conjuncts(block.predicate))
-    if (!holds_where(at_start(block, term, all_inside, bounds), indices, buffer.shape, bounds)) return std::nullopt;
+  for (const Expr& term : conjuncts(block.predicate)) {
+    const Expr at = at_start(block, term, all_inside, bounds);
+    if (!holds_where(at, indices, buffer.shape, bounds) && !holds_where(at, values, extents, bounds))
+      return std::nullopt;
+  }
   return hull;
 }
 
@@ -243,8 +275,9 @@ Hull hull_of(const std::vector<AccessBox>& accesses, const std::set<const VarNod
   Hull hull;
   for (const auto& [access, extents] : accesses) {
     const Bounds bounds = bounds_of(access.loops);
+    const std::vector<Limit> limits = limits_of(*access.block, bounds);
     for (std::size_t d = 0; d < access.indices.size(); ++d) {
-      auto span = span_of(access.indices[d], extents[d], fixed, bounds);
+      auto span = span_of(access.indices[d], extents[d], fixed, bounds, limits);
       if (hull.size() <= d) {
         hull.push_back(std::move(span));
       } else if (hull[d] && span && same_base(hull[d]->base, span->base)) {

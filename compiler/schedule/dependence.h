@@ -1,5 +1,6 @@
 // What ties iterations of a loop to one another: whether they touch common elements, and whether a buffer could be
-// private to each of them. Proofs, sound and not complete: predicates narrow nothing, an index counts as its form says.
+// private to each of them. Proofs, sound and not complete: an index counts as its form says, and of a predicate what
+// bounds just the part of an index that moves (v * 16 + l < 17 in g * 17 + v * 16 + l).
 #pragma once
 
 #include <optional>

@@ -122,7 +122,14 @@ struct Shrunk {
   std::vector<Expr> min;  // per dimension
 };
 
-std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<CoreAccess>& accesses, const Bounds& bounds) {
+// What rows of `buffer` take, where they end at a multiple of a vector.
+std::int64_t row_extent(const Buffer& buffer, std::int64_t extent, const CompactOptions& options) {
+  const std::int64_t lanes = options.vector_bytes / size_bytes(buffer->dtype);
+  return buffer->scope != "register" || lanes == 0 || extent <= lanes ? extent : (extent + lanes - 1) / lanes * lanes;
+}
+
+std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<CoreAccess>& accesses, const Bounds& bounds,
+                             const CompactOptions& options) {
   std::vector<const CoreAccess*> reads, writes, all;
   for (const CoreAccess& access : accesses) {
     (access.write ? writes : reads).push_back(&access);
@@ -154,6 +161,7 @@ std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<CoreAccess>
       result.min.push_back(simplify(to_expr(min), bounds));
       shape.push_back(whole->high - whole->low + 1);
     }
+    if (fits && !shape.empty()) shape.back() = row_extent(buffer, shape.back(), options);
     if (fits && shape != buffer->shape) {
       result.buffer = make_buffer(buffer->name, buffer->dtype, shape, buffer->scope);
       return result;
@@ -233,14 +241,14 @@ class Rewriter {
 
 }  // namespace
 
-CoreProgram compact_buffers(CoreProgram core) {
+CoreProgram compact_buffers(CoreProgram core, const CompactOptions& options) {
   Collector collector;
   collector.walk(core.body);
   std::map<const BufferNode*, Shrunk> shrunk;
   for (Buffer& buffer : core.temporary) {
     const auto accesses = collector.accesses.find(buffer.get());
     if (accesses == collector.accesses.end()) continue;
-    if (auto result = shrink(buffer, accesses->second, core.bounds)) {
+    if (auto result = shrink(buffer, accesses->second, core.bounds, options)) {
       const BufferNode* key = buffer.get();
       buffer = result->buffer;
       shrunk.emplace(key, *std::move(result));

@@ -3,12 +3,20 @@
 // the whole tensor.
 #pragma once
 
+#include <cstdint>
+
 #include "loops/core/core.h"
 
 namespace dovetail::loops {
 
+struct CompactOptions {
+  // Rows of buffers in scope "register" that are longer than a vector of so many bytes end at a multiple of it: their
+  // last vector has a place of its own, also where not all of its lanes are used. 0: rows end where they end.
+  std::int64_t vector_bytes = 0;
+};
+
 // Only temporary buffers change. A buffer is shrunk over the innermost loops around all its uses for which every
 // element that one iteration reads lies in the box that the same iteration writes.
-CoreProgram compact_buffers(CoreProgram core);
+CoreProgram compact_buffers(CoreProgram core, const CompactOptions& options = {});
 
 }  // namespace dovetail::loops

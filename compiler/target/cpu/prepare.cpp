@@ -103,6 +103,38 @@ void Preparation::bound_accumulator(const std::string& main, const std::string& 
   task.prepared.push_back(fmt::format("bound_accumulator {} {}", main, weights));
 }
 
+void Preparation::split_groups(const std::string& main, std::int64_t groups) {
+  const Block& before = *block(main);
+  const Iterator outputs = before.iterators[1];
+  const auto* loop = std::get_if<VarRef>(&outputs.binding->node);
+  if (loop == nullptr) return;
+  const std::int64_t each = outputs.extent / groups;
+  const Var group = make_var("g"), group_loop = make_var(main + ".g"), o = outputs.var, o_loop = loop->var;
+  const Expr whole = each == 1 ? ref(group) : ref(group) * each + ref(o);
+  const auto by_group = [&](const Expr& e) -> Expr {
+    if (const auto* n = std::get_if<VarRef>(&e->node)) return n->var == o ? whole : e;
+    const auto* n = std::get_if<Binary>(&e->node);
+    const auto* by = n != nullptr && n->op == BinaryOp::floor_div ? std::get_if<IntImm>(&n->b->node) : nullptr;
+    return by != nullptr && by->value == each && structurally_equal(n->a, whole) ? ref(group) : e;
+  };
+  task.program.body = rewrite_stmt(task.program.body, [&](const Stmt& stmt) -> Stmt {
+    if (const auto* n = std::get_if<For>(&stmt->node); n != nullptr && n->var == o_loop) {
+      For inner = *n;
+      inner.extent = each;
+      return make_stmt(For{group_loop, groups, ForKind::serial, "", {}, make_stmt(std::move(inner))});
+    }
+    const auto* n = std::get_if<Block>(&stmt->node);
+    if (n == nullptr || n->name != main) return stmt;
+    Block split = *n;
+    split.iterators[1].extent = each;
+    split.iterators.insert(split.iterators.begin() + 1, {group, groups, IterKind::spatial, ref(group_loop)});
+    split.init = rewrite_stmt(split.init, {}, by_group);
+    split.body = rewrite_stmt(split.body, {}, by_group);
+    return make_stmt(schedule::with_inferred_regions(std::move(split)));
+  });
+  task.prepared.push_back(fmt::format("split_groups {} {}", main, groups));
+}
+
 void Preparation::shift_activations(const std::string& main, std::int64_t channels) {
   auto shifted = cpu::shift_activations(task.program, main, channels);
   if (!shifted) return;

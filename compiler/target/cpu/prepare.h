@@ -34,6 +34,9 @@ class Preparation {
   // Writes down that the accumulator of integer block `main` stays below kSmallAccumulator where its weights and bias
   // say so, as a clamp that changes nothing: requantisation is then a few operations of binary64.
   void bound_accumulator(const std::string& main, const std::string& weights);
+  // Convolution `main` gets an iterator g of its groups: output channel o becomes g * (channels of a group) + o, and
+  // o // (channels of a group) is g.
+  void split_groups(const std::string& main, std::int64_t groups);
 
  private:
   std::optional<std::size_t> argument(const std::string& name) const;  // position of a parameter

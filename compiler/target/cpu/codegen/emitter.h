@@ -83,6 +83,9 @@ class Emitter {
   llvm::Value* emit_log(llvm::Value* a);
   llvm::Value* emit_tanh(llvm::Value* a);
   llvm::Value* emit_erf(llvm::Value* a);
+  // a to the power of 0.5, or of float32 of 0.25 and 0.75, by square roots: within two units in the last place. Null
+  // for other exponents.
+  llvm::Value* emit_root_power(llvm::Value* a, double exponent);
   llvm::Value* emit_polynomial(llvm::Value* x, std::initializer_list<double> coefficients);  // highest power first
   llvm::Value* call_by_table(unsigned field, std::optional<unsigned> entry, llvm::ArrayRef<llvm::Value*> operands);
   llvm::Function* exact_requantize(llvm::Type* narrow, llvm::Type* scale_type);
@@ -97,6 +100,7 @@ class Emitter {
     std::optional<std::int64_t> stride;  // 0: uniform
     llvm::Value* offsets = nullptr;      // vector of i64, from the buffer's beginning, where stride is empty
     llvm::Align align{1};
+    bool whole = false;  // every lane, active or not, lies in a buffer that this function has for itself
   };
   Place place_of(const loops::Buffer& buffer, const std::vector<loops::Expr>& indices);
   Value load_from(const loops::Buffer& buffer, const Place& place);

@@ -252,13 +252,7 @@ Value Emitter::emit_node(const Binary& n, DType) {
       if (is_float(dtype)) {
         if (const auto* exponent = std::get_if<FloatImm>(&n.b->node)) {
           if (exponent->value == 2) return done(builder_.CreateFMul(x, x));
-          if (exponent->value == 0.5) {
-            // pow(-0, 0.5) is 0 and pow(-inf, 0.5) is inf; the roots are -0 and NaN.
-            llvm::Value* low = number(x->getType(), -std::numeric_limits<double>::infinity());
-            llvm::Value* root =
-                builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, builder_.CreateFAdd(x, number(x->getType(), 0)));
-            return done(builder_.CreateSelect(builder_.CreateFCmpOEQ(x, low), builder_.CreateFNeg(low), root));
-          }
+          if (llvm::Value* roots = emit_root_power(x, exponent->value)) return done(roots);
         }
         return done(builder_.CreateFPCast(
             call_by_table(kPow, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)}),

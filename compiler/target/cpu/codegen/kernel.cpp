@@ -105,7 +105,7 @@ Lowered lower_to_core(const Program& program, const IntrinsicTable& intrinsics, 
   const std::int64_t most_statements = cpu.l1_code_bytes / kStatementBytes;  // of one loop nest
   Lowered result;
   result.core = dissolve_blocks(program, intrinsics, CallForm::kept);
-  result.core = peel_tails(compact_buffers(std::move(result.core)), {most_statements});
+  result.core = peel_tails(compact_buffers(std::move(result.core), {cpu.vector_bytes}), {most_statements});
   Unrolled unrolled = unroll_loops(result.core, {most_statements});
   result.core = std::move(unrolled.program);
   for (const std::string& loop : unrolled.kept)

@@ -85,6 +85,19 @@ llvm::Value* Emitter::emit_float_clamp(llvm::Value* x, double low, double high) 
   return builder_.CreateSelect(builder_.CreateFCmpOGT(x, most), most, x);
 }
 
+llvm::Value* Emitter::emit_root_power(llvm::Value* a, double exponent) {
+  const bool single = a->getType()->getScalarType()->isFloatTy();
+  if (exponent != 0.5 && !(single && (exponent == 0.25 || exponent == 0.75))) return nullptr;
+  const auto root_of = [&](llvm::Value* x) { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x); };
+  // A power of -0 is 0 and one of -inf is inf; the roots are -0 and NaN.
+  llvm::Value* root = root_of(builder_.CreateFAdd(a, number(a->getType(), 0)));
+  llvm::Value* power = exponent == 0.5    ? root
+                       : exponent == 0.25 ? root_of(root)
+                                          : builder_.CreateFMul(root, root_of(root));
+  llvm::Value* low = number(a->getType(), -std::numeric_limits<double>::infinity());
+  return builder_.CreateSelect(builder_.CreateFCmpOEQ(a, low), builder_.CreateFNeg(low), power);
+}
+
 // exp(x) = 2^n * exp(r), n = round(x / ln 2), |r| <= ln 2 / 2; the Taylor polynomial of degree 7 leaves 5e-9. 2^n is
 // applied in two factors, so that results below the normal range come out right.
 llvm::Value* Emitter::emit_exp(llvm::Value* a) {

@@ -166,6 +166,10 @@ Emitter::Place Emitter::place_of(const Buffer& buffer, const std::vector<Expr>& 
     place.offsets = varying;
     place.stride.reset();
   }
+  const auto known = workspace_.places.find(buffer.get());
+  place.whole = place.stride == 1 && uniform == nullptr && linear.constant >= 0 &&
+                linear.constant + lanes_ <= element_count(buffer->shape) && known != workspace_.places.end() &&
+                known->second.kind == Workspace::Kind::stack;
   constexpr std::int64_t kMost = bundle::kTensorAlignment;
   const std::int64_t bytes = divisor == 0 ? kMost : std::abs(divisor) * size_bytes(buffer->dtype);
   place.align = llvm::Align(static_cast<std::uint64_t>(std::min(bytes & -bytes, kMost)));
@@ -194,7 +198,8 @@ Value Emitter::load_from(const Buffer& buffer, const Place& place) {
   }
   auto* vector = llvm::FixedVectorType::get(element, lanes_);
   if (place.stride == 1) {
-    if (mask_ == nullptr) return as_value(builder_.CreateAlignedLoad(vector, place.pointer, place.align), true);
+    if (mask_ == nullptr || place.whole)
+      return as_value(builder_.CreateAlignedLoad(vector, place.pointer, place.align), true);
     return as_value(
         builder_.CreateMaskedLoad(vector, place.pointer, place.align, mask_, llvm::Constant::getNullValue(vector)),
         true);
@@ -241,9 +246,15 @@ void Emitter::store_to(const Buffer& buffer, const Place& place, Value value) {
     }
   } else {
     llvm::Value* lanes = splat(value);
+    const bool all = mask_ == nullptr || place.whole;
+    if (mask_ != nullptr && place.whole) {
+      // Whole vectors become values, as tiles are meant to; a masked store would keep them in memory.
+      auto* before = builder_.CreateAlignedLoad(lanes->getType(), place.pointer, place.align);
+      annotate_access(before, buffer.get());
+      lanes = builder_.CreateSelect(mask_, lanes, before);
+    }
     if (place.stride == 1) {
-      store = mask_ == nullptr
-                  ? static_cast<llvm::Value*>(builder_.CreateAlignedStore(lanes, place.pointer, place.align))
+      store = all ? static_cast<llvm::Value*>(builder_.CreateAlignedStore(lanes, place.pointer, place.align))
                   : builder_.CreateMaskedStore(lanes, place.pointer, place.align, mask_);
     } else {
       llvm::Value* pointers =

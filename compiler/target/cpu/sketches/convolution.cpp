@@ -1,7 +1,8 @@
-// Dense 2-D convolution in float32 and int8. Activations are channels-last, weights [o / columns][ky][kx][c][columns],
-// with dot products of bytes [o / columns][ky][kx][c / 4][columns][4]. A register tile holds `rows` neighbouring pixels
-// of one output row times `columns` output channels over the whole reduction; padding is written out for a block of
-// rows at a time, where it stays in the cache while all output channels use it.
+// Convolution in one to three dimensions, dense or in groups, in float32 and int8. Activations are channels-last,
+// weights [o / columns][ky][kx][c][columns], with dot products of bytes [o / columns][ky][kx][c / 4][columns][4]. A
+// register tile holds `rows` neighbouring pixels of one output row times `columns` output channels of one group over
+// the whole reduction; padding is written out for a block of rows (in one dimension: of pixels) at a time, where it
+// stays in the cache while all output channels use it.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -9,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "compiler/target/cpu/intrinsics.h"
+#include "compiler/target/cpu/sketches/conv_operands.h"
 #include "compiler/target/cpu/sketches/sketches.h"
 #include "loops/product_sum.h"
-#include "loops/rewrite.h"
 
 namespace dovetail::cpu {
 
@@ -21,39 +22,6 @@ namespace {
 
 constexpr const char* kConv = "conv";
 constexpr int kPackedChannels = 16;  // that lie together in a packed copy of the input: of float32, a cache line
-
-// The loads of the product x[n, c, ..] * w[o, c, ky, kx] in the block's body.
-struct ConvOperands {
-  Buffer x, w;
-  bool dense = false;  // every output channel sums over all input channels
-};
-ConvOperands conv_operands(const Block& block) {
-  ConvOperands result;
-  visit_exprs(block.body, [&](const Expr& e) {
-    const auto* load = std::get_if<LoadExpr>(&e->node);
-    if (load == nullptr || load->buffer == block.writes.front().buffer || load->indices.size() != 4) return;
-    const auto* first = std::get_if<VarRef>(&load->indices[0]->node);
-    if (first != nullptr && first->var == block.iterators[1].var) {
-      result.w = load->buffer;
-      return;
-    }
-    result.x = load->buffer;
-    const auto* channel = std::get_if<VarRef>(&load->indices[1]->node);
-    result.dense = channel != nullptr && channel->var == block.iterators[4].var;
-  });
-  return result;
-}
-
-// Four bytes a lane, in whole vectors of output channels; but for the type of the activations.
-bool suits_dot_products(std::int64_t channels_out, const Cpu& cpu) {
-  return cpu.vnni && channels_out % cpu.lanes(4) == 0;
-}
-
-bool is_dense(const Block* block) {
-  if (block == nullptr || block->iterators.size() != 7 || !block->init) return false;
-  const DType accumulator = block->writes.front().buffer->dtype;
-  return (accumulator == DType::float32 || accumulator == DType::int32) && conv_operands(*block).dense;
-}
 
 // One convolution on its way from the loops of its definition to register tiles.
 class Convolution {
@@ -68,43 +36,62 @@ class Convolution {
     lay_out();
     cut_into_tiles();
     if (!c_.s.status().ok()) return true;
-    // The epilogue's loops n, o, y, x keep their names, and those of one iteration are gone.
+    // The epilogue's loops keep their names, and those of one iteration are gone.
     schedule_sums(c_, kConv, xi_, oi_, tile_, dot_);
-    schedule_epilogue(c_, end_[3], end_[1], tile_.lanes);
+    schedule_epilogue(c_, end_[spatial_.size() + 1], end_[1], tile_.lanes);
     vectorize_copy();
-    c_.parallel({"conv.n", yo_, threads_});
+    c_.parallel(shared_);
     return true;
   }
 
  private:
   bool recognise() {
     const Block* block = c_.block(kConv);
-    if (!is_dense(block)) return false;
+    if (!is_convolution(block)) return false;
     integer_ = block->writes.front().buffer->dtype == DType::int32;
     any_order_ = integer_ || is_product_sum(*block);
     operands_ = conv_operands(*block);
-    channels_out_ = block->iterators[1].extent;
-    height_ = block->iterators[2].extent;
-    width_ = block->iterators[3].extent;
-    window_ = block->iterators[5].extent * block->iterators[6].extent;
+    if (operands_.groups > 1 && !operands_.split) return false;
+    rank_ = operands_.x->shape.size();
+    std::vector<std::string> loops = c_.own_loops(kConv);  // n, [g], o, spatial, c, kernel
+    if (loops.size() != block->iterators.size()) return false;
+    if (operands_.split) {
+      group_ = loops[1];
+      loops.erase(loops.begin() + 1);
+    }
+    spatial_ = {loops.begin() + 2, loops.begin() + static_cast<std::ptrdiff_t>(rank_)};
+    kernel_ = {loops.begin() + static_cast<std::ptrdiff_t>(rank_) + 1, loops.end()};
+    for (const std::string& loop : kernel_) window_ *= c_.extent(loop);
+    // Pixels that are neighbours in memory: of an image one pixel wide, those of a column.
+    while (spatial_.size() > 1 && c_.extent(spatial_.back()) == 1 && c_.extent(spatial_[spatial_.size() - 2]) > 1) {
+      single_.push_back(spatial_.back());
+      spatial_.pop_back();
+    }
+    width_ = c_.extent(spatial_.back());
     return true;
   }
 
   void choose_products() {
-    dot_ = integer_ && suits_dot_products(channels_out_, cpu_) && operands_.x->dtype == DType::uint8 &&
-           operands_.x->shape[1] % kDotBytes == 0;
-    tile_ = sample_register_tile(c_, width_, channels_out_, dot_, cpu_);
-    channels_in_ = operands_.x->shape[1];
+    dot_ = integer_ && suits_dot_products(operands_.outputs(), cpu_) && operands_.x->dtype == DType::uint8 &&
+           operands_.inputs() % kDotBytes == 0;
+    tile_ = sample_register_tile(c_, width_, operands_.outputs(), dot_, cpu_);
+    channels_in_ = operands_.inputs();
     element_bytes_ = size_bytes(operands_.x->dtype);
     staged_ = c_.block("pad") != nullptr ? "pad" : c_.block("shifted") != nullptr ? "shifted" : "";
   }
 
   // Enough work per pad, enough blocks for the threads, and the padded rows within half of the second level. Weights
-  // that the second level does not hold are fetched anew for every block: then blocks are as large as may be.
+  // that the second level does not hold are fetched anew for every block: then blocks are as large as may be. In one
+  // dimension a row is a tile of pixels.
   void choose_rows_of_a_block() {
-    const std::int64_t row_bytes = operands_.x->shape[3] * channels_in_ * element_bytes_;
-    const std::int64_t stride = std::max<std::int64_t>(1, operands_.x->shape[2] / height_);
-    const std::int64_t fitting = std::max<std::int64_t>(1, cpu_.l2_bytes / 2 / row_bytes / stride);
+    const Shape& x = operands_.x->shape;
+    const std::size_t pixels = spatial_.size() + 1;  // the dimension
+    const bool line = spatial_.size() == 1;
+    height_ = line ? (width_ + tile_.rows - 1) / tile_.rows : c_.extent(spatial_[spatial_.size() - 2]);
+    const std::int64_t row_bytes = (line ? tile_.rows : x[pixels]) * channels_in_ * element_bytes_;
+    const std::int64_t stride = line ? x[pixels] / width_ : x[pixels - 1] / height_;
+    const std::int64_t fitting =
+        std::max<std::int64_t>(1, cpu_.l2_bytes / 2 / row_bytes / std::max<std::int64_t>(1, stride));
     const bool weights_stay = size_bytes(operands_.w->dtype) * element_count(operands_.w->shape) <= cpu_.l2_bytes;
     const std::int64_t most = weights_stay ? std::max<std::int64_t>(1, height_ / 4) : height_;
     rows_ = c_.sample("block_rows", divisors(height_), largest_divisor(height_, std::min(fitting, most)));
@@ -130,19 +117,20 @@ class Convolution {
     const Shape result_shape = c_.buffer(result)->shape;
     for (const Region& read : c_.reads_of(last_))
       if (read.buffer->name != result && read.buffer->shape == result_shape)
-        c_.lay_out(read.buffer->name, kChannelsLast);
-    c_.lay_out(c_.written_by(last_)->name, kChannelsLast);
-    c_.lay_out(result, kChannelsLast);
+        c_.lay_out(read.buffer->name, channels_last(rank_));
+    c_.lay_out(c_.written_by(last_)->name, channels_last(rank_));
+    c_.lay_out(result, channels_last(rank_));
     c_.lay_out(w, weight_layout());
     if (!staged_.empty())
       for (const Region& read : c_.reads_of(staged_)) c_.follow_layout(read.buffer->name);
-    // Packed: of every pixel a cache line or a part of one, pixels side by side.
-    // A padded copy of one pack of channels is packed as it is.
-    const bool packable = channels_in_ % kPackedChannels == 0 && staged_ != "shifted" &&
-                          (staged_.empty() || channels_in_ > kPackedChannels);
+    // Packed: of every pixel a cache line or a part of one, pixels side by side. A padded copy of one is packed as it
+    // is.
+    const bool packable = rank_ == 4 && operands_.groups == 1 && channels_in_ % kPackedChannels == 0 &&
+                          staged_ != "shifted" && (staged_.empty() || channels_in_ > kPackedChannels);
     const bool crowded = staged_.empty() && crowds_sets(channels_in_ * element_bytes_, cpu_);
     pack_ = packable && c_.sample("pack", {"no", "yes"}, crowded ? "yes" : "no") == "yes";
-    c_.lay_out(x, pack_ && !staged_.empty() ? fmt::format("i1/{0},i0,i2,i3,i1%{0}", kPackedChannels) : kChannelsLast);
+    c_.lay_out(
+        x, pack_ && !staged_.empty() ? fmt::format("i1/{0},i0,i2,i3,i1%{0}", kPackedChannels) : channels_last(rank_));
     if (pack_ && staged_.empty()) {
       staged_ = "packed";
       c_.s.cache_read(kConv, x, "global", staged_);
@@ -153,52 +141,79 @@ class Convolution {
   std::string weight_layout() const {
     const std::string block = channel_block_ == channels_in_ ? "" : fmt::format("i1/{},", channel_block_);
     const std::string channel = block.empty() ? "i1" : fmt::format("i1%{}", channel_block_);
-    return dot_ ? fmt::format("i0/{0},{2}i2,i3,{3}/{1},i0%{0},i1%{1}", tile_.columns, kDotBytes, block, channel)
-                : fmt::format("i0/{0},{1}i2,i3,{2},i0%{0}", tile_.columns, block, channel);
+    std::string window;
+    for (std::size_t d = 2; d < rank_; ++d) window += fmt::format("i{},", d);
+    return dot_ ? fmt::format("i0/{0},{2}{4}{3}/{1},i0%{0},i1%{1}", tile_.columns, kDotBytes, block, channel, window)
+                : fmt::format("i0/{0},{1}{3}{2},i0%{0}", tile_.columns, block, channel, window);
   }
 
   void cut_into_tiles() {
     const auto [oo, oi] = c_.tile("conv.o", tile_.columns);
-    const auto [yo, yi] = c_.tile("conv.y", rows_);
-    const auto [xo, xi] = c_.tile("conv.x", tile_.rows);
-    oi_ = oi, xi_ = xi, yo_ = yo;
+    const auto [xo, xi] = c_.tile(spatial_.back(), tile_.rows);
+    const bool line = spatial_.size() == 1;
+    // Of a line, tiles are cut into blocks.
+    const auto [bo, bi] = !line        ? c_.tile(spatial_[spatial_.size() - 2], rows_)
+                          : xo.empty() ? std::pair<std::string, std::string>()
+                                       : c_.tile(xo, rows_);
+    oi_ = oi, xi_ = xi;
+    shared_ = {"conv.n", spatial_.size() > 2 ? spatial_.front() : "", bo, group_};
+    shared_.insert(shared_.begin() + 1, single_.begin(), single_.end());
     // Few rows of blocks: threads share the output channels instead, in pieces that are worth their own copy of the
     // input.
     std::string inner_o = oo;
-    if (height_ / rows_ < 4 && !oo.empty()) {
+    if (height_ / rows_ < 4 && !oo.empty() && group_.empty()) {
       const std::int64_t tiles = c_.extent(oo);
-      std::tie(threads_, inner_o) = c_.tile(
+      const auto [pieces, piece] = c_.tile(
           oo, c_.sample("thread_tiles", divisors(tiles), largest_divisor(tiles, std::max<std::int64_t>(1, tiles / 4))));
+      shared_.push_back(pieces);
+      inner_o = piece;
     }
-    const std::vector<std::string> tiles = order_tiles(inner_o, yi, xo);
-    std::vector<std::string> order{"conv.n", yo, threads_};
+    const std::vector<std::string> tiles = order_tiles(inner_o, line ? "" : bi, line ? bi : xo);
+    std::vector<std::string> order = shared_;
     order.insert(order.end(), tiles.begin(), tiles.end());
-    if (dot_) {
-      const auto [co, ci] = c_.tile("conv.c", kDotBytes);
-      const auto [ov, ol] = c_.tile(oi, tile_.lanes);
-      const auto [blocks, block] = c_.tile(co, channel_block_ / kDotBytes);
-      const auto [serial, steps] = unrolled_steps(block);
-      order.insert(order.end(), {blocks, "conv.ky", "conv.kx", serial, steps, xi, ov, ol, ci});
-      reduction_ = blocks;
-    } else if (any_order_) {
-      const auto [blocks, block] = c_.tile("conv.c", channel_block_);
-      const auto [serial, steps] = unrolled_steps(block);
-      order.insert(order.end(), {blocks, "conv.ky", "conv.kx", serial, steps, xi, oi});
-      reduction_ = blocks;
-    } else {
-      // Where rounding is fixed the products are added as the definition has them.
-      order.insert(order.end(), {"conv.c", "conv.ky", "conv.kx", xi, oi});
-      reduction_ = "conv.c";
-    }
-    if (reduction_.empty()) reduction_ = "conv.ky";
+    cut_sums(order);
+    if (reduction_.empty()) reduction_ = kernel_.front();
     c_.reorder(order);
     end_ = c_.own_loops(last_);
-    c_.s.reverse_compute_at(last_, tiles.back());  // where a register tile is complete
-    if (!staged_.empty()) c_.s.compute_at(staged_, !threads_.empty() ? threads_ : !yo.empty() ? yo : "conv.n");
+    c_.s.reverse_compute_at(last_, tiles.empty() ? innermost_shared() : tiles.back());  // where a tile is complete
+    if (!staged_.empty()) c_.s.compute_at(staged_, innermost_shared());
     if (staged_ == "packed")  // from [n, y, x, c]
       c_.lay_out(staged_, fmt::format("i3/{0},i0,i1,i2,i3%{0}", kPackedChannels));
     c_.s.decompose_reduction(kConv, reduction_, "conv.init");
     c_.unroll(steps_loop_);
+  }
+
+  std::string innermost_shared() const {
+    std::vector<std::string> loops = shared_;
+    std::erase(loops, "");
+    return loops.back();
+  }
+
+  // The loops of the reduction, and those of the register tile inside.
+  void cut_sums(std::vector<std::string>& order) {
+    if (dot_) {
+      const auto [co, ci] = c_.tile("conv.c", kDotBytes);
+      const auto [ov, ol] = c_.tile(oi_, tile_.lanes);
+      const auto [blocks, block] = c_.tile(co, channel_block_ / kDotBytes);
+      const auto [serial, steps] = unrolled_steps(block);
+      order.push_back(blocks);
+      order.insert(order.end(), kernel_.begin(), kernel_.end());
+      order.insert(order.end(), {serial, steps, xi_, ov, ol, ci});
+      reduction_ = blocks;
+    } else if (any_order_) {
+      const auto [blocks, block] = c_.tile("conv.c", channel_block_);
+      const auto [serial, steps] = unrolled_steps(block);
+      order.push_back(blocks);
+      order.insert(order.end(), kernel_.begin(), kernel_.end());
+      order.insert(order.end(), {serial, steps, xi_, oi_});
+      reduction_ = blocks;
+    } else {
+      // Where rounding is fixed the products are added as the definition has them.
+      order.push_back("conv.c");
+      order.insert(order.end(), kernel_.begin(), kernel_.end());
+      order.insert(order.end(), {xi_, oi_});
+      reduction_ = "conv.c";
+    }
   }
 
   // The loops over register tiles, outermost first. Channels outermost: the weights of a tile stay while the block's
@@ -228,8 +243,8 @@ class Convolution {
     if (staged_.empty()) return;
     const int lanes = cpu_.lanes(static_cast<int>(element_bytes_));
     if (staged_ == "pad") {
-      c_.reorder({c_.existing("pad.y"), c_.existing("pad.x"), c_.existing("pad.c")});
-      c_.vectorize("pad.c", vector_lanes(channels_in_, pack_ ? kPackedChannels : lanes));
+      c_.reorder({c_.existing("pad.z"), c_.existing("pad.y"), c_.existing("pad.x"), c_.existing("pad.c")});
+      c_.vectorize("pad.c", vector_lanes(c_.extent("pad.c"), pack_ ? kPackedChannels : lanes));
       return;
     }
     std::vector<std::string> order;
@@ -244,7 +259,11 @@ class Convolution {
   const Cpu& cpu_;
   ConvOperands operands_;
   bool integer_ = false, any_order_ = false;
-  std::int64_t channels_out_ = 0, height_ = 0, width_ = 0, channels_in_ = 0, element_bytes_ = 0;
+  std::size_t rank_ = 0;                              // of the images
+  std::vector<std::string> spatial_, kernel_;         // loops, outermost first
+  std::vector<std::string> single_;                   // loops of one iteration inside the spatial ones
+  std::int64_t height_ = 0, width_ = 0;               // of what is cut into blocks, and of a row
+  std::int64_t channels_in_ = 0, element_bytes_ = 0;  // of a group; of an element of the input
   RegisterTile tile_{};
   bool dot_ = false;
   std::int64_t rows_ = 1;                                    // of the image in a block
@@ -252,20 +271,24 @@ class Convolution {
   std::string staged_;  // the producer that is written out a block at a time: the padded, shifted or packed input
   bool pack_ = false;   // the copy is packed: pixels would crowd the sets of the first level
   std::string last_;    // the block behind the sums
-  // Loops: columns and pixels of the tile, blocks of rows, pieces of the output channels; the outermost one of the
-  // reduction, and its steps that are written out; those of the epilogue.
-  std::string oi_, xi_, yo_, threads_, reduction_, steps_loop_;
-  std::vector<std::string> end_;
+  // Loops: groups; columns and pixels of the tile; the outermost one of the reduction, and its steps that are written
+  // out.
+  std::string group_, oi_, xi_, reduction_, steps_loop_;
+  std::vector<std::string> shared_, end_;  // those around a block of rows, outermost first; those of the epilogue
 };
 
 }  // namespace
 
 void prepare_convolution(Preparation& p) {
   const Block* block = p.block(kConv);
-  if (!is_dense(block) || block->writes.front().buffer->dtype != DType::int32) return;
-  const std::int64_t channels_out = block->iterators[1].extent;
-  p.bound_accumulator(kConv, conv_operands(*block).w->name);
-  if (suits_dot_products(channels_out, p.cpu)) p.shift_activations(kConv, kDotBytes);
+  if (!is_convolution(block)) return;
+  const ConvOperands operands = conv_operands(*block);
+  if (block->writes.front().buffer->dtype == DType::int32) {
+    p.bound_accumulator(kConv, operands.w->name);
+    if (suits_dot_products(operands.outputs(), p.cpu) && (operands.groups == 1 || operands.inputs() % kDotBytes == 0))
+      p.shift_activations(kConv, kDotBytes);
+  }
+  if (operands.groups > 1) p.split_groups(kConv, operands.groups);
 }
 
 bool sketch_convolution(schedule::Context& c, const Cpu& cpu) { return Convolution(c, cpu).schedule(); }

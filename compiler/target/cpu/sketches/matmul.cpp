@@ -105,7 +105,7 @@ class Matmul {
     choose_products();
     lay_out();
     copy_left_by_blocks();
-    if (!cut_into_tiles()) return false;
+    cut_into_tiles();
     if (!c_.s.status().ok()) return true;
     schedule_sums(c_, kGemm, mi_, ni_, tile_, dot_);
     schedule_epilogue(c_, end_[end_.size() - 2], end_.back(), tile_.lanes);
@@ -161,11 +161,16 @@ class Matmul {
     }
   }
 
-  // False where there is one tile, and so no loop at which it could be completed.
-  bool cut_into_tiles() {
+  void cut_into_tiles() {
     const auto [mt, mi] = c_.tile(mb_, tile_.rows);
-    const auto [no, ni] = c_.tile(p_.n, tile_.columns);
-    mi_ = mi, no_ = no, ni_ = ni;
+    std::tie(no_, ni_) = c_.tile(p_.n, tile_.columns);
+    // One tile: a loop of one iteration is where it is complete.
+    if (no_.empty() && mt.empty() && mo_.empty() && p_.batch.empty()) {
+      no_ = p_.n + "_o", ni_ = p_.n + "_i";
+      c_.s.split(p_.n, tile_.columns, no_, ni_);
+    }
+    const std::string no = no_, ni = ni_;
+    mi_ = mi;
     // Columns first: their panel stays in the second level while the rows pass. Rows first: the rows stay.
     const bool rows_first = !no.empty() && !mt.empty() && c_.sample("tile_order", {"nm", "mn"}, "nm") == "mn";
     std::string serial = p_.k;
@@ -182,19 +187,12 @@ class Matmul {
     order.insert(order.end(), inside.begin(), inside.end());
     c_.reorder(order);
     end_ = c_.own_loops(last_);
-    const std::string at = rows_first         ? no
-                           : !mt.empty()      ? mt
-                           : !no.empty()      ? no
-                           : !mo_.empty()     ? mo_
-                           : p_.batch.empty() ? ""
-                                              : p_.batch.back();
-    if (at.empty()) return false;
+    const std::string at = rows_first ? no : !mt.empty() ? mt : !no.empty() ? no : !mo_.empty() ? mo_ : p_.batch.back();
     c_.s.reverse_compute_at(last_, at);
     if (pack_left_ || (!staged_.empty() && !mo_.empty())) c_.s.compute_at(staged_, mo_);
     if (pack_left_) c_.lay_out(staged_, fmt::format("i1/{0},i0,i1%{0}", cpu_.cache_line_bytes / element_bytes_));
     c_.s.decompose_reduction(kGemm, !serial.empty() ? serial : !steps_loop_.empty() ? steps_loop_ : p_.k, "gemm.init");
     c_.unroll(steps_loop_);
-    return true;
   }
 
   void vectorize_copy() {

@@ -12,30 +12,43 @@ std::int64_t vector_lanes(std::int64_t extent, int lanes) {
   return lanes;
 }
 
+std::int64_t tile_lanes(std::int64_t columns, int lanes) {
+  const std::int64_t even = vector_lanes(columns, lanes);
+  if (columns <= lanes || even == lanes) return even;
+  const std::int64_t places = (columns + lanes - 1) / lanes * lanes;  // of which the last ones are idle
+  return columns % even != 0 || columns * lanes > even * places ? lanes : even;
+}
+
 RegisterTile sample_register_tile(schedule::Context& c, std::int64_t rows, std::int64_t columns, bool whole,
                                   const Cpu& cpu) {
   const int lanes = cpu.lanes(4);
   // Some registers stay free for the weights' vectors and the broadcast element. A search may leave fewer: the code
   // generator may read these from memory instead.
   const std::int64_t registers = cpu.vector_registers - 4;
+  const auto lanes_of = [&](std::int64_t width) {
+    return width == columns ? tile_lanes(width, lanes) : vector_lanes(width, lanes);
+  };
+  const auto vectors_of = [&](std::int64_t width) { return (width + lanes_of(width) - 1) / lanes_of(width); };
+  const auto suits = [&](std::int64_t width) {
+    if (columns % width != 0) return false;
+    return whole ? width % lanes == 0 : width == columns || width % lanes_of(width) == 0;
+  };
   const auto widths = [&](std::span<const std::int64_t>) {
     std::vector<std::int64_t> all;
-    for (std::int64_t width = 1; width <= std::min<std::int64_t>(columns, 8 * lanes); ++width) {
-      const std::int64_t used = vector_lanes(width, lanes);
-      if (columns % width == 0 && width % used == 0 && (used == lanes || !whole)) all.push_back(width);
-    }
+    for (std::int64_t width = 1; width <= std::min<std::int64_t>(columns, 8 * lanes); ++width)
+      if (suits(width)) all.push_back(width);
     return all;
   };
   const auto heights = [&](std::span<const std::int64_t> width) {
     std::vector<std::int64_t> all;
-    const std::int64_t vectors = width[0] / vector_lanes(width[0], lanes);
+    const std::int64_t vectors = vectors_of(width[0]);
     for (std::int64_t height = 1; height <= std::min(rows, cpu.vector_registers / vectors); ++height)
       all.push_back(height);
     return all;
   };
   const schedule::Cost cost = [&](std::span<const std::int64_t> tile) {
-    const std::int64_t used = vector_lanes(tile[0], lanes), vectors = tile[0] / used, height = tile[1];
-    const double filled = static_cast<double>(used) / lanes;
+    const std::int64_t vectors = vectors_of(tile[0]), height = tile[1];
+    const double filled = static_cast<double>(tile[0]) / static_cast<double>(vectors * lanes);
     const double full = static_cast<double>(rows) / static_cast<double>((rows + height - 1) / height * height);
     if (height * vectors > registers) return std::optional(1.0);  // behind all others
     const double products = static_cast<double>(height * vectors);
@@ -46,8 +59,7 @@ RegisterTile sample_register_tile(schedule::Context& c, std::int64_t rows, std::
   const std::array<schedule::Choice, 2> choices{{{"tile_columns", widths}, {"tile_rows", heights}}};
   const std::vector<std::int64_t> tile = c.sample(choices, [&] { return Result<schedule::Cost>(cost); });
   if (tile.empty()) return {1, 1, 1, 1};
-  const std::int64_t used = vector_lanes(tile[0], lanes);
-  return {tile[1], tile[0] / used, used, tile[0]};
+  return {tile[1], vectors_of(tile[0]), static_cast<std::int64_t>(lanes_of(tile[0])), tile[0]};
 }
 
 std::int64_t sample_rows(schedule::Context& c, std::int64_t extent, std::int64_t fitting, std::int64_t most) {

@@ -12,13 +12,17 @@ namespace dovetail::cpu {
 // `rows` times `vectors` of `lanes` elements.
 struct RegisterTile {
   std::int64_t rows, vectors, lanes;
-  std::int64_t columns;  // of the tile; at most vectors * lanes
+  std::int64_t columns;  // of the tile; at most vectors * lanes, and more than one vector less
 };
 // Lanes of a vector along a dimension: a power of two that divides it where that is at least 4, else as many as there
 // are.
 std::int64_t vector_lanes(std::int64_t extent, int lanes);
+// Lanes of the vectors of a register tile's row: as vector_lanes, or all that there are where fewer are idle then,
+// though some of the last vector are.
+std::int64_t tile_lanes(std::int64_t columns, int lanes);
 // Decides tile_columns, which become contiguous lanes, and tile_rows. The analytic choice keeps the multipliers
-// busiest: few loads per multiply-add, no idle lanes, no broken rows. `whole`: all lanes of every vector are used.
+// busiest: few loads per multiply-add, few idle lanes, no broken rows. Tiles that are as wide as the matrix may have
+// idle lanes in the last vector of a row, unless `whole`.
 RegisterTile sample_register_tile(schedule::Context& c, std::int64_t rows, std::int64_t columns, bool whole,
                                   const Cpu& cpu);
 // Decides how many of `extent` neighbours a tile takes, `most` at most: few idle ones in the last tile, else as many as

@@ -15,7 +15,8 @@
 
 namespace dovetail::cpu {
 
-// Dense 2-D convolution, float32 and int8: register tiles over columns of one row and output channels.
+// Convolution in one to three dimensions, dense or in groups, float32 and int8: register tiles over pixels of one row
+// and output channels.
 void prepare_convolution(Preparation& p);
 bool sketch_convolution(schedule::Context& c, const Cpu& cpu);
 // Depthwise convolution and pooling: channels in lanes.
@@ -35,9 +36,9 @@ struct Kind {
   bool (*write)(schedule::Context& context, const Cpu& cpu);
 };
 inline constexpr std::array<Kind, 4> kKinds{{
-    {"convolution", 2, prepare_convolution, sketch_convolution},
+    {"convolution", 3, prepare_convolution, sketch_convolution},
     {"window", 2, prepare_window, sketch_window},
-    {"matmul", 2, prepare_matmul, sketch_matmul},
+    {"matmul", 3, prepare_matmul, sketch_matmul},
     {"generic", 2, prepare_generic, sketch_generic},
 }};
 

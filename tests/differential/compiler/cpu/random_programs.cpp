@@ -123,28 +123,34 @@ TEST_CASE("functions of float32 are within 4 units in the last place") {
     UnaryOp op;
     double low, high;
     double (*exact)(double);
-    double absolute;  // near zeros of the function
+    double absolute;      // near zeros of the function
+    double exponent = 0;  // else the power
   };
   const Row rows[] = {{UnaryOp::exp, -103, 88.7, std::exp, 1e-44},
                       {UnaryOp::log, 1e-40, 3e38, std::log, 3e-7},
                       {UnaryOp::tanh, -20, 20, std::tanh, 0},
                       {UnaryOp::erf, -6, 6, std::erf, 0},
-                      {UnaryOp::sqrt, 0, 3e38, std::sqrt, 0}};
+                      {UnaryOp::sqrt, 0, 3e38, std::sqrt, 0},
+                      {UnaryOp::sqrt, 0, 3e38, [](double x) { return std::pow(x, 0.25); }, 0, 0.25},
+                      {UnaryOp::sqrt, 0, 3e38, [](double x) { return std::pow(x, 0.75); }, 0, 0.75}};
   constexpr std::int64_t kCount = 4096;
   const auto processor = cpu::find_cpu("native");
   REQUIRE(processor.ok());
   for (const Row& row : rows) {
-    INFO(name(row.op));
+    INFO(name(row.op) << " " << row.exponent);
     const Buffer x = make_buffer("x", DType::float32, {kCount}), y = make_buffer("y", DType::float32, {kCount});
     const Var o = make_var("o"), l = make_var("l"), i = make_var("i");
-    Block block{"f",
-                {{i, kCount, IterKind::spatial, ref(o) * 16 + ref(l)}},
-                nullptr,
-                {{x, {{ref(i), 1}}}},
-                {{y, {{ref(i), 1}}}},
-                nullptr,
-                store(y, {ref(i)}, unary(row.op, load(x, {ref(i)}))),
-                {}};
+    Block block{
+        "f",
+        {{i, kCount, IterKind::spatial, ref(o) * 16 + ref(l)}},
+        nullptr,
+        {{x, {{ref(i), 1}}}},
+        {{y, {{ref(i), 1}}}},
+        nullptr,
+        store(y, {ref(i)},
+              row.exponent == 0 ? unary(row.op, load(x, {ref(i)}))
+                                : binary(BinaryOp::pow, load(x, {ref(i)}), float_imm(row.exponent, DType::float32))),
+        {}};
     const Stmt inner = make_stmt(For{l, 16, ForKind::vectorized, "", {}, make_stmt(block)});
     const Program program{"f",
                           {{x, ParameterRole::input}, {y, ParameterRole::output}},

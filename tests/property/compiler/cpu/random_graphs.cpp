@@ -78,9 +78,12 @@ struct RandomFloatGraph {
       return add("MaxPool", {x}, attributes);
     }
     const bool depthwise = draw.between(0, 2) == 0;
-    const std::int64_t outputs = depthwise ? shape[1] : pick({1, 3, 8, 16, 24, 32, 40, 48, 65, 100});
-    if (depthwise) attributes["group"] = shape[1];
-    const Shape kernel{outputs, depthwise ? 1 : shape[1], kh, kw};
+    const std::int64_t groups = depthwise ? shape[1] : draw.between(0, 3) == 0 ? pick(divisors_of(shape[1])) : 1;
+    const std::int64_t outputs = depthwise    ? shape[1]
+                                 : groups > 1 ? groups * pick({1, 4, 8, 17})
+                                              : pick({1, 3, 8, 16, 17, 24, 40, 65, 100});
+    if (groups > 1 || depthwise) attributes["group"] = groups;
+    const Shape kernel{outputs, shape[1] / groups, kh, kw};
     if (draw.between(0, 3) == 0) {
       std::vector<graph::ValueId> operands = int8_weight(x, kernel, outputs);
       return add("dovetail.wconv", operands, attributes);
@@ -91,6 +94,38 @@ struct RandomFloatGraph {
   }
   std::int64_t pick(const std::vector<std::int64_t>& values) {
     return values[static_cast<std::size_t>(draw.between(0, static_cast<std::int64_t>(values.size()) - 1))];
+  }
+
+  static std::vector<std::int64_t> divisors_of(std::int64_t value) {
+    std::vector<std::int64_t> all;
+    for (std::int64_t d = 1; d <= value; ++d)
+      if (value % d == 0) all.push_back(d);
+    return all;
+  }
+  graph::ValueId reshape(graph::ValueId x, const Shape& shape) {
+    NdArray to(DType::int64, {static_cast<std::int64_t>(shape.size())});
+    for (std::size_t d = 0; d < shape.size(); ++d) to.set_int64(static_cast<std::int64_t>(d), shape[d]);
+    return add("Reshape", {x, graph.add_constant("shape", to)});
+  }
+  // A convolution in one dimension or in three, dense or in groups; images before and behind it.
+  graph::ValueId other_rank(graph::ValueId x) {
+    const Shape image = graph.value(x).type.shape;
+    const Shape shape =
+        draw.coin() ? Shape{image[0], image[1], image[2] * image[3]} : Shape{image[0], image[1], image[2], 1, image[3]};
+    const std::int64_t groups = draw.coin() ? 1 : pick(divisors_of(shape[1])), outputs = groups * pick({1, 5, 8, 17});
+    Shape kernel{outputs, shape[1] / groups};
+    Ints pads, strides;
+    for (std::size_t d = 2; d < shape.size(); ++d) {
+      kernel.push_back(draw.between(1, std::min<std::int64_t>(3, shape[d])));
+      pads.push_back(draw.between(0, kernel.back() - 1));
+      strides.push_back(draw.between(1, 2));
+    }
+    pads.insert(pads.end(), pads.begin(), pads.end());
+    std::vector<graph::ValueId> inputs{reshape(x, shape), graph.add_constant("w", integers(kernel, -1, 1))};
+    if (draw.coin()) inputs.push_back(graph.add_constant("b", integers({outputs}, -4, 4)));
+    const graph::ValueId y = clip(add("Conv", inputs, {{"group", groups}, {"pads", pads}, {"strides", strides}}));
+    const Shape& made = graph.value(y).type.shape;
+    return reshape(y, {made[0], made[1], made[2], element_count(made) / made[0] / made[1] / made[2]});
   }
 
   // Keeps magnitudes small, so that all sums stay exact.
@@ -107,7 +142,7 @@ struct RandomFloatGraph {
     for (int i = 0; i < operators; ++i) {
       const Shape shape = graph.value(x).type.shape;
       graph::ValueId y;
-      switch (shape.size() == 4 ? draw.between(0, 7) : 8) {
+      switch (shape.size() == 4 ? draw.between(0, 8) : 9) {
         case 0:
         case 1:
         case 2:
@@ -120,7 +155,8 @@ struct RandomFloatGraph {
           break;
         }
         case 6: y = clip(add("Add", {x, add("Relu", {x})})); break;
-        case 7: y = add("Flatten", {x}, {{"axis", std::int64_t{1}}}); break;
+        case 7: y = other_rank(x); break;
+        case 8: y = add("Flatten", {x}, {{"axis", std::int64_t{1}}}); break;
         default: {
           const std::int64_t outputs = pick({1, 8, 10, 16, 40, 64, 100});
           const bool transposed = draw.coin();
