@@ -67,6 +67,7 @@ std::string run_text(const RunFacts& facts) {
     text += "note          for --check every tensor leaves its kernel: without it the latency is less\n";
   if (const auto summary = bundle::summarize(*facts.bundle); summary.instructions > 0)
     text += program_text(summary) + counters_text(facts.run->counters);
+  if (facts.energy) text += energy_text(*facts.energy);
   for (const TimedProgram& program : facts.timed) {
     if (facts.timed.size() > 1) text += fmt::format("\nstep          {}\n", program.name);
     text += timing_text(program, facts.system);
@@ -97,6 +98,7 @@ Json run_json(const RunFacts& facts) {
             {"steps", steps},
             {"program", bundle::to_json(bundle::summarize(*facts.bundle))},
             {"counters", to_json(facts.run->counters)},
+            {"energy", energy_json(facts.energy)},
             {"outputs", outputs}};
   if (!facts.timed.empty()) {
     std::uint64_t cycles = 0;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "cli/energy_report.h"
 #include "cli/latency.h"
 #include "cli/model.h"
 #include "cli/reference_check.h"
@@ -21,7 +22,8 @@ struct RunFacts {
   std::optional<ReferenceCheck> check;
   std::vector<std::string> inputs;  // announcements
   System system = {};
-  std::vector<TimedProgram> timed = {};  // of an engine with a clock: the accelerator steps
+  std::vector<TimedProgram> timed = {};    // of an engine with a clock: the accelerator steps
+  std::optional<EnergyFacts> energy = {};  // of the accelerator steps, if there are any
 };
 
 std::string run_text(const RunFacts& facts);

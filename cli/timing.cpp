@@ -159,7 +159,7 @@ std::uint64_t cycles_of(const TimedProgram& program) {
 
 Result<void> write_traces(const ClockArguments& arguments, std::string_view title,
                           std::span<const TimedProgram> programs, const System& system,
-                          const std::optional<Latency>& latency) {
+                          const std::optional<Latency>& latency, const Json& energy) {
   if (!arguments.trace && !arguments.html) return {};
   if (arguments.html && programs.empty())
     return Diagnostic{"cannot write a page of the run", *arguments.html,
@@ -179,12 +179,13 @@ Result<void> write_traces(const ClockArguments& arguments, std::string_view titl
     const Json more{{"title", title},
                     {"memory", simulator::to_string(system.memory)},
                     {"time", simulator::to_json(time)},
+                    {"energy", energy},
                     {"programs", list}};
     DOVETAIL_TRY(write_text_file(*arguments.trace, simulator::perfetto_text(trace, launched, more)));
   }
   if (arguments.html)
-    DOVETAIL_TRY(
-        write_text_file(*arguments.html, simulator::page_text(title, trace, traced_programs, system.memory, time)));
+    DOVETAIL_TRY(write_text_file(*arguments.html,
+                                 simulator::page_text(title, trace, traced_programs, system.memory, time, energy)));
   return {};
 }
 

@@ -51,10 +51,10 @@ Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, c
 
 std::uint64_t cycles_of(const TimedProgram& program);
 // The trace file and the page, as far as `arguments` ask for them. `title` is the title of the page; `latency`: of the
-// model whose steps the programs are, if they are of one.
+// model whose steps the programs are, if they are of one; `energy`: as energy_json() reports it.
 Result<void> write_traces(const ClockArguments& arguments, std::string_view title,
                           std::span<const TimedProgram> programs, const System& system,
-                          const std::optional<Latency>& latency);
+                          const std::optional<Latency>& latency, const Json& energy);
 
 // Cycles, what each unit did and waited for, bounds, layers and answers to «what if», for people and for machines.
 std::string timing_text(const TimedProgram& program, const System& system);

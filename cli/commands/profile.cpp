@@ -8,6 +8,7 @@
 #include "bundle/code/cpu.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
+#include "cli/energy_report.h"
 #include "cli/latency.h"
 #include "cli/model.h"
 #include "cli/output.h"
@@ -41,6 +42,7 @@ class Profile : public Command {
     options.value("--engine", "ENGINE", engine_,
                   "what runs the accelerator's programs (default cycle, which reports where the cycles went)");
     clock_.declare(options);
+    energy_.declare(options);
     limit_.declare(options);
     options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--repeat", "N", repeat_, "runs that count, after one that warms up (default 10)");
@@ -62,6 +64,7 @@ class Profile : public Command {
     WatchedWork watched(limit);
     DOVETAIL_ASSIGN(const std::uint64_t seed, parse_address("--seed", seed_));
     DOVETAIL_ASSIGN(const std::int64_t repeat, parse_count("--repeat", repeat_, 1, 100000));
+    DOVETAIL_ASSIGN(const explore::EnergyTable energy, energy_.table());
     runtime::ExecutorOptions executor_options;
     executor_options.work = watched.work();
     if (threads_) {
@@ -119,7 +122,8 @@ class Profile : public Command {
       medians.push_back(*middle);
     }
     const std::vector<StepTime> times = step_times(steps, medians, system);
-    DOVETAIL_TRY(write_traces(clock_, model_.model, timed_, system, latency_of(times)));
+    DOVETAIL_ASSIGN(used_, energy_facts(executor.program(), steps, system, energy));
+    DOVETAIL_TRY(write_traces(clock_, model_.model, timed_, system, latency_of(times), energy_json(used_)));
     std::vector<Row> rows;
     for (std::size_t s = 0; s < times.size(); ++s)
       rows.push_back({times[s], steps[s].counters, executor.program().steps[s].origins});
@@ -194,7 +198,8 @@ class Profile : public Command {
     bool accelerated = false;
     for (const Row& row : rows)
       if (row.time.simulating) counters += row.counters, accelerated = true;
-    return accelerated ? out + counters_text(counters) : out;
+    if (accelerated) out += counters_text(counters);
+    return used_ ? out + energy_text(*used_) : out;
   }
 
   Json json(const std::vector<Row>& rows, std::int64_t repeat, const System& system, const Latency& latency) const {
@@ -223,6 +228,7 @@ class Profile : public Command {
             {"repeat", repeat},
             {"system", to_json(system)},
             {"latency", latency_json(latency, system)},
+            {"energy", energy_json(used_)},
             {"threads", threads_used_},
             {"peak_of_one_core", {{"float32", peak(peaks_.float32)}, {"int8", peak(peaks_.int8)}}},
             {"steps", steps}};
@@ -230,9 +236,11 @@ class Profile : public Command {
 
   ModelArguments model_;
   ClockArguments clock_;
+  EnergyArguments energy_;
   LimitArguments limit_;
   std::string work_text_;  // where the multiplications are
   std::vector<TimedProgram> timed_;
+  std::optional<EnergyFacts> used_;  // by the accelerator
   std::string engine_ = "cycle", seed_ = "1", repeat_ = "10";
   std::vector<std::string> inputs_;
   std::optional<std::string> report_, threads_;

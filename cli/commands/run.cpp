@@ -9,6 +9,7 @@
 #include "bundle/code/cpu.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
+#include "cli/energy_report.h"
 #include "cli/model.h"
 #include "cli/output.h"
 #include "cli/program_file.h"
@@ -38,6 +39,7 @@ class Run : public Command {
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
     options.value("--output-dir", "DIR", output_dir_, "write every output as DIR/NAME.npy");
     clock_.declare(options);
+    energy_.declare(options);
     limit_.declare(options);
     options.value("--report", "R.json", report_,
                   "write the report as JSON; of an engine with a clock also what other hardware would take",
@@ -58,6 +60,7 @@ class Run : public Command {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
     WatchedWork watched(limit);
     DOVETAIL_ASSIGN(const std::uint64_t seed, parse_address("--seed", seed_));
+    DOVETAIL_ASSIGN(const explore::EnergyTable energy, energy_.table());
     runtime::ExecutorOptions executor_options;
     executor_options.work = watched.work();
     if (threads_) {
@@ -111,6 +114,7 @@ class Run : public Command {
         timed_programs(executor.program(), *result, engine_options, report_.has_value() || clock_.html.has_value());
     if (!timed.ok()) return fail(Exit::failed, timed.errors());
     facts.timed = *std::move(timed);
+    DOVETAIL_ASSIGN(facts.energy, energy_facts(executor.program(), result->steps, system, energy));
     if (check_) {
       const double tolerance =
           std::max(bundle::find_module(executor.bundle(), bundle::kCpuTarget) != nullptr ? kMachineCodeTolerance : 0,
@@ -120,7 +124,8 @@ class Run : public Command {
       facts.check = *std::move(check);
     }
     watched.finish();
-    DOVETAIL_TRY(write_traces(clock_, model_.model, facts.timed, system, latency_of(step_times(*result, system))));
+    DOVETAIL_TRY(write_traces(clock_, model_.model, facts.timed, system, latency_of(step_times(*result, system)),
+                              energy_json(facts.energy)));
     print("{}{}", run_text(facts), clock_.written(facts.timed.size()));
     if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(run_json(facts))));
     if (output_dir_) {
@@ -166,6 +171,7 @@ class Run : public Command {
 
   ModelArguments model_;
   ClockArguments clock_;
+  EnergyArguments energy_;
   LimitArguments limit_;
   std::shared_ptr<const NamedFiles> files_;
   std::string engine_ = "functional", seed_ = "1";

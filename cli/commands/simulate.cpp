@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
+#include "cli/energy_report.h"
 #include "cli/output.h"
 #include "cli/program_file.h"
 #include "cli/system.h"
@@ -39,6 +40,7 @@ class Simulate : public Command {
                   Need::required);
     system_.declare(options);
     clock_.declare(options);
+    energy_.declare(options);
     limit_.declare(options);
     options.value("--report", "R.json", report_, "write counters, and the cycles of an engine with a clock, as JSON",
                   File::written);
@@ -54,6 +56,7 @@ class Simulate : public Command {
     const isa::HardwareConfig& config = machine.hardware;
     DOVETAIL_ASSIGN(const System system, resolve_system(machine.system, hardware_, system_));
     DOVETAIL_ASSIGN(simulator::EngineOptions engine_options, clock_.engine_options(engine_, system));
+    DOVETAIL_ASSIGN(const explore::EnergyTable table, energy_.table());
     simulator::Dram dram;
     DOVETAIL_ASSIGN(dram.base, parse_address("--dram-base", dram_base_));
     TimedProgram timed{.name = program_, .config = config, .program = {}, .launches = {}, .traces = {}, .counters = {}};
@@ -104,15 +107,18 @@ class Simulate : public Command {
     }
     watched.finish();
     DOVETAIL_TRY(write_file(dram_out_, dram.bytes));
-    DOVETAIL_TRY(write_traces(clock_, program_, std::span(&timed, 1), system, std::nullopt));
+    std::optional<explore::RunTime> time;
+    if (has_clock) time = {cycles_of(timed), system.clock_mhz * 1e6};
+    const EnergyFacts energy = energy_facts(total, config, system.memory, time, table);
+    DOVETAIL_TRY(write_traces(clock_, program_, std::span(&timed, 1), system, std::nullopt, energy_json(energy)));
     print("simulated     {}, {} launch{}, engine {}, {}\n{}", program_, launches.size(),
-          launches.size() == 1 ? "" : "es", engine_, seconds_text(seconds), counters_text(total));
+          launches.size() == 1 ? "" : "es", engine_, seconds_text(seconds), counters_text(total) + energy_text(energy));
     print("written       {}, {} bytes from {:#x}\n", dram_out_, dram.bytes.size(), dram.base);
     print("{}", clock_.written(1));
     if (has_clock) print("{}{}", system_text(system), timing_text(timed, system));
     if (program_base_ && !has_clock)
       print("note          engine {} does not fetch: --program-base was checked, and has no other effect\n", engine_);
-    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report(timed, counters, system, seconds))));
+    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report(timed, counters, system, seconds, energy))));
     return Exit::success;
   }
 
@@ -142,15 +148,20 @@ class Simulate : public Command {
   }
 
   Json report(const TimedProgram& timed, const std::vector<simulator::Counters>& counters, const System& system,
-              double seconds) const {
+              double seconds, const EnergyFacts& energy) const {
     Json list = Json::array();
     for (std::size_t i = 0; i < timed.launches.size(); ++i)
       list.push_back(
           {{"begin", timed.launches[i].begin}, {"count", timed.launches[i].count}, {"counters", to_json(counters[i])}});
-    Json json{{"kind", "simulate"}, {"program", program_},
-              {"engine", engine_},  {"hardware", isa::config_to_json(timed.config)},
-              {"launches", list},   {"counters", to_json(timed.counters)},
-              {"seconds", seconds}, {"compared_with", nullptr}};
+    Json json{{"kind", "simulate"},
+              {"program", program_},
+              {"engine", engine_},
+              {"hardware", isa::config_to_json(timed.config)},
+              {"launches", list},
+              {"counters", to_json(timed.counters)},
+              {"seconds", seconds},
+              {"compared_with", nullptr},
+              {"energy", energy_json(energy)}};
     if (!timed.traces.empty()) {
       json["system"] = to_json(system);
       json["timing"] = timing_json(timed, system);
@@ -161,6 +172,7 @@ class Simulate : public Command {
   std::string program_, hardware_, dram_, dram_base_ = "0", dram_out_, engine_;
   SystemArguments system_;
   ClockArguments clock_;
+  EnergyArguments energy_;
   LimitArguments limit_;
   std::optional<std::string> program_base_, report_;
   std::vector<std::string> launches_;

@@ -118,7 +118,8 @@ class Trace : public Command {
                         "trace a program that runs on the accelerator"};
     DOVETAIL_ASSIGN(const simulator::RunTime time, run_time(json));
     DOVETAIL_ASSIGN(const simulator::MemorySpec memory, simulator::parse_memory(text("memory")));
-    return write_text_file(*html_, simulator::page_text(text("title"), trace, programs, memory, time));
+    const Json energy = json.value("energy", Json());
+    return write_text_file(*html_, simulator::page_text(text("title"), trace, programs, memory, time, energy));
   }
 
   Result<Exit> diff() {

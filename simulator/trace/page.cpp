@@ -164,7 +164,7 @@ Result<RunTime> run_time_from_json(const Json& json, std::string_view where) {
 }
 
 std::string page_text(std::string_view title, const Trace& trace, const std::vector<TracedProgram>& programs,
-                      const MemorySpec& memory, const RunTime& time) {
+                      const MemorySpec& memory, const RunTime& time, const Json& energy) {
   Column unit, tokens, instruction, issue, start, length, source, word, number, wait;
   std::map<std::string, std::size_t> known;
   std::vector<std::string> words;
@@ -226,6 +226,7 @@ std::string page_text(std::string_view title, const Trace& trace, const std::vec
   const Json data{{"title", title},
                   {"memory", to_string(memory)},
                   {"time", to_json(time)},
+                  {"energy", energy},
                   {"bus_bytes", programs.empty() ? 1 : programs.front().config.bus_bytes},
                   {"events", events},
                   {"sources", trace.sources},

@@ -25,8 +25,10 @@ Json to_json(const RunTime& time);
 // Error: numbers that are none, or out of range. Null gives a time without any.
 Result<RunTime> run_time_from_json(const Json& json, std::string_view where);
 
-// The launches of `programs`, one program after the other, are those of the trace, which has their events.
+// The launches of `programs`, one program after the other, are those of the trace, which has their events. `energy`:
+// null, or what the run would cost on a chip, {"joules", "parts": [{"component", "place", "joules"}], "missing",
+// "statement"}.
 std::string page_text(std::string_view title, const Trace& trace, const std::vector<TracedProgram>& programs,
-                      const MemorySpec& memory, const RunTime& time);
+                      const MemorySpec& memory, const RunTime& time, const Json& energy = nullptr);
 
 }  // namespace dovetail::simulator

@@ -685,6 +685,20 @@ function timeCards(cycles, card) {
       'all programs of the accelerator, and the steps of the model that run elsewhere, measured')])];
 }
 
+// Of all programs together; what made the page has checked nothing of it but that it is JSON.
+const joules = value => { const [unit, name] = [[1, 'J'], [1e-3, 'mJ'], [1e-6, 'uJ'], [1e-9, 'nJ']].find(([unit]) => value >= unit) || [1e-12, 'pJ']; return shortNumber(value / unit) + ' ' + name; };
+function showEnergy() {
+  const energy = data.energy;
+  if (!energy || !Array.isArray(energy.parts)) return;
+  $('energy_panel').hidden = false;
+  $('energy_statement').textContent = joules(energy.joules) + ': ' + energy.statement;
+  const cell = text => element('td', {}, text);
+  $('energy').replaceChildren(element('thead', {}, element('tr', {}, ...['component', 'place', 'energy', 'share'].map(name => element('th', {}, name)))),
+    element('tbody', {}, ...energy.parts.filter(part => part.joules > 0).map(part =>
+      element('tr', {}, element('td', {}, part.component), element('td', {}, part.place), cell(joules(part.joules)), cell(percent(part.joules, energy.joules))))));
+  $('energy_missing').textContent = energy.missing.length ? 'Not in it: ' + energy.missing.join('; ') : '';
+}
+
 function showProgram(program) {
   const whole = program.whole, bounds = whole.bounds;
   const card = (value, text, more) => element('div', {class: 'card'}, element('b', {}, value), element('span', {class: 'muted', title: more || ''}, text));
@@ -719,3 +733,4 @@ const asked = /^#(\d+)-(\d+)$/.exec(location.hash);
 if (asked) look(Number(asked[1]), Number(asked[2]));
 draw();
 showProgram(shownProgram());
+showEnergy();
