@@ -8,6 +8,7 @@
 #include "base/text_table.h"
 #include "bundle/code/accel.h"
 #include "cli/hardware_area.h"
+#include "explore/area/area_model.h"
 
 namespace dovetail::cli {
 
@@ -34,7 +35,12 @@ Result<explore::EnergyTable> EnergyArguments::table() const {
 
 std::optional<explore::LogicSize> logic_size(const isa::HardwareConfig& config) {
   const auto committed = committed_area(config, "generic");
-  if (!committed.ok() || !*committed || (*committed)->area.rows.empty()) return std::nullopt;
+  if (!committed.ok() || !*committed || (*committed)->area.rows.empty()) {
+    const auto model = explore::AreaModel::of_kit();
+    if (!model.ok()) return std::nullopt;
+    const explore::AreaEstimate estimate = model->estimate(config);
+    return explore::LogicSize{estimate.gates, estimate.flip_flops};
+  }
   explore::LogicSize size;
   const auto resources = area_resources("generic");
   for (std::size_t i = 0; i < resources.size(); ++i) {

@@ -25,7 +25,7 @@ struct EnergyArguments {
   Result<explore::EnergyTable> table() const;
 };
 
-// The size of the design's logic, as far as the kit knows it: of the named configurations from synthesis.
+// The size of the design's logic: of the named configurations from synthesis, of others by the model of the area.
 std::optional<explore::LogicSize> logic_size(const isa::HardwareConfig& config);
 
 struct EnergyFacts {

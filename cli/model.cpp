@@ -198,6 +198,7 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(arguments.model, std::move(import_options)));
   model.import_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   model.import = imported.report;
+  if (arguments.rewrite) arguments.rewrite(imported.graph);
 
   std::vector<std::string> nodes;
   for (const graph::NodeId node : imported.graph.live_nodes()) nodes.push_back(imported.graph.node(node).name);

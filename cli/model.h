@@ -1,6 +1,7 @@
 // A model on the command line, from its arguments to a bundle: shared by the commands that take MODEL.onnx.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -27,7 +28,9 @@ struct ModelArguments {
   std::optional<std::string> records;
   // The memory is also the one that tuned schedules are to have been measured with.
   SystemArguments system;
-  int threads = 0;                             // set by the command; 0: one per processor
+  int threads = 0;  // set by the command; 0: one per processor
+  // Set by the command: changes the imported graph before anything else sees it. Null: nothing does.
+  std::function<void(graph::Graph& graph)> rewrite = nullptr;
   std::map<std::string, NdArray> values = {};  // of inputs, known at compile time (import::ImportOptions)
 
   // --target, --hw, --cpu, --place, --shape, -O, --pass, --no-pass, --strict, --records, --decide, --clock, --memory.

@@ -25,8 +25,10 @@ void Options::positional(std::string_view placeholder, std::string& target, std:
   files_->add(placeholder, file, [&target] { return given(target); });
 }
 
-void Options::positionals(std::string_view placeholder, std::vector<std::string>& target, std::string_view help) {
+void Options::positionals(std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
+                          File file) {
   app_.add_option(std::string(placeholder), target, std::string(help))->type_name("");
+  files_->add(placeholder, file, [&target] { return target; });
 }
 
 void Options::value(std::string_view name, std::string_view placeholder, std::string& target, std::string_view help,

@@ -30,7 +30,8 @@ class Options {
   void positional(std::string_view placeholder, std::string& target, std::string_view help, Need need = Need::required,
                   File file = File::none);
   // All that follow.
-  void positionals(std::string_view placeholder, std::vector<std::string>& target, std::string_view help);
+  void positionals(std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
+                   File file = File::none);
   void value(std::string_view name, std::string_view placeholder, std::string& target, std::string_view help,
              Need need = Need::optional, File file = File::none);
   void value(std::string_view name, std::string_view placeholder, std::optional<std::string>& target,

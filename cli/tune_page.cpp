@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "base/printable.h"
+#include "cli/html_page.h"
 #include "cli/tune_report.h"
 
 namespace dovetail::cli {
@@ -13,34 +13,15 @@ namespace dovetail::cli {
 namespace {
 
 constexpr std::string_view kStyle =
-    R"(:root { color-scheme: light dark; --page: #f6f7f9; --panel: #fff; --line: #d9dee5;
-  --text: #1c2128; --muted: #5f6975; --best: #2563c9; --point: #93a1b3; --failed: #c2453a; }
-@media (prefers-color-scheme: dark) { :root { --page: #13161b; --panel: #1b2027; --line: #303843; --text: #e3e7ec;
-  --muted: #97a2af; --best: #77a7f3; --point: #5d6a7a; --failed: #e0776b; } }
-body { margin: 0; padding: 24px; background: var(--page); color: var(--text); font: 14px/1.5 system-ui, sans-serif; }
-h1 { font-size: 20px; margin: 0 0 4px; } h2 { font-size: 15px; margin: 0; overflow-wrap: anywhere; }
-p { margin: 4px 0; color: var(--muted); }
+    R"(:root { --best: #2563c9; --point: #93a1b3; --failed: #c2453a; }
+@media (prefers-color-scheme: dark) { :root { --best: #77a7f3; --point: #5d6a7a; --failed: #e0776b; } }
 .tasks { display: grid; grid-template-columns: repeat(auto-fill, minmax(340px, 1fr)); gap: 16px; margin: 16px 0; }
 .task { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px; }
 svg { width: 100%; height: auto; display: block; } svg text { fill: var(--muted); font-size: 10px; }
 .axis { stroke: var(--line); } .best { fill: none; stroke: var(--best); stroke-width: 2; }
 .trial { fill: var(--point); } .failed { stroke: var(--failed); stroke-width: 1.5; }
-table { border-collapse: collapse; background: var(--panel); } th, td { padding: 3px 10px; border: 1px solid var(--line);
-  text-align: left; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
 pre { overflow-x: auto; font-size: 12px; background: var(--page); padding: 8px; border-radius: 6px; }
 summary { cursor: pointer; color: var(--muted); })";
-
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char c : printable(text, Lines::keep)) {
-    if (c == '<') safe += "&lt;";
-    else if (c == '>') safe += "&gt;";
-    else if (c == '&') safe += "&amp;";
-    else if (c == '"') safe += "&quot;";
-    else safe += c;
-  }
-  return safe;
-}
 
 // Costs as multiples of the default's over trials: each candidate, and the best so far.
 std::string curve(const tune::TaskResult& task) {
@@ -62,13 +43,15 @@ std::string curve(const tune::TaskResult& task) {
     const tune::Trial& trial = task.trials[i];
     const double at = static_cast<double>(i) + 1;
     if (trial.outcome != tune::Outcome::measured) {
-      points += fmt::format("<path class=\"failed\" d=\"M{0:.1f} {1:.1f}l4 4m0 -4l-4 4\"><title>{2}</title></path>",
-                            x(at) - 2, kTop, escaped(fmt::format("{}: {}", to_string(trial.outcome), trial.decisions)));
+      points +=
+          fmt::format("<path class=\"failed\" d=\"M{0:.1f} {1:.1f}l4 4m0 -4l-4 4\"><title>{2}</title></path>",
+                      x(at) - 2, kTop, escaped_html(fmt::format("{}: {}", to_string(trial.outcome), trial.decisions)));
       continue;
     }
     const double cost = trial.cost / task.default_cost;
-    points += fmt::format("<circle class=\"trial\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"><title>{}</title></circle>",
-                          x(at), y(cost), escaped(fmt::format("{:.3f} of the default: {}", cost, trial.decisions)));
+    points +=
+        fmt::format("<circle class=\"trial\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"><title>{}</title></circle>", x(at),
+                    y(cost), escaped_html(fmt::format("{:.3f} of the default: {}", cost, trial.decisions)));
     line += fmt::format(" {:.1f},{:.1f}", x(at), y(best));
     best = std::min(best, cost);
     line += fmt::format(" {:.1f},{:.1f}", x(at), y(best));
@@ -98,31 +81,28 @@ std::string words_of(const schedule::Decisions& decisions) {
 std::string TuneReport::page() const {
   std::string rows, panels, all;
   for (const auto& [target, gain] : gains())
-    all += fmt::format("{}: {:.3f}x in the geometric mean, {:.3f}x for all kernels together; ", escaped(target),
+    all += fmt::format("{}: {:.3f}x in the geometric mean, {:.3f}x for all kernels together; ", escaped_html(target),
                        gain.geometric_mean, gain.network);
   for (const tune::TaskResult& task : tasks) {
     rows += fmt::format(
         "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{:.6g}</td>"
         "<td class=\"number\">{:.6g}</td><td>{}</td><td class=\"number\">{:.3f}x</td><td "
         "class=\"number\">{}</td><td>{}</td></tr>\n",
-        escaped(task.name), escaped(task.target), escaped(task.kind), task.uses, task.default_cost, task.best_cost,
-        escaped(task.unit), task.gain(), task.trials.size(), escaped(task.ended));
+        escaped_html(task.name), escaped_html(task.target), escaped_html(task.kind), task.uses, task.default_cost,
+        task.best_cost, escaped_html(task.unit), task.gain(), task.trials.size(), escaped_html(task.ended));
     panels += fmt::format(
         "<div class=\"task\"><h2>{}</h2><p>{} {}, task {}: {:.3f}x as fast as the default</p>{}<p>{}</p>"
         "<details><summary>best schedule</summary><pre>{}</pre></details></div>\n",
-        escaped(task.name), escaped(task.target), escaped(task.kind), task.key, task.gain(), curve(task),
-        escaped(words_of(task.best_decisions)), escaped(schedule::to_string(task.best_trace)));
+        escaped_html(task.name), escaped_html(task.target), escaped_html(task.kind), task.key, task.gain(), curve(task),
+        escaped_html(words_of(task.best_decisions)), escaped_html(schedule::to_string(task.best_trace)));
   }
-  return fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
-      "content=\"width=device-width, initial-scale=1\">\n<meta http-equiv=\"Content-Security-Policy\" "
-      "content=\"default-src 'none'; style-src 'unsafe-inline'\">\n<title>Tuning of {0}</title>\n<style>\n{1}\n</style>"
-      "</head><body>\n<h1>Tuning of {0}</h1>\n<p>{2} tasks; {3}search {4}, ranking {5}. "
-      "Curves: cost as a multiple of the default's, and the best so far.</p>\n"
-      "<div class=\"tasks\">\n{6}</div>\n<table><tr><th>kernel</th><th>target</th><th>kind</th><th>uses</th>"
-      "<th>default</th><th>best</th><th>unit</th><th>faster</th><th>trials</th><th>ended by</th></tr>\n{7}</table>\n"
-      "</body></html>\n",
-      escaped(model), kStyle, tasks.size(), all, escaped(search), escaped(ranking), panels, rows);
+  return html_page(
+      "Tuning of " + model, kStyle,
+      fmt::format("<p>{} tasks; {}search {}, ranking {}. Curves: cost as a multiple of the default's, and the best so "
+                  "far.</p>\n<div class=\"tasks\">\n{}</div>\n<table><tr><th>kernel</th><th>target</th><th>kind</th>"
+                  "<th>uses</th><th>default</th><th>best</th><th>unit</th><th>faster</th><th>trials</th><th>ended "
+                  "by</th></tr>\n{}</table>\n",
+                  tasks.size(), all, escaped_html(search), escaped_html(ranking), panels, rows));
 }
 
 }  // namespace dovetail::cli

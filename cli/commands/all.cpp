@@ -9,6 +9,7 @@ std::span<const CommandRow> all_commands() {
       {"compile", "compile an ONNX model into a bundle, and report what runs where", make_compile},
       {"run", "run an ONNX model or a bundle", make_run},
       {"profile", "time a model step by step, against the processor's peak", make_profile},
+      {"compare", "run models on several targets and configurations, side by side", make_compare},
       {"tune", "search the schedules of a model's kernels for faster ones, and record them", make_tune},
       {"explore", "measure a space of design points for models: latency, area, energy, and the front", make_explore},
       {"simulate", "run a raw accelerator program on a memory image", make_simulate},

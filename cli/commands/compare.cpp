@@ -1,0 +1,124 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "cli/arguments.h"
+#include "cli/commands/all.h"
+#include "cli/compare_model.h"
+#include "cli/comparison.h"
+#include "cli/energy_report.h"
+#include "cli/model.h"
+#include "cli/output.h"
+#include "cli/program_file.h"
+#include "cli/text.h"
+#include "cli/watched_work.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+class Compare : public Command {
+ public:
+  void declare(Options& options) override {
+    options.positionals("MODEL.onnx...", models_, "models, each of which runs on every target", File::read);
+    options.value("--target", "LIST", targets_, "the rows, as in accel,cpu,cuda (default accel,cpu)");
+    options.values("--hw", "CONFIG", hardware_,
+                   fmt::format("a configuration of the accelerator, or several with commas; repeatable, a row each "
+                               "(default {})",
+                               kDefaultHardware));
+    options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
+    options.value("--repeat", "N", repeat_, "runs on this machine that count (default: for two seconds, 5 to 200)");
+    options.values("--input", "NAME=FILE", inputs_,
+                   "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable", File::read);
+    options.value("--seed", "N", seed_, "of the random inputs (default 1)");
+    options.value("--cpu", "NAME", model_.cpu, "make code for baseline, avx2, avx512, avx512-vnni or native (default)");
+    options.values("--shape", "NAME=SHAPE", model_.shapes, "extent of a symbolic dimension, or shape of an input");
+    options.value("-O", "N", model_.level, "how far to optimise (default 2)");
+    options.value("--records", "DB", model_.records, "take the best schedules that `dovetail tune` has recorded there",
+                  File::read);
+    model_.system.declare(options);
+    energy_.declare(options);
+    limit_.declare(options);
+    options.flag("--json", json_, "print the comparison as JSON (docs/comparing.md)");
+    options.value("--html", "PAGE.html", html_, "write it as a page for a browser", File::written);
+    options.footer(
+        "The accelerator's latency is its cycles by its clock, and the time of what runs beside it; a processor's is "
+        "the median of repeated runs.\n"
+        "Example: dovetail compare examples/digits/digits_int8.onnx --target accel,cpu,cuda --hw 1x16x16-ext,1x8x8");
+  }
+
+  Result<Exit> run() override {
+    DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
+    WatchedWork watched(limit);
+    if (models_.empty())
+      return Diagnostic{"bad usage of `dovetail compare`", "", "no model is given",
+                        "name one or more .onnx files; `dovetail compare --help` has an example"};
+    CompareOptions options;
+    options.inputs = inputs_;
+    DOVETAIL_ASSIGN(options.targets, parse_compared_targets(targets_));
+    options.hardware =
+        hardware_.empty() ? std::vector<std::string>{std::string(kDefaultHardware)} : split_configurations(hardware_);
+    // A mistyped one is known before anything has run.
+    for (const std::string& hardware : options.hardware) {
+      DOVETAIL_ASSIGN([[maybe_unused]] const isa::Machine machine, isa::load_machine(hardware));
+    }
+    DOVETAIL_ASSIGN(options.seed, parse_address("--seed", seed_));
+    if (threads_) {
+      DOVETAIL_ASSIGN(const std::int64_t threads, parse_count("--threads", *threads_, 1, 1024));
+      options.threads = static_cast<int>(threads);
+    }
+    if (repeat_) {
+      DOVETAIL_ASSIGN(options.repeat, parse_count("--repeat", *repeat_, 1, 100000));
+    }
+    DOVETAIL_ASSIGN(options.energy, energy_.table());
+    options.work = watched.work();
+    for (const std::string& file : models_) {
+      DOVETAIL_ASSIGN(const bool is_bundle, is_bundle_file(file));
+      if (is_bundle)
+        return Diagnostic{"bad usage of `dovetail compare`", file, "a bundle has its target already",
+                          "give the .onnx file that it was made from"};
+    }
+
+    Comparison comparison;
+    comparison.threads = options.threads > 0 ? options.threads : runtime::default_threads();
+    watched.begin();
+    for (const std::string& file : models_) {
+      ModelArguments model = model_;
+      model.model = file;
+      DOVETAIL_ASSIGN(CompareOutcome outcome, compare_model(model, options));
+      if (!outcome.failure.empty()) return fail(Exit::failed, outcome.failure);
+      comparison.models.push_back(std::move(outcome.model));
+      for (std::string& line : outcome.announcements)
+        if (std::ranges::find(comparison.inputs, line) == comparison.inputs.end())
+          comparison.inputs.push_back(std::move(line));
+    }
+    watched.finish();
+    if (json_) print("{}", json_text(comparison_json(comparison)));
+    else print("{}", comparison_text(comparison));
+    if (html_) {
+      DOVETAIL_TRY(write_text_file(*html_, comparison_page(comparison)));
+      if (!json_) print("\nwritten       {}\n", *html_);
+    }
+    for (const ComparedModel& model : comparison.models)
+      for (const ComparedRow& row : model.rows)
+        if (row.available()) return Exit::success;
+    return fail(Exit::failed, {{"nothing was compared", targets_, "no target of the list runs here",
+                                "`dovetail doctor` says which do"}});
+  }
+
+ private:
+  ModelArguments model_;
+  EnergyArguments energy_;
+  LimitArguments limit_;
+  std::vector<std::string> models_, hardware_, inputs_;
+  std::string targets_ = "accel,cpu", seed_ = "1";
+  std::optional<std::string> threads_, repeat_, html_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_compare() { return std::make_unique<Compare>(); }
+
+}  // namespace dovetail::cli

@@ -1,0 +1,306 @@
+#include "cli/compare_model.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/processor.h"
+#include "bundle/code/accel.h"
+#include "cli/latency.h"
+#include "cli/program_file.h"
+#include "cli/targets.h"
+#include "cli/tensor_files.h"
+#include "cli/text.h"
+#include "compiler/quantize/strip_qdq.h"
+#include "compiler/reference/reference.h"
+#include "explore/measure/package_energy.h"
+#include "isa/verify/token_machine.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kMeasuredSeconds = 2;  // where --repeat does not say how often
+constexpr std::size_t kLeastRuns = 5, kMostRuns = 200;
+constexpr std::size_t kAcceleratedRuns = 3;  // for steps beside the accelerator's, which is simulated each time
+
+constexpr std::string_view kAccel = "accel", kCpu = "cpu";
+
+const TargetRow& target_row(std::string_view name) {
+  return *std::ranges::find(target_table(), name, &TargetRow::name);
+}
+
+// The graph has operators of the integer form.
+bool is_integer(const graph::Graph& graph) {
+  const auto nodes = graph.live_nodes();
+  return std::any_of(nodes.begin(), nodes.end(),
+                     [&](graph::NodeId id) { return graph.node(id).op.starts_with("dovetail.q"); });
+}
+
+// Of every row alike: the inputs, and what the reference makes of them.
+struct Expected {
+  std::map<std::string, NdArray> inputs, outputs;
+};
+
+class Comparer {
+ public:
+  Comparer(const ModelArguments& arguments, const CompareOptions& options) : arguments_(arguments), options_(options) {
+    outcome_.model.file = arguments.model;
+  }
+
+  Result<CompareOutcome> run() {
+    for (const std::string& target : options_.targets) {
+      if (target == kAccel)
+        for (const std::string& hardware : options_.hardware) DOVETAIL_TRY(add_row(target, hardware, hardware));
+      else DOVETAIL_TRY(add_row(target, target == kCpu ? processor_text() : "-", std::nullopt));
+      if (target == kCpu) DOVETAIL_TRY(add_float_row());
+    }
+    return std::move(outcome_);
+  }
+
+ private:
+  int threads() const { return options_.threads > 0 ? options_.threads : runtime::default_threads(); }
+  std::string processor_text() const {
+    std::string name = processor_model();
+    for (const std::string_view sign : {"(R)", "(TM)"})
+      for (std::size_t at; (at = name.find(sign)) != name.npos;) name.erase(at, sign.size());
+    return fmt::format("{}, {} thread{}", name, threads(), threads() == 1 ? "" : "s");
+  }
+
+  Result<void> add_row(const std::string& target, const std::string& machine,
+                       const std::optional<std::string>& hardware) {
+    if (!outcome_.failure.empty()) return {};
+    ComparedRow row{.target = target, .machine = machine};
+    const TargetRow& known = target_row(target);
+    if (known.make == nullptr) {
+      row.unavailable = fmt::format("this version of the kit has no target {} ({})", target, known.description);
+    } else if (!is_available(known)) {
+      row.unavailable = fmt::format("this machine does not run target {} ({})", target, known.description);
+      row.hint = "`dovetail doctor` says what is missing";
+    } else {
+      DOVETAIL_TRY(fill(row, hardware));
+    }
+    outcome_.model.rows.push_back(std::move(row));
+    return {};
+  }
+
+  // The float network that a quantised model stands for, where that is another one.
+  Result<void> add_float_row() {
+    if (outcome_.model.rows.empty() || !outcome_.failure.empty()) return {};
+    const ComparedRow& integer = outcome_.model.rows.back();
+    if (!integer.available() || integer.arithmetic != "integer") return {};
+    ComparedRow row{.target = integer.target, .machine = integer.machine + ", float"};
+    std::size_t stripped = 0;
+    DOVETAIL_TRY(fill(row, std::nullopt, [&](graph::Graph& graph) { stripped = quantize::strip_qdq(graph); }));
+    // Models in the form of QLinear operators, or with integers all the way, have no such network.
+    if (stripped > 0 && outcome_.failure.empty()) outcome_.model.rows.push_back(std::move(row));
+    return {};
+  }
+
+  // What has begun to run and failed is no bad input.
+  Result<void> failed(const Diagnostics& why) {
+    outcome_.failure = why;
+    return {};
+  }
+
+  Result<void> fill(ComparedRow& row, const std::optional<std::string>& hardware,
+                    std::function<void(graph::Graph&)> rewrite = nullptr) {
+    ModelArguments arguments = arguments_;
+    arguments.hardware = hardware;
+    arguments.threads = options_.threads;
+    arguments.rewrite = std::move(rewrite);
+    // What the accelerator does not take runs beside it, as in a product.
+    arguments.targets = row.target;
+    if (row.target == kAccel && is_available(target_row(kCpu))) arguments.targets = "accel,cpu";
+    DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(arguments, {}));
+    if (!outcome.model) {
+      row.unavailable = outcome.failure.front().why;
+      row.hint = outcome.failure.front().hint;
+      return {};
+    }
+    CompiledModel& compiled = *outcome.model;
+    describe(row, compiled);
+    bundle::Bundle bundle = std::move(compiled.compiled.bundle);
+    if (!bundle.other_shapes.empty())
+      return Diagnostic{"bad usage of `dovetail compare`", arguments.model, "--shape asks for several programs",
+                        "give one shape at a time"};
+    DOVETAIL_TRY(expect(bundle, compiled.compiled.integer));
+    if (!expected_) return {};
+
+    simulator::EngineOptions engine{.memory = compiled.system.memory};
+    engine.work = options_.work;
+    DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory("cycle", engine));
+    runtime::ExecutorOptions executor_options;
+    executor_options.work = options_.work;
+    executor_options.threads = options_.threads;
+    DOVETAIL_ASSIGN(auto executor, runtime::Executor::make(std::move(bundle), make_simulator, executor_options));
+    const auto first = executor.run(expected_->inputs);
+    if (!first.ok()) return failed(first.errors());
+    row.agreement = agreement_of(expected_->outputs, first->outputs);
+    if (row.target == kAccel) return time_accelerator(row, executor, *first, compiled.system);
+    return time_processor(row, executor);
+  }
+
+  void describe(ComparedRow& row, const CompiledModel& compiled) {
+    const PlacementSummary& summary = compiled.compiled.summary;
+    std::uint64_t macs = 0;
+    for (const auto& [target, count] : summary.macs) macs += count;
+    for (const auto& [target, count] : summary.macs)
+      if (count > 0) row.shares[target] = static_cast<double>(count) / static_cast<double>(macs);
+    outcome_.model.macs = std::max(outcome_.model.macs, macs);
+    row.bundle_bytes = bundle::serialize(compiled.compiled.bundle).size();
+    for (const bundle::MemorySpace& space : compiled.compiled.bundle.spaces) row.arena_bytes += space.bytes;
+    row.arithmetic = is_integer(compiled.compiled.integer) ? "integer" : "float";
+  }
+
+  // Inputs, and what the reference makes of them, once.
+  Result<void> expect(const bundle::Bundle& bundle, const graph::Graph& integer) {
+    if (expected_) return {};
+    Expected expected;
+    DOVETAIL_ASSIGN(RunInputs inputs, gather_inputs(bundle, options_.inputs, options_.seed));
+    for (std::string& line : inputs.announcements) outcome_.announcements.push_back(std::move(line));
+    expected.inputs = std::move(inputs.tensors);
+    DOVETAIL_ASSIGN(const Reference reference, Reference::make(integer));
+    if (options_.work != nullptr)
+      if (const auto fits = options_.work->expect("the reference", reference.estimate_work()); !fits.ok())
+        return failed(fits.errors());
+    auto values = reference.run(expected.inputs, options_.work);
+    if (!values.ok()) return failed(values.errors());
+    for (const bundle::TensorIndex index : bundle.outputs) {
+      const std::string& name = bundle.tensors[static_cast<std::size_t>(index)].name;
+      if (const auto value = values->find(name); value != values->end()) expected.outputs.insert(*value);
+    }
+    outcome_.model.reference = fmt::format("its {} graph, evaluated node by node on naive loop programs",
+                                           is_integer(integer) ? "integer" : "float");
+    expected_ = std::move(expected);
+    return {};
+  }
+
+  Result<void> time_accelerator(ComparedRow& row, runtime::Executor& executor, const runtime::RunResult& first,
+                                const System& system) {
+    const Latency latency = latency_of(step_times(first, system));
+    ComparedAccelerator accel{.cycles = latency.cycles,
+                              .clock_mhz = system.clock_mhz,
+                              .seconds = latency.accelerator_seconds,
+                              .memory = simulator::to_string(system.memory),
+                              .steps = latency.regions,
+                              .other_steps = latency.others};
+    DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(executor.program()));
+    for (const auto& [index, step, code] : steps) {
+      const simulator::Counters& counters = first.steps[index].counters;
+      const auto bus = static_cast<std::uint64_t>(code.config.bus_bytes);
+      accel.dram_read +=
+          bus * (counters.port[isa::index(isa::Queue::load)].beats +
+                 counters.port[isa::index(isa::Queue::compute)].beats + (counters.fetch ? counters.fetch->beats : 0));
+      accel.dram_written += bus * counters.port[isa::index(isa::Queue::store)].beats;
+    }
+    if (latency.others > 0) {
+      std::vector<double> others;
+      runtime::RunOptions run_options;
+      run_options.copy_outputs = false;
+      const auto runs = static_cast<std::size_t>(options_.repeat.value_or(kAcceleratedRuns));
+      while (others.size() < std::min(runs, kAcceleratedRuns)) {
+        const auto again = executor.run(expected_->inputs, run_options);
+        if (!again.ok()) return failed(again.errors());
+        others.push_back(latency_of(step_times(*again, system)).other_seconds);
+      }
+      row.measured = spread_of(std::move(others));
+    }
+    row.seconds = accel.seconds + row.measured.median;
+    DOVETAIL_ASSIGN(row.energy, energy_facts(executor.program(), first.steps, system, options_.energy));
+    if (row.energy) {
+      row.joules = row.energy->energy.joules;
+      row.energy_from = row.energy->energy.statement;
+      if (accel.other_steps > 0)
+        row.energy->energy.missing.push_back(fmt::format("the {} steps of this machine", accel.other_steps));
+    } else {
+      row.energy_from = "nothing ran on the accelerator";
+    }
+    row.accelerator = std::move(accel);
+    return {};
+  }
+
+  // After a run that has warmed up.
+  Result<void> time_processor(ComparedRow& row, runtime::Executor& executor) {
+    runtime::RunOptions run_options;
+    run_options.copy_outputs = false;
+    std::vector<double> samples;
+    auto meter = explore::PackageEnergy::open();
+    const auto begin = Clock::now();
+    const auto done = [&] {
+      if (options_.repeat) return samples.size() >= static_cast<std::size_t>(*options_.repeat);
+      const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+      return samples.size() >= kMostRuns || (samples.size() >= kLeastRuns && seconds > kMeasuredSeconds);
+    };
+    while (!done()) {
+      const auto start = Clock::now();
+      const auto again = executor.run(expected_->inputs, run_options);
+      if (!again.ok()) return failed(again.errors());
+      samples.push_back(std::chrono::duration<double>(Clock::now() - start).count());
+    }
+    const auto runs = static_cast<double>(samples.size());
+    row.measured = spread_of(std::move(samples));
+    row.seconds = row.measured.median;
+    if (!meter.ok()) {
+      row.energy_from = fmt::format("RAPL: {}: {}", meter.errors().front().where, meter.errors().front().why);
+      return {};
+    }
+    DOVETAIL_ASSIGN(const double joules, meter->joules());
+    row.joules = joules / runs;
+    row.energy_from = fmt::format("RAPL of {} package{}, all that ran there during {} runs", meter->packages(),
+                                  meter->packages() == 1 ? "" : "s", row.measured.runs);
+    return {};
+  }
+
+  const ModelArguments& arguments_;
+  const CompareOptions& options_;
+  CompareOutcome outcome_;
+  std::optional<Expected> expected_;
+};
+
+}  // namespace
+
+Result<std::vector<std::string>> parse_compared_targets(std::string_view text) {
+  std::vector<std::string> targets;
+  std::vector<std::string_view> names;
+  for (const TargetRow& row : target_table()) names.push_back(row.name);
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string target(text.substr(begin, end - begin));
+    if (std::ranges::find(names, target) == names.end())
+      return Diagnostic{"bad value of --target", std::string(text), fmt::format("there is no target \"{}\"", target),
+                        fmt::format("targets: {}", fmt::join(names, ", "))};
+    if (std::ranges::find(targets, target) != targets.end())
+      return Diagnostic{"bad value of --target", std::string(text), fmt::format("{} is listed twice", target),
+                        "name each target once, in the order of the rows"};
+    targets.push_back(target);
+    begin = end + 1;
+  }
+  return targets;
+}
+
+std::vector<std::string> split_configurations(const std::vector<std::string>& values) {
+  std::vector<std::string> configurations;
+  for (const std::string& value : values) {
+    for (std::size_t begin = 0; begin <= value.size();) {
+      const std::size_t end = std::min(value.find(',', begin), value.size());
+      const std::string part = value.substr(begin, end - begin);
+      if (begin > 0 && part.find('=') != part.npos) configurations.back() += "," + part;
+      else configurations.push_back(part);
+      begin = end + 1;
+    }
+  }
+  return configurations;
+}
+
+Result<CompareOutcome> compare_model(const ModelArguments& arguments, const CompareOptions& options) {
+  return Comparer(arguments, options).run();
+}
+
+}  // namespace dovetail::cli

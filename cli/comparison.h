@@ -1,0 +1,85 @@
+// What `dovetail compare` found: one row for each target (and configuration) that a model was to run on, as values, as
+// text, as JSON and as a page. docs/comparing.md describes every number.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/ndarray.h"
+#include "cli/energy_report.h"
+
+namespace dovetail::cli {
+
+// Of repeated runs, in seconds.
+struct Spread {
+  double median = 0, low = 0, high = 0;  // low and high: the tenth and the ninetieth percentile
+  std::size_t runs = 0;
+};
+// Precondition: at least one sample. Percentiles are the nearest sample, the median of an even number the mean of two.
+Spread spread_of(std::vector<double> samples);
+
+// Outputs against the reference's.
+struct Agreement {
+  std::size_t elements = 0, different = 0;
+  double largest = 0;  // difference of two elements, infinite where one of them alone is no number
+  bool equal() const { return different == 0; }
+};
+// Precondition: the same names, element types and shapes.
+Agreement agreement_of(const std::map<std::string, NdArray>& expected, const std::map<std::string, NdArray>& actual);
+
+struct ComparedAccelerator {
+  std::uint64_t cycles = 0;
+  double clock_mhz = 0, seconds = 0;  // of its steps
+  std::string memory;
+  std::uint64_t dram_read = 0, dram_written = 0;  // bytes, whole beats, instructions included
+  std::size_t steps = 0, other_steps = 0;
+};
+
+struct ComparedRow {
+  std::string target;
+  std::string machine;                      // configuration of the accelerator, or processor and threads
+  std::string unavailable = {}, hint = {};  // why there is nothing else in the row
+  std::string arithmetic = {};              // "integer", or "float"
+  double seconds = 0;                       // from input to output
+  Spread measured = {};                     // of what ran on this machine: all of it, or the accelerator's other steps
+  std::optional<ComparedAccelerator> accelerator = {};
+  std::uint64_t bundle_bytes = 0, arena_bytes = 0;  // arena: memory of tensors and images beside what is constant
+  std::optional<double> joules = {};
+  std::string energy_from = {};            // what says so, or why nothing does
+  std::optional<EnergyFacts> energy = {};  // of the accelerator
+  std::optional<Agreement> agreement = {};
+  std::map<std::string, double> shares = {};  // of the model's multiplications, by target
+
+  bool available() const { return unavailable.empty(); }
+  double per_second() const { return seconds > 0 ? 1 / seconds : 0; }
+};
+
+struct ComparedModel {
+  std::string file;
+  std::uint64_t macs = 0;
+  std::vector<ComparedRow> rows;
+  std::string reference;  // what the outputs are compared with
+};
+
+struct Comparison {
+  int threads = 1;
+  std::vector<ComparedModel> models;
+  std::vector<std::string> inputs;  // announcements
+};
+
+std::string comparison_text(const Comparison& comparison);
+Json comparison_json(const Comparison& comparison);         // "kind": "comparison"
+std::string comparison_page(const Comparison& comparison);  // HTML that needs nothing but a browser
+
+// How much faster than the slowest that is there; 1 where it is alone.
+double speed_up(const ComparedModel& model, const ComparedRow& row);
+// "100 % accel", "97.2 % accel, 2.8 % cpu"
+std::string shares_text(const ComparedRow& row);
+std::string agreement_text(const ComparedRow& row);  // "equal", "differ: 3 of 10, by 0.25 at most", "-"
+
+}  // namespace dovetail::cli

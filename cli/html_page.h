@@ -1,0 +1,17 @@
+// What the pages that commands write have in common: one file that needs nothing but a browser, no network and no
+// script, in light and dark.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace dovetail::cli {
+
+// Text for HTML, in elements and attributes; control characters are replaced, since names come from files.
+std::string escaped_html(std::string_view text);
+
+// A whole document. `style` follows the common one, whose colours are --page, --panel, --line, --text and --muted;
+// `title` is text, `body` HTML.
+std::string html_page(std::string_view title, std::string_view style, std::string_view body);
+
+}  // namespace dovetail::cli

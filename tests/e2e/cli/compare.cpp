@@ -1,0 +1,133 @@
+// `dovetail compare`: the same network on each target, outputs against one reference, in all three forms.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "tests/catch.h"
+#include "tests/process.h"
+#include "tests/skip.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+using test::Finished;
+
+namespace {
+
+const std::string kDigits = DOVETAIL_SOURCE_DIR "/examples/digits/digits_int8.onnx";
+
+// What holds of every accelerator row.
+void check_accelerator(const Json& row) {
+  CHECK(row["arithmetic"] == "integer");
+  const Json& accel = row["accelerator"];
+  CHECK(accel["ms"].get<double>() == Approx(accel["cycles"].get<double>() / (accel["clock_mhz"].get<double>() * 1e3)));
+  CHECK(row["ms"].get<double>() >= accel["ms"].get<double>());
+  CHECK(accel["dram_read_bytes"].get<double>() > accel["dram_written_bytes"].get<double>());
+  CHECK(row["inferences_per_second"].get<double>() == Approx(1e3 / row["ms"].get<double>()));
+  CHECK(row["agreement"]["equal"] == true);
+  CHECK(row["shares"]["accel"].get<double>() > 0.99);
+  double sum = 0;
+  for (const Json& part : row["energy"]["parts"]) sum += part["joules"].get<double>();
+  CHECK(row["joules"].get<double>() == Approx(sum));
+  // On the chip an 8-bit MAC at 45 nm costs 0.3 pJ; weights, inputs and accumulators of 1x16x16 come from SRAM in every
+  // step, which is 2 pJ more, and the clock half a picojoule where every cycle multiplies, several where few do.
+  CHECK(row["energy"]["pj_per_mac"]["chip"].get<double>() > 2);
+  CHECK(row["energy"]["pj_per_mac"]["chip"].get<double>() < 12);
+}
+
+}  // namespace
+
+TEST_CASE("compare: digits on two configurations, the CPU, and a target that is not there") {
+  const test::TemporaryFolder folder;
+  const Finished run =
+      test::dovetail({"compare", kDigits, "--target", "accel,cpu,cuda", "--hw", "1x16x16-ext,1x8x8,requant=true",
+                      "--repeat", "3", "--json", "--html", folder / "page.html"});
+  CHECK(run.error == "");
+  REQUIRE(run.exit == 0);
+  const Json json = Json::parse(run.out);
+  const Json& rows = json["models"][0]["rows"];
+  const Json& last = rows.back();
+  CHECK(json["models"][0]["macs"] == 607'872);
+  CHECK(rows[0]["machine"] == "1x16x16-ext");
+  CHECK(rows[1]["machine"] == "1x8x8,requant=true");
+  check_accelerator(rows[0]);
+  CHECK(rows[1]["agreement"]["equal"] == true);
+  CHECK(rows[1]["accelerator"]["cycles"].get<double>() > rows[0]["accelerator"]["cycles"].get<double>());
+  if (rows[2]["available"] == true) {
+    CHECK(rows[2]["measured"]["runs"] == 3);
+    CHECK(rows[2]["shares"]["cpu"] == 1);
+    CHECK(rows[2]["measured"]["low_ms"].get<double>() <= rows[2]["measured"]["high_ms"].get<double>());
+    // Either a number and what says so, or the reason that there is none.
+    CHECK(!rows[2]["energy_from"].get<std::string>().empty());
+    // The same network without the rounding of its activations.
+    REQUIRE(rows.size() == 5);
+    CHECK(rows[2]["arithmetic"] == "integer");
+    CHECK(rows[2]["agreement"]["equal"] == true);
+    CHECK(rows[3]["arithmetic"] == "float");
+    CHECK(rows[3]["agreement"]["equal"] == false);
+  } else {
+    REQUIRE(rows.size() == 4);
+  }
+  CHECK(last["available"] == false);
+  CHECK_THAT(last["why"].get<std::string>(), ContainsSubstring("no target cuda"));
+  const std::string page = read_text_file(folder / "page.html").value();
+  CHECK_THAT(page, ContainsSubstring("digits_int8.onnx") && ContainsSubstring("1x8x8,requant=true"));
+}
+
+TEST_CASE("compare: cycles and energy are those that run reports") {
+  const test::TemporaryFolder folder;
+  const Finished compared = test::dovetail(
+      {"compare", kDigits, "--target", "accel", "--hw", "1x16x16-ext", "--memory", "bank:lpddr4", "--json"});
+  const Finished run = test::dovetail({"run", kDigits, "--target", "accel,cpu", "--hw", "1x16x16-ext", "--engine",
+                                       "cycle", "--memory", "bank:lpddr4", "--report", folder / "r.json"});
+  REQUIRE(compared.exit == 0);
+  REQUIRE(run.exit == 0);
+  const Json row = Json::parse(compared.out)["models"][0]["rows"][0];
+  const Json report = read_json_file(folder / "r.json").value();
+  CHECK(row["accelerator"]["cycles"] == report["cycles"]);
+  CHECK(row["joules"].get<double>() == Approx(report["energy"]["joules"].get<double>()));
+}
+
+TEST_CASE("compare: ResNet-8 on the accelerator and the CPU agrees with the reference") {
+  const std::string model = DOVETAIL_SOURCE_DIR "/../shared/models/resnet8_int8/model.onnx";
+  if (!std::filesystem::exists(model)) return test::skip(model + " is not there");
+  const Finished run = test::dovetail({"compare", model, "--hw", "1x16x16-ext", "--repeat", "3", "--json"});
+  CHECK(run.error == "");
+  REQUIRE(run.exit == 0);
+  const Json rows = Json::parse(run.out)["models"][0]["rows"];
+  check_accelerator(rows[0]);
+  if (rows[1]["available"] == true) CHECK(rows[1]["agreement"]["equal"] == true);
+}
+
+TEST_CASE("compare: bad usage is refused before anything runs") {
+  const auto refused = [](std::vector<std::string> arguments, const std::string& why) {
+    arguments.insert(arguments.begin(), "compare");
+    const Finished run = test::dovetail(arguments);
+    CAPTURE(run.error);
+    CHECK(run.exit == 2);
+    CHECK(run.out == "");
+    CHECK_THAT(run.error, ContainsSubstring(why));
+  };
+  refused({kDigits, "--target", "gpu"}, "there is no target \"gpu\"");
+  refused({kDigits, "--target", "cpu,cpu"}, "cpu is listed twice");
+  refused({kDigits, "--hw", "1x17x17"}, "1x17x17");
+  refused({kDigits, "--repeat", "0"}, "--repeat");
+  refused({}, "no model is given");
+  refused({"missing.onnx"}, "missing.onnx");
+  refused({"bundle.dvt"}, "a bundle has its target already");
+  const test::TemporaryFolder folder;
+  const std::string model = folder / "m.onnx";
+  std::filesystem::copy_file(kDigits, model);
+  refused({model, "--html", model}, "MODEL.onnx... reads");
+  REQUIRE(write_text_file(folder / "e.json", R"({"rows": {"mac.int8": {"value": 1e17, "unit": "pJ", "source": "x"}}})")
+              .ok());
+  refused({kDigits, "--energy", folder / "e.json"}, "1e+17 pJ is out of 0.003 to 10");
+}
+
+TEST_CASE("compare: where no target of the list runs, the command has failed") {
+  const Finished run = test::dovetail({"compare", kDigits, "--target", "cuda,onednn"});
+  CHECK(run.exit == 1);
+  CHECK_THAT(run.out, ContainsSubstring("no target cuda") && ContainsSubstring("no target onednn"));
+  CHECK_THAT(run.error, ContainsSubstring("nothing was compared"));
+}
