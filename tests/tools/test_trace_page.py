@@ -218,7 +218,9 @@ class TracePage(unittest.TestCase):
         shown = Page(done.stdout)
         rows = [tag for tag, _ in shown.elements].count("tr")
         program = self.data["programs"][0]
-        self.assertEqual(rows, 1 + len(program["layers"]) + 2 + len(program["what_if"]))
+        components = [part for part in self.data["energy"]["parts"] if part["joules"] > 0]
+        self.assertEqual(rows, 1 + len(program["layers"]) + 2 + len(program["what_if"]) + 1 + len(components))
+        self.assertIn("a model at 45 nm", done.stdout)
         self.assertIn(f"{program['whole']['cycles']:,}", done.stdout)
         self.assertIn("circle", [tag for tag, _ in shown.elements])
         self.assertNotIn("img", [tag for tag, _ in shown.elements])
