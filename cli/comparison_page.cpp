@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text_table.h"
 #include "cli/comparison.h"
 #include "cli/html_page.h"
 #include "cli/latency.h"
