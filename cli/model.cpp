@@ -15,6 +15,7 @@
 #include "bundle/code/program_summary.h"
 #include "bundle/format.h"
 #include "cli/arguments.h"
+#include "cli/kept_tensors.h"
 #include "cli/latency.h"
 #include "cli/program_file.h"
 #include "cli/targets.h"
@@ -99,6 +100,7 @@ Result<void> add_shapes(const std::string& path, std::span<const std::map<std::s
       failure = compiled.errors();
       return {};
     }
+    remember_shapes(compiled->bundle, compiled->integer);
     programs.push_back(std::move(compiled->bundle));
   }
   DOVETAIL_ASSIGN(bundle, combine_shapes(std::move(programs)));
@@ -233,6 +235,7 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
     options.context.evaluate = cpu::jit_evaluate(*processor);
   auto compiled = compile(std::move(imported), options);
   if (compiled.ok() && options.stop_after.empty()) DOVETAIL_TRY(check_taken(decided, compiled->schedules));
+  if (compiled.ok() && options.stop_after.empty()) remember_shapes(compiled->bundle, compiled->integer);
   if (compiled.ok()) model.compiled = *std::move(compiled);
   else outcome.failure = compiled.errors();
   if (compiled.ok() && shapes.size() > 1 && options.stop_after.empty()) {

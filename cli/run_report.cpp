@@ -43,6 +43,10 @@ std::string check_text(const ReferenceCheck& check) {
 std::string run_text(const RunFacts& facts) {
   std::string text = fmt::format("ran           {} with engine {}\n", facts.path, facts.engine);
   for (const std::string& input : facts.inputs) text += fmt::format("input         {}\n", input);
+  if (facts.runs > 1)
+    text += fmt::format("samples       {} in {} runs; steps and times below are those of the first\n",
+                        with_separators(static_cast<std::uint64_t>(facts.samples)),
+                        with_separators(static_cast<std::uint64_t>(facts.runs)));
   const std::vector<StepTime> times = step_times(*facts.run, facts.system);
   const Latency latency = latency_of(times);
   if (latency.regions > 0 && latency.complete) text += system_text(facts.system);
@@ -63,8 +67,8 @@ std::string run_text(const RunFacts& facts) {
   }
   text += fmt::format("\n{}\n", table.to_string());
   text += latency_text(latency, facts.system, "measured once");
-  if (facts.check && latency.complete && latency.regions > 0)
-    text += "note          for --check every tensor leaves its kernel: without it the latency is less\n";
+  if (facts.all_tensors && latency.complete && latency.regions > 0)
+    text += "note          every tensor leaves its kernel, to be looked at: else the latency is less\n";
   if (const auto summary = bundle::summarize(*facts.bundle); summary.instructions > 0)
     text += program_text(summary) + counters_text(facts.run->counters);
   if (facts.energy) text += energy_text(*facts.energy);
@@ -73,7 +77,8 @@ std::string run_text(const RunFacts& facts) {
     text += timing_text(program, facts.system);
   }
   if (facts.check) text += check_text(*facts.check);
-  for (const auto& [name, array] : facts.run->outputs)
+  if (facts.expectation) text += expectation_text(*facts.expectation);
+  for (const auto& [name, array] : facts.outputs)
     text += fmt::format("output        {}: {}: {}\n", name, type_text(array.dtype(), array.shape()), preview(array));
   return text;
 }
@@ -87,7 +92,7 @@ Json run_json(const RunFacts& facts) {
     if (step.target == "accel") row["counters"] = to_json(step.counters);
     steps.push_back(std::move(row));
   }
-  for (const auto& [name, array] : facts.run->outputs)
+  for (const auto& [name, array] : facts.outputs)
     outputs.push_back({{"name", name}, {"dtype", dovetail::name(array.dtype())}, {"shape", array.shape()}});
   Json json{{"kind", "run"},
             {"file", facts.path},
@@ -95,6 +100,9 @@ Json run_json(const RunFacts& facts) {
             {"inputs", facts.inputs},
             {"system", to_json(facts.system)},
             {"latency", latency_json(latency_of(times), facts.system)},
+            {"samples", facts.samples},
+            {"runs", facts.runs},
+            {"expected", facts.expectation ? expectation_json(*facts.expectation) : Json(nullptr)},
             {"steps", steps},
             {"program", bundle::to_json(bundle::summarize(*facts.bundle))},
             {"counters", to_json(facts.run->counters)},

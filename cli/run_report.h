@@ -1,11 +1,14 @@
 // The report of `dovetail run`, for people and for machines.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "base/json.h"
 #include "cli/energy_report.h"
+#include "cli/expectation.h"
 #include "cli/latency.h"
 #include "cli/model.h"
 #include "cli/reference_check.h"
@@ -21,6 +24,10 @@ struct RunFacts {
   const runtime::RunResult* run = nullptr;
   std::optional<ReferenceCheck> check;
   std::vector<std::string> inputs;  // announcements
+  std::optional<Expectation> expectation = {};
+  std::int64_t runs = 1, samples = 1;           // steps and cycles are those of the first run
+  std::map<std::string, NdArray> outputs = {};  // of all runs
+  bool all_tensors = false;                     // were to leave their kernels
   System system = {};
   std::vector<TimedProgram> timed = {};    // of an engine with a clock: the accelerator steps
   std::optional<EnergyFacts> energy = {};  // of the accelerator steps, if there are any

@@ -17,13 +17,17 @@ namespace dovetail::cli {
 Result<NdArray> read_tensor(const std::filesystem::path& path);
 
 struct RunInputs {
-  std::map<std::string, NdArray> tensors;  // by name
+  std::map<std::string, NdArray> tensors;  // by name; of many samples, all of them
   std::vector<std::string> announcements;  // one line each: where it comes from
 };
+// The program that takes these inputs, or rows of them; the first where none does.
+const bundle::Bundle& program_for(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& given);
 // Inputs from `assignments` ("NAME=FILE"); those not named get pseudo-random values that depend on `seed` and their
-// name only: floats uniform in [-1, 1), 8-bit integers over their range, others in [-128, 127], bools either.
+// name only: floats uniform in [-1, 1), 8-bit integers over their range, others in [-128, 127], bools either. Error,
+// among others: what the program does not take; with Rows::many that is left to Samples (cli/samples.h).
+enum class Rows { as_taken, many };
 Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<std::string>& assignments,
-                                std::uint64_t seed);
+                                std::uint64_t seed, Rows rows = Rows::as_taken);
 
 // The file of each output: folder/<plain name>.npy. Error: two would share one.
 Result<std::vector<std::string>> output_files(const std::filesystem::path& folder,

@@ -163,11 +163,15 @@ void WatchedWork::check_for_stop(Clock::time_point now) {
 
 void WatchedWork::show_progress(Clock::time_point now) {
   const WorkEstimate expected = work_.expected();
-  if (now < next_progress_ || expected.steps == 0 || work_.stopped()) return;
+  const auto all = counted_ ? static_cast<double>(counted_->all) : static_cast<double>(expected.steps);
+  if (now < next_progress_ || all <= 0 || work_.stopped()) return;
   const std::chrono::duration<double> elapsed = now - start_;
-  const double part = std::min(0.99, static_cast<double>(work_.done()) / static_cast<double>(expected.steps));
-  std::string line =
-      fmt::format("{:.0f} % of {} steps, {}", 100 * part, steps_text(expected.steps), duration_text(elapsed.count()));
+  const double done = counted_ ? static_cast<double>(*counted_->done) : static_cast<double>(work_.done());
+  const double part = std::min(0.99, done / all);
+  std::string line = fmt::format(
+      "{:.0f} % of {}, {}", 100 * part,
+      counted_ ? fmt::format("{} {}", counted_->all, counted_->what) : steps_text(expected.steps) + " steps",
+      duration_text(elapsed.count()));
   if (part > 0) line += fmt::format(", about {} to go", duration_text(elapsed.count() * (1 - part) / part));
   if (!isatty(STDERR_FILENO)) {
     print_message("progress      {}\n", line);

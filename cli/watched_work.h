@@ -3,12 +3,15 @@
 // it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -27,6 +30,13 @@ Result<WorkLimit> parse_limit(const std::vector<std::string>& texts);
 // "12 s", "5 min", "3 h", "40 days": for estimates, which are not exact.
 std::string duration_text(double seconds);
 
+// What progress is counted in where it is not steps: runs of a model, say.
+struct CountedWork {
+  std::string what;  // "runs"
+  std::int64_t all = 0;
+  const std::atomic<std::int64_t>* done = nullptr;  // outlives the watching
+};
+
 class WatchedWork {
  public:
   explicit WatchedWork(const WorkLimit& limit);
@@ -35,6 +45,8 @@ class WatchedWork {
   WatchedWork& operator=(const WatchedWork&) = delete;
 
   Work* work() { return &work_; }
+  // Progress is counted so from the next begin() on.
+  void show(CountedWork counted) { counted_ = std::move(counted); }
   // From here on until finish() the work is watched, and a signal to end is a request to stop it.
   void begin();
   // The work has ended. What follows, writing results above all, is not to be stopped halfway.
@@ -51,6 +63,7 @@ class WatchedWork {
 
   WorkLimit limit_;
   Work work_;
+  std::optional<CountedWork> counted_;
   Clock::time_point start_;
   double announced_seconds_ = 0;  // the longest so far
   std::optional<Clock::time_point> stopped_at_;

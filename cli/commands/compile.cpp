@@ -22,6 +22,9 @@ class Compile : public Command {
     for (const PassRow& row : pass_table()) passes.push_back(row.name);
     options.positional("MODEL.onnx", model_.model, "the model", Need::required, File::read);
     model_.declare(options);
+    options.flag("--all-tensors", all_tensors_,
+                 "let the result of every operation leave its kernel, so that `run --dump-tensors` and `--expect` of "
+                 "the bundle see it");
     options.flag("--verify", verify_, "prove every program free of races, deadlock and undefined reads (isa/verify)");
     options.values(
         "--dump", "NAME", dump_,
@@ -43,6 +46,7 @@ class Compile : public Command {
     CompileOptions options;
     DOVETAIL_TRY(check_stages());
     DOVETAIL_TRY(check_output());
+    options.expose_all = all_tensors_;
     options.dump = dump_;
     options.stop_after = stop_after_;
     options.on_dump = [](std::string_view stage, std::string_view text) { print("---- {} ----\n{}\n", stage, text); };
@@ -96,7 +100,7 @@ class Compile : public Command {
   }
 
   ModelArguments model_;
-  bool verify_ = false;
+  bool verify_ = false, all_tensors_ = false;
   std::vector<std::string> dump_;
   std::string stop_after_;
   std::optional<std::string> report_, output_;

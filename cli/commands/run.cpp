@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <atomic>
+#include <charconv>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,10 +12,13 @@
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/energy_report.h"
+#include "cli/expectation.h"
+#include "cli/kept_tensors.h"
 #include "cli/model.h"
 #include "cli/output.h"
 #include "cli/program_file.h"
 #include "cli/run_report.h"
+#include "cli/samples.h"
 #include "cli/targets.h"
 #include "cli/tensor_files.h"
 #include "cli/text.h"
@@ -34,7 +39,9 @@ class Run : public Command {
     files_ = options.files();
     options.value("--engine", "ENGINE", engine_, "what runs the accelerator's programs (default functional)");
     options.values("--input", "NAME=FILE", inputs_,
-                   "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable", File::read);
+                   "a .npy file or ONNX TensorProto .pb, of one batch or of many samples; without it seeded random "
+                   "values; repeatable",
+                   File::read);
     options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
     options.value("--output-dir", "DIR", output_dir_, "write every output as DIR/NAME.npy");
@@ -44,6 +51,14 @@ class Run : public Command {
     options.value("--report", "R.json", report_,
                   "write the report as JSON; of an engine with a clock also what other hardware would take",
                   File::written);
+    options.value("--dump-tensors", "DIR", dump_,
+                  "write every tensor that a step computes as DIR/NAME.npy, and index.json with their order");
+    options.value("--expect", "DIR|F.npz", expect_,
+                  "compare the tensors with your own of the same names, and name the first that leaves the tolerance",
+                  File::read);
+    options.value("--tolerance", "T", tolerance_,
+                  "of --expect: how far floats may differ, of the tensor's largest (default 0.0001)");
+    options.value("--tolerance-steps", "N", tolerance_steps_, "of --expect: how far integers may differ (default 0)");
     options.flag("--check", check_, "compare every tensor with the reference and name the first that differs");
     options.flag("--trust", trust_, kTrustHelp);
     options.footer(
@@ -67,6 +82,11 @@ class Run : public Command {
       DOVETAIL_ASSIGN(const std::int64_t threads, parse_count("--threads", *threads_, 1, 1024));
       executor_options.threads = static_cast<int>(threads);
     }
+    DOVETAIL_ASSIGN(const dovetail::Tolerance tolerance, parse_tolerance());
+    std::map<std::string, NdArray> expected;
+    if (expect_) {
+      DOVETAIL_ASSIGN(expected, read_expected(*expect_));
+    }
     bundle::Bundle loaded;
     std::optional<CompiledModel> model;
     DOVETAIL_ASSIGN(const bool is_bundle, is_bundle_file(model_.model));
@@ -80,7 +100,7 @@ class Run : public Command {
     DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_, engine_options));
     if (!is_bundle) {
       CompileOptions options;
-      options.expose_all = check_;
+      options.expose_all = check_ || dump_ || expect_;
       model_.threads = executor_options.threads;
       DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
       if (!outcome.model) return fail(Exit::failed, outcome.failure);
@@ -98,18 +118,39 @@ class Run : public Command {
       DOVETAIL_ASSIGN(const auto files, output_files(*output_dir_, outputs));
       DOVETAIL_TRY(files_->check("--output-dir", files));
     }
-    DOVETAIL_ASSIGN(const RunInputs inputs, gather_inputs(loaded, inputs_, seed));
+    DOVETAIL_ASSIGN(const RunInputs inputs, gather_inputs(loaded, inputs_, seed, Rows::many));
+    DOVETAIL_ASSIGN(const Samples samples, Samples::make(program_for(loaded, inputs.tensors), inputs.tensors));
+    if (check_ && samples.runs() > 1)
+      return Diagnostic{"bad usage of `dovetail run`", "--check",
+                        fmt::format("it compares one run with the reference, the inputs are for {}", samples.runs()),
+                        "give one batch"};
     DOVETAIL_ASSIGN(auto executor, runtime::Executor::make(std::move(loaded), make_simulator, executor_options));
     runtime::RunOptions options;
-    options.keep_tensors = check_;
+    options.keep_tensors = check_ || dump_ || expect_;
+    std::atomic<std::int64_t> done{0};
+    if (samples.runs() > 1) watched.show({"runs", samples.runs(), &done});
     watched.begin();
-    auto result = executor.run(inputs.tensors, options);
+    auto result = executor.run(samples.inputs(0), options);
     if (!result.ok()) return fail(Exit::failed, result.errors());
+    std::vector<KeptTensor> kept;
+    if (dump_ || expect_) kept = kept_tensors(executor.program(), *result);
+    std::map<std::string, NdArray> outputs;
+    {
+      const auto failed = run_others(executor, samples, options, *result, done, outputs, kept);
+      if (!failed.ok()) return fail(Exit::failed, failed.errors());
+    }
     if (check_) add_logical_tensors(executor.bundle(), model->compiled.integer, *result);
 
     RunFacts facts{model_.model, engine_, &executor.program(), model ? &*model : nullptr,
                    &*result,     {},      inputs.announcements};
     facts.system = system;
+    facts.runs = samples.runs();
+    facts.samples = samples.rows();
+    facts.outputs = std::move(outputs);
+    facts.all_tensors = model && (check_ || dump_ || expect_);
+    if (expect_) {
+      DOVETAIL_ASSIGN(facts.expectation, compare(expected, kept, tolerance));
+    }
     auto timed =
         timed_programs(executor.program(), *result, engine_options, report_.has_value() || clock_.html.has_value());
     if (!timed.ok()) return fail(Exit::failed, timed.errors());
@@ -129,14 +170,65 @@ class Run : public Command {
     print("{}{}", run_text(facts), clock_.written(facts.timed.size()));
     if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(run_json(facts))));
     if (output_dir_) {
-      DOVETAIL_ASSIGN(const auto paths, write_outputs(*output_dir_, result->outputs));
+      DOVETAIL_ASSIGN(const auto paths, write_outputs(*output_dir_, facts.outputs));
       for (const std::string& path : paths) print("written       {}\n", path);
     }
+    if (dump_) {
+      DOVETAIL_TRY(write_tensors(*dump_, kept));
+      print("tensors       {} written to {}\n", kept.size(), *dump_);
+    }
+    if (facts.expectation)
+      if (const ComparedTensor* first = facts.expectation->first())
+        return fail(
+            Exit::failed,
+            {{"the run leaves the expectation", fmt::format("tensor {}, step {}", first->name, first->step), first->why,
+              "tensors before it are within the tolerance; --tolerance and --tolerance-steps widen it"}});
     if (facts.check && facts.check->different > 0) return fail(Exit::failed, facts.check->first);
     return Exit::success;
   }
 
  private:
+  Result<dovetail::Tolerance> parse_tolerance() const {
+    if (!expect_ && (tolerance_ || tolerance_steps_))
+      return Diagnostic{"bad usage of `dovetail run`", tolerance_ ? "--tolerance" : "--tolerance-steps",
+                        "there is nothing to compare with", "add --expect DIR or --expect F.npz"};
+    dovetail::Tolerance tolerance{kMachineCodeTolerance, 0};
+    if (tolerance_) {
+      const char* const end = tolerance_->data() + tolerance_->size();
+      const auto [behind, error] = std::from_chars(tolerance_->data(), end, tolerance.floating);
+      if (error != std::errc{} || behind != end || !(tolerance.floating >= 0 && tolerance.floating < 1e9))
+        return Diagnostic{"bad value of --tolerance", *tolerance_, "it is no number from 0 on", "write 0.01, say"};
+    }
+    if (tolerance_steps_) {
+      DOVETAIL_ASSIGN(tolerance.integer, parse_count("--tolerance-steps", *tolerance_steps_, 0, 1 << 30));
+    }
+    return tolerance;
+  }
+
+  // Runs the samples behind the first batch; stacks the outputs, and the tensors that are kept.
+  static Result<void> run_others(runtime::Executor& executor, const Samples& samples,
+                                 const runtime::RunOptions& options, const runtime::RunResult& first,
+                                 std::atomic<std::int64_t>& done, std::map<std::string, NdArray>& outputs,
+                                 std::vector<KeptTensor>& kept) {
+    outputs = first.outputs;
+    if (samples.runs() == 1) return {};
+    std::map<std::string, std::vector<NdArray>> results;
+    std::vector<std::vector<NdArray>> tensors;
+    for (const auto& [name, array] : first.outputs) results[name].push_back(array);
+    for (const KeptTensor& tensor : kept) tensors.push_back({tensor.array});
+    for (std::int64_t run = 1; run < samples.runs(); ++run) {
+      done = run;
+      DOVETAIL_ASSIGN(const runtime::RunResult result, executor.run(samples.inputs(run), options));
+      for (const auto& [name, array] : result.outputs) results[name].push_back(array);
+      if (kept.empty()) continue;
+      const std::vector<KeptTensor> of_run = kept_tensors(executor.program(), result);
+      for (std::size_t t = 0; t < kept.size(); ++t) tensors[t].push_back(of_run[t].array);
+    }
+    for (auto& [name, arrays] : results) outputs[name] = samples.stacked(arrays);
+    for (std::size_t t = 0; t < kept.size(); ++t) kept[t].array = samples.stacked(tensors[t]);
+    return {};
+  }
+
   // Options that a bundle has settled are not ignored: they are compared with it, or refused.
   Result<bundle::Bundle> load_bundle() const {
     std::vector<std::string> refused = model_.compile_only_options();
@@ -176,7 +268,7 @@ class Run : public Command {
   std::shared_ptr<const NamedFiles> files_;
   std::string engine_ = "functional", seed_ = "1";
   std::vector<std::string> inputs_;
-  std::optional<std::string> output_dir_, report_, threads_;
+  std::optional<std::string> output_dir_, report_, threads_, dump_, expect_, tolerance_, tolerance_steps_;
   bool check_ = false, trust_ = false;
 };
 
