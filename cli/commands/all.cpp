@@ -8,6 +8,7 @@ std::span<const CommandRow> all_commands() {
   static constexpr auto kCommands = std::to_array<CommandRow>({
       {"compile", "compile an ONNX model into a bundle, and report what runs where", make_compile},
       {"run", "run an ONNX model or a bundle", make_run},
+      {"evaluate", "run a model on many samples: accuracy, and agreement with another model or target", make_evaluate},
       {"profile", "time a model step by step, against the processor's peak", make_profile},
       {"compare", "run models on several targets and configurations, side by side", make_compare},
       {"tune", "search the schedules of a model's kernels for faster ones, and record them", make_tune},

@@ -9,6 +9,7 @@ namespace dovetail::cli {
 
 std::unique_ptr<Command> make_compile();
 std::unique_ptr<Command> make_run();
+std::unique_ptr<Command> make_evaluate();
 std::unique_ptr<Command> make_profile();
 std::unique_ptr<Command> make_compare();
 std::unique_ptr<Command> make_tune();

@@ -11,8 +11,9 @@ using Catch::Matchers::ContainsSubstring;
 using test::Finished;
 
 namespace {
-const std::vector<std::string> kCommands{"compile", "run",     "simulate", "check",   "asm",   "disasm", "isa",    "hw",
-                                         "zoo",     "inspect", "doctor",   "profile", "trace", "rtl",    "records"};
+const std::vector<std::string> kCommands{"compile", "run", "simulate", "check",   "asm",    "disasm",
+                                         "isa",     "hw",  "zoo",      "inspect", "doctor", "profile",
+                                         "trace",   "rtl", "records",  "evaluate"};
 }
 
 TEST_CASE("every command's help ends with an example and exit code 0") {
