@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 
 #include "loops/integer.h"
 #include "loops/sharing.h"
@@ -187,6 +188,18 @@ class Ranges {
     return fits_type ? a : Range{type_min(dtype), type_max(dtype), a.assumed};
   }
 
+  // requantize by a known scale: the rounded product is less than one from the exact one.
+  Range call_range(const Call& n, DType dtype) {
+    const auto* scale = std::get_if<FloatImm>(&n.arguments[1]->node);
+    if (n.function != Function::requantize || scale == nullptr || !(std::abs(scale->value) < 0x1p31))
+      return type_range(dtype);
+    const Range acc = of(n.arguments[0]), zero = of(n.arguments[2]);
+    const double a = scale->value * static_cast<double>(acc.min), b = scale->value * static_cast<double>(acc.max);
+    return exact_or_type(static_cast<Wide>(std::floor(std::min(a, b))) - 1 + zero.min,
+                         static_cast<Wide>(std::ceil(std::max(a, b))) + 1 + zero.max, dtype,
+                         acc.assumed || zero.assumed);
+  }
+
   Range range_of_atom(const Expr& expr) {
     if (const auto* n = std::get_if<IntImm>(&expr->node)) return {n->value, n->value};
     if (const auto* n = std::get_if<VarRef>(&expr->node)) {
@@ -204,7 +217,8 @@ class Ranges {
       const Range b = of(n->if_false);
       return {std::min(a.min, b.min), std::max(a.max, b.max), a.assumed || b.assumed};
     }
-    return type_range(expr->dtype);  // loads, bitcasts, calls
+    if (const auto* n = std::get_if<Call>(&expr->node)) return call_range(*n, expr->dtype);
+    return type_range(expr->dtype);  // loads, bitcasts
   }
 
   static constexpr int kUnremembered = 64;  // most expressions are smaller, and looked at often
