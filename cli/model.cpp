@@ -37,7 +37,8 @@ void ModelArguments::declare_target(Options& options) {
                 File::read);
   options.value(
       "--cpu", "NAME", cpu,
-      "make code for baseline, avx2, avx512, avx512-vnni or native (default), or leave the loops to the interpreter");
+      "make code for baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or native (default), or leave "
+      "the loops to the interpreter");
   options.value("-O", "N", level,
                 "how far to optimise: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' "
                 "tolerance (default), "

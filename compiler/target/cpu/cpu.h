@@ -1,5 +1,5 @@
-// What the CPU back end must know of a processor. Names: "baseline" (x86-64-v2), "avx2" (x86-64-v3), "avx512"
-// (x86-64-v4), "avx512-vnni", and "native", the most capable of them that this machine has (base/processor.h).
+// What the CPU back end must know of a processor. Names are those of base/processor.h, and "native", the most capable
+// of them that this machine has.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,9 @@ namespace dovetail::cpu {
 // such register. Narrower processors take several.
 inline constexpr int kWidestVectorBytes = 64;
 
+// A tile register of AMX (palette 1). A kernel chooses how many of its rows and of their bytes it uses.
+inline constexpr std::int64_t kTileRows = 16, kTileRowBytes = 64;
+
 struct Cpu {
   std::string name;
   std::string llvm_cpu;       // what LLVM schedules for
@@ -22,11 +25,13 @@ struct Cpu {
   int vector_bytes = 16;      // of one register
   int vector_registers = 16;
   bool vnni = false;                                       // vpdpbusd (compiler/target/cpu/intrinsics.h)
+  int tile_registers = 0;                                  // of AMX, kTileRows rows of kTileRowBytes each
   std::int64_t l1_bytes = 32 << 10, l2_bytes = 512 << 10;  // of data
   std::int64_t l1_ways = 8;
   std::int64_t cache_line_bytes = 64;
   std::int64_t l1_code_bytes = 32 << 10;
 
+  bool fma() const { return vector_bytes >= 32; }  // x86-64-v3 and above
   int lanes(int element_bytes) const { return vector_bytes / element_bytes; }
   // Lines that far apart share a set of the first level.
   std::int64_t l1_set_stride_bytes() const { return l1_bytes / l1_ways; }

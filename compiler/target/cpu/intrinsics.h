@@ -2,17 +2,45 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
 
+#include "base/dtype.h"
 #include "compiler/target/cpu/cpu.h"
 #include "loops/intrinsic.h"
 
 namespace dovetail::cpu {
 
-// The products that one lane of x86.vpdpbusd sums: four bytes of each operand fill a lane of int32.
+// The products that one lane of a dot product sums: four bytes of each operand fill a lane of int32.
 inline constexpr std::int64_t kDotBytes = 4;
+// The memory scope of tile registers.
+inline constexpr const char* kTileScope = "x86.tile";
+// The lanes of int32 in a row of a tile.
+inline constexpr std::int64_t kTileLanes = kTileRowBytes / kDotBytes;
 
-//   x86.vpdpbusd (D: int32[16], X: uint8[4], W: int8[16, 4])    D[o] += sum over i of X[i] * W[o, i], wrapping    with
-//   AVX-512 VNNI
+// With VNNI:
+//   x86.vpdpbusd (D: int32[16], X: uint8[4], W: int8[16, 4])    D[o] += sum over i of X[i] * W[o, i], wrapping
+//   x86.vpdpbusd.ymm                                            the same of 8 lanes
+// On processors with AMX, for up to 16 rows m and quadruples of bytes q; D, A and B in scope x86.tile, M in memory:
+//   x86.tilezero.m (D: int32[m, 16])                            D = 0
+//   x86.tileloadd.s8.mxq (D: int8[m, q, 4], M)                  D = M, of u8: uint8
+//   x86.tdpbssd.mxq (D: int32[m, 16], A: int8[m, q, 4], B: int8[q, 16, 4])
+//                                                               D[i, o] += sum over A[i, k, b] * B[k, o, b], wrapping
+//   x86.tdpbusd.mxq                                             the same for A: uint8
+//   x86.tilestored.m (M: int32[m, 16], A)                       M = A
 const loops::IntrinsicTable& intrinsics(const Cpu& cpu);
+
+std::string dot_product_name(std::int64_t lanes);  // 8 or 16
+
+enum class TileOperation : std::uint8_t { zero, load, multiply, store };
+struct TileIntrinsic {
+  TileOperation operation;
+  DType bytes;  // of what is loaded, or of A
+  std::int64_t rows,
+      quads;  // what is zero or stored has kTileLanes lanes of int32, the quads of a load of as many bytes
+};
+std::string name(const TileIntrinsic& tile);
+std::optional<TileIntrinsic> find_tile_intrinsic(std::string_view name);
 
 }  // namespace dovetail::cpu

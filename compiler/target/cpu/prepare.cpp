@@ -1,14 +1,18 @@
 #include "compiler/target/cpu/prepare.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "bundle/code/cpu.h"
 #include "compiler/schedule/nest.h"
 #include "compiler/target/cpu/codegen/kernel.h"
+#include "compiler/target/cpu/float_sums.h"
 #include "compiler/target/cpu/intrinsics.h"
-#include "compiler/target/cpu/shift_activations.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::cpu {
@@ -18,15 +22,72 @@ using namespace loops;
 namespace {
 
 Json facts(const Cpu& cpu) {
-  return {{"llvm_cpu", cpu.llvm_cpu},
-          {"vector_bytes", cpu.vector_bytes},
-          {"vector_registers", cpu.vector_registers},
-          {"vnni", cpu.vnni},
-          {"l1_bytes", cpu.l1_bytes},
-          {"l1_ways", cpu.l1_ways},
-          {"l2_bytes", cpu.l2_bytes},
-          {"cache_line_bytes", cpu.cache_line_bytes},
-          {"l1_code_bytes", cpu.l1_code_bytes}};
+  Json facts = {{"llvm_cpu", cpu.llvm_cpu},
+                {"vector_bytes", cpu.vector_bytes},
+                {"vector_registers", cpu.vector_registers},
+                {"vnni", cpu.vnni},
+                {"l1_bytes", cpu.l1_bytes},
+                {"l1_ways", cpu.l1_ways},
+                {"l2_bytes", cpu.l2_bytes},
+                {"cache_line_bytes", cpu.cache_line_bytes},
+                {"l1_code_bytes", cpu.l1_code_bytes}};
+  if (cpu.tile_registers > 0) facts["tile_registers"] = cpu.tile_registers;
+  return facts;
+}
+
+// The most that a sum of block `main` and its bias can be: of channel o, weights[o, ..] times activations less a zero
+// point, which span 255 and hold 0. Weights that a zero point is taken from as well, which the block then reads, may be
+// up to 128 more. nullopt where weights are not by channel.
+std::optional<std::int64_t> largest_sum(const Block& main, const NdArray& weights, const NdArray& bias) {
+  constexpr std::int64_t kSpan = 255, kLargestZeroPoint = 128;
+  constexpr std::size_t kOperands = 3;  // the sum, activations and weights
+  const std::int64_t more = main.reads.size() > kOperands ? kLargestZeroPoint : 0;
+  const std::int64_t outputs = bias.count(), each = weights.count() / std::max<std::int64_t>(outputs, 1);
+  if (weights.shape().empty() || weights.shape()[0] != outputs) return std::nullopt;
+  std::int64_t largest = 0;
+  for (std::int64_t o = 0; o < outputs; ++o) {
+    std::int64_t positive = 0, negative = 0;
+    for (std::int64_t i = 0; i < each; ++i) {
+      const std::int64_t weight = weights.as_int64(o * each + i);
+      positive += std::max<std::int64_t>(weight + more, 0);
+      negative += std::max<std::int64_t>(more - weight, 0);
+    }
+    largest = std::max(largest, std::abs(bias.as_int64(o)) + kSpan * std::max(positive, negative));
+  }
+  return largest;
+}
+
+std::int64_t power_of_two_from(std::int64_t value) {
+  return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(value) + 1));
+}
+
+Expr clamped_to(const Expr& value, std::int64_t low, std::int64_t high) {
+  return binary(BinaryOp::min, binary(BinaryOp::max, value, int_imm(low, DType::int32)), int_imm(high, DType::int32));
+}
+
+// What the block's result is, clamped to a part of int8; null where it is something else.
+const ExprNode* saturated(const Block& block) {
+  const auto* result = std::get_if<Store>(&block.body->node);
+  const auto* cast_node = result != nullptr ? std::get_if<Cast>(&result->targets[0].value->node) : nullptr;
+  const auto* high = cast_node != nullptr ? std::get_if<Binary>(&cast_node->a->node) : nullptr;
+  const auto* low = high != nullptr && high->op == BinaryOp::min ? std::get_if<Binary>(&high->a->node) : nullptr;
+  if (low == nullptr || low->op != BinaryOp::max) return nullptr;
+  const auto *least = std::get_if<IntImm>(&low->b->node), *most = std::get_if<IntImm>(&high->b->node);
+  const bool fits = least != nullptr && most != nullptr && least->value >= -128 && most->value <= 127;
+  return fits && result->targets[0].value->dtype == DType::int8 ? low->a.get() : nullptr;
+}
+
+// Zeros where the array has nothing.
+NdArray grown(const NdArray& array, const Shape& shape) {
+  NdArray result(array.dtype(), shape);
+  std::vector<std::int64_t> at(shape.size(), 0);
+  for (std::int64_t i = 0; i < array.count(); ++i) {
+    std::int64_t place = 0;
+    for (std::size_t d = 0; d < shape.size(); ++d) place = place * shape[d] + at[d];
+    result.set_int64(place, array.as_int64(i));
+    for (std::size_t d = shape.size(); d-- > 0 && ++at[d] == array.shape()[d];) at[d] = 0;
+  }
+  return result;
 }
 
 }  // namespace
@@ -77,28 +138,32 @@ std::optional<std::size_t> Preparation::bias_of(const std::string& main) const {
 }
 
 void Preparation::bound_accumulator(const std::string& main, const std::string& weights) {
-  constexpr std::int64_t kLimit = kSmallAccumulator - 1, kLargestActivation = 255;  // |x - zero point| of int8
   const auto bias = bias_of(main);
   const auto w = argument(weights);
   if (!bias || !w || !group_.constants[*w]) return;
-  const NdArray &values = *group_.constants[*w], &offsets = *group_.constants[*bias];
-  const std::int64_t outputs = offsets.count(), each = values.count() / std::max<std::int64_t>(outputs, 1);
-  if (values.shape().empty() || values.shape()[0] != outputs) return;
-  for (std::int64_t o = 0; o < outputs; ++o) {
-    std::int64_t total = std::abs(offsets.as_int64(o));
-    for (std::int64_t i = 0; i < each; ++i) total += std::abs(values.as_int64(o * each + i)) * kLargestActivation;
-    if (total > kLimit) return;
-  }
+  const auto largest = largest_sum(*block(main), *group_.constants[*w], *group_.constants[*bias]);
+  if (!largest || *largest >= kSmallAccumulator) return;
   const Buffer sum = block(main)->writes.front().buffer;
+  // What is clamped to int8 at once: larger sums may be cut off where they saturate it anyway.
+  std::set<const ExprNode*> saturating;
+  for (const schedule::Path& path : schedule::blocks_below(task.program.body))
+    saturating.insert(saturated(*schedule::as_block(path.back())));
   task.program.body = rewrite_stmt(task.program.body, {}, [&](const Expr& e) -> Expr {
     const auto* n = std::get_if<Call>(&e->node);
     if (n == nullptr || n->function != Function::requantize) return e;
     const auto* add = std::get_if<Binary>(&n->arguments[0]->node);
     const auto* from = add == nullptr ? nullptr : std::get_if<LoadExpr>(&add->a->node);
     if (from == nullptr || from->buffer != sum) return e;
-    const Expr bounded = binary(BinaryOp::min, binary(BinaryOp::max, n->arguments[0], int_imm(-kLimit, DType::int32)),
-                                int_imm(kLimit, DType::int32));
-    return call(Function::requantize, {bounded, n->arguments[1], n->arguments[2]});
+    std::int64_t limit = std::max<std::int64_t>(kFloatAccumulator, power_of_two_from(*largest)) - 1;
+    Expr scale = n->arguments[1];
+    if (const auto range = scales(scale)) {
+      constexpr double kSaturates = 512;  // of which zero points leave more than int8 holds
+      const double most = std::exp2(std::ceil(std::log2(range->largest)));
+      if (saturating.contains(e.get()) && range->least * static_cast<double>(kFloatAccumulator) >= kSaturates)
+        limit = std::min(limit, kFloatAccumulator);
+      scale = binary(BinaryOp::min, binary(BinaryOp::max, scale, float_imm(-most)), float_imm(most));
+    }
+    return call(Function::requantize, {clamped_to(n->arguments[0], -limit, limit), scale, n->arguments[2]});
   });
   task.prepared.push_back(fmt::format("bound_accumulator {} {}", main, weights));
 }
@@ -135,33 +200,80 @@ void Preparation::split_groups(const std::string& main, std::int64_t groups) {
   task.prepared.push_back(fmt::format("split_groups {} {}", main, groups));
 }
 
-void Preparation::shift_activations(const std::string& main, std::int64_t channels) {
-  auto shifted = cpu::shift_activations(task.program, main, channels);
-  if (!shifted) return;
-  const auto weights = argument(shifted->weights), bias = bias_of(main);
-  if (!weights || !bias || !group_.constants[*weights]) return;
+std::optional<Preparation::Scales> Preparation::scales(const Expr& scale) const {
+  const auto* load = std::get_if<LoadExpr>(&scale->node);
+  const auto position = load == nullptr ? std::nullopt : argument(load->buffer->name);
+  if (!position || !group_.constants[*position] || load->buffer->dtype != DType::float32) return std::nullopt;
+  const NdArray& values = *group_.constants[*position];
+  Scales range{std::numeric_limits<double>::infinity(), 0};
+  for (std::int64_t i = 0; i < values.count(); ++i) {
+    const double magnitude = std::abs(values.as_double(i));
+    if (!std::isfinite(magnitude)) return std::nullopt;
+    range = {std::min(range.least, magnitude), std::max(range.largest, magnitude)};
+  }
+  return range.largest > 0 ? std::optional(range) : std::nullopt;
+}
+
+void Preparation::sum_in_floats(const std::string& main, const std::string& weights) {
+  const auto w = argument(weights);
+  if (!w || !group_.constants[*w] || group_.constants[*w]->shape().empty()) return;
+  const NdArray no_bias(DType::int32, {group_.constants[*w]->shape()[0]});
+  const auto largest = largest_sum(*block(main), *group_.constants[*w], no_bias);
+  if (!largest || *largest >= kFloatSum) return;
+  auto floats = cpu::sum_in_floats(task.program, main);
+  if (!floats) return;
+  task.program = *std::move(floats);
+  task.prepared.push_back(fmt::format("sum_in_floats {} {}", main, weights));
+}
+
+bool Preparation::correct_bias(const std::string& main, const ShiftedProgram& shifted) {
+  const auto weights = argument(shifted.weights), bias = bias_of(main);
+  if (!weights || !bias || !group_.constants[*weights]) return false;
   const NdArray& w = *group_.constants[*weights];
   NdArray corrected = *group_.constants[*bias];
-  if (corrected.count() != w.shape()[0]) return;
+  if (corrected.count() != w.shape()[0]) return false;
   const std::int64_t each = w.count() / w.shape()[0];
   for (std::int64_t o = 0; o < corrected.count(); ++o) {
     std::int64_t total = 0;
     for (std::int64_t i = 0; i < each; ++i) total += w.as_int64(o * each + i);
     // As the accumulator does, it wraps.
     corrected.data<std::int32_t>()[static_cast<std::size_t>(o)] = static_cast<std::int32_t>(
-        static_cast<std::uint32_t>(corrected.as_int64(o)) - static_cast<std::uint32_t>(total * shifted->offset));
+        static_cast<std::uint32_t>(corrected.as_int64(o)) - static_cast<std::uint32_t>(total * shifted.offset));
   }
   constants.insert_or_assign(*bias, std::move(corrected));
-  if (shifted->weights_shape != w.shape()) {
-    // Zeros for the channels that were added.
-    NdArray wider(w.dtype(), shifted->weights_shape);
-    const std::int64_t block = each / w.shape()[1], channels_now = shifted->weights_shape[1];
-    for (std::int64_t o = 0; o < w.shape()[0]; ++o)
-      for (std::int64_t i = 0; i < each; ++i) wider.set_int64(o * channels_now * block + i, w.as_int64(o * each + i));
-    constants.insert_or_assign(*weights, std::move(wider));
-  }
+  return true;
+}
+
+void Preparation::shift_activations(const std::string& main) {
+  auto shifted = cpu::shift_activations(task.program, main);
+  if (!shifted || !correct_bias(main, *shifted)) return;
   task.program = std::move(shifted->program);
-  task.prepared.push_back(fmt::format("shift_activations {} {}", main, channels));
+  task.prepared.push_back(fmt::format("shift_activations {}", main));
+}
+
+void Preparation::drop_zero_point(const std::string& main) {
+  auto bytes = cpu::drop_zero_point(task.program, main);
+  if (!bytes || (bytes->offset != 0 && !correct_bias(main, *bytes))) return;
+  task.program = std::move(bytes->program);
+  task.prepared.push_back(fmt::format("drop_zero_point {}", main));
+}
+
+void Preparation::extend_product(const std::string& main, const Extents& extents) {
+  const Block& product = *block(main);
+  const bool more =
+      std::ranges::any_of(extents, [&](const auto& one) { return product.iterators[one.first].extent != one.second; });
+  auto extended = more ? cpu::extend_product(task.program, main, extents) : std::nullopt;
+  if (!extended) return;
+  for (const auto& [name, shape] : extended->constants)
+    if (const auto position = argument(name); !position || !group_.constants[*position]) return;
+  for (const auto& [name, shape] : extended->constants) {
+    const std::size_t position = *argument(name);
+    constants.insert_or_assign(position, grown(*group_.constants[position], shape));
+  }
+  task.program = std::move(extended->program);
+  std::string words;
+  for (const auto& [iterator, extent] : extents) words += fmt::format(" {}:{}", iterator, extent);
+  task.prepared.push_back(fmt::format("extend_product {}{}", main, words));
 }
 
 }  // namespace dovetail::cpu

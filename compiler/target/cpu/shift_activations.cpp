@@ -49,7 +49,7 @@ Expr shifted(const Expr& value) {
   return cast(DType::uint8, cast(DType::int32, value) + int_imm(128, DType::int32));
 }
 
-// Block `to`: the elements of `from` shifted, 0 in channels (dimension 1) that `from` does not have.
+// Block `to`: the elements of `from` shifted.
 Stmt shift_nest(const Buffer& to, const Buffer& from) {
   Block block;
   block.name = to->name;
@@ -61,99 +61,50 @@ Stmt shift_nest(const Buffer& to, const Buffer& from) {
     block.iterators.push_back({iterator, to->shape[d], IterKind::spatial, ref(loops.back())});
     indices.push_back(ref(iterator));
   }
-  Expr value = shifted(load(from, indices));
-  if (to->shape != from->shape)
-    value = select(binary(BinaryOp::lt, indices[1], int_imm(from->shape[1])), value, int_imm(0, DType::uint8));
-  block.body = store(to, indices, value);
+  block.body = store(to, indices, shifted(load(from, indices)));
   Stmt stmt = make_stmt(schedule::with_inferred_regions(std::move(block)));
   for (std::size_t d = to->shape.size(); d-- > 0;)
     stmt = make_stmt(For{loops[d], to->shape[d], ForKind::serial, "", {}, std::move(stmt)});
   return stmt;
 }
 
-// The loop that feeds the block's iterator `position` directly; null where it is another expression.
-const VarNode* loop_of(const Block& block, std::size_t position) {
-  const auto* n = std::get_if<VarRef>(&block.iterators[position].binding->node);
-  return n == nullptr ? nullptr : n->var.get();
-}
-
 }  // namespace
 
-std::optional<ShiftedProgram> shift_activations(const Program& program, const std::string& main,
-                                                std::int64_t channels) {
+std::optional<ShiftedProgram> shift_activations(const Program& program, const std::string& main) {
   const auto path = schedule::find_block(program.body, main);
   if (!path) return std::nullopt;
   const Block& sum = *schedule::as_block(path->back());
   const auto product = product_of(sum);
   if (!product) return std::nullopt;
   const Buffer x = product->x->buffer, w = product->w->buffer;
-  ShiftedProgram result{program, "shifted", w->name, 128 + product->zero, w->shape};
-
-  // More channels: dimension 1 of activations and weights, and the first reduced axis of a convolution [n, o, y, x; c,
-  // ky, kx].
-  constexpr std::size_t kChannel = 4;
-  const std::int64_t had = w->shape.size() > 1 ? w->shape[1] : 1, has = (had + channels - 1) / channels * channels;
-  const bool more = has != had;
-  if (more && (sum.iterators.size() != 7 || sum.iterators[kChannel].extent != had ||
-               loop_of(sum, kChannel) == nullptr || x->shape[1] != had))
-    return std::nullopt;
-  const VarNode* channel_loop = more ? loop_of(sum, kChannel) : nullptr;
-  const auto widened = [&](Shape shape) {
-    shape[1] = more ? has : shape[1];
-    return shape;
-  };
-  Buffer weights = w;
-  if (more) {
-    result.weights_shape = widened(w->shape);
-    weights = make_buffer(w->name, w->dtype, result.weights_shape, w->scope);
-    for (Parameter& parameter : result.program.parameters)
-      if (parameter.buffer == w) parameter.buffer = weights;
-  }
+  ShiftedProgram result{program, "shifted", w->name, 128 + product->zero};
 
   Buffer bytes;
   const auto pad_path = schedule::find_block(program.body, "pad");
   const Block* pad = pad_path ? schedule::as_block(pad_path->back()) : nullptr;
   const bool padded = pad != nullptr && pad->writes.front().buffer == x;
-  const VarNode* pad_loop = padded && more ? loop_of(*pad, 1) : nullptr;
   if (padded) {
-    if (more && pad_loop == nullptr) return std::nullopt;
     result.activations = "pad";
-    bytes = make_buffer(x->name, DType::uint8, widened(x->shape), x->scope);
+    bytes = make_buffer(x->name, DType::uint8, x->shape, x->scope);
     for (Buffer& allocation : result.program.allocations)
       if (allocation == x) allocation = bytes;
   } else {
-    bytes = make_buffer("shifted", DType::uint8, widened(x->shape));
+    bytes = make_buffer("shifted", DType::uint8, x->shape);
     result.program.allocations.push_back(bytes);
   }
 
   const Expr unsigned_product =
-      cast(DType::int32, load(bytes, product->x->indices)) * cast(DType::int32, load(weights, product->w->indices));
+      cast(DType::int32, load(bytes, product->x->indices)) * cast(DType::int32, load(w, product->w->indices));
   result.program.body = rewrite_stmt(
       program.body,
       [&](const Stmt& stmt) -> Stmt {
-        if (const auto* loop = std::get_if<For>(&stmt->node);
-            loop != nullptr && more && (loop->var.get() == channel_loop || loop->var.get() == pad_loop)) {
-          For longer = *loop;
-          longer.extent = has;
-          return make_stmt(std::move(longer));
-        }
         const auto* block = std::get_if<Block>(&stmt->node);
         if (block == nullptr) return stmt;
-        if (block->name == main) {
-          Block copy = *block;
-          if (more) copy.iterators[kChannel].extent = has;
-          return make_stmt(schedule::with_inferred_regions(std::move(copy)));
-        }
+        if (block->name == main) return make_stmt(schedule::with_inferred_regions(*block));
         if (!padded || block->name != "pad") return stmt;
         Block copy = *block;
         const StoreTarget& target = std::get<Store>(copy.body->node).targets[0];
-        Expr value = shifted(target.value);
-        if (more) {
-          copy.iterators[1].extent = has;
-          value =
-              select(binary(BinaryOp::lt, ref(copy.iterators[1].var), int_imm(had)), value, int_imm(0, DType::uint8));
-        }
-        copy.body = store(bytes, target.indices, value);
+        copy.body = store(bytes, target.indices, shifted(target.value));
         return make_stmt(schedule::with_inferred_regions(std::move(copy)));
       },
       [&](const Expr& expr) { return structurally_equal(expr, product->expr) ? unsigned_product : expr; });
@@ -163,6 +114,19 @@ std::optional<ShiftedProgram> shift_activations(const Program& program, const st
     body.push_back(result.program.body);
     result.program.body = sequence(std::move(body));
   }
+  return result;
+}
+
+std::optional<ShiftedProgram> drop_zero_point(const Program& program, const std::string& main) {
+  const auto path = schedule::find_block(program.body, main);
+  const auto product = path ? product_of(*schedule::as_block(path->back())) : std::nullopt;
+  if (!product) return std::nullopt;
+  const Buffer x = product->x->buffer, w = product->w->buffer;
+  ShiftedProgram result{program, x->name, w->name, product->zero};
+  const Expr bytes =
+      cast(DType::int32, load(x, product->x->indices)) * cast(DType::int32, load(w, product->w->indices));
+  result.program.body = rewrite_stmt(
+      program.body, {}, [&](const Expr& expr) { return structurally_equal(expr, product->expr) ? bytes : expr; });
   return result;
 }
 

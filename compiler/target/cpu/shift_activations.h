@@ -1,5 +1,5 @@
-// For the dot products of unsigned and signed bytes: a convolution or matrix product of signed activations made one of
-// unsigned ones.
+// For products of bytes: a convolution or matrix product of activations less a zero point made one of bytes alone, of
+// unsigned ones where the processor's dot products ask for these.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,15 @@ struct ShiftedProgram {
   std::string weights;      // parameter
   std::int64_t offset =
       0;  // 128 + zero: what to subtract from the bias is offset times the sum of an output channel's weights
-  Shape weights_shape;  // larger than before in dimension 1 where channels were added, for which the weights are 0
 };
 
 // Rewrites block `main`, whose product must be of int8 activations less a constant and int8 weights; nullopt where it
 // is not. The result of the program is that of the original plus offset * sum w in the accumulator: the caller corrects
-// the bias. Of a convolution over channels that are no multiple of `channels`, some are added; the activations' buffer
-// holds zeros there.
-std::optional<ShiftedProgram> shift_activations(const loops::Program& program, const std::string& main,
-                                                std::int64_t channels = 1);
+// the bias.
+std::optional<ShiftedProgram> shift_activations(const loops::Program& program, const std::string& main);
+
+// For products of signed bytes: sum (x - zero) * w  =  sum x * w - zero * sum w. `offset` is the zero point; nothing
+// but the product changes. nullopt where block `main` has none of int8 activations less a constant and int8 weights.
+std::optional<ShiftedProgram> drop_zero_point(const loops::Program& program, const std::string& main);
 
 }  // namespace dovetail::cpu

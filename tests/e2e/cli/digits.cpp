@@ -175,7 +175,8 @@ TEST_CASE("profile reports each kernel's time, work and share of the peak") {
 }
 
 TEST_CASE("the digits run on the CPU for every class of processor, interpreted or compiled, and from a bundle") {
-  for (const char* cpu : {"interpreter", "baseline", "avx2", "avx512", "avx512-vnni", "native"}) {
+  for (const char* cpu :
+       {"interpreter", "baseline", "avx2", "avx2-vnni", "avx512", "avx512-vnni", "avx512-amx", "native"}) {
     const Finished run = test::dovetail(
         {"run", model("digits_int8.onnx"), "--target", "cpu", "--cpu", cpu, "--check", "--threads", "2"});
     if (run.exit == 2 || run.exit == 1) CHECK_THAT(run.error, ContainsSubstring("this machine does not belong to"));

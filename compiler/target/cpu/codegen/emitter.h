@@ -13,8 +13,10 @@
 #include <llvm/IR/Module.h>
 
 #include "compiler/target/cpu/codegen/contraction.h"
+#include "compiler/target/cpu/codegen/tile_registers.h"
 #include "compiler/target/cpu/codegen/workspace.h"
 #include "compiler/target/cpu/cpu.h"
+#include "compiler/target/cpu/intrinsics.h"
 #include "loops/core/core.h"
 #include "loops/ir.h"
 #include "loops/sharing.h"
@@ -29,7 +31,7 @@ struct Value {
 class Emitter {
  public:
   Emitter(llvm::Module& module, const Cpu& cpu, const loops::CoreProgram& core,
-          const std::vector<loops::Parameter>& parameters, const Workspace& workspace);
+          const std::vector<loops::Parameter>& parameters, const Workspace& workspace, const TileRegisters& tiles);
 
   void emit_kernel(const std::string& symbol);
 
@@ -42,6 +44,7 @@ class Emitter {
     llvm::Value* services = nullptr;
     llvm::Value* buffers = nullptr;  // void* const*
     llvm::Value* local = nullptr;    // this thread's workspace
+    bool uses_tiles = false;
     std::map<const loops::BufferNode*, llvm::Value*> pointers;
     std::map<const loops::VarNode*, llvm::Value*> vars;
   };
@@ -89,8 +92,11 @@ class Emitter {
   llvm::Value* emit_polynomial(llvm::Value* x, std::initializer_list<double> coefficients);  // highest power first
   llvm::Value* call_by_table(unsigned field, std::optional<unsigned> entry, llvm::ArrayRef<llvm::Value*> operands);
   llvm::Function* exact_requantize(llvm::Type* narrow, llvm::Type* scale_type);
-  llvm::Value* emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point,
-                               bool small);  // small: |acc| < kSmallAccumulator
+  struct Magnitudes {  // at most these
+    double acc, scale, zero_point;
+  };
+  llvm::Value* emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point, const Magnitudes& most);
+  llvm::Value* round_by_adding(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point, llvm::Type* wide);
 
   // ---- memory.cpp
   // Where an element lies: `pointer` is that of lane 0, lanes are `stride` elements apart; without a stride `indices`
@@ -117,7 +123,11 @@ class Emitter {
   void emit_node(const loops::CoreSequence& n);
   void emit_node(const loops::CoreStore& n);
   void emit_node(const loops::CoreForget&) {}
-  void emit_node(const loops::CoreCall& n);
+  void emit_node(const loops::CoreCall& n);  // intrinsic_calls.cpp, as what it takes:
+  void emit_dot_product(const loops::CoreCall& n, unsigned instruction, unsigned lanes);
+  void emit_tile(const loops::CoreCall& n, const TileIntrinsic& tile);
+  void configure_tiles();
+  void release_tiles();
   void emit_serial(const loops::CoreLoop& n);
   void emit_vector(const loops::CoreLoop& n);
   void emit_parallel(const loops::CoreLoop& n);
@@ -125,6 +135,8 @@ class Emitter {
   void counted_loop(llvm::Value* begin, llvm::Value* end, const std::string& name,
                     const std::function<void(llvm::Value* i)>& body);
   void enter_frame(llvm::Function* function);
+  // Ends the frame's function; its code so far begins at `body`, behind what the entry block holds.
+  void close_frame(llvm::BasicBlock* body);
   void set_processor(llvm::Function* function) const;
   llvm::Value* service(unsigned field, llvm::Type* type);
   // Reports a failure where `broken` holds (in an active lane).
@@ -137,6 +149,7 @@ class Emitter {
   const loops::CoreProgram& core_;
   const std::vector<loops::Parameter>& parameters_;
   const Workspace& workspace_;
+  const TileRegisters& tiles_;
   llvm::IRBuilder<> builder_;
 
   Frame frame_;

@@ -1,4 +1,5 @@
 // Scalar and lane-wise expressions, with the meaning of docs/loop-programs.md.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -24,6 +25,23 @@ bool is_signed(DType dtype) { return is_signed_integer(dtype); }
 bool is_zero(const Expr& expr) {
   const auto* n = std::get_if<FloatImm>(&expr->node);
   return n != nullptr && n->value == 0 && !std::signbit(n->value);
+}
+
+// The most that the magnitude of a value can be; of a float where it is a literal or a clamp between two.
+double magnitude_of(const Expr& expr, const Bounds& bounds) {
+  if (!is_float(expr->dtype)) {
+    const auto range = bound(expr, bounds);
+    return range ? std::max(std::abs(static_cast<double>(range->min)), std::abs(static_cast<double>(range->max)))
+                 : std::numeric_limits<double>::infinity();
+  }
+  const auto literal = [](const Expr& e) {
+    const auto* n = std::get_if<FloatImm>(&e->node);
+    return n != nullptr && !std::isnan(n->value) ? n->value : std::numeric_limits<double>::infinity();
+  };
+  const auto* high = std::get_if<Binary>(&expr->node);
+  const auto* low = high != nullptr && high->op == BinaryOp::min ? std::get_if<Binary>(&high->a->node) : nullptr;
+  if (low == nullptr || low->op != BinaryOp::max) return std::abs(literal(expr));
+  return std::max(std::abs(literal(low->b)), std::abs(literal(high->b)));
 }
 
 }  // namespace
@@ -366,10 +384,10 @@ Value Emitter::emit_node(const Call& n, DType) {
   }
   switch (n.function) {
     case Function::requantize: {
-      const auto range = bound(n.arguments[0], core_.bounds);
-      const bool small = range && range->min > -kSmallAccumulator && range->max < kSmallAccumulator;
+      const Magnitudes most{magnitude_of(n.arguments[0], core_.bounds), magnitude_of(n.arguments[1], core_.bounds),
+                            magnitude_of(n.arguments[2], core_.bounds)};
       return {emit_requantize(unify(arguments[0], varying).llvm, unify(arguments[1], varying).llvm,
-                              unify(arguments[2], varying).llvm, small),
+                              unify(arguments[2], varying).llvm, most),
               varying};
     }
   }

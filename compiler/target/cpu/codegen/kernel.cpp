@@ -23,6 +23,7 @@
 #include "base/resource_error.h"
 #include "bundle/code/kernel_signature.h"
 #include "compiler/target/cpu/codegen/emitter.h"
+#include "compiler/target/cpu/codegen/tile_registers.h"
 #include "loops/core/compact.h"
 #include "loops/core/dissolve_blocks.h"
 #include "loops/core/peel.h"
@@ -119,6 +120,7 @@ struct Built {
   std::unique_ptr<llvm::TargetMachine> machine;
   std::vector<std::string> failures, notes;
   Workspace workspace;
+  TileRegisters tiles;
 };
 
 // For the runtime, which checks by it what it calls the kernel with.
@@ -139,16 +141,18 @@ void emit_signature(llvm::Module& module, const std::string& symbol, const Progr
                            symbol + std::string(bundle::kSignatureSuffix));
 }
 
-Built build(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol, const Cpu& cpu) {
+Result<Built> build(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol,
+                    const Cpu& cpu) {
   Built result;
   Lowered lowered = lower_to_core(program, intrinsics, cpu);
   result.workspace = plan_workspace(lowered.core);
+  DOVETAIL_ASSIGN(result.tiles, plan_tile_registers(lowered.core, cpu));
   result.context = std::make_unique<llvm::LLVMContext>();
   result.module = std::make_unique<llvm::Module>(symbol, *result.context);
   result.machine = make_machine(cpu);
   result.module->setTargetTriple(kTriple);
   result.module->setDataLayout(result.machine->createDataLayout());
-  Emitter emitter(*result.module, cpu, lowered.core, program.parameters, result.workspace);
+  Emitter emitter(*result.module, cpu, lowered.core, program.parameters, result.workspace, result.tiles);
   emitter.emit_kernel(symbol);
   emit_signature(*result.module, symbol, program, result.workspace, cpu);
   result.failures = std::move(emitter.failures);
@@ -211,7 +215,7 @@ Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable
                                     const Cpu& cpu) {
   DOVETAIL_TRY(supported(program));
   DOVETAIL_TRY(check_loops(program, kLoopSupport));
-  Built built = build(program, intrinsics, symbol, cpu);
+  DOVETAIL_ASSIGN(Built built, build(program, intrinsics, symbol, cpu));
   optimise(built);
   note_register_buffers(program, built);
 
@@ -242,7 +246,7 @@ Result<std::string> kernel_ir(const Program& program, const IntrinsicTable& intr
                               const Cpu& cpu) {
   DOVETAIL_TRY(supported(program));
   DOVETAIL_TRY(check_loops(program, kLoopSupport));
-  Built built = build(program, intrinsics, symbol, cpu);
+  DOVETAIL_ASSIGN(Built built, build(program, intrinsics, symbol, cpu));
   std::string text = "; as emitted\n" + text_of(*built.module);
   optimise(built);
   return text + "\n; after LLVM's passes\n" + text_of(*built.module);

@@ -29,15 +29,19 @@ struct KernelObject {
 inline constexpr std::array kLoopKinds{loops::ForKind::parallel, loops::ForKind::vectorized, loops::ForKind::unrolled};
 inline constexpr LoopSupport kLoopSupport{"the CPU back end", kLoopKinds, {}, kWidestVectorBytes};
 
-// An accumulator that is proven to be smaller is requantised by a few vector operations of binary64, in which its
-// product with the 24 bits of a scale is exact.
+// What an accumulator, and its product with a scale, are proven to be decides how it is requantised, always exactly.
+// Below kSmallAccumulator binary64 holds the product with the 24 bits of a scale. Where the product is below 2^31 as
+// well, adding a large number rounds it. An accumulator of at most kFloatAccumulator is a binary32; where its product
+// is below kFloatProduct, one fused multiply-add rounds it.
 inline constexpr std::int64_t kSmallAccumulator = std::int64_t{1} << 29;
+inline constexpr std::int64_t kFloatAccumulator = std::int64_t{1} << 24, kFloatProduct = std::int64_t{1} << 22;
 
 // Whether the back end has arithmetic for all of the program: not float16, bfloat16, nor integers raised to a power.
 Result<void> supported(const loops::Program& program);
 
 // The scheduled program's kinds of loops become threads, vectors and copies; "register" buffers live in SSA values.
-// `intrinsics`: those that the program calls. Errors: those of `supported`, and loops that kLoopSupport does not hold.
+// `intrinsics`: those that the program calls. Errors: those of `supported`, loops that kLoopSupport does not hold, and
+// tiles that have no registers (tile_registers.h).
 Result<KernelObject> compile_kernel(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
                                     const std::string& symbol, const Cpu& cpu);
 

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "compiler/target/cpu/codegen/emitter.h"
+#include "compiler/target/cpu/codegen/kernel.h"
 
 namespace dovetail::cpu {
 
@@ -184,16 +185,22 @@ llvm::Value* Emitter::emit_erf(llvm::Value* a) {
   return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a, result);
 }
 
-// clamp_int32(round_half_even(acc * s) + zero_point), the product exact and rounded once. Binary64 holds the product of
-// |acc| < 2^29 and the 24 bits of a scale; schedules prove that bound from the weights where they can
-// (Builder::bound_accumulator). A scale whose exponent is that of infinity is an ordinary one here, of at least 2^128:
+// clamp_int32(round_half_even(acc * s) + zero_point), the product exact and rounded once: the cheapest way that the
+// magnitudes allow (kernel.h; Preparation::bound_accumulator proves them). Binary64 holds the product of |acc| < 2^29
+// and the 24 bits of a scale. A scale whose exponent is that of infinity is an ordinary one here, of at least 2^128:
 // every accumulator but 0 saturates, as with 2^128 itself.
-llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point, bool small) {
+llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point,
+                                      const Magnitudes& most) {
   llvm::Type* narrow = acc->getType();
-  if (!small) return builder_.CreateCall(exact_requantize(narrow, scale->getType()), {acc, scale, zero_point});
+  if (most.acc >= static_cast<double>(kSmallAccumulator))
+    return builder_.CreateCall(exact_requantize(narrow, scale->getType()), {acc, scale, zero_point});
+  const double product = most.acc * most.scale;
+  if (cpu_.fma() && most.acc <= static_cast<double>(kFloatAccumulator) && product < static_cast<double>(kFloatProduct))
+    return round_by_adding(acc, scale, zero_point, scale->getType());
   llvm::Type* wide = builder_.getDoubleTy();
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(narrow))
     wide = llvm::FixedVectorType::get(wide, vector->getNumElements());
+  if (product + most.zero_point < 0x1p31 - 1) return round_by_adding(acc, scale, zero_point, wide);
   llvm::Value* bits = builder_.CreateBitCast(scale, narrow);
   llvm::Value* huge =
       builder_.CreateICmpEQ(builder_.CreateAnd(bits, number(narrow, 0x7f800000)), number(narrow, 0x7f800000));
@@ -208,6 +215,25 @@ llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm
                                                        builder_.CreateFMul(builder_.CreateSIToFP(acc, wide), factor));
   llvm::Value* shifted = builder_.CreateFAdd(rounded, builder_.CreateSIToFP(zero_point, wide));
   return builder_.CreateFPToSI(emit_float_clamp(shifted, -2147483648.0, 2147483647.0), narrow);
+}
+
+// By one and a half times the power of two from which on the type has no fractions: what lies in the sum's low bits is
+// the product rounded to the nearest integer, ties to even, as the sum is rounded once. A float is an exact factor, so
+// that is one multiply-add; in binary64 the product is exact by itself.
+llvm::Value* Emitter::round_by_adding(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point, llvm::Type* wide) {
+  llvm::Type* narrow = acc->getType();
+  const bool is_double = wide->getScalarType()->isDoubleTy();
+  llvm::Value* large = number(wide, is_double ? 0x1.8p52 : 0x1.8p23);
+  llvm::Value *a = builder_.CreateSIToFP(acc, wide), *s = is_double ? builder_.CreateFPExt(scale, wide) : scale;
+  llvm::Value* sum = cpu_.fma() ? builder_.CreateIntrinsic(llvm::Intrinsic::fma, {wide}, {a, s, large})
+                                : builder_.CreateFAdd(builder_.CreateFMul(a, s), large);
+  llvm::Type* bits = is_double ? builder_.getInt64Ty() : builder_.getInt32Ty();
+  if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(wide))
+    bits = llvm::FixedVectorType::get(bits, vector->getNumElements());
+  llvm::Value* rounded = builder_.CreateBitCast(sum, bits);
+  if (is_double) return builder_.CreateAdd(builder_.CreateTrunc(rounded, narrow), zero_point);
+  constexpr double kLargeBits = 0x4b400000;  // of 0x1.8p23
+  return builder_.CreateAdd(rounded, builder_.CreateSub(zero_point, number(narrow, kLargeBits)));
 }
 
 // The same for all operands, in integers: s = +-m * 2^(e - 150), so the rounded value is (acc * m) shifted right by 150

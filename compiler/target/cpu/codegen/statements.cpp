@@ -15,13 +15,14 @@ namespace dovetail::cpu {
 using namespace loops;
 
 Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core,
-                 const std::vector<Parameter>& parameters, const Workspace& workspace)
+                 const std::vector<Parameter>& parameters, const Workspace& workspace, const TileRegisters& tiles)
     : module_(module),
       context_(module.getContext()),
       cpu_(cpu),
       core_(core),
       parameters_(parameters),
       workspace_(workspace),
+      tiles_(tiles),
       builder_(context_) {
   // No buffer overlaps another: an access belongs to its buffer's scope and is no alias of all others. Among very many
   // the lists of others would be larger than the code.
@@ -64,6 +65,14 @@ void Emitter::enter_frame(llvm::Function* function) {
   builder_.SetInsertPoint(llvm::BasicBlock::Create(context_, "body", function));
 }
 
+void Emitter::close_frame(llvm::BasicBlock* body) {
+  if (frame_.uses_tiles) release_tiles();
+  builder_.CreateRetVoid();
+  builder_.SetInsertPoint(&frame_.function->getEntryBlock());
+  if (frame_.uses_tiles) configure_tiles();
+  builder_.CreateBr(body);
+}
+
 llvm::Value* Emitter::service(unsigned field, llvm::Type* type) {
   llvm::Type* pointer = llvm::PointerType::get(context_, 0);
   auto* load = builder_.CreateLoad(type, builder_.CreateConstGEP1_32(pointer, frame_.services, field));
@@ -86,9 +95,7 @@ void Emitter::emit_kernel(const std::string& symbol) {
   }
   llvm::BasicBlock* body = builder_.GetInsertBlock();
   if (core_.body) emit(core_.body);
-  builder_.CreateRetVoid();
-  builder_.SetInsertPoint(&entry);
-  builder_.CreateBr(body);
+  close_frame(body);
 }
 
 void Emitter::emit(const Core& core) {
@@ -194,9 +201,7 @@ void Emitter::emit_parallel(const CoreLoop& n) {
       frame_.vars[n.var.get()] = i;
       emit(n.body);
     });
-    builder_.CreateRetVoid();
-    builder_.SetInsertPoint(&entry);
-    builder_.CreateBr(body);
+    close_frame(body);
     parallel_ = false;
   }
   frame_ = saved;

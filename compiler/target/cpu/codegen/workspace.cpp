@@ -1,6 +1,7 @@
 #include "compiler/target/cpu/codegen/workspace.h"
 
 #include "bundle/bundle.h"
+#include "compiler/target/cpu/intrinsics.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::cpu {
@@ -73,7 +74,7 @@ Workspace plan_workspace(const CoreProgram& core) {
   Workspace result;
   for (const Buffer& buffer : core.temporary) {
     const Around* around = uses.around(buffer.get());
-    if (around == nullptr) continue;
+    if (around == nullptr || buffer->scope == kTileScope) continue;
     const std::int64_t bytes = element_count(buffer->shape) * size_bytes(buffer->dtype);
     if (!around->mixed && bytes <= kStackBytes) {
       result.places[buffer.get()] = {Workspace::Kind::stack, 0};

@@ -283,10 +283,15 @@ void prepare_convolution(Preparation& p) {
   const Block* block = p.block(kConv);
   if (!is_convolution(block)) return;
   const ConvOperands operands = conv_operands(*block);
+  constexpr std::size_t kChannel = 4;  // iterator of an image's convolution
+  const bool extends = operands.groups == 1 && block->iterators.size() == 7;
   if (block->writes.front().buffer->dtype == DType::int32) {
+    const std::int64_t channels = operands.inputs();
     p.bound_accumulator(kConv, operands.w->name);
-    if (suits_dot_products(operands.outputs(), p.cpu) && (operands.groups == 1 || operands.inputs() % kDotBytes == 0))
-      p.shift_activations(kConv, kDotBytes);
+    if (suits_dot_products(operands.outputs(), p.cpu) && (extends || channels % kDotBytes == 0)) {
+      if (extends) p.extend_product(kConv, {{kChannel, (channels + kDotBytes - 1) / kDotBytes * kDotBytes}});
+      p.shift_activations(kConv);
+    }
   }
   if (operands.groups > 1) p.split_groups(kConv, operands.groups);
 }

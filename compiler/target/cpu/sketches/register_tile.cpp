@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/target/cpu/intrinsics.h"
+
 namespace dovetail::cpu {
 
 std::int64_t vector_lanes(std::int64_t extent, int lanes) {
@@ -88,7 +90,7 @@ void schedule_sums(schedule::Context& c, const std::string& main, const std::str
   if (dot) {
     const std::vector<std::string> sum = c.loops_of(main);
     if (tile.vectors > 1) c.unroll(sum[sum.size() - 3]);
-    c.s.tensorize(sum[sum.size() - 2], "x86.vpdpbusd");
+    c.s.tensorize(sum[sum.size() - 2], dot_product_name(tile.lanes));
   } else {
     c.unroll(c.vectorize(columns, tile.lanes));
   }

@@ -15,6 +15,9 @@
 
 namespace dovetail::cpu {
 
+// Dense 2-D convolution of bytes in tile registers, where the processor has them and they are worth it.
+void prepare_tile_convolution(Preparation& p);
+bool sketch_tile_convolution(schedule::Context& c, const Cpu& cpu);
 // Convolution in one to three dimensions, dense or in groups, float32 and int8: register tiles over pixels of one row
 // and output channels.
 void prepare_convolution(Preparation& p);
@@ -22,6 +25,9 @@ bool sketch_convolution(schedule::Context& c, const Cpu& cpu);
 // Depthwise convolution and pooling: channels in lanes.
 void prepare_window(Preparation& p);
 bool sketch_window(schedule::Context& c, const Cpu& cpu);
+// Matrix products of bytes in tile registers, likewise.
+void prepare_tile_matmul(Preparation& p);
+bool sketch_tile_matmul(schedule::Context& c, const Cpu& cpu);
 // Matrix products, float32 and int8.
 void prepare_matmul(Preparation& p);
 bool sketch_matmul(schedule::Context& c, const Cpu& cpu);
@@ -35,7 +41,9 @@ struct Kind {
   void (*prepare)(Preparation& preparation);
   bool (*write)(schedule::Context& context, const Cpu& cpu);
 };
-inline constexpr std::array<Kind, 4> kKinds{{
+inline constexpr std::array<Kind, 6> kKinds{{
+    {"tile_convolution", 1, prepare_tile_convolution, sketch_tile_convolution},
+    {"tile_matmul", 1, prepare_tile_matmul, sketch_tile_matmul},
     {"convolution", 3, prepare_convolution, sketch_convolution},
     {"window", 2, prepare_window, sketch_window},
     {"matmul", 3, prepare_matmul, sketch_matmul},

@@ -53,8 +53,10 @@ const Block* window_block(const Program& program) {
 void prepare_window(Preparation& p) {
   const Block* block = window_block(p.task.program);
   if (block == nullptr || block->name != "conv" || block->writes.front().buffer->dtype != DType::int32) return;
-  const std::vector<Region> reads = block->reads;  // of which a parameter holds the weights
-  for (const Region& read : reads) p.bound_accumulator("conv", read.buffer->name);
+  std::vector<Region> images = block->reads;  // of which a parameter holds the weights
+  std::erase_if(images, [](const Region& read) { return read.buffer->shape.size() != 4; });
+  for (const Region& read : images) p.bound_accumulator("conv", read.buffer->name);
+  for (const Region& read : images) p.sum_in_floats("conv", read.buffer->name);
 }
 
 bool sketch_window(schedule::Context& c, const Cpu& cpu) {
