@@ -11,6 +11,6 @@ struct Peak {
 };
 
 Peak measure_float32_peak();
-Peak measure_int8_peak();  // uint8 times int8, summed in int32
+Peak measure_int8_peak();  // of bytes, summed in int32
 
 }  // namespace dovetail::runtime
