@@ -59,7 +59,7 @@ class Needs {
     if (const auto* load = std::get_if<LoadExpr>(&expr->node)) visit(needs_[load->buffer.get()]);
     if (const auto* cast = std::get_if<Cast>(&expr->node)) each_part(cast->a, visit);
     if (const auto* two = std::get_if<Binary>(&expr->node))
-      if (two->op == BinaryOp::add || two->op == BinaryOp::mul || two->op == BinaryOp::max)
+      if (two->op == BinaryOp::add || two->op == BinaryOp::mul || two->op == BinaryOp::min || two->op == BinaryOp::max)
         each_part(two->a, visit), each_part(two->b, visit);
   }
 

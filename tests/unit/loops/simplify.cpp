@@ -1,6 +1,7 @@
 #include "loops/simplify.h"
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <random>
 
@@ -295,6 +296,20 @@ TEST_CASE("bounds, affine forms and values of single expressions") {
   CHECK(evaluate(floor_div(x(), 4), {{kX.get(), -9}}) == -3);
   CHECK(evaluate(x() + i(), {{kX.get(), -9}}) == std::nullopt);
   CHECK(evaluate(binary(BinaryOp::floor_div, int_imm(1), int_imm(0)), {}) == std::nullopt);
+}
+
+TEST_CASE("a requantised value is bounded where its scale is known") {
+  const Var acc = make_var("acc", DType::int32);
+  const Bounds bounds{{acc.get(), {-1000, 50}}};
+  const auto by = [&](double scale) {
+    return bound(call(Function::requantize, {ref(acc), float_imm(scale), int_imm(7, DType::int32)}), bounds);
+  };
+  CHECK(by(0.5) == Interval{-500 - 1 + 7, 25 + 1 + 7});
+  CHECK(by(-2) == Interval{-100 - 1 + 7, 2000 + 1 + 7});
+  // Saturated, or unknown.
+  const Interval all{std::numeric_limits<std::int32_t>::min(), std::numeric_limits<std::int32_t>::max()};
+  CHECK(by(1e9) == all);
+  CHECK(by(std::numeric_limits<double>::infinity()) == all);
 }
 
 TEST_CASE("what may overflow is left alone") {
