@@ -30,6 +30,7 @@
 #include "compiler/passes/recognize_normalizations.h"
 #include "compiler/passes/simplify_algebra.h"
 #include "compiler/passes/simplify_movement.h"
+#include "compiler/passes/split_recurrent.h"
 #include "compiler/report.h"
 
 namespace dovetail {
@@ -76,6 +77,8 @@ constexpr NamedPass kGraphPasses[] = {
     {"recognize_activations", Level::tolerant, passes::recognize_activations},
     // For targets that have attention as one operation; three kernels of the CPU are faster than its loop program.
     {"recognize_attention", Level::named, passes::recognize_attention},
+    // In front of what folds its sum into its product.
+    {"split_recurrent", Level::exact, passes::split_recurrent},
     // Behind the patterns, which it would take apart.
     {"fuse_matmul_add", Level::exact, passes::fuse_matmul_add},
     {"fold_scales", Level::tolerant, passes::fold_scales},

@@ -41,6 +41,7 @@
   ROWS(qtable_ops)                    \
   ROWS(quantize_linear_ops)           \
   ROWS(recentre_ops)                  \
+  ROWS(recurrent_ops)                 \
   ROWS(reduce_ops)                    \
   ROWS(reshape_ops)                   \
   ROWS(resize_ops)                    \

@@ -62,27 +62,33 @@ loops::Buffer Definition::constant(std::string name, DType dtype, Shape shape) {
   return parameter(std::move(name), dtype, std::move(shape), loops::ParameterRole::constant);
 }
 
-void Definition::add_block(const std::string& name, const Axes& axes, const Axes& reduce_axes,
-                           const std::vector<loops::Buffer>& written,
-                           const std::function<loops::Block(const Indices&, const Indices&)>& make_block) {
-  computed_.insert(computed_.end(), written.begin(), written.end());
-  if (is_empty(axes)) return;
-
+void Definition::add_nest(const std::string& name, const std::vector<UpdateAxis>& axes,
+                          const std::function<loops::Block(const Indices&)>& make_block) {
+  if (std::ranges::any_of(axes, [](const UpdateAxis& axis) { return axis.extent == 0; })) return;
+  // The loops of in_order around the block are ordered iterators of it.
   std::vector<loops::Iterator> iterators;
+  loops::VarMap inside;
+  for (const Step& step : steps_) {
+    iterators.push_back(
+        {loops::make_var(step.axis.name), step.axis.extent, loops::IterKind::ordered, loops::ref(step.loop)});
+    inside[step.loop.get()] = loops::ref(iterators.back().var);
+  }
   std::vector<std::pair<loops::Var, std::int64_t>> nest;
-  const auto add_axis = [&](const Axis& axis, loops::IterKind kind) {
+  Indices indices;
+  for (const UpdateAxis& axis : axes) {
     const loops::Var loop = loops::make_var(name + "." + axis.name);
     nest.emplace_back(loop, axis.extent);
-    iterators.push_back({loops::make_var(axis.name), axis.extent, kind, loops::ref(loop)});
-    return loops::ref(iterators.back().var);
-  };
-  Indices spatial, reduced;
-  for (const Axis& axis : axes) spatial.push_back(add_axis(axis, loops::IterKind::spatial));
-  for (const Axis& axis : reduce_axes) reduced.push_back(add_axis(axis, loops::IterKind::reduce));
+    iterators.push_back({loops::make_var(axis.name), axis.extent, axis.kind, loops::ref(loop)});
+    indices.push_back(loops::ref(iterators.back().var));
+  }
 
-  loops::Block block = make_block(spatial, reduced);
+  loops::Block block = make_block(indices);
   block.name = name;
   block.iterators = std::move(iterators);
+  if (!inside.empty()) {
+    block.body = loops::substitute(block.body, inside);
+    if (block.init) block.init = loops::substitute(block.init, inside);
+  }
   loops::BlockRegions regions = loops::infer_regions(block);
   block.reads = std::move(regions.reads);
   block.writes = std::move(regions.writes);
@@ -91,6 +97,20 @@ void Definition::add_block(const std::string& name, const Axes& axes, const Axes
   for (auto loop = nest.rbegin(); loop != nest.rend(); ++loop)
     stmt = loops::make_stmt(loops::For{loop->first, loop->second, loops::ForKind::serial, {}, {}, std::move(stmt)});
   body_.push_back(std::move(stmt));
+}
+
+void Definition::add_block(const std::string& name, const Axes& axes, const Axes& reduce_axes,
+                           const std::vector<loops::Buffer>& written,
+                           const std::function<loops::Block(const Indices&, const Indices&)>& make_block) {
+  computed_.insert(computed_.end(), written.begin(), written.end());
+  std::vector<UpdateAxis> all;
+  for (const Axis& axis : axes) all.push_back({axis.name, axis.extent});
+  for (const Axis& axis : reduce_axes) all.push_back({axis.name, axis.extent, loops::IterKind::reduce});
+  const auto spatial = static_cast<std::ptrdiff_t>(axes.size());
+  add_nest(name, all, [&](const Indices& indices) {
+    return make_block(Indices(indices.begin(), indices.begin() + spatial),
+                      Indices(indices.begin() + spatial, indices.end()));
+  });
 }
 
 loops::Buffer Definition::compute(std::string name, DType dtype, const Axes& axes,
@@ -144,6 +164,51 @@ std::vector<loops::Buffer> Definition::reduce_tuple(
 void Definition::statement(loops::Stmt stmt, std::vector<loops::Buffer> written) {
   computed_.insert(computed_.end(), written.begin(), written.end());
   body_.push_back(std::move(stmt));
+}
+
+loops::Buffer Definition::declare(std::string name, DType dtype, Shape shape) {
+  computed_.push_back(loops::make_buffer(std::move(name), dtype, std::move(shape)));
+  return computed_.back();
+}
+
+void Definition::update(const std::string& name, const std::vector<UpdateAxis>& axes,
+                        const std::function<loops::Stmt(const Indices&)>& body, const loops::Annotations& annotations) {
+  add_nest(name, axes, [&](const Indices& indices) {
+    loops::Block block;
+    block.body = body(indices);
+    block.annotations = annotations;
+    return block;
+  });
+}
+
+void Definition::accumulate(const std::string& name, const loops::Buffer& buffer, const Axes& axes, const Axis& reduced,
+                            const std::function<loops::Expr(const Indices&, const loops::Expr&)>& product) {
+  std::vector<UpdateAxis> nest;
+  for (const Axis& axis : axes) nest.push_back({axis.name, axis.extent});
+  nest.insert(nest.end() - 1, {reduced.name, reduced.extent, loops::IterKind::reduce});
+  loops::Annotations annotations;
+  if (is_floating(buffer->dtype)) annotations[std::string(loops::kSumAnnotation)] = loops::kProductSum;
+  update(
+      name, nest,
+      [&](const Indices& all) {
+        Indices place = all;
+        place.erase(place.end() - 2);
+        return loops::store(buffer, place, loops::load(buffer, place) + product(place, all[all.size() - 2]));
+      },
+      annotations);
+}
+
+void Definition::in_order(const Axis& axis, const std::function<void(const loops::Expr&)>& body) {
+  if (axis.extent == 0) return;
+  const std::size_t dot = axis.name.rfind('.');
+  const loops::Var loop = loops::make_var(axis.name);
+  steps_.push_back({{dot == std::string::npos ? axis.name : axis.name.substr(dot + 1), axis.extent}, loop});
+  std::vector<loops::Stmt> around = std::exchange(body_, {});
+  body(loops::ref(loop));
+  around.push_back(loops::make_stmt(
+      loops::For{loop, axis.extent, loops::ForKind::serial, {}, {}, loops::sequence(std::exchange(body_, {}))}));
+  body_ = std::move(around);
+  steps_.pop_back();
 }
 
 loops::Program Definition::build(const std::vector<loops::Buffer>& outputs,

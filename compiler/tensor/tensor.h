@@ -60,8 +60,26 @@ class Definition {
       const std::vector<std::string>& names, const std::vector<DType>& dtypes, const Axes& axes,
       const Axes& reduce_axes, const Reducer& reducer,
       const std::function<std::vector<loops::Expr>(const Indices&, const Indices&)>& body);
-  // A block written by hand (scatter, scan: ordered iterators).
+  // A block written by hand.
   void statement(loops::Stmt stmt, std::vector<loops::Buffer> written);
+
+  // ---- Tensors that are written several times, or in an order: scatter, recurrences, selection
+  // A tensor that `update` writes.
+  loops::Buffer declare(std::string name, DType dtype, Shape shape);
+  // A block of declared tensors; its loops are `axes`, outermost first. `body` stores, or loops and stores.
+  struct UpdateAxis {
+    std::string name;
+    std::int64_t extent;
+    loops::IterKind kind = loops::IterKind::spatial;
+  };
+  void update(const std::string& name, const std::vector<UpdateAxis>& axes,
+              const std::function<loops::Stmt(const Indices&)>& body, const loops::Annotations& annotations = {});
+  // buffer[axes] = buffer[axes] + product(spatial indices, reduce index), for each step of `reduced` in turn, the
+  // innermost spatial axis inside: a sum of products whose lanes lie side by side.
+  void accumulate(const std::string& name, const loops::Buffer& buffer, const Axes& axes, const Axis& reduced,
+                  const std::function<loops::Expr(const Indices&, const loops::Expr&)>& product);
+  // The blocks that `body` adds run one after another inside one loop, in the loop's order. `body` gets the step.
+  void in_order(const Axis& axis, const std::function<void(const loops::Expr&)>& body);
 
   // Buffers named here become outputs in this order; other computed buffers are allocations. Precondition: each was
   // defined here. `output_names`, where given, replaces the names of their buffers (the blocks keep theirs).
@@ -73,11 +91,18 @@ class Definition {
   void add_block(const std::string& name, const Axes& axes, const Axes& reduce_axes,
                  const std::vector<loops::Buffer>& written,
                  const std::function<loops::Block(const Indices&, const Indices&)>& make_block);
+  void add_nest(const std::string& name, const std::vector<UpdateAxis>& axes,
+                const std::function<loops::Block(const Indices&)>& make_block);
 
   std::string name_;
   std::vector<loops::Parameter> parameters_;
   std::vector<loops::Buffer> computed_;
   std::vector<loops::Stmt> body_;
+  struct Step {  // a loop of in_order that is open
+    Axis axis;
+    loops::Var loop;
+  };
+  std::vector<Step> steps_;
 };
 
 }  // namespace dovetail::tensor

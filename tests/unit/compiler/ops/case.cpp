@@ -44,14 +44,28 @@ void Case::add_node() {
   id_ = graph_.add_node(node_);
 }
 
-loops::Program Case::program() {
+const graph::Graph& Case::graph() {
   add_node();
   const Result<void> inferred = infer(graph_, id_);
   INFO(to_string(inferred.errors()));
   REQUIRE(inferred.ok());
+  return graph_;
+}
+
+loops::Program Case::program() {
+  static_cast<void>(graph());
   Result<loops::Program> program = define(graph_, id_);
   if (!program) FAIL(to_string(program.errors()));
   return *std::move(program);
+}
+
+std::map<std::string, NdArray> Case::named_inputs() const {
+  std::map<std::string, NdArray> inputs;
+  const graph::Node& node = graph_.node(id_);
+  for (std::size_t i = 0; i < node.inputs.size(); ++i)
+    if (node.inputs[i].valid() && !graph_.is_constant(node.inputs[i]))
+      inputs[graph_.value(node.inputs[i]).name] = arguments_[i];
+  return inputs;
 }
 
 std::vector<NdArray> Case::run() {

@@ -1,6 +1,7 @@
 // One node under test: a graph around it, its types inferred, its naive program run by the interpreter.
 #pragma once
 
+#include <map>
 #include <random>
 #include <string>
 #include <vector>
@@ -29,6 +30,8 @@ class Case {
   std::vector<NdArray> run();
   NdArray run1() { return run().at(0); }
   loops::Program program();
+  const graph::Graph& graph();                          // with the node, its types inferred
+  std::map<std::string, NdArray> named_inputs() const;  // of that graph. Precondition: graph() was called
   // The text of infer's diagnostics; fails the test where the node is taken.
   std::string refusal();
 

@@ -75,6 +75,44 @@ TEST_CASE("Tensors without elements have no block") {
   CHECK(run(d.build({y}), {NdArray(DType::float32, {0, 3})})[0].shape() == Shape{0, 3});
 }
 
+TEST_CASE("Blocks in order: a state that each step reads and writes again") {
+  // y[t] = s, where s = s + sum_k w[k, i] * s[k] from s = x on: steps see what the ones before them left.
+  Definition d("recurrence");
+  const loops::Buffer x = d.input("x", DType::float32, {2}), w = d.input("w", DType::float32, {2, 2});
+  const loops::Buffer state = d.declare("state", DType::float32, {2}), sums = d.declare("sums", DType::float32, {2}),
+                      y = d.declare("y", DType::float32, {3, 2});
+  const auto set = [&](const char* name, const loops::Buffer& to, const loops::Buffer& from) {
+    d.update(name, {{"i", 2}}, [&](const Indices& i) { return loops::store(to, i, loops::load(from, i)); });
+  };
+  set("start", state, x);
+  d.in_order({"steps.t", 3}, [&](const loops::Expr& t) {
+    set("before", sums, state);
+    d.accumulate("product", sums, {{"i", 2}}, {"k", 2}, [&](const Indices& i, const loops::Expr& k) {
+      return loops::load(w, {k, i[0]}) * loops::load(state, {k});
+    });
+    set("after", state, sums);
+    d.update("result", {{"i", 2}}, [&](const Indices& i) { return loops::store(y, {t, i[0]}, loops::load(state, i)); });
+  });
+  const loops::Program program = d.build({y});
+  REQUIRE(loops::verify(program).ok());
+  const auto results = run(program, {NdArray::from<float>({2}, {1, 2}), NdArray::from<float>({2, 2}, {1, 0, 1, 1})});
+  CHECK(results[0] == NdArray::from<float>({3, 2}, {4, 4, 12, 8, 32, 16}));
+}
+
+TEST_CASE("A loop in order of no steps has no blocks, and updates in order may meet") {
+  Definition d("last");
+  const loops::Buffer index = d.input("index", DType::int64, {3});
+  const loops::Buffer y = d.declare("y", DType::int64, {2});
+  d.update("zero", {{"i", 2}}, [&](const Indices& i) { return loops::store(y, i, loops::int_imm(-1)); });
+  d.update("write", {{"n", 3, loops::IterKind::ordered}},
+           [&](const Indices& n) { return loops::store(y, {loops::load(index, n)}, n[0]); });
+  d.in_order({"t", 0}, [&](const loops::Expr&) {
+    d.update("never", {{"i", 2}}, [&](const Indices& i) { return loops::store(y, i, loops::int_imm(9)); });
+  });
+  CHECK(run(d.build({y}), {NdArray::from<std::int64_t>({3}, {1, 0, 1})})[0] ==
+        NdArray::from<std::int64_t>({2}, {1, 2}));
+}
+
 TEST_CASE("Misuse breaks an invariant") {
   Definition d("twice");
   const loops::Buffer x = d.input("x", DType::float32, {1});

@@ -1,0 +1,74 @@
+// LSTM, GRU and RNN, and their forms whose input was multiplied by W beforehand (dovetail.lstm, dovetail.gru,
+// dovetail.rnn): what of a node rows, definition and the pass that splits them share. Names follow the ONNX operator
+// reference (LSTM).
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "compiler/ops/naive.h"
+
+namespace dovetail::ops {
+
+enum class Cell : std::uint8_t { rnn, gru, lstm };
+
+struct RecurrentForm {
+  std::string_view op;
+  Cell cell;
+  // Input 0 is X·Wᵀ and all biases but `inner_bias`, as [.., .., directions * gates * hidden]; R lies as
+  // [directions, hidden, gates * hidden].
+  bool projected;
+
+  std::int64_t gates() const { return cell == Cell::rnn ? 1 : cell == Cell::gru ? 3 : 4; }
+  std::size_t activations() const { return cell == Cell::rnn ? 1 : cell == Cell::gru ? 2 : 3; }
+};
+inline constexpr std::array<RecurrentForm, 6> kRecurrentForms{{{"LSTM", Cell::lstm, false},
+                                                               {"GRU", Cell::gru, false},
+                                                               {"RNN", Cell::rnn, false},
+                                                               {"dovetail.lstm", Cell::lstm, true},
+                                                               {"dovetail.gru", Cell::gru, true},
+                                                               {"dovetail.rnn", Cell::rnn, true}}};
+
+// Positions of the operands.
+struct RecurrentPlaces {
+  std::size_t input = 0, weights, recurrence, bias, lengths, hidden, cell, peepholes;
+  // The projected forms: the bias of a GRU's candidate inside the product with the reset gate.
+  std::size_t inner_bias;
+};
+constexpr std::size_t kNoOperand = 99;
+constexpr RecurrentPlaces recurrent_places(const RecurrentForm& form) {
+  return form.projected ? RecurrentPlaces{0, kNoOperand, 1, kNoOperand, 3, 4, 5, 6, 2}
+                        : RecurrentPlaces{0, 1, 2, 3, 4, 5, 6, 7, kNoOperand};
+}
+
+// An activation function by its ONNX name, with the constants that it takes.
+struct Activation {
+  std::string name;  // in small letters
+  double alpha = 0, beta = 0;
+
+  loops::Expr operator()(const loops::Expr& x) const;
+};
+
+struct RecurrentNode {
+  RecurrentForm form;
+  std::int64_t steps = 0, batch = 0, hidden = 0, directions = 1;
+  bool batch_first = false;  // layout 1
+  bool backwards = false;    // direction "reverse"; of two directions the second one is
+  bool reset_after = false;  // GRU: linear_before_reset
+  bool coupled = false;      // LSTM: input_forget
+  std::optional<double> clip = {};
+  std::vector<Activation> activations = {};  // of each direction in turn
+
+  bool reverse(std::int64_t direction) const { return backwards || direction == 1; }
+  std::int64_t columns() const { return form.gates() * hidden; }  // of one direction
+};
+
+// Everything wrong with the node's attributes and shapes, or what they say. Precondition: its op is one of the forms.
+Result<RecurrentNode> recurrent_of(const Operands& operands);
+
+// The loop program: the recurrence over time, with the state in buffers of its own.
+Result<loops::Program> define_recurrent(const Operands& operands);
+
+}  // namespace dovetail::ops
