@@ -23,6 +23,7 @@
 #include "compiler/passes/fold_scales.h"
 #include "compiler/passes/fuse_matmul_add.h"
 #include "compiler/passes/keep_weights_int8.h"
+#include "compiler/passes/lower_conv_transpose.h"
 #include "compiler/passes/lower_qdq.h"
 #include "compiler/passes/merge_parallel_convolutions.h"
 #include "compiler/passes/recognize_activations.h"
@@ -77,6 +78,8 @@ constexpr NamedPass kGraphPasses[] = {
     {"recognize_activations", Level::tolerant, passes::recognize_activations},
     // For targets that have attention as one operation; three kernels of the CPU are faster than its loop program.
     {"recognize_attention", Level::named, passes::recognize_attention},
+    // In front of what folds into convolutions, and of what merges the movements that it leaves.
+    {"lower_conv_transpose", Level::tolerant, passes::lower_conv_transpose},
     // In front of what folds its sum into its product.
     {"split_recurrent", Level::exact, passes::split_recurrent},
     // Behind the patterns, which it would take apart.

@@ -168,6 +168,9 @@ RULES = [
     ("a pool with SAME pads and dilations: ceil(input / stride) windows here, as the standard says",
      lambda case: case.has("AveragePool", "MaxPool", holds=lambda node: str(node.attributes.get("auto_pad", "")).startswith("SAME")
                            and any(dilation != 1 for dilation in node.attributes.get("dilations") or []))),
+    ("a pool without pads (VALID) and ceil_mode: whole windows alone here, as the standard's formula has it",
+     lambda case: case.has("AveragePool", "LpPool", "MaxPool", holds=lambda node: str(node.attributes.get("auto_pad", "")) == "VALID"
+                           and node.attributes.get("ceil_mode", 0))),
     ("Cast of a real number that the integer type does not hold, which the standard leaves open: here the nearest that it does",
      lambda case: case.has("Cast", holds=lambda node: node.attributes.get("to") in INTEGERS) or case.has("CastLike")),
 ]

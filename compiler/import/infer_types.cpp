@@ -104,7 +104,21 @@ class TypeInference {
           !bytes)
         report(bytes.errors());
     }
-    return findings_.size() == before;
+    if (findings_.size() != before) return false;
+    return evaluate_now(node);
+  }
+
+  // Operators whose extents depend on values have them at once: nothing behind the import sees such a node.
+  bool evaluate_now(NodeId node) {
+    const ops::OpDef* def = ops::find(graph_.node(node).op);
+    if (def == nullptr || def->evaluate == nullptr) return true;
+    auto values = passes::evaluate_node(graph_, node, evaluate_);
+    if (!values) {
+      report(values.errors());
+      return false;
+    }
+    passes::replace_by_constants(graph_, node, *std::move(values));
+    return true;
   }
 
   void require_constant(NodeId node, std::size_t position) {

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compiler/tensor/expr.h"
+
 namespace dovetail::ops {
 
 Result<std::size_t> normalise_axis(const Operands& operands, std::int64_t axis, std::size_t rank) {
@@ -44,6 +46,11 @@ std::string join(const std::vector<std::int64_t>& values) { return fmt::format("
 tensor::Indices with_index(tensor::Indices indices, std::size_t axis, loops::Expr index) {
   indices.at(axis) = std::move(index);
   return indices;
+}
+
+loops::Expr element_index(const loops::Buffer& indices, const tensor::Indices& place, std::int64_t extent) {
+  const loops::Expr index = loops::cast(DType::int64, loops::load(indices, place));
+  return loops::select(tensor::less(index, tensor::index(0)), index + extent, index);
 }
 
 }  // namespace dovetail::ops

@@ -22,5 +22,7 @@ std::string join(const std::vector<std::int64_t>& values);
 
 // `indices` with the entry at `axis` replaced.
 tensor::Indices with_index(tensor::Indices indices, std::size_t axis, loops::Expr index);
+// The index at a place of an index tensor, counted from the start of an axis of this extent.
+loops::Expr element_index(const loops::Buffer& indices, const tensor::Indices& place, std::int64_t extent);
 
 }  // namespace dovetail::ops

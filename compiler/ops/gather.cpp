@@ -10,14 +10,6 @@
 namespace dovetail::ops {
 namespace {
 
-using loops::Expr;
-
-// The index at a place of the index tensor, counted from the start of an axis of this extent.
-Expr index_at(const loops::Buffer& indices, const Indices& place, std::int64_t extent) {
-  const Expr index = loops::cast(DType::int64, loops::load(indices, place));
-  return loops::select(tensor::less(index, tensor::index(0)), index + extent, index);
-}
-
 // Every element of the result is one of the data.
 Result<Types> chosen_from_data(const Operands& operands, graph::TensorType y) {
   const Shape& data = operands.type(0).shape;
@@ -45,7 +37,7 @@ Result<loops::Program> define_gather(const Operands& operands) {
   return program.map([&](const Indices& i) {
     const auto first = i.begin() + static_cast<std::ptrdiff_t>(axis), last = first + static_cast<std::ptrdiff_t>(rank);
     Indices source(i.begin(), first);
-    source.push_back(index_at(program.in(1), Indices(first, last), operands.type(0).shape[axis]));
+    source.push_back(element_index(program.in(1), Indices(first, last), operands.type(0).shape[axis]));
     source.insert(source.end(), last, i.end());
     return loops::load(program.in(0), source);
   });
@@ -67,7 +59,8 @@ Result<loops::Program> define_elements(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
   Naive program(operands);
   return program.map([&](const Indices& i) {
-    return loops::load(program.in(0), with_index(i, axis, index_at(program.in(1), i, operands.type(0).shape[axis])));
+    return loops::load(program.in(0),
+                       with_index(i, axis, element_index(program.in(1), i, operands.type(0).shape[axis])));
   });
 }
 
@@ -103,7 +96,7 @@ Result<loops::Program> define_nd(const Operands& operands) {
     for (std::int64_t k = 0; k < indices.back(); ++k) {
       Indices place(i.begin(), middle);
       place.push_back(tensor::index(k));
-      source.push_back(index_at(program.in(1), place, x[batch + static_cast<std::size_t>(k)]));
+      source.push_back(element_index(program.in(1), place, x[batch + static_cast<std::size_t>(k)]));
     }
     source.insert(source.end(), middle, i.end());
     return loops::load(program.in(0), source);

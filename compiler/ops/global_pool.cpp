@@ -1,7 +1,8 @@
-// GlobalAveragePool and GlobalMaxPool: over all spatial axes, which stay with extent 1.
+// GlobalAveragePool, GlobalLpPool and GlobalMaxPool: over all spatial axes, which stay with extent 1.
 #include <fmt/format.h>
 
 #include "compiler/ops/list.h"
+#include "compiler/ops/lp_norm.h"
 #include "compiler/ops/naive.h"
 #include "compiler/tensor/expr.h"
 
@@ -19,14 +20,16 @@ Result<Types> infer_global_pool(const Operands& operands) {
   return Types{{x.dtype, std::move(shape)}};
 }
 
-loops::Buffer reduce_image(Naive& program, const Operands& operands, DType wide, const tensor::Reducer& reducer) {
+loops::Buffer reduce_image(
+    Naive& program, const Operands& operands, DType wide, const tensor::Reducer& reducer,
+    const std::function<loops::Expr(const loops::Expr&)>& value = [](const loops::Expr& element) { return element; }) {
   const Shape& shape = operands.type(0).shape;
   const Axes window = spatial_axes(Shape(shape.begin() + 2, shape.end()), "k");
   return program.reduce(program.block(), wide, image_axes(operands.output(0).shape), window, reducer,
                         [&](const Indices& i, const Indices& r) {
                           Indices element{i[0], i[1]};
                           element.insert(element.end(), r.begin(), r.end());
-                          return loops::cast(wide, loops::load(program.in(0), element));
+                          return value(loops::cast(wide, loops::load(program.in(0), element)));
                         });
 }
 
@@ -47,6 +50,23 @@ Result<loops::Program> define_average_global_pool(const Operands& operands) {
       })});
 }
 
+Result<Types> infer_global_lp_pool(const Operands& operands) {
+  if (const std::int64_t p = graph::int_attribute(operands.node, "p", 2); p < 1)
+    return refuse(operands, fmt::format("p is {}, it must be 1 or more", p), "fix the exporter");
+  return infer_global_pool(operands);
+}
+
+Result<loops::Program> define_global_lp_pool(const Operands& operands) {
+  Naive program(operands);
+  const DType dtype = operands.type(0).dtype, wide = accumulator(dtype);
+  const std::int64_t p = graph::int_attribute(operands.node, "p", 2);
+  const loops::Buffer sum = reduce_image(program, operands, wide, tensor::sum_reducer(),
+                                         [&](const loops::Expr& element) { return lp_power(element, p); });
+  return program.finish({program.compute("root", dtype, image_axes(operands.output(0).shape), [&](const Indices& i) {
+    return loops::cast(dtype, lp_root(loops::load(sum, i), p));
+  })});
+}
+
 }  // namespace
 
 std::vector<OpDef> global_pool_ops() {
@@ -57,6 +77,12 @@ std::vector<OpDef> global_pool_ops() {
        define_average_global_pool,
        {},
        {{{"X", kFloat}}}},
+      {"GlobalLpPool",
+       Category::complex_out_fusable,
+       infer_global_lp_pool,
+       define_global_lp_pool,
+       {},
+       {{{"X", kFloat}}, {{"p", AttributeKind::integer}}}},
       {"GlobalMaxPool",
        Category::complex_out_fusable,
        infer_global_pool,

@@ -13,9 +13,13 @@
   ROWS(batch_normalization_ops)       \
   ROWS(binary_ops)                    \
   ROWS(cast_ops)                      \
+  ROWS(center_crop_pad_ops)           \
+  ROWS(col2im_ops)                    \
   ROWS(concat_ops)                    \
   ROWS(conv_ops)                      \
+  ROWS(conv_transpose_ops)            \
   ROWS(cumulative_ops)                \
+  ROWS(deform_conv_ops)               \
   ROWS(depth_to_space_ops)            \
   ROWS(det_ops)                       \
   ROWS(einsum_ops)                    \
@@ -24,11 +28,14 @@
   ROWS(gather_ops)                    \
   ROWS(gemm_ops)                      \
   ROWS(global_pool_ops)               \
+  ROWS(grid_sample_ops)               \
   ROWS(hardmax_ops)                   \
   ROWS(layer_normalization_ops)       \
   ROWS(lp_normalization_ops)          \
   ROWS(lrn_ops)                       \
   ROWS(matmul_ops)                    \
+  ROWS(max_unpool_ops)                \
+  ROWS(non_max_suppression_ops)       \
   ROWS(one_hot_ops)                   \
   ROWS(pad_ops)                       \
   ROWS(pool_ops)                      \
@@ -45,11 +52,16 @@
   ROWS(reduce_ops)                    \
   ROWS(reshape_ops)                   \
   ROWS(resize_ops)                    \
+  ROWS(reverse_sequence_ops)          \
+  ROWS(roi_align_ops)                 \
   ROWS(rotary_embedding_ops)          \
+  ROWS(scatter_ops)                   \
+  ROWS(selection_ops)                 \
   ROWS(shape_ops)                     \
   ROWS(slice_ops)                     \
   ROWS(softmax_ops)                   \
   ROWS(split_ops)                     \
+  ROWS(top_k_ops)                     \
   ROWS(transpose_ops)                 \
   ROWS(trilu_ops)                     \
   ROWS(unary_ops)                     \

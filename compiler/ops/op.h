@@ -77,6 +77,10 @@ struct OpDef {
   // Converts between real numbers and the steps of a quantised tensor: lowering takes the node into the integer form of
   // its neighbours.
   bool quantizes = false;
+  // Operators whose results have as many elements as values of their operands say (NonZero): no program can, as shapes
+  // are static, so every input is needed at compile time, and the results are computed then. Import puts them in the
+  // node's place. Precondition: infer succeeded.
+  Result<std::vector<NdArray>> (*evaluate)(const Operands& operands) = nullptr;
 };
 
 // All operators, sorted by name. `find` returns null where unknown.

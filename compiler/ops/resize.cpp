@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
+#include "compiler/ops/interpolation.h"
 #include "compiler/ops/list.h"
 #include "compiler/ops/sampling.h"
 #include "compiler/tensor/expr.h"
@@ -99,8 +100,6 @@ Result<Types> infer_resize(const Operands& operands) {
   if (mode != "nearest" && mode != "linear" && mode != "cubic")
     return refuse(operands, fmt::format("mode is \"{}\", allowed are nearest, linear and cubic", mode),
                   "use one of these");
-  if (graph::int_attribute(operands.node, "antialias", 0) != 0)
-    return refuse(operands, "antialias is 1, only 0 is supported", "export without antialias, or blur before the node");
   if (!nearest_mode(text(operands, "nearest_mode", "round_prefer_floor")))
     return refuse(operands, fmt::format("nearest_mode \"{}\" is unknown", text(operands, "nearest_mode", "")),
                   "use round_prefer_floor, round_prefer_ceil, floor or ceil");
@@ -122,23 +121,32 @@ struct Kernel {
 };
 
 Kernel linear_kernel(const Expr& f) { return {0, {tensor::like(1, f) - f, f}}; }
+Kernel cubic_kernel(const Expr& f, double a) { return {-1, cubic_weights(f, a)}; }
 
-// Keys' cubic convolution (1981) with parameter a.
-Kernel cubic_kernel(const Expr& f, double a) {
-  const auto real = [&](double value) { return tensor::like(value, f); };
-  const auto near = [&](const Expr& d) { return (real(a + 2) * d - real(a + 3)) * d * d + real(1); };
-  const auto far = [&](const Expr& d) { return ((real(a) * d - real(5 * a)) * d + real(8 * a)) * d - real(4 * a); };
-  return {-1, {far(f + real(1)), near(f), near(real(1) - f), far(real(2) - f)}};
+bool is_cubic(const Operands& operands) { return text(operands, "mode", "nearest") == "cubic"; }
+double cubic_parameter(const Operands& operands) {
+  return graph::float_attribute(operands.node, "cubic_coeff_a", -0.75);
+}
+bool crops(const Operands& operands) {
+  return text(operands, "coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize";
+}
+
+// The value, or extrapolation_value where the coordinate lies outside of the input.
+Expr cropped(const Operands& operands, const Expr& coordinate, const Sampling& sampling, const Expr& value) {
+  const Expr low = tensor::like(0, coordinate),
+             high = tensor::like(static_cast<double>(sampling.input - 1), coordinate);
+  const Expr inside = loops::logical_and(tensor::less_equal(low, coordinate), tensor::less_equal(coordinate, high));
+  return loops::select(inside, value,
+                       tensor::like(graph::float_attribute(operands.node, "extrapolation_value", 0), value));
 }
 
 // The interpolated element along one axis of `x`.
-Expr interpolate(const Operands& operands, const loops::Buffer& x, const Indices& i, std::size_t axis,
+Expr interpolate(const Operands& operands, const loops::Buffer& x, DType wide, const Indices& i, std::size_t axis,
                  const Sampling& sampling) {
   const Expr coordinate = sampling.coordinate(i[axis]), whole = loops::unary(loops::UnaryOp::floor, coordinate);
   const Expr base = loops::cast(DType::int64, whole), fraction = coordinate - whole;
-  const bool cubic = text(operands, "mode", "nearest") == "cubic";
-  const Kernel kernel = cubic ? cubic_kernel(fraction, graph::float_attribute(operands.node, "cubic_coeff_a", -0.75))
-                              : linear_kernel(fraction);
+  const Kernel kernel =
+      is_cubic(operands) ? cubic_kernel(fraction, cubic_parameter(operands)) : linear_kernel(fraction);
   const bool exclude_outside = graph::int_attribute(operands.node, "exclude_outside", 0) != 0;
   const Expr first = tensor::index(0), last = tensor::index(sampling.input - 1);
   Expr sum, total;
@@ -150,45 +158,103 @@ Expr interpolate(const Operands& operands, const loops::Buffer& x, const Indices
       weight = loops::select(loops::logical_and(tensor::less_equal(first, tap), tensor::less_equal(tap, last)), weight,
                              tensor::like(0, weight));
     total = total ? total + weight : weight;
-    const Expr term =
-        loops::cast(x->dtype, weight) * loops::load(x, with_index(i, axis, tensor::clamp(tap, first, last)));
+    const Expr term = loops::cast(wide, weight) *
+                      loops::cast(wide, loops::load(x, with_index(i, axis, tensor::clamp(tap, first, last))));
     sum = sum ? sum + term : term;
   }
-  Expr value = exclude_outside ? tensor::divide(sum, loops::cast(x->dtype, total)) : sum;
-  if (text(operands, "coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize") {
-    const Expr low = tensor::like(0, coordinate),
-               high = tensor::like(static_cast<double>(sampling.input - 1), coordinate);
-    const Expr inside = loops::logical_and(tensor::less_equal(low, coordinate), tensor::less_equal(coordinate, high));
-    value = loops::select(inside, value,
-                          tensor::like(graph::float_attribute(operands.node, "extrapolation_value", 0), value));
-  }
-  return value;
+  const Expr value = exclude_outside ? tensor::divide(sum, loops::cast(wide, total)) : sum;
+  return crops(operands) ? cropped(operands, coordinate, sampling, value) : value;
+}
+
+// antialias: shrinking widens the kernel, so that every element counts. Its weights, which add up to 1, are a table of
+// their own: [position of the output, tap].
+loops::Buffer antialiased(Naive& program, const Operands& operands, const loops::Buffer& x, DType wide,
+                          std::size_t axis, const Sampling& sampling, double scale) {
+  const double shrinking = std::min(scale, 1.0), support = is_cubic(operands) ? 2 : 1;
+  const auto first = static_cast<std::int64_t>(std::floor(-support / shrinking)) + 1;
+  const Axis positions{"p", sampling.output}, taps{"k", 2 - 2 * first};
+  const Expr low = tensor::index(0), high = tensor::index(sampling.input - 1);
+  const auto tap_of = [&](const Expr& position, const Expr& k) {
+    const Expr whole = loops::unary(loops::UnaryOp::floor, sampling.coordinate(position));
+    return loops::cast(DType::int64, whole) + k + first;
+  };
+  const auto named = [&](std::string_view stem) { return fmt::format("{}{}", stem, axis); };
+  const loops::Buffer weights =
+      program.compute(named("weights"), DType::float64, {positions, taps}, [&](const Indices& i) {
+        const Expr tap = tap_of(i[0], i[1]), coordinate = sampling.coordinate(i[0]);
+        const Expr distance =
+            tensor::absolute((loops::cast(DType::float64, tap) - coordinate) * tensor::like(shrinking, coordinate));
+        const Expr zero = tensor::like(0, distance), one = tensor::like(1, distance);
+        Expr weight = tensor::maximum(one - distance, zero);
+        if (is_cubic(operands)) {
+          const auto of = [&](std::size_t neighbour, const Expr& t) {
+            return cubic_weights(t, cubic_parameter(operands))[neighbour];
+          };
+          weight = loops::select(
+              tensor::less_equal(distance, one), of(1, distance),
+              loops::select(tensor::less(distance, tensor::like(2, distance)), of(0, distance - one), zero));
+        }
+        if (graph::int_attribute(operands.node, "exclude_outside", 0) == 0) return weight;
+        return loops::select(loops::logical_and(tensor::less_equal(low, tap), tensor::less_equal(tap, high)), weight,
+                             zero);
+      });
+  const loops::Buffer totals = program.reduce(named("total"), DType::float64, {positions}, {taps},
+                                              tensor::sum_reducer(), [&](const Indices& i, const Indices& r) {
+                                                return loops::load(weights, {i[0], r[0]});
+                                              });
+  const loops::Buffer shares = program.compute(named("shares"), wide, {positions, taps}, [&](const Indices& i) {
+    return loops::cast(wide, tensor::divide(loops::load(weights, i), loops::load(totals, {i[0]})));
+  });
+  Axes axes = tensor_axes(x->shape);
+  axes[axis].extent = sampling.output;
+  const loops::Buffer sums = program.reduce(
+      named("antialias"), wide, axes, {taps}, tensor::product_sum_reducer(), [&](const Indices& i, const Indices& r) {
+        const Expr tap = tensor::clamp(tap_of(i[axis], r[0]), low, high);
+        return loops::load(shares, {i[axis], r[0]}) * loops::cast(wide, loops::load(x, with_index(i, axis, tap)));
+      });
+  if (!crops(operands)) return sums;
+  return program.compute(named("crop"), wide, axes, [&](const Indices& i) {
+    return cropped(operands, sampling.coordinate(i[axis]), sampling, loops::load(sums, i));
+  });
+}
+
+Result<loops::Program> define_nearest(const Operands& operands, const std::vector<Sampling>& samplings) {
+  const NearestMode mode = *nearest_mode(text(operands, "nearest_mode", "round_prefer_floor"));
+  Naive program(operands);
+  return program.map([&](const Indices& i) {
+    Indices source = i;
+    for (std::size_t k = 0; k < samplings.size(); ++k)
+      if (!samplings[k].is_identity()) source[k] = nearest_index(samplings[k], mode, i[k]);
+    Expr value = loops::load(program.in(0), source);
+    for (std::size_t k = 0; k < samplings.size() && crops(operands); ++k)
+      if (!samplings[k].is_identity()) value = cropped(operands, samplings[k].coordinate(i[k]), samplings[k], value);
+    return value;
+  });
 }
 
 Result<loops::Program> define_resize(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::vector<Sampling> samplings, samplings_of(operands));
-  const graph::TensorType& y = operands.output(0);
+  if (text(operands, "mode", "nearest") == "nearest") return define_nearest(operands, samplings);
+  const DType dtype = operands.output(0).dtype, wide = accumulator(dtype);
+  const bool antialias = graph::int_attribute(operands.node, "antialias", 0) != 0;
   Naive program(operands);
-  if (text(operands, "mode", "nearest") == "nearest") {
-    const NearestMode mode = *nearest_mode(text(operands, "nearest_mode", "round_prefer_floor"));
-    return program.map([&](const Indices& i) {
-      Indices source = i;
-      for (std::size_t k = 0; k < samplings.size(); ++k)
-        if (!samplings[k].is_identity()) source[k] = nearest_index(samplings[k], mode, i[k]);
-      return loops::load(program.in(0), source);
-    });
-  }
   loops::Buffer current = program.in(0);
   for (std::size_t axis = 0; axis < samplings.size(); ++axis) {
-    if (samplings[axis].is_identity()) continue;
+    const Sampling& sampling = samplings[axis];
+    if (sampling.is_identity()) continue;
+    if (antialias) {
+      current = antialiased(program, operands, current, wide, axis, sampling, sampling.scale);
+      continue;
+    }
     Axes axes = tensor_axes(current->shape);
-    axes[axis].extent = samplings[axis].output;
-    current = program.compute(fmt::format("resize{}", axis), y.dtype, axes, [&](const Indices& i) {
-      return interpolate(operands, current, i, axis, samplings[axis]);
+    axes[axis].extent = sampling.output;
+    current = program.compute(fmt::format("resize{}", axis), wide, axes, [&](const Indices& i) {
+      return interpolate(operands, current, wide, i, axis, sampling);
     });
   }
-  if (current != program.in(0)) return program.finish({current});
-  return program.map([&](const Indices& i) { return loops::load(program.in(0), i); });
+  if (current == program.in(0)) return program.map([&](const Indices& i) { return loops::load(program.in(0), i); });
+  if (wide == dtype) return program.finish({current});
+  return program.map([&](const Indices& i) { return loops::cast(dtype, loops::load(current, i)); });
 }
 
 }  // namespace

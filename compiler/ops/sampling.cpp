@@ -48,7 +48,7 @@ Expr Sampling::coordinate(const Expr& position) const {
 
 std::optional<Sampling> make_sampling(std::string_view mode, std::int64_t input, std::int64_t output, double scale,
                                       double roi_start, double roi_end) {
-  Sampling s{.input = input, .output = output};
+  Sampling s{.input = input, .output = output, .scale = scale};
   const auto in = static_cast<double>(input), out = static_cast<double>(output);
   // The standard spreads corners over scale * input, which floor() has made the whole number `output`. Given sizes the
   // two agree but for rounding.

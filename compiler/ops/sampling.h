@@ -10,6 +10,7 @@ namespace dovetail::ops {
 struct Sampling {
   std::int64_t input = 1, output = 1;  // extents
   double shift = 0, numerator = 1, denominator = 1, offset = 0;
+  double scale = 1;  // output / input as the model gives it
 
   bool is_identity() const;
   double coordinate(std::int64_t position) const;

@@ -153,7 +153,9 @@ Result<Window> make_window(const Operands& operands, const Shape& kernel) {
           refuse(operands, fmt::format("kernel {} has more than 2^63 taps", to_string(kernel)), "fix the exporter"));
   if (!errors.empty()) return errors;
 
-  const bool ceil_mode = graph::int_attribute(operands.node, "ceil_mode", 0) != 0;
+  // Without pads partial windows are left out whatever ceil_mode says: the standard's formula for VALID is that of
+  // floor.
+  const bool ceil_mode = graph::int_attribute(operands.node, "ceil_mode", 0) != 0 && auto_pad != "VALID";
   for (std::size_t axis = 0; axis < rank; ++axis) {
     if (upper || lower) {
       pad_to_same(window, axis, upper);

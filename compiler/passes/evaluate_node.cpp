@@ -93,6 +93,8 @@ bool needs_types_only(const graph::Node& node) {
 Result<std::vector<NdArray>> evaluate_node(const graph::Graph& graph, graph::NodeId id, const Evaluate& evaluate) {
   const graph::Node& node = graph.node(id);
   if (needs_types_only(node)) return std::vector<NdArray>{evaluate_shape(node, graph.value(node.inputs[0]).type.shape)};
+  if (const ops::OpDef* def = ops::find(node.op); def != nullptr && def->evaluate != nullptr)
+    return def->evaluate({graph, node});
   DOVETAIL_ASSIGN(const loops::Program program, ops::define(graph, id));
   std::vector<NdArray> arguments;
   for (std::size_t position : operand_positions(program)) {

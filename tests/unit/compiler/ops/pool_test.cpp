@@ -1,4 +1,5 @@
-// MaxPool, AveragePool and the global pools against direct loops.
+// MaxPool, AveragePool, LpPool and the global pools against direct loops.
+#include <cmath>
 #include <limits>
 
 #include "tests/unit/compiler/ops/case.h"
@@ -81,6 +82,58 @@ TEST_CASE("MaxPool agrees with direct loops in every type") {
     }
 }
 
+TEST_CASE("MaxPool says where the first maximum of each window is, in either order of the axes") {
+  std::mt19937 rng(10);
+  for (const bool first_fastest : {false, true})
+    for (const Pooling& p : poolings()) {
+      const NdArray x = random_whole(rng, DType::float32, p.x);
+      NdArray places(DType::int64, pooled_shape(p));
+      for (std::int64_t i = 0; i < places.count(); ++i) places.set_int64(i, -1);
+      visit_windows(p, places.shape(), [&](std::int64_t y, std::int64_t in) {
+        const std::int64_t best = places.as_int64(y);
+        if (in >= 0 && (best < 0 || x.as_double(in) > x.as_double(best))) places.set_int64(y, in);
+      });
+      const std::int64_t image = element_count(p.x) / (p.x[0] * p.x[1]);
+      for (std::int64_t i = 0; first_fastest && i < places.count(); ++i) {
+        std::int64_t rest = places.as_int64(i) % image, number = 0, weight = image;
+        for (std::size_t d = p.x.size(); d-- > 2; rest /= p.x[d]) number += rest % p.x[d] * (weight /= p.x[d]);
+        places.set_int64(i, places.as_int64(i) / image * image + number);
+      }
+      Case test("MaxPool", 2);
+      test.input(x).integer("storage_order", first_fastest ? 1 : 0);
+      require_close(set(test, p).run()[1], places, 0);
+    }
+}
+
+TEST_CASE("LpPool and GlobalLpPool take the p-th root of the sum of p-th powers") {
+  std::mt19937 rng(11);
+  for (const std::int64_t exponent : {1, 2, 3})
+    for (const Pooling& p : poolings()) {
+      const NdArray x = random_whole(rng, DType::float32, p.x);
+      NdArray expected(DType::float32, pooled_shape(p));
+      std::vector<double> sums(static_cast<std::size_t>(expected.count()));
+      visit_windows(p, expected.shape(), [&](std::int64_t y, std::int64_t in) {
+        if (in >= 0) sums[static_cast<std::size_t>(y)] += std::pow(std::abs(x.as_double(in)), exponent);
+      });
+      for (std::int64_t i = 0; i < expected.count(); ++i)
+        expected.set_double(i, std::pow(sums[static_cast<std::size_t>(i)], 1.0 / static_cast<double>(exponent)));
+      Case test("LpPool");
+      test.input(x).integer("p", exponent);
+      require_close(set(test, p).run1(), expected);
+    }
+  const NdArray x = NdArray::from<float>({1, 1, 2, 2}, {3, -4, 0, 12});
+  require_close(Case("GlobalLpPool").input(x).run1(), NdArray::from<float>({1, 1, 1, 1}, {13}));
+}
+
+TEST_CASE("A pool without pads (VALID) has no partial windows, whatever ceil_mode says") {
+  const NdArray x = NdArray::from<float>({1, 1, 5}, {1, 2, 3, 4, 9});
+  const auto pool = [&] {
+    return Case("MaxPool").input(x).ints("kernel_shape", {2}).ints("strides", {2}).integer("ceil_mode", 1);
+  };
+  require_close(pool().run1(), NdArray::from<float>({1, 1, 3}, {2, 4, 9}), 0);
+  require_close(pool().text("auto_pad", "VALID").run1(), NdArray::from<float>({1, 1, 2}, {2, 4}), 0);
+}
+
 TEST_CASE("AveragePool divides by the elements that count") {
   std::mt19937 rng(9);
   for (const bool include_pads : {false, true})
@@ -110,8 +163,8 @@ TEST_CASE("Pools of everything, and refusals") {
         "0, input 2). Hint: use pads smaller than the kernel");
   CHECK(Case("MaxPool").input(x).refusal() ==
         "error: cannot take MaxPool (node node): attribute kernel_shape is required. Hint: fix the exporter");
-  CHECK(Case("MaxPool", 2).input(x).ints("kernel_shape", {2, 2}).refusal() ==
-        "error: cannot take MaxPool (node node): the node has 2 outputs, supported are 1 to 1. Hint: drop the outputs "
+  CHECK(Case("MaxPool", 3).input(x).ints("kernel_shape", {2, 2}).refusal() ==
+        "error: cannot take MaxPool (node node): the node has 3 outputs, supported are 1 to 2. Hint: drop the outputs "
         "that nothing uses");
   CHECK(Case("AveragePool").input(NdArray(DType::int8, {1, 1, 2, 2})).ints("kernel_shape", {2, 2}).refusal() ==
         "error: cannot take AveragePool (node node): input 0 (X) has type int8, allowed are float16, bfloat16, "

@@ -1,0 +1,55 @@
+// ReverseSequence: of each batch the first elements along the time axis, as many as sequence_lens says, in reverse.
+#include <fmt/format.h>
+
+#include "compiler/ops/axes.h"
+#include "compiler/ops/list.h"
+#include "compiler/ops/naive.h"
+#include "compiler/tensor/expr.h"
+
+namespace dovetail::ops {
+namespace {
+
+struct SequenceAxes {
+  std::size_t batch, time;
+};
+SequenceAxes sequence_axes(const Operands& operands) {
+  return {static_cast<std::size_t>(graph::int_attribute(operands.node, "batch_axis", 1)),
+          static_cast<std::size_t>(graph::int_attribute(operands.node, "time_axis", 0))};
+}
+
+Result<Types> infer_reverse_sequence(const Operands& operands) {
+  const auto [batch, time] = sequence_axes(operands);
+  const Shape &x = operands.type(0).shape, &lengths = operands.type(1).shape;
+  if (batch + time != 1 || x.size() < 2)
+    return refuse(operands, fmt::format("batch_axis {} and time_axis {} of {}", batch, time, to_string(x)),
+                  "they are the first two axes");
+  if (lengths != Shape{x[batch]})
+    return refuse(operands, fmt::format("sequence_lens has shape {}, expected [{}]", to_string(lengths), x[batch]),
+                  "give one length per batch");
+  return Types{operands.type(0)};
+}
+
+Result<loops::Program> define_reverse_sequence(const Operands& operands) {
+  const auto [batch, time] = sequence_axes(operands);
+  Naive program(operands);
+  return program.map([&, batch = batch, time = time](const Indices& i) {
+    const loops::Expr length = loops::cast(DType::int64, loops::load(program.in(1), {i[batch]}));
+    return loops::load(
+        program.in(0),
+        with_index(i, time, loops::select(tensor::less(i[time], length), length - 1 - i[time], i[time])));
+  });
+}
+
+}  // namespace
+
+std::vector<OpDef> reverse_sequence_ops() {
+  constexpr auto integer = AttributeKind::integer;
+  return {{"ReverseSequence",
+           Category::injective,
+           infer_reverse_sequence,
+           define_reverse_sequence,
+           {},
+           {{{"input"}, {"sequence_lens", kInt64}}, {{"batch_axis", integer}, {"time_axis", integer}}}}};
+}
+
+}  // namespace dovetail::ops
