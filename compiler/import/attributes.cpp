@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.h"
+#include "compiler/import/control_flow.h"
 #include "compiler/import/onnx.pb.h"
 #include "compiler/import/tensor_proto.h"
 
@@ -50,8 +51,8 @@ Result<graph::Attribute> read_attribute(const onnx::Attribute& attribute, const 
     }
     case graph_kind:
     case graphs_kind:
-      return refused("it is a subgraph; control flow is not supported",
-                     "export the model without If, Loop and Scan: fix what they depend on, or unroll");
+      return refused("it is a subgraph, which this operator does not have",
+                     "of the operators with subgraphs If, Loop and Scan are supported");
     default:
       return refused(fmt::format("attributes of kind {} are not supported", attribute.type()),
                      "supported are numbers, strings, lists of them, and dense tensors");
@@ -64,6 +65,7 @@ Result<graph::Attributes> read_attributes(const onnx::Node& node, const std::str
   graph::Attributes attributes;
   Diagnostics findings;
   for (const onnx::Attribute& attribute : node.attribute()) {
+    if (kind_of(attribute) == graph_kind && is_control_flow(node.op_type())) continue;
     const std::string name = printable(attribute.name());
     auto value = read_attribute(attribute, where + ", attribute " + name, external);
     if (!value) findings.insert(findings.end(), value.errors().begin(), value.errors().end());
@@ -73,6 +75,24 @@ Result<graph::Attributes> read_attributes(const onnx::Node& node, const std::str
   }
   if (!findings.empty()) return findings;
   return attributes;
+}
+
+Result<NdArray> constant_value(const graph::Attributes& attributes, const std::string& where) {
+  const auto list = [](const auto& values) { return Shape{static_cast<std::int64_t>(values.size())}; };
+  if (attributes.size() != 1)
+    return Diagnostic{"cannot read a Constant", where,
+                      fmt::format("it has {} attributes, expected 1", attributes.size()), "export the model again"};
+  const auto& [attribute, value] = *attributes.begin();
+  if (const auto* array = std::get_if<NdArray>(&value)) return *array;
+  if (const auto* integer = std::get_if<std::int64_t>(&value)) return NdArray::scalar(*integer);
+  if (const auto* real = std::get_if<double>(&value)) return NdArray::scalar(static_cast<float>(*real));
+  if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value))
+    return NdArray::from<std::int64_t>(list(*integers), *integers);
+  if (const auto* reals = std::get_if<std::vector<double>>(&value))
+    return NdArray::from<float>(list(*reals), {reals->begin(), reals->end()});
+  return Diagnostic{"cannot read a Constant", where,
+                    fmt::format("attribute {} of a Constant is no tensor and no number", attribute),
+                    "strings are not supported"};
 }
 
 }  // namespace dovetail::import

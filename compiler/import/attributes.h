@@ -28,8 +28,11 @@ enum AttributeKind : int {
   graphs_kind
 };
 
-// Errors (all of the node's): subgraphs, references to function attributes, sparse tensors and type attributes,
-// duplicates, damaged tensors.
+// Subgraphs of control flow are left out: control_flow.h reads them. Errors (all of the node's): other subgraphs,
+// references to function attributes, sparse tensors and type attributes, duplicates, damaged tensors.
 Result<graph::Attributes> read_attributes(const onnx::Node& node, const std::string& where, ExternalData& external);
+
+// What a Constant with these attributes is.
+Result<NdArray> constant_value(const graph::Attributes& attributes, const std::string& where);
 
 }  // namespace dovetail::import

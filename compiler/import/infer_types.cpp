@@ -28,39 +28,55 @@ constexpr double kAllCompileTimeSteps = 1e9;
 class TypeInference {
  public:
   TypeInference(Imported& imported, const ImportOptions& options, const std::string& where,
-                const passes::Evaluate& evaluate)
+                const passes::Evaluate& evaluate, ControlFlow& flow)
       : graph_(imported.graph),
         opset_(imported.report.opset),
         values_(options.values),
         notes_(imported.report.notes),
         where_(where),
-        evaluate_(evaluate) {}
+        evaluate_(evaluate),
+        flow_(flow) {}
 
   Diagnostics run() {
     for (NodeId imported : graph_.topological_order()) {
-      if (!operands_typed(imported)) {
-        lose(graph_.node(imported).outputs);
-        continue;
-      }
-      drop_unused_outputs(imported);
-      for (const std::size_t position : inputs_of_rules(graph_.node(imported).op))
-        if (const auto& inputs = graph_.node(imported).inputs; position < inputs.size() && inputs[position].valid())
-          materialise(inputs[position]);  // the rule reports what it misses
-      const std::vector<ValueId> outputs = graph_.node(imported).outputs;
-      const auto nodes = is_qoperator(graph_.node(imported).op) ? expand_qoperator(graph_, imported)
-                                                                : normalise(graph_, imported, opset_);
-      if (!nodes) {
-        report(nodes.errors());
-        lose(outputs);
-        continue;
-      }
-      for (NodeId node : *nodes)
-        if (operands_typed(node) && !infer(node)) lose(graph_.node(node).outputs), lose(outputs);
+      if (operands_typed(imported)) drop_unused_outputs(imported);
+      visit(imported);
     }
     return std::move(findings_);
   }
 
  private:
+  // Types of all that the imported node becomes; false where it is not taken.
+  bool visit(NodeId imported) {
+    const std::vector<ValueId> outputs = graph_.node(imported).outputs;
+    if (!operands_typed(imported)) {
+      lose(outputs);
+      return false;
+    }
+    if (flow_.holds(imported)) {
+      const bool taken = flow_.expand(
+          graph_, imported, opset_,
+          {[this](NodeId node) { return visit(node); }, [this](ValueId value) { return materialise(value); },
+           [this](Diagnostic diagnostic) { report({std::move(diagnostic)}); }});
+      if (!taken) lose(outputs);
+      return taken;
+    }
+    for (const std::size_t position : inputs_of_rules(graph_.node(imported).op))
+      if (const auto& inputs = graph_.node(imported).inputs; position < inputs.size() && inputs[position].valid())
+        materialise(inputs[position]);  // the rule reports what it misses
+    const auto nodes = is_qoperator(graph_.node(imported).op) ? expand_qoperator(graph_, imported)
+                                                              : normalise(graph_, imported, opset_);
+    if (!nodes) {
+      report(nodes.errors());
+      lose(outputs);
+      return false;
+    }
+    bool taken = true;
+    for (NodeId node : *nodes)
+      if (operands_typed(node) && !infer(node)) lose(graph_.node(node).outputs), lose(outputs), taken = false;
+    return taken;
+  }
+
   void report(Diagnostics diagnostics) {
     for (Diagnostic& diagnostic : diagnostics) {
       diagnostic.where = diagnostic.where.empty() ? where_ : where_ + ", " + diagnostic.where;
@@ -197,6 +213,7 @@ class TypeInference {
   std::vector<std::string>& notes_;
   const std::string& where_;
   const passes::Evaluate& evaluate_;
+  ControlFlow& flow_;
   std::set<ValueId> untyped_;
   std::map<NodeId, std::size_t> inferred_at_;  // an execution order of the nodes seen so far
   std::int64_t bytes_ = 0;                     // spent on values needed at compile time
@@ -207,8 +224,8 @@ class TypeInference {
 }  // namespace
 
 Result<void> infer_types(Imported& imported, const ImportOptions& options, const std::string& where,
-                         const passes::Evaluate& evaluate) {
-  return TypeInference(imported, options, where, evaluate).run();
+                         const passes::Evaluate& evaluate, ControlFlow& flow) {
+  return TypeInference(imported, options, where, evaluate, flow).run();
 }
 
 }  // namespace dovetail::import

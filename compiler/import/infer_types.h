@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "compiler/import/control_flow.h"
 #include "compiler/import/onnx.h"
 #include "compiler/passes/pass.h"
 
@@ -15,6 +16,6 @@ namespace dovetail::import {
 // the options give their values. Nodes behind one that fails are skipped;
 // everything else that is wrong is listed. Precondition: the graph verifies.
 Result<void> infer_types(Imported& imported, const ImportOptions& options, const std::string& where,
-                         const passes::Evaluate& evaluate);
+                         const passes::Evaluate& evaluate, ControlFlow& flow);
 
 }  // namespace dovetail::import

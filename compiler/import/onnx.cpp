@@ -76,8 +76,9 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
   onnx::Model model;
   DOVETAIL_TRY(parse(bytes, where, model));
   DOVETAIL_TRY(inline_functions(model, where));
-  DOVETAIL_ASSIGN(Imported imported, read_graph(model, where, options));
-  DOVETAIL_TRY(infer_types(imported, options, where, passes::interpreter_evaluate()));
+  ControlFlow flow{ExternalData(options.external_data_folder)};
+  DOVETAIL_ASSIGN(Imported imported, read_graph(model, where, options, flow));
+  DOVETAIL_TRY(infer_types(imported, options, where, passes::interpreter_evaluate(), flow));
   Diagnostics findings;
   check_outputs(model.graph(), where, imported, findings);
   if (!findings.empty()) return findings;

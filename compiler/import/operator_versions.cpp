@@ -163,7 +163,7 @@ const std::vector<OperatorVersions>& table() {
       {"RotaryEmbedding", {23}},
       {"Round", {11, 22}},
       {"STFT", {17}},
-      {"Scan", {8, 9, 11, 16, 19, 21, 23, 24, 25}, 9},
+      {"Scan", {8, 9, 11, 16, 19, 21, 23, 24, 25}},
       {"Scatter", {9, 11}},
       {"ScatterElements", {11, 13, 16, 18}},
       {"ScatterND", {11, 13, 16, 18}},

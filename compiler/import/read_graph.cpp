@@ -10,6 +10,7 @@
 
 #include "base/printable.h"
 #include "compiler/import/attributes.h"
+#include "compiler/import/control_flow.h"
 #include "compiler/import/expand_qoperators.h"
 #include "compiler/import/input_shapes.h"
 #include "compiler/import/normalise.h"
@@ -46,12 +47,13 @@ class Names {
 
 class Reader {
  public:
-  Reader(const onnx::Model& model, const std::string& where, const ImportOptions& options)
+  Reader(const onnx::Model& model, const std::string& where, const ImportOptions& options, ControlFlow& flow)
       : model_(model),
         proto_(model.graph()),
         where_(where),
         options_(options),
-        external_(options.external_data_folder) {}
+        external_(options.external_data_folder),
+        flow_(flow) {}
 
   Result<Imported> run() {
     read_header();
@@ -198,7 +200,14 @@ class Reader {
     Link link;
     for (const std::string& input : proto.input()) link.inputs.push_back(printable(input));
     while (!link.inputs.empty() && link.inputs.back().empty()) link.inputs.pop_back();
+    const bool has_subgraphs = is_control_flow(node.op);
     link.node = graph().add_node(std::move(node));
+    if (has_subgraphs) {
+      const std::size_t own_inputs = link.inputs.size();
+      std::vector<std::string> captured = ControlFlow::captured(proto);
+      link.inputs.insert(link.inputs.end(), captured.begin(), captured.end());
+      flow_.add(link.node, proto, own_inputs, std::move(captured));
+    }
     links_.push_back(std::move(link));
   }
 
@@ -219,21 +228,10 @@ class Reader {
     if (proto.output_size() != 1 || node.attributes.size() != 1)
       return report(what, "a Constant has one output and one attribute", "export the model again");
     const std::string name = printable(proto.output(0));
-    const auto& [attribute, value] = *node.attributes.begin();
-    if (const auto* array = std::get_if<NdArray>(&value)) return add_constant(name, *array, what);
-    if (const auto* integer = std::get_if<std::int64_t>(&value))
-      return add_constant(name, NdArray::scalar(*integer), what);
-    if (const auto* real = std::get_if<double>(&value))
-      return add_constant(name, NdArray::scalar(static_cast<float>(*real)), what);
-    if (const auto* integers = std::get_if<std::vector<std::int64_t>>(&value))
-      return add_constant(name, NdArray::from<std::int64_t>({static_cast<std::int64_t>(integers->size())}, *integers),
-                          what);
-    if (const auto* reals = std::get_if<std::vector<double>>(&value))
-      return add_constant(
-          name, NdArray::from<float>({static_cast<std::int64_t>(reals->size())}, {reals->begin(), reals->end()}), what);
+    auto value = constant_value(node.attributes, where_ + ", " + what);
+    if (value) return add_constant(name, *std::move(value), what);
     broken_.insert(name);
-    report(what, fmt::format("attribute {} of a Constant is no tensor and no number", attribute),
-           "strings are not supported");
+    report(value.errors());
   }
 
   // Reported once for each operator.
@@ -250,7 +248,9 @@ class Reader {
                        std::min(row->newest_known, row->versions.back())));
   }
 
-  static bool is_known(const std::string& op) { return ops::find(op) || is_normalised_away(op) || is_qoperator(op); }
+  static bool is_known(const std::string& op) {
+    return ops::find(op) || is_normalised_away(op) || is_qoperator(op) || is_control_flow(op);
+  }
 
   ValueId lookup(const std::string& name, const std::string& what) {
     if (name.empty()) return {};
@@ -312,6 +312,7 @@ class Reader {
   Names names_;
   std::vector<Link> links_;
   ExternalData external_;
+  ControlFlow& flow_;
   std::unordered_map<std::string, ValueId> by_name_, by_identity_;
   std::unordered_set<std::string> broken_;  // names whose definition was reported already
   std::map<std::string, std::vector<std::string>> unknown_;
@@ -320,8 +321,9 @@ class Reader {
 
 }  // namespace
 
-Result<Imported> read_graph(const onnx::Model& model, const std::string& where, const ImportOptions& options) {
-  return Reader(model, where, options).run();
+Result<Imported> read_graph(const onnx::Model& model, const std::string& where, const ImportOptions& options,
+                            ControlFlow& flow) {
+  return Reader(model, where, options, flow).run();
 }
 
 }  // namespace dovetail::import

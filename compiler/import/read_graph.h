@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "compiler/import/control_flow.h"
 #include "compiler/import/onnx.h"
 
 namespace dovetail::onnx {
@@ -13,7 +14,8 @@ class Model;
 namespace dovetail::import {
 
 // Inputs carry the shapes of the file with symbolic extents bound (input_shapes.h); values that nodes produce have no
-// meaningful type yet.
-Result<Imported> read_graph(const onnx::Model& model, const std::string& where, const ImportOptions& options);
+// meaningful type yet. Nodes with subgraphs are noted in `flow`, which refers to the model.
+Result<Imported> read_graph(const onnx::Model& model, const std::string& where, const ImportOptions& options,
+                            ControlFlow& flow);
 
 }  // namespace dovetail::import

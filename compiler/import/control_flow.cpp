@@ -1,0 +1,472 @@
+#include "compiler/import/control_flow.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/printable.h"
+#include "compiler/import/attributes.h"
+#include "compiler/import/onnx.pb.h"
+#include "compiler/import/tensor_proto.h"
+
+namespace dovetail::import {
+namespace {
+
+using graph::NodeId;
+using graph::ValueId;
+
+// Nodes that subgraphs of one model may become: each is compiled by itself.
+constexpr std::int64_t kMostUnrolledNodes = 50'000;
+
+using Scope = std::map<std::string, ValueId>;
+
+void add_free_names(const onnx::Graph& body, const std::set<std::string>& outer_locals,
+                    std::vector<std::string>& found);
+
+void add_free_names(const onnx::Node& node, const std::set<std::string>& locals, std::vector<std::string>& found) {
+  for (const onnx::Attribute& attribute : node.attribute()) {
+    if (attribute.has_g()) add_free_names(attribute.g(), locals, found);
+    for (const onnx::Graph& body : attribute.graphs()) add_free_names(body, locals, found);
+  }
+}
+
+void add_free_names(const onnx::Graph& body, const std::set<std::string>& outer_locals,
+                    std::vector<std::string>& found) {
+  std::set<std::string> locals = outer_locals;
+  for (const onnx::ValueInfo& input : body.input()) locals.insert(printable(input.name()));
+  for (const onnx::Tensor& tensor : body.initializer()) locals.insert(printable(tensor.name()));
+  for (const onnx::Node& node : body.node())
+    for (const std::string& output : node.output()) locals.insert(printable(output));
+  const auto use = [&](const std::string& raw) {
+    const std::string name = printable(raw);
+    if (!name.empty() && !locals.contains(name) && std::ranges::find(found, name) == found.end()) found.push_back(name);
+  };
+  for (const onnx::Node& node : body.node()) {
+    for (const std::string& input : node.input()) use(input);
+    add_free_names(node, locals, found);
+  }
+  for (const onnx::ValueInfo& output : body.output()) use(output.name());
+}
+
+const onnx::Graph* subgraph(const onnx::Node& node, std::string_view name) {
+  for (const onnx::Attribute& attribute : node.attribute())
+    if (attribute.name() == name && attribute.has_g()) return &attribute.g();
+  return nullptr;
+}
+
+NdArray flag(bool value) {
+  NdArray array(DType::boolean, {});
+  array.set_int64(0, value ? 1 : 0);
+  return array;
+}
+
+}  // namespace
+
+bool is_control_flow(std::string_view op) { return op == "If" || op == "Loop" || op == "Scan"; }
+
+// One node with subgraphs, while its place is filled.
+class FlowExpansion {
+ public:
+  FlowExpansion(ControlFlow& flow, graph::Graph& graph, NodeId id, const ControlFlow::Importer& importer)
+      : flow_(flow), graph_(graph), importer_(importer), node_(graph.node(id)), entry_(flow.entries_.at(id)) {
+    for (std::size_t i = 0; i < entry_.captured.size(); ++i)
+      captured_[entry_.captured[i]] = node_.inputs.at(entry_.own_inputs + i);
+    node_.inputs.resize(entry_.own_inputs);
+    graph_.remove_node(id);
+  }
+
+  bool run(std::int64_t opset) {
+    if (node_.op == "If") return run_if();
+    if (node_.op == "Loop") return run_loop();
+    return opset < 9 ? run_scan_8() : run_scan();
+  }
+
+ private:
+  bool refuse(std::string why, std::string hint) {
+    importer_.report(
+        {fmt::format("cannot import {} ({})", node_.name, node_.op), node_.name, std::move(why), std::move(hint)});
+    return false;
+  }
+
+  bool has(std::size_t input) const { return input < node_.inputs.size() && node_.inputs[input].valid(); }
+
+  // The value of an input that decides which nodes run.
+  const NdArray* decided(ValueId value, std::string_view what) {
+    if (const std::string why = graph_.is_constant(value) ? "" : importer_.make_constant(value); !why.empty()) {
+      refuse(fmt::format("{} (%{}) is computed at run time ({}), but the nodes that run are fixed at compile time",
+                         what, graph_.value(value).name, why),
+             "fix what it depends on, or export the model without control flow");
+      return nullptr;
+    }
+    const NdArray& array = *graph_.value(value).constant;
+    if (array.count() == 1) return &array;
+    refuse(fmt::format("{} has {} elements, expected 1", what, array.count()), "export the model again");
+    return nullptr;
+  }
+
+  const onnx::Graph* body(std::string_view attribute, std::size_t inputs) {
+    const onnx::Graph* found = subgraph(*entry_.proto, attribute);
+    if (found == nullptr) {
+      refuse(fmt::format("it has no subgraph {}", attribute), "export the model again");
+    } else if (static_cast<std::size_t>(found->input_size()) != inputs) {
+      refuse(fmt::format("{} has {} inputs, expected {}", attribute, found->input_size(), inputs),
+             "export the model again");
+      found = nullptr;
+    }
+    return found;
+  }
+
+  // ---- Nodes
+
+  // A node whose types are inferred at once; an invalid id where it is not taken.
+  ValueId make(std::string op, std::string_view stem, std::vector<ValueId> inputs, graph::Attributes attributes = {}) {
+    const ValueId output = graph_.add_value(fmt::format("{}/{}", node_.name, stem), {});
+    return make_into(std::move(op), std::move(inputs), output, std::move(attributes)) ? output : ValueId{};
+  }
+  bool make_into(std::string op, std::vector<ValueId> inputs, ValueId output, graph::Attributes attributes = {}) {
+    graph::Node made;
+    made.name = graph_.unique_node_name(graph_.value(output).name);
+    made.op = std::move(op);
+    made.inputs = std::move(inputs);
+    made.outputs = {output};
+    made.attributes = std::move(attributes);
+    made.origins = node_.origins;
+    return importer_.infer(graph_.add_node(std::move(made)));
+  }
+  ValueId constant(std::string_view stem, NdArray array) {
+    return graph_.add_constant(fmt::format("{}/{}", node_.name, stem), std::move(array));
+  }
+  ValueId numbers(std::string_view stem, const std::vector<std::int64_t>& values) {
+    return constant(stem, NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
+  }
+  // The node's outputs keep their names.
+  bool give(std::size_t output, ValueId value) {
+    return output >= node_.outputs.size() || make_into("Identity", {value}, node_.outputs[output]);
+  }
+
+  // The nodes of a body, once; its outputs, or nothing where something was reported.
+  std::optional<std::vector<ValueId>> instantiate(const onnx::Graph& body, const std::vector<ValueId>& inputs,
+                                                  const std::string& stem) {
+    Scope scope = captured_;
+    for (std::size_t i = 0; i < inputs.size(); ++i)
+      scope[printable(body.input(static_cast<int>(i)).name())] = inputs[i];
+    for (const onnx::Tensor& tensor : body.initializer()) {
+      auto array =
+          to_ndarray(tensor, fmt::format("{}, initialiser {}", node_.name, printable(tensor.name())), flow_.external_);
+      if (!array) return reported(array.errors());
+      scope[printable(tensor.name())] = constant(stem + printable(tensor.name()), *std::move(array));
+    }
+    std::set<std::string> used;
+    for (const onnx::ValueInfo& output : body.output()) used.insert(printable(output.name()));
+    for (const onnx::Node& proto : body.node()) {
+      for (const std::string& input : proto.input()) used.insert(printable(input));
+      for (std::string& name : ControlFlow::captured(proto)) used.insert(std::move(name));
+    }
+    for (const onnx::Node& proto : body.node())
+      if (!add(proto, scope, stem, used)) return std::nullopt;
+    std::vector<ValueId> outputs;
+    for (const onnx::ValueInfo& output : body.output()) {
+      const auto found = scope.find(printable(output.name()));
+      if (found == scope.end()) {
+        refuse(fmt::format("its subgraph yields {}, which nothing defines", printable(output.name())),
+               "the model is incomplete; export it again");
+        return std::nullopt;
+      }
+      outputs.push_back(found->second);
+    }
+    return outputs;
+  }
+
+  std::nullopt_t reported(const Diagnostics& errors) {
+    for (const Diagnostic& error : errors) importer_.report(error);
+    return std::nullopt;
+  }
+
+  // Optional outputs at the end that are not among the names `used` in the body are left out.
+  bool add(const onnx::Node& proto, Scope& scope, const std::string& stem, const std::set<std::string>& used) {
+    if (++flow_.nodes_ > kMostUnrolledNodes)
+      return refuse(fmt::format("its subgraphs become more than {} nodes", kMostUnrolledNodes), "use fewer iterations");
+    graph::Node made;
+    made.op = printable(proto.op_type());
+    if (!proto.domain().empty() && proto.domain() != "ai.onnx") made.op = printable(proto.domain()) + "." + made.op;
+    const std::string own = !proto.name().empty() ? printable(proto.name()) : made.op;
+    made.name = graph_.unique_node_name(fmt::format("{}/{}{}", node_.name, stem, own));
+    made.origins = node_.origins;
+    auto attributes = read_attributes(proto, made.name, flow_.external_);
+    if (!attributes) return reported(attributes.errors()), false;
+    made.attributes = *std::move(attributes);
+    if (made.op == "Constant") {
+      auto array = constant_value(made.attributes, made.name);
+      if (!array) return reported(array.errors()), false;
+      if (proto.output_size() == 1)
+        scope[printable(proto.output(0))] = constant(stem + printable(proto.output(0)), *std::move(array));
+      return true;
+    }
+    std::vector<std::string> names;
+    for (const std::string& input : proto.input()) names.push_back(printable(input));
+    while (!names.empty() && names.back().empty()) names.pop_back();
+    const std::size_t own_inputs = names.size();
+    std::vector<std::string> captured;
+    if (is_control_flow(made.op)) captured = ControlFlow::captured(proto);
+    names.insert(names.end(), captured.begin(), captured.end());
+    for (const std::string& name : names) {
+      const auto found = scope.find(name);
+      if (!name.empty() && found == scope.end())
+        return refuse(fmt::format("{} uses {}, which nothing defines in front of it", made.name, name),
+                      "the model is incomplete; export it again");
+      made.inputs.push_back(name.empty() ? ValueId{} : found->second);
+    }
+    int outputs = proto.output_size();
+    while (outputs > 0 && proto.output(outputs - 1).empty()) --outputs;
+    while (outputs > 1 && made.op != "Split" && !used.contains(printable(proto.output(outputs - 1)))) --outputs;
+    for (int i = 0; i < outputs; ++i) {
+      const std::string name = printable(proto.output(i));
+      made.outputs.push_back(graph_.add_value(fmt::format("{}/{}{}", node_.name, stem, name), {}));
+      scope[name] = made.outputs.back();
+    }
+    const std::string op = made.op;
+    const NodeId id = graph_.add_node(std::move(made));
+    if (is_control_flow(op)) flow_.add(id, proto, own_inputs, std::move(captured));
+    return importer_.infer(id);
+  }
+
+  // ---- If
+
+  bool run_if() {
+    const NdArray* condition = has(0) ? decided(node_.inputs[0], "its condition") : nullptr;
+    if (condition == nullptr) return has(0) ? false : refuse("it has no condition", "export the model again");
+    const onnx::Graph* branch = body(condition->as_int64(0) != 0 ? "then_branch" : "else_branch", 0);
+    if (branch == nullptr) return false;
+    const auto outputs = instantiate(*branch, {}, "");
+    if (!outputs) return false;
+    if (outputs->size() < node_.outputs.size())
+      return refuse(fmt::format("the branch has {} outputs, the node {}", outputs->size(), node_.outputs.size()),
+                    "export the model again");
+    for (std::size_t i = 0; i < outputs->size(); ++i)
+      if (!give(i, (*outputs)[i])) return false;
+    return true;
+  }
+
+  // ---- Loop
+
+  bool run_loop() {
+    std::optional<std::int64_t> trips;
+    bool runs = true;
+    if (has(0)) {
+      const NdArray* count = decided(node_.inputs[0], "its trip count");
+      if (count == nullptr) return false;
+      trips = count->as_int64(0);
+    }
+    if (has(1)) {
+      const NdArray* condition = decided(node_.inputs[1], "its condition");
+      if (condition == nullptr) return false;
+      runs = condition->as_int64(0) != 0;
+    }
+    std::vector<ValueId> carried(node_.inputs.begin() + std::min<std::ptrdiff_t>(2, std::ssize(node_.inputs)),
+                                 node_.inputs.end());
+    const onnx::Graph* loop = body("body", carried.size() + 2);
+    if (loop == nullptr) return false;
+    if (static_cast<std::size_t>(loop->output_size()) < carried.size() + 1)
+      return refuse(fmt::format("its body has {} outputs for {} carried values", loop->output_size(), carried.size()),
+                    "export the model again");
+    std::vector<std::vector<ValueId>> scanned(static_cast<std::size_t>(loop->output_size()) - carried.size() - 1);
+    for (std::int64_t i = 0; runs && i < trips.value_or(INT64_MAX); ++i) {
+      const std::string stem = fmt::format("{}/", i);
+      std::vector<ValueId> inputs{constant(stem + "iteration", NdArray::scalar(i)),
+                                  constant(stem + "runs", flag(true))};
+      inputs.insert(inputs.end(), carried.begin(), carried.end());
+      const auto outputs = instantiate(*loop, inputs, stem);
+      if (!outputs) return false;
+      const NdArray* next = decided(outputs->front(), "the condition of its next iteration");
+      if (next == nullptr) return false;
+      runs = next->as_int64(0) != 0;
+      for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = (*outputs)[k + 1];
+      for (std::size_t k = 0; k < scanned.size(); ++k) scanned[k].push_back((*outputs)[k + 1 + carried.size()]);
+      if (loop->node_size() == 0 && ++flow_.nodes_ > kMostUnrolledNodes)
+        return refuse(fmt::format("it has more than {} iterations", kMostUnrolledNodes), "use fewer iterations");
+    }
+    for (std::size_t k = 0; k < carried.size(); ++k)
+      if (!give(k, carried[k])) return false;
+    for (std::size_t k = 0; k < scanned.size(); ++k)
+      if (!give_stacked(carried.size() + k, scanned[k], 0, loop->output(static_cast<int>(k + 1 + carried.size()))))
+        return false;
+    return true;
+  }
+
+  // One output of values side by side along a new axis. Of none the file must say what one would be.
+  bool give_stacked(std::size_t output, const std::vector<ValueId>& parts, std::int64_t axis,
+                    const onnx::ValueInfo& declared) {
+    if (output >= node_.outputs.size()) return true;
+    if (parts.empty()) {
+      const onnx::TensorTypeInfo& type = declared.type().tensor_type();
+      const auto dtype = dtype_from_onnx(type.elem_type());
+      Shape shape{0};
+      for (const onnx::Dimension& dimension : type.shape().dim())
+        shape.push_back(dimension.has_dim_value() ? dimension.dim_value() : -1);
+      if (!dtype || !type.has_shape() || std::ranges::any_of(shape, [](std::int64_t extent) { return extent < 0; }))
+        return refuse(fmt::format("it never runs, and the shape of its output {} is open", printable(declared.name())),
+                      "give the body's outputs static shapes");
+      return give(output, constant("none", NdArray(*dtype, shape)));
+    }
+    const ValueId stacked = stack(parts, axis);
+    return stacked.valid() && give(output, stacked);
+  }
+  ValueId stack(const std::vector<ValueId>& parts, std::int64_t axis) {
+    const ValueId axes = numbers("axis", {axis});
+    std::vector<ValueId> slices;
+    for (const ValueId part : parts) {
+      slices.push_back(make("Unsqueeze", "slice", {part, axes}));
+      if (!slices.back().valid()) return {};
+    }
+    return slices.size() == 1 ? slices.front() : make("Concat", "stacked", slices, {{"axis", axis}});
+  }
+
+  // ---- Scan
+
+  std::vector<std::int64_t> list(std::string_view name, std::size_t count) const {
+    auto values = graph::ints_attribute(node_, name, std::vector<std::int64_t>(count, 0));
+    values.resize(count, 0);
+    return values;
+  }
+  ValueId element(ValueId value, std::int64_t axis, std::int64_t position) {
+    return make("Gather", "element", {value, constant("position", NdArray::scalar(position))}, {{"axis", axis}});
+  }
+
+  // The states after all steps, and for each scanned output its parts in the order of the steps.
+  struct Scanned {
+    std::vector<ValueId> states;
+    std::vector<std::vector<ValueId>> parts;
+  };
+  std::optional<Scanned> scan(const onnx::Graph& body, std::vector<ValueId> states, const std::vector<ValueId>& inputs,
+                              const std::vector<std::int64_t>& axes, const std::vector<std::int64_t>& directions,
+                              const std::string& stem) {
+    std::int64_t steps = 0;
+    for (std::size_t k = 0; k < inputs.size(); ++k) {
+      const Shape& shape = graph_.value(inputs[k]).type.shape;
+      const std::int64_t rank = std::ssize(shape), axis = axes[k] < 0 ? axes[k] + rank : axes[k];
+      const bool fits = axis >= 0 && axis < rank && (k == 0 || shape[static_cast<std::size_t>(axis)] == steps);
+      if (!fits) {
+        refuse(fmt::format("input {} of shape {} is scanned along axis {} in {} steps", k, to_string(shape), axes[k],
+                           steps),
+               "all scanned inputs have the same extent there");
+        return std::nullopt;
+      }
+      steps = shape[static_cast<std::size_t>(axis)];
+    }
+    Scanned result{std::move(states), {}};
+    result.parts.resize(static_cast<std::size_t>(body.output_size()) - result.states.size());
+    for (std::int64_t i = 0; i < steps; ++i) {
+      std::vector<ValueId> given = result.states;
+      for (std::size_t k = 0; k < inputs.size(); ++k) {
+        given.push_back(element(inputs[k], axes[k], directions[k] == 0 ? i : steps - 1 - i));
+        if (!given.back().valid()) return std::nullopt;
+      }
+      const auto outputs = instantiate(body, given, fmt::format("{}{}/", stem, i));
+      if (!outputs) return std::nullopt;
+      const auto scanned = outputs->begin() + std::ssize(result.states);
+      for (std::size_t k = 0; k < result.parts.size(); ++k)
+        result.parts[k].push_back(scanned[static_cast<std::ptrdiff_t>(k)]);
+      result.states.assign(outputs->begin(), scanned);
+    }
+    return result;
+  }
+
+  // Its body, and how many of its inputs are states; null where something was reported.
+  const onnx::Graph* scan_body(std::size_t inputs, std::size_t& states, std::size_t& scanned) {
+    const std::int64_t count = graph::int_attribute(node_, "num_scan_inputs", 0);
+    if (count < 1 || count > static_cast<std::int64_t>(inputs)) {
+      refuse(fmt::format("num_scan_inputs is {} of {} inputs", count, inputs), "export the model again");
+      return nullptr;
+    }
+    scanned = static_cast<std::size_t>(count);
+    states = inputs - scanned;
+    const onnx::Graph* found = body("body", inputs);
+    if (found != nullptr && static_cast<std::size_t>(found->output_size()) < states) {
+      refuse(fmt::format("its body has {} outputs for {} states", found->output_size(), states),
+             "export the model again");
+      return nullptr;
+    }
+    return found;
+  }
+
+  bool run_scan() {
+    std::size_t states = 0, scanned = 0;
+    const onnx::Graph* loop = scan_body(node_.inputs.size(), states, scanned);
+    if (loop == nullptr) return false;
+    const auto middle = node_.inputs.begin() + static_cast<std::ptrdiff_t>(states);
+    const auto result = scan(*loop, {node_.inputs.begin(), middle}, {middle, node_.inputs.end()},
+                             list("scan_input_axes", scanned), list("scan_input_directions", scanned), "");
+    if (!result) return false;
+    for (std::size_t k = 0; k < states; ++k)
+      if (!give(k, result->states[k])) return false;
+    const auto axes = list("scan_output_axes", result->parts.size()),
+               directions = list("scan_output_directions", result->parts.size());
+    for (std::size_t k = 0; k < result->parts.size(); ++k) {
+      std::vector<ValueId> parts = result->parts[k];
+      if (directions[k] != 0) std::ranges::reverse(parts);
+      if (!give_stacked(states + k, parts, axes[k], loop->output(static_cast<int>(states + k)))) return false;
+    }
+    return true;
+  }
+
+  // Opset 8: sequence lengths, then states and inputs with a batch in front; the batches run one by one.
+  bool run_scan_8() {
+    if (has(0))
+      return refuse("sequence_lens is given: how many steps run would depend on values",
+                    "export the model with opset 9 or later");
+    std::size_t states = 0, scanned = 0;
+    const std::vector<ValueId> inputs(node_.inputs.begin() + std::min<std::ptrdiff_t>(1, std::ssize(node_.inputs)),
+                                      node_.inputs.end());
+    const onnx::Graph* loop = scan_body(inputs.size(), states, scanned);
+    if (loop == nullptr) return false;
+    const Shape& first = graph_.value(inputs.back()).type.shape;
+    const std::int64_t batches = first.empty() ? 0 : first[0];
+    if (batches < 1) return refuse(fmt::format("{} batches", batches), "give at least one");
+    std::vector<std::vector<ValueId>> outputs(static_cast<std::size_t>(loop->output_size()));
+    for (std::int64_t b = 0; b < batches; ++b) {
+      std::vector<ValueId> own;
+      for (const ValueId input : inputs) {
+        own.push_back(element(input, 0, b));
+        if (!own.back().valid()) return false;
+      }
+      const auto middle = own.begin() + static_cast<std::ptrdiff_t>(states);
+      const auto result = scan(*loop, {own.begin(), middle}, {middle, own.end()}, std::vector<std::int64_t>(scanned, 0),
+                               list("directions", scanned), fmt::format("{}/", b));
+      if (!result) return false;
+      for (std::size_t k = 0; k < states; ++k) outputs[k].push_back(result->states[k]);
+      for (std::size_t k = 0; k < result->parts.size(); ++k) {
+        if (result->parts[k].empty()) return refuse("it has no steps", "give at least one");
+        outputs[states + k].push_back(stack(result->parts[k], 0));
+        if (!outputs[states + k].back().valid()) return false;
+      }
+    }
+    for (std::size_t k = 0; k < outputs.size(); ++k)
+      if (!give_stacked(k, outputs[k], 0, loop->output(static_cast<int>(k)))) return false;
+    return true;
+  }
+
+  ControlFlow& flow_;
+  graph::Graph& graph_;
+  const ControlFlow::Importer& importer_;
+  graph::Node node_;
+  const ControlFlow::Entry entry_;
+  Scope captured_;
+};
+
+std::vector<std::string> ControlFlow::captured(const onnx::Node& proto) {
+  std::vector<std::string> found;
+  add_free_names(proto, {}, found);
+  return found;
+}
+
+void ControlFlow::add(NodeId node, const onnx::Node& proto, std::size_t own_inputs, std::vector<std::string> captured) {
+  entries_.emplace(node, Entry{&proto, own_inputs, std::move(captured)});
+}
+
+bool ControlFlow::expand(graph::Graph& graph, NodeId node, std::int64_t opset, const Importer& importer) {
+  return FlowExpansion(*this, graph, node, importer).run(opset);
+}
+
+}  // namespace dovetail::import

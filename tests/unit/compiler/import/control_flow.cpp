@@ -1,0 +1,164 @@
+// If, Loop and Scan: the nodes that run take the place of the node, and give its values.
+#include "compiler/reference/reference.h"
+#include "tests/catch.h"
+#include "tests/unit/compiler/import/onnx_writer.h"
+
+using namespace dovetail;
+using namespace dovetail::test::onnx;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Body {
+  std::vector<Message> inputs, outputs, nodes, initialisers;
+
+  Message attribute(std::string_view name) const {
+    Message graph;
+    for (const Message& each : nodes) graph.message(1, each);
+    graph.text(2, "body");
+    for (const Message& each : initialisers) graph.message(5, each);
+    for (const Message& each : inputs) graph.message(11, each);
+    for (const Message& each : outputs) graph.message(12, each);
+    return Message().text(1, name).message(6, graph).number(20, 5);
+  }
+};
+
+Message any(std::string_view name) { return Message().text(1, name); }
+NdArray flag(bool value) {
+  NdArray array(DType::boolean, {});
+  array.set_int64(0, value ? 1 : 0);
+  return array;
+}
+NdArray scalar(float value) { return NdArray::scalar(value); }
+
+// The model's outputs where all inputs are `x`.
+std::vector<double> run(const Model& model, const NdArray& x, std::size_t output = 0) {
+  const auto imported = model.import();
+  REQUIRE((imported.ok() ? "" : to_string(imported.errors())) == "");
+  const graph::Graph& graph = imported->graph;
+  for (const graph::NodeId node : graph.live_nodes()) REQUIRE(graph.node(node).op != "If");
+  const auto reference = Reference::make(graph);
+  REQUIRE(reference.ok());
+  std::map<std::string, NdArray> inputs;
+  for (const graph::ValueId input : graph.inputs) inputs[graph.value(input).name] = x;
+  const auto results = reference->run(inputs);
+  REQUIRE((results.ok() ? "" : to_string(results.errors())) == "");
+  const NdArray& array = results->at(graph.value(graph.outputs[output]).name);
+  std::vector<double> values;
+  for (std::int64_t i = 0; i < array.count(); ++i) values.push_back(array.as_double(i));
+  return values;
+}
+
+std::string refusal(const Model& model) {
+  const auto imported = model.import();
+  REQUIRE_FALSE(imported.ok());
+  return to_string(imported.errors());
+}
+
+// x of two elements; y = f(x).
+Model model_of(std::vector<Message> nodes) {
+  Model model;
+  model.inputs = {value_info("x", DType::float32, {2})};
+  model.outputs = {any("y")};
+  model.nodes = std::move(nodes);
+  return model;
+}
+const NdArray kInput = NdArray::from<float>({2}, {3, 5});
+
+Message branch(std::string_view attribute, std::string_view op) {
+  return Body{{}, {any("r")}, {node(op, {"x"}, {"r"})}, {}}.attribute(attribute);
+}
+
+}  // namespace
+
+TEST_CASE("import: If becomes the branch that its condition chooses, which sees outer values") {
+  for (const bool condition : {true, false}) {
+    Model model = model_of({node("If", {"c"}, {"y"}, {branch("then_branch", "Neg"), branch("else_branch", "Relu")})});
+    model.initialisers = {tensor("c", flag(condition))};
+    CHECK(run(model, kInput) == (condition ? std::vector<double>{-3, -5} : std::vector<double>{3, 5}));
+  }
+  // From the shape of x: rank 1 is not 2.
+  Model model = model_of({node("Shape", {"x"}, {"s"}), node("Size", {"s"}, {"n"}), node("Equal", {"n", "two"}, {"c"}),
+                          node("If", {"c"}, {"y"}, {branch("then_branch", "Neg"), branch("else_branch", "Relu")})});
+  model.initialisers = {tensor("two", NdArray::scalar(std::int64_t{2}))};
+  CHECK(run(model, kInput) == std::vector<double>{3, 5});
+}
+
+TEST_CASE("import: an If whose condition is computed at run time is refused by name, with the input") {
+  Model model =
+      model_of({node("If", {"c"}, {"y"}, {branch("then_branch", "Neg"), branch("else_branch", "Relu")}, "choose")});
+  model.inputs.push_back(value_info("c", DType::boolean, {}));
+  CHECK_THAT(refusal(model), ContainsSubstring("cannot import choose (If)") &&
+                                 ContainsSubstring("its condition (%c) is computed at run time") &&
+                                 ContainsSubstring("depends on graph input %c"));
+  Model without = model_of({node("If", {"c"}, {"y"}, {branch("then_branch", "Neg")}, "choose")});
+  without.initialisers = {tensor("c", flag(false))};
+  CHECK_THAT(refusal(without), ContainsSubstring("it has no subgraph else_branch"));
+}
+
+TEST_CASE("import: Loop carries values, stacks others, and ends by count or condition") {
+  // v = v + x; scanned: v. It goes on while the iteration is below `last`.
+  Body body{
+      {any("i"), any("c"), any("v")},
+      {any("again"), any("next"), any("seen")},
+      {node("Add", {"v", "x"}, {"next"}), node("Identity", {"next"}, {"seen"}), node("Less", {"i", "last"}, {"again"})},
+      {tensor("last", NdArray::scalar(std::int64_t{1}))}};
+  Model model = model_of({node("Loop", {"m", "", "x"}, {"y", "z"}, {body.attribute("body")})});
+  model.outputs.push_back(any("z"));
+  model.initialisers = {tensor("m", NdArray::scalar(std::int64_t{4}))};
+  CHECK(run(model, kInput) == std::vector<double>{9, 15});  // two iterations: the second one's condition fails
+  CHECK(run(model, kInput, 1) == std::vector<double>{6, 10, 9, 15});
+  body.nodes[2] = node("Identity", {"c"}, {"again"});
+  model.nodes = {node("Loop", {"m", "", "x"}, {"y", "z"}, {body.attribute("body")})};
+  CHECK(run(model, kInput) == std::vector<double>{15, 25});
+  body.nodes[2] = node("Less", {"total", "limit"}, {"again"});
+  body.nodes.insert(body.nodes.begin() + 2, node("ReduceMax", {"next"}, {"total"}, {attribute("keepdims", 0)}));
+  body.initialisers = {tensor("limit", scalar(4))};
+  model.nodes = {node("Loop", {"m", "", "x"}, {"y", "z"}, {body.attribute("body")}, "grow")};
+  CHECK_THAT(refusal(model), ContainsSubstring("cannot import grow (Loop)") &&
+                                 ContainsSubstring("the condition of its next iteration"));
+}
+
+TEST_CASE("import: a Loop that never runs hands its values on") {
+  const Body body{{any("i"), any("c"), any("v")},
+                  {any("again"), any("next"), value_info("seen", DType::float32, {2})},
+                  {node("Identity", {"c"}, {"again"}), node("Neg", {"v"}, {"next"}), node("Neg", {"v"}, {"seen"})},
+                  {}};
+  Model model = model_of({node("Loop", {"m", "", "x"}, {"y", "z"}, {body.attribute("body")})});
+  model.outputs.push_back(any("z"));
+  model.initialisers = {tensor("m", NdArray::scalar(std::int64_t{0}))};
+  CHECK(run(model, kInput) == std::vector<double>{3, 5});
+  CHECK(run(model, kInput, 1).empty());
+}
+
+TEST_CASE("import: Scan goes over slices, in either direction") {
+  const Body body{{any("s"), any("e")},
+                  {any("next"), any("part")},
+                  {node("Add", {"s", "e"}, {"next"}), node("Identity", {"next"}, {"part"})},
+                  {}};
+  for (const bool backwards : {false, true}) {
+    Model model = model_of({node("Scan", {"zero", "x"}, {"y", "z"},
+                                 {body.attribute("body"), attribute("num_scan_inputs", 1),
+                                  attribute("scan_input_directions", std::vector<std::int64_t>{backwards ? 1 : 0})})});
+    model.outputs.push_back(any("z"));
+    model.initialisers = {tensor("zero", scalar(0))};
+    CHECK(run(model, kInput) == std::vector<double>{8});
+    CHECK(run(model, kInput, 1) == (backwards ? std::vector<double>{5, 8} : std::vector<double>{3, 8}));
+  }
+}
+
+TEST_CASE("import: control flow nests, and inner bodies see the values of outer ones") {
+  const Body inner{{any("j"), any("d"), any("w")},
+                   {any("more"), any("sum")},
+                   {node("Identity", {"d"}, {"more"}), node("Add", {"w", "v"}, {"sum"})},  // v: of the outer body
+                   {}};
+  const Body outer{
+      {any("i"), any("c"), any("v")},
+      {any("again"), any("next")},
+      {node("Identity", {"c"}, {"again"}), node("Loop", {"two", "", "x"}, {"next"}, {inner.attribute("body")})},
+      {}};
+  Model model = model_of({node("Loop", {"two", "", "x"}, {"y"}, {outer.attribute("body")})});
+  model.initialisers = {tensor("two", NdArray::scalar(std::int64_t{2}))};
+  // v1 = x + 2 x, v2 = x + 2 v1.
+  CHECK(run(model, kInput) == std::vector<double>{21, 35});
+}
