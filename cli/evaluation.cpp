@@ -146,9 +146,9 @@ Result<Accuracy> accuracy_of(const NdArray& scores, const NdArray& labels) {
   return accuracy;
 }
 
-Result<std::vector<Agreement>> agreement_of(const std::map<std::string, NdArray>& outputs,
+Result<std::vector<SampleAgreement>> sample_agreement_of(const std::map<std::string, NdArray>& outputs,
                                             const std::map<std::string, NdArray>& others) {
-  std::vector<Agreement> rows;
+  std::vector<SampleAgreement> rows;
   for (const auto& [name, array] : outputs) {
     // Models that differ may name their only output differently.
     auto other = others.find(name);
@@ -159,7 +159,7 @@ Result<std::vector<Agreement>> agreement_of(const std::map<std::string, NdArray>
                                               : fmt::format("it is {}, and {} of the other one",
                                                             to_string(array.shape()), to_string(other->second.shape())),
                         "compare models with the same outputs"};
-    Agreement row{name, array.rank() > 0 ? array.shape()[0] : 1, 0, 0, 0, {}};
+    SampleAgreement row{name, array.rank() > 0 ? array.shape()[0] : 1, 0, 0, 0, {}};
     const std::int64_t elements = array.count() / std::max<std::int64_t>(1, row.samples);
     for (std::int64_t i = 0; i < row.samples; ++i) {
       const bool same = largest_at(array, i, elements) == largest_at(other->second, i, elements);
@@ -185,9 +185,9 @@ std::string accuracy_text(const Accuracy& accuracy) {
   return text;
 }
 
-std::string agreement_text(const std::vector<Agreement>& agreement) {
+std::string agreement_text(const std::vector<SampleAgreement>& agreement) {
   std::string text;
-  for (const Agreement& row : agreement) {
+  for (const SampleAgreement& row : agreement) {
     text += fmt::format("agreement     {}: {} choose alike{}\n", row.output, share_text(row.same, row.samples),
                         row.first ? fmt::format("; the first that does not is sample {}", *row.first) : "");
     text += fmt::format("difference    {}: at most {:.6g}, where the largest is {:.6g}\n", row.output, row.largest,
@@ -202,9 +202,9 @@ Json to_json(const Accuracy& accuracy) {
           {"top5", accuracy.top5 ? Json(*accuracy.top5) : Json(nullptr)}};
 }
 
-Json to_json(const std::vector<Agreement>& agreement) {
+Json to_json(const std::vector<SampleAgreement>& agreement) {
   Json rows = Json::array();
-  for (const Agreement& row : agreement)
+  for (const SampleAgreement& row : agreement)
     rows.push_back({{"output", row.output},
                     {"samples", row.samples},
                     {"same", row.same},

@@ -38,19 +38,19 @@ struct Accuracy {
 Result<Accuracy> accuracy_of(const NdArray& scores, const NdArray& labels);
 
 // Of two models or targets, output by output.
-struct Agreement {
+struct SampleAgreement {
   std::string output;
   std::int64_t samples = 0, same = 0;     // rows whose largest element is at the same place
   double largest = 0, largest_other = 0;  // difference; magnitude of what it is compared with
   std::optional<std::int64_t> first;      // sample that is not the same
 };
 // Error: outputs of other names or shapes.
-Result<std::vector<Agreement>> agreement_of(const std::map<std::string, NdArray>& outputs,
+Result<std::vector<SampleAgreement>> sample_agreement_of(const std::map<std::string, NdArray>& outputs,
                                             const std::map<std::string, NdArray>& others);
 
 std::string accuracy_text(const Accuracy& accuracy);
-std::string agreement_text(const std::vector<Agreement>& agreement);
+std::string agreement_text(const std::vector<SampleAgreement>& agreement);
 Json to_json(const Accuracy& accuracy);
-Json to_json(const std::vector<Agreement>& agreement);
+Json to_json(const std::vector<SampleAgreement>& agreement);
 
 }  // namespace dovetail::cli

@@ -101,7 +101,7 @@ class Evaluate : public Command {
         print("{}", accuracy_text(accuracy));
         json["against"]["accuracy"] = to_json(accuracy);
       }
-      DOVETAIL_ASSIGN(const auto agreement, agreement_of(evaluated->outputs, compared->outputs));
+      DOVETAIL_ASSIGN(const auto agreement, sample_agreement_of(evaluated->outputs, compared->outputs));
       print("\n{}", agreement_text(agreement));
       json["agreement"] = to_json(agreement);
     }

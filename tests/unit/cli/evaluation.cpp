@@ -29,7 +29,7 @@ TEST_CASE("top-1 and top-5, the first of equal scores") {
 TEST_CASE("agreement of two models") {
   const std::map<std::string, NdArray> a{{"y", NdArray::from<float>({2, 2}, {1, 2, 3, 4})}};
   const std::map<std::string, NdArray> b{{"z", NdArray::from<float>({2, 2}, {1, 2, 5, 4})}};
-  const auto agreement = agreement_of(a, b);
+  const auto agreement = sample_agreement_of(a, b);
   REQUIRE(agreement.ok());
   CHECK(agreement->front().same == 1);
   CHECK(agreement->front().first == 1);
@@ -38,5 +38,5 @@ TEST_CASE("agreement of two models") {
   CHECK(agreement_text(*agreement) ==
         "agreement     y: 1 of 2, 50.00 % choose alike; the first that does not is sample 1\n"
         "difference    y: at most 2, where the largest is 5\n");
-  CHECK_FALSE(agreement_of(a, {{"z", NdArray::from<float>({1, 2}, {1, 2})}}).ok());
+  CHECK_FALSE(sample_agreement_of(a, {{"z", NdArray::from<float>({1, 2}, {1, 2})}}).ok());
 }
