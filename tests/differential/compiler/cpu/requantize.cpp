@@ -27,7 +27,7 @@ struct Way {
 };
 
 std::string program_of(const Way& way) {
-  const std::string scale = fmt::format(way.scale, "s[v]");
+  const std::string scale = fmt::format(fmt::runtime(way.scale), "s[v]");
   return fmt::format(R"(program requantize {{
     input a: int32[{0}]
     input s: float32[{0}]
