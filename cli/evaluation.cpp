@@ -147,7 +147,7 @@ Result<Accuracy> accuracy_of(const NdArray& scores, const NdArray& labels) {
 }
 
 Result<std::vector<SampleAgreement>> sample_agreement_of(const std::map<std::string, NdArray>& outputs,
-                                            const std::map<std::string, NdArray>& others) {
+                                                         const std::map<std::string, NdArray>& others) {
   std::vector<SampleAgreement> rows;
   for (const auto& [name, array] : outputs) {
     // Models that differ may name their only output differently.

@@ -46,7 +46,7 @@ struct SampleAgreement {
 };
 // Error: outputs of other names or shapes.
 Result<std::vector<SampleAgreement>> sample_agreement_of(const std::map<std::string, NdArray>& outputs,
-                                            const std::map<std::string, NdArray>& others);
+                                                         const std::map<std::string, NdArray>& others);
 
 std::string accuracy_text(const Accuracy& accuracy);
 std::string agreement_text(const std::vector<SampleAgreement>& agreement);

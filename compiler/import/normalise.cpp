@@ -231,6 +231,37 @@ Result<void> grid_sample(Rewrite& rewrite) {
   return {};
 }
 
+// With a constant condition, Compress is a Gather of the slices at which it holds.
+Result<void> compress(Rewrite& rewrite) {
+  if (!rewrite.has(0) || !rewrite.has(1)) return {};
+  const std::optional<NdArray> condition = rewrite.graph.value(rewrite.node().inputs[1]).constant;
+  if (!condition || condition->dtype() != DType::boolean || condition->rank() != 1) return {};  // infer reports it
+  const Shape shape = rewrite.type(0).shape;
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const bool flat = !rewrite.node().attributes.contains("axis");
+  const std::optional<std::int64_t> axis = flat ? 0 : rewrite.integer("axis", 0);
+  if (!axis || (!flat && (*axis < -rank || *axis >= rank))) return {};
+  const std::int64_t slices = flat ? element_count(shape) : shape[static_cast<std::size_t>((*axis + rank) % rank)];
+  if (condition->count() > slices)
+    return rewrite.refused(fmt::format("a condition of {} for {} slices", condition->count(), slices),
+                           "it is no longer than the axis, or than all elements where there is no axis");
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t i = 0; i < condition->count(); ++i)
+    if (condition->as_int64(i) != 0) chosen.push_back(i);
+  if (flat) {
+    const ValueId all =
+        rewrite.graph.add_value(rewrite.node().name + "/all", {rewrite.type(0).dtype, {element_count(shape)}});
+    const ValueId to_all =
+        rewrite.graph.add_constant(rewrite.node().name + "/all_shape", int64_list({element_count(shape)}));
+    rewrite.before.push_back(rewrite.add("Reshape", "flatten", {rewrite.node().inputs[0], to_all}, {all}));
+    rewrite.set_input(0, all);
+  }
+  rewrite.edit()->op = "Gather";
+  rewrite.edit()->attributes["axis"] = *axis;
+  rewrite.set_constant_input(1, "chosen", int64_list(chosen));
+  return {};
+}
+
 Result<void> roi_align(Rewrite& rewrite) {
   rewrite.edit()->attributes["coordinate_transformation_mode"] = std::string("output_half_pixel");
   return {};
@@ -243,6 +274,7 @@ constexpr Row kRules[] = {
     {"Cast", kAlways, without_effect},
     {"CastLike", kAlways, without_effect},
     {"Clip", 11, clip},
+    {"Compress", kAlways, compress},
     {"Dropout", kAlways, dropout},
     {"Einsum", kAlways, einsum_as_product},
     {"GridSample", 20, grid_sample},
@@ -285,7 +317,10 @@ bool is_normalised_away(std::string_view op) {
 
 std::span<const std::size_t> inputs_of_rules(std::string_view op) {
   static constexpr std::size_t kDropout[] = {1, 2};  // ratio, training_mode
-  return op == "Dropout" ? std::span(kDropout) : std::span<const std::size_t>();
+  static constexpr std::size_t kCompress[] = {1};    // condition
+  return op == "Dropout"    ? std::span(kDropout)
+         : op == "Compress" ? std::span(kCompress)
+                            : std::span<const std::size_t>();
 }
 
 Result<std::vector<NodeId>> normalise(Graph& graph, NodeId node, std::int64_t opset) {

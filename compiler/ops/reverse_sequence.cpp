@@ -10,29 +10,30 @@ namespace dovetail::ops {
 namespace {
 
 struct SequenceAxes {
-  std::size_t batch, time;
+  std::int64_t batch, time;
 };
 SequenceAxes sequence_axes(const Operands& operands) {
-  return {static_cast<std::size_t>(graph::int_attribute(operands.node, "batch_axis", 1)),
-          static_cast<std::size_t>(graph::int_attribute(operands.node, "time_axis", 0))};
+  return {graph::int_attribute(operands.node, "batch_axis", 1), graph::int_attribute(operands.node, "time_axis", 0)};
 }
 
 Result<Types> infer_reverse_sequence(const Operands& operands) {
   const auto [batch, time] = sequence_axes(operands);
   const Shape &x = operands.type(0).shape, &lengths = operands.type(1).shape;
-  if (batch + time != 1 || x.size() < 2)
+  const bool first_two = (batch == 0 && time == 1) || (batch == 1 && time == 0);
+  if (!first_two || x.size() < 2)
     return refuse(operands, fmt::format("batch_axis {} and time_axis {} of {}", batch, time, to_string(x)),
                   "they are the first two axes");
-  if (lengths != Shape{x[batch]})
-    return refuse(operands, fmt::format("sequence_lens has shape {}, expected [{}]", to_string(lengths), x[batch]),
+  if (const std::int64_t sequences = x[static_cast<std::size_t>(batch)]; lengths != Shape{sequences})
+    return refuse(operands, fmt::format("sequence_lens has shape {}, expected [{}]", to_string(lengths), sequences),
                   "give one length per batch");
   return Types{operands.type(0)};
 }
 
 Result<loops::Program> define_reverse_sequence(const Operands& operands) {
-  const auto [batch, time] = sequence_axes(operands);
+  const SequenceAxes axes = sequence_axes(operands);
+  const auto batch = static_cast<std::size_t>(axes.batch), time = static_cast<std::size_t>(axes.time);
   Naive program(operands);
-  return program.map([&, batch = batch, time = time](const Indices& i) {
+  return program.map([&](const Indices& i) {
     const loops::Expr length = loops::cast(DType::int64, loops::load(program.in(1), {i[batch]}));
     return loops::load(
         program.in(0),

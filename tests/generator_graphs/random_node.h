@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 
 #include "compiler/ops/op.h"
 #include "tests/generator_graphs/draw.h"
+#include "tests/generator_graphs/fitting_operands.h"
 
 namespace dovetail::test {
 
@@ -27,6 +30,9 @@ class RandomNode {
   // False, and the graph is as it was, where the operator refuses what was drawn, which is most of the time.
   bool add_to(graph::Graph& graph, const std::string& prefix) {
     graph::Graph candidate = graph;
+    fitting_ = fitting_operands(def_.op);
+    if (fitting_ && draw_.one_in(4)) fitting_ = nullptr;
+    fitted_.clear();
     graph::Node node;
     node.name = prefix;
     node.op = std::string(def_.op);
@@ -35,7 +41,7 @@ class RandomNode {
         offered_.empty() || draw_.one_in(4) ? shape() : candidate.value(draw_.one_of(offered_)).type.shape;
     for (std::size_t i = 0; i < def_.signature.inputs.size(); ++i) {
       const ops::InputRule& rule = def_.signature.inputs[i];
-      if (rule.presence == ops::Presence::optional && draw_.coin()) {
+      if (rule.presence == ops::Presence::optional && (draw_.coin() || !fits(i))) {
         node.inputs.emplace_back();
         continue;
       }
@@ -44,7 +50,9 @@ class RandomNode {
     }
     while (!node.inputs.empty() && !node.inputs.back().valid()) node.inputs.pop_back();
     for (const ops::AttributeRule& rule : def_.signature.attributes)
-      if (rule.presence == ops::Presence::required || draw_.between(0, 3) == 0)
+      if (fitting_ && fitting_->attributes.contains(rule.name))
+        node.attributes[std::string(rule.name)] = fitting_attribute(rule);
+      else if (rule.presence == ops::Presence::required || draw_.one_in(fitting_ ? 12 : 4))
         node.attributes[std::string(rule.name)] = attribute(rule, common);
     const std::int64_t outputs = draw_.between(1, std::max(1, def_.signature.max_outputs));
     for (std::int64_t i = 0; i < outputs; ++i) {
@@ -111,16 +119,51 @@ class RandomNode {
     if (rule.variable != 0) types_.try_emplace(rule.variable, graph.value(value).type.dtype);
     return value;
   }
+  // Whether the operand may be present: of fitting operands those that the table has.
+  bool fits(std::size_t position) const { return !fitting_ || position < fitting_->operands.size(); }
+  // The numbers of a row of the table: "2 4h".
+  std::vector<std::int64_t> fitting_numbers(std::string_view words) {
+    std::vector<std::int64_t> numbers;
+    std::istringstream stream{std::string(words)};
+    for (std::string word; stream >> word;) {
+      std::int64_t number = std::isdigit(static_cast<unsigned char>(word[0])) ? word[0] - '0' : 1;
+      if (const char letter = word.back(); std::isalpha(static_cast<unsigned char>(letter))) {
+        if (!fitted_.contains(letter)) fitted_[letter] = draw_.one_of(extents_);
+        number *= fitted_[letter];
+      }
+      numbers.push_back(number);
+    }
+    return numbers;
+  }
+  graph::Attribute fitting_attribute(const ops::AttributeRule& rule) {
+    std::vector<std::int64_t> numbers = fitting_numbers(fitting_->attributes.at(rule.name));
+    if (rule.kind == ops::AttributeKind::integer) return numbers.front();
+    return numbers;
+  }
+  graph::ValueId fitting_operand(graph::Graph& graph, const std::string& name, std::size_t position, DType dtype) {
+    const std::string_view words = fitting_->operands[position];
+    const bool list = words[0] == '!';
+    const std::vector<std::int64_t> numbers = fitting_numbers(list ? words.substr(1) : words);
+    if (list) {
+      NdArray array(dtype, {static_cast<std::int64_t>(numbers.size())});
+      for (std::int64_t i = 0; i < array.count(); ++i) array.set_int64(i, numbers[static_cast<std::size_t>(i)]);
+      return graph.add_constant(name, std::move(array));
+    }
+    graph.inputs.push_back(graph.add_value(name, {dtype, numbers}));
+    return graph.inputs.back();
+  }
+
   graph::ValueId operand(graph::Graph& graph, const std::string& prefix, std::size_t position,
                          const ops::InputRule& rule, const Shape& common) {
     const std::string name = fmt::format("{}_x{}", prefix, position);
     const auto& constants = def_.compile_time_inputs;
     const bool compile_time =
         std::find(constants.begin(), constants.end(), static_cast<int>(position)) != constants.end();
-    if (const graph::ValueId value = compile_time ? graph::ValueId{} : offered(graph, rule); value.valid())
+    if (const graph::ValueId value = compile_time || fitting_ ? graph::ValueId{} : offered(graph, rule); value.valid())
       return value;
     DType dtype = type(rule.types);
     if (rule.variable != 0) dtype = types_.try_emplace(rule.variable, dtype).first->second;
+    if (fitting_ && fits(position)) return fitting_operand(graph, name, position, dtype);
     if (compile_time) {
       const std::vector<std::int64_t> drawn = ints(common);
       NdArray array(dtype, draw_.between(0, 3) ? Shape{static_cast<std::int64_t>(drawn.size())} : Shape{});
@@ -157,6 +200,8 @@ class RandomNode {
   std::vector<std::int64_t> extents_;
   std::vector<graph::ValueId> offered_;
   std::map<char, DType> types_;  // by variable of the signature
+  const FittingOperands* fitting_ = nullptr;
+  std::map<char, std::int64_t> fitted_;  // the extents of its letters
 };
 
 }  // namespace dovetail::test

@@ -53,10 +53,18 @@ TEST_CASE("a bundle for several shapes runs the program for the inputs that it i
       CHECK(alone.as_double(i) == Approx(together.as_double(n * 16 + i)).epsilon(1e-5));
   }
 
-  const Finished wrong = test::dovetail({"run", path("model.onnx"), "--target", "cpu", "--shape", "H=8", "--shape",
-                                         "N=2", "--input", "x=" + path("all.npy")});
+  // A program for two images runs them in two batches; images of another height are refused.
+  const Finished twice = test::dovetail({"run", path("model.onnx"), "--target", "cpu", "--shape", "H=8", "--shape",
+                                         "N=2", "--input", "x=" + path("all.npy"), "--output-dir", path("twice")});
+  CHECK(twice.error == "");
+  const NdArray in_batches = read_npy(path("twice/y.npy")).value();
+  REQUIRE(in_batches.shape() == together.shape());
+  for (std::int64_t i = 0; i < together.count(); ++i)
+    CHECK(in_batches.as_double(i) == Approx(together.as_double(i)).epsilon(1e-5));
+  const Finished wrong = test::dovetail({"run", path("model.onnx"), "--target", "cpu", "--shape", "H=9", "--shape",
+                                         "N=3", "--input", "x=" + path("all.npy")});
   CHECK(wrong.exit == 2);
-  CHECK_THAT(wrong.error, ContainsSubstring("it is float32[3, 3, 8, 8], the model takes float32[2, 3, 8, 8]"));
+  CHECK_THAT(wrong.error, ContainsSubstring("it is float32[3, 3, 8, 8], the model takes float32[3, 3, 9, 8]"));
   const Finished check = test::dovetail(
       {"run", path("model.onnx"), "--target", "cpu", "--shape", "H=8", "--shape", "N=2", "--shape", "N=4", "--check"});
   CHECK(check.exit == 2);

@@ -17,7 +17,7 @@ namespace {
 using Values = std::map<std::string, NdArray>;
 
 constexpr std::uint64_t kTries = 3000;
-constexpr std::size_t kMostWithout = 6;
+constexpr std::size_t kMostWithout = 8;
 
 struct Case {
   graph::Graph graph;

@@ -60,8 +60,6 @@ TEST_CASE("robustness: everything that cannot be taken is reported at once, with
                   Message().text(1, "words").message(2, Message().message(1, Message().number(1, 8)))};
   model.initialisers = {Message().number(1, 4).number(2, 22).text(8, "quarter")};
   model.nodes = {node("Mystery", {"x"}, {"a"}, {}, "m1"), node("StringNormalizer", {"words"}, {"b"}, {}, "s1"),
-                 node("If", {"x"}, {"c"},
-                      {Message().text(1, "then_branch").message(6, Message().text(2, "g")).number(20, 5)}, "branch"),
                  node("Mystery", {"quarter"}, {"y"}, {}, "m2")};
   model.outputs = {Message().text(1, "y")};
   const std::string text = errors(model);
@@ -73,8 +71,6 @@ TEST_CASE("robustness: everything that cannot be taken is reported at once, with
   CHECK_THAT(text, ContainsSubstring("operator Mystery is not supported; 2 nodes: m1, m2") &&
                        ContainsSubstring("add it in compiler/ops, or rewrite the model without it"));
   CHECK_THAT(text, ContainsSubstring("operator StringNormalizer is not supported: it works on strings"));
-  CHECK_THAT(text, ContainsSubstring("node branch (If), attribute then_branch") &&
-                       ContainsSubstring("control flow is not supported"));
 }
 
 TEST_CASE("robustness: cycles of one node, of two, and of many") {
