@@ -123,6 +123,11 @@ class Case:
         """An input has a value that is no finite number."""
         return any(array.dtype.kind == "f" and not np.isfinite(array).all() for array in self.inputs.values())
 
+    def largest_input(self):
+        """The largest finite magnitude of all inputs."""
+        finite = [np.abs(array[np.isfinite(array)].astype(np.float64)) for array in self.inputs.values() if array.dtype.kind == "f"]
+        return max((float(values.max()) for values in finite if values.size), default=0.0)
+
     def nan_may_be_there(self):
         return self.evil_inputs() or not self.both_finite() or self.has(*MAKE_NAN)
 
@@ -134,7 +139,8 @@ SUMS = {"AveragePool", "BatchNormalization", "Conv", "Gemm", "GlobalAveragePool"
 MAKE_NAN = {"Acos", "Acosh", "Asin", "Atanh", "Div", "Log", "Mod", "Pow", "ReduceLogSum", "ReduceLogSumExp", "Sqrt"}
 INTEGERS = {2, 3, 4, 5, 6, 7, 12, 13}  # TensorProto.DataType
 
-APPROXIMATED = {"Elu", "Celu", "Erf", "Gelu", "LogSoftmax", "Mish", "Selu", "Sigmoid", "Softmax", "Softplus", "Swish", "Tanh"}
+RECURRENT = {"GRU", "LSTM", "RNN"}
+APPROXIMATED = {"Elu", "Celu", "Erf", "Gelu", "LogSoftmax", "Mish", "Selu", "Sigmoid", "Softmax", "Softplus", "Swish", "Tanh", *RECURRENT}
 
 # Name, and whether it explains.
 RULES = [
@@ -151,6 +157,14 @@ RULES = [
      lambda case: case.has("Clip") and any(array.size == 1 and array.dtype.kind == "f" and np.isnan(array).all() for array in case.inputs.values())),
     ("functions that ONNX Runtime approximates to a part in a million of their range, not of their value",
      lambda case: case.has(*APPROXIMATED) and case.apart() <= 1e-6),
+    ("gates of infinities or NaN: NaN goes through here; ONNX Runtime's approximations of sigmoid and tanh end at a largest argument, NaN's too",
+     lambda case: case.has(*RECURRENT) and case.nan_may_be_there()),
+    ("ConvTranspose by a weight that is infinite or NaN: times the zeros between the elements here, left out there",
+     lambda case: case.has("ConvTranspose") and case.nan_may_be_there()),
+    ("samples between elements that are infinite or NaN, or at such places: weights of zero count here, or there",
+     lambda case: case.has("DeformConv", "GridSample", "RoiAlign") and case.nan_may_be_there()),
+    ("InstanceNormalization: as x * a + b there, whose product and b cancel where the values are large and alike",
+     lambda case: case.has("InstanceNormalization") and case.apart() <= 1e-4 * case.largest_input()),
     ("a power beyond the integer type, which the standard leaves open: here the nearest value that it holds",
      lambda case: case.has("Pow") and isinstance(case.difference.ours, np.integer)),
     ("QuantizeLinear of NaN, which the standard leaves open",

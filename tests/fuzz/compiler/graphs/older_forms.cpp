@@ -92,6 +92,33 @@ bool without_attributes(Graph& graph, NodeId id) { return graph.node(id).attribu
 bool gemm(Graph& graph, NodeId id) { return has(graph.node(id), 2); }
 bool impossible(Graph&, NodeId) { return false; }
 
+// Modes had other names, and their default was the same.
+bool grid_sample(Graph& graph, NodeId id) {
+  const std::string mode = graph::string_attribute(graph.node(id), "mode", "linear");
+  graph.edit(id)->attributes["mode"] = std::string(mode == "linear" ? "bilinear" : mode == "cubic" ? "bicubic" : mode);
+  return true;
+}
+// There was one transformation of coordinates, without the half pixel.
+bool roi_align(Graph& graph, NodeId id) {
+  const auto mode = graph::string_attribute(graph.node(id), "coordinate_transformation_mode", "half_pixel");
+  if (mode != "output_half_pixel") return false;
+  graph.edit(id)->attributes.erase("coordinate_transformation_mode");
+  return true;
+}
+bool top_k_count(Graph& graph, NodeId id) {
+  // The largest, sorted, were all that there was.
+  const graph::Attributes& attributes = graph.node(id).attributes;
+  return !attributes.contains("largest") && !attributes.contains("sorted");
+}
+bool top_k(Graph& graph, NodeId id) {
+  const NdArray* count = constant(graph, graph.node(id), 1);
+  if (count == nullptr || count->count() != 1) return false;
+  const std::int64_t k = count->as_int64(0);
+  drop_input(graph, id, 1);
+  graph.edit(id)->attributes["k"] = k;
+  return true;
+}
+
 template <const char* const& Name>
 bool without(Graph& graph, NodeId id) {
   return graph.node(id).attributes.count(Name) == 0;
@@ -104,7 +131,9 @@ constexpr const char* kCeil = "ceil_mode";
 constexpr const char* kMode = "mode";
 constexpr const char* kAxis = "axis";
 constexpr const char* kBlock = "block_size";
+constexpr const char* kLayout = "layout";
 constexpr const char* kOutput = "output_dtype";
+constexpr const char* kReduction = "reduction";
 
 struct Row {
   std::string_view op;
@@ -114,20 +143,33 @@ struct Row {
 
 // Newest first: the rules of an operator apply in this order.
 constexpr Row kForms[] = {
+    {"BitCast", 26, impossible},
+    {"CumProd", 26, impossible},
+    {"Swish", 24, impossible},
+    {"Attention", 23, impossible},
+    {"RMSNormalization", 23, impossible},
+    {"RotaryEmbedding", 23, impossible},
     {"DequantizeLinear", 21, without<kBlock>},
+    {"GroupNormalization", 21, impossible},
     {"QuantizeLinear", 21, without<kBlock>},
     {"QuantizeLinear", 21, without<kOutput>},
-    {"GroupNormalization", 21, impossible},
+    {"AffineGrid", 20, impossible},
     {"Gelu", 20, impossible},
+    {"GridSample", 20, grid_sample},
     {"AveragePool", 19, without<kDilations>},
     {"Cast", 19, without<kSaturate>},
     {"CastLike", 19, without<kSaturate>},
+    {"DeformConv", 19, impossible},
     {"QuantizeLinear", 19, without<kSaturate>},
     {"Resize", 19, impossible},  // the form of 18 is another matter of scales and sizes
     {"BitwiseAnd", 18, impossible},
     {"BitwiseNot", 18, impossible},
     {"BitwiseOr", 18, impossible},
     {"BitwiseXor", 18, impossible},
+    {"CenterCropPad", 18, impossible},
+    {"Col2Im", 18, impossible},
+    {"LpPool", 18, without<kDilations>},
+    {"LpPool", 18, without<kCeil>},
     {"Mish", 18, impossible},
     {"Pad", 18, pad_with_inputs},
     {"ReduceL1", 18, axes},
@@ -141,11 +183,19 @@ constexpr Row kForms[] = {
     {"ReduceSumSquare", 18, axes},
     {"Split", 18, split_count},
     {"LayerNormalization", 17, impossible},
+    {"GridSample", 16, impossible},
+    {"RoiAlign", 16, roi_align},
+    {"ScatterElements", 16, without<kReduction>},
+    {"ScatterND", 16, without<kReduction>},
     {"CastLike", 15, impossible},
     {"Shape", 15, without_attributes},
     {"BatchNormalization", 14, without_attributes},
+    {"GRU", 14, without<kLayout>},
     {"HardSwish", 14, impossible},
+    {"LSTM", 14, without<kLayout>},
+    {"RNN", 14, without<kLayout>},
     {"Reshape", 14, without<kAllowZero>},
+    {"Trilu", 14, impossible},
     {"DequantizeLinear", 13, without<kAxis>},
     {"Hardmax", 13, last_axis},
     {"LogSoftmax", 13, last_axis},
@@ -158,11 +208,14 @@ constexpr Row kForms[] = {
     {"ArgMax", 12, without<kLast>},
     {"ArgMin", 12, without<kLast>},
     {"Celu", 12, impossible},
+    {"Einsum", 12, impossible},
     {"GreaterOrEqual", 12, impossible},
     {"LessOrEqual", 12, impossible},
     {"BitShift", 11, impossible},
     {"Clip", 11, clip},
+    {"CumSum", 11, impossible},
     {"DepthToSpace", 11, without<kMode>},
+    {"Det", 11, impossible},
     {"DynamicQuantizeLinear", 11, impossible},
     {"GatherElements", 11, impossible},
     {"GatherND", 11, impossible},
@@ -170,6 +223,9 @@ constexpr Row kForms[] = {
     {"Pad", 11, pad},
     {"Range", 11, impossible},
     {"Round", 11, impossible},
+    {"ScatterElements", 11, impossible},
+    {"ScatterND", 11, impossible},
+    {"TopK", 11, top_k_count},
     {"AveragePool", 10, without<kCeil>},
     {"ConvInteger", 10, impossible},
     {"DequantizeLinear", 10, impossible},
@@ -179,8 +235,11 @@ constexpr Row kForms[] = {
     {"MaxPool", 10, without<kDilations>},
     {"Mod", 10, impossible},
     {"QuantizeLinear", 10, impossible},
+    {"ReverseSequence", 10, impossible},
+    {"RoiAlign", 10, impossible},
     {"Slice", 10, slice},
     {"ThresholdedRelu", 10, impossible},
+    {"TopK", 10, top_k},
     {"Acosh", 9, impossible},
     {"Asinh", 9, impossible},
     {"Atanh", 9, impossible},
@@ -189,6 +248,9 @@ constexpr Row kForms[] = {
     {"Erf", 9, impossible},
     {"EyeLike", 9, impossible},
     {"IsNaN", 9, impossible},
+    {"MaxUnpool", 9, impossible},
+    {"MeanVarianceNormalization", 9, impossible},
+    {"OneHot", 9, impossible},
     {"Shrink", 9, impossible},
     {"Sign", 9, impossible},
     {"Sinh", 9, impossible},
