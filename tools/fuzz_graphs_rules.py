@@ -99,6 +99,7 @@ def differs(ours, theirs, sure, step):
     return Difference(list(at), ours[at], theirs[at])
 
 
+FLAGS = ("keepdims", "noop_with_empty_axes", "select_last_index", "largest", "sorted")
 REDUCTIONS = {"ArgMax", "ArgMin", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
               "ReduceSum", "ReduceSumSquare"}
 
@@ -128,6 +129,9 @@ class Case:
         finite = [np.abs(array[np.isfinite(array)].astype(np.float64)) for array in self.inputs.values() if array.dtype.kind == "f"]
         return max((float(values.max()) for values in finite if values.size), default=0.0)
 
+    def subnormal_inputs(self):
+        return any(array.dtype == np.float32 and ((array != 0) & (np.abs(array) < np.finfo(np.float32).tiny)).any() for array in self.inputs.values())
+
     def nan_may_be_there(self):
         return self.evil_inputs() or not self.both_finite() or self.has(*MAKE_NAN)
 
@@ -144,9 +148,8 @@ APPROXIMATED = {"Elu", "Celu", "Erf", "Gelu", "LogSoftmax", "Mish", "Selu", "Sig
 
 # Name, and whether it explains.
 RULES = [
-    ("a flag (keepdims, noop_with_empty_axes) neither 0 nor 1: the standard has no other; here any but 0 is true, there only 1",
-     lambda case: case.has(*REDUCTIONS, holds=lambda node: any(node.attributes.get(name, 1) not in (0, 1)
-                                                               for name in ("keepdims", "noop_with_empty_axes", "select_last_index")))),
+    ("a flag (keepdims, noop_with_empty_axes, largest) neither 0 nor 1: the standard has no other; here any but 0 is true, there only 1",
+     lambda case: case.has(*REDUCTIONS, "TopK", holds=lambda node: any(node.attributes.get(name, 1) not in (0, 1) for name in FLAGS))),
     ("Squeeze by an empty list of axes: removes none here, all of extent 1 there",
      lambda case: case.has("Squeeze", holds=lambda node: len(node.inputs) > 1)),
     ("Cast and CastLike with the flag saturate, of no account to these types: ONNX Runtime's results have nothing to do with the operand",
@@ -159,16 +162,18 @@ RULES = [
      lambda case: case.has(*APPROXIMATED) and case.apart() <= 1e-6),
     ("gates of infinities or NaN: NaN goes through here; ONNX Runtime's approximations of sigmoid and tanh end at a largest argument, NaN's too",
      lambda case: case.has(*RECURRENT) and case.nan_may_be_there()),
+    ("functions of subnormal numbers, which ONNX Runtime takes for 0",
+     lambda case: case.has(*APPROXIMATED) and case.subnormal_inputs()),
     ("ConvTranspose by a weight that is infinite or NaN: times the zeros between the elements here, left out there",
      lambda case: case.has("ConvTranspose") and case.nan_may_be_there()),
     ("samples between elements that are infinite or NaN, or at such places: weights of zero count here, or there",
-     lambda case: case.has("DeformConv", "GridSample", "RoiAlign") and case.nan_may_be_there()),
+     lambda case: case.has("DeformConv", "GridSample", "Resize", "RoiAlign") and case.nan_may_be_there()),
     ("InstanceNormalization: as x * a + b there, whose product and b cancel where the values are large and alike",
      lambda case: case.has("InstanceNormalization") and case.apart() <= 1e-4 * case.largest_input()),
     ("a power beyond the integer type, which the standard leaves open: here the nearest value that it holds",
      lambda case: case.has("Pow") and isinstance(case.difference.ours, np.integer)),
     ("QuantizeLinear of NaN, which the standard leaves open",
-     lambda case: case.has("QuantizeLinear", "DynamicQuantizeLinear") and case.evil_inputs()),
+     lambda case: case.has("QuantizeLinear", "DynamicQuantizeLinear") and case.nan_may_be_there()),
     ("a sum with infinities, or that overflows on the way: whether it is infinite or NaN depends on the order of its terms",
      lambda case: case.has(*SUMS) and not case.both_finite()),
     ("LRN: ONNX Runtime slides its sum of squares along the channels, where NaN and infinities stay behind",
