@@ -99,7 +99,7 @@ def differs(ours, theirs, sure, step):
     return Difference(list(at), ours[at], theirs[at])
 
 
-FLAGS = ("keepdims", "noop_with_empty_axes", "select_last_index", "largest", "sorted")
+FLAGS = ("keepdims", "noop_with_empty_axes", "select_last_index", "largest", "sorted", "align_corners")
 REDUCTIONS = {"ArgMax", "ArgMin", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
               "ReduceSum", "ReduceSumSquare"}
 
@@ -148,8 +148,8 @@ APPROXIMATED = {"Elu", "Celu", "Erf", "Gelu", "LogSoftmax", "Mish", "Selu", "Sig
 
 # Name, and whether it explains.
 RULES = [
-    ("a flag (keepdims, noop_with_empty_axes, largest) neither 0 nor 1: the standard has no other; here any but 0 is true, there only 1",
-     lambda case: case.has(*REDUCTIONS, "TopK", holds=lambda node: any(node.attributes.get(name, 1) not in (0, 1) for name in FLAGS))),
+    ("a flag (keepdims, largest, align_corners) neither 0 nor 1: the standard has no other; here any but 0 is true, there only 1",
+     lambda case: case.has(*REDUCTIONS, "AffineGrid", "GridSample", "TopK", holds=lambda node: any(node.attributes.get(name, 1) not in (0, 1) for name in FLAGS))),
     ("Squeeze by an empty list of axes: removes none here, all of extent 1 there",
      lambda case: case.has("Squeeze", holds=lambda node: len(node.inputs) > 1)),
     ("Cast and CastLike with the flag saturate, of no account to these types: ONNX Runtime's results have nothing to do with the operand",

@@ -262,7 +262,9 @@ Program relayout_program(const graph::TensorType& type, const std::string& from_
       Expr& at = index[fold.dimension];
       at = at * fold.stride + tap * fold.dilation - fold.before;
       const std::int64_t last = (fold.windows - 1) * fold.stride + (fold.taps - 1) * fold.dilation - fold.before;
-      bound(at, fold.before, last - view[fold.dimension] + 1, view[fold.dimension]);
+      // A frame around `into` is taps that the fold does not have: they reach as far beyond.
+      const auto [before, after] = to.pads[fold.into];
+      bound(at, std::max(fold.before, before), std::max(last - view[fold.dimension] + 1, after), view[fold.dimension]);
     }
     tensor::Indices place = ops::reshape_indices(to.view, index, from.view);
     for (std::size_t d = 0; d < place.size(); ++d)

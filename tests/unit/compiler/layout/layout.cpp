@@ -52,6 +52,11 @@ const std::vector<std::string> kFolded{
     "i0,i1/2,i2,i3,i1%2",
     "[2,6,4,3] fold i3 into i1 taps 3 windows 3 stride 1 dilation 1 before 1 "
     "fold i2 into i1 taps 2 windows 1 stride 4 dilation 1 before 0 pad 0+0,0+12,0+0,0+0 = 5 : i0,i1/16,i2,i3,i1%16",
+    // All taps inside the view, and a frame beyond the last one and before the first.
+    "[2,6,4,3] fold i2 into i1 taps 3 windows 2 stride 1 dilation 1 before 0 pad 0+0,0+14,0+0,0+0 = 5 : "
+    "i0,i1/16,i2,i3,i1%16",
+    "[2,6,4,3] fold i2 into i1 taps 2 windows 2 stride 2 dilation 1 before 0 pad 0+0,3+1,0+0,0+0 = 5 : "
+    "i0,i1/4,i2,i3,i1%4",
     "[12,12] fold i0 into i1 taps 2 windows 5 stride 2 dilation 3 before 0 pad 0+0,0+0 = 1 : i1,i0"};
 
 }  // namespace
