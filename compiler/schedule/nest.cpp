@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <set>
+#include <unordered_set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -302,17 +304,22 @@ bool tensorized(const Stmt& stmt, const BufferNode* buffer) {
 
 namespace {
 
-// Whether something in the program has that name.
-bool is_taken(const Program& program, std::string_view name) {
-  if (find_buffer(program, name)) return true;
-  bool taken = false;
+// The names of all things in the program.
+void visit_names(const Program& program, const std::function<void(std::string_view)>& visit) {
+  for (const Parameter& parameter : program.parameters) visit(parameter.buffer->name);
+  for (const Buffer& buffer : program.allocations) visit(buffer->name);
   visit_stmts(program.body, [&](const Stmt& stmt) {
-    if (const For* loop = as_for(stmt)) taken |= loop->var->name == name;
+    if (const For* loop = as_for(stmt)) visit(loop->var->name);
     if (const Block* block = as_block(stmt)) {
-      taken |= block->name == name;
-      for (const Iterator& iterator : block->iterators) taken |= iterator.var->name == name;
+      visit(block->name);
+      for (const Iterator& iterator : block->iterators) visit(iterator.var->name);
     }
   });
+}
+
+bool is_taken(const Program& program, std::string_view name) {
+  bool taken = false;
+  visit_names(program, [&](std::string_view other) { taken |= other == name; });
   return taken;
 }
 
@@ -337,12 +344,13 @@ Result<void> require_new_name(const Program& program, std::string_view name, std
 }
 
 std::string free_name(const Program& program, const std::string& wanted, const std::vector<std::string>& taken) {
-  const auto is_free = [&](const std::string& name) {
-    return !is_taken(program, name) && std::find(taken.begin(), taken.end(), name) == taken.end();
-  };
-  if (is_free(wanted)) return wanted;
+  std::unordered_set<std::string_view> names(taken.begin(), taken.end());
+  visit_names(program, [&](std::string_view name) {
+    if (name.starts_with(wanted)) names.insert(name);
+  });
+  if (!names.contains(wanted)) return wanted;
   for (int i = 1;; ++i)
-    if (const std::string name = fmt::format("{}_{}", wanted, i); is_free(name)) return name;
+    if (std::string name = fmt::format("{}_{}", wanted, i); !names.contains(name)) return name;
 }
 
 std::set<std::string> block_names(const Stmt& root) {
