@@ -1,57 +1,14 @@
-// binary16 and bfloat16 (declared in base/ndarray.h). NaNs keep their sign and the upper bits of their payload.
-#include <bit>
+// binary16 and bfloat16 (declared in base/ndarray.h).
 #include <cstdint>
 
+#include "base/float16_bits.h"
 #include "base/ndarray.h"
 
 namespace dovetail {
 
-float float16_to_float(std::uint16_t bits) {
-  const std::uint32_t sign = (bits & 0x8000u) << 16;
-  const std::uint32_t exponent = (bits >> 10) & 0x1fu;
-  const std::uint32_t fraction = bits & 0x3ffu;
-  if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13));
-  if (exponent == 0) {
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-    return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(magnitude));
-  }
-  return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (fraction << 13));
-}
-
-std::uint16_t float_to_float16(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t sign = (bits >> 16) & 0x8000u;
-  const std::uint32_t magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u) {
-    const std::uint32_t payload = (magnitude >> 13) & 0x3ffu;
-    return static_cast<std::uint16_t>(sign | 0x7c00u | (payload != 0 ? payload : 0x200u));
-  }
-  if (magnitude >= 0x47800000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // at least 2^16
-  if (magnitude < 0x33000000u) return static_cast<std::uint16_t>(sign);  // below 2^-25, half the least subnormal
-  // The significand with its hidden bit, and how many of its low bits the result has no room for.
-  const std::uint32_t exponent = magnitude >> 23;
-  const bool normal = exponent >= 113;
-  const std::uint32_t significand = (magnitude & 0x7fffffu) | 0x800000u;
-  const std::uint32_t dropped_bits = normal ? 13 : 126 - exponent;
-  const std::uint32_t kept = significand >> dropped_bits;
-  const std::uint32_t rest = significand & ((1u << dropped_bits) - 1);
-  const std::uint32_t half = 1u << (dropped_bits - 1);
-  const std::uint32_t round_up = rest > half || (rest == half && (kept & 1) != 0);
-  // For a normal number the hidden bit in `kept` adds one to the exponent; a carry out of the fraction does so too, up
-  // to infinity.
-  const std::uint32_t base = normal ? (exponent - 113) << 10 : 0;
-  return static_cast<std::uint16_t>(sign | (base + kept + round_up));
-}
-
-float bfloat16_to_float(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16); }
-
-std::uint16_t float_to_bfloat16(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u) {
-    const std::uint32_t payload_lost = ((bits >> 16) & 0x7fu) == 0;
-    return static_cast<std::uint16_t>((bits >> 16) | (payload_lost ? 0x40u : 0u));
-  }
-  return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
-}
+float float16_to_float(std::uint16_t bits) { return float16_bits::from_float16(bits); }
+std::uint16_t float_to_float16(float value) { return float16_bits::to_float16(value); }
+float bfloat16_to_float(std::uint16_t bits) { return float16_bits::from_bfloat16(bits); }
+std::uint16_t float_to_bfloat16(float value) { return float16_bits::to_bfloat16(value); }
 
 }  // namespace dovetail

@@ -1,7 +1,4 @@
 // d = op(a), conversions, select and requantize over the lanes.
-#include <bit>
-#include <cmath>
-
 #include "loops/interpreter/element.h"
 #include "loops/interpreter/kernels.h"
 #include "loops/interpreter/scalar_ops.h"
@@ -15,7 +12,7 @@ const Instr* run_float(const Instr* i, Frame& f) {
   const R* __restrict a = f.in<R>(i->a);
   R* __restrict d = f.own<R>(i->d);
   const std::int64_t n = f.lanes[i->wide];
-  for (std::int64_t l = 0; l < n; ++l) d[l] = E::round(float_function<op>(a[l]));
+  for (std::int64_t l = 0; l < n; ++l) d[l] = E::round(unary_op<op>(a[l]));
   return i + 1;
 }
 
@@ -24,22 +21,16 @@ const Instr* run_classify(const Instr* i, Frame& f) {
   const auto* a = f.in<typename E::Reg>(i->a);
   auto* d = f.own<std::uint8_t>(i->d);
   const std::int64_t n = f.lanes[i->wide];
-  for (std::int64_t l = 0; l < n; ++l) d[l] = infinite ? std::isinf(a[l]) : std::isnan(a[l]);
+  for (std::int64_t l = 0; l < n; ++l) d[l] = infinite ? scalar::is_inf(a[l]) : scalar::is_nan(a[l]);
   return i + 1;
 }
 
 template <typename T, UnaryOp op>
 const Instr* run_integer(const Instr* i, Frame& f) {
-  using U = std::make_unsigned_t<T>;
   const T* __restrict a = f.in<T>(i->a);
   T* __restrict d = f.own<T>(i->d);
   const std::int64_t n = f.lanes[i->wide];
-  for (std::int64_t l = 0; l < n; ++l) {
-    if constexpr (op == UnaryOp::neg) d[l] = static_cast<T>(U{0} - static_cast<U>(a[l]));
-    if constexpr (op == UnaryOp::abs) d[l] = a[l] < 0 ? static_cast<T>(U{0} - static_cast<U>(a[l])) : a[l];
-    if constexpr (op == UnaryOp::sign) d[l] = static_cast<T>((a[l] > 0 ? 1 : 0) - (a[l] < 0 ? 1 : 0));
-    if constexpr (op == UnaryOp::bit_not) d[l] = static_cast<T>(~a[l]);
-  }
+  for (std::int64_t l = 0; l < n; ++l) d[l] = unary_op<op>(a[l]);
   return i + 1;
 }
 
@@ -68,7 +59,7 @@ const Instr* run_cast(const Instr* i, Frame& f) {
   const auto* __restrict a = f.in<typename From::Reg>(i->a);
   auto* __restrict d = f.own<typename To::Reg>(i->d);
   const std::int64_t n = f.lanes[i->wide];
-  for (std::int64_t l = 0; l < n; ++l) d[l] = convert<From, To>(a[l]);
+  for (std::int64_t l = 0; l < n; ++l) d[l] = scalar::convert<From, To>(a[l]);
   return i + 1;
 }
 
@@ -77,7 +68,7 @@ const Instr* run_bitcast(const Instr* i, Frame& f) {
   const auto* a = f.in<typename From::Reg>(i->a);
   auto* d = f.own<typename To::Reg>(i->d);
   const std::int64_t n = f.lanes[i->wide];
-  for (std::int64_t l = 0; l < n; ++l) d[l] = To::read(std::bit_cast<typename To::Mem>(From::write(a[l])));
+  for (std::int64_t l = 0; l < n; ++l) d[l] = scalar::bitcast<From, To>(a[l]);
   return i + 1;
 }
 
@@ -92,28 +83,13 @@ const Instr* run_select(const Instr* i, Frame& f) {
   return i + 1;
 }
 
-// acc * m * 2^(e-150), m < 2^24 and |acc| <= 2^31: a long double (64-bit significand) holds acc * m exactly, and
-// scaling by a power of two is exact as well, so the only rounding is the one asked for.
-std::int32_t requantize(std::int32_t acc, float scale, std::int32_t zero_point) {
-  const auto bits = std::bit_cast<std::uint32_t>(scale);
-  const int exponent = static_cast<int>(bits >> 23 & 0xff);
-  const std::int64_t fraction = exponent == 0 ? 0 : (std::int64_t{1} << 23) + (bits & 0x7fffff);
-  const std::int64_t product = std::int64_t{acc} * ((bits >> 31) != 0 ? -fraction : fraction);
-  const long double scaled = std::nearbyint(std::ldexp(static_cast<long double>(product), exponent - 150));
-  const long double result = scaled + zero_point;
-  return static_cast<std::int32_t>(std::clamp<long double>(result, std::numeric_limits<std::int32_t>::min(),
-                                                           std::numeric_limits<std::int32_t>::max()));
-}
-static_assert(std::numeric_limits<long double>::digits >= 64,
-              "requantize needs a long double of at least 64 significant bits");
-
 const Instr* run_requantize(const Instr* i, Frame& f) {
   const auto* a = f.in<std::int32_t>(i->a);
   const auto* b = f.in<float>(i->b);
   const auto* c = f.in<std::int32_t>(i->c);
   auto* d = f.own<std::int32_t>(i->d);
   const std::int64_t n = f.lanes[i->wide];
-  for (std::int64_t l = 0; l < n; ++l) d[l] = requantize(a[l], b[l], c[l]);
+  for (std::int64_t l = 0; l < n; ++l) d[l] = scalar::requantize(a[l], b[l], c[l]);
   return i + 1;
 }
 

@@ -1,0 +1,74 @@
+// The C++ side of each element type: how registers hold it, how memory does, and how a result is rounded to it. In the
+// part of C++ that compilers for devices take as well (loops/scalar/operations.h).
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#include "base/float16_bits.h"
+
+namespace dovetail::loops {
+
+template <typename T>
+struct Plain {
+  using Reg = T;
+  using Mem = T;
+  static T read(T value) { return value; }
+  static T write(T value) { return value; }
+  template <typename V>
+  static T round(V value) {
+    return static_cast<T>(value);
+  }
+};
+struct Bool : Plain<std::uint8_t> {};
+
+// Conversion to binary32 rounding to odd: rounding the result once more, to fewer than 23 bits, then equals rounding
+// once.
+inline float round_to_odd(double value) {
+  const float result = static_cast<float>(value);
+  if (!(std::fabs(result) <= 0x1.fffffep127f) || static_cast<double>(result) == value) return result;
+  const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, result);
+  if ((bits & 1) != 0) return result;
+  const bool away = result > 0 ? static_cast<double>(result) > value : static_cast<double>(result) < value;
+  return __builtin_bit_cast(float, away ? bits - 1 : bits + 1);
+}
+// The same of an integer: the bits that are lost leave a trace in the last one that is kept.
+template <typename T>
+float integer_to_odd(T value) {
+  const bool negative = value < 0;
+  std::uint64_t magnitude = static_cast<std::uint64_t>(value);
+  if (negative) magnitude = std::uint64_t{0} - magnitude;
+  float unit = 1;
+  for (; (magnitude >> 24) != 0; unit *= 2) magnitude = magnitude >> 1 | (magnitude & 1);
+  const float result = static_cast<float>(magnitude) * unit;
+  return negative ? -result : result;
+}
+
+// float16 and bfloat16 are computed in binary32, which is wide enough that the second rounding of + - * / and sqrt
+// changes nothing.
+struct Float16 {
+  using Reg = float;
+  using Mem = std::uint16_t;
+  static float read(std::uint16_t bits) { return float16_bits::from_float16(bits); }
+  static std::uint16_t write(float value) { return float16_bits::to_float16(value); }
+  static float round(float value) { return read(write(value)); }
+  static float round(double value) { return round(round_to_odd(value)); }
+};
+struct BFloat16 {
+  using Reg = float;
+  using Mem = std::uint16_t;
+  static float read(std::uint16_t bits) { return float16_bits::from_bfloat16(bits); }
+  static std::uint16_t write(float value) { return float16_bits::to_bfloat16(value); }
+  static float round(float value) { return read(write(value)); }
+  static float round(double value) { return round(round_to_odd(value)); }
+};
+
+template <typename E>
+inline constexpr bool is_float_element = std::is_floating_point_v<typename E::Reg>;
+template <typename E>
+inline constexpr bool is_bool_element = std::is_same_v<E, Bool>;
+template <typename E>
+inline constexpr bool is_integer_element = !is_float_element<E> && !is_bool_element<E>;
+
+}  // namespace dovetail::loops
