@@ -210,6 +210,7 @@ class Rewriter {
     const auto it = shrunk_.find(n.buffer.get());
     return {it == shrunk_.end() ? n.buffer : it->second.buffer};
   }
+  CoreBarrier rewritten(const CoreBarrier& n) const { return n; }
   CoreCall rewritten(CoreCall n) const {
     for (IntrinsicOperand& operand : n.operands) {
       for (Expr& index : operand.indices) index = expr(index);

@@ -23,6 +23,7 @@ struct AsStmt {
   }
   Stmt operator()(const CoreStore& n) const { return make_stmt(Store{n.targets}); }
   Stmt operator()(const CoreCall& n) const { return make_stmt(IntrinsicCall{n.intrinsic, n.operands, n.immediates}); }
+  Stmt operator()(const CoreBarrier&) const { return make_stmt(IntrinsicCall{"barrier", {}, {}}); }
   Stmt operator()(const CoreForget& n) const {
     return make_stmt(
         IntrinsicCall{"forget", {{n.buffer, std::vector<Expr>(n.buffer->shape.size(), int_imm(0)), {}}}, {}});
@@ -52,6 +53,8 @@ Core core_if(const Expr& condition, Core body, Core otherwise) {
   return make_core(CoreIf{condition, body ? body : make_core(CoreSequence{}), otherwise});
 }
 
-std::string to_string(const CoreProgram& program) { return to_string(AsStmt{}(program.body)); }
+std::string to_string(const Core& core) { return to_string(AsStmt{}(core)); }
+
+std::string to_string(const CoreProgram& program) { return to_string(program.body); }
 
 }  // namespace dovetail::loops

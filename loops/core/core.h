@@ -43,6 +43,9 @@ struct CoreStore {
 struct CoreForget {
   Buffer buffer;
 };
+// All threads of a block have come here before one goes on, and each sees what the others have written. Inserted by
+// loops/threads/insert_barriers.h, never by a schedule; nothing where there is one thread.
+struct CoreBarrier {};
 // A call of a tensor intrinsic that the back end has an instruction for (CallForm::kept); operands are places in the
 // program's own buffers.
 struct CoreCall {
@@ -51,7 +54,7 @@ struct CoreCall {
   std::vector<Expr> immediates;
 };
 struct CoreNode {
-  std::variant<CoreLoop, CoreIf, CoreSequence, CoreStore, CoreForget, CoreCall> node;
+  std::variant<CoreLoop, CoreIf, CoreSequence, CoreStore, CoreForget, CoreCall, CoreBarrier> node;
 };
 
 struct CoreProgram {
@@ -67,5 +70,6 @@ Core core_if(const Expr& condition, Core body, Core otherwise = nullptr);
 
 // One statement a line, in the notation of loop programs.
 std::string to_string(const CoreProgram& program);
+std::string to_string(const Core& core);
 
 }  // namespace dovetail::loops

@@ -59,6 +59,7 @@ class Instance {
     return make_core(std::move(store));
   }
   Core copy(const CoreForget& n) { return make_core(n); }
+  Core copy(const CoreBarrier& n) { return make_core(n); }
   Core copy(const CoreCall& n) {
     CoreCall call = n;
     for (IntrinsicOperand& operand : call.operands) copy_all(operand.indices);

@@ -61,6 +61,7 @@ class Conditions {
     }
   }
   void collect(const CoreForget&) {}
+  void collect(const CoreBarrier&) {}
   void collect(const CoreCall& n) {
     for (const IntrinsicOperand& operand : n.operands)
       for (const Expr& index : operand.indices) collect(index);
@@ -116,6 +117,7 @@ class Peeler {
  private:
   Core peel(const CoreStore&, const Core& core) { return core; }
   Core peel(const CoreForget&, const Core& core) { return core; }
+  Core peel(const CoreBarrier&, const Core& core) { return core; }
   Core peel(const CoreCall&, const Core& core) { return core; }
   Core peel(const CoreIf& n, const Core&) { return core_if(n.condition, peel(n.then_body), peel(n.else_body)); }
   Core peel(const CoreSequence& n, const Core&) {

@@ -68,6 +68,7 @@ void Codegen::statement(const Core& core, std::int32_t mask) {
     for (const Core& inner : n->body) statement(inner, mask);
     return;
   }
+  if (std::holds_alternative<CoreBarrier>(core->node)) return;  // iterations run in order
   if (const auto* n = std::get_if<CoreForget>(&core->node)) {
     Instr forget;
     forget.kernel = forget_kernel();

@@ -72,6 +72,7 @@ class Definedness {
   }
 
   void visit(const CoreCall&) {}  // dissolved for the interpreter
+  void visit(const CoreBarrier&) {}
   void visit(const CoreForget& n) {
     full_.erase(n.buffer.get());
     std::erase_if(available_, [&](const LoadExpr& place) { return place.buffer == n.buffer; });

@@ -13,7 +13,9 @@ namespace {
 
 bool has_loops(const Core& core) {
   if (!core) return false;
-  if (std::holds_alternative<CoreLoop>(core->node) || std::holds_alternative<CoreForget>(core->node)) return true;
+  if (std::holds_alternative<CoreLoop>(core->node) || std::holds_alternative<CoreForget>(core->node) ||
+      std::holds_alternative<CoreBarrier>(core->node))
+    return true;
   if (const auto* n = std::get_if<CoreIf>(&core->node)) return has_loops(n->then_body) || has_loops(n->else_body);
   const auto* n = std::get_if<CoreSequence>(&core->node);
   return n != nullptr && std::any_of(n->body.begin(), n->body.end(), has_loops);

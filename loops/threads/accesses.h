@@ -1,0 +1,45 @@
+// What a statement of the core form touches, and on which thread.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "loops/core/core.h"
+
+namespace dovetail::loops {
+
+// Of all statements in `core`, in any order. Indices are those of loads and stores; an intrinsic's operand has those of
+// its first element.
+using VisitAccess = std::function<void(const Buffer& buffer, const std::vector<Expr>& indices, bool is_written)>;
+void each_access(const Core& core, const VisitAccess& visit);
+
+bool has_thread_loops(const Core& core);
+
+// A thread loop around an access: the axis that it is bound to and its variable.
+struct AroundThread {
+  std::string axis;
+  const VarNode* var = nullptr;
+  std::int64_t extent = 1;
+};
+
+// Which coordinate alone decides that an element's index in one dimension belongs to a thread. With x the coordinate on
+// `axis` and 0 <= rest < unit:
+//   blocked   index = x * unit + rest     each thread has `unit` neighbours
+//   cyclic    index = rest * threads + x  each thread has every `threads`-th one
+// In both forms `rest`, free of coordinates, says which of the thread's own elements it is.
+struct Owner {
+  std::string axis;
+  bool cyclic = false;
+  std::int64_t unit = 1;  // elements of a thread in that dimension
+  Expr rest;
+  bool same_form(const Owner& other) const {
+    return axis == other.axis && cyclic == other.cyclic && (cyclic || unit == other.unit);
+  }
+};
+// `extent`: of the buffer in that dimension. nullopt: the index is of neither form.
+std::optional<Owner> owner_of(const Expr& index, std::int64_t extent, const std::vector<AroundThread>& around,
+                              const Bounds& bounds);
+
+}  // namespace dovetail::loops

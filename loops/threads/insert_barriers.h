@@ -1,0 +1,19 @@
+// Barriers, from the dependences between a kernel's regions. No schedule writes one.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "base/result.h"
+#include "loops/core/core.h"
+
+namespace dovetail::loops {
+
+// Two regions need a barrier between them where one writes a buffer that the other touches, unless both touch of it
+// only elements that the same thread owns (accesses.h). A loop around regions is looked at twice, as its last region is
+// followed by its first. `own`: buffers of which every thread has its own. `where` names the kernel. Error: a barrier
+// would lie under a condition that differs between threads.
+Result<Core> insert_barriers(const Core& kernel, const std::set<const BufferNode*>& own, const Bounds& bounds,
+                             const std::string& where);
+
+}  // namespace dovetail::loops

@@ -1,0 +1,326 @@
+#include "loops/threads/lower_to_threads.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "loops/core/instantiate.h"
+#include "loops/linear.h"
+#include "loops/rewrite.h"
+#include "loops/threads/accesses.h"
+#include "loops/threads/insert_barriers.h"
+#include "loops/threads/thread_regions.h"
+
+namespace dovetail::loops {
+
+namespace {
+
+constexpr std::string_view kWhat = "cannot lower to threads";
+
+std::int64_t bytes_of(const BufferNode& buffer) { return element_count(buffer.shape) * size_bytes(buffer.dtype); }
+
+// A nest of the top level: the loops bound to block axes are taken off.
+struct Nest {
+  std::string name;
+  std::vector<BoundAxis> axes;
+  Core body;
+};
+
+void visit_loops(const Core& core, const std::function<void(const CoreLoop&)>& visit) {
+  if (!core) return;
+  if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
+    visit(*loop);
+    visit_loops(loop->body, visit);
+  } else if (const auto* condition = std::get_if<CoreIf>(&core->node)) {
+    visit_loops(condition->then_body, visit);
+    visit_loops(condition->else_body, visit);
+  } else if (const auto* sequence = std::get_if<CoreSequence>(&core->node)) {
+    for (const Core& part : sequence->body) visit_loops(part, visit);
+  }
+}
+
+std::string last_block(const Core& core) {
+  if (!core) return "";
+  if (const auto* store = std::get_if<CoreStore>(&core->node)) return store->block;
+  if (const auto* loop = std::get_if<CoreLoop>(&core->node)) return last_block(loop->body);
+  if (const auto* condition = std::get_if<CoreIf>(&core->node)) return last_block(condition->then_body);
+  const auto* sequence = std::get_if<CoreSequence>(&core->node);
+  return sequence == nullptr || sequence->body.empty() ? "" : last_block(sequence->body.back());
+}
+
+Nest take_apart(const Core& core, Bounds& bounds) {
+  Nest nest{last_block(core), {}, core};
+  const CoreLoop* loop = std::get_if<CoreLoop>(&core->node);
+  for (; loop != nullptr && loop->kind == ForKind::thread && loop->thread_axis.starts_with("block.");
+       loop = std::get_if<CoreLoop>(&nest.body->node)) {
+    nest.axes.push_back({loop->thread_axis, loop->var, loop->extent});
+    nest.body = loop->body;
+  }
+  visit_loops(nest.body, [&](const CoreLoop& inner) {
+    if (inner.kind != ForKind::thread) return;
+    DOVETAIL_CHECK(!inner.thread_axis.starts_with("block."), "loops bound to block axes are the outermost ones");
+    if (std::ranges::find(nest.axes, inner.thread_axis, &BoundAxis::axis) != nest.axes.end()) return;
+    nest.axes.push_back({inner.thread_axis, make_var(inner.thread_axis), inner.extent});
+    bounds[nest.axes.back().var.get()] = {0, inner.extent - 1};
+  });
+  return nest;
+}
+
+// An access of a buffer with the region that it lies in.
+struct Use {
+  std::vector<Expr> indices;
+  const ThreadRegion* region;
+};
+
+// How each thread sees a buffer of which it owns a part: which axis owns which dimension. nullopt: some element may be
+// touched by several threads.
+std::optional<std::map<std::size_t, Owner>> owners_of(const BufferNode& buffer, const std::vector<Use>& uses,
+                                                      const Bounds& bounds) {
+  std::map<std::size_t, Owner> owners;
+  for (const AroundThread& thread : uses.front().region->around) {
+    std::optional<std::size_t> owned;
+    for (std::size_t d = 0; d < buffer.shape.size() && !owned; ++d) {
+      std::optional<Owner> form;
+      const bool same = std::ranges::all_of(uses, [&](const Use& use) {
+        const auto owner = owner_of(use.indices[d], buffer.shape[d], use.region->around, bounds);
+        if (!owner || owner->axis != thread.axis || (form && !form->same_form(*owner))) return false;
+        form = owner;
+        return true;
+      });
+      if (same) owned = d, owners.emplace(d, *form);
+    }
+    if (!owned) return std::nullopt;
+  }
+  const std::size_t axes = uses.front().region->around.size();
+  const bool alike = std::ranges::all_of(uses, [&](const Use& use) { return use.region->around.size() == axes; });
+  // Nothing else may tell threads apart.
+  const bool complete = std::ranges::all_of(uses, [&](const Use& use) {
+    for (std::size_t d = 0; d < use.indices.size(); ++d) {
+      bool mentions = false;
+      visit_exprs(use.indices[d], [&](const Expr& e) {
+        const auto* n = std::get_if<VarRef>(&e->node);
+        for (const AroundThread& thread : use.region->around) mentions |= n != nullptr && n->var.get() == thread.var;
+      });
+      if (mentions && !owners.contains(d)) return false;
+    }
+    return true;
+  });
+  if (!alike || !complete) return std::nullopt;
+  return owners;
+}
+
+class Lowering {
+ public:
+  Lowering(CoreProgram core, std::string name, const ThreadLimits& limits)
+      : core_(std::move(core)), name_(std::move(name)), limits_(limits) {}
+
+  Result<ThreadProgram> run() {
+    if (core_.body) {
+      const auto* sequence = std::get_if<CoreSequence>(&core_.body->node);
+      for (const Core& part : sequence != nullptr ? sequence->body : std::vector<Core>{core_.body})
+        nests_.push_back(take_apart(part, core_.bounds));
+    }
+    result_.kernels.resize(nests_.size());
+    place_buffers();
+    for (std::size_t i = 0; i < nests_.size(); ++i) DOVETAIL_TRY(lower(nests_[i], result_.kernels[i]));
+    result_.bounds = std::move(core_.bounds);
+    return std::move(result_);
+  }
+
+ private:
+  std::string where(const Nest& nest) const { return fmt::format("{}, kernel {}", name_, nest.name); }
+
+  void place_buffers() {
+    std::map<const BufferNode*, std::set<std::size_t>> used;
+    for (std::size_t i = 0; i < nests_.size(); ++i)
+      each_access(nests_[i].body, [&](const Buffer& buffer, const auto&, bool) { used[buffer.get()].insert(i); });
+    for (const Buffer& buffer : core_.temporary) {
+      const auto kernels = used.find(buffer.get());
+      if (kernels == used.end()) continue;
+      if (kernels->second.size() > 1) result_.workspace.push_back(buffer);
+      else place(buffer, *kernels->second.begin());
+    }
+  }
+
+  void place(const Buffer& buffer, std::size_t index) {
+    Nest& nest = nests_[index];
+    ThreadKernel& kernel = result_.kernels[index];
+    const std::vector<ThreadRegion> regions = thread_regions_of(nest.body);
+    std::vector<Use> uses;
+    std::set<const ThreadRegion*> used_in;
+    bool own_elements = true;  // no index tells threads apart
+    for (const ThreadRegion& region : regions)
+      each_access(region.body, [&](const Buffer& touched, const std::vector<Expr>& indices, bool) {
+        if (touched != buffer) return;
+        uses.push_back({indices, &region});
+        used_in.insert(&region);
+        for (const Expr& e : indices)
+          visit_exprs(e, [&](const Expr& inner) {
+            const auto* n = std::get_if<VarRef>(&inner->node);
+            for (const AroundThread& thread : region.around) own_elements &= n == nullptr || n->var.get() != thread.var;
+          });
+      });
+    std::size_t all = 0;  // a condition that all threads evaluate is in no region
+    each_access(nest.body, [&](const Buffer& touched, const auto&, bool) { all += touched == buffer ? 1 : 0; });
+    if (all != uses.size()) {
+      kernel.shared.push_back(buffer);
+      return;
+    }
+    if (nest.axes.empty() && bytes_of(*buffer) > limits_.local_bytes) {
+      result_.workspace.push_back(buffer);  // of one thread
+      return;
+    }
+    // A thread's iteration reads only what it wrote itself: that is what binding its loop proved. Where the region runs
+    // several times, that holds of each time.
+    if (used_in.size() == 1 && (!(*used_in.begin())->repeated || own_elements)) {
+      kernel.local.push_back(buffer);
+      return;
+    }
+    if (const auto owners = owners_of(*buffer, uses, core_.bounds)) {
+      kernel.local.push_back(privatise(nest, buffer, *owners));
+      return;
+    }
+    kernel.shared.push_back(buffer);
+  }
+
+  // Each thread keeps its own elements alone.
+  Buffer privatise(Nest& nest, const Buffer& buffer, const std::map<std::size_t, Owner>& owners) {
+    Shape shape = buffer->shape;
+    for (const auto& [dimension, owner] : owners) shape[dimension] = owner.unit;
+    const Buffer own = make_buffer(buffer->name, buffer->dtype, shape, buffer->scope);
+    nest.body = rewrite_accesses(
+        nest.body, {},
+        [&](const Buffer& touched, std::vector<Expr> indices,
+            const std::vector<AroundThread>& around) -> std::pair<Buffer, std::vector<Expr>> {
+          if (touched != buffer) return {touched, std::move(indices)};
+          for (const auto& [dimension, owner] : owners)
+            indices[dimension] = owner_of(indices[dimension], buffer->shape[dimension], around, core_.bounds)->rest;
+          return {own, std::move(indices)};
+        });
+    return own;
+  }
+
+  template <typename Change>
+  Core rewrite_accesses(const Core& core, std::vector<AroundThread> around, const Change& change) {
+    if (!core) return core;
+    const auto expr = [&](const Expr& e) {
+      return rewrite_expr(e, [&](const Expr& inner) -> Expr {
+        const auto* n = std::get_if<LoadExpr>(&inner->node);
+        if (n == nullptr) return inner;
+        auto [buffer, indices] = change(n->buffer, n->indices, around);
+        return buffer == n->buffer ? inner : load(buffer, std::move(indices));
+      });
+    };
+    if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
+      if (loop->kind == ForKind::thread) around.push_back({loop->thread_axis, loop->var.get(), loop->extent});
+      CoreLoop copy = *loop;
+      copy.body = rewrite_accesses(loop->body, std::move(around), change);
+      return make_core(std::move(copy));
+    }
+    if (const auto* n = std::get_if<CoreIf>(&core->node))
+      return core_if(expr(n->condition), rewrite_accesses(n->then_body, around, change),
+                     rewrite_accesses(n->else_body, around, change));
+    if (const auto* n = std::get_if<CoreSequence>(&core->node)) {
+      std::vector<Core> body;
+      for (const Core& part : n->body) body.push_back(rewrite_accesses(part, around, change));
+      return core_sequence(std::move(body));
+    }
+    if (const auto* n = std::get_if<CoreStore>(&core->node)) {
+      CoreStore copy{{}, n->block, {}, n->product_sum};
+      for (const StoreTarget& target : n->targets) {
+        std::vector<Expr> indices;
+        for (const Expr& index : target.indices) indices.push_back(expr(index));
+        auto [buffer, mapped] = change(target.buffer, std::move(indices), around);
+        copy.targets.push_back({buffer, std::move(mapped), expr(target.value)});
+      }
+      return make_core(std::move(copy));
+    }
+    if (const auto* n = std::get_if<CoreCall>(&core->node)) {
+      CoreCall copy = *n;
+      for (IntrinsicOperand& operand : copy.operands) {
+        for (Expr& index : operand.indices) index = expr(index);
+        std::tie(operand.buffer, operand.indices) = change(operand.buffer, operand.indices, around);
+      }
+      return make_core(std::move(copy));
+    }
+    return core;
+  }
+
+  Result<void> lower(const Nest& nest, ThreadKernel& kernel) {
+    kernel.name = nest.name;
+    kernel.axes = nest.axes;
+    DOVETAIL_TRY(check_sizes(nest, kernel));
+    std::set<const BufferNode*> own;
+    for (const Buffer& buffer : kernel.local) own.insert(buffer.get());
+    DOVETAIL_ASSIGN(const Core synchronised, insert_barriers(nest.body, own, core_.bounds, where(nest)));
+    kernel.body = with_coordinates(synchronised, nest, {}, {});
+    return {};
+  }
+
+  Result<void> check_sizes(const Nest& nest, const ThreadKernel& kernel) const {
+    std::int64_t shared = 0, local = 0;
+    for (const Buffer& buffer : kernel.shared) shared += (bytes_of(*buffer) + 15) / 16 * 16;
+    for (const Buffer& buffer : kernel.local) local += bytes_of(*buffer);
+    Diagnostics errors;
+    if (shared > limits_.shared_bytes)
+      errors.push_back({std::string(kWhat), where(nest),
+                        fmt::format("its threads share {} bytes, a block has {}", shared, limits_.shared_bytes),
+                        "compute_at with smaller tiles, or leave the buffers to a kernel of their own"});
+    if (local > limits_.local_bytes)
+      errors.push_back({std::string(kWhat), where(nest),
+                        fmt::format("each thread keeps {} bytes, the most is {}", local, limits_.local_bytes),
+                        "compute_at with smaller tiles, or leave the buffers to a kernel of their own"});
+    return errors;
+  }
+
+  // Loops bound to threads give way to coordinates.
+  Core with_coordinates(const Core& core, const Nest& nest, VarMap vars, std::set<std::string> bound) {
+    if (!core || std::holds_alternative<CoreBarrier>(core->node)) return core;
+    if (!has_thread_loops(core) && !has_barriers(core)) {
+      Expr first;
+      for (const BoundAxis& axis : nest.axes) {
+        if (axis.is_block() || bound.contains(axis.axis)) continue;
+        const Expr zero = binary(BinaryOp::eq, ref(axis.var), int_imm(0));
+        first = first ? logical_and(first, zero) : zero;
+      }
+      return core_if(first, instantiate(core, vars, core_.bounds));
+    }
+    if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
+      if (loop->kind == ForKind::thread) {
+        vars[loop->var.get()] = ref(std::ranges::find(nest.axes, loop->thread_axis, &BoundAxis::axis)->var);
+        bound.insert(loop->thread_axis);
+        return with_coordinates(loop->body, nest, std::move(vars), std::move(bound));
+      }
+      CoreLoop result = *loop;
+      result.body = with_coordinates(loop->body, nest, std::move(vars), std::move(bound));
+      return make_core(std::move(result));
+    }
+    if (const auto* n = std::get_if<CoreIf>(&core->node))
+      return core_if(substitute(n->condition, vars), with_coordinates(n->then_body, nest, vars, bound),
+                     with_coordinates(n->else_body, nest, vars, bound));
+    std::vector<Core> body;
+    for (const Core& part : std::get<CoreSequence>(core->node).body)
+      body.push_back(with_coordinates(part, nest, vars, bound));
+    return core_sequence(std::move(body));
+  }
+
+  CoreProgram core_;
+  std::string name_;
+  ThreadLimits limits_;
+  std::vector<Nest> nests_;
+  ThreadProgram result_;
+};
+
+}  // namespace
+
+Result<ThreadProgram> lower_to_threads(CoreProgram core, const std::string& name, const ThreadLimits& limits) {
+  return Lowering(std::move(core), name, limits).run();
+}
+
+}  // namespace dovetail::loops

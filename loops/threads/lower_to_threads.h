@@ -1,0 +1,29 @@
+// From the core form of a program with bound loops to its kernels.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "loops/core/core.h"
+#include "loops/threads/thread_program.h"
+
+namespace dovetail::loops {
+
+// Of a block: what its threads may have in common, and what each may have for itself.
+struct ThreadLimits {
+  std::int64_t shared_bytes = 48 << 10;
+  std::int64_t local_bytes = 16 << 10;
+};
+
+// Each nest of the top level becomes a kernel. Where a temporary buffer lies follows from who uses it:
+//  - several kernels: in the workspace;
+//  - one thread each time, or each thread elements of its own only (accesses.h, Owner): every thread has its part, and
+//    no other thread's;
+//  - else the threads of a block share it, and barriers (insert_barriers.h) order their accesses.
+// Precondition: the program verifies, and its bound loops keep the promise of their kind
+// (compiler/schedule/thread_axes.h). Errors: buffers larger than the limits, a barrier where threads part ways.
+Result<ThreadProgram> lower_to_threads(CoreProgram core, const std::string& name, const ThreadLimits& limits = {});
+
+}  // namespace dovetail::loops

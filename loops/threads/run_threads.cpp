@@ -1,0 +1,360 @@
+#include "loops/threads/run_threads.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "loops/rewrite.h"
+#include "loops/scalar/operations.h"
+#include "loops/threads/scalar_value.h"
+
+namespace dovetail::loops {
+
+namespace {
+
+struct Broken {  // thrown, and caught by run_threads
+  std::string why;
+};
+
+// A thread's place among all of a kernel.
+struct Who {
+  std::int64_t block = -1, thread = -1, epoch = 0;  // epoch: barriers that it has passed
+};
+
+// Who touched an element last, since the kernel began.
+struct Shadow {
+  bool defined = false;
+  Who writer, reader;                                    // block -1: nobody
+  bool several_threads = false, several_blocks = false;  // have read it: threads of one block in one epoch
+};
+
+struct Memory {
+  const BufferNode* buffer = nullptr;
+  std::vector<std::byte> bytes;
+  std::vector<Shadow> shadow;
+
+  explicit Memory(const Buffer& of)
+      : buffer(of.get()),
+        bytes(static_cast<std::size_t>(element_count(of->shape)) * static_cast<std::size_t>(size_bytes(of->dtype))),
+        shadow(static_cast<std::size_t>(element_count(of->shape))) {}
+  std::byte* at(std::size_t element) {
+    return bytes.data() + element * static_cast<std::size_t>(size_bytes(buffer->dtype));
+  }
+  void forget() {
+    for (Shadow& element : shadow) element = {};
+  }
+  void forget_accesses() {
+    for (Shadow& element : shadow) element = {element.defined, {}, {}, false, false};
+  }
+};
+
+// A kernel's body as a list: a thread's state is a place in it and the values of its variables.
+struct Instruction {
+  enum class Kind : std::uint8_t { store, forget, barrier, loop, next, branch, jump } kind;
+  const CoreNode* node = nullptr;
+  std::size_t target = 0;  // next: the loop's first statement; branch: where the condition does not hold
+  std::size_t variable = 0;
+  std::int64_t extent = 0;
+};
+
+class Listing {
+ public:
+  std::vector<Instruction> code;
+  std::unordered_map<const VarNode*, std::size_t> variables;
+
+  std::size_t variable(const Var& var) { return variables.emplace(var.get(), variables.size()).first->second; }
+
+  void add(const Core& core) {
+    using Kind = Instruction::Kind;
+    if (!core) return;
+    if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
+      const std::size_t var = variable(loop->var);
+      code.push_back({Kind::loop, core.get(), 0, var, loop->extent});
+      const std::size_t first = code.size();
+      add(loop->body);
+      code.push_back({Kind::next, core.get(), first, var, loop->extent});
+    } else if (const auto* condition = std::get_if<CoreIf>(&core->node)) {
+      const std::size_t branch = code.size();
+      code.push_back({Kind::branch, core.get()});
+      add(condition->then_body);
+      const std::size_t jump = code.size();
+      code.push_back({Kind::jump});
+      code[branch].target = code.size();
+      add(condition->else_body);
+      code[jump].target = code.size();
+    } else if (const auto* sequence = std::get_if<CoreSequence>(&core->node)) {
+      for (const Core& part : sequence->body) add(part);
+    } else if (std::holds_alternative<CoreBarrier>(core->node)) {
+      code.push_back({Kind::barrier, core.get()});
+    } else if (std::holds_alternative<CoreForget>(core->node)) {
+      code.push_back({Kind::forget, core.get()});
+    } else {
+      DOVETAIL_CHECK(std::holds_alternative<CoreStore>(core->node), "calls of intrinsics are dissolved");
+      code.push_back({Kind::store, core.get()});
+    }
+  }
+};
+
+struct Thread {
+  Who who;
+  std::size_t at = 0;
+  std::vector<std::int64_t> values;  // of variables
+  std::map<const BufferNode*, Memory> own;
+};
+
+class Runner {
+ public:
+  Runner(const ThreadKernel& kernel, std::map<const BufferNode*, Memory*> global, std::uint64_t seed)
+      : kernel_(kernel), memory_(std::move(global)), random_(seed) {
+    for (const BoundAxis& axis : kernel.axes) listing_.variable(axis.var);
+    listing_.add(kernel.body);
+    for (const Buffer& buffer : kernel.shared) shared_.emplace(buffer.get(), Memory(buffer));
+    for (auto& [buffer, memory] : shared_) memory_[buffer] = &memory;
+  }
+
+  void run() {
+    std::vector<std::int64_t> blocks(static_cast<std::size_t>(kernel_.blocks()));
+    std::iota(blocks.begin(), blocks.end(), 0);
+    shuffle(blocks);
+    for (const std::int64_t block : blocks) run_block(block);
+  }
+
+ private:
+  std::size_t below(std::size_t count) { return static_cast<std::size_t>(random_.next() % count); }
+  void shuffle(std::vector<std::int64_t>& list) {
+    for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[below(i)]);
+  }
+
+  void run_block(std::int64_t block) {
+    for (auto& [buffer, memory] : shared_) memory.forget();
+    std::vector<Thread> threads(static_cast<std::size_t>(kernel_.threads()));
+    for (std::size_t i = 0; i < threads.size(); ++i) start(threads[i], block, static_cast<std::int64_t>(i));
+    std::vector<std::size_t> running(threads.size()), waiting;
+    std::iota(running.begin(), running.end(), std::size_t{0});
+    const CoreNode* barrier = nullptr;
+    while (!running.empty()) {
+      // A few statements of one thread, then of another: sometimes one runs far ahead.
+      const std::size_t chosen = below(running.size());
+      Thread& thread = threads[running[chosen]];
+      for (std::size_t steps = below(8) == 0 ? 1000 : 1 + below(4); steps > 0; --steps) {
+        const CoreNode* const reached = step(thread);
+        const bool done = reached == nullptr && thread.at >= listing_.code.size();
+        if (reached == nullptr && !done) continue;
+        if (reached != nullptr) {
+          if (!waiting.empty() && reached != barrier)
+            throw Broken{fmt::format("threads {} and {} of block {} wait at different barriers",
+                                     threads[waiting.front()].who.thread, thread.who.thread, block)};
+          barrier = reached;
+          waiting.push_back(running[chosen]);
+        } else if (!waiting.empty()) {
+          throw Broken{fmt::format("thread {} of block {} ends, thread {} waits for it at a barrier", thread.who.thread,
+                                   block, threads[waiting.front()].who.thread)};
+        }
+        running[chosen] = running.back();
+        running.pop_back();
+        break;
+      }
+      if (!running.empty()) continue;
+      if (!waiting.empty() && waiting.size() < threads.size())
+        throw Broken{
+            fmt::format("{} of {} threads of block {} come to a barrier", waiting.size(), threads.size(), block)};
+      for (const std::size_t i : waiting) ++threads[i].who.epoch;
+      running = std::exchange(waiting, {});
+    }
+  }
+
+  void start(Thread& thread, std::int64_t block, std::int64_t index) {
+    thread.who = {block, index, 0};
+    thread.values.assign(listing_.variables.size(), 0);
+    std::int64_t of_block = block, of_thread = index;
+    for (const char* axis : {"block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z"}) {
+      const auto bound = std::ranges::find(kernel_.axes, axis, &BoundAxis::axis);
+      if (bound == kernel_.axes.end()) continue;
+      std::int64_t& left = bound->is_block() ? of_block : of_thread;
+      thread.values[listing_.variables.at(bound->var.get())] = left % bound->extent;
+      left /= bound->extent;
+    }
+    for (const Buffer& buffer : kernel_.local) thread.own.emplace(buffer.get(), Memory(buffer));
+  }
+
+  // One instruction; the barrier that the thread now waits at, else null.
+  const CoreNode* step(Thread& thread) {
+    using Kind = Instruction::Kind;
+    if (thread.at >= listing_.code.size()) return nullptr;
+    const Instruction& i = listing_.code[thread.at++];
+    switch (i.kind) {
+      case Kind::store: store(thread, std::get<CoreStore>(i.node->node)); break;
+      case Kind::forget: memory(thread, *std::get<CoreForget>(i.node->node).buffer).forget(); break;
+      case Kind::barrier: return i.node;
+      case Kind::loop: thread.values[i.variable] = 0; break;
+      case Kind::next:
+        if (++thread.values[i.variable] < i.extent) thread.at = i.target;
+        break;
+      case Kind::branch:
+        if (!evaluate(thread, std::get<CoreIf>(i.node->node).condition).truth()) thread.at = i.target;
+        break;
+      case Kind::jump: thread.at = i.target; break;
+    }
+    return nullptr;
+  }
+
+  Memory& memory(Thread& thread, const BufferNode& buffer) {
+    if (const auto own = thread.own.find(&buffer); own != thread.own.end()) return own->second;
+    const auto found = memory_.find(&buffer);
+    if (found == memory_.end()) throw Broken{fmt::format("buffer {} has no place", buffer.name)};
+    return *found->second;
+  }
+
+  std::size_t element(Thread& thread, const BufferNode& buffer, const std::vector<Expr>& indices) {
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+      const std::int64_t index = to_int64(indices[d]->dtype, evaluate(thread, indices[d]));
+      if (index < 0 || index >= buffer.shape[d])
+        throw Broken{fmt::format("index {} of {} is outside of 0 <= index < {} (dimension {})", index, buffer.name,
+                                 buffer.shape[d], d)};
+      offset = offset * buffer.shape[d] + index;
+    }
+    return static_cast<std::size_t>(offset);
+  }
+
+  [[noreturn]] static void race(const Memory& memory, std::size_t element, const Who& a, const Who& b, bool a_wrote) {
+    throw Broken{
+        fmt::format("thread {} of block {} {} element {} of {}, which thread {} of block {} writes without a "
+                    "barrier between them",
+                    a.thread, a.block, a_wrote ? "wrote" : "read", element, memory.buffer->name, b.thread, b.block)};
+  }
+  static bool ordered(const Who& before, const Who& now) {
+    return before.block < 0 || (before.block == now.block && (before.thread == now.thread || before.epoch < now.epoch));
+  }
+
+  ScalarValue load(Thread& thread, const LoadExpr& n) {
+    Memory& from = memory(thread, *n.buffer);
+    const std::size_t at = element(thread, *n.buffer, n.indices);
+    Shadow& shadow = from.shadow[at];
+    if (!shadow.defined)
+      throw Broken{fmt::format("element {} of {} is read and was never written", at, n.buffer->name)};
+    if (!ordered(shadow.writer, thread.who)) race(from, at, thread.who, shadow.writer, false);
+    if (shadow.reader.block >= 0 && shadow.reader.block != thread.who.block) {
+      shadow.several_blocks = true;
+    } else if (shadow.reader.block >= 0 && shadow.reader.epoch == thread.who.epoch) {
+      shadow.several_threads |= shadow.reader.thread != thread.who.thread;
+    } else {
+      shadow.several_threads = false;
+    }
+    shadow.reader = thread.who;
+    return read(n.buffer->dtype, from.at(at));
+  }
+
+  void store(Thread& thread, const CoreStore& n) {
+    std::vector<std::pair<std::size_t, ScalarValue>> values;
+    for (const StoreTarget& target : n.targets)
+      values.emplace_back(element(thread, *target.buffer, target.indices), evaluate(thread, target.value));
+    for (std::size_t i = 0; i < n.targets.size(); ++i) {
+      Memory& into = memory(thread, *n.targets[i].buffer);
+      const std::size_t at = values[i].first;
+      Shadow& shadow = into.shadow[at];
+      if (!ordered(shadow.writer, thread.who)) race(into, at, shadow.writer, thread.who, true);
+      const bool alone = !shadow.several_blocks &&
+                         !(shadow.several_threads && shadow.reader.epoch == thread.who.epoch) &&
+                         ordered(shadow.reader, thread.who);
+      if (!alone) race(into, at, shadow.reader, thread.who, false);
+      shadow.defined = true;
+      shadow.writer = thread.who;
+      write(n.targets[i].buffer->dtype, into.at(at), values[i].second);
+    }
+  }
+
+  ScalarValue evaluate(Thread& thread, const Expr& expr) {
+    return std::visit([&](const auto& n) { return evaluate(thread, n, expr->dtype); }, expr->node);
+  }
+  ScalarValue evaluate(Thread&, const IntImm& n, DType dtype) { return scalar_literal(dtype, n.value); }
+  ScalarValue evaluate(Thread&, const FloatImm& n, DType dtype) { return scalar_literal(dtype, n.value); }
+  ScalarValue evaluate(Thread& thread, const VarRef& n, DType dtype) {
+    return scalar_literal(dtype, thread.values[listing_.variables.at(n.var.get())]);
+  }
+  ScalarValue evaluate(Thread& thread, const Unary& n, DType) { return apply(n.op, n.a->dtype, evaluate(thread, n.a)); }
+  ScalarValue evaluate(Thread& thread, const Binary& n, DType) {
+    const ScalarValue a = evaluate(thread, n.a);
+    const auto result = apply(n.op, n.a->dtype, a, evaluate(thread, n.b));
+    if (!result) throw Broken{"integer division by zero"};
+    return *result;
+  }
+  ScalarValue evaluate(Thread& thread, const Cast& n, DType dtype) {
+    return convert(n.a->dtype, dtype, evaluate(thread, n.a));
+  }
+  ScalarValue evaluate(Thread& thread, const Bitcast& n, DType dtype) {
+    return bitcast(n.a->dtype, dtype, evaluate(thread, n.a));
+  }
+  ScalarValue evaluate(Thread& thread, const Select& n, DType) {
+    return evaluate(thread, evaluate(thread, n.condition).truth() ? n.if_true : n.if_false);
+  }
+  ScalarValue evaluate(Thread& thread, const LoadExpr& n, DType) { return load(thread, n); }
+  ScalarValue evaluate(Thread& thread, const Call& n, DType) {
+    switch (n.function) {
+      case Function::requantize: break;
+    }
+    const ScalarValue acc = evaluate(thread, n.arguments[0]), scale = evaluate(thread, n.arguments[1]);
+    return ScalarValue::of(scalar::requantize(acc.as<std::int32_t>(), scale.as<float>(),
+                                              evaluate(thread, n.arguments[2]).as<std::int32_t>()));
+  }
+
+  const ThreadKernel& kernel_;
+  std::map<const BufferNode*, Memory*> memory_;
+  std::map<const BufferNode*, Memory> shared_;
+  Listing listing_;
+  SplitMix64 random_;
+};
+
+}  // namespace
+
+Result<std::vector<NdArray>> run_threads(const ThreadProgram& program, std::span<const Parameter> parameters,
+                                         std::span<const NdArray> arguments, std::uint64_t seed) {
+  std::map<const BufferNode*, Memory> memories;
+  std::size_t next = 0;
+  for (const Parameter& parameter : parameters) {
+    Memory& memory = memories.emplace(parameter.buffer.get(), Memory(parameter.buffer)).first->second;
+    if (parameter.role == ParameterRole::output) continue;
+    DOVETAIL_CHECK(next < arguments.size() && arguments[next].bytes().size() == memory.bytes.size(),
+                   "an argument for every input");
+    std::ranges::copy(arguments[next++].bytes(), memory.bytes.begin());
+    for (Shadow& shadow : memory.shadow) shadow.defined = true;
+  }
+  for (const Buffer& buffer : program.workspace) memories.emplace(buffer.get(), Memory(buffer));
+
+  SplitMix64 seeds(seed);
+  for (const ThreadKernel& kernel : program.kernels) {
+    std::map<const BufferNode*, Memory*> places;
+    for (auto& [buffer, memory] : memories) {
+      memory.forget_accesses();
+      places[buffer] = &memory;
+    }
+    try {
+      Runner(kernel, std::move(places), seeds.next()).run();
+    } catch (const Broken& broken) {
+      return Diagnostic{"the kernel breaks a rule", fmt::format("kernel {}, seed {}", kernel.name, seed), broken.why,
+                        ""};
+    }
+  }
+  std::vector<NdArray> outputs;
+  for (const Parameter& parameter : parameters) {
+    if (parameter.role != ParameterRole::output) continue;
+    const Memory& memory = memories.at(parameter.buffer.get());
+    for (std::size_t i = 0; i < memory.shadow.size(); ++i)
+      if (!memory.shadow[i].defined)
+        return Diagnostic{"the kernels break a rule", fmt::format("output {}", parameter.buffer->name),
+                          fmt::format("element {} was never written", i), ""};
+    outputs.emplace_back(parameter.buffer->dtype, parameter.buffer->shape, memory.bytes);
+  }
+  return outputs;
+}
+
+}  // namespace dovetail::loops

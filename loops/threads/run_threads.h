@@ -1,0 +1,27 @@
+// Runs kernels as a machine with threads may run them: blocks in any order, and the threads of a block interleaved
+// statement by statement between barriers. The seed chooses. What it knows of synchronisation is what stands in the
+// lowered program: it shares no analysis with the passes that placed buffers and inserted barriers, and so finds their
+// mistakes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "loops/threads/thread_program.h"
+
+namespace dovetail::loops {
+
+// `arguments`: the inputs and constants among `parameters`, in their order; returns the outputs. Every rule below is
+// judged on the accesses themselves, whatever the order was, so that a broken one is found with any seed:
+//  - two threads that touch one element, one of them to write it, have a barrier between them, and are of one block;
+//  - all threads of a block come to the same barriers;
+//  - an index lies in its buffer, an element was written before it is read (by whom it belongs to: shared memory is
+//    undefined when a block begins, a thread's own when the thread does), and no integer is divided by zero.
+// Error: the first rule that is broken, with kernel, buffer, element and both threads.
+Result<std::vector<NdArray>> run_threads(const ThreadProgram& program, std::span<const Parameter> parameters,
+                                         std::span<const NdArray> arguments, std::uint64_t seed);
+
+}  // namespace dovetail::loops

@@ -1,0 +1,47 @@
+#include "loops/threads/thread_program.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace dovetail::loops {
+
+std::int64_t ThreadKernel::extent(std::string_view axis) const {
+  const auto found = std::ranges::find(axes, axis, &BoundAxis::axis);
+  return found == axes.end() ? 1 : found->extent;
+}
+
+std::int64_t ThreadKernel::blocks() const { return extent("block.x") * extent("block.y") * extent("block.z"); }
+std::int64_t ThreadKernel::threads() const { return extent("thread.x") * extent("thread.y") * extent("thread.z"); }
+
+bool has_barriers(const Core& core) {
+  if (!core) return false;
+  if (std::holds_alternative<CoreBarrier>(core->node)) return true;
+  if (const auto* loop = std::get_if<CoreLoop>(&core->node)) return has_barriers(loop->body);
+  if (const auto* condition = std::get_if<CoreIf>(&core->node))
+    return has_barriers(condition->then_body) || has_barriers(condition->else_body);
+  const auto* sequence = std::get_if<CoreSequence>(&core->node);
+  return sequence != nullptr && std::ranges::any_of(sequence->body, has_barriers);
+}
+
+std::string to_string(const ThreadProgram& program) {
+  std::string text;
+  const auto buffers = [&](std::string_view what, const std::vector<Buffer>& list) {
+    for (const Buffer& buffer : list)
+      text += fmt::format("  {} {}: {}{}\n", what, buffer->name, dovetail::name(buffer->dtype),
+                          dovetail::to_string(buffer->shape));
+  };
+  buffers("workspace", program.workspace);
+  for (const ThreadKernel& kernel : program.kernels) {
+    text += fmt::format("kernel {}", kernel.name);
+    for (const BoundAxis& axis : kernel.axes) text += fmt::format(" {}={}", axis.axis, axis.extent);
+    text += "\n";
+    buffers("shared", kernel.shared);
+    buffers("local", kernel.local);
+    text += to_string(kernel.body);
+  }
+  return text;
+}
+
+}  // namespace dovetail::loops

@@ -1,0 +1,313 @@
+// Programs with bound loops become kernels: where buffers lie, and where threads wait for one another. What is planted
+// wrong into them is found by run_threads.
+#include <functional>
+
+#include "loops/core/compact.h"
+#include "loops/core/dissolve_blocks.h"
+#include "loops/interpreter.h"
+#include "loops/parse.h"
+#include "loops/threads/lower_to_threads.h"
+#include "loops/threads/run_threads.h"
+#include "tests/catch.h"
+
+using namespace dovetail;
+using namespace dovetail::loops;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// Each block turns a row around: a thread reads what another one has written.
+constexpr const char* kTurn = R"(program turn {
+  input x: float32[4, 60]
+  output y: float32[4, 60]
+  alloc s: float32[4, 60]
+  for b in 4 thread(block.x) {
+    for t in 60 thread(thread.x) {
+      block fill {
+        spatial i in 4 = b
+        spatial j in 60 = t
+        reads x[i, j]
+        writes s[i, j]
+        s[i, j] = x[i, j]
+      }
+    }
+    for u in 60 thread(thread.x) {
+      block turn {
+        spatial i in 4 = b
+        spatial j in 60 = u
+        reads s[i, 59 - j]
+        writes y[i, j]
+        y[i, j] = s[i, 59 - j]
+      }
+    }
+  }
+})";
+
+Program parsed(const char* text) {
+  auto program = parse_program(text, "test");
+  if (!program) FAIL(to_string(program.errors()));
+  return *std::move(program);
+}
+
+ThreadProgram lowered(const Program& program) {
+  auto result = lower_to_threads(compact_buffers(dissolve_blocks(program, {})), program.name);
+  if (!result) FAIL(to_string(result.errors()));
+  return *std::move(result);
+}
+
+std::vector<NdArray> inputs_of(const Program& program) {
+  std::vector<NdArray> list;
+  for (const Parameter& parameter : program.parameters) {
+    if (parameter.role == ParameterRole::output) continue;
+    NdArray array(parameter.buffer->dtype, parameter.buffer->shape);
+    for (std::int64_t i = 0; i < array.count(); ++i) array.set_int64(i, 3 * i % 31 - 7);
+    list.push_back(std::move(array));
+  }
+  return list;
+}
+
+std::string why(const Program& program, const ThreadProgram& kernels, std::uint64_t seed = 1) {
+  const auto result = run_threads(kernels, program.parameters, inputs_of(program), seed);
+  return result.ok() ? "" : result.errors().front().why;
+}
+
+using Change = std::function<Core(const Core&)>;  // of each statement, those inside first; null removes it
+Core changed(const Core& core, const Change& change) {
+  if (!core) return core;
+  CoreNode copy = *core;
+  if (auto* loop = std::get_if<CoreLoop>(&copy.node)) loop->body = changed(loop->body, change);
+  if (auto* condition = std::get_if<CoreIf>(&copy.node)) {
+    condition->then_body = changed(condition->then_body, change);
+    condition->else_body = changed(condition->else_body, change);
+  }
+  if (auto* sequence = std::get_if<CoreSequence>(&copy.node)) {
+    std::vector<Core> body;
+    for (const Core& part : sequence->body) body.push_back(changed(part, change));
+    return change(core_sequence(std::move(body)));
+  }
+  return change(make_core(std::move(copy.node)));
+}
+
+int count_barriers(const Core& core) {
+  int count = 0;
+  changed(core, [&](const Core& inner) {
+    if (inner && std::holds_alternative<CoreBarrier>(inner->node)) ++count;
+    return inner;
+  });
+  return count;
+}
+
+// Without the barrier of that number.
+ThreadProgram without_barrier(ThreadProgram program, int number) {
+  int at = 0;
+  program.kernels[0].body = changed(program.kernels[0].body, [&](const Core& inner) -> Core {
+    return inner && std::holds_alternative<CoreBarrier>(inner->node) && at++ == number ? nullptr : inner;
+  });
+  return program;
+}
+
+}  // namespace
+
+TEST_CASE("threads: what one thread writes and another reads is shared, with a barrier between") {
+  const Program program = parsed(kTurn);
+  const ThreadProgram kernels = lowered(program);
+  REQUIRE(kernels.kernels.size() == 1);
+  const ThreadKernel& kernel = kernels.kernels[0];
+  CHECK(kernel.blocks() == 4);
+  CHECK(kernel.threads() == 60);
+  REQUIRE(kernel.shared.size() == 1);
+  CHECK(kernel.shared[0]->shape == Shape{1, 60});
+  CHECK(kernel.local.empty());
+  CHECK(count_barriers(kernel.body) == 1);
+  for (std::uint64_t seed = 0; seed < 5; ++seed)
+    CHECK(run_threads(kernels, program.parameters, inputs_of(program), seed).value() ==
+          evaluate(program, inputs_of(program)).value());
+}
+
+TEST_CASE("threads: a barrier that is removed is missed, with any seed") {
+  const Program program = parsed(kTurn);
+  const ThreadProgram broken = without_barrier(lowered(program), 0);
+  for (std::uint64_t seed = 0; seed < 20; ++seed)
+    CHECK_THAT(why(program, broken, seed),
+               ContainsSubstring("without a barrier") || ContainsSubstring("never written"));
+}
+
+TEST_CASE("threads: an accumulator across thread loops is each thread's own, and a loop's pieces wait twice") {
+  const Program program = parsed(R"(program pieces {
+  input x: float32[3, 8]
+  output y: float32[8]
+  alloc acc: float32[8]
+  alloc piece: float32[8]
+  for t0 in 8 thread(thread.x) {
+    block start {
+      spatial i in 8 = t0
+      writes acc[i]
+      acc[i] = 0.0
+    }
+  }
+  for t9 in 8 thread(thread.x) {
+    block end {
+      spatial i in 8 = t9
+      reads acc[i]
+      writes y[i]
+      y[i] = acc[i] + 1.0
+    }
+  }
+})");
+  // Two nests: each kernel of its own, with the accumulator between them.
+  const ThreadProgram apart = lowered(program);
+  CHECK(apart.kernels.size() == 2);
+  CHECK(apart.workspace.size() == 1);
+  CHECK(why(program, apart).empty());
+
+  const Program one = parsed(R"(program pieces {
+  input x: float32[3, 8]
+  output y: float32[2, 8]
+  alloc acc: float32[2, 8]
+  alloc piece: float32[2, 3, 8]
+  for b in 2 thread(block.x) {
+    for t0 in 8 thread(thread.x) {
+      block start {
+        spatial n in 2 = b
+        spatial i in 8 = t0
+        writes acc[n, i]
+        acc[n, i] = 0.0
+      }
+    }
+    for k in 3 {
+      for t1 in 8 thread(thread.x) {
+        block bring {
+          spatial n in 2 = b
+          spatial l in 3 = k
+          spatial i in 8 = t1
+          reads x[l, i]
+          writes piece[n, l, i]
+          piece[n, l, i] = x[l, i]
+        }
+      }
+      for t2 in 8 thread(thread.x) {
+        block add {
+          spatial n in 2 = b
+          reduce l in 3 = k
+          spatial i in 8 = t2
+          reads acc[n, i], piece[n, l, 7 - i]
+          writes acc[n, i]
+          acc[n, i] = acc[n, i] + piece[n, l, 7 - i]
+        }
+      }
+    }
+    for t9 in 8 thread(thread.x) {
+      block end {
+        spatial n in 2 = b
+        spatial i in 8 = t9
+        reads acc[n, i]
+        writes y[n, i]
+        y[n, i] = acc[n, i]
+      }
+    }
+  }
+})");
+  const ThreadProgram kernels = lowered(one);
+  INFO(to_string(kernels));
+  REQUIRE(kernels.kernels.size() == 1);
+  const ThreadKernel& kernel = kernels.kernels[0];
+  REQUIRE(kernel.local.size() == 1);
+  CHECK(kernel.local[0]->name == "acc");
+  CHECK(element_count(kernel.local[0]->shape) == 1);
+  REQUIRE(kernel.shared.size() == 1);
+  CHECK(kernel.shared[0]->shape == Shape{1, 1, 8});
+  CHECK(count_barriers(kernel.body) == 2);
+  for (std::uint64_t seed = 0; seed < 5; ++seed)
+    CHECK(run_threads(kernels, one.parameters, inputs_of(one), seed).value() == evaluate(one, inputs_of(one)).value());
+  for (int barrier = 0; barrier < 2; ++barrier)
+    for (std::uint64_t seed = 0; seed < 10; ++seed) CHECK(why(one, without_barrier(kernels, barrier), seed) != "");
+
+  SECTION("a buffer in the wrong memory") {
+    ThreadProgram broken = kernels;
+    broken.kernels[0].local.push_back(broken.kernels[0].shared[0]);
+    broken.kernels[0].shared.clear();
+    CHECK_THAT(why(one, broken), ContainsSubstring("was never written"));
+  }
+  SECTION("a barrier that not all threads come to") {
+    ThreadProgram broken = kernels;
+    const Expr some = binary(BinaryOp::lt, ref(kernel.axes.back().var), int_imm(4));
+    broken.kernels[0].body = changed(kernel.body, [&](const Core& inner) {
+      return inner && std::holds_alternative<CoreBarrier>(inner->node) ? core_if(some, inner) : inner;
+    });
+    CHECK(why(one, broken) != "");
+  }
+  SECTION("a thread too many") {
+    ThreadProgram broken = kernels;
+    ++broken.kernels[0].axes.back().extent;
+    CHECK_THAT(why(one, broken), ContainsSubstring("is outside of 0 <= index < 8"));
+  }
+  SECTION("a thread too few") {
+    ThreadProgram broken = kernels;
+    --broken.kernels[0].axes.back().extent;
+    CHECK_THAT(why(one, broken), ContainsSubstring("never written"));
+  }
+}
+
+TEST_CASE("threads: a missing predicate leaves the buffer") {
+  const Program program = parsed(R"(program tail {
+  input x: float32[10]
+  output y: float32[10]
+  for b in 3 thread(block.x) {
+    for t in 4 thread(thread.x) {
+      block copy {
+        spatial i in 10 = b * 4 + t
+        where i < 10
+        reads x[i]
+        writes y[i]
+        y[i] = x[i]
+      }
+    }
+  }
+})");
+  ThreadProgram kernels = lowered(program);
+  CHECK(why(program, kernels).empty());
+  kernels.kernels[0].body = changed(kernels.kernels[0].body, [](const Core& inner) {
+    const auto* condition = inner ? std::get_if<CoreIf>(&inner->node) : nullptr;
+    return condition != nullptr ? condition->then_body : inner;
+  });
+  CHECK_THAT(why(program, kernels), ContainsSubstring("is outside of 0 <= index < 10"));
+}
+
+TEST_CASE("threads: what lies in no loop of an axis is done once") {
+  const Program program = parsed(R"(program once {
+  input x: float32[2, 6]
+  output y: float32[2, 6]
+  output z: float32[2]
+  for b in 2 thread(block.x) {
+    for t in 6 thread(thread.x) {
+      block copy {
+        spatial n in 2 = b
+        spatial i in 6 = t
+        reads x[n, i]
+        writes y[n, i]
+        y[n, i] = x[n, i]
+      }
+    }
+    block last {
+      spatial n in 2 = b
+      reads y[n, 5]
+      writes z[n]
+      z[n] = y[n, 5]
+    }
+  }
+})");
+  const ThreadProgram kernels = lowered(program);
+  CHECK(count_barriers(kernels.kernels[0].body) == 1);
+  CHECK(run_threads(kernels, program.parameters, inputs_of(program), 3).value() ==
+        evaluate(program, inputs_of(program)).value());
+  CHECK_THAT(why(program, without_barrier(kernels, 0)),
+             ContainsSubstring("without a barrier") || ContainsSubstring("never written"));
+}
+
+TEST_CASE("threads: buffers that a block has no room for are refused with both numbers") {
+  const Program program = parsed(kTurn);
+  const auto result = lower_to_threads(compact_buffers(dissolve_blocks(program, {})), program.name,
+                                       {.shared_bytes = 100, .local_bytes = 100});
+  REQUIRE(!result.ok());
+  CHECK_THAT(to_string(result.errors()), ContainsSubstring("its threads share 240 bytes, a block has 100"));
+}
