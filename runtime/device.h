@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,9 @@ class DeviceKernel {
   // Arguments and results in the step's order, of the types and shapes that its tensors have. Arguments are only read;
   // results hold whatever, and all of them are to be written. Diagnostics need not name the step.
   virtual Result<void> run(std::span<const Operand> arguments, std::span<const Operand> results) = 0;
+  // What the last run took on the device itself, where run() only began it and that takes another time than the call;
+  // asked for when all steps of a program have run.
+  virtual std::optional<double> device_seconds() { return std::nullopt; }
   // What one run takes, as far as it is known.
   virtual WorkEstimate estimate_work() const { return {}; }
   // Of the last run, where a simulator ran.

@@ -228,6 +228,8 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
     result.steps.push_back({ready.step->name, ready.step->target, seconds.count(), counters, ready.kernel->timing()});
     result.counters += counters;
   }
+  for (std::size_t s = 0; s < program.steps.size(); ++s)
+    if (const auto seconds = program.steps[s].kernel->device_seconds()) result.steps[s].seconds = *seconds;
   for (const bundle::TensorIndex output : bundle.outputs) {
     DOVETAIL_TRY(memory.fetch(output));
     if (options.copy_outputs)

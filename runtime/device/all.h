@@ -15,6 +15,8 @@ namespace dovetail::runtime {
 std::shared_ptr<Device> make_cpu_device(int threads, Work* work = nullptr);
 // Instruction streams on a simulator.
 std::shared_ptr<Device> make_accel_device(MakeSimulator make_simulator);
+// Kernels on an NVIDIA GPU. The driver is looked for when a program with such steps is loaded.
+std::shared_ptr<Device> make_cuda_device(Work* work = nullptr);
 // Loop programs on the interpreter.
 std::shared_ptr<Device> make_host_device(Work* work = nullptr);
 

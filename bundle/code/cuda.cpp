@@ -1,0 +1,123 @@
+#include "bundle/code/cuda.h"
+
+#include <fmt/format.h>
+
+#include "bundle/checked_json.h"
+#include "bundle/code/text.h"
+
+namespace dovetail::bundle {
+
+namespace {
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
+constexpr std::uint64_t kMostThreads = 1024;
+constexpr std::array<std::uint64_t, 3> kMostBlocks{2147483647, 65535, 65535};
+
+std::array<std::uint64_t, 3> three(const CheckedJson& json) {
+  const std::vector<std::uint64_t> list = json.naturals();
+  if (list.size() != 3) {
+    json.fail(fmt::format("{} extents, a launch has 3", list.size()));
+    return {1, 1, 1};
+  }
+  return {list[0], list[1], list[2]};
+}
+
+std::vector<std::string> check_launch(const Step& step, const CudaCode& code, const CudaLaunch& launch) {
+  std::vector<std::string> problems;
+  if (launch.symbol.empty()) problems.emplace_back("a launch names no kernel");
+  std::uint64_t threads = 1;
+  for (std::size_t i = 0; i < 3; ++i) {
+    if (launch.grid[i] == 0 || launch.grid[i] > kMostBlocks[i])
+      problems.push_back(fmt::format("kernel {} has {} blocks in dimension {}, the most is {}", launch.symbol,
+                                     launch.grid[i], i, kMostBlocks[i]));
+    if (launch.block[i] == 0 || launch.block[i] > kMostThreads) threads = kMostThreads + 1;
+    else threads *= launch.block[i];
+  }
+  if (threads > kMostThreads)
+    problems.push_back(fmt::format("kernel {} has {} x {} x {} threads in a block, the most is {}", launch.symbol,
+                                   launch.block[0], launch.block[1], launch.block[2], kMostThreads));
+  const std::uint64_t tensors = step.arguments.size() + step.results.size();
+  for (const CudaOperand& operand : launch.operands) {
+    if (!operand.workspace && operand.index >= tensors)
+      problems.push_back(
+          fmt::format("kernel {} takes tensor {}, the step has {}", launch.symbol, operand.index, tensors));
+    if (operand.workspace && operand.offset > code.workspace_bytes)
+      problems.push_back(fmt::format("kernel {} takes byte {} of a workspace of {}", launch.symbol, operand.offset,
+                                     code.workspace_bytes));
+  }
+  return problems;
+}
+
+}  // namespace
+
+void encode(const CudaCode& code, Step& step) {
+  step.target = kCudaTarget;
+  step.data.clear();
+  Json images = Json::array(), launches = Json::array();
+  for (const CudaImage& image : code.images) {
+    images.push_back({{"architecture", image.architecture}, {"ptx", image.ptx}, {"data", step.data.size()}});
+    step.data.push_back(image.bytes);
+  }
+  for (const CudaLaunch& launch : code.launches) {
+    Json operands = Json::array();
+    for (const CudaOperand& operand : launch.operands)
+      operands.push_back(operand.workspace ? Json{{"workspace", operand.offset}} : Json{{"tensor", operand.index}});
+    launches.push_back({{"symbol", launch.symbol},
+                        {"grid", launch.grid},
+                        {"block", launch.block},
+                        {"operands", operands},
+                        {"reports", launch.reports}});
+  }
+  step.code = json_bytes({{"launches", launches},
+                          {"images", images},
+                          {"workspace_bytes", code.workspace_bytes},
+                          {"operations", code.operations},
+                          {"integer", code.integer},
+                          {"failures", code.failures}});
+}
+
+Result<CudaCode> decode_cuda(const Step& step) {
+  const std::string place = code_place(step);
+  DOVETAIL_ASSIGN(const Json json, parse_json(code_text(step), place));
+  Diagnostics errors;
+  const CheckedJson head(json, {place, "head"}, errors);
+  CudaCode code;
+  for (const CheckedJson& image : head.at("images").items()) {
+    if (step.data.empty()) image.fail("the step has no data");
+    const std::uint64_t index = step.data.empty() ? 0 : image.at("data").natural(step.data.size() - 1);
+    code.images.push_back(
+        {image.at("architecture").text(), image.at("ptx").flag(), errors.empty() ? step.data[index] : Blob()});
+  }
+  for (const CheckedJson& launch : head.at("launches").items()) {
+    CudaLaunch next{launch.at("symbol").text(),
+                    three(launch.at("grid")),
+                    three(launch.at("block")),
+                    {},
+                    launch.at("reports").flag()};
+    for (const CheckedJson& operand : launch.at("operands").items()) {
+      if (const auto offset = operand.find("workspace"))
+        next.operands.push_back({true, 0, offset->natural(kMostBytes)});
+      else next.operands.push_back({false, operand.at("tensor").natural(), 0});
+    }
+    code.launches.push_back(std::move(next));
+  }
+  code.workspace_bytes = head.at("workspace_bytes").natural(kMostBytes);
+  code.operations = head.at("operations").natural();
+  code.integer = head.at("integer").flag();
+  code.failures = head.at("failures").texts();
+  if (!errors.empty()) return errors;
+  return code;
+}
+
+Result<std::vector<CodedStep<CudaCode>>> cuda_steps(const Bundle& bundle) {
+  return decode_steps(bundle, kCudaTarget, decode_cuda, [](const Step& step, const CudaCode& code) {
+    std::vector<std::string> problems;
+    if (code.images.empty() && !code.launches.empty())
+      problems.emplace_back("it launches kernels, and holds code for no architecture");
+    for (const CudaLaunch& launch : code.launches)
+      for (std::string& problem : check_launch(step, code, launch)) problems.push_back(std::move(problem));
+    return problems;
+  });
+}
+
+}  // namespace dovetail::bundle

@@ -1,0 +1,61 @@
+// The code of a step that runs on an NVIDIA GPU: kernels of an image, launched one after the other.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "bundle/bundle.h"
+#include "bundle/code/coded_step.h"
+
+namespace dovetail::bundle {
+
+inline constexpr std::string_view kCudaTarget = "cuda";
+// The memory space in which results of its steps lie.
+inline constexpr std::string_view kCudaSpace = "device";
+
+// What a kernel's parameter points to.
+struct CudaOperand {
+  bool workspace = false;    // the step's own memory, from `offset`; else a tensor
+  std::uint64_t index = 0;   // of the tensor: arguments, then results
+  std::uint64_t offset = 0;  // bytes
+  bool operator==(const CudaOperand&) const = default;
+};
+struct CudaLaunch {
+  std::string symbol;
+  std::array<std::uint64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  std::vector<CudaOperand> operands;
+  bool reports = false;  // its last parameter, behind the operands, is where the first broken rule goes (CudaFailure)
+};
+// Machine code for one architecture, or PTX, which the driver translates for any later one.
+struct CudaImage {
+  std::string architecture;  // "sm_80", "sm_90a"
+  bool ptx = false;
+  Blob bytes;
+};
+
+struct CudaCode {
+  std::vector<CudaLaunch> launches;
+  std::vector<CudaImage> images;  // with the kernels of all launches, each
+  std::uint64_t workspace_bytes = 0;
+  std::uint64_t operations = 0;       // arithmetic operations of the nodes, a multiply-add counted as two
+  bool integer = false;               // most of them on integers
+  std::vector<std::string> failures;  // by site
+};
+
+// What a kernel leaves of the first rule that it found broken. All 0 before.
+struct CudaFailure {
+  std::uint32_t claimed = 0, site = 0;
+  std::int64_t value = 0;
+};
+
+void encode(const CudaCode& code, Step& step);
+Result<CudaCode> decode_cuda(const Step& step);
+// Launches within the limits of every GPU, operands that the step has. Precondition: the bundle verifies.
+Result<std::vector<CodedStep<CudaCode>>> cuda_steps(const Bundle& bundle);
+
+}  // namespace dovetail::bundle

@@ -1,0 +1,121 @@
+#include "runtime/device/cuda/driver.h"
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/shared_library.h"
+#include "base/user_folder.h"
+
+namespace dovetail::runtime::cuda {
+
+namespace {
+
+constexpr const char* kLibrary = "libcuda.so.1";
+
+Diagnostic no_driver(std::string why) {
+  return {"cannot run on the GPU", "driver", std::move(why),
+          "install NVIDIA's driver (`nvidia-smi` shows it), or compile for another target: --target cpu"};
+}
+
+// Empty, or the function that it lacks.
+std::string bind_all(const SharedLibrary& library, Driver& driver) {
+  std::string missing;
+  const auto bind = [&](auto& pointer, const char* symbol) {
+    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(library.find(symbol));
+    if (pointer == nullptr && missing.empty()) missing = symbol;
+  };
+  bind(driver.init, "cuInit");
+  bind(driver.driver_version, "cuDriverGetVersion");
+  bind(driver.error_name, "cuGetErrorName");
+  bind(driver.device_count, "cuDeviceGetCount");
+  bind(driver.device, "cuDeviceGet");
+  bind(driver.device_name, "cuDeviceGetName");
+  bind(driver.device_attribute, "cuDeviceGetAttribute");
+  bind(driver.retain_context, "cuDevicePrimaryCtxRetain");
+  bind(driver.release_context, "cuDevicePrimaryCtxRelease_v2");
+  bind(driver.set_context, "cuCtxSetCurrent");
+  bind(driver.load_module, "cuModuleLoadData");
+  bind(driver.unload_module, "cuModuleUnload");
+  bind(driver.function, "cuModuleGetFunction");
+  bind(driver.function_attribute, "cuFuncGetAttribute");
+  bind(driver.allocate, "cuMemAlloc_v2");
+  bind(driver.free, "cuMemFree_v2");
+  bind(driver.memory_info, "cuMemGetInfo_v2");
+  bind(driver.fill, "cuMemsetD8Async");
+  bind(driver.copy_in, "cuMemcpyHtoDAsync_v2");
+  bind(driver.copy_out, "cuMemcpyDtoHAsync_v2");
+  bind(driver.create_stream, "cuStreamCreate");
+  bind(driver.destroy_stream, "cuStreamDestroy_v2");
+  bind(driver.synchronize_stream, "cuStreamSynchronize");
+  bind(driver.create_event, "cuEventCreate");
+  bind(driver.destroy_event, "cuEventDestroy_v2");
+  bind(driver.record_event, "cuEventRecord");
+  bind(driver.synchronize_event, "cuEventSynchronize");
+  bind(driver.elapsed, "cuEventElapsedTime");
+  bind(driver.launch, "cuLaunchKernel");
+  return missing;
+}
+
+}  // namespace
+
+bool status::is_sticky(Status status) {
+  // CUDA_ERROR_ECC_UNCORRECTABLE, ILLEGAL_ADDRESS, LAUNCH_TIMEOUT, ASSERT, HARDWARE_STACK_ERROR, ILLEGAL_INSTRUCTION,
+  // MISALIGNED_ADDRESS, INVALID_ADDRESS_SPACE, INVALID_PC, LAUNCH_FAILED, EXTERNAL_DEVICE.
+  constexpr std::array<Status, 11> kSticky{214, 700, 702, 710, 714, 715, 716, 717, 718, 719, 911};
+  return std::ranges::find(kSticky, status) != kSticky.end();
+}
+
+Result<std::shared_ptr<const Driver>> Driver::find() {
+  const std::string path = environment("DOVETAIL_LIBCUDA").value_or(kLibrary);
+  auto library = SharedLibrary::open(path);
+  if (!library.ok())
+    return no_driver(fmt::format("there is no NVIDIA driver on this machine: {}", library.errors().front().why));
+  auto driver = std::make_shared<Driver>();
+  if (const std::string missing = bind_all(*library, *driver); !missing.empty())
+    return no_driver(fmt::format("{} has no function {}: it is older than CUDA 11", path, missing));
+  library->keep();  // it does not survive being unloaded
+  return std::shared_ptr<const Driver>(std::move(driver));
+}
+
+Result<void> Driver::check(Status status, std::string_view action) const {
+  if (status == status::kSuccess) return {};
+  const char* word = nullptr;
+  if (error_name(status, &word) != status::kSuccess || word == nullptr) word = "an unknown error";
+  Diagnostic problem{"the GPU refuses", std::string(action), fmt::format("{} ({})", word, status), ""};
+  switch (status) {
+    case status::kOutOfMemory:
+      problem.hint = "close what else uses the device, or run fewer samples at once";
+      problem.cause = Cause::resource;
+      break;
+    case status::kNoDevice:
+      problem.why += ": the driver sees no device";
+      problem.hint = "look at `nvidia-smi` and CUDA_VISIBLE_DEVICES, or compile for another target: --target cpu";
+      break;
+    case status::kStubLibrary:
+      problem.why += ": the library found is a stub for linking, not the driver";
+      problem.hint = "take the toolkit's stubs out of LD_LIBRARY_PATH";
+      break;
+    case status::kDriverMismatch:
+      problem.why += ": the driver's library and the kernel's module are of different versions";
+      problem.hint = "restart the machine after the driver's update";
+      break;
+    case status::kNoBinaryForGpu:
+    case status::kInvalidPtx:
+    case status::kUnsupportedPtxVersion:
+      problem.hint = "compile for this device with --gpu, or update the driver";
+      break;
+    default:
+      problem.hint = status::is_sticky(status)
+                         ? "a kernel broke a rule, and this process can use the device no more: run it again with "
+                           "CUDA_LAUNCH_BLOCKING=1 to see which"
+                         : "look at `nvidia-smi`; if it persists, report it with `dovetail doctor`";
+      break;
+  }
+  return problem;
+}
+
+}  // namespace dovetail::runtime::cuda

@@ -1,0 +1,77 @@
+// NVIDIA's driver, loaded when a bundle has steps for it: nothing is linked. The functions of cuda.h that are used, by
+// its signatures and the symbols that its macros stand for (CUDA 11 and later).
+// https://docs.nvidia.com/cuda/cuda-driver-api
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace dovetail::runtime::cuda {
+
+using Status = int;                  // CUresult
+using Ordinal = int;                 // CUdevice
+using Address = unsigned long long;  // CUdeviceptr
+using ContextHandle = struct CudaContext*;
+using ModuleHandle = struct CudaModule*;
+using FunctionHandle = struct CudaFunction*;
+using StreamHandle = struct CudaStream*;
+using EventHandle = struct CudaEvent*;
+
+// CUresult, as far as a rule of ours depends on the value.
+namespace status {
+inline constexpr Status kSuccess = 0, kOutOfMemory = 2, kStubLibrary = 34, kNoDevice = 100, kNoBinaryForGpu = 209,
+                        kInvalidPtx = 218, kUnsupportedPtxVersion = 222, kDriverMismatch = 803;
+// After one of these the process can use the device no more: each later call gives the same.
+bool is_sticky(Status status);
+}  // namespace status
+
+// CUdevice_attribute, CUfunction_attribute.
+inline constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76, kMostThreadsOfFunction = 0;
+// CUstream_flags, CUevent_flags.
+inline constexpr unsigned kNonBlocking = 1;
+
+struct Driver {
+  Status (*init)(unsigned);
+  Status (*driver_version)(int*);
+  Status (*error_name)(Status, const char**);
+  Status (*device_count)(int*);
+  Status (*device)(Ordinal*, int);
+  Status (*device_name)(char*, int, Ordinal);
+  Status (*device_attribute)(int*, int attribute, Ordinal);
+  Status (*retain_context)(ContextHandle*, Ordinal);
+  Status (*release_context)(Ordinal);
+  Status (*set_context)(ContextHandle);
+  Status (*load_module)(ModuleHandle*, const void* image);
+  Status (*unload_module)(ModuleHandle);
+  Status (*function)(FunctionHandle*, ModuleHandle, const char*);
+  Status (*function_attribute)(int*, int attribute, FunctionHandle);
+  Status (*allocate)(Address*, std::size_t);
+  Status (*free)(Address);
+  Status (*memory_info)(std::size_t* free, std::size_t* total);
+  Status (*fill)(Address, unsigned char, std::size_t, StreamHandle);
+  Status (*copy_in)(Address, const void*, std::size_t, StreamHandle);
+  Status (*copy_out)(void*, Address, std::size_t, StreamHandle);
+  Status (*create_stream)(StreamHandle*, unsigned);
+  Status (*destroy_stream)(StreamHandle);
+  Status (*synchronize_stream)(StreamHandle);
+  Status (*create_event)(EventHandle*, unsigned);
+  Status (*destroy_event)(EventHandle);
+  Status (*record_event)(EventHandle, StreamHandle);
+  Status (*synchronize_event)(EventHandle);
+  Status (*elapsed)(float* milliseconds, EventHandle, EventHandle);
+  Status (*launch)(FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned shared,
+                   StreamHandle, void** parameters, void** extra);
+
+  // Where DOVETAIL_LIBCUDA names a file, that one; else libcuda.so.1 as the loader finds it. Once it is loaded it
+  // stays. Error: there is none, or it is too old.
+  static Result<std::shared_ptr<const Driver>> find();
+
+  // Error: what the status says, of an action in words.
+  Result<void> check(Status status, std::string_view action) const;
+};
+
+}  // namespace dovetail::runtime::cuda
