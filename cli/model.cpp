@@ -39,6 +39,8 @@ void ModelArguments::declare_target(Options& options) {
       "--cpu", "NAME", cpu,
       "make code for baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or native (default), or leave "
       "the loops to the interpreter");
+  options.value("--gpu", "LIST", gpu,
+                fmt::format("architectures of NVIDIA GPUs to make code for (default {})", cuda::kDefaultArchitectures));
   options.value("-O", "N", level,
                 "how far to optimise: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' "
                 "tolerance (default), "
@@ -77,6 +79,7 @@ std::vector<std::string> ModelArguments::compile_only_options() const {
   if (!with_passes.empty()) given.emplace_back("--pass");
   if (!without_passes.empty()) given.emplace_back("--no-pass");
   if (cpu != "native") given.emplace_back("--cpu");
+  if (gpu != cuda::kDefaultArchitectures) given.emplace_back("--gpu");
   if (offload != "possible") given.emplace_back("--offload");
   if (records) given.emplace_back("--records");
   if (!decide.empty()) given.emplace_back("--decide");
@@ -156,7 +159,7 @@ Result<void> ModelArguments::check_target() const {
   DOVETAIL_ASSIGN(const std::vector<std::string> asked, parse_targets("--target", targets.value_or("")));
   DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(*this));
   if (const auto parsed = parse_level(level); !parsed) return parsed.errors();
-  if (const auto made = make_targets({machine.hardware, machine.system.clock_mhz, cpu}, asked); !made)
+  if (const auto made = make_targets({machine.hardware, machine.system.clock_mhz, cpu, gpu}, asked); !made)
     return made.errors();
   return {};
 }
@@ -225,7 +228,8 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   options.targets = model.targets;
   std::vector<std::string> asked = model.targets;
   for (const auto& [node, target] : options.place) asked.push_back(target);
-  DOVETAIL_ASSIGN(options.available, make_targets({model.hardware, model.system.clock_mhz, arguments.cpu}, asked));
+  DOVETAIL_ASSIGN(options.available,
+                  make_targets({model.hardware, model.system.clock_mhz, arguments.cpu, arguments.gpu}, asked));
   if (arguments.records) {
     DOVETAIL_ASSIGN(options.recorded,
                     tune::recorded_schedules(*arguments.records, machines_of(arguments, model.system.memory)));

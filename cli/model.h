@@ -13,6 +13,7 @@
 #include "cli/system.h"
 #include "compiler/import/onnx.h"
 #include "compiler/pipeline.h"
+#include "compiler/target/cuda/gpu.h"
 #include "isa/config.h"
 
 namespace dovetail::cli {
@@ -20,7 +21,7 @@ namespace dovetail::cli {
 struct ModelArguments {
   std::string model;
   std::optional<std::string> targets, hardware;
-  std::string cpu = "native";
+  std::string cpu = "native", gpu = std::string(cuda::kDefaultArchitectures);
   std::vector<std::string> place, shapes, with_passes, without_passes, decide;
   std::string level = "2";
   bool strict = false;
@@ -33,9 +34,10 @@ struct ModelArguments {
   std::function<void(graph::Graph& graph)> rewrite = nullptr;
   std::map<std::string, NdArray> values = {};  // of inputs, known at compile time (import::ImportOptions)
 
-  // --target, --hw, --cpu, --place, --shape, -O, --pass, --no-pass, --strict, --records, --decide, --clock, --memory.
+  // --target, --hw, --cpu, --gpu, --place, --shape, -O, --pass, --no-pass, --strict, --records, --decide, --clock,
+  // --memory.
   void declare(Options& options);
-  // Those of them that choose targets: --target, --hw, --cpu, -O, --strict.
+  // Those of them that choose targets: --target, --hw, --cpu, --gpu, -O, --strict.
   void declare_target(Options& options);
   // Error: bad values of these.
   Result<void> check_target() const;

@@ -95,6 +95,13 @@ std::string versions_text(std::string_view op) {
   return fmt::format("{}", fmt::join(known, ", "));
 }
 
+std::string one_after_another(const std::vector<std::string>& names) {  // "a, b and c"
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
 struct Tables {
   std::vector<TargetPointer> targets;
   std::vector<std::string> everywhere;  // names of the targets that take every operator
@@ -138,7 +145,7 @@ Result<std::string> operators_markdown() {
       "older forms are rewritten at import ([import.md](../import.md)). "
       "Every operator runs on {}, as far as the CPU's code generator knows the types of its loop program; the last "
       "column names rows of a target's own for it. `?` marks inputs that may be left out, `...` one or more.\n\n",
-      import::kNewestOpset, fmt::join(tables.everywhere, " and "));
+      import::kNewestOpset, one_after_another(tables.everywhere));
   for (const TypeGroup& group : kGroups)
     if (group.name.find(',') == std::string_view::npos)
       text += fmt::format("- {}: {}\n", group.name, fmt::join(type_names(group.types), ", "));

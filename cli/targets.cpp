@@ -8,7 +8,10 @@
 
 #include "compiler/target/accel/target.h"
 #include "compiler/target/cpu/target.h"
+#include "compiler/target/cuda/nvrtc.h"
+#include "compiler/target/cuda/target.h"
 #include "compiler/target/host/target.h"
+#include "runtime/device/cuda/context.h"
 
 namespace dovetail::cli {
 
@@ -26,6 +29,12 @@ Result<TargetPointer> make_cpu(const TargetArguments& arguments, bool asked) {
   return cpu::make_target(std::move(processor));
 }
 
+Result<TargetPointer> make_cuda(const TargetArguments& arguments, bool asked) {
+  DOVETAIL_ASSIGN(cuda::Gpu gpu, cuda::parse_gpu("--gpu", arguments.gpu));
+  if (asked) DOVETAIL_TRY(cuda::Nvrtc::find());
+  return cuda::make_target(std::move(gpu));
+}
+
 Result<TargetPointer> make_host(const TargetArguments&, bool) { return host::make_target(); }
 
 // clang-format off
@@ -34,7 +43,7 @@ constexpr std::array<TargetRow, 6> kTargets{{
     {"cpu", "x86-64 processors, through LLVM", make_cpu, [] { return cpu::find_cpu("native").ok(); }},
     {"host", "this machine: loop programs, interpreted", make_host},
     {"onednn", "oneDNN on the CPU", nullptr},
-    {"cuda", "NVIDIA GPUs", nullptr},
+    {"cuda", "NVIDIA GPUs", make_cuda, [] { return runtime::cuda::find_device().ok(); }},
     {"cublas", "cuBLAS on NVIDIA GPUs", nullptr},
 }};
 // clang-format on

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "compiler/target/cuda/gpu.h"
 #include "compiler/target/target.h"
 #include "isa/config.h"
 
@@ -18,9 +19,10 @@ inline constexpr std::string_view kInterpreter = "interpreter";
 
 // What the command line says of targets.
 struct TargetArguments {
-  isa::HardwareConfig hardware = {};  // of the accelerator
-  double clock_mhz = 1000;            // of the accelerator
-  std::string cpu = "native";         // processor class of the CPU's kernels, or kInterpreter
+  isa::HardwareConfig hardware = {};                           // of the accelerator
+  double clock_mhz = 1000;                                     // of the accelerator
+  std::string cpu = "native";                                  // processor class of the CPU's kernels, or kInterpreter
+  std::string gpu = std::string(cuda::kDefaultArchitectures);  // architectures of the GPU's kernels
 };
 
 struct TargetRow {

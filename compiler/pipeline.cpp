@@ -105,7 +105,8 @@ struct Stage {
 };
 constexpr Stage kStages[] = {{"import", true},    {"integer", true}, {"graph", true},   {"partition", true},
                              {"layouts", true},   {"groups", false}, {"loops", false},  {"trace", false},
-                             {"schedule", false}, {"places", false}, {"stream", false}, {"bundle", true}};
+                             {"schedule", false}, {"places", false}, {"stream", false}, {"kernels", false},
+                             {"code", false},     {"bundle", true}};
 
 class Pipeline {
  public:

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <filesystem>
 #include <sstream>
 
@@ -12,6 +13,8 @@
 #include "cli/targets.h"
 #include "cli/text.h"
 #include "compiler/target/cpu/cpu.h"
+#include "compiler/target/cuda/nvrtc.h"
+#include "runtime/device/cuda/context.h"
 #include "runtime/executor.h"
 #include "simulator/functional/kernel_level.h"
 
@@ -94,6 +97,25 @@ class Doctor : public Command {
     for (const TargetRow& row : target_table()) list.push_back({row.name, row.description, is_available(row)});
     return list;
   }
+  static std::string_view here(const runtime::Engine& target) {
+    if (target.available) return "yes";
+    const auto row = std::ranges::find(target_table(), target.name, &TargetRow::name);
+    return row->make == nullptr ? "not in this version" : "no";
+  }
+  // What compiles for NVIDIA GPUs, and what runs it; or why there is none, and what brings it.
+  static std::vector<std::pair<std::string_view, std::string>> gpu() {
+    const auto missing = [](const Diagnostics& why) {
+      return fmt::format("no: {}. {}", why.front().why, why.front().hint);
+    };
+    const auto compiler = cuda::Nvrtc::find();
+    const auto device = runtime::cuda::find_device();
+    return {
+        {"compiler", compiler.ok() ? fmt::format("NVRTC {} ({}) for sm_{}", (*compiler)->version(), (*compiler)->path(),
+                                                 fmt::join((*compiler)->architectures(), ", sm_"))
+                                   : missing(compiler.errors())},
+        {"device",
+         device.ok() ? fmt::format("{}, sm_{}", device->name, device->capability) : missing(device.errors())}};
+  }
   // The class that code for this machine is made for; empty where there is none.
   static std::string native() {
     const auto cpu = cpu::find_cpu("native");
@@ -112,13 +134,15 @@ class Doctor : public Command {
       engines.add({std::string(engine.name), engine.available ? "yes" : "not in this version",
                    std::string(engine.description)});
     for (const runtime::Engine& target : targets())
-      targets_here.add({std::string(target.name), target.available ? "yes" : "not in this version",
-                        std::string(target.description)});
+      targets_here.add({std::string(target.name), std::string(here(target)), std::string(target.description)});
     lines += engines.to_string() + "\ntargets\n" + targets_here.to_string() + "\nCPU: classes of the CPU back end\n";
     TextTable classes({"class", "vector", "native here"});
     for (const cpu::Cpu& cpu : cpu::cpus())
       classes.add({cpu.name, fmt::format("{} bytes", cpu.vector_bytes), cpu.name == native() ? "yes" : ""});
-    lines += classes.to_string() + "\nCPU: functional simulator kernels\n";
+    lines += classes.to_string() + "\nGPU: what compiles and runs kernels\n";
+    TextTable gpus({"part", "here"});
+    for (const auto& [part, words] : gpu()) gpus.add({std::string(part), words});
+    lines += gpus.to_string() + "\nCPU: functional simulator kernels\n";
     TextTable kernels({"kernel", "supported", "used"});
     for (const auto level : kLevels)
       kernels.add({std::string(name(level)), simulator::is_supported(level) ? "yes" : "no",
@@ -143,7 +167,8 @@ class Doctor : public Command {
         rows.push_back({{"name", row.name}, {"available", row.available}, {"description", row.description}});
       return rows;
     };
-    Json kernels = Json::array(), facts = Json::object(), packages = Json::array();
+    Json kernels = Json::array(), facts = Json::object(), packages = Json::array(), gpu_rows = Json::object();
+    for (const auto& [part, words] : gpu()) gpu_rows[std::string(part)] = words;
     for (const auto level : kLevels)
       kernels.push_back({{"name", name(level)}, {"supported", simulator::is_supported(level)}});
     for (const Fact& fact : versions()) facts[std::string(fact.name)] = fact.value;
@@ -153,6 +178,7 @@ class Doctor : public Command {
             {"engines", rows(runtime::engines())},
             {"targets", rows(targets())},
             {"cpu", native()},
+            {"gpu", gpu_rows},
             {"kernels", kernels},
             {"kernel", name(simulator::best_kernel_level())},
             {"versions", facts},

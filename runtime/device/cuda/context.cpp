@@ -40,24 +40,35 @@ int worth(const bundle::CudaImage& image) {
 
 }  // namespace
 
-Result<std::shared_ptr<Context>> Context::open() {
-  std::shared_ptr<Context> context(new Context);
-  DOVETAIL_ASSIGN(context->driver_, Driver::find());
-  const Driver& driver = *context->driver_;
+Result<DeviceFacts> find_device(const Driver& driver) {
   DOVETAIL_TRY(driver.check(driver.init(0), "starting the driver"));
   int devices = 0;
   DOVETAIL_TRY(driver.check(driver.device_count(&devices), "counting devices"));
   if (devices == 0) DOVETAIL_TRY(driver.check(status::kNoDevice, "counting devices"));
-  DOVETAIL_TRY(driver.check(driver.device(&context->device_, 0), "choosing device 0"));
+  DeviceFacts facts;
+  DOVETAIL_TRY(driver.check(driver.device(&facts.ordinal, 0), "choosing device 0"));
   std::array<char, 256> name{};
   DOVETAIL_TRY(
-      driver.check(driver.device_name(name.data(), static_cast<int>(name.size()) - 1, context->device_), "its name"));
-  context->name_ = name.data();
+      driver.check(driver.device_name(name.data(), static_cast<int>(name.size()) - 1, facts.ordinal), "its name"));
+  facts.name = name.data();
   int major = 0, minor = 0;
-  DOVETAIL_TRY(driver.check(driver.device_attribute(&major, kCapabilityMajor, context->device_), "its capability"));
-  DOVETAIL_TRY(driver.check(driver.device_attribute(&minor, kCapabilityMinor, context->device_), "its capability"));
-  context->capability_ = 10 * major + minor;
-  DOVETAIL_TRY(driver.check(driver.retain_context(&context->context_, context->device_), "making a context"));
+  DOVETAIL_TRY(driver.check(driver.device_attribute(&major, kCapabilityMajor, facts.ordinal), "its capability"));
+  DOVETAIL_TRY(driver.check(driver.device_attribute(&minor, kCapabilityMinor, facts.ordinal), "its capability"));
+  facts.capability = 10 * major + minor;
+  return facts;
+}
+
+Result<DeviceFacts> find_device() {
+  DOVETAIL_ASSIGN(const std::shared_ptr<const Driver> driver, Driver::find());
+  return find_device(*driver);
+}
+
+Result<std::shared_ptr<Context>> Context::open() {
+  std::shared_ptr<Context> context(new Context);
+  DOVETAIL_ASSIGN(context->driver_, Driver::find());
+  const Driver& driver = *context->driver_;
+  DOVETAIL_ASSIGN(context->facts_, find_device(driver));
+  DOVETAIL_TRY(driver.check(driver.retain_context(&context->context_, context->facts_.ordinal), "making a context"));
   context->retained_ = true;
   DOVETAIL_TRY(context->make_current());
   DOVETAIL_TRY(driver.check(driver.create_stream(&context->stream_, kNonBlocking), "making a stream"));
@@ -72,7 +83,7 @@ Context::~Context() {
     driver_->destroy_stream(stream_);
   }
   for (const auto& [bytes, module] : modules_) driver_->unload_module(module);
-  driver_->release_context(device_);
+  driver_->release_context(facts_.ordinal);
 }
 
 Result<void> Context::make_current() const {
@@ -89,12 +100,13 @@ Result<ModuleHandle> Context::module(std::span<const bundle::CudaImage> images) 
   std::vector<std::string> made_for;
   for (const bundle::CudaImage& image : images) {
     made_for.push_back(image.ptx ? image.architecture + " and later" : image.architecture);
-    if (runs_on(image, capability_) && (best == nullptr || worth(image) > worth(*best))) best = &image;
+    if (runs_on(image, facts_.capability) && (best == nullptr || worth(image) > worth(*best))) best = &image;
   }
   if (best == nullptr)
-    return Diagnostic{"cannot load the kernels", name_,
-                      fmt::format("they are made for {}, the device is sm_{}", fmt::join(made_for, ", "), capability_),
-                      fmt::format("compile with --gpu sm_{}", capability_)};
+    return Diagnostic{
+        "cannot load the kernels", facts_.name,
+        fmt::format("they are made for {}, the device is sm_{}", fmt::join(made_for, ", "), facts_.capability),
+        fmt::format("compile with --gpu sm_{}", facts_.capability)};
   const std::byte* const bytes = best->bytes.bytes().data();
   if (const auto known = modules_.find(bytes); known != modules_.end()) return known->second;
   // The driver reads PTX up to a zero.

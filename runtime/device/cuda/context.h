@@ -15,6 +15,16 @@
 
 namespace dovetail::runtime::cuda {
 
+// What `dovetail doctor` says of the device, without using it.
+struct DeviceFacts {
+  Ordinal ordinal = 0;
+  std::string name;
+  int capability = 0;  // 90 for sm_90
+};
+// The first device that the process sees. Error: no driver, no device.
+Result<DeviceFacts> find_device(const Driver& driver);
+Result<DeviceFacts> find_device();
+
 class Context {
  public:
   // The first device that the process sees (CUDA_VISIBLE_DEVICES).
@@ -25,8 +35,7 @@ class Context {
 
   const Driver& driver() const { return *driver_; }
   StreamHandle stream() const { return stream_; }
-  const std::string& name() const { return name_; }
-  int capability() const { return capability_; }  // 90 for sm_90
+  const std::string& name() const { return facts_.name; }
 
   // Of this thread. Before any other call of the driver.
   Result<void> make_current() const;
@@ -41,12 +50,10 @@ class Context {
   Context() = default;
 
   std::shared_ptr<const Driver> driver_;
-  Ordinal device_ = 0;
+  DeviceFacts facts_;
   bool retained_ = false;
   ContextHandle context_ = nullptr;
   StreamHandle stream_ = nullptr;
-  std::string name_;
-  int capability_ = 0;
   std::map<const std::byte*, ModuleHandle> modules_;  // by their bytes, which the bundle keeps
 };
 

@@ -133,8 +133,8 @@ TEST_CASE("compile dumps, stops, places and refuses") {
   CHECK_THAT(compile({"--place", "pool1=cpu"}).out,
              ContainsSubstring("pool1                         MaxPool           cpu"));
   CHECK_THAT(compile({"--place", "nothing=cpu"}).error, ContainsSubstring("the model has no node of that name"));
-  CHECK_THAT(compile({"--place", "pool1=cuda"}).error,
-             ContainsSubstring("target cuda is not available in this version"));
+  CHECK_THAT(compile({"--place", "pool1=cublas"}).error,
+             ContainsSubstring("target cublas is not available in this version"));
   CHECK(compile({"--strict"}).exit == 1);
   CHECK_THAT(compile({"--offload", "never"}).error, ContainsSubstring("bad value of --offload (never)"));
   CHECK_THAT(compile({"--clock", "0"}).error, ContainsSubstring("bad value of --clock (0)"));

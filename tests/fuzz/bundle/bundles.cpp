@@ -5,6 +5,7 @@
 #include "bundle/bundle.h"
 #include "bundle/code/accel.h"
 #include "bundle/code/cpu.h"
+#include "bundle/code/cuda.h"
 #include "bundle/code/host.h"
 #include "bundle/format.h"
 #include "tests/fuzz/target.h"
@@ -46,8 +47,8 @@ std::string take(std::span<const std::byte> bytes) {
   const auto again = bundle::parse(written, "written.dvt", bundle::MachineCode::untrusted);
   if (!again) return "written, it is refused: " + to_string(again.errors());
   if (bundle::serialize(*again) != written) return "written, it is another bundle";
-  for (const std::string& broken :
-       {words(bundle::accel_steps(*read)), words(bundle::host_steps(*read)), words(bundle::cpu_steps(*read))})
+  for (const std::string& broken : {words(bundle::accel_steps(*read)), words(bundle::host_steps(*read)),
+                                    words(bundle::cpu_steps(*read)), words(bundle::cuda_steps(*read))})
     if (!broken.empty()) return broken;
   return "";
 }

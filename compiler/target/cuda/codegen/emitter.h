@@ -1,0 +1,94 @@
+// One kernel to text. Expressions become expressions of C++; what a large statement holds several times gets a name.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/target/cuda/codegen/source.h"
+#include "loops/core/core.h"
+#include "loops/sharing.h"
+
+namespace dovetail::cuda {
+
+// How a type is written: of a value, of an element in memory, and as an element of loops/scalar/element.h.
+struct TypeNames {
+  std::string_view value, memory, element;
+};
+const TypeNames& names_of(DType dtype);
+
+// What fits an int of the device.
+inline constexpr std::int64_t kLeastInt = std::numeric_limits<std::int32_t>::min(),
+                              kMostInt = std::numeric_limits<std::int32_t>::max();
+
+class Emitter {
+ public:
+  Emitter(const loops::ThreadProgram& program, const loops::ThreadKernel& kernel, std::vector<std::string>& failures);
+
+  // The whole function. `operands`: the buffers that it takes; those in `written` are written.
+  std::string emit_kernel(const std::string& symbol, const std::vector<loops::Buffer>& operands,
+                          const std::unordered_set<const loops::BufferNode*>& written);
+  bool reports() const { return reports_; }
+
+ private:
+  // ---- expressions.cpp: text of a value of the expression's type
+  std::string emit(const loops::Expr& expr);
+  std::string emit_node(const loops::IntImm& n, DType dtype);
+  std::string emit_node(const loops::FloatImm& n, DType dtype);
+  std::string emit_node(const loops::VarRef& n, DType dtype);
+  std::string emit_node(const loops::Unary& n, DType dtype);
+  std::string emit_node(const loops::Binary& n, DType dtype);
+  std::string emit_node(const loops::Cast& n, DType dtype);
+  std::string emit_node(const loops::Bitcast& n, DType dtype);
+  std::string emit_node(const loops::Select& n, DType dtype);
+  std::string emit_node(const loops::LoadExpr& n, DType dtype);
+  std::string emit_node(const loops::Call& n, DType dtype);
+  std::string emit_arithmetic(const loops::Binary& n);
+  std::string emit_chosen(const loops::Select& n, DType dtype);  // as statements
+  std::string emit_product_sum(const loops::StoreTarget& target);
+  std::string rounded(DType dtype, std::string text) const;
+  std::string site(const std::string& message);  // "site, failure" of a check
+
+  // Arithmetic of indices, which leaves no type: in int where all that it passes through fits.
+  bool is_narrow(const loops::Expr& expr) const;
+  std::string integer(const loops::Expr& expr, bool narrow);
+  std::string integer(const loops::Expr& expr) { return integer(expr, is_narrow(expr)); }
+  std::string place(const loops::Buffer& buffer, const std::vector<loops::Expr>& indices);
+  loops::Expr checked_index(const loops::Buffer& buffer, std::size_t dimension, const loops::Expr& index);
+
+  // ---- statements.cpp
+  void emit(const loops::Core& core);
+  void emit_node(const loops::CoreLoop& n);
+  void emit_node(const loops::CoreIf& n);
+  void emit_node(const loops::CoreSequence& n);
+  void emit_node(const loops::CoreStore& n);
+  void emit_node(const loops::CoreForget&) {}
+  void emit_node(const loops::CoreCall& n);
+  void emit_node(const loops::CoreBarrier&) { line("__syncthreads();"); }
+  void line(const std::string& text);
+  std::string name_for(const std::string& wanted);  // a word of C++ that nothing else has
+  std::string stored(DType dtype, const std::string& value) const;
+
+  const loops::ThreadProgram& program_;
+  const loops::ThreadKernel& kernel_;
+  std::vector<std::string>& failures_;
+  bool reports_ = false;
+
+  std::string text_;
+  int indent_ = 1;
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<const loops::BufferNode*, std::string> buffers_;
+  std::unordered_map<const loops::VarNode*, std::string> vars_;
+  loops::Bounds bounds_;
+  // Names of the statement's shared nodes (loops/sharing.h); a level for the statement and one for each side of a
+  // select around. Empty: everything is written out.
+  std::vector<std::unordered_map<loops::Expr, std::string>> shared_;
+  loops::ComputedByBoth computed_by_both_;
+  std::vector<loops::Var> checked_;  // indices that are checked, as variables; they live as long as their names
+};
+
+}  // namespace dovetail::cuda

@@ -1,0 +1,46 @@
+#include "compiler/target/cuda/codegen/source.h"
+
+namespace dovetail::cuda {
+
+// Functions without a space are the device's (NVRTC's --device-as-default-execution-space). Failure has the layout of
+// bundle::CudaFailure.
+std::string_view prelude() {
+  return R"(#include "loops/scalar/operations.h"
+
+using namespace dovetail::loops;
+using std::int8_t, std::uint8_t, std::int16_t, std::uint16_t;
+using std::int32_t, std::uint32_t, std::int64_t, std::uint64_t;
+
+// The first rule that a kernel finds broken. It goes on with a harmless value.
+struct Failure {
+  unsigned claimed, site;
+  long long value;
+};
+inline void report(unsigned site, Failure* failure, long long value) {
+  if (atomicCAS(&failure->claimed, 0u, 1u) != 0u) return;
+  failure->site = site;
+  failure->value = value;
+}
+template <typename T>
+int64_t checked_index(T index, int64_t extent, unsigned site, Failure* failure) {
+  if (index >= 0 && uint64_t(index) < uint64_t(extent)) return int64_t(index);
+  report(site, failure, (long long)index);
+  return 0;
+}
+template <typename T>
+T checked_divisor(T divisor, unsigned site, Failure* failure) {
+  if (divisor != 0) return divisor;
+  report(site, failure, 0);
+  return 1;
+}
+template <typename T>
+T checked_exponent(T base, T exponent, unsigned site, Failure* failure) {
+  if (base != 0 || exponent >= 0) return exponent;
+  report(site, failure, (long long)exponent);
+  return 0;
+}
+
+)";
+}
+
+}  // namespace dovetail::cuda

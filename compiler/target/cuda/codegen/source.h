@@ -1,0 +1,51 @@
+// Kernels (loops/threads) as CUDA C++. The text is self-contained but for loops/scalar/operations.h, which defines
+// what every operation means, here as in the interpreter, and for what prelude() declares.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "loops/ir.h"
+#include "loops/threads/thread_program.h"
+
+namespace dovetail::cuda {
+
+// A kernel's operand: a parameter of the program, or a place in the workspace.
+struct KernelOperand {
+  bool workspace = false;
+  std::size_t index = 0;     // of the parameter
+  std::uint64_t offset = 0;  // in the workspace, bytes
+};
+struct Launch {
+  std::string symbol;
+  std::array<std::int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  std::vector<KernelOperand> operands;  // in the order of the kernel's parameters
+  bool reports = false;                 // takes the place of a failure as its last parameter
+};
+struct Source {
+  std::string text;              // of all kernels of the program
+  std::vector<Launch> launches;  // in order
+  std::uint64_t workspace_bytes = 0;
+  std::vector<std::string> failures;  // what each site means
+};
+
+// Kernels are named SYMBOL_0, SYMBOL_1, ...
+Source emit_source(const loops::ThreadProgram& program, const std::vector<loops::Parameter>& parameters,
+                   const std::string& symbol);
+
+// What stands before the kernels of a text, once.
+std::string_view prelude();
+
+// Headers that the text includes, and their text: those of this tree, which are part of the program
+// (compiler/CMakeLists.txt), and as much of the standard library as they use.
+struct Header {
+  std::string_view name, text;
+};
+std::vector<Header> headers();
+std::vector<Header> standard_headers();
+
+}  // namespace dovetail::cuda

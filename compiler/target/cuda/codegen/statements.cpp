@@ -1,0 +1,158 @@
+// Statements, and the frame of a kernel.
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/check.h"
+#include "compiler/target/cuda/codegen/emitter.h"
+
+namespace dovetail::cuda {
+
+using namespace loops;
+
+namespace {
+
+// Words that are none of ours: of C++, and those that the text uses.
+bool is_reserved(std::string_view word) {
+  static const std::unordered_set<std::string_view> words{
+      "alignas",  "alignof",  "and",     "asm",       "auto",     "bool",      "break",     "case",     "catch",
+      "char",     "class",    "const",   "continue",  "default",  "delete",    "do",        "double",   "else",
+      "enum",     "explicit", "export",  "extern",    "false",    "float",     "for",       "friend",   "goto",
+      "if",       "inline",   "int",     "long",      "mutable",  "namespace", "new",       "not",      "nullptr",
+      "operator", "or",       "private", "protected", "public",   "register",  "requires",  "return",   "scalar",
+      "short",    "signed",   "sizeof",  "static",    "struct",   "switch",    "template",  "this",     "throw",
+      "true",     "try",      "typedef", "typeid",    "typename", "union",     "unsigned",  "using",    "virtual",
+      "void",     "volatile", "while",   "xor",       "failure",  "Plain",     "Bool",      "Float16",  "BFloat16",
+      "concept",  "bitand",   "bitor",   "compl",     "co_await", "co_yield",  "co_return", "decltype", "constexpr"};
+  return words.contains(word);
+}
+
+}  // namespace
+
+Emitter::Emitter(const ThreadProgram& program, const ThreadKernel& kernel, std::vector<std::string>& failures)
+    : program_(program), kernel_(kernel), failures_(failures), bounds_(program.bounds) {}
+
+std::string Emitter::name_for(const std::string& wanted) {
+  std::string word;
+  for (const char c : wanted) word += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  if (word.empty() || std::isdigit(static_cast<unsigned char>(word.front())) != 0) word = "v" + word;
+  // A double underscore, or one in front of a capital, is the compiler's.
+  if (word.front() == '_' || word.find("__") != std::string::npos) word = "v" + std::to_string(taken_.size());
+  if (is_reserved(word)) word += '_';
+  std::string name = word;
+  for (int i = 1; !taken_.insert(name).second; ++i) name = fmt::format("{}{}", word, i);
+  return name;
+}
+
+void Emitter::line(const std::string& text) {
+  text_.append(static_cast<std::size_t>(2 * indent_), ' ');
+  text_ += text;
+  text_ += '\n';
+}
+
+std::string Emitter::stored(DType dtype, const std::string& value) const {
+  const TypeNames& type = names_of(dtype);
+  if (dtype == DType::boolean) return fmt::format("uint8_t({})", value);
+  return type.value == type.memory ? value : fmt::format("{}::write({})", type.element, value);
+}
+
+std::string Emitter::emit_kernel(const std::string& symbol, const std::vector<Buffer>& operands,
+                                 const std::unordered_set<const BufferNode*>& written) {
+  std::vector<std::string> parameters;
+  for (const Buffer& buffer : operands) {
+    const std::string name = buffers_[buffer.get()] = name_for(buffer->name);
+    parameters.push_back(fmt::format("{}{}* __restrict__ {}", written.contains(buffer.get()) ? "" : "const ",
+                                     names_of(buffer->dtype).memory, name));
+  }
+  const auto declare = [&](std::string_view space, const Buffer& buffer) {
+    const std::string name = buffers_[buffer.get()] = name_for(buffer->name);
+    line(fmt::format("{}{} {}[{}];", space, names_of(buffer->dtype).memory, name,
+                     std::max<std::int64_t>(element_count(buffer->shape), 1)));
+  };
+  for (const Buffer& buffer : kernel_.shared) declare("__shared__ ", buffer);
+  for (const Buffer& buffer : kernel_.local) declare("", buffer);
+  for (const BoundAxis& axis : kernel_.axes) {
+    const std::string name = vars_[axis.var.get()] = name_for(axis.var->name);
+    line(fmt::format("const int {} = {}Idx.{};", name, axis.is_block() ? "block" : "thread", axis.axis.back()));
+  }
+  emit(kernel_.body);
+  if (reports_) parameters.emplace_back("Failure* __restrict__ failure");
+  return fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n{}}}\n", kernel_.threads(), symbol,
+                     fmt::join(parameters, ", "), text_);
+}
+
+void Emitter::emit(const Core& core) {
+  if (core) std::visit([&](const auto& n) { emit_node(n); }, core->node);
+}
+
+void Emitter::emit_node(const CoreSequence& n) {
+  for (const Core& part : n.body) emit(part);
+}
+
+void Emitter::emit_node(const CoreLoop& n) {
+  const std::string name = vars_[n.var.get()] = name_for(n.var->name);
+  if (n.kind == ForKind::unrolled) line("#pragma unroll");
+  line(fmt::format("for ({} {} = 0; {} < {}; ++{}) {{", n.extent <= kMostInt ? "int" : "int64_t", name, name, n.extent,
+                   name));
+  ++indent_;
+  emit(n.body);
+  --indent_;
+  line("}");
+  taken_.erase(name);
+}
+
+void Emitter::emit_node(const CoreIf& n) {
+  const std::string condition = emit(n.condition);
+  line(fmt::format("if ({}) {{", condition));
+  ++indent_;
+  emit(n.then_body);
+  --indent_;
+  if (n.else_body) {
+    line("} else {");
+    ++indent_;
+    emit(n.else_body);
+    --indent_;
+  }
+  line("}");
+}
+
+void Emitter::emit_node(const CoreStore& n) {
+  std::vector<Expr> expressions;
+  for (const StoreTarget& target : n.targets) {
+    expressions.insert(expressions.end(), target.indices.begin(), target.indices.end());
+    expressions.push_back(target.value);
+  }
+  const bool sharing = worth_sharing(expressions), braces = sharing || n.targets.size() > 1;
+  computed_by_both_ = {};
+  if (braces) line("{"), ++indent_;
+  if (sharing) shared_.emplace_back();
+  // All values and places before the first write.
+  std::vector<std::pair<std::string, std::string>> writes;
+  for (const StoreTarget& target : n.targets) {
+    if (element_count(target.buffer->shape) == 0) continue;
+    const std::string value =
+        stored(target.buffer->dtype, n.product_sum ? emit_product_sum(target) : emit(target.value));
+    writes.emplace_back(place(target.buffer, target.indices), value);
+  }
+  if (n.targets.size() > 1)
+    for (std::size_t i = 0; i < writes.size(); ++i) {
+      auto& [place, value] = writes[i];
+      const std::string kept = name_for("w"), where = name_for("p");
+      line(fmt::format("const auto {} = {};", kept, value));
+      line(fmt::format("auto& {} = {};", where, place));
+      place = where;
+      value = kept;
+    }
+  for (const auto& [place, value] : writes) line(fmt::format("{} = {};", place, value));
+  shared_.clear();
+  if (braces) --indent_, line("}");
+}
+
+void Emitter::emit_node(const CoreCall& n) {
+  DOVETAIL_CHECK(false, "the CUDA back end has no instruction for " + n.intrinsic);
+}
+
+}  // namespace dovetail::cuda

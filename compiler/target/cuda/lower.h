@@ -1,0 +1,23 @@
+// From scheduled loop programs to kernels.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "base/result.h"
+#include "compiler/target/cuda/gpu.h"
+#include "compiler/target/loop_support.h"
+#include "loops/ir.h"
+#include "loops/threads/thread_program.h"
+
+namespace dovetail::cuda {
+
+inline constexpr std::array kLoopKinds{loops::ForKind::thread, loops::ForKind::unrolled};
+inline constexpr std::array<std::string_view, 6> kAxes{"block.x",  "block.y",  "block.z",
+                                                       "thread.x", "thread.y", "thread.z"};
+inline constexpr LoopSupport kLoopSupport{"the CUDA back end", kLoopKinds, kAxes};
+
+// Errors: loops that kLoopSupport does not hold, buffers that a block or a thread has no room for.
+Result<loops::ThreadProgram> lower(const loops::Program& program, const Gpu& gpu);
+
+}  // namespace dovetail::cuda

@@ -1,0 +1,49 @@
+#include "compiler/target/cuda/schedule_group.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bundle/code/cuda.h"
+#include "compiler/target/cuda/lower.h"
+#include "compiler/target/cuda/sketches/sketches.h"
+
+namespace dovetail::cuda {
+
+namespace {
+
+constexpr std::string_view kUnscheduled = "none";
+
+Json facts_of(const Gpu& gpu) { return {{"threads", gpu.threads}, {"shared_bytes", gpu.shared_bytes}}; }
+
+}  // namespace
+
+Result<ScheduledGroup> schedule_group(const loops::Program& program, const Gpu& gpu,
+                                      const schedule::FindRecorded& recorded) {
+  std::vector<std::string> notes;
+  const auto refused = [&](const Kind& kind, const Diagnostics& errors) {
+    notes.push_back(fmt::format("schedule {} was refused: {}", kind.name, to_string(errors)));
+  };
+  for (const Kind& kind : kKinds) {
+    const schedule::Task task{std::string(bundle::kCudaTarget), std::string(kind.name), program, {}, {}, facts_of(gpu)};
+    schedule::Origin origin;
+    auto scheduled = schedule::try_run(sketch_of(kind, gpu), task, recorded, origin);
+    if (!scheduled.ok()) {
+      refused(kind, scheduled.errors());
+    } else if (*scheduled) {
+      auto kernels = lower((*scheduled)->program, gpu);
+      if (kernels.ok())
+        return ScheduledGroup{std::move((*scheduled)->program),
+                              std::move((*scheduled)->trace),
+                              std::string(kind.name),
+                              std::move(origin),
+                              *std::move(kernels),
+                              std::move(notes)};
+      refused(kind, kernels.errors());
+    }
+  }
+  DOVETAIL_ASSIGN(loops::ThreadProgram kernels, lower(program, gpu));
+  return ScheduledGroup{program, {}, std::string(kUnscheduled), {}, std::move(kernels), std::move(notes)};
+}
+
+}  // namespace dovetail::cuda

@@ -1,0 +1,29 @@
+// A group's schedule, and the kernels that it becomes.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "compiler/schedule/recorded.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/target/cuda/gpu.h"
+#include "loops/ir.h"
+#include "loops/threads/thread_program.h"
+
+namespace dovetail::cuda {
+
+struct ScheduledGroup {
+  loops::Program program;
+  std::vector<schedule::Step> trace;
+  std::string kind;  // of the sketch; "none": as the operator defines it, in one thread
+  schedule::Origin origin;
+  loops::ThreadProgram kernels;
+  std::vector<std::string> notes;  // what was refused before
+};
+
+// By the first sketch whose schedule becomes kernels. Error: not even the program as it is does.
+Result<ScheduledGroup> schedule_group(const loops::Program& program, const Gpu& gpu,
+                                      const schedule::FindRecorded& recorded);
+
+}  // namespace dovetail::cuda

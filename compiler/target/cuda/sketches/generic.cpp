@@ -1,0 +1,174 @@
+// Any group: blocks stay in their order, and each point of a block is a thread's. A sum runs in its thread, and what
+// follows it point by point is done there too.
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "compiler/target/cuda/sketches/sketches.h"
+#include "loops/rewrite.h"
+
+namespace dovetail::cuda {
+
+using namespace loops;
+
+namespace {
+
+// Few points are spread over more blocks.
+constexpr std::int64_t kManyPoints = 1 << 16;
+constexpr std::int64_t kThreads = 256, kFewThreads = 64;
+
+bool is_costly(const Block& block) {
+  bool costly = false;
+  visit_exprs(block.body, [&](const Expr& e) {
+    if (const auto* n = std::get_if<Unary>(&e->node)) costly |= n->op > UnaryOp::rsqrt || n->op == UnaryOp::exp;
+    costly |= std::holds_alternative<Call>(e->node);
+  });
+  return costly;
+}
+
+// Blocks that read what `block` writes.
+std::vector<std::string> readers_of(const schedule::Context& c, const std::string& block) {
+  std::vector<std::string> readers;
+  const Buffer written = c.written_by(block);
+  for (const std::string& name : c.blocks())
+    if (name != block &&
+        std::ranges::any_of(c.block(name)->reads, [&](const Region& r) { return r.buffer == written; }))
+      readers.push_back(name);
+  return readers;
+}
+
+// Each result of a sum is completed, and used by the block behind it, where it is summed up; else it is kept there and
+// written once.
+void finish_in_place(schedule::Context& c, const std::string& name, const std::string& innermost) {
+  const std::vector<std::string> readers = readers_of(c, name);
+  if (readers.size() == 1 && c.attempt("reverse_compute_at", {readers.front(), innermost})) return;
+  const schedule::Schedule before = c.s;
+  const std::string kept = name + ".sum";
+  if (c.attempt("cache_write", {name, c.written_by(name)->name, "register"}, {kept}) &&
+      c.attempt("reverse_compute_at", {kept, innermost}))
+    return;
+  c.s = before;
+}
+
+// Whether all of it was done; else nothing was.
+bool schedule_points(schedule::Context& c, const std::string& name, const std::vector<std::string>& spatial,
+                     const std::vector<std::string>& others, std::int64_t threads, bool finish) {
+  const schedule::Schedule before = c.s;
+  if (const auto points = share_points(c, spatial, others, threads)) {
+    if (finish) finish_in_place(c, name, points->innermost());
+    if (bind_points(c, *points)) return true;
+  }
+  c.s = before;
+  return false;
+}
+
+void schedule_block(schedule::Context& c, const std::string& name, int number) {
+  const Block* block = c.block(name);
+  const std::vector<std::string> loops = c.own_loops(name);
+  if (block == nullptr || loops.size() != block->iterators.size()) return;
+  std::vector<std::string> spatial, others;
+  std::int64_t points = 1;
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const Iterator& iterator = block->iterators[i];
+    (iterator.kind == IterKind::spatial ? spatial : others).push_back(loops[i]);
+    if (iterator.kind == IterKind::spatial) points *= iterator.extent;
+  }
+  if (points <= 1) return;
+  const bool sums = block->init != nullptr;
+  const std::int64_t threads = c.sample(fmt::format("threads{}", number), {32, 64, 128, 256, 512},
+                                        points >= kManyPoints ? kThreads : kFewThreads);
+  if (sums && schedule_points(c, name, spatial, others, threads, true)) return;
+  schedule_points(c, name, spatial, others, threads, false);
+}
+
+}  // namespace
+
+schedule::Sketch sketch_of(const Kind& kind, const Gpu& gpu) {
+  return {kind.name, kind.version,
+          [write = kind.write, gpu](schedule::Context& context) { return write(context, gpu); }};
+}
+
+void inline_elementwise(schedule::Context& c) {
+  for (const std::string& name : c.blocks()) {
+    const Block& block = *c.block(name);
+    if (block.init || block.writes.size() != 1) continue;
+    if (readers_of(c, name).size() == 1 || !is_costly(block)) c.attempt("inline", {name});
+  }
+}
+
+std::string Points::innermost() const { return threads.empty() ? blocks.back() : threads.front().first; }
+
+std::optional<Points> share_points(schedule::Context& c, const std::vector<std::string>& spatial,
+                                   const std::vector<std::string>& inside, std::int64_t threads) {
+  constexpr std::array<std::string_view, 3> kThreadAxes{"thread.x", "thread.y", "thread.z"};
+  constexpr std::int64_t kMostInZ = 64;
+  Points points;
+  std::vector<std::string> own;  // bound to threads, innermost first
+  for (std::size_t i = spatial.size(); i-- > 0;) {
+    const std::int64_t extent = c.extent(spatial[i]);
+    std::int64_t most = std::min(threads, extent);
+    if (points.threads.size() == kThreadAxes.size() - 1) most = std::min(most, kMostInZ);
+    if (points.threads.size() == kThreadAxes.size() || most <= 1) {
+      points.blocks.insert(points.blocks.begin(), spatial[i]);
+      continue;
+    }
+    // Without a predicate, if that costs less than half of the threads.
+    std::int64_t factor = most;
+    for (std::int64_t divisor = most; 2 * divisor > most; --divisor)
+      if (extent % divisor == 0) {
+        factor = divisor;
+        break;
+      }
+    const auto [outer, inner] = c.tile(spatial[i], factor);
+    if (!outer.empty()) points.blocks.insert(points.blocks.begin(), outer);
+    points.threads.emplace_back(inner, kThreadAxes[points.threads.size()]);
+    threads /= factor;
+  }
+  if (points.blocks.empty() && points.threads.empty()) return std::nullopt;
+  std::vector<std::string> order = points.blocks;
+  for (std::size_t i = points.threads.size(); i-- > 0;) order.push_back(points.threads[i].first);
+  order.insert(order.end(), inside.begin(), inside.end());
+  if (order.size() > 1 && !c.attempt("reorder", order)) return std::nullopt;
+  return points;
+}
+
+bool bind_points(schedule::Context& c, const Points& points) {
+  constexpr std::array<std::string_view, 3> kBlockAxes{"block.x", "block.y", "block.z"};
+  constexpr std::int64_t kMostBlocks = 65535;  // but in x
+  // The innermost block loops get axes of their own, all that is left is one.
+  std::vector<std::string> blocks = points.blocks;
+  const auto too_many = [&] {
+    return blocks.size() > kBlockAxes.size() ||
+           std::any_of(blocks.begin(), blocks.end() - std::min<std::ptrdiff_t>(1, std::ssize(blocks)),
+                       [&](const std::string& loop) { return c.extent(loop) > kMostBlocks; });
+  };
+  while (blocks.size() > 1 && too_many()) {
+    const std::string fused = blocks[0] + "_" + blocks[1].substr(blocks[1].find_last_of('.') + 1);
+    if (!c.attempt("fuse", {blocks[0], blocks[1]}, {fused})) return false;
+    blocks.erase(blocks.begin());
+    blocks.front() = fused;
+  }
+  // Neighbours are on block.x, which is the longest axis too.
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const std::string axis(kBlockAxes[blocks.size() - 1 - i]);
+    if (!c.attempt("bind", {blocks[i], axis})) return false;
+  }
+  return std::ranges::all_of(points.threads, [&](const auto& thread) {
+    return c.attempt("bind", {thread.first, std::string(thread.second)});
+  });
+}
+
+bool sketch_generic(schedule::Context& c, const Gpu&) {
+  for (const Parameter& parameter : c.task.program.parameters)
+    if (parameter.role != ParameterRole::constant) c.follow_layout(parameter.buffer->name);
+  inline_elementwise(c);
+  int number = 0;
+  for (const std::string& name : c.blocks())
+    if (c.block(name) != nullptr) schedule_block(c, name, number++);
+  return true;
+}
+
+}  // namespace dovetail::cuda

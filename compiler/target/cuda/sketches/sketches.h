@@ -1,0 +1,51 @@
+// The kinds of groups that the CUDA back end knows, in the order in which they are tried; each with the sketch that
+// writes their schedules.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "compiler/schedule/context.h"
+#include "compiler/schedule/sketch.h"
+#include "compiler/target/cuda/gpu.h"
+
+namespace dovetail::cuda {
+
+// Anything: each block's points, one a thread.
+bool sketch_generic(schedule::Context& c, const Gpu& gpu);
+
+struct Kind {
+  std::string_view name;
+  int version;  // of the sketch (compiler/schedule/sketch.h)
+  bool (*write)(schedule::Context& context, const Gpu& gpu);
+};
+inline constexpr std::array<Kind, 1> kKinds{{
+    {"generic", 1, sketch_generic},
+}};
+
+schedule::Sketch sketch_of(const Kind& kind, const Gpu& gpu);
+
+// ---- What several sketches do
+
+// Blocks without a sum that one block reads, or that cost little, are computed where they are read.
+void inline_elementwise(schedule::Context& c);
+// Loops of a block's nest that become blocks, and threads of a block with their axes.
+struct Points {
+  std::vector<std::string> blocks;                                // outermost first
+  std::vector<std::pair<std::string, std::string_view>> threads;  // innermost first
+  std::string innermost() const;                                  // of all these
+};
+// Splits `spatial` loops, the innermost first, so that up to `threads` neighbouring points are of one block, and puts
+// blocks around threads around the loops `inside`. Neighbours in memory are neighbours on thread.x. nullopt: there is
+// nothing to share, or it cannot be shown that the loops may be reordered.
+std::optional<Points> share_points(schedule::Context& c, const std::vector<std::string>& spatial,
+                                   const std::vector<std::string>& inside, std::int64_t threads);
+// False where a loop cannot be bound.
+bool bind_points(schedule::Context& c, const Points& points);
+
+}  // namespace dovetail::cuda

@@ -1,0 +1,90 @@
+// Models on the CUDA back end where there is no GPU: compiled and run by tests/emulated_gpu, which runs the text that
+// the back end writes. And what users read where a part of it is missing.
+#include <string>
+
+#include "tests/catch.h"
+#include "tests/environment.h"
+#include "tests/process.h"
+#include "tests/temporary_folder.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+using test::Environment;
+using test::Finished;
+
+namespace {
+
+std::string emulated(const char* part) {
+  return std::string(DOVETAIL_BINARY_DIR) + "/emulated_gpu/libemulated_" + part + ".so";
+}
+struct EmulatedGpu {
+  Environment nvrtc{"DOVETAIL_NVRTC", emulated("nvrtc")}, driver{"DOVETAIL_LIBCUDA", emulated("driver")};
+};
+const std::string kDigits = std::string(DOVETAIL_SOURCE_DIR) + "/examples/digits/digits_int8.onnx";
+
+}  // namespace
+
+TEST_CASE("cuda: an int8 network gives the reference's bits in any order of threads") {
+  const EmulatedGpu gpu;
+  for (const char* seed : {"1", "2"}) {
+    const Environment order("EMULATED_GPU_SEED", seed);
+    const Finished checked = test::dovetail({"run", kDigits, "--target", "cuda", "--check"});
+    INFO(checked.out << checked.error);
+    CHECK(checked.exit == 0);
+    CHECK_THAT(checked.out, ContainsSubstring("100.00 % cuda") && ContainsSubstring("all equal"));
+  }
+}
+
+TEST_CASE("cuda: a bundle is made with one compiler and run later; steps beside it on the CPU share its tensors") {
+  const EmulatedGpu gpu;
+  const test::TemporaryFolder folder;
+  const Environment state("XDG_STATE_HOME", folder / "state");
+  const Finished made =
+      test::dovetail({"compile", kDigits, "--target", "cuda,cpu", "--place", "pool1=cpu", "-o", folder / "d.dvt"});
+  INFO(made.out << made.error);
+  REQUIRE(made.exit == 0);
+  CHECK_THAT(made.out, ContainsSubstring("sm_80") && ContainsSubstring("sm_90a") && ContainsSubstring("(PTX)"));
+  const Environment no_compiler("DOVETAIL_NVRTC", folder / "none.so");
+
+  CHECK(test::dovetail({"run", folder / "d.dvt", "--check"}).exit == 0);
+  {
+    // An older device than the machine code is for takes the PTX, one that is older still nothing.
+    const Environment device("EMULATED_GPU_CAPABILITY", "120");
+    CHECK(test::dovetail({"run", folder / "d.dvt"}).exit == 0);
+    const Environment old("EMULATED_GPU_CAPABILITY", "75");
+    CHECK_THAT(test::dovetail({"run", folder / "d.dvt"}).error,
+               ContainsSubstring("made for sm_80, sm_90a, sm_80 and later, the device is sm_75") &&
+                   ContainsSubstring("compile with --gpu sm_75"));
+  }
+  {
+    const Environment memory("EMULATED_GPU_MEMORY", "1000");
+    CHECK_THAT(test::dovetail({"run", folder / "d.dvt"}).error,
+               ContainsSubstring("CUDA_ERROR_OUT_OF_MEMORY") && ContainsSubstring("of whose 1000"));
+  }
+  {
+    const Environment none("EMULATED_GPU_DEVICES", "0");
+    CHECK_THAT(test::dovetail({"run", folder / "d.dvt"}).error, ContainsSubstring("the driver sees no device"));
+  }
+  {
+    const Environment fault("EMULATED_GPU_FAULT", "700");
+    const Finished broken = test::dovetail({"run", folder / "d.dvt"});
+    CHECK(broken.exit == 1);
+    CHECK_THAT(broken.error,
+               ContainsSubstring("CUDA_ERROR_ILLEGAL_ADDRESS") && ContainsSubstring("CUDA_LAUNCH_BLOCKING=1"));
+  }
+  const Environment no_driver("DOVETAIL_LIBCUDA", folder / "none.so");
+  CHECK_THAT(test::dovetail({"run", folder / "d.dvt"}).error,
+             ContainsSubstring("there is no NVIDIA driver on this machine") && ContainsSubstring("--target cpu"));
+}
+
+TEST_CASE("cuda: without NVRTC compiling is refused with the command that brings it") {
+  const test::TemporaryFolder folder;
+  const Environment none("DOVETAIL_NVRTC", folder / "none.so");
+  const Finished refused = test::dovetail({"compile", kDigits, "--target", "cuda", "-o", folder / "d.dvt"});
+  CHECK(refused.exit == 2);
+  CHECK_THAT(refused.error, ContainsSubstring("libnvrtc") && ContainsSubstring("`./dev deps --cuda` brings it"));
+  CHECK_THAT(test::dovetail({"compile", kDigits, "--target", "cuda", "--gpu", "90"}).error,
+             ContainsSubstring("\"90\" is no name of an architecture"));
+  CHECK_THAT(test::dovetail({"doctor"}).out,
+             ContainsSubstring("NVIDIA's run-time compiler (libnvrtc) is not on this machine"));
+}

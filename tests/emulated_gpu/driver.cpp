@@ -1,0 +1,328 @@
+// The driver's functions, as far as the kit calls them, on the host's memory: kernels made by
+// tests/emulated_gpu/nvrtc.cpp run in an order that a seed chooses, the threads of a block one after the other up to
+// the barrier that they meet, each time in another order.
+//
+//   EMULATED_GPU_SEED         of the order
+//   EMULATED_GPU_DEVICES      how many there are (1)
+//   EMULATED_GPU_CAPABILITY   90 for sm_90
+//   EMULATED_GPU_MEMORY       bytes
+//   EMULATED_GPU_FAULT        a CUresult that the first kernel leaves
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "tests/emulated_gpu/state.h"
+
+namespace {
+
+using emulated_gpu::State;
+
+constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kInvalidImage = 200, kNotFound = 500,
+              kLaunchFailed = 719;
+
+std::uint64_t setting(const char* name, std::uint64_t otherwise) {
+  const char* const text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+int fault = kSuccess;  // sticky
+
+// ---- Modules and kernels
+
+struct Module {
+  void* handle = nullptr;
+  State* state = nullptr;
+  char *shared_begin = nullptr, *shared_end = nullptr;
+};
+struct Function {
+  Module* module = nullptr;
+  void (*call)(void**) = nullptr;
+  bool waits = false;
+};
+
+std::string from_ptx(const char* text) {
+  std::string object;
+  for (const char* at = std::strchr(text, '\n') + 1; at[0] != '\0' && at[1] != '\0'; at += 2) {
+    const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+    object += static_cast<char>(16 * digit(at[0]) + digit(at[1]));
+  }
+  return object;
+}
+
+// ---- The threads of a block
+
+struct Fibre {
+  ucontext_t context{};
+  std::unique_ptr<char[]> stack;
+  emulated_gpu::Index index;
+  bool done = false;
+};
+
+constexpr std::size_t kStackBytes = 256 << 10;
+struct Block {
+  Function* function;
+  void** parameters;
+  std::vector<Fibre> fibres;
+  std::size_t running = 0;
+  ucontext_t scheduler{};
+};
+Block* block = nullptr;  // that runs
+
+void enter_fibre() {
+  block->function->call(block->parameters);
+  block->fibres[block->running].done = true;
+  swapcontext(&block->fibres[block->running].context, &block->scheduler);
+}
+void wait_at_barrier() { swapcontext(&block->fibres[block->running].context, &block->scheduler); }
+
+void shuffle(std::vector<std::size_t>& list, dovetail::SplitMix64& random) {
+  for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[random.next() % i]);
+}
+
+// False where some threads wait for others that have ended.
+bool run_waiting(Function& function, void** parameters, std::vector<emulated_gpu::Index> threads,
+                 dovetail::SplitMix64& random) {
+  static std::vector<std::unique_ptr<char[]>> stacks;
+  while (stacks.size() < threads.size()) stacks.emplace_back(new char[kStackBytes]);
+  Block now{&function, parameters, {}, 0, {}};
+  block = &now;
+  now.fibres.resize(threads.size());
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    Fibre& fibre = now.fibres[i];
+    fibre.index = threads[i];
+    getcontext(&fibre.context);
+    fibre.context.uc_stack.ss_sp = stacks[i].get();
+    fibre.context.uc_stack.ss_size = kStackBytes;
+    makecontext(&fibre.context, enter_fibre, 0);
+    order.push_back(i);
+  }
+  function.module->state->barrier = wait_at_barrier;
+  while (true) {
+    shuffle(order, random);
+    std::size_t ended = 0;
+    for (const std::size_t i : order) {
+      now.running = i;
+      function.module->state->thread = now.fibres[i].index;
+      swapcontext(&now.scheduler, &now.fibres[i].context);
+      ended += now.fibres[i].done ? 1 : 0;
+    }
+    if (ended == order.size()) return true;
+    if (ended != 0) return false;
+  }
+}
+
+}  // namespace
+
+extern "C" {
+
+int cuInit(unsigned) { return kSuccess; }
+int cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return kSuccess;
+}
+int cuGetErrorName(int status, const char** name) {
+  static const std::map<int, const char*> names{{kSuccess, "CUDA_SUCCESS"},
+                                                {kInvalidValue, "CUDA_ERROR_INVALID_VALUE"},
+                                                {kOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY"},
+                                                {kNoDevice, "CUDA_ERROR_NO_DEVICE"},
+                                                {kInvalidImage, "CUDA_ERROR_INVALID_IMAGE"},
+                                                {kNotFound, "CUDA_ERROR_NOT_FOUND"},
+                                                {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                                                {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"}};
+  const auto found = names.find(status);
+  if (found == names.end()) return kInvalidValue;
+  *name = found->second;
+  return kSuccess;
+}
+int cuDeviceGetCount(int* count) {
+  *count = static_cast<int>(setting("EMULATED_GPU_DEVICES", 1));
+  return kSuccess;
+}
+int cuDeviceGet(int* device, int ordinal) {
+  *device = ordinal;
+  return kSuccess;
+}
+int cuDeviceGetName(char* name, int length, int) {
+  std::strncpy(name, "emulated GPU", static_cast<std::size_t>(length));
+  return kSuccess;
+}
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  const int capability = static_cast<int>(setting("EMULATED_GPU_CAPABILITY", 90));
+  *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 0;
+  return kSuccess;
+}
+int cuDevicePrimaryCtxRetain(void** context, int) {
+  *context = context;
+  return kSuccess;
+}
+int cuDevicePrimaryCtxRelease_v2(int) { return kSuccess; }
+int cuCtxSetCurrent(void*) { return kSuccess; }
+
+int cuModuleLoadData(Module** result, const void* image) {
+  std::string object;
+  if (std::memcmp(image, ".version", 8) == 0) {
+    object = from_ptx(static_cast<const char*>(image));
+  } else if (std::memcmp(image, ELFMAG, SELFMAG) == 0) {
+    const auto& head = *static_cast<const Elf64_Ehdr*>(image);
+    object.assign(static_cast<const char*>(image), head.e_shoff + std::size_t{head.e_shentsize} * head.e_shnum);
+  } else {
+    return kInvalidImage;
+  }
+  const int file = memfd_create("emulated_module", 0);
+  if (file < 0 || write(file, object.data(), object.size()) != static_cast<ssize_t>(object.size()))
+    return kInvalidImage;
+  // The loader knows objects by their path.
+  static std::vector<int> open_files;
+  open_files.push_back(file);
+  auto module = std::make_unique<Module>();
+  module->handle = dlopen(("/proc/self/fd/" + std::to_string(file)).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (module->handle == nullptr) return kInvalidImage;
+  module->state = static_cast<State*>(dlsym(module->handle, "emulated_gpu_state"));
+  module->shared_begin = reinterpret_cast<char* (*)()>(dlsym(module->handle, "emulated_gpu_shared_begin"))();
+  module->shared_end = reinterpret_cast<char* (*)()>(dlsym(module->handle, "emulated_gpu_shared_end"))();
+  *result = module.release();
+  return kSuccess;
+}
+int cuModuleUnload(Module* module) {
+  dlclose(module->handle);
+  delete module;
+  return kSuccess;
+}
+int cuModuleGetFunction(Function** result, Module* module, const char* name) {
+  void* const call = dlsym(module->handle, (std::string(name) + "_call").c_str());
+  void* const waits = dlsym(module->handle, (std::string(name) + "_waits").c_str());
+  if (call == nullptr || waits == nullptr) return kNotFound;
+  static std::vector<std::unique_ptr<Function>> functions;  // nobody gives them back
+  functions.push_back(std::make_unique<Function>(
+      Function{module, reinterpret_cast<void (*)(void**)>(call), reinterpret_cast<bool (*)()>(waits)()}));
+  *result = functions.back().get();
+  return kSuccess;
+}
+int cuFuncGetAttribute(int* value, int, Function*) {
+  *value = 1024;
+  return kSuccess;
+}
+
+// ---- Memory: each piece ends at a page that nobody may touch
+
+namespace {
+constexpr std::size_t kPage = 4096, kAlignment = 256;
+std::map<unsigned long long, std::pair<void*, std::size_t>> pieces;
+std::size_t allocated = 0;
+}  // namespace
+
+int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
+  if (bytes == 0) return kInvalidValue;
+  if (allocated + bytes > setting("EMULATED_GPU_MEMORY", std::uint64_t{1} << 40)) return kOutOfMemory;
+  const std::size_t padded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const std::size_t whole = (padded + kPage - 1) / kPage * kPage + kPage;
+  void* const base = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED) return kOutOfMemory;
+  mprotect(static_cast<char*>(base) + whole - kPage, kPage, PROT_NONE);
+  char* const begin = static_cast<char*>(base) + whole - kPage - padded;
+  std::memset(begin, 0xa5, padded);
+  *address = reinterpret_cast<std::uintptr_t>(begin);
+  pieces[*address] = {base, whole};
+  allocated += bytes;
+  return kSuccess;
+}
+int cuMemFree_v2(unsigned long long address) {
+  const auto piece = pieces.find(address);
+  if (piece == pieces.end()) return kInvalidValue;
+  munmap(piece->second.first, piece->second.second);
+  pieces.erase(piece);
+  return kSuccess;
+}
+int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
+  *total = setting("EMULATED_GPU_MEMORY", std::uint64_t{1} << 40);
+  *free = *total - std::min<std::size_t>(*total, allocated);
+  return kSuccess;
+}
+int cuMemsetD8Async(unsigned long long address, unsigned char value, std::size_t bytes, void*) {
+  std::memset(reinterpret_cast<void*>(address), value, bytes);
+  return fault;
+}
+int cuMemcpyHtoDAsync_v2(unsigned long long address, const void* host, std::size_t bytes, void*) {
+  std::memcpy(reinterpret_cast<void*>(address), host, bytes);
+  return fault;
+}
+int cuMemcpyDtoHAsync_v2(void* host, unsigned long long address, std::size_t bytes, void*) {
+  std::memcpy(host, reinterpret_cast<const void*>(address), bytes);
+  return fault;
+}
+
+// ---- Streams and events: everything is done when it begins
+
+int cuStreamCreate(void** stream, unsigned) {
+  *stream = stream;
+  return kSuccess;
+}
+int cuStreamDestroy_v2(void*) { return kSuccess; }
+int cuStreamSynchronize(void*) { return fault; }
+int cuEventCreate(void** event, unsigned) {
+  *event = event;
+  return kSuccess;
+}
+int cuEventDestroy_v2(void*) { return kSuccess; }
+int cuEventRecord(void*, void*) { return fault; }
+int cuEventSynchronize(void*) { return fault; }
+int cuEventElapsedTime(float* milliseconds, void*, void*) {
+  *milliseconds = 0.25F;
+  return fault;
+}
+
+int cuLaunchKernel(Function* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                   unsigned block_y, unsigned block_z, unsigned, void*, void** parameters, void**) {
+  if (fault != kSuccess) return fault;
+  static dovetail::SplitMix64 random(setting("EMULATED_GPU_SEED", 1));
+  State& state = *function->module->state;
+  state.block_extent = {block_x, block_y, block_z};
+  state.grid_extent = {grid_x, grid_y, grid_z};
+  std::vector<std::size_t> blocks(std::size_t{grid_x} * grid_y * grid_z),
+      order(std::size_t{block_x} * block_y * block_z);
+  for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = i;
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  shuffle(blocks, random);
+  const auto thread_of = [&](std::size_t i) {
+    return emulated_gpu::Index{static_cast<unsigned>(i % block_x), static_cast<unsigned>(i / block_x % block_y),
+                               static_cast<unsigned>(i / block_x / block_y)};
+  };
+  for (const std::size_t number : blocks) {
+    state.block = {static_cast<unsigned>(number % grid_x), static_cast<unsigned>(number / grid_x % grid_y),
+                   static_cast<unsigned>(number / grid_x / grid_y)};
+    if (function->module->shared_begin != nullptr)
+      std::memset(function->module->shared_begin, 0xa5,
+                  static_cast<std::size_t>(function->module->shared_end - function->module->shared_begin));
+    if (function->waits) {
+      std::vector<emulated_gpu::Index> threads;
+      for (const std::size_t i : order) threads.push_back(thread_of(i));
+      if (!run_waiting(*function, parameters, std::move(threads), random)) return fault = kLaunchFailed;
+      continue;
+    }
+    // Forwards or backwards from any thread on: costs nothing.
+    const std::size_t first = random.next() % order.size();
+    const bool backwards = random.next() % 2 == 0;
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      state.thread = thread_of((first + (backwards ? order.size() - i : i)) % order.size());
+      function->call(parameters);
+    }
+  }
+  fault = static_cast<int>(setting("EMULATED_GPU_FAULT", kSuccess));
+  return kSuccess;
+}
+}

@@ -1,0 +1,48 @@
+// What the text of kernels (compiler/target/cuda/codegen) finds of CUDA C++ where it is compiled for this machine. The
+// emulated compiler puts it in front of the text.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "tests/emulated_gpu/state.h"
+
+namespace emulated_gpu {
+
+template <typename... P, std::size_t... i>
+void call_with(void (*kernel)(P...), void** parameters, std::index_sequence<i...>) {
+  kernel(*static_cast<P*>(parameters[i])...);
+}
+template <typename... P>
+void call(void (*kernel)(P...), void** parameters) {
+  call_with(kernel, parameters, std::index_sequence_for<P...>());
+}
+
+}  // namespace emulated_gpu
+
+extern "C" {
+emulated_gpu::State emulated_gpu_state;
+// Where the linker puts the buffers that the threads of a block share.
+extern char __start_emulated_shared[] __attribute__((weak, visibility("hidden")));
+extern char __stop_emulated_shared[] __attribute__((weak, visibility("hidden")));
+char* emulated_gpu_shared_begin() { return __start_emulated_shared; }
+char* emulated_gpu_shared_end() { return __stop_emulated_shared; }
+}
+
+#define __global__
+#define __launch_bounds__(threads)
+#define __shared__ static __attribute__((section("emulated_shared")))
+#define threadIdx emulated_gpu_state.thread
+#define blockIdx emulated_gpu_state.block
+
+inline void __syncthreads() { emulated_gpu_state.barrier(); }
+
+inline unsigned atomicCAS(unsigned* place, unsigned compare, unsigned value) {
+  const unsigned old = *place;
+  if (old == compare) *place = value;
+  return old;
+}

@@ -1,0 +1,15 @@
+// What the emulated driver and a kernel's object know of each other.
+#pragma once
+
+namespace emulated_gpu {
+
+struct Index {
+  unsigned x = 0, y = 0, z = 0;
+};
+// Of the thread that runs. The driver sets it, and hears of barriers.
+struct State {
+  Index thread, block, block_extent, grid_extent;
+  void (*barrier)() = nullptr;
+};
+
+}  // namespace emulated_gpu

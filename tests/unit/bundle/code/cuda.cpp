@@ -1,0 +1,77 @@
+// Kernels in a step: what is written is read, and what no GPU could run is refused.
+#include "bundle/code/cuda.h"
+
+#include "tests/catch.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+bundle::CudaCode sample() {
+  bundle::CudaCode code;
+  code.images = {{"sm_80", false, bundle::Blob({std::byte{1}, std::byte{2}})},
+                 {"sm_80", true, bundle::Blob({std::byte{3}})}};
+  code.launches = {{"k0_0", {7, 2, 1}, {64, 2, 1}, {{false, 0, 0}, {true, 0, 256}}, false},
+                   {"k0_1", {1, 1, 1}, {32, 1, 1}, {{true, 0, 256}, {false, 1, 0}}, true}};
+  code.workspace_bytes = 512;
+  code.operations = 99;
+  code.failures = {"integer division by zero"};
+  return code;
+}
+
+bundle::Bundle with(const bundle::CudaCode& code) {
+  bundle::Bundle bundle;
+  bundle.tensors = {{"x", DType::float32, {2}, {}}, {"y", DType::float32, {2}, {}}};
+  bundle.inputs = {0};
+  bundle.outputs = {1};
+  bundle::Step step{"s", "", {}, {0}, {1}};
+  bundle::encode(code, step);
+  bundle.steps = {step};
+  return bundle;
+}
+
+std::string errors_of(const bundle::CudaCode& code) {
+  const auto steps = bundle::cuda_steps(with(code));
+  return steps.ok() ? "" : to_string(steps.errors());
+}
+
+}  // namespace
+
+TEST_CASE("cuda code: what is written is read") {
+  const bundle::Bundle bundle = with(sample());
+  const auto steps = bundle::cuda_steps(bundle);
+  REQUIRE(steps.ok());
+  const bundle::CudaCode &read = steps->front().code, written = sample();
+  REQUIRE(read.launches.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(read.launches[i].symbol == written.launches[i].symbol);
+    CHECK(read.launches[i].grid == written.launches[i].grid);
+    CHECK(read.launches[i].block == written.launches[i].block);
+    CHECK(read.launches[i].operands == written.launches[i].operands);
+    CHECK(read.launches[i].reports == written.launches[i].reports);
+    CHECK(read.images[i].architecture == written.images[i].architecture);
+    CHECK(read.images[i].ptx == written.images[i].ptx);
+    CHECK(read.images[i].bytes == written.images[i].bytes);
+  }
+  CHECK(read.workspace_bytes == 512);
+  CHECK(read.failures == written.failures);
+}
+
+TEST_CASE("cuda code: launches that no device takes are refused with both numbers") {
+  bundle::CudaCode code = sample();
+  code.launches[0].block = {64, 17, 1};
+  CHECK_THAT(errors_of(code), ContainsSubstring("64 x 17 x 1 threads in a block, the most is 1024"));
+  code = sample();
+  code.launches[0].grid = {1, 65536, 1};
+  CHECK_THAT(errors_of(code), ContainsSubstring("65536 blocks in dimension 1, the most is 65535"));
+  code = sample();
+  code.launches[0].operands[0].index = 2;
+  CHECK_THAT(errors_of(code), ContainsSubstring("takes tensor 2, the step has 2"));
+  code = sample();
+  code.launches[0].operands[1].offset = 513;
+  CHECK_THAT(errors_of(code), ContainsSubstring("takes byte 513 of a workspace of 512"));
+  code = sample();
+  code.images.clear();
+  CHECK_THAT(errors_of(code), ContainsSubstring("holds code for no architecture"));
+}
