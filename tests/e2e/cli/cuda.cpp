@@ -39,14 +39,19 @@ TEST_CASE("cuda: a bundle is made with one compiler and run later; steps beside 
   const EmulatedGpu gpu;
   const test::TemporaryFolder folder;
   const Environment state("XDG_STATE_HOME", folder / "state");
-  const Finished made =
-      test::dovetail({"compile", kDigits, "--target", "cuda,cpu", "--place", "pool1=cpu", "-o", folder / "d.dvt"});
+  const Finished made = test::dovetail({"compile", kDigits, "--target", "cuda,cpu", "--place", "pool1=cpu", "--offload",
+                                        "always", "-o", folder / "d.dvt"});
   INFO(made.out << made.error);
   REQUIRE(made.exit == 0);
   CHECK_THAT(made.out, ContainsSubstring("sm_80") && ContainsSubstring("sm_90a") && ContainsSubstring("(PTX)"));
+  const Finished checked = test::dovetail(
+      {"run", kDigits, "--target", "cuda,cpu", "--place", "pool1=cpu", "--offload", "always", "--check"});
+  INFO(checked.out << checked.error);
+  CHECK(checked.exit == 0);
+  CHECK_THAT(checked.out, ContainsSubstring("all equal"));
   const Environment no_compiler("DOVETAIL_NVRTC", folder / "none.so");
 
-  CHECK(test::dovetail({"run", folder / "d.dvt", "--check"}).exit == 0);
+  CHECK(test::dovetail({"run", folder / "d.dvt"}).exit == 0);
   {
     // An older device than the machine code is for takes the PTX, one that is older still nothing.
     const Environment device("EMULATED_GPU_CAPABILITY", "120");
