@@ -49,19 +49,21 @@ void remove_by_program(char* path) {
     }
 }
 
+void end_groups() {
+  for (Slot& slot : slots)
+    if (slot.used.load() && slot.group > 0) ::kill(-slot.group, SIGKILL);
+}
+
 void handle(int signal) {
   const int before = errno;
   const auto number = static_cast<std::size_t>(std::ranges::find(kSignals, signal) - kSignals.begin());
-  for (Slot& slot : slots)
-    if (slot.used.load() && slot.group > 0) ::kill(-slot.group, SIGKILL);
+  end_groups();
   if (former[number].sa_handler != SIG_DFL) {  // somebody else's business what the signal means
     former[number].sa_handler(signal);
     errno = before;
     return;
   }
-  for (Slot& slot : slots)
-    if (slot.used.load() && slot.group == 0 && ::unlink(slot.path.data()) != 0 && errno != ENOENT)
-      remove_by_program(slot.path.data());
+  remove_all_vanishing();
   // The process ends by the signal, as its parent expects.
   ::sigaction(signal, &former[number], nullptr);
   ::raise(signal);
@@ -105,6 +107,13 @@ void give_slot_back(int slot) {
 }
 
 }  // namespace
+
+void remove_all_vanishing() noexcept {
+  end_groups();
+  for (Slot& slot : slots)
+    if (slot.used.load() && slot.group == 0 && ::unlink(slot.path.data()) != 0 && errno != ENOENT)
+      remove_by_program(slot.path.data());
+}
 
 Vanishing::Vanishing(fs::path path) : path_(std::move(path)), slot_(take_slot(path_, 0)) {}
 Vanishing::Vanishing(Vanishing&& other) noexcept

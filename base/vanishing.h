@@ -42,4 +42,7 @@ class VanishingGroup {
   int slot_;
 };
 
+// For who ends the process without leaving scopes: all that is there goes. May be called by a signal handler.
+void remove_all_vanishing() noexcept;
+
 }  // namespace dovetail

@@ -47,10 +47,11 @@ bool is_new(std::uint64_t place) {
 }
 
 void* take(std::size_t bytes, std::size_t alignment) {
-  if (dovetail::fault::kAreRequested && refuses_this_place()) throw std::bad_alloc();
+  const bool refused = dovetail::fault::kAreRequested && refuses_this_place();
   if (bytes == 0) bytes = 1;
   for (;;) {
-    void* const memory = alignment == 0
+    void* const memory = refused ? nullptr
+                         : alignment == 0
                              ? std::malloc(bytes)
                              : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     if (memory != nullptr) return memory;

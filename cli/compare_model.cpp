@@ -90,7 +90,7 @@ class Comparer {
     return {};
   }
 
-  // The float network that a quantised model stands for, where that is another one.
+  // The float network behind a quantised model, where that is another one.
   Result<void> add_float_row() {
     if (outcome_.model.rows.empty() || !outcome_.failure.empty()) return {};
     const ComparedRow& integer = outcome_.model.rows.back();

@@ -11,6 +11,7 @@
 #include "bundle/format.h"
 #include "cli/describe_bundle.h"
 #include "cli/latency.h"
+#include "cli/program_input.h"
 #include "cli/system.h"
 #include "cli/text.h"
 #include "compiler/import/onnx.h"
@@ -140,16 +141,16 @@ Result<Description> describe(std::span<const std::byte> bytes, const std::string
   if (text.starts_with("\x93NUMPY")) return describe_npy(bytes, path);
   if (text.starts_with("PK")) return describe_npz(bytes, path);
   if (text.starts_with("<!doctype html>")) return describe_page(text, path);
+  if (is_assembly(path)) {
+    DOVETAIL_ASSIGN(const isa::Assembly assembly, isa::parse_assembly(text, path, config, data_files_beside(path)));
+    return describe_program(assembly.program, assembly.config);
+  }
   if (config) {
     DOVETAIL_ASSIGN(const auto program, isa::Codec(*config).decode_program(bytes, path));
     return describe_program(program, *config);
   }
   if (first != std::string_view::npos && (text[first] == '{' || text[first] == '['))
     return describe_json(text.substr(first), path);
-  if (extension == ".s") {
-    DOVETAIL_ASSIGN(const isa::Assembly assembly, isa::parse_assembly(text, path));
-    return describe_program(assembly.program, assembly.config);
-  }
   if (extension == ".pb") {
     DOVETAIL_ASSIGN(const NdArray array, import::parse_tensor_proto(bytes, path));
     return Description{fmt::format("ONNX tensor   {}: {}\n", type_text(array.dtype(), array.shape()), preview(array)),

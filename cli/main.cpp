@@ -1,13 +1,14 @@
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <stdexcept>
-#include <string_view>
 
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/no_unwinding.h"
 #include "base/resource_error.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -19,13 +20,22 @@ using dovetail::cli::Exit;
 
 // Written as it is: there may be no memory to word it.
 Exit out_of_memory() {
-  constexpr std::string_view kText =
-      "error: out of memory: what was asked for needs more than there is. Hint: check the sizes in its files, or run "
-      "it "
-      "where there is more\n";
   std::fflush(stdout);
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kText.data(), kText.size());
+  [[maybe_unused]] const ssize_t written =
+      ::write(STDERR_FILENO, dovetail::kOutOfMemory.data(), dovetail::kOutOfMemory.size());
   return Exit::failed;
+}
+
+// A destructor that needs memory (nlohmann::json's does) and gets none.
+void end_where_nothing_can_be_thrown() {
+  try {
+    if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
+  } catch (const std::bad_alloc&) {
+    dovetail::end_out_of_memory();
+  } catch (...) {  // a defect: the message of the C++ library, and a core
+    __gnu_cxx::__verbose_terminate_handler();
+  }
+  std::abort();
 }
 
 Exit run(int argument_count, char** arguments) {
@@ -47,6 +57,7 @@ Exit run(int argument_count, char** arguments) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
+  std::set_terminate(end_where_nothing_can_be_thrown);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow further is an error of writing it
   Exit exit;
   try {

@@ -17,6 +17,7 @@
 #include "cli/arguments.h"
 #include "cli/kept_tensors.h"
 #include "cli/latency.h"
+#include "cli/preprocess.h"
 #include "cli/program_file.h"
 #include "cli/targets.h"
 #include "cli/text.h"
@@ -247,8 +248,14 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
     DOVETAIL_TRY(
         add_shapes(arguments.model, std::span(shapes).subspan(1), options, model.compiled.bundle, outcome.failure));
   }
-  if (!outcome.failure.empty()) outcome.model.reset();
-  else model.compiled.bundle.report[kSystemEntry] = isa::system_to_json(config_of(model.system));
+  if (!outcome.failure.empty()) {
+    outcome.model.reset();
+    return outcome;
+  }
+  Json& report = model.compiled.bundle.report;
+  report[kSystemEntry] = isa::system_to_json(config_of(model.system));
+  if (const auto entry = model.import.metadata.find(kPreprocessKey); entry != model.import.metadata.end())
+    report[kPreprocessKey] = entry->second;
   return outcome;
 }
 

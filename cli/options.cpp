@@ -60,6 +60,18 @@ void Options::values(std::string_view name, std::string_view placeholder, std::v
   });
 }
 
+void Options::placed_files(std::string_view name, std::string_view placeholder, std::vector<std::string>& target,
+                           std::string_view help, File file) {
+  app_.add_option(std::string(name), target, std::string(help))
+      ->allow_extra_args(false)
+      ->type_name(std::string(placeholder));
+  files_->add(name, file, [&target] {
+    std::vector<std::string> paths;
+    for (const std::string& text : target) paths.push_back(text.substr(0, text.rfind('@')));
+    return paths;
+  });
+}
+
 void Options::flag(std::string_view name, bool& target, std::string_view help) {
   app_.add_flag(std::string(name), target, std::string(help));
 }

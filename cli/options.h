@@ -38,6 +38,9 @@ class Options {
              std::string_view help, File file = File::none);
   void values(std::string_view name, std::string_view placeholder, std::vector<std::string>& target,
               std::string_view help, File file = File::none);  // repeatable
+  // Repeatable, "FILE@PLACE" each.
+  void placed_files(std::string_view name, std::string_view placeholder, std::vector<std::string>& target,
+                    std::string_view help, File file);
   void flag(std::string_view name, bool& target, std::string_view help);
   // An option of the full command line that this version does not have: using it is an error that says so, not a silent
   // nothing.

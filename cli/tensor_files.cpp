@@ -11,6 +11,7 @@
 #include "base/npy.h"
 #include "base/random.h"
 #include "cli/arguments.h"
+#include "cli/sample_files.h"
 #include "cli/text.h"
 #include "compiler/import/onnx.h"
 #include "runtime/executor.h"
@@ -35,11 +36,21 @@ NdArray random_array(const bundle::Tensor& tensor, std::uint64_t seed) {
   return array;
 }
 
+const bundle::Tensor& tensor_named(const bundle::Bundle& bundle, const std::string& name) {
+  return bundle.tensors[static_cast<std::size_t>(*std::ranges::find_if(bundle.inputs, [&](bundle::TensorIndex index) {
+    return bundle.tensors[static_cast<std::size_t>(index)].name == name;
+  }))];
+}
+
 }  // namespace
 
 Result<NdArray> read_tensor(const std::filesystem::path& path) {
   DOVETAIL_ASSIGN(const std::vector<std::byte> bytes,
                   read_file(path, path.extension() == ".pb" ? kMostMessageBytes : kMostTensorBytes));
+  return parse_tensor(bytes, path);
+}
+
+Result<NdArray> parse_tensor(std::span<const std::byte> bytes, const std::filesystem::path& path) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with(kNpyMagic)) return parse_npy(bytes, path.string());
   if (path.extension() == ".pb") return import::parse_tensor_proto(bytes, path.string());
@@ -61,7 +72,7 @@ const bundle::Bundle& program_for(const bundle::Bundle& bundle, const std::map<s
 }
 
 Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<std::string>& assignments,
-                                std::uint64_t seed, Rows rows) {
+                                std::uint64_t seed, Rows rows, const std::optional<Preprocess>& preprocess) {
   std::vector<std::string> names;
   for (const bundle::TensorIndex index : bundle.inputs)
     names.push_back(bundle.tensors[static_cast<std::size_t>(index)].name);
@@ -71,7 +82,7 @@ Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<
   DOVETAIL_ASSIGN(const auto files, parse_assignments("--input", assignments));
   for (const auto& [given, file] : files) {
     const auto name = match_name("--input", "input", names, given);
-    const auto array = name.ok() ? read_tensor(file) : Result<NdArray>(name.errors());
+    const auto array = name.ok() ? read_rows(file, tensor_named(bundle, *name), preprocess) : name.errors();
     if (!array.ok()) {
       problems.insert(problems.end(), array.errors().begin(), array.errors().end());
     } else if (!inputs.tensors.emplace(*name, *array).second) {

@@ -4,17 +4,23 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/ndarray.h"
 #include "base/result.h"
 #include "bundle/bundle.h"
+#include "cli/preprocess.h"
 
 namespace dovetail::cli {
 
 // .npy, or a serialised ONNX TensorProto (.pb), distinguished by content.
 Result<NdArray> read_tensor(const std::filesystem::path& path);
+
+// The same of a file's bytes; `path` names them.
+Result<NdArray> parse_tensor(std::span<const std::byte> bytes, const std::filesystem::path& path);
 
 struct RunInputs {
   std::map<std::string, NdArray> tensors;  // by name; of many samples, all of them
@@ -26,8 +32,10 @@ const bundle::Bundle& program_for(const bundle::Bundle& bundle, const std::map<s
 // name only: floats uniform in [-1, 1), 8-bit integers over their range, others in [-128, 127], bools either. Error,
 // among others: what the program does not take; with Rows::many that is left to Samples (cli/samples.h).
 enum class Rows { as_taken, many };
+// Pictures become inputs as `preprocess` says (cli/sample_files.h).
 Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::vector<std::string>& assignments,
-                                std::uint64_t seed, Rows rows = Rows::as_taken);
+                                std::uint64_t seed, Rows rows = Rows::as_taken,
+                                const std::optional<Preprocess>& preprocess = std::nullopt);
 
 // The file of each output: folder/<plain name>.npy. Error: two would share one.
 Result<std::vector<std::string>> output_files(const std::filesystem::path& folder,

@@ -20,7 +20,8 @@ struct Remedy {
   std::string_view words, text;
 };
 constexpr std::array kRemedies{
-    Remedy{"computes in floating point", "quantise the model; of a model of the zoo: `dovetail zoo NAME --int8`"},
+    Remedy{"computes in floating point",
+           "`dovetail quantize MODEL.onnx -o Q.onnx --samples S`; of a model of the zoo: `dovetail zoo NAME --int8`"},
     Remedy{"over the border costs", "--offload always"},
     Remedy{"is listed before it", "put accel first in --target"},
     Remedy{"was placed elsewhere", "leave out --place"},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/large_pages.h"
 
 namespace dovetail::runtime {
 
@@ -44,6 +45,10 @@ TensorMemory::TensorMemory(const bundle::Bundle& bundle, std::vector<std::shared
     for (const TensorIndex result : step.results)
       if (Place& place = places_[at(result)]; place.host == nullptr && place.memory == nullptr)
         place.host = place_of(own_.emplace_back(bundle::size_bytes(bundle_.tensors[at(result)])));
+  std::vector<std::span<const std::byte>> pieces{shared_};
+  for (const bundle::Tensor& tensor : bundle_.tensors)
+    if (tensor.constant) pieces.push_back(tensor.constant->bytes());
+  use_large_pages(pieces);
 }
 
 Result<void> TensorMemory::begin(const std::map<std::string, NdArray>& inputs) {

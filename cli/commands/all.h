@@ -10,6 +10,7 @@ namespace dovetail::cli {
 std::unique_ptr<Command> make_compile();
 std::unique_ptr<Command> make_run();
 std::unique_ptr<Command> make_evaluate();
+std::unique_ptr<Command> make_quantize();
 std::unique_ptr<Command> make_profile();
 std::unique_ptr<Command> make_compare();
 std::unique_ptr<Command> make_tune();
@@ -18,6 +19,7 @@ std::unique_ptr<Command> make_simulate();
 std::unique_ptr<Command> make_trace();
 std::unique_ptr<Command> make_check();
 std::unique_ptr<Command> make_asm();
+std::unique_ptr<Command> make_debug();
 std::unique_ptr<Command> make_disasm();
 std::unique_ptr<Command> make_isa();
 std::unique_ptr<Command> make_hw();

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -5,6 +7,10 @@
 #include "cli/commands/all.h"
 #include "cli/output.h"
 #include "cli/program_file.h"
+#include "cli/program_image.h"
+#include "cli/program_input.h"
+#include "cli/program_map.h"
+#include "cli/text.h"
 #include "isa/codec.h"
 #include "isa/text.h"
 
@@ -15,38 +21,36 @@ namespace {
 class Asm : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("FILE.s", source_, "assembly text (`dovetail isa --format markdown` has the grammar)",
+    options.positional("FILE.s", source_,
+                       "assembly text (docs/assembly.md; `dovetail isa --format markdown` has the grammar)",
                        Need::required, File::read);
     options.value("-o", "P.bin", output_, "write the raw instructions", Need::required, File::written);
     options.value("--uops", "OUT.bin", uops_, "write the micro-ops of the .uop lines, to be placed in the memory image",
                   File::written);
+    options.value("--image", "IMG.bin", image_, "write the memory image: .uop, .data and .space lines", File::written);
+    options.value("--map", "MAP.json", map_,
+                  "write what lies where and which line each instruction is from, for --map of other commands",
+                  File::written);
     options.value("--hw", "CONFIG", hardware_,
                   fmt::format("{}; a .config line must agree (default {})", kHardwareHelp, kDefaultHardware),
                   File::read);
-    options.footer("Example: dovetail asm kernel.s -o kernel.bin --uops kernel_uops.bin --hw 1x16x16");
+    options.footer(
+        "Example: dovetail asm kernel.s -o kernel.bin --uops kernel_uops.bin --hw 1x16x16\n"
+        "         dovetail asm kernel.s -o kernel.bin --image kernel_image.bin --map kernel.json");
   }
 
   Result<Exit> run() override {
-    DOVETAIL_ASSIGN(const std::string text, read_text_file(source_));
     std::optional<isa::HardwareConfig> expected;
     if (hardware_) {
       DOVETAIL_ASSIGN(expected, isa::load_config(*hardware_));
     }
-    DOVETAIL_ASSIGN(const isa::Assembly assembly, isa::parse_assembly(text, source_, expected));
-    if (assembly.program.empty() && assembly.uops.empty())
-      return Diagnostic{"cannot assemble", source_, "it has neither an instruction nor a .uop line",
-                        "is it the right file?"};
-    if (!assembly.uops.empty() && !uops_)
-      return Diagnostic{"cannot assemble", source_,
-                        fmt::format("its {} .uop lines would be lost", assembly.uops.size()), "add --uops OUT.bin"};
-    if (assembly.uops.empty() && uops_)
-      return Diagnostic{"cannot assemble", source_, "--uops is given, but there is no .uop line",
-                        "drop --uops, or add .uop lines"};
-
+    DOVETAIL_ASSIGN(const isa::Assembly assembly, read_assembly(source_, expected));
+    DOVETAIL_TRY(check(assembly));
     const isa::Codec codec(assembly.config);
     DOVETAIL_ASSIGN(const auto program, codec.encode_program(assembly.program));
     std::vector<std::byte> uops;
     for (const isa::Uop& uop : assembly.uops) DOVETAIL_TRY(codec.encode(uop, uops));
+    DOVETAIL_ASSIGN(const simulator::Dram image, image_of(assembly, source_));
     DOVETAIL_TRY(write_file(output_, program));
     print("assembled     {}: {} instructions, {} bytes, configuration {}\n", output_, assembly.program.size(),
           program.size(), assembly.config.name);
@@ -54,12 +58,40 @@ class Asm : public Command {
       DOVETAIL_TRY(write_file(*uops_, uops));
       print("micro-ops     {}: {}, {} bytes\n", *uops_, assembly.uops.size(), uops.size());
     }
+    if (image_) {
+      DOVETAIL_TRY(write_image(*image_, image));
+      print("image         {}: {} bytes from {:#x}\n", *image_, image.bytes.size(), image.base);
+    }
+    if (map_) {
+      DOVETAIL_TRY(write_text_file(*map_, json_text(to_json(map_of(assembly, source_, image)))));
+      print("map           {}: {} names\n", *map_, assembly.symbols.size());
+    }
     return Exit::success;
   }
 
  private:
+  // Nothing of the file is lost, and nothing is asked for that it does not have.
+  Result<void> check(const isa::Assembly& assembly) const {
+    const auto wrong = [&](std::string why, std::string hint) {
+      return Diagnostic{"cannot assemble", source_, std::move(why), std::move(hint)};
+    };
+    if (assembly.program.empty() && assembly.image.empty())
+      return wrong("it has neither an instruction nor a .uop line", "is it the right file?");
+    const bool only_uops = std::all_of(assembly.image.begin(), assembly.image.end(),
+                                       [](const isa::ImageItem& item) { return item.is_uops; });
+    if (!assembly.image.empty() && !image_ && !(only_uops && uops_))
+      return wrong(only_uops ? fmt::format("its {} .uop lines would be lost", assembly.uops.size())
+                             : "its .data and .space lines would be lost",
+                   only_uops ? "add --uops OUT.bin, or --image IMG.bin" : "add --image IMG.bin");
+    if (assembly.image.empty() && image_)
+      return wrong("--image is given, but there is no .uop, .data or .space line", "drop --image, or add such lines");
+    if (assembly.uops.empty() && uops_)
+      return wrong("--uops is given, but there is no .uop line", "drop --uops, or add .uop lines");
+    return {};
+  }
+
   std::string source_, output_;
-  std::optional<std::string> uops_, hardware_;
+  std::optional<std::string> uops_, image_, map_, hardware_;
 };
 
 }  // namespace

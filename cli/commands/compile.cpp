@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "cli/commands/all.h"
+#include "cli/emit_region.h"
 #include "cli/model.h"
 #include "cli/output.h"
 #include "cli/text.h"
@@ -37,6 +38,9 @@ class Compile : public Command {
         "write the bundle; where it holds machine code, its SHA-256 is recorded, so that `dovetail run` of the "
         "same user takes it without --trust",
         File::written);
+    options.value(
+        "--emit", "DIR", emit_,
+        "write each accelerator region as files: program, image, map, configuration, C header, sample tensors");
     options.footer(
         "Example: dovetail compile examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --verify -o "
         "digits.dvt");
@@ -61,6 +65,10 @@ class Compile : public Command {
     }
     if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report_json(model, model_.model))));
     if (output_) DOVETAIL_TRY(write_bundle(model.compiled.bundle));
+    if (emit_) {
+      DOVETAIL_ASSIGN(const std::string written, emit_regions(model.compiled.bundle, *emit_));
+      print("{}", written);
+    }
     return Exit::success;
   }
 
@@ -93,9 +101,9 @@ class Compile : public Command {
 
   Result<void> check_stages() const {
     if (stop_after_.empty()) return {};
-    if ((output_ || verify_) && stop_after_ != stage_names().back())
+    if ((output_ || verify_ || emit_) && stop_after_ != stage_names().back())
       return Diagnostic{"bad usage of `dovetail compile`", "--stop-after", "there is no bundle before the last stage",
-                        "drop -o and --verify, or --stop-after"};
+                        "drop -o, --emit and --verify, or --stop-after"};
     return {};
   }
 
@@ -103,7 +111,7 @@ class Compile : public Command {
   bool verify_ = false, all_tensors_ = false;
   std::vector<std::string> dump_;
   std::string stop_after_;
-  std::optional<std::string> report_, output_;
+  std::optional<std::string> report_, output_, emit_;
 };
 
 }  // namespace

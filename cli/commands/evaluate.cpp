@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <atomic>
-#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -9,12 +8,15 @@
 
 #include "base/file.h"
 #include "base/npy.h"
+#include "base/text_table.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/evaluation.h"
 #include "cli/latency.h"
 #include "cli/model.h"
 #include "cli/output.h"
+#include "cli/preprocess.h"
+#include "cli/sample_files.h"
 #include "cli/tensor_files.h"
 #include "cli/text.h"
 #include "cli/verify_bundle.h"
@@ -40,8 +42,10 @@ class Evaluate : public Command {
                        Need::required, File::read);
     model_.declare(options);
     options.value("--inputs", "FILE", inputs_,
-                  "the samples: .npy of the only input, or .npz by the names of the inputs", Need::required,
-                  File::read);
+                  "the samples: .npy of the only input, .npz by the names of the inputs, or a folder of these or of "
+                  "pictures, in the order of their names",
+                  Need::required, File::read);
+    preprocess_.declare(options);
     options.value("--labels", "Y.npy", labels_, "the class of each sample, for top-1 and top-5", File::read);
     options.value("--output", "NAME", output_, "the output that scores the classes (default: the only one)");
     options.value("--against", "MODEL|BUNDLE", against_, "another model, on the same samples: agreement, difference",
@@ -65,7 +69,6 @@ class Evaluate : public Command {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
     DOVETAIL_ASSIGN(const std::int64_t threads,
                     threads_ ? parse_count("--threads", *threads_, 1, 1024) : runtime::default_threads());
-    DOVETAIL_ASSIGN(const auto given, read_samples());
     std::optional<NdArray> labels;
     if (labels_) {
       DOVETAIL_ASSIGN(labels, read_tensor(*labels_));
@@ -77,7 +80,7 @@ class Evaluate : public Command {
       DOVETAIL_ASSIGN(other, prepare(compared_with()));
       if (!other) return Exit::failed;
     }
-    DOVETAIL_ASSIGN(const Samples samples, samples_for(own->bundle, given));
+    DOVETAIL_ASSIGN(const Samples samples, samples_for(own->bundle, {}));
     WatchedWork watched(limit);
     auto evaluated = evaluate_one(*own, samples, static_cast<int>(threads), watched);
     if (!evaluated.ok()) return fail(Exit::failed, evaluated.errors());
@@ -91,7 +94,8 @@ class Evaluate : public Command {
       json["accuracy"] = to_json(accuracy);
     }
     if (other) {
-      DOVETAIL_ASSIGN(const Samples others, samples_for(other->bundle, given));
+      DOVETAIL_ASSIGN(const auto as_own, preprocess_of(own->bundle));
+      DOVETAIL_ASSIGN(const Samples others, samples_for(other->bundle, as_own));
       const auto compared = evaluate_one(*other, others, static_cast<int>(threads), watched);
       if (!compared.ok()) return fail(Exit::failed, compared.errors());
       print("\nagainst\n{}{}", other->text, time_text(*other, others, *compared, threads));
@@ -114,31 +118,11 @@ class Evaluate : public Command {
   }
 
  private:
-  // By the names of inputs; "" the only one.
-  Result<std::map<std::string, NdArray>> read_samples() const {
-    if (std::filesystem::path(inputs_).extension() == ".npz") return read_npz(inputs_);
-    DOVETAIL_ASSIGN(NdArray array, read_tensor(inputs_));
-    return std::map<std::string, NdArray>{{"", std::move(array)}};
-  }
-
-  static Result<Samples> samples_for(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& given) {
-    std::vector<std::string> names;
-    for (const bundle::TensorIndex index : bundle.inputs)
-      names.push_back(bundle.tensors[static_cast<std::size_t>(index)].name);
-    std::map<std::string, NdArray> tensors;
-    // One array for a model of one input is meant for it, whatever its name.
-    if (given.size() == 1 && names.size() == 1) {
-      tensors.emplace(names.front(), given.begin()->second);
-    } else if (given.contains("")) {
-      return Diagnostic{"bad value of --inputs", bundle.name,
-                        fmt::format("the model has {} inputs: {}", names.size(), fmt::join(names, ", ")),
-                        "give a .npz file with an array for each"};
-    } else {
-      for (const auto& [name, array] : given) {
-        DOVETAIL_ASSIGN(const std::string input, match_name("--inputs", "input", names, name));
-        tensors.emplace(input, array);
-      }
-    }
+  // `otherwise`: what becomes of pictures where neither the command nor this model says it.
+  Result<Samples> samples_for(const bundle::Bundle& bundle, const std::optional<Preprocess>& otherwise) const {
+    DOVETAIL_ASSIGN(std::optional<Preprocess> preprocess, preprocess_.resolve(bundle));
+    if (!preprocess) preprocess = otherwise;
+    DOVETAIL_ASSIGN(auto tensors, read_samples("--inputs", inputs_, bundle, preprocess));
     return Samples::make(bundle, std::move(tensors));
   }
 
@@ -220,6 +204,7 @@ class Evaluate : public Command {
 
   ModelArguments model_;
   LimitArguments limit_;
+  PreprocessArguments preprocess_;
   std::string inputs_, engine_ = "functional";
   std::optional<std::string> labels_, output_, against_, against_targets_, threads_, output_dir_, report_;
   bool trust_ = false;

@@ -17,16 +17,18 @@ struct Format {
   std::string_view name;
   std::string (*emit)(const isa::HardwareConfig& config);
 };
-constexpr std::array<Format, 4> kFormats{{{"markdown", isa::emit_markdown},
+constexpr std::array<Format, 5> kFormats{{{"markdown", isa::emit_markdown},
                                           {"sv", isa::emit_sv_package},
                                           {"json", isa::emit_json},
-                                          {"c", isa::emit_c_header}}};
+                                          {"c", isa::emit_c_header},
+                                          {"python", isa::emit_python}}};
 
 class Isa : public Command {
  public:
   void declare(Options& options) override {
     options.value("--format", "FORMAT", format_,
-                  "markdown: the manual; sv: SystemVerilog package; c: header; json: everything", Need::required);
+                  "markdown: the manual; sv: SystemVerilog package; c: header; python: encoders; json: everything",
+                  Need::required);
     options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware),
                   Need::optional, File::read);
     options.value("-o", "FILE", output_, "write it there instead of printing it", File::written);
@@ -43,7 +45,7 @@ class Isa : public Command {
       return Exit::success;
     }
     return Diagnostic{"bad value of --format", format_, "there is no format of that name",
-                      "formats: markdown, sv, json, c"};
+                      "formats: markdown, sv, json, c, python"};
   }
 
  private:

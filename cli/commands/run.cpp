@@ -16,6 +16,7 @@
 #include "cli/kept_tensors.h"
 #include "cli/model.h"
 #include "cli/output.h"
+#include "cli/preprocess.h"
 #include "cli/program_file.h"
 #include "cli/run_report.h"
 #include "cli/samples.h"
@@ -39,9 +40,10 @@ class Run : public Command {
     files_ = options.files();
     options.value("--engine", "ENGINE", engine_, "what runs the accelerator's programs (default functional)");
     options.values("--input", "NAME=FILE", inputs_,
-                   "a .npy file or ONNX TensorProto .pb, of one batch or of many samples; without it seeded random "
-                   "values; repeatable",
+                   "a .npy file, ONNX TensorProto .pb, picture, or a folder of these, of one batch or of many "
+                   "samples; without it seeded random values; repeatable",
                    File::read);
+    preprocess_.declare(options);
     options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
     options.value("--output-dir", "DIR", output_dir_, "write every output as DIR/NAME.npy");
@@ -118,7 +120,8 @@ class Run : public Command {
       DOVETAIL_ASSIGN(const auto files, output_files(*output_dir_, outputs));
       DOVETAIL_TRY(files_->check("--output-dir", files));
     }
-    DOVETAIL_ASSIGN(const RunInputs inputs, gather_inputs(loaded, inputs_, seed, Rows::many));
+    DOVETAIL_ASSIGN(const auto preprocess, preprocess_.resolve(loaded));
+    DOVETAIL_ASSIGN(const RunInputs inputs, gather_inputs(loaded, inputs_, seed, Rows::many, preprocess));
     DOVETAIL_ASSIGN(const Samples samples, Samples::make(program_for(loaded, inputs.tensors), inputs.tensors));
     if (check_ && samples.runs() > 1)
       return Diagnostic{"bad usage of `dovetail run`", "--check",
@@ -265,6 +268,7 @@ class Run : public Command {
   ClockArguments clock_;
   EnergyArguments energy_;
   LimitArguments limit_;
+  PreprocessArguments preprocess_;
   std::shared_ptr<const NamedFiles> files_;
   std::string engine_ = "functional", seed_ = "1";
   std::vector<std::string> inputs_;

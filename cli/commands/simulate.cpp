@@ -1,41 +1,61 @@
+#include <algorithm>
 #include <chrono>
 #include <span>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "base/npy.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/energy_report.h"
 #include "cli/output.h"
-#include "cli/program_file.h"
+#include "cli/program_check.h"
+#include "cli/program_image.h"
+#include "cli/program_input.h"
 #include "cli/system.h"
 #include "cli/text.h"
 #include "cli/timing.h"
 #include "cli/watched_work.h"
 #include "isa/codec.h"
+#include "isa/spec/memories.h"
 #include "runtime/executor.h"
+#include "simulator/sram_reader.h"
 #include "simulator/work_estimate.h"
 
 namespace dovetail::cli {
 
 namespace {
 
+Result<std::vector<std::pair<isa::Memory, std::string>>> sram_files_of(const std::vector<std::string>& texts) {
+  DOVETAIL_ASSIGN(const auto assignments, parse_assignments("--sram-out", texts));
+  std::vector<std::pair<isa::Memory, std::string>> files;
+  for (const auto& [name, file] : assignments) {
+    const auto row = std::find_if(isa::spec::kMemories.begin(), isa::spec::kMemories.end(),
+                                  [&](const isa::spec::MemoryInfo& memory) { return memory.name == name; });
+    if (row == isa::spec::kMemories.end() || row->id == isa::Memory::acc8)
+      return Diagnostic{"bad value of --sram-out", name, fmt::format("there is no memory `{}`", name),
+                        "there are acc, out, inp, wgt and uop"};
+    files.emplace_back(row->id, file);
+  }
+  return files;
+}
+
 class Simulate : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("PROGRAM.bin", program_, "raw instructions, 16 bytes each (32 in the wide encoding)",
-                       Need::required, File::read);
-    options.value("--hw", "CONFIG", hardware_, kHardwareHelp, Need::required, File::read);
-    options.value("--dram", "IN.bin", dram_, "the memory image before the run", Need::required, File::read);
-    options.value("--dram-base", "ADDR", dram_base_, "physical address of the image's first byte (default 0)");
-    options.value("--program-base", "ADDR", program_base_,
-                  "physical address of the program, for engines that fetch it");
-    options.values("--launch", "BEGIN:COUNT", launches_,
-                   "run these instructions to completion; repeatable, in order, over one SRAM and\n"
-                   "DRAM state (default: one launch of all)");
-    options.value("--dram-out", "OUT.bin", dram_out_, "the memory image after the run, as long as IN.bin",
-                  Need::required, File::written);
+    input_.declare(options);
+    options.value("--dram-out", "OUT.bin", dram_out_, "the memory image after the run: raw bytes, or a .npy",
+                  File::written);
+    options.placed_files("--output", "FILE@PLACE[:TYPE]", outputs_,
+                         "write a slice of memory after the run, a .npy if the name ends so: @NAME, or\n"
+                         "@0x2000:int8[4,16]; repeatable",
+                         File::written);
+    options.values("--sram-out", "MEM=FILE.npy", sram_out_,
+                   "write on-chip memory acc, out, inp, wgt or uop after the run; engines functional and cycle",
+                   File::written);
+    options.flag("--check", check_, "find races first, as `dovetail check` does, and run only what has none");
     options.value("--engine", "ENGINE", engine_, "functional, cycle, systemc or rtl (`dovetail doctor` lists them)",
                   Need::required);
     system_.declare(options);
@@ -47,39 +67,55 @@ class Simulate : public Command {
     options.footer(
         "The image is written only when every launch has completed. Addresses are decimal, or hexadecimal behind 0x.\n"
         "Example: dovetail simulate p.bin --hw 1x16x16 --dram in.bin --dram-base 4096 --launch 0:30 --dram-out out.bin "
-        "--engine functional");
+        "--engine functional\n"
+        "         dovetail simulate p.s --place x.npy@x --output y.npy@y --engine cycle");
   }
 
   Result<Exit> run() override {
     DOVETAIL_TRY(system_.check_engine(engine_, false));
-    DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(hardware_));
-    const isa::HardwareConfig& config = machine.hardware;
-    DOVETAIL_ASSIGN(const System system, resolve_system(machine.system, hardware_, system_));
+    DOVETAIL_ASSIGN(const auto sram_files, sram_files_of(sram_out_));
+    DOVETAIL_ASSIGN(ProgramInput input, read_program_input(input_, "simulate", outputs_));
+    const isa::HardwareConfig& config = input.machine.hardware;
+    DOVETAIL_ASSIGN(const System system,
+                    resolve_system(input.machine.system, input_.hardware.value_or(config.name), system_));
     DOVETAIL_ASSIGN(simulator::EngineOptions engine_options, clock_.engine_options(engine_, system));
     DOVETAIL_ASSIGN(const explore::EnergyTable table, energy_.table());
-    simulator::Dram dram;
-    DOVETAIL_ASSIGN(dram.base, parse_address("--dram-base", dram_base_));
-    TimedProgram timed{.name = program_, .config = config, .program = {}, .launches = {}, .traces = {}, .counters = {}};
-    DOVETAIL_ASSIGN(timed.program, read_program(program_, config));
+    if (!input.has_image)
+      return Diagnostic{"bad usage of `dovetail simulate`", "", "the program has no memory to work on",
+                        "add --dram IN.bin, --place FILE@ADDRESS, or .data and .space lines"};
+    simulator::Dram& dram = input.dram;
+    TimedProgram timed{.name = input_.program,
+                       .config = config,
+                       .program = input.program,
+                       .launches = input.launches,
+                       .traces = {},
+                       .counters = {}};
     const std::vector<isa::Instruction>& program = timed.program;
-    DOVETAIL_ASSIGN(timed.launches, parse_launches(launches_, program.size()));
     const std::vector<isa::Launch>& launches = timed.launches;
-    DOVETAIL_ASSIGN(dram.bytes, read_image(dram_, dram.base, config));
-    if (program_base_) {
+    if (input_.program_base) {
       DOVETAIL_TRY(check_program_base(config, program, dram));
-      DOVETAIL_ASSIGN(engine_options.program_base, parse_address("--program-base", *program_base_));
+      DOVETAIL_ASSIGN(engine_options.program_base, parse_address("--program-base", *input_.program_base));
     }
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
     WatchedWork watched(limit);
     engine_options.work = watched.work();
     DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_, engine_options));
     DOVETAIL_ASSIGN(const auto simulator, make_simulator(config));
+    const auto* sram = dynamic_cast<const simulator::SramReader*>(simulator.get());
+    if (sram == nullptr && !sram_files.empty())
+      return Diagnostic{"bad usage of `dovetail simulate`", "--sram-out",
+                        fmt::format("engine {} does not show its on-chip memories", engine_),
+                        "use --engine functional or cycle"};
 
+    if (check_) {
+      DOVETAIL_ASSIGN(const bool is_clean, check(input));
+      if (!is_clean) return Exit::failed;
+    }
     watched.begin();
     for (const isa::Launch& launch : launches) {
       const auto estimate =
           simulator::estimate_work(engine_, config, std::span(program).subspan(launch.begin, launch.count));
-      if (const auto fits = watched.work()->expect(program_, estimate); !fits.ok())
+      if (const auto fits = watched.work()->expect(input_.program, estimate); !fits.ok())
         return fail(Exit::failed, fits.errors());
     }
     const auto start = std::chrono::steady_clock::now();
@@ -89,7 +125,7 @@ class Simulate : public Command {
     for (const isa::Launch& launch : launches) {
       const auto outcome =
           simulator->launch(std::span(program).subspan(launch.begin, launch.count), dram, launch.begin);
-      if (!outcome.ok()) return fail(Exit::failed, outcome.errors());
+      if (!outcome.ok()) return fail(Exit::failed, input.source.cite(outcome.errors()));
       counters.push_back(*outcome);
       if (const simulator::LaunchTrace* timing = simulator->timing()) timed.traces.push_back(*timing);
     }
@@ -106,17 +142,21 @@ class Simulate : public Command {
       timed.what_if = *std::move(what_if);
     }
     watched.finish();
-    DOVETAIL_TRY(write_file(dram_out_, dram.bytes));
+    DOVETAIL_TRY(write_outputs(input));
+    for (const auto& [memory, file] : sram_files)
+      DOVETAIL_TRY(write_npy(file, sram->read_sram(memory, 0, static_cast<std::size_t>(config.depth(memory)))));
     std::optional<explore::RunTime> time;
     if (has_clock) time = {cycles_of(timed), system.clock_mhz * 1e6};
     const EnergyFacts energy = energy_facts(total, config, system.memory, time, table);
-    DOVETAIL_TRY(write_traces(clock_, program_, std::span(&timed, 1), system, std::nullopt, energy_json(energy)));
-    print("simulated     {}, {} launch{}, engine {}, {}\n{}", program_, launches.size(),
+    DOVETAIL_TRY(write_traces(clock_, input_.program, std::span(&timed, 1), system, std::nullopt, energy_json(energy)));
+    print("simulated     {}, {} launch{}, engine {}, {}\n{}", input_.program, launches.size(),
           launches.size() == 1 ? "" : "es", engine_, seconds_text(seconds), counters_text(total) + energy_text(energy));
-    print("written       {}, {} bytes from {:#x}\n", dram_out_, dram.bytes.size(), dram.base);
+    print("races         {}\n", check_ ? "none: every order that the tokens leave open gives these values"
+                                       : "not checked: other orders may give other values; `--check` decides");
+    print("{}", written_);
     print("{}", clock_.written(1));
     if (has_clock) print("{}{}", system_text(system), timing_text(timed, system));
-    if (program_base_ && !has_clock)
+    if (input_.program_base && !has_clock)
       print("note          engine {} does not fetch: --program-base was checked, and has no other effect\n", engine_);
     if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report(timed, counters, system, seconds, energy))));
     return Exit::success;
@@ -127,10 +167,10 @@ class Simulate : public Command {
   // bytes of the image.
   Result<void> check_program_base(const isa::HardwareConfig& config, std::span<const isa::Instruction> program,
                                   const simulator::Dram& dram) const {
-    DOVETAIL_ASSIGN(const std::uint64_t base, parse_address("--program-base", *program_base_));
+    DOVETAIL_ASSIGN(const std::uint64_t base, parse_address("--program-base", *input_.program_base));
     DOVETAIL_ASSIGN(const auto bytes, isa::Codec(config).encode_program(program));
     const auto bad = [&](std::string why, std::string hint) {
-      return Diagnostic{"bad value of --program-base", *program_base_, std::move(why), std::move(hint)};
+      return Diagnostic{"bad value of --program-base", *input_.program_base, std::move(why), std::move(hint)};
     };
     const std::uint64_t space = std::uint64_t{1} << config.address_bits;
     const auto unit = static_cast<std::uint64_t>(config.instruction_bytes());
@@ -147,6 +187,31 @@ class Simulate : public Command {
     return {};
   }
 
+  // False: it has findings, and they are printed.
+  Result<bool> check(const ProgramInput& input) const {
+    DOVETAIL_ASSIGN(const isa::VerifyReport report, verify_input(input_, input));
+    if (report.clean()) return true;
+    print("{}", findings_text(report, input.source, input.program.size()));
+    fail(Exit::failed, input.source.cite({report.findings.front().diagnostic}));
+    return false;
+  }
+
+  Result<void> write_outputs(const ProgramInput& input) {
+    if (dram_out_) {
+      DOVETAIL_TRY(write_image(*dram_out_, input.dram));
+      written_ +=
+          fmt::format("written       {}, {} bytes from {:#x}\n", *dram_out_, input.dram.bytes.size(), input.dram.base);
+    }
+    for (const std::string& text : outputs_) {
+      DOVETAIL_ASSIGN(const FileAt file, parse_file_at("--output", text));
+      DOVETAIL_ASSIGN(const ImageSlice slice, parse_slice("--output", file.place, input.symbols, true));
+      DOVETAIL_TRY(write_slice(file.file, input.dram, slice));
+      written_ +=
+          fmt::format("written       {}, {} at {:#x}\n", file.file, type_text(slice.dtype, slice.shape), slice.address);
+    }
+    return {};
+  }
+
   Json report(const TimedProgram& timed, const std::vector<simulator::Counters>& counters, const System& system,
               double seconds, const EnergyFacts& energy) const {
     Json list = Json::array();
@@ -154,7 +219,7 @@ class Simulate : public Command {
       list.push_back(
           {{"begin", timed.launches[i].begin}, {"count", timed.launches[i].count}, {"counters", to_json(counters[i])}});
     Json json{{"kind", "simulate"},
-              {"program", program_},
+              {"program", input_.program},
               {"engine", engine_},
               {"hardware", isa::config_to_json(timed.config)},
               {"launches", list},
@@ -169,13 +234,16 @@ class Simulate : public Command {
     return json;
   }
 
-  std::string program_, hardware_, dram_, dram_base_ = "0", dram_out_, engine_;
+  ProgramArguments input_;
+  std::string engine_;
   SystemArguments system_;
   ClockArguments clock_;
   EnergyArguments energy_;
   LimitArguments limit_;
-  std::optional<std::string> program_base_, report_;
-  std::vector<std::string> launches_;
+  std::optional<std::string> dram_out_, report_;
+  std::vector<std::string> outputs_, sram_out_;
+  bool check_ = false;
+  std::string written_;  // what the outputs are, for the end of the report
 };
 
 }  // namespace

@@ -1,4 +1,7 @@
 #include <array>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -20,9 +23,21 @@ namespace dovetail::cli {
 
 namespace {
 
-Result<simulator::Trace> read_trace(const std::string& path) {
+// One side of a comparison. `programs`: nothing where the file does not hold them.
+struct Side {
+  std::string path;
+  simulator::Trace trace;
+  std::optional<std::vector<simulator::TracedProgram>> programs;
+};
+
+Result<Side> read_side(const std::string& path) {
   DOVETAIL_ASSIGN(const Json json, read_json_file(path));
-  return simulator::trace_from_json(json, path);
+  DOVETAIL_ASSIGN(simulator::Trace trace, simulator::trace_from_json(json, path));
+  Side side{path, std::move(trace), std::nullopt};
+  if (json.contains("programs")) {
+    DOVETAIL_ASSIGN(side.programs, simulator::traced_programs_from_json(json["programs"], side.trace, path));
+  }
+  return side;
 }
 
 class Trace : public Command {
@@ -36,9 +51,11 @@ class Trace : public Command {
                   "with diff: instructions of each unit to show before and behind (default 3)");
     options.value("--html", "PAGE.html", html_, "of one trace: write it as a page for a browser", File::written);
     options.footer(
-        "`trace T.json` sums up what each unit did in its cycles. `trace diff A.json B.json` names the first "
-        "instruction that differs, with what\n"
-        "happened around it in both; its exit code is 1 if there is one. The file opens in ui.perfetto.dev, a "
+        "`trace T.json` sums up what each unit did in its cycles. `trace diff A.json B.json` compares the "
+        "programs field by field,\n"
+        "addresses included, and names the first instruction that differs in time, with what happened around it in "
+        "both;\n"
+        "its exit code is 1 if there is a difference. The file opens in ui.perfetto.dev, a "
         "microsecond for a cycle.\n"
         "Example: dovetail trace diff expected.json t.json");
   }
@@ -123,16 +140,18 @@ class Trace : public Command {
   }
 
   Result<Exit> diff() {
-    DOVETAIL_ASSIGN(const simulator::Trace a, read_trace(second_));
-    DOVETAIL_ASSIGN(const simulator::Trace b, read_trace(third_));
+    DOVETAIL_ASSIGN(const Side one, read_side(second_));
+    DOVETAIL_ASSIGN(const Side other, read_side(third_));
+    const simulator::Trace &a = one.trace, &b = other.trace;
     DOVETAIL_ASSIGN(const std::int64_t around, parse_count("--around", around_, 0, 1000));
+    const bool same_instructions = compare_instructions(one, other);
     const auto difference = simulator::first_difference(a, b);
     if (!difference) {
       std::size_t events = 0;
       for (const simulator::LaunchTrace& launch : a.launches) events += launch.events.size();
       print("equal         {} instructions in {} launch{}, to the cycle\n", with_separators(events), a.launches.size(),
             a.launches.size() == 1 ? "" : "es");
-      return Exit::success;
+      return same_instructions ? Exit::success : Exit::failed;
     }
     if (!difference->event) {
       print("different     launch {}: {}\n", difference->launch, difference->what);
@@ -144,6 +163,23 @@ class Trace : public Command {
     print("in {}\n{}\nin {}\n{}", second_, simulator::neighbourhood(a, *difference, static_cast<std::size_t>(around)),
           third_, simulator::neighbourhood(b, *difference, static_cast<std::size_t>(around)));
     return Exit::failed;
+  }
+
+  // Times alone say nothing of addresses. False: an instruction is another one.
+  static bool compare_instructions(const Side& a, const Side& b) {
+    for (const Side* side : {&a, &b})
+      if (!side->programs) {
+        print("instructions  not compared, addresses and sizes included: {} does not hold its program\n", side->path);
+        return true;
+      }
+    const auto difference = simulator::first_other_instruction(a.trace, *a.programs, b.trace, *b.programs);
+    if (!difference) {
+      print("instructions  equal in all fields, addresses included\n");
+      return true;
+    }
+    print("instructions  launch {}, instruction {}: {}\n", difference->launch,
+          a.trace.launches[difference->launch].events[*difference->event].instruction, difference->what);
+    return false;
   }
 
   std::string first_, second_, third_, around_ = "3";

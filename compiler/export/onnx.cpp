@@ -119,7 +119,8 @@ std::int64_t exported_opset(const graph::Graph& graph) {
   return opset;
 }
 
-Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std::string& where) {
+Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std::string& where,
+                                           const std::map<std::string, std::string>& metadata) {
   if (Diagnostics findings = foreign_operators(graph, where); !findings.empty()) return findings;
   const std::set<ValueId> constants = used_constants(graph);
   std::size_t bytes = 0;
@@ -133,6 +134,11 @@ Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std:
   model.set_ir_version(kExportedIrVersion);
   model.set_producer_name("dovetail");
   model.add_opset_import()->set_version(exported_opset(graph));
+  for (const auto& [key, value] : metadata) {
+    onnx::KeyValue& entry = *model.add_metadata_props();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
   onnx::Graph& to = *model.mutable_graph();
   to.set_name(graph.name.empty() ? "graph" : graph.name);
   for (graph::NodeId id : graph.topological_order()) write_node(graph, graph.node(id), *to.add_node());

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,7 +24,8 @@ std::int64_t exported_opset(const graph::Graph& graph);
 // Nodes come in execution order, constants that nothing uses are left out, real attributes are rounded to binary32,
 // which is all that the format holds. Refused, all of it at once: operators that ONNX does not have (lower_qdq's, say),
 // and graphs beyond the 2 GiB of a protobuf file. Precondition: the graph verifies and its types are inferred. `where`
-// names the graph in diagnostics.
-Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std::string& where);
+// names the graph in diagnostics; `metadata` is written as the model's metadata_props.
+Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std::string& where,
+                                           const std::map<std::string, std::string>& metadata = {});
 
 }  // namespace dovetail

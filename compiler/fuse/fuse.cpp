@@ -363,6 +363,16 @@ class Fuser {
   ops::Movement movement(NodeId id) const { return facts_.at(id).row->movement; }
   bool rearranges(NodeId id) const { return movement(id) == ops::Movement::rearranges; }
 
+  // A Reshape that makes images of values with more dimensions, row by row, as behind the Transpose of a channel
+  // shuffle. With that one it is a kernel that writes the images in the order in which they are read; alone it would be
+  // a view, and the images would be copied.
+  bool merges_channels(NodeId id) const {
+    const graph::Node& node = graph_.node(id);
+    const Shape &from = shape(node.inputs[0]), &to = shape(node.outputs[0]);
+    return movement(id) == ops::Movement::reshapes && to.size() == 4 && from.size() > 4 &&
+           std::equal(to.end() - 2, to.end(), from.end() - 2);
+  }
+
   // Why the group cannot take the readers of its result behind it; empty where it can.
   std::string against_behind(const Group& group) const {
     const graph::Node& last = graph_.node(group.nodes.back());
@@ -383,6 +393,7 @@ class Fuser {
     if (next.outputs.size() != 1) return fmt::format("{} has {} results", next.op, next.outputs.size());
     if (group.elementwise && rearranges(reader) && element_count(shape(next.outputs[0])) <= element_count(shape(value)))
       return "";
+    if (group.elementwise && rearranges(group.nodes.back()) && merges_channels(reader)) return "";
     if (rearranges(reader)) return fmt::format("{} moves what {} computes", next.op, graph_.node(group.anchor).op);
     if (shape(next.outputs[0]) != shape(value))
       return fmt::format("{} makes {} of {}", next.op, to_string(shape(next.outputs[0])), to_string(shape(value)));

@@ -31,8 +31,9 @@ struct ImportOptions {
 struct ImportReport {
   std::int64_t ir_version = 0, opset = 0;
   std::string producer;
-  std::map<std::string, int> operators;  // histogram of what was imported
-  std::vector<std::string> notes;        // assumptions made (symbolic batch = 1, ...)
+  std::map<std::string, int> operators;              // histogram of what was imported
+  std::vector<std::string> notes;                    // assumptions made (symbolic batch = 1, ...)
+  std::map<std::string, std::string> metadata = {};  // what the file says of the model (metadata_props), as it is
 };
 
 struct Imported {

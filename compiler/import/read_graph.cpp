@@ -93,6 +93,8 @@ class Reader {
     imported_.report.producer = printable(model_.producer_name());
     if (!model_.producer_version().empty())
       imported_.report.producer = fmt::format("{} {}", imported_.report.producer, printable(model_.producer_version()));
+    for (const onnx::KeyValue& entry : model_.metadata_props())
+      imported_.report.metadata.emplace(entry.key(), entry.value());  // of a key that is there twice, the first
     for (const onnx::OperatorSet& set : model_.opset_import())
       if (is_default_domain(set.domain())) imported_.report.opset = set.version();
     if (const std::int64_t opset = imported_.report.opset; opset < kOldestOpset || opset > kNewestOpset)

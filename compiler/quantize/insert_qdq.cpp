@@ -148,6 +148,7 @@ class Finder {
         if (!graph_.is_constant(input)) value = input;
     }
     observe(end);
+    places_.made_by.emplace(end, id);
   }
 
   void observe(ValueId value) {
@@ -163,7 +164,7 @@ class Finder {
 
 class Inserter {
  public:
-  Inserter(Graph& graph, WeightScales weights) : graph_(graph), weights_(weights) {}
+  Inserter(Graph& graph, const WeightGrid& weights) : graph_(graph), weights_(weights) {}
 
   // int8 steps of an activation between it and its users.
   void quantise_activation(ValueId value, const Quantisation& q) {
@@ -191,10 +192,11 @@ class Inserter {
     if (!graph_.is_constant(weight) || !is_real(graph_, weight) || !scales_.count(node.inputs[0])) return;
     const NdArray& real = *graph_.value(weight).constant;
     const auto rank = static_cast<std::int64_t>(real.rank());
-    const std::int64_t axis =
-        node.op == "Conv" || (node.op == "Gemm" && graph::int_attribute(node, "transB", 0) != 0) ? 0 : rank - 1;
-    const bool per_channel = weights_ == WeightScales::per_channel && rank >= 2 && (node.op != "MatMul" || rank == 2);
-    const NdArray scale = weight_scales(real, per_channel ? std::optional(axis) : std::nullopt);
+    const std::int64_t axis = output_axis(node, real.rank());
+    const bool per_channel =
+        weights_.scales == WeightScales::per_channel && rank >= 2 && (node.op != "MatMul" || rank == 2);
+    NdArray scale = weight_scales(real, per_channel ? std::optional(axis) : std::nullopt);
+    if (weights_.steps == Scales::power_of_two) scale = powers_of_two(real, scale, axis);
     graph::Attributes attributes;
     if (per_channel) attributes["axis"] = axis;
     const std::string name = graph_.value(weight).name;
@@ -223,12 +225,6 @@ class Inserter {
     graph_.add_node(std::move(node));
   }
 
-  static std::int64_t slice_of(const NdArray& array, std::int64_t axis, std::int64_t position) {
-    std::int64_t inner = 1;
-    for (auto i = static_cast<std::size_t>(axis) + 1; i < array.shape().size(); ++i) inner *= array.shape()[i];
-    return position / inner % array.shape()[static_cast<std::size_t>(axis)];
-  }
-
   // max|w| / 127; a slice of zeros has scale 1.
   static NdArray weight_scales(const NdArray& weight, std::optional<std::int64_t> axis) {
     NdArray scale(DType::float32, axis ? Shape{weight.shape()[static_cast<std::size_t>(*axis)]} : Shape{});
@@ -241,6 +237,31 @@ class Inserter {
       scale.set_double(i, std::isnormal(step) ? static_cast<double>(step) : 1.0);
     }
     return scale;
+  }
+
+  // Of each scale the power of two above and the one below, which cuts the largest weights: that with the least error.
+  static NdArray powers_of_two(const NdArray& weight, const NdArray& scale, std::int64_t axis) {
+    NdArray above = scale, below = scale;
+    for (std::int64_t i = 0; i < scale.count(); ++i) {
+      const float power = next_power_of_two(static_cast<float>(scale.as_double(i)));
+      above.set_double(i, power);
+      below.set_double(i, std::isnormal(power / 2) ? power / 2 : power);
+    }
+    const auto errors = [&](const NdArray& scales) {
+      const NdArray steps = quantised(weight, scales, axis);
+      std::vector<double> sums(static_cast<std::size_t>(scales.count()));
+      for (std::int64_t i = 0; i < weight.count(); ++i) {
+        const std::int64_t slice = scales.rank() == 0 ? 0 : slice_of(weight, axis, i);
+        const double error = weight.as_double(i) - steps.as_double(i) * scales.as_double(slice);
+        sums[static_cast<std::size_t>(slice)] += error * error;
+      }
+      return sums;
+    };
+    const std::vector<double> of_above = errors(above), of_below = errors(below);
+    for (std::int64_t i = 0; i < scale.count(); ++i)
+      if (of_below[static_cast<std::size_t>(i)] < of_above[static_cast<std::size_t>(i)])
+        above.set_double(i, below.as_double(i));
+    return above;
   }
 
   static NdArray quantised(const NdArray& real, const NdArray& scale, std::int64_t axis) {
@@ -283,7 +304,7 @@ class Inserter {
   }
 
   Graph& graph_;
-  const WeightScales weights_;
+  const WeightGrid weights_;
   std::map<ValueId, float> scales_;         // of dequantised activations
   std::map<ValueId, ValueId> dequantised_;  // weights that several nodes share
 };
@@ -292,10 +313,35 @@ class Inserter {
 
 std::string steps_name(const std::string& value) { return value + "/steps"; }
 
+std::int64_t output_axis(const Node& node, int weight_rank) {
+  return node.op == "Conv" || (node.op == "Gemm" && graph::int_attribute(node, "transB", 0) != 0) ? 0 : weight_rank - 1;
+}
+
+std::int64_t slice_of(const NdArray& array, std::int64_t axis, std::int64_t position) {
+  std::int64_t inner = 1;
+  for (auto i = static_cast<std::size_t>(axis) + 1; i < array.shape().size(); ++i) inner *= array.shape()[i];
+  return position / inner % array.shape()[static_cast<std::size_t>(axis)];
+}
+
+std::optional<NdArray> real_constant(const Graph& graph, ValueId value) {
+  if (!value.valid()) return std::nullopt;
+  if (graph.is_constant(value)) return graph.value(value).constant;
+  const NodeId producer = graph.value(value).producer;
+  if (!producer.valid() || graph.node(producer).op != "DequantizeLinear") return std::nullopt;
+  const Node& node = graph.node(producer);
+  if (!graph.is_constant(node.inputs[0]) || !graph.is_constant(node.inputs[1])) return std::nullopt;
+  const NdArray &steps = *graph.value(node.inputs[0]).constant, &scale = *graph.value(node.inputs[1]).constant;
+  const std::int64_t axis = graph::int_attribute(node, "axis", 1);
+  NdArray real(DType::float32, steps.shape());
+  for (std::int64_t i = 0; i < steps.count(); ++i)
+    real.set_double(i, steps.as_double(i) * scale.as_double(scale.rank() == 0 ? 0 : slice_of(steps, axis, i)));
+  return real;
+}
+
 Places find_places(const Graph& graph, const std::vector<std::string>& kept) { return Finder(graph, kept).run(); }
 
 void insert_qdq(Graph& graph, const Places& places, const std::map<ValueId, Quantisation>& ranges,
-                WeightScales weights) {
+                const WeightGrid& weights) {
   const std::vector<NodeId> nodes = graph.topological_order();
   Inserter inserter(graph, weights);
   for (const auto& [value, q] : ranges) inserter.quantise_activation(value, q);

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -11,7 +12,8 @@
 #include "compiler/passes/fold_batch_norm.h"
 #include "compiler/passes/fold_constants.h"
 #include "compiler/passes/rewriting.h"
-#include "compiler/reference/reference.h"
+#include "compiler/quantize/correct_biases.h"
+#include "compiler/quantize/equalise.h"
 
 namespace dovetail::quantize {
 namespace {
@@ -20,6 +22,7 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 using passes::qdq::Quantisation;
+using Ranges = std::map<ValueId, Quantisation>;
 
 constexpr double kMostSaturated = 0.05, kMostCommon = 0.9;
 
@@ -37,19 +40,17 @@ Result<void> check(const Graph& graph, std::span<const Values> samples, const Op
   if (samples.empty())
     errors.push_back({"cannot quantise " + graph.name, "samples", "there are none, and ranges come from samples",
                       "give at least one"});
+  for (const NodeId id : graph.live_nodes())
+    if (const graph::Node& node = graph.node(id); node.op == "QuantizeLinear" || node.op.starts_with("dovetail.q")) {
+      errors.push_back({"cannot quantise " + graph.name, node.name, "the model is quantised already",
+                        "give the float model that it was made from"});
+      break;
+    }
   for (const std::string& name : options.keep_float)
     if (!graph.find_node(name))
       errors.push_back({"cannot quantise " + graph.name, name, "the graph has no node of that name",
                         "`dovetail compile --dump import` lists the nodes"});
   return errors;
-}
-
-// The same graph with these outputs, each once; inputs are known without.
-Graph with_outputs(Graph graph, const std::vector<ValueId>& outputs) {
-  graph.outputs.clear();
-  for (const ValueId value : outputs)
-    if (graph.value(value).producer.valid() && !graph.is_output(value)) graph.outputs.push_back(value);
-  return graph;
 }
 
 // What a Clip leaves of its operand.
@@ -66,18 +67,18 @@ Limits bounds_of(const Graph& graph, ValueId value) {
 // What one tensor's steps hold, and how far their reals are from the float graph's.
 struct Tally {
   std::array<std::int64_t, 256> steps{};
-  std::int64_t count = 0;
-  double signal = 0, noise = 0;
+  std::int64_t count = 0, cut_low = 0, cut_high = 0;
+  SignalAndNoise ratio;
 
   void add(const NdArray& quantised, const NdArray& real, const Quantisation& q) {
     const auto bytes = quantised.data<std::int8_t>();
     const auto reals = real.data<float>();
+    const double scale = q.scale, lowest = (-128.5 - q.zero_point) * scale, highest = (127.5 - q.zero_point) * scale;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
+      cut_low += bytes[i] == -128 && static_cast<double>(reals[i]) < lowest;
+      cut_high += bytes[i] == 127 && static_cast<double>(reals[i]) > highest;
       ++steps[static_cast<std::size_t>(bytes[i] + 128)];
-      const double exact = reals[i],
-                   error = static_cast<double>(bytes[i] - q.zero_point) * static_cast<double>(q.scale) - exact;
-      signal += exact * exact;
-      noise += error * error;
+      ratio.add(reals[i], static_cast<double>(bytes[i] - q.zero_point) * static_cast<double>(q.scale));
     }
     count += static_cast<std::int64_t>(bytes.size());
   }
@@ -89,96 +90,173 @@ struct Tally {
     const double scale = q.scale, half = scale / 2;
     const bool cuts_low = q.zero_point != -128 && (-128 - q.zero_point) * scale > bounds.low + half,
                cuts_high = q.zero_point != 127 && (127 - q.zero_point) * scale < bounds.high - half;
-    const std::int64_t ends = (cuts_low ? steps[0] : 0) + (cuts_high ? steps[255] : 0);
-    constexpr double kExact = 200;
-    const double db = noise == 0    ? kExact
-                      : signal == 0 ? -kExact
-                                    : std::clamp(10 * std::log10(signal / noise), -kExact, kExact);
-    return {std::move(value), q, share(ends), share(*std::max_element(steps.begin(), steps.end())), db};
+    const std::int64_t ends = (cuts_low ? cut_low : 0) + (cuts_high ? cut_high : 0);
+    return {.value = std::move(value),
+            .q = q,
+            .saturated = share(ends),
+            .commonest = share(*std::max_element(steps.begin(), steps.end())),
+            .signal_to_noise_db = ratio.decibels()};
   }
 };
 
-std::int64_t arg_max(const NdArray& array) {
-  std::int64_t best = 0;
-  for (std::int64_t i = 1; i < array.count(); ++i)
-    if (array.as_double(i) > array.as_double(best)) best = i;
-  return best;
+ValueId source_of(const Places& places, ValueId value) {
+  while (places.same_as.count(value)) value = places.same_as.at(value);
+  return value;
+}
+
+// Both graphs side by side: what the report says of tensors and outputs.
+class Comparison {
+ public:
+  Comparison(const Graph& model, const Graph& quantised, const Places& places, const Ranges& ranges)
+      : model_(model), quantised_(quantised) {
+    const auto take = [&](ValueId value) {
+      if (!ranges.count(value)) return;
+      const std::string& name = model.value(value).name;
+      order_.push_back(
+          {name, steps_name(name), ranges.at(value), bounds_of(model, source_of(places, value)), value, {}});
+    };
+    for (const ValueId input : model.inputs) take(input);
+    for (const NodeId id : model.topological_order())
+      for (const ValueId output : model.node(id).outputs) take(output);
+    for (const ValueId output : model.outputs) outputs_.push_back({{model.value(output).name}, {}});
+  }
+
+  Result<void> run(std::span<const Values> samples, const MakeForward& make_forward, const Progress& progress) {
+    std::vector<ValueId> reals(model_.outputs.begin(), model_.outputs.end()),
+        steps(quantised_.outputs.begin(), quantised_.outputs.end());
+    for (const Place& place : order_) {
+      reals.push_back(place.value);
+      steps.push_back(*quantised_.find_value(place.steps));
+    }
+    DOVETAIL_ASSIGN(const Forward exact, make_forward(with_outputs(model_, reals)));
+    DOVETAIL_ASSIGN(const Forward integer, make_forward(with_outputs(quantised_, steps)));
+    std::size_t sample = 0;
+    Result<void> failed;
+    DOVETAIL_TRY(run_all(exact, samples, "comparison", progress, [&](const Values& want) {
+      if (!failed.ok()) return;
+      const auto got = integer(samples[sample++]);
+      if (got.ok()) add(want, *got);
+      else failed = got.errors();
+    }));
+    return failed;
+  }
+
+  void report(const std::map<ValueId, Observation>& observations, const Places& places, Quantised& result) const {
+    for (const Place& place : order_) {
+      result.tensors.push_back(place.tally.report(place.name, place.q, place.bounds));
+      const Observation& observed = observations.at(source_of(places, place.value));
+      result.tensors.back().least = observed.least();
+      result.tensors.back().greatest = observed.greatest();
+    }
+    for (const Output& output : outputs_) {
+      result.outputs.push_back(output.report);
+      result.outputs.back().signal_to_noise_db = output.ratio.decibels();
+    }
+    result.same_choice = same_choice_;
+  }
+
+ private:
+  struct Place {
+    std::string name, steps;
+    Quantisation q;
+    Limits bounds;
+    ValueId value;
+    Tally tally;
+  };
+  struct Output {
+    OutputReport report;
+    SignalAndNoise ratio;
+  };
+
+  void add(const Values& want, const Values& got) {
+    for (Place& place : order_) place.tally.add(got.at(place.steps), want.at(place.name), place.q);
+    for (Output& output : outputs_) {
+      const auto exact = want.find(output.report.output), have = got.find(output.report.output);
+      if (exact == want.end() || have == got.end()) continue;  // an output that the graph takes
+      const NdArray &reals = exact->second, &others = have->second;
+      for (std::int64_t i = 0; i < reals.count(); ++i) output.ratio.add(reals.as_double(i), others.as_double(i));
+      const std::int64_t rows = reals.rank() > 1 ? reals.shape()[0] : 1;
+      output.report.rows += rows;
+      for (std::int64_t row = 0; row < rows; ++row)
+        output.report.same_rows += arg_max_of_row(reals, row, rows) == arg_max_of_row(others, row, rows);
+      if (&output == &outputs_.front()) same_choice_ += arg_max(reals) == arg_max(others);
+    }
+  }
+  static std::int64_t arg_max_of_row(const NdArray& array, std::int64_t row, std::int64_t rows) {
+    const std::int64_t count = array.count() / std::max<std::int64_t>(1, rows), begin = row * count;
+    std::int64_t best = begin;
+    for (std::int64_t i = begin; i < begin + count; ++i)
+      if (array.as_double(i) > array.as_double(best)) best = i;
+    return best - begin;
+  }
+
+  const Graph &model_, &quantised_;
+  std::vector<Place> order_;
+  std::vector<Output> outputs_;
+  int same_choice_ = 0;
+};
+
+Ranges ranges_of(const Graph& model, const Places& places, const std::map<ValueId, Observation>& observations,
+                 const Options& options) {
+  Ranges ranges;
+  for (const auto& [value, observation] : observations)
+    ranges[value] = choose(observation, options.method, options.tail, bounds_of(model, value), options.grid);
+  for (const auto& [value, source] : places.same_as) ranges[value] = ranges.at(source_of(places, value));
+  return ranges;
+}
+
+// The QDQ graph; with corrected biases where that is asked for.
+Result<Graph> quantised_graph(const Graph& model, const Places& places, const Ranges& ranges,
+                              std::span<const Values> samples, const Options& options, const MakeForward& make_forward,
+                              std::vector<std::string>& corrected) {
+  const WeightGrid weights{options.weights, options.grid.scales};
+  Graph graph = model;
+  insert_qdq(graph, places, ranges, weights);
+  if (options.correct_biases) {
+    DOVETAIL_ASSIGN(const Shifts shifts, measure_shifts(model, graph, samples, make_forward, options.progress));
+    graph = model;
+    corrected = correct_biases(graph, shifts);
+    insert_qdq(graph, places, ranges, weights);
+  }
+  if (auto verified = graph::verify(graph); !verified) throw InternalError(to_string(verified.errors()));
+  return graph;
 }
 
 }  // namespace
-
-MakeForward reference_forward() {
-  return [](const Graph& graph) -> Result<Forward> {
-    DOVETAIL_ASSIGN(const Reference reference, Reference::make(graph));
-    return Forward([reference](const Values& inputs) { return reference.run(inputs); });
-  };
-}
 
 Result<Quantised> quantize(Graph model, std::span<const Values> samples, const Options& options,
                            const MakeForward& make_forward) {
   DOVETAIL_TRY(check(model, samples, options));
   DOVETAIL_TRY(prepare(model, options.context));
+  Quantised result;
+  if (options.equalise) result.equalised = equalise(model);
   const Places places = find_places(model, options.keep_float);
+  if (places.observed.empty())
+    return Diagnostic{"cannot quantise " + model.name, "the model",
+                      "it has no float operator that computes on int8 (docs/quantisation.md)",
+                      options.keep_float.empty() ? "run it as it is" : "keep fewer nodes float"};
 
   // Ranges on the float graph.
   std::map<ValueId, Observation> observations;
   DOVETAIL_ASSIGN(const Forward observe, make_forward(with_outputs(model, places.observed)));
-  for (const Values& sample : samples) {
-    DOVETAIL_ASSIGN(Values values, observe(sample));
-    values.insert(sample.begin(), sample.end());  // inputs are observed too
+  DOVETAIL_TRY(run_all(observe, samples, "ranges", options.progress, [&](const Values& values) {
     for (const ValueId value : places.observed) observations[value].add(values.at(model.value(value).name));
-  }
-  std::map<ValueId, Quantisation> ranges;
-  for (const auto& [value, observation] : observations)
-    ranges[value] = choose(observation, options.method, options.tail, bounds_of(model, value));
-  for (const auto& each : places.same_as) {
-    ValueId source = each.second;
-    while (places.same_as.count(source)) source = places.same_as.at(source);
-    ranges[each.first] = ranges.at(source);
-  }
-
-  Quantised result;
-  result.graph = model;
-  insert_qdq(result.graph, places, ranges, options.weights);
+  }));
+  const Ranges ranges = ranges_of(model, places, observations, options);
+  DOVETAIL_ASSIGN(result.graph,
+                  quantised_graph(model, places, ranges, samples, options, make_forward, result.corrected));
   result.float_nodes = places.float_nodes;
   result.samples = static_cast<int>(samples.size());
-  if (auto verified = graph::verify(result.graph); !verified) throw InternalError(to_string(verified.errors()));
 
-  // Both graphs side by side.
-  struct Place {
-    std::string value, steps;
-    Quantisation q;
-    Limits bounds;
-    Tally tally;
-  };
-  std::vector<Place> order;
-  std::vector<ValueId> reals, steps;
-  const auto take = [&](ValueId value) {
-    if (!ranges.count(value)) return;
-    const std::string& name = model.value(value).name;
-    ValueId source = value;
-    while (places.same_as.count(source)) source = places.same_as.at(source);
-    order.push_back({name, steps_name(name), ranges.at(value), bounds_of(model, source), {}});
-    reals.push_back(value);
-    steps.push_back(*result.graph.find_value(steps_name(name)));
-  };
-  for (const ValueId input : model.inputs) take(input);
-  for (const NodeId id : model.topological_order())
-    for (const ValueId output : model.node(id).outputs) take(output);
-  const ValueId first = model.outputs[0];
-  const std::string& choice = model.value(first).name;
-  reals.push_back(first);
-  steps.push_back(result.graph.outputs[0]);
-  DOVETAIL_ASSIGN(const Forward exact, make_forward(with_outputs(model, reals)));
-  DOVETAIL_ASSIGN(const Forward integer, make_forward(with_outputs(result.graph, steps)));
-  for (const Values& sample : samples) {
-    DOVETAIL_ASSIGN(Values want, exact(sample));
-    want.insert(sample.begin(), sample.end());
-    DOVETAIL_ASSIGN(const Values got, integer(sample));
-    for (Place& place : order) place.tally.add(got.at(place.steps), want.at(place.value), place.q);
-    result.same_choice += arg_max(want.at(choice)) == arg_max(got.at(choice));
+  Comparison comparison(model, result.graph, places, ranges);
+  DOVETAIL_TRY(comparison.run(samples, make_forward, options.progress));
+  comparison.report(observations, places, result);
+  if (options.layer_samples > 0) {
+    const auto some = samples.first(std::min(samples.size(), static_cast<std::size_t>(options.layer_samples)));
+    result.layer_samples = static_cast<int>(some.size());
+    DOVETAIL_ASSIGN(result.layers,
+                    measure_layers(model, result.graph, places, ranges, some, make_forward, options.progress));
   }
-  for (const Place& place : order) result.tensors.push_back(place.tally.report(place.value, place.q, place.bounds));
   return result;
 }
 
@@ -196,16 +274,33 @@ std::vector<std::string> degenerate(const Quantised& quantised) {
 }
 
 Json Quantised::to_json() const {
-  Json rows = Json::array(), kept = Json::array();
+  Json tensor_rows = Json::array(), output_rows = Json::array(), layer_rows = Json::array(), kept = Json::array(),
+       pairs = Json::array();
   for (const TensorReport& tensor : tensors)
-    rows.push_back({{"value", tensor.value},
-                    {"scale", tensor.q.scale},
-                    {"zero_point", tensor.q.zero_point},
-                    {"saturated", tensor.saturated},
-                    {"commonest", tensor.commonest},
-                    {"signal_to_noise_db", tensor.signal_to_noise_db}});
+    tensor_rows.push_back({{"value", tensor.value},
+                           {"least", tensor.least},
+                           {"greatest", tensor.greatest},
+                           {"scale", tensor.q.scale},
+                           {"zero_point", tensor.q.zero_point},
+                           {"saturated", tensor.saturated},
+                           {"commonest", tensor.commonest},
+                           {"signal_to_noise_db", tensor.signal_to_noise_db}});
+  for (const OutputReport& output : outputs)
+    output_rows.push_back({{"output", output.output},
+                           {"signal_to_noise_db", output.signal_to_noise_db},
+                           {"rows", output.rows},
+                           {"same_rows", output.same_rows}});
+  for (const LayerReport& layer : layers)
+    layer_rows.push_back({{"layer", layer.layer},
+                          {"op", layer.op},
+                          {"weights_db", layer.weights_db ? Json(*layer.weights_db) : Json(nullptr)},
+                          {"output_db", layer.output_db},
+                          {"same_choice", layer.same_choice}});
   for (const auto& [name, op] : float_nodes) kept.push_back({{"node", name}, {"op", op}});
-  return {{"samples", samples}, {"same_choice", same_choice}, {"tensors", rows}, {"float_nodes", kept}};
+  for (const auto& [first, second] : equalised) pairs.push_back({first, second});
+  return {{"samples", samples},     {"same_choice", same_choice}, {"tensors", tensor_rows},
+          {"outputs", output_rows}, {"layers", layer_rows},       {"layer_samples", layer_samples},
+          {"float_nodes", kept},    {"equalised", pairs},         {"corrected_biases", corrected}};
 }
 
 }  // namespace dovetail::quantize

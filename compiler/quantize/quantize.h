@@ -1,60 +1,71 @@
 // Post-training quantisation: a float graph and samples of its inputs become a graph in ONNX's QDQ form, with a report
-// tensor by tensor. What the integers then compute is docs/quantisation.md.
+// tensor by tensor and layer by layer. What the integers then compute is docs/quantisation.md.
 #pragma once
 
-#include <functional>
-#include <map>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/json.h"
-#include "base/ndarray.h"
 #include "base/result.h"
 #include "compiler/graph/graph.h"
 #include "compiler/passes/pass.h"
+#include "compiler/quantize/forward.h"
 #include "compiler/quantize/insert_qdq.h"
+#include "compiler/quantize/layers.h"
 #include "compiler/quantize/ranges.h"
 
 namespace dovetail::quantize {
 
-using Values = std::map<std::string, NdArray>;
-// Runs a graph: its inputs by name to its outputs by name. The compiler executes nothing by itself: the caller hands in
-// what runs graphs.
-using Forward = std::function<Result<Values>(const Values& inputs)>;
-using MakeForward = std::function<Result<Forward>(const graph::Graph& graph)>;
-// On naive loop programs: exact, slow, always there.
-MakeForward reference_forward();
-
 struct Options {
   Method method = Method::min_max;
-  double tail = 1e-4;  // of Method::percentile, at each end
+  double tail = 1e-5;  // of Method::percentile, at each end
   WeightScales weights = WeightScales::per_channel;
+  Grid grid;                            // of activations; its scales also of weights
   std::vector<std::string> keep_float;  // nodes
+  bool equalise = false;                // equalise.h
+  bool correct_biases = false;          // correct_biases.h
+  int layer_samples = 0;                // on how many samples, the first ones, layers are measured (layers.h)
   passes::PassContext context;          // evaluates constants
+  Progress progress;
 };
 
 // An int8 activation, over all samples.
 struct TensorReport {
   std::string value;  // its name in the float graph
   passes::qdq::Quantisation q;
-  double saturated = 0;  // share at an end of int8 that is neither the zero point nor the bound of a Clip
+  double saturated = 0;  // share at an end of int8 whose value in the float graph lies more than half a step beyond it
   double commonest = 0;  // share of the value that occurs most
   double signal_to_noise_db =
       0;  // of the dequantised value against the float graph's, errors of all layers before included
+  double least = 0, greatest = 0;  // of the float graph's values
+};
+
+// An output of the model, over all samples.
+struct OutputReport {
+  std::string output;
+  double signal_to_noise_db = 0;
+  std::int64_t rows = 0, same_rows = 0;  // along the first axis; those whose largest element is where it was
 };
 
 struct Quantised {
   graph::Graph graph;
   std::vector<TensorReport> tensors;                             // in execution order
+  std::vector<OutputReport> outputs = {};                        // in the model's order
+  std::vector<LayerReport> layers = {};                          // in execution order; empty where not asked for
   std::vector<std::pair<std::string, std::string>> float_nodes;  // name and operator
-  int samples = 0;
+  std::vector<std::pair<std::string, std::string>> equalised = {};
+  std::vector<std::string> corrected = {};
+  int samples = 0, layer_samples = 0;
   int same_choice = 0;  // samples whose largest output element is the float graph's (first output)
   Json to_json() const;
 };
 
 // Folds batch normalisations and constants, observes the activations on the samples, inserts the QDQ pairs and runs
-// both graphs once more for the report. Errors: no samples, `keep_float` names no node, or what `make_forward` says.
+// both graphs once more for the report. Errors: no samples, a model that is quantised already or has nothing to
+// quantise, `keep_float` names no node, or what `make_forward` and `progress` say.
 Result<Quantised> quantize(graph::Graph model, std::span<const Values> samples, const Options& options,
                            const MakeForward& make_forward);
 

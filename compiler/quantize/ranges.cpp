@@ -16,22 +16,13 @@ struct Row {
   std::string_view name;
   Method method;
 };
-constexpr std::array<Row, 4> kRows{{{"min-max", Method::min_max},
+constexpr std::array<Row, 5> kRows{{{"min-max", Method::min_max},
                                     {"percentile", Method::percentile},
                                     {"entropy", Method::entropy},
+                                    {"kl", Method::entropy},
                                     {"mse", Method::mse}}};
 
 constexpr int kCandidates = 64;  // ranges that entropy and mse try: magnitudes up to 1/64 to 64/64 of what was observed
-
-// More at ends other than 0: the plateau of a function (GELU's minimum), or probabilities that are all alike and carry
-// the errors of the layers before, would lie at an end of int8 otherwise, and could not be distinguished from what is
-// cut.
-constexpr double kReserve = 1.0 / 8;
-
-Limits with_reserve(const Limits& limits) {
-  const double low = std::min(limits.low, 0.0), high = std::max(limits.high, 0.0), reserve = (high - low) * kReserve;
-  return {low < 0 ? low - reserve : 0, high > 0 ? high + reserve : 0};
-}
 
 Limits percentile(const Observation& observed, double tail) {
   const auto skip = static_cast<std::int64_t>(std::floor(tail * static_cast<double>(observed.count())));
@@ -58,63 +49,106 @@ double square_error(const Observation& observed, const Quantisation& q) {
   return sum;
 }
 
-// Divergence of the histogram, clipped to the range of `q`, from what its 256 steps keep of it. The bin at 0 is left
-// out: zeros are exact and would outweigh all else behind a ReLU.
-double divergence(const Observation& observed, const Quantisation& q) {
-  const double scale = q.scale;
-  const auto step_of = [&](std::size_t bin) {
-    const double value = (observed.edge(bin) + observed.edge(bin + 1)) / 2;
-    return static_cast<int>(std::clamp(std::nearbyint(value / scale) + q.zero_point, -128.0, 127.0)) + 128;
+// Counts in bins of equal width, as many on both sides of 0.
+struct Histogram {
+  std::vector<std::int64_t> counts;
+  double width;
+
+  double middle(std::size_t bin) const {
+    return (static_cast<double>(bin) - static_cast<double>(counts.size()) / 2 + 0.5) * width;
+  }
+};
+
+// The observed values in bins as wide as a step of the range that holds all but a few, and so wide that those which
+// hold any hold eight on average. In finer ones the divergence measures what costs no accuracy: how values fell by
+// chance, and that many are the same; it then gives up a percent of all values for it. The bins at 0 are left out:
+// zeros are exact, and would outweigh all else behind a ReLU.
+Histogram without_chance(const Observation& observed) {
+  constexpr double kEnough = 8;
+  Histogram result{observed.bins(), observed.edge(1) - observed.edge(0)};
+  result.counts[result.counts.size() / 2] = 0;
+  const auto sparse = [&] {
+    double values = 0, filled = 0;
+    for (const std::int64_t count : result.counts) values += static_cast<double>(count), filled += count > 0 ? 1 : 0;
+    return values < kEnough * filled;
   };
-  const std::vector<std::int64_t>& bins = observed.bins();
-  const std::size_t zero = bins.size() / 2;
-  std::array<double, 256> mass{}, filled{};
-  double total = 0;
-  std::vector<double> reference(bins.size(), 0);
-  const double low = (-128.5 - q.zero_point) * scale, high = (127.5 - q.zero_point) * scale;
-  std::size_t first = bins.size(), last = 0;
-  for (std::size_t i = 0; i < bins.size(); ++i) {
-    const double value = (observed.edge(i) + observed.edge(i + 1)) / 2;
-    if (value >= low && value <= high) first = std::min(first, i), last = std::max(last, i);
+  const Limits bulk = percentile(observed, 1e-4);  // outliers do not coarsen it
+  const double step = (bulk.high - bulk.low) / 256;
+  while (result.counts.size() > 2 && (sparse() || result.width < step)) {
+    const std::size_t half = result.counts.size() / 2;
+    for (std::size_t i = 0; i < half; ++i) result.counts[i] = result.counts[2 * i] + result.counts[2 * i + 1];
+    result.counts.resize(half);
+    result.width *= 2;
   }
-  for (std::size_t i = 0; i < bins.size(); ++i) {
-    if (bins[i] == 0 || i == zero) continue;
-    // What lies beyond the range counts at its end: there the steps keep none of it.
-    reference[std::clamp(i, first, last)] += static_cast<double>(bins[i]);
-    total += static_cast<double>(bins[i]);
-    if (i >= first && i <= last)
-      mass[static_cast<std::size_t>(step_of(i))] += static_cast<double>(bins[i]),
-          filled[static_cast<std::size_t>(step_of(i))] += 1;
-  }
-  double kept = 0;
-  for (const double each : mass) kept += each;
-  if (total == 0 || kept == 0) return std::numeric_limits<double>::infinity();
-  double sum = 0;
-  constexpr double kLeast = 1e-5;  // what a bin that the steps lose counts as
-  for (std::size_t i = first; i <= last; ++i) {
-    if (reference[i] == 0) continue;
-    const auto step = static_cast<std::size_t>(step_of(i));
-    const double p = reference[i] / total,
-                 in_step = filled[step] > 0 && bins[i] > 0 ? mass[step] / filled[step] / kept : 0;
-    sum += p * std::log(p / std::max(in_step, kLeast));
-  }
-  return sum;
+  return result;
 }
 
-template <typename Cost>
-Limits search(const Observation& observed, Cost cost) {
-  Limits best{observed.least(), observed.greatest()};
-  double least = cost(observed, asymmetric(best.low, best.high));
-  for (int i = kCandidates - 1; i >= 1; --i) {
-    // Magnitudes are cut, so that an outlier on one side costs the other side nothing.
-    const double most =
-        std::max(std::abs(static_cast<double>(observed.least())), std::abs(static_cast<double>(observed.greatest()))) *
-        i / kCandidates;
-    const Limits limits{std::max<double>(observed.least(), -most), std::min<double>(observed.greatest(), most)};
-    if (const double each = cost(observed, asymmetric(limits.low, limits.high)); each < least)
-      least = each, best = limits;
+// Divergence of the histogram, clipped to the range of `q`, from what its 256 steps keep of it, less what chance alone
+// adds: 1 / (2 values) for each bin beyond the first of a step (Miller, 1955).
+double divergence(const Histogram& histogram, const Quantisation& q) {
+  const double scale = q.scale;
+  const auto step_of = [&](std::size_t bin) {
+    return static_cast<std::size_t>(
+        std::clamp(std::nearbyint(histogram.middle(bin) / scale) + q.zero_point, -128.0, 127.0) + 128);
+  };
+  const std::vector<std::int64_t>& bins = histogram.counts;
+  const double low = (-128.5 - q.zero_point) * scale, high = (127.5 - q.zero_point) * scale;
+  std::size_t first = bins.size(), last = 0;
+  for (std::size_t i = 0; i < bins.size(); ++i)
+    if (histogram.middle(i) >= low && histogram.middle(i) <= high) first = std::min(first, i), last = i;
+  if (first > last) return std::numeric_limits<double>::infinity();
+  std::array<double, 256> mass{}, filled{};
+  double total = 0, kept = 0;
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    if (bins[i] == 0) continue;
+    const auto count = static_cast<double>(bins[i]);
+    total += count;
+    if (i >= first && i <= last) mass[step_of(i)] += count, filled[step_of(i)] += 1, kept += count;
   }
-  return best;
+  if (kept == 0) return std::numeric_limits<double>::infinity();
+  double sum = 0, by_chance = 0;
+  constexpr double kLost = 1e-9;  // the share that the steps keep of a value beyond the range
+  for (std::size_t i = 0; i < bins.size(); ++i) {
+    if (bins[i] == 0) continue;
+    const double share = static_cast<double>(bins[i]) / total;
+    const std::size_t step = step_of(i);
+    const double in_step = i >= first && i <= last ? mass[step] / filled[step] / kept : kLost;
+    sum += share * std::log(share / in_step);
+  }
+  for (const double each : filled) by_chance += std::max(each - 1, 0.0);
+  return sum - by_chance / (2 * total);
+}
+
+// Magnitudes up to i / kCandidates of the largest, so that an outlier on one side costs the other side nothing.
+Limits candidate(const Observation& observed, int i) {
+  const double most =
+      std::max(std::abs(static_cast<double>(observed.least())), std::abs(static_cast<double>(observed.greatest()))) *
+      i / kCandidates;
+  return {std::max<double>(observed.least(), -most), std::min<double>(observed.greatest(), most)};
+}
+
+// The widest range whose cost is the least, or above it by no more than `significant`.
+template <typename Cost>
+Limits search(const Observation& observed, const Grid& grid, double significant, Cost cost) {
+  std::array<double, kCandidates> costs{};
+  for (int i = 1; i <= kCandidates; ++i) {
+    const Limits limits = candidate(observed, i);
+    costs[static_cast<std::size_t>(i - 1)] = cost(steps_of(limits.low, limits.high, grid));
+  }
+  const double enough = *std::ranges::min_element(costs) + significant;
+  int widest = kCandidates;
+  while (costs[static_cast<std::size_t>(widest - 1)] > enough) --widest;
+  return candidate(observed, widest);
+}
+
+Limits least_divergence(const Observation& observed, const Grid& grid) {
+  const Histogram histogram = without_chance(observed);
+  double values = 0, filled = 0;
+  for (const std::int64_t count : histogram.counts) values += static_cast<double>(count), filled += count > 0 ? 1 : 0;
+  if (values == 0) return {observed.least(), observed.greatest()};
+  // The deviation of what chance adds: half of a chi-square variable's, of so many degrees of freedom.
+  const double deviation = std::sqrt(2 * filled) / (2 * values);
+  return search(observed, grid, deviation, [&](const Quantisation& q) { return divergence(histogram, q); });
 }
 
 }  // namespace
@@ -156,24 +190,36 @@ void Observation::add(const NdArray& values) {
   }
 }
 
-Quantisation asymmetric(double low, double high) {
+float next_power_of_two(float scale) {
+  if (!std::isnormal(scale)) return 1;
+  int exponent = 0;
+  const float fraction = std::frexp(scale, &exponent);  // in [1/2, 1)
+  return std::ldexp(1.0F, fraction == 0.5F ? exponent - 1 : exponent);
+}
+
+Quantisation steps_of(double low, double high, const Grid& grid) {
   low = std::min(low, 0.0), high = std::max(high, 0.0);
-  auto scale = static_cast<float>((high - low) / 255);
+  const bool middle = grid.zero_point == ZeroPoint::middle;
+  auto scale = static_cast<float>(middle ? std::max(-low, high) / 127 : (high - low) / 255);
   if (!std::isnormal(scale)) scale = 1;
+  if (grid.scales == Scales::power_of_two) scale = next_power_of_two(scale);
+  if (middle) return {scale, 0};
   return {scale, static_cast<int>(std::clamp(std::nearbyint(-128 - low / static_cast<double>(scale)), -128.0, 127.0))};
 }
 
-Quantisation choose(const Observation& observed, Method method, double tail, const Limits& bounds) {
+Quantisation choose(const Observation& observed, Method method, double tail, const Limits& bounds, const Grid& grid) {
   Limits limits{observed.least(), observed.greatest()};
   if (observed.count() > 0) {
     switch (method) {
-      case Method::min_max: limits = with_reserve(limits); break;
+      case Method::min_max: break;
       case Method::percentile: limits = percentile(observed, tail); break;
-      case Method::entropy: limits = search(observed, divergence); break;
-      case Method::mse: limits = search(observed, square_error); break;
+      case Method::entropy: limits = least_divergence(observed, grid); break;
+      case Method::mse:
+        limits = search(observed, grid, 0, [&](const Quantisation& q) { return square_error(observed, q); });
+        break;
     }
   }
-  return asymmetric(std::max(limits.low, bounds.low), std::min(limits.high, bounds.high));
+  return steps_of(std::max(limits.low, bounds.low), std::min(limits.high, bounds.high), grid);
 }
 
 }  // namespace dovetail::quantize

@@ -14,14 +14,13 @@ namespace dovetail::quantize {
 
 // How a range is chosen.
 enum class Method : std::uint8_t {
-  min_max,     // everything observed and 1/8 more: nothing saturates in calibration; one outlier costs all others
-               // resolution
+  min_max,     // everything observed: nothing saturates in calibration; one outlier costs all others resolution
   percentile,  // all but a share of the values at both ends: against outliers
   entropy,  // least Kullback-Leibler divergence between the values and what 256 steps keep of them (Migacz, GTC 2017):
             // for activations with long tails
   mse,      // least expected square of the error: the best signal-to-noise ratio tensor by tensor
 };
-Result<Method> parse_method(std::string_view text);  // "min-max", "percentile", "entropy", "mse"
+Result<Method> parse_method(std::string_view text);  // "min-max", "percentile", "entropy" or "kl", "mse"
 std::string_view name(Method method);
 
 // Extremes and histogram of a tensor's values over several samples. The range of the histogram grows by doubling, so
@@ -51,12 +50,30 @@ struct Limits {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
 };
 
+// Which steps a tensor may have.
+enum class ZeroPoint : std::uint8_t {
+  anywhere,  // all of int8 for the range: one end at 0 costs nothing
+  middle     // 0: steps are symmetric, ±127, for hardware without zero points
+};
+enum class Scales : std::uint8_t {
+  any,
+  power_of_two  // for hardware that can only shift: up to twice as coarse
+};
+struct Grid {
+  ZeroPoint zero_point = ZeroPoint::anywhere;
+  Scales scales = Scales::any;
+};
+
 // int8 with 0 among its steps. `tail`: the share left out at each end by `percentile`. `bounds`: what no value exceeds,
 // whatever the samples. A tensor of zeros has scale 1.
-passes::qdq::Quantisation choose(const Observation& observed, Method method, double tail = 1e-4,
-                                 const Limits& bounds = {});
+passes::qdq::Quantisation choose(const Observation& observed, Method method, double tail = 1e-5,
+                                 const Limits& bounds = {}, const Grid& grid = {});
 
-// Steps of [low, high] widened to hold 0: scale = (high - low) / 255, zero point = round(-128 - low / scale).
-passes::qdq::Quantisation asymmetric(double low, double high);
+// Steps of [low, high] widened to hold 0: scale = (high - low) / 255, zero point = round(-128 - low / scale); with the
+// zero point in the middle, scale = max(-low, high) / 127. A power of two is the next larger one.
+passes::qdq::Quantisation steps_of(double low, double high, const Grid& grid = {});
+
+// The least power of two that is no smaller; of a number that is not normal, 1.
+float next_power_of_two(float scale);
 
 }  // namespace dovetail::quantize

@@ -1,4 +1,4 @@
-// The float network that a quantised one stands for: without the rounding of its activations.
+// The float network behind a quantised one: the same nodes without the rounding of activations.
 #pragma once
 
 #include <cstddef>

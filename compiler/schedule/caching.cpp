@@ -45,8 +45,8 @@ bool is_whole(const Program& program, const CachePlace& place) {
   return false;
 }
 
-Stmt copy_nest(const std::string& name, std::vector<Iterator> iterators, const Buffer& to,
-               const std::vector<Expr>& to_indices, const Buffer& from, const std::vector<Expr>& from_indices) {
+Stmt compute_nest(const std::string& name, std::vector<Iterator> iterators, const Buffer& to,
+                  const std::vector<Expr>& to_indices, Expr value) {
   Block block;
   block.name = name;
   std::vector<Var> loops;
@@ -56,11 +56,16 @@ Stmt copy_nest(const std::string& name, std::vector<Iterator> iterators, const B
     iterators[d].binding = ref(loops.back());
   }
   block.iterators = std::move(iterators);
-  block.body = store(to, to_indices, load(from, from_indices));
+  block.body = store(to, to_indices, std::move(value));
   Stmt stmt = make_stmt(with_inferred_regions(block));
   for (std::size_t d = loops.size(); d-- > 0;)
     stmt = make_stmt(For{loops[d], block.iterators[d].extent, ForKind::serial, "", {}, std::move(stmt)});
   return stmt;
+}
+
+Stmt copy_nest(const std::string& name, std::vector<Iterator> iterators, const Buffer& to,
+               const std::vector<Expr>& to_indices, const Buffer& from, const std::vector<Expr>& from_indices) {
+  return compute_nest(name, std::move(iterators), to, to_indices, load(from, from_indices));
 }
 
 }  // namespace dovetail::schedule

@@ -26,8 +26,10 @@ Result<void> name_copy(const loops::Program& program, Step& step, const std::str
 // All of the buffer is defined before the place: by the caller, or by one block of the top level.
 bool is_whole(const loops::Program& program, const CachePlace& place);
 
-// for each iterator: a loop "<name>.<d>"; block <name>: to[to_indices] = from[from_indices]. The iterators' bindings
-// are set here.
+// for each iterator: a loop "<name>.<d>"; block <name>: to[to_indices] = value, or from[from_indices]. The iterators'
+// bindings are set here.
+loops::Stmt compute_nest(const std::string& name, std::vector<loops::Iterator> iterators, const loops::Buffer& to,
+                         const std::vector<loops::Expr>& to_indices, loops::Expr value);
 loops::Stmt copy_nest(const std::string& name, std::vector<loops::Iterator> iterators, const loops::Buffer& to,
                       const std::vector<loops::Expr>& to_indices, const loops::Buffer& from,
                       const std::vector<loops::Expr>& from_indices);

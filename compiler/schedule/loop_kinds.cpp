@@ -6,6 +6,7 @@
 
 #include "compiler/schedule/thread_axes.h"
 #include "loops/print.h"
+#include "loops/run_time_checks.h"
 
 namespace dovetail::schedule {
 
@@ -29,12 +30,6 @@ std::optional<Conflict> broken_parallel(const Program& program, const Path& path
     return Conflict{fmt::format("loop {} is parallel already, and parallel loops do not nest", other->var->name),
                     "fuse the loops, and make the fused one parallel"};
   return carried_dependence(program, path, intrinsics);
-}
-
-bool holds_load(const Expr& expr) {
-  bool found = false;
-  visit_exprs(expr, [&](const Expr& e) { found |= std::holds_alternative<LoadExpr>(e->node); });
-  return found;
 }
 
 // The step of `index` from one iteration to the next is not a constant.

@@ -1,5 +1,5 @@
 // The only writers of generated files: documentation and packages derived from the tables of isa/spec. Each returns the
-// whole file, banner included; `dovetail isa --format markdown|sv|json|c [--hw CONFIG]` prints it.
+// whole file, banner included; `dovetail isa --format markdown|sv|json|c|python [--hw CONFIG]` prints it.
 #pragma once
 
 #include <string>
@@ -13,6 +13,7 @@ namespace dovetail::isa {
 std::string emit_markdown(const HardwareConfig& config);    // docs/gen/isa.md, at the default configuration
 std::string emit_sv_package(const HardwareConfig& config);  // package dovetail_isa_pkg, for Verilator and Yosys alike
 std::string emit_c_header(const HardwareConfig& config);    // register map, encodings and design point for drivers
+std::string emit_python(const HardwareConfig& config);      // encoders and constants, for programs that write programs
 std::string emit_json(const HardwareConfig& config);        // everything, for other generators
 
 }  // namespace dovetail::isa

@@ -16,7 +16,7 @@ namespace {
 std::string_view key_of(Word word) { return word.text.substr(0, word.text.find('=')); }
 
 // Reads one `parameter=value` into `config`.
-void parse_parameter(Word word, std::size_t line, HardwareConfig& config, Errors& errors) {
+void parse_parameter(Word word, const Line& line, HardwareConfig& config, Errors& errors) {
   const std::string_view key = key_of(word);
   const Word value = word.from(key.size() + 1);
   for (const spec::Parameter& row : spec::kParameters) {
@@ -56,7 +56,7 @@ void compare(const HardwareConfig& config, const HardwareConfig& expected, const
   const auto differ = [&](std::string_view key, const auto& here, const auto& there) {
     if (here == there) return;
     errors.add(
-        line.number, line.words.front().column,
+        line, line.words.front().column,
         fmt::format("made for {} = {}, and {} is asked for, where {} = {}", key, here, expected.name, key, there),
         "assemble for the configuration of the file, or adapt the file");
   };
@@ -80,7 +80,7 @@ std::optional<HardwareConfig> parse_config_line(const Line& line, const std::opt
     else {
       std::vector<std::string_view> names;
       for (const HardwareConfig& row : all) names.push_back(row.name);
-      errors.add(line.number, line.words[1].column, fmt::format("no configuration `{}`", line.words[1].text),
+      errors.add(line, line.words[1].column, fmt::format("no configuration `{}`", line.words[1].text),
                  suggestion(line.words[1].text, names));
     }
     first = 2;
@@ -88,18 +88,18 @@ std::optional<HardwareConfig> parse_config_line(const Line& line, const std::opt
   for (std::size_t i = first; i < line.words.size(); ++i) {
     const Word word = line.words[i];
     if (word.text.find('=') == std::string_view::npos)
-      errors.add(line.number, word.column, fmt::format("`{}` is no setting", word.text), "write parameter=value");
-    else parse_parameter(word, line.number, config, errors);
+      errors.add(line, word.column, fmt::format("`{}` is no setting", word.text), "write parameter=value");
+    else parse_parameter(word, line, config, errors);
     for (std::size_t j = first; j < i; ++j)
       if (key_of(line.words[j]) == key_of(word))
-        errors.add(line.number, word.column, fmt::format("`{}` occurs twice", key_of(word)), "remove one of the two");
+        errors.add(line, word.column, fmt::format("`{}` occurs twice", key_of(word)), "remove one of the two");
   }
   if (errors.count() != before) return std::nullopt;
 
   config.name = name_of(config);
   const Result<void> valid = validate(config);
   for (const Diagnostic& error : valid.errors())
-    errors.add(line.number, line.words.front().column, fmt::format("{}: {}", error.where, error.why), error.hint);
+    errors.add(line, line.words.front().column, fmt::format("{}: {}", error.where, error.why), error.hint);
   if (expected) {
     compare(config, *expected, line, errors);
     config.name = expected->name;

@@ -20,27 +20,41 @@ constexpr std::string_view word_without_use_imm(AluOp op) {
 }
 
 // ALU_OPERATIONS and ALU_PARAMETERS are for grammar() to replace.
-inline constexpr std::string_view kGrammar = R"(line        = [label] [directive | instruction] [comment]
-label       = name ":"                          marks a place for the reader; unique in a file
+inline constexpr std::string_view kGrammar = R"(line        = [label] [directive | instruction | macro-use] [comment]
+label       = name ":"                          marks the next instruction, or place in the image; unique in a file
 comment     = ("#" | ";" | "//") to the end of the line
 directive   = ".config" [named-configuration] {parameter "=" value}
-            | ".uop" dst "," src "," wgt
+            | ".equ" name N                     a constant
+            | ".uop" dst "," src "," wgt        a micro-op, in the image
+            | ".data" name ( '"' file '"' | type ["[" N {"," N} "]"] value {value} ) ["align=" N]
+            | ".space" name ( N | type "[" N {"," N} "]" ) ["align=" N]
+            | ".org" N | ".align" N             where the next item of the image lies
+            | ".launch"                         the next instruction begins another launch
+            | ".repeat" N [name] ... ".endr"    the lines between, N times; \name is the round, from 0
+            | ".macro" name {parameter ["=" preset]} ... ".endm"    \parameter and \@ in the lines between
+macro-use   = macro {argument | parameter "=" argument}
+type        = "int8" | "uint8" | "int16" | "uint16" | "int32" | "uint32" | "float32"
 instruction = mnemonic {operand} {flag}         operands and flags in any order, each once
 flag        = "pop_prev" | "pop_next" | "push_prev" | "push_next"
 mnemonic    = "load." memory | "store." memory | "nop." memory | "gemm" | "alu." operation | "finish"
 memory      = "uop" | "wgt" | "inp" | "acc" | "out" | "acc8" | "mem6" | "mem7"
 operation   = ALU_OPERATIONS
+N           = number, or an expression of numbers and names: brackets, | ^ & << >> + - * / %, unary - + ~,
+              min(a,b) max(a,b) ceildiv(a,b) align(a,b); without blanks outside of brackets
+name        = letters, digits, "_" and "."; of an item of the image also name.bytes .end .count .dim0 ...; of the
+              configuration its parameters, and memory.bytes and memory.depth of each memory
 number      = decimal, or hexadecimal after "0x"; "_" may separate digits
 
 operands of load and store:
-  sram=N dram=N       first element on chip, and in DRAM (physical byte address / element bytes); 0 where missing
-  size=YxX            decimal rows and elements of a row; required
+  sram=N dram=N       first element on chip, and in DRAM (physical byte address / element bytes; the name of a
+                      place in the image is divided by itself); 0 where missing
+  size=YxX            rows and elements of a row, or size=Y,X where they are names; required
   stride=N            elements from row to row in DRAM; X where missing
   pad=T,B,L,R         rows above and below, elements left and right; 0 where missing
   saturate            store, extension `saturate`
 operands of gemm and alu:
   uop=B:E             micro-ops B up to E, exclusive; required
-  iter=OUTxIN         decimal trips of the two loops; 1x1 where missing
+  iter=OUTxIN         trips of the two loops, or iter=OUT,IN; 1x1 where missing
   dst=OUT,IN src=OUT,IN wgt=OUT,IN    index factors (wgt: gemm only); 0,0 where missing
   reset               gemm: clear acc[dst]; alu: kept, without effect
   overwrite           gemm, extension `overwrite`
@@ -49,7 +63,7 @@ ALU_PARAMETERS  unused_imm=N        alu without imm: the bits of the immediate f
 
 `nop.M` is `load.M` (`nop.out`: `store.out`) with every operand 0: it only moves tokens. mem6 and mem7 are ids that name no memory; only a load or
 store of x size 0 may carry them. Without `.config` the default configuration holds, or the one of the command line; a file that has the
-line and disagrees with the command line is refused. `.config` comes before the first instruction and micro-op.)";
+line and disagrees with the command line is refused. `.config` comes before every line that depends on it.)";
 
 // The whole, with what the table of the ALU's operations says.
 std::string grammar();

@@ -1,12 +1,20 @@
 #include "isa/text/operands.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "isa/nearest.h"
+#include "isa/text/expression.h"
 
 namespace dovetail::isa::text {
 
-Operands::Operands(const Line& line, std::size_t first, Errors& errors) : line_(line), errors_(errors) {
+void Operands::begin(const Line& line, std::size_t first, bool may_wait) {
+  line_ = &line;
+  may_wait_ = may_wait;
+  waits_ = false;
+  entries_.clear();
+  known_.clear();
   for (std::size_t i = first; i < line.words.size(); ++i) {
     const Word word = line.words[i];
     const std::size_t equals = word.text.find('=');
@@ -14,7 +22,7 @@ Operands::Operands(const Line& line, std::size_t first, Errors& errors) : line_(
     if (equals != std::string_view::npos) entry.value = word.from(equals + 1);
     for (const Entry& earlier : entries_)
       if (earlier.key.text == entry.key.text)
-        errors.add(line.number, word.column, fmt::format("`{}` occurs twice", entry.key.text), "remove one of the two");
+        errors_.add(line, word.column, fmt::format("`{}` occurs twice", entry.key.text), "remove one of the two");
     entries_.push_back(entry);
   }
 }
@@ -28,8 +36,7 @@ std::optional<Word> Operands::take(std::string_view key) {
     if (value) continue;  // a repetition, reported already
     if (entry.value) value = entry.value;
     else {
-      errors_.add(line_.number, entry.key.column, fmt::format("`{}` has no value", key),
-                  fmt::format("write {}=...", key));
+      errors_.add(*line_, entry.key.column, fmt::format("`{}` has no value", key), fmt::format("write {}=...", key));
       value = Word{{}, 0};
     }
   }
@@ -45,7 +52,7 @@ bool Operands::flag(std::string_view key, bool& value) {
     entry.taken = true;
     present = true;
     if (entry.value)
-      errors_.add(line_.number, entry.value->column, fmt::format("`{}` takes no value", key),
+      errors_.add(*line_, entry.value->column, fmt::format("`{}` takes no value", key),
                   fmt::format("write {} alone", key));
   }
   value = value || present;
@@ -56,39 +63,91 @@ void Operands::require(bool present, std::string_view key, std::string_view form
   if (present) return;
   for (const Entry& entry : entries_)
     if (entry.key.text == key) return;  // there without a value, and reported so
-  errors_.add(line_.number, line_.words.front().column, fmt::format("`{}` is missing", key),
+  errors_.add(*line_, line_->words.front().column, fmt::format("`{}` is missing", key),
               fmt::format("add {}={}", key, form));
 }
 
 void Operands::finish() {
   for (const Entry& entry : entries_)
     if (!entry.taken)
-      errors_.add(line_.number, entry.key.column,
-                  fmt::format("{} has no operand `{}`", line_.words.front().text, entry.key.text),
+      errors_.add(*line_, entry.key.column,
+                  fmt::format("{} has no operand `{}`", line_->words.front().text, entry.key.text),
                   suggestion(entry.key.text, known_));
 }
 
 void Operands::wrong_form(Word word, std::string_view key, std::string_view form) {
-  errors_.add(line_.number, word.column, fmt::format("`{}` is not of the form {}", word.text, form),
+  errors_.add(*line_, word.column, fmt::format("`{}` is not of the form {}", word.text, form),
               fmt::format("write {}={}", key, form));
+}
+
+void Operands::cut(Word word, char separator) {
+  if (separator == 'x' && word.text.find(',') != std::string_view::npos) {
+    split(word, ',', pieces_);
+    if (pieces_.size() > 1) return;
+  }
+  if (separator == '\0') pieces_.assign(1, word);
+  else split(word, separator, pieces_);
+}
+
+std::optional<Value> Operands::value_of(Word word) {
+  ExpressionFault fault;
+  const auto value = evaluate(word, symbols_, fault);
+  if (value) return value;
+  if (may_wait_ && fault.is_undefined) waits_ = true;
+  else errors_.add(*line_, fault.column, std::move(fault.why), std::move(fault.hint));
+  return std::nullopt;
+}
+
+bool Operands::place(std::string_view key, std::uint64_t element_bytes, std::uint64_t& value) {
+  const std::optional<Word> word = take(key);
+  if (!word) return false;
+  if (const auto plain = parse_number(word->text)) {
+    value = *plain;
+    return true;
+  }
+  const auto computed = value_of(*word);
+  if (!computed) return true;
+  const auto number = static_cast<std::uint64_t>(computed->number);
+  if (computed->number < 0)
+    errors_.add(*line_, word->column, fmt::format("{} = {} < 0", key, computed->number), "name a place in the image");
+  else if (!computed->is_address) value = number;
+  else if (number % element_bytes != 0)
+    errors_.add(*line_, word->column,
+                fmt::format("`{}` is byte address {:#x}, no multiple of the {} bytes of an element of this memory",
+                            word->text, number, element_bytes),
+                fmt::format("align it: align={} in its .data or .space, or .align {}", element_bytes, element_bytes));
+  else value = number / element_bytes;
+  return true;
 }
 
 std::optional<std::uint64_t> Operands::in_range(Word word, std::string_view key, std::string_view form,
                                                 std::int64_t minimum, std::uint64_t maximum) {
-  const bool negative = word.text.starts_with('-');
-  const auto magnitude = parse_number(negative ? word.text.substr(1) : word.text);
+  bool negative = word.text.starts_with('-');
+  auto magnitude = parse_number(negative ? word.text.substr(1) : word.text);
   if (!magnitude) {
-    errors_.add(line_.number, word.column, fmt::format("`{}` is no number of up to 64 bits", word.text),
-                fmt::format("write {}={}", key, form));
-    return std::nullopt;
+    if (word.text.empty()) {
+      errors_.add(*line_, word.column, fmt::format("`{}` lacks a number", key), fmt::format("write {}={}", key, form));
+      return std::nullopt;
+    }
+    const auto value = value_of(word);
+    if (!value) return std::nullopt;
+    if (value->is_address) {
+      errors_.add(*line_, word.column, fmt::format("`{}` is a byte address, and {} counts elements", word.text, key),
+                  "only dram takes an address; elsewhere take differences and .bytes, divided by those of an element");
+      return std::nullopt;
+    }
+    negative = value->number < 0;
+    const auto bits = static_cast<std::uint64_t>(value->number);
+    magnitude = negative ? std::uint64_t{0} - bits : bits;
   }
   const std::uint64_t least =
       minimum < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(minimum) : 0;  // magnitude of the minimum
   if (*magnitude > (negative ? least : maximum)) {
-    errors_.add(line_.number, word.column,
-                negative ? fmt::format("{} = {} < {}, the least", key, word.text, minimum)
-                         : fmt::format("{} = {} > {}, the most", key, word.text, maximum),
-                "split the instruction");
+    const std::string number = fmt::format("{}{}", negative ? "-" : "", *magnitude);
+    errors_.add(*line_, word.column,
+                negative ? fmt::format("{} = {} < {}, the least", key, number, minimum)
+                         : fmt::format("{} = {} > {}, the most", key, number, maximum),
+                fmt::format("write a number from {} to {}", minimum, maximum));
     return std::nullopt;
   }
   return negative ? std::uint64_t{0} - *magnitude : *magnitude;

@@ -6,19 +6,24 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "isa/text/scan.h"
+#include "isa/text/symbols.h"
 
 namespace dovetail::isa::text {
 
 class Operands {
  public:
-  // `line.words[first...]`; `line` and `errors` must outlive this.
-  Operands(const Line& line, std::size_t first, Errors& errors);
+  // Both must outlive this.
+  Operands(const Symbols& symbols, Errors& errors) : symbols_(symbols), errors_(errors) {}
+
+  // The operands are `line.words[first...]`; `line` must live until finish(). `may_wait`: a name that is not defined
+  // yet is no error; waits() then says so.
+  void begin(const Line& line, std::size_t first, bool may_wait);
+  bool waits() const { return waits_; }
 
   // Each returns whether the operand is in the line (rightly or wrongly written), and remembers the key as known. A
   // value that does not fit T is an error.
@@ -26,24 +31,26 @@ class Operands {
   bool number(std::string_view key, T& value) {
     return numbers(key, '\0', "N", {&value});
   }
-  // `count` values between separators, e.g. size=4x8; `form` shows the reader how.
+  // `count` values between separators, e.g. size=4x8; `form` shows the reader how. Between commas in any case, so that
+  // names may hold an `x`.
   template <std::integral T>
   bool numbers(std::string_view key, char separator, std::string_view form, std::initializer_list<T*> values) {
     const std::optional<Word> word = take(key);
     if (!word) return false;
-    std::vector<Word> pieces = separator == '\0' ? std::vector<Word>{*word} : split(*word, separator);
-    if (pieces.size() != values.size()) {
+    cut(*word, separator);
+    if (pieces_.size() != values.size()) {
       wrong_form(*word, key, form);
       return true;
     }
     std::size_t index = 0;
-    for (T* value : values) {
-      const Word& piece = pieces[index++];
-      if (const auto parsed = in_range(piece, key, form, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()))
+    for (T* value : values)
+      if (const auto parsed =
+              in_range(pieces_[index++], key, form, std::numeric_limits<T>::min(), std::numeric_limits<T>::max()))
         *value = static_cast<T>(*parsed);
-    }
     return true;
   }
+  // A place in DRAM, in elements of so many bytes; an address is divided by them.
+  bool place(std::string_view key, std::uint64_t element_bytes, std::uint64_t& value);
   bool flag(std::string_view key, bool& value);
 
   // A required operand that is missing.
@@ -59,15 +66,20 @@ class Operands {
   };
 
   std::optional<Word> take(std::string_view key);
+  void cut(Word word, char separator);
   void wrong_form(Word word, std::string_view key, std::string_view form);
   // The value's bits in two's complement where `minimum` is negative.
   std::optional<std::uint64_t> in_range(Word word, std::string_view key, std::string_view form, std::int64_t minimum,
                                         std::uint64_t maximum);
+  std::optional<Value> value_of(Word word);
 
-  const Line& line_;
+  const Symbols& symbols_;
   Errors& errors_;
+  const Line* line_ = nullptr;
+  bool may_wait_ = false, waits_ = false;
   std::vector<Entry> entries_;
   std::vector<std::string_view> known_;
+  std::vector<Word> pieces_;
 };
 
 }  // namespace dovetail::isa::text

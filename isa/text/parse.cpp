@@ -1,16 +1,25 @@
 #include <algorithm>
-#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "isa/codec.h"
 #include "isa/nearest.h"
+#include "isa/spec/alu_ops.h"
 #include "isa/spec/instructions.h"
+#include "isa/spec/memories.h"
 #include "isa/text.h"
 #include "isa/text/config_line.h"
+#include "isa/text/expand.h"
+#include "isa/text/expression.h"
 #include "isa/text/grammar.h"
+#include "isa/text/image.h"
 #include "isa/text/operands.h"
 #include "isa/text/scan.h"
+#include "isa/text/symbols.h"
 
 namespace dovetail::isa {
 
@@ -22,7 +31,8 @@ using text::Operands;
 using text::Word;
 
 std::vector<std::string> all_mnemonics() {
-  std::vector<std::string> mnemonics{"gemm", "finish", ".config", ".uop"};
+  std::vector<std::string> mnemonics{"gemm",   "finish", ".config", ".uop",    ".data",  ".space", ".org",
+                                     ".align", ".equ",   ".launch", ".repeat", ".macro", ".endr",  ".endm"};
   for (const std::string_view prefix : {"load", "store", "nop"})
     for (const std::string_view memory : text::kMemoryNames) mnemonics.push_back(fmt::format("{}.{}", prefix, memory));
   for (const spec::AluOpInfo& row : spec::kAluOps) mnemonics.push_back(fmt::format("alu.{}", row.name));
@@ -35,9 +45,14 @@ std::optional<Memory> memory_named(std::string_view name) {
   return static_cast<Memory>(found - text::kMemoryNames.begin());
 }
 
-void read_transfer(Operands& operands, Transfer& transfer) {
+// NOPs and mistakes may name what is no memory.
+std::uint64_t element_bytes(const HardwareConfig& config, Memory memory) {
+  return spec::is_memory(memory) ? static_cast<std::uint64_t>(config.element_bytes(memory)) : 1;
+}
+
+void read_transfer(Operands& operands, const HardwareConfig& config, Transfer& transfer) {
   operands.number("sram", transfer.sram_base);
-  operands.number("dram", transfer.dram_base);
+  operands.place("dram", element_bytes(config, transfer.memory), transfer.dram_base);
   operands.require(operands.numbers("size", 'x', "YxX", {&transfer.y_size, &transfer.x_size}), "size", "YxX");
   if (!operands.number("stride", transfer.x_stride)) transfer.x_stride = transfer.x_size;
   operands.numbers("pad", ',', "T,B,L,R", {&transfer.y_pad_0, &transfer.y_pad_1, &transfer.x_pad_0, &transfer.x_pad_1});
@@ -69,75 +84,151 @@ Alu read_alu(Operands& operands, AluOp op) {
   return alu;
 }
 
+bool is_mnemonic(std::string_view word) {
+  const std::vector<std::string> all = all_mnemonics();
+  return std::find(all.begin(), all.end(), word) != all.end();
+}
+
 class Parser {
  public:
-  Parser(std::string_view where, const std::optional<HardwareConfig>& expected) : errors_(where), expected_(expected) {
+  Parser(std::string_view where, const std::optional<HardwareConfig>& expected, const ReadData& read_data)
+      : errors_(where), expected_(expected), image_(symbols_, errors_, read_data) {
     assembly_.config = expected.value_or(HardwareConfig{});
   }
 
-  void parse_line(const Line& line) {
-    if (line.label) parse_label(line);
-    if (line.words.empty()) return;
-    const std::string_view head = line.words.front().text;
-    if (head == ".config") return parse_config(line);
-    if (!codec_) codec_.emplace(assembly_.config);
-    if (head == ".uop") return parse_uop(line);
-    parse_instruction(line);
-  }
-
-  Result<Assembly> finish() && {
+  Result<Assembly> run(std::string_view source) && {
+    text::Expander expander(
+        symbols_, errors_, [this](const Line& line) { parse_line(line); }, is_mnemonic);
+    expander.run(source);
+    settle_labels();
+    image_.close();
+    for (Waiting& waiting : waiting_) {
+      text::scan_line(waiting.text, waiting.place, line_);
+      if (auto instruction = parse_instruction(line_, false))
+        assembly_.program[waiting.index] = *std::move(instruction);
+    }
     if (!errors_.empty()) return errors_.take();
+    finish_launches();
+    assembly_.uops = std::move(image_).uops();
+    assembly_.image = std::move(image_).items();
+    assembly_.symbols = symbols_.take();
     return std::move(assembly_);
   }
 
  private:
+  // An instruction that uses a name which had no value yet.
+  struct Waiting {
+    std::size_t index;
+    std::string text;
+    text::Place place;
+  };
+
+  void parse_line(const Line& line) {
+    if (line.label) parse_label(line);
+    if (line.words.empty()) return;
+    if (line.open_quote)
+      return errors_.add(line, line.words.back().column, "a quotation mark without its second",
+                         "close it in this line");
+    const std::string_view head = line.words.front().text;
+    if (head == ".config") return parse_config(line);
+    if (!codec_) codec_.emplace(assembly_.config);
+    if (head.front() == '.') {
+      if (text::ImageBuilder::knows(head)) return image_.take(line, *codec_, labels_);
+      if (head == ".equ") return parse_constant(line);
+      if (head == ".launch") return parse_launch(line);
+    }
+    settle_labels();
+    image_.close();
+    auto instruction = parse_instruction(line, true);
+    if (operands_.waits()) waiting_.push_back({assembly_.program.size(), std::string(line.text), line.place});
+    const text::Expansion* outermost = line.place.within;
+    while (outermost != nullptr && outermost->parent != nullptr) outermost = outermost->parent;
+    assembly_.lines.push_back({static_cast<std::uint32_t>(line.place.line),
+                               outermost == nullptr ? 0 : static_cast<std::uint32_t>(outermost->line)});
+    assembly_.program.push_back(instruction ? *std::move(instruction) : Instruction{{}, Finish{}});
+  }
+
+  // It marks what comes next: an instruction, or a place in the image.
   void parse_label(const Line& line) {
-    const auto [place, is_new] = labels_.emplace(line.label->text, line.number);
-    if (!is_new)
-      errors_.add(line.number, line.label->column,
-                  fmt::format("the label `{}` is in line {} already", place->first, place->second),
-                  "choose another name");
+    const std::string_view name = line.label->text;
+    if (const Symbol* earlier = symbols_.find(name))
+      return errors_.add(line, line.label->column,
+                         fmt::format("the label `{}` is in line {} already", name, earlier->line),
+                         "choose another name; in a macro, `\\@` is another number at each use");
+    if (symbols_.is_predefined(name))
+      return errors_.add(line, line.label->column, fmt::format("`{}` belongs to the configuration", name),
+                         "choose another name");
+    symbols_.define({std::string(name), SymbolKind::instruction, 0, 0, DType::uint8, {}, line.place.line, false});
+    labels_.emplace_back(name);
+  }
+  void settle_labels() {
+    for (const std::string& name : labels_) {
+      Symbol& symbol = *symbols_.find(name);
+      symbol.value = assembly_.program.size();
+      symbol.is_closed = true;
+    }
+    labels_.clear();
   }
 
   void parse_config(const Line& line) {
     const std::size_t column = line.words.front().column;
     if (config_line_)
-      return errors_.add(line.number, column, fmt::format("a second `.config`; the first is in line {}", *config_line_),
+      return errors_.add(line, column, fmt::format("a second `.config`; the first is in line {}", *config_line_),
                          "keep one of the two");
-    if (codec_)
-      return errors_.add(line.number, column, "`.config` follows an instruction or micro-op",
+    if (codec_ || symbols_.used_config())
+      return errors_.add(line, column, "`.config` follows a line that depends on it",
                          "move it to the beginning of the file");
-    config_line_ = line.number;
+    config_line_ = line.place.line;
     if (auto config = text::parse_config_line(line, expected_, errors_)) assembly_.config = *std::move(config);
     else config_valid_ = false;
   }
 
-  void parse_uop(const Line& line) {
-    const auto wrong = [&](std::size_t column, std::string why) {
-      errors_.add(line.number, column, std::move(why), "write .uop DST, SRC, WGT");
-    };
-    if (line.words.size() != 4)
-      return wrong(line.words.front().column, fmt::format("{} indices, and a micro-op has 3", line.words.size() - 1));
-    Uop uop;
-    std::uint32_t* const members[] = {&uop.dst, &uop.src, &uop.wgt};
-    for (std::size_t i = 0; i < 3; ++i) {
-      const Word& word = line.words[i + 1];
-      const auto value = text::parse_number(word.text);
-      if (!value || *value > UINT32_MAX)
-        return wrong(word.column, fmt::format("`{}` is no number of up to 32 bits", word.text));
-      *members[i] = static_cast<std::uint32_t>(*value);
+  void parse_constant(const Line& line) {
+    if (line.words.size() != 3)
+      return errors_.add(line, line.words.front().column, ".equ takes a name and a value",
+                         "write .equ NAME VALUE; blanks end an expression outside of brackets");
+    if (!text::is_free_name(line.words[1], line, symbols_, errors_)) return;
+    text::ExpressionFault fault;
+    const auto value = text::evaluate(line.words[2], symbols_, fault);
+    if (!value) {
+      if (fault.is_undefined) fault.why += " before this line";
+      return errors_.add(line, fault.column, std::move(fault.why), std::move(fault.hint));
     }
-    scratch_.clear();
-    if (config_valid_) report(codec_->encode(uop, scratch_), line);
-    assembly_.uops.push_back(uop);
+    symbols_.define({std::string(line.words[1].text),
+                     value->is_address ? SymbolKind::address : SymbolKind::constant,
+                     static_cast<std::uint64_t>(value->number),
+                     0,
+                     DType::uint8,
+                     {0},
+                     line.place.line,
+                     true});
   }
 
-  void parse_instruction(const Line& line) {
+  void parse_launch(const Line& line) {
+    if (line.words.size() > 1)
+      return errors_.add(line, line.words[1].column, ".launch takes nothing",
+                         "a launch goes on to the next .launch or the end");
+    launches_.push_back(assembly_.program.size());
+  }
+  void finish_launches() {
+    if (launches_.empty()) return;
+    // What comes before the first is one too.
+    if (launches_.front() > 0) assembly_.launches.push_back({0, launches_.front()});
+    for (std::size_t i = 0; i < launches_.size(); ++i) {
+      const std::size_t begin = launches_[i];
+      const std::size_t end = i + 1 < launches_.size() ? launches_[i + 1] : assembly_.program.size();
+      assembly_.launches.push_back({begin, end - begin});
+    }
+  }
+
+  // Nothing: it has errors, or waits for a name.
+  std::optional<Instruction> parse_instruction(const Line& line, bool may_wait) {
+    const std::size_t errors_before = errors_.count();
     const Word head = line.words.front();
     const std::size_t dot = head.text.find('.');
     const std::string_view unit = head.text.substr(0, dot);
     const std::string_view what = dot == std::string_view::npos ? std::string_view{} : head.text.substr(dot + 1);
-    Operands operands(line, 1, errors_);
+    operands_.begin(line, 1, may_wait);
     Instruction instruction;
 
     if (const auto memory = memory_named(what); memory && (unit == "load" || unit == "store" || unit == "nop")) {
@@ -146,61 +237,65 @@ class Parser {
       Store store;
       Transfer& transfer = is_store ? static_cast<Transfer&>(store) : load;
       transfer.memory = *memory;
-      if (unit != "nop") read_transfer(operands, transfer);
-      if (unit == "store") operands.flag("saturate", store.saturate);
+      if (unit != "nop") read_transfer(operands_, assembly_.config, transfer);
+      if (unit == "store") operands_.flag("saturate", store.saturate);
       if (is_store) instruction.body = store;
       else instruction.body = load;
     } else if (head.text == "gemm") {
-      instruction.body = read_gemm(operands);
+      instruction.body = read_gemm(operands_);
     } else if (head.text == "finish") {
       instruction.body = Finish{};
     } else if (const auto op = std::find_if(spec::kAluOps.begin(), spec::kAluOps.end(),
                                             [&](const auto& row) { return row.name == what; });
                unit == "alu" && op != spec::kAluOps.end()) {
-      instruction.body = read_alu(operands, op->op);
+      instruction.body = read_alu(operands_, op->op);
     } else {
       const std::vector<std::string> mnemonics = all_mnemonics();
       const std::vector<std::string_view> views(mnemonics.begin(), mnemonics.end());
-      return errors_.add(line.number, head.column, fmt::format("no instruction or directive `{}`", head.text),
-                         suggestion(head.text, views));
+      errors_.add(line, head.column, fmt::format("no instruction, directive or macro `{}`", head.text),
+                  suggestion(head.text, views));
+      return std::nullopt;
     }
 
-    std::apply([&](const auto&... flag) { (operands.flag(flag.spec.name, instruction.flags.*flag.member), ...); },
+    std::apply([&](const auto&... flag) { (operands_.flag(flag.spec.name, instruction.flags.*flag.member), ...); },
                spec::kFlagFields);
-    operands.finish();
+    operands_.finish();
+    if (operands_.waits()) {  // read again when all names are known, errors and all
+      errors_.roll_back(errors_before);
+      return std::nullopt;
+    }
     scratch_.clear();
     if (config_valid_) report(codec_->encode(instruction, scratch_), line);
-    assembly_.program.push_back(std::move(instruction));
+    return instruction;
   }
 
   // What the codec cannot encode, at the line that asks for it.
   void report(const Result<void>& encoded, const Line& line) {
     for (const Diagnostic& error : encoded.errors())
-      errors_.add(line.number, line.words.front().column, fmt::format("{}: {}", error.where, error.why), error.hint);
+      errors_.add(line, line.words.front().column, fmt::format("{}: {}", error.where, error.why), error.hint);
   }
 
   Errors errors_;
   const std::optional<HardwareConfig>& expected_;
   Assembly assembly_;
+  text::Symbols symbols_{assembly_.config};
+  text::ImageBuilder image_;
+  Operands operands_{symbols_, errors_};
   std::optional<std::size_t> config_line_;
   bool config_valid_ = true;
-  std::optional<Codec> codec_;  // made when the first instruction or micro-op settles the configuration
-  std::map<std::string_view, std::size_t> labels_;  // to their lines
+  std::optional<Codec> codec_;       // made when the first line that depends on it settles the configuration
+  std::vector<std::string> labels_;  // that wait for what they mark
+  std::vector<std::size_t> launches_;
+  std::vector<Waiting> waiting_;
+  Line line_;
   std::vector<std::byte> scratch_;
 };
 
 }  // namespace
 
 Result<Assembly> parse_assembly(std::string_view source, std::string_view where,
-                                const std::optional<HardwareConfig>& expected) {
-  Parser parser(where, expected);
-  std::size_t number = 1;
-  for (std::size_t begin = 0; begin <= source.size(); ++number) {
-    const std::size_t end = std::min(source.find('\n', begin), source.size());
-    parser.parse_line(text::scan_line(source.substr(begin, end - begin), number));
-    begin = end + 1;
-  }
-  return std::move(parser).finish();
+                                const std::optional<HardwareConfig>& expected, const ReadData& read_data) {
+  return Parser(where, expected, read_data).run(source);
 }
 
 }  // namespace dovetail::isa

@@ -1,6 +1,7 @@
-// Lines and words of assembly text, with the columns that diagnostics name.
+// Lines and words of assembly text, with the places that diagnostics name.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,7 +12,7 @@
 
 namespace dovetail::isa::text {
 
-// A stretch of the source without blanks. Columns count bytes from 1.
+// A stretch of the source without blanks, or with them inside brackets or quotes. Columns count bytes from 1.
 struct Word {
   std::string_view text;
   std::size_t column = 1;
@@ -19,34 +20,65 @@ struct Word {
   Word from(std::size_t offset) const { return {text.substr(offset), column + offset}; }
 };
 
-struct Line {
-  std::size_t number = 1;
-  std::optional<Word> label;  // without its colon
-  std::vector<Word> words;    // directive or mnemonic first
+// One use of a macro, or one round of a `.repeat`.
+struct Expansion {
+  std::string name;                   // "macro `tile`", "round 3 of `.repeat`"
+  std::size_t line = 1;               // of the use
+  const Expansion* parent = nullptr;  // where the use is itself in an expansion
 };
 
-// Cuts one line: the comment off, the label from the rest. Commas count as blanks after `.uop` only.
-Line scan_line(std::string_view line, std::size_t number);
+// Where a line is in the source.
+struct Place {
+  std::size_t line = 1;
+  const Expansion* within = nullptr;
+  bool substituted = false;  // columns are those of the text with its parameters, which the file does not have
+  std::size_t order = 0;     // lines in the order of the expanded text
+};
 
-// Pieces between separators; always one more than there are separators.
-std::vector<Word> split(Word word, char separator);
+struct Line {
+  Place place;
+  std::string_view text;
+  std::optional<Word> label;  // without its colon
+  std::vector<Word> words;    // directive or mnemonic first
+  bool open_quote = false;    // a quotation mark without its second
+};
+
+// Cuts one line: the comment off, the label from the rest. Commas count as blanks in directives, other than `.config`.
+void scan_line(std::string_view text, const Place& place, Line& line);
+
+// Pieces between separators outside brackets; always one more than there are separators.
+void split(Word word, char separator, std::vector<Word>& pieces);
+
+// Letters, digits, `_` and `.`, no digit first: what an expression takes for a name.
+bool is_symbol_name(std::string_view text);
+bool is_symbol_letter(char letter);
 
 // "12", "0x40", "1_000"; nothing for other text or beyond 64 bits.
 std::optional<std::uint64_t> parse_number(std::string_view text);
 
-// Errors of a file, in the order they are found. Beyond a hundred they are only counted.
+// Errors of a file, in the order of its expanded lines. Beyond a hundred they are only counted.
 class Errors {
  public:
   explicit Errors(std::string_view where) : where_(where) {}
 
-  void add(std::size_t line, std::size_t column, std::string why, std::string hint);
+  void add(const Place& place, std::size_t column, std::string why, std::string hint);
+  void add(const Line& line, std::size_t column, std::string why, std::string hint) {
+    add(line.place, column, std::move(why), std::move(hint));
+  }
   bool empty() const { return errors_.empty(); }
+  bool full() const { return suppressed_ > 0; }
   std::size_t count() const { return errors_.size() + suppressed_; }
+  // Takes back what was added since count() was `count`.
+  void roll_back(std::size_t count);
   Diagnostics take();
 
  private:
+  struct Entry {
+    std::size_t order;
+    Diagnostic error;
+  };
   std::string where_;
-  Diagnostics errors_;
+  std::vector<Entry> errors_;
   std::size_t suppressed_ = 0;
 };
 

@@ -80,35 +80,36 @@ bool same_terms(const Linear& a, const Linear& b) {
 }
 
 std::optional<TouchedRange> touched(const CoreAccess& access, std::size_t dimension,
-                                    const std::set<const VarNode*>& outer) {
+                                    const std::set<const VarNode*>& outer, const Bounds& bounds) {
   const Linear form = linear_form(access.indices[dimension]);
   TouchedRange range{{}, form.constant, form.constant + access.extents[dimension] - 1};
   for (const LinearTerm& term : form.terms) {
-    bool outside = true, plain = true;
+    bool outside = true, inside = true, plain = true;
     visit_exprs(term.atom, [&](const Expr& e) {
-      if (const auto* n = std::get_if<VarRef>(&e->node)) outside &= outer.count(n->var.get()) != 0;
+      if (const auto* n = std::get_if<VarRef>(&e->node)) (outer.count(n->var.get()) != 0 ? inside : outside) = false;
       plain &= !std::holds_alternative<LoadExpr>(e->node);
     });
     if (outside && plain) {
       range.outer.add(term.atom, term.coefficient);
       continue;
     }
-    const auto* n = std::get_if<VarRef>(&term.atom->node);
-    const auto loop = std::find_if(access.loops.begin(), access.loops.end(),
-                                   [&](const CoreLoop* l) { return n != nullptr && l->var == n->var; });
-    if (loop == access.loops.end()) return std::nullopt;
-    (term.coefficient > 0 ? range.high : range.low) += term.coefficient * ((*loop)->extent - 1);
+    // A variable, or what fused loops leave: quotients of sums.
+    const auto values = inside && plain ? bound(term.atom, bounds) : std::nullopt;
+    if (!values) return std::nullopt;
+    const std::int64_t at_min = term.coefficient * values->min, at_max = term.coefficient * values->max;
+    range.low += std::min(at_min, at_max);
+    range.high += std::max(at_min, at_max);
   }
   return range;
 }
 
 std::optional<TouchedRange> touched(const std::vector<const CoreAccess*>& accesses, std::size_t dimension,
-                                    const Loops& outside) {
+                                    const Loops& outside, const Bounds& bounds) {
   std::set<const VarNode*> outer;
   for (const CoreLoop* loop : outside) outer.insert(loop->var.get());
   std::optional<TouchedRange> result;
   for (const CoreAccess* access : accesses) {
-    const auto range = touched(*access, dimension, outer);
+    const auto range = touched(*access, dimension, outer, bounds);
     if (!range || (result && !same_terms(result->outer, range->outer))) return std::nullopt;
     if (!result) result = range;
     result->low = std::min(result->low, range->low);
@@ -122,8 +123,11 @@ struct Shrunk {
   std::vector<Expr> min;  // per dimension
 };
 
-// What rows of `buffer` take, where they end at a multiple of a vector.
-std::int64_t row_extent(const Buffer& buffer, std::int64_t extent, const CompactOptions& options) {
+// What rows of `buffer` take, where they end at a multiple of a vector or are kept apart.
+std::int64_t row_extent(const Buffer& buffer, const Shape& shape, const CompactOptions& options) {
+  const std::int64_t extent = shape.back();
+  if (buffer->scope == "shared")
+    return element_count(shape) == extent ? extent : extent + options.bank_bytes / size_bytes(buffer->dtype);
   const std::int64_t lanes = options.vector_bytes / size_bytes(buffer->dtype);
   return buffer->scope != "register" || lanes == 0 || extent <= lanes ? extent : (extent + lanes - 1) / lanes * lanes;
 }
@@ -146,9 +150,9 @@ std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<CoreAccess>
     Shape shape;
     bool fits = true;
     for (std::size_t d = 0; d < buffer->shape.size() && fits; ++d) {
-      const auto whole = touched(all, d, common);
-      const auto written = touched(writes, d, common);
-      const auto read = reads.empty() ? written : touched(reads, d, common);
+      const auto whole = touched(all, d, common, bounds);
+      const auto written = touched(writes, d, common, bounds);
+      const auto read = reads.empty() ? written : touched(reads, d, common, bounds);
       if (!whole || !written || !read || read->low < written->low || read->high > written->high) {
         // The dimension as a whole, where it does not hold the loops' variables.
         fits = common.empty();
@@ -161,7 +165,7 @@ std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<CoreAccess>
       result.min.push_back(simplify(to_expr(min), bounds));
       shape.push_back(whole->high - whole->low + 1);
     }
-    if (fits && !shape.empty()) shape.back() = row_extent(buffer, shape.back(), options);
+    if (fits && !shape.empty()) shape.back() = row_extent(buffer, shape, options);
     if (fits && shape != buffer->shape) {
       result.buffer = make_buffer(buffer->name, buffer->dtype, shape, buffer->scope);
       return result;

@@ -19,7 +19,7 @@ using Core = std::shared_ptr<const CoreNode>;  // null: nothing to do
 
 struct CoreLoop {
   Var var;
-  std::int64_t extent;  // at least 2
+  std::int64_t extent;  // at least 2; 1 where it is bound to blocks
   ForKind kind;
   std::string thread_axis;  // ForKind::thread
   Annotations annotations;  // of the For

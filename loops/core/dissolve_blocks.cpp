@@ -72,7 +72,9 @@ class Dissolver {
 
   Lowered lower(const For& n) {
     if (n.extent == 0) return {};
-    if (n.extent == 1) {
+    // A nest bound to blocks is one kernel, if of one block.
+    const bool keeps_together = n.kind == ForKind::thread && n.thread_axis.starts_with("block.");
+    if (n.extent == 1 && !keeps_together) {
       vars_[n.var.get()] = int_imm(0, n.var->dtype);
       return lower(n.body);
     }

@@ -6,23 +6,11 @@
 #include "loops/interpreter/codegen.h"
 #include "loops/linear.h"
 #include "loops/rewrite.h"
+#include "loops/run_time_checks.h"
 #include "loops/sharing.h"
 
 namespace dovetail::loops {
 namespace {
-
-bool may_divide_by_zero(const Binary& n) {
-  if (!is_integer(n.a->dtype)) return false;
-  const auto* divisor = std::get_if<IntImm>(&n.b->node);
-  switch (n.op) {
-    case BinaryOp::div:
-    case BinaryOp::mod:
-    case BinaryOp::floor_div:
-    case BinaryOp::floor_mod: return divisor == nullptr || divisor->value == 0;
-    case BinaryOp::pow: return divisor == nullptr || divisor->value < 0;
-    default: return false;
-  }
-}
 
 // A sum of loop variables, worth an affine register.
 std::optional<Affine> sum_of_variables(const Expr& expr) {

@@ -45,24 +45,18 @@ float integer_to_odd(T value) {
   return negative ? -result : result;
 }
 
-// float16 and bfloat16 are computed in binary32, which is wide enough that the second rounding of + - * / and sqrt
-// changes nothing.
-struct Float16 {
+// Computed in binary32, which is wide enough that the second rounding of + - * / and sqrt changes nothing.
+template <float (*from_bits)(std::uint16_t), std::uint16_t (*to_bits)(float)>
+struct HalfFloat {
   using Reg = float;
   using Mem = std::uint16_t;
-  static float read(std::uint16_t bits) { return float16_bits::from_float16(bits); }
-  static std::uint16_t write(float value) { return float16_bits::to_float16(value); }
+  static float read(std::uint16_t bits) { return from_bits(bits); }
+  static std::uint16_t write(float value) { return to_bits(value); }
   static float round(float value) { return read(write(value)); }
   static float round(double value) { return round(round_to_odd(value)); }
 };
-struct BFloat16 {
-  using Reg = float;
-  using Mem = std::uint16_t;
-  static float read(std::uint16_t bits) { return float16_bits::from_bfloat16(bits); }
-  static std::uint16_t write(float value) { return float16_bits::to_bfloat16(value); }
-  static float round(float value) { return read(write(value)); }
-  static float round(double value) { return round(round_to_odd(value)); }
-};
+using Float16 = HalfFloat<float16_bits::from_float16, float16_bits::to_float16>;
+using BFloat16 = HalfFloat<float16_bits::from_bfloat16, float16_bits::to_bfloat16>;
 
 template <typename E>
 inline constexpr bool is_float_element = std::is_floating_point_v<typename E::Reg>;

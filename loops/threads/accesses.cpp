@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "loops/integer.h"
 #include "loops/linear.h"
 #include "loops/rewrite.h"
 
@@ -72,8 +73,8 @@ std::optional<Owner> owner_of(const Expr& index, std::int64_t extent, const std:
   const Linear form = linear_form(index);
   const AroundThread* owner = nullptr;
   std::int64_t step = 0;
-  Linear rest;
-  rest.constant = form.constant;
+  Linear others;
+  others.constant = form.constant;
   for (const LinearTerm& term : form.terms) {
     if (const AroundThread* const found = coordinate(term.atom, around)) {
       if (owner != nullptr) return std::nullopt;
@@ -82,23 +83,22 @@ std::optional<Owner> owner_of(const Expr& index, std::int64_t extent, const std:
     } else if (mentions_coordinate(term.atom, around)) {
       return std::nullopt;
     } else {
-      rest.add(term.atom, term.coefficient);
+      others.add(term.atom, term.coefficient);
     }
   }
   if (owner == nullptr || step <= 0) return std::nullopt;
-  const Expr remainder = simplify(to_expr(rest), bounds);
-  const auto range = bound(remainder, bounds);
-  if (range && range->min >= 0 && range->max < step) return Owner{owner->axis, false, step, remainder};
-  if (step != 1 || !range || range->min < 0 || range->max >= extent) return std::nullopt;
-  const std::int64_t threads = owner->extent;
-  Linear each;
-  if (rest.constant % threads != 0) return std::nullopt;
-  each.constant = rest.constant / threads;
-  for (const LinearTerm& term : rest.terms) {
-    if (term.coefficient % threads != 0) return std::nullopt;
-    each.add(term.atom, term.coefficient / threads);
-  }
-  return Owner{owner->axis, true, (extent + threads - 1) / threads, simplify(to_expr(each), bounds)};
+  const std::int64_t round = step * owner->extent, rounds = (extent + round - 1) / round;
+  Linear rest, own;
+  rest.constant = floor_mod(others.constant, round);
+  own.constant = floor_div(others.constant, round) * step;
+  for (const LinearTerm& term : others.terms)
+    if (term.coefficient % round == 0) own.add(term.atom, term.coefficient / round * step);
+    else rest.add(term.atom, term.coefficient);
+  const auto inside = bound(to_expr(rest), bounds), rounded = bound(to_expr(own), bounds);
+  if (!inside || inside->min < 0 || inside->max >= step) return std::nullopt;
+  if (!rounded || rounded->min < 0 || rounded->max >= rounds * step) return std::nullopt;
+  own.add(rest, 1);
+  return Owner{owner->axis, step, rounds * step, simplify(to_expr(own), bounds)};
 }
 
 }  // namespace dovetail::loops

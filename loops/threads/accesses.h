@@ -25,20 +25,20 @@ struct AroundThread {
 };
 
 // Which coordinate alone decides that an element's index in one dimension belongs to a thread. With x the coordinate on
-// `axis` and 0 <= rest < unit:
-//   blocked   index = x * unit + rest     each thread has `unit` neighbours
-//   cyclic    index = rest * threads + x  each thread has every `threads`-th one
-// In both forms `rest`, free of coordinates, says which of the thread's own elements it is.
+// `axis`, of as many values as there are `threads`:
+//
+//   index = round * (threads * unit) + x * unit + rest        0 <= rest < unit
+//
+// so that neighbours lie with one thread, `unit` of them, and every (threads * unit)-th one again. `round` and `rest`
+// are free of coordinates.
 struct Owner {
   std::string axis;
-  bool cyclic = false;
-  std::int64_t unit = 1;  // elements of a thread in that dimension
-  Expr rest;
-  bool same_form(const Owner& other) const {
-    return axis == other.axis && cyclic == other.cyclic && (cyclic || unit == other.unit);
-  }
+  std::int64_t unit = 1;
+  std::int64_t elements = 1;  // of a thread in that dimension
+  Expr own;                   // round * unit + rest: which of the thread's own elements it is
+  bool same_form(const Owner& other) const { return axis == other.axis && unit == other.unit; }
 };
-// `extent`: of the buffer in that dimension. nullopt: the index is of neither form.
+// `extent`: of the buffer in that dimension. nullopt: the index is not shown to be of that form.
 std::optional<Owner> owner_of(const Expr& index, std::int64_t extent, const std::vector<AroundThread>& around,
                               const Bounds& bounds);
 

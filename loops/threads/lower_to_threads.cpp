@@ -99,7 +99,7 @@ std::optional<std::map<std::size_t, Owner>> owners_of(const BufferNode& buffer, 
   }
   const std::size_t axes = uses.front().region->around.size();
   const bool alike = std::ranges::all_of(uses, [&](const Use& use) { return use.region->around.size() == axes; });
-  // Nothing else may tell threads apart.
+  // Nothing else may differ between threads.
   const bool complete = std::ranges::all_of(uses, [&](const Use& use) {
     for (std::size_t d = 0; d < use.indices.size(); ++d) {
       bool mentions = false;
@@ -154,7 +154,7 @@ class Lowering {
     const std::vector<ThreadRegion> regions = thread_regions_of(nest.body);
     std::vector<Use> uses;
     std::set<const ThreadRegion*> used_in;
-    bool own_elements = true;  // no index tells threads apart
+    bool own_elements = true;  // no index distinguishes threads
     for (const ThreadRegion& region : regions)
       each_access(region.body, [&](const Buffer& touched, const std::vector<Expr>& indices, bool) {
         if (touched != buffer) return;
@@ -192,7 +192,7 @@ class Lowering {
   // Each thread keeps its own elements alone.
   Buffer privatise(Nest& nest, const Buffer& buffer, const std::map<std::size_t, Owner>& owners) {
     Shape shape = buffer->shape;
-    for (const auto& [dimension, owner] : owners) shape[dimension] = owner.unit;
+    for (const auto& [dimension, owner] : owners) shape[dimension] = owner.elements;
     const Buffer own = make_buffer(buffer->name, buffer->dtype, shape, buffer->scope);
     nest.body = rewrite_accesses(
         nest.body, {},
@@ -200,7 +200,7 @@ class Lowering {
             const std::vector<AroundThread>& around) -> std::pair<Buffer, std::vector<Expr>> {
           if (touched != buffer) return {touched, std::move(indices)};
           for (const auto& [dimension, owner] : owners)
-            indices[dimension] = owner_of(indices[dimension], buffer->shape[dimension], around, core_.bounds)->rest;
+            indices[dimension] = owner_of(indices[dimension], buffer->shape[dimension], around, core_.bounds)->own;
           return {own, std::move(indices)};
         });
     return own;

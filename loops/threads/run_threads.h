@@ -1,5 +1,5 @@
 // Runs kernels as a machine with threads may run them: blocks in any order, and the threads of a block interleaved
-// statement by statement between barriers. The seed chooses. What it knows of synchronisation is what stands in the
+// statement by statement between barriers. The seed chooses. It knows of synchronisation only what is in the
 // lowered program: it shares no analysis with the passes that placed buffers and inserted barriers, and so finds their
 // mistakes.
 #pragma once

@@ -4,12 +4,13 @@
 
 #include "simulator/cycle/execution.h"
 #include "simulator/cycle/machine.h"
+#include "simulator/sram_reader.h"
 
 namespace dovetail::simulator {
 
 namespace {
 
-class CycleSimulator final : public Simulator {
+class CycleSimulator : public Simulator {
  public:
   CycleSimulator(const isa::HardwareConfig& config, const EngineOptions& options, Values values)
       : config_(config),
@@ -36,6 +37,9 @@ class CycleSimulator final : public Simulator {
   const LaunchTrace* timing() const override { return timing_ ? &*timing_ : nullptr; }
   void reset() override { execution_.reset(); }
 
+ protected:
+  const Execution& execution() const { return execution_; }
+
  private:
   isa::HardwareConfig config_;
   EngineOptions options_;
@@ -45,10 +49,24 @@ class CycleSimulator final : public Simulator {
   std::optional<LaunchTrace> timing_;
 };
 
+// With values there is an SRAM to look into.
+class ValuesSimulator final : public CycleSimulator, public SramReader {
+ public:
+  ValuesSimulator(const isa::HardwareConfig& config, const EngineOptions& options)
+      : CycleSimulator(config, options, Values::computed) {}
+
+  NdArray read_sram(isa::Memory memory, std::size_t begin, std::size_t count) const override {
+    return execution().sram()->read(memory, begin, count);
+  }
+  bool is_written(isa::Memory memory, std::size_t element) const override {
+    return execution().sram()->is_written(memory, element);
+  }
+};
+
 }  // namespace
 
 std::unique_ptr<Simulator> make_cycle(const isa::HardwareConfig& config, const EngineOptions& options) {
-  return std::make_unique<CycleSimulator>(config, options, Values::computed);
+  return std::make_unique<ValuesSimulator>(config, options);
 }
 
 std::unique_ptr<Simulator> make_cycle_timing(const isa::HardwareConfig& config, const EngineOptions& options) {

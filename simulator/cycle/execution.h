@@ -43,6 +43,8 @@ class Execution {
   Result<Counters> outcome(const Machine& machine) const;
   // The instruction that stopped it, in the program. Precondition: machine.stopped().
   std::size_t failed_at() const { return failed_at_; }
+  // Null: values are left out.
+  const Sram* sram() const { return core_ ? &core_->sram() : nullptr; }
   // Whether it reached beyond the image. The same precondition.
   bool beyond_image() const { return beyond_image_; }
 

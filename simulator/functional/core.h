@@ -33,6 +33,7 @@ class Core {
   bool execute(const isa::Instruction& instruction, Dram& dram, Counters& counters);
   const Fault& fault() const { return fault_; }
   bool stopped() const { return meter_.stopped(); }
+  const Sram& sram() const { return sram_; }
 
  private:
   // An operand of a GEMM or ALU: where its indices lie.

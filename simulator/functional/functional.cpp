@@ -12,6 +12,7 @@
 #include "isa/verify/command_queues.h"
 #include "simulator/functional/core.h"
 #include "simulator/functional/routes.h"
+#include "simulator/sram_reader.h"
 #include "simulator/token_errors.h"
 
 namespace dovetail::simulator {
@@ -25,7 +26,7 @@ std::array<Queue, 3> priorities(ExecutionOrder order) {
   return {Queue::load, Queue::compute, Queue::store};
 }
 
-class FunctionalSimulator final : public Simulator {
+class FunctionalSimulator final : public Simulator, public SramReader {
  public:
   FunctionalSimulator(const isa::HardwareConfig& config, const FunctionalOptions& options)
       : config_(config),
@@ -38,6 +39,12 @@ class FunctionalSimulator final : public Simulator {
   std::string_view name() const override { return "functional"; }
   void reset() override { core_.reset(); }
   Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) override;
+  NdArray read_sram(isa::Memory memory, std::size_t begin, std::size_t count) const override {
+    return core_.sram().read(memory, begin, count);
+  }
+  bool is_written(isa::Memory memory, std::size_t element) const override {
+    return core_.sram().is_written(memory, element);
+  }
 
  private:
   enum class Step : std::uint8_t { moved, stuck, failed };

@@ -1,5 +1,7 @@
 #include "simulator/functional/sram.h"
 
+#include <algorithm>
+
 #include "simulator/functional/kernels/pack.h"
 
 namespace dovetail::simulator {
@@ -88,6 +90,45 @@ void Sram::write_uops(std::size_t begin, std::size_t count, const std::byte* dra
 
 void Sram::read_out(std::size_t begin, std::size_t count, bool saturate, std::byte* dram) const {
   narrow_acc(layout_, acc_element(begin), count, saturate, dram);
+}
+
+NdArray Sram::read(isa::Memory memory, std::size_t begin, std::size_t count) const {
+  const auto n = static_cast<std::int64_t>(count), batch = static_cast<std::int64_t>(layout_.batch),
+             in = static_cast<std::int64_t>(layout_.block_in), out = static_cast<std::int64_t>(layout_.block_out);
+  switch (memory) {
+    case isa::Memory::uop: {
+      NdArray array(DType::uint32, {n, 3});
+      for (std::size_t i = 0; i < count; ++i) {
+        array.data<std::uint32_t>()[3 * i] = uop_dst_[begin + i];
+        array.data<std::uint32_t>()[3 * i + 1] = uop_src_[begin + i];
+        array.data<std::uint32_t>()[3 * i + 2] = uop_wgt_[begin + i];
+      }
+      return array;
+    }
+    case isa::Memory::wgt: {
+      NdArray array(DType::int8, {n, out, in});
+      unpack_wgt(layout_, reinterpret_cast<const std::uint32_t*>(wgt_.data()) + begin * layout_.wgt_words(), count,
+                 array.bytes().data());
+      return array;
+    }
+    case isa::Memory::inp: {
+      NdArray array(DType::int8, {n, batch, in});
+      unpack_inp(layout_, inp_.data() + begin * layout_.inp_words(), count, array.bytes().data());
+      return array;
+    }
+    case isa::Memory::out: {
+      NdArray array(DType::int8, {n, batch, out});
+      read_out(begin, count, false, array.bytes().data());
+      return array;
+    }
+    case isa::Memory::acc:
+    case isa::Memory::acc8: break;
+  }
+  NdArray array(DType::int32, {n, batch, out});
+  for (std::size_t i = 0; i < count; ++i)
+    std::copy_n(acc_element(begin + i), layout_.lanes(),
+                array.data<std::int32_t>().begin() + static_cast<std::ptrdiff_t>(i * layout_.lanes()));
+  return array;
 }
 
 }  // namespace dovetail::simulator

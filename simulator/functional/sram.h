@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "base/ndarray.h"
 #include "isa/codec.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
@@ -55,6 +56,12 @@ class Sram {
 
   // `count` ACC elements as int8 lanes, wrapped or saturated.
   void read_out(std::size_t begin, std::size_t count, bool saturate, std::byte* dram) const;
+
+  // As SramReader has it.
+  NdArray read(isa::Memory memory, std::size_t begin, std::size_t count) const;
+  bool is_written(isa::Memory memory, std::size_t element) const {
+    return const_cast<Sram*>(this)->defined(memory)[element];
+  }
 
   // From now on everything counts as written.
   void define_all();

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <vector>
 
+#include "isa/text.h"
 #include "isa/verify/token_machine.h"
 
 namespace dovetail::simulator {
@@ -72,6 +74,32 @@ std::optional<TraceDifference> first_difference(const Trace& a, const Trace& b) 
   if (a.launches.size() != b.launches.size())
     return TraceDifference{std::min(a.launches.size(), b.launches.size()), std::nullopt,
                            fmt::format("launches {}, not {}", a.launches.size(), b.launches.size())};
+  return std::nullopt;
+}
+
+namespace {
+
+// The instructions of each launch of a trace.
+std::vector<std::span<const isa::Instruction>> launches_of(const std::vector<TracedProgram>& programs) {
+  std::vector<std::span<const isa::Instruction>> launches;
+  for (const TracedProgram& program : programs)
+    for (const isa::Launch& launch : program.launches)
+      launches.push_back(std::span(program.program).subspan(launch.begin, launch.count));
+  return launches;
+}
+
+}  // namespace
+
+std::optional<TraceDifference> first_other_instruction(const Trace& a, const std::vector<TracedProgram>& programs_of_a,
+                                                       const Trace& b,
+                                                       const std::vector<TracedProgram>& programs_of_b) {
+  const auto ones = launches_of(programs_of_a), others = launches_of(programs_of_b);
+  for (std::size_t l = 0; l < std::min({ones.size(), others.size(), a.launches.size(), b.launches.size()}); ++l)
+    for (std::size_t i = 0; i < std::min(ones[l].size(), others[l].size()); ++i)
+      if (ones[l][i] != others[l][i])
+        return TraceDifference{
+            l, i,
+            fmt::format("`{}`, not `{}`", isa::format_instruction(ones[l][i]), isa::format_instruction(others[l][i]))};
   return std::nullopt;
 }
 

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "simulator/trace/profile.h"
 #include "simulator/trace/trace.h"
 
 namespace dovetail::simulator {
@@ -19,6 +21,12 @@ struct TraceDifference {
 // `cause` do not count while all cycles are equal; waits for memory and counters, where both traces know them. Empty:
 // the traces are equal.
 std::optional<TraceDifference> first_difference(const Trace& a, const Trace& b);
+
+// The first instruction, in program order, whose fields are not those of the other trace: places on chip and in DRAM,
+// sizes, loops, flags. Such traces may agree to the cycle. Preconditions: the programs are those of the traces
+// (traced_programs_from_json); launches and events beyond the shorter trace are first_difference()'s.
+std::optional<TraceDifference> first_other_instruction(const Trace& a, const std::vector<TracedProgram>& programs_of_a,
+                                                       const Trace& b, const std::vector<TracedProgram>& programs_of_b);
 
 // The instruction with `around` others of each unit that end around its time, in one trace. Precondition:
 // difference.event lies within the launch.

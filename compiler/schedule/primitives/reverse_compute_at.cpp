@@ -12,7 +12,7 @@
 //  - BLOCK is a plain store over spatial iterators, alone in a nest outside all other loops and conditions, and does
 //    not read what it writes,
 //  - LOOP computes exactly one of the buffers that it reads; BLOCK reads that one at distinct iterators of its own,
-//    everywhere in the same way,
+//    everywhere in the same way, and none of them runs beyond it (a select may keep the others from reading),
 //  - all writers of that buffer lie inside LOOP, one of them is shown to write all of it, and what different iterations
 //    of LOOP and the loops around write lies apart: so that what one iteration leaves is final (loops of a reduction
 //    outside of LOOP break this),
@@ -187,6 +187,14 @@ Result<Program> apply_reverse_compute_at(const Program& program, Step& step, con
     return refuse(kReverseComputeAt, name,
                   fmt::format("the block does not read {} everywhere at the same distinct iterators", buffer->name),
                   "move the producer to the block with compute_at");
+  for (std::size_t i = 0; i < block.iterators.size(); ++i)
+    if (const int d = (*dimensions)[i];
+        d >= 0 && block.iterators[i].extent > buffer->shape[static_cast<std::size_t>(d)])
+      return refuse(kReverseComputeAt, name,
+                    fmt::format("its iterator {} has {} values, and dimension {} of {} has {} elements",
+                                block.iterators[i].var->name, block.iterators[i].extent, d, buffer->name,
+                                buffer->shape[static_cast<std::size_t>(d)]),
+                    "move the producer to the block with compute_at, or inline it");
   DOVETAIL_ASSIGN(const std::vector<AccessBox> written, require_final(program, name, target, buffer));
   DOVETAIL_TRY(require_free_way(program, path, target, buffer));
   Block moved = block;

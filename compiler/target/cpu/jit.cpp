@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/fault.h"
+#include "base/no_unwinding.h"
 #include "bundle/code/kernel_host.h"
 #include "compiler/target/cpu/intrinsics.h"
 #include "loops/interpreter.h"
@@ -33,6 +34,7 @@ Result<LoadedKernel> LoadedKernel::load(KernelObject object, const std::string& 
   };
   if (refused_for_test(Refusable::map))
     return no_memory(llvm::errorCodeToError(std::error_code(errno, std::generic_category())));
+  const NoUnwinding no_unwinding;
   auto state = std::make_shared<State>();
   state->object = std::move(object);
   auto jit = llvm::orc::LLJITBuilder().create();

@@ -80,11 +80,12 @@ const ExprNode* saturated(const Block& block) {
 // Zeros where the array has nothing.
 NdArray grown(const NdArray& array, const Shape& shape) {
   NdArray result(array.dtype(), shape);
+  const auto bytes = static_cast<std::int64_t>(size_bytes(array.dtype()));
   std::vector<std::int64_t> at(shape.size(), 0);
   for (std::int64_t i = 0; i < array.count(); ++i) {
     std::int64_t place = 0;
     for (std::size_t d = 0; d < shape.size(); ++d) place = place * shape[d] + at[d];
-    result.set_int64(place, array.as_int64(i));
+    std::copy_n(array.bytes().begin() + i * bytes, bytes, result.bytes().begin() + place * bytes);
     for (std::size_t d = shape.size(); d-- > 0 && ++at[d] == array.shape()[d];) at[d] = 0;
   }
   return result;

@@ -17,6 +17,7 @@ struct Gpu {
   // Of a block, without asking for more at the launch.
   std::int64_t shared_bytes = 48 << 10;
   std::int64_t threads = 1024;
+  std::int64_t processors = 108;        // an A100's; later ones of its kind have more
   std::int64_t local_bytes = 16 << 10;  // of a thread; more would not stay near it
 };
 

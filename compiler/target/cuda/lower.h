@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <string_view>
 
 #include "base/result.h"
@@ -16,6 +17,9 @@ inline constexpr std::array kLoopKinds{loops::ForKind::thread, loops::ForKind::u
 inline constexpr std::array<std::string_view, 6> kAxes{"block.x",  "block.y",  "block.z",
                                                        "thread.x", "thread.y", "thread.z"};
 inline constexpr LoopSupport kLoopSupport{"the CUDA back end", kLoopKinds, kAxes};
+
+// Between rows of buffers in scope "shared": they stay aligned for the widest load of a thread.
+inline constexpr std::int64_t kBankBytes = 16;
 
 // Errors: loops that kLoopSupport does not hold, buffers that a block or a thread has no room for.
 Result<loops::ThreadProgram> lower(const loops::Program& program, const Gpu& gpu);

@@ -29,7 +29,7 @@ class Nvrtc {
   virtual std::vector<int> architectures() const = 0;  // 80 for sm_80
   virtual const std::string& path() const = 0;         // by which it was loaded
 
-  // One module. `text` is what stands behind prelude() (codegen/source.h). Errors: an architecture that this version
+  // One module. `text` is what follows prelude() (codegen/source.h). Errors: an architecture that this version
   // does not know; what the compiler says, which is a fault of ours.
   virtual Result<Binary> compile(const std::string& text, const std::string& architecture) const = 0;
 };

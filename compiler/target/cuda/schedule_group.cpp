@@ -14,7 +14,9 @@ namespace {
 
 constexpr std::string_view kUnscheduled = "none";
 
-Json facts_of(const Gpu& gpu) { return {{"threads", gpu.threads}, {"shared_bytes", gpu.shared_bytes}}; }
+Json facts_of(const Gpu& gpu) {
+  return {{"threads", gpu.threads}, {"shared_bytes", gpu.shared_bytes}, {"processors", gpu.processors}};
+}
 
 }  // namespace
 

@@ -1,5 +1,5 @@
 // NVIDIA's driver, loaded when a bundle has steps for it: nothing is linked. The functions of cuda.h that are used, by
-// its signatures and the symbols that its macros stand for (CUDA 11 and later).
+// its signatures and the symbols that its macros expand to (CUDA 11 and later).
 // https://docs.nvidia.com/cuda/cuda-driver-api
 #pragma once
 

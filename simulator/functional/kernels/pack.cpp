@@ -23,6 +23,12 @@ std::uint32_t group(const std::byte* row, std::size_t size, std::size_t at, std:
   return word;
 }
 
+// What group() made of them.
+void ungroup(std::uint32_t word, std::byte* row, std::size_t size, std::size_t at, std::size_t depth) {
+  const int bits = depth == 4 ? 8 : 16;
+  for (std::size_t i = 0; i < depth && at + i < size; ++i) row[at + i] = static_cast<std::byte>(word >> (bits * i));
+}
+
 std::int32_t row_sum(const std::byte* row, std::size_t size) {
   std::int32_t sum = 0;
   for (std::size_t i = 0; i < size; ++i) sum += static_cast<std::int8_t>(row[i]);
@@ -82,6 +88,23 @@ void pack_wgt(const TileLayout& layout, const std::byte* dram, std::size_t count
       for (std::size_t lane = layout.block_out; lane < lanes; ++lane)
         tiles[g * lanes + lane] = tiles[g * lanes + lane - layout.block_out];
   }
+}
+
+void unpack_inp(const TileLayout& layout, const std::uint32_t* tiles, std::size_t count, std::byte* dram) {
+  const std::size_t size = layout.block_in, batch = layout.batch, depth = layout.group_depth;
+  for (std::size_t i = 0; i < count; ++i, dram += batch * size, tiles += layout.inp_words())
+    for (std::size_t b = 0; b < batch; ++b)
+      for (std::size_t g = 0; g < layout.groups(); ++g)
+        ungroup(tiles[g * batch + b], dram + b * size, size, g * depth, depth);
+}
+
+void unpack_wgt(const TileLayout& layout, const std::uint32_t* tiles, std::size_t count, std::byte* dram) {
+  const std::size_t size = layout.block_in, depth = layout.group_depth;
+  const std::uint32_t bias = zero_weights(layout);
+  for (std::size_t i = 0; i < count; ++i, dram += layout.block_out * size, tiles += layout.wgt_words())
+    for (std::size_t o = 0; o < layout.block_out; ++o)
+      for (std::size_t g = 0; g < layout.groups(); ++g)
+        ungroup(tiles[g * layout.wgt_lanes() + o] ^ bias, dram + o * size, size, g * depth, depth);
 }
 
 void unpack_acc(const TileLayout& layout, const std::byte* dram, std::size_t count, std::int32_t* acc) {

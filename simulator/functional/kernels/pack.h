@@ -15,6 +15,10 @@ void pack_inp(const TileLayout& layout, const std::byte* dram, std::size_t count
 // `count` WGT elements, [block_out][block_in] int8.
 void pack_wgt(const TileLayout& layout, const std::byte* dram, std::size_t count, std::uint32_t* tiles);
 
+// The reverse of both, for whoever looks into SRAM.
+void unpack_inp(const TileLayout& layout, const std::uint32_t* tiles, std::size_t count, std::byte* dram);
+void unpack_wgt(const TileLayout& layout, const std::uint32_t* tiles, std::size_t count, std::byte* dram);
+
 // The word of a group of zero weights.
 std::uint32_t zero_weights(const TileLayout& layout);
 

@@ -11,9 +11,9 @@ using Catch::Matchers::ContainsSubstring;
 using test::Finished;
 
 namespace {
-const std::vector<std::string> kCommands{"compile", "run", "simulate", "check",   "asm",    "disasm",
-                                         "isa",     "hw",  "zoo",      "inspect", "doctor", "profile",
-                                         "trace",   "rtl", "records",  "evaluate"};
+const std::vector<std::string> kCommands{"compile", "run",   "simulate", "check",   "asm",     "disasm",
+                                         "isa",     "hw",    "zoo",      "inspect", "doctor",  "profile",
+                                         "trace",   "debug", "rtl",      "records", "evaluate"};
 }
 
 TEST_CASE("every command's help ends with an example and exit code 0") {
@@ -143,7 +143,7 @@ TEST_CASE("zoo --int8 calibrates, reports and writes a model that runs in intege
 
 TEST_CASE("isa prints every format") {
   for (const auto& [format, part] :
-       {std::pair{"markdown", "load"}, {"sv", "package"}, {"c", "#define"}, {"json", "{"}}) {
+       {std::pair{"markdown", "load"}, {"sv", "package"}, {"c", "#define"}, {"json", "{"}, {"python", "def gemm("}}) {
     const Finished printed = test::dovetail({"isa", "--format", format, "--hw", "1x32x32"});
     CHECK(printed.exit == 0);
     CHECK_THAT(printed.out, ContainsSubstring(part));

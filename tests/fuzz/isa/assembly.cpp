@@ -16,6 +16,23 @@ std::vector<FuzzSeed> seeds() {
     for (int i = 0; i < 8; ++i) program.push_back(isa::test::random_instruction(random, config));
     list.push_back({config.name + ".s", bytes_of(format_assembly({config, program, {{1, 2, 3}}}))});
   }
+  list.push_back({"macros.s", bytes_of(R"(.config tiny
+.equ n 2
+k: .uop 0, 1, n*2-1
+.data x int8[n,4] 1 -2
+.space y int32[align(n,4)]
+.macro tile i flags=""
+l\@: load.inp dram=x+\i*inp.bytes size=1,x.dim0/2 \flags
+.endm
+.repeat n i
+ tile \i push_next
+ gemm uop=0:1 pop_prev
+.endr
+.launch
+load.uop dram=k size=1,k.bytes/uop.bytes
+load.acc dram=y size=(1)x(1)
+finish
+)")});
   return list;
 }
 

@@ -71,6 +71,43 @@ TEST_CASE("mutated assembly is parsed or diagnosed") {
   }
 }
 
+TEST_CASE("mutated macros, repetitions and images are assembled or diagnosed") {
+  test::Random random(85);
+  const std::string text = R"(.config tiny
+.equ n 2
+k: .uop 0, 1, n*2-1
+.data x int8[n,4] 1 -2
+.space y int32[align(n,4)]
+.macro tile i flags=""
+l\@: load.inp dram=x+\i*inp.bytes size=1,x.dim0/2 \flags
+.endm
+.repeat n i
+ tile \i push_next
+.endr
+load.acc dram=y size=(1)x(1)
+)";
+  int assembled = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const Result<Assembly> parsed = parse_assembly(mutate(random, text), "fuzz.s");
+    if (!parsed.ok()) {
+      REQUIRE_FALSE(to_string(parsed.errors()).empty());
+      continue;
+    }
+    ++assembled;
+    REQUIRE(parsed->lines.size() == parsed->program.size());
+    // Items ascend and are disjoint.
+    std::uint64_t end = 0;
+    for (const ImageItem& item : parsed->image) {
+      REQUIRE(item.address >= end);
+      REQUIRE((item.bytes.empty() || item.bytes.size() == item.size_bytes));
+      end = item.address + item.size_bytes;
+    }
+    for (const Symbol& symbol : parsed->symbols) REQUIRE(symbol.is_closed);
+    REQUIRE(parse_assembly(format_assembly(*parsed), "again.s")->program == parsed->program);
+  }
+  CHECK(assembled > 10);
+}
+
 TEST_CASE("random text is no assembly, and no crash") {
   test::Random random(91);
   for (int round = 0; round < 2000; ++round) {

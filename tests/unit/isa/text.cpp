@@ -116,27 +116,31 @@ TEST_CASE("labels, comments, blanks and defaults") {
 
 TEST_CASE("mistakes are named with line and column, all of them") {
   CHECK(errors_of("gem uop=0:1\n  load.input size=1x1\nalu.sub uop=0:1\nfinish now") ==
-        Texts{"k.s:1:1: no instruction or directive `gem`. did you mean `gemm`?",
-              "k.s:2:3: no instruction or directive `load.input`. did you mean `load.inp`?",
-              "k.s:3:1: no instruction or directive `alu.sub`. did you mean `alu.shr`?",
+        Texts{"k.s:1:1: no instruction, directive or macro `gem`. did you mean `gemm`?",
+              "k.s:2:3: no instruction, directive or macro `load.input`. did you mean `load.inp`?",
+              "k.s:3:1: no instruction, directive or macro `alu.sub`. did you mean `alu.shr`?",
               "k.s:4:8: finish has no operand `now`. use one of pop_prev, pop_next, push_prev, push_next"});
   CHECK(errors_of("load.inp sram=0") == Texts{"k.s:1:1: `size` is missing. add size=YxX"});
   CHECK(errors_of("gemm") == Texts{"k.s:1:1: `uop` is missing. add uop=B:E"});
   CHECK(errors_of("gemm uop=1") == Texts{"k.s:1:10: `1` is not of the form B:E. write uop=B:E"});
   CHECK(errors_of("gemm uop") == Texts{"k.s:1:6: `uop` has no value. write uop=..."});
-  CHECK(errors_of("gemm uop=0:x1") == Texts{"k.s:1:12: `x1` is no number of up to 64 bits. write uop=B:E"});
+  CHECK(
+      errors_of("gemm uop=0:x1") ==
+      Texts{"k.s:1:12: `x1` is not defined. define it: .equ NAME VALUE, .data, .space, or a label before .uop lines"});
   CHECK(errors_of("gemm uop=0:1 reset=1") == Texts{"k.s:1:20: `reset` takes no value. write reset alone"});
   CHECK(errors_of("gemm uop=0:1 uop=0:1") == Texts{"k.s:1:14: `uop` occurs twice. remove one of the two"});
   CHECK(errors_of("gemm uop=0:1 dts=1,1") == Texts{"k.s:1:14: gemm has no operand `dts`. did you mean `dst`?"});
-  CHECK(errors_of("gemm uop=-1:1") == Texts{"k.s:1:10: uop = -1 < 0, the least. split the instruction"});
+  CHECK(errors_of("gemm uop=-1:1") == Texts{"k.s:1:10: uop = -1 < 0, the least. write a number from 0 to 4294967295"});
   CHECK(errors_of("gemm uop=0:4294967296") ==
-        Texts{"k.s:1:12: uop = 4294967296 > 4294967295, the most. split the instruction"});
+        Texts{"k.s:1:12: uop = 4294967296 > 4294967295, the most. write a number from 0 to 4294967295"});
   CHECK(errors_of("alu.add uop=0:1 imm=-2147483649") ==
-        Texts{"k.s:1:21: imm = -2147483649 < -2147483648, the least. split the instruction"});
+        Texts{"k.s:1:21: imm = -2147483649 < -2147483648, the least. write a number from -2147483648 to 2147483647"});
   CHECK(errors_of(".uop 1, 2\n.uop 1 2 z") ==
         Texts{"k.s:1:1: 2 indices, and a micro-op has 3. write .uop DST, SRC, WGT",
-              "k.s:2:10: `z` is no number of up to 32 bits. write .uop DST, SRC, WGT"});
-  CHECK(errors_of("a: finish\na: finish") == Texts{"k.s:2:1: the label `a` is in line 1 already. choose another name"});
+              "k.s:2:10: `z` is not defined before this line. define it: .equ NAME VALUE, .data, .space, or a label "
+              "before .uop lines"});
+  CHECK(errors_of("a: finish\na: finish") == Texts{"k.s:2:1: the label `a` is in line 1 already. choose another name; "
+                                                   "in a macro, `\\@` is another number at each use"});
 }
 
 TEST_CASE("what does not fit the configuration is named at its line") {
@@ -168,7 +172,7 @@ TEST_CASE(".config is checked, and compared with the command line") {
               "k.s:1:41: `batch` occurs twice. remove one of the two"});
   CHECK(errors_of(".config block_in=24") == Texts{"k.s:1:1: block_in: 24 is no power of two. use 16 or 32"});
   CHECK(errors_of("finish\n.config") ==
-        Texts{"k.s:2:1: `.config` follows an instruction or micro-op. move it to the beginning of the file"});
+        Texts{"k.s:2:1: `.config` follows a line that depends on it. move it to the beginning of the file"});
   CHECK(errors_of(".config\n.config") ==
         Texts{"k.s:2:1: a second `.config`; the first is in line 1. keep one of the two"});
 }

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <mutex>
-#include <new>
 #include <set>
 #include <string_view>
 
@@ -20,6 +19,7 @@
 #include <llvm/TargetParser/Host.h>
 
 #include "base/check.h"
+#include "base/no_unwinding.h"
 #include "base/resource_error.h"
 #include "bundle/code/kernel_signature.h"
 #include "compiler/target/cpu/codegen/emitter.h"
@@ -40,9 +40,10 @@ namespace {
 constexpr std::int64_t kStatementBytes = 16;  // of code, about
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
-// LLVM, which is made without exceptions, would abort the process. Its frames let them pass.
-void report_failures_as_exceptions() {
-  llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { throw std::bad_alloc(); });
+// LLVM would abort the process. What is thrown passes its frames, though not without harm (base/no_unwinding.h):
+// nothing of LLVM is used afterwards.
+void report_failures() {
+  llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { end_out_of_memory(); });
   llvm::install_fatal_error_handler([](void*, const char* reason, bool) {
     if (std::string_view(reason).starts_with("IO failure"))
       throw ResourceError({"cannot link the kernels", "", reason, "close other programs, or raise the limits"});
@@ -53,7 +54,7 @@ void report_failures_as_exceptions() {
 std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu) {
   static std::once_flag once;
   std::call_once(once, [] {
-    report_failures_as_exceptions();
+    report_failures();
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetAsmPrinter();
   });
@@ -213,6 +214,7 @@ std::string text_of(const llvm::Module& module) {
 
 Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol,
                                     const Cpu& cpu) {
+  const NoUnwinding no_unwinding;
   DOVETAIL_TRY(supported(program));
   DOVETAIL_TRY(check_loops(program, kLoopSupport));
   DOVETAIL_ASSIGN(Built built, build(program, intrinsics, symbol, cpu));
@@ -244,6 +246,7 @@ Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable
 
 Result<std::string> kernel_ir(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol,
                               const Cpu& cpu) {
+  const NoUnwinding no_unwinding;
   DOVETAIL_TRY(supported(program));
   DOVETAIL_TRY(check_loops(program, kLoopSupport));
   DOVETAIL_ASSIGN(Built built, build(program, intrinsics, symbol, cpu));

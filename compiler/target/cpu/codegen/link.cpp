@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/collecting_pipe.h"
 #include "base/memory_file.h"
+#include "base/no_unwinding.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -56,6 +57,7 @@ Result<std::vector<std::byte>> link_shared(std::span<const std::vector<std::byte
                                            "--whole-archive",
                                            from.c_str()};
 
+  const NoUnwinding no_unwinding;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   std::string messages;

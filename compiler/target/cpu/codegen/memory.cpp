@@ -10,21 +10,12 @@
 #include "compiler/target/cpu/codegen/emitter.h"
 #include "loops/linear.h"
 #include "loops/rewrite.h"
+#include "loops/run_time_checks.h"
 #include "loops/simplify.h"
 
 namespace dovetail::cpu {
 
 using namespace loops;
-
-namespace {
-
-bool holds_load(const Expr& expr) {
-  bool found = false;
-  visit_exprs(expr, [&](const Expr& e) { found |= std::holds_alternative<LoadExpr>(e->node); });
-  return found;
-}
-
-}  // namespace
 
 llvm::Value* Emitter::pointer_to(const Buffer& buffer) {
   const auto it = frame_.pointers.find(buffer.get());

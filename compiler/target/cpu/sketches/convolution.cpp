@@ -74,8 +74,9 @@ class Convolution {
   void choose_products() {
     dot_ = integer_ && suits_dot_products(operands_.outputs(), cpu_) && operands_.x->dtype == DType::uint8 &&
            operands_.inputs() % kDotBytes == 0;
-    tile_ = sample_register_tile(c_, width_, operands_.outputs(), dot_, cpu_);
     channels_in_ = operands_.inputs();
+    const std::int64_t steps = (dot_ ? channels_in_ / kDotBytes : channels_in_) * window_;
+    tile_ = sample_register_tile(c_, {width_, operands_.outputs(), steps, window_, dot_}, cpu_);
     element_bytes_ = size_bytes(operands_.x->dtype);
     staged_ = c_.block("pad") != nullptr ? "pad" : c_.block("shifted") != nullptr ? "shifted" : "";
   }
@@ -93,8 +94,10 @@ class Convolution {
     const std::int64_t fitting =
         std::max<std::int64_t>(1, cpu_.l2_bytes / 2 / row_bytes / std::max<std::int64_t>(1, stride));
     const bool weights_stay = size_bytes(operands_.w->dtype) * element_count(operands_.w->shape) <= cpu_.l2_bytes;
-    const std::int64_t most = weights_stay ? std::max<std::int64_t>(1, height_ / 4) : height_;
-    rows_ = c_.sample("block_rows", divisors(height_), largest_divisor(height_, std::min(fitting, most)));
+    const std::int64_t most = std::min(fitting, weights_stay ? (height_ + 3) / 4 : height_);
+    // Tiles of a line may end in a smaller one; a smaller block of them as well is more than the schedule can prove.
+    rows_ = line ? c_.sample("block_rows", divisors(height_), largest_divisor(height_, most))
+                 : c_.sample("block_rows", block_sizes(height_), block_size(height_, most));
   }
 
   // How the reduction is cut: channels that are summed over the whole window before the next ones are, and steps of
@@ -127,7 +130,7 @@ class Convolution {
     // is.
     const bool packable = rank_ == 4 && operands_.groups == 1 && channels_in_ % kPackedChannels == 0 &&
                           staged_ != "shifted" && (staged_.empty() || channels_in_ > kPackedChannels);
-    const bool crowded = staged_.empty() && crowds_sets(channels_in_ * element_bytes_, cpu_);
+    const bool crowded = staged_.empty() && crowds_sets(channels_in_ * element_bytes_, tile_.rows, cpu_);
     pack_ = packable && c_.sample("pack", {"no", "yes"}, crowded ? "yes" : "no") == "yes";
     c_.lay_out(
         x, pack_ && !staged_.empty() ? fmt::format("i1/{0},i0,i2,i3,i1%{0}", kPackedChannels) : channels_last(rank_));
@@ -161,7 +164,7 @@ class Convolution {
     // Few rows of blocks: threads share the output channels instead, in pieces that are worth their own copy of the
     // input.
     std::string inner_o = oo;
-    if (height_ / rows_ < 4 && !oo.empty() && group_.empty()) {
+    if ((height_ + rows_ - 1) / rows_ < 4 && !oo.empty() && group_.empty()) {
       const std::int64_t tiles = c_.extent(oo);
       const auto [pieces, piece] = c_.tile(
           oo, c_.sample("thread_tiles", divisors(tiles), largest_divisor(tiles, std::max<std::int64_t>(1, tiles / 4))));
@@ -252,7 +255,10 @@ class Convolution {
       if (!loop.ends_with(".1") || pack_) order.push_back(loop);
     if (!pack_ && c_.extent("shifted.1") > 1) order.push_back("shifted.1");
     c_.reorder(order);
-    c_.vectorize(order.back(), vector_lanes(c_.extent(order.back()), pack_ ? kPackedChannels : lanes));
+    const std::int64_t widest = pack_ ? kPackedChannels : lanes;
+    order.back() = c_.vectorize(order.back(), vector_lanes(c_.extent(order.back()), widest));
+    // A packed copy is written in order: stores to as many pages as there are lines in a pixel would be slow.
+    if (pack_) std::ranges::rotate(order, order.end() - 1), c_.reorder(order);
   }
 
   schedule::Context& c_;
@@ -283,15 +289,18 @@ void prepare_convolution(Preparation& p) {
   const Block* block = p.block(kConv);
   if (!is_convolution(block)) return;
   const ConvOperands operands = conv_operands(*block);
-  constexpr std::size_t kChannel = 4;  // iterator of an image's convolution
-  const bool extends = operands.groups == 1 && block->iterators.size() == 7;
+  constexpr std::size_t kOutput = 1, kImageChannel = 4;  // iterators; the latter of an image's convolution
+  const bool dense = operands.groups == 1, image = block->iterators.size() == 7;
   if (block->writes.front().buffer->dtype == DType::int32) {
     const std::int64_t channels = operands.inputs();
     p.bound_accumulator(kConv, operands.w->name);
-    if (suits_dot_products(operands.outputs(), p.cpu) && (extends || channels % kDotBytes == 0)) {
-      if (extends) p.extend_product(kConv, {{kChannel, (channels + kDotBytes - 1) / kDotBytes * kDotBytes}});
+    if (suits_dot_products(operands.outputs(), p.cpu) && ((dense && image) || channels % kDotBytes == 0)) {
+      if (dense && image)
+        p.extend_product(kConv, {{kImageChannel, (channels + kDotBytes - 1) / kDotBytes * kDotBytes}});
       p.shift_activations(kConv);
     }
+  } else if (dense) {
+    p.extend_product(kConv, {{kOutput, tileable_columns(operands.outputs(), p.cpu)}});
   }
   if (operands.groups > 1) p.split_groups(kConv, operands.groups);
 }

@@ -51,7 +51,7 @@ GemmOperands gemm_operands(const Block& block) {
 // What is to be multiplied, in the loops of its definition.
 struct MatrixProduct {
   GemmOperands operands;
-  bool integer = false, left_is_matrix = false;
+  bool integer = false;
   bool pack_right = false;         // a constant matrix
   std::vector<std::string> batch;  // loops
   std::string m, n, k;             // loops
@@ -86,7 +86,6 @@ std::optional<MatrixProduct> product_of(const Program& program) {
   p.rows = block->iterators[axes - 3].extent;
   p.columns = block->iterators[axes - 2].extent;
   p.depth = block->iterators[axes - 1].extent;
-  p.left_is_matrix = p.operands.left->shape.size() == 2;
   const bool constant = std::ranges::any_of(program.parameters, [&](const Parameter& parameter) {
     return parameter.buffer == p.operands.right && parameter.role == ParameterRole::constant;
   });
@@ -124,9 +123,10 @@ class Matmul {
   // Four bytes a lane.
   void choose_products() {
     dot_ = p_.suits_dot_products(cpu_) && p_.operands.left->dtype == DType::uint8;
-    tile_ = sample_register_tile(c_, p_.rows, p_.columns, dot_, cpu_);
+    const std::int64_t steps = dot_ ? p_.depth / kDotBytes : p_.depth;
+    tile_ = sample_register_tile(c_, {p_.rows, p_.columns, steps, 1, dot_}, cpu_);
     element_bytes_ = size_bytes(p_.operands.left->dtype);
-    steps_ = sample_steps(c_, dot_ ? p_.depth / kDotBytes : p_.depth);
+    steps_ = sample_steps(c_, steps);
   }
 
   void lay_out() {
@@ -140,20 +140,23 @@ class Matmul {
   }
 
   // Rows of a block: its part of the left operand within a quarter of the second level, and several blocks for the
-  // threads. Rows that would crowd the sets of the first level are packed.
+  // threads. A right operand that this level does not hold is fetched anew for every block: then a block takes half of
+  // the level, and threads share the columns. Rows that would crowd the sets of the first level are packed.
   void copy_left_by_blocks() {
     const std::int64_t tiles = (p_.rows + tile_.rows - 1) / tile_.rows;
+    const bool right_stays = p_.depth * p_.columns * element_bytes_ <= cpu_.l2_bytes;
     const std::int64_t fitting =
-        std::max<std::int64_t>(1, cpu_.l2_bytes / 4 / (p_.depth * element_bytes_ * tile_.rows));
-    const std::int64_t analytic = std::min(fitting, std::max<std::int64_t>(1, tiles / 4));
+        std::max<std::int64_t>(1, cpu_.l2_bytes / (right_stays ? 4 : 2) / (p_.depth * element_bytes_ * tile_.rows));
+    const std::int64_t analytic = right_stays ? std::min(fitting, std::max<std::int64_t>(1, tiles / 4))
+                                              : block_size(tiles, std::min(fitting, tiles));
     std::set<std::int64_t> candidates{analytic, tiles};
     for (std::int64_t power = 1; power < tiles; power *= 2) candidates.insert(power);
     std::tie(mo_, mb_) =
         c_.tile(p_.m, tile_.rows * c_.sample("block_tiles", {candidates.begin(), candidates.end()}, analytic));
     const bool shifted = c_.block("shifted") != nullptr;
-    pack_left_ = p_.operands.k_last_left && p_.left_is_matrix && !mo_.empty() && !shifted &&
+    pack_left_ = p_.operands.k_last_left && !mo_.empty() && !shifted &&
                  c_.sample("pack", {"no", "yes"},
-                           crowds_sets(p_.depth * element_bytes_, cpu_) && tile_.rows >= 6 ? "yes" : "no") == "yes";
+                           crowds_sets(p_.depth * element_bytes_, tile_.rows, cpu_) ? "yes" : "no") == "yes";
     staged_ = shifted ? "shifted" : "";
     if (pack_left_) {
       staged_ = p_.operands.left->name + ".packed";
@@ -190,22 +193,35 @@ class Matmul {
     const std::string at = rows_first ? no : !mt.empty() ? mt : !no.empty() ? no : !mo_.empty() ? mo_ : p_.batch.back();
     c_.s.reverse_compute_at(last_, at);
     if (pack_left_ || (!staged_.empty() && !mo_.empty())) c_.s.compute_at(staged_, mo_);
-    if (pack_left_) c_.lay_out(staged_, fmt::format("i1/{0},i0,i1%{0}", cpu_.cache_line_bytes / element_bytes_));
+    if (pack_left_) c_.lay_out(staged_, packed_rows());
     c_.s.decompose_reduction(kGemm, !serial.empty() ? serial : !steps_loop_.empty() ? steps_loop_ : p_.k, "gemm.init");
     c_.unroll(steps_loop_);
   }
 
+  // Cache lines of all rows side by side.
+  std::string packed_rows() const {
+    const std::size_t depth = p_.operands.left->shape.size() - 1;
+    std::string rows;
+    for (std::size_t d = 0; d < depth; ++d) rows += fmt::format("i{},", d);
+    return fmt::format("i{0}/{2},{1}i{0}%{2}", depth, rows, cpu_.cache_line_bytes / element_bytes_);
+  }
+
   void vectorize_copy() {
     if (staged_.empty() || c_.own_loops(staged_).empty()) return;
-    const std::string innermost = c_.own_loops(staged_).back();
-    c_.vectorize(innermost, vector_lanes(c_.extent(innermost), cpu_.lanes(static_cast<int>(element_bytes_))));
+    std::vector<std::string> order = c_.own_loops(staged_);
+    const int lanes = cpu_.lanes(static_cast<int>(element_bytes_));
+    const std::string vectors = c_.vectorize(order.back(), vector_lanes(c_.extent(order.back()), lanes));
+    // A packed copy is written in order: stores to as many pages as there are vectors in a row would be slow.
+    order.back() = vectors;
+    if (pack_left_) std::ranges::rotate(order, order.end() - 1), c_.reorder(order);
   }
 
   void share_among_threads() {
     std::vector<std::string> threads = p_.batch;
-    if (!mo_.empty()) threads.push_back(mo_);
-    // Few rows: threads share the columns.
-    if (mo_.empty() && !no_.empty() && (p_.batch.empty() || c_.extent(p_.batch.front()) == 1)) threads.push_back(no_);
+    // Few blocks of rows: threads share the columns; alone where a block's copy lies between the loops.
+    const bool few = c_.extent(mo_) < 4 && !no_.empty() && (p_.batch.empty() || c_.extent(p_.batch.front()) == 1);
+    if (!mo_.empty() && (!few || staged_.empty())) threads.push_back(mo_);
+    if (few) threads.push_back(no_);
     c_.parallel(threads);
   }
 
@@ -226,7 +242,12 @@ class Matmul {
 
 void prepare_matmul(Preparation& p) {
   const auto product = product_of(p.task.program);
-  if (!product || !product->integer) return;
+  if (!product) return;
+  if (!product->integer) {
+    const std::size_t columns = product->batch.size() + 1;  // iterator
+    if (product->pack_right) p.extend_product(kGemm, {{columns, tileable_columns(product->columns, p.cpu)}});
+    return;
+  }
   p.bound_accumulator(kGemm, product->operands.right->name);
   // Dot products need unsigned bytes on the left.
   if (product->suits_dot_products(p.cpu) && product->operands.left->dtype == DType::int8) p.shift_activations(kGemm);

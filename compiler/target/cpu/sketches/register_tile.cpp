@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
 
 #include "compiler/target/cpu/intrinsics.h"
 
@@ -21,42 +26,66 @@ std::int64_t tile_lanes(std::int64_t columns, int lanes) {
   return columns % even != 0 || columns * lanes > even * places ? lanes : even;
 }
 
-RegisterTile sample_register_tile(schedule::Context& c, std::int64_t rows, std::int64_t columns, bool whole,
-                                  const Cpu& cpu) {
+namespace {
+
+constexpr std::int64_t kWidestTile = 8;  // vectors
+constexpr double kCyclesOfTile = 30;     // its loops, and what waits for the last sums
+
+// Cycles of a tile of `rows` times `vectors`.
+double tile_cycles(std::int64_t rows, std::int64_t vectors, const TiledProduct& product, const Cpu& cpu) {
+  const auto as_double = [](std::int64_t value) { return static_cast<double>(value); };
+  // The weights of all tiles of a column stay in the first level where they fit; the other operand passes.
+  const bool weights_stay = vectors * cpu.vector_bytes * product.steps <= cpu.l1_bytes / 2;
+  const double fetched =
+      (weights_stay ? 0.0 : as_double(vectors * cpu.vector_bytes)) + as_double(rows * 4) / as_double(product.reuse);
+  const double step = std::max({as_double(rows * vectors) / cpu.products_per_cycle,
+                                as_double(rows + vectors) / cpu.loads_per_cycle, as_double(cpu.product_latency)});
+  return as_double(product.steps) * (step + fetched / cpu.l2_bytes_per_cycle) + kCyclesOfTile;
+}
+
+}  // namespace
+
+std::int64_t tileable_columns(std::int64_t columns, const Cpu& cpu) {
+  const std::int64_t lanes = cpu.lanes(4);
+  return columns <= kWidestTile * lanes ? columns : (columns + lanes - 1) / lanes * lanes;
+}
+
+RegisterTile sample_register_tile(schedule::Context& c, const TiledProduct& product, const Cpu& cpu) {
   const int lanes = cpu.lanes(4);
-  // Some registers stay free for the weights' vectors and the broadcast element. A search may leave fewer: the code
-  // generator may read these from memory instead.
-  const std::int64_t registers = cpu.vector_registers - 4;
+  const std::int64_t columns = product.columns;
+  // The weights' vectors, the broadcast element and a product that is not added at once need registers as well: where
+  // they have none, a sum lives in memory and a step takes twice as long. A search may leave fewer.
+  const auto fits = [&](std::int64_t height, std::int64_t vectors) {
+    return height * vectors + vectors + (cpu.fma() ? 1 : 2) <= cpu.vector_registers;
+  };
   const auto lanes_of = [&](std::int64_t width) {
     return width == columns ? tile_lanes(width, lanes) : vector_lanes(width, lanes);
   };
   const auto vectors_of = [&](std::int64_t width) { return (width + lanes_of(width) - 1) / lanes_of(width); };
   const auto suits = [&](std::int64_t width) {
     if (columns % width != 0) return false;
-    return whole ? width % lanes == 0 : width == columns || width % lanes_of(width) == 0;
+    return product.whole ? width % lanes == 0 : width == columns || width % lanes_of(width) == 0;
   };
   const auto widths = [&](std::span<const std::int64_t>) {
     std::vector<std::int64_t> all;
-    for (std::int64_t width = 1; width <= std::min<std::int64_t>(columns, 8 * lanes); ++width)
+    for (std::int64_t width = 1; width <= std::min<std::int64_t>(columns, kWidestTile * lanes); ++width)
       if (suits(width)) all.push_back(width);
     return all;
   };
   const auto heights = [&](std::span<const std::int64_t> width) {
     std::vector<std::int64_t> all;
     const std::int64_t vectors = vectors_of(width[0]);
-    for (std::int64_t height = 1; height <= std::min(rows, cpu.vector_registers / vectors); ++height)
+    for (std::int64_t height = 1; height <= std::min(product.rows, cpu.vector_registers / vectors); ++height)
       all.push_back(height);
     return all;
   };
   const schedule::Cost cost = [&](std::span<const std::int64_t> tile) {
-    const std::int64_t vectors = vectors_of(tile[0]), height = tile[1];
-    const double filled = static_cast<double>(tile[0]) / static_cast<double>(vectors * lanes);
-    const double full = static_cast<double>(rows) / static_cast<double>((rows + height - 1) / height * height);
-    if (height * vectors > registers) return std::optional(1.0);  // behind all others
-    const double products = static_cast<double>(height * vectors);
-    const double loads = static_cast<double>(height + vectors);
-    const double busy = products / std::max(products, 0.9 * loads) * std::min(1.0, products / 10);
-    return std::optional(-(filled * full * busy + 1e-3 * products / loads));
+    const std::int64_t vectors = vectors_of(tile[0]), height = tile[1], rest = product.rows % height;
+    if (!fits(height, vectors)) return std::optional(std::numeric_limits<double>::max());  // behind all others
+    const double row_of_tiles =
+        static_cast<double>(product.rows / height) * tile_cycles(height, vectors, product, cpu) +
+        (rest == 0 ? 0.0 : tile_cycles(rest, vectors, product, cpu));
+    return std::optional(row_of_tiles * static_cast<double>(columns / tile[0]));
   };
   const std::array<schedule::Choice, 2> choices{{{"tile_columns", widths}, {"tile_rows", heights}}};
   const std::vector<std::int64_t> tile = c.sample(choices, [&] { return Result<schedule::Cost>(cost); });

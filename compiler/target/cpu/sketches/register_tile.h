@@ -14,17 +14,27 @@ struct RegisterTile {
   std::int64_t rows, vectors, lanes;
   std::int64_t columns;  // of the tile; at most vectors * lanes, and more than one vector less
 };
+// What tiles divide: rows (neighbouring pixels) by columns (output channels) of sums, each of `steps` products of
+// vectors. An element of the left operand is part of `reuse` neighbouring rows. `whole`: the processor's instruction
+// takes no vectors with idle lanes.
+struct TiledProduct {
+  std::int64_t rows, columns, steps, reuse = 1;
+  bool whole = false;
+};
 // Lanes of a vector along a dimension: a power of two that divides it where that is at least 4, else as many as there
 // are.
 std::int64_t vector_lanes(std::int64_t extent, int lanes);
 // Lanes of the vectors of a register tile's row: as vector_lanes, or all that there are where fewer are idle then,
 // though some of the last vector are.
 std::int64_t tile_lanes(std::int64_t columns, int lanes);
-// Decides tile_columns, which become contiguous lanes, and tile_rows. The analytic choice keeps the multipliers
-// busiest: few loads per multiply-add, few idle lanes, no broken rows. Tiles that are as wide as the matrix may have
-// idle lanes in the last vector of a row, unless `whole`.
-RegisterTile sample_register_tile(schedule::Context& c, std::int64_t rows, std::int64_t columns, bool whole,
-                                  const Cpu& cpu);
+// Columns to compute where there are `columns` that tiles of whole vectors divide badly: more than a tile is wide, and
+// no whole number of vectors.
+std::int64_t tileable_columns(std::int64_t columns, const Cpu& cpu);
+// Decides tile_columns, which become contiguous lanes, and tile_rows. The analytic choice takes the fewest cycles by
+// the facts of the processor: products, loads, the latency of a sum, the operands that come from the second level, and
+// what a tile costs beside its sums; for the broken tile at the end of a row as well. Tiles that are as wide as the
+// matrix may have idle lanes in the last vector of a row.
+RegisterTile sample_register_tile(schedule::Context& c, const TiledProduct& product, const Cpu& cpu);
 // Decides how many of `extent` neighbours a tile takes, `most` at most: few idle ones in the last tile, else as many as
 // possible. The analytic choice is at most `fitting`.
 std::int64_t sample_rows(schedule::Context& c, std::int64_t extent, std::int64_t fitting, std::int64_t most);

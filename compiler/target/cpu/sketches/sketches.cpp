@@ -1,6 +1,7 @@
 #include "compiler/target/cpu/sketches/sketches.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace dovetail::cpu {
 
@@ -33,8 +34,28 @@ void follow_layouts(schedule::Context& c) {
     if (allocation->shape.size() == 4) c.lay_out(allocation->name, kChannelsLast);
 }
 
-bool crowds_sets(std::int64_t distance_bytes, const Cpu& cpu) {
-  return distance_bytes % (cpu.l1_set_stride_bytes() / 2) == 0;
+bool crowds_sets(std::int64_t distance_bytes, std::int64_t lines, const Cpu& cpu) {
+  const std::int64_t stride = cpu.l1_set_stride_bytes();
+  const std::int64_t places = stride / std::gcd(distance_bytes, stride);
+  return 4 * ((lines + places - 1) / places) > 3 * cpu.l1_ways;
+}
+
+std::vector<std::int64_t> block_sizes(std::int64_t extent) {
+  std::vector<std::int64_t> all;
+  for (std::int64_t size = 1; size <= extent; ++size) {
+    const std::int64_t blocks = (extent + size - 1) / size;
+    if ((extent + blocks - 1) / blocks == size) all.push_back(size);
+  }
+  return all;
+}
+
+std::int64_t block_size(std::int64_t extent, std::int64_t most) {
+  const std::int64_t whole = largest_divisor(extent, most);
+  if (4 * whole >= 3 * std::min(extent, most)) return whole;
+  std::int64_t best = whole;
+  for (const std::int64_t size : block_sizes(extent))
+    if (size <= most) best = std::max(best, size);
+  return best;
 }
 
 std::vector<std::int64_t> divisors(std::int64_t value) {

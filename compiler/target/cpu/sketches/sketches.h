@@ -44,9 +44,9 @@ struct Kind {
 inline constexpr std::array<Kind, 6> kKinds{{
     {"tile_convolution", 1, prepare_tile_convolution, sketch_tile_convolution},
     {"tile_matmul", 1, prepare_tile_matmul, sketch_tile_matmul},
-    {"convolution", 3, prepare_convolution, sketch_convolution},
+    {"convolution", 4, prepare_convolution, sketch_convolution},
     {"window", 2, prepare_window, sketch_window},
-    {"matmul", 3, prepare_matmul, sketch_matmul},
+    {"matmul", 4, prepare_matmul, sketch_matmul},
     {"generic", 2, prepare_generic, sketch_generic},
 }};
 
@@ -60,9 +60,14 @@ inline constexpr const char* kChannelsLast = "i0,i2,i3,i1";
 // Arguments and results lie as the task asks, and all images between them channels-last where one of those does.
 void follow_layouts(schedule::Context& c);
 
-// Elements at multiples of that distance fall into one or two sets of the first level and evict each other.
-bool crowds_sets(std::int64_t distance_bytes, const Cpu& cpu);
+// So many lines that far apart fill most of the ways of their sets of the first level, and what passes meanwhile evicts
+// them.
+bool crowds_sets(std::int64_t distance_bytes, std::int64_t lines, const Cpu& cpu);
 
+// Sizes of blocks that cut `extent` into equal ones, but for the last, which may be smaller.
+std::vector<std::int64_t> block_sizes(std::int64_t extent);
+// The largest of them that is at most `most`; a smaller one that divides the extent where it is not much smaller.
+std::int64_t block_size(std::int64_t extent, std::int64_t most);
 std::vector<std::int64_t> divisors(std::int64_t value);
 std::int64_t largest_divisor(std::int64_t value, std::int64_t at_most);
 

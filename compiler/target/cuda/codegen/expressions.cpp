@@ -1,4 +1,5 @@
 // Expressions, with the meaning of docs/loop-programs.md: whatever C++ does otherwise is a call of loops/scalar.
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -9,18 +10,13 @@
 #include "base/check.h"
 #include "compiler/target/cuda/codegen/emitter.h"
 #include "loops/rewrite.h"
+#include "loops/run_time_checks.h"
 
 namespace dovetail::cuda {
 
 using namespace loops;
 
 namespace {
-
-bool holds_load(const Expr& expr) {
-  bool found = false;
-  visit_exprs(expr, [&](const Expr& e) { found |= std::holds_alternative<LoadExpr>(e->node); });
-  return found;
-}
 
 std::string_view comparison(BinaryOp op) {
   switch (op) {
@@ -40,18 +36,6 @@ std::string_view bit_operator(BinaryOp op) {
     case BinaryOp::bit_or: return "|";
     case BinaryOp::bit_xor: return "^";
     default: return "";
-  }
-}
-
-bool may_divide_by_zero(const Binary& n) {
-  const auto* divisor = std::get_if<IntImm>(&n.b->node);
-  switch (n.op) {
-    case BinaryOp::div:
-    case BinaryOp::mod:
-    case BinaryOp::floor_div:
-    case BinaryOp::floor_mod: return divisor == nullptr || divisor->value == 0;
-    case BinaryOp::pow: return divisor == nullptr || divisor->value < 0;
-    default: return false;
   }
 }
 
@@ -173,7 +157,7 @@ std::string Emitter::emit_arithmetic(const Binary& n) {
   const std::string_view type = names_of(dtype).value;
   const std::string a = emit(n.a);
   std::string b = emit(n.b);
-  if (is_integer(dtype) && may_divide_by_zero(n))
+  if (may_divide_by_zero(n))
     b = n.op == BinaryOp::pow
             ? fmt::format("checked_exponent<{}>({}, {}, {})", type, a, b, site("zero to a negative power"))
             : fmt::format("checked_divisor<{}>({}, {})", type, b, site("integer division by zero"));
@@ -344,12 +328,13 @@ Expr Emitter::checked_index(const Buffer& buffer, std::size_t dimension, const E
     bounds_[var.get()] = *proven;
     vars_[var.get()] = value;
   } else {
-    bounds_[var.get()] = {0, extent - 1};
+    // At least two values, so that no rewrite takes an index into an extent of 1 for 0 and drops its check.
+    bounds_[var.get()] = {0, std::max<std::int64_t>(extent - 1, 1)};
     vars_[var.get()] = fmt::format("checked_index({}, {}, {})", value, extent,
                                    site(fmt::format("an index of {} is outside of 0 <= index < {} (dimension {})",
                                                     buffer->name, extent, dimension)));
   }
-  // The text stands for itself: it is of 64 bits, whatever is proven of it.
+  // Its type is written out, as what is proven of the value does not change the text's type.
   vars_[var.get()] = fmt::format("{}({})", extent <= kMostInt ? "int" : "int64_t", vars_[var.get()]);
   return ref(var);
 }

@@ -37,7 +37,7 @@ struct Source {
 Source emit_source(const loops::ThreadProgram& program, const std::vector<loops::Parameter>& parameters,
                    const std::string& symbol);
 
-// What stands before the kernels of a text, once.
+// The beginning of a text, once before its kernels.
 std::string_view prelude();
 
 // Headers that the text includes, and their text: those of this tree, which are part of the program

@@ -72,7 +72,7 @@ std::string Emitter::emit_kernel(const std::string& symbol, const std::vector<Bu
     line(fmt::format("{}{} {}[{}];", space, names_of(buffer->dtype).memory, name,
                      std::max<std::int64_t>(element_count(buffer->shape), 1)));
   };
-  for (const Buffer& buffer : kernel_.shared) declare("__shared__ ", buffer);
+  for (const Buffer& buffer : kernel_.shared) declare("alignas(16) __shared__ ", buffer);
   for (const Buffer& buffer : kernel_.local) declare("", buffer);
   for (const BoundAxis& axis : kernel_.axes) {
     const std::string name = vars_[axis.var.get()] = name_for(axis.var->name);

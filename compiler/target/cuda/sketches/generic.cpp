@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/schedule/nest.h"
 #include "compiler/target/cuda/sketches/sketches.h"
 #include "loops/rewrite.h"
 
@@ -54,8 +55,8 @@ void finish_in_place(schedule::Context& c, const std::string& name, const std::s
 }
 
 // Whether all of it was done; else nothing was.
-bool schedule_points(schedule::Context& c, const std::string& name, const std::vector<std::string>& spatial,
-                     const std::vector<std::string>& others, std::int64_t threads, bool finish) {
+bool share_block(schedule::Context& c, const std::string& name, const std::vector<std::string>& spatial,
+                 const std::vector<std::string>& others, std::int64_t threads, bool finish) {
   const schedule::Schedule before = c.s;
   if (const auto points = share_points(c, spatial, others, threads)) {
     if (finish) finish_in_place(c, name, points->innermost());
@@ -65,10 +66,16 @@ bool schedule_points(schedule::Context& c, const std::string& name, const std::v
   return false;
 }
 
+bool is_bound(const schedule::Context& c, const std::string& block) {
+  const auto path = schedule::find_block(c.s.program().body, block);
+  return path &&
+         std::ranges::any_of(schedule::loops_of(*path), [](const For* loop) { return loop->kind == ForKind::thread; });
+}
+
 void schedule_block(schedule::Context& c, const std::string& name, int number) {
   const Block* block = c.block(name);
   const std::vector<std::string> loops = c.own_loops(name);
-  if (block == nullptr || loops.size() != block->iterators.size()) return;
+  if (block == nullptr || loops.size() != block->iterators.size() || is_bound(c, name)) return;
   std::vector<std::string> spatial, others;
   std::int64_t points = 1;
   for (std::size_t i = 0; i < loops.size(); ++i) {
@@ -80,8 +87,8 @@ void schedule_block(schedule::Context& c, const std::string& name, int number) {
   const bool sums = block->init != nullptr;
   const std::int64_t threads = c.sample(fmt::format("threads{}", number), {32, 64, 128, 256, 512},
                                         points >= kManyPoints ? kThreads : kFewThreads);
-  if (sums && schedule_points(c, name, spatial, others, threads, true)) return;
-  schedule_points(c, name, spatial, others, threads, false);
+  if (sums && share_block(c, name, spatial, others, threads, true)) return;
+  share_block(c, name, spatial, others, threads, false);
 }
 
 }  // namespace
@@ -161,13 +168,17 @@ bool bind_points(schedule::Context& c, const Points& points) {
   });
 }
 
+void schedule_points(schedule::Context& c) {
+  int number = 0;
+  for (const std::string& name : c.blocks())
+    if (c.block(name) != nullptr) schedule_block(c, name, number++);
+}
+
 bool sketch_generic(schedule::Context& c, const Gpu&) {
   for (const Parameter& parameter : c.task.program.parameters)
     if (parameter.role != ParameterRole::constant) c.follow_layout(parameter.buffer->name);
   inline_elementwise(c);
-  int number = 0;
-  for (const std::string& name : c.blocks())
-    if (c.block(name) != nullptr) schedule_block(c, name, number++);
+  schedule_points(c);
   return true;
 }
 

@@ -16,6 +16,8 @@
 
 namespace dovetail::cuda {
 
+// A product of matrices, or what has the form of one: tiles of it, through shared memory and in registers.
+bool sketch_matrix_product(schedule::Context& c, const Gpu& gpu);
 // Anything: each block's points, one a thread.
 bool sketch_generic(schedule::Context& c, const Gpu& gpu);
 
@@ -24,7 +26,8 @@ struct Kind {
   int version;  // of the sketch (compiler/schedule/sketch.h)
   bool (*write)(schedule::Context& context, const Gpu& gpu);
 };
-inline constexpr std::array<Kind, 1> kKinds{{
+inline constexpr std::array<Kind, 2> kKinds{{
+    {"matrix_product", 1, sketch_matrix_product},
     {"generic", 1, sketch_generic},
 }};
 
@@ -34,6 +37,8 @@ schedule::Sketch sketch_of(const Kind& kind, const Gpu& gpu);
 
 // Blocks without a sum that one block reads, or that cost little, are computed where they are read.
 void inline_elementwise(schedule::Context& c);
+// Each point of a block that no thread has yet becomes a thread's.
+void schedule_points(schedule::Context& c);
 // Loops of a block's nest that become blocks, and threads of a block with their axes.
 struct Points {
   std::vector<std::string> blocks;                                // outermost first

@@ -3,176 +3,65 @@
 // Values are those of the operator's own program, bit for bit.
 #include <optional>
 
-#include "base/json.h"
-#include "compiler/fuse/fuse.h"
 #include "compiler/ops/op.h"
-#include "compiler/target/cuda/codegen/source.h"
-#include "compiler/target/cuda/nvrtc.h"
-#include "compiler/target/cuda/schedule_group.h"
-#include "loops/interpreter.h"
-#include "loops/print.h"
-#include "loops/product_sum.h"
-#include "loops/threads/run_threads.h"
-#include "runtime/device/cuda/context.h"
-#include "tests/catch.h"
-#include "tests/environment.h"
 #include "tests/generator_graphs/random_node.h"
-#include "tests/skip.h"
+#include "tests/property/compiler/cuda/kernel_case.h"
 
 using namespace dovetail;
+using namespace dovetail::cuda::test;
 
 namespace {
 
 constexpr std::uint64_t kTries = 100;
 constexpr std::uint64_t kMostSteps = 5'000;  // of a case, so that walking through it stays quick
 
-struct Case {
-  std::string op;
-  FusedGroup group;
-  std::vector<NdArray> arguments;
-  Result<std::vector<NdArray>> expected;
-  cuda::ScheduledGroup scheduled;
-};
-
 std::vector<Case> cases() {
   std::vector<Case> list;
-  const cuda::Gpu gpu = cuda::parse_gpu("", cuda::kDefaultArchitectures).value();
   for (const ops::OpDef& def : ops::all()) {
-    bool found = false;
+    std::optional<Case> found;
     for (std::uint64_t seed = 0; seed < kTries && !found; ++seed) {
-      test::RandomNode random(def, seed, {1, 2, 3, 5, 7});
+      dovetail::test::RandomNode random(def, seed, {1, 2, 3, 5, 7});
       graph::Graph graph;
       graph.name = "one";
-      if (!random.add_to(graph, "n")) continue;
-      auto groups = fuse_groups(graph, graph.topological_order());
-      if (!groups || groups->size() != 1) continue;
-      FusedGroup& group = groups->front();
-      group.program = loops::with_fixed_rounding(std::move(group.program));
-      const auto compiled = loops::compile(group.program);
-      if (!compiled || loops::estimate_work(**compiled).steps > kMostSteps) continue;
-      std::vector<NdArray> arguments;
-      for (std::size_t i = 0; i < group.arguments.size(); ++i)
-        arguments.push_back(group.constants[i] != nullptr ? *group.constants[i]
-                                                          : random.values(graph.value(group.arguments[i]).type));
-      auto expected = loops::run(**compiled, arguments);
-      auto scheduled = cuda::schedule_group(group.program, gpu, nullptr);
-      if (!scheduled) FAIL(def.op << ": " << to_string(scheduled.errors()));
-      found = true;
-      list.push_back(
-          {std::string(def.op), std::move(group), std::move(arguments), std::move(expected), *std::move(scheduled)});
+      if (random.add_to(graph, "n"))
+        found = case_of(def.op, graph, kMostSteps, [&](const graph::TensorType& type) { return random.values(type); });
     }
+    if (found) list.push_back(*std::move(found));
   }
   REQUIRE(list.size() > ops::all().size() / 2);
   return list;
 }
 
-std::string emulated(const char* part) {
-  return fmt::format("{}/emulated_gpu/libemulated_{}.so", DOVETAIL_BINARY_DIR, part);
-}
-
-// The kernels of all cases, in one text.
-std::vector<cuda::Source> sources_of(const std::vector<Case>& cases, std::string& text) {
-  std::vector<cuda::Source> sources;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    sources.push_back(
-        cuda::emit_source(cases[i].scheduled.kernels, cases[i].scheduled.program.parameters, fmt::format("c{}", i)));
-    text += sources.back().text;
-  }
-  return sources;
-}
-
-// What the kernels leave, or the failure that one reports.
-Result<std::vector<NdArray>> launch(const std::shared_ptr<runtime::cuda::Context>& context, const cuda::Source& source,
-                                    runtime::cuda::ModuleHandle module, const Case& one) {
-  using runtime::cuda::Allocation;
-  DOVETAIL_ASSIGN(Allocation workspace, Allocation::make(context, source.workspace_bytes));
-  DOVETAIL_ASSIGN(Allocation failure, Allocation::make(context, sizeof(bundle::CudaFailure)));
-  bundle::CudaFailure found;
-  DOVETAIL_TRY(failure.copy_in(0, std::as_bytes(std::span(&found, 1))));
-  std::vector<Allocation> tensors;
-  std::size_t next = 0;
-  for (const loops::Parameter& parameter : one.scheduled.program.parameters) {
-    NdArray array(parameter.buffer->dtype, parameter.buffer->shape);
-    if (parameter.role != loops::ParameterRole::output) array = one.arguments[next++];
-    DOVETAIL_ASSIGN(Allocation memory, Allocation::make(context, array.bytes().size()));
-    if (parameter.role != loops::ParameterRole::output) DOVETAIL_TRY(memory.copy_in(0, array.bytes()));
-    tensors.push_back(std::move(memory));
-  }
-  const runtime::cuda::Driver& driver = context->driver();
-  for (const cuda::Launch& launch : source.launches) {
-    bundle::CudaLaunch form;
-    form.symbol = launch.symbol;
-    DOVETAIL_ASSIGN(const runtime::cuda::FunctionHandle function, context->function(module, form));
-    std::vector<runtime::cuda::Address> values;
-    for (const cuda::KernelOperand& operand : launch.operands)
-      values.push_back(operand.workspace ? workspace.address() + operand.offset : tensors[operand.index].address());
-    if (launch.reports) values.push_back(failure.address());
-    std::vector<void*> parameters;
-    for (auto& value : values) parameters.push_back(&value);
-    const auto u = [](std::int64_t value) { return static_cast<unsigned>(value); };
-    DOVETAIL_TRY(driver.check(
-        driver.launch(function, u(launch.grid[0]), u(launch.grid[1]), u(launch.grid[2]), u(launch.block[0]),
-                      u(launch.block[1]), u(launch.block[2]), 0, context->stream(), parameters.data(), nullptr),
-        "launching"));
-  }
-  DOVETAIL_TRY(failure.copy_out(0, std::as_writable_bytes(std::span(&found, 1))));
-  if (found.claimed != 0) return Diagnostic{"the run failed", "", source.failures.at(found.site), ""};
-  std::vector<NdArray> outputs;
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    const loops::Parameter& parameter = one.scheduled.program.parameters[i];
-    if (parameter.role != loops::ParameterRole::output) continue;
-    NdArray array(parameter.buffer->dtype, parameter.buffer->shape);
-    DOVETAIL_TRY(tensors[i].copy_out(0, array.bytes()));
-    outputs.push_back(std::move(array));
-  }
-  return outputs;
-}
-
-void compare(const Case& one, const Result<std::vector<NdArray>>& have) {
-  INFO(one.op << "\n" << loops::to_string(one.scheduled.program) << "\n" << loops::to_string(one.scheduled.kernels));
-  if (!one.expected) {
-    CHECK(!have.ok());
-    return;
-  }
-  if (!have) {
-    FAIL_CHECK(to_string(have.errors()));
-    return;
-  }
-  CHECK(*have == *one.expected);
-}
-
 }  // namespace
 
 TEST_CASE("cuda: every operator's kernels give its values in adversarial orders of threads") {
-  for (const Case& one : cases())
-    compare(one, loops::run_threads(one.scheduled.kernels, one.scheduled.program.parameters, one.arguments, 7));
+  for (const Case& one : cases()) check_threads(one, 7);
 }
 
 TEST_CASE("cuda: the text of every operator's kernels gives its values, compiled for this machine") {
-  const test::Environment nvrtc("DOVETAIL_NVRTC", emulated("nvrtc")), driver("DOVETAIL_LIBCUDA", emulated("driver"));
-  const std::vector<Case> all = cases();
-  std::string text;
-  const std::vector<cuda::Source> sources = sources_of(all, text);
-  const auto compiler = cuda::Nvrtc::find();
-  if (!compiler) FAIL(to_string(compiler.errors()));
-  auto binary = (*compiler)->compile(text, "sm_90a");
-  if (!binary) FAIL(to_string(binary.errors()));
-  const auto context = runtime::cuda::Context::open();
-  if (!context) FAIL(to_string(context.errors()));
-  const std::vector<bundle::CudaImage> images{{"sm_90a", false, bundle::Blob(std::move(binary->cubin))}};
-  const auto module = (*context)->module(images);
-  if (!module) FAIL(to_string(module.errors()));
-  for (std::size_t i = 0; i < all.size(); ++i) compare(all[i], launch(*context, sources[i], *module, all[i]));
+  check_text(cases());
 }
 
-TEST_CASE("cuda: the kernels of every operator compile by NVRTC") {
-  const auto compiler = cuda::Nvrtc::find();
-  if (!compiler) return test::skip("no NVRTC: " + compiler.errors().front().why);
-  std::string text;
-  sources_of(cases(), text);
-  for (const char* architecture : {"sm_80", "sm_90a"}) {
-    const auto binary = (*compiler)->compile(text, architecture);
-    if (!binary) FAIL(to_string(binary.errors()));
-    CHECK(binary->cubin.size() > 1000);
+TEST_CASE("cuda: an index outside of an extent of 1 is reported, not taken for 0") {
+  graph::Graph graph;
+  graph.name = "gather";
+  const graph::ValueId data = graph.add_value("data", {DType::float32, {1, 3}});
+  const graph::ValueId indices = graph.add_value("indices", {DType::int64, {2}});
+  const graph::ValueId result = graph.add_value("result", {DType::float32, {2, 3}});
+  graph.inputs = {data, indices};
+  graph.outputs = {result};
+  graph.add_node({"gather", "Gather", {data, indices}, {result}, {}, {"gather"}});
+  for (const bool inside : {true, false}) {
+    std::optional<Case> one = case_of("Gather", graph, kMostSteps, [&](const graph::TensorType& type) {
+      return type.dtype == DType::int64 ? NdArray::from<std::int64_t>({2}, {0, inside ? 0 : 5})
+                                        : NdArray::from<float>({1, 3}, {1, 2, 3});
+    });
+    REQUIRE(one);
+    CHECK(one->expected.ok() == inside);
+    std::vector<Case> list;
+    list.push_back(*std::move(one));
+    check_text(list);
   }
 }
+
+TEST_CASE("cuda: the kernels of every operator compile by NVRTC") { check_nvrtc(cases()); }

@@ -35,6 +35,7 @@ class StepGenerator {
         {"decompose_reduction", 2, &StepGenerator::decompose_reduction},
         {"fuse", 2, &StepGenerator::fuse},
         {"inline", 3, &StepGenerator::inline_block},
+        {"matrix_form", 9, &StepGenerator::matrix_form},
         {"pad", 2, &StepGenerator::pad},
         {"parallel", 2, &StepGenerator::parallel},
         {"pipeline", 2, &StepGenerator::pipeline},
@@ -76,7 +77,7 @@ class StepGenerator {
   }
 
  private:
-  static constexpr int kFormWeight = 8;
+  static constexpr int kFormWeight = 9;
 
   // The primitives without a row in `kinds`.
   static const std::vector<const Primitive*>& drawn_by_form() {
@@ -230,6 +231,11 @@ class StepGenerator {
     if (edges_.empty() || chance(10)) return {"reverse_compute_at", {block(), loop()}, {}};
     const Edge& edge = one_of(edges_);
     return {"reverse_compute_at", {name_of(edge.consumer), loop_around(edge.producer)}, {}};
+  }
+  Step matrix_form() {
+    const std::string name = reductions_.empty() || chance(20) ? block() : one_of(reductions_);
+    const auto multiple = [&] { return std::to_string(pick(20) == 0 ? 0 : 1 + pick(5)); };
+    return {"matrix_form", {name, multiple(), multiple(), multiple()}, {fresh(), fresh(), fresh(), fresh()}};
   }
   Step pad() {
     const std::string name = block();

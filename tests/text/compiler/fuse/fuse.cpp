@@ -47,6 +47,16 @@ TEST_CASE("fuse: of two convolutions one takes the sum; the other says why not")
 )") == "d: d\n  d -> y not fused: the reader is in another kernel already\nc: c + y\n");
 }
 
+TEST_CASE("fuse: a channel shuffle is one kernel") {
+  CHECK(groups(R"(graph g(%z: float32[1, 8, 6, 6]) -> (%y)
+  constant %s: int64[5] = [1, 2, 4, 6, 6]
+  constant %t: int64[4] = [1, 8, 6, 6]
+  %a: float32[1, 2, 4, 6, 6] = Reshape(%z, %s)  // a
+  %b: float32[1, 4, 2, 6, 6] = Transpose(%a) {perm=[0, 2, 1, 3, 4]}  // b
+  %y: float32[1, 8, 6, 6] = Reshape(%b, %t)  // y
+)") == "a: a + b + y\n");
+}
+
 TEST_CASE("fuse: a result with several readers, or of the model, is written") {
   CHECK(groups(R"(graph g(%x: float32[1, 4, 6, 6]) -> (%y, %c)
   constant %w: float32[8, 4, 1, 1]

@@ -72,6 +72,11 @@ TEST_CASE("schedule: reverse_inline folds a consumer into its producer's store")
 }
 
 TEST_CASE("schedule refusals: reverse_compute_at") {
+  // Points beyond what is read must be computed too.
+  check_refused(R"(program p { input x: int32[4] output y: int32[6] alloc t: int32[4]
+    for i in 4 { block a { spatial v in 4 = i reads x[v] writes t[v] t[v] = x[v] + 1 } }
+    for j in 6 { block b { spatial w in 6 = j reads t[w] writes y[w] y[w] = select(w < 4, t[w], 0) } } })",
+                "reverse_compute_at b i", "its iterator w has 6 values, and dimension 0 of t has 4 elements");
   check_refused(kEpilogue, "reverse_compute_at e j",
                 "cannot reverse_compute_at e (schedule): loop j belongs to the block's own nest. Hint: name a loop of "
                 "its producer");

@@ -1,4 +1,4 @@
-// Primitives that change what a block runs over: reindex, pad and rfactor.
+// Primitives that change what a block runs over: reindex, matrix_form, pad and rfactor.
 #include "tests/text/compiler/schedule/schedule_case.h"
 
 using namespace dovetail::schedule::test;
@@ -8,6 +8,13 @@ namespace {
 const std::string kConv = R"(program conv { input x: int32[9] input w: int32[3] output y: int32[4]
   for i in 4 { for k in 3 { block c { spatial v in 4 = i reduce r in 3 = k reads y[v], x[v * 2 + r], w[r] writes y[v]
     init { y[v] = 0 } y[v] = y[v] + x[v * 2 + r] * w[r] } } } })";
+const std::string kProduct = R"(program p { input x: float32[3, 6] input w: float32[4, 6] output y: float32[3, 4]
+  for i in 3 { for j in 4 { for k in 6 { block b { spatial v in 3 = i spatial u in 4 = j reduce q in 6 = k reads y[v, u], x[v, q], w[u, q]
+    writes y[v, u] init { y[v, u] = 0.0 } y[v, u] = y[v, u] + w[u, q] * x[v, q] } } } } })";
+const std::string kImages = R"(program p { input x: int8[2, 5, 9] input w: int8[6, 5, 3] output y: int32[2, 6, 4]
+  for n in 2 { for o in 6 { for i in 4 { for d in 5 { for k in 3 { block c { spatial b in 2 = n spatial u in 6 = o spatial v in 4 = i
+    reduce e in 5 = d reduce q in 3 = k reads y[b, u, v], x[b, e, v * 2 + q], w[u, e, q] writes y[b, u, v] init { y[b, u, v] = 0 }
+    y[b, u, v] = y[b, u, v] + int32(x[b, e, v * 2 + q]) * int32(w[u, e, q]) } } } } } } })";
 const std::string kCopy =
     "program p { input x: int32[10] output y: int32[10] for i in 10 { block b { spatial v in 10 = i reads x[v] writes "
     "y[v] y[v] = x[v] } } }";
@@ -46,6 +53,53 @@ TEST_CASE("schedule refusals: reindex") {
     for i in 4 { block a { spatial v in 4 = i writes t[v] t[v] = 1 } }
     for j in 4 { block b { spatial v in 4 = j reads t[v] writes y[v] y[v] = t[v] } } })",
                 "reindex b t", "no block before is shown to write all of it");
+}
+
+TEST_CASE("matrix_form: two copies and their product, rounded up") {
+  check_becomes(kProduct, "matrix_form b 2 4 5 -> l r s out", R"(program p {
+    input x: float32[3, 6] input w: float32[4, 6] output y: float32[3, 4]
+    alloc l: float32[4, 10] alloc r: float32[4, 10] alloc s: float32[4, 4]
+    for l.0 in 4 { for l.1 in 10 { block l { spatial m in 4 = l.0 spatial k in 10 = l.1 reads x[m, k] writes l[m, k]
+      l[m, k] = select(m < 3 && k < 6, x[m, k], 0.0) } } }
+    for r.0 in 4 { for r.1 in 10 { block r { spatial n in 4 = r.0 spatial k in 10 = r.1 reads w[n, k] writes r[n, k]
+      r[n, k] = select(k < 6, w[n, k], -0.0) } } }
+    for b.m in 4 { for b.n in 4 { for b.k in 10 { block b { spatial m in 4 = b.m spatial n in 4 = b.n reduce k in 10 = b.k
+      reads s[m, n], l[m, k], r[n, k] writes s[m, n] init { s[m, n] = 0.0 } s[m, n] = s[m, n] + l[m, k] * r[n, k] } } } }
+    for out.0 in 3 { for out.1 in 4 { block out { spatial m in 3 = out.0 spatial n in 4 = out.1 reads s[m, n] writes y[m, n]
+      y[m, n] = s[m, n] } } } })");
+}
+
+TEST_CASE("matrix_form: a convolution's rows are its output channels, its columns the pixels of all images") {
+  const std::string text = scheduled(kImages, "matrix_form c 1 1 1 -> l r s out");
+  CHECK_THAT(text, Catch::Matchers::ContainsSubstring("l[m, k] = w[m, k // 3, k % 3]"));
+  CHECK_THAT(text, Catch::Matchers::ContainsSubstring("r[k, n] = x[n // 4, k // 3, n % 4 * 2 + k % 3]"));
+  CHECK_THAT(text, Catch::Matchers::ContainsSubstring("s[m, n] = s[m, n] + int32(l[m, k]) * int32(r[k, n])"));
+  CHECK_THAT(text, Catch::Matchers::ContainsSubstring("y[n // 4, m, n % 4] = s[m, n]"));
+}
+
+TEST_CASE("matrix_form: of three iterators that move columns, the first is a batch of the operand that it moves") {
+  const std::string text =
+      scheduled(R"(program p { input x: int32[2, 3, 4, 5] input w: int32[6, 5] output y: int32[2, 6, 3, 4]
+    for a in 2 { for o in 6 { for i in 3 { for j in 4 { for c in 5 { block b { spatial t in 2 = a spatial u in 6 = o
+      spatial v in 3 = i spatial z in 4 = j reduce q in 5 = c reads y[t, u, v, z], x[t, v, z, q], w[u, q] writes y[t, u, v, z]
+      init { y[t, u, v, z] = 0 } y[t, u, v, z] = y[t, u, v, z] + x[t, v, z, q] * w[u, q] } } } } } } })",
+                "matrix_form b 1 1 1 -> l r s out");
+  CHECK_THAT(text, Catch::Matchers::ContainsSubstring("s[b0, m, n] = s[b0, m, n] + l[m, k] * r[b0, n, k]"));
+  CHECK_THAT(text, Catch::Matchers::ContainsSubstring("y[b0, m, n // 4, n % 4] = s[b0, m, n]"));
+}
+
+TEST_CASE("schedule refusals: matrix_form") {
+  check_refused(kProduct, "matrix_form b 0 1 1", "the multiple must be an integer of at least 1");
+  check_refused(kProduct, "matrix_form b 1 5000 1", "the multiple 5000 is above 4096");
+  check_refused(kProduct, "matrix_form b 1 1 1 -> l r x o", "the name x is taken");
+  check_refused(kProduct, "split k 2 -> ko ki\nmatrix_form b 1 1 1",
+                "it is not alone in a nest of one serial loop for each iterator. Hint: take this step first");
+  check_refused(kSum, "matrix_form b 1 1 1", "it is no sum of products that starts at 0");
+  check_refused(kCopy, "matrix_form b 1 1 1", "it is no sum of products that starts at 0");
+  check_refused(R"(program p { input x: int32[4] output y: int32[2]
+    for i in 2 { for k in 4 { block b { spatial v in 2 = i reduce r in 4 = k reads y[v], x[r] writes y[v] init { y[v] = 0 }
+      y[v] = y[v] + x[r] * x[r] } } } })",
+                "matrix_form b 1 1 1", "no factor moves with iterator v");
 }
 
 TEST_CASE("pad: extents become multiples, and a predicate leaves out what was added") {

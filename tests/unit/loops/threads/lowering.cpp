@@ -1,7 +1,5 @@
 // Programs with bound loops become kernels: where buffers lie, and where threads wait for one another. What is planted
 // wrong into them is found by run_threads.
-#include <functional>
-
 #include "loops/core/compact.h"
 #include "loops/core/dissolve_blocks.h"
 #include "loops/interpreter.h"
@@ -9,9 +7,11 @@
 #include "loops/threads/lower_to_threads.h"
 #include "loops/threads/run_threads.h"
 #include "tests/catch.h"
+#include "tests/plant_faults.h"
 
 using namespace dovetail;
 using namespace dovetail::loops;
+using namespace dovetail::test;
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
@@ -69,41 +69,6 @@ std::vector<NdArray> inputs_of(const Program& program) {
 std::string why(const Program& program, const ThreadProgram& kernels, std::uint64_t seed = 1) {
   const auto result = run_threads(kernels, program.parameters, inputs_of(program), seed);
   return result.ok() ? "" : result.errors().front().why;
-}
-
-using Change = std::function<Core(const Core&)>;  // of each statement, those inside first; null removes it
-Core changed(const Core& core, const Change& change) {
-  if (!core) return core;
-  CoreNode copy = *core;
-  if (auto* loop = std::get_if<CoreLoop>(&copy.node)) loop->body = changed(loop->body, change);
-  if (auto* condition = std::get_if<CoreIf>(&copy.node)) {
-    condition->then_body = changed(condition->then_body, change);
-    condition->else_body = changed(condition->else_body, change);
-  }
-  if (auto* sequence = std::get_if<CoreSequence>(&copy.node)) {
-    std::vector<Core> body;
-    for (const Core& part : sequence->body) body.push_back(changed(part, change));
-    return change(core_sequence(std::move(body)));
-  }
-  return change(make_core(std::move(copy.node)));
-}
-
-int count_barriers(const Core& core) {
-  int count = 0;
-  changed(core, [&](const Core& inner) {
-    if (inner && std::holds_alternative<CoreBarrier>(inner->node)) ++count;
-    return inner;
-  });
-  return count;
-}
-
-// Without the barrier of that number.
-ThreadProgram without_barrier(ThreadProgram program, int number) {
-  int at = 0;
-  program.kernels[0].body = changed(program.kernels[0].body, [&](const Core& inner) -> Core {
-    return inner && std::holds_alternative<CoreBarrier>(inner->node) && at++ == number ? nullptr : inner;
-  });
-  return program;
 }
 
 }  // namespace
@@ -246,6 +211,65 @@ TEST_CASE("threads: an accumulator across thread loops is each thread's own, and
     --broken.kernels[0].axes.back().extent;
     CHECK_THAT(why(one, broken), ContainsSubstring("never written"));
   }
+}
+
+TEST_CASE("threads: a thread's own elements may be neighbours that come again, and a nest of one block is one kernel") {
+  const Program program = parsed(R"(program tile {
+  input x: float32[16]
+  output y: float32[16]
+  alloc acc: float32[16]
+  for b in 1 thread(block.x) {
+    for t0 in 4 thread(thread.x) {
+      for r0 in 2 {
+        for e0 in 2 {
+          block start {
+            spatial i in 16 = r0 * 8 + t0 * 2 + e0
+            writes acc[i]
+            acc[i] = 1.0
+          }
+        }
+      }
+    }
+    for t1 in 4 thread(thread.x) {
+      for r1 in 2 {
+        for e1 in 2 {
+          block end {
+            spatial i in 16 = r1 * 8 + t1 * 2 + e1
+            reads acc[i], x[i]
+            writes y[i]
+            y[i] = acc[i] + x[i]
+          }
+        }
+      }
+    }
+  }
+})");
+  const ThreadProgram kernels = lowered(program);
+  INFO(to_string(kernels));
+  REQUIRE(kernels.kernels.size() == 1);
+  REQUIRE(kernels.kernels[0].local.size() == 1);
+  CHECK(kernels.kernels[0].local[0]->shape == Shape{4});
+  CHECK(count_barriers(kernels.kernels[0].body) == 0);
+  CHECK(run_threads(kernels, program.parameters, inputs_of(program), 3).value() ==
+        evaluate(program, inputs_of(program)).value());
+}
+
+TEST_CASE("threads: rows of shared buffers are kept apart") {
+  const Program program = parsed(R"(program rows {
+  input x: float32[4, 8]
+  output y: float32[4, 8]
+  alloc s: float32[4, 8] in shared
+  for b in 1 thread(block.x) {
+    for i0 in 4 { for t in 8 thread(thread.x) { block fill { spatial i in 4 = i0 spatial j in 8 = t reads x[i, j]
+      writes s[i, j] s[i, j] = x[i, j] } } }
+    for i1 in 4 { for u in 8 thread(thread.x) { block turn { spatial i in 4 = i1 spatial j in 8 = u reads s[i, 7 - j]
+      writes y[i, j] y[i, j] = s[i, 7 - j] } } }
+  }
+})");
+  const auto kernels = lower_to_threads(compact_buffers(dissolve_blocks(program, {}), {0, 16}), "rows").value();
+  CHECK(kernels.kernels[0].shared.at(0)->shape == Shape{4, 12});
+  CHECK(run_threads(kernels, program.parameters, inputs_of(program), 3).value() ==
+        evaluate(program, inputs_of(program)).value());
 }
 
 TEST_CASE("threads: a missing predicate leaves the buffer") {

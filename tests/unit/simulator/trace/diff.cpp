@@ -77,4 +77,21 @@ TEST_CASE("the neighbourhood marks the instruction and names its node") {
                        ContainsSubstring("conv1"));
 }
 
+TEST_CASE("traces of equal times may be of other addresses") {
+  const Trace trace = sample();
+  std::vector<TracedProgram> programs(1);
+  programs[0].program = {{{}, isa::Load{{.memory = isa::Memory::inp, .y_size = 1, .x_size = 1, .x_stride = 1}}},
+                         {{}, isa::Gemm{{0, 1, 1, 1}}},
+                         {{}, isa::Store{{.memory = isa::Memory::out, .y_size = 1, .x_size = 1, .x_stride = 1}}}};
+  programs[0].launches = {{0, 3}};
+  auto others = programs;
+  CHECK_FALSE(first_other_instruction(trace, programs, trace, others));
+  std::get<isa::Store>(others[0].program[2].body).dram_base = 64;
+  const auto difference = first_other_instruction(trace, programs, trace, others);
+  REQUIRE(difference);
+  CHECK(*difference->event == 2);
+  CHECK_THAT(difference->what, ContainsSubstring("dram=0x0 ") && ContainsSubstring("not `store.out sram=0 dram=0x40"));
+  CHECK_FALSE(first_difference(trace, trace));
+}
+
 }  // namespace dovetail::simulator

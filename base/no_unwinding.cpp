@@ -1,0 +1,39 @@
+#include "base/no_unwinding.h"
+
+#include <mutex>
+#include <new>
+
+#include <unistd.h>
+
+#include "base/vanishing.h"
+
+namespace dovetail {
+
+namespace {
+
+thread_local int scopes = 0;
+std::new_handler former = nullptr;
+
+void handle() {
+  if (scopes > 0) end_out_of_memory();
+  if (former == nullptr) throw std::bad_alloc();
+  former();
+}
+
+}  // namespace
+
+NoUnwinding::NoUnwinding() {
+  static std::once_flag once;
+  std::call_once(once, [] { former = std::set_new_handler(handle); });
+  ++scopes;
+}
+
+NoUnwinding::~NoUnwinding() { --scopes; }
+
+void end_out_of_memory() {
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kOutOfMemory.data(), kOutOfMemory.size());
+  remove_all_vanishing();
+  ::_exit(1);
+}
+
+}  // namespace dovetail

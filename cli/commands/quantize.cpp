@@ -1,0 +1,211 @@
+#include <atomic>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "cli/arguments.h"
+#include "cli/commands/all.h"
+#include "cli/forward.h"
+#include "cli/output.h"
+#include "cli/preprocess.h"
+#include "cli/quantize_report.h"
+#include "cli/sample_files.h"
+#include "cli/samples.h"
+#include "cli/text.h"
+#include "cli/watched_work.h"
+#include "compiler/export/onnx.h"
+#include "compiler/import/onnx.h"
+#include "compiler/quantize/quantize.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+// What samples are for, in the form in which runs have it.
+bundle::Bundle inputs_of(const graph::Graph& graph, const std::string& name) {
+  bundle::Bundle inputs;
+  inputs.name = name;
+  for (const graph::ValueId id : graph.inputs) {
+    bundle::Tensor tensor;
+    tensor.name = graph.value(id).name;
+    tensor.dtype = graph.value(id).type.dtype;
+    tensor.shape = graph.value(id).type.shape;
+    inputs.inputs.push_back(static_cast<bundle::TensorIndex>(inputs.tensors.size()));
+    inputs.tensors.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+// Shows how far each part of the work has come, and ends it where that is asked for.
+class WatchedQuantising {
+ public:
+  explicit WatchedQuantising(const WorkLimit& limit) : watched_(limit) {}
+  ~WatchedQuantising() { watched_.finish(); }
+  Result<void> operator()(std::string_view what, std::int64_t done, std::int64_t all) {
+    if (what != what_) {
+      watched_.finish();
+      what_ = what;
+      watched_.show({fmt::format("runs ({})", what), all, &done_});
+      watched_.begin();
+    }
+    done_ = done;
+    if (watched_.work()->stopped()) return watched_.work()->stopped_at("quantising");
+    return {};
+  }
+
+ private:
+  std::string what_;
+  std::atomic<std::int64_t> done_{0};
+  WatchedWork watched_;
+};
+
+class Quantize : public Command {
+ public:
+  void declare(Options& options) override {
+    options.positional("MODEL.onnx", model_, "a float model", Need::required, File::read);
+    options.value("-o", "Q.onnx", output_, "write the quantised model: QDQ form, int8", Need::required, File::written);
+    options.value("--samples", "FILE|DIR", samples_,
+                  "inputs as the model will see them: .npy of the only input, .npz by the names of the inputs, or a "
+                  "folder of these or of pictures",
+                  Need::required, File::read);
+    options.value("--preprocess", "FILE.json", preprocess_,
+                  "what becomes of pictures (docs/own-data.md); the quantised model carries it", File::read);
+    options.values("--shape", "NAME=SHAPE", shapes_,
+                   "extent of a symbolic dimension, or shape of an input; repeatable");
+    options.value("--calibration", "METHOD", method_,
+                  "how ranges are chosen: min-max (default), percentile, entropy (kl) or mse");
+    options.value("--tail", "SHARE", tail_, "of percentile: the share that is cut at each end (default 0.00001)");
+    options.value("--weights", "SCALES", weights_, "per-channel (default) or per-tensor");
+    options.flag("--powers-of-two", powers_, "scales are powers of two, for hardware that only shifts");
+    options.flag("--symmetric", symmetric_, "zero points are 0, for hardware that has none");
+    options.values("--keep-float", "NODE", kept_, "do not quantise this node; repeatable");
+    options.flag("--equalise", equalise_, "spread ranges between neighbouring layers first (cross-layer equalisation)");
+    options.flag("--correct-biases", correct_, "take the shift of each layer's mean out of its bias");
+    options.value("--measure-layers", "N", layers_,
+                  "quantise one layer at a time on the first N samples, to see which cost most; 0: do not (default 8)");
+    limit_.declare(options);
+    options.value("--report", "R.json", report_, "write the report as JSON", File::written);
+    options.value("--html", "PAGE.html", html_, "write it as a page for a browser", File::written);
+    options.flag("--json", json_, "print the report as JSON");
+    options.footer(
+        "Example: dovetail quantize examples/digits/digits_float.onnx -o q.onnx --samples "
+        "examples/digits/test_images.npy");
+  }
+
+  Result<Exit> run() override {
+    DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
+    DOVETAIL_ASSIGN(quantize::Options options, parse_options());
+    import::ImportOptions import_options;
+    DOVETAIL_ASSIGN(const auto shapes, parse_shapes(shapes_));
+    if (shapes.size() > 1) return Diagnostic{"bad value of --shape", model_, "several shapes of one name", "give one"};
+    import_options.shapes = shapes.front();
+    DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(model_, std::move(import_options)));
+    if (imported.graph.outputs.empty() || imported.graph.inputs.empty())
+      return Diagnostic{"cannot quantise", model_, "it has no input or no output", "quantise a model of activations"};
+    DOVETAIL_ASSIGN(std::optional<Preprocess> preprocess, preprocess_of(imported.report.metadata, model_));
+    if (preprocess_) {
+      DOVETAIL_ASSIGN(preprocess, Preprocess::read(*preprocess_));
+    }
+    const bundle::Bundle inputs = inputs_of(imported.graph, model_);
+    DOVETAIL_ASSIGN(auto tensors, read_samples("--samples", samples_, inputs, preprocess));
+    DOVETAIL_ASSIGN(const Samples samples, Samples::make(inputs, std::move(tensors)));
+    std::vector<quantize::Values> runs;
+    for (std::int64_t run = 0; run < samples.runs(); ++run) runs.push_back(samples.inputs(run));
+
+    auto quantised = [&] {
+      WatchedQuantising watched(limit);
+      options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) {
+        return watched(what, done, all);
+      };
+      return quantize::quantize(imported.graph, runs, options, compiled_forward());
+    }();
+    if (!quantised.ok()) return quantised.errors();
+    std::map<std::string, std::string> metadata = imported.report.metadata;
+    if (preprocess) metadata[kPreprocessKey] = preprocess->to_json().dump();
+    DOVETAIL_ASSIGN(const auto bytes, export_onnx(quantised->graph, model_, metadata));
+    DOVETAIL_TRY(write_file(output_, bytes));
+    return write_reports(*quantised, samples, bytes.size(), imported.report.notes, preprocess);
+  }
+
+ private:
+  Result<quantize::Options> parse_options() const {
+    quantize::Options options;
+    if (method_) {
+      DOVETAIL_ASSIGN(options.method, quantize::parse_method(*method_));
+    }
+    if (tail_) {
+      if (options.method != quantize::Method::percentile)
+        return Diagnostic{"bad usage of `dovetail quantize`", "--tail", "it concerns percentiles",
+                          "add --calibration percentile"};
+      const char* const end = tail_->data() + tail_->size();
+      const auto [behind, error] = std::from_chars(tail_->data(), end, options.tail);
+      if (error != std::errc{} || behind != end || !(options.tail >= 0 && options.tail < 0.5))
+        return Diagnostic{"bad value of --tail", *tail_, "it is no number from 0 to below 0.5", "write 0.001, say"};
+    }
+    if (weights_ == "per-tensor") options.weights = quantize::WeightScales::per_tensor;
+    else if (weights_ != "per-channel")
+      return Diagnostic{"bad value of --weights", weights_, "there are no such scales", "per-channel or per-tensor"};
+    if (powers_) options.grid.scales = quantize::Scales::power_of_two;
+    if (symmetric_) options.grid.zero_point = quantize::ZeroPoint::middle;
+    options.keep_float = kept_;
+    options.equalise = equalise_;
+    options.correct_biases = correct_;
+    DOVETAIL_ASSIGN(const std::int64_t layers, parse_count("--measure-layers", layers_, 0, 1'000'000));
+    options.layer_samples = static_cast<int>(layers);
+    return options;
+  }
+
+  std::string settings() const {
+    return fmt::format("{}, weights {}{}{}{}{}", method_.value_or("min-max"), weights_,
+                       powers_ ? ", powers of two" : "", symmetric_ ? ", symmetric" : "",
+                       equalise_ ? ", equalised" : "", correct_ ? ", biases corrected" : "");
+  }
+
+  Result<Exit> write_reports(const quantize::Quantised& quantised, const Samples& samples, std::size_t bytes,
+                             const std::vector<std::string>& notes, const std::optional<Preprocess>& preprocess) const {
+    const std::vector<std::string> findings = quantize::degenerate(quantised);
+    Json json{{"kind", "quantize"},
+              {"model", model_},
+              {"file", output_},
+              {"bytes", bytes},
+              {"settings", settings()},
+              {"rows", samples.rows()},
+              {"preprocess", preprocess ? preprocess->to_json() : Json(nullptr)},
+              {"warnings", findings}};
+    json.update(quantised.to_json());
+    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(json)));
+    if (html_)
+      DOVETAIL_TRY(write_text_file(
+          *html_, quantised_page(model_, fmt::format("{}; {} samples", settings(), samples.rows()), quantised)));
+    if (json_) {
+      print("{}", json_text(json));
+      return Exit::success;
+    }
+    print("model         {} to {}, {}\n", model_, output_, bytes_text(bytes));
+    for (const std::string& note : notes) print("note          {}\n", note);
+    print("samples       {} in {} runs\n", samples.rows(), samples.runs());
+    print("calibration   {}\n", settings());
+    print("{}", quantised_text(quantised));
+    for (const std::string& finding : findings) print("warning       {}\n", finding);
+    return Exit::success;
+  }
+
+  LimitArguments limit_;
+  std::string model_, output_, samples_, weights_ = "per-channel", layers_ = "8";
+  std::optional<std::string> preprocess_, method_, tail_, report_, html_;
+  std::vector<std::string> shapes_, kept_;
+  bool powers_ = false, symmetric_ = false, equalise_ = false, correct_ = false, json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_quantize() { return std::make_unique<Quantize>(); }
+
+}  // namespace dovetail::cli

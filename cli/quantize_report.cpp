@@ -1,0 +1,150 @@
+#include "cli/quantize_report.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text_table.h"
+#include "cli/html_page.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+constexpr std::size_t kShownTensors = 20, kShownWorst = 10;
+
+constexpr std::string_view kQuantisedStyle =
+    R"(:root { --ratio: #2563c9; --cut: #c07a1b; }
+@media (prefers-color-scheme: dark) { :root { --ratio: #77a7f3; --cut: #e0a95e; } }
+section { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px; margin: 16px 0; }
+.scroll { overflow-x: auto; margin-top: 8px; } td.bar { min-width: 120px; } .track { background: var(--page); height: 10px; }
+.ratio { background: var(--ratio); height: 10px; } td.cut { color: var(--cut); }
+@media (max-width: 480px) { body { padding: 12px; } td, th { padding: 3px 5px; } })";
+
+std::string decibels_text(double decibels) { return fmt::format("{:.1f} dB", decibels); }
+std::string percent_text(double share) { return fmt::format("{:.3f} %", 100 * share); }
+std::string range_text(const quantize::TensorReport& tensor) {
+  return fmt::format("{:.4g} to {:.4g}", tensor.least, tensor.greatest);
+}
+
+template <typename Row>
+std::vector<const Row*> by_ratio(const std::vector<Row>& rows, double Row::*ratio) {
+  std::vector<const Row*> sorted;
+  for (const Row& row : rows) sorted.push_back(&row);
+  std::ranges::stable_sort(sorted, {}, [&](const Row* row) { return row->*ratio; });
+  return sorted;
+}
+
+std::string tensors_text(const quantize::Quantised& quantised) {
+  std::vector<const quantize::TensorReport*> shown;
+  const bool all = quantised.tensors.size() <= kShownTensors;
+  if (all) {
+    for (const quantize::TensorReport& tensor : quantised.tensors) shown.push_back(&tensor);
+  } else {
+    shown = by_ratio(quantised.tensors, &quantize::TensorReport::signal_to_noise_db);
+    shown.resize(kShownWorst);
+  }
+  TextTable table({"tensor", ">range", ">scale", ">zero point", ">saturated", ">signal to noise"});
+  for (const quantize::TensorReport* tensor : shown)
+    table.add({tensor->value, range_text(*tensor), fmt::format("{:.4g}", tensor->q.scale),
+               fmt::format("{}", tensor->q.zero_point), percent_text(tensor->saturated),
+               decibels_text(tensor->signal_to_noise_db)});
+  return fmt::format("tensors       {}{}\n\n{}\n", quantised.tensors.size(),
+                     all ? "" : fmt::format(", the {} that lost most (--report and --html have all)", shown.size()),
+                     table.to_string());
+}
+
+std::string layers_text(const quantize::Quantised& quantised) {
+  if (quantised.layers.empty()) return {};
+  std::vector<const quantize::LayerReport*> shown = by_ratio(quantised.layers, &quantize::LayerReport::output_db);
+  shown.resize(std::min(shown.size(), kShownWorst));
+  TextTable table({"layer", "operator", ">weights", ">outputs", ">same choice"});
+  for (const quantize::LayerReport* layer : shown)
+    table.add({layer->layer, layer->op.empty() ? "tensor" : layer->op,
+               layer->weights_db ? decibels_text(*layer->weights_db) : "-", decibels_text(layer->output_db),
+               fmt::format("{} of {}", layer->same_choice, quantised.layer_samples)});
+  return fmt::format("layers        {}, each quantised alone on {} samples; those that cost most\n\n{}\n",
+                     quantised.layers.size(), quantised.layer_samples, table.to_string());
+}
+
+std::string kept_text(const quantize::Quantised& quantised) {
+  if (quantised.float_nodes.empty()) return {};
+  std::map<std::string, int> operators;
+  for (const auto& [name, op] : quantised.float_nodes) ++operators[op];
+  std::string text;
+  for (const auto& [op, count] : operators) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, op);
+  return fmt::format("stay float    {}\n", text);
+}
+
+std::string html_bar(double decibels) {
+  constexpr double kFull = 60;
+  return fmt::format(
+      "<td class=\"bar\"><div class=\"track\"><div class=\"ratio\" style=\"width: {:.1f}%\"></div></div></td>",
+      std::clamp(100 * decibels / kFull, 0.0, 100.0));
+}
+
+}  // namespace
+
+std::string quantised_text(const quantize::Quantised& quantised) {
+  std::string text;
+  for (const quantize::OutputReport& output : quantised.outputs)
+    text += fmt::format("output        {}: {}; {} of {} rows choose as in float\n", output.output,
+                        decibels_text(output.signal_to_noise_db), output.same_rows, output.rows);
+  if (!quantised.equalised.empty())
+    text += fmt::format("equalised     {} pairs of layers\n", quantised.equalised.size());
+  if (!quantised.corrected.empty()) text += fmt::format("corrected     {} biases\n", quantised.corrected.size());
+  return text + kept_text(quantised) + tensors_text(quantised) + layers_text(quantised);
+}
+
+std::string quantised_page(const std::string& title, const std::string& settings,
+                           const quantize::Quantised& quantised) {
+  std::string body = fmt::format(
+      "<p>{}</p>\n<section><h2>Outputs</h2><div class=\"scroll\"><table><tr><th>output</th>"
+      "<th>signal to noise</th><th>rows that choose as in float</th></tr>\n",
+      escaped_html(settings));
+  for (const quantize::OutputReport& output : quantised.outputs)
+    body += fmt::format("<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{} of {}</td></tr>\n",
+                        escaped_html(output.output), decibels_text(output.signal_to_noise_db), output.same_rows,
+                        output.rows);
+  body += "</table></div></section>\n";
+  if (!quantised.layers.empty()) {
+    body += fmt::format(
+        "<section><h2>Layers</h2><p>What the outputs keep where one layer alone is quantised, on {} "
+        "samples; the dearest first.</p><div class=\"scroll\"><table><tr><th>layer</th><th>operator</th>"
+        "<th>weights</th><th>outputs</th><th></th><th>same choice</th></tr>\n",
+        quantised.layer_samples);
+    for (const quantize::LayerReport* layer : by_ratio(quantised.layers, &quantize::LayerReport::output_db))
+      body += fmt::format(
+          "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>{}"
+          "<td class=\"number\">{}</td></tr>\n",
+          escaped_html(layer->layer), escaped_html(layer->op.empty() ? "tensor" : layer->op),
+          layer->weights_db ? decibels_text(*layer->weights_db) : "-", decibels_text(layer->output_db),
+          html_bar(layer->output_db), layer->same_choice);
+    body += "</table></div></section>\n";
+  }
+  body +=
+      "<section><h2>Tensors</h2><p>In the order of execution; noise includes that of all layers before.</p>"
+      "<div class=\"scroll\"><table><tr><th>tensor</th><th>range</th><th>scale</th><th>zero point</th>"
+      "<th>saturated</th><th>commonest value</th><th>signal to noise</th><th></th></tr>\n";
+  for (const quantize::TensorReport& tensor : quantised.tensors)
+    body += fmt::format(
+        "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{:.4g}</td><td "
+        "class=\"number\">{}</td><td class=\"number{}\">{}</td><td class=\"number\">{}</td><td "
+        "class=\"number\">{}</td>{}</tr>\n",
+        escaped_html(tensor.value), range_text(tensor), tensor.q.scale, tensor.q.zero_point,
+        tensor.saturated > 0 ? " cut" : "", percent_text(tensor.saturated), percent_text(tensor.commonest),
+        decibels_text(tensor.signal_to_noise_db), html_bar(tensor.signal_to_noise_db));
+  body += "</table></div></section>\n";
+  if (!quantised.float_nodes.empty()) {
+    body += "<section><h2>Stay float</h2><div class=\"scroll\"><table><tr><th>node</th><th>operator</th></tr>\n";
+    for (const auto& [name, op] : quantised.float_nodes)
+      body += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escaped_html(name), escaped_html(op));
+    body += "</table></div></section>\n";
+  }
+  return html_page("Quantised " + title, kQuantisedStyle, body);
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,35 @@
+// Which layers cost most accuracy: the model with one layer quantised at a time.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "compiler/graph/graph.h"
+#include "compiler/passes/qdq/arithmetic.h"
+#include "compiler/quantize/forward.h"
+#include "compiler/quantize/insert_qdq.h"
+
+namespace dovetail::quantize {
+
+// A layer: an operator with its weights, bias and result, or an input of the model or of an integer part of it.
+struct LayerReport {
+  std::string layer;                 // the node, or the tensor
+  std::string op;                    // "" of a tensor
+  std::optional<double> weights_db;  // signal-to-noise ratio of the weights
+  double output_db = 0;              // of the model's outputs where this layer alone is quantised; the worst output
+  int same_choice = 0;               // samples whose largest output element is the float model's (first output)
+};
+
+// One graph is compiled for all of them, with a switch for each layer, which is run for each layer and sample. In
+// execution order. `quantised` has the nodes and values of `model`, as insert_qdq leaves them.
+Result<std::vector<LayerReport>> measure_layers(const graph::Graph& model, const graph::Graph& quantised,
+                                                const Places& places,
+                                                const std::map<graph::ValueId, passes::qdq::Quantisation>& ranges,
+                                                std::span<const Values> samples, const MakeForward& make_forward,
+                                                const Progress& progress);
+
+}  // namespace dovetail::quantize

@@ -1,0 +1,38 @@
+// Contractions: reductions that add up products of two factors. Matrix products, convolutions and many an einsum are
+// one, whatever the operator is called.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "compiler/schedule/nest.h"
+
+namespace dovetail::schedule {
+
+// s[...] = s[...] + left * right, with s[...] = 0 at first. Iterators by their position in the block, each list in
+// their order: those that both factors move with, those of `left` alone, of `right` alone, and those that are summed
+// over. `right` moves with the innermost of the result's dimensions that either moves with alone. Rows and columns are
+// at most two iterators of more than one value each, so that it can be shown what a piece of them stores; those before,
+// as the images of a convolution, count as batch.
+struct Contraction {
+  struct Factor {
+    loops::Expr stored;              // the factor, without the conversion that widens it last
+    DType type;                      // that of the product
+    std::vector<std::size_t> batch;  // of those, the ones that it moves with
+    bool depth_last = false;         // neighbours in memory are neighbours in the sum, not in rows or columns
+  };
+
+  loops::StoreTarget target;
+  Factor left, right;
+  std::vector<std::size_t> batch, rows, columns, depth;
+
+  std::int64_t extent(const loops::Block& block, const std::vector<std::size_t>& iterators) const;
+};
+
+// Refused where the block at `path` is no contraction, or not alone in a nest of its own with one serial loop for each
+// iterator, in their order.
+Result<Contraction> require_contraction(const Path& path, std::string_view primitive);
+
+}  // namespace dovetail::schedule

@@ -1,0 +1,276 @@
+// Contractions (matrix products, convolutions in one group) as products of tiles. A block of threads makes a tile of
+// the result; each of its threads a few rows times a few columns of it, in registers. The operands come through shared
+// memory, a piece of the depth at a time, each fetched by all threads together, neighbours in memory by neighbouring
+// threads. What follows the sum point by point is done where a thread writes its results.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "compiler/schedule/contraction.h"
+#include "compiler/target/cuda/lower.h"
+#include "compiler/target/cuda/sketches/sketches.h"
+
+namespace dovetail::cuda {
+
+using namespace loops;
+
+namespace {
+
+// Elements that a thread reads at once where they are neighbours.
+constexpr std::int64_t kVector = 4;
+// Of one operand in shared memory: what its fetch can be shown to fill.
+constexpr std::int64_t kMostElements = 4096;
+constexpr std::int64_t kMostUnrolled = 1024, kMostSums = 64;
+constexpr std::int64_t kWarp = 32, kMostThreads = 256;  // of a block: each may then have 255 registers
+// Below, threads have nothing to share.
+constexpr std::int64_t kFewestRows = 2, kFewestColumns = 8, kFewestProducts = 1 << 12;
+
+// What a contraction is to the machine.
+struct Extents {
+  std::int64_t batch, rows, columns, depth;
+  std::int64_t bytes;  // of an element of each operand, together
+  bool columns_by_depth;
+};
+
+struct Tile {
+  std::int64_t sum_rows, sum_columns, rows_of_threads, columns_of_threads, depth;
+  explicit Tile(std::span<const std::int64_t> v)
+      : sum_rows(v[0]), sum_columns(v[1]), rows_of_threads(v[2]), columns_of_threads(v[3]), depth(v[4]) {}
+  std::int64_t rows() const { return sum_rows * rows_of_threads; }
+  std::int64_t columns() const { return sum_columns * columns_of_threads; }
+  std::int64_t threads() const { return rows_of_threads * columns_of_threads; }
+};
+
+std::int64_t pieces(std::int64_t extent, std::int64_t piece) { return (extent + piece - 1) / piece; }
+
+// Cycles of the processor that has the most to do; nullopt: the tile does not fit. By what a processor of compute
+// capability 8.0 or 9.0 can do at most (CUDA C++ Programming Guide), and estimates; nothing of it was measured.
+std::optional<double> cycles(const Extents& e, const Tile& tile, const Gpu& gpu) {
+  constexpr double kQuarters = 4;                      // of a processor; each issues an operation of a warp a cycle
+  constexpr double kSharedBytes = 64, kFarBytes = 24;  // a cycle, from shared memory and from the second level
+  constexpr double kWait = 800;                        // for what lies there, and a barrier
+  constexpr double kLatency = 10;                      // of a sum, and of its factors' way to registers
+  constexpr double kRegisters = 65536;
+  const std::int64_t threads = tile.threads(), sums = tile.sum_rows * tile.sum_columns;
+  if (threads % kWarp != 0 || threads > kMostThreads || sums > kMostSums || sums * tile.depth > kMostUnrolled)
+    return std::nullopt;
+  for (const std::int64_t elements : {tile.rows() * tile.depth, tile.columns() * tile.depth})
+    if (elements % threads != 0 || elements > kMostElements) return std::nullopt;
+  const std::int64_t between_rows = kBankBytes * 2 * std::max({tile.depth, tile.rows(), tile.columns()});
+  if ((tile.rows() + tile.columns()) * tile.depth * e.bytes + between_rows > gpu.shared_bytes) return std::nullopt;
+
+  const auto number = [](std::int64_t value) { return static_cast<double>(value); };
+  const double blocks = number(e.batch * pieces(e.rows, tile.rows()) * pieces(e.columns, tile.columns()));
+  const double here = std::ceil(blocks / number(gpu.processors));
+  // A thread has its sums, a row and a column of factors for some steps of the depth, and addresses.
+  const double registers = number(sums + 5 * (tile.sum_rows + tile.sum_columns) + 24);
+  const double at_once = std::clamp(std::floor(kRegisters / (registers * number(threads))), 1.0, here);
+  const double warps = number(threads) / number(kWarp);
+  // Of one step of the depth, on average over blocks that run at once: operations, with those that bring factors to
+  // registers, of which each quarter of the processor does a warp's a cycle; bytes of both memories.
+  const double operations = number(sums) + 0.75 * number(tile.sum_rows + tile.sum_columns);
+  const double issues = std::ceil(at_once * warps / kQuarters) * operations / at_once;
+  const std::int64_t warp_columns = std::min(kWarp, tile.columns_of_threads), warp_rows = kWarp / warp_columns;
+  const double near = warps * number(warp_rows * tile.sum_rows + warp_columns * tile.sum_columns) * number(e.bytes) / 2;
+  const double far = number(tile.rows() + tile.columns()) * number(e.bytes) / 2;
+  const double step = std::max({issues, near / kSharedBytes, far / kFarBytes, kLatency / at_once});
+  const double rounds = number(pieces(e.depth, tile.depth));
+  return here * (rounds * number(tile.depth) * step + kWait * (rounds + 1) / at_once);
+}
+
+class MatrixProduct {
+ public:
+  MatrixProduct(schedule::Context& c, const Gpu& gpu, std::string name, const Extents& extents)
+      : c_(c), gpu_(gpu), name_(std::move(name)), extents_(extents) {}
+
+  bool schedule() {
+    const auto tile = choose();
+    if (!tile) return false;
+    const std::vector<std::string> behind = blocks_behind();
+    c_.s.matrix_form(name_, tile->rows(), tile->columns(), tile->depth, left(), right(), sum(), result());
+    for (const std::string& block : behind) c_.attempt("reverse_inline", {block});
+    // Threads have the same rows and columns of the result as of the sums.
+    c_.s.pad(result(), "m", tile->rows());
+    c_.s.pad(result(), "n", tile->columns());
+    c_.s.set_scope(left(), "shared");
+    c_.s.set_scope(right(), "shared");
+    c_.s.set_scope(sum(), "register");
+    cut(*tile);
+    finish(*tile);
+    for (const std::string& operand : {left(), right()}) fetch_together(operand, *tile);
+    for (const std::string& block : {name_ + ".init", name_}) give_to_threads(block);
+    return c_.s.status().ok();
+  }
+
+ private:
+  std::string left() const { return name_ + ".left"; }
+  std::string right() const { return name_ + ".right"; }
+  std::string sum() const { return name_ + ".sums"; }
+  std::string result() const { return name_ + ".result"; }
+  std::string loop(std::string_view axis) const { return fmt::format("{}.{}", name_, axis); }
+
+  std::optional<Tile> choose() {
+    const auto among = [](std::vector<std::int64_t> values) {
+      return [values = std::move(values)](std::span<const std::int64_t>) { return values; };
+    };
+    const std::array<schedule::Choice, 5> choices{{{"sum_rows", among({8, 4, 2, 1})},
+                                                   {"sum_columns", among({8, 4, 2, 1})},
+                                                   {"rows_of_threads", among({16, 8, 4, 2})},
+                                                   {"columns_of_threads", among({16, 8, 32})},
+                                                   {"tile_depth", among({8, 16, 32})}}};
+    const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {
+      return Result<schedule::Cost>(
+          [&](std::span<const std::int64_t> values) { return cycles(extents_, Tile(values), gpu_); });
+    });
+    return chosen.empty() ? std::nullopt : std::optional<Tile>(chosen);
+  }
+
+  std::vector<std::string> blocks_behind() const {
+    std::vector<std::string> behind = c_.blocks();
+    behind.erase(behind.begin(), std::ranges::find(behind, name_) + 1);
+    return behind;
+  }
+
+  // Cuts `rows` and `columns`, loops over a tile, into {rows of threads, columns of threads} and what a thread has:
+  // its rows are neighbours; its columns lie a vector at a time as far apart as all threads need.
+  void cut_tile(const std::string& rows, const std::string& columns, const Tile& tile,
+                std::vector<std::string>& threads, std::vector<std::string>& own) {
+    const std::int64_t vector = extents_.columns_by_depth ? 1 : std::min(kVector, tile.sum_columns);
+    const auto [ty, rm] = split(rows, tile.sum_rows);
+    const auto [round, others] = split(columns, tile.columns_of_threads * vector);
+    const auto [tx, rv] = split(others, vector);
+    threads = {ty, tx};
+    own = {rm, round, rv};
+  }
+
+  // Of a loop that is there: both parts are, if of one iteration.
+  std::pair<std::string, std::string> split(const std::string& loop, std::int64_t factor) {
+    const std::pair<std::string, std::string> names{loop + "o", loop + "i"};
+    c_.s.split(loop, factor, names.first, names.second);
+    return names;
+  }
+
+  void cut(const Tile& tile) {
+    const std::vector<std::string> loops = c_.own_loops(name_);
+    std::vector<std::string> blocks{loops.begin(), loops.end() - 3};  // of the batch
+    const auto [block_row, row] = split(loop("m"), tile.rows());
+    const auto [block_column, column] = split(loop("n"), tile.columns());
+    const auto [piece, depth] = split(loop("k"), tile.depth);
+    std::vector<std::string> threads, own;
+    cut_tile(row, column, tile, threads, own);
+    blocks.insert(blocks.end(), {block_row, block_column});
+    std::vector<std::string> order = blocks;
+    order.push_back(piece);
+    order.insert(order.end(), threads.begin(), threads.end());
+    order.push_back(depth);
+    order.insert(order.end(), own.begin(), own.end());
+    c_.reorder(order);
+    threads_ = threads;
+    unrolled_ = own;
+    unrolled_.insert(unrolled_.begin(), depth);
+    c_.s.reverse_compute_at(result(), block_column);
+    c_.s.decompose_reduction(name_, piece, name_ + ".init");
+    c_.s.compute_at(right(), piece);
+    c_.s.compute_at(left(), piece);
+    if (c_.s.status().ok() && !bind_points(c_, {blocks, {}}))
+      c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be given to blocks", "use another schedule")});
+  }
+
+  // The results of a tile, as its sums.
+  void finish(const Tile& tile) {
+    if (!c_.s.status().ok()) return;
+    const std::vector<std::string> made = c_.own_loops(result());
+    DOVETAIL_CHECK(made.size() == 2, "a tile has several rows and columns");
+    std::vector<std::string> threads, own;
+    cut_tile(made[0], made[1], tile, threads, own);
+    std::vector<std::string> order = threads;
+    order.insert(order.end(), own.begin(), own.end());
+    c_.reorder(order);
+    bind(threads);
+    for (const std::string& one : own) c_.unroll(one);
+  }
+
+  void bind(const std::vector<std::string>& threads) {
+    c_.s.bind(threads[0], "thread.y");
+    c_.s.bind(threads[1], "thread.x");
+  }
+
+  void give_to_threads(const std::string& block) {
+    std::vector<std::string> threads;
+    for (const std::string& one : threads_) threads.push_back(in(block, one));
+    bind(threads);
+    for (const std::string& one : unrolled_)
+      if (const std::string there = in(block, one); c_.has_loop(there)) c_.unroll(there);
+  }
+
+  // The loop that decompose_reduction has made of one.
+  std::string in(const std::string& block, const std::string& one) const {
+    return block == name_ ? one : block + "." + one;
+  }
+
+  // All elements of a piece of an operand, a vector at a time as far as they come out even.
+  void fetch_together(const std::string& operand, const Tile& tile) {
+    std::vector<std::string> loops = c_.own_loops(operand);
+    std::string all = loops.front();
+    for (std::size_t i = 1; i < loops.size(); ++i) {
+      const std::string fused = fmt::format("{}.all{}", operand, i);
+      c_.s.fuse(all, loops[i], fused);
+      all = fused;
+    }
+    const std::int64_t elements = c_.extent(all);
+    std::int64_t vector = kVector;
+    while (vector > 1 && elements % (vector * tile.threads()) != 0) vector /= 2;
+    const auto [outer, within] = split(all, vector);
+    const auto [rest, tx] = split(outer, tile.columns_of_threads);
+    const auto [round, ty] = split(rest, tile.rows_of_threads);
+    c_.reorder({ty, tx, round, within});
+    bind({ty, tx});
+    c_.unroll(round);
+    c_.unroll(within);
+  }
+
+  schedule::Context& c_;
+  const Gpu& gpu_;
+  std::string name_;
+  Extents extents_;
+  std::vector<std::string> threads_, unrolled_;  // loops of a tile that go to threads; those written out
+};
+
+// The first contraction that has something to share.
+std::optional<std::pair<std::string, Extents>> find_product(const schedule::Context& c) {
+  for (const std::string& name : c.blocks()) {
+    const auto path = schedule::find_block(c.s.program().body, name);
+    const auto product = schedule::require_contraction(*path, "sketch");
+    if (!product.ok()) continue;
+    const Block& block = *schedule::as_block(path->back());
+    const Extents e{product->extent(block, product->batch),
+                    product->extent(block, product->rows),
+                    product->extent(block, product->columns),
+                    product->extent(block, product->depth),
+                    size_bytes(product->left.stored->dtype) + size_bytes(product->right.stored->dtype),
+                    product->right.depth_last};
+    if (e.rows >= kFewestRows && e.columns >= kFewestColumns && e.rows * e.columns * e.depth >= kFewestProducts)
+      return std::pair(name, e);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool sketch_matrix_product(schedule::Context& c, const Gpu& gpu) {
+  for (const Parameter& parameter : c.task.program.parameters)
+    if (parameter.role != ParameterRole::constant) c.follow_layout(parameter.buffer->name);
+  inline_elementwise(c);
+  const auto found = find_product(c);
+  if (!found) return false;
+  if (!MatrixProduct(c, gpu, found->first, found->second).schedule()) return !c.s.status().ok();
+  schedule_points(c);
+  return true;
+}
+
+}  // namespace dovetail::cuda

@@ -1,0 +1,85 @@
+// `.repeat` and macros: the lines of a file as they are after both. Text goes in, text comes out.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isa/text/scan.h"
+#include "isa/text/symbols.h"
+
+namespace dovetail::isa::text {
+
+// Bounds on what a short file may become.
+inline constexpr std::size_t kMostExpandedLines = std::size_t{1} << 22;  // rounds of `.repeat` count as lines
+inline constexpr std::size_t kMostNestedExpansions = 64;
+
+class Expander {
+ public:
+  // `sink` gets every line that is none of `.macro`, `.endm`, `.repeat`, `.endr` and no macro's use. All must outlive
+  // this. `is_taken`: a word that no macro may be called.
+  Expander(const Symbols& symbols, Errors& errors, std::function<void(const Line&)> sink,
+           std::function<bool(std::string_view)> is_taken)
+      : symbols_(symbols), errors_(errors), sink_(std::move(sink)), is_taken_(std::move(is_taken)) {}
+
+  void run(std::string_view source);
+
+ private:
+  struct Text {
+    std::string_view text;
+    Place place;
+  };
+  struct Parameter {
+    std::string name;
+    std::optional<std::string> preset;
+  };
+  struct Macro {
+    std::size_t line = 1;
+    std::vector<Parameter> parameters;
+    std::vector<Text> body;
+  };
+  // A `.macro` or `.repeat` whose end has not come.
+  struct Open {
+    Line head;
+    std::vector<Text> body;
+    std::vector<std::string_view> inner;  // the ends that are missing before this one's
+    bool is_macro = false;
+  };
+  struct Argument {
+    std::string_view name;
+    std::string value;
+  };
+
+  // One line, at its level: `open` is what that level is collecting.
+  void line(Text text, std::optional<Open>& open);
+  void collect(const Text& text, Open& open, bool& is_complete);
+  void end_of_level(std::optional<Open>& open);
+  void begin(const Line& head, std::optional<Open>& open);
+  void define(const Open& open);
+  void repeat(const Open& open);
+  void use(const Line& line, const Macro& macro);
+  bool arguments(const Line& line, const Macro& macro, std::vector<Argument>& into);
+  // The body with its parameters replaced.
+  void expand(const std::vector<Text>& body, const std::vector<Argument>& arguments, Expansion expansion,
+              const Place& used_at);
+  // Whether there is room for another line; an error, once, where there is not.
+  bool admit(const Place& place);
+  bool admit_length(std::size_t length, const Place& place);
+
+  const Symbols& symbols_;
+  Errors& errors_;
+  std::function<void(const Line&)> sink_;
+  std::function<bool(std::string_view)> is_taken_;
+  std::map<std::string, Macro, std::less<>> macros_;
+  std::deque<Expansion> expansions_;  // diagnostics and instructions that wait point into it
+  std::size_t order_ = 0, expanded_ = 0, depth_ = 0, uses_ = 0;
+  bool stopped_ = false;
+  Line line_;
+};
+
+}  // namespace dovetail::isa::text

@@ -1,0 +1,26 @@
+// Constant expressions: 64 bits, signed, every overflow an error.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "isa/text/scan.h"
+#include "isa/text/symbols.h"
+
+namespace dovetail::isa::text {
+
+struct ExpressionFault {
+  std::size_t column = 1;
+  std::string why, hint;
+  bool is_undefined = false;  // a name that a later line may define
+};
+
+// The value of the whole word, or `fault`. By precedence, as in C: | ^ & << >> + - * / % and the unary - + ~; brackets;
+// min(a,b), max(a,b), ceildiv(a,b), align(a,b). An address plus or minus a number is an address, the difference of two
+// is a number, and so is all else that is made of them.
+std::optional<Value> evaluate(Word word, const Symbols& symbols, ExpressionFault& fault);
+
+// Whether the text has an operator outside brackets, so that it needs brackets where it becomes part of another.
+bool is_compound(std::string_view text);
+
+}  // namespace dovetail::isa::text

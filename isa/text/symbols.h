@@ -1,0 +1,65 @@
+// What the names of an assembly file mean, and what the configuration's names do.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "isa/config.h"
+#include "isa/text.h"
+#include "isa/text/scan.h"
+
+namespace dovetail::isa::text {
+
+// A number; or a physical byte address, which is not to be taken for a count of elements.
+struct Value {
+  std::int64_t number = 0;
+  bool is_address = false;
+};
+
+class Symbols {
+ public:
+  explicit Symbols(const HardwareConfig& config) : config_(config) {}
+
+  const HardwareConfig& config() const { return config_; }
+  // Precondition: define only where find() has nothing of that name.
+  void define(Symbol symbol);
+  // Of the file, under its own name.
+  Symbol* find(std::string_view name);
+  const Symbol* find(std::string_view name) const;
+
+  // The file's names, their properties (`x.bytes`, `x.end`, `x.count`, `x.dim0`), and the configuration's: parameters
+  // by their keys, `inp.bytes` and `inp.depth` of each memory. Nothing: unknown, or not known yet.
+  std::optional<Value> value(std::string_view name) const;
+  // Whether the configuration has that name, so that the file may not.
+  bool is_predefined(std::string_view name) const { return predefined(name).has_value(); }
+  // A value has depended on the configuration.
+  bool used_config() const { return used_config_; }
+
+  // "did you mean ...", or how names come to be.
+  std::string suggestion(std::string_view name) const;
+  // In the order of definition.
+  std::vector<Symbol> take();
+
+ private:
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
+  };
+
+  std::optional<std::int64_t> predefined(std::string_view name) const;
+  static std::optional<Value> property(const Symbol& symbol, std::string_view name);
+
+  const HardwareConfig& config_;
+  std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> places_;
+  std::vector<Symbol> symbols_;
+  mutable bool used_config_ = false;
+};
+
+// Whether `name` may be defined; else an error says why not.
+bool is_free_name(Word name, const Line& line, const Symbols& symbols, Errors& errors);
+
+}  // namespace dovetail::isa::text

@@ -1,0 +1,84 @@
+// A program, stopped anywhere in its run. Instructions are executed whole, one at a time, in the order and at the
+// cycles in which the accelerator starts them: the times are the cycle simulator's, the values the functional
+// simulator's. docs/debugging.md says what that means for a program with races.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "isa/codec.h"
+#include "isa/config.h"
+#include "isa/instruction.h"
+#include "isa/verify.h"
+#include "isa/verify/accesses.h"
+#include "isa/verify/clock.h"
+#include "simulator/engine_options.h"
+#include "simulator/simulator.h"
+#include "simulator/sram_reader.h"
+
+namespace dovetail::simulator {
+
+// What one instruction touches: elements on chip, and rows of bytes in DRAM.
+struct Touched {
+  std::vector<isa::SramAccess> sram;
+  isa::DramAccess dram;
+};
+
+class DebugSession {
+ public:
+  // Precondition: validate(config); launches lie within the program, which with the configuration outlives this.
+  DebugSession(const isa::HardwareConfig& config, std::span<const isa::Instruction> program,
+               std::vector<isa::Launch> launches, Dram dram, const EngineOptions& options);
+
+  std::size_t launch() const { return launch_; }  // that is running, from 0
+  bool at_end() const { return launch_ == launches_.size(); }
+  // The cycle of the running launch in which the last instruction has started; 0 before the first. Nothing: the timing
+  // engine refused the launch, and the order is the program's.
+  std::optional<std::uint64_t> cycle() const;
+  // The instruction that starts next, in the program; nothing at the end of a launch that comes to a standstill.
+  std::optional<std::size_t> next() const;
+
+  // Executes the next instruction, and at the end of a launch goes to the next one. Precondition: !at_end(). Error: it
+  // cannot be executed, or nothing can start any more; the session then stays where it is.
+  Result<void> step();
+  // Goes on until the next start is after this cycle of the running launch, without leaving it.
+  Result<void> run_to_cycle(std::uint64_t cycle);
+
+  const Dram& dram() const { return dram_; }
+  const SramReader& sram() const;
+  Touched touched(std::size_t instruction) const;
+
+  // At the present cycle; without times, nothing is known.
+  struct QueueState {
+    std::vector<std::size_t> waiting;  // issued and not started, oldest first
+    std::vector<std::size_t> running;  // started and not ended
+  };
+  std::optional<std::array<QueueState, 3>> queues() const;     // by isa::Queue
+  std::optional<std::array<std::uint64_t, 4>> tokens() const;  // by isa::TokenFifo
+  const TraceEvent* event(std::size_t instruction) const;      // of the running launch; null: unknown
+  // Why the running launch does not end by itself, as the timing engine found it; empty: it does.
+  const Diagnostics& standstill() const { return standstill_; }
+
+ private:
+  void begin_launch();
+  std::uint64_t now() const { return cycle_; }
+
+  const isa::HardwareConfig& config_;
+  std::span<const isa::Instruction> program_;
+  std::vector<isa::Launch> launches_;
+  Dram dram_;
+  std::unique_ptr<Simulator> values_, times_;
+  std::size_t launch_ = 0;
+  std::optional<LaunchTrace> trace_;
+  std::vector<std::size_t> order_;  // instructions of the launch, as they start
+  std::size_t done_ = 0;
+  std::uint64_t cycle_ = 0;
+  Diagnostics standstill_;
+};
+
+}  // namespace dovetail::simulator

@@ -1,0 +1,165 @@
+// Scheduled groups with operands and the values that they must have: their kernels on run_threads, the text of the
+// kernels on the emulated GPU, and by NVRTC.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "compiler/fuse/fuse.h"
+#include "compiler/target/cuda/codegen/source.h"
+#include "compiler/target/cuda/nvrtc.h"
+#include "compiler/target/cuda/schedule_group.h"
+#include "loops/interpreter.h"
+#include "loops/print.h"
+#include "loops/product_sum.h"
+#include "loops/threads/run_threads.h"
+#include "runtime/device/cuda/context.h"
+#include "tests/catch.h"
+#include "tests/environment.h"
+#include "tests/skip.h"
+
+namespace dovetail::cuda::test {
+
+struct Case {
+  std::string name;
+  std::vector<NdArray> arguments;
+  Result<std::vector<NdArray>> expected;
+  ScheduledGroup scheduled;
+};
+
+// The graph's one group, scheduled, with what the interpreter makes of its arguments. nullopt where the graph is not
+// one group, or takes more steps. `draw` makes an argument of a type; `recorded` decides for the schedule.
+inline std::optional<Case> case_of(std::string_view name, const graph::Graph& graph, std::uint64_t most_steps,
+                                   const std::function<NdArray(const graph::TensorType&)>& draw,
+                                   const schedule::FindRecorded& recorded = nullptr) {
+  static const Gpu gpu = parse_gpu("", kDefaultArchitectures).value();
+  auto groups = fuse_groups(graph, graph.topological_order());
+  if (!groups || groups->size() != 1) return std::nullopt;
+  FusedGroup& group = groups->front();
+  group.program = loops::with_fixed_rounding(std::move(group.program));
+  const auto compiled = loops::compile(group.program);
+  if (!compiled || loops::estimate_work(**compiled).steps > most_steps) return std::nullopt;
+  std::vector<NdArray> arguments;
+  for (std::size_t i = 0; i < group.arguments.size(); ++i)
+    arguments.push_back(group.constants[i] != nullptr ? *group.constants[i]
+                                                      : draw(graph.value(group.arguments[i]).type));
+  auto expected = loops::run(**compiled, arguments);
+  auto scheduled = schedule_group(group.program, gpu, recorded);
+  if (!scheduled) FAIL(name << ": " << to_string(scheduled.errors()));
+  return Case{std::string(name), std::move(arguments), std::move(expected), *std::move(scheduled)};
+}
+
+inline std::string emulated(const char* part) {
+  return fmt::format("{}/emulated_gpu/libemulated_{}.so", DOVETAIL_BINARY_DIR, part);
+}
+
+// The kernels of all cases, in one text.
+inline std::vector<Source> sources_of(const std::vector<Case>& cases, std::string& text) {
+  std::vector<Source> sources;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    sources.push_back(
+        emit_source(cases[i].scheduled.kernels, cases[i].scheduled.program.parameters, fmt::format("c{}", i)));
+    text += sources.back().text;
+  }
+  return sources;
+}
+
+// What the kernels leave, or the failure that one reports.
+inline Result<std::vector<NdArray>> launch(const std::shared_ptr<runtime::cuda::Context>& context, const Source& source,
+                                           runtime::cuda::ModuleHandle module, const Case& one) {
+  using runtime::cuda::Allocation;
+  DOVETAIL_ASSIGN(Allocation workspace, Allocation::make(context, source.workspace_bytes));
+  DOVETAIL_ASSIGN(Allocation failure, Allocation::make(context, sizeof(bundle::CudaFailure)));
+  bundle::CudaFailure found;
+  DOVETAIL_TRY(failure.copy_in(0, std::as_bytes(std::span(&found, 1))));
+  std::vector<Allocation> tensors;
+  std::size_t next = 0;
+  for (const loops::Parameter& parameter : one.scheduled.program.parameters) {
+    NdArray array(parameter.buffer->dtype, parameter.buffer->shape);
+    if (parameter.role != loops::ParameterRole::output) array = one.arguments[next++];
+    DOVETAIL_ASSIGN(Allocation memory, Allocation::make(context, array.bytes().size()));
+    if (parameter.role != loops::ParameterRole::output) DOVETAIL_TRY(memory.copy_in(0, array.bytes()));
+    tensors.push_back(std::move(memory));
+  }
+  const runtime::cuda::Driver& driver = context->driver();
+  for (const Launch& launch : source.launches) {
+    bundle::CudaLaunch form;
+    form.symbol = launch.symbol;
+    DOVETAIL_ASSIGN(const runtime::cuda::FunctionHandle function, context->function(module, form));
+    std::vector<runtime::cuda::Address> values;
+    for (const KernelOperand& operand : launch.operands)
+      values.push_back(operand.workspace ? workspace.address() + operand.offset : tensors[operand.index].address());
+    if (launch.reports) values.push_back(failure.address());
+    std::vector<void*> parameters;
+    for (auto& value : values) parameters.push_back(&value);
+    const auto u = [](std::int64_t value) { return static_cast<unsigned>(value); };
+    DOVETAIL_TRY(driver.check(
+        driver.launch(function, u(launch.grid[0]), u(launch.grid[1]), u(launch.grid[2]), u(launch.block[0]),
+                      u(launch.block[1]), u(launch.block[2]), 0, context->stream(), parameters.data(), nullptr),
+        "launching"));
+  }
+  DOVETAIL_TRY(failure.copy_out(0, std::as_writable_bytes(std::span(&found, 1))));
+  if (found.claimed != 0) return Diagnostic{"the run failed", "", source.failures.at(found.site), ""};
+  std::vector<NdArray> outputs;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const loops::Parameter& parameter = one.scheduled.program.parameters[i];
+    if (parameter.role != loops::ParameterRole::output) continue;
+    NdArray array(parameter.buffer->dtype, parameter.buffer->shape);
+    DOVETAIL_TRY(tensors[i].copy_out(0, array.bytes()));
+    outputs.push_back(std::move(array));
+  }
+  return outputs;
+}
+
+inline void compare(const Case& one, const Result<std::vector<NdArray>>& have) {
+  INFO(one.name << "\n" << loops::to_string(one.scheduled.program) << "\n" << loops::to_string(one.scheduled.kernels));
+  if (!one.expected) {
+    CHECK(!have.ok());
+    return;
+  }
+  if (!have) {
+    FAIL_CHECK(to_string(have.errors()));
+    return;
+  }
+  CHECK(*have == *one.expected);
+}
+
+inline void check_text(const std::vector<Case>& all) {
+  const dovetail::test::Environment nvrtc("DOVETAIL_NVRTC", emulated("nvrtc")),
+      driver("DOVETAIL_LIBCUDA", emulated("driver"));
+  std::string text;
+  const std::vector<Source> sources = sources_of(all, text);
+  const auto compiler = Nvrtc::find();
+  if (!compiler) FAIL(to_string(compiler.errors()));
+  auto binary = (*compiler)->compile(text, "sm_90a");
+  if (!binary) FAIL(to_string(binary.errors()));
+  const auto context = runtime::cuda::Context::open();
+  if (!context) FAIL(to_string(context.errors()));
+  const std::vector<bundle::CudaImage> images{{"sm_90a", false, bundle::Blob(std::move(binary->cubin))}};
+  const auto module = (*context)->module(images);
+  if (!module) FAIL(to_string(module.errors()));
+  for (std::size_t i = 0; i < all.size(); ++i) compare(all[i], launch(*context, sources[i], *module, all[i]));
+}
+
+inline void check_nvrtc(const std::vector<Case>& all) {
+  const auto compiler = Nvrtc::find();
+  if (!compiler) return dovetail::test::skip("no NVRTC: " + compiler.errors().front().why);
+  std::string text;
+  sources_of(all, text);
+  for (const char* architecture : {"sm_80", "sm_90a"}) {
+    const auto binary = (*compiler)->compile(text, architecture);
+    if (!binary) FAIL(to_string(binary.errors()));
+    CHECK(binary->cubin.size() > 1000);
+  }
+}
+
+inline void check_threads(const Case& one, std::uint64_t seed) {
+  compare(one, loops::run_threads(one.scheduled.kernels, one.scheduled.program.parameters, one.arguments, seed));
+}
+
+}  // namespace dovetail::cuda::test

@@ -1,0 +1,141 @@
+// One layer at a time, biases corrected, powers of two.
+#include "compiler/quantize/layers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "compiler/quantize/quantize.h"
+#include "compiler/zoo/weights.h"
+#include "tests/catch.h"
+#include "tests/text/compiler/passes/make_graph.h"
+
+namespace dovetail::quantize {
+namespace {
+
+using graph::ValueId;
+
+NdArray random(const Shape& shape, const std::string& name, double deviation = 0.3) {
+  return zoo::normal_array(shape, deviation, zoo::Random(11, name));
+}
+
+// Three layers; with one scale for all its weights, one outlier costs the second the rest of them.
+test::GraphMaker three_layers() {
+  test::GraphMaker make;
+  const ValueId x = make.input("x", DType::float32, {1, 4, 6, 6});
+  NdArray outlier = random({6, 4, 1, 1}, "w2");
+  outlier.set_double(3, 8);
+  ValueId value = make.node("Conv", "conv1", {x, make.constant("w1", random({4, 4, 1, 1}, "w1"))});
+  value = make.node("Conv", "conv2", {make.node("Relu", "relu1", {value}), make.constant("w2", outlier)});
+  value = make.node("GlobalAveragePool", "mean", {make.node("Relu", "relu2", {value})});
+  value = make.node("Flatten", "flat", {value});
+  make.output(make.node("MatMul", "product", {value, make.constant("w3", random({6, 5}, "w3"))}));
+  return make;
+}
+
+std::vector<Values> samples(int count) {
+  std::vector<Values> inputs;
+  for (int i = 0; i < count; ++i) inputs.push_back({{"x", random({1, 4, 6, 6}, "x" + std::to_string(i), 1)}});
+  return inputs;
+}
+
+Quantised quantised(const Options& options, int count = 6) {
+  auto result = quantize(three_layers().graph, samples(count), options, reference_forward());
+  if (!result) FAIL(to_string(result.errors()));
+  return *std::move(result);
+}
+
+}  // namespace
+
+TEST_CASE("layers: the one that costs most is found, and its rest alone is the report's") {
+  Options options;
+  options.weights = WeightScales::per_tensor;
+  options.layer_samples = 4;
+  std::int64_t calls = 0, all_runs = 0;
+  options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) -> Result<void> {
+    if (what == "layers") {
+      CHECK(done == calls++);
+      all_runs = all;
+    }
+    return {};
+  };
+  const Quantised result = quantised(options);
+  std::vector<std::string> names;
+  for (const LayerReport& layer : result.layers) names.push_back(layer.layer);
+  CHECK(names == std::vector<std::string>{"x", "conv1_node", "conv2_node", "mean_node", "product_node"});
+  CHECK(result.layer_samples == 4);
+  CHECK(calls == 4 * 6);
+  CHECK(all_runs == calls);
+  const auto worst = std::ranges::min_element(result.layers, {}, &LayerReport::output_db);
+  CHECK(worst->layer == "conv2_node");
+  REQUIRE(worst->weights_db.has_value());
+  CHECK_FALSE(result.layers[0].weights_db.has_value());
+  // All together lose at least about as much as the worst alone.
+  CHECK(result.outputs[0].signal_to_noise_db < worst->output_db + 3);
+  // Kept float, it costs nothing any more.
+  options.keep_float = {"conv2_node"};
+  options.progress = nullptr;
+  const Quantised better = quantised(options);
+  CHECK(better.outputs[0].signal_to_noise_db > result.outputs[0].signal_to_noise_db);
+}
+
+TEST_CASE("layers: whoever watches may end the work") {
+  Options options;
+  options.layer_samples = 1;
+  options.progress = [](std::string_view what, std::int64_t, std::int64_t) -> Result<void> {
+    if (what == "layers") return Diagnostic{"stopped", "here", "enough", "go on"};
+    return {};
+  };
+  const auto result = quantize(three_layers().graph, samples(1), options, reference_forward());
+  REQUIRE_FALSE(result.ok());
+  CHECK(result.errors()[0].what == "stopped");
+}
+
+TEST_CASE("biases: the mean of each layer comes back, a product gets an Add") {
+  Options options;
+  options.weights = WeightScales::per_tensor;
+  const Quantised plain = quantised(options);
+  options.correct_biases = true;
+  const Quantised corrected = quantised(options);
+  CHECK(corrected.corrected == std::vector<std::string>{"conv1_node", "conv2_node", "product_node"});
+  CHECK(plain.corrected.empty());
+  CHECK(corrected.outputs[0].signal_to_noise_db > plain.outputs[0].signal_to_noise_db);
+  CHECK(corrected.graph.find_node("product_node/corrected").has_value());
+  CHECK(corrected.tensors.size() == plain.tensors.size());
+}
+
+TEST_CASE("grid: powers of two and zero points of 0, weights included") {
+  Options options;
+  options.grid = {ZeroPoint::middle, Scales::power_of_two};
+  for (const Method method : {Method::min_max, Method::percentile, Method::entropy, Method::mse}) {
+    options.method = method;
+    const Quantised result = quantised(options);
+    for (const TensorReport& tensor : result.tensors) {
+      INFO(name(method) << " " << tensor.value);
+      CHECK(tensor.q.zero_point == 0);
+      CHECK(std::log2(tensor.q.scale) == std::floor(std::log2(tensor.q.scale)));
+    }
+    CHECK(result.outputs[0].signal_to_noise_db > 12);
+    for (const char* weight : {"w1/scale", "w2/scale", "w3/scale"}) {
+      const NdArray& scales = *result.graph.value(*result.graph.find_value(weight)).constant;
+      for (std::int64_t i = 0; i < scales.count(); ++i)
+        CHECK(std::log2(scales.as_double(i)) == std::floor(std::log2(scales.as_double(i))));
+    }
+  }
+}
+
+TEST_CASE("quantize: models that cannot be quantised") {
+  const Quantised once = quantised({});
+  const auto twice = quantize(once.graph, samples(1), {}, reference_forward());
+  REQUIRE_FALSE(twice.ok());
+  CHECK(twice.errors()[0].why == "the model is quantised already");
+  test::GraphMaker make;
+  make.output(make.node("Softmax", "y", {make.input("x", DType::float32, {1, 4})}, {{"axis", std::int64_t{1}}}));
+  const auto nothing =
+      quantize(make.graph, {{Values{{"x", NdArray(DType::float32, {1, 4})}}}}, {}, reference_forward());
+  REQUIRE_FALSE(nothing.ok());
+  CHECK(nothing.errors()[0].where == "the model");
+}
+
+}  // namespace dovetail::quantize

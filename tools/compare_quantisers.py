@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Quantises float models with `dovetail quantize` and with ONNX Runtime's quantiser, on the same samples, and compares what is left.
+
+usage: compare_quantisers.py DOVETAIL MODELS [NAME...]
+
+MODELS is a folder of models as ../shared/models has them: NAME/model.onnx, NAME/<sample>/in_<input>.npy. Both quantisers calibrate on all samples of a model and
+make int8 QDQ models with one weight scale per channel; ONNX Runtime then runs the float model and both quantised ones, so that arithmetic is the same. Printed for
+each: signal-to-noise ratio of the outputs (the worst output), and on how many samples the largest element of the first output is where it was. Needs onnx and
+onnxruntime; models are brought to opset 13 for ONNX Runtime where they are older.
+"""
+
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+from onnx import version_converter
+from onnxruntime import quantization as q
+
+METHODS = {"min-max": q.CalibrationMethod.MinMax, "percentile": q.CalibrationMethod.Percentile, "entropy": q.CalibrationMethod.Entropy}
+DEFAULT = ["mnist_cnn", "cifar10_cnn", "resnet8_f32", "vww96_f32", "ad_autoencoder_f32", "squeezenet1.1", "superres_x3", "ultraface_slim_320_simplified"]
+
+
+def plain(name):
+    return "".join(c if c.isalnum() or c in "_.-" else "_" for c in name)
+
+
+def session(model):
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    return ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+
+
+class Reader(q.CalibrationDataReader):
+    def __init__(self, samples):
+        self.rest = iter(samples)
+
+    def get_next(self):
+        return next(self.rest, None)
+
+
+def read_samples(folder, inputs):
+    samples = []
+    for sample in sorted(path for path in folder.iterdir() if path.is_dir()):
+        arrays = {name: sample / f"in_{plain(name)}.npy" for name in inputs}
+        if all(path.exists() for path in arrays.values()):
+            samples.append({name: np.load(path) for name, path in arrays.items()})
+    return samples
+
+
+def with_opset(model, folder):
+    loaded = onnx.load(model)
+    initialisers = {tensor.name for tensor in loaded.graph.initializer}
+    kept = [value for value in loaded.graph.input if value.name not in initialisers]  # older files list both
+    del loaded.graph.input[:]
+    loaded.graph.input.extend(kept)
+    if max(each.version for each in loaded.opset_import if each.domain in ("", "ai.onnx")) < 13:
+        loaded.ir_version = max(loaded.ir_version, 7)
+        loaded = version_converter.convert_version(loaded, 13)
+    onnx.save(loaded, folder / "opset13.onnx")
+    return folder / "opset13.onnx"
+
+
+def compare(reference, model, samples):
+    exact, other = session(reference), session(model)
+    signal, noise, same = {}, {}, 0
+    for sample in samples:
+        want, got = exact.run(None, sample), other.run(None, sample)
+        same += int(np.argmax(want[0]) == np.argmax(got[0]))
+        for i, (a, b) in enumerate(zip(want, got)):
+            signal[i] = signal.get(i, 0) + float(np.sum(a.astype(np.float64) ** 2))
+            noise[i] = noise.get(i, 0) + float(np.sum((b.astype(np.float64) - a) ** 2))
+    return min(10 * np.log10(signal[i] / noise[i]) if noise[i] else 200.0 for i in signal), same
+
+
+def one(dovetail, folder, method, work):
+    model = folder / "model.onnx"
+    inputs = [value.name for value in session(model).get_inputs()]
+    samples = read_samples(folder, inputs)
+    np.savez(work / "samples.npz", **{name: np.concatenate([sample[name] for sample in samples]) for name in inputs})
+    results = {}
+    done = subprocess.run([dovetail, "quantize", model, "-o", work / "ours.onnx", "--samples", work / "samples.npz", "--calibration", method,
+                           "--measure-layers", "0"], capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip())
+    results["dovetail"] = compare(model, work / "ours.onnx", samples)
+    q.quantize_static(with_opset(model, work), work / "theirs.onnx", Reader(samples), quant_format=q.QuantFormat.QDQ, per_channel=True,
+                      activation_type=q.QuantType.QInt8, weight_type=q.QuantType.QInt8, calibrate_method=METHODS[method])
+    results["onnxruntime"] = compare(model, work / "theirs.onnx", samples)
+    return len(samples), results
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__)
+    dovetail, models = sys.argv[1], pathlib.Path(sys.argv[2])
+    print(f"onnxruntime {ort.__version__}, onnx {onnx.__version__}")
+    print(f"{'model':32} {'method':11} {'samples':>7} {'dovetail':>10} {'same':>5} {'onnxruntime':>12} {'same':>5}")
+    worse = 0
+    for name in sys.argv[3:] or DEFAULT:
+        for method in METHODS:
+            with tempfile.TemporaryDirectory() as work:
+                try:
+                    count, results = one(dovetail, models / name, method, pathlib.Path(work))
+                except Exception as failed:  # noqa: BLE001 - a model that one of them cannot take is a row, not the end
+                    print(f"{name:32} {method:11} {'':7} {str(failed).splitlines()[0][:90]}")
+                    continue
+            ours, theirs = results["dovetail"], results["onnxruntime"]
+            worse += ours[1] < theirs[1]
+            print(f"{name:32} {method:11} {count:7} {ours[0]:7.1f} dB {ours[1]:5} {theirs[0]:9.1f} dB {theirs[1]:5}", flush=True)
+    print(f"{worse} rows in which dovetail agrees with the float model on fewer samples")
+
+
+if __name__ == "__main__":
+    main()
