@@ -30,7 +30,7 @@ constexpr double kMeasuredSeconds = 2;  // where --repeat does not say how often
 constexpr std::size_t kLeastRuns = 5, kMostRuns = 200;
 constexpr std::size_t kAcceleratedRuns = 3;  // for steps beside the accelerator's, which is simulated each time
 
-constexpr std::string_view kAccel = "accel", kCpu = "cpu";
+constexpr std::string_view kAccel = "accel", kCpu = "cpu", kOnednn = "onednn";
 
 const TargetRow& target_row(std::string_view name) {
   return *std::ranges::find(target_table(), name, &TargetRow::name);
@@ -58,7 +58,7 @@ class Comparer {
     for (const std::string& target : options_.targets) {
       if (target == kAccel)
         for (const std::string& hardware : options_.hardware) DOVETAIL_TRY(add_row(target, hardware, hardware));
-      else DOVETAIL_TRY(add_row(target, target == kCpu ? processor_text() : "-", std::nullopt));
+      else DOVETAIL_TRY(add_row(target, target == kCpu || target == kOnednn ? processor_text() : "-", std::nullopt));
       if (target == kCpu) DOVETAIL_TRY(add_float_row());
     }
     return std::move(outcome_);
@@ -83,6 +83,11 @@ class Comparer {
     } else if (!is_available(known)) {
       row.unavailable = fmt::format("this machine does not run target {} ({})", target, known.description);
       row.hint = "`dovetail doctor` says what is missing";
+    } else if (target == kOnednn) {
+      // It takes floats: of a quantised model, the network behind it.
+      std::size_t stripped = 0;
+      DOVETAIL_TRY(fill(row, hardware, [&](graph::Graph& graph) { stripped = quantize::strip_qdq(graph); }));
+      if (stripped > 0) row.machine += ", float";
     } else {
       DOVETAIL_TRY(fill(row, hardware));
     }
@@ -115,9 +120,9 @@ class Comparer {
     arguments.hardware = hardware;
     arguments.threads = options_.threads;
     arguments.rewrite = std::move(rewrite);
-    // What the accelerator does not take runs beside it, as in a product.
-    arguments.targets = row.target;
-    if (row.target == kAccel && is_available(target_row(kCpu))) arguments.targets = "accel,cpu";
+    // What a target does not take runs beside it, as in a product.
+    const bool with_cpu = !target_row(row.target).whole && is_available(target_row(kCpu));
+    arguments.targets = row.target + (with_cpu ? ",cpu" : "");
     DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(arguments, {}));
     if (!outcome.model) {
       row.unavailable = outcome.failure.front().why;

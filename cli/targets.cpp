@@ -11,7 +11,9 @@
 #include "compiler/target/cuda/nvrtc.h"
 #include "compiler/target/cuda/target.h"
 #include "compiler/target/host/target.h"
+#include "compiler/target/onednn/target.h"
 #include "runtime/device/cuda/context.h"
+#include "runtime/device/onednn/library.h"
 
 namespace dovetail::cli {
 
@@ -35,14 +37,16 @@ Result<TargetPointer> make_cuda(const TargetArguments& arguments, bool asked) {
   return cuda::make_target(std::move(gpu));
 }
 
+Result<TargetPointer> make_onednn(const TargetArguments&, bool) { return onednn::make_target(); }
+
 Result<TargetPointer> make_host(const TargetArguments&, bool) { return host::make_target(); }
 
 // clang-format off
 constexpr std::array<TargetRow, 6> kTargets{{
-    {"accel", "the accelerator, on one of the engines above", make_accel},
+    {"accel", "the accelerator, on one of the engines above", make_accel, nullptr, false},
     {"cpu", "x86-64 processors, through LLVM", make_cpu, [] { return cpu::find_cpu("native").ok(); }},
     {"host", "this machine: loop programs, interpreted", make_host},
-    {"onednn", "oneDNN on the CPU", nullptr},
+    {"onednn", "oneDNN on the CPU", make_onednn, [] { return runtime::onednn::Library::find().ok(); }, false},
     {"cuda", "NVIDIA GPUs", make_cuda, [] { return runtime::cuda::find_device().ok(); }},
     {"cublas", "cuBLAS on NVIDIA GPUs", nullptr},
 }};

@@ -31,6 +31,7 @@ struct TargetRow {
   // Null: not in this version. `asked`: the user has named the target.
   Result<TargetPointer> (*make)(const TargetArguments& arguments, bool asked);
   bool (*is_here)() = nullptr;  // whether code for it runs on this machine; null: where there is one at all
+  bool whole = true;            // it takes any operator; else others run what it leaves
 };
 // In the order in which users see them; those of later versions are known so that a message can say "not yet" instead
 // of "no such".

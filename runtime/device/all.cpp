@@ -6,6 +6,7 @@ std::vector<std::shared_ptr<Device>> built_in_devices(const DeviceOptions& optio
   return {
       make_accel_device(options.make_simulator),
       make_cpu_device(options.threads, options.work),
+      make_onednn_device(options.threads, options.work),
       make_cuda_device(options.work),
       make_host_device(options.work),
   };

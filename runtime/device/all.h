@@ -15,6 +15,8 @@ namespace dovetail::runtime {
 std::shared_ptr<Device> make_cpu_device(int threads, Work* work = nullptr);
 // Instruction streams on a simulator.
 std::shared_ptr<Device> make_accel_device(MakeSimulator make_simulator);
+// Operations of oneDNN, which is looked for when a program with such steps is loaded.
+std::shared_ptr<Device> make_onednn_device(int threads, Work* work = nullptr);
 // Kernels on an NVIDIA GPU. The driver is looked for when a program with such steps is loaded.
 std::shared_ptr<Device> make_cuda_device(Work* work = nullptr);
 // Loop programs on the interpreter.
@@ -22,7 +24,7 @@ std::shared_ptr<Device> make_host_device(Work* work = nullptr);
 
 struct DeviceOptions {
   MakeSimulator make_simulator = {};  // of the accelerator; without one nothing of it can be loaded
-  int threads = 0;                    // of the CPU; 0: one per processor that this process may use
+  int threads = 0;                    // of CPU and oneDNN; 0: one per processor that this process may use
   Work* work = nullptr;               // ExecutorOptions::work
 };
 std::vector<std::shared_ptr<Device>> built_in_devices(const DeviceOptions& options);

@@ -126,8 +126,36 @@ TEST_CASE("compare: bad usage is refused before anything runs") {
 }
 
 TEST_CASE("compare: where no target of the list runs, the command has failed") {
-  const Finished run = test::dovetail({"compare", kDigits, "--target", "cublas,onednn"});
+  const Finished run = test::run_process({"/usr/bin/env", "DOVETAIL_ONEDNN=/no/such/library", DOVETAIL_CLI, "compare",
+                                          kDigits, "--target", "cublas,onednn"});
   CHECK(run.exit == 1);
-  CHECK_THAT(run.out, ContainsSubstring("no target cublas") && ContainsSubstring("no target onednn"));
+  CHECK_THAT(run.out, ContainsSubstring("no target cublas") && ContainsSubstring("does not run target onednn"));
   CHECK_THAT(run.error, ContainsSubstring("nothing was compared"));
+}
+
+TEST_CASE("compare: oneDNN runs the float network, or a row says that it is not there") {
+  const Finished run =
+      test::dovetail({"compare", kDigits, "--target", "cpu,onednn", "--repeat", "3", "--threads", "1", "--json"});
+  REQUIRE(run.exit == 0);
+  const Json row = Json::parse(run.out)["models"][0]["rows"].back();
+  CHECK(row["target"] == "onednn");
+  if (row["available"] == false) {
+    CHECK_THAT(row["why"].get<std::string>(), ContainsSubstring("does not run target onednn"));
+    return test::skip("oneDNN is not on this machine (package libdnnl2)");
+  }
+  CHECK(row["arithmetic"] == "float");
+  CHECK(row["shares"]["onednn"] == 1);
+}
+
+TEST_CASE("run: oneDNN's values are those of the reference, and a library that is none is named") {
+  const std::string digits = DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx";
+  const Finished none = test::run_process(
+      {"/usr/bin/env", "DOVETAIL_ONEDNN=/no/such/library", DOVETAIL_CLI, "run", digits, "--target", "onednn"});
+  CHECK(none.exit == 2);
+  CHECK_THAT(none.error, ContainsSubstring("cannot run with oneDNN (/no/such/library)"));
+  const Finished run = test::dovetail({"run", digits, "--target", "onednn,cpu", "--threads", "1", "--check"});
+  if (run.exit == 2 && run.error.find("libdnnl") != std::string::npos)
+    return test::skip("oneDNN is not on this machine (package libdnnl2)");
+  CHECK(run.error == "");
+  CHECK_THAT(run.out, ContainsSubstring("all equal"));
 }

@@ -7,6 +7,7 @@
 #include "bundle/code/cpu.h"
 #include "bundle/code/cuda.h"
 #include "bundle/code/host.h"
+#include "bundle/code/onednn.h"
 #include "bundle/format.h"
 #include "tests/fuzz/target.h"
 #include "tests/unit/bundle/sample.h"
@@ -47,8 +48,9 @@ std::string take(std::span<const std::byte> bytes) {
   const auto again = bundle::parse(written, "written.dvt", bundle::MachineCode::untrusted);
   if (!again) return "written, it is refused: " + to_string(again.errors());
   if (bundle::serialize(*again) != written) return "written, it is another bundle";
-  for (const std::string& broken : {words(bundle::accel_steps(*read)), words(bundle::host_steps(*read)),
-                                    words(bundle::cpu_steps(*read)), words(bundle::cuda_steps(*read))})
+  for (const std::string& broken :
+       {words(bundle::accel_steps(*read)), words(bundle::host_steps(*read)), words(bundle::cpu_steps(*read)),
+        words(bundle::cuda_steps(*read)), words(bundle::onednn_steps(*read))})
     if (!broken.empty()) return broken;
   return "";
 }
