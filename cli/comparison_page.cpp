@@ -26,8 +26,8 @@ section { background: var(--panel); border: 1px solid var(--line); border-radius
 .scroll { overflow-x: auto; } .equal { color: var(--good); } .differs { color: var(--bad); }
 .missing { color: var(--muted); } h3 { font-size: 13px; margin: 10px 0 0; } dl { margin: 8px 0; }
 dt { font-weight: 600; } dd { margin: 0 0 6px; color: var(--muted); overflow-wrap: anywhere; }
-@media (max-width: 480px) { body { padding: 12px; } .bars { grid-template-columns: 1fr max-content; }
-  .bars .track { grid-column: 1 / -1; grid-row: auto; } .bars .name { grid-column: 1; } })";
+@media (max-width: 480px) { .bars { grid-template-columns: 1fr max-content; grid-auto-flow: dense; }
+  .bars .track { grid-column: 1 / -1; } .bars .name { grid-column: 1; } .bars .value { grid-column: 2; } })";
 
 std::string name_of(const ComparedRow& row) {
   return escaped_html(row.machine.empty() ? row.target : fmt::format("{} {}", row.target, row.machine));

@@ -16,7 +16,9 @@ body { margin: 0; padding: 24px; background: var(--page); color: var(--text); fo
 h1 { font-size: 20px; margin: 0 0 4px; overflow-wrap: anywhere; } h2 { font-size: 15px; margin: 0; overflow-wrap: anywhere; }
 p { margin: 4px 0; color: var(--muted); }
 table { border-collapse: collapse; background: var(--panel); } th, td { padding: 3px 10px; border: 1px solid var(--line);
-  text-align: left; } td.number { text-align: right; font-variant-numeric: tabular-nums; })";
+  text-align: left; } td.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.scroll { overflow-x: auto; } p, dd, td { overflow-wrap: anywhere; } .scroll td { overflow-wrap: normal; }
+@media (max-width: 480px) { body { padding: 12px; } })";
 
 }  // namespace
 

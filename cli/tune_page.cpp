@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kStyle =
     R"(:root { --best: #2563c9; --point: #93a1b3; --failed: #c2453a; }
 @media (prefers-color-scheme: dark) { :root { --best: #77a7f3; --point: #5d6a7a; --failed: #e0776b; } }
-.tasks { display: grid; grid-template-columns: repeat(auto-fill, minmax(340px, 1fr)); gap: 16px; margin: 16px 0; }
+.tasks { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(340px, 100%), 1fr)); gap: 16px; margin: 16px 0; }
 .task { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px; }
 svg { width: 100%; height: auto; display: block; } svg text { fill: var(--muted); font-size: 10px; }
 .axis { stroke: var(--line); } .best { fill: none; stroke: var(--best); stroke-width: 2; }
