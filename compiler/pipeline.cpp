@@ -162,7 +162,8 @@ class Pipeline {
       DOVETAIL_ASSIGN(offers, offer_layouts(graph, parts,
                                             {.fuse = options_.fuse && options_.context.level > Level::needed,
                                              .free_sums = options_.context.level > Level::exact,
-                                             .recorded = options_.recorded}));
+                                             .recorded = options_.recorded,
+                                             .progress = options_.progress}));
       layouts = choose_layouts(graph, offers, {options_.free_borders, options_.choose_layouts});
       return {};
     }));
@@ -203,7 +204,7 @@ class Pipeline {
       return Diagnostic{"cannot make a bundle", "CompileOptions::available",
                         "none of the targets runs loop programs on the host, which copies between layouts are",
                         "hand in the interpreter as well (compiler/target/host/target.h)"};
-    BundleBuilder builder(graph, layouts, std::move(compilers));
+    BundleBuilder builder(graph, layouts, std::move(compilers), options_.progress);
     const Dump dump_inner = [this](std::string_view stage, std::string_view text) {
       dump(stage, [&] { return std::string(text); });
     };

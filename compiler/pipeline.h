@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/report_progress.h"
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "compiler/graph/graph.h"
@@ -43,7 +44,8 @@ struct CompileOptions {
   // and after each pass whose name is there ("passes" for every one). Stages: see stage_names().
   std::vector<std::string> dump;
   std::function<void(std::string_view stage, std::string_view text)> on_dump;
-  std::string stop_after;  // stage name; empty: run to the end
+  std::string stop_after;             // stage name; empty: run to the end
+  ReportProgress progress = nullptr;  // what takes long, part after part: schedules, operations, kernels
 };
 
 struct StageTime {

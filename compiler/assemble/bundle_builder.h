@@ -73,9 +73,10 @@ class BundleBuilder {
   // `compilers`: of programs on the host; each program becomes a step of the first that has code for it. Graph and
   // layouts outlive the builder.
   BundleBuilder(const graph::Graph& graph, const ChosenLayouts& layouts,
-                std::vector<std::unique_ptr<ProgramCompiler>> compilers);
+                std::vector<std::unique_ptr<ProgramCompiler>> compilers, ReportProgress progress = nullptr);
 
   const graph::Graph& graph() const { return graph_; }
+  const ReportProgress& progress() const { return progress_; }  // null: nobody watches
 
   // ---- Tensors
   // The value in that layout: where it does not exist yet, packed if it is a constant, seen as another if the bytes are
@@ -117,6 +118,7 @@ class BundleBuilder {
   const graph::Graph& graph_;
   const ChosenLayouts& chosen_;
   std::vector<std::unique_ptr<ProgramCompiler>> compilers_;
+  ReportProgress progress_;
   std::set<graph::ValueId> inputs_;
   bundle::Bundle bundle_;
   std::map<std::pair<graph::ValueId, std::string>, bundle::TensorIndex> tensors_;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/report_progress.h"
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "loops/ir.h"
@@ -38,7 +39,7 @@ class ProgramCompiler {
   // The step that runs the program; nothing where this target has no code for it, and `program` is as it was.
   virtual std::optional<bundle::Step> step(HostProgram& program) = 0;
   // Called once, when all steps are there: compiles and links, and completes the steps that it has made.
-  virtual Result<void> finish(bundle::Bundle&) { return {}; }
+  virtual Result<void> finish(bundle::Bundle&, const ReportProgress& /*null: nobody watches*/) { return {}; }
   virtual std::vector<KernelReport> report() const { return {}; }
 };
 

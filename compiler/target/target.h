@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/report_progress.h"
 #include "base/result.h"
 #include "compiler/assemble/bundle_builder.h"
 #include "compiler/assemble/program_compiler.h"
@@ -68,6 +69,7 @@ struct OfferOptions {
   // rounds by itself, as the operators' definitions have it.
   bool free_sums = true;
   schedule::FindRecorded recorded = nullptr;  // schedules that a tuner has found; null: none
+  ReportProgress progress = nullptr;          // null: nobody watches
 };
 
 // Dumps of a region's inner stages, one call per operation or region: "loops", "schedule", "trace", "places", "stream".

@@ -40,7 +40,8 @@ class Builder {
         intrinsics_(std::make_shared<loops::IntrinsicTable>(make_intrinsics(config))),
         space_(space),
         recorded_(recorded),
-        dump_(dump) {}
+        dump_(dump),
+        progress_(spec.progress) {}
 
   Result<RegionCode> build() {
     place_inner_values();
@@ -52,9 +53,13 @@ class Builder {
                                        static_cast<std::byte>(layout.border_value)));
 
     Diagnostics errors;
-    for (std::size_t i = 0; i < operations_.size(); ++i)
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
       if (auto status = lower_operation(operations_[i], static_cast<int>(i)); !status.ok())
         errors.insert(errors.end(), status.errors().begin(), status.errors().end());
+      if (progress_)
+        progress_("operations of the accelerator", static_cast<std::int64_t>(i + 1),
+                  static_cast<std::int64_t>(operations_.size()));
+    }
     if (!errors.empty()) return errors;
     DOVETAIL_TRY(finish());
     return std::move(made_);
@@ -247,6 +252,7 @@ class Builder {
   DeviceSpace& space_;
   const schedule::FindRecorded& recorded_;
   const Dump& dump_;
+  const ReportProgress& progress_;
   RegionCode made_;
   bundle::AccelCode& code_ = made_.code;
   SramHistory history_;

@@ -30,6 +30,7 @@ struct RegionSpec {
   const std::vector<std::uint64_t>& macs;                    // of each: Cost::macs
   const std::map<graph::ValueId, TensorLayout>& layouts;     // region_layouts of them
   const std::map<graph::ValueId, std::uint64_t>& addresses;  // of the values that cross the region's border
+  ReportProgress progress = nullptr;                         // null: nobody watches
 };
 struct RegionCode {
   bundle::AccelCode code;

@@ -76,10 +76,10 @@ class AccelTarget : public Target {
       addresses[input] = address(input);
     }
     for (const ValueId output : part.outputs) addresses[output] = address(output);
-    DOVETAIL_ASSIGN(
-        RegionCode made,
-        build_region(builder.graph(), {part.name, prepared.operations, prepared.macs, prepared.layouts, addresses},
-                     hardware_, prepared.recorded, space, dump));
+    DOVETAIL_ASSIGN(RegionCode made, build_region(builder.graph(),
+                                                  {part.name, prepared.operations, prepared.macs, prepared.layouts,
+                                                   addresses, builder.progress()},
+                                                  hardware_, prepared.recorded, space, dump));
     bundle::AccelCode& code = made.code;
     for (ScheduleReport& schedule : made.schedules) builder.add_schedule(std::move(schedule));
     builder.add_code({part.name, name(), line_of(made.statistics, hardware_), to_json(made.statistics, hardware_)});

@@ -1,6 +1,7 @@
 #include "compiler/target/cpu/library.h"
 
 #include <chrono>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -48,10 +49,12 @@ std::string KernelLibrary::add(const loops::Program& program, const loops::Intri
   return kernel.symbol;
 }
 
-Result<void> KernelLibrary::finish(bundle::Bundle& bundle) {
+Result<void> KernelLibrary::finish(bundle::Bundle& bundle, const ReportProgress& progress) {
   if (kernels_.empty()) return {};
   std::vector<std::optional<Diagnostics>> errors(kernels_.size());
   ThreadPool pool(std::min<int>(available_processors(), static_cast<int>(kernels_.size())), false);
+  std::mutex reporting;
+  std::int64_t done = 0;
   const auto compile = [&](std::int64_t begin, std::int64_t end, int) {
     for (std::int64_t i = begin; i < end; ++i) {
       Kernel& kernel = kernels_[static_cast<std::size_t>(i)];
@@ -65,6 +68,9 @@ Result<void> KernelLibrary::finish(bundle::Bundle& bundle) {
       } else {
         errors[static_cast<std::size_t>(i)] = object.errors();
       }
+      if (!progress) continue;
+      const std::lock_guard lock(reporting);
+      progress("kernels", ++done, static_cast<std::int64_t>(kernels_.size()));
     }
   };
   pool.parallel_for(static_cast<std::int64_t>(kernels_.size()), compile);

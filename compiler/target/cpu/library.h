@@ -21,7 +21,7 @@ class KernelLibrary : public ProgramCompiler {
 
   std::optional<bundle::Step> step(HostProgram& program) override;
   // Compiles what was added, on all processors, and links it; then fills in what CPU steps must know of their kernels.
-  Result<void> finish(bundle::Bundle& bundle) override;
+  Result<void> finish(bundle::Bundle& bundle, const ReportProgress& progress) override;
   std::vector<KernelReport> report() const override;
 
  private:

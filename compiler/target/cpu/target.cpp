@@ -96,6 +96,9 @@ class CpuTarget : public Target {
     RegionOffer offer;
     PreparedRegion prepared{{}, options.recorded};
     for (FusedGroup& group : groups) {
+      if (options.progress)
+        options.progress("schedules", static_cast<std::int64_t>(offer.kernels.size()),
+                         static_cast<std::int64_t>(groups.size()));
       if (!options.free_sums) group.program = loops::with_fixed_rounding(std::move(group.program));
       std::vector<std::string> notes;
       GroupLayouts best;
