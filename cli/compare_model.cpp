@@ -92,6 +92,7 @@ class Comparer {
       DOVETAIL_TRY(fill(row, hardware));
     }
     outcome_.model.rows.push_back(std::move(row));
+    if (options_.rows_done != nullptr) ++*options_.rows_done;
     return {};
   }
 

@@ -1,6 +1,7 @@
 // Runs one model on each target and configuration, and writes down what that took.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -24,6 +25,7 @@ struct CompareOptions {
   std::optional<std::int64_t> repeat = {};  // runs that count on this machine; empty: for about two seconds
   explore::EnergyTable energy;
   Work* work = nullptr;
+  std::atomic<std::int64_t>* rows_done = nullptr;  // counts rows as they are done; null: nobody watches
 };
 
 // "accel,cpu,cuda": targets that the kit knows, also those that this version or machine lacks, each once.

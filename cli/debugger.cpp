@@ -13,6 +13,7 @@
 #include "base/npy.h"
 #include "cli/arguments.h"
 #include "cli/program_check.h"
+#include "cli/standard_streams.h"
 #include "cli/text.h"
 #include "isa/nearest.h"
 #include "isa/spec/memories.h"
@@ -452,7 +453,7 @@ Result<void> Debugger::save(const Words& words) {
   if (words.size() != 3) return wrong("save", "a file and a place", "write save acc.npy acc[0..15]");
   DOVETAIL_ASSIGN(const auto read, reader_of(words));
   const NdArray array = read();
-  DOVETAIL_TRY(write_npy(words[1], array));
+  DOVETAIL_TRY(write_result_npy(words[1], array));
   print_(fmt::format("written {}, {}\n", words[1], type_text(array.dtype(), array.shape())));
   return {};
 }

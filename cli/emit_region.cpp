@@ -15,6 +15,7 @@
 #include "bundle/code/accel.h"
 #include "cli/arguments.h"
 #include "cli/program_map.h"
+#include "cli/standard_streams.h"
 #include "cli/tensor_files.h"
 #include "cli/text.h"
 #include "isa/codec.h"
@@ -249,10 +250,12 @@ Result<std::string> emit_regions(const bundle::Bundle& bundle, const fs::path& f
     return Diagnostic{"cannot emit regions", bundle.name, "no step of it runs on the accelerator",
                       "put accel first in --target; the report says why it took nothing"};
   DOVETAIL_ASSIGN(const Sample sample, Sample::make(bundle));
+  DOVETAIL_TRY(make_result_folder("--emit", folder));
   std::string text;
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Region region(bundle, steps[i], sample);
     const fs::path at = folder / fmt::format("{:02}_{}", i, plain_name(steps[i].step->name));
+    DOVETAIL_TRY(make_result_folder("--emit", at));
     DOVETAIL_TRY(region.write(at));
     text += region.summary(at);
   }

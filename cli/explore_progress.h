@@ -1,9 +1,7 @@
-// How far a sweep has come, on stderr: a line that is written over on a terminal, else lines at growing intervals.
+// How far a sweep has come (cli/progress.h).
 #pragma once
 
-#include <chrono>
-#include <optional>
-
+#include "cli/progress.h"
 #include "explore/sweep/sweep.h"
 
 namespace dovetail::cli {
@@ -11,14 +9,10 @@ namespace dovetail::cli {
 class ExploreProgress {
  public:
   void show(const explore::SweepProgress& progress);
-  void end();  // clears the line
+  void end() { line_.end(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  Clock::time_point start_ = Clock::now();
-  std::optional<Clock::time_point> next_;  // nothing was shown yet
-  bool line_shown_ = false;
+  ProgressLine line_{ProgressLine::Begin::at_once};
 };
 
 }  // namespace dovetail::cli

@@ -3,6 +3,8 @@
 #include "base/printable.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/terminal.h"
+#include "cli/wrapped_text.h"
 
 namespace dovetail::cli {
 
@@ -10,6 +12,23 @@ namespace {
 
 constexpr std::size_t kMostPrinted = 20;
 constexpr std::size_t kLongest = 4000;  // bytes of one diagnostic; damaged files may name themselves at any length
+
+// On a terminal a paragraph of lines that fit it, anywhere else one line; "error:" and "Hint:" set off.
+std::string paragraph(const std::string& text) {
+  std::string lines = printable(with_shown_names(text), Lines::keep);
+  if (const auto width = terminal_width(Stream::error)) {
+    std::string broken;
+    for (const std::string& line : wrapped(lines, *width, *width - 2)) broken += (broken.empty() ? "" : "\n  ") + line;
+    lines = broken;
+  }
+  const auto set_off = [&](std::string_view word, std::size_t from, Style style) {
+    const std::size_t at = lines.find(word, from);
+    if (at != lines.npos) lines.replace(at, word.size(), styled(word, style, Stream::error));
+  };
+  if (lines.starts_with("error:")) set_off("error:", 0, Style::error);
+  set_off("Hint:", lines.rfind("Hint:") == lines.npos ? 0 : lines.rfind("Hint:"), Style::hint);
+  return lines;
+}
 
 }  // namespace
 
@@ -19,7 +38,7 @@ Exit fail(Exit exit, const Diagnostics& diagnostics) {
     diagnostic.where = printable(diagnostic.where);  // a name with a line break must not look like another message
     std::string text = to_string(diagnostic);
     if (text.size() > kLongest) text = text.substr(0, kLongest) + " …";
-    print_message("{}\n", text);
+    write_styled_message(paragraph(text) + "\n");
   }
   if (diagnostics.size() > kMostPrinted)
     print_message("error: and {} more like these\n", diagnostics.size() - kMostPrinted);

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/npy.h"
 #include "cli/arguments.h"
+#include "cli/standard_streams.h"
 #include "cli/tensor_files.h"
 #include "cli/text.h"
 #include "compiler/layout/layout.h"
@@ -77,6 +78,7 @@ Result<void> write_tensors(const std::filesystem::path& folder, const std::vecto
   std::vector<std::string> names;
   for (const KeptTensor& tensor : tensors) names.push_back(tensor.name);
   DOVETAIL_ASSIGN(const std::vector<std::string> paths, output_files(folder, names));
+  DOVETAIL_TRY(make_result_folder("--dump-tensors", folder));
   Json index = Json::array();
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const KeptTensor& tensor = tensors[i];

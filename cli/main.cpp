@@ -59,6 +59,7 @@ Exit run(int argument_count, char** arguments) {
 int main(int argument_count, char** arguments) {
   std::set_terminate(end_where_nothing_can_be_thrown);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow further is an error of writing it
+  std::signal(SIGPIPE, SIG_IGN);  // cli/output.h says what becomes of a reader that leaves
   Exit exit;
   try {
     exit = run(argument_count, arguments);
@@ -69,5 +70,6 @@ int main(int argument_count, char** arguments) {
   if (!dovetail::cli::flush_output() && exit == Exit::success)
     exit = dovetail::cli::fail(Exit::failed,
                                {{"cannot write the output", "stdout", "the write failed", "is the disk full?"}});
+  if (exit == Exit::success) dovetail::cli::end_without_reader();
   return static_cast<int>(exit);
 }

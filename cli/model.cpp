@@ -19,6 +19,7 @@
 #include "cli/latency.h"
 #include "cli/preprocess.h"
 #include "cli/program_file.h"
+#include "cli/progress.h"
 #include "cli/targets.h"
 #include "cli/text.h"
 #include "cli/work_shares.h"
@@ -33,19 +34,22 @@
 namespace dovetail::cli {
 
 void ModelArguments::declare_target(Options& options) {
-  options.value("--target", "LIST", targets, "targets in order of preference, as in accel,cpu");
+  options.value("--target", "LIST", targets, "targets in order of preference, as in accel,cpu").list(target_names());
   options.value("--hw", "CONFIG", hardware, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware),
                 File::read);
-  options.value(
-      "--cpu", "NAME", cpu,
-      "make code for baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or native (default), or leave "
-      "the loops to the interpreter");
+  options
+      .value("--cpu", "NAME", cpu,
+             "make code for baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or native (default), or leave "
+             "the loops to the interpreter")
+      .choices({"baseline", "avx2", "avx2-vnni", "avx512", "avx512-vnni", "avx512-amx", "native", "interpreter"});
   options.value("--gpu", "LIST", gpu,
                 fmt::format("architectures of NVIDIA GPUs to make code for (default {})", cuda::kDefaultArchitectures));
-  options.value("-O", "N", level,
-                "how far to optimise: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' "
-                "tolerance (default), "
-                "3 what trades accuracy or special values for speed");
+  options
+      .value("-O", "N", level,
+             "how far to optimise: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' "
+             "tolerance (default), "
+             "3 what trades accuracy or special values for speed")
+      .choices({"0", "1", "2", "3"});
   options.flag("--strict", strict, "refuse nodes that no listed target takes, instead of running them on the host");
 }
 
@@ -55,16 +59,18 @@ void ModelArguments::declare(Options& options) {
   options.values("--shape", "NAME=SHAPE", shapes,
                  "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable, and with "
                  "several shapes of one name the bundle has a program for each");
-  options.value("--offload", "RULE", offload,
-                "when a region leaves a target listed later: always, possible (default: unless its borders alone cost "
-                "more than it costs there), cost (only if it saves more "
-                "than its borders cost)");
+  options
+      .value("--offload", "RULE", offload,
+             "when a region leaves a target listed later: always, possible (default: unless its borders alone cost "
+             "more than it costs there), cost (only if it saves more "
+             "than its borders cost)")
+      .choices({"always", "possible", "cost"});
   system.declare(options);
   options.values("--pass", "NAME", with_passes, "run this graph pass whatever the level says; repeatable");
   options.values("--no-pass", "NAME", without_passes, "leave out this graph pass; repeatable");
   options.value("--records", "DB", records,
                 "take the best schedules that `dovetail tune` has recorded there, and the default ones for the rest",
-                File::read);
+                File::read_by_name);
   options.values(
       "--decide", "NAME=VALUE", decide,
       "take this value wherever a schedule decides NAME and may take it, as in slots_inp=1 (docs/tuning.md); "
@@ -239,7 +245,12 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   if (!decided.empty()) options.recorded = with_decisions(decided, std::move(options.recorded));
   if (const auto processor = cpu::find_cpu("native"); processor.ok() && arguments.cpu != kInterpreter)
     options.context.evaluate = cpu::jit_evaluate(*processor);
+  PartsProgress progress;
+  options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) {
+    progress.show(what, done, all);
+  };
   auto compiled = compile(std::move(imported), options);
+  progress.end();
   if (compiled.ok() && options.stop_after.empty()) DOVETAIL_TRY(check_taken(decided, compiled->schedules));
   if (compiled.ok() && options.stop_after.empty()) remember_shapes(compiled->bundle, compiled->integer);
   if (compiled.ok()) model.compiled = *std::move(compiled);

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <csignal>
 #include <cstdio>
 #include <exception>
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -173,7 +175,10 @@ std::string read_all(int descriptor) {
   return text;
 }
 
-[[noreturn]] void run_as_child(const fs::path& folder, const ModelArguments& arguments, int seconds, int descriptor) {
+[[noreturn]] void run_as_child(const fs::path& folder, const ModelArguments& arguments, int seconds, int descriptor,
+                               pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with its parent, however that one ends
+  if (::getppid() != parent) ::_exit(1);
   ::alarm(static_cast<unsigned>(seconds));
   const std::string text =
       to_json(run_onnx_test(folder, arguments)).dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -253,10 +258,10 @@ OnnxTestResult run_onnx_test_apart(const fs::path& folder, const ModelArguments&
     result.reason = "the system has no pipe left";
     return result;
   }
-  const pid_t child = ::fork();
+  const pid_t parent = ::getpid(), child = ::fork();
   if (child == 0) {
     ::close(ends[0]);
-    run_as_child(folder, arguments, seconds, ends[1]);
+    run_as_child(folder, arguments, seconds, ends[1], parent);
   }
   ::close(ends[1]);
   const std::string text = child < 0 ? "" : read_all(ends[0]);

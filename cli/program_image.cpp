@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/npy.h"
 #include "cli/arguments.h"
+#include "cli/standard_streams.h"
 #include "isa/nearest.h"
 
 namespace dovetail::cli {
@@ -165,7 +166,8 @@ Result<void> write_slice(const std::string& path, const simulator::Dram& dram, c
                                   range_text(dram.base, dram.bytes.size())),
                       "name a place within the image"};
   const auto bytes = std::span(dram.bytes).subspan(offset, slice.size_bytes);
-  return is_npy_name(path) ? write_npy(path, NdArray(slice.dtype, slice.shape, bytes)) : write_file(path, bytes);
+  return is_npy_name(path) ? write_result_npy(path, NdArray(slice.dtype, slice.shape, bytes))
+                           : write_result_file(path, bytes);
 }
 
 Result<void> write_image(const std::string& path, const simulator::Dram& dram) {

@@ -9,6 +9,7 @@
 #include "cli/arguments.h"
 #include "cli/program_file.h"
 #include "cli/program_image.h"
+#include "cli/standard_streams.h"
 
 namespace dovetail::cli {
 
@@ -113,9 +114,9 @@ void ProgramArguments::declare(Options& options) {
 bool is_assembly(const std::string& path) { return path.ends_with(".s") || path.ends_with(".asm"); }
 
 isa::ReadData data_files_beside(const std::string& path) {
-  return [folder = std::filesystem::path(path).parent_path()](const std::string& file) {
-    return read_array_or_bytes(folder / file);
-  };
+  // Text from a pipe has the current folder.
+  return [folder = is_stdin_file(path) ? std::filesystem::path() : std::filesystem::path(path).parent_path()](
+             const std::string& file) { return read_array_or_bytes(folder / file); };
 }
 
 Result<isa::Assembly> read_assembly(const std::string& path, const std::optional<isa::HardwareConfig>& expected) {

@@ -58,6 +58,13 @@ std::span<const TargetRow> target_table() { return kTargets; }
 
 bool is_available(const TargetRow& row) { return row.make != nullptr && (row.is_here == nullptr || row.is_here()); }
 
+std::vector<std::string> target_names() {
+  std::vector<std::string> names;
+  for (const TargetRow& row : kTargets)
+    if (row.make != nullptr) names.emplace_back(row.name);
+  return names;
+}
+
 Result<std::vector<TargetPointer>> make_targets(const TargetArguments& arguments, std::span<const std::string> asked) {
   std::vector<TargetPointer> targets;
   for (const TargetRow& row : kTargets) {
@@ -71,9 +78,7 @@ Result<std::vector<TargetPointer>> make_targets(const TargetArguments& arguments
 
 Result<std::vector<std::string>> parse_targets(std::string_view option, std::string_view text) {
   std::vector<std::string> targets;
-  std::vector<std::string_view> names;
-  for (const TargetRow& row : kTargets)
-    if (row.make != nullptr) names.push_back(row.name);
+  const std::vector<std::string> names = target_names();
   const auto bad = [&](std::string why, std::string hint) {
     return Diagnostic{fmt::format("bad value of {}", option), std::string(text), std::move(why), std::move(hint)};
   };

@@ -37,6 +37,7 @@ struct TargetRow {
 // of "no such".
 std::span<const TargetRow> target_table();
 bool is_available(const TargetRow& row);
+std::vector<std::string> target_names();  // of those that this version has
 
 // All targets of this version. Error: a processor class that there is not.
 Result<std::vector<TargetPointer>> make_targets(const TargetArguments& arguments, std::span<const std::string> asked);

@@ -12,6 +12,7 @@
 #include "base/random.h"
 #include "cli/arguments.h"
 #include "cli/sample_files.h"
+#include "cli/standard_streams.h"
 #include "cli/text.h"
 #include "compiler/import/onnx.h"
 #include "runtime/executor.h"
@@ -126,6 +127,7 @@ Result<std::vector<std::string>> write_outputs(const std::filesystem::path& fold
   std::vector<std::string> names;
   for (const auto& [name, array] : outputs) names.push_back(name);
   DOVETAIL_ASSIGN(const std::vector<std::string> paths, output_files(folder, names));
+  DOVETAIL_TRY(make_result_folder("--output-dir", folder));
   for (std::size_t i = 0; i < names.size(); ++i) DOVETAIL_TRY(write_npy(paths[i], outputs.at(names[i])));
   return paths;
 }

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/text_table.h"
 #include "cli/progress.h"
+#include "cli/standard_streams.h"
 #include "isa/verify/token_machine.h"
 #include "simulator/trace/attribution.h"
 #include "simulator/trace/page.h"
@@ -88,14 +89,14 @@ Losses losses_of(const simulator::ProfilePart& whole, double peak) {
 
 void ClockArguments::declare(Options& options) {
   options.value("--trace", "T.json", trace,
-                "write every instruction's cycles, for `dovetail trace` and for ui.perfetto.dev", File::written);
+                "write every instruction's cycles, for `dovetail trace` and for ui.perfetto.dev", File::written_text);
   options.value(
       "--html", "PAGE.html", html,
       "write the run as a page for a browser: timeline, where the cycles went, roofline, layers, other hardware",
-      File::written);
+      File::written_text);
   options.value("--waves", "W.fst", waves,
                 "of engine rtl: write the waveforms of the design; of a second region beside it, as W-1.fst",
-                File::written);
+                File::written_by_name);
   options.flag("--no-build", no_build,
                "of engine rtl: refuse to run where the Verilated model of the configuration is not there, instead of\n"
                "building it");
@@ -181,11 +182,11 @@ Result<void> write_traces(const ClockArguments& arguments, std::string_view titl
                     {"time", simulator::to_json(time)},
                     {"energy", energy},
                     {"programs", list}};
-    DOVETAIL_TRY(write_text_file(*arguments.trace, simulator::perfetto_text(trace, launched, more)));
+    DOVETAIL_TRY(write_result_text(*arguments.trace, simulator::perfetto_text(trace, launched, more)));
   }
   if (arguments.html)
-    DOVETAIL_TRY(write_text_file(*arguments.html,
-                                 simulator::page_text(title, trace, traced_programs, system.memory, time, energy)));
+    DOVETAIL_TRY(write_result_text(*arguments.html,
+                                   simulator::page_text(title, trace, traced_programs, system.memory, time, energy)));
   return {};
 }
 

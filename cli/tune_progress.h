@@ -1,25 +1,21 @@
-// How far tuning has come, on stderr: a line that is written over on a terminal, else lines at growing intervals.
+// How far tuning has come (cli/progress.h).
 #pragma once
 
-#include <chrono>
-#include <optional>
 #include <string_view>
 
+#include "cli/progress.h"
 #include "compiler/tune/tune.h"
 
 namespace dovetail::cli {
 
 class TuneProgress {
  public:
+  // `target`: whose tasks are being tuned.
   void show(std::string_view target, const tune::Progress& progress);
-  void end();  // clears the line
+  void end() { line_.end(); }
 
  private:
-  using Clock = std::chrono::steady_clock;
-
-  Clock::time_point start_ = Clock::now();
-  std::optional<Clock::time_point> next_;  // nothing was shown yet
-  bool line_shown_ = false;
+  ProgressLine line_{ProgressLine::Begin::at_once};
 };
 
 }  // namespace dovetail::cli

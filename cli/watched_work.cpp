@@ -25,10 +25,6 @@ using namespace std::chrono_literals;
 constexpr auto kLook = 50ms;             // between looks at clock, signals and progress
 constexpr auto kGrace = 2s;              // what does not look at its Work for so long is ended with the process
 constexpr double kAnnouncedSeconds = 5;  // estimated: from here on work is announced
-constexpr auto kFirstLine = 10s;         // of progress, where no terminal shows it
-constexpr auto kLastPause = 300s;        // between such lines: it doubles up to this
-constexpr auto kFirstBar = 2s;           // on a terminal
-constexpr auto kNextBar = 500ms;
 constexpr std::array kSignals{SIGINT, SIGTERM};
 
 // Set by the handler. A signal belongs to the process, not to an object.
@@ -97,7 +93,7 @@ WatchedWork::WatchedWork(const WorkLimit& limit)
 
 void WatchedWork::begin() {
   start_ = Clock::now();
-  next_progress_ = start_ + (isatty(STDERR_FILENO) ? Clock::duration(kFirstBar) : Clock::duration(kFirstLine));
+  line_.emplace();
   take_signals();
   done_ = false;
   try {
@@ -117,7 +113,7 @@ void WatchedWork::finish() {
   }
   ended_.notify_one();
   watcher_.join();
-  clear_line();
+  if (line_) line_->end();
   give_back_signals();
 }
 
@@ -136,7 +132,7 @@ void WatchedWork::watch() {
   while (!ended_.wait_for(lock, kLook, [this] { return done_; })) {
     const auto now = Clock::now();
     check_for_stop(now);
-    show_progress(now);
+    show_progress();
   }
 }
 
@@ -153,7 +149,7 @@ void WatchedWork::check_for_stop(Clock::time_point now) {
   }
   if (!stopped_at_ || now - *stopped_at_ < kGrace) return;
   // Machine code of one long kernel, say.
-  clear_line();
+  if (line_) line_->end();
   fail(Exit::failed, {work_.stopped_at("")});
   std::fflush(stdout);
   give_back_signals();
@@ -161,34 +157,15 @@ void WatchedWork::check_for_stop(Clock::time_point now) {
   ::_exit(static_cast<int>(Exit::failed));
 }
 
-void WatchedWork::show_progress(Clock::time_point now) {
+void WatchedWork::show_progress() {
   const WorkEstimate expected = work_.expected();
   const auto all = counted_ ? static_cast<double>(counted_->all) : static_cast<double>(expected.steps);
-  if (now < next_progress_ || all <= 0 || work_.stopped()) return;
-  const std::chrono::duration<double> elapsed = now - start_;
+  if (all <= 0 || work_.stopped()) return;
+  if (!line_) return;
   const double done = counted_ ? static_cast<double>(*counted_->done) : static_cast<double>(work_.done());
-  const double part = std::min(0.99, done / all);
-  std::string line = fmt::format(
-      "{:.0f} % of {}, {}", 100 * part,
-      counted_ ? fmt::format("{} {}", counted_->all, counted_->what) : steps_text(expected.steps) + " steps",
-      duration_text(elapsed.count()));
-  if (part > 0) line += fmt::format(", about {} to go", duration_text(elapsed.count() * (1 - part) / part));
-  if (!isatty(STDERR_FILENO)) {
-    print_message("progress      {}\n", line);
-    next_progress_ = now + std::min<Clock::duration>(now - start_, kLastPause);
-    return;
-  }
-  constexpr int kCells = 20;
-  const int filled = static_cast<int>(part * kCells);
-  fmt::print(stderr, "\r[{:#<{}}{: <{}}] {}\x1b[K", "", filled, "", kCells - filled, line);
-  std::fflush(stderr);
-  line_shown_ = true;
-  next_progress_ = now + kNextBar;
-}
-
-void WatchedWork::clear_line() {
-  if (line_shown_) fmt::print(stderr, "\r\x1b[K");
-  line_shown_ = false;
+  line_->count(counted_ ? fmt::format("{} {}", counted_->all, counted_->what)
+                        : fmt::format("{} steps", steps_text(expected.steps)),
+               done, all);
 }
 
 void end_by_signal() {

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "base/work.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 
 namespace dovetail::cli {
 
@@ -58,8 +59,7 @@ class WatchedWork {
   void announce(std::string_view what, const WorkEstimate& estimate);
   void watch();
   void check_for_stop(Clock::time_point now);
-  void show_progress(Clock::time_point now);
-  void clear_line();
+  void show_progress();
 
   WorkLimit limit_;
   Work work_;
@@ -67,8 +67,7 @@ class WatchedWork {
   Clock::time_point start_;
   double announced_seconds_ = 0;  // the longest so far
   std::optional<Clock::time_point> stopped_at_;
-  Clock::time_point next_progress_;
-  bool line_shown_ = false;
+  std::optional<ProgressLine> line_;
   std::mutex mutex_;
   std::condition_variable ended_;
   bool done_ = true;

@@ -30,6 +30,8 @@ std::span<const CommandRow> all_commands() {
       {"operators", "print the operators: versions, types, attributes, and rows of targets", make_operators},
       {"onnx-test", "run tests in the form of the ONNX backend's, and report which pass", make_onnx_test},
       {"doctor", "report which engines and targets work here, and what is missing", make_doctor},
+      {"completion", "print the script by which bash, zsh or fish completes this command line", make_completion},
+      {"help", "describe a command, or list them all", make_help},
   });
   return kCommands;
 }

@@ -30,5 +30,7 @@ std::unique_ptr<Command> make_inspect();
 std::unique_ptr<Command> make_onnx_test();
 std::unique_ptr<Command> make_operators();
 std::unique_ptr<Command> make_doctor();
+std::unique_ptr<Command> make_completion();
+std::unique_ptr<Command> make_help();
 
 }  // namespace dovetail::cli

@@ -10,6 +10,7 @@
 #include "cli/program_image.h"
 #include "cli/program_input.h"
 #include "cli/program_map.h"
+#include "cli/standard_streams.h"
 #include "cli/text.h"
 #include "isa/codec.h"
 #include "isa/text.h"
@@ -30,10 +31,11 @@ class Asm : public Command {
     options.value("--image", "IMG.bin", image_, "write the memory image: .uop, .data and .space lines", File::written);
     options.value("--map", "MAP.json", map_,
                   "write what lies where and which line each instruction is from, for --map of other commands",
-                  File::written);
+                  File::written_text);
     options.value("--hw", "CONFIG", hardware_,
                   fmt::format("{}; a .config line must agree (default {})", kHardwareHelp, kDefaultHardware),
                   File::read);
+    options.json(json_);
     options.footer(
         "Example: dovetail asm kernel.s -o kernel.bin --uops kernel_uops.bin --hw 1x16x16\n"
         "         dovetail asm kernel.s -o kernel.bin --image kernel_image.bin --map kernel.json");
@@ -51,11 +53,11 @@ class Asm : public Command {
     std::vector<std::byte> uops;
     for (const isa::Uop& uop : assembly.uops) DOVETAIL_TRY(codec.encode(uop, uops));
     DOVETAIL_ASSIGN(const simulator::Dram image, image_of(assembly, source_));
-    DOVETAIL_TRY(write_file(output_, program));
+    DOVETAIL_TRY(write_result_file(output_, program));
     print("assembled     {}: {} instructions, {} bytes, configuration {}\n", output_, assembly.program.size(),
           program.size(), assembly.config.name);
     if (uops_) {
-      DOVETAIL_TRY(write_file(*uops_, uops));
+      DOVETAIL_TRY(write_result_file(*uops_, uops));
       print("micro-ops     {}: {}, {} bytes\n", *uops_, assembly.uops.size(), uops.size());
     }
     if (image_) {
@@ -63,13 +65,27 @@ class Asm : public Command {
       print("image         {}: {} bytes from {:#x}\n", *image_, image.bytes.size(), image.base);
     }
     if (map_) {
-      DOVETAIL_TRY(write_text_file(*map_, json_text(to_json(map_of(assembly, source_, image)))));
+      DOVETAIL_TRY(write_result_text(*map_, json_text(to_json(map_of(assembly, source_, image)))));
       print("map           {}: {} names\n", *map_, assembly.symbols.size());
     }
+    if (json_) print_json(report(assembly, program.size(), image));
     return Exit::success;
   }
 
  private:
+  Json report(const isa::Assembly& assembly, std::size_t bytes, const simulator::Dram& image) const {
+    const auto file = [](const std::optional<std::string>& path) { return path ? Json(*path) : Json(nullptr); };
+    return {{"kind", "asm"},
+            {"source", source_},
+            {"config", assembly.config.name},
+            {"file", output_},
+            {"instructions", assembly.program.size()},
+            {"bytes", bytes},
+            {"uops", {{"file", file(uops_)}, {"count", assembly.uops.size()}}},
+            {"image", {{"file", file(image_)}, {"base", image.base}, {"bytes", image.bytes.size()}}},
+            {"map", {{"file", file(map_)}, {"names", assembly.symbols.size()}}}};
+  }
+
   // Nothing of the file is lost, and nothing is asked for that it does not have.
   Result<void> check(const isa::Assembly& assembly) const {
     const auto wrong = [&](std::string why, std::string hint) {
@@ -92,6 +108,7 @@ class Asm : public Command {
 
   std::string source_, output_;
   std::optional<std::string> uops_, image_, map_, hardware_;
+  bool json_ = false;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ class Check : public Command {
  public:
   void declare(Options& options) override {
     input_.declare(options);
-    options.flag("--json", json_, "print the findings as JSON");
+    options.json(json_, "print the findings as JSON");
     options.footer(
         "The image holds the micro-ops; without one GEMM and ALU may touch anything, and findings say «possible».\n"
         "Exit codes: 0 clean, 1 findings, 2 the program cannot be read.\n"
@@ -26,7 +26,8 @@ class Check : public Command {
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const ProgramInput input, read_program_input(input_, "check"));
     DOVETAIL_ASSIGN(const isa::VerifyReport report, verify_input(input_, input));
-    print("{}", json_ ? json_text(findings_json(report, input.source)) : text(report, input));
+    if (json_) print_json(findings_json(report, input.source));
+    else print("{}", text(report, input));
     if (report.clean()) return Exit::success;
     // The findings are this command's output; stderr gets the first, as every failure does.
     return fail(Exit::failed, input.source.cite({report.findings.front().diagnostic}));

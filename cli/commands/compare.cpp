@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <atomic>
 
 #include <fmt/format.h>
 
 #include "base/file.h"
+#include "bundle/code/accel.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/compare_model.h"
@@ -11,6 +13,8 @@
 #include "cli/model.h"
 #include "cli/output.h"
 #include "cli/program_file.h"
+#include "cli/standard_streams.h"
+#include "cli/targets.h"
 #include "cli/text.h"
 #include "cli/watched_work.h"
 
@@ -22,7 +26,8 @@ class Compare : public Command {
  public:
   void declare(Options& options) override {
     options.positionals("MODEL.onnx...", models_, "models, each of which runs on every target", File::read);
-    options.value("--target", "LIST", targets_, "the rows, as in accel,cpu,cuda (default accel,cpu)");
+    options.value("--target", "LIST", targets_, "the rows, as in accel,cpu,cuda (default accel,cpu)")
+        .list(target_names());
     options.values("--hw", "CONFIG", hardware_,
                    fmt::format("a configuration of the accelerator, or several with commas; repeatable, a row each "
                                "(default {})",
@@ -36,12 +41,12 @@ class Compare : public Command {
     options.values("--shape", "NAME=SHAPE", model_.shapes, "extent of a symbolic dimension, or shape of an input");
     options.value("-O", "N", model_.level, "how far to optimise (default 2)");
     options.value("--records", "DB", model_.records, "take the best schedules that `dovetail tune` has recorded there",
-                  File::read);
+                  File::read_by_name);
     model_.system.declare(options);
     energy_.declare(options);
     limit_.declare(options);
-    options.flag("--json", json_, "print the comparison as JSON (docs/comparing.md)");
-    options.value("--html", "PAGE.html", html_, "write it as a page for a browser", File::written);
+    options.json(json_, "print the comparison as JSON (docs/comparing.md)");
+    options.value("--html", "PAGE.html", html_, "write it as a page for a browser", File::written_text);
     options.footer(
         "The accelerator's latency is its cycles by its clock, and the time of what runs beside it; a processor's is "
         "the median of repeated runs.\n"
@@ -82,6 +87,9 @@ class Compare : public Command {
 
     Comparison comparison;
     comparison.threads = options.threads > 0 ? options.threads : runtime::default_threads();
+    std::atomic<std::int64_t> rows_done{0};
+    options.rows_done = &rows_done;
+    watched.show({"rows", rows_of(options), &rows_done});
     watched.begin();
     for (const std::string& file : models_) {
       ModelArguments model = model_;
@@ -94,10 +102,10 @@ class Compare : public Command {
           comparison.inputs.push_back(std::move(line));
     }
     watched.finish();
-    if (json_) print("{}", json_text(comparison_json(comparison)));
+    if (json_) print_json(comparison_json(comparison));
     else print("{}", comparison_text(comparison));
     if (html_) {
-      DOVETAIL_TRY(write_text_file(*html_, comparison_page(comparison)));
+      DOVETAIL_TRY(write_result_text(*html_, comparison_page(comparison)));
       if (!json_) print("\nwritten       {}\n", *html_);
     }
     for (const ComparedModel& model : comparison.models)
@@ -108,6 +116,13 @@ class Compare : public Command {
   }
 
  private:
+  std::int64_t rows_of(const CompareOptions& options) const {
+    std::size_t rows = 0;
+    for (const std::string& target : options.targets)
+      rows += target == bundle::kAccelTarget ? options.hardware.size() : 1;
+    return static_cast<std::int64_t>(rows * models_.size());
+  }
+
   ModelArguments model_;
   EnergyArguments energy_;
   LimitArguments limit_;

@@ -7,6 +7,7 @@
 #include "cli/emit_region.h"
 #include "cli/model.h"
 #include "cli/output.h"
+#include "cli/standard_streams.h"
 #include "cli/text.h"
 #include "cli/verify_bundle.h"
 #include "runtime/device/all.h"
@@ -21,6 +22,7 @@ class Compile : public Command {
   void declare(Options& options) override {
     std::vector<std::string_view> passes;
     for (const PassRow& row : pass_table()) passes.push_back(row.name);
+    const std::vector<std::string_view> whole_stages = whole_stage_names();
     options.positional("MODEL.onnx", model_.model, "the model", Need::required, File::read);
     model_.declare(options);
     options.flag("--all-tensors", all_tensors_,
@@ -31,8 +33,10 @@ class Compile : public Command {
         "--dump", "NAME", dump_,
         fmt::format("print what this stage made: all, {}; or the graph before and after a pass: passes, {}; repeatable",
                     fmt::join(stage_names(), ", "), fmt::join(passes, ", ")));
-    options.value("--stop-after", "STAGE", stop_after_, "compile no further than this stage");
-    options.value("--report", "R.json", report_, "write the report as JSON", File::written);
+    options.value("--stop-after", "STAGE", stop_after_, "compile no further than this stage")
+        .choices({whole_stages.begin(), whole_stages.end()});
+    options.value("--report", "R.json", report_, "write the report as JSON", File::written_text);
+    options.json(json_);
     options.value(
         "-o", "OUT.dvt", output_,
         "write the bundle; where it holds machine code, its SHA-256 is recorded, so that `dovetail run` of the "
@@ -40,7 +44,9 @@ class Compile : public Command {
         File::written);
     options.value(
         "--emit", "DIR", emit_,
-        "write each accelerator region as files: program, image, map, configuration, C header, sample tensors");
+        "write each accelerator region as files: program, image, map, configuration, C header, sample tensors; "
+        "DIR is made where it is missing",
+        File::folder);
     options.footer(
         "Example: dovetail compile examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --verify -o "
         "digits.dvt");
@@ -53,7 +59,9 @@ class Compile : public Command {
     options.expose_all = all_tensors_;
     options.dump = dump_;
     options.stop_after = stop_after_;
-    options.on_dump = [](std::string_view stage, std::string_view text) { print("---- {} ----\n{}\n", stage, text); };
+    options.on_dump = [](std::string_view stage, std::string_view text) {
+      write_result(fmt::format("---- {} ----\n{}\n", stage, text));
+    };
     DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
     if (!outcome.model) return fail(Exit::failed, outcome.failure);
     const CompiledModel& model = *outcome.model;
@@ -63,12 +71,13 @@ class Compile : public Command {
       if (!verified.problems.empty()) return fail(Exit::failed, verified.problems);
       print("verified      {}\n", verified.summary);
     }
-    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report_json(model, model_.model))));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(report_json(model, model_.model))));
     if (output_) DOVETAIL_TRY(write_bundle(model.compiled.bundle));
     if (emit_) {
       DOVETAIL_ASSIGN(const std::string written, emit_regions(model.compiled.bundle, *emit_));
       print("{}", written);
     }
+    if (json_) print_json(report_json(model, model_.model));
     return Exit::success;
   }
 
@@ -76,10 +85,10 @@ class Compile : public Command {
   Result<void> write_bundle(const bundle::Bundle& bundle) const {
     DOVETAIL_TRY(bundle::verify(bundle));
     const std::vector<std::byte> bytes = bundle::serialize(bundle);
-    DOVETAIL_TRY(write_file(*output_, bytes));
+    DOVETAIL_TRY(write_result_file(*output_, bytes));
     print("bundle        {}, {}\n", *output_, bytes_text(bytes.size()));
     std::error_code error;
-    if (!std::filesystem::is_regular_file(*output_, error)) return {};
+    if (*output_ != kStandardStream && !std::filesystem::is_regular_file(*output_, error)) return {};
     if (runtime::machine_code_targets(bundle, runtime::built_in_devices({})).empty()) return {};
     if (const auto recorded = runtime::record_bundle(bytes, *output_); !recorded.ok())
       print("note          running it needs --trust, since it is not recorded: {}\n",
@@ -89,7 +98,7 @@ class Compile : public Command {
 
   // Before anything is compiled.
   Result<void> check_output() const {
-    if (!output_ || output_->ends_with(bundle::kFileExtension)) return {};
+    if (!output_ || *output_ == kStandardStream || output_->ends_with(bundle::kFileExtension)) return {};
     std::error_code error;
     const auto status = std::filesystem::status(*output_, error);
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return {};  // a device, a pipe
@@ -100,6 +109,9 @@ class Compile : public Command {
   }
 
   Result<void> check_stages() const {
+    if (json_ && !dump_.empty())
+      return Diagnostic{"bad usage of `dovetail compile`", "--json", "--dump prints to stdout as well",
+                        "write the report with --report R.json"};
     if (stop_after_.empty()) return {};
     if ((output_ || verify_ || emit_) && stop_after_ != stage_names().back())
       return Diagnostic{"bad usage of `dovetail compile`", "--stop-after", "there is no bundle before the last stage",
@@ -108,7 +120,7 @@ class Compile : public Command {
   }
 
   ModelArguments model_;
-  bool verify_ = false, all_tensors_ = false;
+  bool verify_ = false, all_tensors_ = false, json_ = false;
   std::vector<std::string> dump_;
   std::string stop_after_;
   std::optional<std::string> report_, output_, emit_;

@@ -39,10 +39,10 @@ class Script {
 
   bool is_terminal() const { return !is_file_ && isatty(STDIN_FILENO) == 1; }
   std::string place() const { return fmt::format("{}:{}", name_, line_); }
-  std::optional<std::string> next() {
+  std::optional<std::string> next(std::string_view prompt) {
     std::string line;
     if (!is_file_) {
-      if (is_terminal()) print("(debug) ");
+      if (is_terminal()) print("{}", prompt);
       if (!flush_output() || !std::getline(std::cin, line)) return std::nullopt;
     } else {
       if (at_ >= text_.size()) return std::nullopt;
@@ -67,6 +67,7 @@ class Debug : public Command {
     options.value("--region", "N", region_, "of a bundle: which of its accelerator regions, from 0 (default 0)");
     options.flag("--trust", trust_, kTrustHelp);
     options.value("-x", "FILE", script_, "take the commands from a file instead of stdin", File::read);
+    options.json(json_, "print what each command says as a line of JSON");
     system_.declare(options);
     options.footer(
         "PROGRAM may be a bundle (.dvt): a region of it, with the inputs of a run on random numbers.\n\n" +
@@ -85,19 +86,21 @@ class Debug : public Command {
     DOVETAIL_ASSIGN(const isa::VerifyReport report, verify_input(input_, input));
     DOVETAIL_ASSIGN(Script script, Script::open(script_));
     simulator::DebugSession session(input.machine.hardware, input.program, input.launches, input.dram, engine);
-    Debugger debugger(input, session, report, [](std::string_view text) { write_output(text); });
+    Debugger debugger(input, session, report, [this](std::string_view text) { say(text); });
 
-    print("{} instructions, {} launch{}, {}\n", input.program.size(), input.launches.size(),
-          input.launches.size() == 1 ? "" : "es", input.machine.hardware.name);
+    say(fmt::format("{} instructions, {} launch{}, {}\n", input.program.size(), input.launches.size(),
+                    input.launches.size() == 1 ? "" : "es", input.machine.hardware.name));
     if (!report.clean())
-      print("check finds {}: what runs here is one order of several; `races` shows them\n",
-            report.findings.size() + report.suppressed == 1
-                ? std::string("1 fault")
-                : fmt::format("{} faults", report.findings.size() + report.suppressed));
+      say(fmt::format("check finds {}: what runs here is one order of several; `races` shows them\n",
+                      report.findings.size() + report.suppressed == 1
+                          ? std::string("1 fault")
+                          : fmt::format("{} faults", report.findings.size() + report.suppressed)));
     debugger.show_place();
+    answer(nullptr, true);
     bool had_failed = false;
-    while (const auto line = script.next()) {
+    while (const auto line = script.next(json_ ? "" : "(debug) ")) {
       auto done = debugger.command(*line);
+      answer(*line, done.ok());
       if (done.ok() && *done == Debugger::After::quits) break;
       if (done.ok()) continue;
       Diagnostics errors = done.errors();
@@ -112,6 +115,17 @@ class Debug : public Command {
   }
 
  private:
+  void say(std::string_view text) {
+    if (json_) said_ += text;
+    else write_report(text);
+  }
+  // One line of JSON for each command; for null, what is said before the first.
+  void answer(const Json& command, bool done) {
+    if (!json_) return;
+    const Json line{{"kind", "debug"}, {"command", command}, {"output", std::exchange(said_, {})}, {"done", done}};
+    write_result(line.dump(-1, ' ', true, Json::error_handler_t::replace) + "\n");
+  }
+
   Result<ProgramInput> read() const {
     if (!input_.program.ends_with(bundle::kFileExtension)) {
       DOVETAIL_ASSIGN(ProgramInput input, read_program_input(input_, "debug"));
@@ -125,7 +139,8 @@ class Debug : public Command {
   SystemArguments system_;
   std::string region_ = "0";
   std::optional<std::string> script_;
-  bool trust_ = false;
+  bool trust_ = false, json_ = false;
+  std::string said_;  // since the last answer
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "cli/commands/all.h"
 #include "cli/output.h"
 #include "cli/program_file.h"
+#include "cli/standard_streams.h"
 #include "isa/text.h"
 
 namespace dovetail::cli {
@@ -18,7 +19,8 @@ class Disasm : public Command {
                        File::read);
     options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware),
                   Need::optional, File::read);
-    options.value("-o", "FILE.s", output_, "write the text there instead of printing it", File::written);
+    options.value("-o", "FILE.s", output_, "write the text there instead of printing it", File::written_text);
+    options.json(json_, "print the instructions as JSON");
     options.footer("Example: dovetail disasm kernel.bin --hw 1x16x16");
   }
 
@@ -26,14 +28,22 @@ class Disasm : public Command {
     DOVETAIL_ASSIGN(const auto config, isa::load_config(hardware_));
     DOVETAIL_ASSIGN(const auto program, read_program(program_, config));
     const std::string text = isa::format_assembly(config, program);
-    if (output_) DOVETAIL_TRY(write_text_file(*output_, text));
-    else print("{}", text);
+    if (output_) DOVETAIL_TRY(write_result_text(*output_, text));
+    if (json_) print_json(report(config, program));
+    else if (!output_) write_result(text);
     return Exit::success;
   }
 
  private:
+  Json report(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program) const {
+    Json lines = Json::array();
+    for (const isa::Instruction& instruction : program) lines.push_back(isa::format_instruction(instruction));
+    return {{"kind", "disasm"}, {"program", program_}, {"config", config.name}, {"instructions", lines}};
+  }
+
   std::string program_, hardware_ = kDefaultHardware;
   std::optional<std::string> output_;
+  bool json_ = false;
 };
 
 }  // namespace

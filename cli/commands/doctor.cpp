@@ -67,7 +67,7 @@ bool installed(const std::string& package) {
 class Doctor : public Command {
  public:
   void declare(Options& options) override {
-    options.flag("--json", json_, "print JSON");
+    options.json(json_);
     options.footer("Example: dovetail doctor");
   }
 
@@ -77,7 +77,8 @@ class Doctor : public Command {
     if (column)
       for (const Package& package : packages(*column))
         if (!installed(package.name)) missing.push_back(package);
-    print("{}", json_ ? json_text(json(missing, column.has_value())) : text(missing, column.has_value()));
+    if (json_) print_json(json(missing, column.has_value()));
+    else print("{}", text(missing, column.has_value()));
     return Exit::success;
   }
 

@@ -17,6 +17,8 @@
 #include "cli/output.h"
 #include "cli/preprocess.h"
 #include "cli/sample_files.h"
+#include "cli/standard_streams.h"
+#include "cli/targets.h"
 #include "cli/tensor_files.h"
 #include "cli/text.h"
 #include "cli/verify_bundle.h"
@@ -50,18 +52,24 @@ class Evaluate : public Command {
     options.value("--output", "NAME", output_, "the output that scores the classes (default: the only one)");
     options.value("--against", "MODEL|BUNDLE", against_, "another model, on the same samples: agreement, difference",
                   File::read);
-    options.value("--against-target", "LIST", against_targets_,
-                  "targets of what it is compared with (default --target); alone: the same model there");
+    options
+        .value("--against-target", "LIST", against_targets_,
+               "targets of what it is compared with (default --target); alone: the same model there")
+        .list(target_names());
     options.value("--engine", "ENGINE", engine_, "what runs the accelerator's programs (default functional)");
     options.value("--threads", "N", threads_, "that run samples side by side (default: one per processor)");
-    options.value("--output-dir", "DIR", output_dir_, "write every output, of all samples, as DIR/NAME.npy");
+    options.value("--output-dir", "DIR", output_dir_,
+                  "write every output, of all samples, as DIR/NAME.npy; DIR is made where it is "
+                  "missing",
+                  File::folder);
     limit_.declare(options);
-    options.value("--report", "R.json", report_, "write the report as JSON", File::written);
+    options.value("--report", "R.json", report_, "write the report as JSON", File::written_text);
+    options.json(json_);
     options.flag("--trust", trust_, kTrustHelp);
     options.footer(
         "Samples lie along the first axis; a model of batch B takes B at a time, and the last batch is filled up.\n"
         "Example: dovetail evaluate examples/digits/digits_int8.onnx --target accel,cpu --inputs "
-        "examples/digits/test_images.npy\n"
+        "examples/digits/test_images.npy "
         "--labels examples/digits/test_labels.npy --against examples/digits/digits_float.onnx --against-target cpu");
   }
 
@@ -109,7 +117,8 @@ class Evaluate : public Command {
       print("\n{}", agreement_text(agreement));
       json["agreement"] = to_json(agreement);
     }
-    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(json)));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(json)));
+    if (json_) print_json(json);
     if (output_dir_) {
       DOVETAIL_ASSIGN(const auto paths, write_outputs(*output_dir_, evaluated->outputs));
       for (const std::string& path : paths) print("written       {}\n", path);
@@ -207,7 +216,7 @@ class Evaluate : public Command {
   PreprocessArguments preprocess_;
   std::string inputs_, engine_ = "functional";
   std::optional<std::string> labels_, output_, against_, against_targets_, threads_, output_dir_, report_;
-  bool trust_ = false;
+  bool trust_ = false, json_ = false;
 };
 
 }  // namespace

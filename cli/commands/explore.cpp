@@ -18,6 +18,7 @@
 #include "cli/hardware_area.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/standard_streams.h"
 #include "cli/text.h"
 #include "cli/watched_work.h"
 #include "explore/sweep/report.h"
@@ -36,10 +37,13 @@ class Explore : public Command {
  public:
   void declare(Options& options) override {
     options.positionals("MODEL.onnx... SPACE.json", files_,
-                        "models, then the space of design points (none with --what-if)");
-    options.value("-o", "DIR", folder_, "folder for the points, the front and the page; a sweep that is there goes on");
+                        "models, then the space of design points (none with --what-if)", File::read);
+    options.value(
+        "-o", "DIR", folder_,
+        "folder for the points, the front and the page, made where it is missing; a sweep that is there goes on",
+        File::folder);
     options.value("--weights", "W,W,...", weights_, "of the models' latencies and energies (default 1 each)");
-    options.value("--strategy", "STRATEGY", strategy_, strategies_text());
+    options.value("--strategy", "STRATEGY", strategy_, strategies_text()).choices(strategy_names());
     options.value("--points", "N", points_, "at most so many points (default: all of an exhaustive sweep, else 200)");
     options.value("--seed", "N", seed_, "of all that is random (default 1)");
     options.value("--jobs", "N", jobs_, "points at once (default: one for each processor)");
@@ -47,15 +51,17 @@ class Explore : public Command {
                   File::read);
     options.flag("--no-prune", no_prune_, "measure what lower bounds rule out, too");
     options.flag("--no-check", no_check_, "do not run each hardware's programs with values");
-    options.values("--confirm", "HOW", confirm_,
-                   "of the points on the front: rtl (cycles and values of the Verilated design), area (a run of "
-                   "Yosys); repeatable");
+    options
+        .values("--confirm", "HOW", confirm_,
+                "of the points on the front: rtl (cycles and values of the Verilated design), area (a run of "
+                "Yosys); repeatable")
+        .choices({"rtl", "area"});
     options.value("--confirm-most", "N", confirm_most_,
                   "points that are confirmed, evenly along the front (default 4)");
     options.value("--point", "KEY", point_, "measure this one point alone, and print it as JSON");
     options.value("--what-if", "CONFIG", what_if_,
                   "no sweep: what one step more of each resource of this machine gives, and costs");
-    options.flag("--json", json_, "print JSON");
+    options.json(json_);
     options.footer(
         "Every point is compiled with its own tiling and timed exactly. DIR gets points.db, points.csv, front.json and "
         "report.html;\n"
@@ -86,9 +92,7 @@ class Explore : public Command {
     if (point_) return show_point(space, evaluator);
     if (!folder_)
       return Diagnostic{"bad usage of `dovetail explore`", "-o", "there is no folder for what is found", "add -o DIR"};
-    std::error_code error;
-    fs::create_directories(*folder_, error);
-    if (error) return Diagnostic{"cannot make the folder", *folder_, error.message(), "give another one with -o"};
+    DOVETAIL_TRY(make_result_folder("-o", *folder_));
     DOVETAIL_ASSIGN(explore::PointsFile file,
                     explore::PointsFile::open(fs::path(*folder_) / "points.db", identity(space, workload, energy)));
 
@@ -116,7 +120,7 @@ class Explore : public Command {
     report.front = explore::front_of(report.points, space.objectives());
     DOVETAIL_TRY(add_layers(report, evaluator));
     DOVETAIL_TRY(write(report));
-    if (json_) print("{}", json_text(report.json()));
+    if (json_) print_json(report.json());
     else print("{}", report.text());
     if (!swept.ok()) return fail(Exit::failed, swept.errors());
     if (!json_) print("\nwritten       {0}/report.html, {0}/points.csv, {0}/front.json, {0}/points.db\n", *folder_);
@@ -124,6 +128,11 @@ class Explore : public Command {
   }
 
  private:
+  static std::vector<std::string> strategy_names() {
+    std::vector<std::string> names;
+    for (const explore::StrategyRow& row : explore::strategies()) names.emplace_back(row.name);
+    return names;
+  }
   static std::string strategies_text() {
     std::string text = "how points are chosen (default exhaustive)";
     for (const explore::StrategyRow& row : explore::strategies())
@@ -200,7 +209,7 @@ class Explore : public Command {
     watched.finish();
     if (!table.ok()) return fail(Exit::failed, table.errors());
     if (json_) {
-      print("{}", json_text(to_json(*table)));
+      print_json(to_json(*table));
       return Exit::success;
     }
     print("what if       {} on {}: each row compiled and timed anew, one step more of one resource\n",
@@ -240,12 +249,12 @@ class Explore : public Command {
       const auto programs = evaluator.compile(machine->hardware);
       if (!programs.ok()) return fail(Exit::failed, programs.errors());
       DOVETAIL_ASSIGN(const auto point, evaluator.measure(*programs, machine->system));
-      print("{}", json_text(Json{{"kind", "point"},
-                                 {"key", *point_},
-                                 {"machine", space.name_of(*machine)},
-                                 {"chosen", space.chosen(genes)},
-                                 {"values", to_json(point.metrics)},
-                                 {"models", point.models}}));
+      print_json(Json{{"kind", "point"},
+                      {"key", *point_},
+                      {"machine", space.name_of(*machine)},
+                      {"chosen", space.chosen(genes)},
+                      {"values", to_json(point.metrics)},
+                      {"models", point.models}});
       return Exit::success;
     }
     return Diagnostic{"there is no such point", *point_, "no valid configuration of the space has this key",
@@ -306,6 +315,7 @@ class Explore : public Command {
     if (confirm_.empty() || report.front.empty()) return Exit::success;
     const std::size_t count = std::min<std::size_t>(report.front.size(), static_cast<std::size_t>(most_confirmed_));
     bool equal = true;
+    RunningStep step;
     TextTable table({"confirmed", ">by", ">sweep", ">again", ">difference"});
     for (std::size_t i = 0; i < count; ++i) {
       const std::size_t at = count == 1 ? 0 : i * (report.front.size() - 1) / (count - 1);
@@ -313,7 +323,7 @@ class Explore : public Command {
       DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(report, point));
       for (const std::string& how : confirm_) {
         if (how == "area") {
-          print_progress(fmt::format("synthesising {}", point.machine));
+          step.begin(fmt::format("synthesising {}", point.machine));
           DOVETAIL_ASSIGN(const Area run, run_area(machine.hardware, kAreaFlow));
           const double gates = area.estimate(machine.hardware).gates,
                        counted = static_cast<double>(run.rows.front().used.front());
@@ -321,10 +331,10 @@ class Explore : public Command {
                      fmt::format("{:+.1f} %", 100 * (gates / counted - 1))});
           continue;
         }
-        print_progress(fmt::format("running {} on the Verilated design", point.machine));
+        step.begin(fmt::format("running {} on the Verilated design", point.machine));
         simulator::EngineOptions engine;
         DOVETAIL_ASSIGN(engine.memory, explore::memory_of(machine.system));
-        engine.build_missing = print_progress;
+        engine.build_missing = [&](std::string_view what) { step.begin(what); };
         DOVETAIL_ASSIGN(const auto rtl, runtime::simulator_factory("rtl", engine));
         DOVETAIL_ASSIGN(const explore::Programs programs, evaluator.compile(machine.hardware));
         DOVETAIL_ASSIGN(const auto times, evaluator.workload().run(programs, rtl));
@@ -338,6 +348,7 @@ class Explore : public Command {
         }
       }
     }
+    step.end();
     print("\n{}", table.to_string());
     if (equal) return Exit::success;
     return fail(Exit::failed, {Diagnostic{"the design takes another number of cycles", *folder_,

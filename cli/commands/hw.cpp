@@ -8,6 +8,7 @@
 #include "cli/hardware_area.h"
 #include "cli/output.h"
 #include "cli/program_file.h"
+#include "cli/progress.h"
 #include "cli/system.h"
 #include "cli/text.h"
 #include "explore/area/area_model.h"
@@ -26,19 +27,23 @@ const char* encoding_text(const isa::HardwareConfig& config) {
 class Hw : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("ACTION", action_,
-                       "list: the named configurations; show: one of them, or a file, with what follows from it; area: "
-                       "what it takes of a chip");
+    options
+        .positional("ACTION", action_,
+                    "list: the named configurations; show: one of them, or a file, with what follows from it; area: "
+                    "what it takes of a chip")
+        .choices({"list", "show", "area"});
     options.positional("CONFIG", config_,
                        fmt::format("for show and area: {} (default {})", kHardwareHelp, kDefaultHardware),
-                       Need::optional);
-    options.value("--flow", "FLOW", flow_,
-                  "for area: generic (gates), xc7 (Xilinx 7 series) or xcup (UltraScale+); default xcup");
+                       Need::optional, File::read);
+    options
+        .value("--flow", "FLOW", flow_,
+               "for area: generic (gates), xc7 (Xilinx 7 series) or xcup (UltraScale+); default xcup")
+        .choices({"generic", "xc7", "xcup"});
     options.flag("--run", run_, "for area: run Yosys, also where the kit keeps a result");
     options.flag("--estimate", estimate_,
                  "for area: do not run Yosys, but ask the model fitted to its runs (docs/exploring.md)");
     options.flag("--all", all_, "for area: every block, not the larger ones alone");
-    options.flag("--json", json_, "print JSON; of show: a file that --hw takes");
+    options.json(json_, "print JSON; of show: a file that --hw takes");
     options.footer(
         "A configuration of your own: dovetail hw show 1x16x16 --json > mine.json, change a number, give --hw "
         "mine.json;\n"
@@ -65,20 +70,18 @@ class Hw : public Command {
     const explore::AreaEstimate area = model.estimate(config);
     const explore::AreaError error = model.error(true);
     if (json_) {
-      print(
-          "{}",
-          json_text(Json{
-              {"config", config.name},
-              {"technology", model.technology().name},
-              {"gates", area.gates},
-              {"flip_flops", area.flip_flops},
-              {"memory_bits", area.memory_bits},
-              {"logic_mm2", area.logic_mm2},
-              {"sram_mm2", area.sram_mm2},
-              {"area_mm2", area.mm2()},
-              {"logic_levels", area.logic_levels},
-              {"clock_mhz", area.clock_mhz},
-              {"error", {{"runs", error.runs}, {"gates_mean", error.gates_mean}, {"gates_most", error.gates_most}}}}));
+      print_json(
+          Json{{"config", config.name},
+               {"technology", model.technology().name},
+               {"gates", area.gates},
+               {"flip_flops", area.flip_flops},
+               {"memory_bits", area.memory_bits},
+               {"logic_mm2", area.logic_mm2},
+               {"sram_mm2", area.sram_mm2},
+               {"area_mm2", area.mm2()},
+               {"logic_levels", area.logic_levels},
+               {"clock_mhz", area.clock_mhz},
+               {"error", {{"runs", error.runs}, {"gates_mean", error.gates_mean}, {"gates_most", error.gates_most}}}});
       return Exit::success;
     }
     print("estimated     {}, {}\n", config.name, model.technology().name);
@@ -106,7 +109,8 @@ class Hw : public Command {
       DOVETAIL_ASSIGN(known, committed_area(config, flow_));
     }
     if (!known) {
-      print_message("{}: running Yosys, flow {}; large arrays take minutes\n", config.name, flow_);
+      RunningStep step;
+      step.begin(fmt::format("{}: running Yosys, flow {}; large arrays take minutes", config.name, flow_));
       DOVETAIL_ASSIGN(Area made, run_area(config, flow_));
       known = CommittedArea{std::move(made), true};
     }
@@ -115,7 +119,7 @@ class Hw : public Command {
                     known->fresh ? "" : "; STALE: the design or the flow has changed since, --run makes it again");
     if (json_) {
       if (!known->fresh) print_message("{}: {}\n", config.name, fresh);
-      print("{}", json_text(area_to_json(known->area)));
+      print_json(area_to_json(known->area));
     } else {
       print("{}\n{}, flow {}, {}\n", area_text(known->area), config.name, flow_, fresh);
     }
@@ -145,7 +149,7 @@ class Hw : public Command {
     if (json_) {
       Json configs = Json::array();
       for (const isa::Machine& machine : isa::named_machines()) configs.push_back(isa::machine_to_json(machine));
-      print("{}", json_text(configs));
+      print_json(configs);
       return Exit::success;
     }
     TextTable table(
@@ -166,7 +170,7 @@ class Hw : public Command {
     DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(name));
     DOVETAIL_ASSIGN(const System system, resolve_system(machine.system, name, {}));
     if (json_) {
-      print("{}", json_text(isa::machine_to_json(machine)));
+      print_json(isa::machine_to_json(machine));
       return Exit::success;
     }
     const isa::HardwareConfig& config = machine.hardware;

@@ -17,9 +17,10 @@ class Inspect : public Command {
   void declare(Options& options) override {
     options.positional(
         "FILE", file_,
-        "a bundle, .npy, .npz, hardware or report JSON, page of a run, ONNX model or tensor, assembly, raw program");
-    options.value("--hw", "CONFIG", hardware_, fmt::format("for raw programs: {}", kHardwareHelp));
-    options.flag("--json", json_, "print JSON");
+        "a bundle, .npy, .npz, hardware or report JSON, page of a run, ONNX model or tensor, assembly, raw program",
+        Need::required, File::read);
+    options.value("--hw", "CONFIG", hardware_, fmt::format("for raw programs: {}", kHardwareHelp), File::read);
+    options.json(json_);
     options.footer("Example: dovetail inspect digits.dvt");
   }
 
@@ -30,7 +31,7 @@ class Inspect : public Command {
       DOVETAIL_ASSIGN(config, isa::load_config(*hardware_));
     }
     DOVETAIL_ASSIGN(const Description description, describe(bytes, file_, config));
-    if (json_) print("{}", json_text(description.json));
+    if (json_) print_json(description.json);
     else print("file          {}, {}\n{}", file_, bytes_text(bytes.size()), description.text);
     return Exit::success;
   }

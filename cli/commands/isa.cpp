@@ -2,11 +2,13 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/file.h"
 #include "cli/commands/all.h"
 #include "cli/output.h"
 #include "cli/program_file.h"
+#include "cli/standard_streams.h"
 #include "isa/emit/emit.h"
 
 namespace dovetail::cli {
@@ -26,22 +28,31 @@ constexpr std::array<Format, 5> kFormats{{{"markdown", isa::emit_markdown},
 class Isa : public Command {
  public:
   void declare(Options& options) override {
-    options.value("--format", "FORMAT", format_,
-                  "markdown: the manual; sv: SystemVerilog package; c: header; python: encoders; json: everything",
-                  Need::required);
+    options
+        .value("--format", "FORMAT", format_,
+               "markdown: the manual; sv: SystemVerilog package; c: header; python: encoders; json: everything")
+        .choices(format_names());
+    options.json(json_, "the same as --format json");
     options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware),
                   Need::optional, File::read);
-    options.value("-o", "FILE", output_, "write it there instead of printing it", File::written);
+    options.value("-o", "FILE", output_, "write it there instead of printing it", File::written_text);
     options.footer("Example: dovetail isa --format sv --hw 1x32x32 -o dovetail_isa_pkg.sv");
   }
 
   Result<Exit> run() override {
+    if (json_ && format_.empty()) format_ = "json";
+    if (format_.empty())
+      return Diagnostic{"bad usage of `dovetail isa`", "--format", "it says what is printed, and is missing",
+                        fmt::format("give one of {}", fmt::join(format_names(), ", "))};
+    if (json_ && format_ != "json")
+      return Diagnostic{"bad usage of `dovetail isa`", "--json", fmt::format("--format asks for {}", format_),
+                        "leave one of them out"};
     for (const Format& format : kFormats) {
       if (format.name != format_) continue;
       DOVETAIL_ASSIGN(const auto config, isa::load_config(hardware_));
       const std::string text = format.emit(config);
-      if (output_) DOVETAIL_TRY(write_text_file(*output_, text));
-      else print("{}", text);
+      if (output_) DOVETAIL_TRY(write_result_text(*output_, text));
+      else write_result(text);
       return Exit::success;
     }
     return Diagnostic{"bad value of --format", format_, "there is no format of that name",
@@ -49,8 +60,15 @@ class Isa : public Command {
   }
 
  private:
+  static std::vector<std::string> format_names() {
+    std::vector<std::string> names;
+    for (const Format& format : kFormats) names.emplace_back(format.name);
+    return names;
+  }
+
   std::string format_, hardware_ = kDefaultHardware;
   std::optional<std::string> output_;
+  bool json_ = false;
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/text.h"
 
 namespace dovetail::cli {
@@ -38,7 +39,7 @@ class OnnxTest : public Command {
                   File::read);
     options.value("--timeout", "SECONDS", timeout_, "of each test (default 60)");
     options.flag("--failures", failures_, "do not print the tests that pass");
-    options.flag("--json", json_, "print JSON: each test, and totals by operator");
+    options.json(json_, "print JSON: each test, and totals by operator");
     options.footer(
         "Runs tests in the form of the ONNX backend's (model.onnx, test_data_set_*/input_*.pb and output_*.pb) with "
         "its runner's tolerances:\n"
@@ -62,10 +63,17 @@ class OnnxTest : public Command {
     DOVETAIL_ASSIGN(std::vector<std::filesystem::path> tests, find_onnx_tests(folders_));
     if (list_) DOVETAIL_TRY(keep_listed(tests));
     model_.threads = 1;  // the tests are small
+    ProgressLine progress;
     for (const std::filesystem::path& test : tests) {
-      add(run_onnx_test_apart(test, model_, static_cast<int>(timeout)));
+      OnnxTestResult result = run_onnx_test_apart(test, model_, static_cast<int>(timeout));
+      progress.end();  // lines of tests take its place
+      add(std::move(result));
+      progress.count(fmt::format("{} tests", tests.size()), static_cast<double>(results_.size()),
+                     static_cast<double>(tests.size()));
     }
-    print("{}", json_ ? json_text(report()) : totals());
+    progress.end();
+    if (json_) print_json(report());
+    else print("{}", totals());
     return counts_[OnnxVerdict::passed] == static_cast<int>(tests.size()) ? Exit::success : Exit::failed;
   }
 

@@ -10,19 +10,22 @@ namespace {
 class Operators : public Command {
  public:
   void declare(Options& options) override {
-    options.value("--format", "FORMAT", format_, "markdown (default): the reference docs/gen/operators.md; json");
+    options.value("--format", "FORMAT", format_, "markdown (default): the reference docs/gen/operators.md; json")
+        .choices({"markdown", "json"});
+    options.json(json_, "the same as --format json");
     options.footer("Example: dovetail operators --format json");
   }
 
   Result<Exit> run() override {
+    if (json_) format_ = "json";
     if (format_ == "markdown") {
       DOVETAIL_ASSIGN(const std::string text, operators_markdown());
-      print("{}", text);
+      write_result(text);
       return Exit::success;
     }
     if (format_ == "json") {
       DOVETAIL_ASSIGN(const Json json, operators_json());
-      print("{}", json_text(json));
+      print_json(json);
       return Exit::success;
     }
     return Diagnostic{"bad value of --format", format_, "there is no format of that name", "formats: markdown, json"};
@@ -30,6 +33,7 @@ class Operators : public Command {
 
  private:
   std::string format_ = "markdown";
+  bool json_ = false;
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <optional>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "cli/model.h"
 #include "cli/output.h"
 #include "cli/program_file.h"
+#include "cli/standard_streams.h"
 #include "cli/tensor_files.h"
 #include "cli/text.h"
 #include "cli/timing.h"
@@ -47,9 +49,10 @@ class Profile : public Command {
     options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--repeat", "N", repeat_, "runs that count, after one that warms up (default 10)");
     options.values("--input", "NAME=FILE", inputs_,
-                   "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable");
+                   "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable", File::read);
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
-    options.value("--report", "R.json", report_, "write the profile as JSON", File::written);
+    options.value("--report", "R.json", report_, "write the profile as JSON", File::written_text);
+    options.json(json_);
     options.flag("--trust", trust_, kTrustHelp);
     options.footer(
         "Times are medians. GOP/s count a multiply-add as two operations; the share of the peak is of the processor's "
@@ -100,8 +103,11 @@ class Profile : public Command {
     options.copy_outputs = false;
     std::vector<std::vector<double>> seconds;
     std::vector<runtime::StepProfile> steps;
+    std::atomic<std::int64_t> done{0};
+    watched.show({"runs", repeat + 1, &done});
     watched.begin();
     for (std::int64_t i = 0; i <= repeat; ++i) {
+      done = i;
       const auto result = executor.run(inputs.tensors, options);
       if (!result.ok()) return fail(Exit::failed, result.errors());
       if (i == 0) {
@@ -134,7 +140,9 @@ class Profile : public Command {
     print("{}", text(rows, repeat, system, latency_of(times)));
     for (const TimedProgram& program : timed_)
       print("\nstep          {}\n{}", program.name, timing_text(program, system));
-    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(json(rows, repeat, system, latency_of(times)))));
+    const Json report = report_ || json_ ? json(rows, repeat, system, latency_of(times)) : Json();
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(report)));
+    if (json_) print_json(report);
     return Exit::success;
   }
 
@@ -244,7 +252,7 @@ class Profile : public Command {
   std::string engine_ = "cycle", seed_ = "1", repeat_ = "10";
   std::vector<std::string> inputs_;
   std::optional<std::string> report_, threads_;
-  bool trust_ = false;
+  bool trust_ = false, json_ = false;
   int threads_used_ = 1;
   Peaks peaks_;
 };

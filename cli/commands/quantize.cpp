@@ -18,6 +18,7 @@
 #include "cli/quantize_report.h"
 #include "cli/sample_files.h"
 #include "cli/samples.h"
+#include "cli/standard_streams.h"
 #include "cli/text.h"
 #include "cli/watched_work.h"
 #include "compiler/export/onnx.h"
@@ -79,10 +80,13 @@ class Quantize : public Command {
                   "what becomes of pictures (docs/own-data.md); the quantised model carries it", File::read);
     options.values("--shape", "NAME=SHAPE", shapes_,
                    "extent of a symbolic dimension, or shape of an input; repeatable");
-    options.value("--calibration", "METHOD", method_,
-                  "how ranges are chosen: min-max (default), percentile, entropy (kl) or mse");
+    options
+        .value("--calibration", "METHOD", method_,
+               "how ranges are chosen: min-max (default), percentile, entropy (kl) or mse")
+        .choices({"min-max", "percentile", "entropy", "kl", "mse"});
     options.value("--tail", "SHARE", tail_, "of percentile: the share that is cut at each end (default 0.00001)");
-    options.value("--weights", "SCALES", weights_, "per-channel (default) or per-tensor");
+    options.value("--weights", "SCALES", weights_, "per-channel (default) or per-tensor")
+        .choices({"per-channel", "per-tensor"});
     options.flag("--powers-of-two", powers_, "scales are powers of two, for hardware that only shifts");
     options.flag("--symmetric", symmetric_, "zero points are 0, for hardware that has none");
     options.values("--keep-float", "NODE", kept_, "do not quantise this node; repeatable");
@@ -91,9 +95,9 @@ class Quantize : public Command {
     options.value("--measure-layers", "N", layers_,
                   "quantise one layer at a time on the first N samples, to see which cost most; 0: do not (default 8)");
     limit_.declare(options);
-    options.value("--report", "R.json", report_, "write the report as JSON", File::written);
-    options.value("--html", "PAGE.html", html_, "write it as a page for a browser", File::written);
-    options.flag("--json", json_, "print the report as JSON");
+    options.value("--report", "R.json", report_, "write the report as JSON", File::written_text);
+    options.value("--html", "PAGE.html", html_, "write it as a page for a browser", File::written_text);
+    options.json(json_);
     options.footer(
         "Example: dovetail quantize examples/digits/digits_float.onnx -o q.onnx --samples "
         "examples/digits/test_images.npy");
@@ -130,7 +134,7 @@ class Quantize : public Command {
     std::map<std::string, std::string> metadata = imported.report.metadata;
     if (preprocess) metadata[kPreprocessKey] = preprocess->to_json().dump();
     DOVETAIL_ASSIGN(const auto bytes, export_onnx(quantised->graph, model_, metadata));
-    DOVETAIL_TRY(write_file(output_, bytes));
+    DOVETAIL_TRY(write_result_file(output_, bytes));
     return write_reports(*quantised, samples, bytes.size(), imported.report.notes, preprocess);
   }
 
@@ -180,12 +184,12 @@ class Quantize : public Command {
               {"preprocess", preprocess ? preprocess->to_json() : Json(nullptr)},
               {"warnings", findings}};
     json.update(quantised.to_json());
-    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(json)));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(json)));
     if (html_)
-      DOVETAIL_TRY(write_text_file(
+      DOVETAIL_TRY(write_result_text(
           *html_, quantised_page(model_, fmt::format("{}; {} samples", settings(), samples.rows()), quantised)));
     if (json_) {
-      print("{}", json_text(json));
+      print_json(json);
       return Exit::success;
     }
     print("model         {} to {}, {}\n", model_, output_, bytes_text(bytes));

@@ -10,6 +10,7 @@
 #include "base/text_table.h"
 #include "cli/commands/all.h"
 #include "cli/output.h"
+#include "cli/standard_streams.h"
 #include "cli/text.h"
 #include "compiler/tune/records.h"
 
@@ -30,14 +31,14 @@ class RecordsCommand : public Command {
         "list: the tasks, and the best of each; show: all candidates of a task; merge: take the records of "
         "other databases; export and import: as lines of JSON");
     options.positional("DB", database_, "the database; merge and import make it where there is none", Need::required,
-                       File::read);
+                       File::read_by_name);
     options.positionals(
         "MORE", more_,
         "for show: the TASK's key, or its beginning; for merge: the databases to take FROM; for import: "
         "the FILE");
     options.value("--task", "KEY", task_, "for list and export: this task alone; its key, or the beginning");
-    options.value("-o", "FILE", output_, "for export: write it there instead of printing it", File::written);
-    options.flag("--json", json_, "print JSON");
+    options.value("-o", "FILE", output_, "for export: write it there instead of printing it", File::written_text);
+    options.json(json_);
     options.footer(
         "Of two records of one task, machine, sketch version and decisions the later counts.\n"
         "Example: dovetail records list tuned.db\n"
@@ -98,7 +99,7 @@ class RecordsCommand : public Command {
     if (json_) {
       Json rows = Json::array();
       for (const Summary& summary : summaries) rows.push_back(json_of(summary));
-      print("{}", json_text(rows));
+      print_json(rows);
       return Exit::success;
     }
     TextTable table({"task", "target", "kind", "name", "machine", ">sketch", ">records", ">measured", ">default",
@@ -131,7 +132,7 @@ class RecordsCommand : public Command {
         print("{}{}", &summary == &summaries.front() ? "" : "\n", text_of(summary, candidates));
       }
     }
-    if (json_) print("{}", json_text(groups));
+    if (json_) print_json(groups);
     return Exit::success;
   }
 
@@ -157,8 +158,8 @@ class RecordsCommand : public Command {
     std::string text;
     for (const Record& record : all)
       text += escape_unprintable(to_json(record).dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n";
-    if (output_) DOVETAIL_TRY(write_text_file(*output_, text));
-    else print("{}", text);
+    if (output_) DOVETAIL_TRY(write_result_text(*output_, text));
+    else write_result(text);
     return Exit::success;
   }
 
@@ -194,11 +195,11 @@ class RecordsCommand : public Command {
 
   Exit report(const tune::Records::Merged& merged, std::string_view action) const {
     if (json_)
-      print("{}", json_text({{"kind", "records"},
-                             {"action", action},
-                             {"database", database_},
-                             {"added", merged.added},
-                             {"replaced", merged.replaced}}));
+      print_json({{"kind", "records"},
+                  {"action", action},
+                  {"database", database_},
+                  {"added", merged.added},
+                  {"replaced", merged.replaced}});
     else
       print("records       {}: {} added, {} replaced by later ones\n", database_, count_text(merged.added),
             count_text(merged.replaced));

@@ -19,16 +19,21 @@ namespace {
 class Rtl : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("ACTION", action_,
-                       "build: make the Verilated model of a configuration, where it is not there yet; find: print "
-                       "where it is");
+    options
+        .positional("ACTION", action_,
+                    "build: make the Verilated model of a configuration, where it is not there yet; find: print "
+                    "where it is")
+        .choices({"build", "find"});
     options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
     options.flag("--waves", waves_, "a model that can write waveforms, for --waves; slower");
     options.flag("--synthesis-dot", synthesis_,
                  "with the dot product as it is synthesised, instead of the one that simulates fast");
     options.flag("--fast-build", fast_, "a model that is ready sooner and runs slower");
     options.value("--design", "DIR", design_, "the folder with rtl/, sva/ and tb/ (default: that of this kit)");
-    options.value("--into", "DIR", into_, "where the model goes (default: the cache, where --engine rtl finds it)");
+    options.value("--into", "DIR", into_,
+                  "where the model goes (default: the cache, where --engine rtl finds it); made where it is missing",
+                  File::folder);
+    options.json(json_);
     options.footer(
         "Needs Verilator. --engine rtl builds the model that it needs by itself, in the slower way that runs faster.\n"
         "Example: dovetail rtl build --hw 4x8x8");
@@ -38,22 +43,30 @@ class Rtl : public Command {
     DOVETAIL_ASSIGN(const auto config, isa::load_config(hardware_));
     if (action_ == "find") {
       DOVETAIL_ASSIGN(const auto path, simulator::find_rtl_model(config, waves_));
-      print("{}\n", path.string());
+      if (json_) print_json({{"kind", "rtl"}, {"config", config.name}, {"model", path.string()}, {"new", false}});
+      else write_result(path.string() + "\n");
       return Exit::success;
     }
     if (action_ != "build")
       return Diagnostic{"bad usage of `dovetail rtl`", action_, "the actions are build and find",
                         "see `dovetail rtl --help`"};
+    RunningStep step;
     simulator::RtlBuild build{.kind = {.waves = waves_, .synthesised_dot = synthesis_, .optimise = !fast_},
-                              .report = print_progress};
+                              .report = [&](std::string_view what) { step.begin(what); }};
     if (design_) build.design = *design_;
     if (into_) build.into = *into_;
     const auto start = std::chrono::steady_clock::now();
     const auto model = simulator::build_rtl_model(config, build);
+    step.end();
     if (!model.ok()) return fail(Exit::failed, model.errors());
-    if (model->is_new)
-      print("built         {} in {}\n", model->path.string(),
-            seconds_text(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()));
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (json_)
+      print_json({{"kind", "rtl"},
+                  {"config", config.name},
+                  {"model", model->path.string()},
+                  {"new", model->is_new},
+                  {"seconds", seconds}});
+    else if (model->is_new) print("built         {} in {}\n", model->path.string(), seconds_text(seconds));
     else print("is there      {}\n", model->path.string());
     return Exit::success;
   }
@@ -61,7 +74,7 @@ class Rtl : public Command {
  private:
   std::string action_, hardware_ = kDefaultHardware;
   std::optional<std::string> design_, into_;
-  bool waves_ = false, synthesis_ = false, fast_ = false;
+  bool waves_ = false, synthesis_ = false, fast_ = false, json_ = false;
 };
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "cli/program_file.h"
 #include "cli/run_report.h"
 #include "cli/samples.h"
+#include "cli/standard_streams.h"
 #include "cli/targets.h"
 #include "cli/tensor_files.h"
 #include "cli/text.h"
@@ -47,15 +48,20 @@ class Run : public Command {
     preprocess_.declare(options);
     options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
-    options.value("--output-dir", "DIR", output_dir_, "write every output as DIR/NAME.npy");
+    options.value("--output-dir", "DIR", output_dir_,
+                  "write every output as DIR/NAME.npy; DIR is made where it is missing", File::folder);
     clock_.declare(options);
     energy_.declare(options);
     limit_.declare(options);
     options.value("--report", "R.json", report_,
                   "write the report as JSON; of an engine with a clock also what other hardware would take",
-                  File::written);
-    options.value("--dump-tensors", "DIR", dump_,
-                  "write every tensor that a step computes as DIR/NAME.npy, and index.json with their order");
+                  File::written_text);
+    options.json(json_);
+    options.value(
+        "--dump-tensors", "DIR", dump_,
+        "write every tensor that a step computes as DIR/NAME.npy, and index.json with their order; DIR is made "
+        "where it is missing",
+        File::folder);
     options.value("--expect", "DIR|F.npz", expect_,
                   "compare the tensors with your own of the same names, and name the first that leaves the tolerance",
                   File::read);
@@ -155,8 +161,7 @@ class Run : public Command {
     if (expect_) {
       DOVETAIL_ASSIGN(facts.expectation, compare(expected, kept, tolerance));
     }
-    auto timed =
-        timed_programs(executor.program(), *result, engine_options, report_.has_value() || clock_.html.has_value());
+    auto timed = timed_programs(executor.program(), *result, engine_options, report_ || json_ || clock_.html);
     if (!timed.ok()) return fail(Exit::failed, timed.errors());
     facts.timed = *std::move(timed);
     DOVETAIL_ASSIGN(facts.energy, energy_facts(executor.program(), result->steps, system, energy));
@@ -171,7 +176,8 @@ class Run : public Command {
     DOVETAIL_TRY(write_traces(clock_, model_.model, facts.timed, system, latency_of(step_times(*result, system)),
                               energy_json(facts.energy)));
     print("{}{}", run_text(facts), clock_.written(facts.timed.size()));
-    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(run_json(facts))));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(run_json(facts))));
+    if (json_) print_json(run_json(facts));
     if (output_dir_) {
       DOVETAIL_ASSIGN(const auto paths, write_outputs(*output_dir_, facts.outputs));
       for (const std::string& path : paths) print("written       {}\n", path);
@@ -279,7 +285,7 @@ class Run : public Command {
   std::string engine_ = "functional", seed_ = "1";
   std::vector<std::string> inputs_;
   std::optional<std::string> output_dir_, report_, threads_, dump_, expect_, tolerance_, tolerance_steps_;
-  bool check_ = false, trust_ = false;
+  bool check_ = false, trust_ = false, json_ = false;
 };
 
 }  // namespace

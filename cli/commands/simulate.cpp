@@ -14,6 +14,7 @@
 #include "cli/program_check.h"
 #include "cli/program_image.h"
 #include "cli/program_input.h"
+#include "cli/standard_streams.h"
 #include "cli/system.h"
 #include "cli/text.h"
 #include "cli/timing.h"
@@ -63,7 +64,8 @@ class Simulate : public Command {
     energy_.declare(options);
     limit_.declare(options);
     options.value("--report", "R.json", report_, "write counters, and the cycles of an engine with a clock, as JSON",
-                  File::written);
+                  File::written_text);
+    options.json(json_);
     options.footer(
         "The image is written only when every launch has completed. Addresses are decimal, or hexadecimal behind 0x.\n"
         "Example: dovetail simulate p.bin --hw 1x16x16 --dram in.bin --dram-base 4096 --launch 0:30 --dram-out out.bin "
@@ -120,7 +122,7 @@ class Simulate : public Command {
     }
     const auto start = std::chrono::steady_clock::now();
     std::vector<simulator::Counters> counters;
-    const bool ask_what_if = report_ || clock_.html;
+    const bool ask_what_if = report_ || json_ || clock_.html;
     const simulator::Dram before = ask_what_if ? dram : simulator::Dram{};
     for (const isa::Launch& launch : launches) {
       const auto outcome =
@@ -144,7 +146,7 @@ class Simulate : public Command {
     watched.finish();
     DOVETAIL_TRY(write_outputs(input));
     for (const auto& [memory, file] : sram_files)
-      DOVETAIL_TRY(write_npy(file, sram->read_sram(memory, 0, static_cast<std::size_t>(config.depth(memory)))));
+      DOVETAIL_TRY(write_result_npy(file, sram->read_sram(memory, 0, static_cast<std::size_t>(config.depth(memory)))));
     std::optional<explore::RunTime> time;
     if (has_clock) time = {cycles_of(timed), system.clock_mhz * 1e6};
     const EnergyFacts energy = energy_facts(total, config, system.memory, time, table);
@@ -158,7 +160,9 @@ class Simulate : public Command {
     if (has_clock) print("{}{}", system_text(system), timing_text(timed, system));
     if (input_.program_base && !has_clock)
       print("note          engine {} does not fetch: --program-base was checked, and has no other effect\n", engine_);
-    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report(timed, counters, system, seconds, energy))));
+    const Json json = report_ || json_ ? report(timed, counters, system, seconds, energy) : Json();
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(json)));
+    if (json_) print_json(json);
     return Exit::success;
   }
 
@@ -242,7 +246,7 @@ class Simulate : public Command {
   LimitArguments limit_;
   std::optional<std::string> dram_out_, report_;
   std::vector<std::string> outputs_, sram_out_;
-  bool check_ = false;
+  bool check_ = false, json_ = false;
   std::string written_;  // what the outputs are, for the end of the report
 };
 

@@ -12,8 +12,10 @@
 #include "cli/commands/all.h"
 #include "cli/latency.h"
 #include "cli/output.h"
+#include "cli/standard_streams.h"
 #include "cli/text.h"
 #include "cli/timing.h"
+#include "isa/verify/token_use.h"
 #include "simulator/trace/diff.h"
 #include "simulator/trace/page.h"
 #include "simulator/trace/trace.h"
@@ -49,7 +51,8 @@ class Trace : public Command {
     options.positional("B.json", third_, "with diff: the other one", Need::optional, File::read);
     options.value("--around", "N", around_,
                   "with diff: instructions of each unit to show before and behind (default 3)");
-    options.value("--html", "PAGE.html", html_, "of one trace: write it as a page for a browser", File::written);
+    options.value("--html", "PAGE.html", html_, "of one trace: write it as a page for a browser", File::written_text);
+    options.json(json_);
     options.footer(
         "`trace T.json` sums up what each unit did in its cycles. `trace diff A.json B.json` compares the "
         "programs field by field,\n"
@@ -107,6 +110,24 @@ class Trace : public Command {
     if (knows_waits) print("\n{}", wait_table(waits, fetch, cycles));
     if (knows_counters) print("\n{}", counters_text(counters));
     if (const std::string layers = layer_table(trace); !layers.empty()) print("\n{}", layers);
+    if (!json_) return Exit::success;
+    Json units, of_waits;
+    for (const isa::Queue unit : {isa::Queue::load, isa::Queue::compute, isa::Queue::store}) {
+      const std::string name(isa::name(unit));
+      for (std::size_t c = 0; c < simulator::kUnitClassNames.size(); ++c)
+        units[name][std::string(simulator::kUnitClassNames[c])] = classes[isa::index(unit)][c];
+      if (knows_waits) of_waits[name] = simulator::to_json(waits[isa::index(unit)]);
+    }
+    if (knows_waits) of_waits["fetch"] = simulator::to_json(fetch);
+    print_json({{"kind", "trace"},
+                {"file", first_},
+                {"launches", trace.launches.size()},
+                {"instructions", instructions},
+                {"cycles", cycles},
+                {"clock_mhz", time.clock_mhz ? Json(*time.clock_mhz) : Json(nullptr)},
+                {"units", units},
+                {"waits", of_waits},
+                {"counters", knows_counters ? to_json(counters) : Json(nullptr)}});
     return Exit::success;
   }
 
@@ -136,7 +157,7 @@ class Trace : public Command {
     DOVETAIL_ASSIGN(const simulator::RunTime time, run_time(json));
     DOVETAIL_ASSIGN(const simulator::MemorySpec memory, simulator::parse_memory(text("memory")));
     const Json energy = json.value("energy", Json());
-    return write_text_file(*html_, simulator::page_text(text("title"), trace, programs, memory, time, energy));
+    return write_result_text(*html_, simulator::page_text(text("title"), trace, programs, memory, time, energy));
   }
 
   Result<Exit> diff() {
@@ -144,8 +165,12 @@ class Trace : public Command {
     DOVETAIL_ASSIGN(const Side other, read_side(third_));
     const simulator::Trace &a = one.trace, &b = other.trace;
     DOVETAIL_ASSIGN(const std::int64_t around, parse_count("--around", around_, 0, 1000));
-    const bool same_instructions = compare_instructions(one, other);
+    Json json{{"kind", "trace-diff"}, {"a", second_}, {"b", third_}, {"equal", false}};
+    const bool same_instructions = compare_instructions(one, other, json);
     const auto difference = simulator::first_difference(a, b);
+    json["cycles"] = difference_json(difference, a);
+    json["equal"] = same_instructions && !difference;
+    if (json_) print_json(json);
     if (!difference) {
       std::size_t events = 0;
       for (const simulator::LaunchTrace& launch : a.launches) events += launch.events.size();
@@ -165,14 +190,24 @@ class Trace : public Command {
     return Exit::failed;
   }
 
+  static Json difference_json(const std::optional<simulator::TraceDifference>& difference, const simulator::Trace& a) {
+    if (!difference) return nullptr;
+    Json json{{"launch", difference->launch}, {"instruction", nullptr}, {"what", difference->what}};
+    if (difference->event) json["instruction"] = a.launches[difference->launch].events[*difference->event].instruction;
+    return json;
+  }
+
   // Times alone say nothing of addresses. False: an instruction is another one.
-  static bool compare_instructions(const Side& a, const Side& b) {
+  static bool compare_instructions(const Side& a, const Side& b, Json& json) {
+    json["instructions_compared"] = a.programs && b.programs;
+    json["instructions"] = nullptr;
     for (const Side* side : {&a, &b})
       if (!side->programs) {
         print("instructions  not compared, addresses and sizes included: {} does not hold its program\n", side->path);
         return true;
       }
     const auto difference = simulator::first_other_instruction(a.trace, *a.programs, b.trace, *b.programs);
+    json["instructions"] = difference_json(difference, a.trace);
     if (!difference) {
       print("instructions  equal in all fields, addresses included\n");
       return true;
@@ -184,6 +219,7 @@ class Trace : public Command {
 
   std::string first_, second_, third_, around_ = "3";
   std::optional<std::string> html_;
+  bool json_ = false;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "cli/commands/all.h"
 #include "cli/model.h"
 #include "cli/output.h"
+#include "cli/standard_streams.h"
 #include "cli/text.h"
 #include "cli/tune_progress.h"
 #include "cli/tune_report.h"
@@ -40,13 +41,14 @@ class Tune : public Command {
     options.value("--trials", "N", trials_, "candidates for each task, on average (default 64)");
     options.value("--early-stop", "N", early_stop_,
                   "leave a kernel that has gained nothing in so many trials; 0: never (default 128)");
-    options.value("--search", "SEARCH", search_, searches_text());
+    options.value("--search", "SEARCH", search_, searches_text()).choices(search_names());
     options.value("--batch", "N", batch_, "candidates that are measured before the search learns of them (default 8)");
     options.value("--seed", "N", seed_, "of all that is random (default 1)");
     options.value("--threads", "N", threads_, "that run CPU kernels (default 1)");
     options.value("--time", "TIME", time_, "end after the batch during which this has passed: 90s, 10min, 2h");
-    options.value("--report", "R.json", report_, "write what was found as JSON", File::written);
-    options.value("--html", "PAGE.html", html_, "write a page with a curve for each task", File::written);
+    options.value("--report", "R.json", report_, "write what was found as JSON", File::written_text);
+    options.json(json_);
+    options.value("--html", "PAGE.html", html_, "write a page with a curve for each task", File::written_text);
     options.footer(
         "What is found is recorded in the database after every batch; Ctrl-C loses nothing of it. `dovetail "
         "compile` and `run` take\n"
@@ -74,7 +76,8 @@ class Tune : public Command {
     compiled_ = std::move(outcome.model);
     DOVETAIL_ASSIGN(const auto tasks, chosen_tasks());
     if (list_) {
-      print("{}", task_table(tasks));
+      if (json_) print_json(task_list(tasks));
+      else print("{}", task_table(tasks));
       return Exit::success;
     }
     WatchedWork watched({});
@@ -97,14 +100,20 @@ class Tune : public Command {
     }
     watched.finish();
     print("{}", report.text());
-    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(report.json())));
-    if (html_) DOVETAIL_TRY(write_text_file(*html_, report.page()));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(report.json())));
+    if (json_) print_json(report.json());
+    if (html_) DOVETAIL_TRY(write_result_text(*html_, report.page()));
     return Exit::success;
   }
 
  private:
   using Tasks = std::map<std::string, std::vector<tune::TuningTask>>;  // by target
 
+  static std::vector<std::string> search_names() {
+    std::vector<std::string> names;
+    for (const tune::SearchRow& row : tune::searches()) names.emplace_back(row.name);
+    return names;
+  }
   static std::string searches_text() {
     std::string text = "how candidates are chosen (default guided)";
     for (const tune::SearchRow& row : tune::searches()) text += fmt::format("\n{}: {}", row.name, row.summary);
@@ -176,6 +185,18 @@ class Tune : public Command {
     return explore::make_cpu_measurer(processor, options);
   }
 
+  static Json task_list(const Tasks& tasks) {
+    Json list = Json::array();
+    for (const auto& [target, of_target] : tasks)
+      for (const tune::TuningTask& task : of_target)
+        list.push_back({{"task", schedule::key(task.task)},
+                        {"target", target},
+                        {"kind", task.task.kind},
+                        {"kernel", task.name},
+                        {"uses", task.uses}});
+    return {{"kind", "tasks"}, {"tasks", list}};
+  }
+
   static std::string task_table(const Tasks& tasks) {
     TextTable table({"task", "target", "kind", "kernel", ">uses"});
     for (const auto& [target, of_target] : tasks)
@@ -186,7 +207,7 @@ class Tune : public Command {
 
   ModelArguments model_;
   std::vector<std::string> only_;
-  bool list_ = false;
+  bool list_ = false, json_ = false;
   std::string trials_ = "64", early_stop_ = "128", search_ = "guided", batch_ = "8", seed_ = "1", threads_ = "1";
   std::optional<std::string> time_, report_, html_;
   tune::TuneOptions tune_options_;

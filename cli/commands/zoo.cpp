@@ -8,6 +8,8 @@
 #include "cli/commands/all.h"
 #include "cli/forward.h"
 #include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/standard_streams.h"
 #include "cli/text.h"
 #include "compiler/export/onnx.h"
 #include "compiler/quantize/quantize.h"
@@ -27,6 +29,12 @@ std::string sizes_text(const zoo::Row& row) {
   return row.sequence.chosen() ? text("sequence", row.sequence) : "-";
 }
 
+std::vector<std::string> zoo_names() {
+  std::vector<std::string> names{"list"};
+  for (const zoo::Row& row : zoo::all()) names.emplace_back(row.name);
+  return names;
+}
+
 TextTable table() {
   TextTable rows({"name", ">parameters", ">MACs", "sizes", "what it is"});
   for (const zoo::Row& row : zoo::all())
@@ -43,7 +51,7 @@ Json json_of(const zoo::Range& range) {
 class Zoo : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("NAME", name_, "a model of the list below; list: print it");
+    options.positional("NAME", name_, "a model of the list below; list: print it").choices(zoo_names());
     options.value("-o", "MODEL.onnx", output_, "write the model", File::written);
     options.value("--seed", "N", seed_, "of the pseudo-random weights (default 1)");
     options.value("--batch", "N", batch_, "(default 1)");
@@ -51,11 +59,12 @@ class Zoo : public Command {
     options.value("--sequence", "N", sequence_, "positions of a transformer's input");
     options.flag("--int8", int8_,
                  "quantise it: QDQ form, int8 weights per channel, ranges calibrated on seeded samples");
-    options.value("--calibration", "METHOD", method_, "of --int8: min-max (default), percentile, entropy or mse");
+    options.value("--calibration", "METHOD", method_, "of --int8: min-max (default), percentile, entropy or mse")
+        .choices({"min-max", "percentile", "entropy", "mse"});
     options.value("--samples", "N", samples_, "of --int8 (default 8)");
     options.value("--report", "R.json", report_,
-                  "of --int8: scale, saturation and signal-to-noise ratio of every tensor", File::written);
-    options.flag("--json", json_, "print JSON");
+                  "of --int8: scale, saturation and signal-to-noise ratio of every tensor", File::written_text);
+    options.json(json_);
     options.footer(
         fmt::format("{}\nFloat32 unless --int8 is given; the weights are pseudo-random, the same on every platform, "
                     "and scaled as He et al. have it. Counts "
@@ -90,17 +99,17 @@ class Zoo : public Command {
       model.graph = quantised->graph;
     }
     DOVETAIL_ASSIGN(const auto bytes, export_onnx(model.graph, name_));
-    DOVETAIL_TRY(write_file(*output_, bytes));
-    if (report_) DOVETAIL_TRY(write_text_file(*report_, json_text(quantised->to_json())));
+    DOVETAIL_TRY(write_result_file(*output_, bytes));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(quantised->to_json())));
     if (json_)
-      print("{}", json_text({{"kind", "zoo"},
-                             {"model", name_},
-                             {"file", *output_},
-                             {"bytes", bytes.size()},
-                             {"seed", choices.seed},
-                             {"parameters", model.parameters},
-                             {"macs", model.macs},
-                             {"int8", quantised ? quantised->to_json() : Json()}}));
+      print_json({{"kind", "zoo"},
+                  {"model", name_},
+                  {"file", *output_},
+                  {"bytes", bytes.size()},
+                  {"seed", choices.seed},
+                  {"parameters", model.parameters},
+                  {"macs", model.macs},
+                  {"int8", quantised ? quantised->to_json() : Json()}});
     else
       print("model         {}: {}, {} nodes, {} parameters, {} MACs, seed {}\n", *output_, bytes_text(bytes.size()),
             model.graph.live_nodes().size(), with_separators(static_cast<std::uint64_t>(model.parameters)),
@@ -139,6 +148,11 @@ class Zoo : public Command {
                         fmt::format("it must lie in 1 to {}", kMostSamples), "8 will do"};
     std::vector<quantize::Values> inputs;
     for (int sample = 0; sample < samples; ++sample) inputs.push_back(zoo::sample_inputs(graph, seed, sample));
+    PartsProgress progress;
+    options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) -> Result<void> {
+      progress.show(fmt::format("runs ({})", what), done, all);
+      return {};
+    };
     return quantize::quantize(graph, inputs, options, compiled_forward());
   }
 
@@ -171,7 +185,7 @@ class Zoo : public Command {
                       {"macs", row.macs},
                       {"image", json_of(row.image)},
                       {"sequence", json_of(row.sequence)}});
-    print("{}", json_text(rows));
+    print_json(rows);
     return Exit::success;
   }
 

@@ -45,6 +45,7 @@ std::vector<std::string> simulate_words(const std::string& region, const std::st
 TEST_CASE("a region that is emitted computes and takes what it does in a run of the model") {
   const test::TemporaryFolder folder;
   const std::string out = folder / "out", report = folder / "run.json";
+  std::filesystem::create_directory(out);
   REQUIRE(test::dovetail(
               {"run", kModel, "--target", "accel,cpu", "--hw", "1x16x16-ext", "--engine", "cycle", "--report", report})
               .exit == 0);

@@ -130,7 +130,7 @@ TEST_CASE("records export and import give the same database") {
 TEST_CASE("records merge takes from several databases, and from itself nothing") {
   const test::TemporaryFolder folder;
   const std::string a = database(folder / "a.db", {sample_record(1), sample_record(2)}),
-                    b = database(folder / "b.db", {sample_record(2), sample_record(3)}), into = folder / "new/into.db";
+                    b = database(folder / "b.db", {sample_record(2), sample_record(3)}), into = folder / "into.db";
   const Finished merged = test::dovetail({"records", "merge", into, a, b, "--json"});
   INFO(merged.error);
   REQUIRE(merged.exit == 0);

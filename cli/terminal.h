@@ -1,0 +1,37 @@
+// What stdout and stderr are: terminals of some width, and whether they get colours.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace dovetail::cli {
+
+enum class Stream { out, error };
+
+enum class Color {
+  automatic,  // on a terminal, unless NO_COLOR is set or TERM is "dumb"
+  always,     // in pipes and files, too
+  never
+};
+// "auto", "always", "never"; of --color.
+Result<Color> parse_color(std::string_view text);
+// For the whole process, before anything is printed.
+void set_color(Color color);
+bool has_color(Stream stream);
+
+bool is_terminal(Stream stream);
+// Of a terminal, at least 40; nothing if the stream is none.
+std::optional<std::size_t> terminal_width(Stream stream);
+
+// The columns of help: those of the terminal, at most 100.
+std::size_t help_width();
+
+enum class Style { error, note, hint, header, faint };
+// With the escape sequences of the style, if the stream has colours.
+std::string styled(std::string_view text, Style style, Stream stream);
+
+}  // namespace dovetail::cli

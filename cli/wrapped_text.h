@@ -1,0 +1,24 @@
+// Text in lines of a given width, which counts code points.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace dovetail::cli {
+
+std::size_t text_width(std::string_view text);
+
+// One line broken at spaces into lines of at most `first` and then `width` columns; words that are longer are broken
+// anywhere only if `break_words`. At least one line; none ends with a space.
+enum class LongWords { keep, split };
+std::vector<std::string> wrapped(std::string_view line, std::size_t first, std::size_t width,
+                                 LongWords words = LongWords::keep);
+
+// A report, laid out for a terminal: a line that is too long goes on below, indented; the columns of a table
+// (base/text_table.h) become narrower, with cells of several lines, and a table that needs more columns than there are
+// is shown in parts, each with the first column.
+std::string fitted(std::string_view report, std::size_t width);
+
+}  // namespace dovetail::cli

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""What the commands print with --json is what docs/schema says: each real output validates, and each schema is used and documented."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ.get("DOVETAIL_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+CLI = os.environ.get("DOVETAIL_CLI", str(SOURCE / "build/release/bin/dovetail"))
+SCHEMAS = SOURCE / "docs/schema"
+DIGITS = SOURCE / "examples/digits/digits_int8.onnx"
+FLOATS = SOURCE / "examples/digits/digits_float.onnx"
+IMAGES = SOURCE / "examples/digits/test_images.npy"
+LABELS = SOURCE / "examples/digits/test_labels.npy"
+MATMUL = SOURCE / "examples/assembly/matmul.s"
+ACCEL = ["--target", "accel,cpu", "--hw", "1x16x16-ext"]
+
+# Schema: the command lines whose output it describes, in this order; {} is a temporary folder. Behind None: the exit status is 1.
+COMMANDS: list[tuple[str, list]] = [
+    ("compile", ["compile", DIGITS, *ACCEL, "--verify", "-o", "{}/d.dvt"]),
+    ("compile", ["compile", FLOATS, "--target", "accel,cpu"]),
+    ("run", ["run", DIGITS, *ACCEL, "--check"]),
+    ("run", ["run", DIGITS, *ACCEL, "--engine", "cycle", "--trace", "{}/t.json", "--html", "{}/page.html", "--dump-tensors", "{}/kept"]),
+    ("run", ["run", "{}/d.dvt", "--trust", "--expect", "{}/kept"]),
+    ("evaluate", ["evaluate", DIGITS, *ACCEL, "--inputs", IMAGES, "--labels", LABELS, "--against", FLOATS, "--against-target", "cpu"]),
+    ("evaluate", ["evaluate", DIGITS, *ACCEL, "--inputs", IMAGES, "--engine", "cycle"]),
+    ("quantize", ["quantize", FLOATS, "-o", "{}/q.onnx", "--samples", IMAGES]),
+    ("profile", ["profile", DIGITS, *ACCEL, "--repeat", "2"]),
+    ("compare", ["compare", DIGITS, "--target", "accel,cpu,cuda", "--repeat", "5"]),
+    ("tune", ["tune", DIGITS, *ACCEL, "--task", "conv1", "--trials", "2", "--records", "{}/r.db"]),
+    ("tasks", ["tune", DIGITS, *ACCEL, "--list"]),
+    ("records-list", ["records", "list", "{}/r.db"]),
+    ("records", ["records", "merge", "{}/s.db", "{}/r.db"]),
+    ("explore", ["explore", DIGITS, "{}/space.json", "-o", "{}/sweep"]),
+    ("what-if", ["explore", DIGITS, "--what-if", "1x16x16-ext"]),
+    ("asm", ["asm", MATMUL, "-o", "{}/p.bin", "--image", "{}/p.img", "--map", "{}/p.json"]),
+    ("disasm", ["disasm", "{}/p.bin", "--hw", "1x16x16"]),
+    ("check", ["check", MATMUL]),
+    ("check", ["check", "{}/race.s", None]),
+    ("simulate", ["simulate", MATMUL, "--engine", "functional"]),
+    ("simulate", ["simulate", MATMUL, "--engine", "cycle"]),
+    ("debug", ["debug", MATMUL, "-x", "{}/commands"]),
+    ("trace", ["trace", "{}/t.json"]),
+    ("trace-diff", ["trace", "diff", "{}/t.json", "{}/t.json"]),
+    ("simulate", ["simulate", MATMUL, "--engine", "cycle", "--memory", "ideal:latency=9", "--trace", "{}/u.json"]),
+    ("trace-diff", ["trace", "diff", "{}/t.json", "{}/u.json", None]),
+    ("isa", ["isa"]),
+    ("operators", ["operators"]),
+    ("hardware", ["hw", "show", "1x16x16"]),
+    ("hardware-list", ["hw", "list"]),
+    ("area", ["hw", "area", "1x16x16"]),
+    ("area-estimate", ["hw", "area", "1x16x16", "--estimate"]),
+    ("zoo", ["zoo", "resnet8", "--int8", "--samples", "1", "-o", "{}/z.onnx"]),
+    ("zoo-list", ["zoo", "list"]),
+    ("rtl", ["rtl", "find", "--hw", "tiny"]),
+    ("onnx-test", ["onnx-test", "{}/onnx", "--target", "cpu", None]),
+    ("doctor", ["doctor"]),
+    *(("inspect", ["inspect", file]) for file in
+      (DIGITS, IMAGES, MATMUL, "{}/d.dvt", "{}/p.json", "{}/page.html", "{}/hardware.json")),
+]
+OPTIONAL = {"rtl"}  # needs a model that Verilator has made
+SPACE = {"hardware": "1x16x16-ext", "axes": {"bus_bytes": [8, 16]}}
+TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+
+
+def is_of(value: object, name: str) -> bool:
+    if name in ("number", "integer"):
+        return isinstance(value, int if name == "integer" else (int, float)) and not isinstance(value, bool)
+    return isinstance(value, TYPES[name])
+
+
+def problems(value: object, schema: dict, root: dict, where: str = "$") -> list[str]:
+    """The keywords of JSON Schema that docs/schema uses; an unknown one is an error."""
+    known = {"$schema", "title", "description", "$defs", "$ref", "type", "properties", "required", "additionalProperties", "items", "enum", "const",
+             "anyOf"}
+    if extra := set(schema) - known:
+        return [f"{where}: the validator does not know {extra}"]
+    if "$ref" in schema:
+        return problems(value, root["$defs"][schema["$ref"].removeprefix("#/$defs/")], root, where)
+    if "anyOf" in schema:
+        tries = [problems(value, option, root, where) for option in schema["anyOf"]]
+        return [] if any(not found for found in tries) else min(tries, key=len)
+    names = schema.get("type", [])
+    names = [names] if isinstance(names, str) else names
+    if names and not any(is_of(value, name) for name in names):
+        return [f"{where}: {json.dumps(value)[:60]} is not {names}"]
+    if "const" in schema and value != schema["const"]:
+        return [f"{where}: {value!r} is not {schema['const']!r}"]
+    if "enum" in schema and value not in schema["enum"]:
+        return [f"{where}: {value!r} is none of {schema['enum']}"]
+    found = []
+    if isinstance(value, dict):
+        found += [f"{where}: {key} is missing" for key in schema.get("required", []) if key not in value]
+        other = schema.get("additionalProperties", True)
+        for key, item in value.items():
+            inner = schema.get("properties", {}).get(key, other)
+            if inner is False:
+                found.append(f"{where}: {key} is not documented")
+            elif inner is not True:
+                found += problems(item, inner, root, f"{where}.{key}")
+    if isinstance(value, list) and "items" in schema:
+        for index, item in enumerate(value):
+            found += problems(item, schema["items"], root, f"{where}[{index}]")
+    return found
+
+
+class Validator(unittest.TestCase):
+    def test_it_finds_what_is_wrong(self) -> None:
+        schema = {"type": "object", "required": ["a"], "additionalProperties": False,
+                  "properties": {"a": {"type": "integer"}, "b": {"type": "array", "items": {"enum": ["x"]}}, "c": {"$ref": "#/$defs/d"}},
+                  "$defs": {"d": {"anyOf": [{"type": "null"}, {"const": 2}]}}}
+        self.assertEqual(problems({"a": 1, "b": ["x"], "c": None}, schema, schema), [])
+        for wrong in ({}, {"a": True}, {"a": 1.5}, {"a": 1, "z": 0}, {"a": 1, "b": ["y"]}, {"a": 1, "c": 3}, []):
+            self.assertNotEqual(problems(wrong, schema, schema), [], wrong)
+
+
+class Outputs(unittest.TestCase):
+    def test_every_output_is_what_its_schema_says(self) -> None:
+        used = set()
+        with tempfile.TemporaryDirectory() as folder:
+            self.prepare(pathlib.Path(folder))
+            for name, line in COMMANDS:
+                words = [str(word).replace("{}", folder) for word in line if word is not None]
+                finished = subprocess.run([CLI, *words, "--json"], capture_output=True, text=True, check=False, cwd=folder)
+                used.add(name)
+                if name in OPTIONAL and finished.returncode != 0:
+                    continue
+                with self.subTest(command=" ".join(words)):
+                    self.assertEqual(finished.returncode, 1 if None in line else 0, finished.stderr)
+                    schema = json.loads((SCHEMAS / f"{name}.json").read_text())
+                    values = [json.loads(row) for row in finished.stdout.splitlines()] if name == "debug" else [json.loads(finished.stdout)]
+                    self.assertEqual([text for value in values for text in problems(value, schema, schema)][:20], [])
+        self.assertEqual(used, {path.stem for path in SCHEMAS.glob("*.json")})
+
+    def prepare(self, folder: pathlib.Path) -> None:
+        (folder / "space.json").write_text(json.dumps(SPACE))
+        (folder / "commands").write_text("step 3\nprint acc[0]\nqueues\nquit\n")
+        (folder / "race.s").write_text(MATMUL.read_text().replace("pop_prev", "").replace("push_next", ""))
+        hardware = subprocess.run([CLI, "hw", "show", "tiny", "--json"], capture_output=True, check=True)
+        (folder / "hardware.json").write_bytes(hardware.stdout)
+        (folder / "onnx/test_digits/test_data_set_0").mkdir(parents=True)
+        (folder / "onnx/test_digits/model.onnx").write_bytes(DIGITS.read_bytes())
+
+    def test_every_command_that_reports_has_json(self) -> None:
+        listed = subprocess.run([CLI, "help"], capture_output=True, text=True, check=True).stdout.split("\nCommands:\n")[1].split("\n\n")[0]
+        for command in re.findall("^  ([a-z-]+) ", listed, re.MULTILINE):
+            text = subprocess.run([CLI, "help", command], capture_output=True, text=True, check=True).stdout
+            self.assertEqual("  --json " in text, command not in ("help", "completion"), command)
+
+    def test_every_schema_is_described(self) -> None:
+        page = (SOURCE / "docs/command-line.md").read_text()
+        for path in SCHEMAS.glob("*.json"):
+            self.assertIn(f"(schema/{path.name})", page)
+            self.assertIn("description", json.loads(path.read_text()))
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main(verbosity=2))
