@@ -76,7 +76,8 @@ std::vector<std::string> rows_of(const Target& target, std::string_view op) {
   for (const PatternRow& row : target.patterns()) {
     std::set<std::string> operators;
     collect_operators(row.pattern, operators);
-    if (operators.contains(std::string(op)) && std::ranges::find(rows, row.name) == rows.end()) rows.push_back(row.name);
+    if (operators.contains(std::string(op)) && std::ranges::find(rows, row.name) == rows.end())
+      rows.push_back(row.name);
   }
   return rows;
 }
