@@ -2,10 +2,13 @@
 
 usage: onnxruntime_worker.py MODEL.onnx --threads N [--input NAME=FILE.npy]...
        onnxruntime_worker.py MODEL.onnx --quantise OUT.onnx    the model quantised by ONNX Runtime's own tool, and no more
+       onnxruntime_worker.py MODEL.onnx --write-inputs DIR     random inputs as DIR/NAME.npy, and no more
+       onnxruntime_worker.py OURS --compare DIR                how far the arrays of two folders are apart, and no more
 """
 
 import argparse
 import json
+import pathlib
 import re
 import sys
 import time
@@ -35,6 +38,27 @@ def inputs_of(session, assignments):
     random = numpy.random.default_rng(1)
     return {tensor.name: numpy.load(files[plain(tensor.name)]) if plain(tensor.name) in files else random_array(tensor, random)
             for tensor in session.get_inputs()}
+
+
+def write_arrays(folder, arrays):
+    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+    for name, array in arrays.items():
+        numpy.save(pathlib.Path(folder) / f"{plain(name)}.npy", array)
+
+
+def compare(ours, theirs):
+    """Floats as a part of the largest element, integers in their steps."""
+    largest = 0.0
+    for file in sorted(pathlib.Path(theirs).glob("*.npy")):
+        want, have = numpy.load(file), numpy.load(pathlib.Path(ours) / file.name)
+        if want.shape != have.shape:
+            raise SystemExit(f"output {file.stem}: shape {have.shape}, in ONNX Runtime {want.shape}")
+        if want.size == 0:
+            continue
+        apart = float(numpy.max(numpy.abs(want.astype(numpy.float64) - have.astype(numpy.float64))))
+        scale = float(numpy.max(numpy.abs(want))) if want.dtype.kind == "f" else 1.0
+        largest = max(largest, apart / max(scale, 1e-30))
+    return largest
 
 
 def make_session(model, threads):
@@ -81,6 +105,11 @@ def serve(model, threads, assignments):
     session.run_with_iobinding(binding)
     say({"ready": True, "load_seconds": time.perf_counter() - start, "version": onnxruntime.__version__})
     for line in sys.stdin:
+        if not line.strip().isdigit():
+            session.run_with_iobinding(binding)
+            write_arrays(line.strip(), {tensor.name: value for tensor, value in zip(session.get_outputs(), binding.copy_outputs_to_cpu())})
+            say({"written": line.strip()})
+            continue
         runs = int(line)
         session.run_with_iobinding(binding)
         wall, processor = time.perf_counter(), time.process_time()
@@ -96,9 +125,15 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--input", action="append", default=[])
     parser.add_argument("--quantise", metavar="OUT")
+    parser.add_argument("--write-inputs", metavar="DIR")
+    parser.add_argument("--compare", metavar="DIR")
     options = parser.parse_args()
     if options.quantise:
         quantise(options.model, options.quantise)
+    elif options.compare:
+        say({"apart": compare(options.model, options.compare)})
+    elif options.write_inputs:
+        write_arrays(options.write_inputs, inputs_of(make_session(options.model, 1), []))
     else:
         serve(options.model, options.threads, options.input)
 

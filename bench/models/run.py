@@ -7,7 +7,9 @@ usage: run.py BIN FOLDER [--ort PYTHON] [--threads 1,2] [--rounds N] [--only REG
 BIN has `dovetail` and `model_runner`; models are made in FOLDER and stay there. The models are those of list.json: of the
 folder `--shared` (filled with weights by its fill_light.py where they have none), and of `dovetail zoo`. ONNX Runtime is
 what PYTHON imports; without --ort ours is timed alone. Both are processes that live for all rounds of a model and take
-turns; one thread counts by processor time, several by wall time, each with its best round. Prints a row for each model.
+turns; one thread counts by processor time, several by wall time, each with its best round. Both get the same inputs, and
+how far the outputs are apart is part of the row. Prints a row for each model. Exit code 1 where a model fails, or a float
+model's outputs are further apart than 0.001 of the largest.
 """
 
 import argparse
@@ -23,6 +25,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 SAMPLE_SECONDS = 0.1  # of a round, for each contender
+MOST_APART = 1e-3  # outputs of float models, as a part of the largest element
 PAUSE_SECONDS = 0.02  # after it: threads of several spin on for a moment
 
 
@@ -57,10 +60,13 @@ class Contender:
             raise Failure(self.process.stderr.read().strip()[-600:])
         return json.loads(line)
 
-    def runs(self, count):
-        self.process.stdin.write(f"{count}\n")
+    def ask(self, line):
+        self.process.stdin.write(f"{line}\n")
         self.process.stdin.flush()
         return self.answer()
+
+    def runs(self, count):
+        return self.ask(count)
 
     def close(self):
         self.process.stdin.close()
@@ -97,6 +103,27 @@ def quantised_file(entry, options):
     return file
 
 
+def shared_inputs(entry, model, options):
+    """Random ones, as files, where the model comes without any."""
+    folder = options.folder / f"{entry['name']}.inputs"
+    if not folder.exists():
+        call([options.ort, HERE / "onnxruntime_worker.py", model, "--write-inputs", folder])
+    return [f"{file.stem}={file}" for file in sorted(folder.glob("*.npy"))]
+
+
+def difference(contenders, entry, options):
+    """The largest of all outputs: of floats as a part of the largest element, of integers in their steps."""
+    folders = {name: (options.folder / f"{entry['name']}.{name}").resolve() for name in ("ours", "ort")}
+    for name, folder in folders.items():
+        folder.mkdir(exist_ok=True)
+        contenders[name].ask(folder)
+    compared = subprocess.run([options.ort, HERE / "onnxruntime_worker.py", folders["ours"], "--compare", folders["ort"]],
+                              capture_output=True, text=True, check=False)
+    if compared.returncode != 0:
+        raise Failure(compared.stderr.strip()[-600:])
+    return json.loads(compared.stdout)["apart"]
+
+
 def alternate(contenders, rounds):
     for contender in contenders.values():
         once = contender.runs(1)["wall"]
@@ -110,21 +137,25 @@ def alternate(contenders, rounds):
 
 def measure(entry, threads, bundle, model, inputs, options):
     processors = sorted(os.sched_getaffinity(0))[:threads]
+    if options.ort and not inputs:
+        inputs = shared_inputs(entry, model, options)
     given = [word for each in inputs for word in ("--input", each)]
     contenders = {}
+    row = {}
     try:
         contenders["ours"] = Contender([options.bin / "model_runner", bundle, "--threads", threads, *given], processors)
         if options.ort:
             worker = [options.ort, HERE / "onnxruntime_worker.py"]
             contenders["ort"] = Contender([*worker, model, "--threads", threads, *given], processors)
             if options.quantised and "zoo" in entry and entry["number"] == "int8":
-                contenders["ort_quantised"] = Contender([*worker, quantised_file(entry, options), "--threads", threads], processors)
+                contenders["ort_quantised"] = Contender([*worker, quantised_file(entry, options), "--threads", threads, *given], processors)
+        if options.ort:
+            row["difference"] = difference(contenders, entry, options)
         alternate(contenders, options.rounds)
     finally:
         for contender in contenders.values():
             contender.close()
     key = "processor" if threads == 1 else "wall"
-    row = {}
     for name, contender in contenders.items():
         times = [sample[key] for sample in contender.samples]
         row[name] = {"best_ms": 1e3 * min(times), "median_ms": 1e3 * statistics.median(times), "judged_by": key,
@@ -149,7 +180,8 @@ def print_row(result, threads):
         row = result["threads"].get(str(count))
         cells += [figure(row, "ours", "best_ms"), figure(row, "ort", "best_ms"), f"**{figure(row, 'ort_ratio')}**"]
     first = result["threads"].get(str(threads[0]))
-    cells += [figure(first, "ort_quantised_ratio"), figure(result, "compile", "processor"), figure(result, "compile", "memory_mib"),
+    apart = first and first.get("difference")
+    cells += ["–" if apart is None else f"{apart:.0e}", figure(first, "ort_quantised_ratio"), figure(result, "compile", "processor"), figure(result, "compile", "memory_mib"),
               figure(first, "ours", "memory_mib"), figure(first, "ort", "memory_mib")]
     print("| " + " | ".join(cells) + " |", flush=True)
 
@@ -158,7 +190,7 @@ def print_head(threads):
     cells = ["model"]
     for count in threads:
         cells += [f"ours, {count} thread{'s' if count > 1 else ''}, ms", "ORT ms", "ratio"]
-    cells += ["ratio, ORT's own int8", "compile, s", "MiB", "run, MiB", "ORT MiB"]
+    cells += ["outputs apart", "ratio, ORT's own int8", "compile, s", "MiB", "run, MiB", "ORT MiB"]
     print("| " + " | ".join(cells) + " |\n|" + "---|" * len(cells), flush=True)
 
 
@@ -213,7 +245,11 @@ def main():
                   if "ort_ratio" in row["threads"].get(str(threads), {})]
         print(f"\n{threads} thread{'s' if threads > 1 else ''}: geometric mean {geomean(ratios):.2f} over {len(ratios)} models, "
               f"{sum(ratio < 1 for ratio in ratios)} below 1")
-    return 1 if any("failure" in row for row in results["models"]) else 0
+    wrong = [row["name"] for row in results["models"] for of in row["threads"].values()
+             if row["number"] == "float32" and not of.get("difference", 0) <= MOST_APART]
+    if wrong:
+        print(f"outputs differ by more than {MOST_APART}: {', '.join(wrong)}", file=sys.stderr)
+    return 1 if wrong or any("failure" in row for row in results["models"]) else 0
 
 
 if __name__ == "__main__":

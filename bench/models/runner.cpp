@@ -1,6 +1,6 @@
 // model_runner BUNDLE.dvt [--threads N] [--input NAME=FILE]...: loads a bundle and times runs of it on demand, so that
 // a driver can alternate it with another program (run.py). Prints a line of JSON when it is ready, and one for each
-// line N that it reads: so many runs, after one that is not timed.
+// line that it reads: N, so many runs after one that is not timed; or a folder, into which the outputs are written.
 #include <charconv>
 #include <cstdio>
 #include <ctime>
@@ -79,7 +79,12 @@ Result<void> serve(const Arguments& arguments) {
   say({{"ready", true}, {"load_seconds", seconds_of(CLOCK_MONOTONIC) - start}});
   for (std::string line; std::getline(std::cin, line);) {
     int runs = 0;
-    std::from_chars(line.data(), line.data() + line.size(), runs);
+    if (std::from_chars(line.data(), line.data() + line.size(), runs).ec != std::errc()) {
+      DOVETAIL_ASSIGN(const runtime::RunResult result, executor.run(inputs.tensors));
+      DOVETAIL_TRY(cli::write_outputs(line, result.outputs));
+      say({{"written", line}});
+      continue;
+    }
     DOVETAIL_TRY(executor.run(inputs.tensors, in_place));
     const double wall = seconds_of(CLOCK_MONOTONIC), processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
     for (int i = 0; i < runs; ++i) DOVETAIL_TRY(executor.run(inputs.tensors, in_place));
