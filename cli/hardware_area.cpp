@@ -14,6 +14,7 @@
 #include "base/child_process.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/kit_folder.h"
 #include "base/vanishing.h"
 #include "isa/emit/emit.h"
 #include "simulator/rtl/find.h"
@@ -304,8 +305,7 @@ Result<Area> run_area(const isa::HardwareConfig& config, std::string_view flow) 
     return bad("there is no yosys on the PATH", "sudo apt-get install --no-install-recommends yosys");
   const std::vector<fs::path> sources = design_sources();
   if (sources.empty())
-    return bad(fmt::format("no SystemVerilog below {}", simulator::hardware_folder().string()),
-               "set DOVETAIL_HW to the folder hw of the source tree");
+    return bad(fmt::format("no SystemVerilog below {}", simulator::hardware_folder().string()), kKitHint);
   DOVETAIL_ASSIGN(const std::string script, read_text_file(script_of(flow)));
 
   DOVETAIL_ASSIGN(const Vanishing folder, make_temporary_folder("area"));

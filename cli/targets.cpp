@@ -41,13 +41,26 @@ Result<TargetPointer> make_onednn(const TargetArguments&, bool) { return onednn:
 
 Result<TargetPointer> make_host(const TargetArguments&, bool) { return host::make_target(); }
 
+Result<void> check_cpu() {
+  DOVETAIL_TRY(cpu::find_cpu("native"));
+  return {};
+}
+Result<void> check_onednn() {
+  DOVETAIL_TRY(runtime::onednn::Library::find());
+  return {};
+}
+Result<void> check_cuda() {
+  DOVETAIL_TRY(runtime::cuda::find_device());
+  return {};
+}
+
 // clang-format off
 constexpr std::array<TargetRow, 6> kTargets{{
     {"accel", "the accelerator, on one of the engines above", make_accel, nullptr, false},
-    {"cpu", "x86-64 processors, through LLVM", make_cpu, [] { return cpu::find_cpu("native").ok(); }},
+    {"cpu", "x86-64 processors, through LLVM", make_cpu, check_cpu},
     {"host", "this machine: loop programs, interpreted", make_host},
-    {"onednn", "oneDNN on the CPU", make_onednn, [] { return runtime::onednn::Library::find().ok(); }, false},
-    {"cuda", "NVIDIA GPUs", make_cuda, [] { return runtime::cuda::find_device().ok(); }},
+    {"onednn", "oneDNN on the CPU", make_onednn, check_onednn, false},
+    {"cuda", "NVIDIA GPUs", make_cuda, check_cuda},
     {"cublas", "cuBLAS on NVIDIA GPUs", nullptr},
 }};
 // clang-format on
@@ -56,7 +69,14 @@ constexpr std::array<TargetRow, 6> kTargets{{
 
 std::span<const TargetRow> target_table() { return kTargets; }
 
-bool is_available(const TargetRow& row) { return row.make != nullptr && (row.is_here == nullptr || row.is_here()); }
+bool is_available(const TargetRow& row) { return missing(row).empty(); }
+
+std::string missing(const TargetRow& row) {
+  if (row.make == nullptr) return "not in this version";
+  if (row.check_here == nullptr) return {};
+  const Result<void> here = row.check_here();
+  return here.ok() ? "" : fmt::format("{}; {}", here.errors().front().why, here.errors().front().hint);
+}
 
 std::vector<std::string> target_names() {
   std::vector<std::string> names;

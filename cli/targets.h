@@ -30,14 +30,17 @@ struct TargetRow {
   std::string_view description;
   // Null: not in this version. `asked`: the user has named the target.
   Result<TargetPointer> (*make)(const TargetArguments& arguments, bool asked);
-  bool (*is_here)() = nullptr;  // whether code for it runs on this machine; null: where there is one at all
-  bool whole = true;            // it takes any operator; else others run what it leaves
+  // Whether code for it runs on this machine; null: everywhere. Error: what is missing, and what brings it.
+  Result<void> (*check_here)() = nullptr;
+  bool whole = true;  // it takes any operator; else others run what it leaves
 };
 // In the order in which users see them; those of later versions are known so that a message can say "not yet" instead
 // of "no such".
 std::span<const TargetRow> target_table();
 bool is_available(const TargetRow& row);
 std::vector<std::string> target_names();  // of those that this version has
+// Why it is not available here, and what brings it; empty where it is.
+std::string missing(const TargetRow& row);
 
 // All targets of this version. Error: a processor class that there is not.
 Result<std::vector<TargetPointer>> make_targets(const TargetArguments& arguments, std::span<const std::string> asked);

@@ -1,26 +1,74 @@
-# `cmake --install`: the headers under include/dovetail, the libraries, the CLI and a package for find_package(dovetail).
+# `cmake --install`: a kit that may be moved afterwards. Component kit: bin/dovetail, lib/dovetail (what is loaded at run time), share/dovetail (the design, examples,
+# tables: base/kit_folder.h), share/doc/dovetail. Component dev: headers under include/dovetail, libraries, and the package for find_package(dovetail).
 include(CMakePackageConfigHelpers)
-
-get_property(libraries GLOBAL PROPERTY DOVETAIL_LIBRARIES)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dovetail)
+set(share ${CMAKE_INSTALL_DATADIR}/dovetail)
+set(doc ${CMAKE_INSTALL_DATADIR}/doc/dovetail)
+
+# The libraries. Those that need what a user's machine may lack are exported apart, and found apart (dovetail-config.cmake.in).
+get_property(libraries GLOBAL PROPERTY DOVETAIL_LIBRARIES)
+if(TARGET dovetail_systemc)
+  list(APPEND libraries systemc)
+endif()
+set(needs_llvm cpu explore)
+set(needs_systemc systemc)
 foreach(library ${libraries})
-  install(TARGETS dovetail_${library} EXPORT dovetail_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  set(export dovetail_targets)
+  foreach(apart llvm systemc)
+    if(library IN_LIST needs_${apart})
+      set(export dovetail_${apart}_targets)
+    endif()
+  endforeach()
+  list(APPEND exports ${export})
+  list(APPEND targets_of_${export} ${library})
+  install(TARGETS dovetail_${library} EXPORT ${export} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+endforeach()
+list(REMOVE_DUPLICATES exports)
+foreach(export ${exports})
+  install(EXPORT ${export} NAMESPACE dovetail:: FILE ${export}.cmake DESTINATION ${package_dir} COMPONENT dev)
 endforeach()
 get_property(layers GLOBAL PROPERTY DOVETAIL_LAYERS)
-install(DIRECTORY ${layers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dovetail FILES_MATCHING PATTERN "*.h")
-if(TARGET dovetail)
-  install(TARGETS dovetail RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
-# The design, for `dovetail rtl build` and `dovetail hw area`; its test bench includes the header.
-install(DIRECTORY hw/rtl hw/sva hw/syn hw/tb DESTINATION ${CMAKE_INSTALL_DATADIR}/dovetail/hw)
-# What `--energy FILE.json` replaces rows of.
-install(FILES explore/energy/cmos45.json DESTINATION ${CMAKE_INSTALL_DATADIR}/dovetail/energy)
-install(FILES simulator/rtl/model_api.h DESTINATION ${CMAKE_INSTALL_DATADIR}/dovetail/simulator/rtl)
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/dovetail)
-
-install(EXPORT dovetail_targets NAMESPACE dovetail:: FILE dovetail_targets.cmake DESTINATION ${package_dir})
+install(DIRECTORY ${layers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/dovetail COMPONENT dev FILES_MATCHING PATTERN "*.h")
 configure_package_config_file(cmake/dovetail-config.cmake.in ${CMAKE_BINARY_DIR}/dovetail-config.cmake
-  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+  INSTALL_DESTINATION ${package_dir} PATH_VARS CMAKE_INSTALL_BINDIR NO_SET_AND_CHECK_MACRO)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/dovetail-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/dovetail-config.cmake ${CMAKE_BINARY_DIR}/dovetail-config-version.cmake
-  DESTINATION ${package_dir})
+  cmake/modules/FindDovetailLLVM.cmake cmake/modules/FindDovetailSystemC.cmake DESTINATION ${package_dir} COMPONENT dev)
+
+# The programs, and what they load.
+if(TARGET dovetail)
+  install(TARGETS dovetail RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT kit)
+endif()
+if(TARGET dovetail_systemc_engine)
+  install(TARGETS dovetail_systemc_engine LIBRARY DESTINATION lib/dovetail COMPONENT kit)
+endif()
+# The design, for `dovetail rtl build` and `dovetail hw area`; its test bench includes the header.
+install(DIRECTORY hw/rtl hw/sva hw/syn hw/tb DESTINATION ${share}/hw COMPONENT kit)
+install(FILES simulator/rtl/model_api.h DESTINATION ${share}/simulator/rtl COMPONENT kit)
+# What `--energy FILE.json` replaces rows of.
+install(FILES explore/energy/cmos45.json DESTINATION ${share}/energy COMPONENT kit)
+install(DIRECTORY examples DESTINATION ${share} COMPONENT kit PATTERN __pycache__ EXCLUDE)
+
+# Pages, with the examples that they link to beside them.
+install(FILES LICENSE README.md DESTINATION ${doc} COMPONENT kit)
+install(DIRECTORY docs DESTINATION ${doc} COMPONENT kit)
+# Where Debian looks for a package's licence.
+install(FILES LICENSE DESTINATION ${doc} RENAME copyright COMPONENT kit)
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libdovetail-dev RENAME copyright COMPONENT dev)
+install(CODE "file(CREATE_LINK ../../dovetail/examples \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${doc}/examples SYMBOLIC)" COMPONENT kit)
+
+# Completions of shells, which the build has the program write. Debian's zsh looks beside its own in vendor-completions alone.
+if(TARGET completions)
+  set(completions ${PROJECT_BINARY_DIR}/completions)
+  install(FILES ${completions}/dovetail.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME dovetail COMPONENT kit)
+  install(FILES ${completions}/_dovetail DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions COMPONENT kit)
+  install(FILES ${completions}/_dovetail DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT kit)
+  install(FILES ${completions}/dovetail.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT kit)
+endif()
+
+# The name of a source in the message of an internal error is the one part of the kit that knows where it was compiled.
+find_program(DOVETAIL_PYTHON NAMES python3 HINTS /usr/bin REQUIRED)
+set(shorten "execute_process(COMMAND ${DOVETAIL_PYTHON} ${PROJECT_SOURCE_DIR}/tools/shorten_paths.py ${PROJECT_SOURCE_DIR}/ ${PROJECT_BINARY_DIR}/ --below")
+set(prefix "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}")
+install(CODE "${shorten} ${prefix}/${CMAKE_INSTALL_BINDIR}/dovetail ${prefix}/lib/dovetail COMMAND_ERROR_IS_FATAL ANY)" COMPONENT kit)
+install(CODE "${shorten} ${prefix}/${CMAKE_INSTALL_LIBDIR} COMMAND_ERROR_IS_FATAL ANY)" COMPONENT dev)

@@ -10,6 +10,7 @@
 #include "runtime/executor.h"
 #include "simulator/cycle/cycle.h"
 #include "simulator/functional/functional.h"
+#include "simulator/rtl/build.h"
 #include "simulator/rtl/rtl.h"
 #include "simulator/systemc_engine.h"
 
@@ -23,7 +24,7 @@ using Make = Result<std::unique_ptr<simulator::Simulator>> (*)(const isa::Hardwa
 struct EngineRow {
   std::string_view name;
   std::string_view description;
-  Make make;  // null: not in this version
+  Make make;
 };
 
 constexpr std::array<EngineRow, 4> kEngines{{
@@ -54,9 +55,16 @@ constexpr std::array<EngineRow, 4> kEngines{{
      }},
 }};
 
-// Some are loaded from files that a build may lack.
-bool is_here(const EngineRow& row) {
-  return row.make != nullptr && (row.name != "systemc" || simulator::find_systemc_engine());
+// Some are loaded from files that a kit may lack.
+bool is_here(const EngineRow& row) { return row.name != "systemc" || simulator::find_systemc_engine(); }
+
+std::string missing(const EngineRow& row) {
+  if (!is_here(row)) {
+    const Diagnostic problem = simulator::no_systemc_engine();
+    return fmt::format("{}; {}", problem.why, problem.hint);
+  }
+  const auto tool = row.name == "rtl" ? simulator::missing_rtl_tool() : std::nullopt;
+  return tool ? fmt::format("no {0}, which makes its models; `sudo apt-get install {0}`", *tool) : "";
 }
 
 }  // namespace
@@ -64,30 +72,26 @@ bool is_here(const EngineRow& row) {
 std::vector<Engine> engines() {
   std::vector<Engine> list;
   for (const EngineRow& row : kEngines)
-    list.push_back({row.name, row.description, is_here(row), row.name != "functional"});
+    list.push_back({row.name, row.description, is_here(row), row.name != "functional", missing(row)});
   return list;
 }
 
 Result<MakeSimulator> simulator_factory(std::string_view engine, const simulator::EngineOptions& options) {
   std::vector<std::string_view> available;
-  bool known = false;
   for (const EngineRow& row : kEngines) {
     if (is_here(row)) available.push_back(row.name);
     if (row.name != engine) continue;
-    if (is_here(row)) {
-      // No two simulators may write one file.
-      return MakeSimulator([make = row.make, options,
-                            made = std::make_shared<std::atomic<std::size_t>>(0)](const isa::HardwareConfig& config) {
-        simulator::EngineOptions own = options;
-        if (own.waves) own.waves = simulator::waves_file(*own.waves, (*made)++);
-        return make(config, own);
-      });
-    }
-    known = true;
+    if (!is_here(row)) return simulator::no_systemc_engine();
+    // No two simulators may write one file.
+    return MakeSimulator([make = row.make, options,
+                          made = std::make_shared<std::atomic<std::size_t>>(0)](const isa::HardwareConfig& config) {
+      simulator::EngineOptions own = options;
+      if (own.waves) own.waves = simulator::waves_file(*own.waves, (*made)++);
+      return make(config, own);
+    });
   }
-  return Diagnostic{fmt::format("no engine \"{}\"", engine), "",
-                    known ? "this build does not have it" : "there is no engine of that name",
-                    fmt::format("engines of this build: {}", fmt::join(available, ", "))};
+  return Diagnostic{fmt::format("no engine \"{}\"", engine), "", "there is no engine of that name",
+                    fmt::format("engines that are here: {}", fmt::join(available, ", "))};
 }
 
 }  // namespace dovetail::runtime

@@ -25,12 +25,15 @@ using MakeSimulator = std::function<Result<std::unique_ptr<simulator::Simulator>
 // The diagnostic lists the engines of this build. `options` is for engines with a clock; the others take no notice.
 Result<MakeSimulator> simulator_factory(std::string_view engine, const simulator::EngineOptions& options = {});
 
-// Every engine that the kit knows by name, and whether this build has it.
+// Every engine that the kit knows by name, and whether it is here.
 struct Engine {
   std::string_view name;
   std::string_view description;
   bool available = false;
   bool has_clock = false;  // takes EngineOptions
+  // What is not here, and the command that brings it; empty: nothing. Engine rtl is available all the same: its models
+  // may be there.
+  std::string missing = {};
 };
 std::vector<Engine> engines();
 

@@ -3,6 +3,9 @@
 #include <array>
 #include <system_error>
 
+#include <fmt/format.h>
+
+#include "base/kit_folder.h"
 #include "base/shared_library.h"
 #include "base/user_folder.h"
 
@@ -16,27 +19,39 @@ constexpr const char* kFunction = "dovetail_make_systemc";
 }  // namespace
 
 std::optional<std::filesystem::path> find_systemc_engine() {
+  const std::filesystem::path folder = kit_prefix() / "lib" / "dovetail", file = folder / kFile;
   std::error_code ignored;
-  const std::filesystem::path executable = std::filesystem::read_symlink("/proc/self/exe", ignored);
-  const std::filesystem::path installed = executable.parent_path().parent_path() / "lib" / "dovetail" / kFile;
-  if (std::filesystem::exists(installed, ignored)) return installed;
-  // The folder of the build may be gone, and be somebody else's by now.
-  const std::filesystem::path folder = DOVETAIL_MODULE_FOLDER, built = folder / kFile;
-  const bool is_ours = !other_hands(folder) && !other_hands(built);
-  return std::filesystem::exists(built, ignored) && is_ours ? std::optional(built) : std::nullopt;
+  // Where the kit was may be somebody else's folder by now.
+  if (!std::filesystem::exists(file, ignored) || other_hands(folder) || other_hands(file)) return std::nullopt;
+  return file;
+}
+
+Diagnostic no_systemc_engine() {
+  Diagnostic problem{"cannot load engine systemc", kFile, "", ""};
+  if (DOVETAIL_SYSTEMC_FOUND) {
+    problem.why = fmt::format("{} has none", (kit_prefix() / "lib" / "dovetail").string());
+    problem.hint = kit_is_a_build() ? "`./dev build` makes it" : kKitHint;
+  } else {
+    problem.why = "this kit was built where there was no SystemC";
+    problem.hint = kit_is_a_build()
+                       ? "`./dev deps` installs libsystemc-dev and pkgconf, `./dev build` then makes the engine"
+                       : "in the kit's sources: `./dev deps`, which installs libsystemc-dev and pkgconf, then "
+                         "`./dev install` or `./dev package`";
+  }
+  return problem;
 }
 
 Result<std::unique_ptr<Simulator>> make_systemc(const isa::HardwareConfig& config, const EngineOptions& options) {
   const auto path = find_systemc_engine();
-  if (!path)
-    return Diagnostic{"cannot load engine systemc", kFile, "it is not here: this build found no SystemC",
-                      "install libsystemc-dev and pkg-config, and build again"};
+  if (!path) return no_systemc_engine();
   auto library = SharedLibrary::open(*path);
   void* const function = library.ok() ? library->find(kFunction) : nullptr;
   if (function == nullptr)
-    return Diagnostic{"cannot load engine systemc", path->string(),
-                      library.ok() ? "it does not have what it should" : library.errors().front().why, "build it again",
-                      library.ok() ? Cause::input : cause_of(library.errors())};
+    return Diagnostic{
+        "cannot load engine systemc", path->string(),
+        library.ok() ? "it does not have what it should" : library.errors().front().why,
+        library.ok() ? "build it again" : "`sudo apt-get install libsystemc` brings the library of SystemC",
+        library.ok() ? Cause::input : cause_of(library.errors())};
   library->keep();  // simulators that it makes may be anywhere
   using Make = Simulator* (*)(const isa::HardwareConfig*, const EngineOptions*);
   return std::unique_ptr<Simulator>(reinterpret_cast<Make>(function)(&config, &options));

@@ -13,8 +13,11 @@
 
 namespace dovetail::simulator {
 
-// Beside the executable (../lib/dovetail), or where it was built.
+// In lib/dovetail of the kit (base/kit_folder.h).
 std::optional<std::filesystem::path> find_systemc_engine();
+
+// Why there is none, and which command brings it.
+Diagnostic no_systemc_engine();
 
 // Same values, cycles and diagnostics as make_cycle(). Simulations of one process run one at a time. Precondition:
 // validate(config). Error: the shared object is missing or cannot be loaded.

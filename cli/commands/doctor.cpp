@@ -95,13 +95,20 @@ class Doctor : public Command {
   }
   static std::vector<runtime::Engine> targets() {
     std::vector<runtime::Engine> list;
-    for (const TargetRow& row : target_table()) list.push_back({row.name, row.description, is_available(row)});
+    for (const TargetRow& row : target_table())
+      list.push_back({row.name, row.description, is_available(row), false, missing(row)});
     return list;
   }
-  static std::string_view here(const runtime::Engine& target) {
-    if (target.available) return "yes";
-    const auto row = std::ranges::find(target_table(), target.name, &TargetRow::name);
-    return row->make == nullptr ? "not in this version" : "no";
+  static std::string_view here(const runtime::Engine& row) {
+    if (row.available) return "yes";
+    return row.missing == "not in this version" ? row.missing : std::string_view("no");
+  }
+  // Of what is not here, and of engine rtl where it cannot make models.
+  static std::string what_is_missing(const std::vector<runtime::Engine>& rows) {
+    std::string lines;
+    for (const runtime::Engine& row : rows)
+      if (!row.missing.empty() && here(row) != row.missing) lines += fmt::format("  {}: {}\n", row.name, row.missing);
+    return lines;
   }
   // What compiles for NVIDIA GPUs, and what runs it; or why there is none, and what brings it.
   static std::vector<std::pair<std::string_view, std::string>> gpu() {
@@ -131,12 +138,13 @@ class Doctor : public Command {
   static std::string text(const std::vector<Package>& missing, bool known_system) {
     std::string lines = "engines\n";
     TextTable engines({"name", "here", "what it is"}), targets_here({"name", "here", "what it is"});
-    for (const runtime::Engine& engine : runtime::engines())
-      engines.add({std::string(engine.name), engine.available ? "yes" : "not in this version",
-                   std::string(engine.description)});
-    for (const runtime::Engine& target : targets())
-      targets_here.add({std::string(target.name), std::string(here(target)), std::string(target.description)});
-    lines += engines.to_string() + "\ntargets\n" + targets_here.to_string() + "\nCPU: classes of the CPU back end\n";
+    const auto add = [](TextTable& table, const std::vector<runtime::Engine>& rows) {
+      for (const runtime::Engine& row : rows)
+        table.add({std::string(row.name), std::string(here(row)), std::string(row.description)});
+      return table.to_string() + what_is_missing(rows);
+    };
+    lines += add(engines, runtime::engines()) + "\ntargets\n" + add(targets_here, targets());
+    lines += "\nCPU: classes of the CPU back end\n";
     TextTable classes({"class", "vector", "native here"});
     for (const cpu::Cpu& cpu : cpu::cpus())
       classes.add({cpu.name, fmt::format("{} bytes", cpu.vector_bytes), cpu.name == native() ? "yes" : ""});
@@ -165,7 +173,10 @@ class Doctor : public Command {
     const auto rows = [](const std::vector<runtime::Engine>& list) {
       Json rows = Json::array();
       for (const auto& row : list)
-        rows.push_back({{"name", row.name}, {"available", row.available}, {"description", row.description}});
+        rows.push_back({{"name", row.name},
+                        {"available", row.available},
+                        {"description", row.description},
+                        {"missing", row.missing}});
       return rows;
     };
     Json kernels = Json::array(), facts = Json::object(), packages = Json::array(), gpu_rows = Json::object();

@@ -14,6 +14,7 @@
 #include "base/fault.h"
 #include "base/file.h"
 #include "base/file_lock.h"
+#include "base/kit_folder.h"
 #include "base/user_folder.h"
 #include "base/vanishing.h"
 #include "simulator/rtl/find.h"
@@ -114,8 +115,15 @@ class Build {
 
 }  // namespace
 
+std::optional<std::string> missing_rtl_tool() {
+  if (!verilator_version()) return "verilator";
+  return is_on_path("g++") ? std::nullopt : std::optional<std::string>("g++");
+}
+
 Result<BuiltRtlModel> build_rtl_model(const isa::HardwareConfig& config, const RtlBuild& build) {
-  if (!verilator_version()) return refusal(config, "there is no verilator on the PATH", "apt-get install verilator");
+  if (auto tool = missing_rtl_tool())
+    return refusal(config, fmt::format("there is no {} on the PATH", *tool),
+                   fmt::format("sudo apt-get install {}", *tool));
   const fs::path design = fs::absolute(build.design.empty() ? hardware_folder() : build.design);
   const bool cached = build.into.empty();
   fs::path into = build.into;
@@ -126,8 +134,7 @@ Result<BuiltRtlModel> build_rtl_model(const isa::HardwareConfig& config, const R
   into = fs::absolute(into);
   const RtlModelSources sources = rtl_model_sources(config, build.kind, design, kit_folder());
   if (sources.design.empty())
-    return refusal(config, fmt::format("no SystemVerilog below {}", design.string()),
-                   "set DOVETAIL_HW to the folder hw of the source tree");
+    return refusal(config, fmt::format("no SystemVerilog below {}", design.string()), kKitHint);
 
   const fs::path model = into / rtl_model_file(sources, *verilator_version());
   std::error_code error;

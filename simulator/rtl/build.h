@@ -3,6 +3,8 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -25,8 +27,11 @@ struct BuiltRtlModel {
 
 // The model in `into`, built where it is not there whole. Of several processes that ask for one, the first builds it
 // and the others wait. What interrupts a build leaves no model, and nothing that is in the way of the next one. Error:
-// no Verilator, no sources, or what the tools said.
+// no Verilator, no g++, no sources, or what the tools said.
 Result<BuiltRtlModel> build_rtl_model(const isa::HardwareConfig& config, const RtlBuild& build);
+
+// The program that building a model needs and the PATH lacks; Debian's package has its name. nullopt: none.
+std::optional<std::string> missing_rtl_tool();
 
 // find_rtl_model(), and where there is none build_rtl_model(). Precondition: neither build.design nor
 // build.kind.synthesised_dot, which find_rtl_model() does not look for.

@@ -9,7 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/kit_folder.h"
 #include "base/user_folder.h"
+#include "simulator/rtl/build.h"
 #include "simulator/rtl/model_file.h"
 
 namespace dovetail::simulator {
@@ -43,7 +45,7 @@ struct Folder {
 std::vector<Folder> model_folders() {
   std::vector<Folder> folders;
   if (const auto models = environment("DOVETAIL_RTL_MODELS")) folders.push_back({*models, true});
-  folders.push_back({DOVETAIL_RTL_MODEL_FOLDER});
+  folders.push_back({kit_prefix() / "lib" / "dovetail" / "rtl"});
   if (const auto cache = rtl_model_cache(); cache.ok()) folders.push_back({*cache, false, cache->parent_path()});
   return folders;
 }
@@ -62,8 +64,9 @@ std::optional<std::string> why_not(const Folder& folder, const fs::path& model) 
 std::string remedy(const isa::HardwareConfig& config, bool waves) {
   const auto named = isa::load_config(config.name);
   const bool is_named = named.ok() && *named == config;
+  const auto tool = missing_rtl_tool();
   return fmt::format("{}dovetail rtl build --hw {}{}",
-                     verilator_version() ? "" : "install verilator, then: ", is_named ? config.name : "FILE",
+                     tool ? fmt::format("sudo apt-get install {}, then: ", *tool) : "", is_named ? config.name : "FILE",
                      waves ? " --waves" : "") +
          (is_named ? "" : ", with the file that this configuration came from");
 }
@@ -75,12 +78,7 @@ Result<fs::path> rtl_model_cache() {
   return cache / "rtl";
 }
 
-fs::path kit_folder() {
-  std::error_code ignored;
-  const fs::path installed =
-      fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "share" / "dovetail";
-  return fs::is_directory(installed / "hw" / "rtl", ignored) ? installed : fs::path(DOVETAIL_HW_FOLDER).parent_path();
-}
+fs::path kit_folder() { return kit_prefix() / "share" / "dovetail"; }
 
 fs::path hardware_folder() { return environment("DOVETAIL_HW").value_or(kit_folder() / "hw"); }
 

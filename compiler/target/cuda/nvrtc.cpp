@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/kit_folder.h"
 #include "base/shared_library.h"
 #include "base/user_folder.h"
 #include "compiler/target/cuda/codegen/source.h"
@@ -45,8 +46,9 @@ std::vector<std::string> candidates() {
   std::vector<std::filesystem::path> folders;
   if (const auto toolkit = environment("CUDA_PATH")) folders.push_back(std::filesystem::path(*toolkit) / "lib64");
   folders.emplace_back("/usr/local/cuda/lib64");
+  // As `./dev deps --cuda` leaves it, and pip, of the wheel.
   if (const auto cache = user_folder(UserFolder::cache); cache.ok() && !other_hands(*cache / "cuda"))
-    folders.push_back(*cache / "cuda" / "lib");
+    for (const char* folder : {"lib", "nvidia/cu13/lib"}) folders.push_back(*cache / "cuda" / folder);
   for (const auto& folder : folders)
     for (const std::string& name : names) paths.push_back((folder / name).string());
   return paths;
@@ -181,9 +183,12 @@ Result<std::shared_ptr<const Nvrtc>> Nvrtc::find() {
     }
     return std::shared_ptr<const Nvrtc>(std::make_shared<LoadedNvrtc>(*std::move(library), *functions, path));
   }
-  return Diagnostic{"cannot compile for the GPU", "NVRTC",
-                    fmt::format("NVIDIA's run-time compiler (libnvrtc) is not on this machine: {}", why),
-                    "`./dev deps --cuda` brings it; or install a CUDA toolkit, or let DOVETAIL_NVRTC name the file"};
+  return Diagnostic{
+      "cannot compile for the GPU", "NVRTC",
+      fmt::format("NVIDIA's run-time compiler (libnvrtc) is not on this machine: {}", why),
+      fmt::format("{} brings it; or install a CUDA toolkit, or let DOVETAIL_NVRTC name the file",
+                  kit_is_a_build() ? "`./dev deps --cuda`"
+                                   : "`pip3 install --target ~/.cache/dovetail/cuda 'nvidia-cuda-nvrtc<14'`")};
 }
 
 }  // namespace dovetail::cuda

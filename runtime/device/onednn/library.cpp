@@ -514,9 +514,10 @@ Result<std::shared_ptr<const Library>> Library::find() {
     if (found.ok()) return found;
     if (why.empty()) why = found.errors().front().why;
   }
-  return Diagnostic{"cannot run with oneDNN", "libdnnl", fmt::format("the library is not on this machine: {}", why),
-                    "install it (the package libdnnl-dev brings it), let DOVETAIL_ONEDNN name the file, or compile for "
-                    "another target: --target cpu"};
+  return Diagnostic{
+      "cannot run with oneDNN", "libdnnl", fmt::format("the library is not on this machine: {}", why),
+      "`sudo apt-get install libdnnl-dev` brings it; or let DOVETAIL_ONEDNN name the file, or compile for "
+      "another target: --target cpu"};
 }
 
 }  // namespace dovetail::runtime::onednn

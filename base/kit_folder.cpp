@@ -1,0 +1,52 @@
+#include "base/kit_folder.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "base/user_folder.h"
+
+namespace dovetail {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool holds_a_kit(const fs::path& prefix) {
+  std::error_code ignored;
+  return fs::is_directory(prefix / "share" / "dovetail", ignored);
+}
+
+// Of PREFIX/bin/dovetail on the PATH, behind links.
+std::optional<fs::path> prefix_on_path() {
+  const std::string folders = environment("PATH").value_or("");
+  for (std::size_t begin = 0; begin < folders.size();) {
+    const std::size_t end = std::min(folders.find(':', begin), folders.size());
+    const fs::path folder = folders.substr(begin, end - begin);
+    begin = end + 1;
+    std::error_code ignored;
+    if (!folder.is_absolute()) continue;
+    const fs::path program = fs::canonical(folder / "dovetail", ignored);
+    if (program.empty()) continue;
+    const fs::path prefix = program.parent_path().parent_path();
+    if (holds_a_kit(prefix)) return prefix;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+fs::path kit_prefix() {
+  if (const auto given = environment("DOVETAIL_PREFIX")) return *given;
+  std::error_code ignored;
+  const fs::path own = fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path();
+  return holds_a_kit(own) ? own : prefix_on_path().value_or(own);
+}
+
+bool kit_is_a_build() {
+  std::error_code ignored;
+  return fs::exists(kit_prefix() / "CMakeCache.txt", ignored);
+}
+
+}  // namespace dovetail

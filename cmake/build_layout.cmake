@@ -1,0 +1,12 @@
+# The build folder is laid out as an installed kit is (base/kit_folder.h): programs in bin/ find share/dovetail and lib/dovetail beside it, and hold no path.
+function(dovetail_link path target)
+  get_filename_component(folder ${path} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  if(NOT EXISTS ${path})
+    file(CREATE_LINK ${target} ${path} SYMBOLIC)
+  endif()
+endfunction()
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/rtl)
+dovetail_link(${PROJECT_BINARY_DIR}/lib/dovetail/rtl ${PROJECT_BINARY_DIR}/rtl)
+dovetail_link(${PROJECT_BINARY_DIR}/share/dovetail/hw ${PROJECT_SOURCE_DIR}/hw)
+dovetail_link(${PROJECT_BINARY_DIR}/share/dovetail/simulator/rtl/model_api.h ${PROJECT_SOURCE_DIR}/simulator/rtl/model_api.h)
