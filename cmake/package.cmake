@@ -1,0 +1,39 @@
+# `cpack` (./dev package): two packages for Debian. dovetail has the program and what it needs at run time; libdovetail-dev headers and libraries.
+# What programs and shared objects need is found by dpkg-shlibdeps; the lists below are what it cannot see.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME dovetail)
+set(CPACK_PACKAGE_VENDOR "Dovetail")
+set(CPACK_PACKAGE_CONTACT "The Dovetail developers <dovetail@localhost>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL kit dev)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+
+set(CPACK_DEBIAN_KIT_PACKAGE_NAME dovetail)
+set(CPACK_DEBIAN_KIT_PACKAGE_SECTION science)
+set(CPACK_COMPONENT_KIT_DESCRIPTION "accelerator co-design kit: from ONNX to hardware
+ From an ONNX model, Dovetail makes programs for a decoupled access-execute
+ accelerator of the VTA kind, for CPUs and for GPUs, runs them on exact
+ simulators and on the design itself, and reports what runs where, what it
+ costs and whether it is right.")
+# Recommended: Verilator and a compiler for engine rtl; the tuner's ranking; target onednn. Suggested: areas of configurations that the kit has no results of; NumPy for .npy files.
+set(CPACK_DEBIAN_KIT_PACKAGE_RECOMMENDS "verilator, g++, libxgboost0, libdnnl2 | libdnnl3")
+set(CPACK_DEBIAN_KIT_PACKAGE_SUGGESTS "libdovetail-dev, yosys, python3-numpy, python3-onnx")
+
+set(CPACK_DEBIAN_DEV_PACKAGE_NAME libdovetail-dev)
+set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_COMPONENT_DEV_DESCRIPTION "accelerator co-design kit: libraries and headers
+ Static libraries of Dovetail, their headers, and the package for CMake's
+ find_package(dovetail).")
+set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "dovetail (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libfmt-dev, nlohmann-json3-dev, zlib1g-dev, libssl-dev, \
+libprotobuf-dev, protobuf-compiler, libsqlite3-dev")
+# A compiler and CMake; what dovetail::cpu and dovetail::systemc need, which find_package leaves out without it.
+set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "g++, cmake, llvm-19-dev, liblld-19-dev, libsystemc-dev, pkgconf")
+include(CPack)

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""The Debian packages: what they hold and depend on, and that the program runs where they are unpacked. In turns (tools/turn.py), every second one makes them."""
+
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+from kit import BINARY, PREFIX, SOURCE, WORK, environment, run
+
+FOLDER = WORK / "packages"
+sys.path.insert(0, str(SOURCE / "tools"))
+import turn  # noqa: E402
+
+TOOLS = ("cpack", "dpkg-shlibdeps", "dpkg-deb", "file")
+# What lintian would have and a package that is not Debian's does without.
+NOT_DEBIANS = {"no-changelog", "bogus-mail-host", "copyright-without-copyright-notice"}
+
+
+@unittest.skipUnless(turn.share(["packages", "nothing"], 2)[0][0] == "packages", "another turn's")
+@unittest.skipUnless(all(map(shutil.which, TOOLS)), f"one of {', '.join(TOOLS)} is missing")
+class Package(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        shutil.rmtree(FOLDER, ignore_errors=True)
+        # Compressed as little as can be: a tenth of the time.
+        run("cpack", "--config", BINARY / "CPackConfig.cmake", "-B", FOLDER, "-D", "CPACK_DEBIAN_COMPRESSION_TYPE=gzip")
+        cls.root = FOLDER / "root"
+        cls.files, cls.fields = {}, {}
+        for file in FOLDER.glob("*.deb"):
+            name = file.name.split("_")[0]
+            cls.files[name] = file
+            cls.fields[name] = dict(re.findall(r"^([\w-]+): (.*)$", run("dpkg-deb", "-f", file), re.MULTILINE))
+            run("dpkg-deb", "-x", file, cls.root)
+
+    def test_there_are_two(self):
+        self.assertEqual(set(self.files), {"dovetail", "libdovetail-dev"})
+
+    def test_dependencies(self):
+        kit, dev = self.fields["dovetail"], self.fields["libdovetail-dev"]
+        # As dpkg-shlibdeps finds them: every library that the program loads is one of the dependencies.
+        for library in ("libc6", "libfmt", "libllvm19", "libprotobuf-lite", "libsqlite3-0", "libssl3", "zlib1g"):
+            self.assertIn(library, kit["Depends"])
+        if list((PREFIX / "lib/dovetail").glob("*systemc*")):
+            self.assertIn("libsystemc", kit["Depends"])
+        self.assertNotRegex(kit["Depends"], r"-dev\b")
+        for package in ("verilator", "g++", "libxgboost0"):
+            self.assertIn(package, kit["Recommends"])
+        self.assertIn(f"dovetail (= {kit['Version']})", dev["Depends"])
+        self.assertIn("libfmt-dev", dev["Depends"])
+        self.assertIn("libsystemc-dev", dev["Recommends"])
+        self.assertRegex(kit["Version"], r"^\d+\.\d+\.\d+-\d+$")
+
+    def test_both_hold_what_an_installed_kit_does(self):
+        installed = {path.relative_to(PREFIX) for path in PREFIX.rglob("*") if not path.is_dir()}
+        packed = {path.relative_to(self.root / "usr") for path in (self.root / "usr").rglob("*") if not path.is_dir()}
+        self.assertEqual(packed, installed)
+        self.assertEqual([path.name for path in self.root.iterdir()], ["usr"])
+
+    def test_files_are_roots_and_readable_by_all(self):
+        for file in self.files.values():
+            for line in run("dpkg-deb", "-c", file).splitlines():
+                self.assertRegex(line, r"^(d|-|l)rw[x-]r[w-][x-]r[w-][x-] root/root ")
+        kit = run("dpkg-deb", "-c", self.files["dovetail"])
+        for path in ("./usr/bin/dovetail", "./usr/share/dovetail/hw/rtl/dovetail_top.sv", "./usr/share/doc/dovetail/README.md"):
+            self.assertIn(path, kit)
+        self.assertNotIn("/include/", kit)
+
+    def test_the_program_runs_where_it_is_unpacked(self):
+        program = self.root / "usr/bin/dovetail"
+        self.assertIn("engines", run(program, "doctor"))
+        model = self.root / "usr/share/dovetail/examples/digits/digits_int8.onnx"
+        self.assertIn("all equal", run(program, "run", model, "--target", "accel,cpu", "--hw", "1x16x16-ext", "--check", cwd=FOLDER))
+
+    def test_nothing_refers_to_the_sources_or_the_build(self):
+        for path in self.root.rglob("*"):
+            if path.is_file():
+                content = path.read_bytes()
+                for folder in (SOURCE, BINARY):
+                    self.assertFalse(str(folder).encode() in content, f"{path}: {folder}")
+
+    @unittest.skipUnless(shutil.which("lintian"), "no lintian")
+    def test_lintian_finds_no_errors(self):
+        for file in self.files.values():
+            said = subprocess.run(["lintian", "--fail-on", "none", "--allow-root", str(file)], stdout=subprocess.PIPE, text=True, env=environment(), check=False).stdout
+            errors = [line for line in said.splitlines() if line.startswith("E:") and line.split()[2] not in NOT_DEBIANS]
+            self.assertEqual(errors, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
