@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The installed examples: built by themselves against the kit, and run. In a turn (tools/turn.py) one of those that are C++."""
+"""The installed examples: built by themselves against the kit, and run. In a turn (tools/turn.py) one of those that are C++, and one space."""
 
 import shutil
 import sys
@@ -66,7 +66,8 @@ class Examples(unittest.TestCase):
 
     def test_explore(self):
         run(PROGRAM, "zoo", "resnet8", "--int8", "--samples", "2", "-o", FOLDER / "resnet8.onnx")
-        for space in sorted((EXAMPLES / "explore").glob("*.json")):
+        spaces, _ = turn.share(sorted((EXAMPLES / "explore").glob("*.json")), 3)
+        for space in spaces:
             said = run(PROGRAM, "explore", FOLDER / "resnet8.onnx", space, "-o", FOLDER / space.stem, "--points", "4")
             self.assertRegex(said, "[1-9][0-9]* measured")
 
