@@ -1,6 +1,7 @@
 #include "cli/output.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include "base/fault.h"
 #include "base/printable.h"
 #include "base/vanishing.h"
+#include "cli/shown_progress.h"
 #include "cli/terminal.h"
 #include "cli/text.h"
 #include "cli/wrapped_text.h"
@@ -18,11 +20,12 @@ namespace dovetail::cli {
 
 namespace {
 
-bool output_failed = false;     // on request
-bool reader_left = false;       // EPIPE
-bool reports_dropped = false;   // drop_reports()
-bool work_goes_on = false;      // finish_without_reader()
-bool stdout_is_a_file = false;  // give_stdout_to_a_file()
+std::atomic<bool> progress_shown{false};  // a thread of its own may show it
+bool output_failed = false;               // on request
+bool reader_left = false;                 // EPIPE
+bool reports_dropped = false;             // drop_reports()
+bool work_goes_on = false;                // finish_without_reader()
+bool stdout_is_a_file = false;            // give_stdout_to_a_file()
 
 std::pair<std::string, std::string> shown_name;  // show_as()
 
@@ -51,6 +54,7 @@ std::string with_headers(const std::string& text, Stream stream) {
 }
 
 void put(std::FILE* stream, std::string_view text) {
+  clear_progress_line();
   if (stream == stdout && reader_left) return;
   if (std::fwrite(text.data(), 1, text.size(), stream) < text.size() && errno == EPIPE && stream == stdout) {
     end_by_reader();
@@ -64,6 +68,18 @@ void put_report(Stream stream, std::string_view text) {
 }
 
 }  // namespace
+
+void show_progress_line(std::string_view line) {
+  fmt::print(stderr, "\r{}\x1b[K", line);
+  std::fflush(stderr);
+  progress_shown = true;
+}
+
+void clear_progress_line() {
+  if (!progress_shown.exchange(false)) return;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+}
 
 void write_report(std::string_view text) {
   if (reports_dropped) return;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <system_error>
 
@@ -10,6 +9,7 @@
 
 #include "base/printable.h"
 #include "cli/output.h"
+#include "cli/shown_progress.h"
 #include "cli/terminal.h"
 #include "cli/watched_work.h"
 #include "cli/wrapped_text.h"
@@ -49,8 +49,7 @@ void ProgressLine::show(std::optional<double> part, std::string_view text) {
   // What is longer than the terminal's line could not be written over.
   const std::size_t room = *width - 1 - (part ? kBarColumns : 0);
   line += wrapped(printable(text), room, room, LongWords::split).front();
-  fmt::print(stderr, "\r{}\x1b[K", line);
-  std::fflush(stderr);
+  show_progress_line(line);
   line_shown_ = true;
   next_ = now + kNextBar;
 }
@@ -64,7 +63,7 @@ void ProgressLine::count(std::string_view what, double done, double all) {
 }
 
 void ProgressLine::end() {
-  if (line_shown_) fmt::print(stderr, "\r\x1b[K");
+  if (line_shown_) clear_progress_line();
   line_shown_ = false;
 }
 
