@@ -16,7 +16,7 @@ constexpr std::string_view kStyle =
     R"(:root { --best: #2563c9; --point: #93a1b3; --failed: #c2453a; }
 @media (prefers-color-scheme: dark) { :root { --best: #77a7f3; --point: #5d6a7a; --failed: #e0776b; } }
 .tasks { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(340px, 100%), 1fr)); gap: 16px; margin: 16px 0; }
-.task { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px; }
+.task { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px; min-width: 0; }
 svg { width: 100%; height: auto; display: block; } svg text { fill: var(--muted); font-size: 10px; }
 .axis { stroke: var(--line); } .best { fill: none; stroke: var(--best); stroke-width: 2; }
 .trial { fill: var(--point); } .failed { stroke: var(--failed); stroke-width: 1.5; }
@@ -99,9 +99,10 @@ std::string TuneReport::page() const {
   return html_page(
       "Tuning of " + model, kStyle,
       fmt::format("<p>{} tasks; {}search {}, ranking {}. Curves: cost as a multiple of the default's, and the best so "
-                  "far.</p>\n<div class=\"tasks\">\n{}</div>\n<table><tr><th>kernel</th><th>target</th><th>kind</th>"
+                  "far.</p>\n<div class=\"tasks\">\n{}</div>\n<div "
+                  "class=\"scroll\"><table><tr><th>kernel</th><th>target</th><th>kind</th>"
                   "<th>uses</th><th>default</th><th>best</th><th>unit</th><th>faster</th><th>trials</th><th>ended "
-                  "by</th></tr>\n{}</table>\n",
+                  "by</th></tr>\n{}</table></div>\n",
                   tasks.size(), all, escaped_html(search), escaped_html(ranking), panels, rows));
 }
 
