@@ -70,7 +70,8 @@ class Reader {
   std::optional<std::int64_t> integer(const std::string& key, const Json& value) {
     if (value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX))
       return value.get<std::int64_t>();
-    error(key, fmt::format("{} is no integer", value.dump()), "write a whole number without quotes");
+    error(key, fmt::format("{} is no integer", value.dump()),
+          value.is_string() ? "write a whole number, without quotes" : "write a whole number");
     return std::nullopt;
   }
 
@@ -99,7 +100,7 @@ class Reader {
     if (value.is_boolean()) config_.*row.member = value.get<bool>();
     else
       error(std::string(row.key), fmt::format("{} is neither true nor false", value.dump()),
-            "write true or false without quotes");
+            value.is_string() ? "write true or false, without quotes" : "write true or false");
   }
 
   void read_vta(const spec::VtaKey& row, const Json& value) {

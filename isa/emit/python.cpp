@@ -54,7 +54,7 @@ std::string emit_python(const HardwareConfig& config) {
       config.name, config.name, config.instruction_bytes(), config.uop_bytes());
   for (const emit::Constant& row : emit::config_constants(config))
     if (row.name != "INSTRUCTION_BYTES" && row.name != "UOP_BYTES")
-      text += fmt::format("{} = {}  # {}\n", row.name, row.value, row.doc);
+      text += fmt::format("{} = {}{}{}\n", row.name, row.value, row.doc.empty() ? "" : "  # ", row.doc);
   text += "\n# Memories: id, bytes of an element in DRAM, elements on chip.\n";
   for (const spec::MemoryInfo& row : spec::kMemories)
     text += fmt::format("{} = {}  # {}\n", emit::upper(row.name), static_cast<int>(row.id), row.doc);

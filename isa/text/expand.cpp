@@ -178,10 +178,7 @@ void Expander::repeat(const Open& open) {
     return errors_.add(head, column, ".repeat takes a count, and a name for the round", "write .repeat COUNT [NAME]");
   ExpressionFault fault;
   const auto count = evaluate(head.words[1], symbols_, fault);
-  if (!count) {
-    if (fault.is_undefined) fault.why += " before this line";
-    return errors_.add(head, fault.column, std::move(fault.why), std::move(fault.hint));
-  }
+  if (!count) return report(std::move(fault), head, true, errors_);
   if (count->number < 0 || count->number > static_cast<std::int64_t>(kMostExpandedLines))
     return errors_.add(head, head.words[1].column,
                        fmt::format("{} rounds, not from 0 to {}", count->number, kMostExpandedLines),

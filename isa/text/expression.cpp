@@ -148,7 +148,8 @@ class Evaluator {
       return fail(place, fmt::format("`{}` marks an instruction, and instructions have no value here", word),
                   "only launches and break points take such a label");
     fail(place, fmt::format("`{}` is not defined", word), symbols_.suggestion(word));
-    fault_.is_undefined = true;
+    fault_.is_reported = symbols_.is_spoiled(word);
+    fault_.is_undefined = !fault_.is_reported;
     return std::nullopt;
   }
 
@@ -233,6 +234,12 @@ class Evaluator {
 };
 
 }  // namespace
+
+void report(ExpressionFault fault, const Line& line, bool backward, Errors& errors) {
+  if (fault.is_reported) return;
+  if (fault.is_undefined && backward) fault.why += " before this line";
+  errors.add(line, fault.column, std::move(fault.why), std::move(fault.hint));
+}
 
 std::optional<Value> evaluate(Word word, const Symbols& symbols, ExpressionFault& fault) {
   return Evaluator(word, symbols, fault).whole();

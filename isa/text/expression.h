@@ -13,7 +13,10 @@ struct ExpressionFault {
   std::size_t column = 1;
   std::string why, hint;
   bool is_undefined = false;  // a name that a later line may define
+  bool is_reported = false;   // it follows from an error that is there already: the name of a faulty line
 };
+// As an error of the line, unless it is reported already. `backward`: only lines before this one count.
+void report(ExpressionFault fault, const Line& line, bool backward, Errors& errors);
 
 // The value of the whole word, or `fault`. By precedence, as in C: | ^ & << >> + - * / % and the unary - + ~; brackets;
 // min(a,b), max(a,b), ceildiv(a,b), align(a,b). An address plus or minus a number is an address, the difference of two

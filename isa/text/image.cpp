@@ -136,6 +136,7 @@ void ImageBuilder::named(const Line& line, std::vector<std::string>& waiting_lab
   const std::string_view form = is_space ? "write .space NAME BYTES, or .space NAME int8[4,16]"
                                          : "write .data NAME \"x.npy\", or .data NAME int32 1 2 3";
   std::vector<Word> words(line.words.begin() + 1, line.words.end());
+  if (!words.empty()) symbols_.spoil(words[0].text);
   std::uint64_t alignment = largest_element(symbols_.config());
   if (!words.empty() && words.back().text.starts_with("align=")) {
     const Word word = words.back().from(6);
@@ -294,8 +295,7 @@ std::optional<std::int64_t> ImageBuilder::number(const Line& line, Word word, st
   ExpressionFault fault;
   const auto value = evaluate(word, symbols_, fault);
   if (!value) {
-    if (fault.is_undefined) fault.why += " before this line";
-    errors_.add(line, fault.column, std::move(fault.why), std::move(fault.hint));
+    report(std::move(fault), line, true, errors_);
     return std::nullopt;
   }
   if (value->number < least || value->number > most) {

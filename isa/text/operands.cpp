@@ -94,7 +94,7 @@ std::optional<Value> Operands::value_of(Word word) {
   const auto value = evaluate(word, symbols_, fault);
   if (value) return value;
   if (may_wait_ && fault.is_undefined) waits_ = true;
-  else errors_.add(*line_, fault.column, std::move(fault.why), std::move(fault.hint));
+  else report(std::move(fault), *line_, false, errors_);
   return std::nullopt;
 }
 

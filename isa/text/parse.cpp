@@ -184,16 +184,14 @@ class Parser {
   }
 
   void parse_constant(const Line& line) {
+    if (line.words.size() > 1) symbols_.spoil(line.words[1].text);
     if (line.words.size() != 3)
       return errors_.add(line, line.words.front().column, ".equ takes a name and a value",
                          "write .equ NAME VALUE; blanks end an expression outside of brackets");
     if (!text::is_free_name(line.words[1], line, symbols_, errors_)) return;
     text::ExpressionFault fault;
     const auto value = text::evaluate(line.words[2], symbols_, fault);
-    if (!value) {
-      if (fault.is_undefined) fault.why += " before this line";
-      return errors_.add(line, fault.column, std::move(fault.why), std::move(fault.hint));
-    }
+    if (!value) return text::report(std::move(fault), line, true, errors_);
     symbols_.define({std::string(line.words[1].text),
                      value->is_address ? SymbolKind::address : SymbolKind::constant,
                      static_cast<std::uint64_t>(value->number),

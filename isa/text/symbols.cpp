@@ -95,6 +95,11 @@ bool is_free_name(Word name, const Line& line, const Symbols& symbols, Errors& e
   return false;
 }
 
+bool Symbols::is_spoiled(std::string_view name) const {
+  const auto is_lost = [&](std::string_view word) { return spoiled_.contains(word) && find(word) == nullptr; };
+  return is_lost(name) || is_lost(name.substr(0, name.rfind('.')));
+}
+
 std::vector<Symbol> Symbols::take() { return std::move(symbols_); }
 
 }  // namespace dovetail::isa::text

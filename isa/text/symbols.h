@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "isa/config.h"
@@ -41,6 +42,10 @@ class Symbols {
 
   // "did you mean ...", or how names come to be.
   std::string suggestion(std::string_view name) const;
+  // The line that defines the name is faulty, unless define() follows: uses of it, and of its properties, are no errors
+  // of their own.
+  void spoil(std::string_view name) { spoiled_.emplace(name); }
+  bool is_spoiled(std::string_view name) const;
   // In the order of definition.
   std::vector<Symbol> take();
 
@@ -56,6 +61,7 @@ class Symbols {
   const HardwareConfig& config_;
   std::unordered_map<std::string, std::size_t, Hash, std::equal_to<>> places_;
   std::vector<Symbol> symbols_;
+  std::unordered_set<std::string, Hash, std::equal_to<>> spoiled_;
   mutable bool used_config_ = false;
 };
 

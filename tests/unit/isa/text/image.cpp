@@ -67,6 +67,26 @@ TEST_CASE("a name may follow its use") {
             .starts_with("k.s:1:24: `x+1` is byte address"));
 }
 
+TEST_CASE("a faulty line is one error, whatever uses its name") {
+  const auto only = [](const std::string& line) {
+    const Texts errors = errors_of(line +
+                                   "\n.equ n x.bytes\n.equ m n+1\n.space z x.dim0\n.repeat m\n.endr\n"
+                                   "load.inp sram=m size=x.dim0,1 dram=x+z.bytes push_next");
+    REQUIRE(errors.size() == 1);
+    return errors.front();
+  };
+  CHECK_THAT(only(".data x int8[3] 1 2"), ContainsSubstring("k.s:1:17: 2 values do not fill 3 evenly"));
+  CHECK_THAT(only(".data x \"none.npy\""), ContainsSubstring("k.s:1:9: "));
+  CHECK_THAT(only(".space x"), ContainsSubstring("`x` has no size"));
+  CHECK_THAT(only(".space x 4 align=3"), ContainsSubstring("3 is no power of two"));
+  CHECK_THAT(only(".space x nowhere"), ContainsSubstring("`nowhere` is not defined"));
+  CHECK_THAT(errors_of(".equ k\nload.inp sram=k dram=0 size=1x1").at(0), ContainsSubstring(".equ takes a name"));
+  CHECK(errors_of(".equ k\nload.inp sram=k dram=0 size=1x1").size() == 1);
+  // One that is right, and one that is defined again, take nothing from what follows.
+  CHECK_THAT(errors_of(".space x 4\n.equ y x.dim1").at(0), ContainsSubstring("`x` has .bytes"));
+  CHECK(errors_of(".equ y\n.equ y 4\n.space z y+w").size() == 2);
+}
+
 TEST_CASE(".org and .align set the place") {
   const Assembly assembly =
       assembled(".space a 3\n.align 8\n.space b 1 align=1\n.org 0x2000\nhere: .uop 0,0,0\n.space c 1");
