@@ -31,6 +31,11 @@ Result<std::uint64_t> parse_address(std::string_view option, std::string_view te
   return bad_value(option, text, "it is no address below 2^64", "write it as 4096 or 0x1000");
 }
 
+std::optional<std::uint64_t> number_of(std::string_view text) {
+  const auto value = parse_address("", text);
+  return value.ok() ? std::optional(*value) : std::nullopt;
+}
+
 Result<std::int64_t> parse_count(std::string_view option, std::string_view text, std::int64_t least,
                                  std::int64_t most) {
   std::int64_t value = 0;

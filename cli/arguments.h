@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,8 @@ namespace dovetail::cli {
 
 // Decimal, or hexadecimal behind "0x".
 Result<std::uint64_t> parse_address(std::string_view option, std::string_view text);
+// The same of a part of a larger text, which has its own message; nothing where it is no number.
+std::optional<std::uint64_t> number_of(std::string_view text);
 
 // A decimal number in that range.
 Result<std::int64_t> parse_count(std::string_view option, std::string_view text, std::int64_t least = 0,

@@ -12,11 +12,12 @@
 
 #include "base/npy.h"
 #include "cli/arguments.h"
+#include "cli/break_place.h"
 #include "cli/program_check.h"
+#include "cli/sram_text.h"
 #include "cli/standard_streams.h"
 #include "cli/text.h"
 #include "isa/nearest.h"
-#include "isa/spec/memories.h"
 #include "isa/text.h"
 #include "isa/verify/findings.h"
 #include "isa/verify/token_use.h"
@@ -58,69 +59,23 @@ Diagnostic wrong(std::string_view line, std::string why, std::string hint) {
   return {"cannot do command", std::string(line), std::move(why), std::move(hint)};
 }
 
-std::optional<std::uint64_t> number_of(std::string_view text) {
-  const auto value = parse_address("", text);
-  return value.ok() ? std::optional(*value) : std::nullopt;
-}
-
-std::optional<isa::Memory> memory_of(std::string_view text) {
-  for (const isa::spec::MemoryInfo& row : isa::spec::kMemories)
-    if (row.name == text && row.id != isa::Memory::acc8) return row.id;
-  return std::nullopt;
-}
-
-bool overlaps(std::uint64_t a, std::uint64_t a_end, std::uint64_t b, std::uint64_t b_end) {
-  return a < b_end && b < a_end;
-}
-
-bool touches(const isa::DramAccess& access, std::uint64_t begin, std::uint64_t end) {
-  if (access.empty() || !overlaps(access.hull().begin, access.hull().end, begin, end)) return false;
-  // Only the rows near the range: the last that begins before its end.
-  const std::uint64_t last = access.stride_bytes == 0 || end <= access.begin
-                                 ? 0
-                                 : std::min(access.rows - 1, (end - 1 - access.begin) / access.stride_bytes);
-  const isa::Extent row = access.row(last);
-  return overlaps(row.begin, row.end, begin, end);
-}
-
-bool is_sram_of(isa::Memory access, isa::Memory asked) {
-  return access == (asked == isa::Memory::out ? isa::Memory::acc : asked);
-}
-
-// Rows of the last axis, each behind what it is.
-std::string rows_text(const NdArray& array, const std::function<std::string(std::int64_t)>& head) {
-  if (array.count() == 0) return "  nothing\n";
-  const std::int64_t columns = array.rank() == 0 ? 1 : array.shape().back();
-  const bool is_float = info(array.dtype()).kind == DTypeKind::floating;
-  std::size_t width = 1;
-  std::vector<std::string> cells;
-  for (std::int64_t i = 0; i < array.count(); ++i) {
-    cells.push_back(is_float ? fmt::format("{:g}", array.as_double(i)) : fmt::format("{}", array.as_int64(i)));
-    width = std::max(width, cells.back().size());
-  }
-  std::string text;
-  for (std::int64_t row = 0; row < array.count() / columns; ++row) {
-    text += fmt::format("  {:<10}", head(row));
-    for (std::int64_t column = 0; column < columns; ++column)
-      text += fmt::format(" {:>{}}", cells[static_cast<std::size_t>(row * columns + column)], width);
-    text += "\n";
-  }
-  return text;
-}
-
 }  // namespace
 
 Debugger::Debugger(const ProgramInput& input, simulator::DebugSession& session, const isa::VerifyReport& report,
-                   std::function<void(std::string_view)> print)
-    : input_(input), session_(session), report_(report), print_(std::move(print)) {}
+                   std::function<void(std::string_view)> print, std::function<bool()> interrupted)
+    : input_(input),
+      session_(session),
+      report_(report),
+      print_(std::move(print)),
+      interrupted_(std::move(interrupted)) {}
 
 std::string Debugger::help() {
   std::string text;
   for (const CommandInfo& row : kCommands) {
     const std::string name =
         row.shortcut.empty() ? std::string(row.name) : fmt::format("{}, {}", row.name, row.shortcut);
-    text += row.form.empty() ? fmt::format("  {:<12} {}\n", name, row.doc)
-                             : fmt::format("  {:<12} {}\n               {}\n", name, row.form, row.doc);
+    text += row.form.empty() ? fmt::format("  {:<11} {}\n", name, row.doc)
+                             : fmt::format("  {:<11} {}\n      {}\n", name, row.form, row.doc);
   }
   return text;
 }
@@ -215,6 +170,11 @@ Result<bool> Debugger::advance(bool shows) {
     return false;
   }
   if (session_.launch() != launch) print_(fmt::format("launch {} has ended\n", launch));
+  if (goes_on && interrupted_()) {
+    print_("interrupted\n");
+    show_place();
+    return false;
+  }
   return goes_on;
 }
 
@@ -256,7 +216,7 @@ Result<void> Debugger::go_to_cycle(const Words& words) {
     if (cycle < *now)
       return wrong(words[1], fmt::format("cycle {} is past", cycle), "programs do not run backwards; start again");
   }
-  if (const Result<void> ran = session_.run_to_cycle(cycle); !ran.ok()) {
+  if (const Result<void> ran = session_.run_to_cycle(cycle, [this] { return !interrupted_(); }); !ran.ok()) {
     has_failed_ = true;
     return input_.source.cite(ran.errors());
   }
@@ -281,76 +241,11 @@ Result<void> Debugger::go_on(bool within_launch) {
   return {};
 }
 
-Result<std::function<bool(std::size_t)>> Debugger::break_of(const Words& words) const {
-  const std::string& what = words[1];
-  using Fits = std::function<bool(std::size_t)>;
-  if (what.starts_with('#')) {
-    const auto index = number_of(std::string_view(what).substr(1));
-    if (!index || *index >= input_.program.size())
-      return wrong(what, fmt::format("the program has {} instructions", input_.program.size()),
-                   "write #0 for the first");
-    return Fits([index](std::size_t instruction) { return instruction == *index; });
-  }
-  if (what.starts_with(':')) {
-    const auto line = number_of(std::string_view(what).substr(1));
-    const auto& lines = input_.source.lines;
-    const auto is_there = [&](const isa::SourceLine& at) {
-      return line && (at.line == *line || at.used_line == *line);
-    };
-    if (std::none_of(lines.begin(), lines.end(), is_there))
-      return wrong(what, "no instruction comes from that line",
-                   lines.empty() ? "the program has no text" : "name a line of an instruction");
-    return Fits([this, line](std::size_t instruction) {
-      const isa::SourceLine& at = input_.source.lines[instruction];
-      return at.line == *line || at.used_line == *line;
-    });
-  }
-  if (what == "token") {
-    for (const isa::TokenFifo fifo : isa::kAllFifos)
-      if (words.size() == 3 && words[2] == fmt::format("{}->{}", isa::name(producer(fifo)), isa::name(consumer(fifo))))
-        return Fits([this, fifo](std::size_t instruction) {
-          const isa::TokenUse use = isa::token_use(input_.program[instruction]);
-          return use.pops_from(fifo) || use.pushes_to(fifo);
-        });
-    return wrong(words.size() == 3 ? words[2] : what, "it is no FIFO",
-                 "write token load->compute, compute->load, compute->store or store->compute");
-  }
-  DOVETAIL_ASSIGN(const auto elements, elements_of(what));
-  if (elements)
-    return Fits([this, at = *elements](std::size_t instruction) {
-      for (const isa::SramAccess& access : session_.touched(instruction).sram)
-        for (const isa::Extent& run : access.runs)
-          if (is_sram_of(access.memory, at.memory) && overlaps(run.begin, run.end, at.begin, at.end)) return true;
-      return false;
-    });
-  std::uint64_t begin = 0, bytes = 1;
-  if (what == "dram") {
-    const std::string_view place = words.size() == 3 ? std::string_view(words[2]) : std::string_view();
-    const std::size_t colon = std::min(place.find(':'), place.size());
-    const auto address = number_of(place.substr(0, colon));
-    const auto size = colon < place.size() ? number_of(place.substr(colon + 1)) : std::optional<std::uint64_t>(1);
-    if (!address || !size || *size == 0) return wrong(what, "it is no address", "write dram 0x2000, or dram 0x2000:64");
-    begin = *address;
-    bytes = *size;
-  } else {
-    const auto symbol = std::find_if(input_.symbols.begin(), input_.symbols.end(), [&](const isa::Symbol& entry) {
-      return entry.name == what && entry.kind == isa::SymbolKind::instruction;
-    });
-    if (symbol != input_.symbols.end())
-      return Fits([index = symbol->value](std::size_t instruction) { return instruction == index; });
-    DOVETAIL_ASSIGN(const ImageSlice slice, parse_slice("break", what, input_.symbols, false));
-    begin = slice.address;
-    bytes = std::max<std::uint64_t>(1, slice.size_bytes);
-  }
-  return Fits([this, begin, end = begin + bytes](std::size_t instruction) {
-    return touches(session_.touched(instruction).dram, begin, end);
-  });
-}
-
 Result<void> Debugger::set_break(const Words& words) {
   if (words.size() < 2 || words.size() > 3)
     return wrong("break", "where?", "write break #12, break NAME, break acc[0..3]");
-  DOVETAIL_ASSIGN(auto fits, break_of(words));
+  DOVETAIL_ASSIGN(auto fits, parse_break_place("break", {words.begin() + 1, words.end()}, input_,
+                                               [this](std::size_t at) { return session_.touched(at); }));
   breaks_.push_back({next_number_++, words.size() == 3 ? words[1] + " " + words[2] : words[1], std::move(fits)});
   print_(fmt::format("break {} at {}\n", breaks_.back().number, breaks_.back().text));
   return {};
@@ -374,20 +269,8 @@ Result<void> Debugger::remove(const Words& words) {
   return {};
 }
 
-Result<std::optional<Debugger::Elements>> Debugger::elements_of(std::string_view text) const {
-  const std::size_t bracket = text.find('[');
-  if (bracket == std::string_view::npos || text.back() != ']') return std::optional<Elements>();
-  const auto memory = memory_of(text.substr(0, bracket));
-  if (!memory) return std::optional<Elements>();
-  const std::string_view range = text.substr(bracket + 1, text.size() - bracket - 2);
-  const std::size_t dots = range.find("..");
-  const auto first = number_of(range.substr(0, dots));
-  const auto last = dots == std::string_view::npos ? first : number_of(range.substr(dots + 2));
-  const auto depth = static_cast<std::uint64_t>(input_.machine.hardware.depth(*memory));
-  if (!first || !last || *last < *first || *last >= depth)
-    return wrong(text, fmt::format("`{}` is no range of the {} elements", range, depth),
-                 "write acc[3] or acc[0..7]; both ends belong to it");
-  return std::optional(Elements{*memory, *first, *last + 1});
+Result<std::optional<SramRange>> Debugger::sram_range(std::string_view text) const {
+  return parse_sram_range("cannot do command", text, input_.machine.hardware);
 }
 
 Result<ImageSlice> Debugger::slice_of(std::string_view text) const {
@@ -406,7 +289,7 @@ NdArray Debugger::read(const ImageSlice& slice) const {
 }
 
 Result<std::function<NdArray()>> Debugger::reader_of(const Words& words) const {
-  DOVETAIL_ASSIGN(const auto elements, elements_of(words.back()));
+  DOVETAIL_ASSIGN(const auto elements, sram_range(words.back()));
   if (elements)
     return std::function<NdArray()>(
         [this, at = *elements] { return session_.sram().read_sram(at.memory, at.begin, at.end - at.begin); });
@@ -414,25 +297,13 @@ Result<std::function<NdArray()>> Debugger::reader_of(const Words& words) const {
   return std::function<NdArray()>([this, slice] { return read(slice); });
 }
 
-std::string Debugger::tiles(const Elements& at) const {
-  const NdArray array = session_.sram().read_sram(at.memory, at.begin, at.end - at.begin);
-  const std::int64_t rows = array.rank() == 3 ? array.shape()[1] : 1;
-  const std::string_view memory = isa::spec::info(at.memory).name;
-  const auto head = [&](std::int64_t row) {
-    const std::size_t element = at.begin + static_cast<std::size_t>(row / rows);
-    if (row % rows != 0) return std::string();
-    return fmt::format("{}[{}]{}", memory, element, session_.sram().is_written(at.memory, element) ? "" : "?");
-  };
-  return fmt::format("{}\n", type_text(array.dtype(), array.shape())) + rows_text(array, head);
-}
-
 Result<void> Debugger::print_place(const Words& words) {
   if (words.size() != 2) return wrong("print", "what?", "write print acc[0..3], or print NAME");
-  DOVETAIL_ASSIGN(const auto elements, elements_of(words[1]));
+  DOVETAIL_ASSIGN(const auto elements, sram_range(words[1]));
   if (elements) {
     if (elements->end - elements->begin > kMostShown)
       return wrong(words[1], fmt::format("more than {} elements", kMostShown), "print fewer, or `save` them");
-    const std::string text = tiles(*elements);
+    const std::string text = tiles_text(session_.sram(), *elements);
     print_(text.find("]?") == std::string::npos ? text : text + "  ?: nothing has written it\n");
     return {};
   }
@@ -497,7 +368,8 @@ void Debugger::show_races() {
     for (std::size_t i = 0; i < std::min<std::size_t>(finding.extents.size(), 2); ++i) {
       const isa::Extent& extent = finding.extents[i];
       if (finding.memory) {
-        print_("  now " + tiles({*finding.memory, extent.begin, std::min(extent.end, extent.begin + 4)}));
+        print_("  now " +
+               tiles_text(session_.sram(), {*finding.memory, extent.begin, std::min(extent.end, extent.begin + 4)}));
       } else {
         ImageSlice slice{extent.begin, std::min<std::uint64_t>(extent.end - extent.begin, 64), DType::uint8, {}, {}};
         const simulator::Dram& dram = session_.dram();

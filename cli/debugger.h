@@ -10,8 +10,10 @@
 
 #include "base/ndarray.h"
 #include "base/result.h"
+#include "cli/break_place.h"
 #include "cli/program_image.h"
 #include "cli/program_input.h"
+#include "cli/sram_text.h"
 #include "isa/verify.h"
 #include "simulator/debug/session.h"
 
@@ -19,9 +21,10 @@ namespace dovetail::cli {
 
 class Debugger {
  public:
-  // All outlive this. `print` gets what commands show. `report`: what the verifier has found.
+  // All outlive this. `print` gets what commands show. `report`: what the verifier has found. `interrupted`, asked
+  // before each instruction: a command that runs is to stop there.
   Debugger(const ProgramInput& input, simulator::DebugSession& session, const isa::VerifyReport& report,
-           std::function<void(std::string_view)> print);
+           std::function<void(std::string_view)> print, std::function<bool()> interrupted);
 
   enum class After : std::uint8_t { goes_on, quits };
   // One line. Error: it is not understood; or, where has_failed(), the program cannot go on.
@@ -35,16 +38,11 @@ class Debugger {
  private:
   using Words = std::vector<std::string>;
 
-  // Elements of an on-chip memory.
-  struct Elements {
-    isa::Memory memory = isa::Memory::acc;
-    std::size_t begin = 0, end = 0;
-  };
   // Where a program stops: before an instruction that fits.
   struct BreakPoint {
     std::size_t number = 0;
     std::string text;
-    std::function<bool(std::size_t instruction)> fits;
+    StopsBefore fits;
   };
   struct Watch {
     std::size_t number = 0;
@@ -67,23 +65,21 @@ class Debugger {
   void show_races();
   void show_info();
 
-  // One instruction. False: a watch has changed, or the program is at its end.
+  // One instruction. False: a watch has changed, the program is at its end, or the user has interrupted it.
   Result<bool> advance(bool shows);
-  Result<std::function<bool(std::size_t)>> break_of(const Words& words) const;
   Result<std::function<NdArray()>> reader_of(const Words& words) const;
-  // "acc[3]", "inp[0..7]"; nothing where it is not of that form.
-  Result<std::optional<Elements>> elements_of(std::string_view text) const;
+  Result<std::optional<SramRange>> sram_range(std::string_view text) const;
   // A name, or ADDRESS:TYPE[EXTENT,...].
   Result<ImageSlice> slice_of(std::string_view text) const;
   NdArray read(const ImageSlice& slice) const;
   std::string cite(std::size_t instruction) const;
   std::string describe(std::size_t instruction) const;
-  std::string tiles(const Elements& elements) const;
 
   const ProgramInput& input_;
   simulator::DebugSession& session_;
   const isa::VerifyReport& report_;
   std::function<void(std::string_view)> print_;
+  std::function<bool()> interrupted_;
   std::vector<BreakPoint> breaks_;
   std::vector<Watch> watches_;
   std::size_t next_number_ = 1;

@@ -1,15 +1,10 @@
-#include <algorithm>
-#include <iostream>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
-#include <unistd.h>
-
 #include <fmt/format.h>
 
-#include "base/file.h"
 #include "bundle/bundle.h"
 #include "cli/commands/all.h"
 #include "cli/debugger.h"
@@ -17,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/program_check.h"
 #include "cli/program_input.h"
+#include "cli/prompt.h"
 #include "cli/system.h"
 #include "cli/verify_bundle.h"
 #include "simulator/debug/session.h"
@@ -24,41 +20,6 @@
 namespace dovetail::cli {
 
 namespace {
-
-// Lines of a file, or of stdin.
-class Script {
- public:
-  static Result<Script> open(const std::optional<std::string>& path) {
-    Script script;
-    if (!path) return script;
-    DOVETAIL_ASSIGN(script.text_, read_text_file(*path));
-    script.name_ = *path;
-    script.is_file_ = true;
-    return script;
-  }
-
-  bool is_terminal() const { return !is_file_ && isatty(STDIN_FILENO) == 1; }
-  std::string place() const { return fmt::format("{}:{}", name_, line_); }
-  std::optional<std::string> next(std::string_view prompt) {
-    std::string line;
-    if (!is_file_) {
-      if (is_terminal()) print("{}", prompt);
-      if (!flush_output() || !std::getline(std::cin, line)) return std::nullopt;
-    } else {
-      if (at_ >= text_.size()) return std::nullopt;
-      const std::size_t end = std::min(text_.find('\n', at_), text_.size());
-      line = text_.substr(at_, end - at_);
-      at_ = end + 1;
-    }
-    ++line_;
-    return line;
-  }
-
- private:
-  std::string name_ = "stdin", text_;
-  std::size_t at_ = 0, line_ = 0;
-  bool is_file_ = false;
-};
 
 class Debug : public Command {
  public:
@@ -70,7 +31,8 @@ class Debug : public Command {
     options.json(json_, "print what each command says as a line of JSON");
     system_.declare(options);
     options.footer(
-        "PROGRAM may be a bundle (.dvt): a region of it, with the inputs of a run on random numbers.\n\n" +
+        "PROGRAM may be a bundle (.dvt): a region of it, with the inputs of a run on random numbers.\n"
+        "At a terminal an empty line repeats the last command, and Ctrl-C stops one that runs.\n\n" +
         Debugger::help() +
         "\nExit codes: 0, 1 the program failed (a deadlock, an undefined read, ...), 2 a command is not understood.\n"
         "Example: dovetail debug examples/assembly/matmul.s -x commands.txt");
@@ -84,9 +46,10 @@ class Debug : public Command {
     simulator::EngineOptions engine;
     engine.memory = system.memory;
     DOVETAIL_ASSIGN(const isa::VerifyReport report, verify_input(input_, input));
-    DOVETAIL_ASSIGN(Script script, Script::open(script_));
+    DOVETAIL_ASSIGN(Prompt prompt, Prompt::open(script_, json_ ? "" : "(debug) "));
     simulator::DebugSession session(input.machine.hardware, input.program, input.launches, input.dram, engine);
-    Debugger debugger(input, session, report, [this](std::string_view text) { say(text); });
+    Debugger debugger(
+        input, session, report, [this](std::string_view text) { say(text); }, [&] { return prompt.interrupted(); });
 
     say(fmt::format("{} instructions, {} launch{}, {}\n", input.program.size(), input.launches.size(),
                     input.launches.size() == 1 ? "" : "es", input.machine.hardware.name));
@@ -98,14 +61,14 @@ class Debug : public Command {
     debugger.show_place();
     answer(nullptr, true);
     bool had_failed = false;
-    while (const auto line = script.next(json_ ? "" : "(debug) ")) {
+    while (const auto line = prompt.next()) {
       auto done = debugger.command(*line);
       answer(*line, done.ok());
       if (done.ok() && *done == Debugger::After::quits) break;
       if (done.ok()) continue;
       Diagnostics errors = done.errors();
-      if (!debugger.has_failed() && !script.is_terminal()) {
-        for (Diagnostic& error : errors) error.where = fmt::format("{}: {}", script.place(), error.where);
+      if (!debugger.has_failed() && !prompt.is_terminal()) {
+        for (Diagnostic& error : errors) error.where = fmt::format("{}: {}", prompt.place(), error.where);
         return errors;
       }
       fail(Exit::failed, errors);

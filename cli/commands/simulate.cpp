@@ -9,6 +9,7 @@
 #include "base/npy.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
+#include "cli/early_stop.h"
 #include "cli/energy_report.h"
 #include "cli/output.h"
 #include "cli/program_check.h"
@@ -21,6 +22,7 @@
 #include "cli/watched_work.h"
 #include "isa/codec.h"
 #include "isa/spec/memories.h"
+#include "isa/verify/findings.h"
 #include "runtime/executor.h"
 #include "simulator/sram_reader.h"
 #include "simulator/work_estimate.h"
@@ -29,9 +31,11 @@ namespace dovetail::cli {
 
 namespace {
 
-Result<std::vector<std::pair<isa::Memory, std::string>>> sram_files_of(const std::vector<std::string>& texts) {
+using SramFiles = std::vector<std::pair<isa::Memory, std::string>>;
+
+Result<SramFiles> sram_files_of(const std::vector<std::string>& texts) {
   DOVETAIL_ASSIGN(const auto assignments, parse_assignments("--sram-out", texts));
-  std::vector<std::pair<isa::Memory, std::string>> files;
+  SramFiles files;
   for (const auto& [name, file] : assignments) {
     const auto row = std::find_if(isa::spec::kMemories.begin(), isa::spec::kMemories.end(),
                                   [&](const isa::spec::MemoryInfo& memory) { return memory.name == name; });
@@ -41,6 +45,12 @@ Result<std::vector<std::pair<isa::Memory, std::string>>> sram_files_of(const std
     files.emplace_back(row->id, file);
   }
   return files;
+}
+
+Result<void> write_sram(const SramFiles& files, const simulator::SramReader* sram, const isa::HardwareConfig& config) {
+  for (const auto& [memory, file] : files)
+    DOVETAIL_TRY(write_result_npy(file, sram->read_sram(memory, 0, static_cast<std::size_t>(config.depth(memory)))));
+  return {};
 }
 
 class Simulate : public Command {
@@ -56,6 +66,10 @@ class Simulate : public Command {
     options.values("--sram-out", "MEM=FILE.npy", sram_out_,
                    "write on-chip memory acc, out, inp, wgt or uop after the run; engines functional and cycle",
                    File::written);
+    options.value("--until", "PLACE", until_,
+                  "stop before an instruction, with the memories as they are there: #12, :LINE, a label, acc[0..7],\n"
+                  "a place in memory, \"token load->compute\", as `break` of `dovetail debug` has it; or at a cycle:\n"
+                  "@300, 1@300 of the second launch; engines functional and cycle");
     options.flag("--check", check_, "find races first, as `dovetail check` does, and run only what has none");
     options.value("--engine", "ENGINE", engine_, "functional, cycle, systemc or rtl (`dovetail doctor` lists them)",
                   Need::required);
@@ -67,7 +81,8 @@ class Simulate : public Command {
                   File::written_text);
     options.json(json_);
     options.footer(
-        "The image is written only when every launch has completed. Addresses are decimal, or hexadecimal behind 0x.\n"
+        "The image is written only when every launch has completed, or --until is reached. Addresses are decimal, or "
+        "hexadecimal behind 0x.\n"
         "Example: dovetail simulate p.bin --hw 1x16x16 --dram in.bin --dram-base 4096 --launch 0:30 --dram-out out.bin "
         "--engine functional\n"
         "         dovetail simulate p.s --place x.npy@x --output y.npy@y --engine cycle");
@@ -101,6 +116,7 @@ class Simulate : public Command {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
     WatchedWork watched(limit);
     engine_options.work = watched.work();
+    if (until_) return run_until(input, engine_options, sram_files, table, watched);
     DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_, engine_options));
     DOVETAIL_ASSIGN(const auto simulator, make_simulator(config));
     const auto* sram = dynamic_cast<const simulator::SramReader*>(simulator.get());
@@ -109,10 +125,8 @@ class Simulate : public Command {
                         fmt::format("engine {} does not show its on-chip memories", engine_),
                         "use --engine functional or cycle"};
 
-    if (check_) {
-      DOVETAIL_ASSIGN(const bool is_clean, check(input));
-      if (!is_clean) return Exit::failed;
-    }
+    DOVETAIL_ASSIGN(const bool may_run, check(input));
+    if (!may_run) return Exit::failed;
     watched.begin();
     for (const isa::Launch& launch : launches) {
       const auto estimate =
@@ -144,18 +158,15 @@ class Simulate : public Command {
       timed.what_if = *std::move(what_if);
     }
     watched.finish();
-    DOVETAIL_TRY(write_outputs(input));
-    for (const auto& [memory, file] : sram_files)
-      DOVETAIL_TRY(write_result_npy(file, sram->read_sram(memory, 0, static_cast<std::size_t>(config.depth(memory)))));
+    DOVETAIL_TRY(write_outputs(input, dram));
+    DOVETAIL_TRY(write_sram(sram_files, sram, config));
     std::optional<explore::RunTime> time;
     if (has_clock) time = {cycles_of(timed), system.clock_mhz * 1e6};
     const EnergyFacts energy = energy_facts(total, config, system.memory, time, table);
     DOVETAIL_TRY(write_traces(clock_, input_.program, std::span(&timed, 1), system, std::nullopt, energy_json(energy)));
     print("simulated     {}, {} launch{}, engine {}, {}\n{}", input_.program, launches.size(),
           launches.size() == 1 ? "" : "es", engine_, seconds_text(seconds), counters_text(total) + energy_text(energy));
-    print("races         {}\n", check_ ? "none: every order that the tokens leave open gives these values"
-                                       : "not checked: other orders may give other values; `--check` decides");
-    print("{}", written_);
+    print_written();
     print("{}", clock_.written(1));
     if (has_clock) print("{}{}", system_text(system), timing_text(timed, system));
     if (input_.program_base && !has_clock)
@@ -191,8 +202,9 @@ class Simulate : public Command {
     return {};
   }
 
-  // False: it has findings, and they are printed.
+  // False: a check was asked for and has findings, and they are printed.
   Result<bool> check(const ProgramInput& input) const {
+    if (!check_) return true;
     DOVETAIL_ASSIGN(const isa::VerifyReport report, verify_input(input_, input));
     if (report.clean()) return true;
     print("{}", findings_text(report, input.source, input.program.size()));
@@ -200,16 +212,68 @@ class Simulate : public Command {
     return false;
   }
 
-  Result<void> write_outputs(const ProgramInput& input) {
+  // Up to --until: what is written is the state there, and no time is reported of a launch that has no end.
+  Result<Exit> run_until(const ProgramInput& input, const simulator::EngineOptions& options,
+                         const SramFiles& sram_files, const explore::EnergyTable& table, WatchedWork& watched) {
+    if (clock_.trace || clock_.html || clock_.waves)
+      return Diagnostic{"bad usage of `dovetail simulate`",
+                        clock_.trace  ? "--trace"
+                        : clock_.html ? "--html"
+                                      : "--waves",
+                        "with --until it would have launches without an end",
+                        "leave --until out: what comes before the place is the same"};
+    DOVETAIL_ASSIGN(const auto stop, make_early_stop(*until_, input, engine_, options));
+    DOVETAIL_ASSIGN(const bool may_run, check(input));
+    if (!may_run) return Exit::failed;
+    watched.begin();
+    const auto start = std::chrono::steady_clock::now();
+    const auto point = stop->run();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    watched.finish();
+    if (!point.ok()) return fail(Exit::failed, input.source.cite(point.errors()));
+    DOVETAIL_TRY(write_outputs(input, stop->dram()));
+    DOVETAIL_TRY(write_sram(sram_files, &stop->sram(), input.machine.hardware));
+    print("simulated     {}, engine {}, up to {}\n", input_.program, engine_, *until_);
+    print("stopped       {}{}launch {}\n",
+          point->next ? fmt::format("before {} in ", input.source.cite(isa::cite(input.program, *point->next)))
+                      : "all has started, in ",
+          point->cycle ? fmt::format("cycle {} of ", *point->cycle) : "", point->launch);
+    print("{}", counters_text(stop->counters()));
+    print_written();
+    if (!report_ && !json_) return Exit::success;
+    const simulator::Counters& counters = stop->counters();
+    Json json{{"kind", "simulate"},
+              {"program", input_.program},
+              {"engine", engine_},
+              {"hardware", isa::config_to_json(input.machine.hardware)},
+              {"launches", Json::array()},
+              {"until", {{"place", *until_}, {"launch", point->launch}}},
+              {"counters", to_json(counters)},
+              {"seconds", seconds},
+              {"compared_with", nullptr},
+              {"energy", energy_json(energy_facts(counters, input.machine.hardware, options.memory, {}, table))}};
+    if (point->next) json["until"]["instruction"] = *point->next;
+    if (point->cycle) json["until"]["cycle"] = *point->cycle;
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(json)));
+    if (json_) print_json(json);
+    return Exit::success;
+  }
+
+  void print_written() const {
+    print("races         {}\n", check_ ? "none: every order that the tokens leave open gives these values"
+                                       : "not checked: other orders may give other values; `--check` decides");
+    print("{}", written_);
+  }
+
+  Result<void> write_outputs(const ProgramInput& input, const simulator::Dram& dram) {
     if (dram_out_) {
-      DOVETAIL_TRY(write_image(*dram_out_, input.dram));
-      written_ +=
-          fmt::format("written       {}, {} bytes from {:#x}\n", *dram_out_, input.dram.bytes.size(), input.dram.base);
+      DOVETAIL_TRY(write_image(*dram_out_, dram));
+      written_ += fmt::format("written       {}, {} bytes from {:#x}\n", *dram_out_, dram.bytes.size(), dram.base);
     }
     for (const std::string& text : outputs_) {
       DOVETAIL_ASSIGN(const FileAt file, parse_file_at("--output", text));
       DOVETAIL_ASSIGN(const ImageSlice slice, parse_slice("--output", file.place, input.symbols, true));
-      DOVETAIL_TRY(write_slice(file.file, input.dram, slice));
+      DOVETAIL_TRY(write_slice(file.file, dram, slice));
       written_ +=
           fmt::format("written       {}, {} at {:#x}\n", file.file, type_text(slice.dtype, slice.shape), slice.address);
     }
@@ -244,7 +308,7 @@ class Simulate : public Command {
   ClockArguments clock_;
   EnergyArguments energy_;
   LimitArguments limit_;
-  std::optional<std::string> dram_out_, report_;
+  std::optional<std::string> dram_out_, report_, until_;
   std::vector<std::string> outputs_, sram_out_;
   bool check_ = false, json_ = false;
   std::string written_;  // what the outputs are, for the end of the report

@@ -1,6 +1,7 @@
 #include "simulator/debug/session.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "base/check.h"
@@ -18,23 +19,6 @@ EngineOptions traced(EngineOptions options) {
   return options;
 }
 
-// The element range that a transfer fills or reads on chip, pads included.
-isa::SramAccess transfer_access(const isa::HardwareConfig& config, const isa::Instruction& instruction) {
-  isa::SramAccess access;
-  const bool is_store = instruction.opcode() == isa::Opcode::store;
-  const isa::Transfer& transfer = is_store ? static_cast<const isa::Transfer&>(std::get<isa::Store>(instruction.body))
-                                           : std::get<isa::Load>(instruction.body);
-  access.memory =
-      transfer.memory == isa::Memory::acc8 || transfer.memory == isa::Memory::out ? isa::Memory::acc : transfer.memory;
-  access.kind = is_store ? isa::AccessKind::read : isa::AccessKind::write;
-  const std::uint64_t rows = std::uint64_t{transfer.y_size} + transfer.y_pad_0 + transfer.y_pad_1;
-  const std::uint64_t columns = std::uint64_t{transfer.x_size} + transfer.x_pad_0 + transfer.x_pad_1;
-  const auto depth = static_cast<std::uint64_t>(config.depth(access.memory));
-  const std::uint64_t end = std::min(depth, transfer.sram_base + rows * columns);
-  if (transfer.x_size != 0 && transfer.sram_base < end) access.runs = {{transfer.sram_base, end}};
-  return access;
-}
-
 }  // namespace
 
 DebugSession::DebugSession(const isa::HardwareConfig& config, std::span<const isa::Instruction> program,
@@ -43,7 +27,7 @@ DebugSession::DebugSession(const isa::HardwareConfig& config, std::span<const is
       program_(program),
       launches_(std::move(launches)),
       dram_(std::move(dram)),
-      values_(make_functional(config)),
+      values_(make_functional(config, {.work = options.work})),
       times_(make_cycle_timing(config, traced(options))) {
   begin_launch();
 }
@@ -71,6 +55,10 @@ void DebugSession::begin_launch() {
 
 std::optional<std::uint64_t> DebugSession::cycle() const { return trace_ ? std::optional(now()) : std::nullopt; }
 
+std::optional<std::uint64_t> DebugSession::launch_cycles() const {
+  return trace_ && standstill_.empty() ? std::optional(trace_->cycles) : std::nullopt;
+}
+
 std::optional<std::size_t> DebugSession::next() const {
   return done_ < order_.size() ? std::optional(order_[done_]) : std::nullopt;
 }
@@ -91,6 +79,8 @@ Result<void> DebugSession::step() {
   alone.flags = {};
   const auto executed = values_->launch(std::span(&alone, 1), dram_, *instruction);
   if (!executed.ok()) return executed.errors();
+  counters_ += *executed;
+  counters_.tokens += static_cast<unsigned>(std::popcount(isa::token_use(program_[*instruction]).pushes));
   if (const TraceEvent* at = event(*instruction)) cycle_ = at->start;
   ++done_;
   if (done_ == order_.size() && standstill_.empty()) {
@@ -100,12 +90,13 @@ Result<void> DebugSession::step() {
   return {};
 }
 
-Result<void> DebugSession::run_to_cycle(std::uint64_t cycle) {
+Result<void> DebugSession::run_to_cycle(std::uint64_t cycle, const std::function<bool()>& goes_on) {
   const std::size_t launch = launch_;
   while (!at_end() && launch_ == launch) {
     const auto instruction = next();
     const TraceEvent* at = instruction ? event(*instruction) : nullptr;
     if (at == nullptr || at->start > cycle) break;
+    if (goes_on && !goes_on()) return {};
     DOVETAIL_TRY(step());
   }
   if (launch_ == launch && trace_) cycle_ = std::max(cycle_, cycle);
@@ -115,26 +106,7 @@ Result<void> DebugSession::run_to_cycle(std::uint64_t cycle) {
 const SramReader& DebugSession::sram() const { return dynamic_cast<const SramReader&>(*values_); }
 
 Touched DebugSession::touched(std::size_t instruction) const {
-  const isa::Instruction& what = program_[instruction];
-  Touched touched{{}, isa::dram_access(config_, what)};
-  if (what.opcode() == isa::Opcode::load || what.opcode() == isa::Opcode::store) {
-    touched.sram.push_back(transfer_access(config_, what));
-    return touched;
-  }
-  const isa::UopLoop* loop = isa::uop_loop(what);
-  if (loop == nullptr || isa::zero_trip(*loop)) return touched;
-  const auto depth = static_cast<std::uint32_t>(config_.depth(isa::Memory::uop));
-  const std::uint32_t begin = std::min(loop->uop_begin, depth), end = std::min(loop->uop_end, depth);
-  const NdArray raw = sram().read_sram(isa::Memory::uop, begin, end - begin);
-  std::vector<isa::Uop> kernel;
-  for (std::size_t i = 0; i < end - begin; ++i) {
-    const auto* fields = raw.data<std::uint32_t>().data() + 3 * i;
-    kernel.push_back({fields[0], fields[1], fields[2]});
-  }
-  isa::AccessFinder finder(config_);
-  for (const isa::SramAccess& access : finder.find(what, std::span<const isa::Uop>(kernel)))
-    touched.sram.push_back(access);
-  return touched;
+  return touched_by(config_, program_[instruction], sram());
 }
 
 std::optional<std::array<DebugSession::QueueState, 3>> DebugSession::queues() const {

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -15,19 +16,13 @@
 #include "isa/config.h"
 #include "isa/instruction.h"
 #include "isa/verify.h"
-#include "isa/verify/accesses.h"
 #include "isa/verify/clock.h"
+#include "simulator/debug/touched.h"
 #include "simulator/engine_options.h"
 #include "simulator/simulator.h"
 #include "simulator/sram_reader.h"
 
 namespace dovetail::simulator {
-
-// What one instruction touches: elements on chip, and rows of bytes in DRAM.
-struct Touched {
-  std::vector<isa::SramAccess> sram;
-  isa::DramAccess dram;
-};
 
 class DebugSession {
  public:
@@ -46,9 +41,14 @@ class DebugSession {
   // Executes the next instruction, and at the end of a launch goes to the next one. Precondition: !at_end(). Error: it
   // cannot be executed, or nothing can start any more; the session then stays where it is.
   Result<void> step();
-  // Goes on until the next start is after this cycle of the running launch, without leaving it.
-  Result<void> run_to_cycle(std::uint64_t cycle);
+  // Goes on until the next start is after this cycle of the running launch, without leaving it; or until `goes_on`,
+  // asked before each instruction, says no: cycle() is then that of the last start.
+  Result<void> run_to_cycle(std::uint64_t cycle, const std::function<bool()>& goes_on = nullptr);
 
+  // What the instructions so far have done, as the functional simulator counts it.
+  const Counters& counters() const { return counters_; }
+  // All cycles of the running launch; nothing where it comes to a standstill or has no times.
+  std::optional<std::uint64_t> launch_cycles() const;
   const Dram& dram() const { return dram_; }
   const SramReader& sram() const;
   Touched touched(std::size_t instruction) const;
@@ -78,6 +78,7 @@ class DebugSession {
   std::vector<std::size_t> order_;  // instructions of the launch, as they start
   std::size_t done_ = 0;
   std::uint64_t cycle_ = 0;
+  Counters counters_;
   Diagnostics standstill_;
 };
 

@@ -32,6 +32,7 @@ class FunctionalSimulator final : public Simulator, public SramReader {
       : config_(config),
         order_(options.order),
         work_(options.work),
+        stop_before_(options.stop_before),
         rules_(config),
         core_(config, options),
         queues_(isa::queue_depths(config)) {}
@@ -56,6 +57,7 @@ class FunctionalSimulator final : public Simulator, public SramReader {
     std::size_t first_index;
     Counters counters;
     std::size_t next = 0;  // the first instruction that is not fetched
+    bool is_over = false;  // stop_before says so
     Diagnostics errors;
   };
 
@@ -68,6 +70,7 @@ class FunctionalSimulator final : public Simulator, public SramReader {
   isa::HardwareConfig config_;
   ExecutionOrder order_;
   Work* work_;
+  std::function<bool(std::size_t)> stop_before_;
   isa::LegalityRules rules_;
   Routes routes_;
   Core core_;
@@ -76,6 +79,10 @@ class FunctionalSimulator final : public Simulator, public SramReader {
 
 bool FunctionalSimulator::execute(Launch& launch, std::size_t instruction, const Route& route) {
   const isa::Instruction& what = launch.program[instruction];
+  if (stop_before_ && stop_before_(launch.first_index + instruction)) [[unlikely]] {
+    launch.is_over = true;
+    return false;
+  }
   ++launch.counters.instructions[static_cast<std::size_t>(what.opcode())];
   ++launch.counters.queue_instructions[isa::index(route.use.queue)];
   launch.counters.tokens += route.tokens_pushed;
@@ -180,9 +187,12 @@ Result<Counters> FunctionalSimulator::launch(std::span<const isa::Instruction> p
   Launch launch{.program = program, .dram = dram, .first_index = first_index, .counters = {}, .errors = {}};
   for (bool moving = true; moving;) {
     const Step fetched = fetch(launch);
-    if (fetched == Step::failed) return launch.errors;
-    const Step ran = queues_.idle() ? Step::stuck : run_units(launch);
-    if (ran == Step::failed) return launch.errors;
+    const Step ran = fetched == Step::failed || queues_.idle() ? Step::stuck : run_units(launch);
+    if (launch.is_over) {
+      complete(launch.counters, config_);
+      return launch.counters;
+    }
+    if (fetched == Step::failed || ran == Step::failed) return launch.errors;
     moving = fetched == Step::moved || ran == Step::moved;
   }
   const bool tokens_left =

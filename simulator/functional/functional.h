@@ -3,7 +3,9 @@
 // (isa/verify finds the races). docs/functional-simulator.md describes how it works and what was measured.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -30,6 +32,9 @@ struct FunctionalOptions {
   std::optional<KernelLevel> kernel_level = std::nullopt;
   // What it counts its steps for, and stops with; outlives the simulator. Null: nobody watches.
   Work* work = nullptr;
+  // Asked before each instruction, by its index in the program, in the order of execution. True ends the launch without
+  // it: launch() then returns what has been counted so far, and neither SRAM nor queues are fit for another launch.
+  std::function<bool(std::size_t instruction)> stop_before = nullptr;
 };
 
 // Precondition: validate(config).

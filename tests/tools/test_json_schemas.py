@@ -43,6 +43,7 @@ COMMANDS: list[tuple[str, list]] = [
     ("check", ["check", "{}/race.s", None]),
     ("simulate", ["simulate", MATMUL, "--engine", "functional"]),
     ("simulate", ["simulate", MATMUL, "--engine", "cycle"]),
+    ("simulate", ["simulate", MATMUL, "--engine", "cycle", "--until", "y"]),
     ("debug", ["debug", MATMUL, "-x", "{}/commands"]),
     ("trace", ["trace", "{}/t.json"]),
     ("trace-diff", ["trace", "diff", "{}/t.json", "{}/t.json"]),

@@ -1,0 +1,36 @@
+// Elements of the on-chip memories: how they are named, and how they and arrays of memory are shown.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "isa/config.h"
+#include "simulator/sram_reader.h"
+
+namespace dovetail::cli {
+
+// Elements [begin, end) of an on-chip memory.
+struct SramRange {
+  isa::Memory memory = isa::Memory::acc;
+  std::size_t begin = 0, end = 0;
+};
+
+// "acc", "out", "inp", "wgt" or "uop".
+std::optional<isa::Memory> sram_named(std::string_view text);
+// "acc[3]", "inp[0..7]", both ends belonging to it; nothing where the text is not of that form. `action` is what fails
+// with it, for the error: the range leaves the memory.
+Result<std::optional<SramRange>> parse_sram_range(std::string_view action, std::string_view text,
+                                                  const isa::HardwareConfig& config);
+
+// The rows of the last axis, a line each, behind what `head` makes of the row's number.
+std::string rows_text(const NdArray& array, const std::function<std::string(std::int64_t row)>& head);
+// Type and rows of the elements; the names of those that nothing has written end in "?".
+std::string tiles_text(const simulator::SramReader& sram, const SramRange& range);
+
+}  // namespace dovetail::cli

@@ -1,0 +1,161 @@
+// `simulate --until`: the state of a program in its middle.
+#include "base/file.h"
+#include "base/json.h"
+#include "base/npy.h"
+#include "tests/catch.h"
+#include "tests/process.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+using test::Finished;
+
+namespace {
+
+// Two launches: 3 is added to 16 numbers, which are stored; then 100.
+constexpr const char* kProgram = R"(.config 1x16x16
+kernel: .uop 0, 0, 0
+.data x int8[1,16] 1 2 3 4
+.space y int8[1,16]
+start:  load.uop sram=0 dram=kernel size=1x1
+        load.acc8 sram=0 dram=x size=1x1
+plus:   alu.add uop=0:1 imm=3 push_next
+        store.out sram=0 dram=y size=1x1 pop_prev
+.launch
+again:  alu.add uop=0:1 imm=100 push_next
+        store.out sram=0 dram=y size=1x1 pop_prev
+)";
+
+class Shop {
+ public:
+  explicit Shop(const std::string& text = kProgram) { REQUIRE(write_text_file(folder_ / "p.s", text).ok()); }
+  std::string path(const char* name) const { return folder_ / name; }
+
+  Finished simulate(const std::string& engine, const std::string& until,
+                    const std::vector<std::string>& more = {}) const {
+    std::vector<std::string> words{"simulate", path("p.s"), "--engine", engine, "--until", until};
+    words.insert(words.end(), more.begin(), more.end());
+    return test::dovetail(words);
+  }
+  // acc[0][lane] and y[lane] at the place.
+  std::pair<std::int32_t, std::int8_t> state(const std::string& engine, const std::string& until,
+                                             std::size_t lane = 0) const {
+    const Finished run =
+        simulate(engine, until, {"--sram-out", "acc=" + path("acc.npy"), "--output", path("y.npy") + "@y"});
+    INFO(engine << " " << until << ": " << run.error);
+    REQUIRE(run.exit == 0);
+    return {read_npy(path("acc.npy")).value().data<std::int32_t>()[lane],
+            read_npy(path("y.npy")).value().data<std::int8_t>()[lane]};
+  }
+
+ private:
+  test::TemporaryFolder folder_;
+};
+
+using State = std::pair<std::int32_t, std::int8_t>;
+
+}  // namespace
+
+TEST_CASE("simulate --until stops before an instruction, on chip and in memory") {
+  const Shop shop;
+  for (const std::string engine : {"functional", "cycle"}) {
+    CHECK(shop.state(engine, "#0", 1) == State{0, 0});
+    CHECK(shop.state(engine, "plus", 1) == State{2, 0});
+    CHECK(shop.state(engine, ":7", 1) == State{2, 0});
+    CHECK(shop.state(engine, "#3", 1) == State{5, 0});
+    CHECK(shop.state(engine, "y", 1) == State{5, 0});
+    CHECK(shop.state(engine, "dram 0x1207", 1) == State{5, 0});
+    CHECK(shop.state(engine, "acc[0]", 1) == State{0, 0});
+    CHECK(shop.state(engine, "token compute->store", 1) == State{2, 0});
+    CHECK(shop.state(engine, "again", 1) == State{5, 5});  // the second launch
+    CHECK(shop.state(engine, "#5", 1) == State{105, 5});
+  }
+}
+
+TEST_CASE("simulate --until a cycle is where `debug` is at that cycle") {
+  const Shop shop;
+  const auto debug = [&](const std::string& commands) {
+    REQUIRE(write_text_file(shop.path("commands"), commands).ok());
+    return test::dovetail({"debug", shop.path("p.s"), "-x", shop.path("commands")}).out;
+  };
+  const std::string where = debug("step 2\nwhere\n");
+  const std::int64_t start = std::stoll(where.substr(where.rfind("next cycle ") + 11));  // of `plus`
+  CHECK(shop.state("cycle", "@" + std::to_string(start - 1), 1) == State{2, 0});
+  CHECK(shop.state("cycle", "@" + std::to_string(start), 1) == State{5, 0});
+  CHECK(shop.state("cycle", "0@" + std::to_string(start), 1) == State{5, 0});
+  CHECK(shop.state("cycle", "1@0", 1) == State{5, 5});
+  // At its last cycle all of a launch has run.
+  const Finished whole = test::dovetail(
+      {"simulate", shop.path("p.s"), "--engine", "cycle", "--launch", "0:4", "--report", shop.path("r.json")});
+  REQUIRE(whole.exit == 0);
+  const auto cycles = read_json_file(shop.path("r.json")).value()["timing"]["launches"][0].get<std::int64_t>();
+  CHECK(shop.state("cycle", "@" + std::to_string(cycles), 1) == State{5, 5});
+  const Finished beyond = shop.simulate("cycle", "@" + std::to_string(cycles + 1));
+  CHECK(beyond.exit == 1);
+  CHECK_THAT(beyond.error, ContainsSubstring("launch 0 takes " + std::to_string(cycles) + " cycles"));
+}
+
+TEST_CASE("simulate --until says where it stands, and what was counted so far") {
+  const Shop shop;
+  const Finished run = shop.simulate("cycle", "again", {"--report", shop.path("r.json"), "--check"});
+  REQUIRE(run.exit == 0);
+  CHECK_THAT(run.out, ContainsSubstring("stopped       before #4 (" + shop.path("p.s") + ":10) `alu.add") &&
+                          ContainsSubstring("in cycle 0 of launch 1") &&
+                          ContainsSubstring("4 instructions: 0 load queue, 3 compute queue, 1 store queue; 1 tokens") &&
+                          ContainsSubstring("races         none"));
+  const Json report = read_json_file(shop.path("r.json")).value();
+  CHECK(report["until"] == Json{{"place", "again"}, {"launch", 1}, {"instruction", 4}, {"cycle", 0}});
+  CHECK(report["counters"]["instructions"]["total"] == 4);
+  CHECK(report["counters"]["bytes_stored"] == 16);
+  // The same of an engine without a clock.
+  const Finished other = shop.simulate("functional", "again", {"--report", shop.path("r.json")});
+  CHECK(read_json_file(shop.path("r.json")).value()["counters"] == report["counters"]);
+  CHECK(read_json_file(shop.path("r.json")).value()["until"] ==
+        Json{{"place", "again"}, {"launch", 1}, {"instruction", 4}});
+}
+
+TEST_CASE("simulate --until: a place that is not reached, and what fails before it") {
+  const Shop shop;
+  for (const std::string engine : {"functional", "cycle"}) {
+    const Finished never = shop.simulate(engine, "acc[7]", {"--dram-out", shop.path("out.bin")});
+    CHECK(never.exit == 1);
+    CHECK_THAT(never.error, ContainsSubstring("ends without coming to it") && ContainsSubstring("Hint: "));
+    CHECK_FALSE(std::filesystem::exists(shop.path("out.bin")));
+    // Not in the launches that run.
+    CHECK(shop.simulate(engine, "again", {"--launch", "0:4"}).exit == 1);
+  }
+  std::string lost = kProgram;
+  lost.erase(lost.find(" push_next"), 10);
+  const Shop hung(lost);
+  for (const std::string engine : {"functional", "cycle"}) {
+    CHECK(hung.state(engine, "plus", 1) == State{2, 0});
+    const Finished failed = hung.simulate(engine, "#3");
+    CHECK(failed.exit == 1);
+    CHECK_THAT(failed.error, ContainsSubstring("deadlock"));
+    CHECK(hung.simulate(engine, "plus", {"--check"}).exit == 1);  // which finds it first
+  }
+}
+
+TEST_CASE("simulate --until: places that there are not, and engines that run to the end") {
+  const Shop shop;
+  const auto refused = [&](const std::string& engine, const std::string& until,
+                           const std::vector<std::string>& more = {}) {
+    const Finished run = shop.simulate(engine, until, more);
+    CHECK(run.exit == 2);
+    CHECK_THAT(run.error, ContainsSubstring("Hint: "));
+    return run.error;
+  };
+  CHECK_THAT(refused("cycle", "#6"), ContainsSubstring("the program has 6 instructions"));
+  CHECK_THAT(refused("cycle", ":1"), ContainsSubstring("no instruction comes from that line"));
+  CHECK_THAT(refused("cycle", "agian"), ContainsSubstring("no label") && ContainsSubstring("did you mean `again`?"));
+  CHECK_THAT(refused("cycle", "acc[9999]"), ContainsSubstring("no range of the 2048 elements"));
+  CHECK_THAT(refused("cycle", "token a->b"), ContainsSubstring("it is no FIFO"));
+  CHECK_THAT(refused("cycle", "dram here"), ContainsSubstring("it is no address"));
+  CHECK_THAT(refused("cycle", "#1 #2"), ContainsSubstring("one word too many"));
+  CHECK_THAT(refused("cycle", " "), ContainsSubstring("it names no place"));
+  CHECK_THAT(refused("cycle", "@x"), ContainsSubstring("it is no cycle of a launch"));
+  CHECK_THAT(refused("cycle", "2@0"), ContainsSubstring("there are 2 launches"));
+  CHECK_THAT(refused("functional", "@10"), ContainsSubstring("has no clock") && ContainsSubstring("--engine cycle"));
+  CHECK_THAT(refused("rtl", "#1"), ContainsSubstring("engine rtl runs a launch to its end"));
+  CHECK_THAT(refused("cycle", "#1", {"--trace", shop.path("t.json")}), ContainsSubstring("--trace"));
+  CHECK_THAT(refused("cycle", "#1", {"--html", shop.path("t.html")}), ContainsSubstring("--html"));
+}
