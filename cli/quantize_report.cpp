@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,7 +25,9 @@ section { background: var(--panel); border: 1px solid var(--line); border-radius
 .ratio { background: var(--ratio); height: 10px; } td.cut { color: var(--cut); }
 @media (max-width: 480px) { body { padding: 12px; } td, th { padding: 3px 5px; } })";
 
-std::string decibels_text(double decibels) { return fmt::format("{:.1f} dB", decibels); }
+std::string decibels_text(std::optional<double> decibels) {
+  return decibels ? fmt::format("{:.1f} dB", *decibels) : "-";
+}
 std::string percent_text(double share) { return fmt::format("{:.3f} %", 100 * share); }
 std::string range_text(const quantize::TensorReport& tensor) {
   return fmt::format("{:.4g} to {:.4g}", tensor.least, tensor.greatest);
@@ -61,10 +64,10 @@ std::string layers_text(const quantize::Quantised& quantised) {
   if (quantised.layers.empty()) return {};
   std::vector<const quantize::LayerReport*> shown = by_ratio(quantised.layers, &quantize::LayerReport::output_db);
   shown.resize(std::min(shown.size(), kShownWorst));
-  TextTable table({"layer", "operator", ">weights", ">outputs", ">same choice"});
+  TextTable table({"layer", "operator", ">weights", ">worst channel", ">outputs", ">same choice"});
   for (const quantize::LayerReport* layer : shown)
-    table.add({layer->layer, layer->op.empty() ? "tensor" : layer->op,
-               layer->weights_db ? decibels_text(*layer->weights_db) : "-", decibels_text(layer->output_db),
+    table.add({layer->layer, layer->op.empty() ? "tensor" : layer->op, decibels_text(layer->weights_db),
+               decibels_text(layer->channel_db), decibels_text(layer->output_db),
                fmt::format("{} of {}", layer->same_choice, quantised.layer_samples)});
   return fmt::format("layers        {}, each quantised alone on {} samples; those that cost most\n\n{}\n",
                      quantised.layers.size(), quantised.layer_samples, table.to_string());
@@ -114,14 +117,14 @@ std::string quantised_page(const std::string& title, const std::string& settings
     body += fmt::format(
         "<section><h2>Layers</h2><p>What the outputs keep where one layer alone is quantised, on {} "
         "samples; the dearest first.</p><div class=\"scroll\"><table><tr><th>layer</th><th>operator</th>"
-        "<th>weights</th><th>outputs</th><th></th><th>same choice</th></tr>\n",
+        "<th>weights</th><th>worst channel</th><th>outputs</th><th></th><th>same choice</th></tr>\n",
         quantised.layer_samples);
     for (const quantize::LayerReport* layer : by_ratio(quantised.layers, &quantize::LayerReport::output_db))
       body += fmt::format(
-          "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td>{}"
-          "<td class=\"number\">{}</td></tr>\n",
+          "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td "
+          "class=\"number\">{}</td>{}<td class=\"number\">{}</td></tr>\n",
           escaped_html(layer->layer), escaped_html(layer->op.empty() ? "tensor" : layer->op),
-          layer->weights_db ? decibels_text(*layer->weights_db) : "-", decibels_text(layer->output_db),
+          decibels_text(layer->weights_db), decibels_text(layer->channel_db), decibels_text(layer->output_db),
           html_bar(layer->output_db), layer->same_choice);
     body += "</table></div></section>\n";
   }

@@ -33,7 +33,7 @@ class SwitchedGraph {
         graph_.add_value("quantise " + layer.report.layer, {DType::boolean, {}});  // a name that no model has
     graph_.inputs.push_back(choice);
     layer.input = graph_.value(choice).name;
-    if (made_by.valid()) layer.report.weights_db = choose_weights(made_by, choice);
+    if (made_by.valid()) choose_weights(made_by, choice, layer.report);
     const ValueId now = made_by.valid() && replaced_.count(value) ? replaced_.at(value) : value;
     const std::string name = graph_.value(value).name;
     NdArray zero(DType::int8, {});
@@ -67,14 +67,14 @@ class SwitchedGraph {
     replaced_[now] = chosen;
   }
 
-  // Nothing where the node has no quantised weights.
-  std::optional<double> choose_weights(NodeId id, ValueId choice) {
+  // Does nothing where the node has no quantised weights.
+  void choose_weights(NodeId id, ValueId choice, LayerReport& report) {
     const Node node = model_.node(id), rounded = quantised_.node(id);
     if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") || !model_.is_constant(node.inputs[1]) ||
         rounded.inputs[1] == node.inputs[1])
-      return std::nullopt;
+      return;
     const auto weight = real_constant(quantised_, rounded.inputs[1]);
-    if (!weight) return std::nullopt;
+    if (!weight) return;
     std::vector<ValueId> inputs = graph_.node(id).inputs;
     inputs[1] = graph_.add_constant(node.name + "/rounded", *weight);
     if (passes::has_input(rounded, 2))
@@ -85,10 +85,18 @@ class SwitchedGraph {
     choose_between(node.outputs[0], choice, [&] {
       return passes::insert(graph_, node.op, node.name + "/with_rounded", inputs, node.attributes, node.origins);
     });
-    SignalAndNoise ratio;
     const NdArray& exact = *model_.value(node.inputs[1]).constant;
-    for (std::int64_t i = 0; i < exact.count(); ++i) ratio.add(exact.as_double(i), weight->as_double(i));
-    return ratio.decibels();
+    const std::int64_t axis = output_axis(node, exact.rank());
+    SignalAndNoise all;
+    std::vector<SignalAndNoise> channels(static_cast<std::size_t>(exact.shape()[static_cast<std::size_t>(axis)]));
+    for (std::int64_t i = 0; i < exact.count(); ++i) {
+      all.add(exact.as_double(i), weight->as_double(i));
+      channels[static_cast<std::size_t>(slice_of(exact, axis, i))].add(exact.as_double(i), weight->as_double(i));
+    }
+    report.weights_db = all.decibels();
+    std::erase_if(channels, [](const SignalAndNoise& channel) { return channel.signal == 0; });
+    for (const SignalAndNoise& channel : channels)
+      report.channel_db = std::min(report.channel_db.value_or(channel.decibels()), channel.decibels());
   }
 
   const Graph &model_, &quantised_;

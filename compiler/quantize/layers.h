@@ -20,6 +20,7 @@ struct LayerReport {
   std::string layer;                 // the node, or the tensor
   std::string op;                    // "" of a tensor
   std::optional<double> weights_db;  // signal-to-noise ratio of the weights
+  std::optional<double> channel_db;  // the same of the output channel that lost most; 0 where all of it becomes zero
   double output_db = 0;              // of the model's outputs where this layer alone is quantised; the worst output
   int same_choice = 0;               // samples whose largest output element is the float model's (first output)
 };

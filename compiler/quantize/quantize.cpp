@@ -294,6 +294,7 @@ Json Quantised::to_json() const {
     layer_rows.push_back({{"layer", layer.layer},
                           {"op", layer.op},
                           {"weights_db", layer.weights_db ? Json(*layer.weights_db) : Json(nullptr)},
+                          {"channel_db", layer.channel_db ? Json(*layer.channel_db) : Json(nullptr)},
                           {"output_db", layer.output_db},
                           {"same_choice", layer.same_choice}});
   for (const auto& [name, op] : float_nodes) kept.push_back({{"node", name}, {"op", op}});

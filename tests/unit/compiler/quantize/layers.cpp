@@ -71,6 +71,10 @@ TEST_CASE("layers: the one that costs most is found, and its rest alone is the r
   CHECK(worst->layer == "conv2_node");
   REQUIRE(worst->weights_db.has_value());
   CHECK_FALSE(result.layers[0].weights_db.has_value());
+  // The channel without the outlier that has the smallest weights: less than the whole, whose signal is the outlier's.
+  REQUIRE(worst->channel_db.has_value());
+  CHECK(*worst->channel_db < *worst->weights_db - 6);
+  CHECK_FALSE(result.layers[0].channel_db.has_value());
   // All together lose at least about as much as the worst alone.
   CHECK(result.outputs[0].signal_to_noise_db < worst->output_db + 3);
   // Kept float, it costs nothing any more.
