@@ -60,6 +60,15 @@ TEST_CASE("run --expect names the first tensor that leaves the tolerance") {
   CHECK_THAT(left.error, ContainsSubstring("the run leaves the expectation (tensor " + changed) &&
                              ContainsSubstring("1 of ") && ContainsSubstring("Hint: "));
   CHECK(test::dovetail({"run", kModel, "--target", "cpu", "--expect", archive, "--tolerance-steps", "1"}).exit == 0);
+  // Of a bundle too; one without that tensor says that it was not compared.
+  const std::string bundle = folder / "m.dvt";
+  REQUIRE(test::dovetail({"compile", kModel, "--target", "accel", "--all-tensors", "-o", bundle}).exit == 0);
+  const Finished bundled = test::dovetail({"run", bundle, "--expect", archive, "--trust"});
+  CHECK(bundled.exit == 1);
+  CHECK_THAT(bundled.error, ContainsSubstring("the run leaves the expectation (tensor " + changed));
+  REQUIRE(test::dovetail({"compile", kModel, "--target", "accel", "-o", bundle}).exit == 0);
+  const Finished fewer = test::dovetail({"run", bundle, "--expect", archive, "--trust"});
+  CHECK_THAT(fewer.out, ContainsSubstring("not compared"));
 
   CHECK(test::dovetail({"run", kModel, "--target", "cpu", "--expect", folder / "nothing"}).exit == 2);
   CHECK(test::dovetail({"run", kModel, "--target", "cpu", "--tolerance", "0.1"}).exit == 2);

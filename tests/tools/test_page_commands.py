@@ -1,0 +1,32 @@
+#!/usr/bin/env python3
+"""The commands that pages show, and what they print, of all pages with a mark `<!-- run ...` (tools/run_page.py).
+
+To accept what is printed now: python3 tools/run_page.py --update --dovetail build/release/bin/dovetail PAGE
+"""
+
+import os
+import pathlib
+import sys
+
+ROOT = pathlib.Path(os.environ["DOVETAIL_SOURCE_DIR"])
+sys.path.insert(0, str(ROOT / "tools"))
+from run_page import PageError, run_page  # noqa: E402
+
+KNOWN = {"README.md", "docs/first-week.md", "docs/assembly.md", "docs/debugging.md", "docs/own-data.md", "docs/regions.md"}
+
+failed = False
+pages = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+         if "\n<!-- run" in path.read_text(encoding="utf-8")]
+for page in pages:
+    try:
+        problems, count = run_page(page, os.environ["DOVETAIL_CLI"])
+    except PageError as error:
+        problems, count = [str(error)], 0
+    for problem in problems:
+        print(problem)
+    print(f"{page.relative_to(ROOT)}: {count} commands, {len(problems)} problems")
+    failed = failed or bool(problems)
+missing = KNOWN - {path.relative_to(ROOT).as_posix() for path in pages}
+if missing:
+    print("no mark any more in", *sorted(missing))
+sys.exit(1 if failed or missing else 0)
