@@ -19,6 +19,16 @@ LABELS = SOURCE / "examples/digits/test_labels.npy"
 MATMUL = SOURCE / "examples/assembly/matmul.s"
 ACCEL = ["--target", "accel,cpu", "--hw", "1x16x16-ext"]
 
+
+
+def first_task(folder: str) -> str:
+    return json.loads(subprocess.run([CLI, "records", "list", f"{folder}/r.db", "--json"], capture_output=True, check=True).stdout)[0]["task"]
+
+
+def first_point(folder: str) -> str:
+    return json.loads((pathlib.Path(folder) / "sweep/front.json").read_text())["front"][0]["key"]
+
+
 # Schema: the command lines whose output it describes, in this order; {} is a temporary folder. Behind None: the exit status is 1.
 COMMANDS: list[tuple[str, list]] = [
     ("compile", ["compile", DIGITS, *ACCEL, "--verify", "-o", "{}/d.dvt"]),
@@ -34,8 +44,10 @@ COMMANDS: list[tuple[str, list]] = [
     ("tune", ["tune", DIGITS, *ACCEL, "--task", "conv1", "--trials", "2", "--records", "{}/r.db"]),
     ("tasks", ["tune", DIGITS, *ACCEL, "--list"]),
     ("records-list", ["records", "list", "{}/r.db"]),
+    ("records-show", ["records", "show", "{}/r.db", first_task]),
     ("records", ["records", "merge", "{}/s.db", "{}/r.db"]),
     ("explore", ["explore", DIGITS, "{}/space.json", "-o", "{}/sweep"]),
+    ("point", ["explore", DIGITS, "{}/space.json", "--point", first_point]),
     ("what-if", ["explore", DIGITS, "--what-if", "1x16x16-ext"]),
     ("asm", ["asm", MATMUL, "-o", "{}/p.bin", "--image", "{}/p.img", "--map", "{}/p.json"]),
     ("disasm", ["disasm", "{}/p.bin", "--hw", "1x16x16"]),
@@ -125,7 +137,7 @@ class Outputs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             self.prepare(pathlib.Path(folder))
             for name, line in COMMANDS:
-                words = [str(word).replace("{}", folder) for word in line if word is not None]
+                words = [word(folder) if callable(word) else str(word).replace("{}", folder) for word in line if word is not None]
                 finished = subprocess.run([CLI, *words, "--json"], capture_output=True, text=True, check=False, cwd=folder)
                 used.add(name)
                 if name in OPTIONAL and finished.returncode != 0:
