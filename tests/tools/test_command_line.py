@@ -279,12 +279,14 @@ class Children(Case):
         name, value = marker.split("=")
         with subprocess.Popen([CLI, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                               env={**os.environ, name: value, **variables}) as process:
-            end = time.monotonic() + 60
-            while len(processes_of(marker)) < begins and time.monotonic() < end:
-                self.assertIsNone(process.poll(), "it has ended before it had children")
-                time.sleep(0.01)
-            self.assertGreaterEqual(len(processes_of(marker)), begins)
-            process.kill()
+            try:
+                end = time.monotonic() + 60
+                while len(processes_of(marker)) < begins and time.monotonic() < end:
+                    self.assertIsNone(process.poll(), "it has ended before it had children")
+                    time.sleep(0.01)
+                self.assertGreaterEqual(len(processes_of(marker)), begins)
+            finally:
+                process.kill()
         end = time.monotonic() + 10
         while processes_of(marker) and time.monotonic() < end:
             time.sleep(0.02)
