@@ -20,7 +20,7 @@ class Examples(unittest.TestCase):
         shutil.rmtree(FOLDER, ignore_errors=True)
         FOLDER.mkdir(parents=True)
         configure(EXAMPLES, BUILD)
-        cls.judged, words = turn.share(["backend_c", "digits_demo", "systemc_region"], 3)
+        cls.judged, words = turn.share(["backend_c", "digits_demo", "systemc_region", "generate_matmul"], 3)
         print(f"C++ examples: {words}", file=sys.stderr)
 
     def build(self, name):
@@ -53,6 +53,11 @@ class Examples(unittest.TestCase):
         run(PROGRAM, "compile", INT8, "--target", "accel", "--hw", "1x16x16-ext", "--emit", FOLDER / "emitted")
         region = sorted(path for path in (FOLDER / "emitted").iterdir() if path.is_dir())[0]
         self.assertRegex(run(program, region), "[0-9]+ cycles")
+
+    def test_generator(self):
+        program = FOLDER / "generated.bin"
+        self.assertIn("instructions; uops at", run(self.build("generate_matmul"), "8", "2", program, FOLDER / "uops.bin"))
+        self.assertIn("gemm", run(PROGRAM, "disasm", program, "--hw", "1x16x16"))
 
     def test_driver_is_c(self):
         run(PROGRAM, "isa", "--format", "c", "-o", FOLDER / "dovetail_isa.h")
