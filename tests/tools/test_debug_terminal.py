@@ -111,6 +111,8 @@ class DebugTerminal(unittest.TestCase):
         self.assertIn("load->compute", terminal.expect("store->compute"))
         terminal.expect("(debug) ")
         terminal.send("nonsense")
+        terminal.expect("nonsense")  # the editor has it, and waits for the next key in a moment
+        time.sleep(0.3)
         terminal.send("\x03")  # Ctrl-C drops it
         terminal.expect("(debug) ")
         terminal.send("where\r")
