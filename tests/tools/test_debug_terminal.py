@@ -17,6 +17,7 @@ import unittest
 CLI = os.environ["DOVETAIL_CLI"]
 EXAMPLE = pathlib.Path(os.environ["DOVETAIL_SOURCE_DIR"]) / "examples/assembly/matmul.s"
 LIMIT_S = 20
+PROMPT = "(debug) "
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()=>][0-9A-Za-z]?|\x07")
 
 
@@ -47,7 +48,16 @@ class Terminal:
                 raise AssertionError(f"the end, and no {text!r} in {self.text!r}")
             self.text += CONTROL.sub("", data.decode("utf-8", "replace"))
         before, _, self.text = self.text.partition(text)
+        if text == PROMPT:
+            self.wait_for_editor()
         return before
+
+    def wait_for_editor(self):
+        """The prompt is there a moment before the editor has the terminal; a build without one never takes it."""
+        end = time.monotonic() + 1
+        while termios.tcgetattr(self.file)[3] & termios.ECHO and time.monotonic() < end:
+            time.sleep(0.01)
+        time.sleep(0.1)
 
     def status(self):
         """Exit code, or minus the signal."""
