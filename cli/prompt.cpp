@@ -34,11 +34,13 @@ void note_interrupt() {
   sigaction(SIGINT, &action, nullptr);
 }
 
+}  // namespace
+
 #ifdef DOVETAIL_LIBEDIT
 // Line editing and history, as libedit has them (~/.editrc, emacs keys by default).
-class Editor {
+class PromptEditor {
  public:
-  explicit Editor(std::string_view prompt) : prompt_(prompt) {
+  explicit PromptEditor(std::string_view prompt) : prompt_(prompt) {
     edit_ = el_init("dovetail", stdin, stdout, stderr);
     history_ = history_init();
     if (edit_ == nullptr || history_ == nullptr) return;
@@ -50,7 +52,7 @@ class Editor {
         edit_, EL_PROMPT, +[](EditLine* edit) {
           void* self = nullptr;
           el_get(edit, EL_CLIENTDATA, &self);
-          return static_cast<Editor*>(self)->prompt_.data();
+          return static_cast<PromptEditor*>(self)->prompt_.data();
         });
     el_set(edit_, EL_EDITOR, "emacs");
     el_set(edit_, EL_SIGNAL, 1);  // a changed window, and the terminal as it was where a signal ends the process
@@ -58,12 +60,12 @@ class Editor {
     el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
     el_source(edit_, nullptr);
   }
-  ~Editor() {
+  ~PromptEditor() {
     if (history_ != nullptr) history_end(history_);
     if (edit_ != nullptr) el_end(edit_);
   }
-  Editor(const Editor&) = delete;
-  Editor& operator=(const Editor&) = delete;
+  PromptEditor(const PromptEditor&) = delete;
+  PromptEditor& operator=(const PromptEditor&) = delete;
 
   bool ok() const { return edit_ != nullptr && history_ != nullptr; }
 
@@ -88,22 +90,20 @@ class Editor {
 };
 #else
 // A build without libedit has what the terminal itself gives.
-class Editor {
+class PromptEditor {
  public:
-  explicit Editor(std::string_view) {}
+  explicit PromptEditor(std::string_view) {}
   bool ok() const { return false; }
   std::optional<std::string> read() { return std::nullopt; }
   void drop_line() {}
 };
 #endif
 
-}  // namespace
-
 struct Prompt::State {
   std::string name = "stdin", text, prompt, last;
   std::size_t at = 0, line = 0;
   bool is_file = false, is_terminal = false;
-  std::optional<Editor> editor;
+  std::optional<PromptEditor> editor;
 
   std::optional<std::string> read_file_line() {
     if (at >= text.size()) return std::nullopt;
