@@ -71,12 +71,14 @@ std::string notes(const ComparedRow& row) {
   if (!row.available()) return fmt::format("<dd>{} {}</dd>\n", escaped_html(row.unavailable), escaped_html(row.hint));
   if (row.accelerator) {
     const ComparedAccelerator& accel = *row.accelerator;
-    text += fmt::format("<dd>{} cycles = {} at {:.6g} MHz in {} steps; memory {}; DRAM {} read, {} written</dd>\n",
+    text += fmt::format("<dd>{} cycles = {} at {:.6g} MHz in {} step{}; memory {}; DRAM {} read, {} written</dd>\n",
                         with_separators(accel.cycles), milliseconds_text(accel.seconds), accel.clock_mhz, accel.steps,
-                        escaped_html(accel.memory), bytes_text(accel.dram_read), bytes_text(accel.dram_written));
+                        accel.steps == 1 ? "" : "s", escaped_html(accel.memory), bytes_text(accel.dram_read),
+                        bytes_text(accel.dram_written));
     if (accel.other_steps > 0)
-      text += fmt::format("<dd>{} in {} steps of this machine, median of {}</dd>\n",
-                          milliseconds_text(row.measured.median), accel.other_steps, row.measured.runs);
+      text += fmt::format("<dd>{} in {} step{} of this machine, median of {}</dd>\n",
+                          milliseconds_text(row.measured.median), accel.other_steps, accel.other_steps == 1 ? "" : "s",
+                          row.measured.runs);
   } else {
     text += fmt::format("<dd>median of {} runs; 10 % to 90 %: {} to {}</dd>\n", row.measured.runs,
                         milliseconds_text(row.measured.low), milliseconds_text(row.measured.high));
@@ -91,7 +93,8 @@ std::string notes(const ComparedRow& row) {
 }  // namespace
 
 std::string comparison_page(const Comparison& comparison) {
-  std::string body = fmt::format("<p>{} threads; outputs against the reference</p>\n", comparison.threads);
+  std::string body = fmt::format("<p>{} thread{}; outputs against the reference</p>\n", comparison.threads,
+                                 comparison.threads == 1 ? "" : "s");
   for (const std::string& input : comparison.inputs) body += fmt::format("<p>input {}</p>\n", escaped_html(input));
   for (const ComparedModel& model : comparison.models) {
     body += fmt::format("<section><h2>{}</h2>\n<p>{} multiplications; {}</p>\n", escaped_html(model.file),

@@ -44,8 +44,9 @@ TEST_CASE("paired times: one that is clearly slower is not repeated for long") {
 }
 
 TEST_CASE("paired times: of one thread the processor's time counts, of several that on the wall") {
-  const auto busy = [] { spin(200'000); };
-  const auto resting = [] { spin(200'000), ::usleep(2'000); };
+  // Long beside what it costs a processor to wake up.
+  const auto busy = [] { spin(2'000'000); };
+  const auto resting = [] { spin(2'000'000), ::usleep(20'000); };
   CHECK(in_some_attempt([&] { return time_in_pairs(busy, resting, {.seconds = 0.02}).ratio < 1.3; }));
   CHECK(time_in_pairs(busy, resting, {.threads = 2, .seconds = 0.02}).ratio > 3);
 }
