@@ -140,6 +140,11 @@ class Comparer {
     if (!expected_) return {};
 
     simulator::EngineOptions engine{.memory = compiled.system.memory};
+    if (row.target == kAccel) {
+      engine.accelerators = compiled.system.accelerators;
+      if (arguments_.system.accelerators && engine.accelerators > 1)
+        row.machine += fmt::format(", {} accelerators", engine.accelerators);
+    }
     engine.work = options_.work;
     DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory("cycle", engine));
     runtime::ExecutorOptions executor_options;
@@ -196,11 +201,13 @@ class Comparer {
                               .seconds = latency.accelerator_seconds,
                               .memory = simulator::to_string(system.memory),
                               .steps = latency.regions,
-                              .other_steps = latency.others};
+                              .other_steps = latency.others,
+                              .count = system.accelerators};
     DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(executor.program()));
     for (const auto& [index, step, code] : steps) {
       const simulator::Counters& counters = first.steps[index].counters;
-      const auto bus = static_cast<std::uint64_t>(code.config.bus_bytes);
+      // The counters are those of one accelerator.
+      const auto bus = static_cast<std::uint64_t>(code.config.bus_bytes * system.accelerators);
       accel.dram_read +=
           bus * (counters.port[isa::index(isa::Queue::load)].beats +
                  counters.port[isa::index(isa::Queue::compute)].beats + (counters.fetch ? counters.fetch->beats : 0));
@@ -221,7 +228,7 @@ class Comparer {
     row.seconds = accel.seconds + row.measured.median;
     DOVETAIL_ASSIGN(row.energy, energy_facts(executor.program(), first.steps, system, options_.energy));
     if (row.energy) {
-      row.joules = row.energy->energy.joules;
+      row.joules = row.energy->energy.joules / static_cast<double>(system.accelerators);
       row.energy_from = row.energy->energy.statement;
       if (accel.other_steps > 0)
         row.energy->energy.missing.push_back(fmt::format("the {} steps of this machine", accel.other_steps));

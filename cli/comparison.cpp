@@ -66,6 +66,10 @@ std::string detail_text(const ComparedRow& row) {
     line("cycles", fmt::format("{} = {} at {:.6g} MHz in {} step{}; memory {}", with_separators(accel.cycles),
                                milliseconds_text(accel.seconds), accel.clock_mhz, accel.steps,
                                accel.steps == 1 ? "" : "s", accel.memory));
+    if (accel.count > 1)
+      line("batch", fmt::format("{} samples, one on each accelerator; all share the memory. The latency is the batch's; "
+                                "energy is of one inference",
+                                accel.count));
     if (accel.other_steps > 0)
       line("other", fmt::format("{} in {} steps of this machine, median of {}", milliseconds_text(row.measured.median),
                                 accel.other_steps, row.measured.runs));
@@ -110,7 +114,8 @@ Json row_json(const ComparedModel& model, const ComparedRow& row) {
                            {"dram_read_bytes", row.accelerator->dram_read},
                            {"dram_written_bytes", row.accelerator->dram_written},
                            {"steps", row.accelerator->steps},
-                           {"other_steps", row.accelerator->other_steps}};
+                           {"other_steps", row.accelerator->other_steps},
+                           {"accelerators", row.accelerator->count}};
   json["bundle_bytes"] = row.bundle_bytes;
   json["arena_bytes"] = row.arena_bytes;
   json["joules"] = row.joules ? Json(*row.joules) : Json();
@@ -155,10 +160,10 @@ Agreement agreement_of(const std::map<std::string, NdArray>& expected, const std
 }
 
 double speed_up(const ComparedModel& model, const ComparedRow& row) {
-  double slowest = row.seconds;
+  double slowest = row.seconds / row.samples();
   for (const ComparedRow& other : model.rows)
-    if (other.available()) slowest = std::max(slowest, other.seconds);
-  return row.seconds > 0 ? slowest / row.seconds : 1;
+    if (other.available()) slowest = std::max(slowest, other.seconds / other.samples());
+  return row.seconds > 0 ? slowest * row.samples() / row.seconds : 1;
 }
 
 std::string shares_text(const ComparedRow& row) {
@@ -191,7 +196,7 @@ std::string comparison_text(const Comparison& comparison) {
         table.add({row.target, shortened(row.machine), "-", "-", "-", "-", "not run"});
         continue;
       }
-      table.add({row.target, shortened(row.machine), milliseconds_text(row.seconds), rate_text(row.seconds),
+      table.add({row.target, shortened(row.machine), milliseconds_text(row.seconds), rate_text(row.seconds / row.samples()),
                  fmt::format("{:.2f}x", speed_up(model, row)), row.joules ? joules_text(*row.joules) : "-",
                  row.agreement && !row.agreement->equal() ? "differ" : agreement_text(row)});
     }

@@ -38,6 +38,7 @@ struct ComparedAccelerator {
   std::string memory;
   std::uint64_t dram_read = 0, dram_written = 0;  // bytes, whole beats, instructions included
   std::size_t steps = 0, other_steps = 0;
+  std::int64_t count = 1;  // accelerators that share the memory; cycles, DRAM and seconds are those of all together
 };
 
 struct ComparedRow {
@@ -45,18 +46,19 @@ struct ComparedRow {
   std::string machine;                      // configuration of the accelerator, or processor and threads
   std::string unavailable = {}, hint = {};  // why there is nothing else in the row
   std::string arithmetic = {};              // "integer", or "float"
-  double seconds = 0;                       // from input to output
+  double seconds = 0;                       // from input to output, of several accelerators of a sample for each
   Spread measured = {};                     // of what ran on this machine: all of it, or the accelerator's other steps
   std::optional<ComparedAccelerator> accelerator = {};
   std::uint64_t bundle_bytes = 0, arena_bytes = 0;  // arena: memory of tensors and images beside what is constant
-  std::optional<double> joules = {};
+  std::optional<double> joules = {};       // of an inference
   std::string energy_from = {};            // what says so, or why nothing does
   std::optional<EnergyFacts> energy = {};  // of the accelerator
   std::optional<Agreement> agreement = {};
   std::map<std::string, double> shares = {};  // of the model's multiplications, by target
 
   bool available() const { return unavailable.empty(); }
-  double per_second() const { return seconds > 0 ? 1 / seconds : 0; }
+  double samples() const { return accelerator ? static_cast<double>(accelerator->count) : 1; }  // in that time
+  double per_second() const { return seconds > 0 ? samples() / seconds : 0; }
 };
 
 struct ComparedModel {
@@ -76,7 +78,7 @@ std::string comparison_text(const Comparison& comparison);
 Json comparison_json(const Comparison& comparison);         // "kind": "comparison"
 std::string comparison_page(const Comparison& comparison);  // HTML that needs nothing but a browser
 
-// How much faster than the slowest that is there; 1 where it is alone.
+// How many times as many inferences a second as the slowest that is there has; 1 where it is alone.
 double speed_up(const ComparedModel& model, const ComparedRow& row);
 // "100 % accel", "97.2 % accel, 2.8 % cpu"
 std::string shares_text(const ComparedRow& row);

@@ -60,7 +60,8 @@ EnergyFacts& EnergyFacts::operator+=(const EnergyFacts& other) {
 EnergyFacts energy_facts(const simulator::Counters& counters, const isa::HardwareConfig& config,
                          const simulator::MemorySpec& memory, const std::optional<explore::RunTime>& time,
                          const explore::EnergyTable& table) {
-  return {energy_of(counters, config, memory, time, table, time ? logic_size(config) : std::nullopt), counters.macs};
+  return {energy_of(counters, config, memory, time, table, time ? logic_size(config) : std::nullopt),
+          counters.macs * static_cast<std::uint64_t>(time ? time->accelerators : 1)};
 }
 
 Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
@@ -72,7 +73,7 @@ Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
     const runtime::StepProfile& run = steps[index];
     std::optional<explore::RunTime> time;
     if (!run.launches.empty()) {
-      time = explore::RunTime{0, system.clock_mhz * 1e6};
+      time = explore::RunTime{0, system.clock_mhz * 1e6, system.accelerators};
       for (const simulator::LaunchTrace& launch : run.launches) time->cycles += launch.cycles;
     }
     const EnergyFacts facts = energy_facts(run.counters, code.config, system.memory, time, table);

@@ -30,7 +30,7 @@ std::optional<explore::LogicSize> logic_size(const isa::HardwareConfig& config);
 
 struct EnergyFacts {
   explore::Energy energy;
-  std::uint64_t macs = 0;  // executed
+  std::uint64_t macs = 0;  // executed, by all accelerators
 
   EnergyFacts& operator+=(const EnergyFacts& other);
 };

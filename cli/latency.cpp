@@ -35,7 +35,8 @@ std::vector<StepTime> step_times(std::span<const runtime::StepProfile> steps, st
   std::vector<StepTime> times;
   for (std::size_t s = 0; s < steps.size(); ++s) {
     const runtime::StepProfile& step = steps[s];
-    StepTime time{step.name, step.target, std::nullopt, measured[s]};
+    // The host has one sample after the other.
+    StepTime time{step.name, step.target, std::nullopt, measured[s] * static_cast<double>(system.accelerators)};
     if (step.target == bundle::kAccelTarget) {
       time.simulating = measured[s];
       time.seconds = 0;
@@ -94,11 +95,13 @@ std::string cycles_text(std::uint64_t cycles, double clock_mhz) {
 std::string latency_text(const Latency& latency, const System& system, std::string_view how) {
   if (!latency.complete) return "latency       unknown: the engine counts no cycles; --engine cycle does\n";
   std::string text = fmt::format("latency       {}, {} inferences a second\n", milliseconds_text(latency.seconds()),
-                                 rate_text(latency.seconds()));
+                                 rate_text(latency.seconds() / static_cast<double>(system.accelerators)));
+  if (system.accelerators > 1) text += fmt::format("  batch       {} samples, one on each accelerator\n", system.accelerators);
   text += accelerator_text(latency.cycles, latency.accelerator_seconds, system, latency.regions, "step");
   if (latency.others > 0)
     text += fmt::format("  host        {} in {} on this machine, {}\n", milliseconds_text(latency.other_seconds),
-                        counted(latency.others, "step"), how);
+                        counted(latency.others, "step"),
+                        system.accelerators == 1 ? std::string(how) : fmt::format("{}, for each sample", how));
   if (latency.regions > 0)
     text +=
         fmt::format("  simulating  took {}, which is no part of it\n", milliseconds_text(latency.simulating_seconds));
@@ -112,7 +115,7 @@ Json latency_json(const Latency& latency, const System& system) {
           {"accelerator_ms", latency.accelerator_seconds * 1e3},
           {"other_ms", latency.other_seconds * 1e3},
           {"ms", latency.seconds() * 1e3},
-          {"inferences_per_second", per_second(latency.seconds())},
+          {"inferences_per_second", per_second(latency.seconds() / static_cast<double>(system.accelerators))},
           {"regions", latency.regions},
           {"other_steps", latency.others},
           {"simulating_ms", latency.simulating_seconds * 1e3}};
@@ -157,6 +160,8 @@ std::string estimate_text(const PlacementSummary& summary, const System& system)
   if (sum.other_regions > 0)
     text +=
         fmt::format("  host        {} in {}\n", milliseconds_text(sum.others), counted(sum.other_regions, "region"));
+  if (system.accelerators > 1)
+    text += "  of          one accelerator alone: `run --engine cycle` measures several that share the memory\n";
   if (sum.borders > 0) text += fmt::format("  borders     {}\n", milliseconds_text(sum.borders));
   return text + "\n";
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/arguments.h"
 #include "runtime/executor.h"
 
 namespace dovetail::cli {
@@ -61,21 +62,32 @@ void SystemArguments::declare(Options& options) {
       "the DRAM behind the accelerator (default: the one of the configuration):\n"
       "ideal:latency=64,bytes=8,outstanding=16 (bytes 0: a beat), bank:ddr4-2400|lpddr4|hbm2, perturbed:seed=7\n"
       "(docs/memory-models.md)");
+  options.value("--accelerators", "N", accelerators,
+                "so many accelerators share the memory, each with a sample of its own (default: the number of the\n"
+                "configuration, 1 unless it says otherwise; docs/several-accelerators.md)");
 }
 
 Result<void> SystemArguments::check_engine(std::string_view engine, bool estimates) const {
   for (const runtime::Engine& row : runtime::engines()) {
     if (row.name != engine || row.has_clock) continue;
-    if (memory || (clock && !estimates))
-      return Diagnostic{"bad usage", memory ? "--memory" : "--clock", fmt::format("engine {} has no clock", engine),
-                        "add --engine cycle"};
+    if (memory || accelerators || (clock && !estimates))
+      return Diagnostic{"bad usage",
+                        memory         ? "--memory"
+                        : accelerators ? "--accelerators"
+                                       : "--clock",
+                        fmt::format("engine {} has no clock", engine), "add --engine cycle"};
   }
   return {};
 }
 
 Result<System> resolve_system(const isa::SystemConfig& config, std::string_view from,
                               const SystemArguments& arguments) {
-  System system{config.clock_mhz, std::string(from), {}, std::string(from)};
+  System system{config.clock_mhz, std::string(from), {}, std::string(from), config.accelerators, std::string(from)};
+  if (arguments.accelerators) {
+    DOVETAIL_ASSIGN(system.accelerators,
+                    parse_count("--accelerators", *arguments.accelerators, 1, isa::kMostAccelerators));
+    system.accelerators_from = "--accelerators";
+  }
   if (arguments.clock) {
     DOVETAIL_ASSIGN(system.clock_mhz, parse_clock(*arguments.clock));
     system.clock_from = "--clock";
@@ -102,24 +114,40 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
   return system;
 }
 
+Result<void> refuse_several(const System& system, std::string_view what) {
+  if (system.accelerators == 1) return {};
+  return Diagnostic{"bad usage", std::string(what),
+                    fmt::format("it looks into one accelerator, and {} asks for {}", system.accelerators_from,
+                                system.accelerators),
+                    "add --accelerators 1"};
+}
+
 isa::SystemConfig config_of(const System& system) {
   isa::SystemConfig config{system.clock_mhz, simulator::to_string(system.memory)};
   // The clock is written once.
   if (const std::size_t begin = config.memory.find("clock-ps="); begin != std::string::npos)
     config.memory.erase(begin, config.memory.find(',', begin) + 1 - begin);
+  config.accelerators = system.accelerators;
   return config;
 }
 
 std::string system_text(const System& system) {
-  return fmt::format("clock         {:.6g} MHz ({})\nmemory        {} ({})\n", system.clock_mhz, system.clock_from,
-                     simulator::to_string(system.memory), system.memory_from);
+  std::string text = fmt::format("clock         {:.6g} MHz ({})\nmemory        {} ({})\n", system.clock_mhz,
+                                 system.clock_from, simulator::to_string(system.memory), system.memory_from);
+  if (system.accelerators > 1)
+    text += fmt::format("accelerators  {} that share the memory, each with a sample of its own ({})\n",
+                        system.accelerators, system.accelerators_from);
+  return text;
 }
 
 Json to_json(const System& system) {
-  return {{"clock_mhz", system.clock_mhz},
-          {"clock_from", system.clock_from},
-          {"memory", simulator::to_string(system.memory)},
-          {"memory_from", system.memory_from}};
+  Json json{{"clock_mhz", system.clock_mhz},
+            {"clock_from", system.clock_from},
+            {"memory", simulator::to_string(system.memory)},
+            {"memory_from", system.memory_from}};
+  if (system.accelerators > 1)
+    json.update({{"accelerators", system.accelerators}, {"accelerators_from", system.accelerators_from}});
+  return json;
 }
 
 }  // namespace dovetail::cli

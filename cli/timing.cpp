@@ -116,6 +116,7 @@ Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view
   if (waves) options.waves = *waves;
   if (!no_build) options.build_missing = print_progress;
   options.memory = system.memory;
+  options.accelerators = system.accelerators;
   options.trace = true;
   return options;
 }

@@ -173,7 +173,7 @@ Json change_value(std::string_view text) {
 
 // Puts the changes into the JSON of a machine.
 Result<Machine> change(const Machine& from, std::string_view text, std::string_view changes) {
-  constexpr std::array<std::string_view, 3> kOfSystem{"clock_mhz", "memory", "memory_clock_mhz"};
+  constexpr std::array<std::string_view, 4> kOfSystem{"clock_mhz", "memory", "memory_clock_mhz", "accelerators"};
   Json json = machine_to_json(from);
   std::vector<std::string_view> keys(kOfSystem.begin(), kOfSystem.end()), given;
   for (const spec::Parameter& row : spec::kParameters) keys.push_back(row.key);

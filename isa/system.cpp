@@ -13,7 +13,7 @@ namespace dovetail::isa {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kSystemKeys{"clock_mhz", "memory", "memory_clock_mhz"};
+constexpr std::array<std::string_view, 4> kSystemKeys{"clock_mhz", "memory", "memory_clock_mhz", "accelerators"};
 
 // A whole number is written without a point.
 Json number(double value) {
@@ -26,6 +26,7 @@ Json number(double value) {
 Json system_to_json(const SystemConfig& system) {
   Json json{{"clock_mhz", number(system.clock_mhz)}, {"memory", system.memory}};
   if (system.memory_clock_mhz) json["memory_clock_mhz"] = number(*system.memory_clock_mhz);
+  if (system.accelerators != 1) json["accelerators"] = system.accelerators;
   return json;
 }
 
@@ -64,6 +65,12 @@ Result<SystemConfig> system_from_json(const Json& json, std::string_view where) 
       else
         errors.push_back(
             bad(key, fmt::format("{} is no memory model", value.dump()), R"(write "ideal" or "bank:ddr4-2400")"));
+    } else if (key == "accelerators") {
+      if (value.is_number_integer() && value >= 1 && value <= kMostAccelerators)
+        system.accelerators = value.get<std::int64_t>();
+      else
+        errors.push_back(bad(key, fmt::format("{} is no number from 1 to {}", value.dump(), kMostAccelerators),
+                             "write how many accelerators share the memory"));
     } else {
       errors.push_back(bad(key, "the system has no member of this name", suggestion(key, kSystemKeys)));
     }

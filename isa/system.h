@@ -3,6 +3,7 @@
 // gives the reasons of the defaults.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,12 +16,15 @@
 namespace dovetail::isa {
 
 inline constexpr double kLeastClockMhz = 1, kMostClockMhz = 1'000'000;
+inline constexpr std::int64_t kMostAccelerators = 64;
 
 struct SystemConfig {
   double clock_mhz = 500;
   // A memory model in the words of --memory (simulator/memory/memory.h), which is read where it is used.
   std::string memory = "ideal";
   std::optional<double> memory_clock_mhz = std::nullopt;  // of a DRAM; absent: that of its standard
+  // That share the memory, each with a sample of its own (docs/several-accelerators.md); 1 to kMostAccelerators.
+  std::int64_t accelerators = 1;
 
   bool operator==(const SystemConfig&) const = default;
 };
@@ -42,7 +46,7 @@ Result<Machine> machine_from_json(const Json& json, std::string_view where);
 // config_to_json()'s members, then "system".
 Json machine_to_json(const Machine& machine);
 
-// {"clock_mhz", "memory", "memory_clock_mhz" where it is given}.
+// {"clock_mhz", "memory", "memory_clock_mhz" where it is given, "accelerators" where there are several}.
 Json system_to_json(const SystemConfig& system);
 Result<SystemConfig> system_from_json(const Json& json, std::string_view where);
 

@@ -1,5 +1,7 @@
 #include "simulator/engine_options.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "isa/spec/timing.h"
@@ -41,6 +43,14 @@ Result<std::uint64_t> program_place(const isa::HardwareConfig& config, std::uint
                     fmt::format("{} bytes of program fit neither behind nor before it in {} address bits",
                                 program_bytes, config.address_bits),
                     "move the image, or raise address_bits"};
+}
+
+std::uint64_t window_bytes(std::uint64_t image_base, std::uint64_t image_bytes, std::uint64_t program_base,
+                           std::uint64_t program_bytes) {
+  const auto page = static_cast<std::uint64_t>(isa::spec::kBurstBoundaryBytes.value);
+  const std::uint64_t begin = std::min(image_base, program_base) / page * page,
+                      end = std::max(image_base + image_bytes, program_base + program_bytes);
+  return (end - begin + page - 1) / page * page;
 }
 
 }  // namespace dovetail::simulator

@@ -17,6 +17,9 @@ namespace dovetail::simulator {
 
 struct EngineOptions {
   MemorySpec memory = IdealMemory{};
+  // So many accelerators share the memory, each with a sample of its own: every launch begins on all of them at once,
+  // and ends with the last. Engines cycle and systemc; one without a clock has nothing to do with it.
+  std::int64_t accelerators = 1;
   bool trace = false;                                        // keep the events of every launch
   std::optional<std::uint64_t> program_base = std::nullopt;  // default: program_place()
   std::optional<std::filesystem::path> waves =
@@ -44,5 +47,11 @@ Diagnostic outside_address_space(const isa::HardwareConfig& config, std::uint64_
 // the launch. Error: no room in either place.
 Result<std::uint64_t> program_place(const isa::HardwareConfig& config, std::uint64_t image_base,
                                     std::uint64_t image_bytes, std::uint64_t program_bytes);
+
+// Several accelerators: each has a window of the memory for a program and an image of its own, at the same addresses
+// within it. The bytes from one window to the next, whole pages, for a launch whose program ends behind
+// `program_bytes`.
+std::uint64_t window_bytes(std::uint64_t image_base, std::uint64_t image_bytes, std::uint64_t program_base,
+                           std::uint64_t program_bytes);
 
 }  // namespace dovetail::simulator

@@ -43,6 +43,7 @@ class Debug : public Command {
     DOVETAIL_ASSIGN(
         const System system,
         resolve_system(input.machine.system, input_.hardware.value_or(input.machine.hardware.name), system_));
+    DOVETAIL_TRY(refuse_several(system, "`dovetail debug`"));
     simulator::EngineOptions engine;
     engine.memory = system.memory;
     DOVETAIL_ASSIGN(const isa::VerifyReport report, verify_input(input_, input));

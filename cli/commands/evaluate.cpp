@@ -174,6 +174,7 @@ class Evaluate : public Command {
                                  WatchedWork& watched) const {
     simulator::EngineOptions options;
     options.memory = candidate.system.memory;
+    options.accelerators = candidate.system.accelerators;
     options.work = watched.work();
     DOVETAIL_ASSIGN(const auto make_simulator, runtime::simulator_factory(engine_, options));
     std::atomic<std::int64_t> done{0};

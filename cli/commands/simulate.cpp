@@ -100,6 +100,7 @@ class Simulate : public Command {
     if (!input.has_image)
       return Diagnostic{"bad usage of `dovetail simulate`", "", "the program has no memory to work on",
                         "add --dram IN.bin, --place FILE@ADDRESS, or .data and .space lines"};
+    if (until_) DOVETAIL_TRY(refuse_several(system, "--until"));
     simulator::Dram& dram = input.dram;
     TimedProgram timed{.name = input_.program,
                        .config = config,
@@ -161,7 +162,7 @@ class Simulate : public Command {
     DOVETAIL_TRY(write_outputs(input, dram));
     DOVETAIL_TRY(write_sram(sram_files, sram, config));
     std::optional<explore::RunTime> time;
-    if (has_clock) time = {cycles_of(timed), system.clock_mhz * 1e6};
+    if (has_clock) time = {cycles_of(timed), system.clock_mhz * 1e6, system.accelerators};
     const EnergyFacts energy = energy_facts(total, config, system.memory, time, table);
     DOVETAIL_TRY(write_traces(clock_, input_.program, std::span(&timed, 1), system, std::nullopt, energy_json(energy)));
     print("simulated     {}, {} launch{}, engine {}, {}\n{}", input_.program, launches.size(),

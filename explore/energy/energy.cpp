@@ -49,10 +49,15 @@ ChipMemory store_buffer(const isa::HardwareConfig& config) {
 // Picojoules by component, and the leakage of the memories that were asked for.
 class Sum {
  public:
-  explicit Sum(const EnergyTable& table) : table_(table) {}
+  Sum(const EnergyTable& table, std::int64_t accelerators) : table_(table), accelerators_(as_double(accelerators)) {}
 
+  // `picojoules`: of one accelerator.
   void add(std::string component, bool on_chip, double picojoules) {
-    energy_.parts.push_back({std::move(component), on_chip, picojoules * kPico});
+    energy_.parts.push_back({std::move(component), on_chip, picojoules * accelerators_ * kPico});
+  }
+  // Of the memory that all share.
+  void add_shared(std::string component, double picojoules) {
+    energy_.parts.push_back({std::move(component), false, picojoules * kPico});
   }
   double accesses(const ChipMemory& memory, const simulator::Accesses& accesses) {
     leakage_mw_ += table_.sram.leakage_mw(memory.bits(), memory.word_bits);
@@ -70,6 +75,7 @@ class Sum {
 
  private:
   const EnergyTable& table_;
+  double accelerators_;
   Energy energy_;
   double leakage_mw_ = 0;
 };
@@ -125,13 +131,12 @@ void add_commands(Sum& sum, const simulator::DramCommands& commands, const simul
   using Kind = simulator::DramCommand::Kind;
   const double bits = as_double(8 * bank.standard.access_bytes);
   const double reads = as_double(commands[Kind::read]) * bits, writes = as_double(commands[Kind::write]) * bits;
-  sum.add(
-      "DRAM rows", false,
-      as_double(commands[Kind::activate]) * costs.activate + as_double(commands[Kind::precharge]) * costs.precharge);
-  sum.add("DRAM data", false, reads * costs.read_bit + writes * costs.write_bit);
-  sum.add("DRAM I/O", false, reads * costs.io_read_bit + writes * costs.io_write_bit);
-  sum.add("DRAM refresh", false, as_double(commands[Kind::refresh]) * costs.refresh);
-  if (time) sum.add("DRAM standby", false, costs.standby_mw * time->seconds() * 1e9);
+  sum.add_shared("DRAM rows", as_double(commands[Kind::activate]) * costs.activate +
+                                  as_double(commands[Kind::precharge]) * costs.precharge);
+  sum.add_shared("DRAM data", reads * costs.read_bit + writes * costs.write_bit);
+  sum.add_shared("DRAM I/O", reads * costs.io_read_bit + writes * costs.io_write_bit);
+  sum.add_shared("DRAM refresh", as_double(commands[Kind::refresh]) * costs.refresh);
+  if (time) sum.add_shared("DRAM standby", costs.standby_mw * time->seconds() * 1e9);
 }
 
 void add_dram(Sum& sum, const simulator::Counters& counters, const isa::HardwareConfig& config,
@@ -175,7 +180,7 @@ Energy& Energy::operator+=(const Energy& other) {
 Energy energy_of(const simulator::Counters& counters, const isa::HardwareConfig& config,
                  const simulator::MemorySpec& memory, const std::optional<RunTime>& time, const EnergyTable& table,
                  const std::optional<LogicSize>& logic) {
-  Sum sum(table);
+  Sum sum(table, time ? time->accelerators : 1);
   add_work(sum, counters, config, table.costs);
   add_memories(sum, counters, config);
   add_time(sum, time, table.costs, logic);

@@ -20,6 +20,8 @@ namespace dovetail::explore {
 struct RunTime {
   std::uint64_t cycles = 0;
   double clock_hz = 0;
+  // That did it side by side on one memory, each what the counters say; of commands of the DRAM they are those of all.
+  std::int64_t accelerators = 1;
   double seconds() const { return clock_hz > 0 ? static_cast<double>(cycles) / clock_hz : 0; }
 };
 

@@ -23,6 +23,7 @@ struct MetricRow {
 constexpr MetricRow kMetrics[] = {
     {"latency_ms", &Metrics::latency_ms}, {"energy_mj", &Metrics::energy_mj},   {"area_mm2", &Metrics::area_mm2},
     {"power_w", &Metrics::power_w},       {"sram_bytes", &Metrics::sram_bytes}, {"gates", &Metrics::gates},
+    {"inferences_per_second", &Metrics::inferences_per_second},
 };
 
 }  // namespace
@@ -57,15 +58,21 @@ Metrics metrics_from_json(const Json& json) {
 
 Costs costs(const Metrics& metrics, std::span<const Objective> objectives) {
   Costs all;
-  for (const Objective objective : objectives)
-    all.push_back(metrics.of(kObjectiveTable[static_cast<std::size_t>(objective)].key));
+  for (const Objective objective : objectives) {
+    const ObjectiveRow& row = kObjectiveTable[static_cast<std::size_t>(objective)];
+    all.push_back(row.larger ? -metrics.of(row.key) : metrics.of(row.key));
+  }
   return all;
 }
 
 std::string broken_constraint(const Metrics& metrics, std::span<const Constraint> constraints) {
-  for (const Constraint& constraint : constraints)
-    if (const double value = metrics.of(constraint.key); value > constraint.at_most)
-      return fmt::format("{} {:.6g} > {:.6g}, the most allowed", constraint.key, value, constraint.at_most);
+  for (const Constraint& constraint : constraints) {
+    const double value = metrics.of(constraint.key);
+    if (larger_is_better(constraint.key) && value < constraint.bound)
+      return fmt::format("{} {:.6g} < {:.6g}, the least allowed", constraint.key, value, constraint.bound);
+    if (!larger_is_better(constraint.key) && value > constraint.bound)
+      return fmt::format("{} {:.6g} > {:.6g}, the most allowed", constraint.key, value, constraint.bound);
+  }
   return {};
 }
 
@@ -100,28 +107,42 @@ Result<Programs> Evaluator::compile(const isa::HardwareConfig& hardware) const {
   return programs;
 }
 
-Metrics Evaluator::without_time(const isa::HardwareConfig& hardware) const {
+Metrics Evaluator::without_time(const isa::HardwareConfig& hardware, std::int64_t accelerators) const {
   const AreaEstimate area = area_->estimate(hardware);
+  const auto count = static_cast<double>(accelerators);
   Metrics metrics;
-  metrics.area_mm2 = area.mm2();
-  metrics.gates = area.gates;
+  metrics.area_mm2 = count * area.mm2();
+  metrics.gates = count * area.gates;
   for (const isa::spec::MemoryInfo& memory : isa::spec::kMemories)
-    if (memory.buffer == memory.id) metrics.sram_bytes += static_cast<double>(hardware.*memory.buffer_bytes);
+    if (memory.buffer == memory.id) metrics.sram_bytes += count * static_cast<double>(hardware.*memory.buffer_bytes);
   return metrics;
 }
+
+namespace {
+
+// What follows from the sums over all models.
+void complete(Metrics& metrics, std::int64_t accelerators) {
+  if (!(metrics.latency_ms > 0)) return;
+  const auto samples = static_cast<double>(accelerators);
+  metrics.power_w = samples * metrics.energy_mj / metrics.latency_ms;
+  metrics.inferences_per_second = samples / metrics.latency_ms * kMilli;
+}
+
+}  // namespace
 
 Result<Evaluator::Point> Evaluator::measure(const Programs& programs, const isa::SystemConfig& system,
                                             Work* work) const {
   DOVETAIL_ASSIGN(const simulator::MemorySpec memory, memory_of(system));
-  DOVETAIL_ASSIGN(const std::vector<ModelTime> times, workload_->time(programs, memory, work));
+  DOVETAIL_ASSIGN(const std::vector<ModelTime> times, workload_->time(programs, memory, system.accelerators, work));
   const AreaEstimate area = area_->estimate(programs.hardware);
-  Point point{without_time(programs.hardware), Json::array()};
+  const auto samples = static_cast<double>(system.accelerators);
+  Point point{without_time(programs.hardware, system.accelerators), Json::array()};
   for (std::size_t i = 0; i < times.size(); ++i) {
     const Workload::Model& model = workload_->models()[i];
-    const RunTime time{times[i].cycles, system.clock_mhz * 1e6};
+    const RunTime time{times[i].cycles, system.clock_mhz * 1e6, system.accelerators};
     const Energy energy =
         energy_of(times[i].counters, programs.hardware, memory, time, *energy_, LogicSize{area.gates, area.flip_flops});
-    const double milliseconds = time.seconds() * kMilli, millijoules = energy.joules * kMilli;
+    const double milliseconds = time.seconds() * kMilli, millijoules = energy.joules / samples * kMilli;
     point.metrics.latency_ms += model.weight * milliseconds;
     point.metrics.energy_mj += model.weight * millijoules;
     const simulator::Counters& counters = times[i].counters;
@@ -129,33 +150,37 @@ Result<Evaluator::Point> Evaluator::measure(const Programs& programs, const isa:
                             {"cycles", times[i].cycles},
                             {"milliseconds", milliseconds},
                             {"energy_mj", millijoules},
-                            {"chip_mj", energy.chip_joules() * kMilli},
+                            {"chip_mj", energy.chip_joules() / samples * kMilli},
                             {"macs", programs.models[i].accel_macs},
                             {"executed_macs", counters.macs},
                             {"bytes_loaded", std::accumulate(counters.bytes_loaded.begin(), counters.bytes_loaded.end(),
                                                              std::uint64_t{0})},
                             {"bytes_stored", counters.bytes_stored}});
   }
-  point.metrics.power_w = point.metrics.latency_ms > 0 ? point.metrics.energy_mj / point.metrics.latency_ms : 0;
+  complete(point.metrics, system.accelerators);
   return point;
 }
 
 Metrics Evaluator::lower_bound(const isa::Machine& machine) const {
-  Metrics metrics = without_time(machine.hardware);
+  const std::int64_t accelerators = machine.system.accelerators;
+  Metrics metrics = without_time(machine.hardware, accelerators);
   const AreaEstimate area = area_->estimate(machine.hardware);
   for (std::size_t i = 0; i < accel_macs_.size(); ++i) {
     const double weight = workload_->models()[i].weight;
     const std::uint64_t macs = accel_macs_[i];
     const auto peak = static_cast<std::uint64_t>(machine.hardware.macs_per_uop());
-    const RunTime time{(macs + peak - 1) / peak, machine.system.clock_mhz * 1e6};
+    const RunTime time{(macs + peak - 1) / peak, machine.system.clock_mhz * 1e6, accelerators};
     metrics.latency_ms += weight * time.seconds() * kMilli;
     // The multiplications, and what passes with time; no memory is counted.
     simulator::Counters counters;
     counters.macs = macs;
     const Energy energy = energy_of(counters, machine.hardware, simulator::IdealMemory{}, time, *energy_,
                                     LogicSize{area.gates, area.flip_flops});
-    metrics.energy_mj += weight * energy.joules * kMilli;
+    metrics.energy_mj += weight * energy.joules / static_cast<double>(accelerators) * kMilli;
   }
+  // Of the throughput the most: nothing is faster than the bound of the latency. No power follows from two bounds.
+  if (metrics.latency_ms > 0)
+    metrics.inferences_per_second = static_cast<double>(accelerators) / metrics.latency_ms * kMilli;
   return metrics;
 }
 

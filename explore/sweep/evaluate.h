@@ -22,15 +22,19 @@ namespace dovetail::explore {
 Result<simulator::MemorySpec> memory_of(const isa::SystemConfig& system);
 
 struct Metrics {
-  double latency_ms = 0, energy_mj = 0, area_mm2 = 0;  // latency and energy: the models', by weight
-  double power_w = 0;                                  // energy by latency
+  // The models', by weight. Of several accelerators the latency is that of a batch with a sample for each, energy that
+  // of one inference; area, power, SRAM and gates are those of all.
+  double latency_ms = 0, energy_mj = 0, area_mm2 = 0;
+  double power_w = 0;  // while they run
   double sram_bytes = 0, gates = 0;
+  double inferences_per_second = 0;
 
   // Of a constraint's or objective's key. Precondition: it is one.
   double of(std::string_view key) const;
 };
 Json to_json(const Metrics& metrics);
 Metrics metrics_from_json(const Json& json);
+// What is to be large counts as its negative.
 Costs costs(const Metrics& metrics, std::span<const Objective> objectives);
 // Empty: it keeps to all of them.
 std::string broken_constraint(const Metrics& metrics, std::span<const Constraint> constraints);
@@ -58,7 +62,7 @@ class Evaluator {
   const Workload& workload() const { return *workload_; }
 
  private:
-  Metrics without_time(const isa::HardwareConfig& hardware) const;
+  Metrics without_time(const isa::HardwareConfig& hardware, std::int64_t accelerators) const;
 
   const Workload* workload_ = nullptr;
   const AreaModel* area_ = nullptr;

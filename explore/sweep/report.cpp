@@ -135,7 +135,8 @@ std::string SweepReport::text() const {
     std::vector<std::string> cells;
     for (const std::string& name : names) cells.push_back(plain(point.chosen.at(name)));
     const Metrics metrics = metrics_from_json(point.values);
-    for (const double value : costs(metrics, space->objectives())) cells.push_back(number(value));
+    for (const Objective objective : space->objectives())
+      cells.push_back(number(metrics.of(kObjectiveTable[static_cast<std::size_t>(objective)].key)));
     cells.push_back(number(metrics.power_w));
     table.add(cells);
   }
@@ -192,7 +193,7 @@ Json SweepReport::json() const {
   }
   for (const Objective objective : space->objectives()) {
     const ObjectiveRow& row = kObjectiveTable[static_cast<std::size_t>(objective)];
-    objectives.push_back({{"key", row.key}, {"title", row.title}});
+    objectives.push_back({{"key", row.key}, {"title", row.title}, {"larger", row.larger}});
   }
   for (const PointRecord& point : points) {
     Json row{{"key", point.key}, {"machine", point.machine}, {"state", name(point.state)}, {"chosen", point.chosen}};

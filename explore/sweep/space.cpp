@@ -17,9 +17,9 @@ namespace dovetail::explore {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> kOfSystem{"memory", "memory_clock_mhz", "clock_mhz"};
-constexpr std::array<std::string_view, 6> kConstraints{"latency_ms", "area_mm2",   "energy_mj",
-                                                       "power_w",    "sram_bytes", "gates"};
+constexpr std::array<std::string_view, 4> kOfSystem{"memory", "memory_clock_mhz", "clock_mhz", "accelerators"};
+constexpr std::array<std::string_view, 7> kConstraints{"latency_ms", "area_mm2", "energy_mj", "power_w", "sram_bytes",
+                                                       "gates",      "inferences_per_second"};
 // More points than anybody measures; counting them must not overflow.
 constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 62;
 constexpr std::size_t kMostChoices = 4096;
@@ -107,7 +107,7 @@ class Reader {
       if (std::ranges::find(kConstraints, key) == kConstraints.end())
         error(key, "nothing of this name is measured", isa::suggestion(key, constraint_keys()));
       else if (!value.is_number() || !(value.get<double>() > 0))
-        error(key, fmt::format("{} is no bound above 0", value.dump()), "write the most that a point may have");
+        error(key, fmt::format("{} is no bound above 0", value.dump()), larger_is_better(key) ? "write the least that a point may have" : "write the most that a point may have");
       else out.push_back({key, value.get<double>()});
     }
   }
@@ -188,9 +188,25 @@ class Reader {
   std::set<std::string> claimed_;
 };
 
+// What the axes can change at all: more accelerators never shorten the latency of a batch.
+std::vector<Objective> default_objectives(const std::vector<Axis>& axes) {
+  std::vector<Objective> objectives{Objective::latency, Objective::area, Objective::energy};
+  const auto varies = [&](std::string_view parameter) {
+    return std::ranges::any_of(axes, [&](const Axis& axis) {
+      return std::ranges::any_of(axis.choices.front(), [&](const auto& set) { return set.first == parameter; });
+    });
+  };
+  if (varies("accelerators")) objectives.push_back(Objective::throughput);
+  return objectives;
+}
+
 }  // namespace
 
 std::span<const std::string_view> constraint_keys() { return kConstraints; }
+
+bool larger_is_better(std::string_view key) {
+  return std::ranges::any_of(kObjectiveTable, [&](const ObjectiveRow& row) { return row.larger && row.key == key; });
+}
 
 bool is_of_system(std::string_view parameter) { return std::ranges::find(kOfSystem, parameter) != kOfSystem.end(); }
 
@@ -217,8 +233,7 @@ Result<Space> Space::parse(const Json& json, std::string_view where) {
   if (json.contains("axes")) reader.axes(json.at("axes"));
   if (json.contains("together")) reader.together(json.at("together"));
   if (json.contains("objectives")) reader.objectives(json.at("objectives"), space.objectives_);
-  else
-    for (const ObjectiveRow& row : kObjectiveTable) space.objectives_.push_back(row.objective);
+  else space.objectives_ = default_objectives(reader.read);
   if (json.contains("constraints")) reader.constraints(json.at("constraints"), space.constraints_);
   if (reader.read.empty() && reader.errors.empty())
     reader.error("axes", "there is no axis, so no point but one", R"(add "axes": {"block_in": [8, 16, 32]})");
@@ -272,7 +287,10 @@ Json Space::chosen(const Genes& genes) const {
 
 std::string changes(const isa::Machine& from, const isa::Machine& to) {
   std::vector<std::string> changed;
-  const Json a = isa::machine_to_json(from), b = isa::machine_to_json(to);
+  Json a = isa::machine_to_json(from), b = isa::machine_to_json(to);
+  // Which is left out where it is 1.
+  a.at("system")["accelerators"] = from.system.accelerators;
+  b.at("system")["accelerators"] = to.system.accelerators;
   const auto compare = [&](const Json& before, const Json& after) {
     for (const auto& [key, value] : after.items())
       if (key != "name" && !value.is_object() && (!before.contains(key) || before.at(key) != value))

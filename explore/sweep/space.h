@@ -16,27 +16,31 @@
 
 namespace dovetail::explore {
 
-// What a point is judged by. All of them are to be small.
-enum class Objective : std::uint8_t { latency, area, energy };
-inline constexpr std::size_t kObjectives = 3;
+// What a point is judged by.
+enum class Objective : std::uint8_t { latency, area, energy, throughput };
+inline constexpr std::size_t kObjectives = 4;
 struct ObjectiveRow {
   Objective objective;
   std::string_view key;    // in files: "latency_ms"
   std::string_view title;  // for people: "latency, ms"
+  bool larger;             // is better
 };
 // clang-format off
 inline constexpr ObjectiveRow kObjectiveTable[kObjectives] = {
-    {Objective::latency, "latency_ms", "latency, ms"},
-    {Objective::area, "area_mm2", "area, mm²"},
-    {Objective::energy, "energy_mj", "energy, mJ"},
+    {Objective::latency, "latency_ms", "latency, ms", false},
+    {Objective::area, "area_mm2", "area, mm²", false},
+    {Objective::energy, "energy_mj", "energy, mJ", false},
+    {Objective::throughput, "inferences_per_second", "inferences a second", true},
 };
 // clang-format on
 
-// What is measured of a point, by key, and may be bounded: the objectives, and `power_w`, `sram_bytes`, `gates`.
+// What is measured of a point, by key, and may be bounded: the objectives, and `power_w`, `sram_bytes`, `gates`. The
+// bound is the least of an objective that is to be large, the most of all else.
 struct Constraint {
   std::string key;
-  double at_most = 0;
+  double bound = 0;
 };
+bool larger_is_better(std::string_view key);
 std::span<const std::string_view> constraint_keys();
 
 // One choice: values of parameters that are set together.

@@ -120,7 +120,7 @@ Result<Programs> Workload::compile(const isa::HardwareConfig& hardware) const {
 }
 
 Result<std::vector<ModelTime>> Workload::time(const Programs& programs, const simulator::MemorySpec& memory,
-                                              Work* work) const {
+                                              std::int64_t accelerators, Work* work) const {
   std::vector<ModelTime> times;
   for (const Programs::Model& model : programs.models) {
     ModelTime time;
@@ -128,6 +128,7 @@ Result<std::vector<ModelTime>> Workload::time(const Programs& programs, const si
     for (const auto& step : steps) {
       simulator::EngineOptions options;
       options.memory = memory;
+      options.accelerators = accelerators;
       options.program_base = step.code.program_base;
       options.work = work;
       const auto simulator = simulator::make_cycle_timing(programs.hardware, options);
@@ -191,13 +192,15 @@ Result<std::vector<ModelTime>> Workload::run(const Programs& programs, const run
 }
 
 Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::size_t model,
-                                                const simulator::MemorySpec& memory) const {
+                                                const simulator::MemorySpec& memory,
+                                                std::int64_t accelerators) const {
   std::vector<LayerTime> layers;
   const bundle::Bundle& bundle = programs.models[model].bundle;
   DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
   for (const auto& step : steps) {
     simulator::EngineOptions options;
     options.memory = memory;
+    options.accelerators = accelerators;
     options.trace = true;
     options.program_base = step.code.program_base;
     const auto simulator = simulator::make_cycle_timing(programs.hardware, options);

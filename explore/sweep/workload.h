@@ -68,14 +68,16 @@ class Workload {
 
   // Errors: what no target takes for this hardware.
   Result<Programs> compile(const isa::HardwareConfig& hardware) const;
-  // Exact; the values are not computed.
+  // Exact; the values are not computed. Of so many accelerators that share the memory, each with a sample of its own:
+  // the cycles are those of the batch, the counters those of one of them, commands of the DRAM those of all.
   Result<std::vector<ModelTime>> time(const Programs& programs, const simulator::MemorySpec& memory,
-                                      Work* work = nullptr) const;
+                                      std::int64_t accelerators = 1, Work* work = nullptr) const;
   // The same program by the engine that `make` makes, on seeded inputs: its cycles, 0 where it has no clock, once the
   // outputs are those of the CPU. Error: they differ.
   Result<std::vector<ModelTime>> run(const Programs& programs, const runtime::MakeSimulator& make) const;
+  // Of several accelerators the one that ends last.
   Result<std::vector<LayerTime>> layers(const Programs& programs, std::size_t model,
-                                        const simulator::MemorySpec& memory) const;
+                                        const simulator::MemorySpec& memory, std::int64_t accelerators = 1) const;
 
  private:
   // Seeded inputs of a model, and what the CPU makes of them: computed when they are asked for first.

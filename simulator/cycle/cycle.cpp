@@ -1,9 +1,12 @@
 #include "simulator/cycle/cycle.h"
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "simulator/cycle/execution.h"
 #include "simulator/cycle/machine.h"
+#include "simulator/cycle/shared_machines.h"
 #include "simulator/sram_reader.h"
 
 namespace dovetail::simulator {
@@ -49,27 +52,88 @@ class CycleSimulator : public Simulator {
   std::optional<LaunchTrace> timing_;
 };
 
-// With values there is an SRAM to look into.
-class ValuesSimulator final : public CycleSimulator, public SramReader {
+// Several accelerators that share the memory. They run one program on samples of their own: their times depend on no
+// value, so that values are those of the first, and the others have times alone.
+class SharedSimulator : public Simulator {
  public:
-  ValuesSimulator(const isa::HardwareConfig& config, const EngineOptions& options)
-      : CycleSimulator(config, options, Values::computed) {}
+  SharedSimulator(const isa::HardwareConfig& config, const EngineOptions& options, Values values)
+      : config_(config),
+        options_(options),
+        memory_(make_memory(options.memory, config.bus_bytes)),
+        machines_(config, *memory_, static_cast<std::size_t>(options.accelerators)) {
+    for (std::size_t i = 0; i < machines_.size(); ++i)
+      executions_.push_back(
+          std::make_unique<Execution>(config, i == 0 ? values : Values::left_out, i == 0 ? options.work : nullptr));
+  }
+
+  std::string_view name() const override { return "cycle"; }
+  Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram, std::size_t first_index) override {
+    timing_.reset();
+    const std::size_t instructions = first_index + program.size();
+    DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, instructions));
+    memory_->reset();
+    machines_.begin(window_bytes(dram.base, dram.bytes.size(), base,
+                                 instructions * static_cast<std::uint64_t>(config_.instruction_bytes())));
+    for (std::size_t i = 0; i < machines_.size(); ++i)
+      machines_[i].begin(executions_[i]->begin(program, first_index, dram, base, options_.trace));
+    bool goes_on = true;
+    while (machines_.next() != kUnknown && (goes_on = executions_.front()->goes_on())) machines_.step();
+    Result<Counters> counters = executions_.front()->outcome(machines_[0]);
+    if (goes_on && !machines_[0].stopped()) timing_ = last();
+    if (!counters.ok()) return counters;
+    counters->dram = memory_->finish(timing_->cycles);
+    timing_->counters = *counters;
+    return counters;
+  }
+  const LaunchTrace* timing() const override { return timing_ ? &*timing_ : nullptr; }
+  void reset() override {
+    for (const auto& execution : executions_) execution->reset();
+  }
+
+ protected:
+  const Execution& execution() const { return *executions_.front(); }
+
+ private:
+  // Of those that end last, the first: the launch takes as long as it does.
+  LaunchTrace last() {
+    LaunchTrace slowest = machines_[0].result();
+    for (std::size_t i = 1; i < machines_.size(); ++i)
+      if (LaunchTrace other = machines_[i].result(); other.cycles > slowest.cycles) slowest = std::move(other);
+    return slowest;
+  }
+
+  isa::HardwareConfig config_;
+  EngineOptions options_;
+  std::unique_ptr<Memory> memory_;
+  SharedMachines machines_;
+  std::vector<std::unique_ptr<Execution>> executions_;
+  std::optional<LaunchTrace> timing_;
+};
+
+// With values there is an SRAM to look into.
+template <typename Timed>
+class WithValues final : public Timed, public SramReader {
+ public:
+  WithValues(const isa::HardwareConfig& config, const EngineOptions& options)
+      : Timed(config, options, Values::computed) {}
 
   NdArray read_sram(isa::Memory memory, std::size_t begin, std::size_t count) const override {
-    return execution().sram()->read(memory, begin, count);
+    return this->execution().sram()->read(memory, begin, count);
   }
   bool is_written(isa::Memory memory, std::size_t element) const override {
-    return execution().sram()->is_written(memory, element);
+    return this->execution().sram()->is_written(memory, element);
   }
 };
 
 }  // namespace
 
 std::unique_ptr<Simulator> make_cycle(const isa::HardwareConfig& config, const EngineOptions& options) {
-  return std::make_unique<ValuesSimulator>(config, options);
+  if (options.accelerators > 1) return std::make_unique<WithValues<SharedSimulator>>(config, options);
+  return std::make_unique<WithValues<CycleSimulator>>(config, options);
 }
 
 std::unique_ptr<Simulator> make_cycle_timing(const isa::HardwareConfig& config, const EngineOptions& options) {
+  if (options.accelerators > 1) return std::make_unique<SharedSimulator>(config, options, Values::left_out);
   return std::make_unique<CycleSimulator>(config, options, Values::left_out);
 }
 

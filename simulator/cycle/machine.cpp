@@ -65,11 +65,15 @@ Cycle Machine::grants_from() const {
   return asks == kUnknown ? kUnknown : std::max(asks, arbiter_free_);
 }
 
+Cycle Machine::asks_from(Direction direction) const {
+  if (board_.stopped) return kUnknown;
+  if (direction == Direction::read) return address_.port != nullptr ? address_.from : kUnknown;
+  return write_from_ != kUnknown ? write_from_ : store_.writes_from();
+}
+
 Cycle Machine::next() const {
   if (board_.stopped) return kUnknown;
-  const Cycle reads = address_.port != nullptr ? address_.from : kUnknown;
-  const Cycle writes = write_from_ != kUnknown ? write_from_ : store_.writes_from();
-  return std::min({reads, writes, grants_from()});
+  return std::min({asks_from(Direction::read), asks_from(Direction::write), grants_from()});
 }
 
 // Within a cycle: reads before writes, as the memory requires it. An acceptance frees the arbiter in its own cycle; a
@@ -77,8 +81,8 @@ Cycle Machine::next() const {
 void Machine::step() {
   const Cycle cycle = next();
   DOVETAIL_CHECK(cycle != kUnknown, "a step without an event");
-  if (address_.port != nullptr && address_.from == cycle) read();
-  else if ((write_from_ != kUnknown ? write_from_ : store_.writes_from()) == cycle) write();
+  if (asks_from(Direction::read) == cycle) read();
+  else if (asks_from(Direction::write) == cycle) write();
   else grant();
   settle();
 }
@@ -103,7 +107,7 @@ void Machine::read() {
 }
 
 void Machine::write() {
-  const Cycle cycle = write_from_ != kUnknown ? write_from_ : store_.writes_from();
+  const Cycle cycle = asks_from(Direction::write);
   const Burst& burst = store_.written();
   const Answer answer = memory_.accept(cycle, Direction::write, burst.address, burst.beats);
   if (!answer.accepted) {

@@ -26,8 +26,7 @@ namespace dovetail::simulator {
 
 class Machine {
  public:
-  // `memory` outlives the machine. Several machines may share one memory if their caller keeps their calls in
-  // cycle order.
+  // `memory` outlives the machine. Several machines share one memory by SharedMachines.
   Machine(const isa::HardwareConfig& config, Memory& memory);
   Machine(const Machine&) = delete;
 
@@ -47,6 +46,9 @@ class Machine {
   // stopped.
   Cycle next() const;
   void step();  // precondition: next() != kUnknown
+  // The cycle in which it asks the memory next; kUnknown: it has no burst in that direction, or not yet, or was stopped.
+  // Within a cycle step() asks for a read, then for a write, then does what concerns nobody else.
+  Cycle asks_from(Direction direction) const;
 
   // The instruction of the launch whose burst the memory is being asked for, of fetch the first that the burst brings.
   // Precondition: within a call of Memory::accept.

@@ -83,7 +83,7 @@ Answer Accelerator::Port::accept(Cycle cycle, Direction direction, std::uint64_t
   extension.beats = beats;
   tlm::tlm_generic_payload transaction;
   transaction.set_command(direction == Direction::read ? tlm::TLM_READ_COMMAND : tlm::TLM_WRITE_COMMAND);
-  transaction.set_address(address);
+  transaction.set_address(address + owner_.options_.window);
   transaction.set_data_ptr(data_.data());
   transaction.set_data_length(static_cast<unsigned>(bytes));
   transaction.set_streaming_width(static_cast<unsigned>(bytes));
@@ -205,7 +205,7 @@ bool Accelerator::read_memory(std::uint64_t address, unsigned char* data, std::s
   if (bytes == 0) return true;
   tlm::tlm_generic_payload transaction;
   transaction.set_command(tlm::TLM_READ_COMMAND);
-  transaction.set_address(address);
+  transaction.set_address(address + options_.window);
   transaction.set_data_ptr(data);
   transaction.set_data_length(static_cast<unsigned>(bytes));
   return memory->transport_dbg(transaction) == bytes;

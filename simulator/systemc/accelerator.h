@@ -31,6 +31,9 @@ struct AcceleratorOptions {
   // The part of memory that programs work on. Its bytes are read when a launch starts; what others write there
   // meanwhile is not seen.
   std::uint64_t image_base = 0, image_bytes = 0;
+  // Added to every address on its way to memory: where the accelerator's window lies whose program and image have the
+  // same addresses as another's.
+  std::uint64_t window = 0;
   bool trace = false;
 };
 

@@ -1,14 +1,17 @@
 #include "simulator/systemc/dram.h"
 
-#include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace dovetail::simulator::systemc {
 
 DramModule::DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> model, std::uint64_t base,
                        std::vector<std::byte> bytes)
-    : sc_module(name), port("port"), model_(std::move(model)), base_(base), bytes_(std::move(bytes)) {
+    : sc_module(name),
+      port("port"),
+      model_(std::move(model)),
+      base_(base),
+      bytes_(std::move(bytes)),
+      turns_(*model_) {
   port.register_b_transport(this, &DramModule::transport);
   port.register_transport_dbg(this, &DramModule::debug);
   SC_HAS_PROCESS(DramModule);
@@ -26,43 +29,34 @@ void DramModule::arbitrate() {
   }
 }
 
+// Who shares the memory is known once all is bound.
+void DramModule::start_of_simulation() { turns_.begin(static_cast<int>(port.size())); }
+
 // False: nobody asks.
 bool DramModule::serve(Direction direction) {
-  const Turn& turn = turns_[static_cast<std::size_t>(direction)];
-  std::vector<Request*> asking;
-  std::copy_if(waiting_.begin(), waiting_.end(), std::back_inserter(asking), [&](const Request* request) {
-    return request->burst->direction == direction && request->delta < sc_core::sc_delta_count();
-  });
-  const int requesters = static_cast<int>(port.size());
-  std::stable_sort(asking.begin(), asking.end(), [&, first = turn.requester](const Request* a, const Request* b) {
-    const auto distance = [&](const Request* request) {
-      return (request->requester - first + requesters) % requesters;
-    };
-    return distance(a) < distance(b);
-  });
-  for (Request* request : asking) {
+  std::vector<Request*> asking(port.size());
+  std::vector<int> order;
+  for (Request* request : waiting_) {
+    if (request->burst->direction != direction || request->delta >= sc_core::sc_delta_count()) continue;
+    asking[static_cast<std::size_t>(request->requester)] = request;
+    order.push_back(request->requester);
+  }
+  turns_.sort(direction, order);
+  for (const int requester : order) {
+    Request* request = asking[static_cast<std::size_t>(requester)];
     answer(*request);
     waiting_.remove(request);
     request->answered.notify(sc_core::SC_ZERO_TIME);
   }
-  return !asking.empty();
+  return !order.empty();
 }
 
 void DramModule::answer(Request& request) {
   BurstExtension& burst = *request.burst;
-  Turn& turn = turns_[static_cast<std::size_t>(burst.direction)];
   burst.answered = true;
-  // One that does not ask again when it may has given up: its launch was stopped.
-  if (turn.refused && turn.requester != request.requester && burst.cycle <= turn.until) {
-    burst.answer = {false, std::max(burst.cycle + 1, turn.until)};
-    return;
-  }
-  burst.answer = model_->accept(burst.cycle, burst.direction, request.transaction->get_address(), burst.beats);
-  if (!burst.answer.accepted) {
-    turn = {request.requester, true, burst.answer.cycle};
-    return;
-  }
-  turn = {(request.requester + 1) % static_cast<int>(port.size()), false, 0};
+  burst.answer = turns_.accept(request.requester, burst.cycle, burst.direction, request.transaction->get_address(),
+                               burst.beats);
+  if (!burst.answer.accepted) return;
   burst.delay = model_->explain(burst.direction);
   // Whole beats may reach over the ends of memory; what is written may not.
   const Moved moved = move(*request.transaction);

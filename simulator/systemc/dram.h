@@ -2,7 +2,7 @@
 // each cycle and direction the requests are served in turn, whatever the order of SystemC's processes: docs/systemc.md.
 #pragma once
 
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <list>
 #include <memory>
@@ -13,6 +13,7 @@
 #include <systemc>
 #include <tlm>
 
+#include "simulator/memory/fair_turns.h"
 #include "simulator/memory/memory.h"
 #include "simulator/systemc/burst_extension.h"
 
@@ -40,14 +41,9 @@ class DramModule : public sc_core::sc_module {
     std::uint64_t delta = 0;  // in which it came
     sc_core::sc_event answered{};
   };
-  // Who is served next in a direction: first the one that was refused, else the one after the last served.
-  struct Turn {
-    int requester = 0;
-    bool refused = false;  // the model knows its request: no other may come between
-    Cycle until = 0;       // then it may succeed
-  };
   void transport(int requester, tlm::tlm_generic_payload& transaction, sc_core::sc_time& delay);
   unsigned debug(int requester, tlm::tlm_generic_payload& transaction);
+  void start_of_simulation() override;
   void arbitrate();
   bool serve(Direction direction);
   void answer(Request& request);
@@ -60,7 +56,7 @@ class DramModule : public sc_core::sc_module {
   std::unique_ptr<Memory> model_;
   std::uint64_t base_;
   std::vector<std::byte> bytes_;
-  std::array<Turn, 2> turns_;
+  FairTurns turns_;
   std::list<Request*> waiting_;
   sc_core::sc_event asked_;
 };

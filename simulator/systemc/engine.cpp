@@ -1,13 +1,18 @@
-// The engine `systemc`, as simulator/systemc_engine.cpp loads it: for each launch a platform of host, accelerator and
-// memory.
+// The engine `systemc`, as simulator/systemc_engine.cpp loads it: for each launch a platform of a memory and, for each
+// accelerator, a host and a window of that memory.
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <systemc>
 
+#include "base/check.h"
 #include "base/memory_limit.h"
 #include "isa/codec.h"
 #include "simulator/cycle/execution.h"
@@ -28,11 +33,16 @@ namespace {
 class SystemcSimulator final : public Simulator {
  public:
   SystemcSimulator(const isa::HardwareConfig& config, const EngineOptions& options)
-      : config_(config), options_(options), codec_(config), execution_(config, Values::computed, options.work) {}
+      : config_(config), options_(options), codec_(config) {
+    for (std::int64_t i = 0; i < options.accelerators; ++i)
+      executions_.push_back(std::make_unique<Execution>(config, Values::computed, options.work));
+  }
 
   std::string_view name() const override { return "systemc"; }
   const LaunchTrace* timing() const override { return timing_ ? &*timing_ : nullptr; }
-  void reset() override { execution_.reset(); }
+  void reset() override {
+    for (const auto& execution : executions_) execution->reset();
+  }
   Result<Counters> launch(std::span<const isa::Instruction> program, simulator::Dram& dram,
                           std::size_t first_index) override {
     timing_.reset();
@@ -40,39 +50,83 @@ class SystemcSimulator final : public Simulator {
   }
 
  private:
+  // An accelerator with its host.
+  struct Node {
+    Node(const std::string& number, const AcceleratorOptions& options, Execution& execution, const HostLaunch& launch)
+        : interrupt(("interrupt" + number).c_str()),
+          host(("host" + number).c_str(), launch),
+          accelerator(("accelerator" + number).c_str(), options, execution) {
+      host.registers.bind(accelerator.registers);
+      host.interrupt.bind(interrupt);
+      accelerator.interrupt.bind(interrupt);
+    }
+    sc_core::sc_signal<bool> interrupt;
+    Host host;
+    Accelerator accelerator;
+  };
+
   Result<Counters> simulate(std::span<const isa::Instruction> program, simulator::Dram& dram, std::size_t first_index) {
-    DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, first_index + program.size()));
+    const std::size_t instructions = first_index + program.size();
+    DOVETAIL_ASSIGN(const std::uint64_t base, program_base_of(config_, options_, dram, instructions));
     DOVETAIL_ASSIGN(const std::vector<std::byte> code, codec_.encode_program(program));
-    const std::uint64_t address = base + first_index * static_cast<std::uint64_t>(config_.instruction_bytes());
+    const auto instruction_bytes = static_cast<std::uint64_t>(config_.instruction_bytes());
+    const std::uint64_t address = base + first_index * instruction_bytes;
     const std::uint64_t begin = std::min(dram.base, address),
                         end = std::max(dram.base + dram.bytes.size(), address + code.size());
-    DOVETAIL_TRY(check_memory("cannot make the platform's memory",
-                              fmt::format("image and program in one, {:#x} to {:#x}", begin, end), end - begin));
-    std::vector<std::byte> memory(end - begin);
-    std::copy(dram.bytes.begin(), dram.bytes.end(), memory.begin() + static_cast<std::ptrdiff_t>(dram.base - begin));
-    std::copy(code.begin(), code.end(), memory.begin() + static_cast<std::ptrdiff_t>(address - begin));
-
-    sc_core::sc_signal<bool> interrupt("interrupt");
-    Host host("host", {.program_base = base,
-                       .begin = static_cast<std::uint32_t>(first_index),
-                       .count = static_cast<std::uint32_t>(program.size())});
-    Accelerator accelerator(
-        "accelerator",
-        {.config = config_, .image_base = dram.base, .image_bytes = dram.bytes.size(), .trace = options_.trace},
-        execution_);
+    const std::uint64_t window =
+        executions_.size() == 1
+            ? end - begin
+            : window_bytes(dram.base, dram.bytes.size(), base, instructions * instruction_bytes);
+    DOVETAIL_TRY(check_memory(
+        "cannot make the platform's memory",
+        fmt::format("image and program in one, {:#x} to {:#x}{}", begin, end,
+                    executions_.size() == 1 ? "" : fmt::format(", for {} accelerators", executions_.size())),
+        window * executions_.size()));
+    std::vector<std::byte> memory(window * executions_.size());
+    for (std::size_t i = 0; i < executions_.size(); ++i) {
+      const auto place = [&](std::uint64_t at) {
+        return memory.begin() + static_cast<std::ptrdiff_t>(i * window + at - begin);
+      };
+      std::copy(dram.bytes.begin(), dram.bytes.end(), place(dram.base));
+      std::copy(code.begin(), code.end(), place(address));
+    }
     DramModule module("dram", make_memory(options_.memory, config_.bus_bytes), begin, std::move(memory));
-    host.registers.bind(accelerator.registers);
-    host.interrupt.bind(interrupt);
-    accelerator.interrupt.bind(interrupt);
-    accelerator.memory.bind(module.port);
+    std::vector<std::unique_ptr<Node>> nodes;
+    for (std::size_t i = 0; i < executions_.size(); ++i) {
+      const AcceleratorOptions options{.config = config_,
+                                       .image_base = dram.base,
+                                       .image_bytes = dram.bytes.size(),
+                                       .window = i * window,
+                                       .trace = options_.trace};
+      nodes.push_back(std::make_unique<Node>(i == 0 ? "" : std::to_string(i), options, *executions_[i],
+                                             HostLaunch{.program_base = base,
+                                                         .begin = static_cast<std::uint32_t>(first_index),
+                                                         .count = static_cast<std::uint32_t>(program.size())}));
+      nodes.back()->accelerator.memory.bind(module.port);
+    }
     sc_core::sc_start();
+    const auto image_of = [&](std::size_t node) {
+      return std::span(module.bytes()).subspan(node * window + dram.base - begin, dram.bytes.size());
+    };
+    std::ranges::copy(image_of(0), dram.bytes.begin());
+    return outcome(nodes, module, image_of);
+  }
 
-    const auto image = module.bytes().begin() + static_cast<std::ptrdiff_t>(dram.base - begin);
-    std::copy_n(image, dram.bytes.size(), dram.bytes.begin());
-    Result<Counters> counters = accelerator.outcome();
-    timing_ = accelerator.trace();
+  // Of equal programs on equal images: all end in the same way.
+  template <typename ImageOf>
+  Result<Counters> outcome(const std::vector<std::unique_ptr<Node>>& nodes, DramModule& module,
+                           const ImageOf& image_of) {
+    Result<Counters> counters = nodes.front()->accelerator.outcome();
+    // Of those that end last, the first.
+    const auto cycles = [](const std::unique_ptr<Node>& node) {
+      return node->accelerator.trace() ? node->accelerator.trace()->cycles : 0;
+    };
+    const Node& slowest = **std::ranges::max_element(nodes, {}, cycles);
+    timing_ = slowest.accelerator.trace();
     if (!counters.ok()) return counters;
-    timing_->cycles = host.cycles();
+    for (std::size_t i = 1; i < nodes.size(); ++i)
+      DOVETAIL_CHECK(std::ranges::equal(image_of(0), image_of(i)), "accelerators with other values on equal samples");
+    timing_->cycles = slowest.host.cycles();
     counters->dram = module.finish(timing_->cycles);
     timing_->counters = *counters;
     return counters;
@@ -81,7 +135,7 @@ class SystemcSimulator final : public Simulator {
   isa::HardwareConfig config_;
   EngineOptions options_;
   isa::Codec codec_;
-  Execution execution_;
+  std::vector<std::unique_ptr<Execution>> executions_;
   std::optional<LaunchTrace> timing_;
 };
 

@@ -17,7 +17,13 @@ const number = value => {
 
 const metrics = [["latency_ms", "latency, ms"], ["area_mm2", "area, mm²"], ["energy_mj", "energy, mJ"],
   ["power_w", "power, W"], ["sram_bytes", "SRAM, bytes"], ["gates", "gates"]];
+// Objectives that not every sweep has come right behind those that it does.
+metrics.splice(3, 0, ...data.objectives.filter(objective => !metrics.some(([key]) => key === objective.key))
+  .map(objective => [objective.key, objective.title]));
 const titleOf = Object.fromEntries(metrics);
+// Whether more is better: 1 where less is, else -1.
+const signOf = Object.fromEntries(metrics.map(([key]) => [key, data.objectives.some(one => one.key === key && one.larger) ? -1 : 1]));
+const shownMetrics = metrics.findIndex(([key]) => key === "power_w") + 1;
 const parameters = data.axes.flatMap(axis => Object.keys(axis.choices[0]));
 const choicesOf = Object.fromEntries(parameters.map(name => [name, [...new Set(data.axes
   .flatMap(axis => axis.choices.filter(choice => name in choice).map(choice => JSON.stringify(choice[name]))))]]));
@@ -110,9 +116,10 @@ function drawScatter() {
   pen.save(); pen.translate(12, top); pen.rotate(-Math.PI / 2); pen.textAlign = "right"; pen.fillText(titleOf[up], 0, 0); pen.restore();
 
   // The front of these two alone, as a staircase.
-  const shown = measured.filter(passes), order = [...shown].sort((a, b) => a.values[across] - b.values[across] || a.values[up] - b.values[up]);
+  const costs = point => [signOf[across] * point.values[across], signOf[up] * point.values[up]];
+  const order = measured.filter(passes).map(point => [point, ...costs(point)]).sort((a, b) => a[1] - b[1] || a[2] - b[2]);
   let least = Infinity;
-  const steps = order.filter(point => point.values[up] < least && ((least = point.values[up]), true));
+  const steps = order.filter(([, , cost]) => cost < least && ((least = cost), true)).map(([point]) => point);
   pen.strokeStyle = colour("--front");
   pen.globalAlpha = 0.55;
   pen.beginPath();
@@ -161,7 +168,7 @@ byId("scatter").addEventListener("pointermove", event => {
   hover.hidden = !point;
   if (!point) return;
   hover.replaceChildren(make("div", parameters.map(name => `${name} ${point.chosen[name]}`).join(" · ")),
-    make("div", metrics.slice(0, 4).map(([key]) => `${titleOf[key].split(",")[0]} ${number(point.values[key])}`).join(" · "), "muted"));
+    make("div", metrics.slice(0, shownMetrics).map(([key]) => `${titleOf[key].split(",")[0]} ${number(point.values[key])}`).join(" · "), "muted"));
   hover.style.left = Math.max(0, Math.min(event.clientX + 14, innerWidth - 310)) + "px";
   hover.style.top = event.clientY + 14 + "px";
 });
@@ -291,13 +298,13 @@ function drawTables() {
   steps.replaceChildren();
   if (!data.steps.length) steps.append(make("p", "No two measured points differ in one parameter alone.", "muted"));
   else steps.append(table(["parameter", "from", "to", "pairs", ...data.objectives.map(objective => objective.title.split(",")[0])],
-    data.steps.map(step => [step.axis, step.from, step.to, step.pairs, ...step.factors.map(factor =>
-      make("span", factor.toFixed(3) + "×", factor < 0.995 ? "less" : factor > 1.005 ? "more" : ""))])));
+    data.steps.map(step => [step.axis, step.from, step.to, step.pairs, ...step.factors.map((factor, i) =>
+      make("span", factor.toFixed(3) + "×", Math.abs(factor - 1) <= 0.005 ? "" : (factor < 1) !== data.objectives[i].larger ? "less" : "more"))])));
   const front = byId("front");
   front.replaceChildren();
   const rows = data.front.map(row => data.points[row.point]);
-  front.append(table([...parameters, ...metrics.slice(0, 4).map(([, title]) => title)], rows.map(point =>
-    [...parameters.map(name => String(point.chosen[name])), ...metrics.slice(0, 4).map(([key]) => number(point.values[key]))]),
+  front.append(table([...parameters, ...metrics.slice(0, shownMetrics).map(([, title]) => title)], rows.map(point =>
+    [...parameters.map(name => String(point.chosen[name])), ...metrics.slice(0, shownMetrics).map(([key]) => number(point.values[key]))]),
     i => { keep(measured.find(point => point.index === data.front[i].point)); byId("chosen").scrollIntoView({behavior: "smooth"}); }));
 }
 

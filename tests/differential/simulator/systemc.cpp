@@ -39,6 +39,48 @@ TEST_CASE("random programs have the same cycles, events and values on the System
   }
 }
 
+TEST_CASE("random programs on several accelerators have the same cycles, events and values on the SystemC platform") {
+  if (!find_systemc_engine()) {
+    test::skip("this build found no SystemC (libsystemc-dev)");
+    return;
+  }
+  for (std::uint64_t seed = 1; seed <= test::scaled(12); ++seed) {
+    const test::GeneratedProgram program = test::generate(test::random_config(seed), {.seed = seed});
+    for (const std::string memory : {"ideal", "ideal:latency=9,outstanding=1", "bank:ddr4-2400", "bank:lpddr4"})
+      for (const std::int64_t accelerators : {2, 3, 5}) {
+        EngineOptions options{.memory = parse_memory(memory).value(), .trace = true};
+        const auto alone = make_cycle(program.config, options);
+        options.accelerators = accelerators;
+        const auto cycle = make_cycle(program.config, options), timing = make_cycle_timing(program.config, options);
+        auto systemc = make_systemc(program.config, options);
+        INFO("seed " << seed << ", " << memory << ", " << accelerators << " accelerators");
+        REQUIRE(systemc.ok());
+        Dram one{program.dram_base, program.dram}, expected = one, actual = one, untouched = one;
+        for (const isa::Launch& launch : program.launches) {
+          const auto instructions = std::span(program.program).subspan(launch.begin, launch.count);
+          const auto counters = cycle->launch(instructions, expected, launch.begin),
+                     same = (*systemc)->launch(instructions, actual, launch.begin),
+                     own = alone->launch(instructions, one, launch.begin);
+          REQUIRE(counters.ok());
+          INFO((same.ok() ? "" : to_string(same.errors())));
+          REQUIRE(same.ok());
+          REQUIRE(own.ok());
+          CHECK(*counters == *same);
+          CHECK((*cycle->timing() == *(*systemc)->timing()));
+          CHECK((expected.bytes == actual.bytes));
+          // Who shares a memory computes the same, and no command of the DRAM is lost.
+          CHECK((expected.bytes == one.bytes));
+          CHECK(without_time(*counters) == without_time(*own));
+          if (own->dram)
+            CHECK((*counters->dram)[DramCommand::Kind::read] ==
+                  static_cast<std::uint64_t>(accelerators) * (*own->dram)[DramCommand::Kind::read]);
+          REQUIRE(timing->launch(instructions, untouched, launch.begin).ok());
+          CHECK(timing->timing()->cycles == cycle->timing()->cycles);
+        }
+      }
+  }
+}
+
 TEST_CASE("the SystemC platform refuses what the cycle engine refuses, in the same words") {
   if (!find_systemc_engine()) {
     test::skip("this build found no SystemC (libsystemc-dev)");

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "simulator/cycle/shared_machines.h"
 #include "tests/catch.h"
 #include "tests/differential/systemc/platform.h"
 
@@ -39,6 +40,25 @@ PlatformRun run(const std::vector<Job>& jobs, const char* memory, std::vector<st
                       image);
 }
 
+// The same jobs on the machines of the cycle engine.
+std::vector<std::uint64_t> cycles_of(const std::vector<Job>& jobs, const char* memory) {
+  using namespace simulator;
+  const isa::HardwareConfig config = isa::load_config("tiny").value();
+  const auto model = make_memory(parse_memory(memory).value(), config.bus_bytes);
+  SharedMachines machines(config, *model, jobs.size());
+  machines.begin(0);  // each job has addresses of its own already
+  Dram image{0, std::vector<std::byte>(kMemoryBytes)};
+  std::vector<std::unique_ptr<Execution>> executions;
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    executions.push_back(std::make_unique<Execution>(config, Values::left_out));
+    machines[i].begin(executions[i]->begin(jobs[i].program, 0, image, jobs[i].program_base, false));
+  }
+  while (machines.next() != kUnknown) machines.step();
+  std::vector<std::uint64_t> cycles;
+  for (std::size_t i = 0; i < jobs.size(); ++i) cycles.push_back(machines[i].result().cycles);
+  return cycles;
+}
+
 const char* const kMemories[] = {"ideal", "ideal:latency=3,outstanding=1", "bank:ddr4-2400", "perturbed:seed=9"};
 
 }  // namespace
@@ -57,6 +77,22 @@ TEST_CASE("accelerators that share a memory take the same cycles whatever the or
       CHECK(other.bytes == first.bytes);
     }
   }
+}
+
+TEST_CASE("accelerators that share a memory take the cycles that the machines of the cycle engine take") {
+  std::vector<Job> jobs{traffic(0), traffic(1), traffic(2), traffic(3)};
+  // One ends early, one late: turns go on without those that have ended.
+  jobs[1].program.resize(10);
+  const std::vector<isa::Instruction> again = jobs[2].program;
+  jobs[2].program.insert(jobs[2].program.end(), again.begin(), again.end());
+  for (const char* memory : kMemories)
+    for (std::size_t count = 1; count <= jobs.size(); ++count) {
+      CAPTURE(memory, count);
+      const std::vector<Job> some(jobs.begin(), jobs.begin() + static_cast<std::ptrdiff_t>(count));
+      const PlatformRun platform = run(some, memory, {});
+      CHECK(platform.done == std::vector<bool>(count, true));
+      CHECK(cycles_of(some, memory) == platform.cycles);
+    }
 }
 
 TEST_CASE("accelerators that share a memory are served in turn: equal programs end within a burst of each other") {

@@ -106,7 +106,7 @@ TEST_CASE("explore: what it cannot take is refused with a remedy") {
   refused({kDigits, space, "-o", none, "--strategy", "evolutoin"}, "evolution");
   refused({kDigits, space, "-o", none, "--weights", "1,2"}, "2 weights for 1 models");
   refused({kDigits, space, "-o", none, "--weights", "0"}, "above 0");
-  refused({kDigits, space, "-o", none, "--confirm", "silicon"}, "rtl or area");
+  refused({kDigits, space, "-o", none, "--confirm", "silicon"}, "rtl, systemc or area");
   refused({kDigits, space, "--point", "0123"}, "points.csv lists the keys");
   refused({DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx", space, "-o", none}, "quantise the model first");
   REQUIRE(write_text_file(folder / "bad.json", R"({"axes": {"buss_bytes": [8]}})").ok());

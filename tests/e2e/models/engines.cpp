@@ -43,8 +43,10 @@ struct Ran {
   double seconds = 0;
 };
 
-Ran run(const bundle::Bundle& bundle, const Values& inputs, const std::string& engine, const std::string& memory) {
-  const simulator::EngineOptions options{.memory = simulator::parse_memory(memory).value(), .trace = true};
+Ran run(const bundle::Bundle& bundle, const Values& inputs, const std::string& engine, const std::string& memory,
+        std::int64_t accelerators = 1) {
+  const simulator::EngineOptions options{
+      .memory = simulator::parse_memory(memory).value(), .accelerators = accelerators, .trace = true};
   auto executor = runtime::Executor::make(bundle, runtime::simulator_factory(engine, options).value());
   if (!executor) FAIL(to_string(executor.errors()));
   auto result = executor->run(inputs, {.keep_tensors = true});
@@ -125,6 +127,16 @@ graph::Graph import_file(const test::fs::path& file) {
   return imported->graph;
 }
 
+const test::fs::path kDigitsFolder = test::fs::path(DOVETAIL_SOURCE_DIR) / "examples" / "digits";
+
+Values first_digit() {
+  const auto images = read_npy(kDigitsFolder / "test_images.npy");
+  REQUIRE(images.ok());
+  NdArray image(DType::float32, {1, 1, 8, 8});
+  for (std::int64_t i = 0; i < 64; ++i) image.set_double(i, images->as_double(i));
+  return {{"image", image}};
+}
+
 std::vector<std::string> memories() {
   if (test::test_scale() < 2) return {"bank:ddr4-2400"};
   return {"ideal:latency=64,bytes=8", "bank:ddr4-2400", "bank:lpddr4", "perturbed:seed=5"};
@@ -135,13 +147,54 @@ std::vector<std::string> memories() {
 TEST_CASE("digits has the same tensors and the same cycles on every engine") {
   const Case& each = GENERATE(from_range(std::begin(kDigits), std::end(kDigits)));
   const std::string hardware = GENERATE("1x16x16-ext", "1x16x16");
-  const test::fs::path folder = test::fs::path(DOVETAIL_SOURCE_DIR) / "examples" / "digits";
-  const graph::Graph model = import_file(folder / (std::string(each.model) + ".onnx"));
-  const auto images = read_npy(folder / "test_images.npy");
-  REQUIRE(images.ok());
-  NdArray image(DType::float32, {1, 1, 8, 8});
-  for (std::int64_t i = 0; i < 64; ++i) image.set_double(i, images->as_double(i));
-  compare_engines(each.model, model, {{"image", image}}, hardware, memories());
+  const graph::Graph model = import_file(kDigitsFolder / (std::string(each.model) + ".onnx"));
+  compare_engines(each.model, model, first_digit(), hardware, memories());
+}
+
+TEST_CASE("networks on several accelerators have the same cycles and events on the SystemC platform") {
+  if (!simulator::find_systemc_engine()) {
+    test::skip("engine systemc: this build found no SystemC (libsystemc-dev)");
+    return;
+  }
+  struct Network {
+    std::string name;
+    graph::Graph graph;
+    Values inputs;
+  };
+  std::vector<Network> networks{{"digits_int8", import_file(kDigitsFolder / "digits_int8.onnx"), first_digit()}};
+  if (const test::fs::path file = test::model_file("resnet8_int8"); !file.empty()) {
+    const graph::Graph model = import_file(file);
+    networks.push_back(
+        {"resnet8_int8", model, test::read_arrays(test::samples_of(file).front(), model, model.inputs, "in")});
+  }
+  for (const Network& network : networks) {
+    CompileOptions options;
+    options.available = test::kit_targets(isa::load_config("1x16x16-ext").value());
+    options.targets = {"accel"};
+    const auto compiled = compile({network.graph, {}}, options);
+    if (!compiled) FAIL(to_string(compiled.errors()));
+    for (const std::string memory : {"ideal", "bank:ddr4-2400"}) {
+      const auto cycles_of = [](const Ran& ran) {
+        std::uint64_t cycles = 0;
+        for (const simulator::LaunchTrace& launch : ran.trace.launches) cycles += launch.cycles;
+        return cycles;
+      };
+      const Ran alone = run(compiled->bundle, network.inputs, "cycle", memory);
+      std::uint64_t before = cycles_of(alone);
+      for (const std::int64_t accelerators : {2, 4}) {
+        INFO(network.name << ", " << memory << ", " << accelerators << " accelerators");
+        const Ran cycle = run(compiled->bundle, network.inputs, "cycle", memory, accelerators),
+                  systemc = run(compiled->bundle, network.inputs, "systemc", memory, accelerators);
+        CHECK((cycle.trace == systemc.trace));
+        CHECK(difference(cycle.result.tensors, alone.result.tensors) == "");
+        CHECK(difference(systemc.result.tensors, alone.result.tensors) == "");
+        // Each adds traffic to a memory that is busy already, and takes less than a turn of its own.
+        CHECK(cycles_of(cycle) > before);
+        CHECK(cycles_of(cycle) < static_cast<std::uint64_t>(accelerators) * cycles_of(alone));
+        before = cycles_of(cycle);
+      }
+    }
+  }
 }
 
 TEST_CASE("trained int8 models have the same tensors and the same cycles on every engine") {

@@ -45,6 +45,29 @@ TEST_CASE("space: points are counted with the system's parameters last") {
   CHECK(key_of(*again) == key_of(*machine));
 }
 
+TEST_CASE("space: accelerators are of the system, and make throughput an objective") {
+  const auto space = parse(R"({"hardware": "1x16x16,accelerators=2", "axes": {"accelerators": [1, 2, 4], "bus_bytes": [8, 16]},
+    "constraints": {"inferences_per_second": 10}})");
+  REQUIRE(space.ok());
+  CHECK(space->axes().back().name == "accelerators");
+  CHECK(space->objectives() ==
+        std::vector{Objective::latency, Objective::area, Objective::energy, Objective::throughput});
+  std::set<std::string> keys;
+  for (std::uint64_t i = 0; i < space->size(); ++i) {
+    const auto machine = space->machine(space->genes(i));
+    REQUIRE(machine.ok());
+    keys.insert(key_of(*machine));
+    // One accelerator is said where the space's own machine has two.
+    const auto again = isa::load_machine(space->name_of(*machine));
+    REQUIRE(again.ok());
+    CHECK(again->system == machine->system);
+    CHECK(again->system.accelerators == std::int64_t{1} << i % 3);
+  }
+  CHECK(keys.size() == space->size());
+  CHECK(parse(R"({"axes": {"bus_bytes": [8, 16]}})")->objectives().size() == 3);
+  CHECK_THAT(errors_of(R"({"axes": {"accelerators": [0, 65]}})"), Catch::Matchers::ContainsSubstring("from 1 to 64"));
+}
+
 TEST_CASE("space: a combination that no configuration may have is a point's fault, not the file's") {
   const auto space = parse(R"({"axes": {"block_in": [16, 4096], "block_out": [16, 1024]}})");
   REQUIRE(space.ok());

@@ -218,6 +218,49 @@ TEST_CASE("sweep: the cycles of a point are those of a run with values") {
   }
 }
 
+TEST_CASE("sweep: several accelerators: the batch's cycles, area and power of all, energy of one inference") {
+  const Fixture fixture(R"({"hardware": "1x16x16-ext", "axes": {"accelerators": [1, 2, 4], "memory": ["ideal", "bank:ddr4-2400"]}})");
+  const auto programs = *fixture.evaluator.compile(fixture.space.base().hardware);
+  for (const char* memory : {"ideal", "bank:ddr4-2400"}) {
+    isa::SystemConfig system{.memory = memory};
+    const Metrics alone = fixture.evaluator.measure(programs, system)->metrics;
+    CHECK(alone.inferences_per_second == Approx(1e3 / alone.latency_ms));
+    for (const std::int64_t accelerators : {2, 4}) {
+      CAPTURE(memory, accelerators);
+      system.accelerators = accelerators;
+      const auto point = *fixture.evaluator.measure(programs, system);
+      const Metrics& metrics = point.metrics;
+      const auto count = static_cast<double>(accelerators);
+      simulator::EngineOptions engine{.memory = *memory_of(system), .accelerators = accelerators};
+      const auto run = fixture.workload.run(programs, *runtime::simulator_factory("cycle", engine));
+      REQUIRE(run.ok());
+      CHECK(run->front().cycles == point.models.front().at("cycles").get<std::uint64_t>());
+      CHECK(metrics.latency_ms > alone.latency_ms);
+      CHECK(metrics.inferences_per_second == Approx(count * 1e3 / metrics.latency_ms));
+      CHECK(metrics.inferences_per_second > alone.inferences_per_second);
+      CHECK(metrics.area_mm2 == Approx(count * alone.area_mm2));
+      CHECK(metrics.gates == Approx(count * alone.gates));
+      CHECK(metrics.sram_bytes == count * alone.sram_bytes);
+      CHECK(metrics.power_w == Approx(metrics.energy_mj * metrics.inferences_per_second / 1e3));
+      // The same work an inference; what a bank's standby costs is shared, and each waits, clocked, for the others.
+      CHECK(metrics.energy_mj == Approx(alone.energy_mj).epsilon(0.6));
+      const Metrics least = fixture.evaluator.lower_bound({programs.hardware, system});
+      CHECK(least.latency_ms <= metrics.latency_ms);
+      CHECK(least.energy_mj <= metrics.energy_mj);
+      CHECK(least.inferences_per_second >= metrics.inferences_per_second);
+    }
+  }
+  const test::TemporaryFolder folder;
+  PointsFile file = open(folder.path() / "points.db");
+  REQUIRE(sweep(fixture.space, fixture.evaluator, file, {}).ok());
+  const auto points = *file.all();
+  // Throughput is the one objective by which four are better than one.
+  const auto front = front_of(points, fixture.space.objectives());
+  CHECK(std::ranges::any_of(front, [&](std::size_t i) { return points[i].chosen.at("accelerators") == 4; }));
+  const std::vector<Objective> without{Objective::latency, Objective::area};
+  for (const std::size_t i : front_of(points, without)) CHECK(points[i].chosen.at("accelerators") == 1);
+}
+
 TEST_CASE("sweep: points beyond a constraint, or without a program, are infeasible with the reason") {
   const Fixture fixture(
       R"({"hardware": "1x16x16-ext", "axes": {"acc_buffer_bytes": [1024, 131072], "wgt_buffer_bytes": [1024, 524288]},

@@ -1,0 +1,42 @@
+#include "simulator/cycle/shared_machines.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace dovetail::simulator {
+
+SharedMachines::SharedMachines(const isa::HardwareConfig& config, Memory& memory, std::size_t count)
+    : memory_(memory), turns_(memory) {
+  DOVETAIL_CHECK(count > 0, "no machine");
+  for (std::size_t i = 0; i < count; ++i) nodes_.push_back(std::make_unique<Node>(*this, config, static_cast<int>(i)));
+}
+
+void SharedMachines::begin(std::uint64_t window_bytes) {
+  window_bytes_ = window_bytes;
+  turns_.begin(static_cast<int>(nodes_.size()));
+}
+
+Cycle SharedMachines::next() const {
+  Cycle next = kUnknown;
+  for (const auto& node : nodes_) next = std::min(next, node->machine.next());
+  return next;
+}
+
+// Reads of all machines, then writes, then what happens within one. A machine asks at most once in each direction: a
+// refusal and a grant are for later cycles.
+void SharedMachines::step() {
+  const Cycle cycle = next();
+  DOVETAIL_CHECK(cycle != kUnknown, "a step without an event");
+  for (const Direction direction : {Direction::read, Direction::write}) {
+    asking_.clear();
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (nodes_[i]->machine.asks_from(direction) == cycle) asking_.push_back(static_cast<int>(i));
+    turns_.sort(direction, asking_);
+    for (const int i : asking_) nodes_[static_cast<std::size_t>(i)]->machine.step();
+  }
+  for (const auto& node : nodes_)
+    while (node->machine.next() == cycle) node->machine.step();
+}
+
+}  // namespace dovetail::simulator

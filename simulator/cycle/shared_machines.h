@@ -1,0 +1,63 @@
+// Several machines on one memory, stepped together in the order of time: what each of them sees of the others is when
+// the memory answers. The turns are those of the SystemC platform (simulator/memory/fair_turns.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "simulator/cycle/machine.h"
+#include "simulator/memory/fair_turns.h"
+
+namespace dovetail::simulator {
+
+class SharedMachines {
+ public:
+  // `memory` outlives them. Precondition: count > 0.
+  SharedMachines(const isa::HardwareConfig& config, Memory& memory, std::size_t count);
+
+  std::size_t size() const { return nodes_.size(); }
+  Machine& operator[](std::size_t index) { return nodes_[index]->machine; }
+  const Machine& operator[](std::size_t index) const { return nodes_[index]->machine; }
+
+  // Before the launches of one batch begin, each by Machine::begin(). The addresses of machine k are moved by k windows
+  // on their way to memory.
+  void begin(std::uint64_t window_bytes);
+  // As those of one machine: kUnknown where no machine goes on. step() does all that happens in cycle next().
+  Cycle next() const;
+  void step();
+
+ private:
+  class Port final : public Memory {
+   public:
+    Port(SharedMachines& owner, int number) : owner_(owner), number_(number) {}
+    Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) override {
+      return owner_.turns_.accept(number_, cycle, direction,
+                                  address + static_cast<std::uint64_t>(number_) * owner_.window_bytes_, beats);
+    }
+    // Asked right after the acceptance, if at all: the direction's last burst is this port's.
+    MemorySplit explain(Direction direction) const override { return owner_.memory_.explain(direction); }
+    void reset() override {}
+    std::optional<DramCommands> finish(Cycle) override { return std::nullopt; }  // the memory is not the port's
+    MemoryStatistics statistics() const override { return {}; }
+
+   private:
+    SharedMachines& owner_;
+    int number_;
+  };
+  struct Node {
+    Node(SharedMachines& owner, const isa::HardwareConfig& config, int number)
+        : port(owner, number), machine(config, port) {}
+    Port port;
+    Machine machine;
+  };
+
+  Memory& memory_;
+  FairTurns turns_;
+  std::uint64_t window_bytes_ = 0;
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<int> asking_;
+};
+
+}  // namespace dovetail::simulator
