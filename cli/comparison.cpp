@@ -67,9 +67,10 @@ std::string detail_text(const ComparedRow& row) {
                                milliseconds_text(accel.seconds), accel.clock_mhz, accel.steps,
                                accel.steps == 1 ? "" : "s", accel.memory));
     if (accel.count > 1)
-      line("batch", fmt::format("{} samples, one on each accelerator; all share the memory. The latency is the batch's; "
-                                "energy is of one inference",
-                                accel.count));
+      line("batch",
+           fmt::format("{} samples, one on each accelerator; all share the memory. The latency is the batch's; "
+                       "energy is of one inference",
+                       accel.count));
     if (accel.other_steps > 0)
       line("other", fmt::format("{} in {} steps of this machine, median of {}", milliseconds_text(row.measured.median),
                                 accel.other_steps, row.measured.runs));
@@ -196,8 +197,9 @@ std::string comparison_text(const Comparison& comparison) {
         table.add({row.target, shortened(row.machine), "-", "-", "-", "-", "not run"});
         continue;
       }
-      table.add({row.target, shortened(row.machine), milliseconds_text(row.seconds), rate_text(row.seconds / row.samples()),
-                 fmt::format("{:.2f}x", speed_up(model, row)), row.joules ? joules_text(*row.joules) : "-",
+      table.add({row.target, shortened(row.machine), milliseconds_text(row.seconds),
+                 rate_text(row.seconds / row.samples()), fmt::format("{:.2f}x", speed_up(model, row)),
+                 row.joules ? joules_text(*row.joules) : "-",
                  row.agreement && !row.agreement->equal() ? "differ" : agreement_text(row)});
     }
     text += table.to_string() + "\n";

@@ -50,9 +50,9 @@ struct ComparedRow {
   Spread measured = {};                     // of what ran on this machine: all of it, or the accelerator's other steps
   std::optional<ComparedAccelerator> accelerator = {};
   std::uint64_t bundle_bytes = 0, arena_bytes = 0;  // arena: memory of tensors and images beside what is constant
-  std::optional<double> joules = {};       // of an inference
-  std::string energy_from = {};            // what says so, or why nothing does
-  std::optional<EnergyFacts> energy = {};  // of the accelerator
+  std::optional<double> joules = {};                // of an inference
+  std::string energy_from = {};                     // what says so, or why nothing does
+  std::optional<EnergyFacts> energy = {};           // of the accelerator
   std::optional<Agreement> agreement = {};
   std::map<std::string, double> shares = {};  // of the model's multiplications, by target
 

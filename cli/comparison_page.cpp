@@ -60,10 +60,10 @@ std::string table_row(const ComparedModel& model, const ComparedRow& row) {
       "class=\"number\">{:.2f}x</td>"
       "<td class=\"number\">{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td>{}</td>"
       "<td class=\"{}\">{}</td></tr>\n",
-      escaped_html(row.target), escaped_html(row.machine), milliseconds_text(row.seconds), rate_text(row.seconds / row.samples()),
-      speed_up(model, row), row.joules ? joules_text(*row.joules) : "-", bytes_text(row.bundle_bytes),
-      bytes_text(row.arena_bytes), escaped_html(shares_text(row)), equal ? "equal" : "differs",
-      escaped_html(agreement_text(row)));
+      escaped_html(row.target), escaped_html(row.machine), milliseconds_text(row.seconds),
+      rate_text(row.seconds / row.samples()), speed_up(model, row), row.joules ? joules_text(*row.joules) : "-",
+      bytes_text(row.bundle_bytes), bytes_text(row.arena_bytes), escaped_html(shares_text(row)),
+      equal ? "equal" : "differs", escaped_html(agreement_text(row)));
 }
 
 std::string notes(const ComparedRow& row) {
@@ -76,7 +76,8 @@ std::string notes(const ComparedRow& row) {
                         accel.steps == 1 ? "" : "s", escaped_html(accel.memory), bytes_text(accel.dram_read),
                         bytes_text(accel.dram_written));
     if (accel.count > 1)
-      text += fmt::format("<dd>a batch of {} samples, one on each accelerator; all share the memory</dd>\n", accel.count);
+      text +=
+          fmt::format("<dd>a batch of {} samples, one on each accelerator; all share the memory</dd>\n", accel.count);
     if (accel.other_steps > 0)
       text += fmt::format("<dd>{} in {} step{} of this machine, median of {}</dd>\n",
                           milliseconds_text(row.measured.median), accel.other_steps, accel.other_steps == 1 ? "" : "s",

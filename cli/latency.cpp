@@ -96,7 +96,8 @@ std::string latency_text(const Latency& latency, const System& system, std::stri
   if (!latency.complete) return "latency       unknown: the engine counts no cycles; --engine cycle does\n";
   std::string text = fmt::format("latency       {}, {} inferences a second\n", milliseconds_text(latency.seconds()),
                                  rate_text(latency.seconds() / static_cast<double>(system.accelerators)));
-  if (system.accelerators > 1) text += fmt::format("  batch       {} samples, one on each accelerator\n", system.accelerators);
+  if (system.accelerators > 1)
+    text += fmt::format("  batch       {} samples, one on each accelerator\n", system.accelerators);
   text += accelerator_text(latency.cycles, latency.accelerator_seconds, system, latency.regions, "step");
   if (latency.others > 0)
     text += fmt::format("  host        {} in {} on this machine, {}\n", milliseconds_text(latency.other_seconds),

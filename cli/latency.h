@@ -24,8 +24,8 @@ struct StepTime {
   std::optional<double> simulating = std::nullopt;  // of an accelerator step: what the engine itself took
 };
 
-// `measured`: the time of each step on this machine, in the order of the steps. Of several accelerators: of a batch with
-// a sample for each, whose other steps this machine does one after the other.
+// `measured`: the time of each step on this machine, in the order of the steps. Of several accelerators: of a batch
+// with a sample for each, whose other steps this machine does one after the other.
 std::vector<StepTime> step_times(std::span<const runtime::StepProfile> steps, std::span<const double> measured,
                                  const System& system);
 std::vector<StepTime> step_times(const runtime::RunResult& run, const System& system);

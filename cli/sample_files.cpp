@@ -124,6 +124,20 @@ Result<Arrays> read_named_folder(std::string_view option, const std::vector<std:
 
 }  // namespace
 
+bundle::Bundle inputs_of(const graph::Graph& graph, const std::string& name) {
+  bundle::Bundle inputs;
+  inputs.name = name;
+  for (const graph::ValueId id : graph.inputs) {
+    bundle::Tensor tensor;
+    tensor.name = graph.value(id).name;
+    tensor.dtype = graph.value(id).type.dtype;
+    tensor.shape = graph.value(id).type.shape;
+    inputs.inputs.push_back(static_cast<bundle::TensorIndex>(inputs.tensors.size()));
+    inputs.tensors.push_back(std::move(tensor));
+  }
+  return inputs;
+}
+
 Result<NdArray> read_rows(const std::filesystem::path& path, const bundle::Tensor& input,
                           const std::optional<Preprocess>& preprocess) {
   if (!is_folder(path)) return read_one(path, input, preprocess);

@@ -11,8 +11,12 @@
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "cli/preprocess.h"
+#include "compiler/graph/graph.h"
 
 namespace dovetail::cli {
+
+// What samples of a graph's inputs are for, in the form in which runs have it.
+bundle::Bundle inputs_of(const graph::Graph& graph, const std::string& name);
 
 // For one input: .npy and .pb as they are; a picture as one row, made by `preprocess`; of a folder its files in the
 // order of their names, put together along the first axis, where an array without that axis is one row. Files whose

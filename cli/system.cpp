@@ -116,10 +116,10 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
 
 Result<void> refuse_several(const System& system, std::string_view what) {
   if (system.accelerators == 1) return {};
-  return Diagnostic{"bad usage", std::string(what),
-                    fmt::format("it looks into one accelerator, and {} asks for {}", system.accelerators_from,
-                                system.accelerators),
-                    "add --accelerators 1"};
+  return Diagnostic{
+      "bad usage", std::string(what),
+      fmt::format("it looks into one accelerator, and {} asks for {}", system.accelerators_from, system.accelerators),
+      "add --accelerators 1"};
 }
 
 isa::SystemConfig config_of(const System& system) {

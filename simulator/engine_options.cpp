@@ -48,9 +48,12 @@ Result<std::uint64_t> program_place(const isa::HardwareConfig& config, std::uint
 std::uint64_t window_bytes(std::uint64_t image_base, std::uint64_t image_bytes, std::uint64_t program_base,
                            std::uint64_t program_bytes) {
   const auto page = static_cast<std::uint64_t>(isa::spec::kBurstBoundaryBytes.value);
-  const std::uint64_t begin = std::min(image_base, program_base) / page * page,
+  // Images may begin a few bytes early, by where they lie in the host's memory: times must not depend on that.
+  constexpr std::uint64_t kAlignment = 64;
+  const std::uint64_t first = (std::min(image_base, program_base) + kAlignment - 1) / kAlignment * kAlignment,
+                      begin = first / page * page,
                       end = std::max(image_base + image_bytes, program_base + program_bytes);
-  return (end - begin + page - 1) / page * page;
+  return (end - begin + page - 1) / page * page + page;
 }
 
 }  // namespace dovetail::simulator

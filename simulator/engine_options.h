@@ -49,8 +49,8 @@ Result<std::uint64_t> program_place(const isa::HardwareConfig& config, std::uint
                                     std::uint64_t image_bytes, std::uint64_t program_bytes);
 
 // Several accelerators: each has a window of the memory for a program and an image of its own, at the same addresses
-// within it. The bytes from one window to the next, whole pages, for a launch whose program ends behind
-// `program_bytes`.
+// within it. The bytes from one window to the next: whole pages, with one between them, for a launch whose program ends
+// behind `program_bytes`. The same for an image that begins up to 63 bytes before one at a multiple of 64.
 std::uint64_t window_bytes(std::uint64_t image_base, std::uint64_t image_bytes, std::uint64_t program_base,
                            std::uint64_t program_bytes);
 

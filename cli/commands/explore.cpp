@@ -14,6 +14,7 @@
 #include "cli/arguments.h"
 #include "cli/build_facts.h"
 #include "cli/commands/all.h"
+#include "cli/explore_models.h"
 #include "cli/explore_progress.h"
 #include "cli/hardware_area.h"
 #include "cli/output.h"
@@ -49,6 +50,7 @@ class Explore : public Command {
     options.value("--jobs", "N", jobs_, "points at once (default: one for each processor)");
     options.value("--energy", "FILE", energy_, "what differs from the kit's table of energies (docs/energy.md)",
                   File::read);
+    numeric_.declare(options);
     options.flag("--no-prune", no_prune_, "measure what lower bounds rule out, too");
     options.flag("--no-check", no_check_, "do not run each hardware's programs with values");
     options
@@ -87,25 +89,29 @@ class Explore : public Command {
     DOVETAIL_ASSIGN(const Json space_json, read_json_file(space_path));
     DOVETAIL_ASSIGN(const explore::Space space, explore::Space::parse(space_json, space_path));
     if (options_.points == 0 && options_.strategy != "exhaustive") options_.points = 200;
-    DOVETAIL_ASSIGN(const explore::Workload workload, explore::Workload::make(models()));
-    DOVETAIL_ASSIGN(const explore::Evaluator evaluator, explore::Evaluator::make(workload, area, energy, space.base()));
-    if (point_) return show_point(space, evaluator);
+    DOVETAIL_ASSIGN(const auto points, ExploreModels::make(space, models(), numeric_, area, energy));
+    if (point_) return show_point(space, *points);
     if (!folder_)
       return Diagnostic{"bad usage of `dovetail explore`", "-o", "there is no folder for what is found", "add -o DIR"};
     DOVETAIL_TRY(make_result_folder("-o", *folder_));
     DOVETAIL_ASSIGN(explore::PointsFile file,
-                    explore::PointsFile::open(fs::path(*folder_) / "points.db", identity(space, workload, energy)));
+                    explore::PointsFile::open(fs::path(*folder_) / "points.db", identity(space, *points, energy)));
 
     ExploreProgress progress;
     options_.on_progress = [&](const explore::SweepProgress& now) { progress.show(now); };
     const auto start = std::chrono::steady_clock::now();
     watched.begin();
+    const explore::EvaluatorFor evaluator = [&](const explore::Genes& genes) -> const explore::Evaluator& {
+      return points->of(genes);
+    };
     const auto swept = explore::sweep(space, evaluator, file, options_);
     watched.finish();
     progress.end();
     explore::SweepReport report;
     report.models = files_;
-    for (const explore::Workload::Model& model : workload.models()) report.names.push_back(model.name);
+    for (const explore::Workload::Model& model : points->models()) report.names.push_back(model.name);
+    report.accuracy = points->accuracy();
+    DOVETAIL_ASSIGN(report.quantised, points->write((fs::path(*folder_) / "models").string()));
     report.space_path = space_path;
     report.strategy = options_.strategy;
     report.space = &space;
@@ -118,13 +124,13 @@ class Explore : public Command {
     // What a sweep that was stopped has found is worth a report, too.
     DOVETAIL_ASSIGN(report.points, file.all());
     report.front = explore::front_of(report.points, space.objectives());
-    DOVETAIL_TRY(add_layers(report, evaluator));
+    DOVETAIL_TRY(add_layers(report, *points));
     DOVETAIL_TRY(write(report));
     if (json_) print_json(report.json());
     else print("{}", report.text());
     if (!swept.ok()) return fail(Exit::failed, swept.errors());
     if (!json_) print("\nwritten       {0}/report.html, {0}/points.csv, {0}/front.json, {0}/points.db\n", *folder_);
-    return confirm(report, evaluator, area);
+    return confirm(report, *points, area);
   }
 
  private:
@@ -192,12 +198,10 @@ class Explore : public Command {
   }
 
   // Numbers of another kit, table or space do not mix.
-  static Json identity(const explore::Space& space, const explore::Workload& workload,
-                       const explore::EnergyTable& energy) {
+  static Json identity(const explore::Space& space, const ExploreModels& models, const explore::EnergyTable& energy) {
     Hash text;
     text.add(space.text());
-    return {
-        {"models", workload.key()}, {"space", text.text()}, {"energy", energy.name}, {"kit", build_facts().version}};
+    return {{"models", models.key()}, {"space", text.text()}, {"energy", energy.name}, {"kit", build_facts().version}};
   }
 
   Result<Exit> show_what_if(const explore::AreaModel& area, const explore::EnergyTable& energy, WatchedWork& watched) {
@@ -241,11 +245,12 @@ class Explore : public Command {
     return {};
   }
 
-  Result<Exit> show_point(const explore::Space& space, const explore::Evaluator& evaluator) {
+  Result<Exit> show_point(const explore::Space& space, const ExploreModels& models) {
     for (std::uint64_t index = 0; index < space.size(); ++index) {
       const explore::Genes genes = space.genes(index);
       const auto machine = space.machine(genes);
-      if (!machine.ok() || explore::key_of(*machine) != *point_) continue;
+      if (!machine.ok() || space.key(*machine, genes) != *point_) continue;
+      const explore::Evaluator& evaluator = models.of(genes);
       const auto programs = evaluator.compile(machine->hardware);
       if (!programs.ok()) return fail(Exit::failed, programs.errors());
       DOVETAIL_ASSIGN(const auto point, evaluator.measure(*programs, machine->system));
@@ -261,10 +266,12 @@ class Explore : public Command {
                       "points.csv lists the keys"};
   }
 
-  static Result<void> add_layers(explore::SweepReport& report, const explore::Evaluator& evaluator) {
+  static Result<void> add_layers(explore::SweepReport& report, const ExploreModels& models) {
     constexpr std::size_t kMostPoints = 64;  // seconds, and readers, are few
     for (std::size_t i = 0; i < std::min(report.front.size(), kMostPoints); ++i) {
-      DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(report, report.points[report.front[i]]));
+      const explore::PointRecord& point = report.points[report.front[i]];
+      const explore::Evaluator& evaluator = models.of(point);
+      DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(report, point));
       DOVETAIL_ASSIGN(const explore::Programs programs, evaluator.compile(machine.hardware));
       DOVETAIL_ASSIGN(const simulator::MemorySpec memory, explore::memory_of(machine.system));
       auto& of_models = report.layers.emplace_back();
@@ -278,16 +285,7 @@ class Explore : public Command {
 
   // Of a record, whose values are choices of the space.
   static Result<isa::Machine> machine_of(const explore::SweepReport& report, const explore::PointRecord& record) {
-    const explore::Space& space = *report.space;
-    explore::Genes genes;
-    for (const explore::Axis& axis : space.axes())
-      for (std::size_t i = 0; i < axis.choices.size(); ++i)
-        if (std::ranges::all_of(axis.choices[i],
-                                [&](const auto& set) { return record.chosen.at(set.first) == set.second; })) {
-          genes.push_back(static_cast<std::int32_t>(i));
-          break;
-        }
-    return space.machine(genes);
+    return report.space->machine(report.space->genes_of(record.chosen));
   }
 
   Result<void> write(const explore::SweepReport& report) const {
@@ -333,7 +331,7 @@ class Explore : public Command {
     return equal;
   }
 
-  Result<Exit> confirm(const explore::SweepReport& report, const explore::Evaluator& evaluator,
+  Result<Exit> confirm(const explore::SweepReport& report, const ExploreModels& models,
                        const explore::AreaModel& area) const {
     if (confirm_.empty() || report.front.empty()) return Exit::success;
     const std::size_t count = std::min<std::size_t>(report.front.size(), static_cast<std::size_t>(most_confirmed_));
@@ -358,22 +356,24 @@ class Explore : public Command {
           table.add({point.machine, "rtl: one accelerator only; --confirm systemc", "-", "-", "-"});
           continue;
         }
-        DOVETAIL_ASSIGN(const bool same, confirm_cycles(point, machine, how, evaluator, step, table));
+        DOVETAIL_ASSIGN(const bool same, confirm_cycles(point, machine, how, models.of(point), step, table));
         equal = equal && same;
       }
     }
     step.end();
     print("\n{}", table.to_string());
     if (equal) return Exit::success;
-    return fail(Exit::failed, {Diagnostic{"a point takes another number of cycles", *folder_,
-                                          "the cycle simulator, the SystemC platform and the Verilated design must agree",
-                                          "this is a bug of the kit: report the point's command"}});
+    return fail(Exit::failed,
+                {Diagnostic{"a point takes another number of cycles", *folder_,
+                            "the cycle simulator, the SystemC platform and the Verilated design must agree",
+                            "this is a bug of the kit: report the point's command"}});
   }
 
   std::vector<std::string> files_, confirm_;
   std::optional<std::string> folder_, weights_, points_, jobs_, energy_, point_, what_if_;
   std::string strategy_ = "exhaustive", seed_ = "1", confirm_most_ = "4";
   bool no_prune_ = false, no_check_ = false, json_ = false;
+  NumericArguments numeric_;
   explore::SweepOptions options_;
   std::vector<double> model_weights_;
   std::int64_t most_confirmed_ = 0;

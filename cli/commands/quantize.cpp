@@ -29,21 +29,6 @@ namespace dovetail::cli {
 
 namespace {
 
-// What samples are for, in the form in which runs have it.
-bundle::Bundle inputs_of(const graph::Graph& graph, const std::string& name) {
-  bundle::Bundle inputs;
-  inputs.name = name;
-  for (const graph::ValueId id : graph.inputs) {
-    bundle::Tensor tensor;
-    tensor.name = graph.value(id).name;
-    tensor.dtype = graph.value(id).type.dtype;
-    tensor.shape = graph.value(id).type.shape;
-    inputs.inputs.push_back(static_cast<bundle::TensorIndex>(inputs.tensors.size()));
-    inputs.tensors.push_back(std::move(tensor));
-  }
-  return inputs;
-}
-
 // Shows how far each part of the work has come, and ends it where that is asked for.
 class WatchedQuantising {
  public:

@@ -16,13 +16,19 @@ namespace {
 
 constexpr double kMilli = 1e3;
 
+constexpr std::string_view kAccuracy = "accuracy";  // the one that not every point has
+
 struct MetricRow {
   std::string_view key;
   double Metrics::*member;
 };
 constexpr MetricRow kMetrics[] = {
-    {"latency_ms", &Metrics::latency_ms}, {"energy_mj", &Metrics::energy_mj},   {"area_mm2", &Metrics::area_mm2},
-    {"power_w", &Metrics::power_w},       {"sram_bytes", &Metrics::sram_bytes}, {"gates", &Metrics::gates},
+    {"latency_ms", &Metrics::latency_ms},
+    {"energy_mj", &Metrics::energy_mj},
+    {"area_mm2", &Metrics::area_mm2},
+    {"power_w", &Metrics::power_w},
+    {"sram_bytes", &Metrics::sram_bytes},
+    {"gates", &Metrics::gates},
     {"inferences_per_second", &Metrics::inferences_per_second},
 };
 
@@ -39,6 +45,7 @@ Result<simulator::MemorySpec> memory_of(const isa::SystemConfig& system) {
 }
 
 double Metrics::of(std::string_view key) const {
+  if (key == kAccuracy) return accuracy.value();
   const auto row = std::ranges::find(kMetrics, key, &MetricRow::key);
   DOVETAIL_CHECK(row != std::end(kMetrics), std::string(key));
   return this->*row->member;
@@ -47,12 +54,14 @@ double Metrics::of(std::string_view key) const {
 Json to_json(const Metrics& metrics) {
   Json json = Json::object();
   for (const MetricRow& row : kMetrics) json[std::string(row.key)] = metrics.*row.member;
+  if (metrics.accuracy) json[std::string(kAccuracy)] = *metrics.accuracy;
   return json;
 }
 
 Metrics metrics_from_json(const Json& json) {
   Metrics metrics;
   for (const MetricRow& row : kMetrics) metrics.*row.member = json.at(std::string(row.key)).get<double>();
+  if (const auto accuracy = json.find(kAccuracy); accuracy != json.end()) metrics.accuracy = accuracy->get<double>();
   return metrics;
 }
 
@@ -95,6 +104,11 @@ Result<Evaluator> Evaluator::make(const Workload& workload, const AreaModel& are
   return evaluator;
 }
 
+void Evaluator::require_work_of(const Evaluator& other) {
+  DOVETAIL_CHECK(accel_macs_.size() == other.accel_macs_.size(), "workloads of other models");
+  for (std::size_t i = 0; i < accel_macs_.size(); ++i) accel_macs_[i] = std::max(accel_macs_[i], other.accel_macs_[i]);
+}
+
 Result<Programs> Evaluator::compile(const isa::HardwareConfig& hardware) const {
   DOVETAIL_ASSIGN(Programs programs, workload_->compile(hardware));
   for (std::size_t i = 0; i < programs.models.size(); ++i)
@@ -111,6 +125,7 @@ Metrics Evaluator::without_time(const isa::HardwareConfig& hardware, std::int64_
   const AreaEstimate area = area_->estimate(hardware);
   const auto count = static_cast<double>(accelerators);
   Metrics metrics;
+  metrics.accuracy = accuracy_;
   metrics.area_mm2 = count * area.mm2();
   metrics.gates = count * area.gates;
   for (const isa::spec::MemoryInfo& memory : isa::spec::kMemories)

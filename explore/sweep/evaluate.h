@@ -28,6 +28,7 @@ struct Metrics {
   double power_w = 0;  // while they run
   double sram_bytes = 0, gates = 0;
   double inferences_per_second = 0;
+  std::optional<double> accuracy = {};  // 0 to 1; empty: the space has no numeric choices
 
   // Of a constraint's or objective's key. Precondition: it is one.
   double of(std::string_view key) const;
@@ -61,12 +62,18 @@ class Evaluator {
 
   const Workload& workload() const { return *workload_; }
 
+  // Of the workload's models, which no hardware changes.
+  void set_accuracy(double accuracy) { accuracy_ = accuracy; }
+  // What the accelerator does of another workload's models it has to do of these. Precondition: as many models.
+  void require_work_of(const Evaluator& other);
+
  private:
   Metrics without_time(const isa::HardwareConfig& hardware, std::int64_t accelerators) const;
 
   const Workload* workload_ = nullptr;
   const AreaModel* area_ = nullptr;
   const EnergyTable* energy_ = nullptr;
+  std::optional<double> accuracy_;
   std::vector<std::uint64_t> accel_macs_;  // of each model, on the space's own machine
 };
 

@@ -72,7 +72,8 @@ std::vector<Sensitivity> sensitivities(const Space& space, const std::vector<Poi
         if (other == measured.end()) continue;
         const Costs before = costs(metrics_from_json(point->values), space.objectives()),
                     after = costs(metrics_from_json(other->second->values), space.objectives());
-        for (std::size_t i = 0; i < before.size(); ++i) row.factors[i] += std::log(after[i] / before[i]);
+        for (std::size_t i = 0; i < before.size(); ++i)
+          row.factors[i] += before[i] != 0 && after[i] != 0 ? std::log(after[i] / before[i]) : 0;
         ++row.pairs;
       }
       for (double& factor : row.factors)
@@ -100,7 +101,9 @@ std::string SweepReport::command(const PointRecord& point) const {
     }
   }
   std::vector<std::string> commands;
-  for (const std::string& model : models)
+  const std::vector<std::string>& files =
+      space->has_numerics() ? quantised.at(space->numerics(space->genes_of(point.chosen)).text()) : models;
+  for (const std::string& model : files)
     commands.push_back(fmt::format("dovetail run {} --target accel --engine cycle --hw {}{}", model, machine, memory));
   return fmt::format("{}", fmt::join(commands, " && "));
 }
@@ -123,6 +126,7 @@ std::string SweepReport::text() const {
       "to\n",
       area_fitted.runs, technology, 100 * area_held_back.gates_mean, area_held_back.runs);
   out += fmt::format("energy        {}\n", energy);
+  if (!accuracy.empty()) out += fmt::format("accuracy      {}\n", accuracy);
   if (front.empty()) return out + "front         empty: no point was measured\n";
   const std::vector<std::string> names = parameters_of(*space);
   std::vector<std::string> head(names.begin(), names.end());
@@ -162,7 +166,9 @@ std::string SweepReport::text() const {
 
 std::string SweepReport::csv() const {
   const std::vector<std::string> names = parameters_of(*space);
-  const Json metrics = to_json(Metrics{});
+  Metrics columns;
+  if (space->has_numerics()) columns.accuracy = 0;
+  const Json metrics = to_json(columns);
   std::string out = "key,machine,state,on_front";
   for (const std::string& name : names) out += "," + cell(name);
   for (const auto& [name, value] : metrics.items()) out += "," + name;
@@ -224,27 +230,29 @@ Json SweepReport::json() const {
       }
     front_rows.push_back({{"point", front[i]}, {"command", command(points[front[i]])}, {"layers", of_models}});
   }
-  return {{"kind", "explore"},
-          {"models", models},
-          {"names", names},
-          {"space", space_path},
-          {"strategy", strategy},
-          {"size", space->size()},
-          {"axes", axes},
-          {"objectives", objectives},
-          {"technology", technology},
-          {"energy", energy},
-          {"area_error",
-           {{"fitted_runs", area_fitted.runs},
-            {"held_back_runs", area_held_back.runs},
-            {"gates_mean", area_held_back.gates_mean},
-            {"gates_most", area_held_back.gates_most},
-            {"flip_flops_mean", area_held_back.flip_flops_mean}}},
-          {"seconds", seconds},
-          {"finished", finished},
-          {"points", all},
-          {"front", front_rows},
-          {"steps", steps}};
+  Json json{{"kind", "explore"},
+            {"models", models},
+            {"names", names},
+            {"space", space_path},
+            {"strategy", strategy},
+            {"size", space->size()},
+            {"axes", axes},
+            {"objectives", objectives},
+            {"technology", technology},
+            {"energy", energy},
+            {"area_error",
+             {{"fitted_runs", area_fitted.runs},
+              {"held_back_runs", area_held_back.runs},
+              {"gates_mean", area_held_back.gates_mean},
+              {"gates_most", area_held_back.gates_most},
+              {"flip_flops_mean", area_held_back.flip_flops_mean}}},
+            {"seconds", seconds},
+            {"finished", finished},
+            {"points", all},
+            {"front", front_rows},
+            {"steps", steps}};
+  if (!accuracy.empty()) json["accuracy"] = accuracy;
+  return json;
 }
 
 std::string SweepReport::page() const {

@@ -1,6 +1,7 @@
 // A sweep for people, for spreadsheets, for machines, and as a page.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,9 @@
 namespace dovetail::explore {
 
 struct SweepReport {
-  std::vector<std::string> models, names;  // paths, and what they are called
+  std::vector<std::string> models, names;                     // paths, and what they are called
+  std::map<std::string, std::vector<std::string>> quantised;  // the models' files by Numerics::text(), where it counts
+  std::string accuracy;                                       // what it is measured by; empty: it is not
   std::string space_path, strategy;
   const Space* space = nullptr;
   std::vector<PointRecord> points;                          // by key

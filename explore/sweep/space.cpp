@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/check.h"
 #include "base/hash.h"
 #include "isa/nearest.h"
 #include "isa/spec/config.h"
@@ -18,8 +19,8 @@ namespace dovetail::explore {
 namespace {
 
 constexpr std::array<std::string_view, 4> kOfSystem{"memory", "memory_clock_mhz", "clock_mhz", "accelerators"};
-constexpr std::array<std::string_view, 7> kConstraints{"latency_ms", "area_mm2", "energy_mj", "power_w", "sram_bytes",
-                                                       "gates",      "inferences_per_second"};
+constexpr std::array<std::string_view, 8> kConstraints{
+    "latency_ms", "area_mm2", "energy_mj", "power_w", "sram_bytes", "gates", "inferences_per_second", "accuracy"};
 // More points than anybody measures; counting them must not overflow.
 constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 62;
 constexpr std::size_t kMostChoices = 4096;
@@ -28,10 +29,12 @@ std::vector<std::string_view> parameters() {
   std::vector<std::string_view> all(kOfSystem.begin(), kOfSystem.end());
   for (const isa::spec::Parameter& row : isa::spec::kParameters) all.push_back(row.key);
   for (const isa::spec::Extension& row : isa::spec::kExtensions) all.push_back(row.key);
+  for (const std::string_view key : numeric_keys()) all.push_back(key);
   return all;
 }
 
 void put(Json& machine, const std::string& parameter, const Json& value) {
+  if (is_numeric(parameter)) return;  // no part of the machine
   (is_of_system(parameter) ? machine["system"] : machine)[parameter] = value;
 }
 
@@ -107,7 +110,8 @@ class Reader {
       if (std::ranges::find(kConstraints, key) == kConstraints.end())
         error(key, "nothing of this name is measured", isa::suggestion(key, constraint_keys()));
       else if (!value.is_number() || !(value.get<double>() > 0))
-        error(key, fmt::format("{} is no bound above 0", value.dump()), larger_is_better(key) ? "write the least that a point may have" : "write the most that a point may have");
+        error(key, fmt::format("{} is no bound above 0", value.dump()),
+              larger_is_better(key) ? "write the least that a point may have" : "write the most that a point may have");
       else out.push_back({key, value.get<double>()});
     }
   }
@@ -163,6 +167,10 @@ class Reader {
       for (const auto& [parameter, value] : choice) {
         text[parameter] = value;
         put(machine, parameter, value);
+        Numerics any;
+        if (is_numeric(parameter))
+          if (const auto done = set(any, parameter, value); !done.ok())
+            error(parameter, done.errors().front().why, done.errors().front().hint);
         if (parameter == "memory" && value.is_string()) {
           const auto memory = simulator::parse_memory(value.get<std::string>());
           if (!memory.ok()) error(parameter, memory.errors().front().why, memory.errors().front().hint);
@@ -188,15 +196,40 @@ class Reader {
   std::set<std::string> claimed_;
 };
 
+std::vector<std::string> items_of(const std::string& text) {
+  std::vector<std::string> items;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    items.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return items;
+}
+
+// A machine's name, whose own changes give way to those of the same parameters: --hw takes each once.
+std::string with_changes(const std::string& name, const std::string& changed) {
+  const std::vector<std::string> own = items_of(name), added = items_of(changed);
+  const auto key = [](const std::string& item) { return item.substr(0, item.find('=')); };
+  std::vector<std::string> items;
+  for (std::size_t i = 0; i < own.size(); ++i)
+    if (i == 0 || std::ranges::find(added, key(own[i]), key) == added.end()) items.push_back(own[i]);
+  items.insert(items.end(), added.begin(), added.end());
+  return fmt::format("{}", fmt::join(items, ","));
+}
+
+template <typename Is>
+bool varies(const std::vector<Axis>& axes, const Is& is) {
+  return std::ranges::any_of(axes, [&](const Axis& axis) {
+    return std::ranges::any_of(axis.choices.front(), [&](const auto& each) { return is(each.first); });
+  });
+}
+
 // What the axes can change at all: more accelerators never shorten the latency of a batch.
 std::vector<Objective> default_objectives(const std::vector<Axis>& axes) {
   std::vector<Objective> objectives{Objective::latency, Objective::area, Objective::energy};
-  const auto varies = [&](std::string_view parameter) {
-    return std::ranges::any_of(axes, [&](const Axis& axis) {
-      return std::ranges::any_of(axis.choices.front(), [&](const auto& set) { return set.first == parameter; });
-    });
-  };
-  if (varies("accelerators")) objectives.push_back(Objective::throughput);
+  if (varies(axes, [](std::string_view parameter) { return parameter == "accelerators"; }))
+    objectives.push_back(Objective::throughput);
+  if (varies(axes, is_numeric)) objectives.push_back(Objective::accuracy);
   return objectives;
 }
 
@@ -237,6 +270,12 @@ Result<Space> Space::parse(const Json& json, std::string_view where) {
   if (json.contains("constraints")) reader.constraints(json.at("constraints"), space.constraints_);
   if (reader.read.empty() && reader.errors.empty())
     reader.error("axes", "there is no axis, so no point but one", R"(add "axes": {"block_in": [8, 16, 32]})");
+  if (!varies(reader.read, is_numeric)) {
+    const bool judged = std::ranges::find(space.objectives_, Objective::accuracy) != space.objectives_.end();
+    if (judged || std::ranges::find(space.constraints_, "accuracy", &Constraint::key) != space.constraints_.end())
+      reader.error("accuracy", "it is measured where axes hold numeric choices, and here none does",
+                   fmt::format("add one of {}", fmt::join(numeric_keys(), ", ")));
+  }
   if (!reader.errors.empty()) return reader.errors;
   space.axes_ = std::move(reader.read);
   std::ranges::stable_partition(space.axes_, [](const Axis& axis) {
@@ -267,14 +306,42 @@ Result<isa::Machine> Space::machine(const Genes& genes) const {
     for (const auto& [parameter, value] : axes_[axis].choices[static_cast<std::size_t>(genes[axis])])
       put(json, parameter, value);
   DOVETAIL_ASSIGN(isa::Machine machine, isa::machine_from_json(json, base_name_));
-  const std::string changed = changes({base_.hardware, machine.system}, machine);
-  machine.hardware.name = base_name_ + (changed.empty() ? "" : "," + changed);
+  machine.hardware.name = with_changes(base_name_, changes({base_.hardware, machine.system}, machine));
   return machine;
 }
 
+Numerics Space::numerics(const Genes& genes) const {
+  Numerics numerics;
+  for (std::size_t axis = 0; axis < axes_.size(); ++axis)
+    for (const auto& [parameter, value] : axes_[axis].choices[static_cast<std::size_t>(genes[axis])])
+      if (is_numeric(parameter)) DOVETAIL_CHECK(set(numerics, parameter, value).ok(), "a value that was parsed");
+  return numerics;
+}
+
+bool Space::has_numerics() const { return varies(axes_, is_numeric); }
+
+std::string Space::key(const isa::Machine& machine, const Genes& genes) const {
+  if (!has_numerics()) return key_of(machine);
+  Hash hash;
+  hash.add(key_of(machine));
+  hash.add(numerics(genes).text());
+  return hash.text();
+}
+
+Genes Space::genes_of(const Json& chosen) const {
+  Genes genes;
+  for (const Axis& axis : axes_) {
+    const auto choice = std::ranges::find_if(axis.choices, [&](const Assignment& each) {
+      return std::ranges::all_of(each, [&](const auto& set) { return chosen.at(set.first) == set.second; });
+    });
+    DOVETAIL_CHECK(choice != axis.choices.end(), axis.name);
+    genes.push_back(static_cast<std::int32_t>(choice - axis.choices.begin()));
+  }
+  return genes;
+}
+
 std::string Space::name_of(const isa::Machine& machine) const {
-  const std::string changed = changes(base_, machine);
-  return base_name_ + (changed.empty() ? "" : "," + changed);
+  return with_changes(base_name_, changes(base_, machine));
 }
 
 Json Space::chosen(const Genes& genes) const {

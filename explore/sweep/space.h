@@ -12,13 +12,14 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "explore/sweep/numerics.h"
 #include "isa/system.h"
 
 namespace dovetail::explore {
 
 // What a point is judged by.
-enum class Objective : std::uint8_t { latency, area, energy, throughput };
-inline constexpr std::size_t kObjectives = 4;
+enum class Objective : std::uint8_t { latency, area, energy, throughput, accuracy };
+inline constexpr std::size_t kObjectives = 5;
 struct ObjectiveRow {
   Objective objective;
   std::string_view key;    // in files: "latency_ms"
@@ -31,6 +32,7 @@ inline constexpr ObjectiveRow kObjectiveTable[kObjectives] = {
     {Objective::area, "area_mm2", "area, mm²", false},
     {Objective::energy, "energy_mj", "energy, mJ", false},
     {Objective::throughput, "inferences_per_second", "inferences a second", true},
+    {Objective::accuracy, "accuracy", "accuracy", true},
 };
 // clang-format on
 
@@ -69,6 +71,13 @@ class Space {
   Genes genes(std::uint64_t index) const;
   // Errors: what validate() says of the combination.
   Result<isa::Machine> machine(const Genes& genes) const;
+  // How models are quantised there.
+  Numerics numerics(const Genes& genes) const;
+  bool has_numerics() const;  // some axis is a numeric choice
+  // Sixteen hexadecimal digits: of the point's machine, and its numerics where the space has any.
+  std::string key(const isa::Machine& machine, const Genes& genes) const;
+  // chosen()'s inverse. Precondition: `chosen` comes from it.
+  Genes genes_of(const Json& chosen) const;
   // All that differs from the space's own machine, as `--hw` takes it: "1x16x16-ext,bus_bytes=16,clock_mhz=400".
   std::string name_of(const isa::Machine& machine) const;
   // The parameters that have several values, as chosen, for reports.

@@ -31,7 +31,7 @@ struct Proposal {
 
 class Sweep {
  public:
-  Sweep(const Space& space, const Evaluator& evaluator, PointsFile& file, const SweepOptions& options)
+  Sweep(const Space& space, const EvaluatorFor& evaluator, PointsFile& file, const SweepOptions& options)
       : space_(space), evaluator_(evaluator), file_(file), options_(options) {}
 
   Result<SweepProgress> run() {
@@ -66,7 +66,7 @@ class Sweep {
     Proposal proposal{genes, {}, {}, {}, {}};
     Result<isa::Machine> machine = space_.machine(genes);
     if (machine.ok()) {
-      proposal.key = key_of(*machine);
+      proposal.key = space_.key(*machine, genes);
       proposal.machine = *std::move(machine);
     } else {
       Hash hash;
@@ -105,7 +105,8 @@ class Sweep {
     std::vector<std::vector<Proposal*>> groups;
     std::map<std::string, std::size_t> known;
     for (Proposal* proposal : ours) {
-      const std::string hardware = proposal->machine ? key_of({proposal->machine->hardware, {}}) : proposal->key;
+      const std::string hardware =
+          proposal->machine ? space_.key({proposal->machine->hardware, {}}, proposal->genes) : proposal->key;
       const auto [at, is_new] = known.try_emplace(hardware, groups.size());
       if (is_new) groups.emplace_back();
       groups[at->second].push_back(proposal);
@@ -147,7 +148,7 @@ class Sweep {
         record.why = proposal->why;
       } else {
         record.machine = space_.name_of(*proposal->machine);
-        DOVETAIL_TRY(fill(record, *proposal->machine, programs));
+        DOVETAIL_TRY(fill(record, *proposal->machine, evaluator_(proposal->genes), programs));
       }
       const std::lock_guard lock(mutex);
       if (stopped()) return options_.work->stopped_at("the sweep");
@@ -158,13 +159,14 @@ class Sweep {
     return {};
   }
 
-  Result<void> fill(PointRecord& record, const isa::Machine& machine, std::optional<Result<Programs>>& programs) const {
+  Result<void> fill(PointRecord& record, const isa::Machine& machine, const Evaluator& evaluator,
+                    std::optional<Result<Programs>>& programs) const {
     const auto infeasible = [&](std::string why) {
       record.state = PointState::infeasible;
       record.why = std::move(why);
       return Result<void>();
     };
-    const Metrics least = evaluator_.lower_bound(machine);
+    const Metrics least = evaluator.lower_bound(machine);
     record.values = to_json(least);
     if (std::string broken = broken_constraint(least, space_.constraints()); !broken.empty())
       return infeasible(broken + ", at the least");
@@ -179,10 +181,10 @@ class Sweep {
       }
     }
     if (!programs) {
-      programs = evaluator_.compile(machine.hardware);
+      programs = evaluator.compile(machine.hardware);
       if (programs->ok() && options_.check) {
         DOVETAIL_ASSIGN(const runtime::MakeSimulator functional, runtime::simulator_factory("functional"));
-        DOVETAIL_TRY(evaluator_.workload().run(**programs, functional));
+        DOVETAIL_TRY(evaluator.workload().run(**programs, functional));
       }
     }
     if (!programs->ok()) {
@@ -190,7 +192,7 @@ class Sweep {
       if (error.cause == Cause::resource) return programs->errors();
       return infeasible(fmt::format("{}: {}", error.what, error.why));
     }
-    DOVETAIL_ASSIGN(Evaluator::Point point, evaluator_.measure(**programs, machine.system, options_.work));
+    DOVETAIL_ASSIGN(Evaluator::Point point, evaluator.measure(**programs, machine.system, options_.work));
     record.values = to_json(point.metrics);
     record.models = std::move(point.models);
     if (std::string broken = broken_constraint(point.metrics, space_.constraints()); !broken.empty())
@@ -219,7 +221,7 @@ class Sweep {
   bool stopped() const { return options_.work != nullptr && options_.work->stopped(); }
 
   const Space& space_;
-  const Evaluator& evaluator_;
+  const EvaluatorFor& evaluator_;
   PointsFile& file_;
   const SweepOptions& options_;
   SweepProgress progress_;
@@ -230,6 +232,12 @@ class Sweep {
 }  // namespace
 
 Result<SweepProgress> sweep(const Space& space, const Evaluator& evaluator, PointsFile& file,
+                            const SweepOptions& options) {
+  const EvaluatorFor one = [&](const Genes&) -> const Evaluator& { return evaluator; };
+  return Sweep(space, one, file, options).run();
+}
+
+Result<SweepProgress> sweep(const Space& space, const EvaluatorFor& evaluator, PointsFile& file,
                             const SweepOptions& options) {
   return Sweep(space, evaluator, file, options).run();
 }

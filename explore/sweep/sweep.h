@@ -34,7 +34,12 @@ struct SweepOptions {
   std::function<void(const SweepProgress& progress)> on_progress = nullptr;
 };
 
+// Of a point: one for each of the space's numeric choices.
+using EvaluatorFor = std::function<const Evaluator&(const Genes& genes)>;
+
 // Resumes what the file holds. Errors: of the file; results that are wrong; the work was stopped.
+Result<SweepProgress> sweep(const Space& space, const EvaluatorFor& evaluator, PointsFile& file,
+                            const SweepOptions& options);
 Result<SweepProgress> sweep(const Space& space, const Evaluator& evaluator, PointsFile& file,
                             const SweepOptions& options);
 

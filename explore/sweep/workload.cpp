@@ -77,10 +77,16 @@ Result<Workload> Workload::make(std::span<const ModelFile> files) {
   Hash hash;
   workload.expected_ = std::make_shared<std::vector<std::unique_ptr<Expected>>>();
   for (const ModelFile& file : files) {
-    DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(file.path));
+    std::vector<std::byte> bytes;
+    if (file.content) {
+      bytes = *file.content;
+    } else {
+      DOVETAIL_ASSIGN(bytes, read_file(file.path));
+    }
     hash.add(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     hash.add(fmt::format("{}", file.weight));
-    DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(file.path));
+    DOVETAIL_ASSIGN(import::Imported imported,
+                    file.content ? import::import_onnx(bytes, file.path) : import::import_onnx_file(file.path));
     CompileOptions options;
     options.available = {host::make_target()};
     options.stop_after = "graph";
@@ -129,7 +135,6 @@ Result<std::vector<ModelTime>> Workload::time(const Programs& programs, const si
       simulator::EngineOptions options;
       options.memory = memory;
       options.accelerators = accelerators;
-      options.program_base = step.code.program_base;
       options.work = work;
       const auto simulator = simulator::make_cycle_timing(programs.hardware, options);
       simulator::Dram dram = image_of(model.bundle, step.code);
@@ -192,8 +197,7 @@ Result<std::vector<ModelTime>> Workload::run(const Programs& programs, const run
 }
 
 Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::size_t model,
-                                                const simulator::MemorySpec& memory,
-                                                std::int64_t accelerators) const {
+                                                const simulator::MemorySpec& memory, std::int64_t accelerators) const {
   std::vector<LayerTime> layers;
   const bundle::Bundle& bundle = programs.models[model].bundle;
   DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
@@ -202,7 +206,6 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
     options.memory = memory;
     options.accelerators = accelerators;
     options.trace = true;
-    options.program_base = step.code.program_base;
     const auto simulator = simulator::make_cycle_timing(programs.hardware, options);
     simulator::Dram dram = image_of(bundle, step.code);
     simulator::Trace trace;

@@ -1,9 +1,11 @@
 // The models that a sweep is about: imported and optimised once, then compiled for each hardware and timed exactly.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,7 +25,8 @@ namespace dovetail::explore {
 
 struct ModelFile {
   std::string path;
-  double weight = 1;  // of its latency and energy in those of a point
+  double weight = 1;                                   // of its latency and energy in those of a point
+  std::optional<std::vector<std::byte>> content = {};  // taken for the file's
 };
 
 // What one inference of a model takes on a machine.

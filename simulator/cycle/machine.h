@@ -46,8 +46,8 @@ class Machine {
   // stopped.
   Cycle next() const;
   void step();  // precondition: next() != kUnknown
-  // The cycle in which it asks the memory next; kUnknown: it has no burst in that direction, or not yet, or was stopped.
-  // Within a cycle step() asks for a read, then for a write, then does what concerns nobody else.
+  // The cycle in which it asks the memory next; kUnknown: it has no burst in that direction, or not yet, or was
+  // stopped. Within a cycle step() asks for a read, then for a write, then does what concerns nobody else.
   Cycle asks_from(Direction direction) const;
 
   // The instruction of the launch whose burst the memory is being asked for, of fetch the first that the burst brings.

@@ -362,7 +362,8 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
 
 Result<std::unique_ptr<RtlSimulator>> make_rtl(const isa::HardwareConfig& config, const RtlOptions& options) {
   if (options.engine.accelerators > 1)
-    return Diagnostic{"cannot run several accelerators", fmt::format("engine rtl, {} accelerators", options.engine.accelerators),
+    return Diagnostic{"cannot run several accelerators",
+                      fmt::format("engine rtl, {} accelerators", options.engine.accelerators),
                       "a Verilated model is one accelerator with a memory of its own",
                       "take --engine cycle or systemc: of one accelerator their cycles are those of the design"};
   std::filesystem::path path;

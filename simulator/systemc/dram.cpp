@@ -6,12 +6,7 @@ namespace dovetail::simulator::systemc {
 
 DramModule::DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> model, std::uint64_t base,
                        std::vector<std::byte> bytes)
-    : sc_module(name),
-      port("port"),
-      model_(std::move(model)),
-      base_(base),
-      bytes_(std::move(bytes)),
-      turns_(*model_) {
+    : sc_module(name), port("port"), model_(std::move(model)), base_(base), bytes_(std::move(bytes)), turns_(*model_) {
   port.register_b_transport(this, &DramModule::transport);
   port.register_transport_dbg(this, &DramModule::debug);
   SC_HAS_PROCESS(DramModule);
@@ -54,8 +49,8 @@ bool DramModule::serve(Direction direction) {
 void DramModule::answer(Request& request) {
   BurstExtension& burst = *request.burst;
   burst.answered = true;
-  burst.answer = turns_.accept(request.requester, burst.cycle, burst.direction, request.transaction->get_address(),
-                               burst.beats);
+  burst.answer =
+      turns_.accept(request.requester, burst.cycle, burst.direction, request.transaction->get_address(), burst.beats);
   if (!burst.answer.accepted) return;
   burst.delay = model_->explain(burst.direction);
   // Whole beats may reach over the ends of memory; what is written may not.

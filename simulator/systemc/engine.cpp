@@ -74,9 +74,8 @@ class SystemcSimulator final : public Simulator {
     const std::uint64_t begin = std::min(dram.base, address),
                         end = std::max(dram.base + dram.bytes.size(), address + code.size());
     const std::uint64_t window =
-        executions_.size() == 1
-            ? end - begin
-            : window_bytes(dram.base, dram.bytes.size(), base, instructions * instruction_bytes);
+        executions_.size() == 1 ? end - begin
+                                : window_bytes(dram.base, dram.bytes.size(), base, instructions * instruction_bytes);
     DOVETAIL_TRY(check_memory(
         "cannot make the platform's memory",
         fmt::format("image and program in one, {:#x} to {:#x}{}", begin, end,
@@ -100,8 +99,8 @@ class SystemcSimulator final : public Simulator {
                                        .trace = options_.trace};
       nodes.push_back(std::make_unique<Node>(i == 0 ? "" : std::to_string(i), options, *executions_[i],
                                              HostLaunch{.program_base = base,
-                                                         .begin = static_cast<std::uint32_t>(first_index),
-                                                         .count = static_cast<std::uint32_t>(program.size())}));
+                                                        .begin = static_cast<std::uint32_t>(first_index),
+                                                        .count = static_cast<std::uint32_t>(program.size())}));
       nodes.back()->accelerator.memory.bind(module.port);
     }
     sc_core::sc_start();

@@ -41,12 +41,16 @@ COMMANDS: list[tuple[str, list]] = [
     ("quantize", ["quantize", FLOATS, "-o", "{}/q.onnx", "--samples", IMAGES]),
     ("profile", ["profile", DIGITS, *ACCEL, "--repeat", "2"]),
     ("compare", ["compare", DIGITS, "--target", "accel,cpu,cuda", "--repeat", "5"]),
+    ("compare", ["compare", DIGITS, "--target", "accel", "--accelerators", "2"]),
+    ("run", ["run", DIGITS, *ACCEL, "--engine", "cycle", "--accelerators", "2"]),
     ("tune", ["tune", DIGITS, *ACCEL, "--task", "conv1", "--trials", "2", "--records", "{}/r.db"]),
     ("tasks", ["tune", DIGITS, *ACCEL, "--list"]),
     ("records-list", ["records", "list", "{}/r.db"]),
     ("records-show", ["records", "show", "{}/r.db", first_task]),
     ("records", ["records", "merge", "{}/s.db", "{}/r.db"]),
     ("explore", ["explore", DIGITS, "{}/space.json", "-o", "{}/sweep"]),
+    ("explore", ["explore", DIGITS, "{}/several.json", "-o", "{}/several"]),
+    ("explore", ["explore", FLOATS, "{}/numeric.json", "-o", "{}/numeric", "--samples", IMAGES, "--labels", LABELS]),
     ("point", ["explore", DIGITS, "{}/space.json", "--point", first_point]),
     ("what-if", ["explore", DIGITS, "--what-if", "1x16x16-ext"]),
     ("asm", ["asm", MATMUL, "-o", "{}/p.bin", "--image", "{}/p.img", "--map", "{}/p.json"]),
@@ -77,6 +81,8 @@ COMMANDS: list[tuple[str, list]] = [
 ]
 OPTIONAL = {"rtl"}  # needs a model that Verilator has made
 SPACE = {"hardware": "1x16x16-ext", "axes": {"bus_bytes": [8, 16]}}
+SEVERAL = {"hardware": "1x16x16-ext", "axes": {"accelerators": [1, 2]}}
+NUMERIC = {"hardware": "1x16x16-ext", "axes": {"scales": ["any", "power-of-two"]}}
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 
 
@@ -151,6 +157,8 @@ class Outputs(unittest.TestCase):
 
     def prepare(self, folder: pathlib.Path) -> None:
         (folder / "space.json").write_text(json.dumps(SPACE))
+        (folder / "several.json").write_text(json.dumps(SEVERAL))
+        (folder / "numeric.json").write_text(json.dumps(NUMERIC))
         (folder / "commands").write_text("step 3\nprint acc[0]\nqueues\nquit\n")
         (folder / "race.s").write_text(MATMUL.read_text().replace("pop_prev", "").replace("push_next", ""))
         hardware = subprocess.run([CLI, "hw", "show", "tiny", "--json"], capture_output=True, check=True)

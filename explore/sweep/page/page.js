@@ -320,7 +320,7 @@ byId("subtitle").textContent = `${data.space}, ${data.strategy}: ${data.points.l
   `${count("measured")} measured, ${count("pruned")} pruned by bounds, ${count("infeasible")} infeasible; ${data.front.length} on the front`;
 byId("sources").textContent = `Latency: exact cycles of the cycle simulator, operations on the host left out. Area: a model of ` +
   `${data.area_error.fitted_runs} runs of Yosys, ${data.technology}, gates off by ${(100 * data.area_error.gates_mean).toFixed(1)} % on average on ` +
-  `${data.area_error.held_back_runs} others. Energy: ${data.energy}.`;
+  `${data.area_error.held_back_runs} others. Energy: ${data.energy}.` + (data.accuracy ? ` Accuracy: ${data.accuracy}.` : "");
 addEventListener("resize", drawAll);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
 drawAll();

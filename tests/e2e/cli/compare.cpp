@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "simulator/systemc_engine.h"
 #include "tests/catch.h"
 #include "tests/process.h"
 #include "tests/skip.h"
@@ -87,6 +88,41 @@ TEST_CASE("compare: cycles and energy are those that run reports") {
   const Json report = read_json_file(folder / "r.json").value();
   CHECK(row["accelerator"]["cycles"] == report["cycles"]);
   CHECK(row["joules"].get<double>() == Approx(report["energy"]["joules"].get<double>()));
+}
+
+TEST_CASE("compare: several accelerators: cycles of the batch as run has them, rate of all, energy of one inference") {
+  const test::TemporaryFolder folder;
+  const std::string memory = "bank:ddr4-2400";
+  const Finished compared =
+      test::dovetail({"compare", kDigits, "--target", "accel", "--hw", "1x16x16-ext,1x16x16-ext,accelerators=4",
+                      "--memory", memory, "--json", "--html", folder / "page.html"});
+  INFO(compared.error);
+  REQUIRE(compared.exit == 0);
+  const Json rows = Json::parse(compared.out)["models"][0]["rows"];
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0]["accelerator"]["accelerators"] == 1);
+  CHECK(rows[1]["accelerator"]["accelerators"] == 4);
+  CHECK(rows[1]["inferences_per_second"].get<double>() == Approx(4e3 / rows[1]["ms"].get<double>()));
+  CHECK(rows[1]["accelerator"]["dram_read_bytes"].get<double>() ==
+        4 * rows[0]["accelerator"]["dram_read_bytes"].get<double>());
+  CHECK(rows[1]["joules"].get<double>() == Approx(rows[1]["energy"]["joules"].get<double>() / 4));
+  for (const std::string engine : {"cycle", "systemc"}) {
+    if (engine == "systemc" && !simulator::find_systemc_engine()) continue;
+    const Finished run =
+        test::dovetail({"run", kDigits, "--target", "accel,cpu", "--hw", "1x16x16-ext", "--accelerators", "4",
+                        "--engine", engine, "--memory", memory, "--report", folder / "r.json"});
+    INFO(run.error);
+    REQUIRE(run.exit == 0);
+    const Json report = read_json_file(folder / "r.json").value();
+    // The same in every run, wherever the image lies in this machine's memory.
+    CHECK(report["cycles"] == rows[1]["accelerator"]["cycles"]);
+    CHECK(report["energy"]["joules"].get<double>() == Approx(rows[1]["energy"]["joules"].get<double>()));
+    CHECK(report["system"]["accelerators"] == 4);
+  }
+  const Finished rtl = test::dovetail(
+      {"run", kDigits, "--target", "accel", "--hw", "1x16x16-ext,accelerators=2", "--engine", "rtl", "--no-build"});
+  CHECK(rtl.exit == 2);
+  CHECK_THAT(rtl.error, ContainsSubstring("one accelerator with a memory of its own"));
 }
 
 TEST_CASE("compare: ResNet-8 on the accelerator and the CPU agrees with the reference") {

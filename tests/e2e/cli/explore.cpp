@@ -1,14 +1,18 @@
 // From models and a space to points, a front and a page; and back to a point by hand.
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <set>
 #include <sstream>
 
 #include <fmt/format.h>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "simulator/systemc_engine.h"
 #include "tests/catch.h"
 #include "tests/process.h"
+#include "tests/skip.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
@@ -77,6 +81,110 @@ TEST_CASE("explore: every point, the front, and each of its points again by hand
   const Finished other = test::dovetail({"explore", kDigits, folder / "other.json", "-o", out});
   CHECK(other.exit == 2);
   CHECK_THAT(other.error, ContainsSubstring("another sweep") && ContainsSubstring("space"));
+}
+
+TEST_CASE("explore: several accelerators, each point again by hand and on the SystemC platform") {
+  const test::TemporaryFolder folder;
+  REQUIRE(write_text_file(folder / "space.json",
+                          R"({"hardware": "1x16x16-ext", "axes": {"accelerators": [1, 2, 4], "bus_bytes": [8, 16]}})")
+              .ok());
+  const std::string out = folder / "out";
+  std::vector<std::string> words{"explore", kDigits, folder / "space.json", "-o", out};
+  if (simulator::find_systemc_engine()) words.insert(words.end(), {"--confirm", "systemc", "--confirm-most", "6"});
+  else test::skip("--confirm systemc: this build found no SystemC (libsystemc-dev)");
+  const Finished explored = test::dovetail(words);
+  INFO(explored.error << explored.out);
+  REQUIRE(explored.exit == 0);
+  CHECK_THAT(explored.out, ContainsSubstring("inferences_per_second"));
+  const Json front = read_json_file(std::filesystem::path(out) / "front.json").value();
+  std::set<std::int64_t> counts;
+  for (const Json& point : front["front"]) {
+    const std::int64_t accelerators = point["chosen"]["accelerators"];
+    counts.insert(accelerators);
+    std::vector<std::string> run_words;
+    words_of(point["command"].get<std::string>(), run_words);
+    run_words.insert(run_words.end(), {"--report", folder / "r.json"});
+    const Finished run = test::dovetail(run_words);
+    INFO(point["command"] << run.error);
+    REQUIRE(run.exit == 0);
+    const Json latency = read_json_file(folder / "r.json").value().at("latency");
+    CHECK(latency.at("cycles") == point["models"][0]["cycles"]);
+    CHECK(latency.at("inferences_per_second").get<double>() ==
+          Approx(static_cast<double>(accelerators) * 1e3 / latency.at("ms").get<double>()));
+    CHECK(point["values"]["inferences_per_second"].get<double>() ==
+          Approx(static_cast<double>(accelerators) * 1e3 / point["values"]["latency_ms"].get<double>()));
+  }
+  CHECK(counts == std::set<std::int64_t>{1, 2, 4});
+}
+
+TEST_CASE("explore: numeric choices, with the accuracy of each and the files that do it again") {
+  const test::TemporaryFolder folder;
+  const std::string digits = DOVETAIL_SOURCE_DIR "/examples/digits/";
+  REQUIRE(
+      write_text_file(folder / "space.json", R"({"hardware": "1x16x16-ext", "axes": {"scales": ["any", "power-of-two"],
+    "weight_scales": ["per-channel", "per-tensor"], "requant": [false, true]}})")
+          .ok());
+  const std::string space = folder / "space.json", out = folder / "out";
+  const std::vector<std::string> words{
+      "explore",  digits + "digits_float.onnx", space, "--samples", digits + "test_images.npy",
+      "--labels", digits + "test_labels.npy"};
+  auto sweep = words;
+  sweep.insert(sweep.end(), {"-o", out, "--json"});
+  const Finished explored = test::dovetail(sweep);
+  INFO(explored.error);
+  REQUIRE(explored.exit == 0);
+  const Json report = parse_json(explored.out, "report").value();
+  CHECK(report["points"].size() == 8);
+  CHECK_THAT(report["accuracy"].get<std::string>(),
+             ContainsSubstring("top-1") && ContainsSubstring("those that calibrate"));
+  std::map<std::string, double> accuracy;
+  for (const Json& point : report["points"]) {
+    if (point["state"] != "measured") continue;
+    const std::string numerics =
+        point["chosen"]["scales"].get<std::string>() + point["chosen"]["weight_scales"].get<std::string>();
+    const double value = point["values"]["accuracy"];
+    CHECK(value > 0.8);
+    CHECK(value <= 1);
+    // No hardware changes it.
+    CHECK(accuracy.try_emplace(numerics, value).first->second == value);
+  }
+  CHECK(accuracy.size() == 4);
+  CHECK_THAT(read_text_file(std::filesystem::path(out) / "points.csv").value(), ContainsSubstring(",accuracy,"));
+  const Json front = read_json_file(std::filesystem::path(out) / "front.json").value();
+  for (const Json& point : front["front"]) {
+    std::vector<std::string> run_words;
+    words_of(point["command"].get<std::string>(), run_words);
+    const std::string model = run_words.at(1);
+    const Finished evaluated =
+        test::dovetail({"evaluate", model, "--target", "cpu", "--inputs", digits + "test_images.npy", "--labels",
+                        digits + "test_labels.npy", "--json"});
+    INFO(evaluated.error);
+    REQUIRE(evaluated.exit == 0);
+    const Json top1 = parse_json(evaluated.out, "evaluated").value().at("accuracy");
+    CHECK(point["values"]["accuracy"].get<double>() ==
+          Approx(top1.at("top1").get<double>() / top1.at("samples").get<double>()));
+    run_words.insert(run_words.end(), {"--report", folder / "r.json"});
+    const Finished run = test::dovetail(run_words);
+    INFO(point["command"] << run.error);
+    REQUIRE(run.exit == 0);
+    CHECK(read_json_file(folder / "r.json").value().at("latency").at("cycles") == point["models"][0]["cycles"]);
+    auto alone = words;
+    alone.insert(alone.end(), {"--point", point["key"].get<std::string>()});
+    const Finished one = test::dovetail(alone);
+    INFO(one.error);
+    REQUIRE(one.exit == 0);
+    CHECK(parse_json(one.out, "point").value()["values"] == point["values"]);
+  }
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& text) {
+    const Finished run = test::dovetail(arguments);
+    CHECK(run.exit == 2);
+    CHECK_THAT(run.error, ContainsSubstring(text));
+  };
+  refused({"explore", digits + "digits_float.onnx", space, "-o", out}, "add --samples");
+  refused({"explore", kDigits, space, "-o", out, "--samples", digits + "test_images.npy"}, "quantised");
+  REQUIRE(write_text_file(folder / "plain.json", R"({"axes": {"bus_bytes": [8, 16]}})").ok());
+  refused({"explore", kDigits, folder / "plain.json", "-o", out, "--samples", digits + "test_images.npy"},
+          "no numeric choices");
 }
 
 TEST_CASE("explore: what one step more of a resource gives") {

@@ -66,6 +66,26 @@ TEST_CASE("what a bundle remembers gives the same system") {
   }
 }
 
+TEST_CASE("accelerators come from the configuration, the bundle or --accelerators") {
+  isa::SystemConfig config;
+  config.accelerators = 2;
+  const System own = resolve_system(config, "mine.json", {}).value();
+  CHECK(own.accelerators == 2);
+  CHECK_THAT(system_text(own), ContainsSubstring("accelerators  2 that share the memory"));
+  CHECK(resolve_system(config_of(own), "the bundle", {})->accelerators == 2);
+  SystemArguments arguments;
+  arguments.accelerators = "1";
+  const System one = resolve_system(config, "mine.json", arguments).value();
+  CHECK(one.accelerators == 1);
+  CHECK_FALSE(to_json(one).contains("accelerators"));
+  CHECK(refuse_several(one, "it").ok());
+  CHECK_THAT(to_string(refuse_several(own, "it").errors()),
+             ContainsSubstring("mine.json asks for 2") && ContainsSubstring("--accelerators 1"));
+  arguments.accelerators = "65";
+  CHECK_THAT(why(config, arguments), ContainsSubstring("--accelerators"));
+  CHECK_FALSE(arguments.check_engine("functional", true).ok());
+}
+
 TEST_CASE("clocks and memories that there are not, or that differ") {
   for (const char* wrong : {"0", "-1", "", "fast", "1000001", "0.5", "5 ", "nan", "inf"})
     CHECK_THAT(why({}, {.clock = wrong, .memory = {}}), ContainsSubstring("bad value of --clock") &&

@@ -38,6 +38,21 @@ TEST_CASE("the system of a configuration survives JSON, and is no part of the ha
     CHECK(emit(other->hardware) == emit(machine->hardware));
 }
 
+TEST_CASE("several accelerators are of the system, and one is not written") {
+  const auto machine = read(R"({"system": {"accelerators": 4}})");
+  REQUIRE(machine.ok());
+  CHECK(machine->system.accelerators == 4);
+  CHECK(machine_from_json(machine_to_json(*machine), "again.json")->system == machine->system);
+  CHECK_FALSE(machine_to_json(*read("{}"))["system"].contains("accelerators"));
+  CHECK(load_machine("1x16x16,accelerators=3,clock_mhz=100")->system.accelerators == 3);
+  CHECK(load_machine("1x16x16,accelerators=3")->hardware.name == "1x16x16");
+  for (const char* wrong : {"0", "65", "1.5", "\"2\"", "-1"}) {
+    CAPTURE(wrong);
+    CHECK_THAT(errors(read(std::string(R"({"system": {"accelerators": )") + wrong + "}}")),
+               ContainsSubstring("is no number from 1 to 64"));
+  }
+}
+
 TEST_CASE("the default clock and memory, also of the named configurations") {
   CHECK(read("{}")->system == SystemConfig{});
   CHECK(SystemConfig{}.clock_mhz == 500);

@@ -16,4 +16,13 @@ TEST_CASE("a program lies behind the image, before it where the address space en
   CHECK_FALSE(program_place(config, 0x1000, 0xe001, 0x1001).ok());
 }
 
+TEST_CASE("windows hold image and program, and do not depend on where the image lies in the host's memory") {
+  CHECK(window_bytes(0x1000, 0x1000, 0x2000, 0x10) == 0x3000);
+  CHECK(window_bytes(0x1000, 0x1001, 0x3000, 0x1000) == 0x4000);
+  CHECK(window_bytes(0x8000, 0x8000, 0x7000, 0x20) == 0xa000);
+  for (std::uint64_t lead = 0; lead < 64; ++lead)
+    for (const std::uint64_t base : {0x1000U, 0x1040U, 0x1fc0U})
+      CHECK(window_bytes(base - lead, 0x1000 + lead, 0x3000, 0x800) == window_bytes(base, 0x1000, 0x3000, 0x800));
+}
+
 }  // namespace dovetail::simulator

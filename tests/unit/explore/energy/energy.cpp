@@ -53,6 +53,17 @@ double part(const Energy& energy, std::string_view component) {
 
 }  // namespace
 
+TEST_CASE("energy: of several accelerators the chip's N times, the shared DRAM's commands and standby once") {
+  RunTime four = kTime;
+  four.accelerators = 4;
+  for (const std::string spec : {"bank:ddr4-2400", "bank:hbm2"}) {
+    const Energy one = energy(some_counters(), spec), all = energy(some_counters(), spec, four);
+    CHECK(all.chip_joules() == Approx(4 * one.chip_joules()));
+    CHECK(all.dram_joules() == Approx(one.dram_joules()));
+  }
+  CHECK(energy(some_counters(), "ideal", four).joules == Approx(4 * energy(some_counters(), "ideal").joules));
+}
+
 TEST_CASE("energy: its parts are all of it") {
   for (const std::string spec : {"ideal", "bank:ddr4-2400", "bank:lpddr4", "bank:hbm2", "perturbed:seed=1"}) {
     CAPTURE(spec);

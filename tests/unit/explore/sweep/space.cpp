@@ -46,7 +46,8 @@ TEST_CASE("space: points are counted with the system's parameters last") {
 }
 
 TEST_CASE("space: accelerators are of the system, and make throughput an objective") {
-  const auto space = parse(R"({"hardware": "1x16x16,accelerators=2", "axes": {"accelerators": [1, 2, 4], "bus_bytes": [8, 16]},
+  const auto space =
+      parse(R"({"hardware": "1x16x16,accelerators=2", "axes": {"accelerators": [1, 2, 4], "bus_bytes": [8, 16]},
     "constraints": {"inferences_per_second": 10}})");
   REQUIRE(space.ok());
   CHECK(space->axes().back().name == "accelerators");
@@ -66,6 +67,45 @@ TEST_CASE("space: accelerators are of the system, and make throughput an objecti
   CHECK(keys.size() == space->size());
   CHECK(parse(R"({"axes": {"bus_bytes": [8, 16]}})")->objectives().size() == 3);
   CHECK_THAT(errors_of(R"({"axes": {"accelerators": [0, 65]}})"), Catch::Matchers::ContainsSubstring("from 1 to 64"));
+}
+
+TEST_CASE("space: numeric choices are no part of the machine, and make accuracy an objective") {
+  const auto space = parse(R"({"hardware": "1x16x16-ext",
+    "axes": {"scales": ["any", "power-of-two"], "symmetric": [false, true], "requant": [false, true]},
+    "together": [[{"weight_scales": "per-channel", "calibration": "min-max"}, {"weight_scales": "per-tensor", "calibration": "mse"}]],
+    "constraints": {"accuracy": 0.9}})");
+  REQUIRE(space.ok());
+  CHECK(space->has_numerics());
+  CHECK(space->objectives().back() == Objective::accuracy);
+  std::set<std::string> keys, machines, numerics;
+  for (std::uint64_t i = 0; i < space->size(); ++i) {
+    const Genes genes = space->genes(i);
+    const auto machine = space->machine(genes);
+    REQUIRE(machine.ok());
+    keys.insert(space->key(*machine, genes));
+    machines.insert(key_of(*machine));
+    numerics.insert(space->numerics(genes).text());
+    CHECK(space->genes_of(space->chosen(genes)) == genes);
+  }
+  CHECK(keys.size() == space->size());
+  CHECK(machines.size() == 2);
+  CHECK(numerics.size() == 8);
+  const Numerics last = space->numerics(space->genes_of({{"scales", "power-of-two"},
+                                                         {"symmetric", true},
+                                                         {"requant", true},
+                                                         {"weight_scales", "per-tensor"},
+                                                         {"calibration", "mse"}}));
+  CHECK(last.options() == " --calibration mse --powers-of-two --weights per-tensor --symmetric");
+  CHECK(last.text() == "mse-power-of-two-per-tensor-symmetric");
+  CHECK_FALSE(parse(R"({"axes": {"bus_bytes": [8, 16]}})")->has_numerics());
+  const std::string wrong =
+      errors_of(R"({"axes": {"scales": ["power"], "symmetric": ["yes"], "weight_scales": ["per-row"]}})");
+  for (const char* part : {"power-of-two", "true or false", "per-channel"}) {
+    CAPTURE(wrong);
+    CHECK_THAT(wrong, Catch::Matchers::ContainsSubstring(part));
+  }
+  CHECK_THAT(errors_of(R"({"axes": {"bus_bytes": [8, 16]}, "objectives": ["accuracy", "area_mm2"]})"),
+             Catch::Matchers::ContainsSubstring("numeric choices"));
 }
 
 TEST_CASE("space: a combination that no configuration may have is a point's fault, not the file's") {

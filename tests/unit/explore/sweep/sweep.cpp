@@ -219,7 +219,8 @@ TEST_CASE("sweep: the cycles of a point are those of a run with values") {
 }
 
 TEST_CASE("sweep: several accelerators: the batch's cycles, area and power of all, energy of one inference") {
-  const Fixture fixture(R"({"hardware": "1x16x16-ext", "axes": {"accelerators": [1, 2, 4], "memory": ["ideal", "bank:ddr4-2400"]}})");
+  const Fixture fixture(
+      R"({"hardware": "1x16x16-ext", "axes": {"accelerators": [1, 2, 4], "memory": ["ideal", "bank:ddr4-2400"]}})");
   const auto programs = *fixture.evaluator.compile(fixture.space.base().hardware);
   for (const char* memory : {"ideal", "bank:ddr4-2400"}) {
     isa::SystemConfig system{.memory = memory};
@@ -242,8 +243,9 @@ TEST_CASE("sweep: several accelerators: the batch's cycles, area and power of al
       CHECK(metrics.gates == Approx(count * alone.gates));
       CHECK(metrics.sram_bytes == count * alone.sram_bytes);
       CHECK(metrics.power_w == Approx(metrics.energy_mj * metrics.inferences_per_second / 1e3));
-      // The same work an inference; what a bank's standby costs is shared, and each waits, clocked, for the others.
-      CHECK(metrics.energy_mj == Approx(alone.energy_mj).epsilon(0.6));
+      // The same work an inference; each leaks, and is clocked, for longer.
+      CHECK(metrics.energy_mj > alone.energy_mj);
+      CHECK(metrics.energy_mj < count * alone.energy_mj);
       const Metrics least = fixture.evaluator.lower_bound({programs.hardware, system});
       CHECK(least.latency_ms <= metrics.latency_ms);
       CHECK(least.energy_mj <= metrics.energy_mj);

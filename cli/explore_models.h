@@ -1,0 +1,53 @@
+// The models of a sweep: as they are, or, where the space holds numeric choices, float models that are quantised for
+// each of them.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/options.h"
+#include "explore/sweep/quantised.h"
+#include "explore/sweep/sweep.h"
+
+namespace dovetail::cli {
+
+// --samples, --test and --labels.
+struct NumericArguments {
+  std::vector<std::string> samples, tests, labels;
+
+  void declare(Options& options);
+};
+
+// What measures the points of a space. Stays where it is: evaluators refer to workloads.
+class ExploreModels {
+ public:
+  // Errors: of the models; samples that are missing, or not asked for; what the quantiser says.
+  static Result<std::unique_ptr<ExploreModels>> make(const explore::Space& space,
+                                                     std::span<const explore::ModelFile> files,
+                                                     const NumericArguments& arguments, const explore::AreaModel& area,
+                                                     const explore::EnergyTable& energy);
+
+  const explore::Evaluator& of(const explore::Genes& genes) const;
+  // Of a record of the sweep.
+  const explore::Evaluator& of(const explore::PointRecord& record) const { return of(space_->genes_of(record.chosen)); }
+  std::span<const explore::Workload::Model> models() const;
+  std::string key() const;  // of what the points' numbers depend on
+  // What the accuracy is measured by; empty: it is not.
+  const std::string& accuracy() const { return accuracy_; }
+  // Writes the quantised models into a folder. The files by Numerics::text(); empty: there are none.
+  Result<std::map<std::string, std::vector<std::string>>> write(const std::string& folder) const;
+
+ private:
+  const explore::Space* space_ = nullptr;
+  std::unique_ptr<explore::Workload> workload_;
+  std::unique_ptr<explore::Evaluator> one_;
+  std::unique_ptr<explore::NumericEvaluators> numeric_;
+  std::string accuracy_;
+};
+
+}  // namespace dovetail::cli
