@@ -7,7 +7,8 @@ namespace {
 const Kind& kind_of_body(const ConvOperation&) { return kConvolution; }
 const Kind& kind_of_body(const AddOperation&) { return kAddition; }
 const Kind& kind_of_body(const MaxPoolOperation&) { return kMaxPooling; }
-const Kind& kind_of_body(const CopyOperation&) { return kCopy; }
+const Kind& kind_of_body(const LinesOperation&) { return kLines; }
+const Kind& kind_of_body(const MoveOperation&) { return kMove; }
 
 struct Layouts {
   std::span<const TensorLayout> inputs;
@@ -38,13 +39,18 @@ std::vector<loops::Program> programs_of(const MaxPoolOperation& pool, const Layo
   spec.y = layouts.output;
   return {max_pool_program(spec, layouts.config)};
 }
-std::vector<loops::Program> programs_of(const CopyOperation& copy, const Layouts& layouts) {
+std::vector<loops::Program> programs_of(const LinesOperation& lines, const Layouts& layouts) {
+  LinesSpec spec = lines.spec;
+  spec.x = layouts.inputs[0];
+  spec.y = layouts.output;
+  return {lines_program(spec, layouts.config)};
+}
+std::vector<loops::Program> programs_of(const MoveOperation& move, const Layouts& layouts) {
   std::vector<loops::Program> parts;
-  for (std::size_t i = 0; i < copy.parts.size(); ++i) {
-    CopySpec part = copy.parts[i];
-    part.x = layouts.inputs[i];
+  for (MoveSpec part : move.parts) {
+    for (MoveSpec::Term& term : part.terms) term.x = layouts.inputs[term.input];
     part.y = layouts.output;
-    parts.push_back(copy_program(part, layouts.config));
+    parts.push_back(move_program(part, layouts.config));
   }
   return parts;
 }

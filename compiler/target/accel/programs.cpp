@@ -1,7 +1,11 @@
 #include "compiler/target/accel/programs.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <functional>
+
+#include <fmt/format.h>
 
 #include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/stages.h"
@@ -26,10 +30,20 @@ Buffer on_chip(Definition& d, const std::string& name, const Buffer& k) {
                    [&](const Indices& i) { return load(k, i); });
 }
 
-// The last block: narrows `a` to int8 into the interior of Y, from `first_channel` on. `saturate`: the cast clamps, as
-// STORE does with the extension.
+// Where in the interior of Y a result lies.
+struct Place {
+  std::int64_t first_channel = 0;
+  Positions rows, columns;
+};
+
+Expr position(const Expr& e, const Positions& at, std::int64_t border) {
+  const Expr scaled = at.step == 1 ? e : e * at.step;
+  return at.first + border == 0 ? scaled : scaled + (at.first + border);
+}
+
+// The last block: narrows `a` to int8 into Y. `saturate`: the cast clamps, as STORE does with the extension.
 Program finish(Definition& definition, const Buffer& a, const TensorLayout& layout, bool saturate,
-               std::int64_t first_channel = 0) {
+               const Place& place = {}) {
   const Buffer y = make_buffer("Y", DType::int8, layout.program_shape());
   Block block;
   block.name = "out";
@@ -44,9 +58,10 @@ Program finish(Definition& definition, const Buffer& a, const TensorLayout& layo
   }
   Expr value = load(a, i);
   if (saturate) value = binary(BinaryOp::min, binary(BinaryOp::max, value, int32(-128)), int32(127));
-  const auto shifted = [](const Expr& e, std::int64_t by) { return by == 0 ? e : e + by; };
+  const Expr channel = place.first_channel == 0 ? i[1] : i[1] + place.first_channel;
   block.body = store(
-      y, {i[0], shifted(i[1], first_channel), shifted(i[2], layout.border.top), shifted(i[3], layout.border.left)},
+      y,
+      {i[0], channel, position(i[2], place.rows, layout.border.top), position(i[3], place.columns, layout.border.left)},
       cast(DType::int8, value));
   BlockRegions regions = infer_regions(block);
   block.reads = std::move(regions.reads);
@@ -70,26 +85,46 @@ Expr within(const Expr& e, std::int64_t extent) {
 // Makes int8 operands int32: blocks "<prefix>load", or "<prefix>widen", the product with the identity.
 class Widener {
  public:
-  Widener(Definition& d, Widening widening, const isa::HardwareConfig& config) : d_(d), block_(config.block_in) {
-    if (widening == Widening::gemm) identity_ = d.constant("I", DType::int8, {config.block_out, config.block_in});
+  Widener(Definition& d, Widening widening, const isa::HardwareConfig& config) : d_(d), config_(config) {
+    if (widening == Widening::gemm) identity_ = weights("I");
   }
 
   Buffer operator()(const std::string& prefix, const Buffer& x, const Border& border, const Axes& axes) const {
-    const auto element = [&](const Indices& i, const Expr& channel) {
-      return cast(DType::int32, load(x, {i[0], channel, i[2] + border.top, i[3] + border.left}));
-    };
-    if (!identity_)
-      return d_.compute(prefix + "load", DType::int32, axes, [&](const Indices& i) { return element(i, i[1]); });
-    return d_.reduce(prefix + "widen", DType::int32, axes, {{"c", block_}}, tensor::sum_reducer(),
-                     [&](const Indices& i, const Indices& r) {
-                       return element(i, floor_div(i[1], block_) * block_ + r[0]) *
-                              cast(DType::int32, load(identity_, {floor_mod(i[1], block_), r[0]}));
-                     });
+    return widen(prefix, axes, identity_, [&](const Indices& i, const Expr& channel) {
+      return load(x, {i[0], channel, i[2] + border.top, i[3] + border.left});
+    });
+  }
+  // Term `t` of what is moved.
+  Buffer operator()(const std::string& prefix, const Buffer& x, const MoveSpec::Term& term, std::size_t t,
+                    const Axes& axes) const {
+    const std::int64_t first = term.first_block * term.x.block;
+    return widen(prefix, axes, term.selects() ? weights(fmt::format("I{}", t)) : identity_,
+                 [&](const Indices& i, const Expr& channel) {
+                   return load(
+                       x, {i[0], first == 0 ? channel : channel + first, position(i[2], term.rows, term.x.border.top),
+                           position(i[3], term.columns, term.x.border.left)});
+                 });
   }
 
  private:
+  Buffer weights(const std::string& name) const {
+    return d_.constant(name, DType::int8, {config_.block_out, config_.block_in});
+  }
+  template <typename Element>
+  Buffer widen(const std::string& prefix, const Axes& axes, const Buffer& weights, const Element& element) const {
+    if (!weights)
+      return d_.compute(prefix + "load", DType::int32, axes,
+                        [&](const Indices& i) { return cast(DType::int32, element(i, i[1])); });
+    const std::int64_t block = config_.block_in;
+    return d_.reduce(prefix + "widen", DType::int32, axes, {{"c", block}}, tensor::sum_reducer(),
+                     [&](const Indices& i, const Indices& r) {
+                       return cast(DType::int32, element(i, floor_div(i[1], block) * block + r[0])) *
+                              cast(DType::int32, load(weights, {floor_mod(i[1], block), r[0]}));
+                     });
+  }
+
   Definition& d_;
-  std::int64_t block_;
+  const isa::HardwareConfig& config_;
   Buffer identity_;
 };
 
@@ -226,15 +261,83 @@ Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& con
   return finish(d, pooled, spec.y, false);
 }
 
-Program copy_program(const CopySpec& spec, const isa::HardwareConfig& config) {
+NdArray selection_weights(const MoveSpec::Term& term, const isa::HardwareConfig& config) {
+  NdArray weights(DType::int8, {config.block_out, config.block_in});
+  for (std::size_t o = 0; o < term.channels.size(); ++o)
+    if (term.channels[o] >= 0) weights.set_int64(static_cast<std::int64_t>(o) * config.block_in + term.channels[o], 1);
+  return weights;
+}
+
+Program move_program(const MoveSpec& spec, const isa::HardwareConfig& config) {
   Definition d(spec.name);
-  const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
-  const Axes axes = pixel_axes(spec.x);
-  Buffer value = Widener(d, spec.widening, config)("", x, spec.x.border, axes);
+  const Axes axes{
+      {"n", spec.y.padded_n()}, {"o", spec.blocks * spec.y.block}, {"y", spec.rows.count}, {"x", spec.columns.count}};
+  std::vector<Buffer> inputs;
+  for (std::size_t t = 0; t < spec.terms.size(); ++t)
+    inputs.push_back(d.input(fmt::format("X{}", t), DType::int8, spec.terms[t].x.program_shape()));
   Stages stages(d, axes, "");
+  // The identity is there where whole blocks are.
+  const bool any_whole = !std::ranges::all_of(spec.terms, &MoveSpec::Term::selects);
+  const Widener widen(d, any_whole ? spec.widening : Widening::load, config);
+  Buffer value;
+  for (std::size_t t = 0; t < spec.terms.size(); ++t) {
+    const Buffer term = widen(fmt::format("x{}.", t), inputs[t], spec.terms[t], t, axes);
+    value = value ? stages.combine(fmt::format("sum{}", t), BinaryOp::add, value, term) : term;
+  }
+  if (!value) value = stages.stage("fill", [&](const Indices&) { return int32(spec.fill); });
   if (spec.y_min > -128) value = stages.with_immediate("max", BinaryOp::max, value, spec.y_min);
   if (spec.y_max < 127) value = stages.with_immediate("min", BinaryOp::min, value, spec.y_max);
-  return finish(d, value, spec.y, false, spec.first_channel);
+  return finish(d, value, spec.y, false, {spec.first_block * spec.y.block, spec.rows, spec.columns});
+}
+
+NdArray lines_constants(const LinesSpec& spec, const isa::HardwareConfig& config) {
+  const std::int64_t channels = spec.by_channel() ? spec.y.padded_c() : config.block_out;
+  NdArray constants(DType::int32, {config.batch, channels, spec.words()});
+  const auto bits = [](std::int32_t slope) {
+    return std::bit_cast<std::int32_t>(std::ldexp(static_cast<float>(slope), -kSlopeBits));
+  };
+  for (std::int64_t i = 0; i < config.batch * channels; ++i) {
+    const auto channel = spec.by_channel() ? static_cast<std::size_t>(i % channels) : std::size_t{0};
+    // Channels beyond the model's do not matter.
+    const auto& [left, right] = spec.lines.slopes[std::min(channel, spec.lines.slopes.size() - 1)];
+    const std::int32_t with_requant[] = {bits(left), -spec.lines.x_zero, bits(right), -spec.lines.x_zero},
+                       without[] = {left, right};
+    std::copy_n(spec.form == Epilogue::Form::requant ? with_requant : without, spec.words(),
+                &constants.data<std::int32_t>()[static_cast<std::size_t>(i * spec.words())]);
+  }
+  return constants;
+}
+
+Program lines_program(const LinesSpec& spec, const isa::HardwareConfig& config) {
+  const PiecewiseLinear& lines = spec.lines;
+  const bool requants = spec.form == Epilogue::Form::requant;
+  Definition d(spec.name);
+  const Axes axes = pixel_axes(spec.y);
+  std::vector<Buffer> inputs;
+  for (int i = 0; i < (requants ? 2 : 1); ++i)
+    inputs.push_back(d.input(fmt::format("X{}", i), DType::int8, spec.x.program_shape()));
+  const Widener widen(d, spec.widening, config);
+  const std::int64_t channels = spec.by_channel() ? spec.y.padded_c() : config.block_out;
+  const Buffer k = on_chip(d, "constants", d.constant("K", DType::int32, {config.batch, channels, spec.words()}));
+  Stages stages(d, axes, "");
+  const BinaryOp chosen = lines.larger ? BinaryOp::max : BinaryOp::min;
+  Buffer value = widen("x0.", inputs[0], spec.x.border, axes);
+  if (requants) {
+    const Buffer other = widen("x1.", inputs[1], spec.x.border, axes);
+    value = stages.requant("left", value, k, lines.y_zero, 0);
+    value = stages.combine("chosen", chosen, value, stages.requant("right", other, k, lines.y_zero, 2));
+  } else {
+    value = stages.with_immediate("centre", BinaryOp::add, value, -lines.x_zero);
+    const Buffer other = stages.copy("other", value);
+    value = stages.with_constant("left", BinaryOp::mul, value, k, 0);
+    value = stages.combine("chosen", chosen, value, stages.with_constant("right", BinaryOp::mul, other, k, 1));
+    value = stages.with_immediate("half", BinaryOp::add, value, 1 << (kSlopeBits - 1));
+    value = stages.shift_right("rounded", value, kSlopeBits);
+    if (lines.y_zero != 0) value = stages.with_immediate("zero_point", BinaryOp::add, value, lines.y_zero);
+  }
+  if (!spec.saturate || lines.y_min > -128) value = stages.with_immediate("max", BinaryOp::max, value, lines.y_min);
+  if (!spec.saturate || lines.y_max < 127) value = stages.with_immediate("min", BinaryOp::min, value, lines.y_max);
+  return finish(d, value, spec.y, spec.saturate);
 }
 
 }  // namespace dovetail::accel

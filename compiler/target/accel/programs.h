@@ -12,6 +12,7 @@
 #include "base/ndarray.h"
 #include "compiler/target/accel/fixed_point.h"
 #include "compiler/target/accel/layout.h"
+#include "compiler/target/accel/piecewise_linear.h"
 #include "isa/config.h"
 #include "loops/ir.h"
 
@@ -105,14 +106,52 @@ struct MaxPoolSpec {
 // Parameters X, [I,] Y. Taps outside of the image are left out.
 loops::Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config);
 
-struct CopySpec {
+// Pixels along an axis, at regular steps.
+struct Positions {
+  std::int64_t first = 0, step = 1, count = 1;
+};
+// A box of the result's pixels, in some of its blocks of channels: the sum of terms, each a block of an input's
+// channels for each of the result's, whole or with channels selected. A sum of one whole block is a copy (Clip,
+// Concat).
+struct MoveSpec {
+  struct Term {
+    std::size_t input = 0;  // of the operation
+    TensorLayout x;
+    std::int64_t first_block = 0;  // of x, for the first block of the result; the next one's is the next
+    Positions rows, columns;       // of x; as many as the result's
+    // For each channel of a block the channel of x's block that it is, -1 where it is no part of this term; empty: the
+    // same. Channels are selected by a product, so with Widening::gemm alone.
+    std::vector<std::int64_t> channels;
+    bool selects() const { return !channels.empty(); }
+  };
   std::string name;
-  TensorLayout x, y;               // y may have more channels
-  std::int64_t first_channel = 0;  // of y that is written; where a block begins
+  TensorLayout y;
+  std::int64_t first_block = 0, blocks = 1;  // of y
+  Positions rows, columns;                   // of y
+  std::vector<Term> terms;                   // none: the result is `fill`
+  std::int32_t fill = 0;
   std::int32_t y_min = -128, y_max = 127;
   Widening widening = Widening::load;
 };
-// Parameters X, [I,] Y. Through ACC: Clip, and the parts of Concat.
-loops::Program copy_program(const CopySpec& spec, const isa::HardwareConfig& config);
+// int8 [block_out, block_in]: what selects the term's channels.
+NdArray selection_weights(const MoveSpec::Term& term, const isa::HardwareConfig& config);
+// Parameters X<t> of each term, [I,] [I<t> of each term that selects,] Y. Through ACC.
+loops::Program move_program(const MoveSpec& spec, const isa::HardwareConfig& config);
+
+struct LinesSpec {
+  std::string name;
+  TensorLayout x, y;
+  Epilogue::Form form = Epilogue::Form::requant;
+  PiecewiseLinear lines;
+  bool saturate = false;  // the store clamps to [-128, 127] itself
+  Widening widening = Widening::load;
+
+  bool by_channel() const { return lines.slopes.size() > 1; }
+  std::int64_t words() const { return form == Epilogue::Form::requant ? 4 : 2; }
+};
+// int32 [batch, channels, words]; channels: of the result where each has slopes of its own, else of one block.
+NdArray lines_constants(const LinesSpec& spec, const isa::HardwareConfig& config);
+// Parameters X0, X1 (the same tensor, with `requant` alone), [I,] K, Y.
+loops::Program lines_program(const LinesSpec& spec, const isa::HardwareConfig& config);
 
 }  // namespace dovetail::accel

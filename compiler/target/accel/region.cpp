@@ -34,7 +34,8 @@ class Builder {
         name_(spec.name),
         operations_(spec.operations),
         macs_(spec.macs),
-        layouts_(spec.layouts),
+        layouts_(spec.layouts.layouts),
+        views_(spec.layouts.views),
         addresses_(spec.addresses),
         config_(config),
         intrinsics_(std::make_shared<loops::IntrinsicTable>(make_intrinsics(config))),
@@ -47,7 +48,8 @@ class Builder {
     place_inner_values();
     // Borders of tensors made here: written once, into the image. What comes from outside brings its own.
     for (const Operation& operation : operations_)
-      if (const TensorLayout& layout = layouts_.at(operation.output); !layout.border.empty())
+      if (const TensorLayout& layout = layouts_.at(operation.output);
+          !layout.border.empty() && views_.count(operation.output) == 0)
         segment("border of " + graph_.value(operation.output).name, addresses_.at(operation.output),
                 std::vector<std::byte>(static_cast<std::size_t>(layout.bytes()),
                                        static_cast<std::byte>(layout.border_value)));
@@ -83,25 +85,46 @@ class Builder {
     if (!identity_) identity_ = constant("identity", identity_weights(config_));
     return *identity_;
   }
+  // One for all equal ones.
+  std::uint64_t selection(const MoveSpec::Term& term) {
+    const auto [known, added] = selections_.try_emplace(term.channels, 0);
+    if (added) known->second = constant("selection of channels", selection_weights(term, config_));
+    return known->second;
+  }
 
-  // Values that do not leave the region share memory as they come and go. A border is part of the image: it must be
-  // there from the start.
+  // Values that do not leave the region share memory as they come and go; those that lie within another one come and go
+  // with it. A border is part of the image: it must be there from the start.
   void place_inner_values() {
+    std::map<ValueId, bundle::LiveRange> ranges;  // of what lies by itself
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      const auto at = static_cast<std::ptrdiff_t>(i);
+      const auto use = [&](ValueId value) {
+        for (auto view = views_.find(value); view != views_.end(); view = views_.find(value)) value = view->second.base;
+        if (addresses_.count(value)) return;
+        auto& range = ranges.try_emplace(value, bundle::LiveRange{at, at}).first->second;
+        if (!layouts_.at(value).border.empty()) range.first = 0;
+        range.last = at;
+      };
+      use(operations_[i].output);
+      for (const ValueId input : operations_[i].inputs) use(input);
+    }
     std::vector<ValueId> values;
     std::vector<MemoryItem> items;
-    for (std::size_t i = 0; i < operations_.size(); ++i) {
-      const ValueId value = operations_[i].output;
-      if (addresses_.count(value)) continue;
-      const auto at = static_cast<std::ptrdiff_t>(i);
-      bundle::LiveRange range{layouts_.at(value).border.empty() ? at : 0, at};
-      for (std::size_t user = i + 1; user < operations_.size(); ++user)
-        if (std::ranges::count(operations_[user].inputs, value) > 0) range.last = static_cast<std::ptrdiff_t>(user);
+    for (const auto& [value, range] : ranges) {
       values.push_back(value);
       items.push_back({static_cast<std::uint64_t>(layouts_.at(value).bytes()), range});
     }
     constexpr std::uint64_t kPage = 4096;
     const std::uint64_t base = space_.allocate(place_items(items, kPage));
     for (std::size_t i = 0; i < values.size(); ++i) addresses_[values[i]] = base + items[i].offset;
+    for (const auto& [value, view] : views_) place_view(value);
+  }
+  std::uint64_t place_view(ValueId value) {
+    if (const auto known = addresses_.find(value); known != addresses_.end()) return known->second;
+    const View& view = views_.at(value);
+    const TensorLayout& layout = layouts_.at(value);
+    const std::int64_t block_bytes = layout.bytes() / (layout.padded_c() / layout.block);
+    return addresses_[value] = place_view(view.base) + static_cast<std::uint64_t>(view.block * block_bytes);
   }
 
   // ---- Operations
@@ -148,10 +171,38 @@ class Builder {
     return places;
   }
 
-  Places places_of(const Operation&, const CopyOperation& copy) {
-    Places places;
-    if (copy.parts.front().widening == Widening::gemm) places["I"] = identity();
+  Places places_of(const Operation& operation, const LinesOperation& lines) {
+    LinesSpec spec = lines.spec;
+    spec.y = layouts_.at(operation.output);
+    const std::uint64_t x = addresses_.at(operation.inputs[0]);
+    Places places{{"X0", x},
+                  {"X1", x},
+                  {"K", constant("constants of " + spec.name, pack_constants(lines_constants(spec, config_)))}};
+    if (spec.widening == Widening::gemm) places["I"] = identity();
     return places;
+  }
+
+  // Of one part of what is moved.
+  Places places_of(const Operation& operation, const MoveSpec& part) {
+    Places places;
+    for (std::size_t t = 0; t < part.terms.size(); ++t) {
+      const MoveSpec::Term& term = part.terms[t];
+      places[fmt::format("X{}", t)] = addresses_.at(operation.inputs[term.input]);
+      if (term.selects()) places[fmt::format("I{}", t)] = selection(term);
+      else if (part.widening == Widening::gemm) places["I"] = identity();
+    }
+    return places;
+  }
+
+  // Of each program.
+  template <typename Body>
+  std::vector<Places> all_places(const Operation& operation, const Body& body) {
+    return {places_of(operation, body)};
+  }
+  std::vector<Places> all_places(const Operation& operation, const MoveOperation& move) {
+    std::vector<Places> all;
+    for (const MoveSpec& part : move.parts) all.push_back(places_of(operation, part));
+    return all;
   }
 
   Places sum_constants(const Operation& operation, const AddOperation& add, const std::string& epilogue) {
@@ -175,17 +226,28 @@ class Builder {
   }
 
   Result<void> lower_operation(const Operation& operation, int node) {
-    Places places = std::visit([&](const auto& body) { return places_of(operation, body); }, operation.body);
-    places["Y"] = addresses_.at(operation.output);
+    std::vector<Places> places =
+        std::visit([&](const auto& body) { return all_places(operation, body); }, operation.body);
     std::vector<TensorLayout> inputs;
     for (const ValueId input : operation.inputs) inputs.push_back(layouts_.at(input));
-    const std::vector<loops::Program> programs =
+    std::vector<loops::Program> programs =
         operation_programs(operation, inputs, layouts_.at(operation.output), config_);
     for (std::size_t part = 0; part < programs.size(); ++part) {
-      if (std::holds_alternative<CopyOperation>(operation.body)) places["X"] = addresses_.at(operation.inputs[part]);
-      DOVETAIL_TRY(lower_program(kind_of(operation), programs[part], places, node));
+      if (is_in_place(operation, part)) continue;
+      places[part]["Y"] = addresses_.at(operation.output);
+      DOVETAIL_TRY(lower_program(kind_of(operation), std::move(programs[part]), places[part], node));
     }
     return {};
+  }
+
+  // Whether the part lies where it is moved to.
+  bool is_in_place(const Operation& operation, std::size_t part) const {
+    const auto* move = std::get_if<MoveOperation>(&operation.body);
+    if (move == nullptr) return false;
+    const auto view = view_of(operation, move->parts[part], layouts_);
+    if (!view) return false;
+    const auto known = views_.find(view->first);
+    return known != views_.end() && known->second == view->second;
   }
 
   Result<void> lower_program(const Kind& kind, loops::Program program, const Places& dram, int node) {
@@ -245,6 +307,7 @@ class Builder {
   const std::vector<Operation>& operations_;
   const std::vector<std::uint64_t>& macs_;
   const std::map<ValueId, TensorLayout>& layouts_;
+  const std::map<ValueId, View>& views_;
   std::map<ValueId, std::uint64_t> addresses_;
   const isa::HardwareConfig& config_;
   std::shared_ptr<const loops::IntrinsicTable> intrinsics_;
@@ -257,40 +320,11 @@ class Builder {
   bundle::AccelCode& code_ = made_.code;
   SramHistory history_;
   Stream stream_;
-  std::optional<std::uint64_t> identity_;  // address
+  std::optional<std::uint64_t> identity_;                          // address
+  std::map<std::vector<std::int64_t>, std::uint64_t> selections_;  // address, by MoveSpec::Term::channels
 };
 
 }  // namespace
-
-Result<std::map<ValueId, TensorLayout>> region_layouts(const graph::Graph& graph,
-                                                       const std::vector<Operation>& operations,
-                                                       const isa::HardwareConfig& config) {
-  Diagnostics errors;
-  std::map<ValueId, TensorLayout> layouts;
-  std::set<ValueId> has_border;
-  for (const Operation& operation : operations) {
-    const ImageShape y = image_shape(graph.value(operation.output).type.shape);
-    layouts.try_emplace(operation.output, make_layout(config, y.n, y.c, y.h, y.w));
-    for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
-      const ValueId value = operation.inputs[i];
-      const auto [at, added] = layouts.try_emplace(value, input_layout(graph, operation, i, config));
-      TensorLayout& layout = at->second;
-      const BorderNeed& need = operation.borders[i];
-      if (!layout.folds.empty()) layout.border_value = need.value;  // nobody else reads it
-      if (need.border.empty()) continue;
-      if (!has_border.insert(value).second && layout.border_value != need.value)
-        errors.push_back({fmt::format("cannot lay out {}", graph.value(value).name), "",
-                          fmt::format("its consumers need borders of {} and {}", layout.border_value, need.value),
-                          "place one of them on the host"});
-      layout.border_value = need.value;
-      layout.border = {std::max(layout.border.top, need.border.top), std::max(layout.border.left, need.border.left),
-                       std::max(layout.border.bottom, need.border.bottom),
-                       std::max(layout.border.right, need.border.right)};
-    }
-  }
-  if (!errors.empty()) return errors;
-  return layouts;
-}
 
 Result<RegionCode> build_region(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config,
                                 const schedule::FindRecorded& recorded, DeviceSpace& space, const Dump& dump) {

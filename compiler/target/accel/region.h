@@ -4,7 +4,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -17,18 +20,34 @@
 
 namespace dovetail::accel {
 
+// A value that lies within another one, from that block of its channels on: what is concatenated or cut out at borders
+// of blocks is not copied.
+struct View {
+  graph::ValueId base;
+  std::int64_t block;
+  bool operator==(const View&) const = default;
+};
 // How the values that the operations read and write lie, borders included.
-// Error: a value whose readers need borders of different values.
-Result<std::map<graph::ValueId, TensorLayout>> region_layouts(const graph::Graph& graph,
-                                                              const std::vector<Operation>& operations,
-                                                              const isa::HardwareConfig& config);
+struct RegionLayouts {
+  std::map<graph::ValueId, TensorLayout> layouts;
+  std::map<graph::ValueId, View> views;
+};
+// `crossing`: values that others read or write, which lie by themselves. Error: a value whose readers need borders of
+// different values.
+Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vector<Operation>& operations,
+                                     const std::set<graph::ValueId>& crossing, const isa::HardwareConfig& config);
+
+// The value that a part of what is moved copies as a whole into another one, or as a whole out of one, as a view;
+// nullopt where neither is so.
+std::optional<std::pair<graph::ValueId, View>> view_of(const Operation& operation, const MoveSpec& part,
+                                                       const std::map<graph::ValueId, TensorLayout>& layouts);
 
 // What a region is made of and where.
 struct RegionSpec {
   std::string name;
   const std::vector<Operation>& operations;                  // in execution order
   const std::vector<std::uint64_t>& macs;                    // of each: Cost::macs
-  const std::map<graph::ValueId, TensorLayout>& layouts;     // region_layouts of them
+  const RegionLayouts& layouts;                              // region_layouts of them
   const std::map<graph::ValueId, std::uint64_t>& addresses;  // of the values that cross the region's border
   ReportProgress progress = nullptr;                         // null: nobody watches
 };

@@ -11,6 +11,7 @@
 #include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/fold_window.h"
 #include "compiler/target/accel/operation_program.h"
+#include "compiler/target/accel/selection.h"
 #include "isa/semantics/requant.h"
 #include "isa/spec/range.h"
 
@@ -22,30 +23,6 @@ using graph::NodeId;
 using graph::ValueId;
 
 namespace {
-
-struct Context {
-  const Graph& graph;
-  const isa::HardwareConfig& config;
-  const pattern::Found& found;
-  NodeId id = found.nodes.back();
-  const Node& node() const { return graph.node(id); }
-
-  Diagnostic refuse(std::string why, std::string hint = "choose another target for it") const {
-    return {fmt::format("the accelerator does not take {}", node().name), node().name, std::move(why), std::move(hint)};
-  }
-  const NdArray* constant(std::size_t i) const {
-    const ValueId id = i < node().inputs.size() ? node().inputs[i] : ValueId{};
-    return graph.is_constant(id) ? &*graph.value(id).constant : nullptr;
-  }
-  const graph::TensorType& type(std::size_t i) const { return graph.value(node().inputs[i]).type; }
-  std::int32_t attribute(std::string_view name, std::int64_t fallback) const {
-    return static_cast<std::int32_t>(graph::int_attribute(node(), name, fallback));
-  }
-};
-
-TensorLayout layout_of(const Context& c, const ImageShape& shape) {
-  return make_layout(c.config, shape.n, shape.c, shape.h, shape.w);
-}
 
 // Fills in how accumulators become int8, for the hardware at hand. `bound`: largest |acc + bias|.
 Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, std::int64_t bound) {
@@ -331,41 +308,6 @@ Result<Operation> select_max_pool(const Context& c) {
   return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {{}}, std::move(operation)};
 }
 
-Result<Operation> select_clip(const Context& c) {
-  CopySpec spec;
-  spec.name = c.node().name;
-  spec.widening = cheapest_widening(c.config);
-  spec.y_min = c.attribute("y_min", -128);
-  spec.y_max = c.attribute("y_max", 127);
-  return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {{}}, CopyOperation{{spec}}};
-}
-
-Result<Operation> select_concat(const Context& c) {
-  const std::vector<ValueId>& inputs = c.node().inputs;
-  const Shape& y = c.graph.value(c.node().outputs[0]).type.shape;
-  if (c.type(0).dtype != DType::int8)
-    return c.refuse(fmt::format("it concatenates {}, the accelerator int8", name(c.type(0).dtype)));
-  const auto rank = static_cast<std::int64_t>(y.size());
-  const std::int64_t axis = graph::int_attribute(c.node(), "axis", 0), channels = rank == 4 ? 1 : rank - 1;
-  if (axis != channels && axis + rank != channels)
-    return c.refuse(fmt::format("it concatenates along axis {}, the accelerator along channels", axis));
-  const std::int64_t block = layout_of(c, image_shape(y)).block;
-  CopyOperation operation;
-  std::int64_t first = 0;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (c.constant(i)) return c.refuse("one of its operands is constant");
-    if (first % block != 0)
-      return c.refuse(fmt::format("its part {} begins at channel {}, blocks have {}", i, first, block));
-    CopySpec part;
-    part.name = c.node().name;
-    part.widening = cheapest_widening(c.config);
-    part.first_channel = first;
-    operation.parts.push_back(part);
-    first += image_shape(c.type(i).shape).c;
-  }
-  return Operation{{c.id}, inputs, c.node().outputs[0], std::vector<BorderNeed>(inputs.size()), std::move(operation)};
-}
-
 struct Row {
   std::string_view name, pattern;
   Result<Operation> (*make)(const Context& context);
@@ -378,19 +320,20 @@ constexpr Row kRows[] = {
     {"dense layer and addition", "dovetail.qadd~(dovetail.qgemm(x=_, weights=#, bias=#, scale=#, ...), b=_)", select_gemm_and_add},
     {"addition", "dovetail.qadd(a=_, b=_)", select_add},
     {"clip", "dovetail.qclip(x=_)", select_clip},
-    {"concatenation", "Concat", select_concat},
+    {"piecewise linear table", "dovetail.qtable(x=_, table=#)", select_table},
+    {"movement of parts", "Slice?(Reshape(Transpose(Reshape(x=_, ...)), ...), ...)", select_movement},
+    {"movement", "Concat|DepthToSpace|Expand|Gather|Pad|Resize|Slice|SpaceToDepth|Tile", select_movement},
     {"convolution", "dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...)", select_conv},
     {"dense layer of an image", "dovetail.qgemm(Flatten|Reshape|Squeeze(image=_, ...), weights=#, bias=#, scale=#, ...)", select_gemm_of_image},
     {"dense layer", "dovetail.qgemm(x=_, weights=#, bias=#, scale=#, ...)", select_gemm},
 };
 // clang-format on
 
-// Whether the host lays the value out, and for this operation alone: no row takes the node that computes it.
+// Whether the host lays the value out, and for this operation alone: no row's pattern ends in the node that computes
+// it.
 bool comes_from_host(const Graph& graph, ValueId value) {
   const NodeId producer = graph.value(value).producer;
-  const auto takes = [&](const Row& row) {
-    return pattern::may_end_in(*pattern::parse(row.pattern), graph.node(producer).op);
-  };
+  const auto takes = [&](const Row& row) { return pattern::match(graph, producer, *pattern::parse(row.pattern)).ok(); };
   return graph.count_reads(value, 2) == 1 && (!producer.valid() || std::ranges::none_of(kRows, takes));
 }
 
@@ -415,12 +358,6 @@ Result<Operation> take(const Context& context, const Row& row) {
 }
 
 }  // namespace
-
-ImageShape image_shape(const Shape& shape) {
-  if (shape.size() == 4) return {shape[0], shape[1], shape[2], shape[3]};
-  const std::int64_t columns = shape.empty() ? 1 : shape.back();
-  return {columns == 0 ? 0 : element_count(shape) / columns, columns, 1, 1};
-}
 
 TensorLayout input_layout(const Graph& graph, const Operation& operation, std::size_t input,
                           const isa::HardwareConfig& config) {

@@ -11,19 +11,12 @@
 #include "base/ndarray.h"
 #include "base/result.h"
 #include "compiler/graph/graph.h"
+#include "compiler/target/accel/moves.h"
 #include "compiler/target/accel/programs.h"
 #include "compiler/target/target.h"
 #include "isa/config.h"
 
 namespace dovetail::accel {
-
-// A graph value as the accelerator sees it: rank 4 is [n, c, h, w]; any other rank is a matrix [product of the leading
-// extents, last extent].
-struct ImageShape {
-  std::int64_t n, c, h, w;
-  bool operator==(const ImageShape&) const = default;
-};
-ImageShape image_shape(const Shape& shape);
 
 // The border that a convolution needs around its input: pixels of the zero point.
 struct BorderNeed {
@@ -48,8 +41,11 @@ struct ConvOperation {
 struct MaxPoolOperation {
   MaxPoolSpec spec;
 };
-struct CopyOperation {
-  std::vector<CopySpec> parts;  // one for each input
+struct LinesOperation {
+  LinesSpec spec;
+};
+struct MoveOperation {
+  std::vector<MoveSpec> parts;  // which together are the result
 };
 
 struct Operation {
@@ -57,7 +53,7 @@ struct Operation {
   std::vector<graph::ValueId> inputs;  // int8 tensors
   graph::ValueId output;
   std::vector<BorderNeed> borders;  // one per input
-  std::variant<ConvOperation, AddOperation, MaxPoolOperation, CopyOperation> body;
+  std::variant<ConvOperation, AddOperation, MaxPoolOperation, LinesOperation, MoveOperation> body;
 };
 
 // How an input lies for an operation by itself, without a border.

@@ -36,10 +36,11 @@ Buffer Stages::shift_right(const std::string& step, const Buffer& a, const Buffe
 Buffer Stages::shift_right(const std::string& step, const Buffer& a, std::int64_t amount) {
   return stage(step, [&](const Indices& i) { return shr_expression(load(a, i), int32(amount)); });
 }
-Buffer Stages::requant(const std::string& step, const Buffer& a, const Buffer& k, std::int32_t zero_point) {
+Buffer Stages::requant(const std::string& step, const Buffer& a, const Buffer& k, std::int32_t zero_point,
+                       std::int64_t word) {
   return stage(step, [&](const Indices& i) {
-    return call(Function::requantize,
-                {load(a, i) + constant(k, i, 1), bitcast(DType::float32, constant(k, i, 0)), int32(zero_point)});
+    return call(Function::requantize, {load(a, i) + constant(k, i, word + 1),
+                                       bitcast(DType::float32, constant(k, i, word)), int32(zero_point)});
   });
 }
 

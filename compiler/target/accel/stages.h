@@ -27,8 +27,9 @@ class Stages {
   loops::Buffer with_immediate(const std::string& step, loops::BinaryOp op, const loops::Buffer& a, std::int64_t imm);
   loops::Buffer shift_right(const std::string& step, const loops::Buffer& a, const loops::Buffer& k, std::int64_t word);
   loops::Buffer shift_right(const std::string& step, const loops::Buffer& a, std::int64_t amount);  // negative: left
+  // Scale and bias are words `word` and `word` + 1.
   loops::Buffer requant(const std::string& step, const loops::Buffer& a, const loops::Buffer& k,
-                        std::int32_t zero_point);
+                        std::int32_t zero_point, std::int64_t word = 0);
 
   // acc -> the int32 value that the store narrows.
   loops::Buffer epilogue(const Epilogue& epilogue, loops::Buffer acc, const loops::Buffer& k);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -31,7 +32,6 @@ class AccelTarget : public Target {
   std::span<const PatternRow> patterns() const override { return rows_; }
   std::string no_pattern(const Graph& graph, NodeId node) const override {
     const std::string& op = graph.node(node).op;
-    if (op == "dovetail.qtable") return "it looks its values up in a table, for which the accelerator has no memory";
     if (op == "dovetail.qmatmul") return "it multiplies two activations, the accelerator by constant weights";
     const auto floating = [&](ValueId value) { return value.valid() && is_floating(graph.value(value).type.dtype); };
     return std::ranges::any_of(graph.node(node).inputs, floating)
@@ -49,21 +49,24 @@ class AccelTarget : public Target {
       prepared.operations.push_back(operation_of(match));
       prepared.macs.push_back(match.cost.macs);
     }
-    DOVETAIL_ASSIGN(prepared.layouts, region_layouts(graph, prepared.operations, hardware_));
+    std::set<ValueId> crossing(part.inputs.begin(), part.inputs.end());
+    crossing.insert(part.outputs.begin(), part.outputs.end());
+    DOVETAIL_ASSIGN(prepared.region, region_layouts(graph, prepared.operations, crossing, hardware_));
+    const std::map<ValueId, TensorLayout>& layouts = prepared.region.layouts;
     KernelOffer kernel{part.matches.back().nodes.back()};
-    for (const ValueId input : part.inputs)
-      kernel.variables.push_back({{prepared.layouts.at(input).text()}, {}, {input}, {}});
+    for (const ValueId input : part.inputs) kernel.variables.push_back({{layouts.at(input).text()}, {}, {input}, {}});
     for (const ValueId output : part.outputs)
-      kernel.variables.push_back({{prepared.layouts.at(output).text()}, {}, {}, {output}});
+      kernel.variables.push_back({{layouts.at(output).text()}, {}, {}, {output}});
     return RegionOffer{{std::move(kernel)}, std::move(prepared)};
   }
 
   Result<void> generate(const GraphRegion& part, const RegionOffer& offer, const ChosenLayouts&, BundleBuilder& builder,
                         const Dump& dump) const override {
     const auto& prepared = std::any_cast<const Prepared&>(offer.prepared);
+    const std::map<ValueId, TensorLayout>& layouts = prepared.region.layouts;
     DeviceSpace& space = builder.space(bundle::kAccelTarget, "DRAM of " + hardware_.name, kMemoryBase, kPage);
     const auto address = [&](ValueId value) {
-      const TensorLayout& layout = prepared.layouts.at(value);
+      const TensorLayout& layout = layouts.at(value);
       const auto [it, added] = space.tensors.try_emplace({value, layout.text()}, 0);
       if (added) it->second = space.allocate(static_cast<std::uint64_t>(layout.bytes()));
       return it->second;
@@ -72,19 +75,18 @@ class AccelTarget : public Target {
     step.name = part.name;
     std::map<ValueId, std::uint64_t> addresses;
     for (const ValueId input : part.inputs) {
-      step.arguments.push_back(builder.in_layout(input, prepared.layouts.at(input).text()));
+      step.arguments.push_back(builder.in_layout(input, layouts.at(input).text()));
       addresses[input] = address(input);
     }
     for (const ValueId output : part.outputs) addresses[output] = address(output);
     DOVETAIL_ASSIGN(RegionCode made, build_region(builder.graph(),
-                                                  {part.name, prepared.operations, prepared.macs, prepared.layouts,
+                                                  {part.name, prepared.operations, prepared.macs, prepared.region,
                                                    addresses, builder.progress()},
                                                   hardware_, prepared.recorded, space, dump));
     bundle::AccelCode& code = made.code;
     for (ScheduleReport& schedule : made.schedules) builder.add_schedule(std::move(schedule));
     builder.add_code({part.name, name(), line_of(made.statistics, hardware_), to_json(made.statistics, hardware_)});
-    for (const ValueId output : part.outputs)
-      step.results.push_back(builder.result(output, prepared.layouts.at(output).text()));
+    for (const ValueId output : part.outputs) step.results.push_back(builder.result(output, layouts.at(output).text()));
     for (const ValueId input : part.inputs) code.argument_addresses.push_back(addresses.at(input));
     for (const ValueId output : part.outputs) code.result_addresses.push_back(addresses.at(output));
     for (std::size_t i = 0; i < step.arguments.size(); ++i)
@@ -120,7 +122,7 @@ class AccelTarget : public Target {
   struct Prepared {
     std::vector<Operation> operations;
     std::vector<std::uint64_t> macs;  // of each
-    std::map<ValueId, TensorLayout> layouts;
+    RegionLayouts region;
     schedule::FindRecorded recorded;
   };
 

@@ -26,7 +26,7 @@ TEST_CASE("accelerator: tables and products of activations run on the host, and 
   make.output(make.quantize("t", make.node("Tanh", "f", {x}), 0.01f, 0));
   make.output(make.quantize("m", make.node("MatMul", "p", {x, x}), 2.0f, 0));
   CHECK(why(make.graph, "f_node") ==
-        "host: it looks its values up in a table, for which the accelerator has no memory");
+        "host: its table is no two lines through one point, and the accelerator has no memory for tables");
   CHECK(why(make.graph, "p_node") == "host: it multiplies two activations, the accelerator by constant weights");
 }
 

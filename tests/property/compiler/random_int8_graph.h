@@ -1,7 +1,9 @@
 // Random chains of int8 operators with one graph input, as quantised models have them: those that the accelerator takes
-// (dovetail.qconv, averages among them, qgemm, qadd and MaxPool), or every form that lower_qdq makes.
+// (dovetail.qconv, averages among them, qgemm, qadd, MaxPool, what moves values, tables of two lines), or every form
+// that lower_qdq makes.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
@@ -147,6 +149,70 @@ struct RandomInt8Graph {
     return y;
   }
 
+  graph::ValueId integers(const std::vector<std::int64_t>& values) {
+    return graph.add_constant("k", NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
+  }
+  // Values put elsewhere, as they are. `same_shape` may be x.
+  graph::ValueId movement(graph::ValueId x, graph::ValueId same_shape) {
+    const Shape shape = graph.value(x).type.shape;
+    const std::int64_t n = shape[0], c = shape[1], h = shape[2], w = shape[3];
+    const auto any = [&](std::int64_t extent) { return draw.between(0, extent - 1); };
+    const bool small = c * h * w < 2000;  // so that graphs do not grow without end
+    switch (draw.between(0, 6)) {
+      case 0:
+        if (small) return keep(x, add("Concat", {x, same_shape}, {{"axis", draw.between(1, 3)}}));
+        [[fallthrough]];
+      case 1: {
+        const std::vector<std::int64_t> starts{any(c), any(h), any(w)};
+        return keep(x, add("Slice",
+                           {x, integers(starts), integers({draw.between(starts[0] + 1, c), h, w}), integers({1, 2, 3}),
+                            integers({1, draw.between(1, 2), draw.between(1, 3)})},
+                           {}));
+      }
+      case 2: {
+        const std::int32_t zero_point = zero_points[x.index];
+        return keep(x, add("Pad",
+                           {x, integers({0, 0, draw.between(0, 3), draw.between(0, 2), 0, 0, draw.between(0, 2), 0}),
+                            graph.add_constant("v", NdArray::scalar(static_cast<std::int8_t>(zero_point)))},
+                           {}));
+      }
+      case 3:
+        if (small)
+          return keep(x,
+                      add("Resize", {x, {}, {}, integers({n, c, draw.between(1, 2) * h, draw.between(1, 3) * w})}, {}));
+        [[fallthrough]];
+      case 4:
+        if (c % 4 == 0)
+          return keep(x, add("DepthToSpace", {x},
+                             {{"blocksize", std::int64_t{2}}, {"mode", std::string(draw.coin() ? "DCR" : "CRD")}}));
+        [[fallthrough]];
+      case 5:
+        if (h % 2 == 0 && w % 2 == 0) return keep(x, add("SpaceToDepth", {x}, {{"blocksize", std::int64_t{2}}}));
+        [[fallthrough]];
+      default: return lines(x);
+    }
+  }
+  // A table of two lines, or one for each channel: LeakyRelu, PRelu.
+  graph::ValueId lines(graph::ValueId x) {
+    const std::int64_t channels = graph.value(x).type.shape[1], tables = draw.coin() ? 1 : channels;
+    NdArray table(DType::int8, tables == 1 ? Shape{256} : Shape{tables, 256});
+    const double right = static_cast<double>(draw.between(1, 3000)) / 1000.0;
+    const std::int64_t zero_point = draw.between(-128, 127);
+    for (std::int64_t t = 0; t < tables; ++t) {
+      const double left = right * static_cast<double>(draw.between(-900, 990)) / 1000.0;
+      for (std::int64_t i = 0; i < 256; ++i) {
+        const auto distance = static_cast<double>(i - 128 - zero_points[x.index]);
+        const double y = std::nearbyint(distance * (distance < 0 ? left : right));
+        table.set_int64(t * 256 + i, std::clamp<std::int64_t>(static_cast<std::int64_t>(y) + zero_point, -128, 127));
+      }
+    }
+    graph::Attributes attributes;
+    if (tables > 1) attributes["axis"] = std::int64_t{1};
+    const graph::ValueId y = add("dovetail.qtable", {x, graph.add_constant("table", std::move(table))}, attributes);
+    zero_points[y.index] = static_cast<std::int32_t>(zero_point);
+    return y;
+  }
+
   // One table, or one for each channel.
   graph::ValueId table(graph::ValueId x) {
     const Shape shape = graph.value(x).type.shape;
@@ -275,7 +341,7 @@ struct RandomInt8Graph {
         live.push_back(other_form(x, other));
         continue;
       }
-      switch (image ? draw.between(0, 6) : draw.between(4, 5)) {
+      switch (image ? draw.between(0, 8) : draw.between(4, 5)) {
         case 0:
         case 1:
         case 2: y = conv(x); break;
@@ -288,6 +354,14 @@ struct RandomInt8Graph {
           break;
         }
         case 5: y = gemm(x); break;
+        case 6:
+        case 7: {
+          graph::ValueId other = x;
+          for (const graph::ValueId candidate : live)
+            if (candidate != x && graph.value(candidate).type.shape == graph.value(x).type.shape) other = candidate;
+          y = movement(x, other);
+          break;
+        }
         default: y = average(x, draw.coin());
       }
       live.push_back(y);

@@ -353,7 +353,8 @@ void Steps::widen(const Operand& widened) {
   c.s.compute_at(operand, loop("c_t"));
   split_channels(operand + ".1", layout.block, config.block_in);
   split_batch(operand + ".0");
-  c.s.cache_read(block, "I", kWgtScope, identity);
+  for (const loops::Region& region : c.reads_of(block))
+    if (is_identity(region.buffer->name)) c.s.cache_read(block, region.buffer->name, kWgtScope, identity);
   c.lay_out(parameter, layout.index_map(config.block_in));
   c.s.transform_layout(operand, layout.index_map(config.block_in));
   c.s.transform_layout(block, layout.index_map(config.block_out));

@@ -35,6 +35,8 @@ std::string form_of(const schedule::Task& task) {
 
 bool is_constants(std::string_view block) { return block.ends_with("constants"); }
 
+bool is_identity(std::string_view buffer) { return buffer.starts_with("I"); }
+
 bool constants_stay(const loops::Program& program, const isa::HardwareConfig& config) {
   constexpr std::int64_t kLeastShare = 8;  // of ACC, in parts
   std::int64_t numbers = 0;
@@ -63,7 +65,8 @@ std::vector<OnChip> on_chip_places(const schedule::Task& task, const schedule::S
   for (const auto& [buffer, placement] : found) {
     if (placement.in_place_of) continue;
     const std::string name = footprint.box(buffer->name) ? buffer->name : origin(smallest.program, buffer->name);
-    places.push_back({name, placement.memory, placement.memory == isa::Memory::acc ? buffer == stored : name != "I",
+    places.push_back({name, placement.memory,
+                      placement.memory == isa::Memory::acc ? buffer == stored : !is_identity(name),
                       is_constants(name)});
   }
   return places;

@@ -27,6 +27,9 @@ std::int64_t element_size(isa::Memory memory, const isa::HardwareConfig& config)
 // Blocks that copy constants of the epilogue into ACC, and what they write.
 bool is_constants(std::string_view block);
 
+// Weights that widen an operand, or select its channels: they stay on chip.
+bool is_identity(std::string_view buffer);
+
 // Whether the constants of all channels are loaded at once: they take little room.
 bool constants_stay(const loops::Program& program, const isa::HardwareConfig& config);
 

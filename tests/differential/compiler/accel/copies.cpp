@@ -1,5 +1,8 @@
-// Operators that copy through ACC (Clip, Concat), and additions of constants, between convolutions whose borders their
-// tensors carry.
+// Operators that copy through ACC (Clip, and those that move values), and additions of constants, between convolutions
+// whose borders their tensors carry.
+#include <algorithm>
+#include <cmath>
+#include <functional>
 #include <utility>
 
 #include "tests/catch.h"
@@ -60,25 +63,220 @@ TEST_CASE("a constant of each channel, or one, is added on the accelerator") {
     }
 }
 
-TEST_CASE("the report says why a concatenation stays on the host") {
-  const auto why = [](std::int64_t first_channels, std::int64_t axis) {
-    test::Int8GraphMaker make;
-    const graph::ValueId x = make.input({1, first_channels, 4, 4});
-    const auto clip = [&](const char* name, std::int64_t least) {
-      return make.node("dovetail.qclip", name, {x}, {{"y_min", least}, {"y_max", std::int64_t{90}}});
-    };
-    make.node("Concat", "concat", {clip("a", -3), clip("b", -9)}, {{"axis", axis}});
+namespace {
+
+graph::ValueId integers(Maker& make, const std::vector<std::int64_t>& values) {
+  return make.graph.add_constant("k", NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
+}
+graph::ValueId slice(Maker& make, graph::ValueId x, const std::vector<std::int64_t>& starts,
+                     const std::vector<std::int64_t>& ends, const std::vector<std::int64_t>& steps) {
+  return make.node("Slice", "slice",
+                   {x, integers(make, starts), integers(make, ends), integers(make, {1, 2, 3}), integers(make, steps)},
+                   {});
+}
+graph::ValueId reordered(Maker& make, graph::ValueId x, const std::vector<std::int64_t>& apart,
+                         const std::vector<std::int64_t>& order, const std::vector<std::int64_t>& whole) {
+  x = make.node("Reshape", "apart", {x, integers(make, apart)}, {});
+  x = make.node("Transpose", "order", {x}, {{"perm", order}});
+  return make.node("Reshape", "whole", {x, integers(make, whole)}, {});
+}
+graph::ValueId resized(Maker& make, graph::ValueId x, const std::vector<std::int64_t>& sizes) {
+  return make.node("Resize", "resize", {x, {}, {}, integers(make, sizes)}, {});
+}
+graph::ValueId padded(Maker& make, graph::ValueId x, const std::vector<std::int64_t>& pads, const char* mode) {
+  return make.node("Pad", "pad",
+                   {x, integers(make, pads), make.graph.add_constant("v", NdArray::scalar(std::int8_t{5}))},
+                   {{"mode", std::string(mode)}});
+}
+graph::ValueId concatenated(Maker& make, const std::vector<graph::ValueId>& parts, std::int64_t axis) {
+  return make.node("Concat", "concat", parts, {{"axis", axis}});
+}
+
+// Of x [n, 36, 6, 8] and y [n, 5, 6, 8], both made on the accelerator.
+struct Movement {
+  const char* name;
+  bool within_blocks;  // of 16 channels, so that blocks must be of equal size
+  graph::ValueId (*make)(Maker& make, graph::ValueId x, graph::ValueId y, std::int64_t n);
+};
+using Id = graph::ValueId;
+const Movement kMovements[] = {
+    {"parts of any width", true,
+     [](Maker& m, Id x, Id y, std::int64_t) {
+       return concatenated(m, {y, x, y, y, x}, 1);
+     }},
+    {"a constant part", true,
+     [](Maker& m, Id x, Id, std::int64_t n) {
+       return concatenated(m, {x, m.graph.add_constant("zero", NdArray(DType::int8, {n, 7, 6, 8}))}, 1);
+     }},
+    {"along rows", false,
+     [](Maker& m, Id x, Id, std::int64_t) {
+       return concatenated(m, {x, x}, 2);
+     }},
+    {"along columns", false,
+     [](Maker& m, Id x, Id, std::int64_t) {
+       return concatenated(m, {x, x, x}, 3);
+     }},
+    {"channels cut out", true,
+     [](Maker& m, Id x, Id, std::int64_t) {
+       return slice(m, x, {3, 1, 0}, {25, 6, 8}, {1, 1, 1});
+     }},
+    {"channels in another order", true,
+     [](Maker& m, Id x, Id, std::int64_t) {
+       return slice(m, x, {35, 0, 1}, {-100, 6, 8}, {-2, 2, 3});
+     }},
+    {"pads", false,
+     [](Maker& m, Id x, Id, std::int64_t) {
+       return padded(m, x, {0, 0, 2, 1, 0, 0, 0, 3}, "constant");
+     }},
+    {"edges", false,
+     [](Maker& m, Id x, Id, std::int64_t) {
+       return padded(m, x, {0, 0, 1, 2, 0, 0, 2, 0}, "edge");
+     }},
+    {"mirrored", false,
+     [](Maker& m, Id x, Id, std::int64_t) {
+       return padded(m, x, {0, 0, 1, 0, 0, 0, 1, 2}, "reflect");
+     }},
+    {"twice as large", false,
+     [](Maker& m, Id x, Id, std::int64_t n) {
+       return resized(m, x, {n, 36, 12, 16});
+     }},
+    {"any size", false,
+     [](Maker& m, Id x, Id, std::int64_t n) {
+       return resized(m, x, {n, 36, 9, 5});
+     }},
+    {"depth to space, blocks of channels", true,
+     [](Maker& m, Id x, Id, std::int64_t) {
+       return m.node("DepthToSpace", "move", {x}, {{"blocksize", std::int64_t{2}}, {"mode", std::string("DCR")}});
+     }},
+    {"depth to space, neighbours", true,
+     [](Maker& m, Id x, Id, std::int64_t) {
+       return m.node("DepthToSpace", "move", {x}, {{"blocksize", std::int64_t{3}}, {"mode", std::string("CRD")}});
+     }},
+    {"space to depth", true,
+     [](Maker& m, Id x, Id y, std::int64_t) {
+       return m.node("SpaceToDepth", "move", {m.draw.coin() ? x : y}, {{"blocksize", std::int64_t{2}}});
+     }},
+    {"shuffled", true,
+     [](Maker& m, Id x, Id, std::int64_t n) {
+       return reordered(m, x, {n, 3, 12, 6, 8}, {0, 2, 1, 3, 4}, {n, 36, 6, 8});
+     }},
+    {"phases side by side", true,
+     [](Maker& m, Id x, Id, std::int64_t n) {
+       return slice(m, reordered(m, x, {n, 9, 2, 2, 6, 8}, {0, 1, 4, 2, 5, 3}, {n, 9, 12, 16}), {0, 1, 0}, {9, 12, 15},
+                    {1, 1, 1});
+     }},
+};
+
+}  // namespace
+
+TEST_CASE("what moves values equals the reference") {
+  for (const isa::HardwareConfig& config : isa::named_configs())
+    for (const Movement& movement : kMovements) DYNAMIC_SECTION(config.name << ", " << movement.name) {
+        const std::int64_t n = config.batch > 1 ? 3 : 1;
+        Maker make;
+        const Shape shape{n, 3, 6, 8};
+        const graph::ValueId x = make.input(shape), a = make.conv("a", x, 36), b = make.conv("b", x, 5);
+        make.conv("last", movement.make(make, a, b, n), 4);
+        const bool takes_it = config.block_in == config.block_out || !movement.within_blocks;
+        const test::Ran ran = test::run_on_accelerator(make.graph, config, {{"x", make.draw.int8(shape)}},
+                                                       takes_it ? test::Demand::what_fits : test::Demand::none);
+        if (config.name == "tiny" || !takes_it) continue;
+        CHECK(ran.by_row.count("movement") + ran.by_row.count("movement of parts") == 1);
+      }
+}
+
+TEST_CASE("what is concatenated or cut out at borders of blocks is not copied") {
+  const isa::HardwareConfig config = *isa::load_config("1x16x16-ext");
+  const Shape shape{1, 5, 6, 7};
+  // What others read as well lies by itself, and is copied.
+  const auto cycles = [&](bool cuts, bool others_read) {
+    Maker make;
+    const graph::ValueId x = make.input(shape);
+    graph::ValueId part, y;
+    if (cuts) {
+      part = slice(make, make.conv("a", x, 96), {32, 0, 0}, {96, 6, 7}, {1, 1, 1});
+      y = make.conv("last", part, 4);
+    } else {
+      part = make.conv("a", x, 64);
+      y = make.conv("last", concatenated(make, {make.conv("b", x, 32), part}, 1), 4);
+    }
+    make.graph.outputs = others_read ? std::vector{y, part} : std::vector{y};
+    return test::run_on_accelerator(make.graph, config, {{"x", make.draw.int8(shape)}}).cycles;
+  };
+  CHECK(cycles(false, false) < cycles(false, true));
+  CHECK(cycles(true, false) < cycles(true, true));
+}
+
+TEST_CASE("tables of two lines are computed") {
+  for (const isa::HardwareConfig& config : isa::named_configs())
+    for (const std::int64_t tables : {1, 20}) {
+      Maker make;
+      const Shape shape{2, 20, 3, 4};
+      NdArray table(DType::int8, tables == 1 ? Shape{256} : Shape{tables, 256});
+      for (std::int64_t i = 0; i < table.count(); ++i) {
+        const double x = static_cast<double>(i % 256 - 128 + 7), slope = 0.0113 * static_cast<double>(i / 256 + 3);
+        table.set_int64(
+            i, std::clamp<std::int64_t>(static_cast<std::int64_t>(std::nearbyint(x < 0 ? slope * x : 1.37 * x)) - 11,
+                                        -128, 127));
+      }
+      graph::Attributes attributes;
+      if (tables > 1) attributes["axis"] = std::int64_t{1};
+      const graph::ValueId x = make.input(shape);
+      make.conv("last",
+                make.node("dovetail.qtable", "leaky", {make.conv("first", x, 20), make.graph.add_constant("t", table)},
+                          attributes),
+                4);
+      const test::Ran ran =
+          test::run_on_accelerator(make.graph, config, {{"x", make.draw.int8(shape)}}, test::Demand::what_fits);
+      CHECK((config.name == "tiny" || ran.by_row.at("piecewise linear table") == 1));
+    }
+}
+
+TEST_CASE("the report says why what moves values stays on the host") {
+  const auto why = [](const std::function<void(Maker&, graph::ValueId)>& build, const isa::HardwareConfig& config) {
+    Maker make;
+    build(make, make.input({2, 20, 9, 4}));
     CompileOptions options;
-    options.available = test::kit_targets({}, "interpreter");
+    options.available = test::kit_targets(config, "interpreter");
     options.targets = {"accel"};
     options.stop_after = "partition";
     const auto compiled = compile({make.graph, {}}, options);
     REQUIRE(compiled.ok());
     for (const NodePlacement& row : compiled->placement)
-      if (row.node == "concat") return row.target + ": " + row.why;
+      if (row.node == "move") return row.target + ": " + row.why;
     return std::string();
   };
-  CHECK(why(20, 1) == "host: its part 1 begins at channel 20, blocks have 16");
-  CHECK(why(16, 2) == "host: it concatenates along axis 2, the accelerator along channels");
-  CHECK(why(16, -3).starts_with("accel"));
+  const auto clip = [](Maker& make, const char* name, graph::ValueId x, std::int64_t least) {
+    return make.node("dovetail.qclip", name, {x}, {{"y_min", least}, {"y_max", std::int64_t{90}}});
+  };
+  const auto concat = [&](std::int64_t axis) {
+    return [&, axis](Maker& make, graph::ValueId x) {
+      make.node("Concat", "move", {clip(make, "a", x, -3), clip(make, "b", x, -9)}, {{"axis", axis}});
+    };
+  };
+  CHECK(why(concat(-3), {}).starts_with("accel"));
+  isa::HardwareConfig unequal = *isa::load_config("1x16x16-ext");
+  unequal.block_out = 8;
+  CHECK(why(concat(1), unequal) ==
+        "host: its channels move within blocks, which takes blocks of equal size, not 16 and 8");
+  CHECK(why(concat(0), {}) == "host: its elements move along the batch");
+  CHECK(why(
+            [](Maker& make, graph::ValueId x) {
+              make.node("Transpose", "move", {x}, {{"perm", std::vector<std::int64_t>{0, 2, 3, 1}}});
+            },
+            {}) == "host: no accelerator pattern takes Transpose");
+  CHECK(why(
+            [](Maker& make, graph::ValueId x) {
+              make.node("Concat", "move", {x, make.graph.add_constant("c", make.draw.int8({2, 4, 9, 4}))},
+                        {{"axis", std::int64_t{1}}});
+            },
+            {}) == "host: its pixels lie in no regular order");
+  CHECK(why(
+            [](Maker& make, graph::ValueId x) {
+              NdArray ones(DType::int8, {2, 4, 9, 4});
+              for (auto& value : ones.data<std::int8_t>()) value = 1;
+              make.node("Concat", "move", {x, make.graph.add_constant("c", std::move(ones))},
+                        {{"axis", std::int64_t{1}}});
+            },
+            {}) == "host: a block of channels holds a constant beside values");
 }

@@ -1,0 +1,112 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "compiler/target/accel/region.h"
+
+namespace dovetail::accel {
+
+using graph::ValueId;
+
+namespace {
+
+bool is_whole(const Positions& positions, std::int64_t extent) {
+  return positions.first == 0 && positions.step == 1 && positions.count == extent;
+}
+
+Border united(const Border& a, const Border& b) {
+  return {std::max(a.top, b.top), std::max(a.left, b.left), std::max(a.bottom, b.bottom), std::max(a.right, b.right)};
+}
+
+// Values that lie within others have the border of what they lie in, which is that of all its readers.
+class Views {
+ public:
+  explicit Views(RegionLayouts& region) : region_(region) {}
+
+  ValueId root(ValueId value) const {
+    for (auto view = region_.views.find(value); view != region_.views.end(); view = region_.views.find(value))
+      value = view->second.base;
+    return value;
+  }
+
+  // Unless the value lies in another one already, or the borders differ.
+  void add(ValueId value, const View& view) {
+    const ValueId base = root(view.base);
+    if (region_.views.count(value) > 0 || base == value) return;
+    TensorLayout &whole = region_.layouts.at(base), &part = region_.layouts.at(value);
+    if (!whole.folds.empty() || !part.folds.empty()) return;
+    if (!whole.border.empty() && !part.border.empty() && whole.border_value != part.border_value) return;
+    if (!part.border.empty()) whole.border_value = part.border_value;
+    whole.border = united(whole.border, part.border);
+    region_.views.emplace(value, view);
+  }
+
+  void spread_borders() {
+    for (const auto& [value, view] : region_.views) {
+      const TensorLayout& base = region_.layouts.at(root(value));
+      TensorLayout& layout = region_.layouts.at(value);
+      layout.border = base.border;
+      layout.border_value = base.border_value;
+    }
+  }
+
+ private:
+  RegionLayouts& region_;
+};
+
+}  // namespace
+
+std::optional<std::pair<ValueId, View>> view_of(const Operation& operation, const MoveSpec& part,
+                                                const std::map<ValueId, TensorLayout>& layouts) {
+  if (part.terms.size() != 1 || part.terms[0].selects() || part.y_min > -128 || part.y_max < 127) return std::nullopt;
+  const MoveSpec::Term& term = part.terms[0];
+  const ValueId input = operation.inputs[term.input];
+  const TensorLayout &x = layouts.at(input), &y = layouts.at(operation.output);
+  for (const TensorLayout* layout : {&x, &y})
+    if (!is_whole(layout == &x ? term.rows : part.rows, layout->h) ||
+        !is_whole(layout == &x ? term.columns : part.columns, layout->w) || layout->padded_n() != layout->batch)
+      return std::nullopt;
+  const auto blocks = [](const TensorLayout& layout) { return layout.padded_c() / layout.block; };
+  if (part.first_block == 0 && part.blocks == blocks(y))
+    return std::pair(operation.output, View{input, term.first_block});
+  if (term.first_block == 0 && part.blocks == blocks(x))
+    return std::pair(input, View{operation.output, part.first_block});
+  return std::nullopt;
+}
+
+Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vector<Operation>& operations,
+                                     const std::set<ValueId>& crossing, const isa::HardwareConfig& config) {
+  Diagnostics errors;
+  RegionLayouts region;
+  std::map<ValueId, TensorLayout>& layouts = region.layouts;
+  std::set<ValueId> has_border;
+  for (const Operation& operation : operations) {
+    const ImageShape y = image_shape(graph.value(operation.output).type.shape);
+    layouts.try_emplace(operation.output, make_layout(config, y.n, y.c, y.h, y.w));
+    for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
+      const ValueId value = operation.inputs[i];
+      const auto [at, added] = layouts.try_emplace(value, input_layout(graph, operation, i, config));
+      TensorLayout& layout = at->second;
+      const BorderNeed& need = operation.borders[i];
+      if (!layout.folds.empty()) layout.border_value = need.value;  // nobody else reads it
+      if (need.border.empty()) continue;
+      if (!has_border.insert(value).second && layout.border_value != need.value)
+        errors.push_back({fmt::format("cannot lay out {}", graph.value(value).name), "",
+                          fmt::format("its consumers need borders of {} and {}", layout.border_value, need.value),
+                          "place one of them on the host"});
+      layout.border_value = need.value;
+      layout.border = united(layout.border, need.border);
+    }
+  }
+  if (!errors.empty()) return errors;
+  Views views(region);
+  for (const Operation& operation : operations)
+    if (const auto* move = std::get_if<MoveOperation>(&operation.body))
+      for (const MoveSpec& part : move->parts)
+        if (const auto view = view_of(operation, part, layouts); view && crossing.count(view->first) == 0)
+          views.add(view->first, view->second);
+  views.spread_borders();
+  return region;
+}
+
+}  // namespace dovetail::accel
