@@ -1,7 +1,12 @@
 #include "compiler/passes/lower_conv_transpose.h"
 
 #include <algorithm>
+#include <functional>
+#include <initializer_list>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -43,8 +48,10 @@ std::optional<std::vector<Phase>> phases_of(const ConvTransposeShape& s) {
   return phases;
 }
 
-// [inputs, outputs / group, kernel...] as the Conv's [outputs * strides, inputs / group, taps...].
-NdArray phase_weights(const NdArray& w, const ConvTransposeShape& s, const std::vector<Phase>& phases) {
+// [inputs, outputs / group, kernel...] as the Conv's [outputs * strides, inputs / group, taps...]. `missing`: what
+// there is where an output has no tap.
+NdArray phase_weights(const NdArray& w, const ConvTransposeShape& s, const std::vector<Phase>& phases,
+                      double missing = 0) {
   const std::int64_t inputs = s.in_channels / s.group, outputs = s.out_channels / s.group;
   std::int64_t parts = 1;
   Shape shape{0, inputs};
@@ -69,7 +76,10 @@ NdArray phase_weights(const NdArray& w, const ConvTransposeShape& s, const std::
       tap /= p.taps;
       part /= p.stride;
     }
-    if (!inside) continue;
+    if (!inside) {
+      result.set_double(to, missing);
+      continue;
+    }
     const std::int64_t channel = output / outputs * inputs + input;
     result.set_double(to, w.as_double((channel * outputs + output % outputs) * kernel + source));
   }
@@ -82,6 +92,12 @@ NdArray repeated(const NdArray& bias, std::int64_t times) {
   return result;
 }
 
+// What the Conv reads beside the input, and what stands between it and the movement.
+struct PhaseOperands {
+  ValueId weights, bias;  // no bias: invalid
+  std::function<ValueId(ValueId value)> behind = [](ValueId value) { return value; };
+};
+
 class PhaseLowering {
  public:
   PhaseLowering(graph::Graph& graph, NodeId id, const ConvTransposeShape& shape, const std::vector<Phase>& phases)
@@ -89,8 +105,10 @@ class PhaseLowering {
     for (const Phase& p : phases_) parts_ *= p.stride;
   }
 
-  void run() {
-    ValueId value = conv();
+  std::int64_t parts() const { return parts_; }
+
+  void run(const PhaseOperands& operands) {
+    ValueId value = operands.behind(conv(operands));
     if (parts_ > 1) value = side_by_side(value);
     cut(value);
   }
@@ -103,8 +121,7 @@ class PhaseLowering {
     return add_integers(graph_, fmt::format("{}/{}", node_.name, stem), values);
   }
 
-  ValueId conv() {
-    const auto given = [&](std::size_t input) -> const NdArray& { return *graph_.value(node_.inputs[input]).constant; };
+  ValueId conv(const PhaseOperands& operands) {
     std::vector<std::int64_t> pads, ends, dilations;
     for (const Phase& p : phases_) {
       pads.push_back(p.before);
@@ -112,10 +129,8 @@ class PhaseLowering {
       dilations.push_back(p.dilation);
     }
     pads.insert(pads.end(), ends.begin(), ends.end());
-    std::vector<ValueId> inputs{
-        node_.inputs[0], graph_.add_constant(node_.name + "/phase_weights", phase_weights(given(1), shape_, phases_))};
-    if (has_input(node_, 2))
-      inputs.push_back(graph_.add_constant(node_.name + "/phase_bias", repeated(given(2), parts_)));
+    std::vector<ValueId> inputs{node_.inputs[0], operands.weights};
+    if (operands.bias.valid()) inputs.push_back(operands.bias);
     return add("Conv", std::move(inputs), {{"pads", pads}, {"dilations", dilations}, {"group", shape_.group}});
   }
 
@@ -155,18 +170,121 @@ class PhaseLowering {
 };
 
 bool lower_to_phases(graph::Graph& graph, NodeId id) {
-  const graph::Node& node = graph.node(id);
+  const graph::Node node = graph.node(id);
   if (node.op != "ConvTranspose" || !graph.is_constant(node.inputs[1])) return false;
   if (has_input(node, 2) && !graph.is_constant(node.inputs[2])) return false;
   const auto shape = ops::conv_transpose_shape({graph, node});
   if (!shape) return false;
   const auto phases = phases_of(*shape);
   if (!phases) return false;
-  PhaseLowering(graph, id, *shape, *phases).run();
+  PhaseLowering lowering(graph, id, *shape, *phases);
+  const auto given = [&](std::size_t input) -> const NdArray& { return *graph.value(node.inputs[input]).constant; };
+  PhaseOperands operands;
+  operands.weights = graph.add_constant(node.name + "/phase_weights", phase_weights(given(1), *shape, *phases));
+  if (has_input(node, 2))
+    operands.bias = graph.add_constant(node.name + "/phase_bias", repeated(given(2), lowering.parts()));
+  lowering.run(operands);
   return true;
 }
 
+// A DequantizeLinear of constants whose scale is one number, or one for each position of `axis`.
+std::optional<NodeId> dequantised_constant(const graph::Graph& graph, ValueId value, std::int64_t axis) {
+  const auto id = produced_by(graph, value, "DequantizeLinear");
+  if (!id) return std::nullopt;
+  const graph::Node& node = graph.node(*id);
+  for (const ValueId input : node.inputs)
+    if (input.valid() && !graph.is_constant(input)) return std::nullopt;
+  const NdArray &steps = *graph.value(node.inputs[0]).constant, &scale = *graph.value(node.inputs[1]).constant;
+  const auto rank = static_cast<std::int64_t>(steps.rank());
+  std::int64_t own = graph::int_attribute(node, "axis", 1);
+  if (own < 0) own += rank;
+  const bool one = scale.count() == 1;
+  if (graph::int_attribute(node, "block_size", 0) != 0 || (!one && rank > 1 && own != axis)) return std::nullopt;
+  if (has_input(node, 2) && graph.value(node.inputs[2]).constant->count() != scale.count()) return std::nullopt;
+  return id;
+}
+
+// The same with other steps, whose scales and zero points are repeated along axis 0.
+ValueId dequantised_as(graph::Graph& graph, NodeId dequantize, NdArray steps, std::int64_t times) {
+  const graph::Node node = graph.node(dequantize);
+  std::vector<ValueId> inputs{graph.add_constant(node.name + "/phases", std::move(steps))};
+  for (std::size_t i = 1; i < node.inputs.size(); ++i) {
+    const bool several = has_input(node, i) && graph.value(node.inputs[i]).constant->count() > 1;
+    inputs.push_back(
+        several ? graph.add_constant(node.name + "/phases", repeated(*graph.value(node.inputs[i]).constant, times))
+                : node.inputs[i]);
+  }
+  graph::Attributes attributes = node.attributes;
+  attributes["axis"] = std::int64_t{0};
+  return insert(graph, "DequantizeLinear", node.name + "/phases", std::move(inputs), std::move(attributes),
+                node.origins);
+}
+
+// The one reader of a node's result, which must be of one of these operators.
+std::optional<NodeId> reader(const graph::Graph& graph, NodeId id, std::initializer_list<std::string_view> operators) {
+  const ValueId value = graph.node(id).outputs[0];
+  if (!used_once(graph, value)) return std::nullopt;
+  const NodeId user = graph.users(value).front();
+  const graph::Node& node = graph.node(user);
+  if (node.inputs[0] != value || std::ranges::find(operators, node.op) == operators.end()) return std::nullopt;
+  return user;
+}
+
 }  // namespace
+
+bool lower_quantised_conv_transpose(graph::Graph& graph, NodeId id) {
+  const graph::Node node = graph.node(id);
+  if (node.op != "ConvTranspose") return false;
+  const auto weights = dequantised_constant(graph, node.inputs[1], 1);
+  if (!weights) return false;
+  const NdArray steps = *graph.value(graph.node(*weights).inputs[0]).constant;
+  const bool scale_of_outputs = graph.value(graph.node(*weights).inputs[1]).constant->count() > 1;
+  const bool has_bias = has_input(node, 2), constant_bias = has_bias && graph.is_constant(node.inputs[2]);
+  const auto bias = has_bias ? dequantised_constant(graph, node.inputs[2], 0) : std::nullopt;
+  if (has_bias && !constant_bias && !bias) return false;
+  const auto shape = ops::conv_transpose_shape({graph, node});
+  if (!shape || (scale_of_outputs && shape->group > 1)) return false;
+  const auto phases = phases_of(*shape);
+  const auto activation = reader(graph, id, {"Relu", "Clip"});
+  const auto quantize = reader(graph, activation.value_or(id), {"QuantizeLinear"});
+  if (!phases || !quantize) return false;
+  const graph::Node to_steps = graph.node(*quantize);
+  for (std::size_t i = 1; i < to_steps.inputs.size(); ++i)
+    if (!graph.is_constant(to_steps.inputs[i]) || graph.value(to_steps.inputs[i]).constant->count() != 1) return false;
+
+  PhaseLowering lowering(graph, id, *shape, *phases);
+  double missing = 0;
+  if (has_input(graph.node(*weights), 2)) {
+    const NdArray& zero = *graph.value(graph.node(*weights).inputs[2]).constant;
+    for (std::int64_t i = 0; i < zero.count(); ++i)
+      if (zero.as_int64(i) != zero.as_int64(0)) return false;
+    missing = zero.as_double(0);
+  }
+  PhaseOperands operands;
+  operands.weights = dequantised_as(graph, *weights, phase_weights(steps, *shape, *phases, missing), lowering.parts());
+  if (constant_bias)
+    operands.bias = graph.add_constant(node.name + "/phase_bias",
+                                       repeated(*graph.value(node.inputs[2]).constant, lowering.parts()));
+  else if (bias)
+    operands.bias = dequantised_as(
+        graph, *bias, repeated(*graph.value(graph.node(*bias).inputs[0]).constant, lowering.parts()), lowering.parts());
+  operands.behind = [&](ValueId value) {
+    const std::string stem = node.name + "/phases";
+    if (activation) {
+      const graph::Node bounds = graph.node(*activation);
+      std::vector<ValueId> inputs = bounds.inputs;
+      inputs[0] = value;
+      value = insert(graph, bounds.op, stem, std::move(inputs), bounds.attributes, bounds.origins);
+    }
+    std::vector<ValueId> inputs = to_steps.inputs;
+    inputs[0] = value;
+    inputs[0] = insert(graph, "QuantizeLinear", stem, inputs, to_steps.attributes, to_steps.origins);
+    return insert(graph, "DequantizeLinear", stem, inputs, {}, to_steps.origins);
+  };
+  lowering.run(operands);
+  if (activation) DOVETAIL_CHECK(bypass(graph, *activation, node.outputs[0]), "a QuantizeLinear reads it");
+  return true;
+}
 
 Result<PassOutcome> lower_conv_transpose(graph::Graph& graph, const PassContext&) {
   PassOutcome outcome;

@@ -6,6 +6,7 @@
 
 #include "compiler/passes/eliminate_dead_nodes.h"
 #include "compiler/passes/evaluate_node.h"
+#include "compiler/passes/lower_conv_transpose.h"
 #include "compiler/passes/qdq/lowering.h"
 
 namespace dovetail::passes {
@@ -190,6 +191,8 @@ Result<PassOutcome> lower_qdq(graph::Graph& graph, const PassContext& context) {
         return graph.node(id).op == "DequantizeLinear" || graph.node(id).op == "QuantizeLinear";
       }))
     return PassOutcome{};
+  for (const NodeId id : imported)
+    if (!graph.node(id).removed) lower_quantised_conv_transpose(graph, id);
   Lowering lowering{graph, context, {}, {}, {}, {}};
   DOVETAIL_TRY(quantise_constants(lowering));
   recentre_activations(lowering);

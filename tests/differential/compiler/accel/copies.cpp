@@ -5,10 +5,12 @@
 #include <functional>
 #include <utility>
 
+#include "compiler/passes/lower_qdq.h"
 #include "tests/catch.h"
 #include "tests/differential/compiler/accel/int8_graph_maker.h"
 #include "tests/differential/compiler/accel/on_accelerator.h"
 #include "tests/generator_graphs/draw.h"
+#include "tests/text/compiler/passes/make_graph.h"
 
 using namespace dovetail;
 
@@ -205,6 +207,34 @@ TEST_CASE("what is concatenated or cut out at borders of blocks is not copied") 
   };
   CHECK(cycles(false, false) < cycles(false, true));
   CHECK(cycles(true, false) < cycles(true, true));
+}
+
+TEST_CASE("a quantised transposed convolution is a convolution, whose phases are moved") {
+  for (const isa::HardwareConfig& config : isa::named_configs()) DYNAMIC_SECTION(config.name) {
+      test::GraphMaker make;
+      test::Draw draw{3};
+      const Shape shape{config.batch, 5, 4, 6};
+      NdArray scales(DType::float32, {7});
+      for (std::size_t o = 0; o < 7; ++o) scales.data<float>()[o] = 0.003f + 0.0004f * static_cast<float>(o);
+      const graph::ValueId x = make.dequantize("x_dq", make.input("x", DType::int8, shape), 0.03f, 4),
+                           w = make.node("DequantizeLinear", "w_dq",
+                                         {make.constant("w", draw.int8({5, 7, 3, 3})), make.constant("ws", scales)},
+                                         {{"axis", std::int64_t{1}}});
+      const graph::ValueId y = make.node("ConvTranspose", "up", {x, w},
+                                         {{"strides", std::vector<std::int64_t>{2, 2}},
+                                          {"pads", std::vector<std::int64_t>(4, 1)},
+                                          {"output_padding", std::vector<std::int64_t>{1, 1}}});
+      make.output(make.quantize("y", make.node("Relu", "relu", {y}), 0.04f, -90));
+      const auto lowered = passes::lower_qdq(make.graph);
+      REQUIRE(lowered.ok());
+      // The shuffles of the phases as the pipeline leaves them.
+      const bool takes_it = config.block_in == config.block_out;
+      const test::Ran ran = test::run_on_accelerator(make.graph, config, {{"x", draw.int8(shape)}},
+                                                     takes_it ? test::Demand::what_fits : test::Demand::none);
+      if (config.name == "tiny" || !takes_it) continue;
+      CHECK(ran.by_row.at("convolution") == 1);
+      CHECK(ran.by_row.at("movement of parts") == 1);
+    }
 }
 
 TEST_CASE("tables of two lines are computed") {

@@ -188,6 +188,20 @@ const std::vector<Row>& rows() {
          return p.f("Gemm", {p.x("x", {7, 20}), p.weight("w", {20, 30}), p.constant("c", p.reals({30}, -1, 1))},
                     {{"alpha", 0.7}});
        }},
+      {"ConvTranspose, every other tap missing", conv, 4,
+       [](Pattern& p) {
+         return p.f("ConvTranspose",
+                    {p.x("x", {1, 4, 5, 6}), p.weight("w", {4, 6, 3, 3}), p.constant("b", p.reals({6}, -1, 1))},
+                    {{"strides", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}, {"output_padding", Ints{1, 1}}});
+       }},
+      {"ConvTranspose, a scale for each output, Relu", conv, 4,
+       [](Pattern& p) {
+         const ValueId w =
+             p.make.node("DequantizeLinear", "w_dq",
+                         {p.constant("w", p.steps({4, 6, 2, 2})), p.constant("ws", p.reals({6}, 0.002f, 0.02f))},
+                         {{"axis", std::int64_t{1}}});
+         return p.f("Relu", {p.f("ConvTranspose", {p.x("x", {2, 4, 5, 6}), w}, {{"strides", Ints{2, 2}}})});
+       }},
       {"Conv, asymmetric weights", conv, 4,
        [](Pattern& p) {
          return p.f("Conv", {p.x("x", {1, 4, 9, 9}), p.weight("w", {6, 4, 3, 3}), p.constant("b", p.reals({6}, -1, 1))},
