@@ -228,19 +228,19 @@ class Explore : public Command {
                                    std::size_t model) {
     const explore::Workload& workload = evaluator.workload();
     DOVETAIL_ASSIGN(const explore::Programs programs, workload.compile(machine.hardware));
-    DOVETAIL_ASSIGN(const simulator::MemorySpec memory, explore::memory_of(machine.system));
-    DOVETAIL_ASSIGN(const auto layers, workload.layers(programs, model, memory, machine.system.accelerators));
-    TextTable table({"layer", ">cycles", ">of its bound", "bound by", ">own MACs/cycle"});
+    DOVETAIL_ASSIGN(const auto layers, evaluator.layers(programs, model, machine.system));
+    TextTable table({"layer", ">cycles", ">of its bound", "bound by", ">own MACs/cycle", ">energy, mJ"});
     for (const explore::LayerTime& layer : layers)
       table.add(
-          {layer.name, with_separators(layer.cycles),
+          {layer.name.empty() ? "(of no layer)" : layer.name, with_separators(layer.cycles),
            layer.cycles == 0
                ? ""
                : fmt::format("{:.0f} %", 100.0 * static_cast<double>(layer.bound) / static_cast<double>(layer.cycles)),
            layer.bound_by,
            layer.cycles == 0
                ? ""
-               : fmt::format("{:.1f}", static_cast<double>(layer.useful_macs) / static_cast<double>(layer.cycles))});
+               : fmt::format("{:.1f}", static_cast<double>(layer.useful_macs) / static_cast<double>(layer.cycles)),
+           fmt::format("{:.4g}", layer.energy_mj)});
     print("\nlayers of {}\n\n{}", workload.models()[model].name, table.to_string());
     return {};
   }
@@ -273,10 +273,9 @@ class Explore : public Command {
       const explore::Evaluator& evaluator = models.of(point);
       DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(report, point));
       DOVETAIL_ASSIGN(const explore::Programs programs, evaluator.compile(machine.hardware));
-      DOVETAIL_ASSIGN(const simulator::MemorySpec memory, explore::memory_of(machine.system));
       auto& of_models = report.layers.emplace_back();
       for (std::size_t m = 0; m < evaluator.workload().models().size(); ++m) {
-        DOVETAIL_ASSIGN(auto layers, evaluator.workload().layers(programs, m, memory, machine.system.accelerators));
+        DOVETAIL_ASSIGN(auto layers, evaluator.layers(programs, m, machine.system));
         of_models.push_back(std::move(layers));
       }
     }

@@ -176,6 +176,37 @@ Result<Evaluator::Point> Evaluator::measure(const Programs& programs, const isa:
   return point;
 }
 
+Result<std::vector<LayerTime>> Evaluator::layers(const Programs& programs, std::size_t model,
+                                                 const isa::SystemConfig& system) const {
+  DOVETAIL_ASSIGN(const simulator::MemorySpec memory, memory_of(system));
+  DOVETAIL_ASSIGN(auto layers, workload_->layers(programs, model, memory, system.accelerators));
+  DOVETAIL_ASSIGN(const std::vector<ModelTime> times, workload_->time(programs, memory, system.accelerators));
+  const AreaEstimate area = area_->estimate(programs.hardware);
+  const LogicSize logic{area.gates, area.flip_flops};
+  const auto energy = [&](const simulator::Counters& counters, std::uint64_t cycles, std::int64_t accelerators) {
+    const RunTime time{cycles, system.clock_mhz * 1e6, accelerators};
+    return energy_of(counters, programs.hardware, memory, time, *energy_, logic);
+  };
+  const auto samples = static_cast<double>(system.accelerators);
+  const Energy whole = energy(times[model].counters, times[model].cycles, system.accelerators);
+  const auto beats = [](const LayerTime& layer) {
+    std::uint64_t sum = layer.counters.fetch ? layer.counters.fetch->beats : 0;
+    for (const simulator::PortEvents& port : layer.counters.port) sum += port.beats;
+    return static_cast<double>(sum);
+  };
+  double all_beats = 0, rest = whole.joules / samples * kMilli;
+  for (const LayerTime& layer : layers) all_beats += beats(layer);
+  for (LayerTime& layer : layers) {
+    const double dram = all_beats > 0 ? whole.dram_joules() / samples * beats(layer) / all_beats : 0;
+    layer.energy_mj = (energy(layer.counters, layer.cycles, 1).chip_joules() + dram) * kMilli;
+    rest -= layer.energy_mj;
+  }
+  LayerTime none;
+  none.energy_mj = rest;
+  layers.push_back(std::move(none));
+  return layers;
+}
+
 Metrics Evaluator::lower_bound(const isa::Machine& machine) const {
   const std::int64_t accelerators = machine.system.accelerators;
   Metrics metrics = without_time(machine.hardware, accelerators);

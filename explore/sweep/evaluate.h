@@ -57,6 +57,11 @@ class Evaluator {
   Result<Programs> compile(const isa::HardwareConfig& hardware) const;
   Result<Point> measure(const Programs& programs, const isa::SystemConfig& system, Work* work = nullptr) const;
 
+  // The layers of a model with their energy, in the sense of `energy_mj`: of the chip what their own events and cycles
+  // cost, of the DRAM a share by bytes. The last one, without a name, is what no layer has for itself.
+  Result<std::vector<LayerTime>> layers(const Programs& programs, std::size_t model,
+                                        const isa::SystemConfig& system) const;
+
   // What no program can beat on that machine: all multiplications at the peak, and nothing else.
   Metrics lower_bound(const isa::Machine& machine) const;
 

@@ -225,7 +225,8 @@ Json SweepReport::json() const {
           rows.push_back({{"layer", layer.name},
                           {"cycles", layer.cycles},
                           {"bound", layer.bound},
-                          {"useful_macs", layer.useful_macs}});
+                          {"useful_macs", layer.useful_macs},
+                          {"energy_mj", layer.energy_mj}});
         of_models.push_back(std::move(rows));
       }
     front_rows.push_back({{"point", front[i]}, {"command", command(points[front[i]])}, {"layers", of_models}});

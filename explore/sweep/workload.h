@@ -39,6 +39,9 @@ struct LayerTime {
   std::string name;
   std::uint64_t cycles = 0, bound = 0, useful_macs = 0;
   std::string bound_by;  // "compute", "DRAM read", "DRAM write"
+  // Of its own instructions, their fetch included, but commands of the DRAM and ALU's reads of a second operand.
+  simulator::Counters counters = {};
+  double energy_mj = 0;  // Evaluator::layers()
 };
 
 // The models' programs for one hardware.
@@ -78,7 +81,7 @@ class Workload {
   // The same program by the engine that `make` makes, on seeded inputs: its cycles, 0 where it has no clock, once the
   // outputs are those of the CPU. Error: they differ.
   Result<std::vector<ModelTime>> run(const Programs& programs, const runtime::MakeSimulator& make) const;
-  // Of several accelerators the one that ends last.
+  // In the order of the program, without their energy. Of several accelerators the one that ends last.
   Result<std::vector<LayerTime>> layers(const Programs& programs, std::size_t model,
                                         const simulator::MemorySpec& memory, std::int64_t accelerators = 1) const;
 

@@ -218,11 +218,11 @@ function drawChosen() {
     if (!layers.length) return;
     const most = Math.max(...layers.map(layer => layer.cycles));
     panel.append(make("h3", `Layers of ${kept.models[i].model}`));
-    panel.append(table(["layer", "cycles", "", "of its bound", "own MACs a cycle"], layers.map(layer => {
+    panel.append(table(["layer", "cycles", "", "of its bound", "own MACs a cycle", "energy, mJ"], layers.map(layer => {
       const bar = make("span", undefined, "bar");
       bar.style.width = 120 * layer.cycles / most + "px";
-      return [layer.layer, layer.cycles.toLocaleString("en"), bar, layer.cycles ? (100 * layer.bound / layer.cycles).toFixed(0) + " %" : "",
-              layer.cycles ? (layer.useful_macs / layer.cycles).toFixed(1) : ""];
+      return [layer.layer || "(of no layer)", layer.cycles.toLocaleString("en"), bar, layer.cycles ? (100 * layer.bound / layer.cycles).toFixed(0) + " %" : "",
+              layer.cycles ? (layer.useful_macs / layer.cycles).toFixed(1) : "", number(layer.energy_mj)];
     })));
   });
 }

@@ -263,6 +263,36 @@ TEST_CASE("sweep: several accelerators: the batch's cycles, area and power of al
   for (const std::size_t i : front_of(points, without)) CHECK(points[i].chosen.at("accelerators") == 1);
 }
 
+TEST_CASE("sweep: the energy of the layers, and what is of none, is the energy of the model") {
+  const Fixture fixture(kSpace);
+  const auto programs = *fixture.evaluator.compile(fixture.space.base().hardware);
+  for (const char* memory : {"ideal", "bank:ddr4-2400"})
+    for (const std::int64_t accelerators : {1, 3}) {
+      CAPTURE(memory, accelerators);
+      isa::SystemConfig system{.memory = memory};
+      system.accelerators = accelerators;
+      const auto layers = fixture.evaluator.layers(programs, 0, system);
+      REQUIRE(layers.ok());
+      const double all = fixture.evaluator.measure(programs, system)->metrics.energy_mj;
+      double sum = 0;
+      simulator::Counters counted;
+      for (const LayerTime& layer : *layers) {
+        CAPTURE(layer.name);
+        sum += layer.energy_mj;
+        counted += layer.counters;
+        // Nobody's: what ALU reads besides, and what passes before and after all layers.
+        if (layer.name.empty()) CHECK(std::abs(layer.energy_mj) < 0.1 * all);
+        else CHECK(layer.energy_mj > 0);
+      }
+      CHECK(sum == Approx(all));
+      const simulator::Counters whole = fixture.workload.time(programs, *memory_of(system))->front().counters;
+      CHECK(counted.macs == whole.macs);
+      CHECK(counted.port == whole.port);
+      CHECK(counted.sram_of(isa::Memory::wgt) == whole.sram_of(isa::Memory::wgt));
+      CHECK(counted.sram_of(isa::Memory::inp) == whole.sram_of(isa::Memory::inp));
+    }
+}
+
 TEST_CASE("sweep: points beyond a constraint, or without a program, are infeasible with the reason") {
   const Fixture fixture(
       R"({"hardware": "1x16x16-ext", "axes": {"acc_buffer_bytes": [1024, 131072], "wgt_buffer_bytes": [1024, 524288]},
