@@ -19,15 +19,14 @@ namespace {
 struct Maker : test::Int8GraphMaker {
   test::Draw draw{7};
 
-  // 3 x 3 with a border of 5, the input's zero point.
-  graph::ValueId conv(const std::string& name, graph::ValueId x, std::int64_t outputs) {
+  // 3 x 3 with a border of the input's zero point.
+  graph::ValueId conv(const std::string& name, graph::ValueId x, std::int64_t outputs, std::int64_t zero_point = 5) {
     const std::int64_t inputs = graph.value(x).type.shape[1];
     NdArray bias(DType::int32, {outputs}), scale(DType::float32, {outputs});
     for (auto& value : scale.data<float>()) value = 0x1p-9f;
-    return weighted("dovetail.qconv", name, x, draw.int8({outputs, inputs, 3, 3}), std::move(bias), std::move(scale),
-                    {{"x_zero_point", std::int64_t{5}},
-                     {"y_zero_point", std::int64_t{5}},
-                     {"pads", std::vector<std::int64_t>(4, 1)}});
+    return weighted(
+        "dovetail.qconv", name, x, draw.int8({outputs, inputs, 3, 3}), std::move(bias), std::move(scale),
+        {{"x_zero_point", zero_point}, {"y_zero_point", std::int64_t{5}}, {"pads", std::vector<std::int64_t>(4, 1)}});
   }
 };
 
@@ -91,7 +90,7 @@ graph::ValueId padded(Maker& make, graph::ValueId x, const std::vector<std::int6
                    {{"mode", std::string(mode)}});
 }
 graph::ValueId concatenated(Maker& make, const std::vector<graph::ValueId>& parts, std::int64_t axis) {
-  return make.node("Concat", "concat", parts, {{"axis", axis}});
+  return make.node("Concat", make.graph.unique_node_name("concat"), parts, {{"axis", axis}});
 }
 
 // Of x [n, 36, 6, 8] and y [n, 5, 6, 8], both made on the accelerator.
@@ -207,6 +206,25 @@ TEST_CASE("what is concatenated or cut out at borders of blocks is not copied") 
   };
   CHECK(cycles(false, false) < cycles(false, true));
   CHECK(cycles(true, false) < cycles(true, true));
+}
+
+TEST_CASE("values that lie within others have the borders of all that read them") {
+  for (const isa::HardwareConfig& config : isa::named_configs())
+    for (const std::int64_t other_zero_point : {5, -7}) {
+      // Each result is concatenated with all before it, and a part is cut out again.
+      Maker make;
+      const Shape shape{1, 3, 7, 6};
+      const graph::ValueId x = make.input(shape), a = make.conv("a", x, 32),
+                           b = make.conv("b", a, 32, other_zero_point), ab = concatenated(make, {a, b}, 1),
+                           c = make.conv("c", ab, 64), abc = concatenated(make, {ab, c}, 1),
+                           cut = slice(make, abc, {32, 0, 0}, {96, 7, 6}, {1, 1, 1}),
+                           twice = concatenated(make, {cut, c, c}, 1);
+      const graph::ValueId y = make.conv("y", abc, 4), z = make.conv("z", cut, 4, other_zero_point),
+                           last = make.conv("last", twice, 4);
+      make.graph.outputs = {y, z, last};
+      INFO("zero point " << other_zero_point);
+      test::run_on_accelerator(make.graph, config, {{"x", make.draw.int8(shape)}}, test::Demand::what_fits);
+    }
 }
 
 TEST_CASE("a quantised transposed convolution is a convolution, whose phases are moved") {
