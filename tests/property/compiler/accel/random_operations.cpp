@@ -42,29 +42,67 @@ void check(const isa::HardwareConfig& config, std::uint64_t seed, int& accelerat
 
   auto reference = Reference::make(random.graph);
   REQUIRE(reference.ok());
-  auto factory = runtime::simulator_factory("functional");
-  REQUIRE(factory.ok());
-  auto executor = runtime::Executor::make(compiled->bundle, *factory);
-  INFO((executor.ok() ? "" : to_string(executor.errors())));
-  REQUIRE(executor.ok());
   const std::map<std::string, NdArray> inputs{
       {"x", random.draw.int8(random.graph.value(random.graph.inputs[0]).type.shape)}};
   const auto expected = reference->run(inputs);
   REQUIRE(expected.ok());
-  const auto result = executor->run(inputs);
-  INFO((result.ok() ? "" : to_string(result.errors())));
-  REQUIRE(result.ok());
-  for (const auto& [name, array] : result->outputs) {
-    INFO("output " << name);
-    REQUIRE(array.shape() == expected->at(name).shape());
-    const auto got = array.data<std::int8_t>(), wanted = expected->at(name).data<std::int8_t>();
-    std::int64_t different = 0;
-    for (std::size_t i = 0; i < got.size(); ++i) different += got[i] != wanted[i];
-    CHECK(different == 0);
+  for (const char* engine : {"functional", "cycle"}) {
+    INFO(engine);
+    auto factory = runtime::simulator_factory(engine);
+    REQUIRE(factory.ok());
+    auto executor = runtime::Executor::make(compiled->bundle, *factory);
+    INFO((executor.ok() ? "" : to_string(executor.errors())));
+    REQUIRE(executor.ok());
+    const auto result = executor->run(inputs);
+    INFO((result.ok() ? "" : to_string(result.errors())));
+    REQUIRE(result.ok());
+    for (const auto& [name, array] : result->outputs) {
+      INFO("output " << name);
+      REQUIRE(array.shape() == expected->at(name).shape());
+      const auto got = array.data<std::int8_t>(), wanted = expected->at(name).data<std::int8_t>();
+      std::int64_t different = 0;
+      for (std::size_t i = 0; i < got.size(); ++i) different += got[i] != wanted[i];
+      CHECK(different == 0);
+    }
   }
 }
 
+// Machines that hold at least small tiles of most operators.
+isa::HardwareConfig random_machine(std::uint64_t seed) {
+  test::Draw draw(seed);
+  isa::HardwareConfig config;
+  config.name = fmt::format("random{}", seed);
+  config.block_in = config.block_out = std::int64_t{1} << draw.between(2, 5);
+  config.batch = std::int64_t{1} << (draw.coin() ? 0 : draw.between(1, 2));
+  if (config.batch == 1 && draw.one_in(4)) config.block_out = std::int64_t{1} << draw.between(2, 5);
+  const auto elements = [&](std::int64_t least) { return std::int64_t{1} << draw.between(least, least + 4); };
+  config.inp_buffer_bytes = elements(6) * config.batch * config.block_in;
+  config.wgt_buffer_bytes = elements(5) * config.block_out * config.block_in;
+  config.acc_buffer_bytes = elements(6) * config.batch * config.block_out * 4;
+  config.uop_buffer_bytes = elements(5) * 8;
+  config.bus_bytes = std::int64_t{1} << draw.between(2, 5);
+  config.command_queue_depth = std::int64_t{1} << draw.between(2, 7);
+  config.token_queue_depth = std::int64_t{1} << draw.between(2, 6);
+  config.requant = draw.coin();
+  config.saturate = draw.coin();
+  config.overwrite = draw.coin();
+  return config;
+}
+
 }  // namespace
+
+TEST_CASE("random operators equal the reference on random configurations") {
+  int accelerated = 0, host = 0, machines = 0;
+  for (int i = 0; i < 40 * scale_of_tests(); ++i) {
+    const isa::HardwareConfig config = random_machine(static_cast<std::uint64_t>(300 + i));
+    if (!isa::validate(config).ok()) continue;  // an encoding too narrow for it
+    ++machines;
+    check(config, static_cast<std::uint64_t>(3000 + i), accelerated, host);
+  }
+  INFO(accelerated << " nodes on the accelerator or folded, " << host << " on the host, " << machines << " machines");
+  CHECK(machines > 20);
+  CHECK(accelerated > host);
+}
 
 TEST_CASE("random operators equal the reference on every named configuration") {
   for (const isa::HardwareConfig& config : isa::named_configs()) {
