@@ -21,6 +21,7 @@
 #include "compiler/target/host/target.h"
 #include "isa/semantics/load.h"
 #include "isa/spec/memories.h"
+#include "isa/system.h"
 #include "simulator/cycle/bursts.h"
 #include "simulator/cycle/count.h"
 #include "simulator/cycle/cycle.h"
